@@ -1,0 +1,23 @@
+"""The one error that reaches users, and the help that goes into its sentence."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+
+
+class EstimatorError(Exception):
+    """The input is at fault; each fault is one sentence: what, where, found, expected, do."""
+
+    def __init__(self, *faults: str) -> None:
+        super().__init__("\n".join(faults))
+        self.faults = faults
+
+
+def suggestion(name: str, known: Iterable[str] | Mapping[str, str]) -> str:
+    """``Did you mean …?`` for what is nearest to ``name``, or nothing; a mapping leads from alias to proper name."""
+    proper = known if isinstance(known, Mapping) else {k: k for k in known}
+    by_lower = {alias.lower(): target for alias, target in proper.items()}
+    near = difflib.get_close_matches(name.lower(), by_lower, n=3, cutoff=0.5)
+    names = list(dict.fromkeys(by_lower[n] for n in near))
+    return f" Did you mean {' or '.join(names)}?" if names else ""

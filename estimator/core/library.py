@@ -1,0 +1,41 @@
+"""Where shipped devices, profiles and studies lie, and how a name becomes a path."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+
+from estimator.core.errors import EstimatorError, suggestion
+
+PACKAGE = Path(__file__).resolve().parent.parent
+
+
+def folders(kind: str) -> list[Path]:
+    """The existing folders of one kind (``"devices"``, ``"profiles"``, ``"reports"``), the user's first.
+
+    The user's are named by ESTIMATOR_LIBRARY: folders, separated as in PATH, laid out like this project's top level.
+    """
+    own = [Path(p) for p in os.environ.get("ESTIMATOR_LIBRARY", "").split(os.pathsep) if p]
+    return [folder / kind for folder in (*own, _shipped()) if (folder / kind).is_dir()]
+
+
+@cache
+def _shipped() -> Path:
+    installed = PACKAGE / "_library"
+    return installed if installed.is_dir() else PACKAGE.parent
+
+
+def names(kind: str, pattern: str) -> dict[str, Path]:
+    """Every library entry of a kind by name: files by their stem, folders by their name; the first wins."""
+    found: dict[str, Path] = {}
+    for folder in folders(kind):
+        for path in sorted(folder.glob(pattern)):
+            found.setdefault(path.name.removesuffix(path.suffix) if path.is_file() else path.name, path)
+    return found
+
+
+def unknown(what: str, name: str, known: Iterable[str] | Mapping[str, str], command: str) -> EstimatorError:
+    """The error for a name that nothing in the library bears; ``known`` may lead from aliases to names."""
+    return EstimatorError(f"Unknown {what} '{name}'.{suggestion(name, known)} 'estimator {command}' lists all.")

@@ -1,0 +1,230 @@
+"""The tables, declared once as data: name, dtype, unit, meaning. The declaration validates, documents and labels.
+
+Tables are extended, never rewritten: WORK holds every column of OPS, PREDICTION every column of WORK.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from estimator.core.errors import EstimatorError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Kind = Literal["text", "integer", "number"]
+PANDAS_DTYPE = {"text": "string[python]", "integer": "Int64", "number": "float64"}
+
+OP_CLASSES = (
+    "gemm", "convolution", "elementwise", "reduction", "normalization", "embedding", "movement", "collective",
+    "input", "host", "unmodelled",
+)  # fmt: skip
+MATRIX = ("gemm", "convolution")  # classes that the matrix units run
+PHASES = ("forward", "backward", "optimizer", "input", "other", "unknown")
+PRECISIONS = ("fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "fp4", "int8", "int4")
+PASSES = ("forward", "grad_input", "grad_weights")
+METHODS = ("measured", "interpolated", "transferred", "roofline", "unchanged")
+TRANSPOSES = ("n", "t")
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: what it means, in which unit, and what a valid value is. Absence is NA."""
+
+    name: str
+    kind: Kind
+    meaning: str
+    unit: str = ""
+    required: bool = False
+    minimum: float | None = None
+    above: float | None = None
+    choices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table's name and columns."""
+
+    name: str
+    columns: tuple[Column, ...]
+
+    def extend(self, name: str, *columns: Column) -> Table:
+        """A table with these columns behind its own."""
+        return Table(name, (*self.columns, *columns))
+
+    def names(self) -> list[str]:
+        """The column names in order."""
+        return [column.name for column in self.columns]
+
+    def document(self) -> str:
+        """The columns as a Markdown table."""
+        rows = [f"| {c.name} | {c.kind} | {c.unit} | {c.meaning} |" for c in self.columns]
+        return "\n".join(["| column | type | unit | meaning |", "|---|---|---|---|", *rows])
+
+    def conform(self, frame: pd.DataFrame, where: str) -> pd.DataFrame:
+        """The frame with every declared column, typed and in order; other columns stay behind them.
+
+        Raises EstimatorError with every fault found: missing or unreadable values, values out of bounds.
+        """
+        import pandas as pd
+
+        faults: list[str] = []
+        typed: dict[str, pd.Series] = {}
+        for column in self.columns:
+            if column.name not in frame:
+                if column.required:
+                    faults.append(f"{where}: the column '{column.name}' is missing; add it ({column.meaning})")
+                typed[column.name] = pd.Series(None, index=frame.index, dtype=PANDAS_DTYPE[column.kind])
+                continue
+            typed[column.name] = _typed(frame[column.name], column, where, faults)
+        if faults:
+            raise EstimatorError(*faults)
+        others = {name: frame[name] for name in frame if name not in typed}
+        return pd.DataFrame({**typed, **others}, index=frame.index)
+
+
+def _typed(values: pd.Series, column: Column, where: str, faults: list[str]) -> pd.Series:
+    import pandas as pd
+
+    if column.kind == "text":
+        out = values.astype("string[python]").replace("", pd.NA)
+        bad = ~out.isin(column.choices) & out.notna() if column.choices else out.isna() & column.required
+    else:
+        numbers = pd.to_numeric(values.astype("object").where(values.notna(), None), errors="coerce")
+        numbers = numbers.astype("float64")
+        bad = (numbers.isna() & (values.notna() | column.required)) | numbers.isin([float("inf"), -float("inf")])
+        if column.minimum is not None:
+            bad |= numbers < column.minimum
+        if column.above is not None:
+            bad |= numbers <= column.above
+        if column.kind == "integer":
+            bad |= numbers.notna() & (numbers % 1 != 0)
+        out = numbers if bad.any() or column.kind == "number" else numbers.astype("Int64")
+    faults.extend(_faults(values, bad, column, where))
+    return out
+
+
+def _faults(values: pd.Series, bad: pd.Series, column: Column, where: str) -> Iterator[str]:
+    positions = [i for i, is_bad in enumerate(bad) if is_bad]
+    for position in positions[:3]:
+        found = values.iloc[position]
+        text = "missing" if found is None or found != found else repr(found)
+        yield f"{where}: row {position + 1}: {column.name} is {text}; expected {_expected(column)}"
+    if len(positions) > 3:
+        yield f"{where}: {len(positions) - 3} more rows have such a fault in {column.name}"
+
+
+def _expected(column: Column) -> str:
+    if column.choices:
+        return f"one of {', '.join(column.choices)}"
+    kind = {"integer": "a whole number", "number": "a number", "text": "text"}[column.kind]
+    bound = f" above {column.above:g}" if column.above is not None else ""
+    bound = f" of at least {column.minimum:g}" if column.minimum is not None else bound
+    return f"{kind}{bound}{f' [{column.unit}]' if column.unit else ''}"
+
+
+def labels(names: Iterable[str], *tables: Table) -> dict[str, str]:
+    """Headings for a report: ``time_s`` → ``time [s]``."""
+    declared = {c.name: c for table in tables for c in table.columns}
+    return {n: f"{n.removesuffix('_s').replace('_', ' ')}{_bracket(declared.get(n))}" for n in names}
+
+
+def _bracket(column: Column | None) -> str:
+    return f" [{column.unit}]" if column and column.unit else ""
+
+
+GEMM_COLUMNS = (
+    Column("batch", "integer", "products in one call", above=0),
+    Column("m", "integer", "rows of C", above=0),
+    Column("n", "integer", "columns of C", above=0),
+    Column("k", "integer", "the summed dimension", above=0),
+    Column("trans_a", "text", "whether A is stored as [k, m] (t) or [m, k] (n)", choices=TRANSPOSES),
+    Column("trans_b", "text", "whether B is stored as [n, k] (t) or [k, n] (n)", choices=TRANSPOSES),
+)
+CONV_COLUMNS = (
+    Column("conv_n", "integer", "images in one call", above=0),
+    Column("conv_c", "integer", "input channels", above=0),
+    Column("conv_h", "integer", "input height", above=0),
+    Column("conv_w", "integer", "input width", above=0),
+    Column("conv_k", "integer", "output channels", above=0),
+    Column("conv_r", "integer", "kernel height", above=0),
+    Column("conv_s", "integer", "kernel width", above=0),
+    Column("stride_h", "integer", "stride along the height; 1 where missing", above=0),
+    Column("stride_w", "integer", "stride along the width; 1 where missing", above=0),
+    Column("pad_h", "integer", "padding above and below; 0 where missing", minimum=0),
+    Column("pad_w", "integer", "padding left and right; 0 where missing", minimum=0),
+    Column("groups", "integer", "groups of channels; 1 where missing", above=0),
+    Column("pass", "text", "forward, or the gradient that is computed", choices=PASSES),
+)
+
+OPS = Table(
+    "OPS",
+    (
+        Column("op", "text", "the op's name in the dump, or its type where rows are aggregates", required=True),
+        Column("op_type", "text", "the framework's op type, untouched"),
+        Column("kernel", "text", "the kernel that really ran"),
+        Column("placement", "text", "device or processor the op ran on"),
+        Column("stream", "text", "stream or thread"),
+        Column("rank", "integer", "process of a parallel run", minimum=0),
+        Column("phase", "text", "part of the step", choices=PHASES),
+        Column("precision", "text", "number format of the operands", choices=PRECISIONS),
+        Column("shapes", "text", "operand shapes, '100x50;50x1'; -1 is an unknown dimension"),
+        Column("calls", "number", "how often the op ran in one step", "1/step", minimum=0),
+        Column("time_s", "number", "self time of all calls", "s/step", required=True, minimum=0),
+        Column("time_spread_s", "number", "spread of the time over steps or ranks", "s/step", minimum=0),
+        Column("reported_flop", "number", "FLOP as the profiler counted", "FLOP/step", minimum=0),
+        Column(
+            "reported_bytes",
+            "number",
+            "bytes as the profiler counted (often allocations)",
+            "B/step",
+            minimum=0,
+        ),
+    ),
+)
+WORK = OPS.extend(
+    "WORK",
+    Column("op_class", "text", "what kind of work the op is", choices=OP_CLASSES),
+    *GEMM_COLUMNS,
+    *CONV_COLUMNS,
+    Column("flop", "number", "arithmetic of all calls, a multiply-add counted as 2", "FLOP/step", minimum=0),
+    Column("bytes", "number", "compulsory traffic of all calls", "B/step", minimum=0),
+    Column("intensity", "number", "flop / bytes", "FLOP/B", minimum=0),
+    Column(
+        "work_source",
+        "text",
+        "where flop and bytes come from",
+        choices=("shapes", "workload", "reported", "none"),
+    ),
+)
+MEASUREMENTS = Table(
+    "MEASUREMENTS",
+    (
+        Column("device", "text", "the device measured"),
+        Column("op_class", "text", "what kind of work was timed", required=True, choices=OP_CLASSES),
+        Column("kernel", "text", "the kernel that ran"),
+        Column("precision", "text", "number format of the operands", required=True, choices=PRECISIONS),
+        *GEMM_COLUMNS,
+        *CONV_COLUMNS,
+        Column("bytes", "number", "traffic of a memory-bound op", "B", minimum=0),
+        Column("flop", "number", "arithmetic of a memory-bound op", "FLOP", minimum=0),
+        Column("time_s", "number", "median time of one call", "s", required=True, above=0),
+        Column("time_low_s", "number", "low end of the time", "s", above=0),
+        Column("time_high_s", "number", "high end of the time", "s", above=0),
+        Column("repeats", "integer", "how often it was timed", above=0),
+        Column("library", "text", "library and versions"),
+        Column("clock", "text", "clock during the measurement"),
+        Column("source", "text", "where the figure was published"),
+    ),
+)
+PREDICTION = WORK.extend(
+    "PREDICTION",
+    Column("bound", "text", "what limits the op on the target", choices=("compute", "memory", "latency")),
+    Column("method", "text", "the evidence the time stands on", choices=METHODS),
+    Column("source_efficiency", "number", "attainable over measured time on the source", minimum=0),
+    Column("target_time_s", "number", "time of all calls on the target, at nominal inputs", "s/step", minimum=0),
+    Column("low_s", "number", "low end of the interval of target_time_s", "s/step", minimum=0),
+    Column("high_s", "number", "high end of the interval of target_time_s", "s/step", minimum=0),
+)

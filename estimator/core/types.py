@@ -1,0 +1,362 @@
+"""What travels between the stages, in one file. Everything is frozen, SI inside; absence is None or NA.
+
+Types that people write in YAML are pydantic models, so that one declaration validates and documents them;
+types that the program computes are dataclasses. *Samples* are arrays whose first axis has 1 + draws entries:
+entry 0 holds the value at nominal inputs, the others one seeded draw of the uncertain inputs each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from estimator.core import units
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Floats = npt.NDArray[np.float64]
+Status = Literal["read", "recall", "derived", "assumed", "measured"]
+Precision = Literal["fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "fp4", "int8", "int4"]
+
+ITEMSIZE: dict[str, float] = {  # bytes of one element; tf32 is stored as fp32
+    "fp64": 8, "fp32": 4, "tf32": 4, "bf16": 2, "fp16": 2, "fp8": 1, "int8": 1, "fp4": 0.5, "int4": 0.5,
+}  # fmt: skip
+
+
+class File(BaseModel):
+    """Base of everything read from YAML: unknown keys are faults, nothing changes after reading."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Sourced(File):
+    """A number with its origin. ``relative_uncertainty`` u: the value lies in [v/(1+u), v·(1+u)] nine times of ten."""
+
+    value: float
+    unit: str
+    status: Status | None = None
+    relative_uncertainty: float | None = None
+    source: str | None = None
+    note: str | None = None
+    waiver: str | None = None
+
+    @property
+    def unverified(self) -> bool:
+        """Whether nobody has seen this number in its source: recalled, assumed, or without any source."""
+        return self.status in ("recall", "assumed", None)
+
+    def __str__(self) -> str:
+        return units.show(self.value, self.unit, 4, binary=self.unit == "B")
+
+
+class PeakRate(Sourced):
+    """A dense arithmetic peak on one path, with what it accumulates in and the clock it holds at [Hz]."""
+
+    accumulate: Precision | None = None
+    clock: float | None = None
+
+
+class Peak(File):
+    """The peaks of one precision: on the vector units and on the tensor (matrix) units."""
+
+    vector: PeakRate | None = None
+    tensor: PeakRate | None = None
+    supported: bool = True
+
+    @property
+    def matrix(self) -> PeakRate | None:
+        """The path that matrix products take: tensor units where there are any."""
+        return self.tensor or self.vector
+
+
+def _sourced(unit: str) -> BeforeValidator:
+    """Accept ``"900 GB/s"`` or ``{value: "900 GB/s", uncertainty: 3 %, source: …}``."""
+
+    def read(written: object) -> dict[str, Any]:
+        fields = dict(written) if isinstance(written, dict) else {"value": written}
+        if "value" not in fields:
+            raise ValueError(f"has no 'value'; write value: {units.KINDS[unit][1]}")
+        out: dict[str, Any] = {"value": _positive(fields.pop("value"), unit), "unit": unit}
+        if "uncertainty" in fields:
+            out["relative_uncertainty"] = _positive(fields.pop("uncertainty"), "1")
+        if "clock" in fields:
+            out["clock"] = _positive(fields.pop("clock"), "Hz")
+        return {**fields, **out}
+
+    return BeforeValidator(read)
+
+
+def _positive(text: object, unit: str) -> float:
+    value = units.parse(text, unit)
+    if value <= 0:
+        kind, example = units.KINDS[unit]
+        raise ValueError(f"is {text!r}, which is not above zero; write {kind} such as '{example}'")
+    return value
+
+
+def _seconds(written: object) -> float:
+    return _positive(written, "s")
+
+
+def _read_peaks(written: object) -> dict[str, Any]:
+    """Turn the short forms of ``peak`` into one :class:`Peak` per precision: fp64 and fp32 are vector unless said."""
+    if not isinstance(written, dict):
+        raise ValueError(f"is {written!r}; write one line per precision, such as 'fp32: 60 TFLOP/s'")
+    return {precision: _read_peak(str(precision), value) for precision, value in written.items()}
+
+
+def _read_peak(precision: str, written: object) -> dict[str, Any]:
+    if written == "unsupported":
+        return {"supported": False}
+    if isinstance(written, dict) and written.keys() & {"vector", "tensor"}:
+        return written
+    path = "vector" if precision in ("fp64", "fp32") else "tensor"
+    if isinstance(written, dict):
+        written = dict(written)
+        path = written.pop("path", path)
+        if path not in ("vector", "tensor"):
+            raise ValueError(f"has the path {path!r} for {precision}; write vector or tensor")
+    return {path: written}
+
+
+Seconds = Annotated[float, BeforeValidator(_seconds)]
+Rate = Annotated[Sourced, _sourced("B/s")]
+Size = Annotated[Sourced, _sourced("B")]
+Frequency = Annotated[Sourced, _sourced("Hz")]
+Power = Annotated[Sourced, _sourced("W")]
+Time = Annotated[Sourced, _sourced("s")]
+Arithmetic = Annotated[Sourced, _sourced("FLOP/s")]
+Count = Annotated[Sourced, _sourced("1")]
+Whole = Annotated[int, Field(gt=0)]
+
+
+class _PeakFile(Peak):
+    vector: Annotated[PeakRate, _sourced("FLOP/s")] | None = None
+    tensor: Annotated[PeakRate, _sourced("FLOP/s")] | None = None
+
+
+class Link(File):
+    """A link to other devices: bandwidth one way and both ways together."""
+
+    name: str | None = None
+    per_direction: Rate | None = None
+    total: Rate | None = None
+
+
+class DeviceSpec(File):
+    """One device: what a vendor's data sheet says, every number with its source."""
+
+    name: str
+    aliases: tuple[str, ...] = ()
+    vendor: str | None = None
+    architecture: str | None = None
+    year: int | None = None
+    specifications: Literal["known", "unknown"] = "known"
+    peak: Annotated[dict[Precision, _PeakFile], BeforeValidator(_read_peaks)] = {}
+    memory_bandwidth: Rate | None = None
+    memory_capacity: Size | None = None
+    memory_type: str | None = None
+    compute_units: Count | None = None
+    base_clock: Frequency | None = None
+    boost_clock: Frequency | None = None
+    last_level_cache: Size | None = None
+    power_limit: Power | None = None
+    launch_latency: Time | None = None
+    link: Link | None = None
+    source: str | None = None
+    notes: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _enough(self) -> DeviceSpec:
+        if self.specifications == "known":
+            if not any(peak.matrix for peak in self.peak.values()):
+                raise ValueError("no peak is given; add one such as 'peak: {fp32: 60 TFLOP/s}'")
+            if self.memory_bandwidth is None:
+                raise ValueError("'memory_bandwidth' is missing; add a rate such as '900 GB/s'")
+        return self
+
+    def peak_of(self, precision: str) -> Peak:
+        """The peaks of one precision; empty where nothing is known of it."""
+        return self.peak.get(precision, Peak())  # type: ignore[call-overload,no-any-return]
+
+
+class SystemSpec(File):
+    """One machine: how many nodes, of what, joined how."""
+
+    name: str
+    aliases: tuple[str, ...] = ()
+    site: str | None = None
+    year: int | None = None
+    nodes: Count
+    node_name: str = "node"
+    device: str
+    devices_per_node: Count
+    host: str | None = None
+    interconnect: str | None = None
+    topology: str | None = None
+    injection_bandwidth: Rate | None = None  # per node, per direction
+    power: Power | None = None
+    rpeak: Arithmetic | None = None  # as the TOP500 prints it: never a device's peak times a count
+    rmax: Arithmetic | None = None
+    source: str | None = None
+    notes: tuple[str, ...] = ()
+
+
+class UpdateOp(File):
+    """What one op type of an optimizer update does for each variable: calls, and tensor passes per call."""
+
+    calls: Whole
+    reads: int = Field(ge=0)
+    writes: int = Field(ge=0)
+    flop: int = Field(default=1, ge=0)  # per parameter and call
+
+
+class Optimizer(File):
+    """The optimizer rule: its name, and the ops that a framework without a fused update runs for each variable."""
+
+    name: str
+    update_ops: dict[str, UpdateOp] = {}
+
+
+class Workload(File):
+    """What a profile cannot tell about the training run it was taken from (``workload.yaml``)."""
+
+    name: str
+    title: str | None = None
+    model: str | None = None
+    framework: str | None = None
+    precision: Precision = "fp32"
+    parameters: Whole | None = None
+    variables: Whole | None = None  # tensors that hold the parameters
+    layer_outputs: tuple[Whole, ...] = ()  # elements per sample that each layer writes, in order
+    batch_size: Whole | None = None
+    samples: Whole | None = None
+    epochs: Whole | None = None
+    steps_rounding: Literal["floor", "ceil"] = "floor"
+    optimizer: Optimizer | None = None
+    default_profile: str | None = None
+    source: str | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Profile:
+    """One profiled training run: OPS per step, and what is known of the step as a whole."""
+
+    ops: pd.DataFrame = field(repr=False)
+    workload: Workload
+    device: str | None
+    format: str
+    steps: int = 1
+    wall_step_s: float | None = None
+    busy_step_s: float | None = None
+    tool_version: str | None = None
+    sha256: str = ""
+    files: tuple[Path, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class RunPlan:
+    """How a profile is to run on a target: device, precision of the matrix products, draws and seed."""
+
+    target: str
+    precision: str | None = None
+    source: str | None = None
+    measurements: str | None = None
+    draws: int = 1000
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A value at nominal inputs and the ends that hold ``level`` of the draws; None where none is known."""
+
+    low: float | None
+    mid: float
+    high: float | None
+    level: float = 0.9
+    covers: Literal["inputs", "all"] = "inputs"
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """PREDICTION: one row per op, and the samples (1 + draws × ops) of each op's time on the target [s/step]."""
+
+    ops: pd.DataFrame = field(repr=False)
+    samples: Floats = field(repr=False)
+    launch: Floats = field(repr=False)  # samples of the part of each time that is launch latency
+    floor_s: Floats = field(repr=False)
+    ceiling_s: Floats = field(repr=False)
+    covered_fraction: float
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class StepTime:
+    """Where one step's time goes; each part is an array of samples [s], and the parts add to the total."""
+
+    compute: Floats
+    memory: Floats
+    latency: Floats
+    communication_exposed: Floats
+    input: Floats
+    host: Floats
+    unmodelled: Floats
+    total: Floats
+
+    def parts(self) -> dict[str, Floats]:
+        """Every part by name, without the total."""
+        return {name: value for name, value in vars(self).items() if name != "total"}
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """One profile on one target device: step time with its parts, evidence and bounds."""
+
+    profile: Profile
+    source: DeviceSpec | None
+    target: DeviceSpec
+    plan: RunPlan
+    precision: str
+    prediction: Prediction
+    step: StepTime
+    matrix_step_s: Floats  # matrix products only: the lecture's own roll-up
+    source_step_s: float
+    floor_s: float
+    ceiling_s: float
+    assumptions: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Number:
+    """One number of a report with its derivation: samples, unit, level, formula, and the ids of its inputs."""
+
+    id: str
+    label: str
+    samples: Floats = field(repr=False)
+    unit: str
+    level: str
+    formula: str
+    inputs: tuple[str, ...] = ()
+    source: str | None = None
+
+
+@dataclass(frozen=True)
+class FigureOfMerit:
+    """The figure of merit of one target over the baseline, with every number that led to it."""
+
+    target: str
+    samples: Floats = field(repr=False)
+    p_threshold: float | None
+    dominant_unit: str
+    other_definitions: Mapping[str, float]
+    units: Mapping[str, Mapping[str, Number]] = field(repr=False)

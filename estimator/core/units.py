@@ -1,0 +1,105 @@
+"""The edge: quantities are text with a unit outside ("900 GB/s") and plain SI numbers inside.
+
+SI here means s, B, FLOP, Hz, W and their quotients. GB is 1e9 bytes, GiB is 2^30.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from decimal import Decimal
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+QUANTITY = re.compile(r"^\s*([-+]?(?:\d[\d_,]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(.*?)\s*$")
+
+UNIT = re.compile(r"^[A-Za-zµμ]+(/[A-Za-zµμ]+)?$")
+
+# SI unit -> what a value of it is called, and how one is written
+KINDS = {
+    "s": ("a time", "60 h"),
+    "B": ("a size", "16 GiB"),
+    "B/s": ("a rate", "900 GB/s"),
+    "FLOP": ("an amount of arithmetic", "12 GFLOP"),
+    "FLOP/s": ("a rate of arithmetic", "60 TFLOP/s"),
+    "Hz": ("a frequency", "1.4 GHz"),
+    "W": ("a power", "300 W"),
+    "1": ("a plain number", "18688"),
+}
+DECIMAL = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}
+BINARY = {"": 1.0, "Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40, "Pi": 2.0**50}
+TIMES = {"ps": 1e-12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
+
+
+def parse(text: object, unit: str) -> float:
+    """Return the SI value of ``text`` (``"900 GB/s"``), which must be of the kind of ``unit`` (``"B/s"``).
+
+    A bare number is taken only where the unit is ``"1"``.
+    Raises ValueError with the tail of a sentence: found, expected, do.
+    """
+    kind, example = KINDS[unit]
+    if isinstance(text, (int, float)) and not isinstance(text, bool):
+        text = repr(text)
+    match = QUANTITY.match(text) if isinstance(text, str) else None
+    if not match:
+        raise ValueError(f"is {text!r}, which is not a quantity; write {kind} such as '{example}'")
+    number, unit_text = match.groups()
+    found, factor = _unit(unit_text)
+    if found != unit:
+        other = KINDS[found][0] if found in KINDS else "no unit known here" if found == "?" else f"in {found}"
+        raise ValueError(f"is {text!r}, which is {other}; write {kind} such as '{example}'")
+    value = float(Decimal(number.replace(",", "").replace("_", "")) * factor)
+    if not math.isfinite(value):
+        raise ValueError(f"is {text!r}, which is beyond any number; write {kind} such as '{example}'")
+    return value
+
+
+def show(value: float, unit: str, digits: int | None = None, *, binary: bool = False) -> str:
+    """Return ``value`` as text that :func:`parse` reads back: exactly, or to ``digits`` significant ones."""
+    scales = TIMES if unit == "s" else {f"{p}{unit}": s for p, s in (BINARY if binary else DECIMAL).items()}
+    if unit == "1" or value == 0:
+        scales = {unit: 1.0}
+    fitting = [name for name, scale in scales.items() if abs(value) >= scale] or [next(iter(scales))]
+    if digits is not None:
+        return f"{significant(value / scales[fitting[-1]], digits)} {fitting[-1]}".removesuffix(" 1")
+    for name in (fitting[-1], unit):
+        shown = f"{_exact(value, scales.get(name, 1.0))} {name}".removesuffix(" 1")
+        if parse(shown, unit) == value:
+            return shown
+    raise ValueError(f"{value!r} {unit} cannot be shown exactly")
+
+
+def significant(value: float, digits: int) -> str:
+    """Significant digits without an exponent: ``564,000``, ``82.60``, ``0.00123``."""
+    if value == 0 or not math.isfinite(value):
+        return f"{value:g}"
+    decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
+    return f"{value:,.{decimals}f}"
+
+
+def _exact(value: float, scale: float) -> str:
+    return format((Decimal(repr(float(value))) / Decimal(repr(scale))).normalize(), "f")
+
+
+@cache
+def _unit(text: str) -> tuple[str, Decimal]:
+    """SI unit and factor of a unit's text; ``("?", 1)`` where no such unit is known."""
+    if text in ("", "%"):
+        return "1", Decimal("0.01") if text else Decimal(1)
+    if not UNIT.match(text):
+        return "?", Decimal(1)
+    import pint
+
+    try:
+        quantity = (1 * _registry().parse_units(text)).to_base_units()
+    except pint.UndefinedUnitError:
+        return "?", Decimal(1)
+    return f"{quantity.units:~C}" or "1", Decimal(repr(float(quantity.magnitude)))
+
+
+@cache
+def _registry() -> Any:
+    import pint
+
+    return pint.UnitRegistry(str(files("estimator.core") / "units.txt"), cache_folder=None)

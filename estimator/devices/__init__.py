@@ -1,0 +1,6 @@
+"""Device and system files, measured tables → DeviceSpec, SystemSpec, MEASUREMENTS."""
+
+from estimator.devices.catalogue import load_device, load_system, source_device
+from estimator.devices.measurements import load_measurements
+
+__all__ = ["load_device", "load_measurements", "load_system", "source_device"]

@@ -1,0 +1,105 @@
+"""The catalogue: devices and systems by name, by alias, or by the path of a YAML file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TypeVar
+
+from estimator.core import files, library
+from estimator.core.errors import EstimatorError
+from estimator.core.types import DeviceSpec, File, Sourced, SystemSpec
+
+Spec = TypeVar("Spec", DeviceSpec, SystemSpec)
+DEVICE_FILES, SYSTEM_FILES = "*.yaml", "systems/*.yaml"
+
+
+def load_device(name: str | Path) -> DeviceSpec:
+    """The device of a shipped name, an alias, or a YAML path. Raises EstimatorError with near names."""
+    return _read(DeviceSpec, _find("device", str(name), DEVICE_FILES))
+
+
+def source_device(name: str | None) -> DeviceSpec | None:
+    """The device a profile names as its own; None where it names none, or one that the catalogue does not hold."""
+    if name is None:
+        return None
+    known = library.names("devices", DEVICE_FILES)
+    stem = _aliases(known).get(name.lower())
+    return _read(DeviceSpec, known[stem]) if stem else None
+
+
+def load_system(name: str | Path) -> SystemSpec:
+    """The system of a shipped name, an alias, or a YAML path. Raises EstimatorError with near names."""
+    return _read(SystemSpec, _find("system", str(name), SYSTEM_FILES))
+
+
+def all_devices() -> list[DeviceSpec]:
+    """Every device of the library, by name."""
+    return [_read(DeviceSpec, path) for path in library.names("devices", DEVICE_FILES).values()]
+
+
+def all_systems() -> list[SystemSpec]:
+    """Every system of the library, by name."""
+    return [_read(SystemSpec, path) for path in library.names("devices", SYSTEM_FILES).values()]
+
+
+def check_all(spec: type[DeviceSpec] | type[SystemSpec], pattern: str) -> list[str]:
+    """Every fault of every library file of one kind; empty where all is well."""
+    faults: list[str] = []
+    for path in library.names("devices", pattern).values():
+        try:
+            found = _read(spec, path)
+        except EstimatorError as error:
+            faults.extend(error.faults)
+            continue
+        faults.extend(
+            f"{path}: {field} has no source; add 'source: …' and 'status: …'"
+            for field, value in sourced_values(found)
+            if not value.source or not value.status
+        )
+    return faults
+
+
+def sourced_values(spec: File) -> Iterator[tuple[str, Sourced]]:
+    """Every number of a device or system with the dotted name of its field."""
+    yield from _sourced("", spec)
+
+
+def _sourced(prefix: str, value: object) -> Iterator[tuple[str, Sourced]]:
+    if isinstance(value, Sourced):
+        yield prefix, value
+    elif isinstance(value, File):
+        for name in type(value).model_fields:
+            yield from _sourced(f"{prefix}.{name}".lstrip("."), getattr(value, name))
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            yield from _sourced(f"{prefix}.{name}", item)
+
+
+def _read(spec: type[Spec], path: Path) -> Spec:
+    found = files.check(spec, files.read_yaml(path))
+    if found.name != path.stem:
+        raise EstimatorError(f"{path}: name is '{found.name}'; expected '{path.stem}', the file's own name")
+    return found
+
+
+def _find(what: str, name: str, pattern: str) -> Path:
+    if name.endswith((".yaml", ".yml")) or "/" in name:
+        return Path(name)
+    known = library.names("devices", pattern)
+    if name in known:
+        return known[name]
+    by_alias = _aliases(known)
+    if name.lower() in by_alias:
+        return known[by_alias[name.lower()]]
+    raise library.unknown(what, name, by_alias, f"{what}s")
+
+
+def _aliases(known: dict[str, Path]) -> dict[str, str]:
+    """Lower-case name or alias → name, from the files' ``aliases`` lists alone."""
+    found = {}
+    for stem, path in known.items():
+        aliases = files.read_yaml(path).data.get("aliases", [])
+        names = [stem, *(aliases if isinstance(aliases, list) else [])]
+        found |= {str(alias).lower(): stem for alias in names}
+    return found

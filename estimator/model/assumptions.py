@@ -1,0 +1,60 @@
+"""What a prediction rests on that nobody has verified, in sentences for the report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+
+from estimator.core.schema import MATRIX
+from estimator.core.types import DeviceSpec, Sourced
+from estimator.model import coefficients
+
+UNVERIFIED = {"recall": "recalled, not re-read", "assumed": "assumed", None: "given without a source"}
+
+
+def assumptions(ops: pd.DataFrame, target: DeviceSpec, profiled: str, precision: str) -> tuple[str, ...]:
+    """Sentences on unverified specifications, the model's coefficients and carried time behind a PREDICTION."""
+    return tuple(
+        sentence
+        for part in (_specifications(ops, target), _coefficients(ops, target), _carried(ops, profiled, precision))
+        for sentence in part
+    )
+
+
+def _specifications(ops: pd.DataFrame, target: DeviceSpec) -> Iterator[str]:
+    used: dict[str, Sourced | None] = {"memory_bandwidth": target.memory_bandwidth}
+    for precision in sorted(set(ops["precision"].dropna())):
+        peak = target.peak_of(precision)
+        used |= {f"peak.{precision}.vector": peak.vector, f"peak.{precision}.tensor": peak.tensor}
+    for field, value in used.items():
+        if value and value.unverified:
+            yield f"{target.name}: {field} = {value} is {UNVERIFIED[value.status]} ({value.source or 'no source'})"
+
+
+def _coefficients(ops: pd.DataFrame, target: DeviceSpec) -> Iterator[str]:
+    shipped = coefficients.load()
+    by_roofline = ops[ops["method"] == "roofline"]
+    matrix = by_roofline["op_class"].isin(MATRIX).to_numpy(dtype=bool)
+    tensor = matrix & np.array([target.peak_of(p).tensor is not None for p in by_roofline["precision"]], dtype=bool)
+    for name, used, what in (
+        ("matrix_vector", (matrix & ~tensor).any(), "unmeasured matrix products on vector units"),
+        ("matrix_tensor", tensor.any(), "unmeasured matrix products on tensor units"),
+        ("memory", (~matrix).any(), "memory-bound ops"),
+    ):
+        if used:
+            c = getattr(shipped, name)
+            yield f"{what} attain {c.mid:g} of the roofline, {c.low:g} to {c.high:g} in nine cases of ten ({c.source})"
+    if len(by_roofline) and not target.launch_latency:
+        c = shipped.launch_latency_s
+        yield f"one launch takes {1e6 * c.mid:g} us, {1e6 * c.low:g} to {1e6 * c.high:g} us ({c.source})"
+
+
+def _carried(ops: pd.DataFrame, profiled: str, precision: str) -> Iterator[str]:
+    carried = ops[(ops["method"] == "unchanged") & (ops["time_s"] > 0)]
+    if len(carried):
+        total = 1e3 * carried["time_s"].sum()
+        yield f"{total:.3g} ms of {len(carried)} ops ({', '.join(carried['op'])}) are carried from the source unchanged"
+    if precision != profiled:
+        yield f"matrix products run in {precision}; all other ops stay in {profiled}, and casts between them are free"

@@ -1,0 +1,120 @@
+"""The ladder of evidence: for each op the first rung that has something to say gives its time."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from estimator.core import physics
+from estimator.core.errors import EstimatorError
+from estimator.core.interval import bounds
+from estimator.core.schema import MATRIX, PREDICTION
+from estimator.core.types import DeviceSpec, Floats, Prediction, RunPlan
+from estimator.model import coefficients, gemm, roofline
+from estimator.model.uncertainty import Rates, draw_rates
+
+LOW_COVERAGE = 0.8
+
+
+def predict(
+    work: pd.DataFrame,
+    source: DeviceSpec | None,
+    target: DeviceSpec,
+    measurements: pd.DataFrame,
+    plan: RunPlan,
+    *,
+    same_setting: bool = False,
+) -> Prediction:
+    """Time of every op of WORK on the target, as samples (1 + draws × ops), with the evidence each stands on.
+
+    ``same_setting``: the profile was taken on the target in this very precision, so its own times are the answer.
+    Raises EstimatorError where the target lacks a precision that is asked of it.
+    """
+    if target.specifications == "unknown" and measurements.empty and not same_setting:
+        raise EstimatorError(f"{target.name} has no specifications and no measurements; choose another target")
+    rates = draw_rates(target, work, plan)
+    measured, interpolated = gemm.measured_times(work, rates, target, measurements, plan)
+    own = _carried(work, plan)
+    rungs = {
+        "measured": np.where(same_setting, own, measured),
+        "interpolated": interpolated,
+        "roofline": roofline.roofline_time(work, rates),
+        "unchanged": own,
+    }
+    samples, method = _first(rungs, work)
+    ops = _describe(work, rates, source, samples, method)
+    launch = np.where(method == "roofline", roofline.launch_time(work, rates), 0.0)
+    covered = _covered(work, method)
+    return Prediction(ops, samples, launch, *_limits(work, rates, samples), covered, _warnings(ops, target, covered))
+
+
+def _carried(work: pd.DataFrame, plan: RunPlan) -> Floats:
+    """The source's own times as samples (1 + draws × ops)."""
+    return np.tile(work["time_s"].to_numpy(dtype=float), (1 + plan.draws, 1))
+
+
+def _first(rungs: dict[str, Floats], work: pd.DataFrame) -> tuple[Floats, pd.Series]:
+    """Samples and name of the first rung that is not NaN, op by op."""
+    samples = np.full_like(rungs["unchanged"], np.nan)
+    method = pd.Series(pd.NA, dtype="string[python]", index=work.index)
+    for name, rung in rungs.items():
+        speaks = np.isnan(samples[0]) & ~np.isnan(rung[0])
+        samples[:, speaks] = rung[:, speaks]
+        method[speaks] = name
+    return samples, method
+
+
+def _describe(
+    work: pd.DataFrame, rates: Rates, source: DeviceSpec | None, samples: Floats, method: pd.Series
+) -> pd.DataFrame:
+    low, mid, high = bounds(samples)
+    modelled = method != "unchanged"
+    return PREDICTION.conform(
+        work.assign(
+            bound=roofline.bounds(work, rates).where(modelled),
+            method=method,
+            source_efficiency=_source_efficiency(work, source),
+            target_time_s=mid,
+            low_s=low,
+            high_s=high,
+        ),
+        "prediction",
+    )
+
+
+def _source_efficiency(work: pd.DataFrame, source: DeviceSpec | None) -> Floats:
+    """Roofline time over measured time on the source; NaN where the source's specifications are not known."""
+    nothing = np.full(len(work), np.nan)
+    if source is None or source.specifications == "unknown" or source.memory_bandwidth is None:
+        return nothing
+    peaks = [source.peak_of(p).matrix if c in MATRIX else source.peak_of(p).vector
+             for c, p in zip(work["op_class"], work["precision"], strict=True)]  # fmt: skip
+    peak = np.array([rate.value if rate else np.nan for rate in peaks])
+    flop, bytes_ = work["flop"].to_numpy(dtype=float), work["bytes"].to_numpy(dtype=float)
+    ideal = physics.ideal_time(flop, bytes_, peak, source.memory_bandwidth.value)
+    time = work["time_s"].to_numpy(dtype=float)
+    return np.divide(ideal, time, out=nothing, where=time > 0)
+
+
+def _limits(work: pd.DataFrame, rates: Rates, samples: Floats) -> tuple[Floats, Floats]:
+    """Least and most time of each op; carried ops may vanish, and are at most what they are."""
+    shipped = coefficients.load()
+    lowest = np.where(work["op_class"].isin(MATRIX), shipped.matrix_vector.low, shipped.memory.low)
+    floor, ceiling = roofline.floor_and_ceiling(work, rates, lowest)
+    mid = samples[0]
+    return np.fmin(np.nan_to_num(floor), mid), np.fmax(ceiling, mid)
+
+
+def _covered(work: pd.DataFrame, method: pd.Series) -> float:
+    """Share of the source's time that some evidence other than 'unchanged' speaks for."""
+    time = work["time_s"].to_numpy(dtype=float)
+    total = np.nansum(time)
+    return float(np.nansum(time[(method != "unchanged").to_numpy()]) / total) if total > 0 else 1.0
+
+
+def _warnings(ops: pd.DataFrame, target: DeviceSpec, covered: float) -> tuple[str, ...]:
+    if covered >= LOW_COVERAGE:
+        return ()
+    worst = ops[ops["method"] == "unchanged"].nlargest(1, "time_s")["op"].iloc[0]
+    share = f"only {100 * covered:.0f} % of the source's time is modelled on {target.name}"
+    return (f"{share}; the rest, such as '{worst}', is carried unchanged",)

@@ -1,0 +1,121 @@
+"""Matrix products from the target's own measured ones: the very shape, or interpolation among the nearest.
+
+C = A·B and its transpose are the same work in the other storage order, so (m, n, trans_a, trans_b) and
+(n, m, trans_b, trans_a) are one shape here. What is interpolated is the attained share of the roofline, in log size,
+by inverse distance to the power 3 over the 8 nearest of the same precision and alignment class; left-one-shape-out
+that gave the lowest error among the simple schemes on the DeepBench tables (tests/model/test_gemm.py repeats it).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from estimator.core import physics
+from estimator.core.interval import draw
+from estimator.core.types import ITEMSIZE, DeviceSpec, Floats, RunPlan
+from estimator.model.uncertainty import Rates, draw_rates
+
+NEAREST, POWER = 8, 3.0
+REACH = 4.0  # octaves: nothing is interpolated from shapes farther away
+TRANSPOSED = 0.5  # octaves that unlike transposes count as
+VECTOR_LOAD = 16  # bytes; dimensions that fill whole vector loads form one alignment class
+
+
+@dataclass(frozen=True)
+class Shapes:
+    """Canonical shapes of matrix products, one entry per product."""
+
+    size: Floats  # products × (log2 of the larger of m and n, of the smaller, of k)
+    batch: Floats
+    transposes: npt.NDArray[np.str_]  # two letters, or "" where unknown
+    precision: npt.NDArray[np.str_]
+    aligned: npt.NDArray[np.bool_]
+
+
+def measured_times(
+    work: pd.DataFrame, rates: Rates, target: DeviceSpec, measurements: pd.DataFrame, plan: RunPlan
+) -> tuple[Floats, Floats]:
+    """Samples (1 + draws × ops) of the measured and of the interpolated time [s]; NaN where there is no such evidence.
+
+    Interpolated times are never below the roofline; measured ones are what they are.
+    """
+    out = np.full((2, 1 + plan.draws, len(work)), np.nan)
+    rows = np.flatnonzero((work["op_class"] == "gemm") & work[["m", "n", "k"]].notna().all(axis=1))
+    table = measurements[(measurements["op_class"] == "gemm") & measurements["m"].notna()].reset_index(drop=True)
+    if not len(rows) or table.empty:
+        return out[0], out[1]
+    times = _times(table)
+    table_rates = draw_rates(target, table, dataclasses.replace(plan, draws=0))
+    log_share = np.log(times / ideal_of_one_call(table, table_rates)[0])
+    distance = _distances(shapes(work.iloc[rows]), shapes(table))
+    ideal = ideal_of_one_call(work, rates)[:, rows]
+    calls = work["calls"].fillna(1.0).to_numpy(dtype=float)[rows]
+
+    exact = _mean_of_equals(distance, times)
+    interpolated = ideal[0] * np.exp(_interpolate(distance, log_share))
+    stream = f"{target.name}.measurements"
+    out[0][:, rows] = calls * draw(stream, *exact, plan.draws, plan.seed)
+    out[1][:, rows] = calls * np.maximum(draw(stream, *interpolated, plan.draws, plan.seed), ideal)
+    return out[0], out[1]
+
+
+def shapes(frame: pd.DataFrame) -> Shapes:
+    """The canonical shapes of a frame with the GEMM columns."""
+    m, n, k = (frame[name].to_numpy(dtype=float) for name in ("m", "n", "k"))
+    a, b = (frame[name].fillna("").to_numpy(dtype=str) for name in ("trans_a", "trans_b"))
+    transposes = np.where(n > m, np.char.add(b, a), np.char.add(a, b))
+    transposes = np.where(np.char.str_len(transposes) == 2, transposes, "")
+    itemsize = frame["precision"].map(ITEMSIZE).to_numpy(dtype=float)
+    aligned = np.all([(dim * itemsize) % VECTOR_LOAD == 0 for dim in (m, n, k)], axis=0)
+    size = np.log2(np.stack([np.maximum(m, n), np.minimum(m, n), k], axis=1))
+    batch = frame["batch"].fillna(1).to_numpy(dtype=float)
+    return Shapes(size, batch, transposes, frame["precision"].to_numpy(dtype=str), aligned)
+
+
+def _distances(wanted: Shapes, known: Shapes) -> Floats:
+    """Distance in octaves (wanted × known); infinite between unlike precisions, alignment classes or batches."""
+    squares = ((wanted.size[:, None, :] - known.size[None, :, :]) ** 2).sum(axis=2)
+    a, b = wanted.transposes[:, None], known.transposes[None, :]
+    squares += np.where((a != b) & (a != "") & (b != ""), TRANSPOSED**2, 0.0)
+    like = np.ones_like(squares, dtype=bool)
+    for name in ("precision", "aligned", "batch"):
+        like &= getattr(wanted, name)[:, None] == getattr(known, name)[None, :]
+    return np.where(like, np.sqrt(squares), np.inf)
+
+
+def _mean_of_equals(distance: Floats, times: Floats) -> Floats:
+    """Mean time (3 × wanted) of the measured rows of the very shape; NaN where there is none."""
+    equal = (distance == 0).astype(float)
+    count = equal.sum(axis=1)
+    return np.where(count > 0, times @ equal.T / np.maximum(count, 1), np.nan)
+
+
+def _interpolate(distance: Floats, log_share: Floats) -> Floats:
+    """Inverse-distance mean (3 × wanted) of the logs over the nearest rows; NaN where none is within reach."""
+    count = min(NEAREST, distance.shape[1])
+    nearest = np.argpartition(distance, count - 1, axis=1)[:, :count]
+    near = np.maximum(np.take_along_axis(distance, nearest, axis=1), np.finfo(float).tiny ** (1 / 8))
+    weight = near**-POWER
+    total = np.where(near.min(axis=1) <= REACH, weight.sum(axis=1), np.nan)
+    return np.asarray((log_share[:, nearest] * weight).sum(axis=2) / total)
+
+
+def _times(table: pd.DataFrame) -> Floats:
+    """Low end, median and high end (3 × rows) of one call's time [s]; the median where no end is stated."""
+    mid = table["time_s"].to_numpy(dtype=float)
+    ends = (table[name].to_numpy(dtype=float) for name in ("time_low_s", "time_high_s"))
+    low, high = (np.where(np.isnan(end), mid, end) for end in ends)
+    return np.stack([low, mid, high])
+
+
+def ideal_of_one_call(frame: pd.DataFrame, rates: Rates) -> Floats:
+    """Samples (1 + draws × products) of one call's roofline time [s]."""
+    dims = [frame[name].fillna(1).to_numpy(dtype=float) for name in ("batch", "m", "n", "k")]
+    itemsize = frame["precision"].map(ITEMSIZE).to_numpy(dtype=float)
+    flop, bytes_ = physics.gemm_flop(*dims), physics.gemm_bytes(*dims, itemsize)
+    return physics.ideal_time(flop, bytes_, rates.peak, rates.bandwidth)

@@ -1,0 +1,94 @@
+"""The uncertain inputs of a prediction, drawn once: every rung divides by the same samples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from estimator.core.errors import EstimatorError
+from estimator.core.interval import draw, draw_sourced
+from estimator.core.schema import MATRIX
+from estimator.core.types import DeviceSpec, Floats, PeakRate, RunPlan
+from estimator.model import coefficients
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Samples (1 + draws × ops, or × 1) of what a device sustains. NaN where the device file does not say.
+
+    peak [FLOP/s] of each op's precision and path; bandwidth [B/s]; latency [s] of one launch; efficiency, the
+    attained share of the roofline.
+    """
+
+    peak: Floats
+    bandwidth: Floats
+    latency: Floats
+    efficiency: Floats
+
+
+def draw_rates(device: DeviceSpec, work: pd.DataFrame, plan: RunPlan) -> Rates:
+    """Samples of a device's rates for every op. Raises EstimatorError where the device lacks an op's precision."""
+    paths = pd.Series(
+        [_path(device, c, p) for c, p in zip(work["op_class"], work["precision"], strict=True)], dtype=object
+    )
+    _refuse_unsupported(device, work)
+    return Rates(
+        peak=_peaks(device, work, paths, plan),
+        bandwidth=_sourced_or_nan(f"{device.name}.memory_bandwidth", device.memory_bandwidth, plan),
+        latency=_latency(device, plan),
+        efficiency=_efficiencies(work, paths, plan),
+    )
+
+
+def _path(device: DeviceSpec, op_class: str, precision: str) -> str:
+    """Matrix products and convolutions take the tensor units where there are any; all else the vector units."""
+    return "tensor" if op_class in MATRIX and device.peak_of(precision).tensor else "vector"
+
+
+def _refuse_unsupported(device: DeviceSpec, work: pd.DataFrame) -> None:
+    if device.specifications == "unknown":
+        return
+    for precision in sorted(set(work.loc[work["op_class"].isin(MATRIX), "precision"])):
+        peak = device.peak_of(precision)
+        if peak.matrix is None:
+            known = ", ".join(p for p, rates in device.peak.items() if rates.matrix)
+            lacks = "has no hardware path for" if not peak.supported else "gives no peak for"
+            raise EstimatorError(f"{device.name} {lacks} {precision}; choose --precision among {known}")
+
+
+def _peaks(device: DeviceSpec, work: pd.DataFrame, paths: pd.Series, plan: RunPlan) -> Floats:
+    """Peak of each op [1 + draws × ops]; vector work in a narrow format without a vector peak runs at fp32's."""
+    out = np.full((1 + plan.draws, len(work)), np.nan)
+    keys = pd.Series(list(zip(work["precision"], paths, strict=True)), dtype=object)
+    for precision, path in set(keys):
+        rate: PeakRate | None = getattr(device.peak_of(precision), path) or device.peak_of("fp32").vector
+        columns = (keys == (precision, path)).to_numpy()
+        out[:, columns] = _sourced_or_nan(f"{device.name}.peak.{precision}.{path}", rate, plan)
+    return out
+
+
+def _efficiencies(work: pd.DataFrame, paths: pd.Series, plan: RunPlan) -> Floats:
+    shipped = coefficients.load()
+    matrix = work["op_class"].isin(MATRIX).to_numpy()
+    out = np.empty((1 + plan.draws, len(work)))
+    names = np.where(matrix, np.where(paths == "tensor", "matrix_tensor", "matrix_vector"), "memory")
+    for name in set(names):
+        c = getattr(shipped, name)
+        samples = np.minimum(draw(f"efficiency.{name}", c.low, c.mid, c.high, plan.draws, plan.seed), 1.0)
+        out[:, names == name] = samples[:, None]
+    return out
+
+
+def _latency(device: DeviceSpec, plan: RunPlan) -> Floats:
+    if device.launch_latency:
+        return _sourced_or_nan(f"{device.name}.launch_latency", device.launch_latency, plan)
+    c = coefficients.load().launch_latency_s
+    return draw("launch_latency", c.low, c.mid, c.high, plan.draws, plan.seed)[:, None]
+
+
+def _sourced_or_nan(stream: str, sourced: object, plan: RunPlan) -> Floats:
+    if sourced is None:
+        return np.full((1 + plan.draws, 1), np.nan)
+    return draw_sourced(stream, sourced, plan.draws, plan.seed)[:, None]  # type: ignore[arg-type]

@@ -1,0 +1,56 @@
+"""Reader of the generic op table: one CSV row per op, the way in for every tool that has no reader.
+
+``time_s`` and one of ``op_type``, ``op_class`` are required; any other column of WORK may stand beside them.
+Everything but ``batch, m, n, k`` and the convolution dimensions is per step, over all calls.
+"""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pandas as pd
+
+from estimator.core import files
+from estimator.core.errors import EstimatorError
+from estimator.core.schema import WORK
+from estimator.core.types import Profile, Workload
+from estimator.profiles import canonical
+
+FORMAT = "op table (CSV with time_s and op_type or op_class)"
+
+
+def recognises(text: str) -> bool:
+    """Whether the first line names the columns of an op table."""
+    header = _header(text)
+    return "time_s" in header and bool({"op_type", "op_class"} & header)
+
+
+def read(paths: list[Path], workload: Workload) -> Profile:
+    """Read one op table. Raises EstimatorError with every fault, by row."""
+    if len(paths) > 1:
+        raise EstimatorError(f"{paths[0].parent}: several op tables lie here; name one of them")
+    path = paths[0]
+    rows = files.read_csv(path)
+    _refuse_zero_times(rows, path)
+    kind = rows["op_type"] if "op_type" in rows else rows["op_class"]
+    rows["op"] = rows["op"].fillna(kind) if "op" in rows else kind
+    typed = WORK.conform(rows, str(path))
+    ops = canonical.to_ops(typed.drop(columns=[c for c in typed if typed[c].isna().all()]), str(path))
+    return Profile(ops=ops, workload=workload, device=None, format="op table")
+
+
+def _refuse_zero_times(rows: pd.DataFrame, path: Path) -> None:
+    times = pd.to_numeric(rows["time_s"], errors="coerce")
+    calls = pd.to_numeric(rows["calls"], errors="coerce") if "calls" in rows else times
+    zero = (times == 0) & (calls != 0) if "calls" in rows else times == 0
+    if zero.any():
+        row = int(zero.to_numpy().argmax()) + 1
+        raise EstimatorError(
+            f"{path}: row {row}: time_s is 0; expected a time above 0, or calls 0 for an op that never ran"
+        )
+
+
+def _header(text: str) -> set[str]:
+    first = text.split("\n", 1)[0]
+    return {name.strip() for name in next(csv.reader([first.rstrip("\r")]), [])}

@@ -1,0 +1,164 @@
+"""Reader of tfprof's text views: op lines (time, bytes, occurrence in any selection) and input-shape lines.
+
+Both the printed layout of TensorFlow and the one of the lecture are read, which lost the ``|`` and ``input_type:``.
+Several files of one folder are views of the same run: shape lines refine the aggregate they add up to.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pandas as pd
+
+from estimator.core import files
+from estimator.core.errors import EstimatorError
+from estimator.core.types import Profile, Workload
+from estimator.profiles import canonical
+
+FORMAT = "tfprof text (op view, input shapes)"
+
+SECONDS = {"us": 1e-6, "ms": 1e-3, "sec": 1.0}
+BYTES = {"B": 1.0, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
+TIME = re.compile(r"(-?\d+(?:\.\d+)?)(us|ms|sec)\b(?:\s*\((\d+(?:\.\d+)?)%,\s*(\d+(?:\.\d+)?)%\))?")
+SIZE = re.compile(r"(\d+(?:\.\d+)?)([KMGT]?B)\b")
+OP_LINE = re.compile(r"^([A-Za-z_][\w.:/]*)\s+(?=[-\d])")
+OCCURRENCE = re.compile(r"(\d+)\|(\d+)\s*$")
+SHAPE_LINE = re.compile(
+    r"^\s*(?:input_type:)?\s*(?P<shapes>(?:0:.*?)?)\s*\(run\*(?P<run>\d+)[|\s]+defined\*(?P<defined>\d+)\)\s*"
+    r"exec_time:\s*(?P<time>.*?)\s*$"
+)
+OPERAND = re.compile(r"^\d+:(-?\d+(?:x-?\d+)*|unknown)$")
+SAME = 0.01  # shape lines refine an aggregate that they add up to within this share
+
+
+@dataclass
+class Aggregate:
+    """One op line, and the shape lines below it."""
+
+    op_type: str
+    time_s: float
+    share: float | None
+    bytes: float | None
+    calls: float | None
+    shapes: list[dict[str, object]] = field(default_factory=list)
+
+
+def recognises(text: str) -> bool:
+    """Whether any of the first lines is an op line with a time, or a shape line."""
+    lines = text.splitlines()[:200]
+    return any(SHAPE_LINE.match(line) or (OP_LINE.match(line) and TIME.search(line)) for line in lines)
+
+
+def read(paths: list[Path], workload: Workload) -> Profile:
+    """Read the views of one run as one profile. Raises EstimatorError naming the line at fault."""
+    found = [aggregate for path in paths for aggregate in _parse(path)]
+    aggregates = _merge(found, str(paths[0].parent))
+    rows = [row for aggregate in aggregates for row in _rows(aggregate)]
+    rows += _unlisted(aggregates)
+    ops = canonical.to_ops(pd.DataFrame(rows), str(paths[0] if len(paths) == 1 else paths[0].parent))
+    return Profile(ops=ops, workload=workload, device=None, format="tfprof text")
+
+
+def _parse(path: Path) -> Iterator[Aggregate]:
+    """The op lines of one file; shape lines before any op line belong to a nameless aggregate."""
+    current = Aggregate("", 0.0, None, None, None)
+    for number, line in enumerate(files.read_text(path).splitlines(), start=1):
+        where = f"{path}:{number}"
+        if "exec_time:" in line:
+            current.shapes.append(_shape_row(line, where))
+        elif (match := OP_LINE.match(line)) and (times := TIME.findall(line)):
+            if current.op_type or current.shapes:
+                yield current
+            current = _aggregate(match[1], line, times, where)
+    if current.op_type or current.shapes:
+        yield current
+
+
+def _aggregate(op_type: str, line: str, times: list[tuple[str, ...]], where: str) -> Aggregate:
+    size, occurrence = SIZE.search(line), OCCURRENCE.search(line)
+    share = float(times[0][3]) / 100 if times[0][3] else None
+    return Aggregate(
+        op_type,
+        _seconds(times[0], where),
+        share,
+        float(size[1]) * BYTES[size[2]] if size else None,
+        float(occurrence[1]) if occurrence else None,
+    )
+
+
+def _shape_row(line: str, where: str) -> dict[str, object]:
+    match = SHAPE_LINE.match(line)
+    time = TIME.match(match["time"]) if match else None
+    if not match or not time:
+        raise EstimatorError(
+            f"{where}: this shape line cannot be read; expected '0:100x50, 1:50x1 (run*1|defined*1) exec_time: 22us'"
+        )
+    operands = [part.strip() for part in match["shapes"].split(",") if part.strip()]
+    shapes = [OPERAND.match(part) for part in operands]
+    if not all(shapes):
+        bad = next(part for part, shape in zip(operands, shapes, strict=True) if not shape)
+        raise EstimatorError(f"{where}: the shape '{bad}' cannot be read; expected one such as '0:100x50'")
+    return {
+        "shapes": ";".join(shape[1] for shape in shapes if shape),
+        "calls": float(match["run"]),
+        "time_s": _seconds(time.groups(), where),
+    }
+
+
+def _seconds(time: tuple[str | None, ...], where: str) -> float:
+    seconds = float(time[0] or 0) * SECONDS[time[1] or "us"]
+    if seconds < 0:
+        raise EstimatorError(f"{where}: the time is {time[0]}{time[1]}, below zero; capture the profile again")
+    return seconds
+
+
+def _merge(found: list[Aggregate], where: str) -> list[Aggregate]:
+    """One aggregate per op type; nameless shape lines go to the aggregate whose time they add up to."""
+    known: dict[str, Aggregate] = {}
+    for aggregate in (a for a in found if a.op_type):
+        twin = known.setdefault(aggregate.op_type, aggregate)
+        twin.shapes = twin.shapes or aggregate.shapes
+    for nameless in (a for a in found if not a.op_type):
+        total = _shape_time(nameless)
+        owners = [a for a in known.values() if not a.shapes and abs(a.time_s - total) <= SAME * total]
+        if len(owners) != 1:
+            names = " or ".join(a.op_type for a in owners) or "no op line"
+            raise EstimatorError(
+                f"{where}: the shape lines add up to {1e3 * total:.4g} ms, which is {names}; put them below theirs"
+            )
+        owners[0].shapes = nameless.shapes
+    return list(known.values())
+
+
+def _shape_time(aggregate: Aggregate) -> float:
+    return sum(float(str(row["time_s"])) for row in aggregate.shapes)
+
+
+def _rows(aggregate: Aggregate) -> Iterator[dict[str, object]]:
+    """The shape lines of an op where they add up to it, else its aggregate."""
+    total = _shape_time(aggregate)
+    base = {"op": aggregate.op_type, "op_type": aggregate.op_type}
+    if aggregate.shapes and abs(total - aggregate.time_s) <= SAME * aggregate.time_s + len(aggregate.shapes) * 1e-6:
+        for row in aggregate.shapes:
+            yield base | row | {"op": f"{aggregate.op_type} {row['shapes']}"}
+    else:
+        calls = {"calls": aggregate.calls} if aggregate.calls is not None else {}
+        yield base | calls | {"time_s": aggregate.time_s, "reported_bytes": aggregate.bytes}
+
+
+def _unlisted(aggregates: list[Aggregate]) -> list[dict[str, object]]:
+    """One row for the time that the shares say exists but no line lists.
+
+    The largest share gives the whole with the least rounding (shares are printed to 0.01 %).
+    """
+    shares = [(a.share, a.time_s) for a in aggregates if a.share]
+    if not shares:
+        return []
+    share, time_s = max(shares)
+    total = time_s / share
+    rounding = total * 0.5e-4 / share
+    missing = total - sum(a.time_s for a in aggregates)
+    return [{"op": "unlisted", "op_type": "unlisted", "time_s": missing}] if missing > 2 * rounding else []

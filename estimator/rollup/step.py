@@ -1,0 +1,70 @@
+"""Op times → the time of one step, and where it goes."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from estimator.core.schema import MATRIX
+from estimator.core.types import Floats, Prediction, Profile, StepTime
+
+CARRIED = {"input": "input", "host": "host"}  # op class → part of the step; every other carried op is unmodelled
+
+
+def step_time(prediction: Prediction, profile: Profile) -> StepTime:
+    """Sum the ops' samples into one step [s].
+
+    Where the source's ops overlapped (busy time below their sum), the same share of the sum stays on the target; what
+    the source's step spent beyond its busy time is carried as host time.
+    """
+    overlap = overlap_factor(profile)
+    rest = prediction.samples - prediction.launch
+    part = _parts(prediction.ops)
+    parts = {
+        name: np.asarray(overlap * rest[:, part == name].sum(axis=1))
+        for name in ("compute", "memory", "input", "host", "unmodelled")
+    }
+    parts["latency"] = overlap * prediction.launch.sum(axis=1)
+    parts["host"] = parts["host"] + idle_time(profile)
+    parts["communication_exposed"] = np.zeros(len(rest))
+    return StepTime(**parts, total=np.asarray(sum(parts.values())))
+
+
+def _parts(ops: pd.DataFrame) -> npt.NDArray[np.str_]:
+    """The part of the step that each op's time beyond its launches belongs to."""
+    carried = ops["op_class"].map(CARRIED).fillna("unmodelled")
+    by_class = ops["op_class"].isin(MATRIX).map({True: "compute", False: "memory"})
+    by_bound = ops["bound"].replace("latency", pd.NA).fillna(by_class)
+    return np.where(ops["method"] == "unchanged", carried, by_bound).astype(str)
+
+
+def matrix_time(prediction: Prediction, profile: Profile) -> Floats:
+    """Samples of the step's matrix products and convolutions alone [s]: the lecture's own roll-up of a pass."""
+    matrix = prediction.ops["op_class"].isin(MATRIX).to_numpy()
+    return np.asarray(overlap_factor(profile) * prediction.samples[:, matrix].sum(axis=1))
+
+
+def source_step_time(profile: Profile) -> float:
+    """The source's own step [s]: its wall time where known, else the sum of its ops."""
+    return profile.wall_step_s or float(profile.ops["time_s"].sum()) * overlap_factor(profile)
+
+
+def overlap_factor(profile: Profile) -> float:
+    """Busy time over the sum of op times: below 1 where ops ran at once."""
+    total = float(profile.ops["time_s"].sum())
+    busy = min(profile.busy_step_s or total, profile.wall_step_s or total, total)
+    return busy / total
+
+
+def idle_time(profile: Profile) -> float:
+    """What the source's step spent beyond its ops [s]."""
+    busy = float(profile.ops["time_s"].sum()) * overlap_factor(profile)
+    return max((profile.wall_step_s or busy) - busy, 0.0)
+
+
+def coverage(profile: Profile) -> float | None:
+    """Busy time over wall time of the source's step; None where no wall time is known."""
+    if profile.wall_step_s is None:
+        return None
+    return 1 - idle_time(profile) / profile.wall_step_s

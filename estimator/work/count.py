@@ -1,0 +1,143 @@
+"""Classes, dimensions, FLOP and bytes of every op: OPS → WORK.
+
+A count comes, in this order, from the row itself where a table states it, from the op's shapes, or from what the
+workload file says of the model; else it stays NA and the op's time is carried, never guessed.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from estimator.core import physics
+from estimator.core.errors import EstimatorError
+from estimator.core.schema import MATRIX, OP_CLASSES, WORK
+from estimator.core.types import ITEMSIZE, Workload
+from estimator.work import aggregates, shapes
+from estimator.work.classify import classify
+
+STREAMING = ("elementwise", "reduction", "normalization", "movement")
+FLOP_PER_ELEMENT = {"elementwise": 1.0, "reduction": 1.0, "normalization": 8.0, "movement": 0.0}
+CONV_DEFAULTS = {"stride_h": 1, "stride_w": 1, "pad_h": 0, "pad_w": 0, "groups": 1}
+
+
+def count_work(
+    ops: pd.DataFrame, workload: Workload, precision: str | None = None, where: str = "profile"
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """WORK of an OPS table, and warnings about rows whose work stays unknown.
+
+    ``precision`` is that of the matrix products and convolutions on the target; all else stays as profiled.
+    Raises EstimatorError where given dimensions are unreadable.
+    """
+    work = WORK.conform(ops, where)
+    work["op_class"] = work["op_class"].fillna(classify(work["op_type"]))
+    work["precision"] = work["precision"].fillna(workload.precision)
+    if precision:
+        work.loc[work["op_class"].isin(MATRIX), "precision"] = precision
+    _refuse_unknown_classes(work, where)
+    given = work["flop"].notna() & work["bytes"].notna()
+    work["work_source"] = pd.Series(np.where(given, "reported", "none"), dtype="string[python]", index=work.index)
+    work, warnings = _matrix_dimensions(work, workload)
+    for counter in (_count_products, _count_convolutions, _count_streams, _count_aggregates):
+        work = counter(work, workload)
+    work["intensity"] = (work["flop"] / work["bytes"]).where(work["bytes"] > 0)
+    return WORK.conform(work, where), warnings
+
+
+def itemsizes(precision: pd.Series) -> np.ndarray:
+    """Bytes per element of each row's precision."""
+    return precision.map(ITEMSIZE).to_numpy(dtype=float)
+
+
+def _refuse_unknown_classes(work: pd.DataFrame, where: str) -> None:
+    bad = ~work["op_class"].isin(OP_CLASSES)
+    if bad.any():
+        raise EstimatorError(f"{where}: op_class is '{work.loc[bad, 'op_class'].iloc[0]}'; expected {OP_CLASSES}")
+
+
+def _matrix_dimensions(work: pd.DataFrame, workload: Workload) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Fill batch, m, n, k, transposes and phase of products whose row states only operand shapes."""
+    open_rows = work.index[(work["op_class"] == "gemm") & work["m"].isna() & work["shapes"].notna()]
+    pairs = {i: shapes.operands(str(work.at[i, "shapes"]), workload.batch_size) for i in open_rows}
+    products = shapes.resolve_products(pairs.values())
+    unread = []
+    for i, pair in pairs.items():
+        product = products[pair]
+        if product is None:
+            unread.append(str(work.at[i, "shapes"]))
+            continue
+        for name in ("batch", "m", "n", "k", "trans_a", "trans_b"):
+            work.at[i, name] = getattr(product, name) if getattr(product, name) is not None else pd.NA
+        if pd.isna(work.at[i, "phase"]):
+            work.at[i, "phase"] = product.phase
+    work["batch"] = work["batch"].mask((work["op_class"] == "gemm") & work["m"].notna() & work["batch"].isna(), 1)
+    if not unread:
+        return work, ()
+    hint = "; give the batch size with --batch" if workload.batch_size is None else ""
+    return work, (f"{len(unread)} matrix products have shapes that no single reading fits ({unread[0]}){hint}",)
+
+
+def _count_products(work: pd.DataFrame, workload: Workload) -> pd.DataFrame:
+    rows = (work["op_class"] == "gemm") & work[["m", "n", "k"]].notna().all(axis=1)
+    dims = [work[name].to_numpy(dtype=float, na_value=np.nan) for name in ("batch", "m", "n", "k")]
+    flop = physics.gemm_flop(*dims)
+    bytes_ = physics.gemm_bytes(*dims, itemsizes(work["precision"]))
+    return _fill(work, rows, flop, bytes_, "shapes")
+
+
+def _count_convolutions(work: pd.DataFrame, workload: Workload) -> pd.DataFrame:
+    needed = ["conv_n", "conv_c", "conv_h", "conv_w", "conv_k", "conv_r", "conv_s"]
+    rows = (work["op_class"] == "convolution") & work[needed].notna().all(axis=1)
+    n, c, h, w, k, r, s = (work[name].to_numpy(dtype=float, na_value=np.nan) for name in needed)
+    stride_h, stride_w, pad_h, pad_w, groups = (
+        work[name].to_numpy(dtype=float, na_value=default) for name, default in CONV_DEFAULTS.items()
+    )
+    p, q = physics.conv_output(h, r, stride_h, pad_h), physics.conv_output(w, s, stride_w, pad_w)
+    flop = physics.conv_flop(n, c, k, p, q, r, s, groups)
+    bytes_ = physics.conv_bytes(n, c, h, w, k, p, q, r, s, itemsizes(work["precision"]), groups)
+    return _fill(work, rows & ((p > 0) & (q > 0)), flop, bytes_, "shapes")
+
+
+def _count_streams(work: pd.DataFrame, workload: Workload) -> pd.DataFrame:
+    """Memory-bound ops with shapes: every operand read once, one result of the largest operand's size written."""
+    rows = work["op_class"].isin(STREAMING) & work["shapes"].notna()
+    sizes = [
+        _sizes(str(text), workload.batch_size) if row else [] for text, row in zip(work["shapes"], rows, strict=True)
+    ]
+    read = np.array([float(sum(s)) for s in sizes])
+    largest = np.array([float(max(s, default=0)) for s in sizes])
+    written = np.where(work["op_class"] == "reduction", 0.0, largest)
+    flop = largest * work["op_class"].map(FLOP_PER_ELEMENT).to_numpy(dtype=float, na_value=np.nan)
+    return _fill(work, rows & (largest > 0), flop, (read + written) * itemsizes(work["precision"]), "shapes")
+
+
+def _sizes(text: str, batch: int | None) -> list[int]:
+    return [shapes.elements(shape) for shape in shapes.operands(text, batch)]
+
+
+def _fill(work: pd.DataFrame, rows: pd.Series, flop: np.ndarray, bytes_: np.ndarray, source: str) -> pd.DataFrame:
+    """Write per-call counts × calls (1 where unknown) into rows that nothing has counted yet."""
+    rows = rows & (work["work_source"] == "none")
+    calls = work["calls"].fillna(1.0)
+    work["flop"] = work["flop"].mask(rows, flop * calls)
+    work["bytes"] = work["bytes"].mask(rows, bytes_ * calls)
+    work["work_source"] = work["work_source"].mask(rows, source)
+    return work
+
+
+def _count_aggregates(work: pd.DataFrame, workload: Workload) -> pd.DataFrame:
+    """Rows without shapes: the optimizer's update and layer-wise ops, from the workload file."""
+    open_rows = work.index[(work["work_source"] == "none") & work["shapes"].isna() & (work["time_s"] > 0)]
+    for i in open_rows:
+        op_type, itemsize = str(work.at[i, "op_type"]), ITEMSIZE[str(work.at[i, "precision"])]
+        amount = aggregates.update_work(op_type, workload, itemsize)
+        amount = amount or aggregates.layer_work(op_type, workload, itemsize)
+        if amount:
+            calls = work.at[i, "calls"]
+            work.loc[i, ["flop", "bytes", "calls"]] = (
+                amount.flop,
+                amount.bytes,
+                amount.calls if pd.isna(calls) else calls,
+            )
+            work.loc[i, ["work_source", "phase"]] = "workload", amount.phase
+    return work
