@@ -12,20 +12,26 @@ from numpy.typing import ArrayLike
 from estimator.core.types import Floats
 
 
+def _array(value: object) -> Floats:
+    return np.asarray(value, dtype=float)
+
+
 def gemm_flop(batch: ArrayLike, m: ArrayLike, n: ArrayLike, k: ArrayLike) -> Floats:
     """FLOP of ``batch`` products C[m,n] += A[m,k]·B[k,n]: 2·batch·m·n·k."""
-    return 2.0 * np.asarray(batch) * np.asarray(m) * np.asarray(n) * np.asarray(k)
+    return _array(2.0 * np.asarray(batch) * np.asarray(m) * np.asarray(n) * np.asarray(k))
 
 
 def gemm_bytes(batch: ArrayLike, m: ArrayLike, n: ArrayLike, k: ArrayLike, itemsize: ArrayLike) -> Floats:
     """Compulsory traffic [B] of ``batch`` products: A and B read once, C written once."""
     m, n, k = np.asarray(m, float), np.asarray(n, float), np.asarray(k, float)
-    return np.asarray(batch) * np.asarray(itemsize) * (m * k + k * n + m * n)
+    return _array(np.asarray(batch) * np.asarray(itemsize) * (m * k + k * n + m * n))
 
 
 def conv_output(size: ArrayLike, kernel: ArrayLike, stride: ArrayLike = 1, pad: ArrayLike = 0) -> Floats:
     """Output size of a convolution along one axis: floor((size + 2·pad − kernel) / stride) + 1 (Dumoulin & Visin)."""
-    return np.floor((np.asarray(size) + 2 * np.asarray(pad, float) - np.asarray(kernel)) / np.asarray(stride)) + 1
+    return _array(
+        np.floor((np.asarray(size) + 2 * np.asarray(pad, float) - np.asarray(kernel)) / np.asarray(stride)) + 1
+    )
 
 
 def conv_flop(
@@ -37,7 +43,7 @@ def conv_flop(
     n images, c input and k output channels, p×q output points, r×s kernel.
     """
     points = np.asarray(n, float) * np.asarray(k) * np.asarray(p) * np.asarray(q)
-    return 2.0 * points * np.asarray(c) / np.asarray(groups) * np.asarray(r) * np.asarray(s)
+    return _array(2.0 * points * np.asarray(c) / np.asarray(groups) * np.asarray(r) * np.asarray(s))
 
 
 def conv_bytes(
@@ -48,24 +54,24 @@ def conv_bytes(
     image = np.asarray(n, float) * np.asarray(c) * np.asarray(h) * np.asarray(w)
     weights = np.asarray(k, float) * np.asarray(c) / np.asarray(groups) * np.asarray(r) * np.asarray(s)
     output = np.asarray(n, float) * np.asarray(k) * np.asarray(p) * np.asarray(q)
-    return np.asarray(itemsize) * (image + weights + output)
+    return _array(np.asarray(itemsize) * (image + weights + output))
 
 
 def streaming_bytes(elements: ArrayLike, reads: ArrayLike, writes: ArrayLike, itemsize: ArrayLike) -> Floats:
     """Traffic [B] of an op that passes ``reads`` + ``writes`` times over ``elements`` elements."""
-    return np.asarray(elements, float) * (np.asarray(reads) + np.asarray(writes)) * np.asarray(itemsize)
+    return _array(np.asarray(elements, float) * (np.asarray(reads) + np.asarray(writes)) * np.asarray(itemsize))
 
 
 def ideal_time(flop: ArrayLike, bytes_: ArrayLike, peak: ArrayLike, bandwidth: ArrayLike) -> Floats:
     """Roofline time [s]: max(W/P, Q/B), the least that peak P [FLOP/s] and bandwidth B [B/s] allow (Williams 2009)."""
-    return np.maximum(np.asarray(flop) / np.asarray(peak), np.asarray(bytes_) / np.asarray(bandwidth))
+    return _array(np.maximum(np.asarray(flop) / np.asarray(peak), np.asarray(bytes_) / np.asarray(bandwidth)))
 
 
 def ridge_point(peak: ArrayLike, bandwidth: ArrayLike) -> Floats:
     """Intensity [FLOP/B] at which compute and memory bind alike: P/B (Williams 2009)."""
-    return np.asarray(peak, float) / np.asarray(bandwidth)
+    return _array(np.asarray(peak, float) / np.asarray(bandwidth))
 
 
 def attainable(intensity: ArrayLike, peak: ArrayLike, bandwidth: ArrayLike) -> Floats:
     """Attainable rate [FLOP/s] at an intensity [FLOP/B]: min(P, I·B) (Williams 2009)."""
-    return np.minimum(np.asarray(peak, float), np.asarray(intensity) * np.asarray(bandwidth))
+    return _array(np.minimum(np.asarray(peak, float), np.asarray(intensity) * np.asarray(bandwidth)))

@@ -352,11 +352,10 @@ class Number:
 
 @dataclass(frozen=True)
 class FigureOfMerit:
-    """The figure of merit of one target over the baseline, with every number that led to it."""
+    """The figure of merit of one target over the baseline, and what it would be under other definitions."""
 
     target: str
     samples: Floats = field(repr=False)
     p_threshold: float | None
     dominant_unit: str
     other_definitions: Mapping[str, float]
-    units: Mapping[str, Mapping[str, Number]] = field(repr=False)

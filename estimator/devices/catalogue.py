@@ -43,12 +43,12 @@ def all_systems() -> list[SystemSpec]:
     return [_read(SystemSpec, path) for path in library.names("devices", SYSTEM_FILES).values()]
 
 
-def check_all(spec: type[DeviceSpec] | type[SystemSpec], pattern: str) -> list[str]:
+def check_all(spec: type[Spec], pattern: str) -> list[str]:
     """Every fault of every library file of one kind; empty where all is well."""
     faults: list[str] = []
     for path in library.names("devices", pattern).values():
         try:
-            found = _read(spec, path)
+            found: File = _read(spec, path)
         except EstimatorError as error:
             faults.extend(error.faults)
             continue
@@ -77,6 +77,7 @@ def _sourced(prefix: str, value: object) -> Iterator[tuple[str, Sourced]]:
 
 
 def _read(spec: type[Spec], path: Path) -> Spec:
+    """One file of the catalogue. Raises EstimatorError with every fault."""
     found = files.check(spec, files.read_yaml(path))
     if found.name != path.stem:
         raise EstimatorError(f"{path}: name is '{found.name}'; expected '{path.stem}', the file's own name")
@@ -97,7 +98,7 @@ def _find(what: str, name: str, pattern: str) -> Path:
 
 def _aliases(known: dict[str, Path]) -> dict[str, str]:
     """Lower-case name or alias → name, from the files' ``aliases`` lists alone."""
-    found = {}
+    found: dict[str, str] = {}
     for stem, path in known.items():
         aliases = files.read_yaml(path).data.get("aliases", [])
         names = [stem, *(aliases if isinstance(aliases, list) else [])]

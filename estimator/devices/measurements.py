@@ -48,8 +48,8 @@ def _refuse_beyond_peak(rows: pd.DataFrame, device: DeviceSpec, place: Path) -> 
     products = rows[rows["op_class"] == "gemm"]
     if products.empty:
         return
-    dims = (products[name].to_numpy(dtype=float, na_value=np.nan) for name in ("batch", "m", "n", "k"))
-    rate = physics.gemm_flop(*dims) / products["time_s"].to_numpy()
+    batch, m, n, k = (products[name].to_numpy(dtype=float, na_value=np.nan) for name in ("batch", "m", "n", "k"))
+    rate = physics.gemm_flop(batch, m, n, k) / products["time_s"].to_numpy()
     peak = np.array([_matrix_peak(device, precision) for precision in products["precision"]])
     beyond = rate > ABOVE_PEAK * peak
     if beyond.any():

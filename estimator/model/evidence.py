@@ -93,7 +93,7 @@ def _source_efficiency(work: pd.DataFrame, source: DeviceSpec | None) -> Floats:
     flop, bytes_ = work["flop"].to_numpy(dtype=float), work["bytes"].to_numpy(dtype=float)
     ideal = physics.ideal_time(flop, bytes_, peak, source.memory_bandwidth.value)
     time = work["time_s"].to_numpy(dtype=float)
-    return np.divide(ideal, time, out=nothing, where=time > 0)
+    return np.asarray(np.divide(ideal, time, out=nothing, where=time > 0))
 
 
 def _limits(work: pd.DataFrame, rates: Rates, samples: Floats) -> tuple[Floats, Floats]:

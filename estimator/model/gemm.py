@@ -56,11 +56,12 @@ def measured_times(
     ideal = ideal_of_one_call(work, rates)[:, rows]
     calls = work["calls"].fillna(1.0).to_numpy(dtype=float)[rows]
 
-    exact = _mean_of_equals(distance, times)
+    def draw_times(low: Floats, mid: Floats, high: Floats) -> Floats:
+        return draw(f"{target.name}.measurements", low, mid, high, plan.draws, plan.seed)
+
     interpolated = ideal[0] * np.exp(_interpolate(distance, log_share))
-    stream = f"{target.name}.measurements"
-    out[0][:, rows] = calls * draw(stream, *exact, plan.draws, plan.seed)
-    out[1][:, rows] = calls * np.maximum(draw(stream, *interpolated, plan.draws, plan.seed), ideal)
+    out[0][:, rows] = calls * draw_times(*_mean_of_equals(distance, times))
+    out[1][:, rows] = calls * np.maximum(draw_times(*interpolated), ideal)
     return out[0], out[1]
 
 
@@ -115,7 +116,7 @@ def _times(table: pd.DataFrame) -> Floats:
 
 def ideal_of_one_call(frame: pd.DataFrame, rates: Rates) -> Floats:
     """Samples (1 + draws × products) of one call's roofline time [s]."""
-    dims = [frame[name].fillna(1).to_numpy(dtype=float) for name in ("batch", "m", "n", "k")]
+    batch, m, n, k = (frame[name].fillna(1).to_numpy(dtype=float) for name in ("batch", "m", "n", "k"))
     itemsize = frame["precision"].map(ITEMSIZE).to_numpy(dtype=float)
-    flop, bytes_ = physics.gemm_flop(*dims), physics.gemm_bytes(*dims, itemsize)
+    flop, bytes_ = physics.gemm_flop(batch, m, n, k), physics.gemm_bytes(batch, m, n, k, itemsize)
     return physics.ideal_time(flop, bytes_, rates.peak, rates.bandwidth)

@@ -36,7 +36,7 @@ def _parts(ops: pd.DataFrame) -> npt.NDArray[np.str_]:
     carried = ops["op_class"].map(CARRIED).fillna("unmodelled")
     by_class = ops["op_class"].isin(MATRIX).map({True: "compute", False: "memory"})
     by_bound = ops["bound"].replace("latency", pd.NA).fillna(by_class)
-    return np.where(ops["method"] == "unchanged", carried, by_bound).astype(str)
+    return np.asarray(np.where(ops["method"] == "unchanged", carried, by_bound), dtype=str)
 
 
 def matrix_time(prediction: Prediction, profile: Profile) -> Floats:

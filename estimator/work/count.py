@@ -12,7 +12,7 @@ import pandas as pd
 from estimator.core import physics
 from estimator.core.errors import EstimatorError
 from estimator.core.schema import MATRIX, OP_CLASSES, WORK
-from estimator.core.types import ITEMSIZE, Workload
+from estimator.core.types import ITEMSIZE, Floats, Workload
 from estimator.work import aggregates, shapes
 from estimator.work.classify import classify
 
@@ -35,6 +35,9 @@ def count_work(
     if precision:
         work.loc[work["op_class"].isin(MATRIX), "precision"] = precision
     _refuse_unknown_classes(work, where)
+    work["flop"] = work["flop"].mask(
+        work["op_class"].isin(STREAMING) & work["bytes"].notna() & work["flop"].isna(), 0.0
+    )
     given = work["flop"].notna() & work["bytes"].notna()
     work["work_source"] = pd.Series(np.where(given, "reported", "none"), dtype="string[python]", index=work.index)
     work, warnings = _matrix_dimensions(work, workload)
@@ -44,9 +47,9 @@ def count_work(
     return WORK.conform(work, where), warnings
 
 
-def itemsizes(precision: pd.Series) -> np.ndarray:
+def itemsizes(precision: pd.Series) -> Floats:
     """Bytes per element of each row's precision."""
-    return precision.map(ITEMSIZE).to_numpy(dtype=float)
+    return np.asarray(precision.map(ITEMSIZE), dtype=float)
 
 
 def _refuse_unknown_classes(work: pd.DataFrame, where: str) -> None:
@@ -79,9 +82,9 @@ def _matrix_dimensions(work: pd.DataFrame, workload: Workload) -> tuple[pd.DataF
 
 def _count_products(work: pd.DataFrame, workload: Workload) -> pd.DataFrame:
     rows = (work["op_class"] == "gemm") & work[["m", "n", "k"]].notna().all(axis=1)
-    dims = [work[name].to_numpy(dtype=float, na_value=np.nan) for name in ("batch", "m", "n", "k")]
-    flop = physics.gemm_flop(*dims)
-    bytes_ = physics.gemm_bytes(*dims, itemsizes(work["precision"]))
+    batch, m, n, k = (work[name].to_numpy(dtype=float, na_value=np.nan) for name in ("batch", "m", "n", "k"))
+    flop = physics.gemm_flop(batch, m, n, k)
+    bytes_ = physics.gemm_bytes(batch, m, n, k, itemsizes(work["precision"]))
     return _fill(work, rows, flop, bytes_, "shapes")
 
 
@@ -101,9 +104,8 @@ def _count_convolutions(work: pd.DataFrame, workload: Workload) -> pd.DataFrame:
 def _count_streams(work: pd.DataFrame, workload: Workload) -> pd.DataFrame:
     """Memory-bound ops with shapes: every operand read once, one result of the largest operand's size written."""
     rows = work["op_class"].isin(STREAMING) & work["shapes"].notna()
-    sizes = [
-        _sizes(str(text), workload.batch_size) if row else [] for text, row in zip(work["shapes"], rows, strict=True)
-    ]
+    operands = [shapes.operands(text, workload.batch_size) for text in work["shapes"].where(rows, "")]
+    sizes = [[shapes.elements(shape) for shape in found] for found in operands]
     read = np.array([float(sum(s)) for s in sizes])
     largest = np.array([float(max(s, default=0)) for s in sizes])
     written = np.where(work["op_class"] == "reduction", 0.0, largest)
@@ -111,11 +113,7 @@ def _count_streams(work: pd.DataFrame, workload: Workload) -> pd.DataFrame:
     return _fill(work, rows & (largest > 0), flop, (read + written) * itemsizes(work["precision"]), "shapes")
 
 
-def _sizes(text: str, batch: int | None) -> list[int]:
-    return [shapes.elements(shape) for shape in shapes.operands(text, batch)]
-
-
-def _fill(work: pd.DataFrame, rows: pd.Series, flop: np.ndarray, bytes_: np.ndarray, source: str) -> pd.DataFrame:
+def _fill(work: pd.DataFrame, rows: pd.Series, flop: Floats, bytes_: Floats, source: str) -> pd.DataFrame:
     """Write per-call counts × calls (1 where unknown) into rows that nothing has counted yet."""
     rows = rows & (work["work_source"] == "none")
     calls = work["calls"].fillna(1.0)
@@ -133,11 +131,7 @@ def _count_aggregates(work: pd.DataFrame, workload: Workload) -> pd.DataFrame:
         amount = aggregates.update_work(op_type, workload, itemsize)
         amount = amount or aggregates.layer_work(op_type, workload, itemsize)
         if amount:
-            calls = work.at[i, "calls"]
-            work.loc[i, ["flop", "bytes", "calls"]] = (
-                amount.flop,
-                amount.bytes,
-                amount.calls if pd.isna(calls) else calls,
-            )
+            calls = amount.calls if pd.isna(work.at[i, "calls"]) else work.at[i, "calls"]
+            work.loc[i, ["flop", "bytes", "calls"]] = amount.flop, amount.bytes, calls
             work.loc[i, ["work_source", "phase"]] = "workload", amount.phase
     return work

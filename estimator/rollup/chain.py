@@ -1,0 +1,76 @@
+"""The roll-up as data: each quantity with its unit, level, formula and inputs, evaluated in this order.
+
+The declaration computes the numbers, labels them in the report, and is their derivation: they cannot drift apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from estimator.core.types import Floats, Number
+from estimator.rollup import epoch, throughput
+
+
+@dataclass(frozen=True)
+class Link:
+    """One quantity of the chain: how it is called, and how it follows from those before it."""
+
+    name: str
+    label: str
+    unit: str
+    level: str  # "worker" stands for what runs one unit: a device, or a node whose time was given as a whole
+    formula: str
+    function: Callable[..., Floats]
+    inputs: tuple[str, ...]
+
+
+CHAIN = (
+    Link("steps_per_epoch", "steps per epoch", "1", "worker", "floor(samples / batch size)",
+         epoch.steps_per_epoch_floor, ("samples", "batch_size")),
+    Link("epoch_s", "time per epoch", "s", "worker", "step time × steps per epoch",
+         epoch.epoch_time, ("step_s", "steps_per_epoch")),
+    Link("time_per_unit_s", "time per unit", "s", "worker", "load time + epoch time × epochs",
+         epoch.run_time, ("epoch_s", "epochs", "load_s")),
+    Link("runs_per_day", "units per day of one worker", "1/day", "worker", "1 day / time per unit",
+         throughput.runs_per_day, ("time_per_unit_s",)),
+    Link("runs_per_day_per_node", "units per day of one node", "1/day", "node", "units per day of one worker × workers",
+         throughput.runs_per_day_per_node, ("runs_per_day", "workers_per_node")),
+    Link("units_per_day", "units per day", "1/day", "system", "units per day of one node × nodes",
+         throughput.units_per_day, ("runs_per_day_per_node", "nodes")),
+)  # fmt: skip
+CEILED = Link("steps_per_epoch", "steps per epoch", "1", "worker", "ceil(samples / batch size)",
+              epoch.steps_per_epoch_ceil, ("samples", "batch_size"))  # fmt: skip
+RATIOS = (
+    Link("ratio_worker", "ratio of one worker", "1", "worker", "units per day of one worker / the baseline's",
+         throughput.ratio, ("runs_per_day", "baseline.runs_per_day")),
+    Link("ratio_node", "ratio of one node", "1", "node", "units per day of one node / the baseline's",
+         throughput.ratio, ("runs_per_day_per_node", "baseline.runs_per_day_per_node")),
+    Link("ratio", "ratio", "1", "system", "units per day / the baseline's",
+         throughput.ratio, ("units_per_day", "baseline.units_per_day")),
+)  # fmt: skip
+
+
+def derive(prefix: str, worker: str, given: Mapping[str, Number], links: tuple[Link, ...] = CHAIN) -> dict[str, Number]:
+    """Every quantity that follows from the given ones, with the given ones; what is given is not derived again."""
+    numbers = dict(given)
+    for link in links:
+        if link.name not in numbers and all(name in numbers for name in link.inputs):
+            inputs = [numbers[name] for name in link.inputs]
+            numbers[link.name] = Number(
+                id=f"{prefix}/{link.name}",
+                label=link.label,
+                samples=link.function(*(number.samples for number in inputs)),
+                unit=link.unit,
+                level=worker if link.level == "worker" else link.level,
+                formula=link.formula,
+                inputs=tuple(number.id for number in inputs),
+            )
+    return numbers
+
+
+def given(id: str, label: str, value: float | Floats, unit: str, level: str, source: str) -> Number:
+    """A number that nothing here derives, with where it comes from."""
+    return Number(id, label, np.atleast_1d(np.asarray(value, dtype=float)), unit, level, "given", (), source)

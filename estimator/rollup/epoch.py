@@ -1,0 +1,27 @@
+"""Step → epoch → run, in the lecture's own steps (Foster & Stevens, Learning Systems 2018, Lecture 10)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from estimator.core.types import Floats
+
+
+def steps_per_epoch_floor(samples: Floats, batch_size: Floats) -> Floats:
+    """Steps of one epoch where a last, smaller batch is dropped."""
+    return np.asarray(np.floor(samples / batch_size))
+
+
+def steps_per_epoch_ceil(samples: Floats, batch_size: Floats) -> Floats:
+    """Steps of one epoch where a last, smaller batch is trained on."""
+    return np.asarray(np.ceil(samples / batch_size))
+
+
+def epoch_time(step_s: Floats, steps_per_epoch: Floats) -> Floats:
+    """Time of one epoch [s]: the time of a pass × the number of minibatches."""
+    return step_s * steps_per_epoch
+
+
+def run_time(epoch_s: Floats, epochs: Floats, load_s: Floats) -> Floats:
+    """Time of one run [s]: the time of an epoch × the number of epochs, after loading the data once."""
+    return load_s + epoch_s * epochs

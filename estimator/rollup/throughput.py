@@ -1,0 +1,27 @@
+"""Run → units per day → ratio, in the lecture's own steps (Foster & Stevens, Learning Systems 2018, Lecture 10)."""
+
+from __future__ import annotations
+
+from estimator.core.types import Floats
+
+DAY_S = 86400.0
+
+
+def runs_per_day(time_per_unit_s: Floats) -> Floats:
+    """Units that one worker (a device, or a whole node) completes in a day [1/day]: the day ÷ the time per run."""
+    return DAY_S / time_per_unit_s
+
+
+def runs_per_day_per_node(runs_per_day: Floats, workers_per_node: Floats) -> Floats:
+    """Units per day of a node whose workers each run a unit of their own [1/day]."""
+    return runs_per_day * workers_per_node
+
+
+def units_per_day(runs_per_day_per_node: Floats, nodes: Floats) -> Floats:
+    """Units per day of the whole machine [1/day]: runs per day per node × nodes."""
+    return runs_per_day_per_node * nodes
+
+
+def ratio(rate: Floats, baseline_rate: Floats) -> Floats:
+    """How many times the baseline's rate a rate is."""
+    return rate / baseline_rate

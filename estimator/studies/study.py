@@ -1,0 +1,152 @@
+"""The study file: units of work on machines, a baseline, a figure of merit (``study.yaml`` → Study)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from estimator.core import files
+from estimator.core.errors import EstimatorError, suggestion
+from estimator.core.types import File, Precision, Seconds, Whole
+from estimator.rollup import fom
+
+
+class Machine(File):
+    """A machine: a shipped system, or nodes of a device, or nodes alone where times per unit are given."""
+
+    system: str | None = None
+    device: str | None = None
+    nodes: Whole | None = None
+    devices_per_node: Whole | None = None
+    node_name: str = "node"
+    measurements: str | None = None
+
+    @model_validator(mode="after")
+    def _enough(self) -> Machine:
+        if self.system is None and self.nodes is None:
+            raise ValueError("names neither 'system' nor 'nodes'; add 'system: summit' or 'nodes: 18688'")
+        if self.system and self.device:
+            raise ValueError("names both 'system' and 'device'; keep one")
+        return self
+
+
+class UnitOfWork(File):
+    """What "units per day" counts: a training run, by its given time per machine or by its profile."""
+
+    time_per_unit: dict[str, Seconds] | None = None
+    profile: str | None = None
+    precision: Precision | None = None
+    batch_size: Whole | None = None
+    samples: Whole | None = None
+    epochs: Whole | None = None
+    steps_rounding: Literal["floor", "ceil"] | None = None
+    load_time: Seconds | None = None
+    weight: float = Field(default=1.0, gt=0)
+
+    @model_validator(mode="after")
+    def _one_way(self) -> UnitOfWork:
+        if (self.time_per_unit is None) == (self.profile is None):
+            raise ValueError("needs either 'time_per_unit' or 'profile'; give one of them")
+        return self
+
+
+class Published(File):
+    """A figure that somebody printed, to stand beside ours with the reason where they differ."""
+
+    quantity: str
+    printed: str | float
+    unit: str | None = None
+    machine: str | None = None
+    device: str | None = None
+    units_per_day: dict[str, dict[str, float]] = Field(default={})  # the rates the source used, by machine and unit
+    source: str
+    reason: str | None = None
+
+
+def _one_or_many(written: object) -> object:
+    return [written] if isinstance(written, str) else written
+
+
+Texts = Annotated[tuple[str, ...], BeforeValidator(_one_or_many)]
+
+
+class Study(File):
+    """One study file."""
+
+    title: str
+    description: str | None = None
+    baseline: str
+    figure_of_merit: fom.Definition = fom.Definition()
+    machines: dict[str, Machine] = Field(min_length=2)
+    units_of_work: dict[str, UnitOfWork] = Field(min_length=1)
+    published: tuple[Published, ...] = ()
+    notes: Texts = ()
+    draws: int = Field(default=1000, ge=0, le=100_000)
+    seed: int = Field(default=0, ge=0)
+
+
+def read_study(path: str | Path) -> Study:
+    """Read and check one study file. Raises EstimatorError with every fault and its line."""
+    document = files.read_yaml(Path(path))
+    study = files.check(Study, document)
+    faults = [
+        f"{document.where(location)}: {sentence}"
+        for location, sentence in (*_machine_faults(study), *_time_faults(study), *_published_faults(study))
+    ]
+    if faults:
+        raise EstimatorError(*faults)
+    return study
+
+
+def _machine_faults(study: Study) -> list[tuple[files.Location, str]]:
+    faults: list[tuple[files.Location, str]] = []
+    if study.baseline not in study.machines:
+        faults.append((("baseline",), _no_machine(study.baseline, study)))
+    if any(unit.profile for unit in study.units_of_work.values()):
+        faults += [
+            (("machines", name), f"{name} has no device to estimate on; add 'device: …' or 'system: …'")
+            for name, machine in study.machines.items()
+            if not (machine.device or machine.system)
+        ]
+    return faults
+
+
+def _time_faults(study: Study) -> list[tuple[files.Location, str]]:
+    faults: list[tuple[files.Location, str]] = []
+    for name, unit in study.units_of_work.items():
+        times = unit.time_per_unit
+        if times is None:
+            continue
+        at = ("units_of_work", name, "time_per_unit")
+        faults += [(at, f"{name} has no time on {m}; add '{m}: 4 h'") for m in study.machines if m not in times]
+        faults += [
+            (
+                (*at, m),
+                f"{name} gives a time on '{m}', which is not one of the machines.{suggestion(m, study.machines)}",
+            )
+            for m in times
+            if m not in study.machines
+        ]
+    return faults
+
+
+def _published_faults(study: Study) -> list[tuple[files.Location, str]]:
+    faults: list[tuple[files.Location, str]] = []
+    for i, entry in enumerate(study.published):
+        at = ("published", i)
+        if (entry.machine is None) == (entry.device is None):
+            faults.append((at, "a published figure needs either 'machine' or 'device'; give one of them"))
+        if entry.machine is not None and entry.machine not in study.machines:
+            faults.append(
+                (at, f"'{entry.machine}' is not one of the machines.{suggestion(entry.machine, study.machines)}")
+            )
+        if entry.quantity != "fom" and entry.unit not in study.units_of_work:
+            hint = suggestion(entry.unit or "", study.units_of_work)
+            faults.append((at, f"'{entry.unit}' is not one of the units of work.{hint}"))
+    return faults
+
+
+def _no_machine(name: str, study: Study) -> str:
+    return f"'{name}' is not one of the machines {', '.join(study.machines)}.{suggestion(name, study.machines.keys())}"
