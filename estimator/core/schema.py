@@ -6,7 +6,7 @@ Tables are extended, never rewritten: WORK holds every column of OPS, PREDICTION
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from estimator.core.errors import EstimatorError
@@ -51,8 +51,8 @@ class Table:
     columns: tuple[Column, ...]
 
     def extend(self, name: str, *columns: Column) -> Table:
-        """A table with these columns behind its own."""
-        return Table(name, (*self.columns, *columns))
+        """A table with these columns behind its own; what its own columns required has been checked there."""
+        return Table(name, (*(replace(column, required=False) for column in self.columns), *columns))
 
     def names(self) -> list[str]:
         """The column names in order."""
@@ -219,6 +219,7 @@ MEASUREMENTS = Table(
         Column("source", "text", "where the figure was published"),
     ),
 )
+SHAPES = Table("SHAPES", tuple(replace(c, required=c.name in ("op_class", "precision")) for c in MEASUREMENTS.columns))
 PREDICTION = WORK.extend(
     "PREDICTION",
     Column("bound", "text", "what limits the op on the target", choices=("compute", "memory", "latency")),

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from estimator.core import units
+from estimator.core.errors import EstimatorError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -273,6 +274,11 @@ class RunPlan:
     measurements: str | None = None
     draws: int = 1000
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.precision not in (None, *ITEMSIZE):
+            known = ", ".join(ITEMSIZE)
+            raise EstimatorError(f"precision '{self.precision}' is not known; expected one of {known}")
 
 
 @dataclass(frozen=True)

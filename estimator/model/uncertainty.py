@@ -38,7 +38,7 @@ def draw_rates(device: DeviceSpec, work: pd.DataFrame, plan: RunPlan) -> Rates:
         peak=_peaks(device, work, paths, plan),
         bandwidth=_sourced_or_nan(f"{device.name}.memory_bandwidth", device.memory_bandwidth, plan),
         latency=_latency(device, plan),
-        efficiency=_efficiencies(work, paths, plan),
+        efficiency=_efficiencies(device, work, paths, plan),
     )
 
 
@@ -69,15 +69,15 @@ def _peaks(device: DeviceSpec, work: pd.DataFrame, paths: pd.Series, plan: RunPl
     return out
 
 
-def _efficiencies(work: pd.DataFrame, paths: pd.Series, plan: RunPlan) -> Floats:
+def _efficiencies(device: DeviceSpec, work: pd.DataFrame, paths: pd.Series, plan: RunPlan) -> Floats:
     shipped = coefficients.load()
     matrix = work["op_class"].isin(MATRIX).to_numpy()
     out = np.empty((1 + plan.draws, len(work)))
     names = np.where(matrix, np.where(paths == "tensor", "matrix_tensor", "matrix_vector"), "memory")
     for name in set(names):
         c = getattr(shipped, name)
-        samples = np.minimum(draw(f"efficiency.{name}", c.low, c.mid, c.high, plan.draws, plan.seed), 1.0)
-        out[:, names == name] = samples[:, None]
+        samples = draw(f"{device.name}.efficiency.{name}", c.low, c.mid, c.high, plan.draws, plan.seed)
+        out[:, names == name] = np.minimum(samples, 1.0)[:, None]
     return out
 
 
@@ -85,7 +85,7 @@ def _latency(device: DeviceSpec, plan: RunPlan) -> Floats:
     if device.launch_latency:
         return _sourced_or_nan(f"{device.name}.launch_latency", device.launch_latency, plan)
     c = coefficients.load().launch_latency_s
-    return draw("launch_latency", c.low, c.mid, c.high, plan.draws, plan.seed)[:, None]
+    return draw(f"{device.name}.launch_latency", c.low, c.mid, c.high, plan.draws, plan.seed)[:, None]
 
 
 def _sourced_or_nan(stream: str, sourced: object, plan: RunPlan) -> Floats:

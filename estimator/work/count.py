@@ -18,6 +18,7 @@ from estimator.work.classify import classify
 
 STREAMING = ("elementwise", "reduction", "normalization", "movement")
 FLOP_PER_ELEMENT = {"elementwise": 1.0, "reduction": 1.0, "normalization": 8.0, "movement": 0.0}
+CONV_NEEDED = ("conv_n", "conv_c", "conv_h", "conv_w", "conv_k", "conv_r", "conv_s")
 CONV_DEFAULTS = {"stride_h": 1, "stride_w": 1, "pad_h": 0, "pad_w": 0, "groups": 1}
 
 
@@ -89,9 +90,8 @@ def _count_products(work: pd.DataFrame, workload: Workload) -> pd.DataFrame:
 
 
 def _count_convolutions(work: pd.DataFrame, workload: Workload) -> pd.DataFrame:
-    needed = ["conv_n", "conv_c", "conv_h", "conv_w", "conv_k", "conv_r", "conv_s"]
-    rows = (work["op_class"] == "convolution") & work[needed].notna().all(axis=1)
-    n, c, h, w, k, r, s = (work[name].to_numpy(dtype=float, na_value=np.nan) for name in needed)
+    rows = (work["op_class"] == "convolution") & work[list(CONV_NEEDED)].notna().all(axis=1)
+    n, c, h, w, k, r, s = (work[name].to_numpy(dtype=float, na_value=np.nan) for name in CONV_NEEDED)
     stride_h, stride_w, pad_h, pad_w, groups = (
         work[name].to_numpy(dtype=float, na_value=default) for name, default in CONV_DEFAULTS.items()
     )

@@ -1,0 +1,230 @@
+"""The command line: thin commands in pipeline order. Only this package prints, and only it exits."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from estimator import __version__
+from estimator.core.errors import EstimatorError
+
+app = typer.Typer(
+    help="Predict how fast a training workload would run on a machine nobody can touch yet; roll it up to a figure of merit.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, for programs.")]
+ProfileName = Annotated[str, typer.Argument(metavar="PROFILE", help="A dump, a folder of dumps, or a shipped profile.")]
+Precision = Annotated[str | None, typer.Option(help="Number format of the matrix products on the target.")]
+Measured = Annotated[str | None, typer.Option(metavar="FILE", help="CSV of measured ops of the target.")]
+Source = Annotated[str | None, typer.Option("--from", metavar="DEVICE", help="Device the profile was taken on.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of the draws behind the intervals.")]
+CsvFile = Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Write the table as CSV too.")]
+StudyFile = Annotated[Path, typer.Argument(metavar="STUDY.yaml", help="The study file; 'estimator init' writes one.")]
+
+
+def main() -> None:
+    """Run the command line; an error of the input becomes its sentence and exit code 1."""
+    try:
+        app()
+    except EstimatorError as error:
+        sys.exit(f"{error}")
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"estimator {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None: ...
+
+
+@app.command(epilog="Example: estimator ingest p1b3 --top 0.95")
+def ingest(
+    profile: Annotated[
+        str | None, typer.Argument(metavar="PROFILE", help="A dump, a folder of dumps, or a shipped profile.")
+    ] = None,
+    batch: Annotated[int | None, typer.Option(min=1, help="Batch size, where the dump does not say.")] = None,
+    steps: Annotated[int | None, typer.Option(min=1, help="Training steps that the dump covers.")] = None,
+    top: Annotated[
+        float, typer.Option(min=0, max=1, help="List the op types that make up this share of the time.")
+    ] = 0.95,
+    csv: CsvFile = None,
+    list_: Annotated[bool, typer.Option("--list", help="List the shipped profiles.")] = False,
+    json: Json = False,
+) -> None:
+    """Read a profile: its ops, matrix sizes, FLOP and bytes."""
+    from estimator.cli import show
+    from estimator.core.files import write_text
+    from estimator.profiles import read_profile, shipped
+    from estimator.reports import documents
+    from estimator.work import count_work
+
+    if list_ or profile is None:
+        show.profiles(shipped(), json)
+        return
+    read = read_profile(profile, batch=batch, steps=steps)
+    work, warnings = count_work(read.ops, read.workload)
+    document = documents.ingest(read, work, (*read.warnings, *warnings), top)
+    if csv:
+        write_text(csv, work.reindex(columns=documents.INGEST_OPS).to_csv(index=False, lineterminator="\n"))
+    show.ingest(document, json)
+
+
+@app.command(epilog="Example: estimator devices v100")
+def devices(
+    name: Annotated[str | None, typer.Argument(help="One device in full; without it, all of them.")] = None,
+    check: Annotated[bool, typer.Option("--check", help="Check every file; exit 1 where one has a fault.")] = False,
+    json: Json = False,
+) -> None:
+    """The catalogue of devices."""
+    from estimator.cli import show
+    from estimator.core.types import DeviceSpec
+    from estimator.devices import catalogue, load_device
+
+    if check:
+        show.checked(
+            "devices", catalogue.check_all(DeviceSpec, catalogue.DEVICE_FILES), len(catalogue.all_devices()), json
+        )
+    elif name:
+        show.spec(load_device(name), json)
+    else:
+        show.devices(catalogue.all_devices(), json)
+
+
+@app.command(epilog="Example: estimator systems summit")
+def systems(
+    name: Annotated[str | None, typer.Argument(help="One system in full; without it, all of them.")] = None,
+    check: Annotated[bool, typer.Option("--check", help="Check every file; exit 1 where one has a fault.")] = False,
+    json: Json = False,
+) -> None:
+    """The catalogue of systems."""
+    from estimator.cli import show
+    from estimator.core.types import SystemSpec
+    from estimator.devices import catalogue, load_system
+
+    if check:
+        show.checked(
+            "systems", catalogue.check_all(SystemSpec, catalogue.SYSTEM_FILES), len(catalogue.all_systems()), json
+        )
+    elif name:
+        show.spec(load_system(name), json)
+    else:
+        show.systems(catalogue.all_systems(), json)
+
+
+@app.command(epilog="Example: estimator predict shapes.csv --on h100 --csv times.csv")
+def predict(
+    shapes: Annotated[
+        Path, typer.Argument(metavar="SHAPES.csv", help="Columns op_class, precision, batch, m, n, k, …")
+    ],
+    on: Annotated[str, typer.Option(metavar="DEVICE", help="Target device: a shipped name or a path to YAML.")],
+    measurements: Measured = None,
+    seed: Seed = 0,
+    csv: CsvFile = None,
+    json: Json = False,
+) -> None:
+    """Predict the time of each shape of a table on a device."""
+    from estimator.cli import show
+    from estimator.core.files import write_text
+    from estimator.core.types import RunPlan
+    from estimator.studies.shapes import predict_shapes
+
+    rows = predict_shapes(shapes, RunPlan(target=on, measurements=measurements, seed=seed))
+    if csv:
+        write_text(csv, rows.to_csv(index=False, lineterminator="\n"))
+    show.shapes(rows, on, json)
+
+
+@app.command(epilog="Example: estimator estimate p1b3 --to v100")
+def estimate(
+    profile: ProfileName,
+    to: Annotated[str, typer.Option(metavar="DEVICE", help="Target device: a shipped name or a path to YAML.")],
+    source: Source = None,
+    precision: Precision = None,
+    measurements: Measured = None,
+    seed: Seed = 0,
+    json: Json = False,
+) -> None:
+    """Predict the step time of a profiled training run on a device."""
+    from estimator import pipeline
+    from estimator.cli import show
+    from estimator.core.types import RunPlan
+    from estimator.profiles import read_profile
+    from estimator.reports import documents
+
+    plan = RunPlan(to, precision=precision, source=source, measurements=measurements, seed=seed)
+    show.estimate(documents.estimate(pipeline.estimate(read_profile(profile), plan)), json)
+
+
+@app.command(epilog="Example: estimator compare p1b3 --to v100 --to a100 --to h100")
+def compare(
+    profiles: Annotated[list[str], typer.Argument(metavar="PROFILE…", help="Dumps, folders, or shipped profiles.")],
+    to: Annotated[list[str], typer.Option(metavar="DEVICE", help="Target device; give it once for each.")],
+    source: Source = None,
+    precision: Precision = None,
+    seed: Seed = 0,
+    json: Json = False,
+) -> None:
+    """Predict profiles on several devices, side by side."""
+    from estimator.cli import show
+    from estimator.core.types import RunPlan
+    from estimator.reports import documents
+    from estimator.studies.compare import compare as run
+
+    plan = RunPlan("", precision=precision, source=source, seed=seed)
+    show.compare([documents.estimate(found) for found in run(profiles, to, plan)], json)
+
+
+@app.command(epilog="Example: estimator fom reports/lecture-example/study.yaml")
+def fom(study: StudyFile, json: Json = False) -> None:
+    """Figures of merit of the machines of a study."""
+    from estimator.cli import show
+    from estimator.reports import documents
+    from estimator.studies.run import run_study
+
+    result = run_study(study)
+    found = documents.figures_of_merit(result.study.figure_of_merit, result.study.baseline, result.foms, result.chains)
+    show.figures_of_merit(found, result.study.title, json)
+
+
+@app.command(epilog="Example: estimator report reports/candle-fom/study.yaml -o out")
+def report(
+    study: StudyFile,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="DIR", help="Folder; the study's own by default.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Write a study's report: one offline HTML file, and results.json beside it."""
+    from estimator.cli import show
+    from estimator.reports.html import write_report
+    from estimator.studies.published import compare_published
+    from estimator.studies.run import run_study
+
+    result = run_study(study)
+    show.written(write_report(result, compare_published(result), output or study.parent), json)
+
+
+@app.command(epilog="Example: estimator init my-study && estimator report my-study/study.yaml")
+def init(folder: Annotated[Path, typer.Argument(metavar="DIR", help="A new folder.")], json: Json = False) -> None:
+    """Write a commented study, device and profile to start from."""
+    from estimator.cli import show
+    from estimator.studies.starter import write_starter
+
+    show.written(write_starter(folder), json)

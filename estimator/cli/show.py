@@ -1,0 +1,280 @@
+"""What the commands print: rich tables for people on a terminal, one JSON document for programs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+from typer import Exit
+
+from estimator.core import units
+from estimator.core.types import DeviceSpec, Sourced, SystemSpec, Workload
+from estimator.reports import documents
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+WIDE_ENOUGH = 160  # columns assumed where output is no terminal
+UNVERIFIED = "[yellow]?[/]"
+LEGEND = f"{UNVERIFIED} unverified: recalled, assumed, or without a source"
+
+
+def _console() -> Console:
+    return Console(width=None if sys.stdout.isatty() else WIDE_ENOUGH)
+
+
+def _notes(sentences: Sequence[str], style: str = "yellow") -> None:
+    console = Console(stderr=True)
+    for sentence in sentences:
+        console.print(f"[{style}]note:[/] {escape(sentence)}", soft_wrap=True)
+
+
+def _table(title: str, *columns: str, right: Sequence[str] = ()) -> Table:
+    table = Table(title=title, title_justify="left", header_style="bold", box=None, pad_edge=False)
+    for column in columns:
+        table.add_column(column, justify="right" if column in right else "left")
+    return table
+
+
+def _json(document: object) -> None:
+    sys.stdout.write(documents.to_json(document))
+
+
+def time(seconds: float | None) -> str:
+    """A time to four digits, or a dash."""
+    return "–" if seconds is None else units.show(seconds, "s", 4)
+
+
+def interval(found: Mapping[str, Any], unit: str = "s") -> str:
+    """``mid (low – high)``, the bracket only where something was uncertain."""
+    mid = units.show(found["mid"], unit, 4)
+    if found["low"] is None:
+        return mid
+    return f"{mid} ({units.show(found['low'], unit, 3)} – {units.show(found['high'], unit, 3)})"
+
+
+def profiles(shipped: Mapping[str, Workload], as_json: bool) -> None:
+    """The shipped profiles."""
+    if as_json:
+        _json({name: {"title": w.title, "default_profile": w.default_profile} for name, w in shipped.items()})
+        return
+    table = _table("Shipped profiles", "profile", "what it is", "default dump")
+    for name, workload in shipped.items():
+        table.add_row(name, workload.title or "", workload.default_profile or "")
+    _console().print(table)
+
+
+def ingest(document: Mapping[str, Any], as_json: bool) -> None:
+    """A profile: the op types that make up most of the time, and its matrix products."""
+    if as_json:
+        _json(document)
+        return
+    console = _console()
+    known = {"batch": document["batch_size"], "device": document["device"], "coverage": document["coverage"]}
+    facts = ", ".join(f"{name} {value}" for name, value in known.items() if value is not None)
+    flop = units.show(document["flop"] or 0.0, "FLOP", 4)
+    console.print(f"[bold]{document['format']}[/], {time(document['op_time_s'])} in ops per step, {flop}; {facts}")
+    table = _table("Top op types", "op type", "time", "share", "cumulative", right=("time", "share", "cumulative"))
+    for op_type, seconds, share, cumulative in document["top"]:
+        table.add_row(escape(op_type), time(seconds), f"{100 * share:.2f} %", f"{100 * cumulative:.2f} %")
+    console.print(table)
+    console.print(_op_table(document["ops"]))
+    _notes(document["warnings"])
+
+
+def _op_table(ops: Sequence[Mapping[str, Any]]) -> Table:
+    right = ("calls", "m", "n", "k", "FLOP", "bytes", "time")
+    table = _table(
+        "Ops", "op", "class", "phase", "calls", "m", "n", "k", "FLOP", "bytes", "time", "counted from", right=right
+    )
+    for op in ops:
+        dims = [str(op[name]) if op[name] is not None else "" for name in ("m", "n", "k")]
+        calls = f"{op['calls']:g}" if op["calls"] is not None else ""
+        counts = [units.show(op[n], u, 4) if op[n] is not None else "" for n, u in (("flop", "FLOP"), ("bytes", "B"))]
+        phase, source = op["phase"] or "", op["work_source"] or ""
+        table.add_row(escape(op["op"]), op["op_class"], phase, calls, *dims, *counts, time(op["time_s"]), source)
+    return table
+
+
+def devices(specs: Sequence[DeviceSpec], as_json: bool) -> None:
+    """All devices in one table."""
+    if as_json:
+        _json({spec.name: documents.device(spec) for spec in specs})
+        return
+    numbers = ("fp64", "fp32", "bf16", "fp16", "bandwidth", "capacity", "power")
+    table = _table("Devices (peaks dense, matrix path)", "device", "vendor", "year", *numbers, right=numbers)
+    for spec in specs:
+        peaks = [_value(spec.peak_of(p).matrix, supported=spec.peak_of(p).supported) for p in numbers[:4]]
+        rest = [_value(spec.memory_bandwidth), _value(spec.memory_capacity), _value(spec.power_limit)]
+        table.add_row(spec.name, spec.vendor or "", str(spec.year or ""), *peaks, *rest)
+    console = _console()
+    console.print(table)
+    console.print(LEGEND)
+
+
+def systems(specs: Sequence[SystemSpec], as_json: bool) -> None:
+    """All systems in one table."""
+    if as_json:
+        _json({spec.name: documents.device(spec) for spec in specs})
+        return
+    numbers = ("nodes", "devices/node", "injection", "power", "Rmax")
+    table = _table("Systems", "system", "site", "year", "device", *numbers, right=numbers)
+    for spec in specs:
+        values = (spec.nodes, spec.devices_per_node, spec.injection_bandwidth, spec.power, spec.rmax)
+        table.add_row(spec.name, spec.site or "", str(spec.year or ""), spec.device, *(_value(v) for v in values))
+    console = _console()
+    console.print(table)
+    console.print(LEGEND)
+
+
+def _value(sourced: Sourced | None, *, supported: bool = True) -> str:
+    if sourced is None:
+        return "" if supported else "none"
+    return f"{sourced} {UNVERIFIED}" if sourced.unverified else str(sourced)
+
+
+def spec(found: DeviceSpec | SystemSpec, as_json: bool) -> None:
+    """One device or system in full, with the source of every number."""
+    from estimator.devices.catalogue import sourced_values
+
+    if as_json:
+        _json(documents.device(found))
+        return
+    console = _console()
+    plain = {n: getattr(found, n) for n in ("vendor", "architecture", "site", "year", "device", "topology", "memory_type")
+             if getattr(found, n, None)}  # fmt: skip
+    console.print(f"[bold]{found.name}[/]  " + ", ".join(f"{name}: {value}" for name, value in plain.items()))
+    table = _table("", "field", "value", "status", "source and note", right=("value",))
+    for field, value in sourced_values(found):
+        note = "; ".join(part for part in (value.source, value.note) if part)
+        table.add_row(field, _value(value), value.status or "no source", escape(note))
+    console.print(table)
+    if isinstance(found, DeviceSpec):
+        _ridge_points(found, console)
+    console.print(LEGEND)
+    for sentence in found.notes:
+        console.print(f"note: {escape(sentence)}")
+
+
+def _ridge_points(spec: DeviceSpec, console: Console) -> None:
+    from estimator.core.physics import ridge_point
+
+    if spec.memory_bandwidth:
+        bandwidth = spec.memory_bandwidth.value
+        points = [
+            f"{precision} {ridge_point(peak.matrix.value, bandwidth):.4g} FLOP/B"
+            for precision, peak in spec.peak.items()
+            if peak.matrix
+        ]
+        console.print("ridge points: " + ", ".join(points))
+
+
+def checked(what: str, faults: Sequence[str], count: int, as_json: bool) -> None:
+    """The faults of a catalogue; exit 1 where there are any."""
+    if as_json:
+        _json({"checked": count, "faults": list(faults)})
+    else:
+        for fault in faults:
+            sys.stderr.write(f"{fault}\n")
+        _console().print(f"{count} {what} checked, {len(faults)} faults")
+    if faults:
+        raise Exit(1)
+
+
+def shapes(rows: pd.DataFrame, device: str, as_json: bool) -> None:
+    """The predicted time of each shape."""
+    if as_json:
+        _json({"target": device, "rows": documents.rows(rows, list(rows.columns))})
+        return
+    shown = [c for c in ("op_class", "precision", "batch", "m", "n", "k", "bytes") if rows[c].notna().any()]
+    table = _table(
+        f"One call on {device}", *shown, "time", "low", "high", "bound", "method", right=("time", "low", "high")
+    )
+    for row in documents.rows(rows, list(rows.columns)):
+        cells = [str(row[name]) if row[name] is not None else "" for name in shown]
+        times = [time(row[name]) for name in ("time_s", "low_s", "high_s")]
+        table.add_row(*cells, *times, row["bound"] or "", row["method"] or "nothing known")
+    _console().print(table)
+
+
+def estimate(document: Mapping[str, Any], as_json: bool) -> None:
+    """One profile on one device."""
+    if as_json:
+        _json(document)
+        return
+    console = _console()
+    console.print(
+        f"[bold]{escape(document['workload'])}[/] on {document['target']}, {document['precision']}, per device"
+    )
+    table = _table("", "figure", "value")
+    table.add_row("step time (90 % interval of the declared inputs)", interval(document["step_s"]))
+    table.add_row("matrix products alone", interval(document["matrix_only_step_s"]))
+    table.add_row(f"step time on {document['source'] or 'the source'}", time(document["source_step_s"]))
+    table.add_row("speedup", interval(document["speedup"], "1"))
+    bound = document["bound_s"]
+    table.add_row("physical floor – ceiling", f"{time(bound['floor'])} – {time(bound['ceiling'])}")
+    table.add_row("parts", ", ".join(f"{n} {time(v)}" for n, v in document["components_s"].items() if v))
+    table.add_row("evidence", ", ".join(f"{m} {100 * s:.0f} %" for m, s in document["evidence"].items()))
+    table.add_row("share of the source's time that is modelled", f"{100 * document['coverage']:.1f} %")
+    console.print(table)
+    ops = _table("Ops by time on the target", "op", "class", "on source", "on target", "bound", "method")
+    for op in sorted(document["ops"], key=lambda op: -(op["target_time_s"] or 0))[:12]:
+        times = time(op["time_s"]), time(op["target_time_s"])
+        ops.add_row(escape(op["op"]), op["op_class"], *times, op["bound"] or "", op["method"] or "")
+    console.print(ops)
+    _notes(document["assumptions"], "cyan")
+    _notes(document["warnings"])
+
+
+def compare(found: Sequence[Mapping[str, Any]], as_json: bool) -> None:
+    """Estimates side by side, one row each."""
+    if as_json:
+        _json({"estimates": list(found)})
+        return
+    table = _table("Per device", "workload", "target", "step time", "speedup", "matrix products alone", "evidence")
+    for document in found:
+        shares = ", ".join(f"{m} {100 * s:.0f} %" for m, s in document["evidence"].items())
+        times = (
+            interval(document["step_s"]),
+            interval(document["speedup"], "1"),
+            interval(document["matrix_only_step_s"]),
+        )
+        table.add_row(escape(document["workload"]), document["target"], *times, shares)
+    _console().print(table)
+    _notes(list(dict.fromkeys(w for document in found for w in document["warnings"])))
+
+
+def figures_of_merit(document: Mapping[str, Any], title: str, as_json: bool) -> None:
+    """The figures of merit of a study and the units they are made of."""
+    if as_json:
+        _json(document)
+        return
+    console = _console()
+    console.print(f"[bold]{escape(title)}[/]\n{document['definition']}, over {document['baseline']}, system level")
+    table = _table("", "target", "figure of merit", "threshold", "dominant unit")
+    units_table = _table("", "target", "unit", "time per unit", "units per day", "ratio")
+    for name, target in document["targets"].items():
+        met = {True: "met", False: "not met", None: "none"}[target["meets_threshold"]]
+        chance = target["p_threshold"]
+        met += f", {100 * chance:.0f} % of draws" if chance is not None else ""
+        table.add_row(escape(name), interval(target["fom"], "1"), met, escape(target["dominant_unit"]))
+        for unit, found in target["units"].items():
+            per_unit = f"{interval(found['time_per_unit_s'])} per {found['time_level']}"
+            rate = interval(found["units_per_day"], "1")
+            units_table.add_row(escape(name), escape(unit), per_unit, rate, interval(found["ratio"], "1"))
+    console.print(table)
+    console.print(units_table)
+
+
+def written(paths: Sequence[Path], as_json: bool) -> None:
+    """Where files were written."""
+    if as_json:
+        _json({"written": [str(path) for path in paths]})
+        return
+    for path in paths:
+        sys.stdout.write(f"wrote {path}\n")

@@ -1,0 +1,189 @@
+"""Results as plain documents, ready for JSON: times in s, counts in FLOP and B, keys end in their unit, NA is null."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from estimator.core.interval import summarise
+from estimator.core.types import DeviceSpec, Estimate, FigureOfMerit, Floats, Number, Profile, Sourced, SystemSpec
+from estimator.rollup import step
+from estimator.rollup.fom import Definition
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Document = dict[str, Any]
+
+INGEST_OPS = (
+    "op", "op_type", "op_class", "placement", "phase", "precision", "shapes", "batch", "m", "n", "k", "trans_a",
+    "trans_b", "calls", "time_s", "flop", "bytes", "work_source",
+)  # fmt: skip
+ESTIMATE_OPS = (
+    "op", "op_type", "op_class", "phase", "precision", "shapes", "batch", "m", "n", "k", "calls", "flop", "bytes",
+    "time_s", "target_time_s", "low_s", "high_s", "bound", "method", "source_efficiency",
+)  # fmt: skip
+
+
+def to_json(document: object) -> str:
+    """One JSON document as text, the same bytes for the same content."""
+    return json.dumps(plain(document), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def plain(value: object) -> Any:
+    """The value with numpy and pandas scalars as Python ones, and NaN and NA as None."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, str) or value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, Sequence | np.ndarray):
+        return [plain(item) for item in value]
+    if isinstance(value, int | np.integer):
+        return int(value)
+    if isinstance(value, float | np.floating):
+        return float(value) if math.isfinite(value) else None
+    return None  # pandas.NA
+
+
+def interval(samples: Floats) -> Document:
+    """Samples (1 + draws) as ``{low, mid, high, level, covers}``."""
+    return dict(vars(summarise(samples)))
+
+
+def rows(frame: pd.DataFrame, columns: Sequence[str]) -> list[Document]:
+    """The named columns of a table as one document per row."""
+    return [plain(record) for record in frame.reindex(columns=list(columns)).to_dict(orient="records")]
+
+
+def top_operations(ops: pd.DataFrame, share: float) -> list[list[Any]]:
+    """[op_type, time_s, fraction, cumulative] of the op types that make up ``share`` of the time, largest first."""
+    by_type = ops.groupby("op_type", dropna=False)["time_s"].sum().sort_values(ascending=False, kind="stable")
+    fraction = by_type / by_type.sum()
+    cumulative = fraction.cumsum()
+    needed = int((cumulative < share).sum()) + 1
+    return [[str(t), by_type[t], fraction[t], cumulative[t]] for t in by_type.index[:needed]]
+
+
+def ingest(profile: Profile, work: pd.DataFrame, warnings: Sequence[str], top: float = 0.95) -> Document:
+    """A profile as its op table and totals."""
+    total = float(profile.ops["time_s"].sum())
+    return {
+        "format": profile.format,
+        "framework": profile.workload.framework,
+        "tool_version": profile.tool_version,
+        "steps": profile.steps,
+        "batch_size": profile.workload.batch_size,
+        "device": profile.device,
+        "wall_step_s": profile.wall_step_s,
+        "op_time_s": total,
+        "busy_step_s": profile.busy_step_s,
+        "coverage": step.coverage(profile),
+        "flop": work["flop"].sum(),
+        "top": top_operations(profile.ops, top),
+        "warnings": list(warnings),
+        "sha256": profile.sha256,
+        "ops": rows(work, INGEST_OPS),
+    }
+
+
+def estimate(found: Estimate) -> Document:
+    """One profile on one device: step time, parts, evidence, bounds and ops."""
+    ops, total = found.prediction.ops, found.step.total
+    return {
+        "workload": found.profile.workload.name,
+        "source": found.source.name if found.source else found.profile.device,
+        "target": found.target.name,
+        "level": "device",
+        "precision": found.precision,
+        "step_s": interval(total),
+        "matrix_only_step_s": interval(found.matrix_step_s),
+        "source_step_s": found.source_step_s,
+        "speedup": interval(found.source_step_s / total),
+        "components_s": {name: samples[0] for name, samples in found.step.parts().items()},
+        "evidence": evidence(ops),
+        "coverage": found.prediction.covered_fraction,
+        "bound_s": {"floor": found.floor_s, "ceiling": found.ceiling_s},
+        "ops": rows(ops, ESTIMATE_OPS),
+        "assumptions": list(found.assumptions),
+        "warnings": list(found.warnings),
+    }
+
+
+def evidence(ops: pd.DataFrame) -> Document:
+    """Share of the predicted time that each kind of evidence gave, largest first."""
+    shares = (ops.groupby("method")["target_time_s"].sum() / ops["target_time_s"].sum()).sort_values(ascending=False)
+    return {str(method): float(share) for method, share in shares.items() if share > 0}
+
+
+def figures_of_merit(
+    definition: Definition, baseline: str, foms: Mapping[str, FigureOfMerit], chains: Mapping[tuple[str, str], Any]
+) -> Document:
+    """The figures of merit of a study, each with the units of work it is made of."""
+    return {
+        "definition": str(definition),
+        "baseline": baseline,
+        "threshold": definition.threshold,
+        "targets": {
+            name: {
+                "fom": interval(found.samples),
+                "level": "system",
+                "meets_threshold": bool(found.samples[0] >= definition.threshold) if definition.threshold else None,
+                "p_threshold": found.p_threshold,
+                "dominant_unit": found.dominant_unit,
+                "other_definitions": dict(found.other_definitions),
+                "units": {unit: unit_of_work(numbers) for (m, unit), numbers in chains.items() if m == name},
+            }
+            for name, found in foms.items()
+        },
+        "baseline_units": {unit: unit_of_work(numbers) for (m, unit), numbers in chains.items() if m == baseline},
+    }
+
+
+def unit_of_work(numbers: Mapping[str, Number]) -> Document:
+    """One unit of work on one machine; ``level`` is that of the rate and the ratio, ``time_level`` of the time."""
+    return {
+        "time_per_unit_s": interval(numbers["time_per_unit_s"].samples),
+        "time_level": numbers["time_per_unit_s"].level,
+        "units_per_day": interval(numbers["units_per_day"].samples),
+        "ratio": interval(numbers["ratio"].samples),
+        "level": numbers["ratio"].level,
+        "ratio_per_node": interval(numbers["ratio_node"].samples),
+    }
+
+
+def number(found: Number) -> Document:
+    """One number with its derivation."""
+    return {
+        "id": found.id,
+        "label": found.label,
+        "value": interval(found.samples),
+        "unit": found.unit,
+        "level": found.level,
+        "formula": found.formula,
+        "inputs": list(found.inputs),
+        "source": found.source,
+    }
+
+
+def device(spec: DeviceSpec | SystemSpec) -> Document:
+    """A device or system with the source of every number; absent fields are left out."""
+    return {
+        name: _spec_value(value)
+        for name in type(spec).model_fields
+        if (value := getattr(spec, name)) not in (None, (), {})
+    }
+
+
+def _spec_value(value: object) -> Any:
+    if isinstance(value, Sourced):
+        return {"text": str(value), "unverified": value.unverified, **value.model_dump(exclude_none=True)}
+    if isinstance(value, Mapping):
+        return {key: _spec_value(item) for key, item in value.items()}
+    if hasattr(value, "model_fields"):
+        fields = {name: getattr(value, name) for name in type(value).model_fields}
+        return {name: _spec_value(item) for name, item in fields.items() if item is not None}
+    return value

@@ -1,0 +1,59 @@
+"""A table of shapes on one device: the time of each row, without any profile."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from estimator.core import files
+from estimator.core.errors import EstimatorError
+from estimator.core.schema import SHAPES
+from estimator.core.types import RunPlan, Workload
+from estimator.devices import load_device, load_measurements
+from estimator.model import predict
+from estimator.work import count_work
+from estimator.work.count import CONV_NEEDED, STREAMING
+
+SAMPLES_AT_ONCE = 4_000_000  # draws × rows held in memory
+ANSWER = ["time_s", "low_s", "high_s", "bound", "method"]
+NEEDED = {
+    "gemm": ["m", "n", "k"],
+    "convolution": list(CONV_NEEDED),
+    **dict.fromkeys(STREAMING, ["bytes"]),
+}
+
+
+def predict_shapes(path: str | Path, plan: RunPlan) -> pd.DataFrame:
+    """The rows of a SHAPES CSV in their order, with time [s] of one call, its interval, bound and method.
+
+    Raises EstimatorError where a row lacks what its op class needs, or the device lacks its precision.
+    """
+    path = Path(path)
+    table = SHAPES.conform(files.read_csv(path), str(path))
+    _refuse_incomplete(table, path)
+    target = load_device(plan.target)
+    measurements = load_measurements(target, plan.measurements)
+    asked = table.drop(columns=["time_s", "time_low_s", "time_high_s"])
+    ops = asked.assign(op=table["op_class"], calls=1.0).reset_index(drop=True)
+    work, _ = count_work(ops, Workload(name=path.stem), where=str(path))
+    chunk = max(1, SAMPLES_AT_ONCE // (1 + plan.draws))
+    parts = [
+        predict(work.iloc[i : i + chunk].reset_index(drop=True), None, target, measurements, plan).ops
+        for i in range(0, len(work), chunk)
+    ]
+    if not parts:
+        raise EstimatorError(f"{path}: there are no rows; expected at least one shape")
+    found = pd.concat(parts, ignore_index=True).rename(columns={"target_time_s": "answer_s"})
+    answer = found.drop(columns="time_s").rename(columns={"answer_s": "time_s"})[ANSWER]
+    return pd.concat([asked.reset_index(drop=True), answer], axis=1)
+
+
+def _refuse_incomplete(table: pd.DataFrame, path: Path) -> None:
+    for op_class, needed in NEEDED.items():
+        lacking = (table["op_class"] == op_class).to_numpy() & table[needed].isna().any(axis=1).to_numpy()
+        if lacking.any():
+            row = int(np.flatnonzero(lacking)[0])
+            missing = ", ".join(name for name in needed if pd.isna(table[name].iloc[row]))
+            raise EstimatorError(f"{path}: row {row + 1}: {op_class} needs {', '.join(needed)}; add {missing}")
