@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
@@ -13,14 +13,17 @@ from estimator import __version__
 from estimator.core.errors import EstimatorError
 
 app = typer.Typer(
-    help="Predict how fast a training workload would run on a machine nobody can touch yet; roll it up to a figure of merit.",
+    help="Predict how fast a training workload would run on a machine nobody can touch yet, "
+    "and roll it up to a figure of merit.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, for programs.")]
-ProfileName = Annotated[str, typer.Argument(metavar="PROFILE", help="A dump, a folder of dumps, or a shipped profile.")]
+PROFILE_HELP = "A dump, a folder of dumps, or a shipped profile."
+PROFILE_HELP = "A dump, a folder of dumps, or a shipped profile."
+ProfileName = Annotated[str, typer.Argument(metavar="PROFILE", help=PROFILE_HELP)]
 Precision = Annotated[str | None, typer.Option(help="Number format of the matrix products on the target.")]
 Measured = Annotated[str | None, typer.Option(metavar="FILE", help="CSV of measured ops of the target.")]
 Source = Annotated[str | None, typer.Option("--from", metavar="DEVICE", help="Device the profile was taken on.")]
@@ -56,14 +59,10 @@ def _options(
 
 @app.command(epilog="Example: estimator ingest p1b3 --top 0.95")
 def ingest(
-    profile: Annotated[
-        str | None, typer.Argument(metavar="PROFILE", help="A dump, a folder of dumps, or a shipped profile.")
-    ] = None,
+    profile: Annotated[str | None, typer.Argument(metavar="PROFILE", help=PROFILE_HELP)] = None,
     batch: Annotated[int | None, typer.Option(min=1, help="Batch size, where the dump does not say.")] = None,
     steps: Annotated[int | None, typer.Option(min=1, help="Training steps that the dump covers.")] = None,
-    top: Annotated[
-        float, typer.Option(min=0, max=1, help="List the op types that make up this share of the time.")
-    ] = 0.95,
+    top: Annotated[float, typer.Option(min=0, max=1, help="List op types up to this share of the time.")] = 0.95,
     csv: CsvFile = None,
     list_: Annotated[bool, typer.Option("--list", help="List the shipped profiles.")] = False,
     json: Json = False,
@@ -73,6 +72,7 @@ def ingest(
     from estimator.core.files import write_text
     from estimator.profiles import read_profile, shipped
     from estimator.reports import documents
+    from estimator.rollup import step
     from estimator.work import count_work
 
     if list_ or profile is None:
@@ -80,7 +80,7 @@ def ingest(
         return
     read = read_profile(profile, batch=batch, steps=steps)
     work, warnings = count_work(read.ops, read.workload)
-    document = documents.ingest(read, work, (*read.warnings, *warnings), top)
+    document = documents.ingest(read, work, step.coverage(read), (*read.warnings, *warnings), top)
     if csv:
         write_text(csv, work.reindex(columns=documents.INGEST_OPS).to_csv(index=False, lineterminator="\n"))
     show.ingest(document, json)
@@ -98,9 +98,7 @@ def devices(
     from estimator.devices import catalogue, load_device
 
     if check:
-        show.checked(
-            "devices", catalogue.check_all(DeviceSpec, catalogue.DEVICE_FILES), len(catalogue.all_devices()), json
-        )
+        show.checked("devices", *catalogue.check_all(DeviceSpec, catalogue.DEVICE_FILES), json)
     elif name:
         show.spec(load_device(name), json)
     else:
@@ -119,9 +117,7 @@ def systems(
     from estimator.devices import catalogue, load_system
 
     if check:
-        show.checked(
-            "systems", catalogue.check_all(SystemSpec, catalogue.SYSTEM_FILES), len(catalogue.all_systems()), json
-        )
+        show.checked("systems", *catalogue.check_all(SystemSpec, catalogue.SYSTEM_FILES), json)
     elif name:
         show.spec(load_system(name), json)
     else:
@@ -130,9 +126,7 @@ def systems(
 
 @app.command(epilog="Example: estimator predict shapes.csv --on h100 --csv times.csv")
 def predict(
-    shapes: Annotated[
-        Path, typer.Argument(metavar="SHAPES.csv", help="Columns op_class, precision, batch, m, n, k, …")
-    ],
+    shapes: Annotated[Path, typer.Argument(metavar="SHAPES.csv", help="Columns op_class, precision, m, n, k …")],
     on: Annotated[str, typer.Option(metavar="DEVICE", help="Target device: a shipped name or a path to YAML.")],
     measurements: Measured = None,
     seed: Seed = 0,
@@ -199,26 +193,23 @@ def fom(study: StudyFile, json: Json = False) -> None:
     from estimator.studies.run import run_study
 
     result = run_study(study)
-    found = documents.figures_of_merit(result.study.figure_of_merit, result.study.baseline, result.foms, result.chains)
-    show.figures_of_merit(found, result.study.title, json)
+    show.figures_of_merit(documents.figures_of_merit(result), result.title, json)
 
 
 @app.command(epilog="Example: estimator report reports/candle-fom/study.yaml -o out")
 def report(
     study: StudyFile,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="DIR", help="Folder; the study's own by default.")
+        Path | None, typer.Option("-o", metavar="DIR", help="Folder; by default the study's own.")
     ] = None,
     json: Json = False,
 ) -> None:
     """Write a study's report: one offline HTML file, and results.json beside it."""
     from estimator.cli import show
     from estimator.reports.html import write_report
-    from estimator.studies.published import compare_published
     from estimator.studies.run import run_study
 
-    result = run_study(study)
-    show.written(write_report(result, compare_published(result), output or study.parent), json)
+    show.written(write_report(run_study(study), output or study.parent), json)
 
 
 @app.command(epilog="Example: estimator init my-study && estimator report my-study/study.yaml")

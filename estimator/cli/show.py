@@ -52,10 +52,7 @@ def time(seconds: float | None) -> str:
 
 def interval(found: Mapping[str, Any], unit: str = "s") -> str:
     """``mid (low – high)``, the bracket only where something was uncertain."""
-    mid = units.show(found["mid"], unit, 4)
-    if found["low"] is None:
-        return mid
-    return f"{mid} ({units.show(found['low'], unit, 3)} – {units.show(found['high'], unit, 3)})"
+    return units.show_interval(found["low"], found["mid"], found["high"], unit)
 
 
 def profiles(shipped: Mapping[str, Workload], as_json: bool) -> None:
@@ -77,8 +74,9 @@ def ingest(document: Mapping[str, Any], as_json: bool) -> None:
     console = _console()
     known = {"batch": document["batch_size"], "device": document["device"], "coverage": document["coverage"]}
     facts = ", ".join(f"{name} {value}" for name, value in known.items() if value is not None)
-    flop = units.show(document["flop"] or 0.0, "FLOP", 4)
-    console.print(f"[bold]{document['format']}[/], {time(document['op_time_s'])} in ops per step, {flop}; {facts}")
+    flop = units.show(document["matrix_flop"], "FLOP", 4)
+    ops = f"{time(document['op_time_s'])} in ops per step, {flop} in matrix products"
+    console.print(f"[bold]{document['format']}[/], {ops}; {facts}")
     table = _table("Top op types", "op type", "time", "share", "cumulative", right=("time", "share", "cumulative"))
     for op_type, seconds, share, cumulative in document["top"]:
         table.add_row(escape(op_type), time(seconds), f"{100 * share:.2f} %", f"{100 * cumulative:.2f} %")
@@ -89,9 +87,8 @@ def ingest(document: Mapping[str, Any], as_json: bool) -> None:
 
 def _op_table(ops: Sequence[Mapping[str, Any]]) -> Table:
     right = ("calls", "m", "n", "k", "FLOP", "bytes", "time")
-    table = _table(
-        "Ops", "op", "class", "phase", "calls", "m", "n", "k", "FLOP", "bytes", "time", "counted from", right=right
-    )
+    names = ("op", "class", "phase", *right, "counted from")
+    table = _table("Ops", *names, right=right)
     for op in ops:
         dims = [str(op[name]) if op[name] is not None else "" for name in ("m", "n", "k")]
         calls = f"{op['calls']:g}" if op["calls"] is not None else ""
@@ -146,8 +143,8 @@ def spec(found: DeviceSpec | SystemSpec, as_json: bool) -> None:
         _json(documents.device(found))
         return
     console = _console()
-    plain = {n: getattr(found, n) for n in ("vendor", "architecture", "site", "year", "device", "topology", "memory_type")
-             if getattr(found, n, None)}  # fmt: skip
+    names = ("vendor", "architecture", "site", "year", "device", "topology", "memory_type")
+    plain = {name: getattr(found, name) for name in names if getattr(found, name, None)}
     console.print(f"[bold]{found.name}[/]  " + ", ".join(f"{name}: {value}" for name, value in plain.items()))
     table = _table("", "field", "value", "status", "source and note", right=("value",))
     for field, value in sourced_values(found):
@@ -174,7 +171,7 @@ def _ridge_points(spec: DeviceSpec, console: Console) -> None:
         console.print("ridge points: " + ", ".join(points))
 
 
-def checked(what: str, faults: Sequence[str], count: int, as_json: bool) -> None:
+def checked(what: str, count: int, faults: Sequence[str], as_json: bool) -> None:
     """The faults of a catalogue; exit 1 where there are any."""
     if as_json:
         _json({"checked": count, "faults": list(faults)})

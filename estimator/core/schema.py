@@ -25,7 +25,12 @@ MATRIX = ("gemm", "convolution")  # classes that the matrix units run
 PHASES = ("forward", "backward", "optimizer", "input", "other", "unknown")
 PRECISIONS = ("fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "fp4", "int8", "int4")
 PASSES = ("forward", "grad_input", "grad_weights")
-METHODS = ("measured", "interpolated", "transferred", "roofline", "unchanged")
+METHODS = {  # the ladder of evidence, strongest first, and how each rung gives a time
+    "measured": "the very shape was timed on the target (or the profile was taken on it): calls × that time",
+    "interpolated": "calls × roofline time ÷ attained share, interpolated among the target's measured products",
+    "roofline": "calls × launch latency + max(flop ÷ peak, bytes ÷ bandwidth) ÷ attained share of other devices",
+    "unchanged": "the source's own time, carried over",
+}
 TRANSPOSES = ("n", "t")
 
 
@@ -223,7 +228,7 @@ SHAPES = Table("SHAPES", tuple(replace(c, required=c.name in ("op_class", "preci
 PREDICTION = WORK.extend(
     "PREDICTION",
     Column("bound", "text", "what limits the op on the target", choices=("compute", "memory", "latency")),
-    Column("method", "text", "the evidence the time stands on", choices=METHODS),
+    Column("method", "text", "the evidence the time stands on", choices=tuple(METHODS)),
     Column("source_efficiency", "number", "attainable over measured time on the source", minimum=0),
     Column("target_time_s", "number", "time of all calls on the target, at nominal inputs", "s/step", minimum=0),
     Column("low_s", "number", "low end of the interval of target_time_s", "s/step", minimum=0),

@@ -54,7 +54,8 @@ class Sourced(File):
         return self.status in ("recall", "assumed", None)
 
     def __str__(self) -> str:
-        return units.show(self.value, self.unit, 4, binary=self.unit == "B")
+        shown = [units.show(self.value, self.unit, binary=binary) for binary in (False, self.unit == "B")]
+        return min(shown, key=len)
 
 
 class PeakRate(Sourced):
@@ -365,3 +366,46 @@ class FigureOfMerit:
     p_threshold: float | None
     dominant_unit: str
     other_definitions: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A figure that somebody printed [SI], beside ours, with the reason where they differ."""
+
+    quantity: str
+    unit: str | None
+    on: str
+    printed: float
+    ours: Number
+    source: str
+    reason: str | None = None
+    with_their_rates: float | None = None  # what ours becomes with the rates that the source used
+    implied_step_s: float | None = None  # the step time that a printed time per epoch implies
+
+
+Chains = dict[tuple[str, str], dict[str, Number]]  # (machine, unit) → the numbers of its roll-up by name
+
+
+@dataclass(frozen=True)
+class StudyResult:
+    """Everything a report needs: each number with its derivation, each estimate, each figure of merit."""
+
+    title: str
+    description: str | None
+    notes: tuple[str, ...]
+    baseline: str
+    definition: str
+    threshold: float | None
+    draws: int
+    seed: int
+    chains: Chains = field(repr=False)
+    foms: Mapping[str, FigureOfMerit]
+    fom_numbers: Mapping[str, Number]
+    estimates: Mapping[tuple[str, str], Estimate] = field(repr=False)
+    comparisons: tuple[Comparison, ...] = ()
+    inputs: Mapping[str, str] = field(default_factory=dict)  # SHA-256 by a name that holds on every machine
+
+    def numbers(self) -> dict[str, Number]:
+        """Every number of the roll-up by its id."""
+        chained = [number for numbers in self.chains.values() for number in numbers.values()]
+        return {number.id: number for number in (*chained, *self.fom_numbers.values())}

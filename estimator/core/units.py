@@ -70,6 +70,16 @@ def show(value: float, unit: str, digits: int | None = None, *, binary: bool = F
     raise ValueError(f"{value!r} {unit} cannot be shown exactly")
 
 
+def show_interval(low: float | None, mid: float, high: float | None, unit: str) -> str:
+    """``mid (low – high)`` in the unit of the mid, the bracket only where there are ends."""
+    if low is None or high is None:
+        return show(mid, unit, 4)
+    number, _, name = show(mid, unit, 4).partition(" ")
+    scale = parse(f"1 {name}".strip(), unit)
+    ends = " – ".join(significant(end / scale, 3) for end in (low, high))
+    return f"{number} ({ends}) {name}".strip()
+
+
 def significant(value: float, digits: int) -> str:
     """Significant digits without an exponent: ``564,000``, ``82.60``, ``0.00123``."""
     if value == 0 or not math.isfinite(value):

@@ -16,7 +16,7 @@ DEVICE_FILES, SYSTEM_FILES = "*.yaml", "systems/*.yaml"
 
 def load_device(name: str | Path) -> DeviceSpec:
     """The device of a shipped name, an alias, or a YAML path. Raises EstimatorError with near names."""
-    return _read(DeviceSpec, _find("device", str(name), DEVICE_FILES))
+    return _read(DeviceSpec, find("device", str(name), DEVICE_FILES))
 
 
 def source_device(name: str | None) -> DeviceSpec | None:
@@ -30,7 +30,7 @@ def source_device(name: str | None) -> DeviceSpec | None:
 
 def load_system(name: str | Path) -> SystemSpec:
     """The system of a shipped name, an alias, or a YAML path. Raises EstimatorError with near names."""
-    return _read(SystemSpec, _find("system", str(name), SYSTEM_FILES))
+    return _read(SystemSpec, find("system", str(name), SYSTEM_FILES))
 
 
 def all_devices() -> list[DeviceSpec]:
@@ -43,21 +43,21 @@ def all_systems() -> list[SystemSpec]:
     return [_read(SystemSpec, path) for path in library.names("devices", SYSTEM_FILES).values()]
 
 
-def check_all(spec: type[Spec], pattern: str) -> list[str]:
-    """Every fault of every library file of one kind; empty where all is well."""
-    faults: list[str] = []
-    for path in library.names("devices", pattern).values():
-        try:
-            found: File = _read(spec, path)
-        except EstimatorError as error:
-            faults.extend(error.faults)
-            continue
-        faults.extend(
-            f"{path}: {field} has no source; add 'source: …' and 'status: …'"
-            for field, value in sourced_values(found)
-            if not value.source or not value.status
-        )
-    return faults
+def check_all(spec: type[Spec], pattern: str) -> tuple[int, list[str]]:
+    """How many library files of one kind there are, and every fault of each."""
+    paths = library.names("devices", pattern).values()
+    return len(paths), [fault for path in paths for fault in _file_faults(spec, path)]
+
+
+def _file_faults(spec: type[Spec], path: Path) -> Iterator[str]:
+    try:
+        found = _read(spec, path)
+    except EstimatorError as error:
+        yield from error.faults
+        return
+    for field, value in sourced_values(found):
+        if not value.source or not value.status:
+            yield f"{path}: {field} has no source; add 'source: …' and 'status: …'"
 
 
 def sourced_values(spec: File) -> Iterator[tuple[str, Sourced]]:
@@ -84,7 +84,8 @@ def _read(spec: type[Spec], path: Path) -> Spec:
     return found
 
 
-def _find(what: str, name: str, pattern: str) -> Path:
+def find(what: str, name: str, pattern: str) -> Path:
+    """The file of a name, an alias or a path. Raises EstimatorError with near names."""
     if name.endswith((".yaml", ".yml")) or "/" in name:
         return Path(name)
     known = library.names("devices", pattern)

@@ -9,10 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from estimator import __version__
 from estimator.core.interval import summarise
-from estimator.core.types import DeviceSpec, Estimate, FigureOfMerit, Floats, Number, Profile, Sourced, SystemSpec
-from estimator.rollup import step
-from estimator.rollup.fom import Definition
+from estimator.core.schema import MATRIX, METHODS, PREDICTION
+from estimator.core.types import (
+    Comparison,
+    DeviceSpec,
+    Estimate,
+    FigureOfMerit,
+    Floats,
+    Number,
+    Profile,
+    Sourced,
+    StudyResult,
+    SystemSpec,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,8 +79,10 @@ def top_operations(ops: pd.DataFrame, share: float) -> list[list[Any]]:
     return [[str(t), by_type[t], fraction[t], cumulative[t]] for t in by_type.index[:needed]]
 
 
-def ingest(profile: Profile, work: pd.DataFrame, warnings: Sequence[str], top: float = 0.95) -> Document:
-    """A profile as its op table and totals."""
+def ingest(
+    profile: Profile, work: pd.DataFrame, coverage: float | None, warnings: Sequence[str], top: float
+) -> Document:
+    """A profile as its op table and totals; ``coverage`` is the busy share of the wall time."""
     total = float(profile.ops["time_s"].sum())
     return {
         "format": profile.format,
@@ -81,8 +94,9 @@ def ingest(profile: Profile, work: pd.DataFrame, warnings: Sequence[str], top: f
         "wall_step_s": profile.wall_step_s,
         "op_time_s": total,
         "busy_step_s": profile.busy_step_s,
-        "coverage": step.coverage(profile),
+        "coverage": coverage,
         "flop": work["flop"].sum(),
+        "matrix_flop": work.loc[work["op_class"].isin(MATRIX), "flop"].sum(),
         "top": top_operations(profile.ops, top),
         "warnings": list(warnings),
         "sha256": profile.sha256,
@@ -119,28 +133,31 @@ def evidence(ops: pd.DataFrame) -> Document:
     return {str(method): float(share) for method, share in shares.items() if share > 0}
 
 
-def figures_of_merit(
-    definition: Definition, baseline: str, foms: Mapping[str, FigureOfMerit], chains: Mapping[tuple[str, str], Any]
-) -> Document:
+def figures_of_merit(result: StudyResult) -> Document:
     """The figures of merit of a study, each with the units of work it is made of."""
     return {
-        "definition": str(definition),
-        "baseline": baseline,
-        "threshold": definition.threshold,
-        "targets": {
-            name: {
-                "fom": interval(found.samples),
-                "level": "system",
-                "meets_threshold": bool(found.samples[0] >= definition.threshold) if definition.threshold else None,
-                "p_threshold": found.p_threshold,
-                "dominant_unit": found.dominant_unit,
-                "other_definitions": dict(found.other_definitions),
-                "units": {unit: unit_of_work(numbers) for (m, unit), numbers in chains.items() if m == name},
-            }
-            for name, found in foms.items()
-        },
-        "baseline_units": {unit: unit_of_work(numbers) for (m, unit), numbers in chains.items() if m == baseline},
+        "definition": result.definition,
+        "baseline": result.baseline,
+        "threshold": result.threshold,
+        "targets": {name: _target(result, found) for name, found in result.foms.items()},
+        "baseline_units": _units(result, result.baseline),
     }
+
+
+def _target(result: StudyResult, found: FigureOfMerit) -> Document:
+    return {
+        "fom": interval(found.samples),
+        "level": "system",
+        "meets_threshold": None if result.threshold is None else bool(found.samples[0] >= result.threshold),
+        "p_threshold": found.p_threshold,
+        "dominant_unit": found.dominant_unit,
+        "other_definitions": dict(found.other_definitions),
+        "units": _units(result, found.target),
+    }
+
+
+def _units(result: StudyResult, machine: str) -> Document:
+    return {unit: unit_of_work(numbers) for (name, unit), numbers in result.chains.items() if name == machine}
 
 
 def unit_of_work(numbers: Mapping[str, Number]) -> Document:
@@ -153,6 +170,29 @@ def unit_of_work(numbers: Mapping[str, Number]) -> Document:
         "level": numbers["ratio"].level,
         "ratio_per_node": interval(numbers["ratio_node"].samples),
     }
+
+
+def results(result: StudyResult) -> Document:
+    """Everything a report shows, every number with its inputs and formula."""
+    return {
+        "title": result.title,
+        "estimator_version": __version__,
+        "inputs_sha256": dict(result.inputs),
+        "draws": result.draws,
+        "seed": result.seed,
+        "figure_of_merit": figures_of_merit(result),
+        "numbers": [number(found) for found in result.numbers().values()],
+        "methods": METHODS,
+        "columns": {column.name: f"{column.meaning} [{column.unit}]" for column in PREDICTION.columns},
+        "estimates": {f"{machine}/{unit}": estimate(found) for (machine, unit), found in result.estimates.items()},
+        "published": [published(found) for found in result.comparisons],
+        "notes": list(result.notes),
+    }
+
+
+def published(found: Comparison) -> Document:
+    """A printed figure beside ours."""
+    return {**vars(found), "ours": number(found.ours)}
 
 
 def number(found: Number) -> Document:

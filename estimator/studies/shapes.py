@@ -21,7 +21,7 @@ ANSWER = ["time_s", "low_s", "high_s", "bound", "method"]
 NEEDED = {
     "gemm": ["m", "n", "k"],
     "convolution": list(CONV_NEEDED),
-    **dict.fromkeys(STREAMING, ["bytes"]),
+    **{op_class: ["bytes"] for op_class in STREAMING},
 }
 
 

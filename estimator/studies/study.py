@@ -142,7 +142,10 @@ def _published_faults(study: Study) -> list[tuple[files.Location, str]]:
             faults.append(
                 (at, f"'{entry.machine}' is not one of the machines.{suggestion(entry.machine, study.machines)}")
             )
-        if entry.quantity != "fom" and entry.unit not in study.units_of_work:
+        unit = study.units_of_work.get(entry.unit or "")
+        if entry.device is not None and unit is not None and unit.profile is None:
+            faults.append((at, f"'{entry.unit}' has no profile to estimate on {entry.device}; name a machine"))
+        if entry.quantity != "fom" and unit is None:
             hint = suggestion(entry.unit or "", study.units_of_work)
             faults.append((at, f"'{entry.unit}' is not one of the units of work.{hint}"))
     return faults

@@ -1,0 +1,78 @@
+"""Figures of the report: each function returns a matplotlib Figure and saves nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from estimator.core import physics
+from estimator.core.types import DeviceSpec, Estimate
+
+PARTS = {  # part of a step -> colour (Okabe & Ito, safe for colour-blind readers)
+    "compute": "#0072B2",
+    "memory": "#E69F00",
+    "latency": "#CC79A7",
+    "communication_exposed": "#56B4E9",
+    "input": "#009E73",
+    "host": "#999999",
+    "unmodelled": "#D55E00",
+}
+MARKERS = {"gemm": "o", "convolution": "D"}
+
+
+def breakdown(estimates: Mapping[str, Estimate]) -> Figure:
+    """Stacked bars: where one step's time goes on each target [ms]."""
+    figure = Figure(figsize=(7.2, 0.9 + 0.42 * len(estimates)), layout="constrained")
+    axes = figure.add_subplot()
+    left = np.zeros(len(estimates))
+    for part, colour in PARTS.items():
+        width = np.array([1e3 * found.step.parts()[part][0] for found in estimates.values()])
+        if width.any():
+            axes.barh(list(estimates), width, left=left, color=colour, label=part.replace("_", " "), height=0.62)
+            left += width
+    axes.invert_yaxis()
+    axes.set_xlabel("one step per device [ms]")
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.legend(loc="outside upper left", ncols=4, frameon=False, fontsize="small")
+    return figure
+
+
+def roofline(found: Estimate) -> Figure:
+    """The ops of one estimate under the roofs of its target: predicted rate [FLOP/s] over intensity [FLOP/B]."""
+    figure = Figure(figsize=(7.2, 3.9), layout="constrained")
+    axes = figure.add_subplot()
+    ops = found.prediction.ops
+    shown = ops[(ops["flop"] > 0) & (ops["bytes"] > 0) & (ops["target_time_s"] > 0)]
+    intensity = shown["intensity"].to_numpy(dtype=float)
+    low, high = (intensity.min() / 4, intensity.max() * 4) if len(shown) else (0.1, 1000.0)
+    _roofs(axes, found.target, found.precision, min(low, 0.05), max(high, 1000.0))
+    for matrix, label in ((True, "matrix products"), (False, "other ops")):
+        some = shown[shown["op_class"].isin(MARKERS) == matrix]
+        time = some["target_time_s"].to_numpy(dtype=float)
+        size = 12 + 220 * time / max(float(found.prediction.samples[0].sum()), 1e-30)
+        rate = some["flop"].to_numpy(dtype=float) / np.where(time > 0, time, 1)
+        colour = PARTS["compute"] if matrix else PARTS["memory"]
+        axes.scatter(some["intensity"], rate, s=size, color=colour, alpha=0.75, label=label, linewidths=0)
+    axes.set(xscale="log", yscale="log", xlabel="intensity [FLOP/B]", ylabel="rate [FLOP/s]")
+    axes.set_title(f"{found.target.name}: size of a point is its share of the step", fontsize="medium", loc="left")
+    axes.legend(frameon=False, fontsize="small", loc="lower right")
+    axes.grid(which="major", alpha=0.25)
+    return figure
+
+
+def _roofs(axes: Axes, target: DeviceSpec, precision: str, low: float, high: float) -> None:
+    if target.memory_bandwidth is None:
+        return
+    x = np.geomspace(low, high, 200)
+    peak = target.peak_of(precision)
+    for path, rate in (("vector", peak.vector), ("tensor", peak.tensor)):
+        if rate:
+            y = physics.attainable(x, rate.value, target.memory_bandwidth.value)
+            axes.plot(x, y, color="#222222", linewidth=1.2)
+            label = f"{precision} {path} {rate}"
+            axes.annotate(label, (high, rate.value), ha="right", va="bottom", fontsize="small")
+    label = str(target.memory_bandwidth)
+    axes.annotate(label, (x[4], x[4] * target.memory_bandwidth.value), ha="left", va="top", fontsize="small")

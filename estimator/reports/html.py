@@ -1,0 +1,134 @@
+"""StudyResult → report.html, one offline file, and results.json beside it."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from estimator import __version__
+from estimator.core import units
+from estimator.core.files import write_text
+from estimator.core.interval import summarise
+from estimator.core.schema import METHODS, PREDICTION, labels
+from estimator.core.types import Estimate, Floats, Number, StudyResult
+from estimator.reports import documents, figures
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+OP_COLUMNS = (
+    "op", "op_class", "phase", "calls", "m", "n", "k", "flop", "bytes", "time_s", "target_time_s", "bound", "method",
+)  # fmt: skip
+SVG_SETTINGS = {"svg.hashsalt": "fom-estimator", "svg.fonttype": "path", "font.family": "DejaVu Sans"}
+
+
+def write_report(result: StudyResult, folder: Path) -> list[Path]:
+    """Write ``report.html`` and ``results.json`` into a folder; the same result gives the same bytes."""
+    contents = {
+        folder / "report.html": render(result),
+        folder / "results.json": documents.to_json(documents.results(result)),
+    }
+    for path, text in contents.items():
+        write_text(path, text)
+    return list(contents)
+
+
+def render(result: StudyResult) -> str:
+    """The report as one HTML text without any outside reference; every text of the study is escaped."""
+    environment = Environment(
+        loader=PackageLoader("estimator.reports"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        lstrip_blocks=True,
+    )  # fmt: skip
+    environment.filters |= {"number": show_number, "samples": show_samples, "quantity": show_quantity, "anchor": anchor}
+    return environment.get_template("report.html").render(
+        result=result,
+        version=__version__,
+        machines=list(dict.fromkeys(machine for machine, _ in result.chains)),
+        units=list(dict.fromkeys(unit for _, unit in result.chains)),
+        estimates={f"{machine}/{unit}": found for (machine, unit), found in result.estimates.items()},
+        evidence=documents.evidence,
+        figures=_figures(result),
+        op_columns=labels(OP_COLUMNS, PREDICTION),
+        op_rows=_op_rows,
+        methods=METHODS,
+        assumptions=_by_sentence(result, "assumptions"),
+        warnings=_by_sentence(result, "warnings"),
+        numbers=result.numbers(),
+    )
+
+
+def show_number(found: Number) -> str:
+    """A number with its interval and unit: ``7.588 (7.11 – 8.26) ms``."""
+    return show_samples(found.samples, found.unit)
+
+
+def show_samples(samples: Floats, unit: str = "s") -> str:
+    """Samples as ``mid (low – high) unit``."""
+    found = summarise(samples)
+    return units.show_interval(found.low, found.mid, found.high, "s" if unit == "s" else "1")
+
+
+def show_quantity(value: float | None, unit: str) -> str:
+    """One value with its unit, a dash where there is none."""
+    return "–" if value is None else units.show(value, unit, 4)
+
+
+def anchor(id: str) -> str:
+    """A number's id as an HTML id and link target: letters, digits and dashes only."""
+    return "n-" + "".join(c if c.isascii() and c.isalnum() else f"-{ord(c):x}-" for c in id)
+
+
+def to_svg(figure: Figure, name: str) -> Markup:
+    """A figure as inline SVG: the same bytes every time, its ids made unique by the figure's name."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    buffer = io.StringIO()
+    with matplotlib.rc_context(SVG_SETTINGS):
+        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+    svg = buffer.getvalue()
+    svg = svg[svg.index("<svg") :]
+    prefix = anchor(name)
+    svg = re.sub(r'\bid="', f'id="{prefix}-', svg)
+    svg = re.sub(r'(url\(#|href="#)', rf"\g<1>{prefix}-", svg)
+    return Markup(svg)
+
+
+def _figures(result: StudyResult) -> Mapping[str, Markup]:
+    """Every figure by name: one breakdown per unit, one roofline per estimate."""
+    drawn = {}
+    for unit in dict.fromkeys(unit for _, unit in result.estimates):
+        of_unit = {machine: found for (machine, u), found in result.estimates.items() if u == unit}
+        drawn[f"breakdown/{unit}"] = to_svg(figures.breakdown(of_unit), f"breakdown/{unit}")
+    for (machine, unit), found in result.estimates.items():
+        name = f"roofline/{machine}/{unit}"
+        drawn[name] = to_svg(figures.roofline(found), name)
+    return drawn
+
+
+def _op_rows(found: Estimate) -> list[list[str]]:
+    """The op table of one estimate, longest on the target first, as texts."""
+    ops = found.prediction.ops.sort_values("target_time_s", ascending=False, kind="stable")
+    shown = {"flop": "FLOP", "bytes": "B", "time_s": "s", "target_time_s": "s"}
+
+    def text(name: str, value: object) -> str:
+        if value is None:
+            return ""
+        return units.show(float(str(value)), shown[name], 4) if name in shown else f"{value}"
+
+    return [[text(name, row[name]) for name in OP_COLUMNS] for row in documents.rows(ops, OP_COLUMNS)]
+
+
+def _by_sentence(result: StudyResult, kind: str) -> dict[str, list[str]]:
+    """Sentence → the estimates it belongs to."""
+    found: dict[str, list[str]] = {}
+    for (machine, unit), estimate in result.estimates.items():
+        for sentence in getattr(estimate, kind):
+            found.setdefault(sentence, []).append(f"{machine}/{unit}")
+    return found
