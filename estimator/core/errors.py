@@ -18,6 +18,8 @@ def suggestion(name: str, known: Iterable[str] | Mapping[str, str]) -> str:
     """``Did you mean …?`` for what is nearest to ``name``, or nothing; a mapping leads from alias to proper name."""
     proper = known if isinstance(known, Mapping) else {k: k for k in known}
     by_lower = {alias.lower(): target for alias, target in proper.items()}
-    near = difflib.get_close_matches(name.lower(), by_lower, n=3, cutoff=0.5)
-    names = list(dict.fromkeys(by_lower[n] for n in near))
+    near = difflib.get_close_matches(name.lower(), by_lower, n=5, cutoff=0.5)
+    likeness = {n: difflib.SequenceMatcher(None, name.lower(), n).ratio() for n in near}
+    nearest = [n for n in near if likeness[n] > likeness[near[0]] - 0.1]
+    names = list(dict.fromkeys(by_lower[n] for n in nearest))
     return f" Did you mean {' or '.join(names)}?" if names else ""

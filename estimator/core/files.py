@@ -97,7 +97,7 @@ def check(model: type[Model], document: Document) -> Model:
 def _faults(model: type[BaseModel], document: Document, error: ValidationError) -> Iterator[str]:
     for fault in error.errors():
         location = tuple(part for part in fault["loc"])
-        field = ".".join(str(part) for part in location)
+        field = ".".join(str(part) for part in location).removesuffix(".[key]")
         where = document.where(location)
         match fault["type"]:
             case "extra_forbidden":

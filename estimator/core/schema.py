@@ -5,7 +5,7 @@ Tables are extended, never rewritten: WORK holds every column of OPS, PREDICTION
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -112,10 +112,11 @@ def _typed(values: pd.Series, column: Column, where: str, faults: list[str]) -> 
 
 
 def _faults(values: pd.Series, bad: pd.Series, column: Column, where: str) -> Iterator[str]:
+    missing = values.isna()
     positions = [i for i, is_bad in enumerate(bad) if is_bad]
     for position in positions[:3]:
         found = values.iloc[position]
-        text = "missing" if found is None or found != found else repr(found)
+        text = "missing" if missing.iloc[position] else repr(found) if isinstance(found, str) else str(found)
         yield f"{where}: row {position + 1}: {column.name} is {text}; expected {_expected(column)}"
     if len(positions) > 3:
         yield f"{where}: {len(positions) - 3} more rows have such a fault in {column.name}"
@@ -128,16 +129,6 @@ def _expected(column: Column) -> str:
     bound = f" above {column.above:g}" if column.above is not None else ""
     bound = f" of at least {column.minimum:g}" if column.minimum is not None else bound
     return f"{kind}{bound}{f' [{column.unit}]' if column.unit else ''}"
-
-
-def labels(names: Iterable[str], *tables: Table) -> dict[str, str]:
-    """Headings for a report: ``time_s`` → ``time [s]``."""
-    declared = {c.name: c for table in tables for c in table.columns}
-    return {n: f"{n.removesuffix('_s').replace('_', ' ')}{_bracket(declared.get(n))}" for n in names}
-
-
-def _bracket(column: Column | None) -> str:
-    return f" [{column.unit}]" if column and column.unit else ""
 
 
 GEMM_COLUMNS = (

@@ -33,6 +33,8 @@ def breakdown(estimates: Mapping[str, Estimate]) -> Figure:
         if width.any():
             axes.barh(list(estimates), width, left=left, color=colour, label=part.replace("_", " "), height=0.62)
             left += width
+    for label in axes.get_yticklabels():
+        label.set_parse_math(False)  # a machine's name is text, whatever dollars it holds
     axes.invert_yaxis()
     axes.set_xlabel("one step per device [ms]")
     axes.spines[["top", "right"]].set_visible(False)
@@ -57,7 +59,12 @@ def roofline(found: Estimate) -> Figure:
         colour = PARTS["compute"] if matrix else PARTS["memory"]
         axes.scatter(some["intensity"], rate, s=size, color=colour, alpha=0.75, label=label, linewidths=0)
     axes.set(xscale="log", yscale="log", xlabel="intensity [FLOP/B]", ylabel="rate [FLOP/s]")
-    axes.set_title(f"{found.target.name}: size of a point is its share of the step", fontsize="medium", loc="left")
+    axes.set_title(
+        f"{found.target.name}: size of a point is its share of the step",
+        fontsize="medium",
+        loc="left",
+        parse_math=False,
+    )
     axes.legend(frameon=False, fontsize="small", loc="lower right")
     axes.grid(which="major", alpha=0.25)
     return figure
@@ -73,6 +80,6 @@ def _roofs(axes: Axes, target: DeviceSpec, precision: str, low: float, high: flo
             y = physics.attainable(x, rate.value, target.memory_bandwidth.value)
             axes.plot(x, y, color="#222222", linewidth=1.2)
             label = f"{precision} {path} {rate}"
-            axes.annotate(label, (high, rate.value), ha="right", va="bottom", fontsize="small")
+            axes.annotate(label, (high, rate.value), ha="right", va="bottom", fontsize="small", parse_math=False)
     label = str(target.memory_bandwidth)
     axes.annotate(label, (x[4], x[4] * target.memory_bandwidth.value), ha="left", va="top", fontsize="small")

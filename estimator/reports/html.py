@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import io
 import re
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -15,7 +16,7 @@ from estimator import __version__
 from estimator.core import units
 from estimator.core.files import write_text
 from estimator.core.interval import summarise
-from estimator.core.schema import METHODS, PREDICTION, labels
+from estimator.core.schema import METHODS
 from estimator.core.types import Estimate, Floats, Number, StudyResult
 from estimator.reports import documents, figures
 
@@ -54,7 +55,7 @@ def render(result: StudyResult) -> str:
         estimates={f"{machine}/{unit}": found for (machine, unit), found in result.estimates.items()},
         evidence=documents.evidence,
         figures=_figures(result),
-        op_columns=labels(OP_COLUMNS, PREDICTION),
+        op_columns=[name.removesuffix("_s").replace("_", " ") for name in OP_COLUMNS],
         op_rows=_op_rows,
         methods=METHODS,
         assumptions=_by_sentence(result, "assumptions"),
@@ -63,15 +64,20 @@ def render(result: StudyResult) -> str:
     )
 
 
-def show_number(found: Number) -> str:
-    """A number with its interval and unit: ``7.588 (7.11 – 8.26) ms``."""
+def show_number(found: Number) -> Markup:
+    """A number with its unit, and the ends of its interval in a span of their own."""
     return show_samples(found.samples, found.unit)
 
 
-def show_samples(samples: Floats, unit: str = "s") -> str:
-    """Samples as ``mid (low – high) unit``."""
+def show_samples(samples: Floats, unit: str = "s") -> Markup:
+    """Samples as ``7.588 ms`` and, where anything was uncertain, ``7.11 – 8.26`` in the same unit."""
     found = summarise(samples)
-    return units.show_interval(found.low, found.mid, found.high, "s" if unit == "s" else "1")
+    unit = "s" if unit == "s" else "1"
+    mid = units.show(found.mid, unit, 4)
+    if found.low is None:
+        return Markup("{}").format(mid)
+    ends = units.show_interval(found.low, found.mid, found.high, unit).partition("(")[2].partition(")")[0]
+    return Markup('{} <span class="ends">{}</span>').format(mid, ends)
 
 
 def show_quantity(value: float | None, unit: str) -> str:
@@ -88,9 +94,10 @@ def to_svg(figure: Figure, name: str) -> Markup:
     """A figure as inline SVG: the same bytes every time, its ids made unique by the figure's name."""
     import matplotlib
 
-    matplotlib.use("svg")
     buffer = io.StringIO()
-    with matplotlib.rc_context(SVG_SETTINGS):
+    settings: Any = SVG_SETTINGS
+    with matplotlib.rc_context(settings), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing")  # a name in a script that the font lacks
         figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
     svg = buffer.getvalue()
     svg = svg[svg.index("<svg") :]
@@ -120,7 +127,9 @@ def _op_rows(found: Estimate) -> list[list[str]]:
     def text(name: str, value: object) -> str:
         if value is None:
             return ""
-        return units.show(float(str(value)), shown[name], 4) if name in shown else f"{value}"
+        if name in shown:
+            return units.show(float(str(value)), shown[name], 4)
+        return f"{value:g}" if isinstance(value, float) else str(value)
 
     return [[text(name, row[name]) for name in OP_COLUMNS] for row in documents.rows(ops, OP_COLUMNS)]
 

@@ -6,12 +6,13 @@ workload file says of the model; else it stays NA and the op's time is carried, 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pandas as pd
 
 from estimator.core import physics
-from estimator.core.errors import EstimatorError
-from estimator.core.schema import MATRIX, OP_CLASSES, WORK
+from estimator.core.schema import MATRIX, WORK
 from estimator.core.types import ITEMSIZE, Floats, Workload
 from estimator.work import aggregates, shapes
 from estimator.work.classify import classify
@@ -35,7 +36,6 @@ def count_work(
     work["precision"] = work["precision"].fillna(workload.precision)
     if precision:
         work.loc[work["op_class"].isin(MATRIX), "precision"] = precision
-    _refuse_unknown_classes(work, where)
     work["flop"] = work["flop"].mask(
         work["op_class"].isin(STREAMING) & work["bytes"].notna() & work["flop"].isna(), 0.0
     )
@@ -51,12 +51,6 @@ def count_work(
 def itemsizes(precision: pd.Series) -> Floats:
     """Bytes per element of each row's precision."""
     return np.asarray(precision.map(ITEMSIZE), dtype=float)
-
-
-def _refuse_unknown_classes(work: pd.DataFrame, where: str) -> None:
-    bad = ~work["op_class"].isin(OP_CLASSES)
-    if bad.any():
-        raise EstimatorError(f"{where}: op_class is '{work.loc[bad, 'op_class'].iloc[0]}'; expected {OP_CLASSES}")
 
 
 def _matrix_dimensions(work: pd.DataFrame, workload: Workload) -> tuple[pd.DataFrame, tuple[str, ...]]:
@@ -75,10 +69,20 @@ def _matrix_dimensions(work: pd.DataFrame, workload: Workload) -> tuple[pd.DataF
         if pd.isna(work.at[i, "phase"]):
             work.at[i, "phase"] = product.phase
     work["batch"] = work["batch"].mask((work["op_class"] == "gemm") & work["m"].notna() & work["batch"].isna(), 1)
-    if not unread:
-        return work, ()
-    hint = "; give the batch size with --batch" if workload.batch_size is None else ""
-    return work, (f"{len(unread)} matrix products have shapes that no single reading fits ({unread[0]}){hint}",)
+    return work, (*_unread(unread, workload), *_never_ran(work))
+
+
+def _unread(shapes_text: list[str], workload: Workload) -> Iterator[str]:
+    if shapes_text:
+        hint = "; give the batch size with --batch" if workload.batch_size is None else ""
+        yield f"{len(shapes_text)} matrix products have shapes that no single reading fits ({shapes_text[0]}){hint}"
+
+
+def _never_ran(work: pd.DataFrame) -> Iterator[str]:
+    """A step needs its forward products: where one never ran, a fused kernel did its work under another op's name."""
+    count = int(((work["phase"] == "forward") & (work["op_class"] == "gemm") & (work["calls"] == 0)).sum())
+    if count:
+        yield f"{count} forward matrix products never ran: a fused kernel books their time on another op, such as Relu"
 
 
 def _count_products(work: pd.DataFrame, workload: Workload) -> pd.DataFrame:

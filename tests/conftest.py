@@ -1,0 +1,42 @@
+"""What many tests share."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from estimator.core.types import DeviceSpec, Profile
+from estimator.profiles import read_profile
+
+ROOT = Path(__file__).resolve().parent.parent
+SHARED = ROOT.parent / "shared"
+
+
+@pytest.fixture(scope="session")
+def p1b3() -> Profile:
+    return read_profile("p1b3")
+
+
+@pytest.fixture
+def public_data() -> Callable[[str], Path]:
+    """Path of a public table or dump, where it is at hand."""
+
+    def path(name: str) -> Path:
+        found = SHARED / name
+        if not found.exists():
+            pytest.skip(f"public data {name} is not at hand")
+        return found
+
+    return path
+
+
+def make_device(**fields: object) -> DeviceSpec:
+    """A device in the file format, with plausible numbers where none are given."""
+    given = {"name": "toy", "peak": {"fp32": "10 TFLOP/s"}, "memory_bandwidth": "500 GB/s", **fields}
+    return DeviceSpec.model_validate(given)
+
+
+def make_ops(*rows: dict[str, object]) -> pd.DataFrame:
+    """An op table; a missing time is 1 ms."""
+    return pd.DataFrame([{"op": f"op{i}", "time_s": 1e-3, **row} for i, row in enumerate(rows)])

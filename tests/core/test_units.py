@@ -1,0 +1,85 @@
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from estimator.core import units
+
+VALUES = st.floats(min_value=1e-30, max_value=1e30, allow_nan=False, allow_infinity=False)
+ROUND = st.integers(min_value=1, max_value=10**15)
+PREFIXES = {"B": "kMGTPE", "B/s": "kMGTPE", "FLOP": "kMGTPE", "FLOP/s": "kMGTPE", "Hz": "kMGT", "W": "kM", "s": "mun"}
+
+
+@given(value=VALUES, unit=st.sampled_from(sorted(units.KINDS)), binary=st.booleans())
+def test_parse_reads_back_what_show_shows(value: float, unit: str, binary: bool) -> None:
+    assert units.parse(units.show(value, unit, binary=binary), unit) == value
+
+
+@given(number=ROUND, unit=st.sampled_from(sorted(PREFIXES)), data=st.data())
+def test_every_prefix_scales_by_its_power_of_ten(number: int, unit: str, data: st.DataObject) -> None:
+    prefix = data.draw(st.sampled_from(PREFIXES[unit]))
+    exponent = {"n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}[prefix]
+    assert units.parse(f"{number} {prefix}{unit}", unit) == pytest.approx(number * 10.0**exponent, rel=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "value"),
+    [
+        ("900 GB/s", "B/s", 900e9),
+        ("60 TFLOP/s", "FLOP/s", 60e12),
+        ("10.6 TFLOPS", "FLOP/s", 10.6e12),
+        ("62.7 TOP/s", "FLOP/s", 62.7e12),
+        ("10 Gb/s", "B/s", 1.25e9),
+        ("128 GiB", "B", 128 * 2**30),
+        ("16 GB", "B", 16e9),
+        ("3 %", "1", 0.03),
+        ("94,000", "1", 94000.0),
+        (18688, "1", 18688.0),
+        ("60 h", "s", 216000.0),
+        ("0.5 min", "s", 30.0),
+        ("549us", "s", 549e-6),
+        ("5 µs", "s", 5e-6),
+    ],
+)
+def test_quantities(text: object, unit: str, value: float) -> None:
+    assert units.parse(text, unit) == pytest.approx(value, rel=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "words"),
+    [
+        ("900 GB", "B/s", "which is a size; write a rate such as '900 GB/s'"),
+        ("900 GB/s", "B", "which is a rate; write a size"),
+        ("fast", "B/s", "not a quantity"),
+        (900, "B/s", "which is a plain number"),
+        (None, "s", "not a quantity"),
+        (True, "1", "not a quantity"),
+        ("9 parsec", "s", "no unit known here"),
+        ("1/0 s", "s", "no unit known here"),
+        ("1e999 s", "s", "beyond any number"),
+        ("2 kB*s", "B", "no unit known here"),
+    ],
+)
+def test_what_is_no_such_quantity_says_what_to_write(text: object, unit: str, words: str) -> None:
+    with pytest.raises(ValueError, match=r".") as caught:
+        units.parse(text, unit)
+    assert words in str(caught.value)
+
+
+@given(st.text(max_size=20))
+def test_any_text_is_read_or_refused_with_a_sentence(text: str) -> None:
+    try:
+        value = units.parse(text, "B/s")
+    except ValueError as error:
+        assert "write a rate" in str(error)
+    else:
+        assert math.isfinite(value)
+
+
+def test_digits_for_people() -> None:
+    assert units.show(7.588e-3, "s", 4) == "7.588 ms"
+    assert units.show(216000.0, "s", 4) == "60.00 h"
+    assert units.show(82.59733, "1", 4) == "82.60"
+    assert units.show_interval(7.1e-3, 7.6e-3, 1.2e-2, "s") == "7.600 (7.10 – 12.0) ms"
+    assert units.show_interval(None, 82.6, None, "1") == "82.60"

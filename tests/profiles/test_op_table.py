@@ -1,0 +1,66 @@
+from pathlib import Path
+
+import pytest
+
+from estimator.core.errors import EstimatorError
+from estimator.profiles import read_profile
+from estimator.work import count_work
+
+TABLE = "op,op_type,calls,time_s,m,n,k,bytes\nd1,MatMul,2,0.003,256,4096,1024,\nr,Relu,1,0.001,,,,8388608\n"
+
+
+def write(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "table.csv"
+    path.write_text(text)
+    return path
+
+
+def test_dimensions_and_amounts_of_the_table_are_kept(tmp_path: Path) -> None:
+    profile = read_profile(write(tmp_path, TABLE))
+    work, warnings = count_work(profile.ops, profile.workload)
+    assert not warnings
+    assert work["flop"].iloc[0] == 2 * 2 * 256 * 4096 * 1024
+    assert work["bytes"].iloc[1] == 8388608
+    assert list(work["work_source"]) == ["shapes", "reported"]
+
+
+def test_steps_divide_what_the_table_sums(tmp_path: Path) -> None:
+    one, four = (read_profile(write(tmp_path, TABLE), steps=steps).ops for steps in (None, 4))
+    assert four["time_s"].sum() == pytest.approx(one["time_s"].sum() / 4)
+    assert four["calls"].iloc[0] == 0.5
+    assert four["m"].iloc[0] == 256
+
+
+def test_op_class_alone_is_enough(tmp_path: Path) -> None:
+    profile = read_profile(write(tmp_path, "op_class,time_s,m,n,k\ngemm,0.1,8,8,8\n"))
+    assert list(profile.ops["op"]) == ["gemm"]
+
+
+def test_order_of_rows_and_columns_does_not_matter(tmp_path: Path) -> None:
+    header, *rows = TABLE.splitlines()
+    shuffled = "\n".join([header, *reversed(rows)])
+    a, b = (read_profile(write(tmp_path, text)).ops for text in (TABLE, shuffled))
+    assert a.sort_values("op").reset_index(drop=True).equals(b.sort_values("op").reset_index(drop=True))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (TABLE.replace("0.003", "-0.003"), "time_s is '-0.003'; expected a number of at least 0"),
+        (TABLE.replace("0.003", "0"), "row 1: time_s is 0; expected above 0"),
+        (TABLE.replace("0.003", "nan"), "time_s is 'nan'"),
+        (TABLE.replace("0.003", "1e999"), "time_s is '1e999'"),
+        (TABLE.replace("0.003", ""), "time_s is missing"),
+        (TABLE.replace("256", "0"), "m is '0'; expected a whole number above 0"),
+        (TABLE.replace("256", "2.5"), "m is '2.5'; expected a whole number"),
+        (TABLE + "short,1\n", ":4: found 2 cells, expected 8"),
+        ("op_type,time_s\n", "no op took any time"),
+        ("op_type,op_class,time_s\nMatMul,magic,1\n", "op_class is 'magic'; expected one of gemm"),
+    ],
+)
+def test_faults_are_sentences(tmp_path: Path, text: str, words: str) -> None:
+    path = write(tmp_path, text)
+    with pytest.raises(EstimatorError, match=r".") as caught:
+        read_profile(path)
+    assert words in str(caught.value)
+    assert str(path) in str(caught.value)

@@ -1,0 +1,55 @@
+from pathlib import Path
+
+import pytest
+
+from estimator.core.errors import EstimatorError
+from estimator.profiles import read_profile
+
+TABLE = "op_type,time_s\nMatMul,0.5\n"
+
+
+def test_names_folders_and_dumps_lead_to_the_same_profile() -> None:
+    named = read_profile("p1b3")
+    assert named.sha256 == read_profile("p1b3/lecture-x86.tfprof").sha256
+    assert named.sha256 == read_profile(named.files[0].parent).sha256
+    assert named.workload.parameters == 30_088_701
+
+
+@pytest.mark.parametrize("name", ["p1b4", "../p1b3x", "/none/p1b3", "p1b3/none"])
+def test_an_unknown_profile(name: str) -> None:
+    with pytest.raises(EstimatorError, match=f"Unknown profile '{name}'"):
+        read_profile(name)
+
+
+def test_near_names_are_suggested() -> None:
+    with pytest.raises(EstimatorError, match=r"Did you mean p1b3\?"):
+        read_profile("p1b4")
+
+
+def test_batch_comes_from_the_caller_then_provenance_then_workload(tmp_path: Path) -> None:
+    (tmp_path / "dump.csv").write_text(TABLE)
+    (tmp_path / "workload.yaml").write_text("name: mine\nbatch_size: 32\n")
+    assert read_profile(tmp_path / "dump.csv").workload.batch_size == 32
+    (tmp_path / "provenance.yaml").write_text("device: k20x\nbatch_size: 64\nwall_step: 700 ms\n")
+    read = read_profile(tmp_path)
+    assert (read.workload.batch_size, read.device, read.wall_step_s) == (64, "k20x", 0.7)
+    assert read_profile(tmp_path, batch=8).workload.batch_size == 8
+
+
+def test_a_folder_must_hold_one_run(tmp_path: Path) -> None:
+    with pytest.raises(EstimatorError, match="found none"):
+        read_profile(tmp_path)
+    (tmp_path / "a.csv").write_text(TABLE)
+    (tmp_path / "b.csv").write_text(TABLE)
+    with pytest.raises(EstimatorError, match="several op tables"):
+        read_profile(tmp_path)
+    (tmp_path / "b.csv").write_text("MatMul  0B (0.00%, 0.00%), 5us (100.00%, 100.00%)\n")
+    with pytest.raises(EstimatorError, match="different formats"):
+        read_profile(tmp_path)
+
+
+def test_wrong_workload_file(tmp_path: Path) -> None:
+    (tmp_path / "dump.csv").write_text(TABLE)
+    (tmp_path / "workload.yaml").write_text("name: mine\nbatch: 32\n")
+    with pytest.raises(EstimatorError, match="Did you mean batch_size"):
+        read_profile(tmp_path)

@@ -1,0 +1,56 @@
+"""Imports point one way: cli → {studies, truth} → pipeline → {profiles … reports} → core."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parent.parent / "estimator"
+STAGES = {"profiles", "work", "devices", "model", "rollup", "reports"}
+ALLOWED = {
+    "core": set(),
+    **{stage: {"core"} for stage in STAGES},
+    "pipeline": STAGES | {"core"},
+    "studies": STAGES | {"core", "pipeline"},
+    "truth": STAGES | {"core", "pipeline", "studies"},
+    "cli": STAGES | {"core", "pipeline", "studies", "truth"},
+    "__main__": {"cli"},
+    "__init__": STAGES | {"core", "pipeline", "studies"},
+}
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+
+def room(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imported_rooms(path: Path) -> set[str]:
+    rooms = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are absolute"
+            names = [f"{node.module}.{a.name}" if node.module == "estimator" else str(node.module) for a in node.names]
+        rooms |= {name.split(".")[1] for name in names if name.startswith("estimator.")}
+    return rooms - {"__version__"}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_imports_point_one_way(path: Path) -> None:
+    assert imported_rooms(path) - {room(path)} <= ALLOWED[room(path)]
+
+
+def test_every_room_is_in_the_picture() -> None:
+    assert {room(path) for path in MODULES} <= ALLOWED.keys()
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_only_the_command_line_prints_and_exits(path: Path) -> None:
+    if room(path) in ("cli", "__main__"):
+        return
+    calls = {
+        node.func.id
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    }
+    assert not calls & {"print", "exit", "quit", "input"}

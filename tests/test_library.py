@@ -1,0 +1,86 @@
+"""Every shipped file loads and passes every check."""
+
+from pathlib import Path
+
+import pytest
+
+from estimator.core import library
+from estimator.core.types import DeviceSpec, SystemSpec
+from estimator.devices import catalogue, load_device, load_measurements, load_system
+from estimator.profiles import read_profile, shipped
+from estimator.studies.study import read_study
+from estimator.work import count_work
+
+DEVICES = library.names("devices", catalogue.DEVICE_FILES)
+SYSTEMS = library.names("devices", catalogue.SYSTEM_FILES)
+MEASURED = library.names("devices", "measurements/*.csv")
+STUDIES = library.names("reports", "*")
+
+
+def test_the_catalogue_has_no_fault() -> None:
+    assert catalogue.check_all(DeviceSpec, catalogue.DEVICE_FILES) == (len(DEVICES), [])
+    assert catalogue.check_all(SystemSpec, catalogue.SYSTEM_FILES) == (len(SYSTEMS), [])
+
+
+def test_the_studies_devices_and_systems_are_there() -> None:
+    assert {
+        "k20x", "p100-pcie-16gb", "v100-sxm2-16gb", "xeon-phi-7250", "a100-sxm4-80gb", "h100-sxm5-80gb", "mi250x-gcd",
+        "max-1550", "lecture-a-nodelet", "lecture-x86",
+    } <= DEVICES.keys()  # fmt: skip
+    assert {"titan", "summit", "frontier", "aurora"} <= SYSTEMS.keys()
+    assert {"p100-pcie-16gb", "v100-sxm2-16gb", "xeon-phi-7250"} <= MEASURED.keys()
+
+
+@pytest.mark.parametrize("name", DEVICES)
+def test_every_alias_leads_to_its_device_alone(name: str) -> None:
+    device = load_device(name)
+    assert all(load_device(alias).name == name for alias in device.aliases)
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_every_system_names_a_device_of_the_catalogue(name: str) -> None:
+    assert load_device(load_system(name).device)
+
+
+@pytest.mark.parametrize("name", MEASURED)
+def test_every_measurement_names_its_source(name: str) -> None:
+    rows = load_measurements(load_device(name))
+    assert len(rows) >= 160
+    assert rows["source"].notna().all()
+    assert rows["library"].notna().all()
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_every_profile_is_read_and_counted(name: str) -> None:
+    profile = read_profile(name)
+    work, warnings = count_work(profile.ops, profile.workload)
+    assert len(work) == len(profile.ops)
+    assert not warnings
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_every_study_is_read(name: str) -> None:
+    assert read_study(STUDIES[name] / "study.yaml").title
+
+
+def test_peaks_agree_with_published_units_and_clocks() -> None:
+    """Dense peak = units × FLOP per clock and unit × clock, a power of two of FLOP per clock within 3 %."""
+    for name in DEVICES:
+        device = load_device(name)
+        for precision, peak in device.peak.items():
+            for rate in (peak.vector, peak.tensor):
+                if rate and rate.clock and device.compute_units:
+                    per_clock = rate.value / rate.clock / device.compute_units.value
+                    nearest = min((base * 2**i for base in (1, 3) for i in range(16)), key=lambda p: abs(p - per_clock))
+                    assert per_clock == pytest.approx(nearest, rel=0.03), (name, precision)
+
+
+def test_a_library_of_ones_own_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "devices").mkdir()
+    own = "name: k20x\npeak: {fp32: 1 TFLOP/s}\nmemory_bandwidth: 1 GB/s\n"
+    (tmp_path / "devices" / "k20x.yaml").write_text(own)
+    monkeypatch.setenv("ESTIMATOR_LIBRARY", str(tmp_path))
+    bandwidth = load_device("k20x").memory_bandwidth
+    assert bandwidth is not None
+    assert bandwidth.value == 1e9
+    assert load_device("v100-sxm2-16gb")

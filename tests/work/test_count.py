@@ -1,0 +1,74 @@
+import pandas as pd
+import pytest
+
+from estimator.core.errors import EstimatorError
+from estimator.core.types import Workload
+from estimator.work import count_work
+from estimator.work.classify import classify
+from tests.conftest import make_ops
+
+BATCH = Workload(name="toy", batch_size=10)
+
+
+def test_classes() -> None:
+    expected = {
+        "MatMul": "gemm", "_FusedMatMul": "gemm", "BatchMatMulV2": "gemm", "Conv2D": "convolution",
+        "Conv2DBackpropFilter": "convolution", "Relu": "elementwise", "ReluGrad": "elementwise", "Assign": "movement",
+        "AssignAdd": "elementwise", "ResourceApplyAdam": "elementwise", "BiasAddGrad": "reduction",
+        "FusedBatchNormV3": "normalization", "Placeholder": "input", "VariableV2": "host", "MaxPool": "reduction",
+        "Mystery": "unmodelled", "unlisted": "unmodelled",
+    }  # fmt: skip
+    assert dict(zip(expected, classify(pd.Series(list(expected))), strict=True)) == expected
+
+
+def test_streams_read_every_operand_and_write_one_result() -> None:
+    work, _ = count_work(make_ops({"op_type": "Add", "shapes": "-1x50;50", "calls": 3}), BATCH)
+    row = work.iloc[0]
+    assert row["bytes"] == 3 * 4 * (500 + 50 + 500)
+    assert row["flop"] == 3 * 500
+
+
+def test_a_convolution_from_its_dimensions() -> None:
+    dims = {"conv_n": 8, "conv_c": 3, "conv_h": 32, "conv_w": 32, "conv_k": 16, "conv_r": 3, "conv_s": 3, "pad_h": 1}
+    work, _ = count_work(make_ops({"op_type": "Conv2D", **dims, "pad_w": 1}), BATCH)
+    assert work["flop"].iloc[0] == 2 * 8 * 16 * 32 * 32 * 3 * 3 * 3
+
+
+def test_precision_of_the_target_moves_matrix_products_alone() -> None:
+    ops = make_ops({"op_type": "MatMul", "m": 8, "n": 8, "k": 8}, {"op_type": "Relu", "shapes": "8x8"})
+    work, _ = count_work(ops, BATCH, "bf16")
+    assert list(work["precision"]) == ["bf16", "fp32"]
+    assert work["bytes"].iloc[0] == 2 * 3 * 64
+
+
+def test_what_no_rule_knows_stays_without_work() -> None:
+    work, _ = count_work(make_ops({"op_type": "Mystery", "shapes": "8x8"}), BATCH)
+    assert work["op_class"].iloc[0] == "unmodelled"
+    assert work[["flop", "bytes"]].isna().all(axis=None)
+    assert work["work_source"].iloc[0] == "none"
+
+
+def test_reported_amounts_are_kept() -> None:
+    work, _ = count_work(make_ops({"op_type": "Mystery", "flop": 7.0, "bytes": 9.0}), BATCH)
+    assert tuple(work[["flop", "bytes", "work_source"]].iloc[0]) == (7.0, 9.0, "reported")
+
+
+def test_the_order_of_rows_does_not_matter(p1b3: object) -> None:
+    ops = make_ops(
+        {"op_type": "MatMul", "shapes": "-1x50;50x20"}, {"op_type": "MatMul", "shapes": "-1x50;-1x20"},
+        {"op_type": "Relu", "shapes": "-1x20"}, {"op_type": "Mystery"},
+    )  # fmt: skip
+    forward, _ = count_work(ops, BATCH)
+    backward, _ = count_work(ops.iloc[::-1].reset_index(drop=True), BATCH)
+    assert forward.equals(backward.iloc[::-1].reset_index(drop=True))
+
+
+def test_forward_products_that_never_ran_are_a_warning() -> None:
+    ops = make_ops({"op_type": "MatMul", "shapes": "-1x50;50x20", "calls": 0}, {"op_type": "Relu", "shapes": "-1x20"})
+    _, warnings = count_work(ops, BATCH)
+    assert "never ran" in warnings[0]
+
+
+def test_an_unknown_class_is_refused() -> None:
+    with pytest.raises(EstimatorError, match="op_class is 'magic'"):
+        count_work(make_ops({"op_class": "magic"}), BATCH)
