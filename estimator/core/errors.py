@@ -14,10 +14,9 @@ class EstimatorError(Exception):
         self.faults = faults
 
 
-def suggestion(name: str, known: Iterable[str] | Mapping[str, str]) -> str:
-    """``Did you mean …?`` for what is nearest to ``name``, or nothing; a mapping leads from alias to proper name."""
-    proper = known if isinstance(known, Mapping) else {k: k for k in known}
-    by_lower = {alias.lower(): target for alias, target in proper.items()}
+def suggestion(name: str, known: Iterable[str], proper: Mapping[str, str] | None = None) -> str:
+    """``Did you mean …?`` for what is nearest to ``name``, or nothing; ``proper`` leads from alias to proper name."""
+    by_lower = {alias.lower(): (proper or {}).get(alias, alias) for alias in known}
     near = difflib.get_close_matches(name.lower(), by_lower, n=5, cutoff=0.5)
     likeness = {n: difflib.SequenceMatcher(None, name.lower(), n).ratio() for n in near}
     nearest = [n for n in near if likeness[n] > likeness[near[0]] - 0.1]

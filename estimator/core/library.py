@@ -36,6 +36,8 @@ def names(kind: str, pattern: str) -> dict[str, Path]:
     return found
 
 
-def unknown(what: str, name: str, known: Iterable[str] | Mapping[str, str], command: str) -> EstimatorError:
-    """The error for a name that nothing in the library bears; ``known`` may lead from aliases to names."""
-    return EstimatorError(f"Unknown {what} '{name}'.{suggestion(name, known)} 'estimator {command}' lists all.")
+def unknown(
+    what: str, name: str, known: Iterable[str], command: str, proper: Mapping[str, str] | None = None
+) -> EstimatorError:
+    """The error for a name that nothing in the library bears; ``proper`` leads from aliases to names."""
+    return EstimatorError(f"Unknown {what} '{name}'.{suggestion(name, known, proper)} 'estimator {command}' lists all.")

@@ -94,7 +94,7 @@ def find(what: str, name: str, pattern: str) -> Path:
     by_alias = _aliases(known)
     if name.lower() in by_alias:
         return known[by_alias[name.lower()]]
-    raise library.unknown(what, name, by_alias, f"{what}s")
+    raise library.unknown(what, name, by_alias, f"{what}s", by_alias)
 
 
 def _aliases(known: dict[str, Path]) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from estimator.core import physics
@@ -14,6 +15,7 @@ from estimator.model import coefficients, gemm, roofline
 from estimator.model.uncertainty import Rates, draw_rates
 
 LOW_COVERAGE = 0.8
+Methods = npt.NDArray[np.str_]  # one of METHODS for each op, or nothing
 
 
 def predict(
@@ -41,7 +43,7 @@ def predict(
         "roofline": roofline.roofline_time(work, rates),
         "unchanged": own,
     }
-    samples, method = _first(rungs, work)
+    samples, method = _first(rungs)
     ops = _describe(work, rates, source, samples, method)
     launch = np.where(method == "roofline", roofline.launch_time(work, rates), 0.0)
     covered = _covered(work, method)
@@ -53,10 +55,10 @@ def _carried(work: pd.DataFrame, plan: RunPlan) -> Floats:
     return np.tile(work["time_s"].to_numpy(dtype=float), (1 + plan.draws, 1))
 
 
-def _first(rungs: dict[str, Floats], work: pd.DataFrame) -> tuple[Floats, pd.Series]:
-    """Samples and name of the first rung that is not NaN, op by op."""
+def _first(rungs: dict[str, Floats]) -> tuple[Floats, Methods]:
+    """Samples and name of the first rung that is not NaN, op by op; no name where none is."""
     samples = np.full_like(rungs["unchanged"], np.nan)
-    method = pd.Series(pd.NA, dtype="string[python]", index=work.index)
+    method = np.full(samples.shape[1], "", dtype=f"U{max(map(len, rungs))}")
     for name, rung in rungs.items():
         speaks = np.isnan(samples[0]) & ~np.isnan(rung[0])
         samples[:, speaks] = rung[:, speaks]
@@ -65,7 +67,7 @@ def _first(rungs: dict[str, Floats], work: pd.DataFrame) -> tuple[Floats, pd.Ser
 
 
 def _describe(
-    work: pd.DataFrame, rates: Rates, source: DeviceSpec | None, samples: Floats, method: pd.Series
+    work: pd.DataFrame, rates: Rates, source: DeviceSpec | None, samples: Floats, method: Methods
 ) -> pd.DataFrame:
     low, mid, high = bounds(samples)
     modelled = method != "unchanged"
@@ -105,11 +107,11 @@ def _limits(work: pd.DataFrame, rates: Rates, samples: Floats) -> tuple[Floats, 
     return np.fmin(np.nan_to_num(floor), mid), np.fmax(ceiling, mid)
 
 
-def _covered(work: pd.DataFrame, method: pd.Series) -> float:
+def _covered(work: pd.DataFrame, method: Methods) -> float:
     """Share of the source's time that some evidence other than 'unchanged' speaks for."""
     time = work["time_s"].to_numpy(dtype=float)
     total = np.nansum(time)
-    return float(np.nansum(time[(method != "unchanged").to_numpy()]) / total) if total > 0 else 1.0
+    return float(np.nansum(time[method != "unchanged"]) / total) if total > 0 else 1.0
 
 
 def _warnings(ops: pd.DataFrame, target: DeviceSpec, covered: float) -> tuple[str, ...]:

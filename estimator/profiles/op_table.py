@@ -35,8 +35,7 @@ def read(paths: list[Path], workload: Workload) -> Profile:
     _refuse_zero_times(rows, path)
     kind = rows["op_type"] if "op_type" in rows else rows["op_class"]
     rows["op"] = rows["op"].fillna(kind) if "op" in rows else kind
-    typed = WORK.conform(rows, str(path))
-    ops = canonical.to_ops(typed.drop(columns=[c for c in typed if typed[c].isna().all()]), str(path))
+    ops = canonical.to_ops(WORK.conform(rows, str(path)), str(path))
     return Profile(ops=ops, workload=workload, device=None, format="op table")
 
 
@@ -46,9 +45,7 @@ def _refuse_zero_times(rows: pd.DataFrame, path: Path) -> None:
     zero = (times == 0) & (calls != 0) if "calls" in rows else times == 0
     if zero.any():
         row = int(zero.to_numpy().argmax()) + 1
-        raise EstimatorError(
-            f"{path}: row {row}: time_s is 0; expected a time above 0, or calls 0 for an op that never ran"
-        )
+        raise EstimatorError(f"{path}: row {row}: time_s is 0; expected above 0, or calls 0 for an op that never ran")
 
 
 def _header(text: str) -> set[str]:

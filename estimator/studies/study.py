@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -11,6 +12,8 @@ from estimator.core import files
 from estimator.core.errors import EstimatorError, suggestion
 from estimator.core.types import File, Precision, Seconds, Whole
 from estimator.rollup import fom
+
+Faults = Iterator[tuple[files.Location, str]]  # where a fault stands, and its sentence
 
 
 class Machine(File):
@@ -100,56 +103,41 @@ def read_study(path: str | Path) -> Study:
     return study
 
 
-def _machine_faults(study: Study) -> list[tuple[files.Location, str]]:
-    faults: list[tuple[files.Location, str]] = []
+def _machine_faults(study: Study) -> Faults:
     if study.baseline not in study.machines:
-        faults.append((("baseline",), _no_machine(study.baseline, study)))
+        yield ("baseline",), _no_machine(study.baseline, study)
     if any(unit.profile for unit in study.units_of_work.values()):
-        faults += [
-            (("machines", name), f"{name} has no device to estimate on; add 'device: …' or 'system: …'")
-            for name, machine in study.machines.items()
-            if not (machine.device or machine.system)
-        ]
-    return faults
+        for name, machine in study.machines.items():
+            if not (machine.device or machine.system):
+                yield ("machines", name), f"{name} has no device to estimate on; add 'device: …' or 'system: …'"
 
 
-def _time_faults(study: Study) -> list[tuple[files.Location, str]]:
-    faults: list[tuple[files.Location, str]] = []
+def _time_faults(study: Study) -> Faults:
     for name, unit in study.units_of_work.items():
-        times = unit.time_per_unit
+        at, times = ("units_of_work", name, "time_per_unit"), unit.time_per_unit
         if times is None:
             continue
-        at = ("units_of_work", name, "time_per_unit")
-        faults += [(at, f"{name} has no time on {m}; add '{m}: 4 h'") for m in study.machines if m not in times]
-        faults += [
-            (
-                (*at, m),
-                f"{name} gives a time on '{m}', which is not one of the machines.{suggestion(m, study.machines)}",
-            )
-            for m in times
-            if m not in study.machines
-        ]
-    return faults
+        for machine in study.machines:
+            if machine not in times:
+                yield at, f"{name} has no time on {machine}; add '{machine}: 4 h'"
+        for machine in times:
+            if machine not in study.machines:
+                yield (*at, machine), _no_machine(machine, study)
 
 
-def _published_faults(study: Study) -> list[tuple[files.Location, str]]:
-    faults: list[tuple[files.Location, str]] = []
+def _published_faults(study: Study) -> Faults:
     for i, entry in enumerate(study.published):
-        at = ("published", i)
+        at, unit = ("published", i), study.units_of_work.get(entry.unit or "")
         if (entry.machine is None) == (entry.device is None):
-            faults.append((at, "a published figure needs either 'machine' or 'device'; give one of them"))
+            yield at, "a published figure needs either 'machine' or 'device'; give one of them"
         if entry.machine is not None and entry.machine not in study.machines:
-            faults.append(
-                (at, f"'{entry.machine}' is not one of the machines.{suggestion(entry.machine, study.machines)}")
-            )
-        unit = study.units_of_work.get(entry.unit or "")
-        if entry.device is not None and unit is not None and unit.profile is None:
-            faults.append((at, f"'{entry.unit}' has no profile to estimate on {entry.device}; name a machine"))
+            yield at, _no_machine(entry.machine, study)
         if entry.quantity != "fom" and unit is None:
-            hint = suggestion(entry.unit or "", study.units_of_work)
-            faults.append((at, f"'{entry.unit}' is not one of the units of work.{hint}"))
-    return faults
+            known = study.units_of_work
+            yield at, f"'{entry.unit}' is not one of the units {', '.join(known)}.{suggestion(entry.unit or '', known)}"
+        if entry.device is not None and unit is not None and unit.profile is None:
+            yield at, f"'{entry.unit}' has no profile to estimate on {entry.device}; name a machine"
 
 
 def _no_machine(name: str, study: Study) -> str:
-    return f"'{name}' is not one of the machines {', '.join(study.machines)}.{suggestion(name, study.machines.keys())}"
+    return f"'{name}' is not one of the machines {', '.join(study.machines)}.{suggestion(name, study.machines)}"

@@ -37,7 +37,7 @@ RULES = tuple(
 def classify(op_types: pd.Series) -> pd.Series:
     """The op class of each op type; ``unmodelled`` where no rule knows it."""
     known = {op_type: _class_of(op_type) for op_type in op_types.dropna().unique()}
-    return op_types.map(known).fillna("unmodelled").astype("string[python]")
+    return op_types.map(known).astype("string[python]").fillna("unmodelled")
 
 
 def _class_of(op_type: str) -> str:

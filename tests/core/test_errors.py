@@ -8,5 +8,5 @@ def test_faults_are_lines() -> None:
 def test_suggestions_are_near_and_proper() -> None:
     assert suggestion("memory_bandwith", ["memory_bandwidth", "memory_type"]) == " Did you mean memory_bandwidth?"
     aliases = {"v100": "v100-sxm2-16gb", "nv_v100": "v100-sxm2-16gb", "k20x": "k20x"}
-    assert suggestion("V10O", aliases) == " Did you mean v100-sxm2-16gb?"
+    assert suggestion("V10O", aliases, aliases) == " Did you mean v100-sxm2-16gb?"
     assert suggestion("zzzz", aliases) == ""

@@ -17,9 +17,9 @@ def test_gemm_counts(m: int, n: int, k: int, batch: int) -> None:
 def test_a_convolution_is_the_loops_that_define_it() -> None:
     n, c, h, w, k, r, s, stride, pad, groups = 2, 4, 7, 6, 6, 3, 2, 2, 1, 2
     p, q = physics.conv_output(h, r, stride, pad), physics.conv_output(w, s, stride, pad)
-    rows = [y for y in range(-pad, h + pad - r + 1, stride)]
-    columns = [x for x in range(-pad, w + pad - s + 1, stride)]
-    assert (p, q) == (len(rows), len(columns))
+    rows = list(range(-pad, h + pad - r + 1, stride))
+    columns = list(range(-pad, w + pad - s + 1, stride))
+    assert [float(p), float(q)] == [len(rows), len(columns)]
     multiply_adds = n * k * len(rows) * len(columns) * (c // groups) * r * s
     assert physics.conv_flop(n, c, k, p, q, r, s, groups) == 2 * multiply_adds
     assert physics.conv_bytes(n, c, h, w, k, p, q, r, s, 4, groups) == 4 * (

@@ -1,5 +1,7 @@
 """The facts of the lecture's profile: Foster & Stevens, Learning Systems 2018, Lecture 10."""
 
+import itertools
+
 import pandas as pd
 import pytest
 
@@ -40,7 +42,7 @@ def test_the_whole_pass(work: pd.DataFrame) -> None:
 
 
 def test_flop_of_the_products_from_the_layers(products: pd.DataFrame) -> None:
-    pairs = list(zip(LAYERS, LAYERS[1:], strict=False))
+    pairs = list(itertools.pairwise(LAYERS))
     expected = 6 * BATCH * sum(a * b for a, b in pairs) - 2 * BATCH * LAYERS[0] * LAYERS[1]
     assert products["flop"].sum() == expected
     assert expected == pytest.approx(12.146e9, rel=1e-4)
@@ -49,7 +51,7 @@ def test_flop_of_the_products_from_the_layers(products: pd.DataFrame) -> None:
 def test_every_product_of_every_layer_is_found(products: pd.DataFrame) -> None:
     found = products.loc[products.index.repeat(products["calls"].astype(int)), ["m", "n", "k"]]
     expected = []
-    for i, (a, b) in enumerate(zip(LAYERS, LAYERS[1:], strict=False)):
+    for i, (a, b) in enumerate(itertools.pairwise(LAYERS)):
         expected += [(BATCH, b, a), (a, b, BATCH)] + ([(BATCH, a, b)] if i else [])
     assert sorted(map(tuple, found.astype(int).to_numpy().tolist())) == sorted(expected)
 

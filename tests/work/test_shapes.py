@@ -1,3 +1,5 @@
+import itertools
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -28,7 +30,7 @@ def test_the_three_products_of_every_layer_of_any_network(batch: int, layers: li
     if batch in layers:
         return
     expected = {}
-    for a, b in zip(layers, layers[1:], strict=False):
+    for a, b in itertools.pairwise(layers):
         expected[(batch, a), (a, b)] = (1, batch, b, a)
         expected[(batch, a), (batch, b)] = (1, a, b, batch)
         expected[(batch, b), (a, b)] = (1, batch, a, b)

@@ -1,0 +1,95 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from estimator.core.schema import MEASUREMENTS
+from estimator.core.types import RunPlan, Workload
+from estimator.devices import load_device, load_measurements
+from estimator.model import gemm, predict
+from estimator.model.uncertainty import draw_rates
+from estimator.work import count_work
+from tests.conftest import make_device, make_ops
+
+PLAN = RunPlan("toy", draws=10)
+DEVICES = ("p100-pcie-16gb", "v100-sxm2-16gb", "xeon-phi-7250")
+
+
+def table(*rows: tuple[int, int, int, str, str, float]) -> pd.DataFrame:
+    columns = ("m", "n", "k", "trans_a", "trans_b", "time_s")
+    frame = pd.DataFrame(rows, columns=columns).assign(op_class="gemm", precision="fp32", batch=1)
+    return MEASUREMENTS.conform(frame, "table")
+
+
+def times(measured: pd.DataFrame, *wanted: dict[str, object]) -> pd.DataFrame:
+    ops = make_ops(*({"op_type": "MatMul", **row} for row in wanted))
+    work, _ = count_work(ops, Workload(name="toy"))
+    return predict(work, None, make_device(), measured, PLAN).ops
+
+
+ROW = (1024, 512, 2048, "n", "t", 3e-4)
+SHAPE: dict[str, object] = {"m": 1024, "n": 512, "k": 2048}
+
+
+def test_the_very_shape_gives_the_measured_time_of_every_call() -> None:
+    found = times(table(ROW), {**SHAPE, "trans_a": "n", "trans_b": "t", "calls": 3}).iloc[0]
+    assert (found["method"], found["target_time_s"]) == ("measured", pytest.approx(9e-4))
+
+
+def test_a_product_and_its_transpose_are_one_shape() -> None:
+    swapped = {"m": 512, "n": 1024, "k": 2048, "trans_a": "t", "trans_b": "n"}
+    assert times(table(ROW), swapped).iloc[0]["method"] == "measured"
+
+
+def test_unknown_transposes_match_any_and_unlike_ones_only_interpolate() -> None:
+    assert times(table(ROW), SHAPE).iloc[0]["method"] == "measured"
+    unlike = times(table(ROW), {**SHAPE, "trans_a": "t", "trans_b": "t"}).iloc[0]
+    assert unlike["method"] == "interpolated"
+    assert unlike["target_time_s"] == pytest.approx(3e-4)
+
+
+def test_alignment_classes_do_not_mix() -> None:
+    unaligned: dict[str, object] = {**SHAPE, "m": 1023}
+    assert times(table(ROW), unaligned).iloc[0]["method"] == "roofline"
+
+
+def test_nothing_is_interpolated_from_afar_nor_for_batched_products() -> None:
+    far: dict[str, object] = {"m": 8, "n": 8, "k": 2048}
+    batched: dict[str, object] = {**SHAPE, "batch": 16}
+    assert list(times(table(ROW), far, batched)["method"]) == ["roofline", "roofline"]
+
+
+def test_interpolated_times_never_beat_the_roofline() -> None:
+    cheating = (1024, 512, 2048, "n", "n", 1e-9)
+    found = times(table(cheating), {"m": 1028, "n": 512, "k": 2048}).iloc[0]
+    assert found["method"] == "interpolated"
+    assert found["target_time_s"] == pytest.approx(2 * 1028 * 512 * 2048 / 10e12)
+
+
+def test_declared_ends_become_the_interval() -> None:
+    measured = table(ROW).assign(time_low_s=2.7e-4, time_high_s=3.3e-4)
+    ops, _ = count_work(make_ops({"op_type": "MatMul", **SHAPE}), Workload(name="toy"))
+    found = predict(ops, None, make_device(), measured, RunPlan("toy", draws=4000)).ops.iloc[0]
+    assert found["low_s"] == pytest.approx(2.7e-4, rel=0.02)
+    assert found["high_s"] == pytest.approx(3.3e-4, rel=0.02)
+
+
+@pytest.mark.parametrize("name", DEVICES)
+def test_leaving_out_one_shape_interpolation_beats_a_constant_share(name: str) -> None:
+    """Every shape of the shipped DeepBench table from the others, against the table's own median share."""
+    device = load_device(name)
+    rows = load_measurements(device)
+    rows = rows[rows["precision"] == "fp32"].reset_index(drop=True)
+    ideal = gemm.ideal_of_one_call(rows, draw_rates(device, rows, RunPlan(name, draws=0)))[0]
+    truth = rows["time_s"].to_numpy()
+    constant = ideal / np.median(ideal / truth)
+    work, _ = count_work(rows.drop(columns="time_s").assign(op="x", time_s=1.0, calls=1.0), Workload(name="t"))
+    found = np.empty(len(rows))
+    for (m, n, k), index in rows.groupby(["m", "n", "k"]).groups.items():
+        others = rows[~((rows["m"] == m) & (rows["n"] == n) & (rows["k"] == k))]
+        some = work.loc[index].reset_index(drop=True)
+        prediction = predict(some, None, device, others.reset_index(drop=True), RunPlan(name, draws=0))
+        found[index] = prediction.samples[0]
+    errors, simple = np.abs(found / truth - 1), np.abs(constant / truth - 1)
+    assert np.median(errors) < 0.5 * np.median(simple)
+    assert np.mean(errors) < 0.75 * np.mean(simple)
+    assert np.median(errors) < 0.06

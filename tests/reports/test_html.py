@@ -1,0 +1,96 @@
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from estimator.core import library
+from estimator.reports.html import anchor, write_report
+from estimator.studies.run import run_study
+
+HOSTILE = """<script>alert(1)</script> & "quotes" 'single' {{ 7*7 }} $\\frac{1 </title> 名前"""
+
+
+class Page(HTMLParser):
+    """Tags, links and ids of a page."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        given = dict(attrs)
+        self.ids += [given["id"] or ""] if "id" in given else []
+        self.links += [value or "" for name, value in attrs if name in ("href", "src", "xlink:href")]
+
+
+def report(study: Path, folder: Path) -> tuple[str, str]:
+    html, results = write_report(run_study(study), folder)
+    return html.read_text("utf-8"), results.read_text("utf-8")
+
+
+@pytest.mark.parametrize("name", library.names("reports", "*"))
+def test_one_offline_file_whose_links_all_lead_somewhere(name: str, tmp_path: Path) -> None:
+    html, results = report(library.names("reports", "*")[name] / "study.yaml", tmp_path)
+    page = Page(html)
+    assert "script" not in page.tags
+    assert all(link.startswith("#") or link == "data:," for link in page.links)
+    assert {link[1:] for link in page.links if link.startswith("#")} <= set(page.ids)
+    assert len(set(page.ids)) == len(page.ids)
+    assert not re.search(r"@import|url\((?!#)", html)
+    document = json.loads(results)
+    ids = {number["id"] for number in document["numbers"]}
+    for number in document["numbers"]:
+        assert number["formula"]
+        assert set(number["inputs"]) <= ids
+        assert number["inputs"] or number["source"]
+        assert anchor(number["id"]) in page.ids
+
+
+def test_the_same_input_gives_the_same_bytes(tmp_path: Path) -> None:
+    study = library.names("reports", "*")["candle-fom"] / "study.yaml"
+    assert report(study, tmp_path / "a") == report(study, tmp_path / "b")
+
+
+def test_hostile_names_render_safely(tmp_path: Path) -> None:
+    name = json.dumps(HOSTILE)
+    (tmp_path / "study.yaml").write_text(
+        f"title: {name}\ndescription: {name}\nbaseline: titan\ndraws: 20\nmachines:\n  titan: {{system: titan}}\n"
+        f"  {name}: {{device: v100, nodes: 3, node_name: {name}}}\nunits_of_work:\n  {name}: {{profile: p1b3}}\n"
+        f"notes: [{name}]\n",
+        encoding="utf-8",
+    )
+    html, _ = report(tmp_path / "study.yaml", tmp_path)
+    page = Page(html)
+    assert "script" not in page.tags
+    assert page.tags.count("title") == 1
+    assert "<script>alert" not in html
+    assert "{{ 7*7 }}" in html
+    assert len(set(page.ids)) == len(page.ids)
+
+
+def test_nothing_is_written_where_the_study_is_at_fault(tmp_path: Path) -> None:
+    with pytest.raises(Exception, match="no such file"):
+        report(tmp_path / "none.yaml", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_report_explains_the_slides_figure(tmp_path: Path) -> None:
+    html, _ = report(library.names("reports", "*")["lecture-example"] / "study.yaml", tmp_path)
+    assert "82.5973" in html
+    assert "82.599" in html
+    assert "7475" in html
+
+
+def test_unverified_inputs_and_the_matrix_only_figure_stand_in_the_report(tmp_path: Path) -> None:
+    html, results = report(library.names("reports", "*")["candle-fom"] / "study.yaml", tmp_path)
+    assert "memory_bandwidth = 1.9 TB/s is assumed" in html
+    assert "matrix products alone" in html
+    found = json.loads(results)["estimates"]["machine-a/P1B3"]
+    assert found["matrix_only_step_s"]["mid"] < found["step_s"]["mid"]
+    assert found["step_s"]["low"] < found["step_s"]["mid"] < found["step_s"]["high"]

@@ -1,0 +1,59 @@
+import numpy as np
+import pytest
+
+from estimator.core.types import Number
+from estimator.rollup import chain
+
+GIVEN = {
+    "step_s": 0.1,
+    "samples": 1050,
+    "batch_size": 100,
+    "epochs": 3,
+    "load_s": 60,
+    "workers_per_node": 6,
+    "nodes": 8,
+}
+
+
+def numbers() -> dict[str, Number]:
+    return {name: chain.given(f"m/u/{name}", name, value, "1", "device", "test") for name, value in GIVEN.items()}
+
+
+def test_the_steps_of_the_lecture() -> None:
+    found = chain.derive("m/u", "device", numbers())
+    values = {name: float(number.samples[0]) for name, number in found.items()}
+    assert values["steps_per_epoch"] == 10
+    assert values["epoch_s"] == pytest.approx(1.0)
+    assert values["time_per_unit_s"] == pytest.approx(63.0)
+    assert values["runs_per_day"] == pytest.approx(86400 / 63)
+    assert values["runs_per_day_per_node"] == pytest.approx(6 * 86400 / 63)
+    assert values["units_per_day"] == pytest.approx(8 * 6 * 86400 / 63)
+
+
+def test_a_last_small_batch_can_count() -> None:
+    found = chain.derive("m/u", "device", numbers(), (chain.CEILED, *chain.CHAIN))
+    assert found["steps_per_epoch"].samples[0] == 11
+    assert found["steps_per_epoch"].formula.startswith("ceil")
+
+
+def test_every_number_names_formula_inputs_and_level() -> None:
+    found = chain.derive("m/u", "device", numbers())
+    ids = {number.id for number in found.values()}
+    for name, number in found.items():
+        assert number.formula
+        assert set(number.inputs) <= ids
+        assert bool(number.inputs) != (name in GIVEN)
+    levels = [found[name].level for name in ("runs_per_day", "runs_per_day_per_node", "units_per_day")]
+    assert levels == ["device", "node", "system"]
+
+
+def test_what_is_given_is_not_derived_and_what_is_missing_is_left_out() -> None:
+    some = {k: v for k, v in numbers().items() if k in ("workers_per_node", "nodes")}
+    assert set(chain.derive("m/u", "node", some)) == {"workers_per_node", "nodes"}
+    some["time_per_unit_s"] = chain.given("m/u/time_per_unit_s", "time", 3600, "s", "node", "test")
+    assert chain.derive("m/u", "node", some)["units_per_day"].samples[0] == 24 * 6 * 8
+
+
+def test_samples_stay_samples() -> None:
+    given = numbers() | {"step_s": chain.given("m/u/step_s", "step", np.array([0.1, 0.2]), "s", "device", "test")}
+    assert chain.derive("m/u", "device", given)["epoch_s"].samples == pytest.approx([1.0, 2.0])

@@ -1,0 +1,91 @@
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from estimator.rollup import fom
+from estimator.rollup.fom import Definition
+
+RATES = st.lists(st.floats(1e-3, 1e9), min_size=1, max_size=6)
+HARMONIC = Definition(mean="harmonic", of="rates")
+
+
+def column(values: list[float]) -> np.ndarray:
+    return np.array(values, dtype=float)[:, None]
+
+
+@given(RATES)
+def test_means_lie_between_least_and_greatest_in_their_order(values: list[float]) -> None:
+    x, w = column(values), np.ones((len(values), 1))
+    h, g, a = (fom.MEANS[name](x, w)[0] for name in ("harmonic", "geometric", "arithmetic"))
+    tolerance = 1 + 1e-9
+    assert min(values) <= h * tolerance
+    assert h <= g * tolerance
+    assert g <= a * tolerance
+    assert a <= max(values) * tolerance
+    assert fom.minimum(x, w)[0] == min(values)
+
+
+@given(RATES, st.floats(0.1, 10))
+def test_equal_speedups_give_that_speedup_under_every_definition(values: list[float], speedup: float) -> None:
+    found = fom.all_definitions(column(values) * speedup, column(values), np.ones(len(values)))
+    assert len(found) == 8
+    assert all(value == pytest.approx(speedup) for value in found.values())
+
+
+@given(st.lists(st.tuples(st.floats(0.1, 100), st.floats(0.1, 100)), min_size=1, max_size=5))
+def test_the_ratio_of_harmonic_means_is_a_ratio_of_total_times(times: list[tuple[float, float]]) -> None:
+    ours, base = (np.array(t) for t in zip(*times, strict=True))
+    found = fom.figure_of_merit(column(list(1 / ours)), column(list(1 / base)), np.ones(len(times)), HARMONIC)
+    assert found[0] == pytest.approx(base.sum() / ours.sum())
+
+
+def test_weights_count_like_repeats() -> None:
+    once = fom.figure_of_merit(column([2, 5]), column([1, 1]), np.array([2.0, 1.0]), HARMONIC)
+    twice = fom.figure_of_merit(column([2, 2, 5]), column([1, 1, 1]), np.ones(3), HARMONIC)
+    assert once[0] == pytest.approx(twice[0])
+
+
+def lecture(p1_titan: Fraction) -> Fraction:
+    """The lecture's example in rational arithmetic; Titan's rate of P1 is given."""
+    day = Fraction(24)
+    titan = [p1_titan, day / 6 * 18688, day / 12 * 18688]
+    a = [day / 4 * 94000, day * 2 * 94000, day * 4 * 94000]
+
+    def harmonic(rates: list[Fraction]) -> Fraction:
+        return len(rates) / sum((1 / rate for rate in rates), Fraction(0))
+
+    return harmonic(a) / harmonic(titan)
+
+
+def test_the_lectures_example_exactly() -> None:
+    assert lecture(Fraction(24, 60) * 18688) == Fraction(229125, 2774)
+    assert float(lecture(Fraction(24, 60) * 18688)) == pytest.approx(82.5973, abs=5e-5)
+
+
+def test_the_slides_figure_follows_from_its_truncated_rate() -> None:
+    assert lecture(Fraction(7475)) == Fraction(68509785, 829426)
+    assert float(lecture(Fraction(7475))) == pytest.approx(82.5990, abs=5e-5)
+
+
+def test_harmonic_means_of_the_lecture() -> None:
+    w = np.ones((3, 1))
+    assert fom.harmonic(column([7475.2, 74752, 37376]), w)[0] == pytest.approx(float(Fraction(224256, 13)), rel=1e-15)
+    assert fom.harmonic(column([564e3, 4512e3, 9024e3]), w)[0] == pytest.approx(
+        float(Fraction(27072000, 19)), rel=1e-15
+    )
+
+
+def test_the_dominant_unit_is_the_one_that_moves_the_figure_most() -> None:
+    rates, baseline = column([564e3, 4512e3, 9024e3]), column([7475.2, 74752, 37376])
+    assert fom.dominant_unit(rates, baseline, np.ones(3), HARMONIC) == 0
+    assert fom.dominant_unit(rates[:1], baseline[:1], np.ones(1), HARMONIC) == 0
+
+
+def test_the_share_above_a_threshold() -> None:
+    samples = np.array([50.0, 40.0, 50.0, 60.0, 70.0])
+    assert fom.share_above(samples, 50) == 0.75
+    assert fom.share_above(samples, None) is None
+    assert fom.share_above(np.full(5, 50.0), 50) is None

@@ -1,0 +1,43 @@
+import dataclasses
+
+import pytest
+
+from estimator.core.types import Profile, RunPlan, Workload
+from estimator.pipeline import estimate
+from estimator.profiles import canonical
+from estimator.rollup import step
+from tests.conftest import make_ops
+
+
+def profile(**known: float) -> Profile:
+    ops = canonical.to_ops(
+        make_ops({"op_type": "Mystery", "time_s": 0.6}, {"op_type": "Mystery", "time_s": 0.4}), "toy"
+    )
+    return dataclasses.replace(Profile(ops, Workload(name="toy"), None, "toy"), **known)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("known", "overlap", "idle", "coverage", "total"),
+    [
+        ({}, 1.0, 0.0, None, 1.0),
+        ({"wall_step_s": 1.25}, 1.0, 0.25, 0.8, 1.25),
+        ({"wall_step_s": 1.0, "busy_step_s": 0.5}, 0.5, 0.5, 0.5, 1.0),
+        ({"wall_step_s": 0.5}, 0.5, 0.0, 1.0, 0.5),  # ops ran at once: their sum is above the wall time
+        ({"busy_step_s": 0.7}, 0.7, 0.0, None, 0.7),
+    ],
+)
+def test_sum_busy_and_wall_time(
+    known: dict[str, float], overlap: float, idle: float, coverage: float | None, total: float
+) -> None:
+    found = profile(**known)
+    assert step.overlap_factor(found) == pytest.approx(overlap)
+    assert step.idle_time(found) == pytest.approx(idle)
+    assert step.coverage(found) == (None if coverage is None else pytest.approx(coverage))
+    assert step.source_step_time(found) == pytest.approx(total)
+
+
+def test_overlap_and_idle_time_carry_over_to_the_target() -> None:
+    found = estimate(profile(wall_step_s=1.0, busy_step_s=0.5), RunPlan("k20x", draws=3))
+    assert found.step.unmodelled[0] == pytest.approx(0.5)
+    assert found.step.host[0] == pytest.approx(0.5)
+    assert found.step.total[0] == pytest.approx(found.source_step_s)

@@ -1,0 +1,64 @@
+from pathlib import Path
+
+import pytest
+
+from estimator.core.errors import EstimatorError
+from estimator.core.types import RunPlan
+from estimator.studies import shapes
+
+TABLE = """op_class,precision,batch,m,n,k,bytes,flop
+gemm,fp32,1,1760,128,1760,,
+gemm,fp16,,4096,4096,4096,,
+elementwise,fp32,,,,,120354804,30088701
+reduction,fp32,,,,,4000000,
+host,fp32,,,,,,
+gemm,fp32,8,64,64,64,,
+"""
+
+
+def write(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "shapes.csv"
+    path.write_text(text)
+    return path
+
+
+def test_rows_keep_their_order_and_get_a_time(tmp_path: Path) -> None:
+    found = shapes.predict_shapes(write(tmp_path, TABLE), RunPlan("v100"))
+    assert list(found["op_class"]) == ["gemm", "gemm", "elementwise", "reduction", "host", "gemm"]
+    assert list(found["method"].fillna("none")) == [
+        "measured",
+        "interpolated",
+        "roofline",
+        "roofline",
+        "none",
+        "roofline",
+    ]
+    assert found["time_s"].iloc[0] == pytest.approx(88e-6)
+    assert found["time_s"].isna().tolist() == [False] * 4 + [True, False]
+    known = found[found["time_s"].notna()]
+    assert (known["low_s"] <= known["time_s"]).all()
+    assert (known["time_s"] <= known["high_s"]).all()
+    assert found["bound"].iloc[2] == "memory"
+
+
+def test_many_rows_are_cut_into_parts_with_the_same_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(tmp_path, TABLE)
+    whole = shapes.predict_shapes(path, RunPlan("v100"))
+    monkeypatch.setattr(shapes, "SAMPLES_AT_ONCE", 2002)
+    assert shapes.predict_shapes(path, RunPlan("v100")).equals(whole)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (TABLE.replace("1760,128,1760", "1760,128,"), "row 1: gemm needs m, n, k; add k"),
+        (TABLE.replace("120354804", ""), "row 3: elementwise needs bytes"),
+        (TABLE.replace("gemm,fp32,1,", "gemm,fp99,1,"), "precision is 'fp99'"),
+        ("op_class,precision,m,n,k\n", "there are no rows"),
+        ("m,n,k\n1,2,3\n", "the column 'op_class' is missing"),
+    ],
+)
+def test_faults_are_sentences(tmp_path: Path, text: str, words: str) -> None:
+    with pytest.raises(EstimatorError, match=r".") as caught:
+        shapes.predict_shapes(write(tmp_path, text), RunPlan("v100"))
+    assert words in str(caught.value)

@@ -1,0 +1,121 @@
+from pathlib import Path
+
+import pytest
+
+from estimator.core.errors import EstimatorError
+from estimator.studies.run import run_study
+from estimator.studies.study import read_study
+
+STUDY = """title: t
+baseline: old
+figure_of_merit: {mean: harmonic, of: rates}
+machines:
+  old: {nodes: 10}
+  new: {nodes: 20}
+units_of_work:
+  A: {time_per_unit: {old: 2 h, new: 1 h}}
+"""
+
+
+def write(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "study.yaml"
+    path.write_text(text)
+    return path
+
+
+def test_the_smallest_study(tmp_path: Path) -> None:
+    result = run_study(write(tmp_path, STUDY))
+    assert result.foms["new"].samples[0] == pytest.approx(4.0)
+    assert result.chains["new", "A"]["ratio"].level == "system"
+    assert result.chains["new", "A"]["time_per_unit_s"].level == "node"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            STUDY.replace("baseline: old", "baseline: olt"),
+            ":2: 'olt' is not one of the machines old, new. Did you mean old?",
+        ),
+        (STUDY.replace("new: 1 h", "nwe: 1 h"), "A has no time on new; add 'new: 4 h'"),
+        (STUDY.replace("new: 1 h", "nwe: 1 h"), "'nwe' is not one of the machines old, new. Did you mean new?"),
+        (STUDY.replace("new: 1 h", "new: 0 h"), "is '0 h', which is not above zero"),
+        (STUDY.replace("new: 1 h", "new: -1 h"), "is '-1 h', which is not above zero"),
+        (STUDY.replace("new: 1 h", "new: 1 GB"), "is '1 GB', which is a size; write a time"),
+        (STUDY.replace("new: 1 h", "new: 1"), "which is a plain number; write a time"),
+        (STUDY.replace("harmonic", "harmonious"), "figure_of_merit.mean is 'harmonious'"),
+        (STUDY.replace("nodes: 20", "nodes: 0"), "machines.new.nodes is 0"),
+        (
+            STUDY.replace("nodes: 20", "notes: 20"),
+            "'machines.new.notes' is not a key that is known here. Did you mean nodes?",
+        ),
+        (STUDY.replace("{nodes: 20}", "{system: summit, device: v100}"), "names both 'system' and 'device'"),
+        (STUDY.replace("{nodes: 20}", "{}"), "names neither 'system' nor 'nodes'"),
+        (STUDY.replace("  new: {nodes: 20}\n", ""), "machines"),
+        (STUDY + "  B: {}\n", "needs either 'time_per_unit' or 'profile'"),
+        (STUDY + "  B: {profile: p1b3}\n", "old has no device to estimate on"),
+        (STUDY + "  A: {}\n", "the key 'A' stands twice"),
+        (STUDY + "title: again\n", ":9: the key 'title' stands twice (first on line 1)"),
+        (STUDY + "published: [{quantity: fom, printed: 3, source: s}]\n", "needs either 'machine' or 'device'"),
+    ],
+)
+def test_faults_are_sentences_with_their_line(tmp_path: Path, text: str, words: str) -> None:
+    path = write(tmp_path, text)
+    with pytest.raises(EstimatorError, match=r".") as caught:
+        read_study(path)
+    assert any(words in fault for fault in caught.value.faults), caught.value.faults
+    assert all(fault.startswith(f"{path}:") for fault in caught.value.faults)
+
+
+ESTIMATED = """title: t
+baseline: titan
+machines:
+  titan: {system: titan}
+  mine: {device: mine.yaml, devices_per_node: 4, nodes: 2}
+units_of_work:
+  A: {profile: p1b3, epochs: 2, load_time: 90 s}
+draws: 50
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    device = "name: mine\npeak: {fp32: 60 TFLOP/s}\nmemory_bandwidth: {value: 4 TB/s, uncertainty: 3 %}\n"
+    (tmp_path / "mine.yaml").write_text(device)
+    return tmp_path
+
+
+def test_a_device_of_ones_own_beside_the_study(folder: Path) -> None:
+    result = run_study(write(folder, ESTIMATED))
+    mine = result.chains["mine", "A"]
+    step, steps = mine["step_s"].samples[0], mine["steps_per_epoch"].samples[0]
+    assert mine["time_per_unit_s"].samples[0] == pytest.approx(90 + 2 * 9001 * step)
+    assert mine["time_per_unit_s"].level == "device"
+    assert mine["units_per_day"].samples[0] == pytest.approx(8 * 86400 / mine["time_per_unit_s"].samples[0])
+    assert steps == 9001
+    assert result.foms["mine"].p_threshold is None
+    assert "device mine" in result.inputs
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (("p1b3", "p1b4"), "Unknown profile 'p1b4'"),
+        (("mine.yaml", "mime"), "Unknown device 'mime'"),
+        (("system: titan", "system: titanic"), "Unknown system 'titanic'. Did you mean titan?"),
+        (("epochs: 2", "batch_size: 64"), "the profile was taken at batch 100, the study asks for 64"),
+        (("epochs: 2", "precision: bf16"), "k20x has no hardware path for bf16"),
+    ],
+)
+def test_what_a_study_names_must_be_there(folder: Path, change: tuple[str, str], words: str) -> None:
+    with pytest.raises(EstimatorError) as caught:
+        run_study(write(folder, ESTIMATED.replace(*change)))
+    assert words in str(caught.value)
+
+
+def test_samples_must_be_known(folder: Path) -> None:
+    (folder / "dump.csv").write_text("op_type,time_s\nMatMul,0.5\n")
+    with pytest.raises(EstimatorError, match="'samples' and 'batch_size' are not known"):
+        run_study(write(folder, ESTIMATED.replace("p1b3", "dump.csv")))
+    given = ESTIMATED.replace("profile: p1b3", "profile: dump.csv, samples: 100, batch_size: 10, steps_rounding: ceil")
+    assert run_study(write(folder, given)).chains["mine", "A"]["steps_per_epoch"].samples[0] == 10
