@@ -17,6 +17,7 @@ from estimator.core.types import (
     DeviceSpec,
     Estimate,
     FigureOfMerit,
+    File,
     Floats,
     Number,
     Profile,
@@ -211,11 +212,7 @@ def number(found: Number) -> Document:
 
 def device(spec: DeviceSpec | SystemSpec) -> Document:
     """A device or system with the source of every number; absent fields are left out."""
-    return {
-        name: _spec_value(value)
-        for name in type(spec).model_fields
-        if (value := getattr(spec, name)) not in (None, (), {})
-    }
+    return dict(_spec_value(spec))
 
 
 def _spec_value(value: object) -> Any:
@@ -223,7 +220,7 @@ def _spec_value(value: object) -> Any:
         return {"text": str(value), "unverified": value.unverified, **value.model_dump(exclude_none=True)}
     if isinstance(value, Mapping):
         return {key: _spec_value(item) for key, item in value.items()}
-    if hasattr(value, "model_fields"):
+    if isinstance(value, File):
         fields = {name: getattr(value, name) for name in type(value).model_fields}
-        return {name: _spec_value(item) for name, item in fields.items() if item is not None}
+        return {name: _spec_value(item) for name, item in fields.items() if item not in (None, (), {})}
     return value

@@ -1,0 +1,51 @@
+"""The report in a real browser: no network request, no console message, no sideways scrolling."""
+
+from pathlib import Path
+
+import pytest
+
+from estimator.core import library
+from estimator.reports.html import write_report
+from estimator.studies.run import run_study
+
+playwright = pytest.importorskip("playwright", reason="playwright is not installed")
+from tests.browser import render  # noqa: E402
+
+STUDIES = library.names("reports", "*")
+HOSTILE = """
+title: "<script>console.log(1)</script><img src='http://example.invalid/x.png'>"
+baseline: titan
+machines:
+  titan: {system: titan}
+  "<img src=x onerror=alert(1)>": {device: v100, nodes: 3}
+units_of_work:
+  "</td><iframe src='http://example.invalid'>": {profile: p1b3}
+draws: 20
+"""
+
+
+@pytest.fixture(autouse=True)
+def browser() -> None:
+    if render.CHROMIUM is None:
+        pytest.skip("no Chromium is found")
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_the_shipped_reports(name: str, tmp_path: Path) -> None:
+    report, _ = write_report(run_study(STUDIES[name] / "study.yaml"), tmp_path)
+    assert render.render(report, tmp_path) == []
+    assert {path.name for path in tmp_path.glob("*.png")} == {"report-1280.png", "report-400.png"}
+
+
+def test_hostile_names(tmp_path: Path) -> None:
+    (tmp_path / "study.yaml").write_text(HOSTILE)
+    report, _ = write_report(run_study(tmp_path / "study.yaml"), tmp_path)
+    assert render.render(report, tmp_path) == []
+
+
+def test_the_renderer_does_complain(tmp_path: Path) -> None:
+    page = tmp_path / "bad.html"
+    page.write_text("<img src='http://example.invalid/x.png'><p style='width: 3000px'>wide</p>")
+    complaints = render.render(page, tmp_path)
+    assert any(c.startswith("request: http://example.invalid") for c in complaints)
+    assert any(c.startswith("layout:") for c in complaints)
