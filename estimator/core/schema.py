@@ -9,12 +9,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
+import numpy.typing as npt
+
 from estimator.core.errors import EstimatorError
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Kind = Literal["text", "integer", "number"]
+Flags = npt.NDArray[np.bool_]
 PANDAS_DTYPE = {"text": "string[python]", "integer": "Int64", "number": "float64"}
 
 OP_CLASSES = (
@@ -91,27 +95,43 @@ class Table:
 
 
 def _typed(values: pd.Series, column: Column, where: str, faults: list[str]) -> pd.Series:
+    out, bad = _text(values, column) if column.kind == "text" else _number(values, column)
+    if bad.any():
+        faults.extend(_faults(values, bad, column, where))
+        return out
+    return out.astype(PANDAS_DTYPE[column.kind])
+
+
+def _text(values: pd.Series, column: Column) -> tuple[pd.Series, Flags]:
     import pandas as pd
 
-    if column.kind == "text":
-        out = values.astype("string[python]").replace("", pd.NA)
-        bad = ~out.isin(column.choices) & out.notna() if column.choices else out.isna() & column.required
-    else:
-        numbers = pd.to_numeric(values.astype("object").where(values.notna(), None), errors="coerce")
-        numbers = numbers.astype("float64")
-        bad = (numbers.isna() & (values.notna() | column.required)) | numbers.isin([float("inf"), -float("inf")])
-        if column.minimum is not None:
-            bad |= numbers < column.minimum
-        if column.above is not None:
-            bad |= numbers <= column.above
-        if column.kind == "integer":
-            bad |= numbers.notna() & (numbers % 1 != 0)
-        out = numbers if bad.any() or column.kind == "number" else numbers.astype("Int64")
-    faults.extend(_faults(values, bad, column, where))
-    return out
+    if values.dtype != PANDAS_DTYPE["text"]:
+        values = values.astype("string[python]").replace("", pd.NA)
+    missing = values.isna().to_numpy()
+    if column.choices:
+        return values, ~(values.isin(column.choices).to_numpy() | missing)
+    return values, missing & column.required
 
 
-def _faults(values: pd.Series, bad: pd.Series, column: Column, where: str) -> Iterator[str]:
+def _number(values: pd.Series, column: Column) -> tuple[pd.Series, Flags]:
+    import pandas as pd
+
+    missing = values.isna().to_numpy()
+    if values.dtype == "object" or not pd.api.types.is_numeric_dtype(values.dtype):
+        values = pd.to_numeric(values.astype("object").where(~missing, None), errors="coerce")
+    values = values.astype("float64")
+    numbers = values.to_numpy()
+    bad = np.isinf(numbers) | (np.isnan(numbers) & (~missing | column.required))
+    if column.minimum is not None:
+        bad |= numbers < column.minimum
+    if column.above is not None:
+        bad |= numbers <= column.above
+    if column.kind == "integer":
+        bad |= ~np.isnan(numbers) & (numbers % 1 != 0)
+    return values, bad
+
+
+def _faults(values: pd.Series, bad: Flags, column: Column, where: str) -> Iterator[str]:
     missing = values.isna()
     positions = [i for i, is_bad in enumerate(bad) if is_bad]
     for position in positions[:3]:
