@@ -22,7 +22,8 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
     same_setting = source is not None and source.name == target.name and precision == profiled
 
     work, unread = count_work(profile.ops, profile.workload, precision)
-    prediction = predict(work, source, target, measurements, plan, same_setting=same_setting)
+    as_profiled = source if precision == profiled else None  # else the source's efficiency is another precision's
+    prediction = predict(work, as_profiled, target, measurements, plan, same_setting=same_setting)
 
     return Estimate(
         profile=profile,

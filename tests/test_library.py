@@ -18,8 +18,8 @@ STUDIES = library.names("reports", "*")
 
 
 def test_the_catalogue_has_no_fault() -> None:
-    assert catalogue.check_all(DeviceSpec, catalogue.DEVICE_FILES) == (len(DEVICES), [])
-    assert catalogue.check_all(SystemSpec, catalogue.SYSTEM_FILES) == (len(SYSTEMS), [])
+    assert catalogue.check(DeviceSpec) == (len(DEVICES), [])
+    assert catalogue.check(SystemSpec) == (len(SYSTEMS), [])
 
 
 def test_the_studies_devices_and_systems_are_there() -> None:

@@ -29,6 +29,7 @@ Precision = Annotated[str | None, typer.Option(help="Number format of the matrix
 Measured = Annotated[str | None, typer.Option(metavar="FILE", help="CSV of measured ops of the target.")]
 Source = Annotated[str | None, typer.Option("--from", metavar="DEVICE", help="Device the profile was taken on.")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of the draws behind the intervals.")]
+Check = Annotated[bool, typer.Option("--check", help="Check the file, or all files; exit 1 where one has a fault.")]
 CsvFile = Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Write the table as CSV too.")]
 StudyFile = Annotated[Path, typer.Argument(metavar="STUDY.yaml", help="The study file; 'estimator init' writes one.")]
 
@@ -90,7 +91,9 @@ def ingest(
 @app.command(epilog="Example: estimator devices v100")
 def devices(
     name: Annotated[str | None, typer.Argument(help="One device in full; without it, all of them.")] = None,
-    check: Annotated[bool, typer.Option("--check", help="Check every file; exit 1 where one has a fault.")] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Check the file, or all; exit 1 where one has a fault.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """The catalogue of devices."""
@@ -99,7 +102,7 @@ def devices(
     from estimator.devices import catalogue, load_device
 
     if check:
-        show.checked("devices", *catalogue.check_all(DeviceSpec, catalogue.DEVICE_FILES), json)
+        show.checked("devices", *catalogue.check(DeviceSpec, name), json)
     elif name:
         show.spec(load_device(name), json)
     else:
@@ -109,7 +112,9 @@ def devices(
 @app.command(epilog="Example: estimator systems summit")
 def systems(
     name: Annotated[str | None, typer.Argument(help="One system in full; without it, all of them.")] = None,
-    check: Annotated[bool, typer.Option("--check", help="Check every file; exit 1 where one has a fault.")] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Check the file, or all; exit 1 where one has a fault.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """The catalogue of systems."""
@@ -118,7 +123,7 @@ def systems(
     from estimator.devices import catalogue, load_system
 
     if check:
-        show.checked("systems", *catalogue.check_all(SystemSpec, catalogue.SYSTEM_FILES), json)
+        show.checked("systems", *catalogue.check(SystemSpec, name), json)
     elif name:
         show.spec(load_system(name), json)
     else:

@@ -43,9 +43,10 @@ def all_systems() -> list[SystemSpec]:
     return [_read(SystemSpec, path) for path in library.names("devices", SYSTEM_FILES).values()]
 
 
-def check_all(spec: type[Spec], pattern: str) -> tuple[int, list[str]]:
-    """How many library files of one kind there are, and every fault of each."""
-    paths = library.names("devices", pattern).values()
+def check(spec: type[Spec], name: str | None = None) -> tuple[int, list[str]]:
+    """How many files were checked, and every fault of each: one named file, or all of the library."""
+    what, pattern = ("device", DEVICE_FILES) if spec is DeviceSpec else ("system", SYSTEM_FILES)
+    paths = [find(what, name, pattern)] if name else list(library.names("devices", pattern).values())
     return len(paths), [fault for path in paths for fault in _file_faults(spec, path)]
 
 

@@ -12,7 +12,7 @@ from estimator.core.interval import bounds
 from estimator.core.schema import MATRIX, PREDICTION
 from estimator.core.types import DeviceSpec, Floats, Prediction, RunPlan
 from estimator.model import coefficients, gemm, roofline
-from estimator.model.uncertainty import Rates, draw_rates
+from estimator.model.uncertainty import Rates, draw_rates, refuse_unsupported
 
 LOW_COVERAGE = 0.8
 Methods = npt.NDArray[np.str_]  # one of METHODS for each op, or nothing
@@ -32,8 +32,8 @@ def predict(
     ``same_setting``: the profile was taken on the target in this very precision, so its own times are the answer.
     Raises EstimatorError where the target lacks a precision that is asked of it.
     """
-    if target.specifications == "unknown" and measurements.empty and not same_setting:
-        raise EstimatorError(f"{target.name} has no specifications and no measurements; choose another target")
+    if not same_setting:
+        _refuse(target, work, measurements)
     rates = draw_rates(target, work, plan)
     measured, interpolated = gemm.measured_times(work, rates, target, measurements, plan)
     own = _carried(work, plan)
@@ -48,6 +48,13 @@ def predict(
     launch = np.where(method == "roofline", roofline.launch_time(work, rates), 0.0)
     covered = _covered(work, method)
     return Prediction(ops, samples, launch, *_limits(work, rates, samples), covered, _warnings(ops, target, covered))
+
+
+def _refuse(target: DeviceSpec, work: pd.DataFrame, measurements: pd.DataFrame) -> None:
+    if target.specifications == "known":
+        refuse_unsupported(target, work)
+    elif measurements.empty:
+        raise EstimatorError(f"{target.name} has no specifications and no measurements; choose another target")
 
 
 def _carried(work: pd.DataFrame, plan: RunPlan) -> Floats:

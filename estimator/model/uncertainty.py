@@ -10,7 +10,7 @@ import pandas as pd
 from estimator.core.errors import EstimatorError
 from estimator.core.interval import draw, draw_sourced
 from estimator.core.schema import MATRIX
-from estimator.core.types import DeviceSpec, Floats, PeakRate, RunPlan
+from estimator.core.types import DeviceSpec, Floats, RunPlan, Sourced
 from estimator.model import coefficients
 
 
@@ -29,11 +29,10 @@ class Rates:
 
 
 def draw_rates(device: DeviceSpec, work: pd.DataFrame, plan: RunPlan) -> Rates:
-    """Samples of a device's rates for every op. Raises EstimatorError where the device lacks an op's precision."""
+    """Samples of a device's rates for every op."""
     paths = pd.Series(
         [_path(device, c, p) for c, p in zip(work["op_class"], work["precision"], strict=True)], dtype=object
     )
-    _refuse_unsupported(device, work)
     return Rates(
         peak=_peaks(device, work, paths, plan),
         bandwidth=_sourced_or_nan(f"{device.name}.memory_bandwidth", device.memory_bandwidth, plan),
@@ -47,9 +46,8 @@ def _path(device: DeviceSpec, op_class: str, precision: str) -> str:
     return "tensor" if op_class in MATRIX and device.peak_of(precision).tensor else "vector"
 
 
-def _refuse_unsupported(device: DeviceSpec, work: pd.DataFrame) -> None:
-    if device.specifications == "unknown":
-        return
+def refuse_unsupported(device: DeviceSpec, work: pd.DataFrame) -> None:
+    """Raise EstimatorError where the device lacks the precision of a matrix product or convolution."""
     for precision in sorted(set(work.loc[work["op_class"].isin(MATRIX), "precision"])):
         peak = device.peak_of(precision)
         if peak.matrix is None:
@@ -63,7 +61,7 @@ def _peaks(device: DeviceSpec, work: pd.DataFrame, paths: pd.Series, plan: RunPl
     out = np.full((1 + plan.draws, len(work)), np.nan)
     keys = pd.Series(list(zip(work["precision"], paths, strict=True)), dtype=object)
     for precision, path in set(keys):
-        rate: PeakRate | None = getattr(device.peak_of(precision), path) or device.peak_of("fp32").vector
+        rate: Sourced | None = getattr(device.peak_of(precision), path) or device.peak_of("fp32").vector
         columns = (keys == (precision, path)).to_numpy()
         out[:, columns] = _sourced_or_nan(f"{device.name}.peak.{precision}.{path}", rate, plan)
     return out
@@ -88,7 +86,7 @@ def _latency(device: DeviceSpec, plan: RunPlan) -> Floats:
     return draw(f"{device.name}.launch_latency", c.low, c.mid, c.high, plan.draws, plan.seed)[:, None]
 
 
-def _sourced_or_nan(stream: str, sourced: object, plan: RunPlan) -> Floats:
+def _sourced_or_nan(stream: str, sourced: Sourced | None, plan: RunPlan) -> Floats:
     if sourced is None:
         return np.full((1 + plan.draws, 1), np.nan)
-    return draw_sourced(stream, sourced, plan.draws, plan.seed)[:, None]  # type: ignore[arg-type]
+    return draw_sourced(stream, sourced, plan.draws, plan.seed)[:, None]

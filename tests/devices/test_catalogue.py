@@ -73,8 +73,9 @@ def test_the_check_finds_what_has_no_source(tmp_path: Path, monkeypatch: pytest.
     (tmp_path / "devices" / "a.yaml").write_text("name: a\npeak: {fp32: 1 TFLOP/s}\nmemory_bandwidth: 1 GB/s\n")
     (tmp_path / "devices" / "b.yaml").write_text("name: b\npeak: {fp32: 1 GB}\nmemory_bandwidth: 1 GB\n")
     monkeypatch.setenv("ESTIMATOR_LIBRARY", str(tmp_path))
-    _, faults = catalogue.check_all(DeviceSpec, catalogue.DEVICE_FILES)
+    _, faults = catalogue.check(DeviceSpec)
     assert len(faults) == 4
+    assert catalogue.check(DeviceSpec, str(tmp_path / "devices" / "b.yaml"))[0] == 1
     assert sum("has no source" in fault for fault in faults) == 2
 
 
