@@ -31,13 +31,13 @@ def _console() -> Console:
 def _notes(sentences: Sequence[str], style: str = "yellow") -> None:
     console = Console(stderr=True)
     for sentence in sentences:
-        console.print(f"[{style}]note:[/] {escape(sentence)}", soft_wrap=True)
+        console.print(f"[{style}]note:[/] {escape(sentence)}", soft_wrap=not console.is_terminal)
 
 
 def _table(title: str, *columns: str, right: Sequence[str] = ()) -> Table:
     table = Table(title=title, title_justify="left", header_style="bold", box=None, pad_edge=False)
-    for column in columns:
-        table.add_column(column, justify="right" if column in right else "left")
+    for position, column in enumerate(columns):
+        table.add_column(column, justify="right" if column in right else "left", no_wrap=position == 0)
     return table
 
 
@@ -103,12 +103,14 @@ def devices(specs: Sequence[DeviceSpec], as_json: bool) -> None:
     if as_json:
         _json({spec.name: documents.device(spec) for spec in specs})
         return
-    numbers = ("fp64", "fp32", "bf16", "fp16", "bandwidth", "capacity", "power")
-    table = _table("Devices (peaks dense, matrix path)", "device", "vendor", "year", *numbers, right=numbers)
+    precisions = ("fp64", "fp32", "bf16", "fp16")
+    numbers = (*precisions, "GB/s", "GB", "W")
+    table = _table("Devices: dense matrix peaks [TFLOP/s], memory, power", "device", *numbers, right=numbers)
     for spec in specs:
-        peaks = [_value(spec.peak_of(p).matrix, supported=spec.peak_of(p).supported) for p in numbers[:4]]
-        rest = [_value(spec.memory_bandwidth), _value(spec.memory_capacity), _value(spec.power_limit)]
-        table.add_row(spec.name, spec.vendor or "", str(spec.year or ""), *peaks, *rest)
+        peaks = [spec.peak_of(precision) for precision in precisions]
+        cells = [_in(peak.matrix, 1e12, "" if peak.supported else "none") for peak in peaks]
+        rest = (spec.memory_bandwidth, 1e9), (spec.memory_capacity, 1e9), (spec.power_limit, 1.0)
+        table.add_row(spec.name, *cells, *(_in(value, scale) for value, scale in rest))
     console = _console()
     console.print(table)
     console.print(LEGEND)
@@ -119,19 +121,26 @@ def systems(specs: Sequence[SystemSpec], as_json: bool) -> None:
     if as_json:
         _json({spec.name: documents.device(spec) for spec in specs})
         return
-    numbers = ("nodes", "devices/node", "injection", "power", "Rmax")
-    table = _table("Systems", "system", "site", "year", "device", *numbers, right=numbers)
+    numbers = ("nodes", "devices/node", "GB/s per node", "MW", "Rmax PFLOP/s")
+    table = _table("Systems", "system", "year", "device", *numbers, right=numbers)
     for spec in specs:
-        values = (spec.nodes, spec.devices_per_node, spec.injection_bandwidth, spec.power, spec.rmax)
-        table.add_row(spec.name, spec.site or "", str(spec.year or ""), spec.device, *(_value(v) for v in values))
+        counts = (spec.nodes, 1.0), (spec.devices_per_node, 1.0)
+        rest = (spec.injection_bandwidth, 1e9), (spec.power, 1e6), (spec.rmax, 1e15)
+        cells = (_in(value, scale) for value, scale in (*counts, *rest))
+        table.add_row(spec.name, str(spec.year or ""), spec.device, *cells)
     console = _console()
     console.print(table)
     console.print(LEGEND)
 
 
-def _value(sourced: Sourced | None, *, supported: bool = True) -> str:
+def _in(sourced: Sourced | None, scale: float, absent: str = "") -> str:
+    """A value in a unit that the heading names, marked where it is unverified."""
     if sourced is None:
-        return "" if supported else "none"
+        return absent
+    return f"{sourced.value / scale:.6g}{UNVERIFIED if sourced.unverified else ''}"
+
+
+def _value(sourced: Sourced) -> str:
     return f"{sourced} {UNVERIFIED}" if sourced.unverified else str(sourced)
 
 

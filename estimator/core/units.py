@@ -71,12 +71,12 @@ def show(value: float, unit: str, digits: int | None = None, *, binary: bool = F
 
 
 def show_interval(low: float | None, mid: float, high: float | None, unit: str) -> str:
-    """``mid (low – high)`` in the unit of the mid, the bracket only where there are ends."""
+    """``mid (low – high)`` in the unit of the mid, the bracket only where there are ends; uncertain digits are zeros."""
     if low is None or high is None:
         return show(mid, unit, 4)
-    number, _, name = show(mid, unit, 4).partition(" ")
+    number, _, name = show(float(f"{mid:.4g}"), unit, 4).partition(" ")
     scale = parse(f"1 {name}".strip(), unit)
-    ends = " – ".join(significant(end / scale, 3) for end in (low, high))
+    ends = " – ".join(significant(float(f"{end / scale:.3g}"), 3) for end in (low, high))
     return f"{number} ({ends}) {name}".strip()
 
 

@@ -72,12 +72,11 @@ def show_number(found: Number) -> Markup:
 def show_samples(samples: Floats, unit: str = "s") -> Markup:
     """Samples as ``7.588 ms`` and, where anything was uncertain, ``7.11 – 8.26`` in the same unit."""
     found = summarise(samples)
-    unit = "s" if unit == "s" else "1"
-    mid = units.show(found.mid, unit, 4)
+    shown = units.show_interval(found.low, found.mid, found.high, "s" if unit == "s" else "1")
     if found.low is None:
-        return Markup("{}").format(mid)
-    ends = units.show_interval(found.low, found.mid, found.high, unit).partition("(")[2].partition(")")[0]
-    return Markup('{} <span class="ends">{}</span>').format(mid, ends)
+        return Markup("{}").format(shown)
+    mid, ends, name = re.split(r" \(|\)", shown)
+    return Markup('{}{} <span class="ends">{}</span>').format(mid, name, ends)
 
 
 def show_quantity(value: float | None, unit: str) -> str:

@@ -83,3 +83,4 @@ def test_digits_for_people() -> None:
     assert units.show(82.59733, "1", 4) == "82.60"
     assert units.show_interval(7.1e-3, 7.6e-3, 1.2e-2, "s") == "7.600 (7.10 – 12.0) ms"
     assert units.show_interval(None, 82.6, None, "1") == "82.60"
+    assert units.show_interval(110324994, 128950108, 137735651, "1") == "129,000,000 (110,000,000 – 138,000,000)"
