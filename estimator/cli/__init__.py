@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from estimator import __version__
+from estimator.core import library
 from estimator.core.errors import EstimatorError
 
 app = typer.Typer(
@@ -21,21 +23,41 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+
+def _complete(kind: str, pattern: str) -> Callable[[str], list[str]]:
+    """Shell completion by the names of the library."""
+
+    def names(incomplete: str) -> list[str]:
+        return [name for name in library.names(kind, pattern) if name.startswith(incomplete)]
+
+    return names
+
+
+PROFILES = {"autocompletion": _complete("profiles", "*")}
+DEVICES = {"metavar": "DEVICE", "autocompletion": _complete("devices", "*.yaml")}
+SYSTEMS = {"metavar": "SYSTEM", "autocompletion": _complete("devices", "systems/*.yaml")}
+PROFILE_HELP = "A dump, a folder of dumps, or a shipped profile."
+TARGET_HELP = "Target device: a shipped name or a path to YAML."
+
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, for programs.")]
-PROFILE_HELP = "A dump, a folder of dumps, or a shipped profile."
-PROFILE_HELP = "A dump, a folder of dumps, or a shipped profile."
-ProfileName = Annotated[str, typer.Argument(metavar="PROFILE", help=PROFILE_HELP)]
+ProfileName = Annotated[str, typer.Argument(metavar="PROFILE", help=PROFILE_HELP, **PROFILES)]
+OptionalProfile = Annotated[str | None, typer.Argument(metavar="PROFILE", help=PROFILE_HELP, **PROFILES)]
+DeviceName = Annotated[str | None, typer.Argument(help="One device in full; without it, all of them.", **DEVICES)]
+SystemName = Annotated[str | None, typer.Argument(help="One system in full; without it, all of them.", **SYSTEMS)]
+Target = Annotated[str, typer.Option(help=TARGET_HELP, **DEVICES)]
+Targets = Annotated[list[str], typer.Option(help="Target device; give it once for each.", **DEVICES)]
+Source = Annotated[str | None, typer.Option("--from", help="Device the profile was taken on.", **DEVICES)]
 Precision = Annotated[str | None, typer.Option(help="Number format of the matrix products on the target.")]
 Measured = Annotated[str | None, typer.Option(metavar="FILE", help="CSV of measured ops of the target.")]
-Source = Annotated[str | None, typer.Option("--from", metavar="DEVICE", help="Device the profile was taken on.")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of the draws behind the intervals.")]
 Check = Annotated[bool, typer.Option("--check", help="Check the file, or all files; exit 1 where one has a fault.")]
 CsvFile = Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Write the table as CSV too.")]
 StudyFile = Annotated[Path, typer.Argument(metavar="STUDY.yaml", help="The study file; 'estimator init' writes one.")]
+OutputFolder = Annotated[Path | None, typer.Option("-o", metavar="DIR", help="Folder; by default the study's own.")]
 
 
 def main() -> None:
-    """Run the command line; an error of the input becomes its sentence and exit code 1."""
+    """Run the command line; an error of the input becomes its sentence and exit code 1, and so does a defect of ours."""
     try:
         app()
     except EstimatorError as error:
@@ -43,6 +65,13 @@ def main() -> None:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+    except Exception as error:
+        if os.environ.get("ESTIMATOR_DEBUG"):
+            raise
+        name = type(error).__name__
+        sys.exit(
+            f"A defect of estimator, not of your input: {name}: {error}. ESTIMATOR_DEBUG=1 shows where; please report it."
+        )
 
 
 def _version(wanted: bool) -> None:
@@ -51,17 +80,18 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
+Version = Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")]
+
+
 @app.callback()
 def _options(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
-    ] = False,
+    version: Version = False,
 ) -> None: ...
 
 
 @app.command(epilog="Example: estimator ingest p1b3 --top 0.95")
 def ingest(
-    profile: Annotated[str | None, typer.Argument(metavar="PROFILE", help=PROFILE_HELP)] = None,
+    profile: OptionalProfile = None,
     batch: Annotated[int | None, typer.Option(min=1, help="Batch size, where the dump does not say.")] = None,
     steps: Annotated[int | None, typer.Option(min=1, help="Training steps that the dump covers.")] = None,
     top: Annotated[float, typer.Option(min=0, max=1, help="List op types up to this share of the time.")] = 0.95,
@@ -90,10 +120,8 @@ def ingest(
 
 @app.command(epilog="Example: estimator devices v100")
 def devices(
-    name: Annotated[str | None, typer.Argument(help="One device in full; without it, all of them.")] = None,
-    check: Annotated[
-        bool, typer.Option("--check", help="Check the file, or all; exit 1 where one has a fault.")
-    ] = False,
+    name: DeviceName = None,
+    check: Check = False,
     json: Json = False,
 ) -> None:
     """The catalogue of devices."""
@@ -111,10 +139,8 @@ def devices(
 
 @app.command(epilog="Example: estimator systems summit")
 def systems(
-    name: Annotated[str | None, typer.Argument(help="One system in full; without it, all of them.")] = None,
-    check: Annotated[
-        bool, typer.Option("--check", help="Check the file, or all; exit 1 where one has a fault.")
-    ] = False,
+    name: SystemName = None,
+    check: Check = False,
     json: Json = False,
 ) -> None:
     """The catalogue of systems."""
@@ -133,7 +159,7 @@ def systems(
 @app.command(epilog="Example: estimator predict shapes.csv --on h100 --csv times.csv")
 def predict(
     shapes: Annotated[Path, typer.Argument(metavar="SHAPES.csv", help="Columns op_class, precision, m, n, k …")],
-    on: Annotated[str, typer.Option(metavar="DEVICE", help="Target device: a shipped name or a path to YAML.")],
+    on: Target,
     measurements: Measured = None,
     seed: Seed = 0,
     csv: CsvFile = None,
@@ -154,7 +180,7 @@ def predict(
 @app.command(epilog="Example: estimator estimate p1b3 --to v100")
 def estimate(
     profile: ProfileName,
-    to: Annotated[str, typer.Option(metavar="DEVICE", help="Target device: a shipped name or a path to YAML.")],
+    to: Target,
     source: Source = None,
     precision: Precision = None,
     measurements: Measured = None,
@@ -175,7 +201,7 @@ def estimate(
 @app.command(epilog="Example: estimator compare p1b3 --to v100 --to a100 --to h100")
 def compare(
     profiles: Annotated[list[str], typer.Argument(metavar="PROFILE…", help="Dumps, folders, or shipped profiles.")],
-    to: Annotated[list[str], typer.Option(metavar="DEVICE", help="Target device; give it once for each.")],
+    to: Targets,
     source: Source = None,
     precision: Precision = None,
     seed: Seed = 0,
@@ -205,9 +231,7 @@ def fom(study: StudyFile, json: Json = False) -> None:
 @app.command(epilog="Example: estimator report reports/candle-fom/study.yaml -o out")
 def report(
     study: StudyFile,
-    output: Annotated[
-        Path | None, typer.Option("-o", metavar="DIR", help="Folder; by default the study's own.")
-    ] = None,
+    output: OutputFolder = None,
     json: Json = False,
 ) -> None:
     """Write a study's report: report.html, one offline file, and results.json."""

@@ -49,9 +49,15 @@ class Sourced(File):
     waiver: str | None = None
 
     @property
+    def doubt(self) -> str:
+        """Why the number is unverified, in words; empty where it is not."""
+        doubts = {"recall": "recalled, not re-read", "assumed": "assumed", None: "given without a source"}
+        return doubts.get(self.status, "")
+
+    @property
     def unverified(self) -> bool:
         """Whether nobody has seen this number in its source: recalled, assumed, or without any source."""
-        return self.status in ("recall", "assumed", None)
+        return bool(self.doubt)
 
     def __str__(self) -> str:
         shown = [units.show(self.value, self.unit, binary=binary) for binary in (False, self.unit == "B")]
@@ -403,6 +409,7 @@ class StudyResult:
     fom_numbers: Mapping[str, Number]
     estimates: Mapping[tuple[str, str], Estimate] = field(repr=False)
     comparisons: tuple[Comparison, ...] = ()
+    assumptions: tuple[str, ...] = ()  # about the machines; those about the devices are the estimates' own
     inputs: Mapping[str, str] = field(default_factory=dict)  # SHA-256 by a name that holds on every machine
 
     def numbers(self) -> dict[str, Number]:

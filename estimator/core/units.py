@@ -71,7 +71,7 @@ def show(value: float, unit: str, digits: int | None = None, *, binary: bool = F
 
 
 def show_interval(low: float | None, mid: float, high: float | None, unit: str) -> str:
-    """``mid (low – high)`` in the unit of the mid, the bracket only where there are ends; uncertain digits are zeros."""
+    """``mid (low – high)`` in the unit of the mid, the bracket only where there are ends; no digit beyond them."""
     if low is None or high is None:
         return show(mid, unit, 4)
     number, _, name = show(float(f"{mid:.4g}"), unit, 4).partition(" ")

@@ -17,13 +17,18 @@ SHAPE = ["op_class", "precision", "batch", "m", "n", "k", "trans_a", "trans_b"]
 CONDITIONS = ["library", "clock"]
 
 
+def measurements_path(device: str, path: str | Path | None = None) -> Path | None:
+    """The measurements given by the caller, else those that the library holds of a device, else None."""
+    return Path(path) if path else library.names("devices", "measurements/*.csv").get(device)
+
+
 def load_measurements(device: DeviceSpec, path: str | Path | None = None) -> pd.DataFrame:
     """MEASUREMENTS of a device: from a CSV, else from the library, else none.
 
     Raises EstimatorError for unreadable rows, rows of another device, products above the device's peak, and shapes
     measured under unlike conditions.
     """
-    place = Path(path) if path else library.names("devices", "measurements/*.csv").get(device.name)
+    place = measurements_path(device.name, path)
     if place is None:
         return MEASUREMENTS.conform(pd.DataFrame(columns=MEASUREMENTS.names()), device.name)
     rows = MEASUREMENTS.conform(files.read_csv(place), str(place))

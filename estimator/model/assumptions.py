@@ -11,15 +11,16 @@ from estimator.core.schema import MATRIX
 from estimator.core.types import DeviceSpec, Sourced
 from estimator.model import coefficients
 
-UNVERIFIED = {"recall": "recalled, not re-read", "assumed": "assumed", None: "given without a source"}
 
-
-def assumptions(ops: pd.DataFrame, target: DeviceSpec, profiled: str, precision: str) -> tuple[str, ...]:
-    """Sentences on unverified specifications, the model's coefficients and carried time behind a PREDICTION."""
-    return tuple(
-        sentence
-        for part in (_specifications(ops, target), _coefficients(ops, target), _carried(ops, profiled, precision))
-        for sentence in part
+def assumptions(
+    ops: pd.DataFrame, target: DeviceSpec, measurements: pd.DataFrame, profiled: str, precision: str
+) -> tuple[str, ...]:
+    """Sentences on the unverified specifications, measurements, coefficients and carried time behind a PREDICTION."""
+    return (
+        *_specifications(ops, target),
+        *_measurements(ops, target, measurements),
+        *_coefficients(ops, target),
+        *_carried(ops, profiled, precision),
     )
 
 
@@ -30,7 +31,16 @@ def _specifications(ops: pd.DataFrame, target: DeviceSpec) -> Iterator[str]:
         used |= {f"peak.{precision}.vector": peak.vector, f"peak.{precision}.tensor": peak.tensor}
     for field, value in used.items():
         if value and value.unverified:
-            yield f"{target.name}: {field} = {value} is {UNVERIFIED[value.status]} ({value.source or 'no source'})"
+            yield f"{target.name}: {field} = {value} is {value.doubt} ({value.source or 'no source'})"
+
+
+def _measurements(ops: pd.DataFrame, target: DeviceSpec, measurements: pd.DataFrame) -> Iterator[str]:
+    precisions = ops.loc[ops["method"].isin(["measured", "interpolated"]), "precision"]
+    used = measurements[measurements["precision"].isin(precisions)]
+    for source in used["source"].fillna("no source given").unique():
+        yield f"{target.name}: measured matrix products are those of {source}"
+    if len(used):
+        yield from (f"{target.name}: {note}" for note in target.notes)
 
 
 def _coefficients(ops: pd.DataFrame, target: DeviceSpec) -> Iterator[str]:

@@ -10,15 +10,26 @@ from estimator.core.errors import EstimatorError
 from estimator.core.schema import OPS
 from estimator.core.types import Profile
 
+OPERAND = r"(-?\d+(x-?\d+)*|unknown)"
+SHAPES = rf"{OPERAND}(;{OPERAND})*"
 PER_STEP = ("calls", "time_s", "time_spread_s", "reported_flop", "reported_bytes", "flop", "bytes")
 
 
 def to_ops(rows: pd.DataFrame, where: str) -> pd.DataFrame:
     """The rows as OPS. Raises EstimatorError where a value is unreadable or no op took any time."""
     ops = OPS.conform(rows.reset_index(drop=True), where)
+    _refuse_unreadable_shapes(ops, where)
     if ops.empty or not ops["time_s"].sum() > 0:
         raise EstimatorError(f"{where}: no op took any time; expected times above zero, so capture the profile again")
     return ops
+
+
+def _refuse_unreadable_shapes(ops: pd.DataFrame, where: str) -> None:
+    known = ops["shapes"].dropna()
+    for row, text in known[~known.str.fullmatch(SHAPES)].items():
+        raise EstimatorError(
+            f"{where}: row {int(str(row)) + 1}: shapes is '{text}'; expected one such as '100x50;50x1'"
+        )
 
 
 def per_step(profile: Profile, steps: int | None) -> Profile:

@@ -105,6 +105,19 @@ def ingest(
     }
 
 
+FORMULAS = {
+    "step_s": "overlap × sum of the ops' target_time_s + idle time of the source, which is carried",
+    "matrix_only_step_s": "overlap × sum of target_time_s of gemm and convolution ops",
+    "speedup": "source_step_s / step_s",
+    "components_s": "launch part of roofline times: latency; the rest by bound, carried ops by class; all × overlap",
+    "evidence": "share of the sum of target_time_s by method",
+    "coverage": "share of the source's time whose method is not 'unchanged'",
+    "bound_s": "floor: max(flop / peak, bytes / bandwidth) of known work alone; ceiling: launches + (flop / peak + "
+    "bytes / bandwidth) / lowest attained share, with carried and idle time",
+    "interval": "low and high: 5 % and 95 % of the draws; mid: the value at nominal inputs",
+}
+
+
 def estimate(found: Estimate) -> Document:
     """One profile on one device: step time, parts, evidence, bounds and ops."""
     ops, total = found.prediction.ops, found.step.total
@@ -183,10 +196,12 @@ def results(result: StudyResult) -> Document:
         "seed": result.seed,
         "figure_of_merit": figures_of_merit(result),
         "numbers": [number(found) for found in result.numbers().values()],
+        "formulas": FORMULAS,
         "methods": METHODS,
         "columns": {column.name: f"{column.meaning} [{column.unit}]" for column in PREDICTION.columns},
         "estimates": {f"{machine}/{unit}": estimate(found) for (machine, unit), found in result.estimates.items()},
         "published": [published(found) for found in result.comparisons],
+        "assumptions": list(result.assumptions),
         "notes": list(result.notes),
     }
 

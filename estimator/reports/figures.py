@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from estimator.core import physics
-from estimator.core.types import DeviceSpec, Estimate
+from estimator.core.types import DeviceSpec, Estimate, Sourced
 
 PARTS = {  # part of a step -> colour (Okabe & Ito, safe for colour-blind readers)
     "compute": "#0072B2",
@@ -79,7 +79,11 @@ def _roofs(axes: Axes, target: DeviceSpec, precision: str, low: float, high: flo
         if rate:
             y = physics.attainable(x, rate.value, target.memory_bandwidth.value)
             axes.plot(x, y, color="#222222", linewidth=1.2)
-            label = f"{precision} {path} {rate}"
+            label = f"{precision} {path} {_with_doubt(rate)}"
             axes.annotate(label, (high, rate.value), ha="right", va="bottom", fontsize="small", parse_math=False)
-    label = str(target.memory_bandwidth)
+    label = _with_doubt(target.memory_bandwidth)
     axes.annotate(label, (x[4], x[4] * target.memory_bandwidth.value), ha="left", va="top", fontsize="small")
+
+
+def _with_doubt(sourced: Sourced) -> str:
+    return f"{sourced} ({sourced.doubt})" if sourced.unverified else str(sourced)

@@ -58,7 +58,7 @@ def render(result: StudyResult) -> str:
         op_columns=[name.removesuffix("_s").replace("_", " ") for name in OP_COLUMNS],
         op_rows=_op_rows,
         methods=METHODS,
-        assumptions=_by_sentence(result, "assumptions"),
+        assumptions={**{text: ["machines"] for text in result.assumptions}, **_by_sentence(result, "assumptions")},
         warnings=_by_sentence(result, "warnings"),
         numbers=result.numbers(),
     )

@@ -71,6 +71,8 @@ def derive(prefix: str, worker: str, given: Mapping[str, Number], links: tuple[L
     return numbers
 
 
-def given(id: str, label: str, value: float | Floats, unit: str, level: str, source: str) -> Number:
+def given(
+    id: str, label: str, value: float | Floats, unit: str, level: str, source: str, formula: str = "given"
+) -> Number:
     """A number that nothing here derives, with where it comes from."""
-    return Number(id, label, np.atleast_1d(np.asarray(value, dtype=float)), unit, level, "given", (), source)
+    return Number(id, label, np.atleast_1d(np.asarray(value, dtype=float)), unit, level, formula, (), source)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from estimator.core import files
 from estimator.core.types import Chains, Estimate, Number, Profile, StudyResult
+from estimator.devices import load_system
 from estimator.devices.catalogue import DEVICE_FILES, find
+from estimator.devices.measurements import measurements_path
 from estimator.rollup import chain
 from estimator.studies.merit import figure_of_merit, fom_number
 from estimator.studies.published import compare_published
 from estimator.studies.study import Study, read_study
-from estimator.studies.unit import derive_chain, estimate_unit, read_unit
+from estimator.studies.unit import beside, derive_chain, estimate_unit, read_unit
 
 
 def run_study(path: str | Path) -> StudyResult:
@@ -41,6 +44,7 @@ def run_study(path: str | Path) -> StudyResult:
         fom_numbers={name: fom_number(study, found, chains) for name, found in foms.items()},
         estimates=estimates,
         comparisons=compare_published(study, folder, chains, foms),
+        assumptions=tuple(_assumptions(study, folder)),
         inputs=_inputs(path, profiles, estimates),
     )
 
@@ -53,8 +57,24 @@ def _with_ratios(study: Study, pair: tuple[str, str], chains: Chains) -> dict[st
 
 
 def _inputs(path: Path, profiles: dict[str, Profile], estimates: dict[tuple[str, str], Estimate]) -> dict[str, str]:
-    """SHA-256 of the study, the profiles, and the devices they are estimated on."""
-    read = {f"profile {profile.workload.name}": profile.sha256 for profile in profiles.values()}
-    paths = {found.target.name: find("device", found.plan.target, DEVICE_FILES) for found in estimates.values()}
-    devices = {f"device {name}": files.sha256(place) for name, place in sorted(paths.items())}
-    return {f"study {path.name}": files.sha256(path)} | read | devices
+    """SHA-256 of the study, the profiles, the devices they are estimated on, and the measurements of those."""
+    read = {f"study {path.name}": files.sha256(path)}
+    read |= {f"profile {profile.workload.name}": profile.sha256 for profile in profiles.values()}
+    for found in estimates.values():
+        name, plan = found.target.name, found.plan
+        read[f"device {name}"] = files.sha256(find("device", plan.target, DEVICE_FILES))
+        measured = measurements_path(name, plan.measurements)
+        if measured:
+            read[f"measurements {name}"] = files.sha256(measured)
+    return read
+
+
+def _assumptions(study: Study, folder: Path) -> Iterator[str]:
+    """Sentences on the unverified sizes of the machines."""
+    for name, machine in study.machines.items():
+        if machine.system:
+            system = load_system(beside(folder, machine.system))
+            for field in ("nodes", "devices_per_node"):
+                count = getattr(system, field)
+                if count.unverified and getattr(machine, field) is None:
+                    yield f"{name}: {field} = {count} is {count.doubt} ({count.source or 'no source'})"

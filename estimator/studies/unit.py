@@ -12,6 +12,7 @@ from estimator.profiles import read_profile
 from estimator.rollup import chain
 from estimator.studies.study import Machine, Study, UnitOfWork
 
+STEP = "share of the ops' times that does not overlap × their sum + idle time"
 OF_THE_RUN = {"samples", "batch_size", "epochs", "steps_rounding"}  # what a study may say in the workload's place
 
 
@@ -53,8 +54,8 @@ def derive_chain(study: Study, pair: tuple[str, str], machine: Machine, found: E
     nodes, per_node, source = _size(machine)
     numbers: dict[str, Number] = {}
 
-    def give(name: str, label: str, value: float | Floats, unit: str, level: str, source: str) -> None:
-        numbers[name] = chain.given(f"{prefix}/{name}", label, value, unit, level, source)
+    def give(name: str, label: str, value: float | Floats, unit: str, level: str, *origin: str) -> None:
+        numbers[name] = chain.given(f"{prefix}/{name}", label, value, unit, level, *origin)
 
     give("nodes", f"{machine.node_name}s", nodes, "1", "system", source)
     if found is None:
@@ -67,7 +68,7 @@ def derive_chain(study: Study, pair: tuple[str, str], machine: Machine, found: E
     if workload.samples is None or workload.batch_size is None:
         raise EstimatorError(f"{unit.profile}: 'samples' and 'batch_size' are not known; add them to '{unit_name}'")
     give("workers_per_node", "devices per node", per_node, "1", "node", source)
-    give("step_s", "step time", found.step.total, "s", "device", f"estimate on {found.target.name}")
+    give("step_s", "step time", found.step.total, "s", "device", f"ops of {prefix} on {found.target.name}", STEP)
     give("samples", "samples", workload.samples, "1", "device", _origin(unit, "samples"))
     give("batch_size", "batch size", workload.batch_size, "1", "device", _origin(unit, "batch_size"))
     give("epochs", "epochs", workload.epochs or 1, "1", "device", _origin(unit, "epochs"))

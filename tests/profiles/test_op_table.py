@@ -53,6 +53,7 @@ def test_order_of_rows_and_columns_does_not_matter(tmp_path: Path) -> None:
         (TABLE.replace("0.003", ""), "time_s is missing"),
         (TABLE.replace("256", "0"), "m is '0'; expected a whole number above 0"),
         (TABLE.replace("256", "2.5"), "m is '2.5'; expected a whole number"),
+        ("op_type,time_s,shapes\nMatMul,1,10y3;3x4\n", "row 1: shapes is '10y3;3x4', which cannot be read"),
         (TABLE + "short,1\n", ":4: found 2 cells, expected 8"),
         ("op_type,time_s\n", "no op took any time"),
         ("op_type,op_class,time_s\nMatMul,magic,1\n", "op_class is 'magic'; expected one of gemm"),
