@@ -57,7 +57,7 @@ OutputFolder = Annotated[Path | None, typer.Option("-o", metavar="DIR", help="Fo
 
 
 def main() -> None:
-    """Run the command line; an error of the input becomes its sentence and exit code 1, and so does a defect of ours."""
+    """Run the command line; errors of the input, and defects of ours, become a sentence and exit 1."""
     try:
         app()
     except EstimatorError as error:
@@ -69,9 +69,8 @@ def main() -> None:
         if os.environ.get("ESTIMATOR_DEBUG"):
             raise
         name = type(error).__name__
-        sys.exit(
-            f"A defect of estimator, not of your input: {name}: {error}. ESTIMATOR_DEBUG=1 shows where; please report it."
-        )
+        sentence = f"A defect of estimator, not of your input: {name}: {error}."
+        sys.exit(f"{sentence} Please report it; ESTIMATOR_DEBUG=1 shows where.")
 
 
 def _version(wanted: bool) -> None:

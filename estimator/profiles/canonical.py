@@ -27,9 +27,8 @@ def to_ops(rows: pd.DataFrame, where: str) -> pd.DataFrame:
 def _refuse_unreadable_shapes(ops: pd.DataFrame, where: str) -> None:
     known = ops["shapes"].dropna()
     for row, text in known[~known.str.fullmatch(SHAPES)].items():
-        raise EstimatorError(
-            f"{where}: row {int(str(row)) + 1}: shapes is '{text}'; expected one such as '100x50;50x1'"
-        )
+        place = f"{where}: row {int(str(row)) + 1}"
+        raise EstimatorError(f"{place}: shapes is '{text}', which cannot be read; expected one such as '100x50;50x1'")
 
 
 def per_step(profile: Profile, steps: int | None) -> Profile:
