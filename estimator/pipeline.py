@@ -37,6 +37,6 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
         source_step_s=step.source_step_time(profile),
         floor_s=step.overlap_factor(profile) * float(prediction.floor_s.sum()),
         ceiling_s=step.overlap_factor(profile) * float(prediction.ceiling_s.sum()) + step.idle_time(profile),
-        assumptions=assumptions(prediction.ops, target, measurements, profiled, precision),
+        assumptions=assumptions(prediction.ops, target, measurements, profile.workload, precision),
         warnings=(*profile.warnings, *unread, *prediction.warnings),
     )

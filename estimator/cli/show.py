@@ -73,10 +73,10 @@ def ingest(document: Mapping[str, Any], as_json: bool) -> None:
         return
     console = _console()
     known = {"batch": document["batch_size"], "device": document["device"], "coverage": document["coverage"]}
-    facts = ", ".join(f"{name} {value}" for name, value in known.items() if value is not None)
+    facts = "".join(f", {name} {value}" for name, value in known.items() if value is not None)
     flop = units.show(document["matrix_flop"], "FLOP", 4)
     ops = f"{time(document['op_time_s'])} in ops per step, {flop} in matrix products"
-    console.print(f"[bold]{document['format']}[/], {ops}; {facts}")
+    console.print(f"[bold]{document['format']}[/], {ops}{facts}")
     table = _table("Top op types", "op type", "time", "share", "cumulative", right=("time", "share", "cumulative"))
     for op_type, seconds, share, cumulative in document["top"]:
         table.add_row(escape(op_type), time(seconds), f"{100 * share:.2f} %", f"{100 * cumulative:.2f} %")
@@ -104,13 +104,13 @@ def devices(specs: Sequence[DeviceSpec], as_json: bool) -> None:
         _json({spec.name: documents.device(spec) for spec in specs})
         return
     precisions = ("fp64", "fp32", "bf16", "fp16")
-    numbers = (*precisions, "GB/s", "GB", "W")
+    numbers = (*precisions, "GB/s", "capacity", "W")
     table = _table("Devices: dense matrix peaks [TFLOP/s], memory, power", "device", *numbers, right=numbers)
     for spec in specs:
         peaks = [spec.peak_of(precision) for precision in precisions]
         cells = [_in(peak.matrix, 1e12, "" if peak.supported else "none") for peak in peaks]
-        rest = (spec.memory_bandwidth, 1e9), (spec.memory_capacity, 1e9), (spec.power_limit, 1.0)
-        table.add_row(spec.name, *cells, *(_in(value, scale) for value, scale in rest))
+        capacity = _value(spec.memory_capacity) if spec.memory_capacity else ""
+        table.add_row(spec.name, *cells, _in(spec.memory_bandwidth, 1e9), capacity, _in(spec.power_limit, 1.0))
     console = _console()
     console.print(table)
     console.print(LEGEND)
@@ -157,12 +157,15 @@ def spec(found: DeviceSpec | SystemSpec, as_json: bool) -> None:
     console.print(f"[bold]{found.name}[/]  " + ", ".join(f"{name}: {value}" for name, value in plain.items()))
     table = _table("", "field", "value", "status", "source and note", right=("value",))
     for field, value in sourced_values(found):
-        note = "; ".join(part for part in (value.source, value.note) if part)
-        table.add_row(field, _value(value), value.status or "no source", escape(note))
+        waived = f"waived: {value.waiver}" if value.waiver else None
+        note = "; ".join(part for part in (value.source, value.note, waived) if part)
+        table.add_row(field, _value(value), value.status or "unstated", escape(note))
     console.print(table)
     if isinstance(found, DeviceSpec):
         _ridge_points(found, console)
     console.print(LEGEND)
+    if found.source:
+        console.print(f"all else: {escape(found.source)}")
     for sentence in found.notes:
         console.print(f"note: {escape(sentence)}")
 
@@ -197,7 +200,9 @@ def shapes(rows: pd.DataFrame, device: str, as_json: bool) -> None:
     if as_json:
         _json({"target": device, "rows": documents.rows(rows, list(rows.columns))})
         return
-    shown = [c for c in ("op_class", "precision", "batch", "m", "n", "k", "bytes") if rows[c].notna().any()]
+    shown = [
+        c for c in ("op_class", "precision", "batch", "m", "n", "k", "bytes") if c in rows and rows[c].notna().any()
+    ]
     table = _table(
         f"One call on {device}", *shown, "time", "low", "high", "bound", "method", right=("time", "low", "high")
     )
@@ -252,7 +257,12 @@ def compare(found: Sequence[Mapping[str, Any]], as_json: bool) -> None:
         )
         table.add_row(escape(document["workload"]), document["target"], *times, shares)
     _console().print(table)
+    _notes([_doubts([a for document in found for a in document["assumptions"]], "estimate")], "cyan")
     _notes(list(dict.fromkeys(w for document in found for w in document["warnings"])))
+
+
+def _doubts(assumptions: Sequence[str], command: str) -> str:
+    return f"{len(set(assumptions))} assumptions lie behind these figures; 'estimator {command}' lists them"
 
 
 def figures_of_merit(document: Mapping[str, Any], title: str, as_json: bool) -> None:
@@ -275,6 +285,9 @@ def figures_of_merit(document: Mapping[str, Any], title: str, as_json: bool) -> 
             units_table.add_row(escape(name), escape(unit), per_unit, rate, interval(found["ratio"], "1"))
     console.print(table)
     console.print(units_table)
+    if document["assumptions"]:
+        _notes([_doubts(document["assumptions"], "report")], "cyan")
+    _notes(document["warnings"])
 
 
 def written(paths: Sequence[Path], as_json: bool) -> None:

@@ -109,7 +109,7 @@ def _text(values: pd.Series, column: Column) -> tuple[pd.Series, Flags]:
         values = values.astype("string[python]").replace("", pd.NA)
     missing = values.isna().to_numpy()
     if column.choices:
-        return values, ~(values.isin(column.choices).to_numpy() | missing)
+        return values, ~values.isin(column.choices).to_numpy() & (~missing | column.required)
     return values, missing & column.required
 
 

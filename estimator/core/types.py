@@ -51,8 +51,8 @@ class Sourced(File):
     @property
     def doubt(self) -> str:
         """Why the number is unverified, in words; empty where it is not."""
-        doubts = {"recall": "recalled, not re-read", "assumed": "assumed", None: "given without a source"}
-        return doubts.get(self.status, "")
+        unstated = "not said to have been read in its source" if self.source else "given without a source"
+        return {"recall": "recalled, not re-read", "assumed": "assumed", None: unstated}.get(self.status, "")
 
     @property
     def unverified(self) -> bool:
@@ -309,6 +309,7 @@ class Prediction:
     floor_s: Floats = field(repr=False)
     ceiling_s: Floats = field(repr=False)
     covered_fraction: float
+    coefficients: Mapping[str, Any] = field(repr=False)  # of the model, with their sources
     warnings: tuple[str, ...] = ()
 
 
@@ -387,6 +388,7 @@ class Comparison:
     reason: str | None = None
     with_their_rates: float | None = None  # what ours becomes with the rates that the source used
     implied_step_s: float | None = None  # the step time that a printed time per epoch implies
+    estimate: Estimate | None = field(default=None, repr=False)  # made for this comparison alone
 
 
 Chains = dict[tuple[str, str], dict[str, Number]]  # (machine, unit) → the numbers of its roll-up by name
@@ -406,7 +408,7 @@ class StudyResult:
     seed: int
     chains: Chains = field(repr=False)
     foms: Mapping[str, FigureOfMerit]
-    fom_numbers: Mapping[str, Number]
+    fom_numbers: Mapping[str, Number]  # the figures of merit and the units' weights, by id
     estimates: Mapping[tuple[str, str], Estimate] = field(repr=False)
     comparisons: tuple[Comparison, ...] = ()
     assumptions: tuple[str, ...] = ()  # about the machines; those about the devices are the estimates' own

@@ -25,7 +25,7 @@ KINDS = {
     "FLOP/s": ("a rate of arithmetic", "60 TFLOP/s"),
     "Hz": ("a frequency", "1.4 GHz"),
     "W": ("a power", "300 W"),
-    "1": ("a plain number", "18688"),
+    "1": ("a plain number", "18688' or '3 %"),
 }
 DECIMAL = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}
 BINARY = {"": 1.0, "Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40, "Pi": 2.0**50}
@@ -73,11 +73,15 @@ def show(value: float, unit: str, digits: int | None = None, *, binary: bool = F
 def show_interval(low: float | None, mid: float, high: float | None, unit: str) -> str:
     """``mid (low – high)`` in the unit of the mid, the bracket only where there are ends; no digit beyond them."""
     if low is None or high is None:
-        return show(mid, unit, 4)
+        return show(mid, unit, 4) if unit != "1" else _trimmed(significant(mid, 6))
     number, _, name = show(float(f"{mid:.4g}"), unit, 4).partition(" ")
     scale = parse(f"1 {name}".strip(), unit)
     ends = " – ".join(significant(float(f"{end / scale:.3g}"), 3) for end in (low, high))
     return f"{number} ({ends}) {name}".strip()
+
+
+def _trimmed(number: str) -> str:
+    return number.rstrip("0").rstrip(".") if "." in number else number
 
 
 def significant(value: float, digits: int) -> str:

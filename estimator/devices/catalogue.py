@@ -57,8 +57,9 @@ def _file_faults(spec: type[Spec], path: Path) -> Iterator[str]:
         yield from error.faults
         return
     for field, value in sourced_values(found):
-        if not value.source or not value.status:
-            yield f"{path}: {field} has no source; add 'source: …' and 'status: …'"
+        lacking = [name for name in ("source", "status") if not getattr(value, name)]
+        if lacking and not value.waiver:
+            yield f"{path}: {field} has no {' and no '.join(lacking)}; say where it is from and how it is known"
 
 
 def sourced_values(spec: File) -> Iterator[tuple[str, Sourced]]:

@@ -8,19 +8,21 @@ import numpy as np
 import pandas as pd
 
 from estimator.core.schema import MATRIX
-from estimator.core.types import DeviceSpec, Sourced
+from estimator.core.types import DeviceSpec, Sourced, Workload
+from estimator.core.units import show
 from estimator.model import coefficients
 
 
 def assumptions(
-    ops: pd.DataFrame, target: DeviceSpec, measurements: pd.DataFrame, profiled: str, precision: str
+    ops: pd.DataFrame, target: DeviceSpec, measurements: pd.DataFrame, workload: Workload, precision: str
 ) -> tuple[str, ...]:
     """Sentences on the unverified specifications, measurements, coefficients and carried time behind a PREDICTION."""
     return (
         *_specifications(ops, target),
         *_measurements(ops, target, measurements),
         *_coefficients(ops, target),
-        *_carried(ops, profiled, precision),
+        *_carried(ops),
+        *_precisions(workload, precision),
     )
 
 
@@ -32,6 +34,8 @@ def _specifications(ops: pd.DataFrame, target: DeviceSpec) -> Iterator[str]:
     for field, value in used.items():
         if value and value.unverified:
             yield f"{target.name}: {field} = {value} is {value.doubt} ({value.source or 'no source'})"
+        if value and value.note:
+            yield f"{target.name}: {field} = {value}, of which is noted: {value.note}"
 
 
 def _measurements(ops: pd.DataFrame, target: DeviceSpec, measurements: pd.DataFrame) -> Iterator[str]:
@@ -39,6 +43,9 @@ def _measurements(ops: pd.DataFrame, target: DeviceSpec, measurements: pd.DataFr
     used = measurements[measurements["precision"].isin(precisions)]
     for source in used["source"].fillna("no source given").unique():
         yield f"{target.name}: measured matrix products are those of {source}"
+    unused = measurements[measurements["op_class"] != "gemm"]["op_class"].unique()
+    if len(unused):
+        yield f"{target.name}: measured rows of {', '.join(unused)} are there but not used; only matrix products are"
     if len(used):
         yield from (f"{target.name}: {note}" for note in target.notes)
 
@@ -61,10 +68,16 @@ def _coefficients(ops: pd.DataFrame, target: DeviceSpec) -> Iterator[str]:
         yield f"one launch takes {1e6 * c.mid:g} us, {1e6 * c.low:g} to {1e6 * c.high:g} us ({c.source})"
 
 
-def _carried(ops: pd.DataFrame, profiled: str, precision: str) -> Iterator[str]:
+def _carried(ops: pd.DataFrame) -> Iterator[str]:
     carried = ops[(ops["method"] == "unchanged") & (ops["time_s"] > 0)]
     if len(carried):
-        total = 1e3 * carried["time_s"].sum()
-        yield f"{total:.3g} ms of {len(carried)} ops ({', '.join(carried['op'])}) are carried from the source unchanged"
-    if precision != profiled:
-        yield f"matrix products run in {precision}; all other ops stay in {profiled}, and casts between them are free"
+        total = show(carried["time_s"].sum(), "s", 3)
+        yield f"{total} of {len(carried)} ops ({', '.join(carried['op'])}) are carried from the source unchanged"
+
+
+def _precisions(workload: Workload, precision: str) -> Iterator[str]:
+    if "precision" not in workload.model_fields_set:
+        yield f"operands are taken to be {workload.precision} where the profile does not say; no workload file does"
+    if precision != workload.precision:
+        others = f"all other ops stay in {workload.precision}, and casts between them are free"
+        yield f"matrix products run in {precision}; {others}"

@@ -46,8 +46,18 @@ def predict(
     samples, method = _first(rungs)
     ops = _describe(work, rates, source, samples, method)
     launch = np.where(method == "roofline", roofline.launch_time(work, rates), 0.0)
+    floor, ceiling = _limits(work, rates, samples)
     covered = _covered(work, method)
-    return Prediction(ops, samples, launch, *_limits(work, rates, samples), covered, _warnings(ops, target, covered))
+    return Prediction(
+        ops=ops,
+        samples=samples,
+        launch=launch,
+        floor_s=floor,
+        ceiling_s=ceiling,
+        covered_fraction=covered,
+        coefficients=coefficients.load().model_dump(),
+        warnings=_warnings(ops, target, covered),
+    )
 
 
 def _refuse(target: DeviceSpec, work: pd.DataFrame, measurements: pd.DataFrame) -> None:
@@ -77,15 +87,15 @@ def _describe(
     work: pd.DataFrame, rates: Rates, source: DeviceSpec | None, samples: Floats, method: Methods
 ) -> pd.DataFrame:
     low, mid, high = bounds(samples)
-    modelled = method != "unchanged"
+    modelled, uncertain = method != "unchanged", high > low
     return PREDICTION.conform(
         work.assign(
             bound=roofline.bounds(work, rates).where(modelled),
             method=method,
             source_efficiency=_source_efficiency(work, source),
             target_time_s=mid,
-            low_s=low,
-            high_s=high,
+            low_s=np.where(uncertain, low, np.nan),
+            high_s=np.where(uncertain, high, np.nan),
         ),
         "prediction",
     )

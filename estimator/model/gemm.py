@@ -1,9 +1,10 @@
 """Matrix products from the target's own measured ones: the very shape, or interpolation among the nearest.
 
 C = A·B and its transpose are the same work in the other storage order, so (m, n, trans_a, trans_b) and
-(n, m, trans_b, trans_a) are one shape here. What is interpolated is the attained share of the roofline, in log size,
-by inverse distance to the power 3 over the 8 nearest of the same precision and alignment class; left-one-shape-out
-that gave the lowest error among the simple schemes on the DeepBench tables (tests/model/test_gemm.py repeats it).
+(n, m, trans_b, trans_a) are one shape here. What is interpolated is the attained share of the roofline beyond a
+launch, in log size, by inverse distance to the power 3 over the 8 nearest of the same precision and alignment class;
+leaving out one shape at a time, that gave the lowest error among the simple schemes on the DeepBench tables
+(tests/model/test_gemm.py repeats it).
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from estimator.model.uncertainty import Rates, draw_rates
 NEAREST, POWER = 8, 3.0
 REACH = 4.0  # octaves: nothing is interpolated from shapes farther away
 TRANSPOSED = 0.5  # octaves that unlike transposes count as
+FLOOR_SHARE = 0.8  # a launch takes at most this share of the shortest time measured
 VECTOR_LOAD = 16  # bytes; dimensions that fill whole vector loads form one alignment class
 
 
@@ -51,7 +53,8 @@ def measured_times(
         return out[0], out[1]
     times = _times(table)
     table_rates = draw_rates(target, table, dataclasses.replace(plan, draws=0))
-    log_share = np.log(times / ideal_of_one_call(table, table_rates)[0])
+    floor = min(float(rates.latency[0, 0]), FLOOR_SHARE * float(times.min()))
+    log_share = np.log((times - floor) / ideal_of_one_call(table, table_rates)[0])
     distance = _distances(shapes(work.iloc[rows]), shapes(table))
     ideal = ideal_of_one_call(work, rates)[:, rows]
     calls = work["calls"].fillna(1.0).to_numpy(dtype=float)[rows]
@@ -59,7 +62,7 @@ def measured_times(
     def draw_times(low: Floats, mid: Floats, high: Floats) -> Floats:
         return draw(f"{target.name}.measurements", low, mid, high, plan.draws, plan.seed)
 
-    interpolated = ideal[0] * np.exp(_interpolate(distance, log_share))
+    interpolated = floor + ideal[0] * np.exp(_interpolate(distance, log_share))
     out[0][:, rows] = calls * draw_times(*_mean_of_equals(distance, times))
     out[1][:, rows] = calls * np.maximum(draw_times(*interpolated), ideal)
     return out[0], out[1]

@@ -53,7 +53,7 @@ def refuse_unsupported(device: DeviceSpec, work: pd.DataFrame) -> None:
         if peak.matrix is None:
             known = ", ".join(p for p, rates in device.peak.items() if rates.matrix)
             lacks = "has no hardware path for" if not peak.supported else "gives no peak for"
-            raise EstimatorError(f"{device.name} {lacks} {precision}; choose --precision among {known}")
+            raise EstimatorError(f"{device.name} {lacks} {precision}; matrix products run there in {known}")
 
 
 def _peaks(device: DeviceSpec, work: pd.DataFrame, paths: pd.Series, plan: RunPlan) -> Floats:

@@ -10,7 +10,7 @@ from estimator.core import files, library
 from estimator.core.errors import EstimatorError
 from estimator.core.types import Profile, Workload
 from estimator.profiles import canonical, op_table, tfprof_text
-from estimator.profiles.workload import find_workload, read_provenance
+from estimator.profiles.workload import find_workload, read_provenance, side_files
 
 READERS = (op_table, tfprof_text)
 BESIDE_A_DUMP = {".yaml", ".yml", ".md", ".py"}
@@ -34,7 +34,7 @@ def read_profile(name: str | Path, *, batch: int | None = None, steps: int | Non
         device=provenance.device or profile.device,
         wall_step_s=provenance.wall_step or profile.wall_step_s,
         tool_version=provenance.tool_version or profile.tool_version,
-        sha256=files.sha256(*dumps),
+        sha256=files.sha256(*dumps, *side_files(place).values()),
         files=tuple(dumps),
     )
 
@@ -63,7 +63,9 @@ def _locate(name: str) -> Path:
 
 
 def _dumps(place: Path) -> list[Path]:
-    if place.is_file():
+    if not place.is_dir():
+        if not place.is_file():
+            raise EstimatorError(f"{place}: this is no regular file; save the dump to a file first")
         return [place]
     found = [p for p in sorted(place.iterdir()) if p.is_file() and p.suffix not in BESIDE_A_DUMP]
     if not found:

@@ -69,7 +69,10 @@ def _parse(path: Path) -> Iterator[Aggregate]:
         where = f"{path}:{number}"
         if "exec_time:" in line:
             current.shapes.append(_shape_row(line, where))
-        elif (match := OP_LINE.match(line)) and (times := TIME.findall(line)):
+        elif match := OP_LINE.match(line):
+            times = TIME.findall(line)
+            if not times:
+                raise EstimatorError(f"{where}: no time can be read for '{match[1]}'; expected one such as '73.65ms'")
             if current.op_type or current.shapes:
                 yield current
             current = _aggregate(match[1], line, times, where)
@@ -80,6 +83,8 @@ def _parse(path: Path) -> Iterator[Aggregate]:
 def _aggregate(op_type: str, line: str, times: list[tuple[str, ...]], where: str) -> Aggregate:
     size, occurrence = SIZE.search(line), OCCURRENCE.search(line)
     share = float(times[0][3]) / 100 if times[0][3] else None
+    if share and not float(times[0][0]):
+        raise EstimatorError(f"{where}: '{op_type}' has {times[0][3]} % of the time but 0{times[0][1]}; mend the line")
     return Aggregate(
         op_type,
         _seconds(times[0], where),

@@ -19,16 +19,21 @@ class Provenance(File):
     source: str | None = None
 
 
+def side_files(place: Path) -> dict[str, Path]:
+    """The files beside a dump by name: in its folder, the workload's also in the one above."""
+    folder = place if place.is_dir() else place.parent
+    near = {"provenance.yaml": (folder,), "workload.yaml": (folder, folder.parent)}
+    found = {name: next((f / name for f in folders if (f / name).is_file()), None) for name, folders in near.items()}
+    return {name: path for name, path in found.items() if path}
+
+
 def read_provenance(place: Path) -> Provenance:
-    """The provenance in a dump's folder; empty where there is none."""
-    path = (place if place.is_dir() else place.parent) / "provenance.yaml"
-    return files.check(Provenance, files.read_yaml(path)) if path.is_file() else Provenance()
+    """The provenance of a dump; empty where there is none."""
+    path = side_files(place).get("provenance.yaml")
+    return files.check(Provenance, files.read_yaml(path)) if path else Provenance()
 
 
 def find_workload(place: Path) -> Workload:
-    """The workload of a dump: from its folder or the one above; else only its name is known."""
-    folder = place if place.is_dir() else place.parent
-    for candidate in (folder / "workload.yaml", folder.parent / "workload.yaml"):
-        if candidate.is_file():
-            return files.check(Workload, files.read_yaml(candidate))
-    return Workload(name=place.stem)
+    """The workload of a dump; else only its name is known."""
+    path = side_files(place).get("workload.yaml")
+    return files.check(Workload, files.read_yaml(path)) if path else Workload(name=place.stem)

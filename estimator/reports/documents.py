@@ -71,9 +71,13 @@ def rows(frame: pd.DataFrame, columns: Sequence[str]) -> list[Document]:
     return [plain(record) for record in frame.reindex(columns=list(columns)).to_dict(orient="records")]
 
 
-def top_operations(ops: pd.DataFrame, share: float) -> list[list[Any]]:
-    """[op_type, time_s, fraction, cumulative] of the op types that make up ``share`` of the time, largest first."""
-    by_type = ops.groupby("op_type", dropna=False)["time_s"].sum().sort_values(ascending=False, kind="stable")
+def top_operations(work: pd.DataFrame, share: float) -> list[list[Any]]:
+    """[op_type, time_s, fraction, cumulative] of the op types that make up ``share`` of the time, largest first.
+
+    Where a row has no op type, its class stands for it.
+    """
+    types = work["op_type"].fillna(work["op_class"])
+    by_type = work.groupby(types)["time_s"].sum().sort_values(ascending=False, kind="stable")
     fraction = by_type / by_type.sum()
     cumulative = fraction.cumsum()
     needed = int((cumulative < share).sum()) + 1
@@ -98,7 +102,7 @@ def ingest(
         "coverage": coverage,
         "flop": work["flop"].sum(),
         "matrix_flop": work.loc[work["op_class"].isin(MATRIX), "flop"].sum(),
-        "top": top_operations(profile.ops, top),
+        "top": top_operations(work, top),
         "warnings": list(warnings),
         "sha256": profile.sha256,
         "ops": rows(work, INGEST_OPS),
@@ -136,6 +140,8 @@ def estimate(found: Estimate) -> Document:
         "coverage": found.prediction.covered_fraction,
         "bound_s": {"floor": found.floor_s, "ceiling": found.ceiling_s},
         "ops": rows(ops, ESTIMATE_OPS),
+        "target_device": device(found.target),
+        "coefficients": dict(found.prediction.coefficients),
         "assumptions": list(found.assumptions),
         "warnings": list(found.warnings),
     }
@@ -149,7 +155,10 @@ def evidence(ops: pd.DataFrame) -> Document:
 
 def figures_of_merit(result: StudyResult) -> Document:
     """The figures of merit of a study, each with the units of work it is made of."""
+    sentences = [s for found in result.estimates.values() for s in found.assumptions]
     return {
+        "assumptions": list(dict.fromkeys((*result.assumptions, *sentences))),
+        "warnings": list(dict.fromkeys(w for found in result.estimates.values() for w in found.warnings)),
         "definition": result.definition,
         "baseline": result.baseline,
         "threshold": result.threshold,
@@ -208,7 +217,8 @@ def results(result: StudyResult) -> Document:
 
 def published(found: Comparison) -> Document:
     """A printed figure beside ours."""
-    return {**vars(found), "ours": number(found.ours)}
+    shown = {name: value for name, value in vars(found).items() if name != "estimate"}
+    return {**shown, "ours": number(found.ours)}
 
 
 def number(found: Number) -> Document:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from estimator.core.types import Floats, Number
-from estimator.rollup import epoch, throughput
+from estimator.rollup import epoch, step, throughput
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,8 @@ class Link:
 
 
 CHAIN = (
+    Link("step_s", "step time", "s", "worker", "sum of its parts",
+         step.sum_of_parts, tuple(f"step_{part}_s" for part in step.PARTS)),
     Link("steps_per_epoch", "steps per epoch", "1", "worker", "floor(samples / batch size)",
          epoch.steps_per_epoch_floor, ("samples", "batch_size")),
     Link("epoch_s", "time per epoch", "s", "worker", "step time × steps per epoch",

@@ -9,7 +9,13 @@ import pandas as pd
 from estimator.core.schema import MATRIX
 from estimator.core.types import Floats, Prediction, Profile, StepTime
 
-CARRIED = {"input": "input", "host": "host"}  # op class → part of the step; every other carried op is unmodelled
+PARTS = ("compute", "memory", "latency", "communication_exposed", "input", "host", "unmodelled")
+PART_OF_CLASS = {  # op classes that are a part of the step of their own, whatever their evidence
+    "input": "input",
+    "host": "host",
+    "collective": "communication_exposed",
+    "unmodelled": "unmodelled",
+}
 
 
 def step_time(prediction: Prediction, profile: Profile) -> StepTime:
@@ -21,22 +27,24 @@ def step_time(prediction: Prediction, profile: Profile) -> StepTime:
     overlap = overlap_factor(profile)
     rest = prediction.samples - prediction.launch
     part = _parts(prediction.ops)
-    parts = {
-        name: np.asarray(overlap * rest[:, part == name].sum(axis=1))
-        for name in ("compute", "memory", "input", "host", "unmodelled")
-    }
+    parts = {name: np.asarray(overlap * rest[:, part == name].sum(axis=1)) for name in PARTS}
     parts["latency"] = overlap * prediction.launch.sum(axis=1)
     parts["host"] = parts["host"] + idle_time(profile)
-    parts["communication_exposed"] = np.zeros(len(rest))
-    return StepTime(**parts, total=np.asarray(sum(parts.values())))
+    return StepTime(**parts, total=sum_of_parts(*parts.values()))
 
 
 def _parts(ops: pd.DataFrame) -> npt.NDArray[np.str_]:
     """The part of the step that each op's time beyond its launches belongs to."""
-    carried = ops["op_class"].map(CARRIED).fillna("unmodelled")
     by_class = ops["op_class"].isin(MATRIX).map({True: "compute", False: "memory"})
-    by_bound = ops["bound"].replace("latency", pd.NA).fillna(by_class)
-    return np.asarray(np.where(ops["method"] == "unchanged", carried, by_bound), dtype=str)
+    by_bound = ops["bound"].replace("latency", pd.NA).fillna(by_class).to_numpy(dtype=str)
+    carried = np.where(ops["method"] == "unchanged", "unmodelled", by_bound)
+    own = ops["op_class"].map(PART_OF_CLASS)
+    return np.where(own.isna(), carried, own.fillna("").to_numpy(dtype=str))
+
+
+def sum_of_parts(*parts: Floats) -> Floats:
+    """The time of one step [s] from its parts."""
+    return np.asarray(sum(parts))
 
 
 def matrix_time(prediction: Prediction, profile: Profile) -> Floats:

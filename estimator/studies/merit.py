@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from estimator.core.types import Chains, FigureOfMerit, Floats, Number
-from estimator.rollup import fom
+from estimator.rollup import chain, fom
 from estimator.studies.study import Study
 
 
@@ -31,7 +31,18 @@ def figure_of_merit(study: Study, name: str, chains: Chains) -> FigureOfMerit:
 
 def fom_number(study: Study, found: FigureOfMerit, chains: Chains) -> Number:
     """The figure of merit with its derivation."""
-    machines = found.target, study.baseline
-    inputs = [chains[machine, unit]["units_per_day"].id for machine in machines for unit in study.units_of_work]
+    machines, units = (found.target, study.baseline), study.units_of_work
+    inputs = [chains[machine, unit]["units_per_day"].id for machine in machines for unit in units]
+    weights = list(weight_numbers(study))
     formula = str(study.figure_of_merit)
-    return Number(f"{found.target}/fom", "figure of merit", found.samples, "1", "system", formula, tuple(inputs))
+    samples = found.samples
+    return Number(f"{found.target}/fom", "figure of merit", samples, "1", "system", formula, (*inputs, *weights))
+
+
+def weight_numbers(study: Study) -> dict[str, Number]:
+    """The weight of each unit of work, by id."""
+    found = (
+        chain.given(f"weights/{name}", f"weight of {name}", unit.weight, "1", "study", "study file, else 1")
+        for name, unit in study.units_of_work.items()
+    )
+    return {number.id: number for number in found}

@@ -10,10 +10,10 @@ import numpy as np
 
 from estimator.core import units
 from estimator.core.errors import EstimatorError, suggestion
-from estimator.core.types import Chains, Comparison, FigureOfMerit, Number
+from estimator.core.types import Chains, Comparison, Estimate, FigureOfMerit, Number
 from estimator.studies.merit import figure_of_merit, fom_number
 from estimator.studies.study import Machine, Published, Study
-from estimator.studies.unit import derive_chain, estimate_unit, read_unit
+from estimator.studies.unit import derive_chain, estimate_unit, machine_size, read_unit
 
 
 def compare_published(
@@ -56,7 +56,7 @@ def _fom_with_their_rates(study: Study, entry: Published, exact: Chains) -> floa
 
 
 def _quantity(study: Study, entry: Published, folder: Path, chains: Chains) -> Comparison:
-    numbers = _numbers(study, entry, folder, chains)
+    numbers, found = _numbers(study, entry, folder, chains)
     if entry.quantity not in numbers:
         hint = suggestion(entry.quantity, numbers.keys())
         raise EstimatorError(f"published: unknown quantity '{entry.quantity}'.{hint}")
@@ -72,17 +72,18 @@ def _quantity(study: Study, entry: Published, folder: Path, chains: Chains) -> C
         source=entry.source,
         reason=entry.reason,
         implied_step_s=printed / float(steps.samples[0]) if steps and entry.quantity == "epoch_s" else None,
+        estimate=found,
     )
 
 
-def _numbers(study: Study, entry: Published, folder: Path, chains: Chains) -> dict[str, Number]:
+def _numbers(study: Study, entry: Published, folder: Path, chains: Chains) -> tuple[dict[str, Number], Estimate | None]:
     """The chain that a published figure belongs to; on a device that is no machine here, it is estimated."""
     unit = str(entry.unit)
     if entry.device is None:
-        return chains[str(entry.machine), unit]
+        return chains[str(entry.machine), unit], None
     machine = Machine(device=entry.device, nodes=1)
     found = estimate_unit(study, unit, machine, read_unit(study.units_of_work[unit], folder), folder)
-    return derive_chain(study, (entry.device, unit), machine, found)
+    return derive_chain(study, (entry.device, unit), found, machine_size(machine, folder)), found
 
 
 def _printed(entry: Published, unit: str) -> float:

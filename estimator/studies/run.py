@@ -8,13 +8,13 @@ from pathlib import Path
 from estimator.core import files
 from estimator.core.types import Chains, Estimate, Number, Profile, StudyResult
 from estimator.devices import load_system
-from estimator.devices.catalogue import DEVICE_FILES, find
+from estimator.devices.catalogue import DEVICE_FILES, SYSTEM_FILES, find
 from estimator.devices.measurements import measurements_path
 from estimator.rollup import chain
-from estimator.studies.merit import figure_of_merit, fom_number
+from estimator.studies.merit import figure_of_merit, fom_number, weight_numbers
 from estimator.studies.published import compare_published
 from estimator.studies.study import Study, read_study
-from estimator.studies.unit import beside, derive_chain, estimate_unit, read_unit
+from estimator.studies.unit import beside, derive_chain, estimate_unit, machine_size, read_unit
 
 
 def run_study(path: str | Path) -> StudyResult:
@@ -26,9 +26,11 @@ def run_study(path: str | Path) -> StudyResult:
     estimates = {
         (m, u): estimate_unit(study, u, study.machines[m], profiles[u], folder) for m, u in pairs if u in profiles
     }
-    chains = {pair: derive_chain(study, pair, study.machines[pair[0]], estimates.get(pair)) for pair in pairs}
+    sizes = {name: machine_size(machine, folder) for name, machine in study.machines.items()}
+    chains = {pair: derive_chain(study, pair, estimates.get(pair), sizes[pair[0]]) for pair in pairs}
     chains = {pair: _with_ratios(study, pair, chains) for pair in pairs}
     foms = {name: figure_of_merit(study, name, chains) for name in study.machines if name != study.baseline}
+    comparisons = compare_published(study, folder, chains, foms)
 
     return StudyResult(
         title=study.title,
@@ -41,11 +43,11 @@ def run_study(path: str | Path) -> StudyResult:
         seed=study.seed,
         chains=chains,
         foms=foms,
-        fom_numbers={name: fom_number(study, found, chains) for name, found in foms.items()},
+        fom_numbers=weight_numbers(study) | {n.id: n for n in (fom_number(study, f, chains) for f in foms.values())},
         estimates=estimates,
-        comparisons=compare_published(study, folder, chains, foms),
+        comparisons=comparisons,
         assumptions=tuple(_assumptions(study, folder)),
-        inputs=_inputs(path, profiles, estimates),
+        inputs=_inputs(study, path, profiles, [*estimates.values(), *(c.estimate for c in comparisons if c.estimate)]),
     )
 
 
@@ -56,11 +58,14 @@ def _with_ratios(study: Study, pair: tuple[str, str], chains: Chains) -> dict[st
     return {name: number for name, number in found.items() if name not in baseline}
 
 
-def _inputs(path: Path, profiles: dict[str, Profile], estimates: dict[tuple[str, str], Estimate]) -> dict[str, str]:
-    """SHA-256 of the study, the profiles, the devices they are estimated on, and the measurements of those."""
+def _inputs(study: Study, path: Path, profiles: dict[str, Profile], estimates: list[Estimate]) -> dict[str, str]:
+    """SHA-256 of the study, its profiles and systems, the devices estimated on, and what was measured there."""
     read = {f"study {path.name}": files.sha256(path)}
     read |= {f"profile {profile.workload.name}": profile.sha256 for profile in profiles.values()}
-    for found in estimates.values():
+    for system in (machine.system for machine in study.machines.values() if machine.system):
+        place = find("system", beside(path.parent, system), SYSTEM_FILES)
+        read[f"system {place.stem}"] = files.sha256(place)
+    for found in estimates:
         name, plan = found.target.name, found.plan
         read[f"device {name}"] = files.sha256(find("device", plan.target, DEVICE_FILES))
         measured = measurements_path(name, plan.measurements)

@@ -31,12 +31,13 @@ def predict_shapes(path: str | Path, plan: RunPlan) -> pd.DataFrame:
     Raises EstimatorError where a row lacks what its op class needs, or the device lacks its precision.
     """
     path = Path(path)
-    table = SHAPES.conform(files.read_csv(path), str(path))
+    asked = files.read_csv(path)
+    table = SHAPES.conform(asked, str(path))
     _refuse_incomplete(table, path)
     target = load_device(plan.target)
     measurements = load_measurements(target, plan.measurements)
-    asked = table.drop(columns=["time_s", "time_low_s", "time_high_s"])
-    ops = asked.assign(op=table["op_class"], calls=1.0).reset_index(drop=True)
+    timeless = table.drop(columns=["time_s", "time_low_s", "time_high_s"])
+    ops = timeless.assign(op=table["op_class"], calls=1.0)
     work, _ = count_work(ops, Workload(name=path.stem), where=str(path))
     chunk = max(1, SAMPLES_AT_ONCE // (1 + plan.draws))
     parts = [
@@ -47,7 +48,7 @@ def predict_shapes(path: str | Path, plan: RunPlan) -> pd.DataFrame:
         raise EstimatorError(f"{path}: there are no rows; expected at least one shape")
     found = pd.concat(parts, ignore_index=True).rename(columns={"target_time_s": "answer_s"})
     answer = found.drop(columns="time_s").rename(columns={"answer_s": "time_s"})[ANSWER]
-    return pd.concat([asked.reset_index(drop=True), answer], axis=1)
+    return pd.concat([table[[name for name in asked if name not in ANSWER]], answer], axis=1)
 
 
 def _refuse_incomplete(table: pd.DataFrame, path: Path) -> None:

@@ -52,6 +52,11 @@ class UnitOfWork(File):
     def _one_way(self) -> UnitOfWork:
         if (self.time_per_unit is None) == (self.profile is None):
             raise ValueError("needs either 'time_per_unit' or 'profile'; give one of them")
+        beside = self.model_fields_set - {"time_per_unit", "weight"}
+        if self.time_per_unit is not None and beside:
+            raise ValueError(
+                f"gives 'time_per_unit', which stands for the whole run; delete {', '.join(sorted(beside))}"
+            )
         return self
 
 

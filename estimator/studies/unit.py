@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from estimator.core.errors import EstimatorError
-from estimator.core.types import Estimate, Floats, Number, Profile, RunPlan
+from estimator.core.types import Estimate, Floats, Number, Profile, RunPlan, Sourced, Workload
 from estimator.devices import load_system
 from estimator.pipeline import estimate
 from estimator.profiles import read_profile
 from estimator.rollup import chain
 from estimator.studies.study import Machine, Study, UnitOfWork
 
-STEP = "share of the ops' times that does not overlap × their sum + idle time"
-OF_THE_RUN = {"samples", "batch_size", "epochs", "steps_rounding"}  # what a study may say in the workload's place
+PART = "sum of the ops' times of this part × the share that does not overlap; host: also the source's idle time"
 
 
 def read_unit(unit: UnitOfWork, folder: Path) -> Profile:
@@ -47,44 +47,80 @@ def beside(folder: Path, name: str) -> str:
     return str(folder / name) if (folder / name).exists() else name
 
 
-def derive_chain(study: Study, pair: tuple[str, str], machine: Machine, found: Estimate | None) -> dict[str, Number]:
-    """The chain of one unit on one machine, from what is given to units per day."""
+def derive_chain(study: Study, pair: tuple[str, str], found: Estimate | None, size: Size) -> dict[str, Number]:
+    """The chain of one unit on one machine, from what is given to units per day.
+
+    Raises EstimatorError where the run's samples or batch size are not known, or do not make a single step.
+    """
     machine_name, unit_name = pair
     unit, prefix = study.units_of_work[unit_name], f"{machine_name}/{unit_name}"
-    nodes, per_node, source = _size(machine)
     numbers: dict[str, Number] = {}
 
     def give(name: str, label: str, value: float | Floats, unit: str, level: str, *origin: str) -> None:
         numbers[name] = chain.given(f"{prefix}/{name}", label, value, unit, level, *origin)
 
-    give("nodes", f"{machine.node_name}s", nodes, "1", "system", source)
+    give("nodes", f"{size.node_name}s", size.nodes, "1", "system", size.nodes_source)
     if found is None:
         times = unit.time_per_unit or {}
         give("workers_per_node", "workers per node", 1, "1", "node", "the time given is that of a whole node")
         give("time_per_unit_s", "time per unit", times[machine_name], "s", "node", "study file")
         return chain.derive(prefix, "node", numbers)
 
-    workload = found.profile.workload.model_copy(update=unit.model_dump(exclude_none=True, include=OF_THE_RUN))
-    if workload.samples is None or workload.batch_size is None:
-        raise EstimatorError(f"{unit.profile}: 'samples' and 'batch_size' are not known; add them to '{unit_name}'")
-    give("workers_per_node", "devices per node", per_node, "1", "node", source)
-    give("step_s", "step time", found.step.total, "s", "device", f"ops of {prefix} on {found.target.name}", STEP)
-    give("samples", "samples", workload.samples, "1", "device", _origin(unit, "samples"))
-    give("batch_size", "batch size", workload.batch_size, "1", "device", _origin(unit, "batch_size"))
-    give("epochs", "epochs", workload.epochs or 1, "1", "device", _origin(unit, "epochs"))
+    give("workers_per_node", "devices per node", size.devices, "1", "node", size.devices_source)
+    for part, samples in found.step.parts().items():
+        ops = f"ops of {prefix} on {found.target.name}"
+        give(f"step_{part}_s", f"step, {part.replace('_', ' ')}", samples, "s", "device", ops, PART)
+    run = _run(unit, unit_name, found.profile.workload)
+    for name, value in run.items():
+        give(name, name.replace("_", " "), value, "1", "device", _origin(unit, found.profile.workload, name))
     give("load_s", "load time", unit.load_time or 0.0, "s", "device", "study file" if unit.load_time else "not counted")
-    ceiled = workload.steps_rounding == "ceil"
+    ceiled = (unit.steps_rounding or found.profile.workload.steps_rounding) == "ceil"
     return chain.derive(prefix, "device", numbers, (chain.CEILED, *chain.CHAIN) if ceiled else chain.CHAIN)
 
 
-def _origin(unit: UnitOfWork, name: str) -> str:
-    return "study file" if getattr(unit, name) is not None else "workload file of the profile"
+def _run(unit: UnitOfWork, unit_name: str, workload: Workload) -> dict[str, int]:
+    samples, batch = unit.samples or workload.samples, unit.batch_size or workload.batch_size
+    if samples is None or batch is None:
+        raise EstimatorError(f"{unit.profile}: 'samples' and 'batch_size' are not known; add them to '{unit_name}'")
+    if samples < batch and (unit.steps_rounding or workload.steps_rounding) == "floor":
+        raise EstimatorError(
+            f"{unit_name}: {samples} samples do not fill one batch of {batch}; expected at least one step"
+        )
+    return {"samples": samples, "batch_size": batch, "epochs": unit.epochs or workload.epochs or 1}
 
 
-def _size(machine: Machine) -> tuple[int, int, str]:
-    """Nodes, devices per node, and where the counts come from."""
+def _origin(unit: UnitOfWork, workload: Workload, name: str) -> str:
+    if getattr(unit, name) is not None:
+        return "study file"
+    known = getattr(workload, name) is not None
+    return "workload file of the profile" if known else "neither the study nor the workload file says"
+
+
+@dataclass(frozen=True)
+class Size:
+    """How many nodes a machine has and devices a node, and who says so."""
+
+    nodes: int
+    nodes_source: str
+    devices: int
+    devices_source: str
+    node_name: str
+
+
+def machine_size(machine: Machine, folder: Path) -> Size:
+    """The size of a machine: as the study says, else as its system's file does."""
+    nodes, devices = machine.nodes, machine.devices_per_node
     if machine.system is None:
-        return machine.nodes or 1, machine.devices_per_node or 1, "study file"
-    system = load_system(machine.system)
-    nodes, per_node = int(system.nodes.value), int(system.devices_per_node.value)
-    return machine.nodes or nodes, machine.devices_per_node or per_node, f"system {system.name}"
+        return Size(nodes or 1, "study file", devices or 1, "study file", machine.node_name)
+    system = load_system(beside(folder, machine.system))
+    return Size(
+        nodes=nodes or int(system.nodes.value),
+        nodes_source="study file" if nodes else _cite(system.name, system.nodes),
+        devices=devices or int(system.devices_per_node.value),
+        devices_source="study file" if devices else _cite(system.name, system.devices_per_node),
+        node_name=machine.node_name,
+    )
+
+
+def _cite(name: str, sourced: Sourced) -> str:
+    return f"system {name}: {sourced.source or 'no source'}{f' ({sourced.doubt})' if sourced.unverified else ''}"

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from estimator.core import physics
+from estimator.core.errors import EstimatorError
 from estimator.core.schema import MATRIX, WORK
 from estimator.core.types import ITEMSIZE, Floats, Workload
 from estimator.work import aggregates, shapes
@@ -41,7 +42,7 @@ def count_work(
     )
     given = work["flop"].notna() & work["bytes"].notna()
     work["work_source"] = pd.Series(np.where(given, "reported", "none"), dtype="string[python]", index=work.index)
-    work, warnings = _matrix_dimensions(work, workload)
+    work, warnings = _matrix_dimensions(work, workload, where)
     for counter in (_count_products, _count_convolutions, _count_streams, _count_aggregates):
         work = counter(work, workload)
     work["intensity"] = (work["flop"] / work["bytes"]).where(work["bytes"] > 0)
@@ -53,8 +54,11 @@ def itemsizes(precision: pd.Series) -> Floats:
     return np.asarray(precision.map(ITEMSIZE), dtype=float)
 
 
-def _matrix_dimensions(work: pd.DataFrame, workload: Workload) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Fill batch, m, n, k, transposes and phase of products whose row states only operand shapes."""
+def _matrix_dimensions(work: pd.DataFrame, workload: Workload, where: str) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Fill batch, m, n, k, transposes and phase of products whose row states only operand shapes.
+
+    Raises EstimatorError where two matrices do not multiply in any reading.
+    """
     open_rows = work.index[(work["op_class"] == "gemm") & work["m"].isna() & work["shapes"].notna()]
     pairs = {i: shapes.operands(str(work.at[i, "shapes"]), workload.batch_size) for i in open_rows}
     products = shapes.resolve_products(pairs.values())
@@ -63,18 +67,32 @@ def _matrix_dimensions(work: pd.DataFrame, workload: Workload) -> tuple[pd.DataF
         product = products[pair]
         if product is None:
             unread.append(str(work.at[i, "shapes"]))
+            _refuse_unlike(pair, f"{where}: '{work.at[i, 'op']}' has the shapes '{unread[-1]}'")
             continue
         for name in ("batch", "m", "n", "k", "trans_a", "trans_b"):
             work.at[i, name] = getattr(product, name) if getattr(product, name) is not None else pd.NA
         if pd.isna(work.at[i, "phase"]):
             work.at[i, "phase"] = product.phase
     work["batch"] = work["batch"].mask((work["op_class"] == "gemm") & work["m"].notna() & work["batch"].isna(), 1)
-    return work, (*_unread(unread, workload), *_never_ran(work))
+    return work, (*_unread(unread, workload), *_never_ran(work), *_no_dimensions(work))
+
+
+def _no_dimensions(work: pd.DataFrame) -> Iterator[str]:
+    rows = (work["op_class"] == "convolution") & work["conv_n"].isna() & work["flop"].isna() & (work["time_s"] > 0)
+    if rows.any():
+        first = work.loc[rows, "op"].iloc[0]
+        yield f"{int(rows.sum())} convolutions state no dimensions ({first}): give conv_n, conv_c, … or flop and bytes"
+
+
+def _refuse_unlike(pair: tuple[shapes.Shape, ...], found: str) -> None:
+    if len(pair) == 2 and all(len(shape) == 2 for shape in pair) and not shapes.readings(pair):
+        raise EstimatorError(f"{found}, which do not multiply; expected a dimension that both share")
 
 
 def _unread(shapes_text: list[str], workload: Workload) -> Iterator[str]:
     if shapes_text:
-        hint = "; give the batch size with --batch" if workload.batch_size is None else ""
+        unknown = workload.batch_size is None and any("-1" in text for text in shapes_text)
+        hint = "; give the batch size with --batch" if unknown else ""
         yield f"{len(shapes_text)} matrix products have shapes that no single reading fits ({shapes_text[0]}){hint}"
 
 
@@ -100,9 +118,15 @@ def _count_convolutions(work: pd.DataFrame, workload: Workload) -> pd.DataFrame:
         work[name].to_numpy(dtype=float, na_value=default) for name, default in CONV_DEFAULTS.items()
     )
     p, q = physics.conv_output(h, r, stride_h, pad_h), physics.conv_output(w, s, stride_w, pad_w)
+    impossible = rows.to_numpy(dtype=bool) & ~((p > 0) & (q > 0) & (c % groups == 0) & (k % groups == 0))
+    if impossible.any():
+        op = work["op"].iloc[int(impossible.argmax())]
+        raise EstimatorError(
+            f"{op} in row {int(impossible.argmax()) + 1}: kernel, image and groups of the convolution do not fit"
+        )
     flop = physics.conv_flop(n, c, k, p, q, r, s, groups)
     bytes_ = physics.conv_bytes(n, c, h, w, k, p, q, r, s, itemsizes(work["precision"]), groups)
-    return _fill(work, rows & ((p > 0) & (q > 0)), flop, bytes_, "shapes")
+    return _fill(work, rows, flop, bytes_, "shapes")
 
 
 def _count_streams(work: pd.DataFrame, workload: Workload) -> pd.DataFrame:

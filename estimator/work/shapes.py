@@ -57,12 +57,12 @@ def elements(shape: Shape) -> int:
 
 def resolve_products(all_operands: Iterable[tuple[Shape, ...]]) -> dict[tuple[Shape, ...], Product | None]:
     """The one consistent reading of each pair of operands of a run; None where there is none, or several."""
-    readings = {pair: _readings(pair) for pair in set(all_operands)}
-    weights = {r.weight for found in readings.values() for r in found if r.phase == "forward"}
-    return {pair: _consistent(found, weights) for pair, found in readings.items()}
+    possible = {pair: readings(pair) for pair in set(all_operands)}
+    weights = {r.weight for found in possible.values() for r in found if r.phase == "forward"}
+    return {pair: _consistent(found, weights) for pair, found in possible.items()}
 
 
-def _readings(pair: tuple[Shape, ...]) -> list[Product]:
+def readings(pair: tuple[Shape, ...]) -> list[Product]:
     """Every reading of the first two operands as a product, leading dimensions being the batch."""
     if len(pair) < 2 or min(len(pair[0]), len(pair[1])) < 2 or pair[0][:-2] != pair[1][:-2]:
         return []

@@ -76,7 +76,7 @@ def test_the_check_finds_what_has_no_source(tmp_path: Path, monkeypatch: pytest.
     _, faults = catalogue.check(DeviceSpec)
     assert len(faults) == 4
     assert catalogue.check(DeviceSpec, str(tmp_path / "devices" / "b.yaml"))[0] == 1
-    assert sum("has no source" in fault for fault in faults) == 2
+    assert sum("has no source and no status" in fault for fault in faults) == 2
 
 
 @given(st.sampled_from(["900 GB", "fast", "-1 GB/s", "0 GB/s", "1e999 GB/s", 900, None, [], {}]))

@@ -139,7 +139,10 @@ def test_low_coverage_is_a_warning() -> None:
 @pytest.mark.parametrize(
     ("plan", "words"),
     [
-        (RunPlan("k20x", precision="bf16"), "k20x has no hardware path for bf16; choose --precision among fp64, fp32"),
+        (
+            RunPlan("k20x", precision="bf16"),
+            "no hardware path for bf16; matrix products run there in fp64, fp32",
+        ),
         (RunPlan("lecture-a-nodelet", precision="bf16"), "gives no peak for bf16"),
         (RunPlan("lecture-x86", source="k20x"), "has no specifications"),
     ],

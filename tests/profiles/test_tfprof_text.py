@@ -68,6 +68,11 @@ def test_the_listing_of_the_tutorial_is_read(tmp_path: Path) -> None:
         (TODAY.replace("0:-1x500", "0:-1y500"), "the shape '0:-1y500' cannot be read"),
         (TODAY.replace("exec_time: 1.25ms", "exec_time: soon"), "this shape line cannot be read"),
         (TODAY.replace("exec_time: 1.25ms", "exec_time: -1.25ms"), "below zero"),
+        (TODAY + "\nAssign  0B garbage\n", "no time can be read for 'Assign'"),
+        (
+            TODAY.replace("67.25ms (100.00%, 90.00%),  0us", "0us (100.00%, 90.00%),  0us"),
+            "has 90.00 % of the time but 0us",
+        ),
         ("MatMul  0B (0.00%, 0.00%), 0us (0.00%, 0.00%)\n", "no op took any time"),
         ("0:1x2, 1:2x3 (run*1|defined*1) exec_time: 5us\nAdd  1us\n", "which is no op line"),
     ],

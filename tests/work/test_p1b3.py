@@ -56,8 +56,8 @@ def test_every_product_of_every_layer_is_found(products: pd.DataFrame) -> None:
     assert sorted(map(tuple, found.astype(int).to_numpy().tolist())) == sorted(expected)
 
 
-def test_the_ninety_five_percent_list(p1b3: Profile) -> None:
-    top = top_operations(p1b3.ops, 0.95)
+def test_the_ninety_five_percent_list(work: pd.DataFrame) -> None:
+    top = top_operations(work, 0.95)
     assert [row[0] for row in top] == ["MatMul", "Assign", "Mul", "Add"]
     assert top[-1][3] == pytest.approx(0.95, abs=5e-4)
 
