@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from estimator.core.schema import MATRIX
 from estimator.core.types import Estimate, Profile, RunPlan
 from estimator.devices import load_device, load_measurements, source_device
 from estimator.model import assumptions, predict
@@ -17,26 +18,33 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
     source = load_device(plan.source) if plan.source else source_device(profile.device)
     target = load_device(plan.target)
     measurements = load_measurements(target, plan.measurements)
-    profiled = profile.workload.precision
-    precision = plan.precision or profiled
-    same_setting = source is not None and source.name == target.name and precision == profiled
 
-    work, unread = count_work(profile.ops, profile.workload, precision)
-    as_profiled = source if precision == profiled else None  # else the source's efficiency is another precision's
-    prediction = predict(work, as_profiled, target, measurements, plan, same_setting=same_setting)
+    work, unread = count_work(profile.ops, profile.workload, plan.precision)
+    crossed = plan.precision is not None and plan.precision != matrix_precision(profile)
+    same_setting = source is not None and source.name == target.name and not crossed
+    evidence = measurements.iloc[:0] if same_setting else measurements  # a profile's own times need no other
+    as_profiled = None if crossed else source  # else the source's efficiency would be another precision's
+    prediction = predict(work, as_profiled, target, evidence, plan, same_setting=same_setting)
 
     return Estimate(
         profile=profile,
         source=source,
         target=target,
         plan=plan,
-        precision=precision,
+        precision=plan.precision or matrix_precision(profile),
         prediction=prediction,
         step=step.step_time(prediction, profile),
         matrix_step_s=step.matrix_time(prediction, profile),
         source_step_s=step.source_step_time(profile),
         floor_s=step.overlap_factor(profile) * float(prediction.floor_s.sum()),
         ceiling_s=step.overlap_factor(profile) * float(prediction.ceiling_s.sum()) + step.idle_time(profile),
-        assumptions=assumptions(prediction.ops, target, measurements, profile.workload, precision),
+        assumptions=assumptions(prediction.ops, target, evidence, profile.workload, plan.precision),
         warnings=(*profile.warnings, *unread, *prediction.warnings),
     )
+
+
+def matrix_precision(profile: Profile) -> str:
+    """The precision that the matrix products were profiled in, ``fp32/bf16`` where there are several."""
+    work, _ = count_work(profile.ops, profile.workload)
+    found = work.loc[work["op_class"].isin(MATRIX), "precision"].unique()
+    return "/".join(sorted(found)) or profile.workload.precision

@@ -5,9 +5,13 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from hypothesis import settings
 
 from estimator.core.types import DeviceSpec, Profile
 from estimator.profiles import read_profile
+
+settings.register_profile("steady", deadline=None)  # a busy machine is no defect
+settings.load_profile("steady")
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated
 
@@ -58,6 +59,9 @@ OutputFolder = Annotated[Path | None, typer.Option("-o", metavar="DIR", help="Fo
 
 def main() -> None:
     """Run the command line; errors of the input, and defects of ours, become a sentence and exit 1."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal without UTF-8 still gets every table
     try:
         app()
     except EstimatorError as error:
@@ -65,6 +69,8 @@ def main() -> None:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+    except OSError as error:
+        sys.exit(f"{error.filename}: {error.strerror}; check the path and its permissions")
     except Exception as error:
         if os.environ.get("ESTIMATOR_DEBUG"):
             raise
@@ -170,10 +176,12 @@ def predict(
     from estimator.core.types import RunPlan
     from estimator.studies.shapes import predict_shapes
 
-    rows = predict_shapes(shapes, RunPlan(target=on, measurements=measurements, seed=seed))
+    if csv and csv.exists() and csv.samefile(shapes):
+        raise EstimatorError(f"{csv}: this is the input itself; choose another file")
+    rows, assumptions = predict_shapes(shapes, RunPlan(target=on, measurements=measurements, seed=seed))
     if csv:
         write_text(csv, rows.to_csv(index=False, lineterminator="\n"))
-    show.shapes(rows, on, json)
+    show.shapes(rows, on, assumptions, json)
 
 
 @app.command(epilog="Example: estimator estimate p1b3 --to v100")

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 from typer import Exit
 
 from estimator.core import units
@@ -20,18 +20,19 @@ if TYPE_CHECKING:
     import pandas as pd
 
 WIDE_ENOUGH = 160  # columns assumed where output is no terminal
-UNVERIFIED = "[yellow]?[/]"
+UNVERIFIED = "?"
 LEGEND = f"{UNVERIFIED} unverified: recalled, assumed, or without a source"
 
 
 def _console() -> Console:
-    return Console(width=None if sys.stdout.isatty() else WIDE_ENOUGH)
+    """A console that takes every text literally, whatever brackets a name holds."""
+    return Console(width=None if sys.stdout.isatty() else WIDE_ENOUGH, markup=False, highlight=False)
 
 
 def _notes(sentences: Sequence[str], style: str = "yellow") -> None:
-    console = Console(stderr=True)
+    console = Console(stderr=True, markup=False, highlight=False)
     for sentence in sentences:
-        console.print(f"[{style}]note:[/] {escape(sentence)}", soft_wrap=not console.is_terminal)
+        console.print(Text("note: ", style), Text(sentence), sep="", soft_wrap=not console.is_terminal)
 
 
 def _table(title: str, *columns: str, right: Sequence[str] = ()) -> Table:
@@ -76,10 +77,10 @@ def ingest(document: Mapping[str, Any], as_json: bool) -> None:
     facts = "".join(f", {name} {value}" for name, value in known.items() if value is not None)
     flop = units.show(document["matrix_flop"], "FLOP", 4)
     ops = f"{time(document['op_time_s'])} in ops per step, {flop} in matrix products"
-    console.print(f"[bold]{document['format']}[/], {ops}{facts}")
+    console.print(Text(document["format"], "bold"), f", {ops}{facts}", sep="")
     table = _table("Top op types", "op type", "time", "share", "cumulative", right=("time", "share", "cumulative"))
     for op_type, seconds, share, cumulative in document["top"]:
-        table.add_row(escape(op_type), time(seconds), f"{100 * share:.2f} %", f"{100 * cumulative:.2f} %")
+        table.add_row(op_type, time(seconds), f"{100 * share:.2f} %", f"{100 * cumulative:.2f} %")
     console.print(table)
     console.print(_op_table(document["ops"]))
     _notes(document["warnings"])
@@ -94,7 +95,7 @@ def _op_table(ops: Sequence[Mapping[str, Any]]) -> Table:
         calls = f"{op['calls']:g}" if op["calls"] is not None else ""
         counts = [units.show(op[n], u, 4) if op[n] is not None else "" for n, u in (("flop", "FLOP"), ("bytes", "B"))]
         phase, source = op["phase"] or "", op["work_source"] or ""
-        table.add_row(escape(op["op"]), op["op_class"], phase, calls, *dims, *counts, time(op["time_s"]), source)
+        table.add_row(op["op"], op["op_class"], phase, calls, *dims, *counts, time(op["time_s"]), source)
     return table
 
 
@@ -154,20 +155,21 @@ def spec(found: DeviceSpec | SystemSpec, as_json: bool) -> None:
     console = _console()
     names = ("vendor", "architecture", "site", "year", "device", "topology", "memory_type")
     plain = {name: getattr(found, name) for name in names if getattr(found, name, None)}
-    console.print(f"[bold]{found.name}[/]  " + ", ".join(f"{name}: {value}" for name, value in plain.items()))
+    facts = ", ".join(f"{name}: {value}" for name, value in plain.items())
+    console.print(Text(found.name, "bold"), facts, sep="  ")
     table = _table("", "field", "value", "status", "source and note", right=("value",))
     for field, value in sourced_values(found):
         waived = f"waived: {value.waiver}" if value.waiver else None
         note = "; ".join(part for part in (value.source, value.note, waived) if part)
-        table.add_row(field, _value(value), value.status or "unstated", escape(note))
+        table.add_row(field, _value(value), value.status or "unstated", note)
     console.print(table)
     if isinstance(found, DeviceSpec):
         _ridge_points(found, console)
     console.print(LEGEND)
     if found.source:
-        console.print(f"all else: {escape(found.source)}")
+        console.print(f"all else: {found.source}")
     for sentence in found.notes:
-        console.print(f"note: {escape(sentence)}")
+        console.print(f"note: {sentence}")
 
 
 def _ridge_points(spec: DeviceSpec, console: Console) -> None:
@@ -195,10 +197,11 @@ def checked(what: str, count: int, faults: Sequence[str], as_json: bool) -> None
         raise Exit(1)
 
 
-def shapes(rows: pd.DataFrame, device: str, as_json: bool) -> None:
+def shapes(rows: pd.DataFrame, device: str, assumptions: Sequence[str], as_json: bool) -> None:
     """The predicted time of each shape."""
     if as_json:
-        _json({"target": device, "rows": documents.rows(rows, list(rows.columns))})
+        found = documents.rows(rows, list(rows.columns))
+        _json({"target": device, "rows": found, "assumptions": list(assumptions)})
         return
     shown = [
         c for c in ("op_class", "precision", "batch", "m", "n", "k", "bytes") if c in rows and rows[c].notna().any()
@@ -211,6 +214,7 @@ def shapes(rows: pd.DataFrame, device: str, as_json: bool) -> None:
         times = [time(row[name]) for name in ("time_s", "low_s", "high_s")]
         table.add_row(*cells, *times, row["bound"] or "", row["method"] or "nothing known")
     _console().print(table)
+    _notes(assumptions, "cyan")
 
 
 def estimate(document: Mapping[str, Any], as_json: bool) -> None:
@@ -219,9 +223,7 @@ def estimate(document: Mapping[str, Any], as_json: bool) -> None:
         _json(document)
         return
     console = _console()
-    console.print(
-        f"[bold]{escape(document['workload'])}[/] on {document['target']}, {document['precision']}, per device"
-    )
+    console.print(f"[bold]{document['workload']}[/] on {document['target']}, {document['precision']}, per device")
     table = _table("", "figure", "value")
     table.add_row("step time (90 % interval of the declared inputs)", interval(document["step_s"]))
     table.add_row("matrix products alone", interval(document["matrix_only_step_s"]))
@@ -236,7 +238,7 @@ def estimate(document: Mapping[str, Any], as_json: bool) -> None:
     ops = _table("Ops by time on the target", "op", "class", "on source", "on target", "bound", "method")
     for op in sorted(document["ops"], key=lambda op: -(op["target_time_s"] or 0))[:12]:
         times = time(op["time_s"]), time(op["target_time_s"])
-        ops.add_row(escape(op["op"]), op["op_class"], *times, op["bound"] or "", op["method"] or "")
+        ops.add_row(op["op"], op["op_class"], *times, op["bound"] or "", op["method"] or "")
     console.print(ops)
     _notes(document["assumptions"], "cyan")
     _notes(document["warnings"])
@@ -255,7 +257,7 @@ def compare(found: Sequence[Mapping[str, Any]], as_json: bool) -> None:
             interval(document["speedup"], "1"),
             interval(document["matrix_only_step_s"]),
         )
-        table.add_row(escape(document["workload"]), document["target"], *times, shares)
+        table.add_row(document["workload"], document["target"], *times, shares)
     _console().print(table)
     _notes([_doubts([a for document in found for a in document["assumptions"]], "estimate")], "cyan")
     _notes(list(dict.fromkeys(w for document in found for w in document["warnings"])))
@@ -271,18 +273,18 @@ def figures_of_merit(document: Mapping[str, Any], title: str, as_json: bool) -> 
         _json(document)
         return
     console = _console()
-    console.print(f"[bold]{escape(title)}[/]\n{document['definition']}, over {document['baseline']}, system level")
+    console.print(Text(title, "bold"), f"\n{document['definition']}, over {document['baseline']}, system level", sep="")
     table = _table("", "target", "figure of merit", "threshold", "dominant unit")
     units_table = _table("", "target", "unit", "time per unit", "units per day", "ratio")
     for name, target in document["targets"].items():
         met = {True: "met", False: "not met", None: "none"}[target["meets_threshold"]]
         chance = target["p_threshold"]
         met += f", {100 * chance:.0f} % of draws" if chance is not None else ""
-        table.add_row(escape(name), interval(target["fom"], "1"), met, escape(target["dominant_unit"]))
+        table.add_row(name, interval(target["fom"], "1"), met, target["dominant_unit"])
         for unit, found in target["units"].items():
             per_unit = f"{interval(found['time_per_unit_s'])} per {found['time_level']}"
             rate = interval(found["units_per_day"], "1")
-            units_table.add_row(escape(name), escape(unit), per_unit, rate, interval(found["ratio"], "1"))
+            units_table.add_row(name, unit, per_unit, rate, interval(found["ratio"], "1"))
     console.print(table)
     console.print(units_table)
     if document["assumptions"]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 
 
 class EstimatorError(Exception):
@@ -12,6 +13,15 @@ class EstimatorError(Exception):
     def __init__(self, *faults: str) -> None:
         super().__init__("\n".join(faults))
         self.faults = faults
+
+
+@contextmanager
+def within(where: str) -> Iterator[None]:
+    """Put the place in front of every fault that is found inside."""
+    try:
+        yield
+    except EstimatorError as error:
+        raise EstimatorError(*(f"{where}: {fault}" for fault in error.faults)) from None
 
 
 def suggestion(name: str, known: Iterable[str], proper: Mapping[str, str] | None = None) -> str:

@@ -23,6 +23,18 @@ if TYPE_CHECKING:
 Model = TypeVar("Model", bound=BaseModel)
 Location = tuple[str | int, ...]
 SCALARS = yaml.constructor.SafeConstructor()
+EXPECTED = {  # pydantic's fault types in the words of the file
+    "model_type": "keys with values, such as 'nodes: 18688'",
+    "model_attributes_type": "keys with values, such as 'nodes: 18688'",
+    "dict_type": "keys with values",
+    "tuple_type": "a list, such as [a, b]",
+    "string_type": "text",
+    "too_short": "more entries",
+    "int_parsing": "a whole number",
+    "int_type": "a whole number",
+    "float_parsing": "a number",
+    "float_type": "a number",
+}
 MOST_VALUES = 100_000  # a file of aliases of aliases is stopped here
 
 
@@ -56,7 +68,7 @@ def read_yaml(path: Path) -> Document:
     duplicates: list[str] = []
     try:
         data = _construct(root, (), lines, duplicates, path)
-    except (yaml.YAMLError, ValueError) as error:
+    except (yaml.YAMLError, ValueError, AttributeError, TypeError) as error:
         raise EstimatorError(f"{path}: a value cannot be read ({error}); write it as plain text") from None
     except RecursionError:
         raise EstimatorError(f"{path}: a value contains itself or is nested too deeply; flatten it") from None
@@ -109,8 +121,15 @@ def _faults(model: type[BaseModel], document: Document, error: ValidationError) 
             case "value_error":
                 problem = str(fault["ctx"]["error"])
                 yield f"{where}: {field} {problem}" if field else f"{where}: {problem}"
+            case kind if kind in EXPECTED:
+                yield f"{where}: {field} is {_short(fault['input'])}; expected {EXPECTED[kind]}"
             case _:
-                yield f"{where}: {field} is {fault['input']!r}; {fault['msg'][0].lower()}{fault['msg'][1:]}"
+                yield f"{where}: {field} is {_short(fault['input'])}; {fault['msg'][0].lower()}{fault['msg'][1:]}"
+
+
+def _short(found: object) -> str:
+    text = repr(found)
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def _known_keys(model: type[BaseModel], location: Location) -> set[str]:
@@ -134,10 +153,18 @@ def read_csv(path: Path) -> pd.DataFrame:
     """The cells of a CSV as text, missing ones NA. Raises EstimatorError where a row has too many or too few cells."""
     import pandas as pd
 
-    lines = list(csv.reader(io.StringIO(read_text(path))))
+    try:
+        lines = list(csv.reader(io.StringIO(read_text(path))))
+    except csv.Error as error:
+        raise EstimatorError(f"{path}: this is no CSV ({error}); check what this file is") from None
     header = [name.strip() for name in lines[0]] if lines else []
     if not any(header):
         raise EstimatorError(f"{path}: the file is empty; expected a line of column names")
+    other = next((mark for mark in ";\t|" if len(header) == 1 and mark in header[0]), None)
+    if other:
+        raise EstimatorError(
+            f"{path}:1: the columns are separated by {other!r}; expected commas, so save it as CSV again"
+        )
     twice = {name for name in header if header.count(name) > 1}
     if twice:
         raise EstimatorError(f"{path}:1: the column '{min(twice)}' stands twice; delete one")
@@ -152,7 +179,7 @@ def read_csv(path: Path) -> pd.DataFrame:
 def read_text(path: Path) -> str:
     """The text of a file. Raises EstimatorError where it is missing, a folder, or no text."""
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         raise EstimatorError(f"{path}: there is no such file; check the path") from None
     except IsADirectoryError:
@@ -165,8 +192,11 @@ def read_text(path: Path) -> str:
 
 def write_text(path: Path, text: str) -> None:
     """Write a file whole or not at all: to a temporary file beside it, then renamed."""
-    temporary = None
+    temporary, path = None, path.resolve()  # a link stays a link
     try:
+        if path.exists() and not path.is_file() and not path.is_dir():
+            path.write_text(text, encoding="utf-8")  # a pipe or a device is written to, never replaced
+            return
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False, encoding="utf-8", newline="") as file:
             temporary = Path(file.name)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Kind = Literal["text", "integer", "number"]
+LARGEST_WHOLE = 2**53  # beyond it a float no longer counts by ones
 Flags = npt.NDArray[np.bool_]
 PANDAS_DTYPE = {"text": "string[python]", "integer": "Int64", "number": "float64"}
 
@@ -127,7 +128,8 @@ def _number(values: pd.Series, column: Column) -> tuple[pd.Series, Flags]:
     if column.above is not None:
         bad |= numbers <= column.above
     if column.kind == "integer":
-        bad |= ~np.isnan(numbers) & (numbers % 1 != 0)
+        finite = np.where(np.isfinite(numbers), numbers, 0.0)
+        bad |= (finite % 1 != 0) | (finite > LARGEST_WHOLE)
     return values, bad
 
 

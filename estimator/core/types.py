@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from estimator.core import units
 from estimator.core.errors import EstimatorError
@@ -91,14 +91,23 @@ def _sourced(unit: str) -> BeforeValidator:
         fields = dict(written) if isinstance(written, dict) else {"value": written}
         if "value" not in fields:
             raise ValueError(f"has no 'value'; write value: {units.KINDS[unit][1]}")
+        for internal in fields.keys() & {"unit", "relative_uncertainty"}:
+            raise ValueError(f"has the key '{internal}'; write the unit into 'value', and 'uncertainty: 3 %'")
         out: dict[str, Any] = {"value": _positive(fields.pop("value"), unit), "unit": unit}
         if "uncertainty" in fields:
-            out["relative_uncertainty"] = _positive(fields.pop("uncertainty"), "1")
+            out["relative_uncertainty"] = _uncertainty(fields.pop("uncertainty"))
         if "clock" in fields:
             out["clock"] = _positive(fields.pop("clock"), "Hz")
         return {**fields, **out}
 
     return BeforeValidator(read)
+
+
+def _uncertainty(written: object) -> float:
+    value = _positive(written, "1")
+    if value > 10 or (value > 1 and "%" not in str(written)):
+        raise ValueError(f"has the uncertainty {written!r}; write a share such as '3 %'")
+    return value
 
 
 def _positive(text: object, unit: str) -> float:
@@ -107,6 +116,12 @@ def _positive(text: object, unit: str) -> float:
         kind, example = units.KINDS[unit]
         raise ValueError(f"is {text!r}, which is not above zero; write {kind} such as '{example}'")
     return value
+
+
+def _whole(count: Sourced) -> Sourced:
+    if count.value % 1:
+        raise ValueError(f"is {count.value:g}; write a whole number such as 18688")
+    return count
 
 
 def _seconds(written: object) -> float:
@@ -141,8 +156,8 @@ Frequency = Annotated[Sourced, _sourced("Hz")]
 Power = Annotated[Sourced, _sourced("W")]
 Time = Annotated[Sourced, _sourced("s")]
 Arithmetic = Annotated[Sourced, _sourced("FLOP/s")]
-Count = Annotated[Sourced, _sourced("1")]
-Whole = Annotated[int, Field(gt=0)]
+Count = Annotated[Sourced, _sourced("1"), AfterValidator(_whole)]
+Whole = Annotated[int, Field(gt=0, le=10**15)]
 
 
 class _PeakFile(Peak):

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import math
 import re
-from decimal import Decimal
+from decimal import Decimal, DecimalException
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
-QUANTITY = re.compile(r"^\s*([-+]?(?:\d[\d_,]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(.*?)\s*$")
+QUANTITY = re.compile(r"^\s*([-+]?(?:\d{1,3}(?:,\d{3})+(?:\.\d*)?|\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)\s*(.*?)\s*$")
 
 UNIT = re.compile(r"^[A-Za-zµμ]+(/[A-Za-zµμ]+)?$")
 
@@ -49,7 +49,10 @@ def parse(text: object, unit: str) -> float:
     if found != unit:
         other = KINDS[found][0] if found in KINDS else "no unit known here" if found == "?" else f"in {found}"
         raise ValueError(f"is {text!r}, which is {other}; write {kind} such as '{example}'")
-    value = float(Decimal(number.replace(",", "").replace("_", "")) * factor)
+    try:
+        value = float(Decimal(number.replace(",", "")) * factor)
+    except DecimalException:
+        value = math.inf
     if not math.isfinite(value):
         raise ValueError(f"is {text!r}, which is beyond any number; write {kind} such as '{example}'")
     return value
@@ -76,7 +79,7 @@ def show_interval(low: float | None, mid: float, high: float | None, unit: str) 
         return show(mid, unit, 4) if unit != "1" else _trimmed(significant(mid, 6))
     number, _, name = show(float(f"{mid:.4g}"), unit, 4).partition(" ")
     scale = parse(f"1 {name}".strip(), unit)
-    ends = " – ".join(significant(float(f"{end / scale:.3g}"), 3) for end in (low, high))
+    ends = " – ".join(significant(float(f"{end / scale:.4g}"), 4) for end in (low, high))
     return f"{number} ({ends}) {name}".strip()
 
 

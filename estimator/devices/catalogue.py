@@ -56,10 +56,19 @@ def _file_faults(spec: type[Spec], path: Path) -> Iterator[str]:
     except EstimatorError as error:
         yield from error.faults
         return
+    if isinstance(found, SystemSpec):
+        yield from _device_faults(found.device, path)
     for field, value in sourced_values(found):
         lacking = [name for name in ("source", "status") if not getattr(value, name)]
         if lacking and not value.waiver:
             yield f"{path}: {field} has no {' and no '.join(lacking)}; say where it is from and how it is known"
+
+
+def _device_faults(name: str, path: Path) -> Iterator[str]:
+    try:
+        find("device", name, DEVICE_FILES)
+    except EstimatorError as error:
+        yield f"{path}: {error}"
 
 
 def sourced_values(spec: File) -> Iterator[tuple[str, Sourced]]:

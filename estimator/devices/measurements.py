@@ -34,6 +34,7 @@ def load_measurements(device: DeviceSpec, path: str | Path | None = None) -> pd.
     rows = MEASUREMENTS.conform(files.read_csv(place), str(place))
     rows["batch"] = rows["batch"].fillna(1)
     _refuse_other_devices(rows, device, place)
+    _refuse_incomplete(rows, place)
     _refuse_beyond_peak(rows, device, place)
     _refuse_mixed_conditions(rows, place)
     return rows
@@ -46,6 +47,18 @@ def _refuse_other_devices(rows: pd.DataFrame, device: DeviceSpec, place: Path) -
         raise EstimatorError(
             f"{place}: holds rows of device '{min(others)}'; expected '{device.name}', so keep one file per device"
         )
+
+
+def _refuse_incomplete(rows: pd.DataFrame, place: Path) -> None:
+    no_shape = (rows["op_class"] == "gemm") & rows[["m", "n", "k"]].isna().any(axis=1)
+    low, high = rows["time_low_s"].fillna(rows["time_s"]), rows["time_high_s"].fillna(rows["time_s"])
+    disorder = (low > rows["time_s"]) | (rows["time_s"] > high)
+    for bad, sentence in (
+        (no_shape, "a gemm needs m, n and k; add them"),
+        (disorder, "time_s does not lie between time_low_s and time_high_s; mend the row"),
+    ):
+        if bad.any():
+            raise EstimatorError(f"{place}: row {int(bad.to_numpy().argmax()) + 1}: {sentence}")
 
 
 def _refuse_beyond_peak(rows: pd.DataFrame, device: DeviceSpec, place: Path) -> None:

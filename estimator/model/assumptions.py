@@ -12,9 +12,11 @@ from estimator.core.types import DeviceSpec, Sourced, Workload
 from estimator.core.units import show
 from estimator.model import coefficients
 
+NAMED = 5  # ops that a sentence names before it counts
+
 
 def assumptions(
-    ops: pd.DataFrame, target: DeviceSpec, measurements: pd.DataFrame, workload: Workload, precision: str
+    ops: pd.DataFrame, target: DeviceSpec, measurements: pd.DataFrame, workload: Workload, precision: str | None
 ) -> tuple[str, ...]:
     """Sentences on the unverified specifications, measurements, coefficients and carried time behind a PREDICTION."""
     return (
@@ -33,7 +35,7 @@ def _specifications(ops: pd.DataFrame, target: DeviceSpec) -> Iterator[str]:
         used |= {f"peak.{precision}.vector": peak.vector, f"peak.{precision}.tensor": peak.tensor}
     for field, value in used.items():
         if value and value.unverified:
-            yield f"{target.name}: {field} = {value} is {value.doubt} ({value.source or 'no source'})"
+            yield f"{target.name}: {field} = {value} is {value.doubt}{f' ({value.source})' if value.source else ''}"
         if value and value.note:
             yield f"{target.name}: {field} = {value}, of which is noted: {value.note}"
 
@@ -72,12 +74,14 @@ def _carried(ops: pd.DataFrame) -> Iterator[str]:
     carried = ops[(ops["method"] == "unchanged") & (ops["time_s"] > 0)]
     if len(carried):
         total = show(carried["time_s"].sum(), "s", 3)
-        yield f"{total} of {len(carried)} ops ({', '.join(carried['op'])}) are carried from the source unchanged"
+        names = ", ".join(carried.nlargest(NAMED, "time_s")["op"])
+        more = f", … {len(carried) - NAMED} more" if len(carried) > NAMED else ""
+        yield f"{total} of {len(carried)} ops ({names}{more}) are carried from the source unchanged"
 
 
-def _precisions(workload: Workload, precision: str) -> Iterator[str]:
+def _precisions(workload: Workload, precision: str | None) -> Iterator[str]:
     if "precision" not in workload.model_fields_set:
         yield f"operands are taken to be {workload.precision} where the profile does not say; no workload file does"
-    if precision != workload.precision:
+    if precision is not None and precision != workload.precision:
         others = f"all other ops stay in {workload.precision}, and casts between them are free"
         yield f"matrix products run in {precision}; {others}"

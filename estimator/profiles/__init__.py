@@ -13,6 +13,7 @@ from estimator.profiles import canonical, op_table, tfprof_text
 from estimator.profiles.workload import find_workload, read_provenance, side_files
 
 READERS = (op_table, tfprof_text)
+REPORTS = {"report.html", "results.json"}
 BESIDE_A_DUMP = {".yaml", ".yml", ".md", ".py"}
 
 
@@ -67,10 +68,14 @@ def _dumps(place: Path) -> list[Path]:
         if not place.is_file():
             raise EstimatorError(f"{place}: this is no regular file; save the dump to a file first")
         return [place]
-    found = [p for p in sorted(place.iterdir()) if p.is_file() and p.suffix not in BESIDE_A_DUMP]
+    found = [p for p in sorted(place.iterdir()) if p.is_file() and not _beside(p)]
     if not found:
         raise EstimatorError(f"{place}: expected a profiler dump in this folder, found none; name the dump itself")
     return found
+
+
+def _beside(path: Path) -> bool:
+    return path.suffix in BESIDE_A_DUMP or path.name in REPORTS or path.name.startswith(".")
 
 
 def _reader_of(dumps: list[Path]) -> ModuleType:

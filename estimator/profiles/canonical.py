@@ -19,6 +19,7 @@ def to_ops(rows: pd.DataFrame, where: str) -> pd.DataFrame:
     """The rows as OPS. Raises EstimatorError where a value is unreadable or no op took any time."""
     ops = OPS.conform(rows.reset_index(drop=True), where)
     _refuse_unreadable_shapes(ops, where)
+    _refuse_time_without_calls(ops, where)
     if ops.empty or not ops["time_s"].sum() > 0:
         raise EstimatorError(f"{where}: no op took any time; expected times above zero, so capture the profile again")
     return ops
@@ -29,6 +30,13 @@ def _refuse_unreadable_shapes(ops: pd.DataFrame, where: str) -> None:
     for row, text in known[~known.str.fullmatch(SHAPES)].items():
         place = f"{where}: row {int(str(row)) + 1}"
         raise EstimatorError(f"{place}: shapes is '{text}', which cannot be read; expected one such as '100x50;50x1'")
+
+
+def _refuse_time_without_calls(ops: pd.DataFrame, where: str) -> None:
+    wrong = ((ops["calls"] == 0) & (ops["time_s"] > 0)).to_numpy()
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise EstimatorError(f"{where}: row {row + 1}: '{ops['op'].iloc[row]}' took time in 0 calls; mend one of them")
 
 
 def per_step(profile: Profile, steps: int | None) -> Profile:

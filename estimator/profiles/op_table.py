@@ -6,7 +6,7 @@ Everything but ``batch, m, n, k`` and the convolution dimensions is per step, ov
 
 from __future__ import annotations
 
-import csv
+import re
 from pathlib import Path
 
 import pandas as pd
@@ -49,5 +49,4 @@ def _refuse_zero_times(rows: pd.DataFrame, path: Path) -> None:
 
 
 def _header(text: str) -> set[str]:
-    first = text.split("\n", 1)[0]
-    return {name.strip() for name in next(csv.reader([first.rstrip("\r")]), [])}
+    return {name.strip() for name in re.split(r"[,;\t|]", text.split("\n", 1)[0])}

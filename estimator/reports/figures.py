@@ -38,7 +38,7 @@ def breakdown(estimates: Mapping[str, Estimate]) -> Figure:
     axes.invert_yaxis()
     axes.set_xlabel("one step per device [ms]")
     axes.spines[["top", "right"]].set_visible(False)
-    figure.legend(loc="outside upper left", ncols=4, frameon=False, fontsize="small")
+    figure.legend(loc="outside upper left", ncols=len(PARTS), frameon=False, fontsize="small")
     return figure
 
 

@@ -14,6 +14,7 @@ from markupsafe import Markup
 
 from estimator import __version__
 from estimator.core import units
+from estimator.core.errors import EstimatorError
 from estimator.core.files import write_text
 from estimator.core.interval import summarise
 from estimator.core.schema import METHODS
@@ -26,11 +27,16 @@ if TYPE_CHECKING:
 OP_COLUMNS = (
     "op", "op_class", "phase", "calls", "m", "n", "k", "flop", "bytes", "time_s", "target_time_s", "bound", "method",
 )  # fmt: skip
+OP_HEADINGS = {"op_class": "class", "time_s": "on source", "target_time_s": "on target"}
 SVG_SETTINGS = {"svg.hashsalt": "fom-estimator", "svg.fonttype": "path", "font.family": "DejaVu Sans"}
 
 
-def write_report(result: StudyResult, folder: Path) -> list[Path]:
+def write_report(result: StudyResult, folder: str | Path) -> list[Path]:
     """Write ``report.html`` and ``results.json`` into a folder; the same result gives the same bytes."""
+    folder = Path(folder)
+    for path in (folder / "report.html", folder / "results.json"):
+        if path.is_dir():
+            raise EstimatorError(f"{path}: this is a folder; choose another place for the report")
     contents = {
         folder / "report.html": render(result),
         folder / "results.json": documents.to_json(documents.results(result)),
@@ -55,7 +61,7 @@ def render(result: StudyResult) -> str:
         estimates={f"{machine}/{unit}": found for (machine, unit), found in result.estimates.items()},
         evidence=documents.evidence,
         figures=_figures(result),
-        op_columns=[name.removesuffix("_s").replace("_", " ") for name in OP_COLUMNS],
+        op_columns=[OP_HEADINGS.get(name, name.replace("_", " ")) for name in OP_COLUMNS],
         op_rows=_op_rows,
         methods=METHODS,
         assumptions={**{text: ["machines"] for text in result.assumptions}, **_by_sentence(result, "assumptions")},

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from estimator.core import files
+from estimator.core.errors import within
 from estimator.core.types import Chains, Estimate, Number, Profile, StudyResult
 from estimator.devices import load_system
 from estimator.devices.catalogue import DEVICE_FILES, SYSTEM_FILES, find
@@ -14,23 +15,33 @@ from estimator.rollup import chain
 from estimator.studies.merit import figure_of_merit, fom_number, weight_numbers
 from estimator.studies.published import compare_published
 from estimator.studies.study import Study, read_study
-from estimator.studies.unit import beside, derive_chain, estimate_unit, machine_size, read_unit
+from estimator.studies.unit import beside, derive_chain, estimate_unit, machine_size, prefix, read_unit
 
 
 def run_study(path: str | Path) -> StudyResult:
     """Read a study file and answer it. Raises EstimatorError with every fault of the file, or of what it names."""
     path = Path(path)
     study, folder = read_study(path), path.parent
-    profiles = {u: read_unit(unit, folder) for u, unit in study.units_of_work.items() if unit.profile}
+    profiles = {}
+    for name, unit in study.units_of_work.items():
+        if unit.profile:
+            with within(f"{path}: {name}"):
+                profiles[name] = read_unit(unit, folder)
     pairs = [(machine, unit) for machine in study.machines for unit in study.units_of_work]
-    estimates = {
-        (m, u): estimate_unit(study, u, study.machines[m], profiles[u], folder) for m, u in pairs if u in profiles
-    }
-    sizes = {name: machine_size(machine, folder) for name, machine in study.machines.items()}
-    chains = {pair: derive_chain(study, pair, estimates.get(pair), sizes[pair[0]]) for pair in pairs}
+    estimates, chains = {}, {}
+    for machine, unit_name in pairs:
+        with within(f"{path}: {unit_name} on {machine}"):
+            size = machine_size(study.machines[machine], folder)
+            if unit_name in profiles:
+                found = estimate_unit(study, unit_name, study.machines[machine], profiles[unit_name], folder)
+                estimates[machine, unit_name] = found
+            chains[machine, unit_name] = derive_chain(
+                study, (machine, unit_name), estimates.get((machine, unit_name)), size
+            )
     chains = {pair: _with_ratios(study, pair, chains) for pair in pairs}
     foms = {name: figure_of_merit(study, name, chains) for name in study.machines if name != study.baseline}
-    comparisons = compare_published(study, folder, chains, foms)
+    with within(f"{path}"):
+        comparisons = compare_published(study, folder, chains, foms)
 
     return StudyResult(
         title=study.title,
@@ -54,14 +65,14 @@ def run_study(path: str | Path) -> StudyResult:
 def _with_ratios(study: Study, pair: tuple[str, str], chains: Chains) -> dict[str, Number]:
     own, base = chains[pair], chains[study.baseline, pair[1]]
     baseline = {f"baseline.{name}": number for name, number in base.items()}
-    found = chain.derive("/".join(pair), own["runs_per_day"].level, own | baseline, chain.RATIOS)
+    found = chain.derive(prefix(pair), own["runs_per_day"].level, own | baseline, chain.RATIOS)
     return {name: number for name, number in found.items() if name not in baseline}
 
 
 def _inputs(study: Study, path: Path, profiles: dict[str, Profile], estimates: list[Estimate]) -> dict[str, str]:
     """SHA-256 of the study, its profiles and systems, the devices estimated on, and what was measured there."""
     read = {f"study {path.name}": files.sha256(path)}
-    read |= {f"profile {profile.workload.name}": profile.sha256 for profile in profiles.values()}
+    read |= {f"profile of {unit}": profile.sha256 for unit, profile in profiles.items()}
     for system in (machine.system for machine in study.machines.values() if machine.system):
         place = find("system", beside(path.parent, system), SYSTEM_FILES)
         read[f"system {place.stem}"] = files.sha256(place)

@@ -12,7 +12,7 @@ from estimator.core.errors import EstimatorError
 from estimator.core.schema import SHAPES
 from estimator.core.types import RunPlan, Workload
 from estimator.devices import load_device, load_measurements
-from estimator.model import predict
+from estimator.model import assumptions, predict
 from estimator.work import count_work
 from estimator.work.count import CONV_NEEDED, STREAMING
 
@@ -25,8 +25,9 @@ NEEDED = {
 }
 
 
-def predict_shapes(path: str | Path, plan: RunPlan) -> pd.DataFrame:
-    """The rows of a SHAPES CSV in their order, with time [s] of one call, its interval, bound and method.
+def predict_shapes(path: str | Path, plan: RunPlan) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """The rows of a SHAPES CSV in their order, with time [s] of one call, its interval, bound and method; and the
+    assumptions behind them.
 
     Raises EstimatorError where a row lacks what its op class needs, or the device lacks its precision.
     """
@@ -38,7 +39,8 @@ def predict_shapes(path: str | Path, plan: RunPlan) -> pd.DataFrame:
     measurements = load_measurements(target, plan.measurements)
     timeless = table.drop(columns=["time_s", "time_low_s", "time_high_s"])
     ops = timeless.assign(op=table["op_class"], calls=1.0)
-    work, _ = count_work(ops, Workload(name=path.stem), where=str(path))
+    workload = Workload(name=path.stem, precision="fp32")
+    work, _ = count_work(ops, workload, where=str(path))
     chunk = max(1, SAMPLES_AT_ONCE // (1 + plan.draws))
     parts = [
         predict(work.iloc[i : i + chunk].reset_index(drop=True), None, target, measurements, plan).ops
@@ -46,9 +48,10 @@ def predict_shapes(path: str | Path, plan: RunPlan) -> pd.DataFrame:
     ]
     if not parts:
         raise EstimatorError(f"{path}: there are no rows; expected at least one shape")
-    found = pd.concat(parts, ignore_index=True).rename(columns={"target_time_s": "answer_s"})
-    answer = found.drop(columns="time_s").rename(columns={"answer_s": "time_s"})[ANSWER]
-    return pd.concat([table[[name for name in asked if name not in ANSWER]], answer], axis=1)
+    found = pd.concat(parts, ignore_index=True)
+    answer = found.drop(columns="time_s").rename(columns={"target_time_s": "time_s"})[ANSWER]
+    rows = pd.concat([table[[name for name in asked if name not in ANSWER]], answer], axis=1)
+    return rows, assumptions(found, target, measurements, workload, None)
 
 
 def _refuse_incomplete(table: pd.DataFrame, path: Path) -> None:

@@ -18,7 +18,8 @@ PART = "sum of the ops' times of this part × the share that does not overlap; h
 
 def read_unit(unit: UnitOfWork, folder: Path) -> Profile:
     """The profile of a unit of work, at the batch size the study asks for. Raises EstimatorError where they differ."""
-    name = beside(folder, str(unit.profile))
+    name = str(unit.profile)
+    name = str(folder / name) if (folder / name).exists() else name
     profile = read_profile(name)
     profiled = profile.workload.batch_size
     if unit.batch_size and profiled and unit.batch_size != profiled:
@@ -44,7 +45,12 @@ def estimate_unit(study: Study, unit_name: str, machine: Machine, profile: Profi
 
 def beside(folder: Path, name: str) -> str:
     """A path relative to the study's folder where such a file is there; else the name as it stands."""
-    return str(folder / name) if (folder / name).exists() else name
+    return str(folder / name) if (folder / name).is_file() else name
+
+
+def prefix(pair: tuple[str, str]) -> str:
+    """``machine/unit``, the start of the ids of a chain's numbers, whatever the names hold."""
+    return "/".join(name.replace("%", "%25").replace("/", "%2F") for name in pair)
 
 
 def derive_chain(study: Study, pair: tuple[str, str], found: Estimate | None, size: Size) -> dict[str, Number]:
@@ -53,35 +59,36 @@ def derive_chain(study: Study, pair: tuple[str, str], found: Estimate | None, si
     Raises EstimatorError where the run's samples or batch size are not known, or do not make a single step.
     """
     machine_name, unit_name = pair
-    unit, prefix = study.units_of_work[unit_name], f"{machine_name}/{unit_name}"
+    unit, at = study.units_of_work[unit_name], prefix(pair)
     numbers: dict[str, Number] = {}
 
     def give(name: str, label: str, value: float | Floats, unit: str, level: str, *origin: str) -> None:
-        numbers[name] = chain.given(f"{prefix}/{name}", label, value, unit, level, *origin)
+        numbers[name] = chain.given(f"{at}/{name}", label, value, unit, level, *origin)
 
     give("nodes", f"{size.node_name}s", size.nodes, "1", "system", size.nodes_source)
     if found is None:
         times = unit.time_per_unit or {}
         give("workers_per_node", "workers per node", 1, "1", "node", "the time given is that of a whole node")
         give("time_per_unit_s", "time per unit", times[machine_name], "s", "node", "study file")
-        return chain.derive(prefix, "node", numbers)
+        return chain.derive(at, "node", numbers)
 
     give("workers_per_node", "devices per node", size.devices, "1", "node", size.devices_source)
     for part, samples in found.step.parts().items():
-        ops = f"ops of {prefix} on {found.target.name}"
+        ops = f"ops of {at} on {found.target.name}"
         give(f"step_{part}_s", f"step, {part.replace('_', ' ')}", samples, "s", "device", ops, PART)
     run = _run(unit, unit_name, found.profile.workload)
     for name, value in run.items():
         give(name, name.replace("_", " "), value, "1", "device", _origin(unit, found.profile.workload, name))
     give("load_s", "load time", unit.load_time or 0.0, "s", "device", "study file" if unit.load_time else "not counted")
     ceiled = (unit.steps_rounding or found.profile.workload.steps_rounding) == "ceil"
-    return chain.derive(prefix, "device", numbers, (chain.CEILED, *chain.CHAIN) if ceiled else chain.CHAIN)
+    return chain.derive(at, "device", numbers, (chain.CEILED, *chain.CHAIN) if ceiled else chain.CHAIN)
 
 
 def _run(unit: UnitOfWork, unit_name: str, workload: Workload) -> dict[str, int]:
     samples, batch = unit.samples or workload.samples, unit.batch_size or workload.batch_size
+    unknown = [name for name, value in (("samples", samples), ("batch_size", batch)) if value is None]
     if samples is None or batch is None:
-        raise EstimatorError(f"{unit.profile}: 'samples' and 'batch_size' are not known; add them to '{unit_name}'")
+        raise EstimatorError(f"{' and '.join(unknown)} not known from the profile; add to the unit '{unit_name}'")
     if samples < batch and (unit.steps_rounding or workload.steps_rounding) == "floor":
         raise EstimatorError(
             f"{unit_name}: {samples} samples do not fill one batch of {batch}; expected at least one step"

@@ -82,6 +82,11 @@ def _no_dimensions(work: pd.DataFrame) -> Iterator[str]:
     if rows.any():
         first = work.loc[rows, "op"].iloc[0]
         yield f"{int(rows.sum())} convolutions state no dimensions ({first}): give conv_n, conv_c, … or flop and bytes"
+    bare = (work["op_class"] == "gemm") & work["m"].isna() & work["shapes"].isna() & work["flop"].isna()
+    bare &= work["time_s"] > 0
+    if bare.any():
+        first = work.loc[bare, "op"].iloc[0]
+        yield f"{int(bare.sum())} matrix products state no shapes ({first}): give m, n, k or shapes"
 
 
 def _refuse_unlike(pair: tuple[shapes.Shape, ...], found: str) -> None:
@@ -92,7 +97,7 @@ def _refuse_unlike(pair: tuple[shapes.Shape, ...], found: str) -> None:
 def _unread(shapes_text: list[str], workload: Workload) -> Iterator[str]:
     if shapes_text:
         unknown = workload.batch_size is None and any("-1" in text for text in shapes_text)
-        hint = "; give the batch size with --batch" if unknown else ""
+        hint = "; give the batch size: --batch, or batch_size in workload.yaml" if unknown else ""
         yield f"{len(shapes_text)} matrix products have shapes that no single reading fits ({shapes_text[0]}){hint}"
 
 

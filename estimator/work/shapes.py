@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 
 Shape = tuple[int, ...]
+LARGEST = 2**53  # beyond it a float no longer counts by ones
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,8 @@ def operands(shapes: str, batch: int | None) -> tuple[Shape, ...]:
         except ValueError:
             return ()
         unknown = sum(d < 0 for d in dims)
-        if any(d < -1 for d in dims) or unknown > 1 or (unknown and batch is None):
+        impossible = any(d < -1 or d == 0 or d > LARGEST for d in dims)
+        if impossible or unknown > 1 or (unknown and batch is None):
             return ()
         out.append(tuple(batch if d < 0 and batch else d for d in dims))
     return tuple(out)

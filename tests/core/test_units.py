@@ -53,6 +53,9 @@ def test_quantities(text: object, unit: str, value: float) -> None:
         ("900 GB/s", "B", "which is a rate; write a size"),
         ("fast", "B/s", "not a quantity"),
         (900, "B/s", "which is a plain number"),
+        ("4,5 TB/s", "B/s", "no unit known here"),
+        ("1,2,3 s", "s", "no unit known here"),
+        ("1e999999 TB/s", "B/s", "beyond any number"),
         (None, "s", "not a quantity"),
         (True, "1", "not a quantity"),
         ("9 parsec", "s", "no unit known here"),
@@ -81,6 +84,6 @@ def test_digits_for_people() -> None:
     assert units.show(7.588e-3, "s", 4) == "7.588 ms"
     assert units.show(216000.0, "s", 4) == "60.00 h"
     assert units.show(82.59733, "1", 4) == "82.60"
-    assert units.show_interval(7.1e-3, 7.6e-3, 1.2e-2, "s") == "7.600 (7.10 – 12.0) ms"
+    assert units.show_interval(7.1e-3, 7.6e-3, 1.2e-2, "s") == "7.600 (7.100 – 12.00) ms"
     assert units.show_interval(None, 229125 / 2774, None, "1") == "82.5973"
-    assert units.show_interval(110324994, 128950108, 137735651, "1") == "129,000,000 (110,000,000 – 138,000,000)"
+    assert units.show_interval(110324994, 128950108, 137735651, "1") == "129,000,000 (110,300,000 – 137,700,000)"

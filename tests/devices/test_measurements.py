@@ -33,6 +33,8 @@ def test_a_device_without_any() -> None:
         (HEADER + ROW.replace("0.001", "0.0001"), "20 TFLOP/s is above 1.05 x the peak of toy (10 TFLOP/s)"),
         (HEADER + ROW + ROW.replace("lib 1", "lib 2"), "unlike conditions do not merge"),
         ("device," + HEADER + "other," + ROW, "holds rows of device 'other'"),
+        (HEADER + ROW.replace("1000,1000,1000", "1000,,1000"), "row 1: a gemm needs m, n and k"),
+        ("time_low_s," + HEADER + "0.002," + ROW, "does not lie between"),
         (HEADER + "gemm,fp32,1000\n", ":2: found 3 cells"),
     ],
 )

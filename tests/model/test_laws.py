@@ -73,7 +73,9 @@ def test_row_order_never_matters(dims: list[tuple[int, int, int]], random: objec
 @given(st.floats(0.01, 1.0), st.floats(1.05, 3.0))
 def test_widening_a_bandwidth_widens_the_interval(narrow: float, factor: float) -> None:
     def width(u: float) -> float:
-        device = make_device(memory_bandwidth={"value": "500 GB/s", "uncertainty": u}, launch_latency="1 us")
+        device = make_device(
+            memory_bandwidth={"value": "500 GB/s", "uncertainty": f"{100 * u} %"}, launch_latency="1 us"
+        )
         row = on(device, count_work(make_ops({"op_type": "Relu", "shapes": "9000x9000"}), Workload(name="t"))[0],
                  RunPlan("toy", draws=400)).ops.iloc[0]  # fmt: skip
         return float(row["high_s"] - row["low_s"])

@@ -56,6 +56,10 @@ def test_order_of_rows_and_columns_does_not_matter(tmp_path: Path) -> None:
         ("op_type,time_s,shapes\nMatMul,1,10y3;3x4\n", "row 1: shapes is '10y3;3x4', which cannot be read"),
         (TABLE + "short,1\n", ":4: found 2 cells, expected 8"),
         ("op_type,time_s\n", "no op took any time"),
+        ("op_type,time_s,calls\nMatMul,1,0\n", "row 1: 'MatMul' took time in 0 calls"),
+        ("op_type;time_s\nMatMul;1\n", "the columns are separated by ';'"),
+        (TABLE.replace("256", "99999999999999999999"), "expected a whole number above 0"),
+        ("op_type,time_s\n" + "x" * 200000 + ",1\n", "field larger than"),
         ("op_type,op_class,time_s\nMatMul,magic,1\n", "op_class is 'magic'; expected one of gemm"),
     ],
 )

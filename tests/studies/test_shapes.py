@@ -23,7 +23,8 @@ def write(tmp_path: Path, text: str) -> Path:
 
 
 def test_rows_keep_their_order_and_get_a_time(tmp_path: Path) -> None:
-    found = shapes.predict_shapes(write(tmp_path, TABLE), RunPlan("v100"))
+    found, assumptions = shapes.predict_shapes(write(tmp_path, TABLE), RunPlan("v100"))
+    assert any("DeepBench" in sentence for sentence in assumptions)
     assert list(found["op_class"]) == ["gemm", "gemm", "elementwise", "reduction", "host", "gemm"]
     assert list(found["method"].fillna("none")) == [
         "measured",
@@ -43,9 +44,9 @@ def test_rows_keep_their_order_and_get_a_time(tmp_path: Path) -> None:
 
 def test_many_rows_are_cut_into_parts_with_the_same_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path, TABLE)
-    whole = shapes.predict_shapes(path, RunPlan("v100"))
+    whole, _ = shapes.predict_shapes(path, RunPlan("v100"))
     monkeypatch.setattr(shapes, "SAMPLES_AT_ONCE", 2002)
-    assert shapes.predict_shapes(path, RunPlan("v100")).equals(whole)
+    assert shapes.predict_shapes(path, RunPlan("v100"))[0].equals(whole)
 
 
 @pytest.mark.parametrize(

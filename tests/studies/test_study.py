@@ -115,7 +115,7 @@ def test_what_a_study_names_must_be_there(folder: Path, change: tuple[str, str],
 
 def test_samples_must_be_known(folder: Path) -> None:
     (folder / "dump.csv").write_text("op_type,time_s\nMatMul,0.5\n")
-    with pytest.raises(EstimatorError, match="'samples' and 'batch_size' are not known"):
+    with pytest.raises(EstimatorError, match="samples and batch_size not known"):
         run_study(write(folder, ESTIMATED.replace("p1b3", "dump.csv")))
     given = ESTIMATED.replace("profile: p1b3", "profile: dump.csv, samples: 100, batch_size: 10, steps_rounding: ceil")
     assert run_study(write(folder, given)).chains["mine", "A"]["steps_per_epoch"].samples[0] == 10
