@@ -13,7 +13,8 @@ from estimator.profiles import read_profile
 from estimator.rollup import chain
 from estimator.studies.study import Machine, Study, UnitOfWork
 
-PART = "sum of the ops' times of this part × the share that does not overlap; host: also the source's idle time"
+PART = "overlap × sum of its ops' times"
+HOST = f"{PART} + the source's idle time"
 
 
 def read_unit(unit: UnitOfWork, folder: Path) -> Profile:
@@ -75,7 +76,8 @@ def derive_chain(study: Study, pair: tuple[str, str], found: Estimate | None, si
     give("workers_per_node", "devices per node", size.devices, "1", "node", size.devices_source)
     for part, samples in found.step.parts().items():
         ops = f"ops of {at} on {found.target.name}"
-        give(f"step_{part}_s", f"step, {part.replace('_', ' ')}", samples, "s", "device", ops, PART)
+        formula = HOST if part == "host" else PART
+        give(f"step_{part}_s", f"step, {part.replace('_', ' ')}", samples, "s", "device", ops, formula)
     run = _run(unit, unit_name, found.profile.workload)
     for name, value in run.items():
         give(name, name.replace("_", " "), value, "1", "device", _origin(unit, found.profile.workload, name))
