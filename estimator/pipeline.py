@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pandas as pd
+
 from estimator.core.schema import MATRIX
-from estimator.core.types import Estimate, Profile, RunPlan
+from estimator.core.types import Estimate, Profile, RunPlan, Workload
 from estimator.devices import load_device, load_measurements, source_device
 from estimator.model import assumptions, predict
 from estimator.rollup import step
@@ -20,7 +22,9 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
     measurements = load_measurements(target, plan.measurements)
 
     work, unread = count_work(profile.ops, profile.workload, plan.precision)
-    crossed = plan.precision is not None and plan.precision != matrix_precision(profile)
+    profiled = work if plan.precision is None else count_work(profile.ops, profile.workload)[0]
+    precision = plan.precision or matrix_precision(profiled, profile.workload)
+    crossed = precision != matrix_precision(profiled, profile.workload)
     same_setting = source is not None and source.name == target.name and not crossed
     evidence = measurements.iloc[:0] if same_setting else measurements  # a profile's own times need no other
     as_profiled = None if crossed else source  # else the source's efficiency would be another precision's
@@ -31,7 +35,7 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
         source=source,
         target=target,
         plan=plan,
-        precision=plan.precision or matrix_precision(profile),
+        precision=precision,
         prediction=prediction,
         step=step.step_time(prediction, profile),
         matrix_step_s=step.matrix_time(prediction, profile),
@@ -43,8 +47,7 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
     )
 
 
-def matrix_precision(profile: Profile) -> str:
-    """The precision that the matrix products were profiled in, ``fp32/bf16`` where there are several."""
-    work, _ = count_work(profile.ops, profile.workload)
+def matrix_precision(work: pd.DataFrame, workload: Workload) -> str:
+    """The precision of the matrix products of a WORK table, ``bf16/fp32`` where there are several."""
     found = work.loc[work["op_class"].isin(MATRIX), "precision"].unique()
-    return "/".join(sorted(found)) or profile.workload.precision
+    return "/".join(sorted(found)) or workload.precision

@@ -24,7 +24,7 @@ def source_device(name: str | None) -> DeviceSpec | None:
     if name is None:
         return None
     known = library.names("devices", DEVICE_FILES)
-    stem = _aliases(known).get(name.lower())
+    stem = name if name in known else _aliases(known).get(name.lower())
     return _read(DeviceSpec, known[stem]) if stem else None
 
 
