@@ -25,7 +25,8 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
     profiled = work if plan.precision is None else count_work(profile.ops, profile.workload)[0]
     precision = plan.precision or matrix_precision(profiled, profile.workload)
     crossed = precision != matrix_precision(profiled, profile.workload)
-    same_setting = source is not None and source.name == target.name and not crossed
+    own_device = source.name if source else profile.device
+    same_setting = own_device in (target.name, *target.aliases) and not crossed
     evidence = measurements.iloc[:0] if same_setting else measurements  # a profile's own times need no other
     as_profiled = None if crossed else source  # else the source's efficiency would be another precision's
     prediction = predict(work, as_profiled, target, evidence, plan, same_setting=same_setting)
@@ -40,10 +41,10 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
         step=step.step_time(prediction, profile),
         matrix_step_s=step.matrix_time(prediction, profile),
         source_step_s=step.source_step_time(profile),
-        floor_s=step.overlap_factor(profile) * float(prediction.floor_s.sum()),
-        ceiling_s=step.overlap_factor(profile) * float(prediction.ceiling_s.sum()) + step.idle_time(profile),
+        floor_s=step.target_overlap(prediction, profile) * float(prediction.floor_s.sum()),
+        ceiling_s=float(prediction.ceiling_s.sum()) + step.idle_time(profile),
         assumptions=assumptions(prediction.ops, target, evidence, profile.workload, plan.precision),
-        warnings=(*profile.warnings, *unread, *prediction.warnings),
+        warnings=(*profile.warnings, *step.warnings(profile), *unread, *prediction.warnings),
     )
 
 

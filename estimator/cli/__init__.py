@@ -117,7 +117,7 @@ def ingest(
         return
     read = read_profile(profile, batch=batch, steps=steps)
     work, warnings = count_work(read.ops, read.workload)
-    document = documents.ingest(read, work, step.coverage(read), (*read.warnings, *warnings), top)
+    document = documents.ingest(read, work, step.coverage(read), (*read.warnings, *step.warnings(read), *warnings), top)
     if csv:
         write_text(csv, work.reindex(columns=documents.INGEST_OPS).to_csv(index=False, lineterminator="\n"))
     show.ingest(document, json)

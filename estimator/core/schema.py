@@ -27,6 +27,7 @@ OP_CLASSES = (
     "input", "host", "unmodelled",
 )  # fmt: skip
 MATRIX = ("gemm", "convolution")  # classes that the matrix units run
+STREAMING = ("elementwise", "reduction", "normalization", "embedding", "movement")  # classes that memory binds
 PHASES = ("forward", "backward", "optimizer", "input", "other", "unknown")
 PRECISIONS = ("fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "fp4", "int8", "int4")
 PASSES = ("forward", "grad_input", "grad_weights")

@@ -118,6 +118,12 @@ def _positive(text: object, unit: str) -> float:
     return value
 
 
+def _no_flag(written: object) -> object:
+    if isinstance(written, bool):
+        raise ValueError(f"is {written}, as YAML reads yes and no; write a whole number")
+    return written
+
+
 def _whole(count: Sourced) -> Sourced:
     if count.value % 1:
         raise ValueError(f"is {count.value:g}; write a whole number such as 18688")
@@ -157,7 +163,7 @@ Power = Annotated[Sourced, _sourced("W")]
 Time = Annotated[Sourced, _sourced("s")]
 Arithmetic = Annotated[Sourced, _sourced("FLOP/s")]
 Count = Annotated[Sourced, _sourced("1"), AfterValidator(_whole)]
-Whole = Annotated[int, Field(gt=0, le=10**15)]
+Whole = Annotated[int, BeforeValidator(_no_flag), Field(gt=0, le=10**15)]
 
 
 class _PeakFile(Peak):
@@ -404,6 +410,7 @@ class Comparison:
     with_their_rates: float | None = None  # what ours becomes with the rates that the source used
     implied_step_s: float | None = None  # the step time that a printed time per epoch implies
     estimate: Estimate | None = field(default=None, repr=False)  # made for this comparison alone
+    numbers: tuple[Number, ...] = field(default=(), repr=False)  # and the chain derived from it
 
 
 Chains = dict[tuple[str, str], dict[str, Number]]  # (machine, unit) → the numbers of its roll-up by name
@@ -432,4 +439,5 @@ class StudyResult:
     def numbers(self) -> dict[str, Number]:
         """Every number of the roll-up by its id."""
         chained = [number for numbers in self.chains.values() for number in numbers.values()]
-        return {number.id: number for number in (*chained, *self.fom_numbers.values())}
+        compared = [number for comparison in self.comparisons for number in comparison.numbers]
+        return {number.id: number for number in (*chained, *self.fom_numbers.values(), *compared)}

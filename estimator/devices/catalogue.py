@@ -114,5 +114,6 @@ def _aliases(known: dict[str, Path]) -> dict[str, str]:
     for stem, path in known.items():
         aliases = files.read_yaml(path).data.get("aliases", [])
         names = [stem, *(aliases if isinstance(aliases, list) else [])]
-        found |= {str(alias).lower(): stem for alias in names}
+        for alias in names:
+            found.setdefault(str(alias).lower(), stem)  # the user's files come first
     return found

@@ -9,11 +9,11 @@ import pandas as pd
 
 from estimator.core import files, library, physics
 from estimator.core.errors import EstimatorError
-from estimator.core.schema import MEASUREMENTS
+from estimator.core.schema import CONV_COLUMNS, GEMM_COLUMNS, MEASUREMENTS
 from estimator.core.types import DeviceSpec
 
 ABOVE_PEAK = 1.05  # a matrix product faster than this multiple of its peak was not measured as said
-SHAPE = ["op_class", "precision", "batch", "m", "n", "k", "trans_a", "trans_b"]
+SHAPE = ["op_class", "precision", "bytes", "flop", *(column.name for column in (*GEMM_COLUMNS, *CONV_COLUMNS))]
 CONDITIONS = ["library", "clock"]
 
 
@@ -86,10 +86,10 @@ def _matrix_peak(device: DeviceSpec, precision: str) -> float:
 
 def _refuse_mixed_conditions(rows: pd.DataFrame, place: Path) -> None:
     for condition in CONDITIONS:
-        per_shape = rows.groupby(SHAPE, dropna=False)[condition].nunique()
+        per_shape = rows.groupby(SHAPE, dropna=False)[condition].nunique(dropna=False)
         if (per_shape > 1).any():
-            found = sorted(rows[condition].dropna().unique())
+            first, second, *_ = rows[condition].fillna("(not said)").unique()
             raise EstimatorError(
-                f"{place}: the same shape was measured with {condition} '{found[0]}' and '{found[1]}'; "
+                f"{place}: the same shape was measured with {condition} '{first}' and '{second}'; "
                 f"unlike conditions do not merge, so keep one {condition} per file"
             )

@@ -54,7 +54,7 @@ def measured_times(
     times = _times(table)
     table_rates = draw_rates(target, table, dataclasses.replace(plan, draws=0))
     floor = min(float(rates.latency[0, 0]), FLOOR_SHARE * float(times.min()))
-    log_share = np.log((times - floor) / ideal_of_one_call(table, table_rates)[0])
+    log_excess = np.log((times - floor) / ideal_of_one_call(table, table_rates)[0])
     distance = _distances(shapes(work.iloc[rows]), shapes(table))
     ideal = ideal_of_one_call(work, rates)[:, rows]
     calls = work["calls"].fillna(1.0).to_numpy(dtype=float)[rows]
@@ -62,7 +62,7 @@ def measured_times(
     def draw_times(low: Floats, mid: Floats, high: Floats) -> Floats:
         return draw(f"{target.name}.measurements", low, mid, high, plan.draws, plan.seed)
 
-    interpolated = floor + ideal[0] * np.exp(_interpolate(distance, log_share))
+    interpolated = floor + ideal[0] * np.exp(_interpolate(distance, log_excess))
     out[0][:, rows] = calls * draw_times(*_mean_of_equals(distance, times))
     out[1][:, rows] = calls * np.maximum(draw_times(*interpolated), ideal)
     return out[0], out[1]
@@ -73,6 +73,7 @@ def shapes(frame: pd.DataFrame) -> Shapes:
     m, n, k = (frame[name].to_numpy(dtype=float) for name in ("m", "n", "k"))
     a, b = (frame[name].fillna("").to_numpy(dtype=str) for name in ("trans_a", "trans_b"))
     transposes = np.where(n > m, np.char.add(b, a), np.char.add(a, b))
+    transposes = np.where((m == n) & (transposes == "tn"), "nt", transposes)  # a square C is its own transpose's shape
     transposes = np.where(np.char.str_len(transposes) == 2, transposes, "")
     itemsize = frame["precision"].map(ITEMSIZE).to_numpy(dtype=float)
     aligned = np.all([(dim * itemsize) % VECTOR_LOAD == 0 for dim in (m, n, k)], axis=0)
@@ -99,14 +100,14 @@ def _mean_of_equals(distance: Floats, times: Floats) -> Floats:
     return np.where(count > 0, times @ equal.T / np.maximum(count, 1), np.nan)
 
 
-def _interpolate(distance: Floats, log_share: Floats) -> Floats:
-    """Inverse-distance mean (3 × wanted) of the logs over the nearest rows; NaN where none is within reach."""
+def _interpolate(distance: Floats, log_excess: Floats) -> Floats:
+    """Inverse-distance mean (3 × wanted) of the logs over the nearest rows, ties included; NaN where none is near."""
     count = min(NEAREST, distance.shape[1])
-    nearest = np.argpartition(distance, count - 1, axis=1)[:, :count]
-    near = np.maximum(np.take_along_axis(distance, nearest, axis=1), np.finfo(float).tiny ** (1 / 8))
-    weight = near**-POWER
-    total = np.where(near.min(axis=1) <= REACH, weight.sum(axis=1), np.nan)
-    return np.asarray((log_share[:, nearest] * weight).sum(axis=2) / total)
+    reach = np.partition(distance, count - 1, axis=1)[:, count - 1 : count]
+    weight = np.maximum(distance, np.finfo(float).tiny ** (1 / 8)) ** -POWER
+    weight = np.where((distance <= reach) & np.isfinite(distance), weight, 0.0)
+    total = np.where(distance.min(axis=1) <= REACH, weight.sum(axis=1), np.nan)
+    return np.asarray(log_excess @ weight.T / total)
 
 
 def _times(table: pd.DataFrame) -> Floats:

@@ -6,13 +6,17 @@ import numpy as np
 import pandas as pd
 
 from estimator.core import physics
+from estimator.core.interval import bounds as ends
+from estimator.core.schema import MATRIX, STREAMING
 from estimator.core.types import Floats
 from estimator.model.uncertainty import Rates
 
 
 def roofline_time(work: pd.DataFrame, rates: Rates) -> Floats:
     """Samples (1 + draws × ops) of calls·latency + max(W/P, Q/B)/efficiency [s]; NaN where any is unknown."""
-    return launch_time(work, rates) + ideal_time(work, rates) / rates.efficiency
+    time = launch_time(work, rates) + ideal_time(work, rates) / rates.efficiency
+    modelled = work["op_class"].isin([*MATRIX, *STREAMING]).to_numpy(dtype=bool)
+    return np.where(modelled, time, np.nan)  # input, host and collective time is no matter of peak and bandwidth
 
 
 def ideal_time(work: pd.DataFrame, rates: Rates) -> Floats:
@@ -39,9 +43,9 @@ def bounds(work: pd.DataFrame, rates: Rates) -> pd.Series:
 
 
 def floor_and_ceiling(work: pd.DataFrame, rates: Rates, lowest_efficiency: Floats) -> tuple[Floats, Floats]:
-    """Least and most time [s] of each op: at the peaks without any launch; and with compute and traffic one after
-    the other at the lowest attained share. NaN where unknown.
+    """Least and most time [s] of each op over the draws of the inputs: at the peaks without any launch; and with
+    launches, and compute and traffic one after the other at the lowest attained share. NaN where unknown.
     """
     flop, bytes_ = work["flop"].to_numpy(dtype=float), work["bytes"].to_numpy(dtype=float)
-    serial = (flop / rates.peak[0] + bytes_ / rates.bandwidth[0]) / lowest_efficiency
-    return ideal_time(work, rates)[0], launch_time(work, rates)[0] + serial
+    serial = launch_time(work, rates) + (flop / rates.peak + bytes_ / rates.bandwidth) / lowest_efficiency
+    return ends(ideal_time(work, rates))[0], ends(serial)[2]

@@ -9,7 +9,7 @@ import pandas as pd
 
 from estimator.core.errors import EstimatorError
 from estimator.core.interval import draw, draw_sourced
-from estimator.core.schema import MATRIX
+from estimator.core.schema import MATRIX, STREAMING
 from estimator.core.types import DeviceSpec, Floats, RunPlan, Sourced
 from estimator.model import coefficients
 
@@ -57,14 +57,23 @@ def refuse_unsupported(device: DeviceSpec, work: pd.DataFrame) -> None:
 
 
 def _peaks(device: DeviceSpec, work: pd.DataFrame, paths: pd.Series, plan: RunPlan) -> Floats:
-    """Peak of each op [1 + draws × ops]; vector work in a narrow format without a vector peak runs at fp32's."""
+    """Peak of each op [1 + draws × ops]; infinite for memory-bound work whose vector peak no one gives."""
     out = np.full((1 + plan.draws, len(work)), np.nan)
-    keys = pd.Series(list(zip(work["precision"], paths, strict=True)), dtype=object)
-    for precision, path in set(keys):
-        rate: Sourced | None = getattr(device.peak_of(precision), path) or device.peak_of("fp32").vector
-        columns = (keys == (precision, path)).to_numpy()
-        out[:, columns] = _sourced_or_nan(f"{device.name}.peak.{precision}.{path}", rate, plan)
-    return out
+    for precision in work["precision"].unique():
+        for path in ("vector", "tensor"):
+            columns = ((work["precision"] == precision).to_numpy() & (paths == path).to_numpy()).astype(bool)
+            name, rate = _rate(device, precision, path)
+            out[:, columns] = _sourced_or_nan(f"{device.name}.peak.{name}.{path}", rate, plan)
+    streaming = work["op_class"].isin(STREAMING).to_numpy(dtype=bool)
+    return np.where(np.isnan(out) & streaming, np.inf, out)
+
+
+def _rate(device: DeviceSpec, precision: str, path: str) -> tuple[str, Sourced | None]:
+    """The peak that work takes; narrow formats without a vector peak of their own run at fp32's."""
+    rate = getattr(device.peak_of(precision), path)
+    if rate is None and path == "vector" and precision != "fp64":
+        return "fp32", device.peak_of("fp32").vector
+    return precision, rate
 
 
 def _efficiencies(device: DeviceSpec, work: pd.DataFrame, paths: pd.Series, plan: RunPlan) -> Floats:

@@ -42,12 +42,8 @@ def read_profile(name: str | Path, *, batch: int | None = None, steps: int | Non
 
 def shipped() -> dict[str, Workload]:
     """Every profile of the library: name → workload."""
-    found = library.names("profiles", "*/workload.yaml")
-    return {name: find_workload(path.parent) for name, path in _by_folder(found).items()}
-
-
-def _by_folder(found: dict[str, Path]) -> dict[str, Path]:
-    return {path.parent.name: path for path in found.values()}
+    found = library.names("profiles", "*")
+    return {name: find_workload(path) for name, path in found.items() if (path / "workload.yaml").is_file()}
 
 
 def _locate(name: str) -> Path:

@@ -41,10 +41,11 @@ def read(paths: list[Path], workload: Workload) -> Profile:
 
 def _refuse_zero_times(rows: pd.DataFrame, path: Path) -> None:
     times = pd.to_numeric(rows["time_s"], errors="coerce")
-    calls = pd.to_numeric(rows["calls"], errors="coerce") if "calls" in rows else times
-    zero = (times == 0) & (calls != 0) if "calls" in rows else times == 0
+    zero = (times == 0).to_numpy(dtype=bool, na_value=False)
+    if "calls" in rows:
+        zero &= ~(pd.to_numeric(rows["calls"], errors="coerce") == 0).to_numpy(dtype=bool, na_value=False)
     if zero.any():
-        row = int(zero.to_numpy().argmax()) + 1
+        row = int(zero.argmax()) + 1
         raise EstimatorError(f"{path}: row {row}: time_s is 0; expected above 0, or calls 0 for an op that never ran")
 
 

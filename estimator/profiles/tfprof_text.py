@@ -59,7 +59,8 @@ def read(paths: list[Path], workload: Workload) -> Profile:
     rows = [row for aggregate in aggregates for row in _rows(aggregate)]
     rows += _unlisted(aggregates)
     ops = canonical.to_ops(pd.DataFrame(rows), str(paths[0] if len(paths) == 1 else paths[0].parent))
-    return Profile(ops=ops, workload=workload, device=None, format="tfprof text")
+    unlike = tuple(_unlike(aggregates))
+    return Profile(ops=ops, workload=workload, device=None, format="tfprof text", warnings=unlike)
 
 
 def _parse(path: Path) -> Iterator[Aggregate]:
@@ -125,6 +126,9 @@ def _merge(found: list[Aggregate], where: str) -> list[Aggregate]:
     known: dict[str, Aggregate] = {}
     for aggregate in (a for a in found if a.op_type):
         twin = known.setdefault(aggregate.op_type, aggregate)
+        if twin.time_s != aggregate.time_s:
+            times = f"{1e3 * twin.time_s:.4g} and {1e3 * aggregate.time_s:.4g} ms"
+            raise EstimatorError(f"{where}: '{aggregate.op_type}' stands there with {times}; expected views of one run")
         twin.shapes = twin.shapes or aggregate.shapes
     for nameless in (a for a in found if not a.op_type):
         total = _shape_time(nameless)
@@ -144,14 +148,26 @@ def _shape_time(aggregate: Aggregate) -> float:
 
 def _rows(aggregate: Aggregate) -> Iterator[dict[str, object]]:
     """The shape lines of an op where they add up to it, else its aggregate."""
-    total = _shape_time(aggregate)
     base = {"op": aggregate.op_type, "op_type": aggregate.op_type}
-    if aggregate.shapes and abs(total - aggregate.time_s) <= SAME * aggregate.time_s + len(aggregate.shapes) * 1e-6:
+    if aggregate.shapes and _adds_up(aggregate):
         for row in aggregate.shapes:
             yield base | row | {"op": f"{aggregate.op_type} {row['shapes']}"}
     else:
-        calls = {"calls": aggregate.calls} if aggregate.calls is not None else {}
+        seen = aggregate.calls if aggregate.time_s else 0.0  # no time at all: the op was not seen to run
+        calls = {"calls": seen} if seen is not None else {}
         yield base | calls | {"time_s": aggregate.time_s, "reported_bytes": aggregate.bytes}
+
+
+def _adds_up(aggregate: Aggregate) -> bool:
+    rounding = len(aggregate.shapes) * 1e-6  # times are printed to the microsecond
+    return abs(_shape_time(aggregate) - aggregate.time_s) <= SAME * aggregate.time_s + rounding
+
+
+def _unlike(aggregates: list[Aggregate]) -> Iterator[str]:
+    for aggregate in aggregates:
+        if aggregate.shapes and not _adds_up(aggregate):
+            times = f"{1e3 * _shape_time(aggregate):.4g} ms of {1e3 * aggregate.time_s:.4g} ms"
+            yield f"the shape lines of {aggregate.op_type} add up to {times}; the aggregate is used"
 
 
 def _unlisted(aggregates: list[Aggregate]) -> list[dict[str, object]]:

@@ -217,7 +217,7 @@ def results(result: StudyResult) -> Document:
 
 def published(found: Comparison) -> Document:
     """A printed figure beside ours."""
-    shown = {name: value for name, value in vars(found).items() if name != "estimate"}
+    shown = {name: value for name, value in vars(found).items() if name not in ("estimate", "numbers")}
     return {**shown, "ours": number(found.ours)}
 
 

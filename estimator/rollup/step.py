@@ -9,6 +9,7 @@ import pandas as pd
 from estimator.core.schema import MATRIX
 from estimator.core.types import Floats, Prediction, Profile, StepTime
 
+LOW_COVERAGE = 0.8  # share of the wall time below which a warning travels to the report
 PARTS = ("compute", "memory", "latency", "communication_exposed", "input", "host", "unmodelled")
 PART_OF_CLASS = {  # op classes that are a part of the step of their own, whatever their evidence
     "input": "input",
@@ -24,7 +25,7 @@ def step_time(prediction: Prediction, profile: Profile) -> StepTime:
     Where the source's ops overlapped (busy time below their sum), the same share of the sum stays on the target; what
     the source's step spent beyond its busy time is carried as host time.
     """
-    overlap = overlap_factor(profile)
+    overlap = target_overlap(prediction, profile)
     rest = prediction.samples - prediction.launch
     part = _parts(prediction.ops)
     parts = {name: np.asarray(overlap * rest[:, part == name].sum(axis=1)) for name in PARTS}
@@ -50,7 +51,28 @@ def sum_of_parts(*parts: Floats) -> Floats:
 def matrix_time(prediction: Prediction, profile: Profile) -> Floats:
     """Samples of the step's matrix products and convolutions alone [s]: the lecture's own roll-up of a pass."""
     matrix = prediction.ops["op_class"].isin(MATRIX).to_numpy()
-    return np.asarray(overlap_factor(profile) * prediction.samples[:, matrix].sum(axis=1))
+    return np.asarray(target_overlap(prediction, profile) * prediction.samples[:, matrix].sum(axis=1))
+
+
+def target_overlap(prediction: Prediction, profile: Profile) -> float:
+    """Share of the ops' summed time that one step takes on the target: the source's, but never below what the
+    target's peak and bandwidth allow all the ops together. A profile's own times keep the source's.
+    """
+    own, total = overlap_factor(profile), float(prediction.samples[0].sum())
+    if (prediction.ops["method"] == "measured").all() or total == 0:
+        return own
+    return max(own, float(prediction.floor_s.sum()) / total)
+
+
+def warnings(profile: Profile) -> tuple[str, ...]:
+    """Sentences on a step of which the ops explain little."""
+    share, ops = coverage(profile), float(profile.ops["time_s"].sum())
+    if share is None or share >= LOW_COVERAGE:
+        return ()
+    times = f"wall {profile.wall_step_s:.3g} s, ops {ops:.3g} s"
+    return (
+        f"{profile.workload.name}: ops account for {100 * share:.0f} % of the step ({times}); the rest is host time",
+    )
 
 
 def source_step_time(profile: Profile) -> float:

@@ -73,6 +73,7 @@ def _quantity(study: Study, entry: Published, folder: Path, chains: Chains) -> C
         reason=entry.reason,
         implied_step_s=printed / float(steps.samples[0]) if steps and entry.quantity == "epoch_s" else None,
         estimate=found,
+        numbers=tuple(numbers.values()) if found else (),
     )
 
 

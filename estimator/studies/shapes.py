@@ -9,12 +9,12 @@ import pandas as pd
 
 from estimator.core import files
 from estimator.core.errors import EstimatorError
-from estimator.core.schema import SHAPES
+from estimator.core.schema import SHAPES, STREAMING
 from estimator.core.types import RunPlan, Workload
 from estimator.devices import load_device, load_measurements
 from estimator.model import assumptions, predict
 from estimator.work import count_work
-from estimator.work.count import CONV_NEEDED, STREAMING
+from estimator.work.count import CONV_NEEDED
 
 SAMPLES_AT_ONCE = 4_000_000  # draws × rows held in memory
 ANSWER = ["time_s", "low_s", "high_s", "bound", "method"]

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 ARITHMETIC = (
-    "Add|AddV2|Sub|Mul|Div|RealDiv|DivNoNan|Neg|Exp|Log|Sqrt|Rsqrt|Square|SquaredDifference|Pow|Floor|Maximum|Minimum|"
+    "Add|AddN|AddV2|Sub|Mul|Div|RealDiv|DivNoNan|Neg|Exp|Log|Sqrt|Rsqrt|Square|SquaredDifference|Pow|Floor|Maximum|Minimum|"
     "Fill|Cast|Select|SelectV2|GreaterEqual|OnesLike|ZerosLike|BroadcastTo|BiasAdd|BiasAddV1|"
     "RandomUniform|RandomStandardNormal"
 )
@@ -18,6 +18,7 @@ HOST = "VariableV2|VarHandleOp|ReadVariableOp|Const|NoOp|Identity|Shape|Reshape|
 RULES = tuple(
     (op_class, re.compile(pattern))
     for op_class, pattern in (
+        ("input", r"(?i)^memcpy[ _]?(HtoD|DtoH|H2D|D2H)"),  # crosses the host's link, not the device's memory
         ("gemm", r"^_?(Fused|MklNative|MklFused|MklNativeFused)?(Batch)?MatMul(V2|V3)?$"),
         ("gemm", r"^(gemm|mm|bmm|addmm|linear|dot|dot_general|Einsum)$"),
         ("convolution", r"^_?(Fused)?(Depthwise)?Conv\dD|^convolution"),
@@ -25,7 +26,7 @@ RULES = tuple(
         ("normalization", r"(Fused)?(BatchNorm|LayerNorm)|^(Log)?Softmax"),
         ("elementwise", r"^(Resource)?(Sparse)?Apply|^Assign(Add|Sub)"),
         ("movement", r"^(Assign|Concat|Split|Slice|StridedSlice|Transpose|Pad|Tile|Pack|Unpack|Copy|Memcpy)"),
-        ("reduction", r"^(Sum|Mean|Max|Min|Prod|ArgMax|L2Loss|AddN|BiasAddGrad)$|Pool"),
+        ("reduction", r"^(Sum|Mean|Max|Min|Prod|ArgMax|L2Loss|BiasAddGrad)$|Pool"),
         ("elementwise", rf"^({ARITHMETIC}|({ACTIVATION})(Grad)?)$"),
         ("collective", r"AllReduce|AllGather|ReduceScatter|^nccl"),
         ("input", r"^(Placeholder|Iterator|OneShotIterator|QueueDequeue|PrefetchDataset)"),

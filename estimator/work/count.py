@@ -13,12 +13,12 @@ import pandas as pd
 
 from estimator.core import physics
 from estimator.core.errors import EstimatorError
-from estimator.core.schema import MATRIX, WORK
+from estimator.core.schema import MATRIX, STREAMING, WORK
 from estimator.core.types import ITEMSIZE, Floats, Workload
 from estimator.work import aggregates, shapes
 from estimator.work.classify import classify
 
-STREAMING = ("elementwise", "reduction", "normalization", "movement")
+SHAPE_OPERAND = ("Fill", "RandomUniform", "RandomStandardNormal", "BroadcastTo")  # whose operand is a shape, not data
 FLOP_PER_ELEMENT = {"elementwise": 1.0, "reduction": 1.0, "normalization": 8.0, "movement": 0.0}
 CONV_NEEDED = ("conv_n", "conv_c", "conv_h", "conv_w", "conv_k", "conv_r", "conv_s")
 CONV_DEFAULTS = {"stride_h": 1, "stride_w": 1, "pad_h": 0, "pad_w": 0, "groups": 1}
@@ -40,7 +40,8 @@ def count_work(
     work["flop"] = work["flop"].mask(
         work["op_class"].isin(STREAMING) & work["bytes"].notna() & work["flop"].isna(), 0.0
     )
-    given = work["flop"].notna() & work["bytes"].notna()
+    dimensions = work["m"].notna() | work["conv_n"].notna()  # say more than stated amounts: also in another precision
+    given = work["flop"].notna() & work["bytes"].notna() & ~(work["op_class"].isin(MATRIX) & dimensions)
     work["work_source"] = pd.Series(np.where(given, "reported", "none"), dtype="string[python]", index=work.index)
     work, warnings = _matrix_dimensions(work, workload, where)
     for counter in (_count_products, _count_convolutions, _count_streams, _count_aggregates):
@@ -136,7 +137,7 @@ def _count_convolutions(work: pd.DataFrame, workload: Workload) -> pd.DataFrame:
 
 def _count_streams(work: pd.DataFrame, workload: Workload) -> pd.DataFrame:
     """Memory-bound ops with shapes: every operand read once, one result of the largest operand's size written."""
-    rows = work["op_class"].isin(STREAMING) & work["shapes"].notna()
+    rows = work["op_class"].isin(FLOP_PER_ELEMENT) & work["shapes"].notna() & ~work["op_type"].isin(SHAPE_OPERAND)
     operands = [shapes.operands(text, workload.batch_size) for text in work["shapes"].where(rows, "")]
     sizes = [[shapes.elements(shape) for shape in found] for found in operands]
     read = np.array([float(sum(s)) for s in sizes])
@@ -157,14 +158,19 @@ def _fill(work: pd.DataFrame, rows: pd.Series, flop: Floats, bytes_: Floats, sou
 
 
 def _count_aggregates(work: pd.DataFrame, workload: Workload) -> pd.DataFrame:
-    """Rows without shapes: the optimizer's update and layer-wise ops, from the workload file."""
-    open_rows = work.index[(work["work_source"] == "none") & work["shapes"].isna() & (work["time_s"] > 0)]
-    for i in open_rows:
+    """Rows without shapes: the optimizer's update and layer-wise ops, from the workload file.
+
+    What the file says is of all rows of an op type together; each gets the share of its time.
+    """
+    open_rows = work[(work["work_source"] == "none") & work["shapes"].isna() & (work["time_s"] > 0)]
+    shares = open_rows["time_s"] / open_rows.groupby("op_type")["time_s"].transform("sum")
+    for i, share in shares.dropna().items():
         op_type, itemsize = str(work.at[i, "op_type"]), ITEMSIZE[str(work.at[i, "precision"])]
         amount = aggregates.update_work(op_type, workload, itemsize)
         amount = amount or aggregates.layer_work(op_type, workload, itemsize)
         if amount:
-            calls = amount.calls if pd.isna(work.at[i, "calls"]) else work.at[i, "calls"]
-            work.loc[i, ["flop", "bytes", "calls"]] = amount.flop, amount.bytes, calls
-            work.loc[i, ["work_source", "phase"]] = "workload", amount.phase
+            calls = share * amount.calls if pd.isna(work.at[i, "calls"]) else work.at[i, "calls"]
+            work.loc[i, ["flop", "bytes", "calls"]] = share * amount.flop, share * amount.bytes, calls
+            work.at[i, "work_source"] = "workload"
+            work.at[i, "phase"] = amount.phase if pd.isna(work.at[i, "phase"]) else work.at[i, "phase"]
     return work
