@@ -1,6 +1,6 @@
 """What many tests share."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pandas as pd
@@ -41,6 +41,6 @@ def make_device(**fields: object) -> DeviceSpec:
     return DeviceSpec.model_validate(given)
 
 
-def make_ops(*rows: dict[str, object]) -> pd.DataFrame:
+def make_ops(*rows: Mapping[str, object]) -> pd.DataFrame:
     """An op table; a missing time is 1 ms."""
     return pd.DataFrame([{"op": f"op{i}", "time_s": 1e-3, **row} for i, row in enumerate(rows)])

@@ -79,9 +79,7 @@ def test_the_check_finds_what_has_no_source(tmp_path: Path, monkeypatch: pytest.
     assert sum("has no source and no status" in fault for fault in faults) == 2
 
 
-@given(st.sampled_from(["900 GB", "fast", "-1 GB/s", "0 GB/s", "1e999 GB/s", 900, None, [], {}]))
+@given(st.sampled_from(["900 GB", "fast", "-1 GB/s", "0 GB/s", "1e999 GB/s", 900, [], {}]))
 def test_no_wrong_bandwidth_gets_in(wrong: object) -> None:
-    if wrong is None:
-        return
     with pytest.raises(ValueError, match="memory_bandwidth"):
         make_device(memory_bandwidth=wrong)

@@ -32,6 +32,7 @@ def test_a_device_without_any() -> None:
         (HEADER + ROW.replace("fp32", "fp33"), "precision is 'fp33'"),
         (HEADER + ROW.replace("0.001", "0.0001"), "20 TFLOP/s is above 1.05 x the peak of toy (10 TFLOP/s)"),
         (HEADER + ROW + ROW.replace("lib 1", "lib 2"), "unlike conditions do not merge"),
+        (HEADER + ROW + ROW.replace("lib 1", ""), "library 'lib 1' and '(not said)'"),
         ("device," + HEADER + "other," + ROW, "holds rows of device 'other'"),
         (HEADER + ROW.replace("1000,1000,1000", "1000,,1000"), "row 1: a gemm needs m, n and k"),
         ("time_low_s," + HEADER + "0.002," + ROW, "does not lie between"),

@@ -93,3 +93,30 @@ def test_leaving_out_one_shape_interpolation_beats_a_constant_share(name: str) -
     assert np.median(errors) < 0.5 * np.median(simple)
     assert np.mean(errors) < 0.75 * np.mean(simple)
     assert np.median(errors) < 0.06
+
+
+def test_the_order_of_the_measured_rows_does_not_matter() -> None:
+    device = load_device("v100")
+    rows = load_measurements(device)
+    dims = [
+        {"op_type": "MatMul", "m": m, "n": n, "k": k} for m in (64, 1000, 4096) for n in (32, 700) for k in (512, 3000)
+    ]
+    work, _ = count_work(make_ops(*dims), Workload(name="toy"))
+    shuffled = rows.sample(frac=1, random_state=1).reset_index(drop=True)
+    a, b = (predict(work, None, device, table, RunPlan("v100", draws=0)).samples for table in (rows, shuffled))
+    assert np.allclose(a, b, rtol=1e-12)
+
+
+def test_a_square_product_is_its_own_transpose() -> None:
+    measured = table((512, 512, 1024, "n", "t", 3e-4))
+    swapped: dict[str, object] = {"m": 512, "n": 512, "k": 1024, "trans_a": "t", "trans_b": "n"}
+    assert times(measured, swapped).iloc[0]["method"] == "measured"
+
+
+@pytest.mark.parametrize("name", DEVICES)
+def test_small_products_take_a_launch_and_grow_no_faster(name: str) -> None:
+    device = load_device(name)
+    dims = [{"op_type": "MatMul", "m": m, "n": 16, "k": 64} for m in (64, 96, 128, 192, 256, 384, 512)]
+    work, _ = count_work(make_ops(*dims), Workload(name="toy"))
+    found = predict(work, None, device, load_measurements(device), RunPlan(name, draws=0)).samples[0]
+    assert found.min() >= 4e-6

@@ -1,5 +1,10 @@
 """The laws that a prediction obeys, whatever the device and the ops."""
 
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+from random import Random
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,10 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from estimator.core.errors import EstimatorError
+from estimator.core.interval import bounds
 from estimator.core.schema import MEASUREMENTS
 from estimator.core.types import DeviceSpec, Prediction, Profile, RunPlan, Workload
 from estimator.model import predict
 from estimator.pipeline import estimate
+from estimator.profiles import canonical
 from estimator.work import count_work
 from tests.conftest import make_device, make_ops
 
@@ -62,9 +69,10 @@ def test_more_work_never_takes_less_time(m: int, n: int, k: int, grown: str, by:
 
 @FEW
 @given(PRODUCTS, st.randoms(use_true_random=False))
-def test_row_order_never_matters(dims: list[tuple[int, int, int]], random: object) -> None:
+def test_row_order_never_matters(dims: list[tuple[int, int, int]], random: Random) -> None:
     work = products(dims)
-    order = np.arange(len(work))[::-1]
+    order = list(range(len(work)))
+    random.shuffle(order)
     shuffled = work.iloc[order].reset_index(drop=True)
     assert np.array_equal(on(make_device(), shuffled).samples, on(make_device(), work).samples[:, order])
 
@@ -80,7 +88,7 @@ def test_widening_a_bandwidth_widens_the_interval(narrow: float, factor: float) 
                  RunPlan("toy", draws=400)).ops.iloc[0]  # fmt: skip
         return float(row["high_s"] - row["low_s"])
 
-    assert width(narrow * factor) > width(narrow) * 0.98
+    assert width(narrow * factor) > width(narrow)
 
 
 def test_a_profile_on_its_own_device_keeps_its_times(p1b3: Profile) -> None:
@@ -165,3 +173,78 @@ def test_tensor_units_speed_up_matrix_products_alone(p1b3: Profile) -> None:
     assert bf16.matrix_step_s[0] < fp32.matrix_step_s[0]
     assert bf16.step.memory[0] >= fp32.step.memory[0]  # a product may become memory-bound, nothing else changes
     assert any("matrix products run in bf16" in sentence for sentence in bf16.assumptions)
+
+
+def profile_of(*rows: Mapping[str, object], **known: object) -> Profile:
+    ops = canonical.to_ops(make_ops(*rows), "toy")
+    given: dict[str, object] = {"ops": ops, "workload": Workload(name="toy"), "device": None, "format": "toy", **known}
+    return Profile(**given)  # type: ignore[arg-type]
+
+
+def test_each_row_keeps_its_own_precision() -> None:
+    rows = [{"op_type": "MatMul", "precision": p, "m": 4096, "n": 4096, "k": 4096} for p in ("bf16", "fp32")]
+    found = estimate(profile_of(*rows), RunPlan("h100"))
+    assert found.precision == "bf16/fp32"
+    assert found.prediction.samples[0, 0] < found.prediction.samples[0, 1] / 5
+    crossed = estimate(profile_of(*rows), RunPlan("h100", precision="bf16"))
+    assert crossed.prediction.samples[0, 1] == found.prediction.samples[0, 0]
+
+
+def test_the_same_device_in_another_precision_is_another_setting(p1b3: Profile) -> None:
+    on_v100 = dataclasses.replace(p1b3, device="v100")
+    assert set(estimate(on_v100, RunPlan("v100")).prediction.ops["method"]) == {"measured"}
+    assert "measured" not in set(estimate(on_v100, RunPlan("v100", precision="fp16")).prediction.ops["method"])
+
+
+def test_a_device_outside_the_catalogue_is_known_by_its_name(tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text("name: mine\npeak: {fp32: 1 TFLOP/s}\nmemory_bandwidth: 1 GB/s\n")
+    profile = profile_of({"op_type": "Relu", "shapes": "100x100", "time_s": 0.5}, device="mine")
+    found = estimate(profile, RunPlan(str(tmp_path / "mine.yaml")))
+    assert found.step.total[0] == 0.5
+
+
+def test_host_and_input_work_is_never_timed_at_memory_speed() -> None:
+    rows = [{"op_class": c, "time_s": 0.1, "flop": 1e6, "bytes": 1e6} for c in ("input", "host", "collective")]
+    found = estimate(profile_of(*rows), RunPlan("v100"))
+    assert found.step.total[0] == pytest.approx(0.3)
+    assert (found.step.input[0], found.step.host[0]) == (0.1, 0.1)
+    assert found.step.communication_exposed[0] == 0.1
+
+
+def test_a_profile_on_its_own_device_keeps_its_parts(p1b3: Profile) -> None:
+    step = estimate(p1b3, RunPlan("lecture-x86")).step
+    assert step.compute[0] == pytest.approx(115.528e-3)
+    assert step.host[0] == pytest.approx(868e-6)
+    assert step.unmodelled[0] == pytest.approx(2.767e-3, rel=1e-3)
+
+
+def test_overlap_never_takes_a_step_below_the_roofline() -> None:
+    rows = [{"op_type": "Relu", "bytes": 8e8, "flop": 0.0, "time_s": 0.1}] * 4
+    found = estimate(profile_of(*rows, wall_step_s=0.1), RunPlan("a100"))
+    ideal = 4 * 8e8 / 2.039e12
+    assert found.step.total[0] >= ideal * (1 - 1e-12)
+    assert found.floor_s <= found.step.total[0] <= found.ceiling_s
+
+
+def test_the_interval_lies_between_floor_and_ceiling() -> None:
+    found = estimate(profile_of({"op_type": "Relu", "bytes": 8e8, "flop": 0.0}), RunPlan("lecture-a-nodelet"))
+    low, _, high = bounds(found.step.total)
+    assert found.floor_s <= low
+    assert high <= found.ceiling_s
+
+
+def test_memory_bound_work_needs_no_vector_peak() -> None:
+    work, _ = count_work(make_ops({"op_type": "Relu", "shapes": "1000x1000"}), Workload(name="toy"))
+    found = on(make_device(peak={"bf16": "100 TFLOP/s"}), work)
+    assert list(found.ops["method"]) == ["roofline"]
+
+
+def test_a_launch_latency_of_the_device_is_used() -> None:
+    work = products([(1, 1, 1)])
+    slow, fast = (on(make_device(launch_latency=text), work).launch[0, 0] for text in ("50 us", "1 us"))
+    assert (slow, fast) == (pytest.approx(50e-6), pytest.approx(1e-6))
+
+
+def test_little_explained_of_the_wall_time_is_a_warning(p1b3: Profile) -> None:
+    found = estimate(dataclasses.replace(p1b3, wall_step_s=1.0), RunPlan("v100"))
+    assert "p1b3: ops account for 29 % of the step" in found.warnings[0]

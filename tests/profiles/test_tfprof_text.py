@@ -74,6 +74,7 @@ def test_the_listing_of_the_tutorial_is_read(tmp_path: Path) -> None:
             "has 90.00 % of the time but 0us",
         ),
         ("MatMul  0B (0.00%, 0.00%), 0us (0.00%, 0.00%)\n", "no op took any time"),
+        ("MatMul 1B (1%, 1%), 5us (1.0%, 1.0%)\nMatMul 1B (1%, 1%), 3us (1.0%, 1.0%)\n", "expected views of one run"),
         ("0:1x2, 1:2x3 (run*1|defined*1) exec_time: 5us\nAdd  1us\n", "which is no op line"),
     ],
 )

@@ -89,3 +89,17 @@ def test_the_share_above_a_threshold() -> None:
     assert fom.share_above(samples, 50) == 0.75
     assert fom.share_above(samples, None) is None
     assert fom.share_above(np.full(5, 50.0), 50) is None
+
+
+@pytest.mark.parametrize("p1_titan", [Fraction(24, 60) * 18688, Fraction(7475)])
+def test_the_program_agrees_with_rational_arithmetic(p1_titan: Fraction) -> None:
+    titan, a = column([float(p1_titan), 74752, 37376]), column([564e3, 4512e3, 9024e3])
+    found = fom.figure_of_merit(a, titan, np.ones(3), HARMONIC)[0]
+    assert found == pytest.approx(float(lecture(p1_titan)), rel=1e-14)
+
+
+def test_weights_of_every_mean() -> None:
+    x, w = column([2.0, 8.0]), np.array([[3.0], [1.0]])
+    assert fom.harmonic(x, w)[0] == pytest.approx(4 / (3 / 2 + 1 / 8))
+    assert fom.geometric(x, w)[0] == pytest.approx((2**3 * 8) ** 0.25)
+    assert fom.arithmetic(x, w)[0] == pytest.approx(14 / 4)

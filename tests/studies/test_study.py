@@ -119,3 +119,67 @@ def test_samples_must_be_known(folder: Path) -> None:
         run_study(write(folder, ESTIMATED.replace("p1b3", "dump.csv")))
     given = ESTIMATED.replace("profile: p1b3", "profile: dump.csv, samples: 100, batch_size: 10, steps_rounding: ceil")
     assert run_study(write(folder, given)).chains["mine", "A"]["steps_per_epoch"].samples[0] == 10
+
+
+WEIGHED = STUDY + "  B: {time_per_unit: {old: 8 h, new: 1 h}, weight: 3}\n"
+
+
+def test_weights_count(tmp_path: Path) -> None:
+    result = run_study(write(tmp_path, WEIGHED))
+    assert result.foms["new"].samples[0] == pytest.approx(2 * (2 + 3 * 8) / (1 + 3 * 1))
+    assert result.numbers()["weights/B"].samples[0] == 3
+    assert "weights/B" in result.numbers()["new/fom"].inputs
+
+
+def test_names_with_a_slash_do_not_collide(tmp_path: Path) -> None:
+    text = STUDY.replace("new", "a").replace("units_of_work:", "  a/b: {nodes: 5}\nunits_of_work:")
+    text = text.replace("A: {time_per_unit: {old: 2 h, a: 1 h}}", "u: {time_per_unit: {old: 2 h, a: 1 h, a/b: 1 h}}")
+    text += "  b/u: {time_per_unit: {old: 2 h, a: 1 h, a/b: 1 h}}\n"
+    result = run_study(write(tmp_path, text))
+    assert len(result.numbers()) == sum(map(len, result.chains.values())) + len(result.fom_numbers)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (STUDY.replace("{old: 2 h, new: 1 h}", "{old: 2 h, new: 1 h}, epochs: 3"), "delete epochs"),
+        (STUDY.replace("nodes: 20", "nodes: yes"), "is True, as YAML reads yes and no"),
+        (STUDY.replace("2 h", "'2,5 h'"), "no unit known here"),
+    ],
+)
+def test_what_would_be_misread_is_refused(tmp_path: Path, text: str, words: str) -> None:
+    with pytest.raises(EstimatorError) as caught:
+        read_study(write(tmp_path, text))
+    assert words in str(caught.value)
+
+
+def test_too_few_samples_for_one_step(folder: Path) -> None:
+    with pytest.raises(EstimatorError, match="50 samples do not fill one batch of 100"):
+        run_study(write(folder, ESTIMATED.replace("epochs: 2", "samples: 50")))
+
+
+def test_the_seed_moves_the_draws_alone(folder: Path) -> None:
+    one, two = (run_study(write(folder, ESTIMATED + f"seed: {seed}\n")).foms["mine"].samples for seed in (1, 2))
+    assert one[0] == two[0]
+    assert one[1] != two[1]
+
+
+def test_a_system_file_beside_the_study(folder: Path) -> None:
+    system = "name: own\nnodes: 3\ndevice: v100\ndevices_per_node: 2\n"
+    (folder / "own.yaml").write_text(system)
+    result = run_study(write(folder, ESTIMATED.replace("{system: titan}", "{system: own.yaml}")))
+    assert result.chains["titan", "A"]["nodes"].samples[0] == 3
+    assert "not said" in "".join(result.assumptions) or "without a source" in "".join(result.assumptions)
+
+
+def test_every_input_is_hashed(folder: Path) -> None:
+    def inputs() -> dict[str, str]:
+        return dict(run_study(folder / "study.yaml").inputs)
+
+    (folder / "dump.csv").write_text("op_type,time_s\nMatMul,0.5\n")
+    (folder / "workload.yaml").write_text("name: w\nsamples: 100\nbatch_size: 10\n")
+    write(folder, ESTIMATED.replace("p1b3", "dump.csv"))
+    before = inputs()
+    assert {"study study.yaml", "profile of A", "system titan", "device mine", "device k20x"} <= before.keys()
+    (folder / "workload.yaml").write_text("name: w\nsamples: 200\nbatch_size: 10\n")
+    assert inputs()["profile of A"] != before["profile of A"]

@@ -72,3 +72,53 @@ def test_forward_products_that_never_ran_are_a_warning() -> None:
 def test_an_unknown_class_is_refused() -> None:
     with pytest.raises(EstimatorError, match="op_class is 'magic'"):
         count_work(make_ops({"op_class": "magic"}), BATCH)
+
+
+UPDATED = Workload.model_validate(
+    {
+        "name": "toy", "batch_size": 10, "parameters": 1000, "variables": 2,
+        "optimizer": {"name": "sgd", "update_ops": {"Mul": {"calls": 2, "reads": 1, "writes": 1}}},
+    }
+)  # fmt: skip
+
+
+def test_an_update_is_shared_by_the_rows_of_its_op_type() -> None:
+    whole, _ = count_work(make_ops({"op_type": "Mul", "time_s": 4.0}), UPDATED)
+    parts, _ = count_work(make_ops({"op_type": "Mul", "time_s": 1.0}, {"op_type": "Mul", "time_s": 3.0}), UPDATED)
+    assert whole["bytes"].sum() == parts["bytes"].sum() == 2 * 2 * 4 * 1000
+    assert whole["calls"].iloc[0] == 4
+    assert list(parts["bytes"]) == [4000, 12000]
+
+
+def test_a_stated_phase_stays() -> None:
+    work, _ = count_work(make_ops({"op_type": "Mul", "phase": "forward"}), UPDATED)
+    assert work["phase"].iloc[0] == "forward"
+
+
+def test_stated_amounts_do_not_freeze_the_precision() -> None:
+    row = {"op_type": "MatMul", "m": 8, "n": 8, "k": 8, "flop": 1024.0, "bytes": 768.0}
+    work, _ = count_work(make_ops(row), BATCH, "bf16")
+    assert work["bytes"].iloc[0] == 384
+
+
+def test_a_shape_operand_is_no_data() -> None:
+    work, _ = count_work(make_ops({"op_type": "Fill", "shapes": "2"}), BATCH)
+    assert pd.isna(work["bytes"].iloc[0])
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ({"op_type": "MatMul", "shapes": "100x50;60x7"}, "which do not multiply"),
+        ({"op_type": "Conv2D", **{f"conv_{d}": 2 for d in "nchwk"}, "conv_r": 3, "conv_s": 3}, "do not fit"),
+    ],
+)
+def test_impossible_shapes_are_refused(row: dict[str, object], words: str) -> None:
+    with pytest.raises(EstimatorError, match=words):
+        count_work(make_ops(row), BATCH)
+
+
+def test_work_without_shapes_is_a_warning() -> None:
+    _, warnings = count_work(make_ops({"op_type": "MatMul"}, {"op_type": "Conv2D", "shapes": "1x2x3x4;5x6x7x8"}), BATCH)
+    assert any("1 matrix products state no shapes" in warning for warning in warnings)
+    assert any("1 convolutions state no dimensions" in warning for warning in warnings)
