@@ -78,8 +78,10 @@ def test_row_order_never_matters(dims: list[tuple[int, int, int]], random: Rando
 
 
 @settings(max_examples=25)
-@given(st.floats(0.01, 1.0), st.floats(1.05, 3.0))
+@given(st.floats(0.1, 1.0), st.floats(1.1, 3.0))
 def test_widening_a_bandwidth_widens_the_interval(narrow: float, factor: float) -> None:
+    """From 10 % on, where it outweighs what 400 draws correlate by chance with those of the efficiency."""
+
     def width(u: float) -> float:
         device = make_device(
             memory_bandwidth={"value": "500 GB/s", "uncertainty": f"{100 * u} %"}, launch_latency="1 us"
