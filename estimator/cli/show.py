@@ -223,7 +223,8 @@ def estimate(document: Mapping[str, Any], as_json: bool) -> None:
         _json(document)
         return
     console = _console()
-    console.print(f"[bold]{document['workload']}[/] on {document['target']}, {document['precision']}, per device")
+    name = Text(document["workload"], "bold")
+    console.print(name, f" on {document['target']}, {document['precision']}, per device", sep="")
     table = _table("", "figure", "value")
     table.add_row("step time (90 % interval of the declared inputs)", interval(document["step_s"]))
     table.add_row("matrix products alone", interval(document["matrix_only_step_s"]))

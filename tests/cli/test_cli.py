@@ -15,8 +15,10 @@ STUDY = str(library.names("reports", "*")["lecture-example"] / "study.yaml")
 CANDLE = str(library.names("reports", "*")["candle-fom"] / "study.yaml")
 
 
-def run(*words: str, code: int = 0, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "COLUMNS": "120", "NO_COLOR": "1"}
+def run(
+    *words: str, code: int = 0, cwd: Path | None = None, encoding: str = "utf-8"
+) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "COLUMNS": "120", "NO_COLOR": "1", "PYTHONIOENCODING": encoding}
     command = [sys.executable, "-W", "error", "-m", "estimator", *words]
     done = subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=environment, check=False)
     assert done.returncode == code, done.stderr
@@ -141,7 +143,18 @@ def test_init_writes_files_that_run(tmp_path: Path) -> None:
     ],
 )
 def test_people_get_tables(words: tuple[str, ...]) -> None:
-    assert run(*words).stdout
+    shown = run(*words)
+    assert shown.stdout
+    assert "[bold]" not in shown.stdout + shown.stderr
+
+
+def test_brackets_in_names_are_taken_literally(tmp_path: Path) -> None:
+    device = "name: mine\nvendor: '[/x]'\npeak: {fp32: 60 TFLOP/s}\nmemory_bandwidth: 4 TB/s\nnotes: ['[b]bold']\n"
+    (tmp_path / "mine.yaml").write_text(device)
+    shown = run("devices", "mine.yaml", cwd=tmp_path).stdout
+    assert "[/x]" in shown
+    assert "[b]bold" in shown
+    assert "mine" in run("devices", "mine.yaml", cwd=tmp_path, encoding="ascii").stdout
 
 
 @pytest.mark.parametrize(
