@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from estimator.core import units
+from estimator.core import quantities, units
 from estimator.core.errors import EstimatorError
 
 if TYPE_CHECKING:
@@ -84,91 +84,20 @@ class Peak(File):
         return self.tensor or self.vector
 
 
-def _sourced(unit: str) -> BeforeValidator:
-    """Accept ``"900 GB/s"`` or ``{value: "900 GB/s", uncertainty: 3 %, source: …}``."""
-
-    def read(written: object) -> dict[str, Any]:
-        fields = dict(written) if isinstance(written, dict) else {"value": written}
-        if "value" not in fields:
-            raise ValueError(f"has no 'value'; write value: {units.KINDS[unit][1]}")
-        for internal in fields.keys() & {"unit", "relative_uncertainty"}:
-            raise ValueError(f"has the key '{internal}'; write the unit into 'value', and 'uncertainty: 3 %'")
-        out: dict[str, Any] = {"value": _positive(fields.pop("value"), unit), "unit": unit}
-        if "uncertainty" in fields:
-            out["relative_uncertainty"] = _uncertainty(fields.pop("uncertainty"))
-        if "clock" in fields:
-            out["clock"] = _positive(fields.pop("clock"), "Hz")
-        return {**fields, **out}
-
-    return BeforeValidator(read)
-
-
-def _uncertainty(written: object) -> float:
-    value = _positive(written, "1")
-    if value > 10 or (value > 1 and "%" not in str(written)):
-        raise ValueError(f"has the uncertainty {written!r}; write a share such as '3 %'")
-    return value
-
-
-def _positive(text: object, unit: str) -> float:
-    value = units.parse(text, unit)
-    if value <= 0:
-        kind, example = units.KINDS[unit]
-        raise ValueError(f"is {text!r}, which is not above zero; write {kind} such as '{example}'")
-    return value
-
-
-def _no_flag(written: object) -> object:
-    if isinstance(written, bool):
-        raise ValueError(f"is {written}, as YAML reads yes and no; write a whole number")
-    return written
-
-
-def _whole(count: Sourced) -> Sourced:
-    if count.value % 1:
-        raise ValueError(f"is {count.value:g}; write a whole number such as 18688")
-    return count
-
-
-def _seconds(written: object) -> float:
-    return _positive(written, "s")
-
-
-def _read_peaks(written: object) -> dict[str, Any]:
-    """Turn the short forms of ``peak`` into one :class:`Peak` per precision: fp64 and fp32 are vector unless said."""
-    if not isinstance(written, dict):
-        raise ValueError(f"is {written!r}; write one line per precision, such as 'fp32: 60 TFLOP/s'")
-    return {precision: _read_peak(str(precision), value) for precision, value in written.items()}
-
-
-def _read_peak(precision: str, written: object) -> dict[str, Any]:
-    if written == "unsupported":
-        return {"supported": False}
-    if isinstance(written, dict) and written.keys() & {"vector", "tensor"}:
-        return written
-    path = "vector" if precision in ("fp64", "fp32") else "tensor"
-    if isinstance(written, dict):
-        written = dict(written)
-        path = written.pop("path", path)
-        if path not in ("vector", "tensor"):
-            raise ValueError(f"has the path {path!r} for {precision}; write vector or tensor")
-    return {path: written}
-
-
-Seconds = Annotated[float, BeforeValidator(_seconds)]
-Rate = Annotated[Sourced, _sourced("B/s")]
-Size = Annotated[Sourced, _sourced("B")]
-Frequency = Annotated[Sourced, _sourced("Hz")]
-Power = Annotated[Sourced, _sourced("W")]
-Time = Annotated[Sourced, _sourced("s")]
-Arithmetic = Annotated[Sourced, _sourced("FLOP/s")]
-Count = Annotated[Sourced, _sourced("1"), AfterValidator(_whole)]
-Whole = Annotated[int, BeforeValidator(_no_flag), Field(gt=0, le=10**15)]
+Seconds = Annotated[float, BeforeValidator(quantities.seconds)]
+Rate = Annotated[Sourced, quantities.sourced("B/s")]
+Size = Annotated[Sourced, quantities.sourced("B")]
+Frequency = Annotated[Sourced, quantities.sourced("Hz")]
+Power = Annotated[Sourced, quantities.sourced("W")]
+Time = Annotated[Sourced, quantities.sourced("s")]
+Arithmetic = Annotated[Sourced, quantities.sourced("FLOP/s")]
+Count = Annotated[Sourced, quantities.sourced("1"), AfterValidator(quantities.whole)]
+Whole = Annotated[int, BeforeValidator(quantities.no_flag), Field(gt=0, le=10**15)]
 
 
 class _PeakFile(Peak):
-    vector: Annotated[PeakRate, _sourced("FLOP/s")] | None = None
-    tensor: Annotated[PeakRate, _sourced("FLOP/s")] | None = None
+    vector: Annotated[PeakRate, quantities.sourced("FLOP/s")] | None = None
+    tensor: Annotated[PeakRate, quantities.sourced("FLOP/s")] | None = None
 
 
 class Link(File):
@@ -188,7 +117,7 @@ class DeviceSpec(File):
     architecture: str | None = None
     year: int | None = None
     specifications: Literal["known", "unknown"] = "known"
-    peak: Annotated[dict[Precision, _PeakFile], BeforeValidator(_read_peaks)] = {}
+    peak: Annotated[dict[Precision, _PeakFile], BeforeValidator(quantities.read_peaks)] = {}
     memory_bandwidth: Rate | None = None
     memory_capacity: Size | None = None
     memory_type: str | None = None

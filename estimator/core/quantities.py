@@ -1,0 +1,90 @@
+"""How files write numbers: text with a unit, a mapping that says more, and the short forms of a device's peaks.
+
+Each function is a pydantic validator: it takes what stands in the file, returns what the types of ``core/types.py``
+hold (SI), or raises ValueError with the tail of a sentence.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BeforeValidator
+
+from estimator.core import units
+
+if TYPE_CHECKING:
+    from estimator.core.types import Sourced
+
+
+def sourced(unit: str) -> BeforeValidator:
+    """Accept ``"900 GB/s"`` or ``{value: "900 GB/s", uncertainty: 3 %, source: …}``."""
+
+    def read(written: object) -> dict[str, Any]:
+        fields = dict(written) if isinstance(written, dict) else {"value": written}
+        if "value" not in fields:
+            raise ValueError(f"has no 'value'; write value: {units.KINDS[unit][1]}")
+        for internal in fields.keys() & {"unit", "relative_uncertainty"}:
+            raise ValueError(f"has the key '{internal}'; write the unit into 'value', and 'uncertainty: 3 %'")
+        out: dict[str, Any] = {"value": _positive(fields.pop("value"), unit), "unit": unit}
+        if "uncertainty" in fields:
+            out["relative_uncertainty"] = _uncertainty(fields.pop("uncertainty"))
+        if "clock" in fields:
+            out["clock"] = _positive(fields.pop("clock"), "Hz")
+        return {**fields, **out}
+
+    return BeforeValidator(read)
+
+
+def _uncertainty(written: object) -> float:
+    value = _positive(written, "1")
+    if value > 10 or (value > 1 and "%" not in str(written)):
+        raise ValueError(f"has the uncertainty {written!r}; write a share such as '3 %'")
+    return value
+
+
+def _positive(text: object, unit: str) -> float:
+    value = units.parse(text, unit)
+    if value <= 0:
+        kind, example = units.KINDS[unit]
+        raise ValueError(f"is {text!r}, which is not above zero; write {kind} such as '{example}'")
+    return value
+
+
+def no_flag(written: object) -> object:
+    """Refuse what YAML reads as true or false, which would count as 1 or 0."""
+    if isinstance(written, bool):
+        raise ValueError(f"is {written}, as YAML reads yes and no; write a whole number")
+    return written
+
+
+def whole(count: Sourced) -> Sourced:
+    """Refuse a count with a fraction."""
+    if count.value % 1:
+        raise ValueError(f"is {count.value:g}; write a whole number such as 18688")
+    return count
+
+
+def seconds(written: object) -> float:
+    """Accept a time above zero, such as ``"60 h"``, as seconds."""
+    return _positive(written, "s")
+
+
+def read_peaks(written: object) -> dict[str, Any]:
+    """Turn the short forms of ``peak`` into one :class:`Peak` per precision: fp64 and fp32 are vector unless said."""
+    if not isinstance(written, dict):
+        raise ValueError(f"is {written!r}; write one line per precision, such as 'fp32: 60 TFLOP/s'")
+    return {precision: _read_peak(str(precision), value) for precision, value in written.items()}
+
+
+def _read_peak(precision: str, written: object) -> dict[str, Any]:
+    if written == "unsupported":
+        return {"supported": False}
+    if isinstance(written, dict) and written.keys() & {"vector", "tensor"}:
+        return written
+    path = "vector" if precision in ("fp64", "fp32") else "tensor"
+    if isinstance(written, dict):
+        written = dict(written)
+        path = written.pop("path", path)
+        if path not in ("vector", "tensor"):
+            raise ValueError(f"has the path {path!r} for {precision}; write vector or tensor")
+    return {path: written}
