@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 Model = TypeVar("Model", bound=BaseModel)
 Location = tuple[str | int, ...]
-SCALARS = yaml.constructor.SafeConstructor()
 EXPECTED = {  # pydantic's fault types in the words of the file
     "model_type": "keys with values, such as 'nodes: 18688'",
     "model_attributes_type": "keys with values, such as 'nodes: 18688'",
@@ -84,7 +83,7 @@ def _construct(node: yaml.Node, at: Location, lines: dict[Location, int], faults
     if len(lines) > MOST_VALUES:
         raise ValueError(f"more than {MOST_VALUES} values")
     if not isinstance(node, yaml.MappingNode):
-        return SCALARS.construct_object(node)
+        return yaml.constructor.SafeConstructor().construct_object(node)
     out: dict[str, Any] = {}
     for key_node, value_node in node.value:
         key = str(key_node.value)

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from estimator.core.errors import EstimatorError
+from estimator.core.types import ITEMSIZE
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,7 +30,7 @@ OP_CLASSES = (
 MATRIX = ("gemm", "convolution")  # classes that the matrix units run
 STREAMING = ("elementwise", "reduction", "normalization", "embedding", "movement")  # classes that memory binds
 PHASES = ("forward", "backward", "optimizer", "input", "other", "unknown")
-PRECISIONS = ("fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "fp4", "int8", "int4")
+PRECISIONS = tuple(ITEMSIZE)
 PASSES = ("forward", "grad_input", "grad_weights")
 METHODS = {  # the ladder of evidence, strongest first, and how each rung gives a time
     "measured": "the very shape was timed on the target (or the profile was taken on it): calls × that time",

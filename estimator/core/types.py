@@ -31,6 +31,11 @@ ITEMSIZE: dict[str, float] = {  # bytes of one element; tf32 is stored as fp32
 }  # fmt: skip
 
 
+def itemsizes(precision: pd.Series) -> Floats:
+    """Bytes of one element in each row's precision."""
+    return np.asarray(precision.map(ITEMSIZE), dtype=float)
+
+
 class File(BaseModel):
     """Base of everything read from YAML: unknown keys are faults, nothing changes after reading."""
 
@@ -340,6 +345,11 @@ class Comparison:
     implied_step_s: float | None = None  # the step time that a printed time per epoch implies
     estimate: Estimate | None = field(default=None, repr=False)  # made for this comparison alone
     numbers: tuple[Number, ...] = field(default=(), repr=False)  # and the chain derived from it
+
+
+def pair_id(pair: tuple[str, str]) -> str:
+    """``machine/unit``, the start of the ids of a chain's numbers, unique whatever the names hold."""
+    return "/".join(name.replace("%", "%25").replace("/", "%2F") for name in pair)
 
 
 Chains = dict[tuple[str, str], dict[str, Number]]  # (machine, unit) → the numbers of its roll-up by name

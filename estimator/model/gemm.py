@@ -2,9 +2,8 @@
 
 C = A·B and its transpose are the same work in the other storage order, so (m, n, trans_a, trans_b) and
 (n, m, trans_b, trans_a) are one shape here. What is interpolated is the attained share of the roofline beyond a
-launch, in log size, by inverse distance to the power 3 over the 8 nearest of the same precision and alignment class;
-leaving out one shape at a time, that gave the lowest error among the simple schemes on the DeepBench tables
-(tests/model/test_gemm.py repeats it).
+launch, in log size, by inverse distance to the power 3 over the 8 nearest of the same precision and alignment class.
+tests/model/test_gemm.py leaves out one shape at a time of the shipped tables and holds it against a constant share.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ import pandas as pd
 
 from estimator.core import physics
 from estimator.core.interval import draw
-from estimator.core.types import ITEMSIZE, DeviceSpec, Floats, RunPlan
+from estimator.core.types import DeviceSpec, Floats, RunPlan, itemsizes
 from estimator.model.uncertainty import Rates, draw_rates
 
 NEAREST, POWER = 8, 3.0
@@ -75,7 +74,7 @@ def shapes(frame: pd.DataFrame) -> Shapes:
     transposes = np.where(n > m, np.char.add(b, a), np.char.add(a, b))
     transposes = np.where((m == n) & (transposes == "tn"), "nt", transposes)  # a square C is its own transpose's shape
     transposes = np.where(np.char.str_len(transposes) == 2, transposes, "")
-    itemsize = frame["precision"].map(ITEMSIZE).to_numpy(dtype=float)
+    itemsize = itemsizes(frame["precision"])
     aligned = np.all([(dim * itemsize) % VECTOR_LOAD == 0 for dim in (m, n, k)], axis=0)
     size = np.log2(np.stack([np.maximum(m, n), np.minimum(m, n), k], axis=1))
     batch = frame["batch"].fillna(1).to_numpy(dtype=float)
@@ -121,6 +120,6 @@ def _times(table: pd.DataFrame) -> Floats:
 def ideal_of_one_call(frame: pd.DataFrame, rates: Rates) -> Floats:
     """Samples (1 + draws × products) of one call's roofline time [s]."""
     batch, m, n, k = (frame[name].fillna(1).to_numpy(dtype=float) for name in ("batch", "m", "n", "k"))
-    itemsize = frame["precision"].map(ITEMSIZE).to_numpy(dtype=float)
+    itemsize = itemsizes(frame["precision"])
     flop, bytes_ = physics.gemm_flop(batch, m, n, k), physics.gemm_bytes(batch, m, n, k, itemsize)
     return physics.ideal_time(flop, bytes_, rates.peak, rates.bandwidth)

@@ -24,6 +24,7 @@ from estimator.core.types import (
     Sourced,
     StudyResult,
     SystemSpec,
+    pair_id,
 )
 
 if TYPE_CHECKING:
@@ -208,7 +209,7 @@ def results(result: StudyResult) -> Document:
         "formulas": FORMULAS,
         "methods": METHODS,
         "columns": {column.name: f"{column.meaning} [{column.unit}]" for column in PREDICTION.columns},
-        "estimates": {f"{machine}/{unit}": estimate(found) for (machine, unit), found in result.estimates.items()},
+        "estimates": {pair_id(pair): estimate(found) for pair, found in result.estimates.items()},
         "published": [published(found) for found in result.comparisons],
         "assumptions": list(result.assumptions),
         "notes": list(result.notes),

@@ -18,7 +18,7 @@ from estimator.core.errors import EstimatorError
 from estimator.core.files import write_text
 from estimator.core.interval import summarise
 from estimator.core.schema import METHODS
-from estimator.core.types import Estimate, Floats, Number, StudyResult
+from estimator.core.types import Estimate, Floats, Number, StudyResult, pair_id
 from estimator.reports import documents, figures
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def render(result: StudyResult) -> str:
         version=__version__,
         machines=list(dict.fromkeys(machine for machine, _ in result.chains)),
         units=list(dict.fromkeys(unit for _, unit in result.chains)),
-        estimates={f"{machine}/{unit}": found for (machine, unit), found in result.estimates.items()},
+        estimates={pair_id(pair): found for pair, found in result.estimates.items()},
         evidence=documents.evidence,
         figures=_figures(result),
         op_columns=[OP_HEADINGS.get(name, name.replace("_", " ")) for name in OP_COLUMNS],
@@ -118,8 +118,8 @@ def _figures(result: StudyResult) -> Mapping[str, Markup]:
     for unit in dict.fromkeys(unit for _, unit in result.estimates):
         of_unit = {machine: found for (machine, u), found in result.estimates.items() if u == unit}
         drawn[f"breakdown/{unit}"] = to_svg(figures.breakdown(of_unit), f"breakdown/{unit}")
-    for (machine, unit), found in result.estimates.items():
-        name = f"roofline/{machine}/{unit}"
+    for pair, found in result.estimates.items():
+        name = f"roofline/{pair_id(pair)}"
         drawn[name] = to_svg(figures.roofline(found), name)
     return drawn
 
@@ -142,7 +142,7 @@ def _op_rows(found: Estimate) -> list[list[str]]:
 def _by_sentence(result: StudyResult, kind: str) -> dict[str, list[str]]:
     """Sentence → the estimates it belongs to."""
     found: dict[str, list[str]] = {}
-    for (machine, unit), estimate in result.estimates.items():
+    for pair, estimate in result.estimates.items():
         for sentence in getattr(estimate, kind):
-            found.setdefault(sentence, []).append(f"{machine}/{unit}")
+            found.setdefault(sentence, []).append(pair_id(pair))
     return found

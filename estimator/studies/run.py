@@ -7,7 +7,7 @@ from pathlib import Path
 
 from estimator.core import files
 from estimator.core.errors import within
-from estimator.core.types import Chains, Estimate, Number, Profile, StudyResult
+from estimator.core.types import Chains, Estimate, Number, Profile, StudyResult, pair_id
 from estimator.devices import load_system
 from estimator.devices.catalogue import DEVICE_FILES, SYSTEM_FILES, find
 from estimator.devices.measurements import measurements_path
@@ -15,7 +15,7 @@ from estimator.rollup import chain
 from estimator.studies.merit import figure_of_merit, fom_number, weight_numbers
 from estimator.studies.published import compare_published
 from estimator.studies.study import Study, read_study
-from estimator.studies.unit import beside, derive_chain, estimate_unit, machine_size, prefix, read_unit
+from estimator.studies.unit import beside, derive_chain, estimate_unit, machine_size, read_unit
 
 
 def run_study(path: str | Path) -> StudyResult:
@@ -65,7 +65,7 @@ def run_study(path: str | Path) -> StudyResult:
 def _with_ratios(study: Study, pair: tuple[str, str], chains: Chains) -> dict[str, Number]:
     own, base = chains[pair], chains[study.baseline, pair[1]]
     baseline = {f"baseline.{name}": number for name, number in base.items()}
-    found = chain.derive(prefix(pair), own["runs_per_day"].level, own | baseline, chain.RATIOS)
+    found = chain.derive(pair_id(pair), own["runs_per_day"].level, own | baseline, chain.RATIOS)
     return {name: number for name, number in found.items() if name not in baseline}
 
 

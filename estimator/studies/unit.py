@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from estimator.core.errors import EstimatorError
-from estimator.core.types import Estimate, Floats, Number, Profile, RunPlan, Sourced, Workload
+from estimator.core.types import Estimate, Floats, Number, Profile, RunPlan, Sourced, Workload, pair_id
 from estimator.devices import load_system
 from estimator.pipeline import estimate
 from estimator.profiles import read_profile
@@ -49,18 +49,13 @@ def beside(folder: Path, name: str) -> str:
     return str(folder / name) if (folder / name).is_file() else name
 
 
-def prefix(pair: tuple[str, str]) -> str:
-    """``machine/unit``, the start of the ids of a chain's numbers, whatever the names hold."""
-    return "/".join(name.replace("%", "%25").replace("/", "%2F") for name in pair)
-
-
 def derive_chain(study: Study, pair: tuple[str, str], found: Estimate | None, size: Size) -> dict[str, Number]:
     """The chain of one unit on one machine, from what is given to units per day.
 
     Raises EstimatorError where the run's samples or batch size are not known, or do not make a single step.
     """
     machine_name, unit_name = pair
-    unit, at = study.units_of_work[unit_name], prefix(pair)
+    unit, at = study.units_of_work[unit_name], pair_id(pair)
     numbers: dict[str, Number] = {}
 
     def give(name: str, label: str, value: float | Floats, unit: str, level: str, *origin: str) -> None:

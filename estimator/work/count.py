@@ -14,7 +14,7 @@ import pandas as pd
 from estimator.core import physics
 from estimator.core.errors import EstimatorError
 from estimator.core.schema import MATRIX, STREAMING, WORK
-from estimator.core.types import ITEMSIZE, Floats, Workload
+from estimator.core.types import ITEMSIZE, Floats, Workload, itemsizes
 from estimator.work import aggregates, shapes
 from estimator.work.classify import classify
 
@@ -48,11 +48,6 @@ def count_work(
         work = counter(work, workload)
     work["intensity"] = (work["flop"] / work["bytes"]).where(work["bytes"] > 0)
     return WORK.conform(work, where), warnings
-
-
-def itemsizes(precision: pd.Series) -> Floats:
-    """Bytes per element of each row's precision."""
-    return np.asarray(precision.map(ITEMSIZE), dtype=float)
 
 
 def _matrix_dimensions(work: pd.DataFrame, workload: Workload, where: str) -> tuple[pd.DataFrame, tuple[str, ...]]:

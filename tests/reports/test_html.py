@@ -74,6 +74,17 @@ def test_hostile_names_render_safely(tmp_path: Path) -> None:
     assert len(set(page.ids)) == len(page.ids)
 
 
+def test_names_with_a_slash_keep_their_links(tmp_path: Path) -> None:
+    (tmp_path / "study.yaml").write_text(
+        "title: t\nbaseline: titan\ndraws: 20\nmachines:\n  titan: {system: titan}\n  a: {device: v100, nodes: 1}\n"
+        "  a/b: {device: k20x, nodes: 1}\nunits_of_work:\n  u: {profile: p1b3}\n  b/u: {profile: p1b3}\n"
+    )
+    html, results = report(tmp_path / "study.yaml", tmp_path)
+    page = Page(html)
+    assert {link[1:] for link in page.links if link.startswith("#")} <= set(page.ids)
+    assert len(json.loads(results)["estimates"]) == 6
+
+
 def test_nothing_is_written_where_the_study_is_at_fault(tmp_path: Path) -> None:
     with pytest.raises(Exception, match="no such file"):
         report(tmp_path / "none.yaml", tmp_path / "out")
