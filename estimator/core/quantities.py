@@ -6,14 +6,11 @@ hold (SI), or raises ValueError with the tail of a sentence.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import BeforeValidator
 
 from estimator.core import units
-
-if TYPE_CHECKING:
-    from estimator.core.types import Sourced
 
 
 def sourced(unit: str) -> BeforeValidator:
@@ -55,13 +52,6 @@ def no_flag(written: object) -> object:
     if isinstance(written, bool):
         raise ValueError(f"is {written}, as YAML reads yes and no; write a whole number")
     return written
-
-
-def whole(count: Sourced) -> Sourced:
-    """Refuse a count with a fraction."""
-    if count.value % 1:
-        raise ValueError(f"is {count.value:g}; write a whole number such as 18688")
-    return count
 
 
 def seconds(written: object) -> float:

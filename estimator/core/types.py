@@ -89,6 +89,13 @@ class Peak(File):
         return self.tensor or self.vector
 
 
+def _whole(count: Sourced) -> Sourced:
+    """Refuse a count with a fraction."""
+    if count.value % 1:
+        raise ValueError(f"is {count.value:g}; write a whole number such as 18688")
+    return count
+
+
 Seconds = Annotated[float, BeforeValidator(quantities.seconds)]
 Rate = Annotated[Sourced, quantities.sourced("B/s")]
 Size = Annotated[Sourced, quantities.sourced("B")]
@@ -96,7 +103,7 @@ Frequency = Annotated[Sourced, quantities.sourced("Hz")]
 Power = Annotated[Sourced, quantities.sourced("W")]
 Time = Annotated[Sourced, quantities.sourced("s")]
 Arithmetic = Annotated[Sourced, quantities.sourced("FLOP/s")]
-Count = Annotated[Sourced, quantities.sourced("1"), AfterValidator(quantities.whole)]
+Count = Annotated[Sourced, quantities.sourced("1"), AfterValidator(_whole)]
 Whole = Annotated[int, BeforeValidator(quantities.no_flag), Field(gt=0, le=10**15)]
 
 
