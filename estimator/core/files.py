@@ -148,12 +148,12 @@ def _known_keys(model: type[BaseModel], location: Location) -> set[str]:
     return keys(schema, location)
 
 
-def read_csv(path: Path) -> pd.DataFrame:
-    """The cells of a CSV as text, missing ones NA. Raises EstimatorError where a row has too many or too few cells."""
+def read_csv(path: Path, text: str | None = None) -> pd.DataFrame:
+    """The cells of a CSV (or its ``text``) as text, missing ones NA. Raises EstimatorError where a row's length is wrong."""
     import pandas as pd
 
     try:
-        lines = list(csv.reader(io.StringIO(read_text(path))))
+        lines = list(csv.reader(io.StringIO(read_text(path) if text is None else text)))
     except csv.Error as error:
         raise EstimatorError(f"{path}: this is no CSV ({error}); check what this file is") from None
     header = [name.strip() for name in lines[0]] if lines else []

@@ -191,6 +191,8 @@ OPS = Table(
         Column("phase", "text", "part of the step", choices=PHASES),
         Column("precision", "text", "number format of the operands", choices=PRECISIONS),
         Column("shapes", "text", "operand shapes, '100x50;50x1'; -1 is an unknown dimension"),
+        Column("output_shapes", "text", "result shapes, written alike"),
+        Column("attributes", "text", "what shapes do not tell, 'strides=2x2;padding=SAME;layout=NHWC'"),
         Column("calls", "number", "how often the op ran in one step", "1/step", minimum=0),
         Column("time_s", "number", "self time of all calls", "s/step", required=True, minimum=0),
         Column("time_spread_s", "number", "spread of the time over steps or ranks", "s/step", minimum=0),

@@ -9,10 +9,13 @@ from types import ModuleType
 from estimator.core import files, library
 from estimator.core.errors import EstimatorError
 from estimator.core.types import Profile, Workload
-from estimator.profiles import canonical, op_table, tfprof_text
+from estimator.profiles import canonical, graph, op_table, ranks, tfprof_text
+from estimator.profiles.dump import Dump
 from estimator.profiles.workload import find_workload, read_provenance, side_files
 
-READERS = (op_table, tfprof_text)
+# A reader has FORMAT, recognises(head of the content), read(dumps of one run, workload), and VIEWS: whether several
+# files are views of the same run, to be read together; else they are its ranks or hosts. Earlier ones are preferred.
+READERS: tuple[ModuleType, ...] = (op_table, tfprof_text)
 REPORTS = {"report.html", "results.json"}
 BESIDE_A_DUMP = {".yaml", ".yml", ".md", ".py"}
 
@@ -27,16 +30,18 @@ def read_profile(name: str | Path, *, batch: int | None = None, steps: int | Non
     provenance, workload = read_provenance(place), find_workload(place)
     if batch or provenance.batch_size:
         workload = workload.model_copy(update={"batch_size": batch or provenance.batch_size})
-    dumps = _dumps(place)
-    reader = _reader_of(dumps)
-    profile = reader.read(dumps, workload)
+    dumps, reader = _reader_of(_dumps(place))
+    runs = [reader.read(dumps, workload)] if reader.VIEWS else [reader.read([dump], workload) for dump in dumps]
+    sides = side_files(place)
+    runs = [canonical.per_step(run, steps or provenance.steps) for run in runs]
+    profile = ranks.merge([graph.fill_shapes(run, sides) for run in runs])
     return dataclasses.replace(
-        canonical.per_step(profile, steps or provenance.steps),
+        profile,
         device=provenance.device or profile.device,
         wall_step_s=provenance.wall_step or profile.wall_step_s,
         tool_version=provenance.tool_version or profile.tool_version,
-        sha256=files.sha256(*dumps, *side_files(place).values()),
-        files=tuple(dumps),
+        sha256=files.sha256(*(dump.path for dump in dumps), *sides.values()),
+        files=tuple(dump.path for dump in dumps),
     )
 
 
@@ -56,33 +61,48 @@ def _locate(name: str) -> Path:
             raise library.unknown("profile", name, known, "ingest --list")
         place = inside[0]
     default = find_workload(place).default_profile if (place / "workload.yaml").is_file() else None
-    return place / default if default else place
+    return _run_folder(place / default if default else place)
 
 
-def _dumps(place: Path) -> list[Path]:
+def _run_folder(place: Path) -> Path:
+    """TensorBoard's log folder leads to its one profiled run."""
+    inside = place / "plugins" / "profile"
+    runs = sorted(p for p in inside.iterdir() if p.is_dir()) if inside.is_dir() else []
+    if len(runs) > 1:
+        names = ", ".join(run.name for run in runs)
+        raise EstimatorError(f"{inside}: expected one profiled run, found {len(runs)} ({names}); name one of them")
+    return runs[0] if runs else place
+
+
+def _dumps(place: Path) -> list[Dump]:
     if not place.is_dir():
         if not place.is_file():
             raise EstimatorError(f"{place}: this is no regular file; save the dump to a file first")
-        return [place]
-    found = [p for p in sorted(place.iterdir()) if p.is_file() and not _beside(p)]
+        return [Dump(place)]
+    folders = [p for p in sorted(place.iterdir()) if p.is_dir() and not p.name.startswith(".")]
+    found = [p for folder in (place, *folders) for p in sorted(folder.iterdir()) if p.is_file() and not _beside(p)]
     if not found:
         raise EstimatorError(f"{place}: expected a profiler dump in this folder, found none; name the dump itself")
-    return found
+    return [Dump(path) for path in found]
 
 
 def _beside(path: Path) -> bool:
-    return path.suffix in BESIDE_A_DUMP or path.name in REPORTS or path.name.startswith(".")
+    return path.suffix in BESIDE_A_DUMP or path.name in REPORTS | {graph.FILE} or path.name.startswith(".")
 
 
-def _reader_of(dumps: list[Path]) -> ModuleType:
-    readers = {path: next((r for r in READERS if r.recognises(files.read_text(path))), None) for path in dumps}
-    for path, reader in readers.items():
-        if not path.stat().st_size:
-            raise EstimatorError(f"{path}: the file is empty; expected a profiler dump, so capture it again")
-        if reader is None:
-            formats = ", ".join(r.FORMAT for r in READERS)
-            raise EstimatorError(f"{path}: no reader knows this dump; expected one of: {formats}")
-    first, *others = (reader for reader in readers.values() if reader)
-    if any(other is not first for other in others):
-        raise EstimatorError(f"{dumps[0].parent}: dumps of different formats lie here; name one of them")
-    return first
+def _reader_of(dumps: list[Dump]) -> tuple[list[Dump], ModuleType]:
+    """The dumps that one reader knows, and that reader; files that its tool writes beside them are left out."""
+    empty = next((dump for dump in dumps if not dump.head), None)
+    if empty:
+        raise EstimatorError(f"{empty}: the file is empty; expected a profiler dump, so capture it again")
+    reader_of = {dump: next((r for r in READERS if r.recognises(dump.head)), None) for dump in dumps}
+    found = [reader for reader in READERS if reader in reader_of.values()]
+    if not found:
+        formats = ", ".join(r.FORMAT for r in READERS)
+        raise EstimatorError(f"{dumps[0]}: no reader knows this dump; expected one of: {formats}")
+    own = [dump for dump, reader in reader_of.items() if reader is found[0]]
+    others = [d for d in dumps if d not in own and not any(d.path.match(p) for p in getattr(found[0], "BESIDE", ()))]
+    if others:
+        what = "another format" if reader_of[others[0]] else "no dump that any reader knows"
+        raise EstimatorError(f"{others[0]}: this is {what}, beside {own[0].path.name}; name the dump itself")
+    return own, found[0]

@@ -16,22 +16,22 @@ from estimator.core.errors import EstimatorError
 from estimator.core.schema import WORK
 from estimator.core.types import Profile, Workload
 from estimator.profiles import canonical
+from estimator.profiles.dump import Dump, decode_head
 
 FORMAT = "op table (CSV with time_s and op_type or op_class)"
+VIEWS = False
 
 
-def recognises(text: str) -> bool:
+def recognises(head: bytes) -> bool:
     """Whether the first line names the columns of an op table."""
-    header = _header(text)
+    header = _header(decode_head(head) or "")
     return "time_s" in header and bool({"op_type", "op_class"} & header)
 
 
-def read(paths: list[Path], workload: Workload) -> Profile:
+def read(dumps: list[Dump], workload: Workload) -> Profile:
     """Read one op table. Raises EstimatorError with every fault, by row."""
-    if len(paths) > 1:
-        raise EstimatorError(f"{paths[0].parent}: several op tables lie here; name one of them")
-    path = paths[0]
-    rows = files.read_csv(path)
+    path = dumps[0].path
+    rows = files.read_csv(path, dumps[0].text())
     _refuse_zero_times(rows, path)
     kind = rows["op_type"] if "op_type" in rows else rows["op_class"]
     rows["op"] = rows["op"].fillna(kind) if "op" in rows else kind

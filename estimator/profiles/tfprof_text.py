@@ -9,16 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import pandas as pd
 
-from estimator.core import files
 from estimator.core.errors import EstimatorError
 from estimator.core.types import Profile, Workload
 from estimator.profiles import canonical
+from estimator.profiles.dump import Dump, decode_head
 
 FORMAT = "tfprof text (op view, input shapes)"
+VIEWS = True
 
 SECONDS = {"us": 1e-6, "ms": 1e-3, "sec": 1.0}
 BYTES = {"B": 1.0, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
@@ -46,28 +46,29 @@ class Aggregate:
     shapes: list[dict[str, object]] = field(default_factory=list)
 
 
-def recognises(text: str) -> bool:
+def recognises(head: bytes) -> bool:
     """Whether any of the first lines is an op line with a time, or a shape line."""
-    lines = text.splitlines()[:200]
+    lines = (decode_head(head) or "").splitlines()[:200]
     return any(SHAPE_LINE.match(line) or (OP_LINE.match(line) and TIME.search(line)) for line in lines)
 
 
-def read(paths: list[Path], workload: Workload) -> Profile:
+def read(dumps: list[Dump], workload: Workload) -> Profile:
     """Read the views of one run as one profile. Raises EstimatorError naming the line at fault."""
-    found = [aggregate for path in paths for aggregate in _parse(path)]
-    aggregates = _merge(found, str(paths[0].parent))
+    found = [aggregate for dump in dumps for aggregate in _parse(dump)]
+    where = str(dumps[0] if len(dumps) == 1 else dumps[0].path.parent)
+    aggregates = _merge(found, where)
     rows = [row for aggregate in aggregates for row in _rows(aggregate)]
     rows += _unlisted(aggregates)
-    ops = canonical.to_ops(pd.DataFrame(rows), str(paths[0] if len(paths) == 1 else paths[0].parent))
+    ops = canonical.to_ops(pd.DataFrame(rows), where)
     unlike = tuple(_unlike(aggregates))
     return Profile(ops=ops, workload=workload, device=None, format="tfprof text", warnings=unlike)
 
 
-def _parse(path: Path) -> Iterator[Aggregate]:
+def _parse(dump: Dump) -> Iterator[Aggregate]:
     """The op lines of one file; shape lines before any op line belong to a nameless aggregate."""
     current = Aggregate("", 0.0, None, None, None)
-    for number, line in enumerate(files.read_text(path).splitlines(), start=1):
-        where = f"{path}:{number}"
+    for number, line in enumerate(dump.text().splitlines(), start=1):
+        where = f"{dump}:{number}"
         if "exec_time:" in line:
             current.shapes.append(_shape_row(line, where))
         elif match := OP_LINE.match(line):

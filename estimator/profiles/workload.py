@@ -7,6 +7,8 @@ from pathlib import Path
 from estimator.core import files
 from estimator.core.types import File, Seconds, Whole, Workload
 
+BESIDE = ("provenance.yaml", "graph.csv")  # of one dump; a workload may have several dumps
+
 
 class Provenance(File):
     """Where one dump was taken, when the dump itself does not say."""
@@ -22,7 +24,7 @@ class Provenance(File):
 def side_files(place: Path) -> dict[str, Path]:
     """The files beside a dump by name: in its folder, the workload's also in the one above."""
     folder = place if place.is_dir() else place.parent
-    near = {"provenance.yaml": (folder,), "workload.yaml": (folder, folder.parent)}
+    near = dict.fromkeys(BESIDE, (folder,)) | {"workload.yaml": (folder, folder.parent)}
     found = {name: next((f / name for f in folders if (f / name).is_file()), None) for name, folders in near.items()}
     return {name: path for name, path in found.items() if path}
 

@@ -41,10 +41,9 @@ def test_a_folder_must_hold_one_run(tmp_path: Path) -> None:
         read_profile(tmp_path)
     (tmp_path / "a.csv").write_text(TABLE)
     (tmp_path / "b.csv").write_text(TABLE)
-    with pytest.raises(EstimatorError, match="several op tables"):
-        read_profile(tmp_path)
+    assert read_profile(tmp_path).ops["time_spread_s"].max() == 0  # two equal ranks
     (tmp_path / "b.csv").write_text("MatMul  0B (0.00%, 0.00%), 5us (100.00%, 100.00%)\n")
-    with pytest.raises(EstimatorError, match="different formats"):
+    with pytest.raises(EstimatorError, match="another format"):
         read_profile(tmp_path)
 
 

@@ -113,5 +113,5 @@ def test_real_dumps_of_today(public_data: Callable[[str], Path], threads: int) -
 
 
 def test_recognition_looks_at_content_alone() -> None:
-    assert tfprof_text.recognises(TODAY)
-    assert not tfprof_text.recognises("op_type,time_s\nMatMul,1\n")
+    assert tfprof_text.recognises(TODAY.encode())
+    assert not tfprof_text.recognises(b"op_type,time_s\nMatMul,1\n")

@@ -1,0 +1,100 @@
+"""One dump file as its bytes, gzip or plain; text and large binary content are read only when a reader asks."""
+
+from __future__ import annotations
+
+import gzip
+import mmap
+import zlib
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from estimator.core.errors import EstimatorError
+
+GZIP = b"\x1f\x8b"
+HEAD = 1 << 16  # what a reader recognises its format by [B]
+MOST_UNZIPPED = 8 << 30  # [B]
+MOST_GROWTH = 400  # unzipped over zipped; traces of text reach about 40
+GROWTH_FREE = 64 << 20  # below this size any growth is harmless [B]
+CHUNK = 1 << 20
+
+
+@dataclass(frozen=True)
+class Dump:
+    """A dump file; every reading of it raises EstimatorError where it cannot be read or unzips without bound."""
+
+    path: Path
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+    @property
+    def zipped(self) -> bool:
+        """Whether the file is gzip."""
+        return self._first(2) == GZIP
+
+    @cached_property
+    def head(self) -> bytes:
+        """The first bytes of the content, HEAD at most."""
+        if not self.zipped:
+            return self._first(HEAD)
+        unzip = zlib.decompressobj(wbits=31)
+        try:
+            return unzip.decompress(self._first(HEAD), HEAD)
+        except zlib.error as error:
+            raise EstimatorError(f"{self.path}: this gzip file is damaged ({error}); copy the dump again") from None
+
+    @cached_property
+    def content(self) -> bytes | mmap.mmap:
+        """The whole content: the file mapped into memory, or unzipped."""
+        if self.zipped:
+            return self._unzipped()
+        try:
+            with self.path.open("rb") as file:
+                return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if self.path.stat().st_size else b""
+        except OSError as error:
+            raise self._unreadable(error) from None
+
+    def text(self) -> str:
+        """The whole content as text."""
+        try:
+            return bytes(self.content).decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise EstimatorError(
+                f"{self.path}: expected text, found other bytes at byte {error.start}; check what this file is"
+            ) from None
+
+    def _first(self, size: int) -> bytes:
+        try:
+            with self.path.open("rb") as file:
+                return file.read(size)
+        except OSError as error:
+            raise self._unreadable(error) from None
+
+    def _unzipped(self) -> bytes:
+        allowed = min(MOST_UNZIPPED, max(GROWTH_FREE, MOST_GROWTH * self.path.stat().st_size))
+        chunks, size = [], 0
+        try:
+            with gzip.open(self.path) as file:
+                while chunk := file.read(CHUNK):
+                    chunks.append(chunk)
+                    size += len(chunk)
+                    if size > allowed:
+                        raise EstimatorError(f"{self.path}: unzips to more than {allowed >> 20} MiB; unzip it yourself")
+        except (OSError, EOFError, zlib.error) as error:
+            problem = str(error) or "it ends early"
+            raise EstimatorError(f"{self.path}: this gzip file is damaged ({problem}); copy the dump again") from None
+        return b"".join(chunks)
+
+    def _unreadable(self, error: OSError) -> EstimatorError:
+        return EstimatorError(f"{self.path}: cannot be read ({error.strerror}); check the path")
+
+
+def decode_head(head: bytes) -> str | None:
+    """The head as text, a character cut at its end dropped; None where it is no text."""
+    try:
+        return head.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        if len(head) < HEAD or error.start < HEAD - 4:
+            return None
+        return head[: error.start].decode("utf-8-sig")

@@ -1,0 +1,178 @@
+"""Timed events of threads and device streams → how often each kind of op ran, and how long itself.
+
+Events of one lane (thread or stream) nest: an op's *self time* is its duration less that of the events directly
+inside it. Times are whole picoseconds, so that sums are exact. Lanes come in batches, so that a large dump is never
+held as a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+Integers = npt.NDArray[np.int64]
+NONE: Integers = np.empty(0, dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Events of one lane by start, of equal starts the longer first; every batch starts where the last one ended.
+
+    ``kind`` numbers what ran; ``start`` and ``duration`` are in ps.
+    """
+
+    kind: Integers
+    start: Integers
+    duration: Integers
+
+    def __len__(self) -> int:
+        return len(self.kind)
+
+    def take(self, rows: npt.NDArray[np.bool_] | Integers | slice) -> Batch:
+        """The events of these rows."""
+        return Batch(self.kind[rows], self.start[rows], self.duration[rows])
+
+    def sorted(self) -> Batch:
+        """The same events in the order that a batch needs."""
+        return self.take(np.lexsort((-self.duration, self.start)))
+
+
+NO_EVENTS = Batch(NONE, NONE, NONE)
+
+
+def join(*batches: Batch) -> Batch:
+    """One batch of several, in their order."""
+    parts = [(b.kind, b.start, b.duration) for b in batches]
+    return Batch(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+@dataclass
+class Tally:
+    """Calls and self time [ps] by kind, busy time [ps] of all lanes together, and what crossed its parent's end."""
+
+    calls: Integers = field(default_factory=lambda: NONE)
+    self_ps: Integers = field(default_factory=lambda: NONE)
+    busy_ps: int = 0
+    crossing: int = 0
+    first_crossing: int | None = None  # start [ps] of the first event that outlasts the one it lies in
+
+    def add(self, kind: Integers, self_ps: Integers) -> None:
+        """Count finished events."""
+        if len(kind):
+            size = max(len(self.calls), int(kind.max()) + 1)
+            self.calls = _padded(self.calls, size) + np.bincount(kind, minlength=size)
+            # weights are summed as floats, which count picoseconds exactly up to 2.5 hours a batch
+            self.self_ps = _padded(self.self_ps, size) + np.bincount(kind, self_ps, size).astype(np.int64)
+
+
+def tally(lanes: Iterable[Iterable[Batch]]) -> Tally:
+    """Self times of each lane's events, and the time in which any lane was busy.
+
+    All lanes are read side by side in the order of time; only what lies between their fronts is in memory.
+    """
+    result = Tally()
+    busy = _Union()
+    nests = [_Nest(iter(lane), result) for lane in lanes]
+    while nests:
+        behind = min(nests, key=lambda nest: nest.front)
+        if not behind.advance():
+            behind.finish()
+            nests.remove(behind)
+        horizon = min((nest.front for nest in nests), default=None)
+        busy.cover([nest.release(horizon) for nest in (*nests, behind)], horizon)
+    result.busy_ps = busy.total
+    return result
+
+
+class _Nest:
+    """One lane on its way: events still open, and events whose cover of time is not yet counted."""
+
+    def __init__(self, batches: Iterator[Batch], result: Tally) -> None:
+        self.batches, self.result = batches, result
+        self.front = -(2**63)
+        self.open, self.inside = NO_EVENTS, NONE  # events still open, and the time of what lies in each
+        self.waiting = NO_EVENTS
+
+    def advance(self) -> bool:
+        """Take one batch; whether there was one."""
+        batch = next(self.batches, None)
+        if batch is None:
+            return False
+        if len(batch):
+            self.front = int(batch.start[-1])
+            self.waiting = join(self.waiting, batch)
+            self._nest(batch)
+        return True
+
+    def finish(self) -> None:
+        """Nothing more can lie in the events still open."""
+        self.result.add(self.open.kind, self.open.duration - self.inside)
+        self.open, self.inside = NO_EVENTS, NONE
+
+    def release(self, horizon: int | None) -> Batch:
+        """The events that start no later than the horizon, given out once."""
+        count = len(self.waiting) if horizon is None else int(np.searchsorted(self.waiting.start, horizon, "right"))
+        out, self.waiting = self.waiting.take(slice(count)), self.waiting.take(slice(count, None))
+        return out
+
+    def _nest(self, batch: Batch) -> None:
+        events = join(self.open, batch)
+        inside = np.concatenate([self.inside, np.zeros(len(batch), dtype=np.int64)])
+        end = events.start + events.duration
+        if len(events) > 1 and (events.start[1:] < end[:-1]).any():
+            child, parent = _parents(events.start, end)
+            overrun = end[child] > end[parent]
+            if overrun.any():
+                self.result.crossing += int(overrun.sum())
+                first = int(events.start[child[overrun.argmax()]])
+                earlier = self.result.first_crossing
+                self.result.first_crossing = first if earlier is None else min(first, earlier)
+            within = np.minimum(end[child], end[parent]) - events.start[child]
+            already = child < len(self.open)  # counted in their parents when they were new
+            np.add.at(inside, parent[~already], within[~already])
+        still = end > self.front
+        self.result.add(events.kind[~still], (events.duration - inside)[~still])
+        self.open, self.inside = events.take(still), inside[still]
+
+
+def _parents(start: Integers, end: Integers) -> tuple[Integers, Integers]:
+    """The rows of events that lie in another, and the rows of what each directly lies in."""
+    lasting = np.flatnonzero(end > start)
+    start, end = start[lasting], end[lasting]
+    depth = np.arange(len(start)) - np.searchsorted(np.sort(end, kind="stable"), start, side="right")
+    children, parents = [NONE], [NONE]
+    above = np.flatnonzero(depth == 0)
+    for level in range(1, int(depth.max(initial=0)) + 1):
+        here = np.flatnonzero(depth == level)
+        children.append(here)
+        parents.append(above[np.searchsorted(above, here) - 1])
+        above = here
+    return lasting[np.concatenate(children)], lasting[np.concatenate(parents)]
+
+
+class _Union:
+    """The time covered by any of the intervals given so far."""
+
+    def __init__(self) -> None:
+        self.total = 0
+        self.covered_to = -(2**63)
+
+    def cover(self, batches: list[Batch], horizon: int | None) -> None:
+        """Add the intervals, none of which starts before those given earlier."""
+        start = np.concatenate([batch.start for batch in batches])
+        end = start + np.concatenate([batch.duration for batch in batches])
+        if not len(start):
+            return
+        if len([b for b in batches if len(b)]) > 1:
+            order = np.argsort(start, kind="stable")
+            start, end = start[order], end[order]
+        reached = np.maximum.accumulate(np.concatenate([[self.covered_to], end]))
+        self.total += int(np.maximum(reached[1:] - np.maximum(start, reached[:-1]), 0).sum())
+        self.covered_to = int(reached[-1])
+
+
+def _padded(values: Integers, size: int) -> Integers:
+    return np.pad(values, (0, size - len(values)))
