@@ -149,7 +149,7 @@ def _known_keys(model: type[BaseModel], location: Location) -> set[str]:
 
 
 def read_csv(path: Path, text: str | None = None) -> pd.DataFrame:
-    """The cells of a CSV (or its ``text``) as text, missing ones NA. Raises EstimatorError where a row's length is wrong."""
+    """The cells of a CSV (or its ``text``) as text, missing ones NA. Raises EstimatorError at a row of wrong length."""
     import pandas as pd
 
     try:
