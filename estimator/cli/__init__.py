@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -39,6 +39,7 @@ DEVICES = {"metavar": "DEVICE", "autocompletion": _complete("devices", "*.yaml")
 SYSTEMS = {"metavar": "SYSTEM", "autocompletion": _complete("devices", "systems/*.yaml")}
 PROFILE_HELP = "A dump, a folder of dumps, or a shipped profile."
 TARGET_HELP = "Target device: a shipped name or a path to YAML."
+DumpFormat = Literal["xplane", "tfprof"]
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, for programs.")]
 ProfileName = Annotated[str, typer.Argument(metavar="PROFILE", help=PROFILE_HELP, **PROFILES)]
@@ -94,6 +95,38 @@ def _options(
 ) -> None: ...
 
 
+@app.command(epilog="Example: estimator capture train.py --steps 50 -o my-run && estimator ingest my-run")
+def capture(
+    model: Annotated[Path, typer.Argument(metavar="MODEL.py", help="Your file; what it defines is said above.")],
+    output: Annotated[Path, typer.Option("-o", metavar="DIR", help="A new folder.")],
+    epochs: Annotated[int | None, typer.Option(min=1, help="Epochs to time without the profiler.")] = None,
+    steps: Annotated[int | None, typer.Option(min=1, help="Or steps to time without it.  [default: 30]")] = None,
+    warmup: Annotated[int, typer.Option(min=0, help="Steps before those, left out.")] = 5,
+    profiled: Annotated[int, typer.Option(min=1, help="Steps to profile after those.")] = 5,
+    batch: Annotated[int | None, typer.Option(min=1, help="Batch size, where the file does not say.")] = None,
+    format_: Annotated[
+        DumpFormat, typer.Option("--format", help="xplane: as you run it; tfprof: in a session.")
+    ] = "xplane",
+    verbose: Annotated[bool, typer.Option("--verbose", help="Show what TensorFlow writes.")] = False,
+    json: Json = False,
+) -> None:
+    """Profile a Keras training run (extra: tensorflow): the dump, and all that it lacks.
+
+    MODEL.py defines build() or model, a compiled Keras model, and data(), giving (x, y) or a tf.data.Dataset;
+    or train_step(batch), and batches(), giving an iterable. BATCH_SIZE, SAMPLES and EPOCHS may say more.
+    """
+    from estimator.cli import show
+    from estimator.profiles.capture import Plan
+    from estimator.profiles.capture import capture as run
+
+    if steps and epochs:
+        raise typer.BadParameter("give --steps or --epochs, not both")
+    plan = Plan(steps, epochs, warmup, profiled, batch, format_, verbose)
+    with show.progress(json) as progress:
+        captured = run(model, output, plan, progress)
+    show.captured(captured.document(), json)
+
+
 @app.command(epilog="Example: estimator ingest p1b3 --top 0.95")
 def ingest(
     profile: OptionalProfile = None,
@@ -117,7 +150,8 @@ def ingest(
         return
     read = read_profile(profile, batch=batch, steps=steps)
     work, warnings = count_work(read.ops, read.workload)
-    document = documents.ingest(read, work, step.coverage(read), (*read.warnings, *step.warnings(read), *warnings), top)
+    said = (*read.warnings, *step.warnings(read), *warnings)
+    document = documents.ingest(read, work, step.source_step(read, work), said, top)
     if csv:
         write_text(csv, work.reindex(columns=documents.INGEST_OPS).to_csv(index=False, lineterminator="\n"))
     show.ingest(document, json)

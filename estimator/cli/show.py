@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -67,17 +68,48 @@ def profiles(shipped: Mapping[str, Workload], as_json: bool) -> None:
     _console().print(table)
 
 
+@contextmanager
+def progress(as_json: bool) -> Iterator[Callable[[int, int], None]]:
+    """A bar of steps on stderr, for people on a terminal; gives what is to be told steps done, and of how many."""
+    console = Console(stderr=True, markup=False, highlight=False)
+    if as_json or not console.is_terminal:
+        yield lambda done, total: None
+        return
+    from rich.progress import Progress
+
+    with Progress(console=console, transient=True, redirect_stdout=False, redirect_stderr=False) as bar:
+        task = bar.add_task("training steps", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def captured(document: Mapping[str, Any], as_json: bool) -> None:
+    """A capture: where it lies, and the step's time with and without the profiler."""
+    if as_json:
+        _json(document)
+        return
+    console = _console()
+    timed = f"{interval(document['wall_step_s'])} over {document['repeats']} steps after {document['warmup']} warm-up"
+    cost = f"{time(document['profiled_step_s'])} in {document['steps']} profiled ones ({document['overhead']:+.1%})"
+    console.print(f"step {timed}, {cost}; batch {document['batch_size']}")
+    console.print(Text(str(document["folder"]), "bold"), ": see estimator ingest", sep="")
+    _notes(document["warnings"])
+
+
 def ingest(document: Mapping[str, Any], as_json: bool) -> None:
     """A profile: the op types that make up most of the time, and its matrix products."""
     if as_json:
         _json(document)
         return
     console = _console()
-    known = {"batch": document["batch_size"], "device": document["device"], "coverage": document["coverage"]}
+    covered = f"{document['coverage']:.1%}" if document["coverage"] is not None else None
+    known = {"batch": document["batch_size"], "device": document["device"], "coverage": covered}
     facts = "".join(f", {name} {value}" for name, value in known.items() if value is not None)
     flop = units.show(document["matrix_flop"], "FLOP", 4)
     ops = f"{time(document['op_time_s'])} in ops per step, {flop} in matrix products"
     console.print(Text(document["format"], "bold"), f", {ops}{facts}", sep="")
+    parts = {"wall": "wall_step_s", "busy": "busy_step_s", "idle": "idle_s", "input": "input_s"}
+    if document["wall_step_s"] is not None:
+        console.print("step:", ", ".join(f"{name} {time(document[key] or 0)}" for name, key in parts.items()))
     table = _table("Top op types", "op type", "time", "share", "cumulative", right=("time", "share", "cumulative"))
     for op_type, seconds, share, cumulative in document["top"]:
         table.add_row(op_type, time(seconds), f"{100 * share:.2f} %", f"{100 * cumulative:.2f} %")

@@ -219,5 +219,7 @@ def sha256(*paths: Path) -> str:
     """Hex digest of the bytes of one or several files, in the order given."""
     digest = hashlib.sha256()
     for path in paths:
-        digest.update(path.read_bytes())
+        with path.open("rb") as file:
+            while part := file.read(1 << 20):
+                digest.update(part)
     return digest.hexdigest()

@@ -27,11 +27,14 @@ def gemm_bytes(batch: ArrayLike, m: ArrayLike, n: ArrayLike, k: ArrayLike, items
     return _array(np.asarray(batch) * np.asarray(itemsize) * (m * k + k * n + m * n))
 
 
-def conv_output(size: ArrayLike, kernel: ArrayLike, stride: ArrayLike = 1, pad: ArrayLike = 0) -> Floats:
-    """Output size of a convolution along one axis: floor((size + 2·pad − kernel) / stride) + 1 (Dumoulin & Visin)."""
-    return _array(
-        np.floor((np.asarray(size) + 2 * np.asarray(pad, float) - np.asarray(kernel)) / np.asarray(stride)) + 1
-    )
+def conv_output(
+    size: ArrayLike, kernel: ArrayLike, stride: ArrayLike = 1, pad: ArrayLike = 0, dilation: ArrayLike = 1
+) -> Floats:
+    """Output size of a convolution along one axis (Dumoulin & Visin):
+    floor((size + 2·pad − dilation·(kernel − 1) − 1) / stride) + 1.
+    """
+    reach = np.asarray(dilation, float) * (np.asarray(kernel) - 1) + 1
+    return _array(np.floor((np.asarray(size) + 2 * np.asarray(pad, float) - reach) / np.asarray(stride)) + 1)
 
 
 def conv_flop(
@@ -40,7 +43,8 @@ def conv_flop(
 ) -> Floats:  # fmt: skip
     """Direct FLOP of one convolution: 2·n·k·p·q·(c/groups)·r·s, the same for forward and both backward passes.
 
-    n images, c input and k output channels, p×q output points, r×s kernel.
+    n images, c input and k output channels, p×q output points, r×s kernel; in 3D p and r hold the depth as a factor.
+    Products with padding count, as frameworks have it; XLA's own count leaves them out.
     """
     points = np.asarray(n, float) * np.asarray(k) * np.asarray(p) * np.asarray(q)
     return _array(2.0 * points * np.asarray(c) / np.asarray(groups) * np.asarray(r) * np.asarray(s))
@@ -50,7 +54,7 @@ def conv_bytes(
     n: ArrayLike, c: ArrayLike, h: ArrayLike, w: ArrayLike, k: ArrayLike, p: ArrayLike, q: ArrayLike,
     r: ArrayLike, s: ArrayLike, itemsize: ArrayLike, groups: ArrayLike = 1,
 ) -> Floats:  # fmt: skip
-    """Compulsory traffic [B] of one convolution pass: input, weights and output moved once each."""
+    """Compulsory traffic [B] of one convolution pass: input, weights, output moved once each (3D as conv_flop)."""
     image = np.asarray(n, float) * np.asarray(c) * np.asarray(h) * np.asarray(w)
     weights = np.asarray(k, float) * np.asarray(c) / np.asarray(groups) * np.asarray(r) * np.asarray(s)
     output = np.asarray(n, float) * np.asarray(k) * np.asarray(p) * np.asarray(q)

@@ -31,7 +31,7 @@ MATRIX = ("gemm", "convolution")  # classes that the matrix units run
 STREAMING = ("elementwise", "reduction", "normalization", "embedding", "movement")  # classes that memory binds
 PHASES = ("forward", "backward", "optimizer", "input", "other", "unknown")
 PRECISIONS = tuple(ITEMSIZE)
-PASSES = ("forward", "grad_input", "grad_weights")
+PASSES = ("forward", "grad_input", "grad_weights", "backward")  # backward: both gradients in one op
 METHODS = {  # the ladder of evidence, strongest first, and how each rung gives a time
     "measured": "the very shape was timed on the target (or the profile was taken on it): calls × that time",
     "interpolated": "calls × roofline time ÷ attained share, interpolated among the target's measured products",
@@ -176,7 +176,19 @@ CONV_COLUMNS = (
     Column("pad_h", "integer", "padding above and below; 0 where missing", minimum=0),
     Column("pad_w", "integer", "padding left and right; 0 where missing", minimum=0),
     Column("groups", "integer", "groups of channels; 1 where missing", above=0),
-    Column("pass", "text", "forward, or the gradient that is computed", choices=PASSES),
+    Column("pass", "text", "forward, or the gradient that is computed; backward is both", choices=PASSES),
+    Column("conv_d", "integer", "input depth of a 3D convolution; 1 where missing", above=0),
+    Column("conv_t", "integer", "kernel depth; 1 where missing", above=0),
+    Column("conv_z", "integer", "output depth; from the other sizes where missing", above=0),
+    Column(
+        "conv_p", "integer", "output height; from the other sizes where missing, as padding may differ by side", above=0
+    ),
+    Column("conv_q", "integer", "output width; from the other sizes where missing", above=0),
+    Column("stride_d", "integer", "stride along the depth; 1 where missing", above=0),
+    Column("pad_d", "integer", "padding before and behind; 0 where missing", minimum=0),
+    Column("dilation_d", "integer", "distance of the kernel's points along the depth; 1 where missing", above=0),
+    Column("dilation_h", "integer", "distance of the kernel's points along the height; 1 where missing", above=0),
+    Column("dilation_w", "integer", "distance of the kernel's points along the width; 1 where missing", above=0),
 )
 
 OPS = Table(

@@ -225,8 +225,9 @@ class Profile:
     device: str | None
     format: str
     steps: int = 1
-    wall_step_s: float | None = None
-    busy_step_s: float | None = None
+    wall_step_s: float | None = None  # without the profiler where that is known
+    busy_step_s: float | None = None  # time in which any op ran
+    profiled_step_s: float | None = None  # wall time under the profiler
     tool_version: str | None = None
     sha256: str = ""
     files: tuple[Path, ...] = ()

@@ -9,13 +9,16 @@ from types import ModuleType
 from estimator.core import files, library
 from estimator.core.errors import EstimatorError
 from estimator.core.types import Profile, Workload
-from estimator.profiles import canonical, graph, op_table, ranks, tfprof_text
+from estimator.profiles import canonical, graph, jax_trace, kineto, op_table, ranks, xplane
 from estimator.profiles.dump import Dump
+from estimator.profiles.tfprof import proto, scope, step_stats, text, timeline
 from estimator.profiles.workload import find_workload, read_provenance, side_files
 
 # A reader has FORMAT, recognises(head of the content), read(dumps of one run, workload), and VIEWS: whether several
 # files are views of the same run, to be read together; else they are its ranks or hosts. Earlier ones are preferred.
-READERS: tuple[ModuleType, ...] = (op_table, tfprof_text)
+READERS: tuple[ModuleType, ...] = (
+    op_table, step_stats, proto, text, scope, timeline, xplane, kineto, jax_trace,
+)  # fmt: skip
 REPORTS = {"report.html", "results.json"}
 BESIDE_A_DUMP = {".yaml", ".yml", ".md", ".py"}
 
@@ -30,15 +33,16 @@ def read_profile(name: str | Path, *, batch: int | None = None, steps: int | Non
     provenance, workload = read_provenance(place), find_workload(place)
     if batch or provenance.batch_size:
         workload = workload.model_copy(update={"batch_size": batch or provenance.batch_size})
-    dumps, reader = _reader_of(_dumps(place))
+    dumps, reader, left_out = _reader_of(_dumps(place))
     runs = [reader.read(dumps, workload)] if reader.VIEWS else [reader.read([dump], workload) for dump in dumps]
     sides = side_files(place)
     runs = [canonical.per_step(run, steps or provenance.steps) for run in runs]
     profile = ranks.merge([graph.fill_shapes(run, sides) for run in runs])
+    profile = canonical.without_profiler(profile, provenance.wall_step)
     return dataclasses.replace(
         profile,
+        warnings=(*profile.warnings, *left_out),
         device=provenance.device or profile.device,
-        wall_step_s=provenance.wall_step or profile.wall_step_s,
         tool_version=provenance.tool_version or profile.tool_version,
         sha256=files.sha256(*(dump.path for dump in dumps), *sides.values()),
         files=tuple(dump.path for dump in dumps),
@@ -90,8 +94,11 @@ def _beside(path: Path) -> bool:
     return path.suffix in BESIDE_A_DUMP or path.name in REPORTS | {graph.FILE} or path.name.startswith(".")
 
 
-def _reader_of(dumps: list[Dump]) -> tuple[list[Dump], ModuleType]:
-    """The dumps that one reader knows, and that reader; files that its tool writes beside them are left out."""
+def _reader_of(dumps: list[Dump]) -> tuple[list[Dump], ModuleType, list[str]]:
+    """The dumps of one format, their reader, and what is said of files that are no dumps.
+
+    Files that the format's own tool writes beside its dumps are no news. Raises EstimatorError for several formats.
+    """
     empty = next((dump for dump in dumps if not dump.head), None)
     if empty:
         raise EstimatorError(f"{empty}: the file is empty; expected a profiler dump, so capture it again")
@@ -102,7 +109,7 @@ def _reader_of(dumps: list[Dump]) -> tuple[list[Dump], ModuleType]:
         raise EstimatorError(f"{dumps[0]}: no reader knows this dump; expected one of: {formats}")
     own = [dump for dump, reader in reader_of.items() if reader is found[0]]
     others = [d for d in dumps if d not in own and not any(d.path.match(p) for p in getattr(found[0], "BESIDE", ()))]
-    if others:
-        what = "another format" if reader_of[others[0]] else "no dump that any reader knows"
-        raise EstimatorError(f"{others[0]}: this is {what}, beside {own[0].path.name}; name the dump itself")
-    return own, found[0]
+    second = next((dump for dump in others if reader_of[dump]), None)
+    if second:
+        raise EstimatorError(f"{second}: this is another format than {own[0].path.name}; name the dump itself")
+    return own, found[0], [f"{dump.path.name} is no dump that any reader knows: left out" for dump in others]

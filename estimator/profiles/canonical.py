@@ -39,10 +39,31 @@ def _refuse_time_without_calls(ops: pd.DataFrame, where: str) -> None:
         raise EstimatorError(f"{where}: row {row + 1}: '{ops['op'].iloc[row]}' took time in 0 calls; mend one of them")
 
 
+def without_profiler(profile: Profile, wall_step_s: float | None) -> Profile:
+    """The profile as the run goes unprofiled, where its step's time [s] is known.
+
+    What the profiler costs lies between the ops first; where even the busy time exceeds the unprofiled step, the ops
+    were slowed as well, and all of them are scaled alike.
+    """
+    if wall_step_s is None:
+        return profile
+    profile = dataclasses.replace(profile, wall_step_s=wall_step_s, profiled_step_s=profile.wall_step_s)
+    busy = profile.busy_step_s
+    if busy is None or busy <= wall_step_s:
+        return profile
+    scale = wall_step_s / busy
+    times = {name: profile.ops[name] * scale for name in ("time_s", "time_spread_s")}
+    slowed = f"the ops took {busy:.3g} s of a step that takes {wall_step_s:.3g} s unprofiled: scaled by {scale:.3f}"
+    warnings = (*profile.warnings, slowed)
+    return dataclasses.replace(profile, ops=profile.ops.assign(**times), busy_step_s=wall_step_s, warnings=warnings)
+
+
 def per_step(profile: Profile, steps: int | None) -> Profile:
     """The same profile with every amount divided by the steps that it covers."""
     if not steps or steps == profile.steps:
         return profile
     columns = [name for name in PER_STEP if name in profile.ops]
     ops = profile.ops.assign(**{name: profile.ops[name] * profile.steps / steps for name in columns})
-    return dataclasses.replace(profile, ops=ops, steps=steps)
+    whole = {name: getattr(profile, name) for name in ("wall_step_s", "busy_step_s")}
+    scaled = {name: value and value * profile.steps / steps for name, value in whole.items()}
+    return dataclasses.replace(profile, ops=ops, steps=steps, **scaled)

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import gzip
 import mmap
+import os
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from io import FileIO
 from pathlib import Path
+from typing import overload
 
 from estimator.core.errors import EstimatorError
 
@@ -17,6 +22,39 @@ MOST_UNZIPPED = 8 << 30  # [B]
 MOST_GROWTH = 400  # unzipped over zipped; traces of text reach about 40
 GROWTH_FREE = 64 << 20  # below this size any growth is harmless [B]
 CHUNK = 1 << 20
+WINDOW = 1 << 14  # what is read ahead of single bytes [B]
+
+
+class FileBytes:
+    """The bytes of a file, read piece by piece: what was read is not kept, nor counted as this process's memory."""
+
+    def __init__(self, file: FileIO) -> None:
+        self.file = file
+        self.size = os.fstat(file.fileno()).st_size
+        self.start, self.window = 0, b""
+
+    def __len__(self) -> int:
+        return self.size
+
+    @overload
+    def __getitem__(self, key: int) -> int: ...
+    @overload
+    def __getitem__(self, key: slice) -> bytes: ...
+    def __getitem__(self, key: int | slice) -> int | bytes:
+        if isinstance(key, slice):
+            start, stop, _ = key.indices(self.size)
+            return self._read(start, stop - start)
+        if not self.start <= key < self.start + len(self.window):
+            self.start, self.window = key, self._read(key, WINDOW)
+        return self.window[key - self.start]
+
+    def _read(self, start: int, size: int) -> bytes:
+        parts = []
+        self.file.seek(start)
+        while size > 0 and (part := self.file.read(size)):
+            parts.append(part)
+            size -= len(part)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
 @dataclass(frozen=True)
@@ -54,6 +92,19 @@ class Dump:
                 return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if self.path.stat().st_size else b""
         except OSError as error:
             raise self._unreadable(error) from None
+
+    @contextmanager
+    def piecewise(self) -> Iterator[bytes | FileBytes]:
+        """The whole content, of a plain file read piece by piece."""
+        if self.zipped:
+            yield self._unzipped()
+            return
+        try:
+            file = self.path.open("rb", buffering=0)
+        except OSError as error:
+            raise self._unreadable(error) from None
+        with file:
+            yield FileBytes(file)
 
     def text(self) -> str:
         """The whole content as text."""

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 Integers = npt.NDArray[np.int64]
+FIRST, LAST = -(2**63), 2**63 - 1  # in time
 NONE: Integers = np.empty(0, dtype=np.int64)
 
 
@@ -34,6 +35,11 @@ class Batch:
     def take(self, rows: npt.NDArray[np.bool_] | Integers | slice) -> Batch:
         """The events of these rows."""
         return Batch(self.kind[rows], self.start[rows], self.duration[rows])
+
+    def in_order(self) -> bool:
+        """Whether the events are in the order that a batch needs."""
+        step, longer = np.diff(self.start), np.diff(self.duration)
+        return not bool(((step < 0) | (step == 0) & (longer > 0)).any())
 
     def sorted(self) -> Batch:
         """The same events in the order that a batch needs."""
@@ -68,21 +74,22 @@ class Tally:
             self.self_ps = _padded(self.self_ps, size) + np.bincount(kind, self_ps, size).astype(np.int64)
 
 
-def tally(lanes: Iterable[Iterable[Batch]]) -> Tally:
+def tally(lanes: Iterable[Iterable[Batch]], flat: Iterable[Iterable[Batch]] = ()) -> Tally:
     """Self times of each lane's events, and the time in which any lane was busy.
 
+    In ``flat`` lanes, such as the streams of a GPU, events do not hold each other: each one's time is its own.
     All lanes are read side by side in the order of time; only what lies between their fronts is in memory.
     """
     result = Tally()
     busy = _Union()
-    nests = [_Nest(iter(lane), result) for lane in lanes]
+    nests = [_Nest(iter(lane), result) for lane in lanes] + [_Flat(iter(lane), result) for lane in flat]
     while nests:
         behind = min(nests, key=lambda nest: nest.front)
         if not behind.advance():
             behind.finish()
             nests.remove(behind)
-        horizon = min((nest.front for nest in nests), default=None)
-        busy.cover([nest.release(horizon) for nest in (*nests, behind)], horizon)
+        horizon = min((nest.front for nest in nests), default=LAST)
+        busy.cover([nest.release(horizon) for nest in {*nests, behind} if nest.waits_before(horizon)])
     result.busy_ps = busy.total
     return result
 
@@ -92,7 +99,7 @@ class _Nest:
 
     def __init__(self, batches: Iterator[Batch], result: Tally) -> None:
         self.batches, self.result = batches, result
-        self.front = -(2**63)
+        self.front = FIRST
         self.open, self.inside = NO_EVENTS, NONE  # events still open, and the time of what lies in each
         self.waiting = NO_EVENTS
 
@@ -112,9 +119,13 @@ class _Nest:
         self.result.add(self.open.kind, self.open.duration - self.inside)
         self.open, self.inside = NO_EVENTS, NONE
 
-    def release(self, horizon: int | None) -> Batch:
+    def waits_before(self, horizon: int) -> bool:
+        """Whether an event that starts no later than the horizon waits."""
+        return len(self.waiting) > 0 and int(self.waiting.start[0]) <= horizon
+
+    def release(self, horizon: int) -> Batch:
         """The events that start no later than the horizon, given out once."""
-        count = len(self.waiting) if horizon is None else int(np.searchsorted(self.waiting.start, horizon, "right"))
+        count = int(np.searchsorted(self.waiting.start, horizon, "right"))
         out, self.waiting = self.waiting.take(slice(count)), self.waiting.take(slice(count, None))
         return out
 
@@ -123,9 +134,11 @@ class _Nest:
         inside = np.concatenate([self.inside, np.zeros(len(batch), dtype=np.int64)])
         end = events.start + events.duration
         if len(events) > 1 and (events.start[1:] < end[:-1]).any():
-            child, parent = _parents(events.start, end)
+            child, parent = parents(events.start, end)
             overrun = end[child] > end[parent]
             if overrun.any():
+                child, parent = _parents_of_crossing(events.start, end)
+                overrun = end[child] > end[parent]
                 self.result.crossing += int(overrun.sum())
                 first = int(events.start[child[overrun.argmax()]])
                 earlier = self.result.first_crossing
@@ -138,8 +151,15 @@ class _Nest:
         self.open, self.inside = events.take(still), inside[still]
 
 
-def _parents(start: Integers, end: Integers) -> tuple[Integers, Integers]:
-    """The rows of events that lie in another, and the rows of what each directly lies in."""
+class _Flat(_Nest):
+    """One lane whose events do not hold each other."""
+
+    def _nest(self, batch: Batch) -> None:
+        self.result.add(batch.kind, batch.duration)
+
+
+def parents(start: Integers, end: Integers) -> tuple[Integers, Integers]:
+    """The rows of events that lie in another, and the rows of what each directly lies in, where none cross."""
     lasting = np.flatnonzero(end > start)
     start, end = start[lasting], end[lasting]
     depth = np.arange(len(start)) - np.searchsorted(np.sort(end, kind="stable"), start, side="right")
@@ -153,20 +173,36 @@ def _parents(start: Integers, end: Integers) -> tuple[Integers, Integers]:
     return lasting[np.concatenate(children)], lasting[np.concatenate(parents)]
 
 
+def _parents_of_crossing(start: Integers, end: Integers) -> tuple[Integers, Integers]:
+    """The rows of events that begin in another, and the rows of the last begun of those, where some cross."""
+    children: list[int] = []
+    found: list[int] = []
+    around: list[int] = []  # events that have not ended, the last begun on top
+    for row, (begin, stop) in enumerate(zip(start.tolist(), end.tolist(), strict=True)):
+        while around and end[around[-1]] <= begin:
+            around.pop()
+        if stop > begin:
+            if around:
+                children.append(row)
+                found.append(around[-1])
+            around.append(row)
+    return np.array(children, dtype=np.int64), np.array(found, dtype=np.int64)
+
+
 class _Union:
     """The time covered by any of the intervals given so far."""
 
     def __init__(self) -> None:
         self.total = 0
-        self.covered_to = -(2**63)
+        self.covered_to = FIRST
 
-    def cover(self, batches: list[Batch], horizon: int | None) -> None:
+    def cover(self, batches: list[Batch]) -> None:
         """Add the intervals, none of which starts before those given earlier."""
+        if not batches:
+            return
         start = np.concatenate([batch.start for batch in batches])
         end = start + np.concatenate([batch.duration for batch in batches])
-        if not len(start):
-            return
-        if len([b for b in batches if len(b)]) > 1:
+        if len(batches) > 1:
             order = np.argsort(start, kind="stable")
             start, end = start[order], end[order]
         reached = np.maximum.accumulate(np.concatenate([[self.covered_to], end]))

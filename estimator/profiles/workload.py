@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from pydantic import Field
+
 from estimator.core import files
 from estimator.core.types import File, Seconds, Whole, Workload
 
@@ -16,7 +18,15 @@ class Provenance(File):
     device: str | None = None
     batch_size: Whole | None = None
     steps: Whole | None = None
-    wall_step: Seconds | None = None
+    wall_step: Seconds | None = None  # median without the profiler
+    wall_step_low: Seconds | None = None
+    wall_step_high: Seconds | None = None
+    repeats: Whole | None = None  # steps behind those three
+    warmup: int | None = Field(default=None, ge=0)  # steps left out before them
+    profiled_step: Seconds | None = None  # median of the steps in the dump
+    processor: str | None = None
+    threads: Whole | None = None
+    date: str | None = None
     tool_version: str | None = None
     source: str | None = None
 

@@ -86,9 +86,9 @@ def top_operations(work: pd.DataFrame, share: float) -> list[list[Any]]:
 
 
 def ingest(
-    profile: Profile, work: pd.DataFrame, coverage: float | None, warnings: Sequence[str], top: float
+    profile: Profile, work: pd.DataFrame, step: Mapping[str, float | None], warnings: Sequence[str], top: float
 ) -> Document:
-    """A profile as its op table and totals; ``coverage`` is the busy share of the wall time."""
+    """A profile as its op table and totals; ``step`` is what the roll-up knows of the step as a whole."""
     total = float(profile.ops["time_s"].sum())
     return {
         "format": profile.format,
@@ -100,7 +100,8 @@ def ingest(
         "wall_step_s": profile.wall_step_s,
         "op_time_s": total,
         "busy_step_s": profile.busy_step_s,
-        "coverage": coverage,
+        "profiled_step_s": profile.profiled_step_s,
+        **step,
         "flop": work["flop"].sum(),
         "matrix_flop": work.loc[work["op_class"].isin(MATRIX), "flop"].sum(),
         "top": top_operations(work, top),

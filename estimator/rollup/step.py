@@ -93,6 +93,13 @@ def idle_time(profile: Profile) -> float:
     return max((profile.wall_step_s or busy) - busy, 0.0)
 
 
+def source_step(profile: Profile, work: pd.DataFrame) -> dict[str, float | None]:
+    """What is known of the source's own step [s]: how its ops overlapped, how much of it they explain, what idled."""
+    waiting = float(work.loc[work["op_class"] == "input", "time_s"].sum())
+    idle = idle_time(profile) if profile.wall_step_s else None
+    return {"overlap": overlap_factor(profile), "coverage": coverage(profile), "idle_s": idle, "input_s": waiting}
+
+
 def coverage(profile: Profile) -> float | None:
     """Busy time over wall time of the source's step; None where no wall time is known."""
     if profile.wall_step_s is None:

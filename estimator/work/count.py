@@ -6,8 +6,6 @@ workload file says of the model; else it stays NA and the op's time is carried, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pandas as pd
 
@@ -16,12 +14,14 @@ from estimator.core.errors import EstimatorError
 from estimator.core.schema import MATRIX, STREAMING, WORK
 from estimator.core.types import ITEMSIZE, Floats, Workload, itemsizes
 from estimator.work import aggregates, shapes
-from estimator.work.classify import classify
+from estimator.work.classify import classify, foreign_shapes
+from estimator.work.dimensions import fill_convolutions, fill_products, undescribed
+from estimator.work.layers import Layer, read_layer
+from estimator.work.traffic import Traffic, read_traffic
 
-SHAPE_OPERAND = ("Fill", "RandomUniform", "RandomStandardNormal", "BroadcastTo")  # whose operand is a shape, not data
-FLOP_PER_ELEMENT = {"elementwise": 1.0, "reduction": 1.0, "normalization": 8.0, "movement": 0.0}
 CONV_NEEDED = ("conv_n", "conv_c", "conv_h", "conv_w", "conv_k", "conv_r", "conv_s")
-CONV_DEFAULTS = {"stride_h": 1, "stride_w": 1, "pad_h": 0, "pad_w": 0, "groups": 1}
+CONV_DEFAULTS = {"conv_d": 1, "conv_t": 1, "groups": 1}
+AXES = (("d", "t", "z"), ("h", "r", "p"), ("w", "s", "q"))  # of image, kernel and output
 
 
 def count_work(
@@ -30,81 +30,45 @@ def count_work(
     """WORK of an OPS table, and warnings about rows whose work stays unknown.
 
     ``precision`` is that of the matrix products and convolutions on the target; all else stays as profiled.
-    Raises EstimatorError where given dimensions are unreadable.
+    Raises EstimatorError where given dimensions are unreadable, or shapes do not fit the op that states them.
     """
     work = WORK.conform(ops, where)
-    work["op_class"] = work["op_class"].fillna(classify(work["op_type"]))
-    work["precision"] = work["precision"].fillna(workload.precision)
-    if precision:
-        work.loc[work["op_class"].isin(MATRIX), "precision"] = precision
-    work["flop"] = work["flop"].mask(
-        work["op_class"].isin(STREAMING) & work["bytes"].notna() & work["flop"].isna(), 0.0
-    )
-    dimensions = work["m"].notna() | work["conv_n"].notna()  # say more than stated amounts: also in another precision
-    given = work["flop"].notna() & work["bytes"].notna() & ~(work["op_class"].isin(MATRIX) & dimensions)
-    work["work_source"] = pd.Series(np.where(given, "reported", "none"), dtype="string[python]", index=work.index)
-    work, warnings = _matrix_dimensions(work, workload, where)
-    for counter in (_count_products, _count_convolutions, _count_streams, _count_aggregates):
-        work = counter(work, workload)
+    work["op_class"] = work["op_class"].fillna(classify(work["op_type"], work["kernel"], work["attributes"]))
+    described = shapes.describe(work, workload.batch_size)
+    layers = described.each(work["op_class"].isin(["gemm", "unmodelled"]), read_layer, where)
+    layer = pd.Series(np.isin(described.codes, list(layers)), index=work.index)
+    work["op_class"] = work["op_class"].mask(layer, "gemm")
+    work = _set_precision(work, workload, precision)
+    work = _mark_reported(work)
+    products = (work["op_class"] == "gemm") & work["m"].isna() & work["shapes"].notna() & ~layer
+    work, warnings = fill_products(work, described, products, workload, where)
+    work, exact = fill_convolutions(work, described, where)
+    work = _count_products(work)
+    work = _count_convolutions(work, exact)
+    work = _count_layers(work, described, layers)
+    work = _count_streams(work, described, where)
+    work = _count_copies(work)
+    work = _count_aggregates(work, workload)
     work["intensity"] = (work["flop"] / work["bytes"]).where(work["bytes"] > 0)
-    return WORK.conform(work, where), warnings
+    return WORK.conform(work, where), (*warnings, *undescribed(work), *_uncounted(work))
 
 
-def _matrix_dimensions(work: pd.DataFrame, workload: Workload, where: str) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Fill batch, m, n, k, transposes and phase of products whose row states only operand shapes.
-
-    Raises EstimatorError where two matrices do not multiply in any reading.
-    """
-    open_rows = work.index[(work["op_class"] == "gemm") & work["m"].isna() & work["shapes"].notna()]
-    pairs = {i: shapes.operands(str(work.at[i, "shapes"]), workload.batch_size) for i in open_rows}
-    products = shapes.resolve_products(pairs.values())
-    unread = []
-    for i, pair in pairs.items():
-        product = products[pair]
-        if product is None:
-            unread.append(str(work.at[i, "shapes"]))
-            _refuse_unlike(pair, f"{where}: '{work.at[i, 'op']}' has the shapes '{unread[-1]}'")
-            continue
-        for name in ("batch", "m", "n", "k", "trans_a", "trans_b"):
-            work.at[i, name] = getattr(product, name) if getattr(product, name) is not None else pd.NA
-        if pd.isna(work.at[i, "phase"]):
-            work.at[i, "phase"] = product.phase
-    work["batch"] = work["batch"].mask((work["op_class"] == "gemm") & work["m"].notna() & work["batch"].isna(), 1)
-    return work, (*_unread(unread, workload), *_never_ran(work), *_no_dimensions(work))
+def _set_precision(work: pd.DataFrame, workload: Workload, precision: str | None) -> pd.DataFrame:
+    found = work["precision"].fillna(workload.precision)
+    return work.assign(precision=found.mask(work["op_class"].isin(MATRIX), precision) if precision else found)
 
 
-def _no_dimensions(work: pd.DataFrame) -> Iterator[str]:
-    rows = (work["op_class"] == "convolution") & work["conv_n"].isna() & work["flop"].isna() & (work["time_s"] > 0)
-    if rows.any():
-        first = work.loc[rows, "op"].iloc[0]
-        yield f"{int(rows.sum())} convolutions state no dimensions ({first}): give conv_n, conv_c, … or flop and bytes"
-    bare = (work["op_class"] == "gemm") & work["m"].isna() & work["shapes"].isna() & work["flop"].isna()
-    bare &= work["time_s"] > 0
-    if bare.any():
-        first = work.loc[bare, "op"].iloc[0]
-        yield f"{int(bare.sum())} matrix products state no shapes ({first}): give m, n, k or shapes"
+def _mark_reported(work: pd.DataFrame) -> pd.DataFrame:
+    """Rows that state both amounts keep them, but for matrix dimensions, which also tell those of other precisions."""
+    stream = work["op_class"].isin(STREAMING) & work["bytes"].notna() & work["flop"].isna()
+    flop = work["flop"].mask(stream, 0.0)
+    dimensions = work["op_class"].isin(MATRIX) & (work["m"].notna() | work["conv_n"].notna())
+    given = flop.notna() & work["bytes"].notna() & ~dimensions
+    source = pd.Series(np.where(given, "reported", "none"), dtype="string[python]", index=work.index)
+    return work.assign(flop=flop, work_source=source)
 
 
-def _refuse_unlike(pair: tuple[shapes.Shape, ...], found: str) -> None:
-    if len(pair) == 2 and all(len(shape) == 2 for shape in pair) and not shapes.readings(pair):
-        raise EstimatorError(f"{found}, which do not multiply; expected a dimension that both share")
-
-
-def _unread(shapes_text: list[str], workload: Workload) -> Iterator[str]:
-    if shapes_text:
-        unknown = workload.batch_size is None and any("-1" in text for text in shapes_text)
-        hint = "; give the batch size: --batch, or batch_size in workload.yaml" if unknown else ""
-        yield f"{len(shapes_text)} matrix products have shapes that no single reading fits ({shapes_text[0]}){hint}"
-
-
-def _never_ran(work: pd.DataFrame) -> Iterator[str]:
-    """A step needs its forward products: where one never ran, a fused kernel did its work under another op's name."""
-    count = int(((work["phase"] == "forward") & (work["op_class"] == "gemm") & (work["calls"] == 0)).sum())
-    if count:
-        yield f"{count} forward matrix products never ran: a fused kernel books their time on another op, such as Relu"
-
-
-def _count_products(work: pd.DataFrame, workload: Workload) -> pd.DataFrame:
+def _count_products(work: pd.DataFrame) -> pd.DataFrame:
     rows = (work["op_class"] == "gemm") & work[["m", "n", "k"]].notna().all(axis=1)
     batch, m, n, k = (work[name].to_numpy(dtype=float, na_value=np.nan) for name in ("batch", "m", "n", "k"))
     flop = physics.gemm_flop(batch, m, n, k)
@@ -112,39 +76,70 @@ def _count_products(work: pd.DataFrame, workload: Workload) -> pd.DataFrame:
     return _fill(work, rows, flop, bytes_, "shapes")
 
 
-def _count_convolutions(work: pd.DataFrame, workload: Workload) -> pd.DataFrame:
+def _count_convolutions(work: pd.DataFrame, exact: Floats) -> pd.DataFrame:
+    """``exact``: FLOP of one call where they are not those of the dimensions, else NaN."""
     rows = (work["op_class"] == "convolution") & work[list(CONV_NEEDED)].notna().all(axis=1)
+    if not rows.any():
+        return work
     n, c, h, w, k, r, s = (work[name].to_numpy(dtype=float, na_value=np.nan) for name in CONV_NEEDED)
-    stride_h, stride_w, pad_h, pad_w, groups = (
-        work[name].to_numpy(dtype=float, na_value=default) for name, default in CONV_DEFAULTS.items()
-    )
-    p, q = physics.conv_output(h, r, stride_h, pad_h), physics.conv_output(w, s, stride_w, pad_w)
-    impossible = rows.to_numpy(dtype=bool) & ~((p > 0) & (q > 0) & (c % groups == 0) & (k % groups == 0))
+    d, t, groups = (work[name].to_numpy(dtype=float, na_value=default) for name, default in CONV_DEFAULTS.items())
+    z, p, q = (_output(work, *axis) for axis in AXES)
+    impossible = rows.to_numpy(dtype=bool) & ~((z > 0) & (p > 0) & (q > 0) & (c % groups == 0) & (k % groups == 0))
     if impossible.any():
         op = work["op"].iloc[int(impossible.argmax())]
         raise EstimatorError(
             f"{op} in row {int(impossible.argmax()) + 1}: kernel, image and groups of the convolution do not fit"
         )
-    flop = physics.conv_flop(n, c, k, p, q, r, s, groups)
-    bytes_ = physics.conv_bytes(n, c, h, w, k, p, q, r, s, itemsizes(work["precision"]), groups)
-    return _fill(work, rows, flop, bytes_, "shapes")
+    passes = np.where(work["pass"].eq("backward").fillna(False), 2.0, 1.0)
+    flop = passes * physics.conv_flop(n, c, k, z * p, q, t * r, s, groups)
+    bytes_ = passes * physics.conv_bytes(n, c, d * h, w, k, z * p, q, t * r, s, itemsizes(work["precision"]), groups)
+    return _fill(work, rows, np.where(np.isnan(exact), flop, exact), bytes_, "shapes")
 
 
-def _count_streams(work: pd.DataFrame, workload: Workload) -> pd.DataFrame:
-    """Memory-bound ops with shapes: every operand read once, one result of the largest operand's size written."""
-    rows = work["op_class"].isin(FLOP_PER_ELEMENT) & work["shapes"].notna() & ~work["op_type"].isin(SHAPE_OPERAND)
-    operands = [shapes.operands(text, workload.batch_size) for text in work["shapes"].where(rows, "")]
-    sizes = [[shapes.elements(shape) for shape in found] for found in operands]
-    read = np.array([float(sum(s)) for s in sizes])
-    largest = np.array([float(max(s, default=0)) for s in sizes])
-    written = np.where(work["op_class"] == "reduction", 0.0, largest)
-    flop = largest * work["op_class"].map(FLOP_PER_ELEMENT).to_numpy(dtype=float, na_value=np.nan)
-    return _fill(work, rows & (largest > 0), flop, (read + written) * itemsizes(work["precision"]), "shapes")
+def _output(work: pd.DataFrame, axis: str, kernel: str, output: str) -> Floats:
+    """Output size along one axis, as stated or from the sizes of image and kernel."""
+    names = {f"conv_{axis}": 1, f"conv_{kernel}": 1, f"stride_{axis}": 1, f"pad_{axis}": 0, f"dilation_{axis}": 1}
+    sizes = (work[name].to_numpy(dtype=float, na_value=default) for name, default in names.items())
+    stated = work[f"conv_{output}"].to_numpy(dtype=float, na_value=np.nan)
+    return np.where(np.isnan(stated), physics.conv_output(*sizes), stated)
+
+
+def _count_layers(work: pd.DataFrame, described: shapes.Ops, layers: dict[int, Layer]) -> pd.DataFrame:
+    """Attention and recurrent layers, which hold several products."""
+    flop = described.spread(layers, lambda layer: layer.flop)
+    elements = described.spread(layers, lambda layer: layer.elements)
+    rows = pd.Series(~np.isnan(flop), index=work.index) & work["m"].isna()
+    return _fill(work, rows, flop, elements * itemsizes(work["precision"]), "shapes")
+
+
+def _count_streams(work: pd.DataFrame, described: shapes.Ops, where: str) -> pd.DataFrame:
+    """Memory-bound ops with shapes."""
+    rows = work["op_class"].isin(STREAMING) & (work["shapes"].notna() | work["output_shapes"].notna())
+    found = described.each(rows, _traffic, where)
+    moved = described.spread(found, lambda traffic: traffic.read + traffic.written)
+    flop = described.spread(found, lambda traffic: traffic.flop)
+    return _fill(work, rows & ~np.isnan(moved), flop, moved * itemsizes(work["precision"]), "shapes")
+
+
+def _traffic(op: shapes.Op) -> Traffic | None:
+    return None if foreign_shapes(op.kernel, op.op_type) else read_traffic(op)
+
+
+def _count_copies(work: pd.DataFrame) -> pd.DataFrame:
+    """Copies and fills of device memory, of which profilers report the bytes: a copy reads them and writes them."""
+    kernel = work["kernel"].fillna(work["op_type"]).fillna("").str.lower()
+    copies, fills = kernel.str.startswith("memcpy"), kernel.str.startswith("memset")
+    rows = (work["op_class"] == "movement") & (copies | fills) & work["reported_bytes"].notna()
+    calls = work["calls"].fillna(1.0).replace(0.0, np.nan)
+    bytes_ = (work["reported_bytes"] / calls * np.where(copies, 2.0, 1.0)).to_numpy(dtype=float)
+    return _fill(work, rows & calls.notna(), np.zeros(len(work)), bytes_, "reported")
 
 
 def _fill(work: pd.DataFrame, rows: pd.Series, flop: Floats, bytes_: Floats, source: str) -> pd.DataFrame:
     """Write per-call counts × calls (1 where unknown) into rows that nothing has counted yet."""
     rows = rows & (work["work_source"] == "none")
+    if not rows.any():
+        return work
     calls = work["calls"].fillna(1.0)
     work["flop"] = work["flop"].mask(rows, flop * calls)
     work["bytes"] = work["bytes"].mask(rows, bytes_ * calls)
@@ -169,3 +164,17 @@ def _count_aggregates(work: pd.DataFrame, workload: Workload) -> pd.DataFrame:
             work.at[i, "work_source"] = "workload"
             work.at[i, "phase"] = amount.phase if pd.isna(work.at[i, "phase"]) else work.at[i, "phase"]
     return work
+
+
+def _uncounted(work: pd.DataFrame) -> tuple[str, ...]:
+    rows = work["op_class"].isin(STREAMING) & work["bytes"].isna() & (work["time_s"] > 0)
+    if not rows.any():
+        return ()
+    share, first = (
+        work.loc[rows, "time_s"].sum() / work["time_s"].sum(),
+        work.loc[rows].nlargest(1, "time_s")["op"].iloc[0],
+    )
+    return (
+        f"{int(rows.sum())} memory-bound ops, {100 * share:.1f} % of the time, have no shapes that tell their "
+        f"traffic (such as {first}): their time is carried unchanged",
+    )

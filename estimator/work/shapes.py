@@ -1,92 +1,117 @@
-"""Operand shapes → the dimensions of matrix products. Nothing is guessed: what stays ambiguous stays NA.
-
-A dump's shape lines do not mark transposes. Three readings of operands [p, q] and [r, s] occur in training: the
-forward product (q = r), the weights' gradient (first operand transposed, p = r) and the input's gradient (second
-transposed, q = s). Where several fit, only those that use a weight matrix of the same run are kept.
-"""
+"""What OPS writes as text, read: operand shapes, result shapes and attributes, each distinct text once."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from estimator.core.errors import EstimatorError, within
+from estimator.core.types import Floats
 
 Shape = tuple[int, ...]
+Found = TypeVar("Found")
 LARGEST = 2**53  # beyond it a float no longer counts by ones
+WHOLE_NUMBERS = re.compile(r"\d{1,15}(x\d{1,15})*")
+DESCRIBED = ("op_type", "kernel", "shapes", "output_shapes", "attributes", "op_class")
 
 
 @dataclass(frozen=True)
-class Product:
-    """One reading of a matrix product's operands."""
+class Op:
+    """One op as its dump describes it; a shape is None where any of its dimensions stays unknown."""
 
-    batch: int
-    m: int
-    n: int
-    k: int
-    trans_a: str | None
-    trans_b: str | None
-    phase: str
-    weight: tuple[int, int]
+    op_type: str
+    kernel: str
+    operands: tuple[Shape | None, ...]
+    outputs: tuple[Shape | None, ...]
+    attributes: dict[str, str]
+    op_class: str = "unmodelled"
 
-    @property
-    def dims(self) -> tuple[int, int, int, int]:
-        """batch, m, n, k."""
-        return self.batch, self.m, self.n, self.k
-
-
-@cache
-def operands(shapes: str, batch: int | None) -> tuple[Shape, ...]:
-    """The operand shapes of ``"-1x50;50x1"`` with -1 resolved to the batch size; () where any stays unknown."""
-    out: list[Shape] = []
-    for text in filter(None, shapes.split(";")):
-        try:
-            dims = [int(d) for d in text.split("x")]
-        except ValueError:
-            return ()
-        unknown = sum(d < 0 for d in dims)
-        impossible = any(d < -1 or d == 0 or d > LARGEST for d in dims)
-        if impossible or unknown > 1 or (unknown and batch is None):
-            return ()
-        out.append(tuple(batch if d < 0 and batch else d for d in dims))
-    return tuple(out)
+    def whole_numbers(self, key: str) -> tuple[int, ...] | None:
+        """An attribute such as ``strides=2x2``; None where it is missing. Raises EstimatorError."""
+        text = self.attributes.get(key)
+        if text is None:
+            return None
+        if text and not WHOLE_NUMBERS.fullmatch(text):
+            raise EstimatorError(f"{key} is '{text}'; expected whole numbers joined by x, such as 2x2")
+        return tuple(int(part) for part in text.split("x") if text)
 
 
-def elements(shape: Shape) -> int:
-    """Number of elements of one operand."""
-    return math.prod(shape)
+@dataclass(frozen=True)
+class Ops:
+    """The distinct descriptions of an op table's rows: ``ops[codes[i]]`` is row i, ``first`` a row of each."""
+
+    ops: list[Op]
+    codes: npt.NDArray[np.intp]
+    first: npt.NDArray[np.intp]
+    names: list[str]
+
+    def of(self, rows: pd.Series) -> list[int]:
+        """The numbers of the descriptions that the rows have."""
+        return [int(i) for i in np.unique(self.codes[rows.to_numpy(dtype=bool)])]
+
+    def each(self, rows: pd.Series, read: Callable[[Op], Found | None], where: str) -> dict[int, Found]:
+        """What ``read`` finds in the descriptions that the rows have; an EstimatorError names the op."""
+        found = {}
+        for i in self.of(rows):
+            with within(f"{where}: '{self.names[i]}'"):
+                result = read(self.ops[i])
+            if result is not None:
+                found[i] = result
+        return found
+
+    def spread(self, found: Mapping[int, Found], number: Callable[[Found], float | None]) -> Floats:
+        """One number of what was found, row by row; NaN where there is none."""
+        out = np.full(len(self.ops), np.nan)
+        numbers = [number(item) for item in found.values()]
+        out[list(found)] = [np.nan if value is None else value for value in numbers]
+        return out[self.codes]
 
 
-def resolve_products(all_operands: Iterable[tuple[Shape, ...]]) -> dict[tuple[Shape, ...], Product | None]:
-    """The one consistent reading of each pair of operands of a run; None where there is none, or several."""
-    possible = {pair: readings(pair) for pair in set(all_operands)}
-    weights = {r.weight for found in possible.values() for r in found if r.phase == "forward"}
-    return {pair: _consistent(found, weights) for pair, found in possible.items()}
+def describe(ops: pd.DataFrame, batch: int | None) -> Ops:
+    """The descriptions of an op table, unknown dimensions being the batch size."""
+    codes = ops.groupby(list(DESCRIBED), dropna=False, sort=False).ngroup().to_numpy(dtype=np.intp)
+    first = np.unique(codes, return_index=True)[1]
+    texts = [ops[name].iloc[first].fillna("").tolist() for name in (*DESCRIBED, "op")]
+    found = [
+        Op(op_type, kernel, read_shapes(shapes, batch), read_shapes(outputs, batch), read_attributes(attributes), kind)
+        for op_type, kernel, shapes, outputs, attributes, kind in zip(*texts[:-1], strict=True)
+    ]
+    return Ops(found, codes, first, texts[-1])
 
 
-def readings(pair: tuple[Shape, ...]) -> list[Product]:
-    """Every reading of the first two operands as a product, leading dimensions being the batch."""
-    if len(pair) < 2 or min(len(pair[0]), len(pair[1])) < 2 or pair[0][:-2] != pair[1][:-2]:
-        return []
-    batch = math.prod(pair[0][:-2])
-    (p, q), (r, s) = pair[0][-2:], pair[1][-2:]
-    found = []
-    if q == r:
-        found.append(Product(batch, p, s, q, "n", "n", "forward", (r, s)))
-    if p == r:
-        found.append(Product(batch, q, s, p, "t", "n", "backward", (q, s)))
-    if q == s:
-        found.append(Product(batch, p, r, q, "n", "t", "backward", (r, s)))
-    if not found and p == s:
-        found.append(Product(batch, q, r, p, "t", "t", "unknown", (q, r)))
-    return found
+@lru_cache(maxsize=2**16)
+def read_shapes(text: str, batch: int | None) -> tuple[Shape | None, ...]:
+    """The shapes of ``"-1x50;50x1;unknown"``, -1 being the batch size; a scalar is one element, None is unknown."""
+    return tuple(_shape(item, batch) for item in text.split(";")) if text else ()
 
 
-def _consistent(found: list[Product], weights: set[tuple[int, int]]) -> Product | None:
-    if len({f.dims for f in found}) > 1:
-        found = [f for f in found if f.weight in weights]
-    if len({f.dims for f in found}) != 1:
+@lru_cache(maxsize=2**16)
+def _shape(text: str, batch: int | None) -> Shape | None:
+    try:
+        dims = [int(d) for d in text.split("x")] if text else [1]
+    except ValueError:
         return None
-    if len(found) == 1:
-        return found[0]
-    return Product(*found[0].dims, None, None, "unknown", found[0].weight)
+    unknown = sum(d < 0 for d in dims)
+    if min(dims) < -1 or unknown > 1 or (unknown and batch is None):
+        return None
+    shape = tuple(batch if d < 0 and batch else d for d in dims)
+    return shape if math.prod(max(d, 1) for d in shape) <= LARGEST else None
+
+
+def read_attributes(text: str) -> dict[str, str]:
+    """The attributes of ``"strides=2x2;padding=SAME"``."""
+    return {key.strip(): value.strip() for key, _, value in (item.partition("=") for item in text.split(";")) if key}
+
+
+def elements(shapes: tuple[Shape | None, ...]) -> int | None:
+    """Number of elements of all shapes together; None where one is unknown, or there is none."""
+    known = [math.prod(shape) for shape in shapes if shape is not None]
+    return sum(known) if known and len(known) == len(shapes) else None

@@ -52,3 +52,9 @@ def test_wrong_workload_file(tmp_path: Path) -> None:
     (tmp_path / "workload.yaml").write_text("name: mine\nbatch: 32\n")
     with pytest.raises(EstimatorError, match="Did you mean batch_size"):
         read_profile(tmp_path)
+
+
+def test_files_that_are_no_dumps_are_left_out_and_told(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(TABLE)
+    (tmp_path / "manifest.json").write_text('{"made": "by hand"}')
+    assert read_profile(tmp_path).warnings == ("manifest.json is no dump that any reader knows: left out",)

@@ -1,67 +1,63 @@
-import itertools
-
+import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from estimator.work.shapes import operands, resolve_products
-
-DIM = st.integers(min_value=2, max_value=4000)
+from estimator.core.errors import EstimatorError
+from estimator.core.schema import WORK
+from estimator.work.shapes import Op, Shape, describe, elements, read_attributes, read_shapes
+from tests.conftest import make_ops
 
 
 @pytest.mark.parametrize(
     ("text", "batch", "expected"),
     [
         ("-1x50;50x1", 100, ((100, 50), (50, 1))),
-        ("-1x50", None, ()),
-        ("-1x-1", 100, ()),
-        ("unknown;3", 100, ()),
+        ("-1x50", None, (None,)),
+        ("-1x-1", 100, (None,)),
+        ("unknown;3", 100, (None, (3,))),
         ("", 100, ()),
         ("7", None, ((7,),)),
+        ("3x4;;5", None, ((3, 4), (1,), (5,))),
+        ("0x4", None, ((0, 4),)),
+        ("-2x4", 100, (None,)),
+        ("99999999999x99999999999", None, (None,)),
+        (f"{'9' * 5000}x3", None, (None,)),
     ],
 )
-def test_operands(text: str, batch: int | None, expected: tuple[tuple[int, ...], ...]) -> None:
-    assert operands(text, batch) == expected
+def test_shapes(text: str, batch: int | None, expected: tuple[Shape | None, ...]) -> None:
+    assert read_shapes(text, batch) == expected
 
 
-@given(batch=DIM, layers=st.lists(DIM, min_size=2, max_size=6, unique=True))
-def test_the_three_products_of_every_layer_of_any_network(batch: int, layers: list[int]) -> None:
-    """Where all widths and the batch differ, each of a layer's products has one reading: the true one."""
-    if batch in layers:
-        return
-    expected = {}
-    for a, b in itertools.pairwise(layers):
-        expected[(batch, a), (a, b)] = (1, batch, b, a)
-        expected[(batch, a), (batch, b)] = (1, a, b, batch)
-        expected[(batch, b), (a, b)] = (1, batch, a, b)
-    found = resolve_products(expected)
-    assert {pair: product.dims if product else None for pair, product in found.items()} == expected
+def test_elements_are_known_where_all_shapes_are() -> None:
+    assert elements(((3, 4), (5,))) == 17
+    assert elements(((3, 4), None)) is None
+    assert elements(()) is None
 
 
-def test_a_width_equal_to_the_batch_is_settled_by_the_weights_of_the_run() -> None:
-    pairs = [((100, 100), (100, 50)), ((100, 50), (50, 1)), ((100, 50), (100, 50)), ((100, 1), (50, 1))]
-    found = resolve_products(pairs)
-    input_gradient = found[(100, 50), (100, 50)]
-    assert input_gradient is not None
-    assert input_gradient.dims == (1, 100, 100, 50)
+def test_attributes() -> None:
+    assert read_attributes("strides=2x2;equation=ab,bc->ac;dispatch=1") == {
+        "strides": "2x2", "equation": "ab,bc->ac", "dispatch": "1",
+    }  # fmt: skip
+    assert read_attributes("") == {}
 
 
-def test_square_operands_keep_their_transposes_unknown() -> None:
-    product = resolve_products([((64, 64), (64, 64))])[(64, 64), (64, 64)]
-    assert product is not None
-    assert (product.dims, product.trans_a, product.phase) == ((1, 64, 64, 64), None, "unknown")
+@pytest.mark.parametrize("text", ["2xx2", "a", "-1x2", "9" * 400, "2x2;"])
+def test_unreadable_attributes_are_refused(text: str) -> None:
+    op = Op("Conv2D", "", (), (), {"strides": text})
+    with pytest.raises(EstimatorError, match="whole numbers joined by x"):
+        op.whole_numbers("strides")
 
 
-def test_what_stays_ambiguous_is_not_guessed() -> None:
-    assert resolve_products([((100, 50), (100, 50))]) == {((100, 50), (100, 50)): None}
+def test_rows_alike_are_described_once() -> None:
+    rows = make_ops({"op_type": "Relu", "shapes": "-1x5"}, {"op_type": "Add"}, {"op_type": "Relu", "shapes": "-1x5"})
+    found = describe(WORK.conform(rows, "here"), 7)
+    assert [op.operands for op in found.ops] == [((7, 5),), ()]
+    assert list(found.codes) == [0, 1, 0]
+    everywhere = pd.Series(True, index=rows.index)
+    sizes = found.each(everywhere, lambda op: elements(op.operands), "here")
+    assert list(found.spread(sizes, float)[[0, 2]]) == [35, 35]
 
 
-def test_leading_dimensions_are_the_batch() -> None:
-    product = resolve_products([((8, 12, 64, 32), (8, 12, 32, 16))])[(8, 12, 64, 32), (8, 12, 32, 16)]
-    assert product is not None
-    assert product.dims == (96, 64, 16, 32)
-
-
-@pytest.mark.parametrize("pair", [((3, 4), (5, 6)), ((3,), (3, 4)), ((3, 4),), ((2, 3, 4), (3, 4, 5))])
-def test_shapes_that_do_not_multiply(pair: tuple[tuple[int, ...], ...]) -> None:
-    assert resolve_products([pair]) == {pair: None}
+def test_a_fault_names_the_op() -> None:
+    rows = WORK.conform(make_ops({"op": "layer/conv", "op_type": "Conv2D", "attributes": "strides=x"}), "here")
+    with pytest.raises(EstimatorError, match="here: 'layer/conv': strides is 'x'"):
+        describe(rows, None).each(rows["op"].notna(), lambda op: op.whole_numbers("strides"), "here")

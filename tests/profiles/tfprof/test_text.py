@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,8 +8,10 @@ from hypothesis import strategies as st
 
 from estimator.core.errors import EstimatorError
 from estimator.core.types import Profile
-from estimator.profiles import read_profile, tfprof_text
+from estimator.profiles import read_profile
+from estimator.profiles.tfprof import text
 from estimator.work import count_work
+from tests.profiles.tensorflow_dumps import P1B3_FLOP, matrix_flop
 
 TODAY = """
 node name | requested bytes | total execution time | accelerator execution time | cpu execution time | op occurrence
@@ -99,19 +102,85 @@ def test_a_damaged_dump_is_read_or_refused(tmp_path_factory: pytest.TempPathFact
         assert error.faults
 
 
+FUSED = """
+MatMul  20us (100.00%, 40.00%), 0 float_ops (0.00%, 0.00%), 1|3
+
+input_type: 0:-1x7,\t1:-1x5\t(run*1|defined*1)\texec_time: 20us
+input_type: 0:-1x7,\t1:7x5\t(run*0|defined*1)\texec_time: 0us
+input_type: 0:-1x5,\t1:7x5\t(run*0|defined*1)\texec_time: 0us
+
+Relu  30us (60.00%, 60.00%), 1.50k float_ops (1.00%, 1.00%), 1|1
+
+input_type: 0:-1x5\t(run*1|defined*1)\texec_time: 30us
+"""
+
+
+def test_a_fused_kernel_takes_the_operands_of_the_product_that_never_ran(tmp_path: Path) -> None:
+    profile = read(tmp_path, FUSED)
+    ops = profile.ops.set_index("op")
+    assert (ops.loc["Relu -1x5", "kernel"], ops.loc["Relu -1x5", "shapes"]) == ("_FusedMatMul", "-1x7;7x5")
+    assert ops.loc["Relu -1x5", "op_type"] == "Relu"
+    assert sorted(ops.loc[ops["op_type"] == "MatMul", "shapes"]) == ["-1x5;7x5", "-1x7;-1x5"]
+    assert "1 forward products never ran" in profile.warnings[0]
+    flop = 2 * 4 * 7 * 5
+    assert matrix_flop(replace(profile, workload=profile.workload.model_copy(update={"batch_size": 4}))) == 2 * flop
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("0:-1x5\t(run*1", "0:-1x6\t(run*1"),  # of another width
+        ("0:-1x5\t(run*1", "0:-1x2x5\t(run*1"),  # of another rank
+        ("0:-1x5,\t1:7x5\t(run*0", "0:-1x9,\t1:9x5\t(run*0"),  # two products fit
+        ("7x5\t(run*0|defined*1", "7x5\t(run*0|defined*2"),  # more products than kernels
+    ],
+)
+def test_nothing_is_fused_where_more_than_one_reading_fits(tmp_path: Path, old: str, new: str) -> None:
+    assert FUSED.count(old)
+    profile = read(tmp_path, FUSED.replace(old, new))
+    assert profile.ops["kernel"].isna().all()
+    assert not profile.warnings
+
+
+def test_float_ops_are_kept_where_no_shapes_part_them(tmp_path: Path) -> None:
+    ops = read(tmp_path, "Conv2D  5us (100.0%, 100.0%), 1.25b float_ops (1.0%, 1.0%), 1|1\nAdd  1us\n").ops
+    assert ops["reported_flop"].iloc[0] == pytest.approx(1.25e9)
+    assert ops["reported_flop"].isna().iloc[1]
+
+
 @pytest.mark.parametrize("threads", [1, 2])
-def test_real_dumps_of_today(public_data: Callable[[str], Path], threads: int) -> None:
+@pytest.mark.parametrize("name", ["op_input_shapes", "op_input_shapes_opcounts_5steps"])
+def test_real_dumps_of_today(public_data: Callable[[str], Path], name: str, threads: int) -> None:
+    profile = read_profile(public_data(f"profiles/p1b3_tf1_t{threads}/{name}.txt"), batch=100)
+    work, warnings = count_work(profile.ops, profile.workload)
+    products = work[work["op_class"] == "gemm"]
+    assert products.loc[products["calls"] > 0, "flop"].sum() == P1B3_FLOP
+    assert products["calls"].sum() == 14  # the five forward ones under the names of Relu and BiasAdd
+    assert list(products.loc[products["kernel"].notna(), "op_type"]).count("Relu") == 4
+    assert not any("forward" in warning for warning in warnings)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_views_agree_with_the_same_steps_metadata(public_data: Callable[[str], Path], threads: int) -> None:
     folder = public_data(f"profiles/p1b3_tf1_t{threads}")
-    views = [read_profile(folder / f"{name}.txt", batch=100) for name in ("op_input_shapes", "op_micros_bytes_occ")]
-    totals = [view.ops["time_s"].sum() for view in views]
-    assert totals[0] == pytest.approx(totals[1], rel=1e-3)
-    work, warnings = count_work(views[0].ops, views[0].workload)
-    assert (
-        work.loc[work["op_class"] == "gemm", "calls"].sum() == 9
-    )  # the five forward ones are fused into Relu, BiasAdd
+    same = {
+        "run_metadata.pb": ("op_input_shapes", "op_micros_bytes_occ", "op_time_and_memory"),
+        "run_metadata_5steps.pbs": ("op_input_shapes_opcounts_5steps",),
+    }
+    for metadata, views in same.items():
+        expected = read_profile(folder / metadata).ops["time_s"].sum()
+        for view in views:
+            assert read_profile(folder / f"{view}.txt").ops["time_s"].sum() == pytest.approx(expected, rel=0.02)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_view_of_products_alone_says_what_it_lacks(public_data: Callable[[str], Path], threads: int) -> None:
+    profile = read_profile(public_data(f"profiles/p1b3_tf1_t{threads}/op_matmul_input_shapes.txt"), batch=100)
+    work, warnings = count_work(profile.ops, profile.workload)
+    assert work.loc[work["op_class"] == "gemm", "calls"].sum() == 9
     assert any("forward" in warning for warning in warnings)
 
 
 def test_recognition_looks_at_content_alone() -> None:
-    assert tfprof_text.recognises(TODAY.encode())
-    assert not tfprof_text.recognises(b"op_type,time_s\nMatMul,1\n")
+    assert text.recognises(TODAY.encode())
+    assert not text.recognises(b"op_type,time_s\nMatMul,1\n")

@@ -14,17 +14,20 @@ import pandas as pd
 
 from estimator.core.errors import EstimatorError
 from estimator.core.types import Profile, Workload
-from estimator.profiles import canonical
+from estimator.profiles import canonical, phases
 from estimator.profiles.dump import Dump, decode_head
+from estimator.profiles.tfprof import fused
 
 FORMAT = "tfprof text (op view, input shapes)"
 VIEWS = True
 
 SECONDS = {"us": 1e-6, "ms": 1e-3, "sec": 1.0}
 BYTES = {"B": 1.0, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
+COUNT = {"": 1.0, "k": 1e3, "m": 1e6, "b": 1e9}
 TIME = re.compile(r"(-?\d+(?:\.\d+)?)(us|ms|sec)\b(?:\s*\((\d+(?:\.\d+)?)%,\s*(\d+(?:\.\d+)?)%\))?")
 SIZE = re.compile(r"(\d+(?:\.\d+)?)([KMGT]?B)\b")
 OP_LINE = re.compile(r"^([A-Za-z_][\w.:/]*)\s+(?=[-\d])")
+FLOAT_OPS = re.compile(r"(\d+(?:\.\d+)?)([kmb]?) float_ops\b")
 OCCURRENCE = re.compile(r"(\d+)\|(\d+)\s*$")
 SHAPE_LINE = re.compile(
     r"^\s*(?:input_type:)?\s*(?P<shapes>(?:0:.*?)?)\s*\(run\*(?P<run>\d+)[|\s]+defined\*(?P<defined>\d+)\)\s*"
@@ -43,6 +46,7 @@ class Aggregate:
     share: float | None
     bytes: float | None
     calls: float | None
+    flop: float | None = None
     shapes: list[dict[str, object]] = field(default_factory=list)
 
 
@@ -57,11 +61,11 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
     found = [aggregate for dump in dumps for aggregate in _parse(dump)]
     where = str(dumps[0] if len(dumps) == 1 else dumps[0].path.parent)
     aggregates = _merge(found, where)
-    rows = [row for aggregate in aggregates for row in _rows(aggregate)]
+    rows, claimed = fused.claim([row for aggregate in aggregates for row in _rows(aggregate)])
     rows += _unlisted(aggregates)
-    ops = canonical.to_ops(pd.DataFrame(rows), where)
-    unlike = tuple(_unlike(aggregates))
-    return Profile(ops=ops, workload=workload, device=None, format="tfprof text", warnings=unlike)
+    ops = canonical.to_ops(pd.DataFrame(rows).drop(columns="defined", errors="ignore"), where)
+    warnings = (*_unlike(aggregates), *claimed)
+    return Profile(ops=phases.fill(ops), workload=workload, device=None, format="tfprof text", warnings=warnings)
 
 
 def _parse(dump: Dump) -> Iterator[Aggregate]:
@@ -83,7 +87,7 @@ def _parse(dump: Dump) -> Iterator[Aggregate]:
 
 
 def _aggregate(op_type: str, line: str, times: list[tuple[str, ...]], where: str) -> Aggregate:
-    size, occurrence = SIZE.search(line), OCCURRENCE.search(line)
+    size, occurrence, float_ops = SIZE.search(line), OCCURRENCE.search(line), FLOAT_OPS.search(line)
     share = float(times[0][3]) / 100 if times[0][3] else None
     if share and not float(times[0][0]):
         raise EstimatorError(f"{where}: '{op_type}' has {times[0][3]} % of the time but 0{times[0][1]}; mend the line")
@@ -93,6 +97,7 @@ def _aggregate(op_type: str, line: str, times: list[tuple[str, ...]], where: str
         share,
         float(size[1]) * BYTES[size[2]] if size else None,
         float(occurrence[1]) if occurrence else None,
+        (float_ops and float(float_ops[1]) * COUNT[float_ops[2]]) or None,  # 0: tfprof knows no rule for the op
     )
 
 
@@ -111,6 +116,7 @@ def _shape_row(line: str, where: str) -> dict[str, object]:
     return {
         "shapes": ";".join(shape[1] for shape in shapes if shape),
         "calls": float(match["run"]),
+        "defined": float(match["defined"]),
         "time_s": _seconds(time.groups(), where),
     }
 
@@ -156,7 +162,11 @@ def _rows(aggregate: Aggregate) -> Iterator[dict[str, object]]:
     else:
         seen = aggregate.calls if aggregate.time_s else 0.0  # no time at all: the op was not seen to run
         calls = {"calls": seen} if seen is not None else {}
-        yield base | calls | {"time_s": aggregate.time_s, "reported_bytes": aggregate.bytes}
+        yield (
+            base
+            | calls
+            | {"time_s": aggregate.time_s, "reported_bytes": aggregate.bytes, "reported_flop": aggregate.flop}
+        )
 
 
 def _adds_up(aggregate: Aggregate) -> bool:

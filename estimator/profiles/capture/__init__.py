@@ -1,0 +1,161 @@
+"""``estimator capture``: run a user's training, time its steps, profile a few, and write all that a reader needs.
+
+A folder holds the dump, ``graph.csv`` (what the dump lacks), ``workload.yaml`` (the run) and ``provenance.yaml``
+(machine, times with and without the profiler). It is written whole or not at all.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from shutil import rmtree
+from typing import Any, Literal
+
+from estimator.core.errors import EstimatorError
+from estimator.core.files import write_text
+from estimator.profiles import graph
+from estimator.profiles.capture import describing, nodes, quiet, script, training
+from estimator.profiles.capture.session import SessionRun
+from estimator.profiles.capture.tracing import XPlane
+from estimator.profiles.capture.watch import Progress, Watch
+
+Format = Literal["xplane", "tfprof"]
+STEPS = 30  # timed where nobody says
+# Warnings about what a dump cannot tell
+COMPILED = "XLA compiles the step: shapes stand in the trace, under XLA's names; compile(jit_compile=False) shows ops"
+EAGER = "the step runs no traced function, so its ops have no shapes here; decorate it with tf.function"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How many steps of each kind to run, on which batch, and the dump's format."""
+
+    steps: int | None = None
+    epochs: int | None = None
+    warmup: int = 5
+    profiled: int = 5
+    batch: int | None = None
+    format: Format = "xplane"
+    verbose: bool = False
+
+
+@dataclass(frozen=True)
+class Captured:
+    """What one capture wrote, and what it measured [s]."""
+
+    folder: Path
+    format: Format
+    watch: Watch
+    workload: dict[str, Any]
+    warnings: tuple[str, ...]
+
+    def document(self) -> dict[str, Any]:
+        """The capture as JSON says it."""
+        low, mid, high = map(float, self.watch.step_s())
+        return {
+            "folder": str(self.folder),
+            "format": self.format,
+            "steps": self.watch.profiled,
+            "wall_step_s": {"low": low, "mid": mid, "high": high, "level": 0.9, "covers": "repeats"},
+            "repeats": self.watch.timed,
+            "warmup": self.watch.warmup,
+            "profiled_step_s": self.watch.profiled_s(),
+            "overhead": self.watch.profiled_s() / mid - 1,
+            "parameters": self.workload.get("parameters"),
+            "batch_size": self.workload["batch_size"],
+            "warnings": list(self.warnings),
+        }
+
+
+def capture(path: Path, folder: Path, plan: Plan, progress: Progress = lambda done, total: None) -> Captured:
+    """Profile the training run that a file defines, into a new folder.
+
+    Raises EstimatorError where TensorFlow is missing, the file is at fault, or the folder holds anything.
+    """
+    with quiet.quiet(plan.verbose), _whole(folder) as place, _tensorflow(plan.verbose), script.loaded(path) as own:
+        run = training.find(own, plan.batch)
+        timed = plan.steps or _epoch_steps(own, run, plan.epochs)
+        shapes = [tuple(tensor.shape) for tensor in quiet.tensorflow().nest.flatten(run.batch())]
+        runner, recorder, graphs = _traced(own, run, place, plan.format)
+        watch = Watch(plan.warmup, timed, plan.profiled, recorder, progress)
+        try:
+            runner.run(watch)
+        finally:
+            if not watch.done:
+                recorder.stop()
+        if not watch.done:
+            raise own.fault(f"its data ended after {len(watch.seconds)} steps; expected {watch.total}, so give fewer")
+        found = nodes.table(graphs, shapes)
+        workload = describing.workload(own, run)
+        if not found.empty:
+            write_text(place / graph.FILE, found.to_csv(index=False, lineterminator="\n"))
+        describing.write(place / "workload.yaml", workload)
+        how = f"{run.how}, as one function in a TensorFlow 1 session" if plan.format == "tfprof" else run.how
+        describing.write(place / "provenance.yaml", describing.provenance(own, run, watch, how))
+    return Captured(folder, plan.format, watch, workload, tuple(_warnings(run, plan.format, found.empty)))
+
+
+def _traced(own: script.Script, run: training.Training, place: Path, form: Format) -> tuple[Any, Any, list[Any]]:
+    """What runs the steps, what records them, and the graphs that run: the file's own, or a session's of its step."""
+    if form == "tfprof":
+        if run.compiled:
+            raise own.fault("XLA compiles its step into one op; use --format xplane, or compile(jit_compile=False)")
+        session = SessionRun(run.function(), run.batch(), place)
+        return session, session, session.graphs()
+    with nodes.recorded() as graphs:
+        run.run(Watch(warmup=1))
+    return run, XPlane(place), graphs
+
+
+def _epoch_steps(own: script.Script, run: training.Training, epochs: int | None) -> int:
+    if epochs is None:
+        return STEPS
+    if run.epoch_steps is None:
+        raise own.fault("how many batches an epoch has is not known before it ends; give --steps in place of --epochs")
+    return epochs * run.epoch_steps
+
+
+def _warnings(run: training.Training, form: Format, no_graph: bool) -> Iterator[str]:
+    if run.compiled:
+        yield COMPILED
+    elif no_graph and form == "xplane":
+        yield EAGER
+
+
+@contextmanager
+def _tensorflow(verbose: bool) -> Iterator[None]:
+    """TensorFlow under Keras, with its own log silent unless the user said otherwise."""
+    tf, keras = quiet.tensorflow(), quiet.tensorflow("keras")
+    if getattr(keras, "backend", None) and keras.backend.backend() != "tensorflow":
+        raise EstimatorError(
+            f"estimator capture: Keras runs on {keras.backend.backend()}; set KERAS_BACKEND=tensorflow"
+        )
+    logger = tf.get_logger()
+    level = logger.level
+    logger.setLevel(level if verbose else "ERROR")
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+
+
+@contextmanager
+def _whole(folder: Path) -> Iterator[Path]:
+    """A new folder beside the one asked for, which becomes it at the end; on any error nothing is left."""
+    folder = folder.resolve()
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise EstimatorError(f"{folder}: is there already and not empty; choose a new folder, or delete it first")
+    place = folder.with_name(f".{folder.name}.{os.getpid()}")
+    try:
+        place.mkdir(parents=True)
+        yield place
+        if folder.exists():
+            folder.rmdir()
+        place.replace(folder)
+    except OSError as error:
+        raise EstimatorError(f"{folder}: cannot be written ({error.strerror}); choose another place") from None
+    finally:
+        rmtree(place, ignore_errors=True)

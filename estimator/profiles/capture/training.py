@@ -1,0 +1,204 @@
+"""A training run of the user's, step by step: through Keras ``fit``, or through a ``train_step`` of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from estimator.profiles.capture import quiet
+from estimator.profiles.capture.script import Script
+from estimator.profiles.capture.watch import Watch
+
+KERAS_BATCH = 32  # what fit takes where nobody says
+CONTRACT = "build() or model, with data(); or train_step(batch), with batches(): see 'estimator capture --help'"
+
+
+class Training(Protocol):
+    """What can be run for as many steps as a watch asks for."""
+
+    how: str
+    batch_size: int
+    samples: int | None
+    epoch_steps: int | None
+
+    def run(self, watch: Watch) -> None:
+        """Run the watch's steps, over as many epochs as they take."""
+
+    def batch(self) -> Any:
+        """One batch, as tensors."""
+
+    def function(self) -> Any:
+        """The step as one traced function of a batch; variables exist by then."""
+
+    @property
+    def model(self) -> Any:
+        """The Keras model, where it is known."""
+
+    @property
+    def compiled(self) -> bool:
+        """Whether XLA compiles the step."""
+
+
+def find(script: Script, batch_size: int | None) -> Training:
+    """The training run that a file defines. Raises EstimatorError where it defines none, or its parts do not fit."""
+    if "train_step" in script and "batches" in script:
+        return Loop(script, batch_size)
+    if ("build" in script or "model" in script) and "data" in script:
+        return Fit(script, batch_size)
+    raise script.fault(f"it defines no training run; expected {CONTRACT}")
+
+
+class Fit:
+    """A compiled Keras model that ``fit`` trains; a step is what its callbacks see as a batch."""
+
+    how = "Keras fit"
+
+    def __init__(self, script: Script, batch_size: int | None) -> None:
+        self.script = script
+        self.model = _compiled_model(script)
+        data = script.made("data")
+        self.arrays = isinstance(data, tuple) and len(data) in (2, 3)
+        stated = batch_size or script.whole("BATCH_SIZE")
+        if self.arrays:
+            self.batch_size = stated or KERAS_BATCH
+            self.samples: int | None = len(_first(data))
+            self.epoch_steps: int | None = self.samples // self.batch_size
+            self.data = _cut(data, self.epoch_steps * self.batch_size)
+        else:
+            self.data, self.samples = data, None
+            self.batch_size = _agreed(script, "data()", stated, _first(next(iter(data))))
+            self.epoch_steps = _length(data)
+        if self.epoch_steps == 0:
+            raise script.fault(f"data() holds {self.samples or 0} samples; expected a batch of {self.batch_size}")
+
+    def run(self, watch: Watch) -> None:
+        """Run the watch's steps, over as many epochs as they take."""
+
+        def begin(batch: int, logs: object = None) -> None:
+            watch.begin()
+
+        def end(batch: int, logs: object = None) -> None:
+            watch.end()
+            self.model.stop_training = watch.done
+
+        lambdas = quiet.tensorflow("keras").callbacks.LambdaCallback
+        hooks = lambdas(on_train_batch_begin=begin, on_train_batch_end=end)
+        feed = dict(zip(("x", "y", "sample_weight"), self.data, strict=False)) if self.arrays else {"x": self.data}
+        feed |= {"batch_size": self.batch_size} if self.arrays else {}
+        self.model.fit(**feed, epochs=watch.total, callbacks=[hooks], verbose=0)
+
+    def batch(self) -> tuple[Any, ...]:
+        """One batch as fit would hand it over: arrays of floats in Keras' own format."""
+        tf, keras = quiet.tensorflow(), quiet.tensorflow("keras")
+
+        def standard(array: Any) -> Any:
+            tensor = tf.convert_to_tensor(array)
+            return tf.cast(tensor, keras.config.floatx()) if self.arrays and tensor.dtype.is_floating else tensor
+
+        found = _cut(self.data, self.batch_size) if self.arrays else next(iter(self.data))
+        return tuple(tf.nest.map_structure(standard, part) for part in found if part is not None)
+
+    def function(self) -> Any:
+        """Keras' own ``train_step`` on one batch; one step of fit before builds model and optimizer."""
+        batch = self.batch()
+        self.run(Watch(warmup=1))
+        return quiet.tensorflow().function(lambda *data: self.model.train_step(data)).get_concrete_function(*batch)
+
+    @property
+    def compiled(self) -> bool:
+        """Whether XLA compiles the step, as Keras does unless told otherwise."""
+        return bool(getattr(self.model, "jit_compile", False))
+
+
+@dataclass
+class Loop:
+    """The user's own ``train_step(batch)`` over their own ``batches()``; fetching a batch belongs to the step."""
+
+    script: Script
+    stated: int | None
+    how = "the file's own train_step"
+
+    def __post_init__(self) -> None:
+        self.step = self.script.names["train_step"]
+        stated = self.stated or self.script.whole("BATCH_SIZE")
+        batches = self.script.made("batches")
+        self.epoch_steps = _length(batches)
+        self.batch_size = _agreed(self.script, "batches()", stated, _first(next(iter(batches))))
+        self.samples: int | None = None
+
+    def run(self, watch: Watch) -> None:
+        """Run the watch's steps, over as many epochs as they take."""
+        feed = self._endless()
+        while not watch.done:
+            watch.begin()
+            self.step(next(feed))
+            watch.end()
+
+    def batch(self) -> Any:
+        """One batch, as tensors."""
+        tf = quiet.tensorflow()
+        return tf.nest.map_structure(tf.convert_to_tensor, next(self._endless()))
+
+    def function(self) -> Any:
+        """The step as one function; it runs once before, so that all variables exist."""
+        batch = self.batch()
+        self.step(batch)
+        step = self.step if hasattr(self.step, "get_concrete_function") else quiet.tensorflow().function(self.step)
+        return step.get_concrete_function(batch)
+
+    @property
+    def model(self) -> Any:
+        """The Keras model that the file names, where it does."""
+        return self.script.get("model")
+
+    @property
+    def compiled(self) -> bool:
+        """Whether XLA compiles the step."""
+        return bool(getattr(self.step, "_jit_compile", False))
+
+    def _endless(self) -> Iterator[Any]:
+        while True:
+            epoch = iter(self.script.made("batches"))
+            first = next(epoch, None)
+            if first is None:
+                raise self.script.fault("batches() has no batch any more; let it return a new iterable at each call")
+            yield first
+            yield from epoch
+
+
+def _compiled_model(script: Script) -> Any:
+    model = script.names["build"]() if "build" in script else script.get("model")
+    name = "build()" if "build" in script else "model"
+    if not getattr(model, "compiled", False):
+        raise script.fault(f"{name} gives {type(model).__name__}; expected a Keras model on which compile() was called")
+    steps = getattr(model, "steps_per_execution", 1)
+    if steps != 1:
+        raise script.fault(f"compile(steps_per_execution={steps}) hides the single steps; set it to 1")
+    return model
+
+
+def _agreed(script: Script, name: str, stated: int | None, tensor: Any) -> int:
+    """The size of the batches that the file makes. Raises EstimatorError where another one is stated."""
+    shape = tuple(getattr(tensor, "shape", ()))
+    if not shape:
+        raise script.fault(f"{name} gives {type(tensor).__name__} without a dimension; expected batches of samples")
+    if stated and stated != shape[0]:
+        raise script.fault(f"{name} gives batches of {shape[0]}, but {stated} is stated; let {name} make such batches")
+    return int(shape[0])
+
+
+def _first(nested: Any) -> Any:
+    return quiet.tensorflow().nest.flatten(nested)[0]
+
+
+def _cut(nested: Any, count: int) -> Any:
+    return quiet.tensorflow().nest.map_structure(lambda array: array[:count], nested)
+
+
+def _length(batches: Any) -> int | None:
+    """How many batches there are; None where only going through them tells."""
+    try:
+        return len(batches)
+    except TypeError:
+        return None

@@ -1,0 +1,325 @@
+"""The Chrome trace JSON that several profilers write: its events as typed structs, chunk by chunk, times in ps.
+
+A chunk is cut where one object of an array ends and the next begins. No string can hold that text: its quote would end
+the string, and a letter cannot follow one. A chunk that decodes by itself begins and ends between two events, so what
+is wrongly cut is noticed, and read event by event instead.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import re
+from collections.abc import Iterator, Sequence
+from decimal import Decimal, InvalidOperation
+from operator import attrgetter
+from typing import Any, Literal
+
+import numpy as np
+
+from estimator.core.errors import EstimatorError
+from estimator.profiles.dump import Dump
+from estimator.profiles.events import Integers
+
+EVENTS = "traceEvents"
+BOM = b"\xef\xbb\xbf"
+SPACE = re.compile(rb"[ \t\n\r]*")
+BETWEEN_EVENTS = re.compile(rb'\}[ \t\n\r]*,[ \t\n\r]*(?=\{[ \t\n\r]*"[A-Za-z])')
+EXTENT = json.JSONDecoder(parse_int=len, parse_float=len)  # only where a value ends; huge numbers are not converted
+CHUNK = 1 << 20  # [B]
+WINDOW, LARGEST_VALUE = 1 << 12, 1 << 28  # a single value is looked for in windows of growing size [B]
+MOST_PS = 2**62
+MOST_DIGITS = 18  # that always fit into 64 bits
+SHOWN = 120  # characters of a faulty event in its message
+
+Identity = int | float | str | None
+
+
+def event_type(**args: Any) -> type:
+    """The type of events to scan for; ``args`` are those of its ``args``: field=(name in the dump, type, default)."""
+    import msgspec
+
+    fields = [(field, type_, default) for field, (_, type_, default) in args.items()]
+    names = {field: name for field, (name, _, _) in args.items()}
+    details = msgspec.defstruct("Args", fields, rename=names, gc=False, frozen=True)
+    number = msgspec.Raw(b"")
+    return msgspec.defstruct(
+        "Event",
+        [
+            ("ph", str, ""), ("cat", str | None, None), ("name", str, ""), ("pid", Identity, None),
+            ("tid", Identity, None), ("ts", msgspec.Raw, number), ("dur", msgspec.Raw, number),
+            ("args", details, details()),
+        ],
+        gc=False,
+    )  # fmt: skip
+
+
+def scan(dump: Dump, event: type, metadata: dict[str, Any]) -> Iterator[list[Any]]:
+    """The events of a trace in batches, in their order; what else the file says goes to ``metadata``.
+
+    The trace is an object with ``traceEvents``, or an array. Pairs of B and E events become one X event where they
+    end. Raises EstimatorError where the file is no such trace, is damaged, or a pair is not closed.
+    """
+    cursor = _Cursor(dump)
+    pairs = _Pairs(str(dump))
+    seen = False
+    for key in cursor.members():
+        if key == EVENTS and cursor.next() == b"[":
+            if seen:
+                raise EstimatorError(f"{dump}: '{EVENTS}' stands there twice; expected one list of events")
+            seen = True
+            yield from map(pairs.close, _batches(cursor, event))
+        else:
+            metadata[key] = cursor.decoded(cursor.value())
+    if not seen:
+        raise EstimatorError(f"{dump}: no list '{EVENTS}' is in it; expected a trace, so export it again")
+    pairs.finish()
+
+
+def picoseconds(events: Sequence[Any], field: Literal["ts", "dur"], where: str, origin_us: int = 0) -> Integers:
+    """The times of events [ps], ``ts`` since the origin: exactly what is written, to the nearest picosecond.
+
+    Raises EstimatorError where one is no number, a duration is negative, or a time is out of range.
+    """
+    text = b",".join(map(attrgetter(field), events))
+    times = _plain(text, origin_us)
+    if times is None:
+        times = np.array([_exact(event, field, where, origin_us) for event in events], dtype=np.int64)
+    if field == "dur" and (times < 0).any():
+        event = events[int((times < 0).argmax())]
+        found = f"{where}: dur of '{event.name}' at ts {_text(event.ts)} is {_text(event.dur)}"
+        raise EstimatorError(f"{found}; expected a time of at least 0 µs, so export it again")
+    return times
+
+
+def first_microsecond(events: Sequence[Any], where: str) -> int:
+    """The whole microsecond of the first event [µs]: an origin, as times since the epoch are too long for 64 bits."""
+    return _microseconds(events[0], "ts", where) // 10**6
+
+
+def _plain(text: bytes, origin_us: int) -> Integers | None:
+    """Numbers that all have no decimals, or all three; None where they have not."""
+    letters = np.frombuffer(text + b",", dtype=np.uint8)
+    ends, dots = np.flatnonzero(letters == ord(",")), np.flatnonzero(letters == ord("."))
+    lengths = np.diff(ends, prepend=-1) - 1
+    digits = (letters >= ord("0")) & (letters <= ord("9"))
+    if len(dots) not in (0, len(ends)) or digits.sum() != len(letters) - len(ends) - len(dots):
+        return None
+    if lengths.min() < 1 or lengths.max() > MOST_DIGITS or (len(dots) and (dots + 4 != ends).any()):
+        return None
+    unit = 10**3 if len(dots) else 10**6  # [ps]
+    units = np.fromstring(text.replace(b".", b""), dtype=np.int64, sep=",") - origin_us * (10**6 // unit)
+    return units * unit if (np.abs(units) < MOST_PS // unit).all() else None
+
+
+def _exact(event: Any, field: str, where: str, origin_us: int) -> int:
+    time = _microseconds(event, field, where) - origin_us * 10**6
+    if abs(time) >= MOST_PS:
+        raise _no_time(event, field, where)
+    return time
+
+
+def _microseconds(event: Any, field: str, where: str) -> int:
+    """One time of an event, to the nearest picosecond [ps]."""
+    try:
+        time = Decimal(_text(getattr(event, field)))
+    except InvalidOperation:
+        raise _no_time(event, field, where) from None
+    if not time.is_finite() or time.adjusted() > 30:
+        raise _no_time(event, field, where)
+    return int(time.scaleb(6).to_integral_value())
+
+
+def _no_time(event: Any, field: str, where: str) -> EstimatorError:
+    found = _text(getattr(event, field))[:SHOWN] or "missing"
+    return EstimatorError(f"{where}: {field} of '{event.name}' is {found}; expected a time in µs, so export it again")
+
+
+def _text(raw: Any) -> str:
+    return bytes(raw).decode("utf-8", "replace")
+
+
+def _batches(cursor: _Cursor, event: type) -> Iterator[list[Any]]:
+    import msgspec
+
+    decoder = msgspec.json.Decoder(list[event])  # type: ignore[valid-type]
+    cursor.expect(b"[")
+    more = not cursor.take(b"]")
+    while more:
+        cut = BETWEEN_EVENTS.search(cursor.content, cursor.at + CHUNK)
+        batch = None
+        if cut:
+            try:
+                batch = decoder.decode(b"[%b}]" % cursor.content[cursor.at : cut.start()])
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+                batch = None
+        if cut and batch is not None:
+            cursor.at = cut.end()
+        else:
+            batch, more = _one_by_one(cursor, event, cut.end() if cut else cursor.at + CHUNK)
+        yield batch
+        cursor.release()
+
+
+def _one_by_one(cursor: _Cursor, event: type, until: int) -> tuple[list[Any], bool]:
+    """The events up to some place, checked one by one, and whether there are more."""
+    batch = []
+    while cursor.at < until:
+        batch.append(_event(cursor, event))
+        if cursor.take(b"]"):
+            return batch, False
+        cursor.expect(b",")
+    return batch, True
+
+
+def _event(cursor: _Cursor, event: type) -> Any:
+    """One event; where it does not decode at once, only the fields that are needed have to."""
+    import msgspec
+
+    raw = cursor.value()
+    try:
+        return msgspec.json.decode(raw, type=event)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        needed = _needed(cursor.decoded(raw), event)
+    try:
+        return msgspec.json.decode(json.dumps(needed, ensure_ascii=False).encode("utf-8", "replace"), type=event)
+    except msgspec.MsgspecError as error:
+        found = json.dumps(needed)[:SHOWN]
+        raise EstimatorError(f"{cursor.where}: the event {found} cannot be read ({error}); export it again") from None
+
+
+def _needed(found: Any, type_: Any) -> Any:
+    """The members of an object that a struct has and that are not null, numbers that JSON does not know as text."""
+    import msgspec
+
+    if not isinstance(found, dict):
+        return found
+    fields = {field.encode_name: field.type for field in msgspec.structs.fields(type_)}
+    kept = {name: value for name, value in found.items() if name in fields and value is not None}
+    if isinstance(kept.get("args"), dict):
+        kept["args"] = _needed(kept["args"], fields["args"])
+    return {name: value if _finite(value) else str(value) for name, value in kept.items()}
+
+
+def _finite(value: Any) -> bool:
+    return not isinstance(value, float) or np.isfinite(value)
+
+
+class _Cursor:
+    """A place in the bytes of a JSON document."""
+
+    def __init__(self, dump: Dump) -> None:
+        self.where, self.content = str(dump), dump.content
+        self.at = len(BOM) if self.content[:3] == BOM else 0
+
+    def next(self) -> bytes:
+        """The next byte that is no space, the place moved to it; nothing at the end."""
+        space = SPACE.match(self.content, self.at)
+        self.at = space.end() if space else self.at
+        return self.content[self.at : self.at + 1]
+
+    def take(self, token: bytes) -> bool:
+        """Whether this token comes next; it is passed."""
+        found = self.next() == token
+        self.at += found
+        return found
+
+    def expect(self, token: bytes) -> None:
+        """Pass this token; anything else is a fault."""
+        if not self.take(token):
+            raise self.damaged(f"expected '{token.decode()}'")
+
+    def members(self) -> Iterator[str]:
+        """The keys of the object here, each with the place at its value, which the caller passes; a list is EVENTS."""
+        if self.next() == b"[":
+            yield EVENTS
+        else:
+            self.expect(b"{")
+            while not self.take(b"}"):
+                key = str(self.decoded(self.value()))
+                self.expect(b":")
+                yield key
+                if self.next() != b"}":
+                    self.expect(b",")
+        if self.next():
+            raise self.damaged("expected nothing more")
+
+    def value(self) -> bytes:
+        """The JSON value here, which is passed."""
+        self.next()
+        size = WINDOW
+        while size <= LARGEST_VALUE:
+            window = self.content[self.at : self.at + size]
+            try:
+                end = EXTENT.raw_decode(window.decode("latin-1"))[1]  # a character a byte: only the extent is wanted
+            except (ValueError, RecursionError):
+                end = len(window)
+            else:
+                if end < len(window) or self.at + end == len(self.content):
+                    self.at += end
+                    return window[:end]
+            if self.at + size >= len(self.content):
+                break
+            size *= 16
+        raise self.damaged("expected JSON, and no value beyond 256 MiB")
+
+    def decoded(self, raw: bytes) -> Any:
+        """The Python value of JSON text."""
+        try:
+            return json.loads(raw)
+        except (ValueError, RecursionError) as error:
+            raise self.damaged(str(error)) from None
+
+    def release(self) -> None:
+        """What lies behind need not stay in memory: a mapped page is counted as the process's own."""
+        if isinstance(self.content, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+            self.content.madvise(mmap.MADV_DONTNEED, 0, self.at // mmap.PAGESIZE * mmap.PAGESIZE)
+
+    def damaged(self, problem: str) -> EstimatorError:
+        """The fault at this place."""
+        return EstimatorError(
+            f"{self.where}: this JSON is cut off or damaged at byte {self.at} ({problem}); copy or export it again"
+        )
+
+
+class _Pairs:
+    """B and E events of each thread, on their way to become X events."""
+
+    def __init__(self, where: str) -> None:
+        self.where = where
+        self.open: dict[tuple[Identity, Identity], list[Any]] = {}
+
+    def close(self, batch: list[Any]) -> list[Any]:
+        """The batch with X events where pairs end, and without their halves."""
+        if not any(event.ph in ("B", "E") for event in batch):
+            return batch
+        return [whole for event in batch if (whole := self._whole(event)) is not None]
+
+    def finish(self) -> None:
+        """Raises EstimatorError where a pair is still open."""
+        unclosed = next((stack[-1] for stack in self.open.values() if stack), None)
+        if unclosed:
+            raise EstimatorError(
+                f"{self.where}: '{unclosed.name}' begins at ts {_text(unclosed.ts)} and never ends; "
+                "expected an E event for each B, so export it again"
+            )
+
+    def _whole(self, event: Any) -> Any:
+        stack = self.open.setdefault((event.pid, event.tid), [])
+        if event.ph == "B":
+            stack.append(event)
+        elif event.ph == "E":
+            return self._joined(stack, event)
+        return None if event.ph == "B" else event
+
+    def _joined(self, stack: list[Any], end: Any) -> Any:
+        import msgspec
+
+        if not stack:
+            raise EstimatorError(
+                f"{self.where}: the E event at ts {_text(end.ts)} ends nothing; expected a B event, so export it again"
+            )
+        event = stack.pop()
+        duration = _microseconds(end, "ts", self.where) - _microseconds(event, "ts", self.where)
+        event.ph, event.dur = "X", msgspec.Raw(str(Decimal(duration).scaleb(-6)).encode())
+        return event

@@ -1,0 +1,58 @@
+"""Whole numbers in columns: how readers hold the events of a large trace, which are too many for Python objects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from estimator.profiles.events import NONE, Integers
+
+Flags = npt.NDArray[np.bool_]
+
+
+class Ids(dict[Any, int]):
+    """Numbers for whatever occurs, in the order of its first occurrence."""
+
+    def __missing__(self, key: Any) -> int:
+        self[key] = len(self)
+        return self[key]
+
+
+class Columns:
+    """Whole numbers in named columns, which grow by parts."""
+
+    def __init__(self, *names: str) -> None:
+        self.parts: dict[str, list[Integers]] = {name: [NONE] for name in names}
+
+    def add(self, *columns: Sequence[int] | Integers) -> None:
+        """Put one part behind each column."""
+        for parts, column in zip(self.parts.values(), columns, strict=True):
+            parts.append(np.asarray(column, dtype=np.int64))
+
+    def __getitem__(self, name: str) -> Integers:
+        parts = self.parts[name]
+        if len(parts) > 1:
+            parts[:] = [np.concatenate(parts)]
+        return parts[0]
+
+    def __len__(self) -> int:
+        return len(self[next(iter(self.parts))])
+
+    def take(self, rows: Flags | Integers | slice) -> Columns:
+        """These rows."""
+        taken = Columns(*self.parts)
+        taken.add(*(self[name][rows] for name in self.parts))
+        return taken
+
+    def nested(self) -> Columns:
+        """All rows by lane and start, of equal starts the longer first."""
+        return self.take(np.lexsort((-self["duration"], self["start"], self["lane"])))
+
+
+def slices(lanes: Integers) -> Iterator[slice]:
+    """The rows of each lane, where the rows are sorted by lane."""
+    starts = np.flatnonzero(np.diff(lanes, prepend=lanes[:1] - 1)).tolist()
+    yield from (slice(*ends) for ends in zip(starts, [*starts, len(lanes)][1:], strict=True))

@@ -1,0 +1,148 @@
+"""Reader of the Chrome trace that JAX (and TensorFlow's profiler plugin) writes beside an XPlane: ``*.trace.json.gz``.
+
+Ops are events with ``hlo_op``, or those of an accelerator's line ``XLA Ops``. The trace holds no shapes; the XPlane
+beside it does, so that is read where both are there.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from estimator.core.errors import EstimatorError
+from estimator.core.types import Profile, Workload
+from estimator.profiles import canonical, chrome_trace, events
+from estimator.profiles.chrome_trace import Identity
+from estimator.profiles.columns import Columns, Flags, Ids, slices
+from estimator.profiles.dump import Dump
+from estimator.profiles.events import Batch, Tally
+
+FORMAT = "JAX trace (trace.json.gz beside an XPlane)"
+VIEWS = False
+
+KNOWN_HEAD = re.compile(rb'"highres-ticks"|"hlo_(op|module)"\s*:')
+XLA_OPS = "XLA Ops"  # the line of an accelerator's ops; its streams and other lines tell the same again
+MOST_EVENTS = 1_000_000  # at which the tool cuts a trace off
+NO_SHAPES = "this trace has no operand shapes: read the XPlane that was written with it"
+CUT_OFF = f"the trace has {MOST_EVENTS} events, at which its tool cuts off: later steps may be missing"
+NO_STEPS = "no step is marked, so the trace is taken as one: say with --steps how many it covers"
+UNNAMED = "unnamed"
+NUMBERED = re.compile(r"[.\d]+$")
+
+
+def recognises(head: bytes) -> bool:
+    """Whether the content is JSON with what only XLA's profiler writes."""
+    return head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"[") and bool(KNOWN_HEAD.search(head))
+
+
+def read(dumps: list[Dump], workload: Workload) -> Profile:
+    """Read one host's trace. Raises EstimatorError where it is damaged or holds no op of XLA."""
+    trace = _scan(dumps[0])
+    ops = trace.timed.take(_are_ops(trace)).nested()
+    if not len(ops):
+        raise EstimatorError(f"{trace.where}: no event in it is an op of XLA (hlo_op); expected some, so trace again")
+    tally = events.tally(
+        [Batch(ops["kind"][rows], ops["start"][rows], ops["duration"][rows])] for rows in slices(ops["lane"])
+    )
+    steps, wall_ps, unmarked = _steps(trace, ops)
+    profile = Profile(
+        ops=canonical.to_ops(_table(trace, tally), trace.where),
+        workload=workload,
+        device=None,
+        format="JAX trace JSON",
+        wall_step_s=wall_ps / 1e12,
+        busy_step_s=tally.busy_ps / 1e12,
+        warnings=(NO_SHAPES, *unmarked, *((CUT_OFF,) if trace.count >= MOST_EVENTS else ())),
+    )
+    return canonical.per_step(profile, steps)
+
+
+@dataclass
+class _Trace:
+    """What is kept of the events, in ps since the first one."""
+
+    where: str
+    timed: Columns = field(default_factory=lambda: Columns("kind", "lane", "run", "start", "duration"))
+    kinds: Ids = field(default_factory=Ids)  # (lane, op, module, whether the event names its op) → kind
+    lanes: Ids = field(default_factory=Ids)  # (pid, tid) → lane
+    runs: Ids = field(default_factory=Ids)  # run_id → run
+    steps: dict[Identity, int] = field(default_factory=dict)  # step number → duration
+    names: dict[tuple[Identity, Identity], str] = field(default_factory=dict)  # of processes (tid None) and threads
+    count: int = 0
+
+    def keep(self, batch: list[Any], origin: int) -> None:
+        """Put the X events of one batch into the columns; times count from the origin [µs]."""
+        start = chrome_trace.picoseconds(batch, "ts", self.where, origin)
+        duration = chrome_trace.picoseconds(batch, "dur", self.where)
+        lanes = [self.lanes[e.pid, e.tid] for e in batch]
+        kinds = [
+            self.kinds[lane, e.name if e.args.op is None else str(e.args.op), e.args.module, e.args.op is not None]
+            for lane, e in zip(lanes, batch, strict=True)
+        ]
+        self.timed.add(kinds, lanes, [self.runs[e.args.run] for e in batch], start, duration)
+        for event, lasted in zip(batch, duration.tolist(), strict=True):
+            if event.args.step is not None:
+                self.steps[event.args.step] = max(lasted, self.steps.get(event.args.step, 0))
+
+
+def _scan(dump: Dump) -> _Trace:
+    trace, event, origin = _Trace(str(dump)), _event_type(), None
+    for batch in chrome_trace.scan(dump, event, {}):
+        trace.count += len(batch)
+        timed = [e for e in batch if e.ph == "X"]
+        if timed:
+            origin = chrome_trace.first_microsecond(timed, trace.where) if origin is None else origin
+            trace.keep(timed, origin)
+        named = [e for e in batch if e.ph == "M" and e.name in ("process_name", "thread_name")]
+        trace.names |= {(e.pid, e.tid if e.name == "thread_name" else None): str(e.args.name) for e in named}
+    return trace
+
+
+def _event_type() -> Any:
+    names = {"op": "hlo_op", "module": "hlo_module", "run": "run_id", "step": "step_num", "name": "name"}
+    return chrome_trace.event_type(**{field: (name, Identity, None) for field, name in names.items()})
+
+
+def _are_ops(trace: _Trace) -> Flags:
+    """Whether each event is an op: of the line that holds a process's ops where it has one, else what names its op."""
+    lines = {place for place, name in trace.names.items() if name == XLA_OPS}
+    processes = {pid for pid, _ in lines}
+    places = list(trace.lanes)
+    are = [places[lane] in lines if places[lane][0] in processes else named for lane, _, _, named in trace.kinds]
+    return np.array(are, dtype=bool)[trace.timed["kind"]]
+
+
+def _steps(trace: _Trace, ops: Columns) -> tuple[int, float, tuple[str, ...]]:
+    """How many steps the trace covers, the wall time of them all [ps], and a warning where nothing tells.
+
+    Where no step is annotated it is a run of the module that took most of the time.
+    """
+    if trace.steps:
+        return len(trace.steps), float(sum(trace.steps.values())), ()
+    wall_ps = float((ops["start"] + ops["duration"]).max() - ops["start"].min())
+    modules = Ids()
+    module = np.array([modules[name] for _, _, name, _ in trace.kinds], dtype=np.int64)[ops["kind"]]
+    longest = np.bincount(module, ops["duration"]).argmax()
+    runs = {list(trace.runs)[run] for run in np.unique(ops["run"][module == longest])} - {None}
+    return (len(runs), wall_ps, ()) if runs else (1, wall_ps, (NO_STEPS,))
+
+
+def _table(trace: _Trace, tally: Tally) -> pd.DataFrame:
+    """The rows of OPS of all steps together; what is named alike is one row."""
+    places = list(trace.lanes)
+    rows = [
+        {
+            "op": op or UNNAMED,
+            "op_type": NUMBERED.sub("", op) or op,
+            "placement": trace.names.get((places[lane][0], None)),
+        }
+        for lane, op, _, _ in list(trace.kinds)[: len(tally.calls)]
+    ]
+    table = pd.DataFrame(rows).assign(calls=tally.calls, time_s=tally.self_ps)
+    told = ["op", "op_type", "placement"]
+    sums = table[tally.calls > 0].groupby(told, dropna=False, sort=False).sum().reset_index()
+    return sums.assign(time_s=sums["time_s"] / 1e12)

@@ -1,0 +1,141 @@
+"""What is kept of a Kineto trace: whole numbers in columns, from which ``kineto`` makes the rows of OPS."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from estimator.profiles import chrome_trace, torch_ops
+from estimator.profiles.chrome_trace import Identity
+from estimator.profiles.columns import Columns, Flags, Ids
+from estimator.profiles.dump import Dump
+from estimator.profiles.events import Integers
+from estimator.profiles.torch_ops import Call
+
+OPS = ("cpu_op", "Operator")  # today's category, and the one of old
+ANNOTATED = (*OPS, "user_annotation")
+LAUNCHES = re.compile(r"_(runtime|driver)$|^Runtime$")
+KERNEL = 0
+ON_DEVICE = {"kernel": KERNEL, "Kernel": KERNEL, "gpu_memcpy": 1, "Memcpy": 1, "gpu_memset": 2, "Memset": 2}
+PROFILER_STEP, OPTIMIZER, LOADER = "ProfilerStep#", "Optimizer.", "enumerate(DataLoader)#"
+MARKS = (PROFILER_STEP, OPTIMIZER, LOADER)
+ABSENT, LARGEST_ID = -(2**63), 2**62
+
+
+@dataclass
+class Trace:
+    """Events by what they are, in ps since the first one; names, places and calls are numbers of the ``Ids``."""
+
+    where: str
+    metadata: dict[str, Any] = field(default_factory=dict)
+    calls: Ids = field(default_factory=Ids)  # torch_ops.Call → kind
+    names: Ids = field(default_factory=Ids)  # of annotations, and of what ran on a device
+    threads: Ids = field(default_factory=Ids)  # (pid, tid) → lane
+    streams: Ids = field(default_factory=Ids)  # (device, stream) → lane
+    texts: Ids = field(default_factory=Ids)  # ids that are no whole numbers
+    ops: Columns = field(default_factory=lambda: Columns("kind", "lane", "start", "duration", "id"))
+    device: Columns = field(
+        default_factory=lambda: Columns("name", "sort", "lane", "start", "duration", "id", "correlation", "bytes")
+    )
+    launches: Columns = field(default_factory=lambda: Columns("correlation", "lane", "start"))
+    marks: Columns = field(default_factory=lambda: Columns("name", "lane", "start", "duration"))
+
+    def keep(self, batch: list[Any], origin: int) -> None:
+        """Put the X events of one batch into the columns; times count from the origin [µs]."""
+        of: defaultdict[str | None, list[Any]] = defaultdict(list)
+        for e in batch:
+            of[e.cat].append(e)
+        marks = [e for cat in ANNOTATED for e in of[cat] if e.name.startswith(MARKS)]
+        if marks:
+            self.marks.add([self.names[e.name] for e in marks], self._lanes(marks), *self._times(marks, origin))
+        ops = [e for cat in OPS for e in of[cat] if not e.name.startswith(MARKS)]
+        ops += [e for e in marks if e.name.startswith(LOADER)]
+        if ops:
+            kinds, ids = [self.calls[_call(e)] for e in ops], [self.number(e.args.id) for e in ops]
+            self.ops.add(kinds, self._lanes(ops), *self._times(ops, origin), ids)
+        device = [e for cat in ON_DEVICE for e in of[cat]]
+        if device:
+            self._keep_device(device, origin)
+        launches = [e for cat, found in of.items() if cat and LAUNCHES.search(cat) for e in found]
+        if launches:
+            starts = chrome_trace.picoseconds(launches, "ts", self.where, origin)
+            self.launches.add([self.number(e.args.correlation) for e in launches], self._lanes(launches), starts)
+
+    def number(self, found: Identity) -> int:
+        """An id as a whole number."""
+        if type(found) is int and -LARGEST_ID < found < LARGEST_ID:
+            return found
+        if isinstance(found, float) and found.is_integer() and abs(found) < LARGEST_ID:
+            return int(found)
+        return ABSENT if found is None else -LARGEST_ID - 1 - self.texts[found]
+
+    def marked(self, prefix: str) -> Flags:
+        """Whether the name of each mark begins so."""
+        begins = np.array([name.startswith(prefix) for name in self.names], dtype=bool)
+        return begins[self.marks["name"]]
+
+    def _keep_device(self, found: list[Any], origin: int) -> None:
+        self.device.add(
+            [self.names[e.name] for e in found],
+            [ON_DEVICE[e.cat] for e in found],
+            [self.streams[_either(e.args.device, e.pid), _either(e.args.stream, e.tid)] for e in found],
+            *self._times(found, origin),
+            [self.number(_either(e.args.id, e.args.old_id)) for e in found],
+            [self.number(e.args.correlation) for e in found],
+            [self.number(e.args.bytes) for e in found],
+        )
+
+    def _lanes(self, found: list[Any]) -> list[int]:
+        return [self.threads[e.pid, e.tid] for e in found]
+
+    def _times(self, found: list[Any], origin: int) -> tuple[Integers, Integers]:
+        return (
+            chrome_trace.picoseconds(found, "ts", self.where, origin),
+            chrome_trace.picoseconds(found, "dur", self.where),
+        )
+
+
+def scan(dump: Dump) -> Trace:
+    """The columns of a trace, ops sorted. Raises EstimatorError where it is damaged or a time is unreadable."""
+    trace, event, origin = Trace(str(dump)), _event_type(), None
+    for batch in chrome_trace.scan(dump, event, trace.metadata):
+        timed = [e for e in batch if e.ph == "X"]
+        if timed:
+            origin = chrome_trace.first_microsecond(timed, trace.where) if origin is None else origin
+            trace.keep(timed, origin)
+    trace.ops, trace.device = trace.ops.nested(), trace.device.nested()
+    return trace
+
+
+def _event_type() -> Any:
+    import msgspec
+
+    text, nothing = msgspec.Raw, msgspec.Raw(b"")
+    return chrome_trace.event_type(
+        dims=("Input Dims", text, nothing),
+        types=("Input type", text, nothing),
+        strides=("Input Strides", text, nothing),
+        values=("Concrete Inputs", text, nothing),
+        id=("External id", Identity, None),
+        old_id=("external id", Identity, None),
+        correlation=("correlation", Identity, None),
+        device=("device", Identity, None),
+        stream=("stream", Identity, None),
+        bytes=("bytes", Identity, None),
+    )
+
+
+def _call(event: Any) -> Call:
+    """What tells kinds of op apart; strides and values only where they matter, as they make many kinds."""
+    args = event.args
+    if torch_ops.is_matrix(event.name):
+        return Call(event.name, bytes(args.dims), bytes(args.types), bytes(args.strides), bytes(args.values))
+    return Call(event.name, bytes(args.dims), bytes(args.types))
+
+
+def _either(found: Identity, other: Identity) -> Identity:
+    return other if found is None else found

@@ -1,0 +1,36 @@
+"""Several traced steps → one: means over them with their spread, and the time in which anything ran."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from estimator.profiles import events
+
+AMOUNTS = ("calls", "time_s", "reported_flop", "reported_bytes")
+
+
+def mean(rows: pd.DataFrame, steps: int) -> pd.DataFrame:
+    """One row per kind of row: amounts per step, and ``time_spread_s``, the standard deviation over several steps.
+
+    ``rows`` holds any of AMOUNTS, ``step`` (0 to steps − 1), and columns that tell the kinds apart; a kind that is
+    missing in a step took no time there.
+    """
+    amounts = [name for name in AMOUNTS if name in rows]
+    groups = rows.groupby([name for name in rows if name not in (*amounts, "step")], dropna=False, sort=False)
+    merged = groups[amounts].sum(min_count=1) / steps
+    if steps > 1:
+        times = np.zeros((len(merged), steps))
+        np.add.at(times, (groups.ngroup().to_numpy(), rows["step"].to_numpy()), rows["time_s"].to_numpy(dtype=float))
+        merged["time_spread_s"] = times.std(axis=1, ddof=1)
+    return merged.reset_index()
+
+
+def covered(runs: Sequence[tuple[int, int]]) -> int:
+    """The time that any of the runs covers; each is a start and a duration, in one unit."""
+    first = min((start for start, _ in runs), default=0)
+    times = np.array([(start - first, duration) for start, duration in runs], dtype=np.int64).reshape(-1, 2)
+    lane = events.Batch(np.zeros(len(times), dtype=np.int64), times[:, 0], times[:, 1])
+    return events.tally([[lane.sorted()]]).busy_ps

@@ -1,0 +1,116 @@
+"""Reader of tfprof's text views that are trees of ops: the scope view and the graph view.
+
+A line is ``name (self/total, self/total, …)`` in the columns of the header line; an op's own time is its self part.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import pandas as pd
+
+from estimator.core.errors import EstimatorError
+from estimator.core.types import Profile, Workload
+from estimator.profiles import canonical, phases
+from estimator.profiles.dump import Dump, decode_head
+from estimator.profiles.tfprof import names
+
+FORMAT = "tfprof text (scope view, graph view)"
+VIEWS = False
+
+ROOT = "_TFProfRoot"
+HEADER = "node name |"
+ADVICE = re.compile(r"\s*checkers \{")
+CODE = re.compile(r"\.py:\d+:|^code: ")
+NODE = re.compile(r"^\s*(?P<op>\S.*?) \((?P<values>[^()]*)\)\s*$")
+AMOUNT = re.compile(r"(\d+(?:\.\d+)?)([A-Za-z]*)")
+COLUMNS = {
+    "total execution time": ("time_s", {"us": 1e-6, "ms": 1e-3, "sec": 1.0}),
+    "requested bytes": ("reported_bytes", {"B": 1.0, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}),
+    "# float_ops": ("reported_flop", {"": 1.0, "k": 1e3, "m": 1e6, "b": 1e9}),
+}
+NO_SHAPES = "this view has no shapes: matrix products stay unknown unless graph.csv beside it tells them"
+LISTED = 0.99  # share of the root's time from which on the lines are taken for all there is
+
+
+def recognises(head: bytes) -> bool:
+    """Whether the content is a tree of tfprof, or its advice."""
+    text = decode_head(head) or ""
+    return ADVICE.match(text) is not None or any(line.startswith(f"{ROOT} (") for line in text.splitlines()[:200])
+
+
+def read(dumps: list[Dump], workload: Workload) -> Profile:
+    """Read one view. Raises EstimatorError naming the line at fault, or the view to make instead."""
+    where = str(dumps[0])
+    lines = dumps[0].text().splitlines()
+    _refuse_other_views(lines, where)
+    total, rows = _nodes(lines, where)
+    listed = sum(float(str(row["time_s"])) for row in rows)
+    if listed < LISTED * total:
+        rows.append({"op": "unlisted", "time_s": total - listed})
+    table = pd.DataFrame(rows, columns=["op", *dict(COLUMNS.values())]).astype({"op": "string[python]"})
+    table["op_type"] = names.op_types(table["op"])
+    ops = phases.fill(canonical.to_ops(table, where))
+    warnings = (NO_SHAPES, names.TYPES_FROM_NAMES, *names.no_updates(ops))
+    return Profile(ops=ops, workload=workload, device=None, format="tfprof tree", warnings=warnings)
+
+
+def _refuse_other_views(lines: Sequence[str], where: str) -> None:
+    make = "make the op view with input_shapes: tfprof> op -select micros,bytes,occurrence,input_shapes"
+    if lines and ADVICE.match(lines[0]):
+        raise EstimatorError(f"{where}: this is tfprof's advice, which lists the largest ops only; {make}")
+    if any(CODE.search(line) for line in lines):
+        raise EstimatorError(f"{where}: this is tfprof's code view, whose lines are of Python, not ops; {make}")
+
+
+def _nodes(lines: Sequence[str], where: str) -> tuple[float, list[dict[str, object]]]:
+    """The whole time [s], and a row for each node that took some itself."""
+    start, columns = _header(lines, where)
+    total, rows = 0.0, {}
+    for number, line in enumerate(lines[start:], start=start + 1):
+        if line.strip():
+            op, cells = _cells(line, columns, f"{where}:{number}")
+            if op == ROOT:
+                total = _amount(cells["total execution time"][1], "total execution time", f"{where}:{number}") or 0.0
+            else:  # a graph view may show a node again below each node that takes its result
+                rows[op] = {"op": op, **_row(cells, f"{where}:{number}")}
+    return total, [row for row in rows.values() if row["time_s"]]
+
+
+def _header(lines: Sequence[str], where: str) -> tuple[int, list[str]]:
+    """Where the nodes start, and the columns' names."""
+    at = next((i for i, line in enumerate(lines) if line.startswith(HEADER)), None)
+    columns = [] if at is None else [name.strip() for name in lines[at].split("|")][1:]
+    if at is None or "total execution time" not in columns:
+        found = ", ".join(columns) or "no header line"
+        raise EstimatorError(
+            f"{where}: expected a column 'total execution time', found {found}; select micros in tfprof"
+        )
+    return at + 1, columns
+
+
+def _cells(line: str, columns: Sequence[str], where: str) -> tuple[str, dict[str, tuple[str, str]]]:
+    """A node's name, and self and total of each column."""
+    match = NODE.match(line)
+    values = [value.split("/") for value in match["values"].split(", ")] if match else []
+    if not match or len(values) != len(columns) or any(len(value) != 2 for value in values):
+        raise EstimatorError(
+            f"{where}: expected 'name (self/total, …)' in {len(columns)} columns, found '{line.strip()}'"
+        )
+    return match["op"], {name: (own, total) for name, (own, total) in zip(columns, values, strict=True)}
+
+
+def _row(cells: dict[str, tuple[str, str]], where: str) -> dict[str, object]:
+    return {COLUMNS[name][0]: _amount(cells[name][0], name, where) for name in cells if name in COLUMNS}
+
+
+def _amount(text: str, column: str, where: str) -> float | None:
+    """A printed amount in SI; None where it is 0, for tfprof prints that also where it knows nothing."""
+    match = AMOUNT.fullmatch(text.removesuffix(" flops"))
+    units = COLUMNS[column][1]
+    if not match or match[2] not in units:
+        raise EstimatorError(
+            f"{where}: {column} is '{text}'; expected a number with one of the units {', '.join(units)}"
+        )
+    return float(match[1]) * units[match[2]] or None

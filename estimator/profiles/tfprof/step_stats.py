@@ -1,0 +1,247 @@
+"""Reader of RunMetadata, TensorFlow's binary trace of one session step, or of several steps in one file.
+
+Each op's ``timeline_label``, "[memory] name = kernel(inputs)", gives the kernel that really ran and where its operands
+come from; the operands' shapes are what those nodes put out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from estimator.core.errors import EstimatorError
+from estimator.core.types import Profile, Workload
+from estimator.profiles import canonical, messages, phases, steps, wire
+from estimator.profiles.dump import HEAD, Dump
+from estimator.profiles.tfprof import names, node_text
+
+FORMAT = "RunMetadata (TensorFlow step stats)"
+VIEWS = False
+FIXED = 8  # bytes of a fixed length before each message
+STEP_STATS_DEVICE = (0x0A, 0x0A, 0x0A)  # RunMetadata.step_stats.dev_stats.device
+LONGEST = 10**15  # of a step [ns]; int64 holds its picoseconds
+CALLS = re.compile(r"^(Stateful|Stateless)?(PartitionedCall|While|If|Case)$|^(RemoteCall|SymbolicGradient)$")
+NOT_A_KERNEL = re.compile(r"^(regs:|MEMCPY|Memcpy)|^\s*$")
+DEVICE = re.compile(rb"/[\w:/.\-]*(?i:device:|cpu:|gpu:)[\w:/.\-]*")
+
+Shape = tuple[int, ...] | None
+Key = tuple[str, int]  # node and output slot
+
+
+@dataclass(frozen=True)
+class Event:
+    """One op on one device: when, for how long [ns], and what its label tells."""
+
+    op: str
+    device: str
+    start: int
+    duration: int
+    end: int  # of everything about it
+    op_type: str | None
+    kernel: str | None
+    inputs: tuple[str, ...]
+    outputs: tuple[Shape, ...]
+
+
+def recognises(head: bytes) -> bool:
+    """Whether the content starts with a device's step stats, with or without a length before them."""
+    varint = next((i + 1 for i, byte in enumerate(head[:10]) if byte < 0x80), 0)
+    return any(_starts_with_device(head[skip:]) for skip in (0, FIXED, varint))
+
+
+def read(dumps: list[Dump], workload: Workload) -> Profile:
+    """Read the steps of one dump; op times are means over them. Raises EstimatorError where they cannot be read."""
+    where = str(dumps[0])
+    traced = [_Step(message, f"{where}: step {i + 1}") for i, message in enumerate(_split(dumps[0]))]
+    rows = [row | {"step": i} for i, step in enumerate(traced) for row in step.rows()]
+    if not rows:
+        raise EstimatorError(f"{where}: no op ran in it; expected step stats, so capture it with FULL_TRACE")
+    ops = phases.fill(canonical.to_ops(steps.mean(pd.DataFrame(rows), len(traced)), where))
+    warnings = dict.fromkeys(warning for step in traced for warning in step.warnings())
+    return Profile(
+        ops=ops,
+        workload=workload,
+        device=None,
+        format="RunMetadata",
+        steps=len(traced),
+        wall_step_s=float(np.mean([step.wall_s for step in traced])),
+        busy_step_s=float(np.mean([step.busy_s() for step in traced])),
+        warnings=tuple(warnings),
+    )
+
+
+class _Step:
+    """One traced step: its events, and what is known of its nodes."""
+
+    def __init__(self, metadata: Any, where: str) -> None:
+        self.graph = _graph(metadata)
+        self.precisions: dict[Key, str | None] = {}
+        self.shapes: dict[Key, Shape] = {}
+        self.events = [self._event(d, stats, where) for d in metadata.step_stats.dev_stats for stats in d.node_stats]
+        devices = {event.device for event in self.events}
+        counted = names.counted(devices)
+        self.counted = [event for event in self.events if event.device in counted]
+        self.start = min((event.start for event in self.events), default=0)
+        span = max((event.end for event in self.events), default=0) - self.start
+        if not 0 <= span <= LONGEST:
+            raise EstimatorError(f"{where}: its ops span {span / 1e9:.3g} s; the dump is damaged, so capture it again")
+        self.wall_s = span / 1e9
+
+    def rows(self) -> Iterator[dict[str, object]]:
+        """One row per run of an op; the kernels of a GPU's op are one run, named after the longest."""
+        launched = defaultdict(list)
+        for event in self.events:
+            if names.launches(event.device):
+                launched[event.op].append(event)
+        for (op, device), found in _grouped(self.counted):
+            if names.GPU.search(device) and not names.launches(device):
+                yield self._row(op, found, launched.get(op, ()))
+            else:
+                yield from (self._row(op, [event], [event]) for event in found)
+
+    def busy_s(self) -> float:
+        """Time in which any op ran [s]."""
+        return _busy_ns(self.counted) / 1e9
+
+    def warnings(self) -> Iterator[str]:
+        """What of the step is not counted, or not what it seems."""
+        bare = {event.device for event in self.counted if names.launches(event.device)}
+        if bare:
+            yield f"{min(bare)} has no stream beside it: its times may be those of launching kernels alone"
+        elif len(self.counted) < len(self.events):
+            yield "the host's time of launching kernels is left out: it runs beside them"
+
+    def _row(self, op: str, ran: Sequence[Event], runs: Sequence[Event]) -> dict[str, object]:
+        longest = max(ran, key=lambda event: event.duration)
+        told = runs[0] if runs else longest
+        node = self.graph.get(op)
+        known = [self._found(self.shapes, name) for name in told.inputs]
+        attrs = node.attr if node else {}
+        op_type = node.op if node else told.op_type
+        return {
+            "op": op,
+            "op_type": op_type,
+            "kernel": longest.kernel or told.kernel,
+            "placement": longest.device,
+            "precision": self._precision(told),
+            "shapes": node_text.shapes_text(known),
+            "output_shapes": node_text.shapes_text(told.outputs),
+            "attributes": node_text.attributes(op_type or "", attrs),
+            "calls": len(runs) or len(ran),
+            "time_s": sum(self._own_time(event) for event in ran) / 1e9,
+        }
+
+    def _own_time(self, event: Event) -> int:
+        """The time of an op, less that of the ops it calls [ns]."""
+        if not CALLS.match(event.op_type or ""):
+            return event.duration
+        last = event.start + event.duration
+        inside = [e for e in self.counted if event.start <= e.start < last and e.duration < event.duration]
+        return event.duration - min(_busy_ns(inside), event.duration)
+
+    def _precision(self, event: Event) -> str | None:
+        """The number format of the first operand that has one, else of the result."""
+        formats = [self._found(self.precisions, name) for name in event.inputs]
+        return next((found for found in formats if found), self.precisions.get((event.op, 0)))
+
+    def _found(self, known: Mapping[Key, Any], name: str) -> Any:
+        """What is known of an input, written ``node`` or ``node:slot``."""
+        node, _, slot = name.rpartition(":")
+        return known.get((node, int(slot))) if node and slot.isdecimal() and len(slot) < 9 else known.get((name, 0))
+
+    def _event(self, device: Any, stats: Any, where: str) -> Event:
+        start, op_start, op_end, end = _times(stats)
+        op, op_type, kernel, inputs = _label(stats)
+        if op_end < op_start or op_start < 0:
+            raise EstimatorError(
+                f"{where}: '{op}' runs from {op_start} to {op_end} ns of its start; expected an end after its beginning"
+            )
+        outputs: dict[int, Shape] = {}
+        for output in stats.output:
+            tensor = output.tensor_description
+            outputs[output.slot] = node_text.shape_of(tensor.shape)
+            self.precisions[op, output.slot] = node_text.PRECISION.get(tensor.dtype)
+            self.shapes[op, output.slot] = outputs[output.slot]
+        known = tuple(outputs[slot] for slot in sorted(outputs))
+        last = start + max(op_end, end)
+        told = op_type, kernel, inputs, known
+        return Event(op, device.device, start + op_start, op_end - op_start, last, *told)
+
+
+def _times(stats: Any) -> tuple[int, int, int, int]:
+    """Start, and relative to it the op's start and end and the end of all [ns]; older dumps hold microseconds."""
+    if stats.all_start_nanos:
+        return stats.all_start_nanos, stats.op_start_rel_nanos, stats.op_end_rel_nanos, stats.all_end_rel_nanos
+    micros = stats.all_start_micros, stats.op_start_rel_micros, stats.op_end_rel_micros, stats.all_end_rel_micros
+    return tuple(1000 * value for value in micros)
+
+
+def _label(stats: Any) -> tuple[str, str | None, str | None, tuple[str, ...]]:
+    """Op, type, kernel and data inputs of a label; where it is cut short, the input at the cut is unknown."""
+    label = stats.timeline_label
+    _, is_call, call = label.partition(" = ")
+    if is_call:
+        kernel, _, inputs = call.partition("(")
+        names = inputs.removesuffix(")").split(", ") if inputs.removesuffix(")") else []
+        if names and not inputs.endswith(")"):
+            names[-1] = ""
+        kernel = kernel.strip()
+        return stats.node_name, kernel, kernel, tuple(name for name in names if not name.startswith("^"))
+    detail, _, annotation = label.partition("@@")
+    name, _, op_type = (annotation.partition("#")[0] or stats.node_name).partition(":")
+    kernel = re.split(r" regs:", detail)[0].strip()
+    return name, op_type or None, (op_type if NOT_A_KERNEL.match(kernel) else kernel) or None, ()
+
+
+def _graph(metadata: Any) -> dict[str, Any]:
+    graphs = [*metadata.partition_graphs, *(g for f in metadata.function_graphs for g in f.partition_graphs)]
+    return {node.name: node for graph in graphs for node in graph.node}
+
+
+def _grouped(found: Sequence[Event]) -> Iterator[tuple[tuple[str, str], list[Event]]]:
+    groups: dict[tuple[str, str], list[Event]] = defaultdict(list)
+    for event in found:
+        groups[event.op, event.device].append(event)
+    yield from groups.items()
+
+
+def _busy_ns(found: Sequence[Event]) -> int:
+    return steps.covered([(event.start, event.duration) for event in found])
+
+
+def _split(dump: Dump) -> Iterator[Any]:
+    """The messages of one file: a single one, or several, each behind its length (8 bytes or a varint)."""
+    content, where = bytes(dump.content), str(dump)
+    if _starts_with_device(content):
+        yield messages.parse("RunMetadata", content, where)
+        return
+    fixed = _starts_with_device(content[FIXED : FIXED + HEAD])
+    at = 0
+    while at < len(content):
+        size, begin = _length(content, at, fixed, where)
+        if begin + size > len(content):
+            raise EstimatorError(f"{where}: it ends within the step that starts at byte {at}; copy the dump again")
+        yield messages.parse("RunMetadata", content[begin : begin + size], f"{where}: the step at byte {at}")
+        at = begin + size
+
+
+def _length(content: bytes, at: int, fixed: bool, where: str) -> tuple[int, int]:
+    """The length that stands at a place, and where its message begins."""
+    if fixed:
+        return int.from_bytes(content[at : at + FIXED], "little"), at + FIXED
+    try:
+        return wire.varint(content, at, len(content))
+    except EstimatorError:
+        raise EstimatorError(f"{where}: no length of a step stands at byte {at}; copy the dump again") from None
+
+
+def _starts_with_device(content: bytes) -> bool:
+    """Whether these are step stats whose first device's name comes first."""
+    name = messages.opening(content[:HEAD], STEP_STATS_DEVICE)
+    return name is not None and DEVICE.fullmatch(name) is not None

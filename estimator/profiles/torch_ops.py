@@ -1,0 +1,278 @@
+"""What PyTorch's profiler records of an op's arguments → the operands, attributes and precision of OPS.
+
+Operands keep the order of the op's arguments. A factor of a product is written as it lies in memory: one with strides
+[1, m] as its transpose, with ``trans_a=t`` or ``trans_b=t``; where a trace has no strides, operands lie as they are.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+LARGEST = 2**53
+PRECISIONS = {
+    "double": "fp64", "float": "fp32", "c10::Half": "fp16", "c10::BFloat16": "bf16", "signed char": "int8",
+    "unsigned char": "int8", "c10::qint8": "int8", "c10::quint8": "int8",
+}  # fmt: skip
+NO_TENSORS = ("Scalar", "ScalarList", "")
+
+CONVOLUTION = "input weight bias stride padding dilation"
+ONEDNN = "input weight bias padding stride dilation groups"
+SLOW = "input weight kernel bias stride padding dilation"
+PRODUCTS = {  # the names of their arguments
+    "mm": "a b", "bmm": "a b", "matmul": "a b", "mv": "a b", "dot": "a b", "vdot": "a b", "_int_mm": "a b",
+    "_scaled_mm": "a b", "addmm": "bias a b", "_addmm_activation": "bias a b", "baddbmm": "bias a b",
+    "addbmm": "bias a b", "addmv": "bias a b", "linear": "a weight bias", "mkldnn_linear": "a weight bias",
+    "_linear_pointwise": "a weight bias",
+}  # fmt: skip
+CONVOLUTIONS = {
+    **dict.fromkeys(("conv1d", "conv2d", "conv3d"), f"{CONVOLUTION} groups"),
+    **dict.fromkeys(
+        ("convolution", "_convolution", "convolution_overrideable"), f"{CONVOLUTION} transposed output_padding groups"
+    ),
+    **dict.fromkeys(
+        ("conv_transpose1d", "conv_transpose2d", "conv_transpose3d"),
+        "input weight bias stride padding output_padding groups dilation",
+    ),
+    **dict.fromkeys(
+        ("mkldnn_convolution", "_convolution_pointwise", "miopen_convolution", "miopen_depthwise_convolution"), ONEDNN
+    ),
+    "cudnn_convolution": "input weight padding stride dilation groups",
+    "cudnn_convolution_relu": f"{CONVOLUTION} groups",
+    "cudnn_convolution_add_relu": "input weight z alpha bias stride padding dilation groups",
+    "cudnn_convolution_transpose": "input weight padding output_padding stride dilation groups",
+    "miopen_convolution_transpose": "input weight bias padding output_padding stride dilation groups",
+    **dict.fromkeys(
+        ("_conv_depthwise2d", "conv_depthwise3d", "slow_conv_dilated2d", "slow_conv_dilated3d", "thnn_conv2d",
+         "_slow_conv2d_forward", "slow_conv3d", "slow_conv3d_forward"),
+        SLOW,
+    ),
+    **dict.fromkeys(
+        ("slow_conv_transpose2d", "slow_conv_transpose3d"),
+        "input weight kernel bias stride padding output_padding dilation",
+    ),
+    "convolution_backward": (
+        "grad_output input weight bias_sizes stride padding dilation transposed output_padding groups output_mask"
+    ),
+}  # fmt: skip
+FACTORS = {"a": "a", "b": "b", "weight": "b"}
+ATTENTION = ("scaled_dot_product", "_scaled_dot_product", "_flash_attention", "_efficient_attention")
+SEVERAL_PRODUCTS = ("einsum", "tensordot", "inner", "chain_matmul", "linalg_multi_dot", "bilinear", "_trilinear")
+LAYOUTS = {3: "NCW", 4: "NCHW", 5: "NCDHW"}
+
+
+class Call(NamedTuple):
+    """How one op was called, as the JSON texts of the trace; empty where it does not say."""
+
+    name: str
+    dims: bytes = b""
+    types: bytes = b""
+    strides: bytes = b""
+    values: bytes = b""
+
+
+class Work(NamedTuple):
+    """One piece of work of a call, in the words of OPS."""
+
+    shapes: str | None = None
+    attributes: str | None = None
+    precision: str | None = None
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """Sizes of an operand, and the distance of its elements along each axis where the trace says it."""
+
+    dims: tuple[int, ...]
+    strides: tuple[int, ...]
+
+    @property
+    def transposed(self) -> bool:
+        """Whether its last two axes lie in memory the other way round."""
+        if not 2 <= len(self.dims) == len(self.strides):
+            return False
+        return self.strides[-2] == 1 and self.strides[-1] > 1 and self.dims[-1] > 1
+
+    def in_memory(self) -> Tensor:
+        """The matrix, or its transpose where that lies row by row."""
+        return Tensor((*self.dims[:-2], *self.dims[:-3:-1]), ()) if self.transposed else self
+
+    def __str__(self) -> str:
+        return "x".join(map(str, self.dims))
+
+
+ONE_ELEMENT = Tensor((1,), (1,))
+
+
+@lru_cache(maxsize=1 << 16)
+def is_matrix(name: str) -> bool:
+    """Whether an op computes matrix products or convolutions, or hands them on."""
+    base = _base(name)
+    return base in PRODUCTS or base in CONVOLUTIONS or base in SEVERAL_PRODUCTS or base.startswith(ATTENTION)
+
+
+def describe(call: Call) -> tuple[Work, ...]:
+    """The work of a call: one piece, or one for each gradient that a convolution's backward pass computes."""
+    base = _base(call.name)
+    found: tuple[Work, ...] = ()
+    if base in CONVOLUTIONS:
+        found = _convolutions(dict(zip(CONVOLUTIONS[base].split(), _arguments(call), strict=False)), base)
+    elif base in PRODUCTS:
+        found = _products(dict(zip(PRODUCTS[base].split(), _arguments(call), strict=False)))
+    precision = _precision(call.types)
+    return tuple(work._replace(precision=precision) for work in found) or _plain(call.dims, call.types)
+
+
+@lru_cache(maxsize=1 << 14)
+def largest(dims: bytes) -> int:
+    """Elements of the largest operand of a call; 0 where it has none, or the trace does not say."""
+    sizes = (math.prod(tensor) for argument in _sizes(dims) for tensor in argument)
+    return min(max(sizes, default=0), LARGEST)
+
+
+@lru_cache(maxsize=1 << 14)
+def _plain(dims: bytes, types: bytes) -> tuple[Work]:
+    """The operands of an op that is neither product nor convolution, or whose arguments are not known."""
+    tensors = [tensor for argument in _arguments(Call("", dims, types)) for tensor in _tensors(argument)]
+    return (Work(_listed(tensors), precision=_precision(types)),)
+
+
+def _base(name: str) -> str:
+    """The op's name without its library and the mark of working in place."""
+    library, _, base = name.rpartition("::")
+    return base.removesuffix("_") if library in ("aten", "mkldnn") else name
+
+
+@dataclass(frozen=True)
+class Argument:
+    """One argument: its tensors, or its value as text."""
+
+    tensors: tuple[Tensor, ...]
+    value: str
+
+
+def _tensors(argument: Argument) -> tuple[Tensor, ...]:
+    return tuple(tensor for tensor in argument.tensors if tensor.dims)
+
+
+def _listed(tensors: Sequence[Tensor]) -> str | None:
+    return ";".join(map(str, tensors)) or None
+
+
+def _arguments(call: Call) -> list[Argument]:
+    sizes, strides = _sizes(call.dims), _sizes(call.strides)
+    types, values = _list(call.types), _list(call.values)
+    found = []
+    for i, dims in enumerate(sizes):
+        kind = types[i] if i < len(types) else "Tensor"
+        steps = strides[i] if i < len(strides) and len(strides[i]) == len(dims) else [()] * len(dims)
+        tensors = [] if kind in NO_TENSORS else [Tensor(*of) for of in zip(dims, steps, strict=True)]
+        if i < len(types):
+            tensors = [tensor if tensor.dims else ONE_ELEMENT for tensor in tensors]
+        found.append(Argument(tuple(tensors), str(values[i]) if i < len(values) else ""))
+    return found
+
+
+@lru_cache(maxsize=1 << 14)
+def _sizes(text: bytes) -> list[list[tuple[int, ...]]]:
+    """For each argument the sizes of its tensors: one, or those of a list; () is a scalar, -1 an unreadable size."""
+    found = []
+    for argument in _list(text):
+        several = isinstance(argument, list) and any(isinstance(item, list) for item in argument)
+        tensors = argument if several else [argument]
+        found.append([tuple(map(_size, t)) for t in tensors if isinstance(t, list)])
+    return found
+
+
+def _size(found: Any) -> int:
+    return found if type(found) is int and 0 <= found <= LARGEST else -1
+
+
+@lru_cache(maxsize=1 << 14)
+def _list(text: bytes) -> list[Any]:
+    """A JSON list; empty where the text is none."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return []
+    return found if isinstance(found, list) else []
+
+
+@lru_cache(maxsize=1 << 14)
+def _precision(types: bytes) -> str | None:
+    """The number format of the first operand that has one."""
+    known = (_format(name) for name in _list(types) if isinstance(name, str))
+    return next((found for found in known if found), None)
+
+
+def _format(name: str) -> str | None:
+    return "fp8" if name.startswith("c10::Float8") else PRECISIONS.get(name)
+
+
+def _products(arguments: Mapping[str, Argument]) -> tuple[Work, ...]:
+    """The one product, with transposes as its factors lie in memory; nothing where the trace lacks a factor."""
+    marks, listed = {}, []
+    for name, argument in arguments.items():
+        for tensor in _tensors(argument):
+            factor = name in FACTORS
+            listed.append(tensor.in_memory() if factor else tensor)
+            if factor:  # a layer's weights are multiplied as their transpose
+                marks[FACTORS[name]] = "t" if tensor.transposed != (name == "weight") else "n"
+    if len(marks) < 2:
+        return ()
+    return (Work(_listed(listed), ";".join(f"trans_{side}={mark}" for side, mark in sorted(marks.items()))),)
+
+
+def _convolutions(arguments: Mapping[str, Argument], base: str) -> tuple[Work, ...]:
+    """A convolution, or the gradients that its backward pass computes; nothing where the trace lacks its operands."""
+    image, weight = (_tensors(arguments[name]) if name in arguments else () for name in ("input", "weight"))
+    if not (image and weight) or len(image[0].dims) != len(weight[0].dims) or len(image[0].dims) not in LAYOUTS:
+        return ()
+    shapes = _listed([tensor for argument in arguments.values() for tensor in _tensors(argument)])
+    settings = _settings(arguments, base, image[0], weight[0])
+    return tuple(Work(shapes, f"{settings};pass={of}") for of in _passes(arguments, base))
+
+
+def _settings(arguments: Mapping[str, Argument], base: str, image: Tensor, weight: Tensor) -> str:
+    axes = len(image.dims) - 2
+    transposed = "transpose" in base or _value(arguments, "transposed") is True
+    given: dict[str, str | None] = {
+        name: _per_axis(_value(arguments, argument), axes)
+        for name, argument in (("strides", "stride"), ("pads", "padding"), ("dilations", "dilation"))
+    }
+    groups = _value(arguments, "groups")
+    if "groups" not in arguments and not transposed and weight.dims[1] > 0:
+        groups = image.dims[1] // weight.dims[1]
+    given["groups"] = str(groups) if type(groups) is int else "1"
+    given["layout"] = layout = LAYOUTS[len(image.dims)]
+    given["kernel_layout"] = ("IO" if transposed else "OI") + layout[2:]
+    text = ";".join(f"{name}={value}" for name, value in given.items() if value)
+    return f"{text};transposed=1" if transposed else text
+
+
+def _passes(arguments: Mapping[str, Argument], base: str) -> Sequence[str]:
+    if base != "convolution_backward":
+        return ("forward",)
+    mask = _value(arguments, "output_mask")
+    computed = mask if isinstance(mask, list) and len(mask) == 3 else [True, True, True]
+    return [of for of, wanted in zip(("grad_input", "grad_weights"), computed, strict=False) if wanted]
+
+
+def _per_axis(value: Any, axes: int) -> str | None:
+    """A setting for each axis, ``2x2``; one number holds for all of them."""
+    values = value if isinstance(value, list) else [value]
+    values = values * axes if len(values) == 1 else values
+    return "x".join(map(str, values)) if len(values) == axes and all(type(v) is int for v in values) else None
+
+
+def _value(arguments: Mapping[str, Argument], name: str) -> Any:
+    """The value of an argument, written as in Python; None where it is not given."""
+    text = arguments[name].value if name in arguments else ""
+    try:
+        return json.loads(text.replace("True", "true").replace("False", "false"))
+    except (ValueError, RecursionError):
+        return None

@@ -1,0 +1,241 @@
+"""Reader of XPlane dumps (``*.xplane.pb``): TensorFlow's and JAX's profiler on any device, plain or under XLA.
+
+Ops are the events of accelerators where there are any, else those of the host's threads: a kernel with the op that
+launched it, ``name:Kernel`` of a TensorFlow executor, or an instruction of an XLA program, which the dump describes.
+Message: tsl/profiler/protobuf/xplane.proto of OpenXLA.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+
+from estimator.core.errors import EstimatorError, within
+from estimator.core.types import Profile, Workload
+from estimator.profiles import canonical, wire
+from estimator.profiles.dump import Dump
+from estimator.profiles.events import Batch, Integers, Tally, tally
+from estimator.profiles.wire import Content, Span
+from estimator.profiles.xplane import hlo, ops
+from estimator.profiles.xplane.lines import ABSENT, Events, LineReader, OutOfOrderError, Texts, join, mixed
+from estimator.profiles.xplane.ops import Kind, Line, Named, Plane
+
+FORMAT = "XPlane (TensorFlow's or JAX's *.xplane.pb)"
+VIEWS = False
+BESIDE = ("*trace.json.gz", "*trace.json", "*.hlo_proto.pb", "*stats.pb", "*.input_pipeline.pb", "*_page.pb")
+
+SPACE_PLANE = 1  # the field of XSpace
+IDENTITY = ("hlo_op", "hlo_module", "program_id", "tf_op", "shape", "tensor_shapes")  # stats that tell ops apart
+STEP, RUN = "step_num", "run_id"
+LONGEST = 2**60  # [ps], 13 days
+LANES_MEMORY = 24 << 20  # chunks of all lanes together [B]; decoded they take about ten times as much
+CHUNK_BYTES = (1 << 16, 1 << 20)  # the least and the most of one lane
+CACHE_BITS = 16
+NO_OP = -1
+
+
+def recognises(head: bytes) -> bool:
+    """Whether the content starts with a plane: its number if any, and its printable name."""
+    try:
+        tag, at = wire.varint(head, 0, len(head))
+        _, at = wire.varint(head, at, len(head))
+        number, value, behind = wire.field(head, at, len(head))
+        if number == ops.PLANE_ID and isinstance(value, int):
+            number, value, behind = wire.field(head, behind, len(head))
+        name = wire.text(head, value)
+    except EstimatorError:
+        return False
+    return tag == SPACE_PLANE << 3 | wire.BYTES and number == ops.PLANE_NAME and len(name) > 1 and name.isprintable()
+
+
+def read(dumps: list[Dump], workload: Workload) -> Profile:
+    """Read the dump of one host. Raises EstimatorError where it is damaged or holds no op that took time."""
+    dump = dumps[0]
+    with within(str(dump)), dump.piecewise() as content:
+        found = _read(content)
+        if not found.kinds:
+            raise EstimatorError(
+                "no op was recorded; expected ops of TensorFlow or XLA, so profile some training steps"
+            )
+    steps = found.steps.seen()
+    profile = Profile(
+        ops=canonical.to_ops(ops.rows(found.kinds, found.total), str(dump)),
+        workload=workload,
+        device=None,
+        format="XPlane",
+        wall_step_s=(steps[-1][1] - steps[0][0]) * ops.PICO if steps else None,
+        busy_step_s=found.total.busy_ps * ops.PICO,
+        tool_version=found.tool_version,
+        warnings=tuple(_warnings(steps, found.total)),
+    )
+    return canonical.per_step(profile, len(steps))
+
+
+@dataclass
+class _Steps:
+    """Where steps, and runs of XLA's programs, were seen [ps]."""
+
+    windows: dict[str, list[tuple[int, int]]] = field(default_factory=dict)  # by the name of the step's event
+    runs: dict[int, dict[int, tuple[int, int]]] = field(default_factory=dict)  # by program and run
+
+    def seen(self) -> list[tuple[int, int]]:
+        """The steps: those marked, else the runs of the program that took longest, else none."""
+        marked = [*self.windows.values()] or [[*runs.values()] for runs in self.runs.values()]
+        return sorted(max(marked, key=lambda windows: sum(end - start for start, end in windows), default=[]))
+
+    def ran(self, program: int, run: int, start: int, end: int) -> None:
+        """Note a stretch of a program's run."""
+        known = self.runs.setdefault(program, {})
+        first, last = known.get(run, (start, end))
+        known[run] = min(first, start), max(last, end)
+
+
+@dataclass
+class _Reading:
+    """What was found in one dump."""
+
+    kinds: list[Kind] = field(default_factory=list)
+    numbers: int = 0  # how many kinds of events are ops
+    programs: dict[str, hlo.Program] = field(default_factory=dict)
+    steps: _Steps = field(default_factory=_Steps)
+    total: Tally = field(default_factory=Tally)
+    tool_version: str | None = None
+
+
+def _read(content: Content) -> _Reading:
+    """Everything but the table. Events out of order, which profilers do not write, take a slower reading."""
+    spans = [wire.span(value) for number, value in wire.fields(content, 0, len(content)) if number == SPACE_PLANE]
+    try:
+        return _read_in_order(content, spans)
+    except OutOfOrderError:
+        return _read_in_order(content, spans, ordered=False)
+
+
+def _read_in_order(content: Content, spans: list[Span], ordered: bool = True) -> _Reading:
+    planes = [ops.read_plane(content, span, whole=not ordered) for span in spans]
+    reading = _Reading(programs=ops.programs(content, planes), tool_version=ops.tool_version(content, planes))
+    with_ops = {id(line) for line in ops.op_lines(planes)}
+    base_ns = min((line.timestamp_ns for plane in planes for line in plane.lines), default=0)
+    chunk = int(np.clip(LANES_MEMORY // max(sum(len(plane.lines) for plane in planes), 1), *CHUNK_BYTES))
+    nested: list[Iterator[Batch]] = []
+    flat: list[Iterator[Batch]] = []
+    for plane in planes:
+        events = _PlaneEvents(content, plane, reading, chunk)
+        lines = plane.lines if len(events.metadata) else []
+        for line in lines:
+            lanes = flat if plane.device and line.name != ops.XLA_LINE else nested
+            lanes.append(events.batches(line, base_ns, id(line) in with_ops, ordered))
+    reading.total = tally(nested, flat)
+    return reading
+
+
+class _PlaneEvents:
+    """Turns the events of one plane's lines into batches of kinds, and notes steps on the way."""
+
+    def __init__(self, content: Content, plane: Plane, reading: _Reading, chunk_bytes: int) -> None:
+        self.content, self.plane, self.reading = content, plane, reading
+        stats = plane.ids((*IDENTITY, STEP, RUN))
+        self.stats = list(stats)
+        self.identity = [row for row, name in enumerate(stats) if name in IDENTITY]
+        self.texts = Texts(plane.stats)
+        self.about = {event: ops.named(content, plane, event) for event in plane.events}
+        self.metadata = np.array(sorted(e for e, about in self.about.items() if self._matters(about)), dtype=np.int64)
+        ids = np.array([*stats.values()], dtype=np.int64)
+        self.reader = LineReader(content, self.metadata, ids, self.texts, chunk_bytes)
+        self.numbers: dict[int, int] = {}  # of kinds by key; NO_OP where the event is none
+        self.cached_key = np.zeros(1 << CACHE_BITS, dtype=np.int64)
+        self.cached_key[0] = -1  # no key has the slot of another
+        self.cached_number = np.zeros(1 << CACHE_BITS, dtype=np.int64)
+
+    def _matters(self, about: Named) -> bool:
+        return self.plane.device or ops.may_matter(about.name)
+
+    def batches(self, line: Line, base_ns: int, with_ops: bool, ordered: bool) -> Iterator[Batch]:
+        """The ops of one line in the order of time. Raises OutOfOrderError, and EstimatorError."""
+        parts = self.reader.read(*line.span, ordered)
+        if not ordered:
+            parts = iter([join([self.reader.no_events(), *parts])])
+        shift = (line.timestamp_ns - base_ns) * 1000
+        last = -LONGEST
+        for batch in map(partial(self._batch, line=line, shift=shift, with_ops=with_ops), parts):
+            if len(batch) and batch.start[0] < last:
+                raise OutOfOrderError
+            last = int(batch.start[-1]) if len(batch) else last
+            yield batch
+
+    def _batch(self, events: Events, line: Line, shift: int, with_ops: bool) -> Batch:
+        """The ops among the events, on the dump's common clock and in the order of time."""
+        self._refuse_impossible(events, line, shift)
+        events = Events(events.metadata, events.start + shift, events.duration, events.tokens)
+        self._note_steps(events)
+        number = self._numbered(events) if with_ops else np.full(len(events), NO_OP)
+        batch = Batch(number, events.start, events.duration).take(number != NO_OP)
+        return batch if batch.in_order() else batch.sorted()
+
+    def _refuse_impossible(self, events: Events, line: Line, shift: int) -> None:
+        if abs(shift) > LONGEST:
+            raise EstimatorError(
+                f"line '{line.name}' starts {shift / 1e12:.3g} s after the first; expected less than days"
+            )
+        for name, values, least in (("start", events.start, -LONGEST), ("duration", events.duration, 0)):
+            wrong = (values < least) | (values > LONGEST)
+            if wrong.any():
+                row = int(wrong.argmax())
+                event = self.about[int(events.metadata[row])].name
+                raise EstimatorError(
+                    f"line '{line.name}': '{event}' has a {name} of {int(values[row])} ps; "
+                    f"expected {least} to {LONGEST} ps, so capture the profile again"
+                )
+
+    def _note_steps(self, events: Events) -> None:
+        end = events.start + events.duration
+        if STEP in self.stats:
+            for row in np.flatnonzero(events.tokens[self.stats.index(STEP)] != ABSENT):
+                name = self.about[int(events.metadata[row])].name
+                window = (int(events.start[row]), int(end[row]))
+                self.reading.steps.windows.setdefault(name, []).append(window)
+        if RUN in self.stats and "program_id" in self.stats:
+            run, program = (events.tokens[self.stats.index(name)] for name in (RUN, "program_id"))
+            ran = np.flatnonzero((run != ABSENT) & (program != ABSENT))
+            run, program = run[ran], program[ran]
+            turns = np.flatnonzero((np.diff(run) != 0) | (np.diff(program) != 0)) + 1
+            for part in np.split(np.arange(len(ran)), turns) if len(ran) else ():
+                first, rows = part[0], ran[part]
+                stretch = int(events.start[rows].min()), int(end[rows].max())
+                self.reading.steps.ran(int(program[first]), int(run[first]), *stretch)
+
+    def _numbered(self, events: Events) -> Integers:
+        """The number of each event's kind: metadata and the stats that tell ops apart make its key."""
+        key = mixed(events.metadata, events.metadata)
+        for row in self.identity:
+            key = mixed(key, events.tokens[row])
+        slot = (key.view(np.uint64) >> np.uint64(64 - CACHE_BITS)).astype(np.int64)
+        number = self.cached_number[slot]
+        missed = np.flatnonzero(self.cached_key[slot] != key)
+        if len(missed):
+            new, first, inverse = np.unique(key[missed], return_index=True, return_inverse=True)
+            found = np.array([self._number(int(k), events, int(missed[i])) for k, i in zip(new, first, strict=True)])
+            number[missed] = found[inverse]
+            self.cached_key[slot[missed[first]]], self.cached_number[slot[missed[first]]] = new, found
+        return number
+
+    def _number(self, key: int, events: Events, row: int) -> int:
+        if key not in self.numbers:
+            event = int(events.metadata[row])
+            stats = {self.stats[i]: self.texts.of(int(events.tokens[i, row])) for i in self.identity}
+            number = self.reading.numbers
+            found = ops.kinds(number, self.plane, self.about[event], stats, self.reading.programs)
+            self.reading.kinds.extend(found)
+            self.reading.numbers += bool(found)
+            self.numbers[key] = number if found else NO_OP
+        return self.numbers[key]
+
+
+def _warnings(steps: list[tuple[int, int]], total: Tally) -> Iterator[str]:
+    if not steps:
+        yield "the dump marks no step: all of it is taken as one, so say how many it covers (--steps)"
+    if total.crossing:
+        yield f"{total.crossing} ops outlast the op that they lie in; their time is cut off at its end"

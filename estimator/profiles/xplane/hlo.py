@@ -1,0 +1,184 @@
+"""XLA's compiled programs (HLO): what each instruction computes, found by its name, as events name it.
+
+Message: xla/service/hlo.proto; the meaning of instructions: https://openxla.org/xla/operation_semantics.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from estimator.profiles import messages
+
+PRECISIONS = {
+    10: "fp16", 11: "fp32", 12: "fp64", 16: "bf16", 2: "int8", 6: "int8", 21: "int4", 22: "int4",
+    19: "fp8", 20: "fp8", 23: "fp8", 24: "fp8", 25: "fp8", 28: "fp8", 29: "fp8", 32: "fp4",
+}  # fmt: skip  # of PrimitiveType that have a place among the project's precisions
+MATRIX = ("dot", "convolution")
+CONVOLUTION_CALLS = ("__cudnn$convForward", "__cudnn$convBiasActivationForward")
+AXES = {  # of a product, and what OPS' attributes call them
+    "lhs_contracting_dimensions": "contract_a",
+    "rhs_contracting_dimensions": "contract_b",
+    "lhs_batch_dimensions": "batch_a",
+    "rhs_batch_dimensions": "batch_b",
+}
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """One instruction in the words of OPS; ``share`` is its part of the event's work where a fusion holds several."""
+
+    op_type: str
+    kernel: str
+    path: str  # where the framework's program asked for it, such as "jit(step)/transpose(jvp())/dot_general"
+    shapes: str | None
+    output_shapes: str | None
+    attributes: str | None
+    precision: str | None
+    share: float = 1.0
+
+
+Program = Mapping[str, tuple[Instruction, ...]]
+
+
+def read_program(content: bytes, where: str) -> tuple[str, Program]:
+    """The module's name, and what each of its instructions computes. Raises EstimatorError."""
+    module = messages.parse("HloProto", content, where).hlo_module
+    computations = {computation.id: computation for computation in module.computations}
+    named = {i.id: i for computation in module.computations for i in computation.instructions}
+    return module.name, {i.name: tuple(_parts(i, named, computations)) for i in named.values()}
+
+
+def _parts(instruction: Any, named: Mapping[int, Any], computations: Mapping[int, Any]) -> Iterator[Instruction]:
+    """The instruction, or the matrix products that a fusion holds, with their shares of its work."""
+    inside = list(_inside(instruction, computations)) if instruction.opcode == "fusion" else []
+    products = [i for i in inside if i.opcode in MATRIX]
+    if not products:
+        root = _root(instruction, computations)
+        kernel = instruction.custom_call_target or (root.opcode if root is not None else instruction.opcode)
+        yield replace(_described(instruction, named), kernel=kernel)
+        return
+    flop = [_flop(product, named) for product in products]
+    for product, part in zip(products, flop, strict=True):
+        share = part / sum(flop) if sum(flop) else 1 / len(flop)
+        yield replace(_described(product, named), op_type="fusion", share=share)
+
+
+def _inside(instruction: Any, computations: Mapping[int, Any], depth: int = 0) -> Iterator[Any]:
+    """Every instruction of the computations that a fusion calls."""
+    for called in instruction.called_computation_ids:
+        for inner in computations[called].instructions if called in computations and depth < 8 else ():
+            yield inner
+            yield from _inside(inner, computations, depth + 1)
+
+
+def _root(instruction: Any, computations: Mapping[int, Any]) -> Any | None:
+    """What a fusion finally computes; None for any other instruction."""
+    if instruction.opcode != "fusion":
+        return None
+    called = [computations[c] for c in instruction.called_computation_ids if c in computations]
+    return next((i for computation in called for i in computation.instructions if i.id == computation.root_id), None)
+
+
+def _described(instruction: Any, named: Mapping[int, Any]) -> Instruction:
+    operands = [named[i].shape for i in instruction.operand_ids if i in named]
+    shapes = [shape for operand in operands for shape in _flat(operand)]
+    outputs = list(_flat(instruction.shape))
+    precisions = [PRECISIONS[s.element_type] for s in (*shapes, *outputs) if s.element_type in PRECISIONS]
+    return Instruction(
+        op_type=instruction.opcode,
+        kernel=instruction.opcode,
+        path=instruction.metadata.op_name,
+        shapes=";".join(map(_text, shapes)) or None,
+        output_shapes=";".join(map(_text, outputs)) or None,
+        attributes=_attributes(instruction) or None,
+        precision=precisions[0] if precisions else None,
+    )
+
+
+def _flat(shape: Any, depth: int = 0) -> Iterator[Any]:
+    """The arrays of a shape, which may be a tuple."""
+    if not shape.tuple_shapes:
+        yield shape
+    for part in shape.tuple_shapes if depth < 8 else ():
+        yield from _flat(part, depth + 1)
+
+
+def _text(shape: Any) -> str:
+    return joined(shape.dimensions) or "1"
+
+
+def joined(values: Sequence[int]) -> str:
+    """Whole numbers as one word, '3x3'."""
+    return "x".join(map(str, values))
+
+
+def _attributes(instruction: Any) -> str:
+    if instruction.opcode == "dot":
+        numbers = instruction.dot_dimension_numbers
+        return _dot({name: getattr(numbers, name) for name in AXES})
+    if instruction.opcode == "convolution" or instruction.custom_call_target in CONVOLUTION_CALLS:
+        return _convolution(instruction)
+    return _dot(_configured_axes(instruction.backend_config)) if instruction.opcode == "custom-call" else ""
+
+
+def _dot(axes: Mapping[str, Sequence[int]]) -> str:
+    return ";".join(f"{AXES[name]}={joined(places)}" for name, places in axes.items() if places)
+
+
+def _configured_axes(config: bytes) -> dict[str, list[int]]:
+    """The axes of a product that a library computes, from the call's configuration; none where it tells none."""
+    try:
+        told = json.loads(config)["gemm_backend_config"]["dot_dimension_numbers"]
+        return {name: [int(place) for place in told.get(name, ())] for name in AXES}
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return {}
+
+
+def _convolution(instruction: Any) -> str:
+    window = instruction.window.dimensions
+    values = {
+        "labels": _labels(instruction.convolution_dimension_numbers),
+        "window": joined([w.size for w in window]),
+        "strides": joined([w.stride or 1 for w in window]),
+        "pads": "x".join(f"{w.padding_low}_{w.padding_high}" for w in window),
+        "lhs_dilations": joined([w.base_dilation or 1 for w in window]),
+        "rhs_dilations": joined([w.window_dilation or 1 for w in window]),
+        "groups": str(instruction.feature_group_count or 1),
+        "batch_groups": str(instruction.batch_group_count or 1),
+    }
+    return ";".join(f"{name}={value}" for name, value in values.items())
+
+
+def _labels(numbers: Any) -> str:
+    """Which axis is what, as XLA prints it: 'b01f_01io->b01f'."""
+    n = numbers
+    sides = (
+        ("bf", (n.input_batch_dimension, n.input_feature_dimension), n.input_spatial_dimensions),
+        ("io", (n.kernel_input_feature_dimension, n.kernel_output_feature_dimension), n.kernel_spatial_dimensions),
+        ("bf", (n.output_batch_dimension, n.output_feature_dimension), n.output_spatial_dimensions),
+    )
+    lhs, rhs, out = (_axes(*side) for side in sides)
+    return f"{lhs}_{rhs}->{out}"
+
+
+def _axes(letters: str, places: tuple[int, int], spatial: Sequence[int]) -> str:
+    found = {**dict(zip(places, letters, strict=True)), **{place: str(i) for i, place in enumerate(spatial)}}
+    return "".join(letter for _, letter in sorted(found.items()))
+
+
+def _flop(instruction: Any, named: Mapping[int, Any]) -> float:
+    """Arithmetic of a product, enough to share a fusion's time among several."""
+    output = math.prod(instruction.shape.dimensions)
+    operands = [named[i].shape.dimensions for i in instruction.operand_ids if i in named]
+    if instruction.opcode == "convolution":
+        out_axis = instruction.convolution_dimension_numbers.kernel_output_feature_dimension
+        kernel = operands[1] if len(operands) > 1 else ()
+        summed = [size for axis, size in enumerate(kernel) if axis != out_axis]
+    else:
+        axes = instruction.dot_dimension_numbers.lhs_contracting_dimensions
+        summed = [operands[0][axis] for axis in axes if operands and axis < len(operands[0])]
+    return 2.0 * float(output * math.prod(summed))

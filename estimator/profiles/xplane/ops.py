@@ -1,0 +1,286 @@
+"""What an XPlane dump says beside its events: planes, lines, names; and which op each kind of event is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+
+from estimator.profiles import phases, wire
+from estimator.profiles.events import Tally
+from estimator.profiles.wire import Content, Span, Value
+from estimator.profiles.xplane import hlo
+
+# field numbers of xplane.proto
+PLANE_ID, PLANE_NAME, PLANE_LINE, PLANE_EVENTS, PLANE_STAT_NAMES, PLANE_STATS = 1, 2, 3, 4, 5, 6
+ENTRY_KEY, ENTRY_VALUE = 1, 2  # of a map
+NAME, DISPLAY_NAME, METADATA_STATS = 2, 4, 5  # of XEventMetadata; an XStatMetadata's name is 2 as well
+LINE_NAME, LINE_TIMESTAMP_NS, LINE_EVENTS, LINE_DISPLAY_NAME = 2, 3, 4, 11
+LINE_FACTS = (LINE_NAME, LINE_TIMESTAMP_NS, LINE_DISPLAY_NAME)
+STAT_METADATA, STAT_TEXT, STAT_BYTES, STAT_REF = 1, 5, 6, 7
+
+PROGRAMS, DEVICE = "/host:metadata", "/device:"
+XLA_LINE = "XLA Ops"  # the ops of an accelerator that is no GPU
+DERIVED_LINES = re.compile(r"^(XLA (Modules|TraceMe)|Steps|TensorFlow |Framework |Source|Launch Stats|Async|Scope)")
+# TensorFlow's own rule for executor events: ParseTfOpFullname in tsl/profiler/utils/tf_op_utils.cc
+TF_OP = re.compile(r"^([A-Za-z0-9.][\w./>-]*):([A-Z_][A-Za-z0-9_]*)$")
+# ops that only wait for the ops they call
+CALLS = re.compile(
+    r"^(__inference_|(Stateful|Stateless)?PartitionedCall$|_?Xla(Run|Launch)|(Stateless)?(While|If|Case)$)"
+)
+# the host's own bookkeeping, which is neither an op nor a step
+BOOKKEEPING = re.compile(r"::|^\$|^end: |^Memory(De)?[aA]llocation$|^Eager|^TFE_|^Thread")
+TYPED_SHAPE = re.compile(r"(\w+)\[([\d,?-]*)\]")
+PRECISIONS = {"float": "fp32", "half": "fp16", "bfloat16": "bf16", "double": "fp64", "int8": "int8", "uint8": "int8"}
+PICO = 1e-12
+NUMBERED = re.compile(r"[.\d]+$")
+DESCRIBED = ("op_type", "kernel", "shapes", "output_shapes", "attributes", "precision")
+COLUMNS = ("op", "placement", *DESCRIBED, "launched")  # the last one is what an accelerator's event is called
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a plane: a thread of the host, or a stream of an accelerator."""
+
+    name: str
+    timestamp_ns: int
+    span: Span
+
+
+@dataclass
+class Plane:
+    """A plane beside its lines' events: event metadata by id as where it lies, stat names (and texts) by id."""
+
+    name: str = ""
+    lines: list[Line] = field(default_factory=list)
+    events: dict[int, Span] = field(default_factory=dict)
+    stats: dict[int, str] = field(default_factory=dict)
+    own_stats: list[Span] = field(default_factory=list)
+
+    @property
+    def device(self) -> bool:
+        """Whether the plane is an accelerator's."""
+        return self.name.startswith(DEVICE)
+
+    def ids(self, stat_names: Sequence[str]) -> dict[str, int]:
+        """The plane's ids of those stats that it has."""
+        found = {name: number for number, name in self.stats.items() if name in stat_names}
+        return {name: found[name] for name in stat_names if name in found}
+
+
+@dataclass(frozen=True)
+class Named:
+    """An event's metadata: its name, the one for display, and its stats."""
+
+    name: str
+    display_name: str
+    stats: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of op: its columns of OPS, where in the program it was asked for, and its share of the events' work."""
+
+    event: int
+    columns: Mapping[str, str | None]
+    path: str
+    share: float = 1.0
+
+
+def read_plane(content: Content, span: Span, whole: bool) -> Plane:
+    """A plane without its events; with ``whole`` lines are walked to their ends. Raises EstimatorError."""
+    plane = Plane()
+    for number, value in wire.fields(content, *span):
+        if number == PLANE_NAME:
+            plane.name = wire.text(content, value)
+        elif number == PLANE_LINE:
+            plane.lines.append(_line(content, wire.span(value), whole))
+        elif number == PLANE_EVENTS:
+            key, entry = _entry(content, wire.span(value))
+            plane.events[key] = entry
+        elif number == PLANE_STAT_NAMES:
+            key, entry = _entry(content, wire.span(value))
+            plane.stats[key] = _first_text(content, entry, NAME)
+        elif number == PLANE_STATS:
+            plane.own_stats.append(wire.span(value))
+    return plane
+
+
+def _line(content: Content, span: Span, whole: bool) -> Line:
+    """A line's name and start, which stand before its events; only a walk over the whole line finds them behind."""
+    found: dict[int, Value] = {}
+    place = span[0]
+    while place < span[1]:
+        number, value, behind = wire.field(content, place, span[1])
+        if number == LINE_EVENTS and not whole:
+            break
+        if number in LINE_FACTS:
+            found[number] = value
+        place = behind
+    name = found.get(LINE_DISPLAY_NAME) or found.get(LINE_NAME)
+    start = wire.signed(found.get(LINE_TIMESTAMP_NS, 0))
+    return Line(wire.text(content, name) if name else "", start, span if whole else (place, span[1]))
+
+
+def _entry(content: Content, span: Span) -> tuple[int, Span]:
+    """Key and value of a map's entry; absent ones are 0 and an empty message."""
+    key, entry = 0, (span[0], span[0])
+    for number, value in wire.fields(content, *span):
+        if number == ENTRY_KEY:
+            key = wire.signed(value)
+        elif number == ENTRY_VALUE:
+            entry = wire.span(value)
+    return key, entry
+
+
+def _first_text(content: Content, span: Span, wanted: int) -> str:
+    return next((wire.text(content, value) for number, value in wire.fields(content, *span) if number == wanted), "")
+
+
+def named(content: Content, plane: Plane, metadata: int) -> Named:
+    """The names and stats of an event's metadata."""
+    names, stats = {NAME: "", DISPLAY_NAME: ""}, {}
+    for number, value in wire.fields(content, *plane.events[metadata]):
+        if number in names:
+            names[number] = wire.text(content, value)
+        elif number == METADATA_STATS:
+            stat, text = _stat(content, plane, wire.span(value))
+            stats[stat] = text
+    return Named(names[NAME], names[DISPLAY_NAME], stats)
+
+
+def _stat(content: Content, plane: Plane, span: Span) -> tuple[str, str]:
+    """Name and value of a stat as texts."""
+    name, text = "", ""
+    for number, value in wire.fields(content, *span):
+        if number == STAT_METADATA:
+            name = plane.stats.get(wire.signed(value), "")
+        elif number == STAT_REF:
+            text = plane.stats.get(wire.signed(value), "")
+        elif number == STAT_TEXT:
+            text = wire.text(content, value)
+        elif isinstance(value, int):
+            text = str(wire.signed(value))
+    return name, text
+
+
+def programs(content: Content, planes: Sequence[Plane]) -> dict[str, hlo.Program]:
+    """XLA's programs by their number and by their name. Raises EstimatorError."""
+    found: dict[str, hlo.Program] = {}
+    for plane in (p for p in planes if p.name == PROGRAMS):
+        for number, entry in plane.events.items():
+            for body in _stat_bodies(content, entry):
+                name, program = hlo.read_program(body, f"program {number}")
+                found |= {str(number): program}
+                found.setdefault(name, program)
+    return found
+
+
+def _stat_bodies(content: Content, entry: Span) -> Iterator[bytes]:
+    """The bytes of an event metadata's stats."""
+    for number, value in wire.fields(content, *entry):
+        if number == METADATA_STATS:
+            for inner, body in wire.fields(content, *wire.span(value)):
+                if inner == STAT_BYTES:
+                    yield bytes(content[slice(*wire.span(body))])
+
+
+def op_lines(planes: Sequence[Plane]) -> list[Line]:
+    """The lines that hold ops: those of accelerators where there are any with events, else the host's threads."""
+    found = [line for plane in planes if plane.device for line in _kernels(plane.lines)]
+    return found or [line for plane in planes if not plane.device for line in plane.lines]
+
+
+def _kernels(lines: Sequence[Line]) -> list[Line]:
+    """An accelerator's lines that hold its kernels once."""
+    filled = [line for line in lines if line.span[1] > line.span[0]]
+    xla = [line for line in filled if line.name == XLA_LINE]
+    return xla or [line for line in filled if not DERIVED_LINES.search(line.name)]
+
+
+def may_matter(name: str) -> bool:
+    """Whether a host's event of that name may be an op or a step."""
+    op = TF_OP.match(name)
+    return not CALLS.search(op[2]) if op else not BOOKKEEPING.search(name)
+
+
+def kinds(
+    event: int, plane: Plane, about: Named, stats: Mapping[str, str], known: Mapping[str, hlo.Program]
+) -> list[Kind]:
+    """What an event of that metadata and those stats is: no op, one, or the parts of a fused one."""
+    stats = {**about.stats, **{name: text for name, text in stats.items() if text}}
+    shapes, precision = typed_shapes(stats.get("shape") or stats.get("tensor_shapes") or "")
+    launched = about.name if plane.device else None
+    base = dict.fromkeys(COLUMNS) | {
+        "placement": plane.name,
+        "shapes": shapes,
+        "precision": precision,
+        "launched": launched,
+    }
+    instruction = stats.get("hlo_op") or (about.display_name if plane.device and "program_id" in stats else "")
+    if instruction:
+        program = known.get(stats.get("program_id", "")) or known.get(stats.get("hlo_module", "")) or {}
+        return _instructions(event, instruction, program.get(instruction, ()), base)
+    op = TF_OP.match(stats.get("tf_op") or about.name)
+    if op and not CALLS.search(op[2]):
+        kernel = about.name if plane.device else op[2]
+        return [Kind(event, {**base, "op": op[1], "op_type": op[2], "kernel": kernel}, op[1])]
+    if plane.device and about.name:
+        return [Kind(event, {**base, "op": about.name, "op_type": about.name, "kernel": about.name}, "")]
+    return []
+
+
+def _instructions(
+    event: int, name: str, parts: Sequence[hlo.Instruction], base: Mapping[str, str | None]
+) -> list[Kind]:
+    if not parts:
+        op_type = NUMBERED.sub("", name) or name
+        return [Kind(event, {**base, "op": name, "op_type": op_type, "kernel": op_type}, "")]
+    return [
+        Kind(event, {**base, "op": name, **{c: getattr(part, c) for c in DESCRIBED}}, part.path, part.share)
+        for part in parts
+    ]
+
+
+def typed_shapes(text: str) -> tuple[str | None, str | None]:
+    """Shapes and precision of ``(float[100,50];int32[];)``; a scalar is one element, an empty item is unknown."""
+    if not text:
+        return None, None
+    found = [TYPED_SHAPE.search(item) for item in text.strip("()").split(";")]
+    shapes = [match[2].replace("?", "-1").replace(",", "x") or "1" if match else "unknown" for match in found]
+    precisions = [PRECISIONS[match[1]] for match in found if match and match[1] in PRECISIONS]
+    return ";".join(shapes), precisions[0] if precisions else None
+
+
+def rows(found: Sequence[Kind], total: Tally) -> pd.DataFrame:
+    """Rows of OPS, summed over alike kinds, from the calls and self times of every kind of event."""
+    event = np.array([kind.event for kind in found], dtype=int)
+    table = pd.DataFrame([kind.columns for kind in found])
+    table["phase"] = phases.of(pd.Series([kind.path for kind in found], dtype="string[python]"), table["op_type"])
+    share = np.array([kind.share for kind in found])
+    table = table.assign(calls=total.calls[event].astype(float), time_s=total.self_ps[event] * share * PICO)
+    return _sum_alike(_one_kernel_each(_sum_alike(table)).drop(columns="launched"))
+
+
+def _sum_alike(table: pd.DataFrame) -> pd.DataFrame:
+    same = [name for name in table if name not in ("calls", "time_s")]
+    return table.groupby(same, dropna=False, sort=False).sum().reset_index()
+
+
+def _one_kernel_each(table: pd.DataFrame) -> pd.DataFrame:
+    """Of several kernels that an accelerator launched for one op, the longest does its work; the others only help."""
+    of_op = [name for name in table if name not in ("calls", "time_s", "launched", "kernel")]
+    longest = table.groupby(of_op, dropna=False)["time_s"].transform("max")
+    helps = table["launched"].notna() & table["shapes"].notna() & (table["time_s"] < longest)
+    table.loc[helps, "kernel"] = table.loc[helps, "launched"]
+    table.loc[helps, ["shapes", "output_shapes", "attributes"]] = None
+    return table
+
+
+def tool_version(content: Content, planes: Sequence[Plane]) -> str | None:
+    """JAX's version where the dump states it."""
+    stats = dict(_stat(content, plane, span) for plane in planes for span in plane.own_stats)
+    return f"jax {stats['jax_version']}" if "jax_version" in stats else None

@@ -1,0 +1,104 @@
+"""The dimensions of matrix products and convolutions, filled into WORK from what the ops' descriptions state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+import pandas as pd
+
+from estimator.core.errors import EstimatorError
+from estimator.core.schema import CONV_COLUMNS
+from estimator.core.types import Floats, Workload
+from estimator.work.convolution import read_convolution
+from estimator.work.products import Product, factors, readings, resolve_products, stated_product
+from estimator.work.shapes import Op, Ops
+
+SIZES = ("batch", "m", "n", "k")
+TEXTS = ("trans_a", "trans_b", "phase")
+
+
+def fill_products(
+    work: pd.DataFrame, ops: Ops, rows: pd.Series, workload: Workload, where: str
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Batch, m, n, k, transposes and phase of the products in these rows, and warnings of those that stay unread.
+
+    Raises EstimatorError where operands do not multiply as stated, or two matrices in any reading.
+    """
+    found = ops.each(rows, stated_product, where)
+    found |= _resolved(ops, [i for i in ops.of(rows) if i not in found], found, where)
+    for name in SIZES:
+        values = ops.spread(found, lambda product, name=name: getattr(product, name))  # type: ignore[misc]
+        work[name] = work[name].fillna(pd.Series(values, index=work.index).where(rows).astype("Int64"))
+    for name in TEXTS:
+        work[name] = work[name].fillna(_texts(ops, {i: getattr(p, name) for i, p in found.items()}, rows))
+    work["batch"] = work["batch"].mask((work["op_class"] == "gemm") & work["m"].notna() & work["batch"].isna(), 1)
+    return work, (*_unread(work, rows, workload), *_never_ran(work))
+
+
+def _resolved(ops: Ops, unstated: list[int], stated: Mapping[int, Product], where: str) -> dict[int, Product]:
+    """The one consistent reading of the products that state no form."""
+    pairs = {i: pair for i in unstated if (pair := factors(ops.ops[i])) is not None}
+    products = resolve_products(pairs.values(), stated.values())
+    for i, pair in pairs.items():
+        if products[pair] is None:
+            _refuse_unlike(ops.ops[i], f"{where}: '{ops.names[i]}'")
+    return {i: product for i, pair in pairs.items() if (product := products[pair]) is not None}
+
+
+def _refuse_unlike(op: Op, found: str) -> None:
+    pair = factors(op)
+    if pair and len(op.operands) == 2 and all(len(shape) == 2 for shape in pair) and not readings(pair):
+        shapes = ";".join("x".join(map(str, shape)) for shape in pair)
+        raise EstimatorError(
+            f"{found} has the shapes '{shapes}', which do not multiply; expected a dimension that both share"
+        )
+
+
+def _texts(ops: Ops, found: Mapping[int, str | None], rows: pd.Series) -> pd.Series:
+    out = np.full(len(ops.ops), None, dtype=object)
+    out[list(found)] = list(found.values())
+    return pd.Series(out[ops.codes], index=rows.index, dtype="string[python]").where(rows)
+
+
+def fill_convolutions(work: pd.DataFrame, ops: Ops, where: str) -> tuple[pd.DataFrame, Floats]:
+    """WORK with the dimensions of its convolutions, and their FLOP where those are XLA's own count, else NaN."""
+    rows = (work["op_class"] == "convolution") & work["conv_n"].isna() & work["shapes"].notna()
+    found = ops.each(rows, read_convolution, where)
+    columns = {i: convolution.columns() for i, convolution in found.items()}
+    for name, kind in ((column.name, column.kind) for column in CONV_COLUMNS if columns):
+        if kind == "text":
+            values = _texts(ops, {i: str(known[name]) for i, known in columns.items()}, rows)
+        else:
+            numbers = ops.spread(columns, lambda known, name=name: known.get(name))  # type: ignore[misc]
+            values = pd.Series(numbers, index=work.index).where(rows).astype("Int64")
+        work[name] = work[name].fillna(values)
+    return work, np.where(rows, ops.spread(found, lambda convolution: convolution.flop), np.nan)
+
+
+def _unread(work: pd.DataFrame, rows: pd.Series, workload: Workload) -> Iterator[str]:
+    texts = work.loc[rows & work["m"].isna(), "shapes"]
+    if len(texts):
+        unknown = workload.batch_size is None and texts.str.contains("-1").any()
+        hint = "; give the batch size: --batch, or batch_size in workload.yaml" if unknown else ""
+        yield f"{len(texts)} matrix products have shapes that no single reading fits ({texts.iloc[0]}){hint}"
+
+
+def _never_ran(work: pd.DataFrame) -> Iterator[str]:
+    """A step needs its forward products: where one never ran, a fused kernel did its work under another op's name."""
+    count = int(((work["phase"] == "forward") & (work["op_class"] == "gemm") & (work["calls"] == 0)).sum())
+    if count:
+        yield f"{count} forward matrix products never ran: a fused kernel books their time on another op, such as Relu"
+
+
+def undescribed(work: pd.DataFrame) -> Iterator[str]:
+    """Warnings of matrix work that nothing has counted."""
+    uncounted = work["flop"].isna() & (work["time_s"] > 0)
+    rows = uncounted & (work["op_class"] == "convolution") & work["conv_n"].isna()
+    if rows.any():
+        first = work.loc[rows, "op"].iloc[0]
+        yield f"{int(rows.sum())} convolutions state no dimensions ({first}): give conv_n, conv_c, … or flop and bytes"
+    bare = uncounted & (work["op_class"] == "gemm") & work["m"].isna() & work["shapes"].isna()
+    if bare.any():
+        first = work.loc[bare, "op"].iloc[0]
+        yield f"{int(bare.sum())} matrix products state no shapes ({first}): give m, n, k or shapes"

@@ -1,0 +1,192 @@
+"""Two operands → the dimensions of their matrix product, exactly where a dump says how they multiply.
+
+A dump's shape lines may not mark transposes. Three readings of operands [p, q] and [r, s] occur in training: the
+forward product (q = r), the weights' gradient (first operand transposed, p = r) and the input's gradient (second
+transposed, q = s). Where several fit, only those that use a weight matrix of the same run are kept. Nothing is
+guessed: what stays ambiguous stays NA.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Collection, Hashable, Iterable
+from dataclasses import dataclass, replace
+
+from estimator.core.errors import EstimatorError
+from estimator.work.classify import foreign_shapes
+from estimator.work.shapes import Op, Shape
+
+Labels = tuple[Hashable, ...]  # one for each dimension; those alike in both operands belong together
+Pair = tuple[Shape, Shape]
+AXES = ("contract_a", "contract_b", "batch_a", "batch_b")
+FORMS = {"equation", "trans_a", "trans_b", *AXES}
+PHASES = {("n", "n"): "forward", ("t", "n"): "backward", ("n", "t"): "backward", ("t", "t"): "unknown"}
+SUMMAND_FIRST = re.compile(r"aten::_?(addmm|baddbmm|addbmm|addmv)\w*")  # operands: what is added, then the factors
+AS_LISTED = re.compile(
+    r"aten::_?(addmm\w*|baddbmm|addbmm|addmv|b?mm|mv|v?dot|matmul|(int|scaled)_mm)_?"
+)  # strides aside
+WEIGHTS_TRANSPOSED = re.compile(r"(aten|mkldnn)::_?(mkldnn_)?linear(_pointwise)?")
+
+
+@dataclass(frozen=True)
+class Product:
+    """One reading of a matrix product's operands."""
+
+    batch: int
+    m: int
+    n: int
+    k: int
+    trans_a: str | None
+    trans_b: str | None
+    phase: str | None = None
+    weight: Shape = ()
+
+    @property
+    def dims(self) -> tuple[int, int, int, int]:
+        """batch, m, n, k."""
+        return self.batch, self.m, self.n, self.k
+
+
+def factors(op: Op) -> Pair | None:
+    """The shapes of the two operands that are multiplied; None where either is unknown, empty, or not the product's."""
+    if foreign_shapes(op.kernel, op.op_type):
+        return None
+    skip = 1 if SUMMAND_FIRST.fullmatch(op.op_type) and len(op.operands) > 2 else 0
+    pair = op.operands[skip : skip + 2]
+    if len(pair) < 2 or pair[0] is None or pair[1] is None or 0 in (*pair[0], *pair[1]):
+        return None
+    return pair[0], pair[1]
+
+
+def stated_product(op: Op) -> Product | None:
+    """The product whose form the op states by attributes or by its name; None where it states none.
+
+    Raises EstimatorError where attributes and shapes contradict each other.
+    """
+    pair = factors(op)
+    if pair is None:
+        return None
+    found = _stated(op, pair)
+    if found is None and _says_how(op):
+        shapes = ";".join("x".join(map(str, shape)) for shape in pair)
+        form = ";".join(f"{key}={value}" for key, value in op.attributes.items())
+        raise EstimatorError(f"its shapes '{shapes}' do not multiply as '{form}' says; mend one of them")
+    return replace(found, phase=None) if found and "::" in op.op_type else found  # PyTorch's forward is transposed
+
+
+def _says_how(op: Op) -> bool:
+    """Whether attributes state one product of two operands."""
+    return bool(op.attributes.keys() & FORMS) and op.attributes.get("equation", ",").count(",") == 1
+
+
+def _stated(op: Op, pair: Pair) -> Product | None:
+    known = op.attributes
+    if "equation" in known:
+        return _einsum(pair, known["equation"]) if _says_how(op) else None
+    if known.keys() & set(AXES):
+        return _dot_general(pair, *(op.whole_numbers(name) or () for name in AXES))
+    if known.keys() & FORMS:
+        return multiply(pair, known.get("trans_a", "n"), known.get("trans_b", "n"))
+    transposed = WEIGHTS_TRANSPOSED.fullmatch(op.op_type)
+    return multiply(pair, "n", "t" if transposed else "n") if transposed or AS_LISTED.fullmatch(op.op_type) else None
+
+
+def multiply(pair: Pair, trans_a: str, trans_b: str) -> Product | None:
+    """The product of the last two dimensions, those before being the batch, broadcast; None where it is none."""
+    a, b = pair
+    left = (*range(len(a) - 2, 0, -1), *("km" if trans_a == "t" and len(a) > 1 else "mk")[-len(a) :])
+    right = (*range(len(b) - 2, 0, -1), *("nk" if trans_b == "t" and len(b) > 1 else "kn")[: len(b)])
+    found = _contract(pair, left, right, {*left, *right} - {"k"})
+    if found is None:
+        return None
+    phase = PHASES.get((trans_a, trans_b)) if len(a) == len(b) == 2 else None
+    weight = (found.m, found.n) if (trans_a, trans_b) == ("t", "n") else b[-2:]
+    return replace(found, trans_a=trans_a, trans_b=trans_b, phase=phase, weight=weight)
+
+
+def _dot_general(pair: Pair, contract_a: Shape, contract_b: Shape, batch_a: Shape, batch_b: Shape) -> Product | None:
+    """XLA's product: named axes are summed, others are a batch, and what remains makes rows and columns."""
+    sides = tuple(
+        {**{axis: ("k", i) for i, axis in enumerate(contract)}, **{axis: ("batch", i) for i, axis in enumerate(batch)}}
+        for contract, batch in ((contract_a, batch_a), (contract_b, batch_b))
+    )
+    if len(contract_a) != len(contract_b) or len(batch_a) != len(batch_b):
+        return None
+    if any(not 0 <= axis < len(shape) for side, shape in zip(sides, pair, strict=True) for axis in side):
+        return None
+    left, right = (tuple(side.get(i, (j, i)) for i in range(len(pair[j]))) for j, side in enumerate(sides))
+    return _contract(pair, left, right, {label for label in (*left, *right) if label[0] != "k"})
+
+
+def _einsum(pair: Pair, equation: str) -> Product | None:
+    """The product of ``"abc,cd->abd"``, with ``...`` and without ``->`` as NumPy has them."""
+    left_side, arrow, result = equation.replace(" ", "").partition("->")
+    terms = left_side.split(",")
+    left, right = (_labels(term, len(shape)) for term, shape in zip(terms, pair, strict=True))
+    if not arrow:
+        result = "..." + "".join(c for c in left_side if left_side.count(c) == 1)
+    ellipsis = {label for label in (*left, *right) if isinstance(label, int)} if "..." in result else set()
+    return _contract(pair, left, right, {*result.replace("...", ""), *ellipsis})
+
+
+def _labels(term: str, rank: int) -> Labels:
+    before, ellipsis, behind = term.partition("...")
+    between = range(rank - len(before) - len(behind), 0, -1) if ellipsis else ()
+    return (*before, *between, *behind)
+
+
+def _contract(pair: Pair, left: Labels, right: Labels, kept: Collection[Hashable]) -> Product | None:
+    """The product that sums over the labels that both operands have and the result does not keep.
+
+    A kept dimension of size 1 is broadcast against the other operand's, whose rows or columns then count.
+    """
+    rows, columns = dict(zip(left, pair[0], strict=False)), dict(zip(right, pair[1], strict=False))
+    if (
+        len(rows) != len(pair[0])
+        or len(columns) != len(pair[1])
+        or (len(left), len(right)) != (len(rows), len(columns))
+    ):
+        return None
+    for label in rows.keys() & columns.keys():
+        if rows[label] != columns[label]:
+            narrow = rows if rows[label] == 1 else columns
+            if narrow.pop(label) != 1 or label not in kept:
+                return None
+    both = rows.keys() & columns.keys()
+    summed = both - set(kept)
+    return Product(
+        batch=math.prod(rows[label] for label in both - summed),
+        m=math.prod(size for label, size in rows.items() if label in kept and label not in both),
+        n=math.prod(size for label, size in columns.items() if label in kept and label not in both),
+        k=math.prod(rows[label] for label in summed),
+        trans_a="t" if summed and left[-1] not in summed else "n",
+        trans_b="t" if summed and right[-1] in summed and len(right) > 1 else "n",
+    )
+
+
+def resolve_products(pairs: Iterable[Pair], stated: Iterable[Product] = ()) -> dict[Pair, Product | None]:
+    """The one consistent reading of each pair of operands of a run; None where there is none, or several."""
+    possible = {pair: readings(pair) for pair in set(pairs)}
+    all_readings = (*stated, *(reading for found in possible.values() for reading in found))
+    weights = {reading.weight for reading in all_readings if reading.phase == "forward"}
+    return {pair: _consistent(found, weights) for pair, found in possible.items()}
+
+
+def readings(pair: Pair) -> list[Product]:
+    """Every reading of two operands as a product, leading dimensions being the batch."""
+    if min(map(len, pair)) < 2:
+        return []
+    found = {flags: multiply(pair, *flags) for flags in PHASES}
+    likely = [replace(p, phase=PHASES[flags]) for flags, p in found.items() if p and flags != ("t", "t")]
+    return likely or [replace(p, phase="unknown") for p in found.values() if p]
+
+
+def _consistent(found: list[Product], weights: Collection[Shape]) -> Product | None:
+    if len({f.dims for f in found}) > 1:
+        found = [f for f in found if f.weight in weights]
+    if len({f.dims for f in found}) != 1:
+        return None
+    if len(found) == 1:
+        return found[0]
+    return replace(found[0], trans_a=None, trans_b=None, phase="unknown")

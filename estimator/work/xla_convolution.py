@@ -1,0 +1,63 @@
+"""XLA's general convolutions, which serve as forward passes and gradients alike: by dilated images and odd layouts."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import numpy as np
+
+from estimator.core.errors import EstimatorError
+from estimator.work.shapes import Op
+
+MOST_POINTS = 10**7  # window × output of one axis; beyond, products with padding are not told apart
+LETTERS = {"b": "N", "f": "C", "i": "I", "o": "O"}
+
+
+def labelled_layouts(labels: str) -> dict[str, str]:
+    """The layouts of ``b01f_01io->b01f`` as ``NHWC``, ``HWIO`` and ``NHWC``. Raises EstimatorError."""
+    image, underscore, rest = labels.partition("_")
+    weights, arrow, output = rest.partition("->")
+    spatial = "DHW"[max(0, 5 - len(image)) :]
+    letters = LETTERS | {str(i): letter for i, letter in enumerate(spatial)}
+    if not (underscore and arrow) or set(labels) - set("_->") - letters.keys():
+        raise EstimatorError(f"labels is '{labels}'; expected such as b01f_01io->b01f")
+    sides = zip(("image", "weights", "output"), (image, weights, output), strict=True)
+    return {role: "".join(letters[label] for label in text) for role, text in sides}
+
+
+def runs_backwards(op: Op) -> bool:
+    """Whether the image is dilated, as in the input's gradient of a strided convolution."""
+    return "labels" in op.attributes and max(op.whole_numbers("lhs_dilations") or (1,)) > 1
+
+
+def exact_flop(op: Op) -> float | None:
+    """FLOP as XLA's cost analysis has them: without the products that meet padding or the holes of a dilation.
+
+    2 × images × output channels × input channels of a group × points of window and output that meet data, as
+    HloCostAnalysis::GetConvolutionFlops counts (xla/service/hlo_cost_analysis.cc). None where shapes are not known.
+    """
+    layouts = labelled_layouts(op.attributes["labels"]).values()
+    shapes = (*op.operands[:2], *op.outputs[:1])
+    if len(shapes) < 3 or any(s is None or len(s) != len(layout) for s, layout in zip(shapes, layouts, strict=True)):
+        return None
+    image, weights, output = (
+        dict(zip(layout, s or (), strict=True)) for s, layout in zip(shapes, layouts, strict=True)
+    )
+    axes = [letter for letter in "DHW" if letter in image]
+    lows = tuple(int(part) for part in re.findall(r"(-?\d{1,15})(?:_-?\d+)?(?:x|$)", op.attributes.get("pads", "")))
+    steps = [op.whole_numbers(key) or (1,) * len(axes) for key in ("strides", "lhs_dilations", "rhs_dilations")]
+    steps.append(lows or (0,) * len(axes))
+    if any(len(step) != len(axes) for step in steps) or min(map(min, steps[:3])) < 1:
+        raise EstimatorError(f"strides, pads and dilations do not all state {len(axes)} axes; mend the attributes")
+    met = [_points(image[a], weights[a], output[a], *step) for a, *step in zip(axes, *steps, strict=True)]
+    groups, batch_groups = ((op.whole_numbers(key) or (1,))[0] or 1 for key in ("groups", "batch_groups"))
+    return 2.0 * (image["N"] // batch_groups) * (image["C"] // groups) * output["C"] * math.prod(met)
+
+
+def _points(image: int, window: int, output: int, stride: int, lhs_dilation: int, rhs_dilation: int, low: int) -> int:
+    """How many pairs of a point of the window and of the output meet an element of the image, along one axis."""
+    if window * output > MOST_POINTS:
+        return window * output
+    place = np.arange(output)[:, None] * stride - low + np.arange(window) * rhs_dilation
+    return int(((place >= 0) & (place <= (image - 1) * lhs_dilation) & (place % lhs_dilation == 0)).sum())

@@ -1,0 +1,195 @@
+import gzip
+import json
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from estimator.core.errors import EstimatorError
+from estimator.profiles import chrome_trace
+from estimator.profiles.chrome_trace import Identity
+from estimator.profiles.dump import Dump
+from tests.profiles import plain_trace
+
+TEXT = st.text(max_size=6) | st.sampled_from(['},{"a', '"}', "\\", "]", "{[", "é\u2028🙂", "\n", '},\n{"ph":1'])
+IDENTITY = st.integers(-(2**62), 2**62) | TEXT | st.floats(allow_nan=False, allow_infinity=False)
+NESTED = st.recursive(TEXT | st.integers() | st.none(), lambda x: st.lists(x) | st.dictionaries(TEXT, x), max_leaves=5)
+TIME = st.integers(-(10**9), 10**9) | st.integers(0, 10**15).map(lambda ns: ns / 1000) | st.just(4e-7)
+ARGS = st.fixed_dictionaries({}, optional={"Input Dims": NESTED, "id": IDENTITY, "other": NESTED, "list": NESTED})
+EVENT = st.fixed_dictionaries(
+    {"name": TEXT, "ts": TIME},
+    optional={"args": ARGS, "cat": TEXT, "pid": IDENTITY, "tid": IDENTITY | st.none(), "z": NESTED, "dur": TIME},
+)
+
+
+def event_type() -> type:
+    import msgspec
+
+    return chrome_trace.event_type(dims=("Input Dims", msgspec.Raw, msgspec.Raw(b"null")), id=("id", Identity, None))
+
+
+def dump_of(path: Path, content: str | bytes) -> Dump:
+    path.write_bytes(content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content)
+    return Dump(path)
+
+
+def told(batches: Iterator[list[Any]]) -> list[Any]:
+    """What events say, however their JSON was spaced."""
+
+    def number(raw: Any) -> Decimal | None:
+        return Decimal(bytes(raw).decode()) if bytes(raw) else None
+
+    return [
+        (e.ph, e.cat, e.name, e.pid, e.tid, number(e.ts), number(e.dur), json.loads(bytes(e.args.dims)), e.args.id)
+        for batch in batches
+        for e in batch
+    ]
+
+
+@given(
+    events=st.lists(EVENT, max_size=25),
+    indent=st.sampled_from([None, 0, 2, "\t"]),
+    ascii_only=st.booleans(),
+    before=st.dictionaries(TEXT, NESTED, max_size=2),
+    after=st.dictionaries(TEXT, NESTED, max_size=2),
+    chunk=st.sampled_from([1, 40, 1 << 20]),
+)
+def test_scans_as_json_does(
+    events: list[Any], indent: Any, ascii_only: bool, before: Any, after: Any, chunk: int,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:  # fmt: skip
+    whole = before | {"traceEvents": events} | {k: v for k, v in after.items() if k != "traceEvents"}
+    text = json.dumps(whole, indent=indent, ensure_ascii=ascii_only)
+    dump = dump_of(tmp_path_factory.mktemp("trace") / "trace.json", text)
+    fast: dict[str, Any] = {}
+    plain: dict[str, Any] = {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(chrome_trace, "CHUNK", chunk)
+        found = told(chrome_trace.scan(dump, event_type(), fast))
+    assert found == told(plain_trace.scan(dump, event_type(), plain))
+    assert fast == plain
+
+
+def test_reads_a_bare_array_with_any_space_and_a_byte_order_mark(tmp_path: Path) -> None:
+    dump = dump_of(tmp_path / "trace.json", '\ufeff \r\n[\t{ "ph" :"X",\r\n"name":"a","ts":1} \n]\n\n')
+    assert [e.name for batch in chrome_trace.scan(dump, event_type(), {}) for e in batch] == ["a"]
+
+
+def test_reads_what_only_python_takes_for_json(tmp_path: Path) -> None:
+    text = '{"traceEvents": [{"name": "\\ud800", "args": {"x": NaN, "y": -Infinity}, "ts": 1}, {}], "z": NaN}'
+    (found,) = chrome_trace.scan(dump_of(tmp_path / "trace.json", text), event_type(), {})
+    assert [e.name for e in found] == ["?", ""]
+
+
+def test_reads_gzip_and_values_larger_than_a_window(tmp_path: Path) -> None:
+    text = json.dumps({"x": ["é" * 9000], "traceEvents": [{"name": "a" * 70000, "ts": 1}]}, ensure_ascii=False)
+    dump = dump_of(tmp_path / "trace.json.gz", gzip.compress(text.encode()))
+    metadata: dict[str, Any] = {}
+    (found,) = chrome_trace.scan(dump, event_type(), metadata)
+    assert found[0].name == "a" * 70000
+    assert metadata == {"x": ["é" * 9000]}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "17",
+        "{}",
+        '{"traceEvents": 5}',
+        '{"traceEvents": [',
+        '{"traceEvents": [{"name": "a"}',
+        '{"traceEvents": [{"name": "a"}]',
+        '{"traceEvents": [{"name": "a"} {"name": "b"}]}',
+        '{"traceEvents": [{"name": "a"},]}',
+        '{"traceEvents": [5]}',
+        '{"traceEvents": [null]}',
+        '{"traceEvents": [{"name": 5}]}',
+        '{"traceEvents": [{"args": [1]}]}',
+        '{"traceEvents": [{"args": {"id": [1]}}]}',
+        '{"traceEvents": []} {}',
+        '{"traceEvents": [], "traceEvents": []}',
+        '{"traceEvents": [], "x": nul}',
+        '{"traceEvents": [' + "[" * 10**6,
+        '{"traceEvents": [{"args": {"x": ' + "[" * 10**5 + "]" * 10**5 + "}}]}",
+        "[" * 10**6,
+        '{"a":' * 10**5,
+        b'{"traceEvents": [{"name": "\xff\xfe"}]}',
+        b'{"\xff": 1, "traceEvents": []}',
+        b"\x00" * 99,
+    ],
+)
+def test_refuses_what_is_no_trace(text: str | bytes, tmp_path: Path) -> None:
+    with pytest.raises(EstimatorError, match=r"trace\.json: "):
+        list(chrome_trace.scan(dump_of(tmp_path / "trace.json", text), event_type(), {}))
+
+
+@given(st.binary(max_size=60))
+def test_nothing_but_an_estimator_error_comes_out(tail: bytes) -> None:
+    import tempfile
+
+    for head in (b"", b'{"traceEvents": [', b'{"traceEvents": [{"name": "a", "ts": 1}, '):
+        with tempfile.TemporaryDirectory() as folder:
+            dump = dump_of(Path(folder) / "trace.json", head + tail)
+            try:
+                list(chrome_trace.scan(dump, event_type(), {}))
+            except EstimatorError as error:
+                assert "trace.json" in str(error)
+
+
+def timed(tmp_path: Path, *events: str) -> list[Any]:
+    text = '{"traceEvents": [' + ",".join(f'{{"ph": "X", "name": "op", {event}}}' for event in events) + "]}"
+    (found,) = chrome_trace.scan(dump_of(tmp_path / "trace.json", text), event_type(), {})
+    return found
+
+
+@given(st.lists(st.decimals(0, 10**15, places=3) | st.decimals(0, 10**6, places=7), min_size=1))
+def test_times_are_exact(times: list[Decimal]) -> None:
+    import msgspec
+
+    found = [event_type()(ts=msgspec.Raw(str(time).encode())) for time in times]
+    origin = chrome_trace.first_microsecond(found, "trace")
+    exact = [int(time.scaleb(6).to_integral_value()) - origin * 10**6 for time in times]
+    if max(map(abs, exact)) < 2**62:
+        assert chrome_trace.picoseconds(found, "ts", "trace", origin).tolist() == exact
+
+
+def test_times_have_any_form(tmp_path: Path) -> None:
+    found = timed(tmp_path, '"ts": 1.5e3', '"ts": 2', '"ts": -0.0000015', '"ts": 9.3740000000000006')
+    assert chrome_trace.picoseconds(found, "ts", "t").tolist() == [1500 * 10**6, 2 * 10**6, -2, 9374000]
+
+
+def test_times_since_the_epoch_count_from_the_first(tmp_path: Path) -> None:
+    found = timed(tmp_path, '"ts": 1699999999999999.123', '"ts": 1700000000000001.999')
+    origin = chrome_trace.first_microsecond(found, "t")
+    assert chrome_trace.picoseconds(found, "ts", "t", origin).tolist() == [123000, 2999000]
+
+
+@pytest.mark.parametrize(
+    "dur", ["", '"dur": NaN', '"dur": -Infinity', '"dur": "5"', '"dur": -1', '"dur": 1e300', '"dur": 1e999999999',
+            '"dur": 5000000000000', '"dur": null', '"dur": [1]', '"dur": true'],
+)  # fmt: skip
+def test_refuses_durations_that_are_none(dur: str, tmp_path: Path) -> None:
+    found = timed(tmp_path, '"ts": 1, "dur": 2.5', ", ".join(filter(None, ['"ts": 7', dur])))
+    with pytest.raises(EstimatorError, match=r"^trace: dur of 'op'"):
+        chrome_trace.picoseconds(found, "dur", "trace")
+
+
+def test_joins_pairs(tmp_path: Path) -> None:
+    events = [("B", "outer", 1, 1), ("B", "other", 2, 2.5), ("B", "inner", 1, 3), ("E", "", 1, 4.75), ("E", "", 1, 8)]
+    lines = [{"ph": ph, "name": name, "tid": tid, "ts": ts} for ph, name, tid, ts in [*events, ("E", "", 2, 3)]]
+    dump = dump_of(tmp_path / "trace.json", json.dumps(lines))
+    found = [e for batch in chrome_trace.scan(dump, event_type(), {}) for e in batch]
+    assert [(e.ph, e.name) for e in found] == [("X", "inner"), ("X", "outer"), ("X", "other")]
+    assert chrome_trace.picoseconds(found, "dur", "t").tolist() == [1750000, 7 * 10**6, 500000]
+
+
+@pytest.mark.parametrize(("ph", "problem"), [("B", "never ends"), ("E", "ends nothing")])
+def test_refuses_pairs_that_do_not_close(ph: str, problem: str, tmp_path: Path) -> None:
+    dump = dump_of(tmp_path / "trace.json", json.dumps([{"ph": ph, "name": "op", "ts": 1}]))
+    with pytest.raises(EstimatorError, match=problem):
+        list(chrome_trace.scan(dump, event_type(), {}))

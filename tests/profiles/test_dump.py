@@ -1,0 +1,53 @@
+import gzip
+from pathlib import Path
+
+import pytest
+
+from estimator.core.errors import EstimatorError
+from estimator.profiles import dump, read_profile
+from estimator.profiles.dump import Dump, decode_head
+
+TABLE = b"op_type,time_s\nMatMul,0.25\n"
+
+
+def write(folder: Path, content: bytes) -> Dump:
+    path = folder / "dump"
+    path.write_bytes(content)
+    return Dump(path)
+
+
+def test_plain_and_gzip_read_alike(tmp_path: Path) -> None:
+    for content in (TABLE, gzip.compress(TABLE)):
+        found = write(tmp_path, content)
+        with found.piecewise() as whole:
+            assert bytes(whole[:]) == bytes(found.content) == found.head == TABLE
+            assert (whole[3], whole[3:9], len(whole)) == (TABLE[3], TABLE[3:9], len(TABLE))
+        assert found.text() == TABLE.decode()
+        assert read_profile(found.path).ops["time_s"].sum() == 0.25
+
+
+def test_a_gzip_bomb_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dump, "GROWTH_FREE", 1 << 20)
+    bomb = write(tmp_path, gzip.compress(TABLE + bytes(1 << 23)))
+    with pytest.raises(EstimatorError, match="unzips to more than"):
+        bomb.text()
+    with pytest.raises(EstimatorError, match="unzips to more than"):
+        read_profile(bomb.path)
+
+
+@pytest.mark.parametrize("damage", [lambda data: data[:-9], lambda data: data[:12] + b"x" + data[13:]])
+def test_damaged_gzip(damage: object, tmp_path: Path) -> None:
+    assert callable(damage)
+    with pytest.raises(EstimatorError, match="gzip file is damaged"):
+        write(tmp_path, damage(gzip.compress(TABLE * 50))).text()
+
+
+def test_other_bytes_are_no_text(tmp_path: Path) -> None:
+    with pytest.raises(EstimatorError, match="found other bytes at byte 3"):
+        write(tmp_path, b"abc\xff").text()
+
+
+def test_a_character_cut_at_the_end_of_the_head_is_no_fault() -> None:
+    head = ("a" * (dump.HEAD - 1) + "é").encode()[: dump.HEAD]
+    assert decode_head(head) == "a" * (dump.HEAD - 1)
+    assert decode_head(b"a\xff") is None

@@ -1,0 +1,91 @@
+"""Self times and busy time against the plain way: a stack, and a sorted list of intervals."""
+
+from collections import Counter
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from estimator.profiles.events import Batch, tally
+
+Event = tuple[int, int, int]  # kind, start, duration
+
+
+@st.composite
+def nested(draw: st.DrawFn, depth: int = 3) -> list[Event]:
+    """Events of one lane that lie in or behind each other; no two start at once but with a zero duration."""
+    events: list[Event] = []
+    now = draw(st.integers(0, 5))
+    for _ in range(draw(st.integers(0, 4))):
+        inner = draw(nested(depth - 1)) if depth else []
+        length = max((start + duration for _, start, duration in inner), default=0) + draw(st.integers(1, 5))
+        events.append((draw(st.integers(0, 3)), now, length + 1))
+        events += [(kind, now + 1 + start, duration) for kind, start, duration in inner]
+        now += length + 1 + draw(st.integers(0, 2))
+    return events
+
+
+def batches(events: list[Event], size: int) -> list[Batch]:
+    whole = Batch(*(np.array(column, dtype=np.int64) for column in zip(*events, strict=True))) if events else None
+    if whole is None:
+        return []
+    whole = whole.sorted()
+    return [whole.take(slice(i, i + size)) for i in range(0, len(whole), size)]
+
+
+def plain(lanes: list[list[Event]]) -> tuple[dict[int, int], dict[int, int], int]:
+    calls: Counter[int] = Counter()
+    self_ps: Counter[int] = Counter()
+    busy, reached = 0, -1
+    for lane in lanes:
+        stack: list[tuple[int, int]] = []
+        for kind, start, duration in sorted(lane, key=lambda event: (event[1], -event[2])):
+            calls[kind] += 1
+            self_ps[kind] += duration
+            while stack and stack[-1][0] <= start:
+                stack.pop()
+            if stack:
+                self_ps[stack[-1][1]] -= duration
+            stack.append((start + duration, kind))
+    for _, start, duration in sorted((event for lane in lanes for event in lane), key=lambda event: event[1]):
+        busy += max(start + duration - max(start, reached), 0)
+        reached = max(reached, start + duration)
+    return calls, self_ps, busy
+
+
+@given(st.lists(nested(), max_size=3), st.integers(1, 6))
+def test_tally_equals_the_plain_way_in_batches_of_any_size(lanes: list[list[Event]], size: int) -> None:
+    found = tally([batches(lane, size) for lane in lanes])
+    calls, self_ps, busy = plain(lanes)
+    kinds = range(len(found.calls))
+    assert {kind: found.calls[kind] for kind in kinds if found.calls[kind]} == calls
+    assert {kind: found.self_ps[kind] for kind in kinds if found.calls[kind]} == self_ps
+    assert found.busy_ps == busy
+    assert found.crossing == 0
+
+
+def test_what_outlasts_the_event_it_lies_in_is_cut_off_and_told() -> None:
+    found = tally([batches([(0, 10, 10), (1, 15, 20)], 9)])
+    assert (found.crossing, found.first_crossing) == (1, 15)
+    assert list(found.self_ps) == [5, 20]
+    assert found.busy_ps == 25
+
+
+def test_nothing_took_no_time() -> None:
+    found = tally([[], []])
+    assert (len(found.calls), found.busy_ps) == (0, 0)
+
+
+SIZES = st.integers(0, 30)
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), SIZES, SIZES), max_size=12, unique_by=lambda event: event[1]))
+def test_events_that_cross_leave_no_negative_time(events: list[Event]) -> None:
+    found = tally([batches(events, 99)])
+    assert (found.self_ps >= 0).all()
+    assert found.busy_ps <= found.self_ps.sum() <= sum(duration for *_, duration in events)
+
+
+def test_events_of_a_flat_lane_keep_their_whole_time() -> None:
+    found = tally([], [batches([(0, 10, 10), (1, 12, 4), (0, 15, 20)], 2)])
+    assert (list(found.self_ps), found.busy_ps, found.crossing) == ([30, 4], 25, 0)

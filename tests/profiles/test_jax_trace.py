@@ -1,0 +1,102 @@
+import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from estimator.core.errors import EstimatorError
+from estimator.core.types import Profile, Workload
+from estimator.profiles import jax_trace
+from estimator.profiles.dump import Dump
+
+Event = dict[str, Any]
+
+
+def op(name: str, ts: float, dur: float, tid: int = 1, pid: int = 1, **args: Any) -> Event:
+    named = {"hlo_op": name, "hlo_module": "jit_step", **args}
+    return {"ph": "X", "name": name, "pid": pid, "tid": tid, "ts": ts, "dur": dur, "args": named}
+
+
+def read(tmp_path: Path, *events: Event) -> Profile:
+    path = tmp_path / "vm.trace.json.gz"
+    whole = {"displayTimeUnit": "ns", "metadata": {"highres-ticks": True}, "traceEvents": [*events, {}]}
+    path.write_bytes(gzip.compress(json.dumps(whole).encode()))
+    return jax_trace.read([Dump(path)], Workload(name="toy"))
+
+
+@pytest.mark.parametrize("sample", ["p1b3_jax_t1", "p1b3_jax_t2"])
+def test_real_steps(sample: str, public_data: Callable[[str], Path]) -> None:
+    path = public_data(f"profiles/{sample}/vm.trace.json.gz")
+    assert jax_trace.recognises(Dump(path).head)
+    profile = jax_trace.read([Dump(path)], Workload(name="p1b3"))
+    measured = sum(json.loads(path.with_name("manifest.json").read_text())["step_ms_profiled"]) / 3000
+    assert profile.steps == 3
+    assert profile.wall_step_s == pytest.approx(measured, rel=0.02)
+    assert 0 < float(profile.busy_step_s or 0) <= float(profile.wall_step_s or 0)
+    assert set(profile.ops["calls"]) == {1.0}
+    assert profile.ops.loc[profile.ops["op"] == "dot.2", "op_type"].item() == "dot"
+    assert profile.ops["shapes"].isna().all()
+    assert any("no operand shapes" in warning for warning in profile.warnings)
+
+
+def test_steps_are_the_runs_of_the_longest_module(tmp_path: Path) -> None:
+    small = [op("copy.1", i, 0.5, run_id=f"-{i}", hlo_module="jit_copy") for i in range(5)]
+    profile = read(
+        tmp_path, op("while", 10, 50, run_id="1"), op("dot", 15, 20, run_id="1"), *small, op("dot", 70, 50, run_id="2")
+    )
+    assert profile.steps == 2
+    assert profile.wall_step_s == pytest.approx(60e-6)
+    times = profile.ops.set_index("op")["time_s"]
+    assert times.to_dict() == pytest.approx({"while": 15e-6, "dot": 35e-6, "copy.1": 1.25e-6})
+
+
+def test_annotated_steps_come_first(tmp_path: Path) -> None:
+    steps = [{**op("train", 100 * i, 80), "args": {"step_num": str(i)}} for i in range(3)]
+    profile = read(tmp_path, *steps, op("dot", 10, 30, run_id="1"))
+    assert profile.steps == 3
+    assert profile.wall_step_s == pytest.approx(80e-6)
+    unmarked = read(tmp_path, op("dot", 10, 30))
+    assert unmarked.steps == 1
+    assert any("--steps" in warning for warning in unmarked.warnings)
+
+
+def test_an_accelerator_s_ops_are_those_of_its_own_line(tmp_path: Path) -> None:
+    names: list[Event] = [
+        {"ph": "M", "pid": 2, "name": "process_name", "args": {"name": "/device:TPU:0"}},
+        {"ph": "M", "pid": 2, "tid": 1, "name": "thread_name", "args": {"name": "XLA Ops"}},
+    ]
+    plain = {"ph": "X", "name": "fusion.3", "pid": 2, "tid": 1, "ts": 5, "dur": 4}
+    profile = read(tmp_path, op("fusion.3", 5, 4, tid=2, pid=2), plain, *names)
+    assert profile.ops[["op", "placement", "calls"]].values.tolist() == [["fusion.3", "/device:TPU:0", 1.0]]
+
+
+def test_says_that_the_tool_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jax_trace, "MOST_EVENTS", 2)
+    assert any("cuts off" in warning for warning in read(tmp_path, op("dot", 1, 2), op("dot", 4, 2)).warnings)
+
+
+def test_refuses_a_trace_without_ops(tmp_path: Path) -> None:
+    with pytest.raises(EstimatorError, match="no event in it is an op of XLA"):
+        read(tmp_path, {"ph": "X", "name": "python", "ts": 1, "dur": 2})
+
+
+@given(st.binary(max_size=50))
+def test_nothing_but_an_estimator_error_comes_out(tail: bytes) -> None:
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "vm.trace.json"
+        path.write_bytes(b'{"traceEvents":[{"ph":"X","ts":1,"dur":2,"args":{"hlo_op":"a"}}' + tail)
+        try:
+            jax_trace.read([Dump(path)], Workload(name="toy"))
+        except EstimatorError as error:
+            assert "vm.trace.json" in str(error)
+
+
+def test_recognises_its_own() -> None:
+    for other in (b"", b"{}", b'{"traceEvents": [{"cat": "cpu_op"}]}', b'"hlo_op":'):
+        assert not jax_trace.recognises(other)

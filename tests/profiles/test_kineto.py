@@ -1,0 +1,394 @@
+import gzip
+import itertools
+import json
+import random
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from estimator.core.errors import EstimatorError
+from estimator.core.types import Profile, Workload
+from estimator.profiles import chrome_trace, kineto
+from estimator.profiles.dump import Dump
+from estimator.work import count_work
+from tests.profiles import plain_trace
+from tests.profiles.torch_training import profile_training
+
+DATA = Path(__file__).resolve().parent.parent / "data"
+LAYERS = (29532, 1000, 500, 100, 50, 1)
+Event = dict[str, Any]
+
+
+def event(name: str, ts: float, dur: float, cat: str = "cpu_op", /, tid: int = 1, **args: Any) -> Event:
+    return {"ph": "X", "cat": cat, "name": name, "pid": 1, "tid": tid, "ts": ts, "dur": dur, "args": args}
+
+
+def called(*dims: Any, types: Any = None, values: Any = None) -> Mapping[str, Any]:
+    """The arguments of an op: tensors of these sizes that lie as they are, or values."""
+    strides = [[1] * len(d) if len(d) < 2 else [d[-1], 1] for d in dims]
+    types = types or ["float" if d else "Scalar" for d in dims]
+    return {
+        "Input Dims": dims,
+        "Input Strides": strides,
+        "Input type": types,
+        "Concrete Inputs": values or [""] * len(dims),
+    }
+
+
+def read(tmp_path: Path, *events: Event, **metadata: Any) -> Profile:
+    path = tmp_path / "kineto.json"
+    path.write_text(json.dumps(metadata | {"traceEvents": events}))
+    return kineto.read([Dump(path)], Workload(name="toy"))
+
+
+def row(profile: Profile, **of: Any) -> Mapping[str, Any]:
+    """The one row with these values."""
+    ops = profile.ops
+    found = ops[(ops[list(of)] == pd.Series(of)).all(axis=1)]
+    assert len(found) == 1, found
+    return dict(found.iloc[0].dropna())
+
+
+def sorted_rows(profile: Profile) -> pd.DataFrame:
+    columns = list(profile.ops.columns)
+    return profile.ops.sort_values(columns).reset_index(drop=True)
+
+
+@pytest.mark.parametrize("sample", ["p1b3_torch_t1", "p1b3_torch_t2"])
+def test_real_steps(sample: str, public_data: Callable[[str], Path]) -> None:
+    path = public_data(f"profiles/{sample}/kineto.json")
+    profile = kineto.read([Dump(path)], Workload(name="p1b3", batch_size=100))
+    work, _ = count_work(profile.ops, profile.workload)
+    layers = [2 * 100 * i * o for i, o in itertools.pairwise(LAYERS)]
+    passes = 3 * sum(layers) - layers[0]  # forward, and both gradients but the first layer's input's
+    assert work.loc[work["op_class"] == "gemm", "flop"].sum() == passes == pytest.approx(12.146e9, rel=1e-4)
+    assert work.loc[work["op_class"] == "gemm", "calls"].sum() == 14
+    assert profile.steps == 3
+    assert not profile.warnings
+    manifest = json.loads(path.with_name("manifest.json").read_text())
+    measured = sum(manifest["step_ms_profiled"]) / 3000
+    assert profile.wall_step_s == pytest.approx(measured, rel=0.01)
+    assert 0.95 * measured < profile.ops["time_s"].sum() <= measured
+    assert profile.busy_step_s == pytest.approx(profile.ops["time_s"].sum())
+    phases = profile.ops.groupby("phase")["time_s"].sum()
+    assert phases.index.tolist() == ["backward", "forward", "optimizer"]
+
+
+def test_small_dump() -> None:
+    profile = kineto.read([Dump(DATA / "kineto_cpu.json.gz")], Workload(name="toy"))
+    work, _ = count_work(profile.ops, profile.workload)
+    flop = work.groupby(["op_class", "phase"])["flop"].sum()
+    first, grouped, transposed = 2 * 4 * 8 * 8 * 8 * 27, 2 * 4 * 12 * 6 * 6 * 36, 2 * 4 * 12 * 6 * 6 * 36
+    products = 2 * 4 * 676 * 16, 2 * 4 * 16 * 5
+    assert flop["convolution", "forward"] == first + grouped + transposed
+    assert flop["convolution", "backward"] == first + 2 * grouped + 2 * transposed
+    assert flop["gemm", "forward"] == sum(products)
+    assert flop["gemm", "backward"] == 2 * sum(products)
+    assert profile.steps == 2
+
+
+def test_fresh_dump_counts_what_torch_counts(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    counted = profile_training(tmp_path / "fresh.json")
+    profile = kineto.read([Dump(tmp_path / "fresh.json")], Workload(name="toy"))
+    work, _ = count_work(profile.ops, profile.workload)
+    plain = ~work["attributes"].str.contains("transposed=1").fillna(False)
+    forward = (work["op_class"] == "convolution") & (work["phase"] == "forward") & plain
+    ours = work.loc[forward | (work["op_class"] == "gemm"), "flop"].sum()
+    assert ours == pytest.approx(counted, rel=0.01)
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+@pytest.mark.parametrize("chunk", [1, 997, 1 << 20])
+def test_reads_as_the_plain_reader_does(
+    chunk: int, indent: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = json.loads(gzip.decompress((DATA / "kineto_cpu.json.gz").read_bytes()))
+    events = whole["traceEvents"]
+    random.Random(7).shuffle(events)
+    extra = {
+        "name": 'braces },{"ph": "X" \\" in \u2028 strings',
+        "tid": "thread",
+        "pid": -5,
+        "ph": "X",
+        "cat": "cpu_op",
+    }
+    events += [extra | {"ts": 4411757397201, "dur": 1.5e1, "args": {"External id": "a", "Input Dims": 5}}]
+    path = tmp_path / "kineto.json"
+    path.write_text(json.dumps({"first": [{"a": 1}, {"b": 2}], **whole, "last": [{"c": 3}, {"d": 4}]}, indent=indent))
+    monkeypatch.setattr(chrome_trace, "CHUNK", chunk)
+    fast = kineto.read([Dump(path)], Workload(name="toy"))
+    monkeypatch.setattr(chrome_trace, "scan", plain_trace.scan)
+    plain = kineto.read([Dump(path)], Workload(name="toy"))
+    pd.testing.assert_frame_equal(sorted_rows(fast), sorted_rows(plain), check_exact=True)
+    for what in ("steps", "wall_step_s", "busy_step_s", "warnings", "tool_version"):
+        assert getattr(fast, what) == getattr(plain, what)
+
+
+def test_row_order_does_not_matter(tmp_path: Path) -> None:
+    events = [event("aten::mm", 10 * i, 7, **called([2, 3], [3, 4])) for i in range(9)] + [event("aten::add", 1, 2)]
+    forwards = read(tmp_path, *events)
+    backwards = read(tmp_path, *events[::-1])
+    pd.testing.assert_frame_equal(sorted_rows(forwards), sorted_rows(backwards), check_exact=True)
+
+
+def test_only_the_innermost_op_does_the_work(tmp_path: Path) -> None:
+    profile = read(
+        tmp_path,
+        event("aten::linear", 0, 100, **called([8, 3], [5, 3], [5])),
+        event("aten::addmm", 10, 80, **called([5], [8, 3], [3, 5], [], [])),
+        event("aten::to", 200, 50, **called([8, 3], [])),
+        event("aten::copy_", 205, 40, **called([8, 3], [8, 3])),
+    )
+    assert row(profile, op="aten::linear")["attributes"] == "dispatch=1"
+    assert row(profile, op="aten::linear")["time_s"] == pytest.approx(20e-6)
+    assert row(profile, op="aten::addmm")["shapes"] == "5;8x3;3x5"
+    assert row(profile, op="aten::addmm")["precision"] == "fp32"
+    assert row(profile, op="aten::to")["attributes"] == "dispatch=1"
+    assert row(profile, op="aten::copy_")["shapes"] == "8x3;8x3"
+    work, _ = count_work(profile.ops, profile.workload)
+    assert work["flop"].max() == 2 * 8 * 3 * 5
+    assert work.loc[work["op"] == "aten::linear", "op_class"].item() == "host"
+
+
+def test_factors_are_written_as_they_lie_in_memory(tmp_path: Path) -> None:
+    args = called([8, 3], [3, 5])
+    profile = read(tmp_path, event("aten::mm", 0, 1, **{**args, "Input Strides": [[1, 8], [1, 3]]}))
+    assert row(profile, op="aten::mm")["shapes"] == "3x8;5x3"
+    assert row(profile, op="aten::mm")["attributes"] == "trans_a=t;trans_b=t"
+    work, _ = count_work(profile.ops, profile.workload)
+    assert work[["m", "n", "k"]].iloc[0].tolist() == [8, 5, 3]
+
+
+@pytest.mark.parametrize(
+    ("name", "dims", "flop"),
+    [
+        ("aten::mm", ([2, 3], [3, 4]), 2 * 2 * 3 * 4),
+        ("aten::bmm", ([6, 2, 3], [6, 3, 4]), 2 * 6 * 2 * 3 * 4),
+        ("aten::baddbmm", ([6, 2, 4], [6, 2, 3], [6, 3, 4]), 2 * 6 * 2 * 3 * 4),
+        ("aten::addmm", ([4], [2, 3], [3, 4]), 2 * 2 * 3 * 4),
+        ("aten::addmm_", ([2, 4], [2, 3], [3, 4]), 2 * 2 * 3 * 4),
+        ("aten::linear", ([7, 2, 3], [4, 3], [4]), 2 * 7 * 2 * 3 * 4),
+        ("aten::mv", ([2, 3], [3]), 2 * 2 * 3),
+        ("aten::addmv_", ([2], [2, 3], [3]), 2 * 2 * 3),
+        ("aten::dot", ([3], [3]), 2 * 3),
+        ("aten::matmul", ([7, 2, 3], [3, 4]), 2 * 7 * 2 * 3 * 4),
+    ],
+)
+def test_counts_products(name: str, dims: tuple[list[int], ...], flop: int, tmp_path: Path) -> None:
+    work, _ = count_work(read(tmp_path, event(name, 0, 1, **called(*dims))).ops, Workload(name="toy"))
+    assert work["flop"].item() == flop
+    assert work["op_class"].item() == "gemm"
+
+
+FORWARD = ["[2, 2]", "[1, 1]", "[1, 1]", "False", "[0, 0]", "1"]
+
+
+@pytest.mark.parametrize(
+    ("name", "dims", "values"),
+    [
+        ("aten::convolution", 3, FORWARD),
+        ("aten::mkldnn_convolution", 3, ["[1, 1]", "[2, 2]", "[1, 1]", "1"]),
+        ("aten::cudnn_convolution", 2, ["[1, 1]", "[2, 2]", "[1, 1]", "1", "True", "False", "True"]),
+        ("aten::_slow_conv2d_forward", 2, ["[3, 3]", "", "[2, 2]", "[1, 1]"]),
+        ("aten::conv2d", 3, ["[2]", "[1]", "[1]", "1"]),
+    ],
+)
+def test_counts_convolutions(name: str, dims: int, values: list[str], tmp_path: Path) -> None:
+    tensors = [[4, 3, 16, 16], [8, 3, 3, 3], [8]][:dims]
+    args = called(*tensors, *[[]] * len(values), values=[""] * dims + values)
+    work, _ = count_work(read(tmp_path, event(name, 0, 1, **args)).ops, Workload(name="toy"))
+    assert work["flop"].item() == 2 * 4 * 8 * 8 * 8 * 27
+
+
+@pytest.mark.parametrize(("mask", "passes"), [("[True, True, False]", 2), ("[False, True, True]", 1)])
+def test_a_backward_convolution_is_a_row_for_each_gradient(mask: str, passes: int, tmp_path: Path) -> None:
+    tensors = [[4, 8, 8, 8], [4, 3, 16, 16], [8, 3, 3, 3]]
+    args = called(*tensors, *[[]] * 8, values=["", "", "", "[8]", *FORWARD, mask])
+    profile = read(tmp_path, event("aten::convolution_backward", 0, 6, **args))
+    work, _ = count_work(profile.ops, profile.workload)
+    assert work["flop"].tolist() == [2 * 4 * 8 * 8 * 8 * 27] * passes
+    assert work["pass"].tolist() == ["grad_input", "grad_weights"][-passes:]
+    assert work["time_s"].tolist() == pytest.approx([6e-6 / passes] * passes)
+
+
+def test_phases_and_steps(tmp_path: Path) -> None:
+    profile = read(
+        tmp_path,
+        event("before", 0, 10),
+        event("ProfilerStep#7", 100, 100, "user_annotation"),
+        event("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 100, 10, "user_annotation"),
+        event("aten::stack", 102, 5),
+        event("aten::mul", 120, 10),
+        event("autograd::engine::evaluate_function: MulBackward0", 140, 20, tid=2),
+        event("aten::mul", 145, 10, tid=2),
+        event("Optimizer.step#SGD.step", 170, 20, "user_annotation"),
+        event("aten::mul", 172, 10),
+        event("ProfilerStep#8", 200, 60, "user_annotation"),
+        event("aten::mul", 205, 10),
+        event("python", 0, 500, "python_function"),
+        distributedInfo={"rank": 3},
+    )
+    assert profile.steps == 2
+    assert profile.wall_step_s == pytest.approx(80e-6)
+    calls = profile.ops[profile.ops["op"] == "aten::mul"].set_index("phase")["calls"]
+    assert calls.to_dict() == {"forward": 1.0, "backward": 0.5, "optimizer": 0.5}
+    assert row(profile, op="aten::stack")["phase"] == "input"
+    assert set(profile.ops["rank"]) == {3}
+    assert any("outside of the steps" in warning for warning in profile.warnings)
+
+
+def test_steps_are_updates_where_none_is_marked(tmp_path: Path) -> None:
+    steps = [event("Optimizer.step#Adam.step", 100 * i, 10, "user_annotation") for i in range(5)]
+    profile = read(tmp_path, event("aten::mul", 450, 50), *steps)
+    assert profile.steps == 5
+    assert profile.wall_step_s == pytest.approx(100e-6)
+    unmarked = read(tmp_path, event("aten::mul", 0, 50))
+    assert unmarked.steps == 1
+    assert any("--steps" in warning for warning in unmarked.warnings)
+
+
+def test_says_that_shapes_are_missing(tmp_path: Path) -> None:
+    assert any("record_shapes" in w for w in read(tmp_path, event("aten::mm", 0, 1)).warnings)
+
+
+LAUNCHED = "cuda_runtime"
+
+
+def gpu_step(tmp_path: Path, *, by_id: bool) -> Profile:
+    def kernel(name: str, ts: float, dur: float, id_: int, correlation: int, cat: str = "kernel", **more: Any) -> Event:
+        ids = {"External id": id_} if by_id else {}
+        args = {"device": 0, "stream": 7, "correlation": correlation, **ids, **more}
+        return {**event(name, ts, dur, cat, 7), "pid": 0, "args": args}
+
+    def launch(ts: float, correlation: int) -> Event:
+        return event("cudaLaunchKernel", ts, 1, LAUNCHED, correlation=correlation)
+
+    tensors = [[4, 8, 8, 8], [4, 3, 16, 16], [8, 3, 3, 3]]
+    backward = called(*tensors, *[[]] * 8, values=["", "", "", "[8]", *FORWARD, "[True, True, False]"])
+    names = ["aten::mm", "aten::convolution_backward", "aten::_foreach_add_", "aten::copy_"]
+    of = [
+        called([64, 32], [32, 16]),
+        backward,
+        called([[9], [9]], [], types=["TensorList", "Scalar"]),
+        called([9], [9]),
+    ]
+    ops = [
+        event(name, 100 * i, 90, **{"External id": i + 1}, **args)
+        for i, (name, args) in enumerate(zip(names, of, strict=True))
+    ]
+    return read(
+        tmp_path,
+        *ops,
+        event("autograd::engine::evaluate_function: ConvolutionBackward0", 95, 99, **{"External id": 77}),
+        *[launch(100 * i + 10 + j, 10 * i + j) for i in range(4) for j in range(4)],
+        kernel("sgemm_128x64_nn", 1000, 50, 1, 0),
+        kernel("splitKreduce_kernel", 1051, 5, 1, 1),
+        kernel("nchwToNhwcKernel", 1060, 2, 2, 10),
+        kernel("cudnn_dgrad", 1063, 20, 2, 11),
+        kernel("cudnn_wgrad", 1084, 30, 2, 12),
+        kernel("multi_tensor_apply_kernel", 1120, 5, 3, 20),
+        kernel("multi_tensor_apply_kernel", 1126, 7, 3, 21),
+        kernel("Memcpy HtoD (Pageable -> Device)", 1140, 4, 4, 30, "gpu_memcpy", bytes=4096),
+        kernel("ncclDevKernel_AllReduce_Sum_f32", 1130, 30, 0, 999),  # overlaps the copy: no fault on a stream
+        event("Optimizer.step#SGD.step", 0, 1200, "user_annotation", 3),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("by_id", [True, False])
+def test_gpu_rows_are_what_ran_on_the_device(by_id: bool, tmp_path: Path) -> None:
+    profile = gpu_step(tmp_path, by_id=by_id)
+    assert set(profile.ops["placement"]) == {"gpu:0"}
+    assert set(profile.ops["stream"]) == {"7"}
+    product = row(profile, kernel="sgemm_128x64_nn")
+    assert (product["op"], product["shapes"], product["phase"]) == ("aten::mm", "64x32;32x16", "forward")
+    helper = row(profile, kernel="splitKreduce_kernel")
+    assert (helper["op_type"], "shapes" in helper) == ("splitKreduce_kernel", False)
+    assert row(profile, kernel="cudnn_dgrad")["attributes"].endswith("pass=grad_input")
+    assert row(profile, kernel="cudnn_wgrad")["attributes"].endswith("pass=grad_weights")
+    assert row(profile, kernel="cudnn_wgrad")["phase"] == "backward"
+    assert row(profile, op="aten::_foreach_add_")["calls"] == 1
+    assert row(profile, op="aten::_foreach_add_")["time_s"] == pytest.approx(12e-6)
+    copy = row(profile, op_type="Memcpy HtoD (Pageable -> Device)")
+    assert copy["reported_bytes"] == 4096
+    assert row(profile, op_type="ncclDevKernel_AllReduce_Sum_f32")["phase"] == "unknown"
+    work, _ = count_work(profile.ops, profile.workload)
+    matrix = work[work["op_class"].isin(["gemm", "convolution"])]
+    assert matrix["flop"].sum() == 2 * 64 * 32 * 16 + 2 * 2 * 4 * 8 * 8 * 8 * 27
+    assert profile.busy_step_s == pytest.approx((50 + 5 + 2 + 20 + 30 + 5 + 34) * 1e-6)
+
+
+def test_tensor_cores_that_take_fp32_are_tf32(tmp_path: Path) -> None:
+    product = event("aten::mm", 0, 10, **{"External id": 1}, **called([4, 4], [4, 4]))
+    name = "cutlass_80_tensorop_s1688gemm_128x128_16x5_nn_align4"
+    profile = read(tmp_path, product, event(name, 20, 5, "kernel", 7, **{"External id": 1}))
+    assert row(profile, kernel=name)["precision"] == "tf32"
+
+
+@pytest.mark.parametrize(
+    ("types", "precision"),
+    [("double", "fp64"), ("c10::Half", "fp16"), ("c10::BFloat16", "bf16"), ("c10::Float8_e4m3fn", "fp8")],
+)
+def test_precisions(types: str, precision: str, tmp_path: Path) -> None:
+    args = called([4, 4], [4, 4], types=["long int", types])
+    assert row(read(tmp_path, event("aten::index", 0, 1, **args)), op="aten::index")["precision"] == precision
+
+
+def test_refuses_ops_that_do_not_nest(tmp_path: Path) -> None:
+    first = event("outer", 0, 10)
+    read(tmp_path, first, event("inner", 5, 6))  # within the rounding of old traces
+    with pytest.raises(EstimatorError, match=r"kineto\.json: nesting that does not close: 'inner' begins in 'outer'"):
+        read(tmp_path, first, event("inner", 5, 6.001))
+    read(tmp_path, first, event("inner", 5, 60, tid=2))
+
+
+@pytest.mark.parametrize("dur", [-1, float("nan"), 1e300, None, "1", [1]])
+def test_names_the_event_whose_duration_is_none(dur: Any, tmp_path: Path) -> None:
+    with pytest.raises(EstimatorError, match=r"kineto\.json: dur of 'aten::odd'"):
+        read(tmp_path, event("aten::fine", 0, 1), {**event("aten::odd", 0, 1), "dur": dur})
+
+
+@pytest.mark.parametrize("dims", [5, "x", [5], ["x"], [[-1]], [[1e300, 2]], [[[["a"]]]], [None], {"a": 1}, [[2**80]]])
+def test_unreadable_operands_stay_unknown(dims: Any, tmp_path: Path) -> None:
+    for name in ("aten::mm", "aten::convolution", "aten::add"):
+        profile = read(tmp_path, event(name, 0, 1, **{"Input Dims": dims, "Input Strides": dims, "Input type": dims}))
+        assert profile.ops["time_s"].item() == pytest.approx(1e-6)
+
+
+def test_refuses_a_trace_without_ops(tmp_path: Path) -> None:
+    with pytest.raises(EstimatorError, match="no op is in it"):
+        read(tmp_path, event("x", 0, 1, "python_function"))
+    with pytest.raises(EstimatorError, match="no op took any time"):
+        read(tmp_path, event("x", 0, 0))
+
+
+def test_many_names(tmp_path: Path) -> None:
+    path = tmp_path / "kineto.json"
+    lines = (f'{{"ph":"X","cat":"cpu_op","name":"op{i}","pid":1,"tid":1,"ts":{3 * i},"dur":2}}' for i in range(10**5))
+    path.write_text('{"traceEvents":[' + ",\n".join(lines) + "]}")
+    assert len(kineto.read([Dump(path)], Workload(name="toy")).ops) == 10**5
+
+
+def test_recognises_its_own() -> None:
+    assert kineto.recognises(Dump(DATA / "kineto_cpu.json.gz").head)
+    for other in (b"", b"{}", b"op_type,time_s\n", b'{"traceEvents": [{"cat": "Op"}]}', b'{"displayTimeUnit":"ns"}'):
+        assert not kineto.recognises(other)
+
+
+@given(data=st.data())
+def test_damaged_dumps_end_in_one_sentence(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+    content = bytearray(gzip.decompress((DATA / "kineto_cpu.json.gz").read_bytes())[:40000])
+    content += b"{}]}" if data.draw(st.booleans()) else b""
+    for _ in range(data.draw(st.integers(0, 3))):
+        content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
+    path = tmp_path_factory.mktemp("damaged") / "kineto.json"
+    path.write_bytes(content)
+    try:
+        kineto.read([Dump(path)], Workload(name="toy"))
+    except EstimatorError as error:
+        assert "kineto.json" in str(error)

@@ -1,0 +1,48 @@
+import pandas as pd
+import pytest
+
+from estimator.profiles import phases
+
+TEXT = "string[python]"
+BACKWARD = ("gradients/dense_1/MatMul_grad/MatMul_1", "MatMul")
+
+
+def of(*ops: tuple[str, str | None]) -> list[object]:
+    names, types = zip(*ops, strict=True)
+    found = phases.of(pd.Series(names, dtype=TEXT), pd.Series(types, dtype=TEXT))
+    return [None if pd.isna(phase) else phase for phase in found]
+
+
+@pytest.mark.parametrize(
+    ("op", "op_type", "phase"),
+    [
+        ("dense_1/Relu", "Relu", "forward"),
+        ("gradient_tape/model/dense/MatMul", "MatMul", "backward"),
+        ("jit(step)/transpose(jvp(Dense))/dot_general", "dot", "backward"),
+        ("training/Adam/gradients/dense/MatMul_grad/MatMul", "MatMul", "backward"),
+        ("training/Adam/mul_3", "Mul", "optimizer"),
+        ("GradientDescent/update_dense_0/kernel/ApplyGradientDescent", "ApplyGradientDescent", "optimizer"),
+        ("sgd/sgd/AssignSubVariableOp", "AssignSubVariableOp", "optimizer"),
+        ("x", "ResourceApplyAdam", "optimizer"),
+        ("RMSprop/mul", "Mul", "optimizer"),
+        ("IteratorGetNext", "IteratorGetNext", "input"),
+        ("x", "Placeholder", "input"),
+        ("input/fifo_queue_Dequeue", "QueueDequeueV2", "input"),
+    ],
+)
+def test_phase_by_name_and_type(op: str, op_type: str, phase: str) -> None:
+    assert of((op, op_type), BACKWARD) == [phase, "backward"]
+
+
+def test_nothing_is_forward_where_no_op_is_marked_backward() -> None:
+    assert of(("dense/MatMul", "MatMul"), ("x", None), ("v", "AssignAddVariableOp")) == [None, None, "optimizer"]
+
+
+def test_what_jax_leaves_unmarked_is_unknown() -> None:
+    marked = [("jit(step)/jvp(Dense)/dot_general", "dot"), ("jit(step)/transpose(jvp(Dense))/dot_general", "dot")]
+    assert of(*marked, ("jit(step)/sub", "subtract")) == ["forward", "backward", "unknown"]
+
+
+def test_what_the_dump_says_stays() -> None:
+    ops = pd.DataFrame({"op": ["a", BACKWARD[0]], "op_type": ["Mul", "MatMul"], "phase": ["input", None]}, dtype=TEXT)
+    assert list(phases.fill(ops)["phase"]) == ["input", "backward"]

@@ -1,0 +1,47 @@
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from estimator.core.errors import EstimatorError
+from estimator.profiles import read_profile
+
+HEADER = "op,op_type,shapes,placement,calls,time_s\n"
+
+
+def ranks(folder: Path, *tables: Sequence[str]) -> Path:
+    for number, rows in enumerate(tables):
+        (folder / f"rank{number}.csv").write_text(HEADER + "\n".join(rows) + "\n")
+    return folder
+
+
+def test_times_are_means_and_their_spread_is_kept(tmp_path: Path) -> None:
+    folder = ranks(
+        tmp_path,
+        ["a,MatMul,10x20;20x5,host0,2,0.3", "b,Mul,,host0,1,0.1"],
+        ["a,MatMul,10x20;20x5,host1,2,0.5"],
+    )
+    ops = read_profile(folder).ops.set_index("op")
+    assert ops["time_s"].to_dict() == pytest.approx({"a": 0.4, "b": 0.05})
+    assert ops["time_spread_s"].to_dict() == pytest.approx({"a": 0.02**0.5, "b": 0.005**0.5})
+    assert ops["calls"].to_dict() == {"a": 2, "b": 0.5}
+    assert ops["placement"].isna()["a"]
+    assert ops.at["b", "placement"] == "host0"
+
+
+def test_ranks_may_lie_in_folders_of_their_own(tmp_path: Path) -> None:
+    for name in ("worker0", "worker1"):
+        (tmp_path / name).mkdir()
+        ranks(tmp_path / name, ["a,MatMul,,,1,0.3"])
+    assert read_profile(tmp_path).ops["time_s"].tolist() == [0.3]
+    assert len(read_profile(tmp_path).files) == 2
+
+
+def test_tensorboards_log_folder_leads_to_its_run(tmp_path: Path) -> None:
+    run = tmp_path / "plugins" / "profile" / "2026_11_21"
+    run.mkdir(parents=True)
+    ranks(run, ["a,MatMul,,,1,0.3"])
+    assert len(read_profile(tmp_path).ops) == 1
+    (run.parent / "2026_11_22").mkdir()
+    with pytest.raises(EstimatorError, match=r"expected one profiled run, found 2 .*2026_11_22"):
+        read_profile(tmp_path)

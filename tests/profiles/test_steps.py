@@ -1,0 +1,26 @@
+import pandas as pd
+import pytest
+
+from estimator.profiles import steps
+
+
+def test_means_and_spreads_over_steps() -> None:
+    rows = pd.DataFrame(
+        {
+            "op": ["a", "a", "a", "b"],
+            "shapes": [None, None, None, "2x2"],
+            "step": [0, 1, 1, 1],
+            "calls": [1, 1, 1, 1],
+            "time_s": [2.0, 1.0, 3.0, 4.0],
+        }
+    )
+    mean = steps.mean(rows, 2).set_index("op")
+    assert list(mean["calls"]) == [1.5, 0.5]
+    assert list(mean["time_s"]) == [3.0, 2.0]
+    assert mean["time_spread_s"].to_numpy() == pytest.approx([2**0.5, 8**0.5])
+    assert "time_spread_s" not in steps.mean(rows[rows["step"] == 0], 1)
+
+
+def test_covered_time() -> None:
+    assert steps.covered([(10**18, 5), (10**18 + 3, 4), (10**18 + 100, 1)]) == 8
+    assert steps.covered([]) == 0

@@ -1,0 +1,67 @@
+from typing import Any
+
+import pytest
+
+from estimator.profiles import messages
+from estimator.profiles.tfprof import names, node_text
+from tests.profiles.tensorflow_dumps import CPU, GPU
+
+
+def attrs(**values: Any) -> Any:
+    """The attributes of a node: texts, flags, lists of numbers."""
+    node = messages.get("NodeDef")()
+    for name, value in values.items():
+        if isinstance(value, list):
+            node.attr[name].list.i.extend(value)
+        else:
+            setattr(node.attr[name], "b" if isinstance(value, bool) else "s", value)
+    return node.attr
+
+
+@pytest.mark.parametrize(
+    ("op_type", "given", "told"),
+    [
+        ("MatMul", attrs(transpose_a=False, transpose_b=True), "trans_a=n;trans_b=t"),
+        ("BatchMatMulV2", attrs(adj_x=True, adj_y=False), "trans_a=t;trans_b=n"),
+        ("Einsum", attrs(equation=b"ab, bc -> ac"), "equation=ab,bc->ac"),
+        ("Relu", attrs(), None),
+        (
+            "Conv2DBackpropFilter",
+            attrs(strides=[1, 1, 2, 3], padding=b"VALID", data_format=b"NCHW", dilations=[1, 1, 1, 1]),
+            "strides=2x3;padding=VALID;dilations=1x1;layout=NCHW;kernel_layout=HWIO;pass=grad_weights",
+        ),
+        (
+            "Conv2D",
+            attrs(strides=[1, 2, 2, 1], padding=b"EXPLICIT", explicit_paddings=[0, 0, 1, 2, 3, 4, 0, 0]),
+            "strides=2x2;pads=1_2x3_4;layout=NHWC;kernel_layout=HWIO;pass=forward",
+        ),
+        (
+            "Conv3DBackpropInputV2",
+            attrs(strides=[1, 1, 2, 3, 1], padding=b"SAME"),
+            "strides=1x2x3;padding=SAME;layout=NDHWC;kernel_layout=DHWIO;pass=grad_input",
+        ),
+    ],
+)
+def test_attributes(op_type: str, given: Any, told: str | None) -> None:
+    assert node_text.attributes(op_type, given) == told
+
+
+def test_shapes_are_written_with_what_is_not_known() -> None:
+    assert node_text.shapes_text([(-1, 3), (), None]) == "-1x3;1;unknown"
+    assert node_text.shapes_text([None, None]) is None
+
+
+STREAMS = ("/device:GPU:0/stream:all", "/device:GPU:0/stream:13")
+
+
+@pytest.mark.parametrize(
+    ("devices", "counted"),
+    [
+        ((CPU, GPU), (CPU, GPU)),
+        ((CPU, GPU, *STREAMS, "/device:GPU:0/memcpy"), (CPU, STREAMS[0], "/device:GPU:0/memcpy")),
+        (("/gpu:0", STREAMS[1], "/gpu:0/memcpy"), STREAMS[1:]),
+        (("/gpu:1", STREAMS[0]), ("/gpu:1", STREAMS[0])),
+    ],
+)
+def test_each_kernel_stands_on_one_counted_device(devices: tuple[str, ...], counted: tuple[str, ...]) -> None:
+    assert names.counted(devices) == set(counted)

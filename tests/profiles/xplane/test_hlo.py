@@ -1,0 +1,122 @@
+import pytest
+
+from estimator.core.errors import EstimatorError
+from estimator.profiles import messages
+from estimator.profiles.xplane import hlo
+
+F32, BF16 = 11, 16
+
+
+def program(entry: list[dict[str, object]], fused: list[dict[str, object]] | None = None) -> hlo.Program:
+    """What a module of an entry computation and a fused one (number 2) computes, by instruction."""
+    proto = messages.get("HloProto")()
+    module = proto.hlo_module
+    module.name = "jit_step"
+    for number, instructions in ((1, entry), (2, fused or [])):
+        computation = module.computations.add(id=number, name=f"computation.{number}")
+        for instruction in instructions:
+            computation.instructions.add(**instruction)
+        if instructions:
+            computation.root_id = instructions[-1]["id"]
+    name, found = hlo.read_program(proto.SerializeToString(), "program 1")
+    assert name == "jit_step"
+    return found
+
+
+def array(*sizes: int, kind: int = F32) -> dict[str, object]:
+    return {"element_type": kind, "dimensions": sizes}
+
+
+def parameter(number: int, *sizes: int, kind: int = F32) -> dict[str, object]:
+    return {"name": f"p{number}", "id": number, "opcode": "parameter", "shape": array(*sizes, kind=kind)}
+
+
+def dot(number: int, a: int, b: int, *sizes: int) -> dict[str, object]:
+    numbers = {"lhs_contracting_dimensions": [1], "rhs_contracting_dimensions": [0]}
+    return {
+        "name": f"dot.{number}",
+        "id": number,
+        "opcode": "dot",
+        "shape": array(*sizes),
+        "operand_ids": [a, b],
+        "dot_dimension_numbers": numbers,
+        "metadata": {"op_name": "jit(step)/jvp(Dense)/dot_general"},
+    }
+
+
+def test_a_product_its_operands_and_axes() -> None:
+    found = program([parameter(1, 8, 4, kind=BF16), parameter(2, 4, 3, kind=BF16), dot(3, 1, 2, 8, 3)])["dot.3"]
+    assert found == (
+        hlo.Instruction(
+            op_type="dot",
+            kernel="dot",
+            path="jit(step)/jvp(Dense)/dot_general",
+            shapes="8x4;4x3",
+            output_shapes="8x3",
+            attributes="contract_a=1;contract_b=0",
+            precision="bf16",
+        ),
+    )
+
+
+def test_a_fusion_is_the_products_in_it_sharing_its_time_by_their_arithmetic() -> None:
+    inner = [
+        parameter(11, 8, 4),
+        parameter(12, 4, 3),
+        dot(13, 11, 12, 8, 3),
+        parameter(14, 3, 9),
+        dot(15, 13, 14, 8, 9),
+    ]
+    fusion = {"name": "fusion.1", "id": 3, "opcode": "fusion", "shape": array(8, 9), "called_computation_ids": [2]}
+    parts = program([parameter(1, 8, 4), fusion], inner)["fusion.1"]
+    assert [(part.op_type, part.kernel, part.shapes) for part in parts] == [
+        ("fusion", "dot", "8x4;4x3"),
+        ("fusion", "dot", "8x3;3x9"),
+    ]
+    assert [part.share for part in parts] == pytest.approx([96 / 312, 216 / 312])
+
+
+def test_another_fusion_is_what_it_finally_computes() -> None:
+    inner = [parameter(11, 8, 4), {"name": "add.1", "id": 12, "opcode": "add", "shape": array(8, 4)}]
+    fusion = {"name": "f", "id": 3, "opcode": "fusion", "operand_ids": [1], "shape": array(8, 4)}
+    (part,) = program([parameter(1, 8, 4), {**fusion, "called_computation_ids": [2]}], inner)["f"]
+    assert (part.op_type, part.kernel, part.shapes, part.share) == ("fusion", "add", "8x4", 1.0)
+
+
+def test_a_library_call_is_named_by_its_target() -> None:
+    call = {"name": "c", "id": 3, "opcode": "custom-call", "custom_call_target": "__cublas$gemm", "shape": {}}
+    outputs = {"tuple_shapes": [array(8, 3), array(16)]}
+    (part,) = program([parameter(1, 8, 4), {**call, "operand_ids": [1], "shape": outputs}])["c"]
+    assert (part.op_type, part.kernel, part.output_shapes) == ("custom-call", "__cublas$gemm", "8x3;16")
+    assert part.attributes is None
+
+
+def test_a_library_calls_configuration_tells_its_axes() -> None:
+    numbers = '{"lhs_contracting_dimensions":["0"],"rhs_contracting_dimensions":["1"],"lhs_batch_dimensions":[]}'
+    config = f'{{"gemm_backend_config":{{"alpha_real":1,"dot_dimension_numbers":{numbers}}}}}'.encode()
+    call = {"name": "c", "id": 3, "opcode": "custom-call", "backend_config": config, "shape": array(8, 3)}
+    (part,) = program([parameter(1, 4, 8), parameter(2, 3, 4), {**call, "operand_ids": [1, 2]}])["c"]
+    assert part.attributes == "contract_a=0;contract_b=1"
+
+
+def test_a_convolutions_window_and_labels() -> None:
+    numbers = {
+        "input_batch_dimension": 0, "input_feature_dimension": 3, "input_spatial_dimensions": [1, 2],
+        "kernel_input_feature_dimension": 2, "kernel_output_feature_dimension": 3, "kernel_spatial_dimensions": [0, 1],
+        "output_batch_dimension": 0, "output_feature_dimension": 3, "output_spatial_dimensions": [1, 2],
+    }  # fmt: skip
+    window = {"dimensions": [{"size": 3, "stride": 2, "padding_high": 1}, {"size": 3, "stride": 2, "padding_low": 1}]}
+    convolution = {
+        "name": "conv", "id": 3, "opcode": "convolution", "operand_ids": [1, 2], "shape": array(2, 4, 4, 16),
+        "window": window, "convolution_dimension_numbers": numbers, "feature_group_count": 1,
+    }  # fmt: skip
+    (part,) = program([parameter(1, 2, 8, 8, 3), parameter(2, 3, 3, 3, 16), convolution])["conv"]
+    assert part.attributes == (
+        "labels=b01f_01io->b01f;window=3x3;strides=2x2;pads=0_1x1_0;lhs_dilations=1x1;rhs_dilations=1x1;"
+        "groups=1;batch_groups=1"
+    )
+
+
+def test_no_program() -> None:
+    with pytest.raises(EstimatorError, match="program 7: this is no whole HloProto"):
+        hlo.read_program(b"\x0a\xff", "program 7")

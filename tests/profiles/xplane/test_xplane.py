@@ -1,0 +1,231 @@
+"""XPlane dumps: the fast reading equals the plain one on any order and form of events; real dumps; bad input."""
+
+import contextlib
+import itertools
+import json
+import random
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from estimator.core.errors import EstimatorError
+from estimator.core.types import Profile, Workload
+from estimator.profiles import read_profile, xplane
+from estimator.profiles.dump import Dump
+from estimator.profiles.xplane import lines, ops
+from estimator.work import count_work
+from tests.profiles.xplane import plain_reader
+from tests.profiles.xplane.plain_reader import field
+
+OPS = ("dense/Relu:_FusedMatMul", "dense/MatMul_1:_MklMatMul", "loss/Mul:Mul", "a/b:Sum")
+SHAPES = ("(float[100,50];float[50,10])", "(float[];int32[2])", "", "(" + "float[3,4];" * 200 + "float[1])")
+LAYERS = (29532, 1000, 500, 100, 50, 1)
+PRODUCTS = 3 * 2 * 100 * sum(a * b for a, b in itertools.pairwise(LAYERS))
+
+
+NAMES = ("train", *OPS, "MemoryAllocation", "ExecutorState::Process")
+
+
+def space(lines: list[list[bytes]], names: tuple[str, ...] = NAMES) -> bytes:
+    """A dump of a host with these lines, each a list of events."""
+    out = field(2, "/host:CPU")
+    for number, events in enumerate(lines):
+        head = field(1, number + 1) + field(2, f"tf_Compute/{number}") + field(3, 10**18 + 7 * number)
+        out += field(3, head + b"".join(field(4, event) for event in events))
+    for key, name in enumerate(names, start=1):
+        out += field(4, field(1, key) + field(2, field(1, key) + field(2, name)))
+    for key, name in enumerate(("step_num", "shape", "other", *SHAPES), start=1):
+        out += field(5, field(1, key) + field(2, field(1, key) + field(2, name)))
+    return field(1, out)
+
+
+def event(metadata: int, offset: int, duration: int, *stats: bytes) -> bytes:
+    return field(1, metadata) + field(2, offset) + field(3, duration) + b"".join(field(4, stat) for stat in stats)
+
+
+def random_events(rng: random.Random, count: int) -> list[bytes]:
+    """Ops that follow or hold each other, with inline and referred shapes, long texts, negative values."""
+    out, now = [], 0
+    for _ in range(count):
+        length = rng.choice([0, 1, 1000, 10**6, 10**12])
+        shape = rng.choice(range(len(SHAPES)))
+        told = field(7, 4 + shape) if rng.random() < 0.5 else field(5, SHAPES[shape])
+        stats = [field(1, 2) + told] if rng.random() < 0.8 else []
+        noise = field(1, 3) + field(4, rng.choice([-1, 0, 2**40]))
+        out.append(event(2 + rng.randrange(len(OPS)), now, length, *stats, noise))
+        if length > 100 and rng.random() < 0.5:
+            out.append(event(2 + rng.randrange(len(OPS)), now + 10, length // 2, noise, *stats))
+        if rng.random() < 0.3:
+            out.append(event(6, now, 0, field(1, 3) + field(5, "x" * rng.randrange(300))))
+        now += length + rng.randrange(3)
+    return [event(1, 0, now, field(1, 1) + field(4, 0)), *out]
+
+
+def both(content: bytes, tmp_path: Path, chunk: int = lines.CHUNK) -> tuple[object, object]:
+    """What the fast and the plain reading find: calls and picoseconds by op, steps, busy picoseconds."""
+    path = tmp_path / "t.xplane.pb"
+    path.write_bytes(content)
+    smallest, xplane.CHUNK_BYTES = xplane.CHUNK_BYTES, (chunk, chunk)
+    try:
+        profile = xplane.read([Dump(path)], Workload(name="t"))
+    finally:
+        xplane.CHUNK_BYTES = smallest
+    rows, steps = profile.ops.astype(object).where(profile.ops.notna(), None), profile.steps
+    fast = {
+        (row.op, row.kernel, row.shapes): (round(row.calls * steps), round(1e12 * row.time_s * steps))
+        for row in rows.itertuples()
+    }
+    calls, self_ps, busy, plain_steps = plain_reader.read(content)
+    plain: dict[tuple[str, str, str | None], tuple[int, int]] = {}
+    for row in calls:
+        key = (row[0], row[1], ops.typed_shapes(row[2])[0])
+        known = plain.get(key, (0, 0))
+        plain[key] = known[0] + calls[row], known[1] + self_ps[row]
+    assert profile.busy_step_s is not None
+    return (fast, steps, round(1e12 * profile.busy_step_s * steps)), (plain, plain_steps, busy)
+
+
+@pytest.mark.parametrize("chunk", [1, 100, 1000, 1 << 20])
+@pytest.mark.parametrize("seed", range(4))
+def test_equals_the_plain_reading_across_chunk_borders(seed: int, chunk: int, tmp_path: Path) -> None:
+    rng = random.Random(seed)
+    content = space([random_events(rng, 60) for _ in range(3)])
+    fast, plain = both(content, tmp_path, chunk)
+    assert fast == plain
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_equals_the_plain_reading_of_shuffled_events(seed: int, tmp_path: Path) -> None:
+    rng = random.Random(seed)
+    lines = [random_events(rng, 60) for _ in range(2)]
+    for line in lines:
+        rng.shuffle(line)
+    fast, plain = both(space(lines), tmp_path, 500)
+    assert fast == plain
+
+
+@given(st.data())
+def test_equals_the_plain_reading_of_fields_in_any_order(data: st.DataObject) -> None:
+    stats = [field(4, field(1, 2) + field(7, 4)), field(4, field(1, 3) + field(4, -7))]
+    lines = []
+    for number in range(8):  # no two start at once, for which lies in which would then be open
+        parts = [field(1, 2), field(2, 10**5 * (number + 1)), field(3, 10000), *stats]
+        chosen = data.draw(st.lists(st.sampled_from(parts), unique=True)) if number > 5 else parts
+        lines.append(b"".join(data.draw(st.permutations(chosen))))
+    regular = event(3, 2 * 10**6, 5, field(1, 2) + field(7, 5))
+    with tempfile.TemporaryDirectory() as folder:
+        fast, plain = both(space([[*lines, regular]]), Path(folder), 40)
+    assert fast == plain
+
+
+def test_shapes_precision_phase_and_steps(tmp_path: Path) -> None:
+    names = ("train", "layer/MatMul:MatMul", "gradient_tape/layer/MatMul_1:_MklMatMul", "sgd/Sub:AssignSubVariableOp")
+    events = [
+        event(1, 0, 100, field(1, 1) + field(4, 0)),
+        event(2, 1, 30, field(1, 2) + field(5, "(bfloat16[100,50];bfloat16[50,10])")),
+        event(3, 31, 40, field(1, 2) + field(5, "(float[100,50];float[100,10])")),
+        event(4, 80, 10, field(1, 2) + field(5, "(;float[50,10])")),
+        event(1, 100, 100, field(1, 1) + field(4, 1)),
+        event(2, 101, 50, field(1, 2) + field(5, "(bfloat16[100,50];bfloat16[50,10])")),
+    ]
+    profile = read_bytes(space([events], names), tmp_path)
+    rows = profile.ops.set_index("op")
+    assert profile.steps == 2
+    assert profile.wall_step_s == pytest.approx(100e-12)
+    assert profile.busy_step_s == pytest.approx(65e-12)
+    assert rows.loc["layer/MatMul", ["shapes", "precision", "phase"]].tolist() == ["100x50;50x10", "bf16", "forward"]
+    assert rows.at["layer/MatMul", "time_s"] == pytest.approx(40e-12)
+    assert rows.at["gradient_tape/layer/MatMul_1", "phase"] == "backward"
+    assert rows.loc["sgd/Sub", ["shapes", "phase"]].tolist() == ["unknown;50x10", "optimizer"]
+
+
+def read_bytes(content: bytes, folder: Path) -> Profile:
+    path = folder / "t.xplane.pb"
+    path.write_bytes(content)
+    return read_profile(path, batch=100)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (space([[event(2, 5, -1)]]), "has a duration of -1 ps"),
+        (space([[event(2, 5, 2**62)]]), "expected 0 to"),
+        (space([[event(2, -(2**62), 1)]]), "has a start of"),
+        (space([[event(6, 5, 1)]]), "no op was recorded"),
+        (space([[event(2, 5, 0)]]), "no op took any time"),
+        (space([[event(2, 5, 9)]])[:-40], "copy it again"),
+        (space([[b"\x08"]]), "copy it again"),
+        (field(1, field(2, "/host:CPU") + field(3, 7)), "expected a message"),
+    ],
+)
+def test_bad_dumps(content: bytes, message: str, tmp_path: Path) -> None:
+    with pytest.raises(EstimatorError, match=message) as error:
+        read_bytes(content, tmp_path)
+    assert str(tmp_path / "t.xplane.pb") in str(error.value)
+
+
+SMALL = space([random_events(random.Random(1), 8)])
+
+
+@given(st.binary(max_size=6), st.integers(0, len(SMALL)), st.integers(0, 6))
+def test_only_estimator_errors_come_out_of_damaged_dumps(patch: bytes, at: int, cut: int) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "t.xplane.pb"
+        path.write_bytes(SMALL[:at] + patch + SMALL[at + cut :])
+        with contextlib.suppress(EstimatorError):
+            xplane.read([Dump(path)], Workload(name="t"))
+
+
+def test_an_accelerator_counts_its_kernels_and_one_of_each_op_does_the_work(tmp_path: Path) -> None:
+    names = ("split_kernel", "gemm_kernel", "MatMul:MatMul", "train", "MemcpyH2D")
+    stats = ("step_num", "tf_op", "tensor_shapes", "layer/MatMul:MatMul", "(float[100,50];float[50,10])")
+    tells = [field(1, 2) + field(7, 4), field(1, 3) + field(7, 5)]
+    stream = [event(1, 0, 5, *tells), event(2, 10, 40, *tells), event(5, 60, 7)]
+    device = field(2, "/device:GPU:0") + field(
+        3, field(2, "Stream #1(Compute)") + b"".join(field(4, e) for e in stream)
+    )
+    device += field(3, field(2, "XLA Modules") + field(4, event(2, 0, 1000)))
+    host = field(2, "/host:CPU") + field(3, field(2, "python") + field(4, event(4, 0, 70, field(1, 1) + field(4, 3))))
+    host = field(3, field(2, "launch") + field(4, event(3, 0, 500))) + host
+    for table, tag in ((names, 4), (stats, 5)):
+        for key, name in enumerate(table, start=1):
+            entry = field(tag, field(1, key) + field(2, field(1, key) + field(2, name)))
+            device, host = device + entry, host + entry
+    rows = read_bytes(field(1, device) + field(1, host), tmp_path).ops.set_index("kernel")
+    assert rows["time_s"].to_dict() == pytest.approx({"split_kernel": 5e-12, "gemm_kernel": 40e-12, "MemcpyH2D": 7e-12})
+    assert rows["shapes"].dropna().to_dict() == {"gemm_kernel": "100x50;50x10"}
+    assert rows.at["gemm_kernel", "op_type"] == "MatMul"
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize(("kind", "steps"), [("tf2_plain_h2", 5), ("jax", 3)])
+def test_steps_and_times_of_real_dumps(kind: str, steps: int, threads: int, public_data: Callable[[str], Path]) -> None:
+    folder = public_data(f"profiles/p1b3_{kind}_t{threads}")
+    told = json.loads((folder / "manifest.json").read_text())
+    profiled = told.get("profiled_ms") or told["step_ms_profiled"]
+    profile = read_profile(folder / "vm.xplane.pb", batch=100)
+    assert profile.steps == steps
+    assert profile.wall_step_s == pytest.approx(sum(profiled) / steps / 1e3, rel=0.02)
+    if threads == 1:
+        assert profile.ops["time_s"].sum() == pytest.approx(profile.wall_step_s, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("folder", "less"),
+    [
+        ("p1b3_tf2_plain_h3_t1_tf216", 0),
+        ("p1b3_tf2_xla_h3_t1", 2 * 100 * 50),  # a product of depth 1 is compiled to a multiplication
+        ("p1b3_tf2_xla_h2_t2", 2 * 100 * 50),
+        ("p1b3_jax_t1", 2 * 100 * 50),
+        ("p1b3_jax_t2", 2 * 100 * 50),
+    ],
+)
+def test_flop_of_real_dumps_with_shapes(folder: str, less: int, public_data: Callable[[str], Path]) -> None:
+    profile = read_profile(public_data(f"profiles/{folder}") / "vm.xplane.pb", batch=100)
+    work, _ = count_work(profile.ops, profile.workload)
+    gemm = work[work["op_class"] == "gemm"]
+    assert gemm["flop"].sum() == PRODUCTS - 2 * 100 * LAYERS[0] * LAYERS[1] - less  # no gradient of the input

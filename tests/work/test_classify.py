@@ -1,0 +1,199 @@
+"""Names that dumps really hold, and the class of each."""
+
+import pandas as pd
+import pytest
+
+from estimator.core.schema import OP_CLASSES
+from estimator.work import names
+from estimator.work.classify import class_of, classify, known_class
+
+TABLE = {
+    "gemm": """
+        MatMul BatchMatMul BatchMatMulV2 BatchMatMulV3 _FusedMatMul _MklMatMul _MklNativeFusedMatMul
+        _MklFusedBatchMatMulV2 _MklEinsum Einsum XlaDot XlaDotV2 SparseMatMul QuantizedMatMul QuantizedMatMulWithBias
+        gemm linear dot_general aten::mm aten::addmm aten::addmm_ aten::_addmm_activation aten::bmm aten::baddbmm
+        aten::baddbmm_ aten::linear aten::matmul aten::einsum aten::mv aten::dot aten::_scaled_mm aten::_int_mm
+        mkldnn::_linear_pointwise aten::mkldnn_linear aten::scaled_dot_product_attention
+        aten::_scaled_dot_product_flash_attention_backward aten::_flash_attention_forward
+        aten::_efficient_attention_backward dot __cublas$gemm __cublas$lt$matmul __cublas$lt$matmul$f8 __onednn$matmul
+        __triton_gemm __cudnn$fmhaSoftmax ampere_sgemm_128x64_tn volta_sgemm_32x128_nn volta_h884gemm_64x128_ldg8_nn
+        ampere_fp16_s16816gemm_fp16_128x64_ldg8_f2f_stages_64x3_tn
+        sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize32x32x8 nvjet_hsh_256x128_64x4_1x2_h_bz_coopA_NNT
+        Cijk_Ailk_Bljk_SB_MT128x128x16 triton_tem_fused_addmm_relu_3 gemm_fusion_dot_12 maxwell_sgemm_128x64_nn
+        """,
+    "convolution": """
+        Conv1D Conv2D Conv3D _FusedConv2D _MklNativeFusedConv2D _MklPadWithConv2D Conv2DBackpropInput
+        Conv2DBackpropFilter Conv2DBackpropFilterV2 Conv3DBackpropInputV2 Conv3DBackpropFilterV2
+        _MklConv2DBackpropFilterWithBias DepthwiseConv2dNative DepthwiseConv2dNativeBackpropInput
+        DepthwiseConv2dNativeBackpropFilter _FusedDepthwiseConv2dNative XlaConvV2 aten::convolution aten::_convolution
+        aten::mkldnn_convolution aten::cudnn_convolution aten::cudnn_convolution_add_relu
+        aten::cudnn_convolution_transpose aten::convolution_backward aten::conv2d aten::_conv_depthwise2d
+        aten::conv_transpose2d aten::slow_conv2d_forward aten::thnn_conv2d mkldnn::_convolution_pointwise convolution
+        __cudnn$convForward __cudnn$convBiasActivationForward __cudnn$convBackwardFilter __onednn$convolution
+        sm80_xmma_fprop_implicit_gemm_tf32f32_tf32f32_f32_nhwckrsc_nhwc_tilesize128x128x16
+        volta_scudnn_128x64_relu_interior_nn_v1 sm80_xmma_dgrad_implicit_gemm_indexed_f16f16_f16f32_f32
+        sm86_xmma_wgrad_implicit_gemm_indexed_tf32f32 wgrad_alg0_engine
+        cutlass_80_tensorop_s1688fprop_optimized_tf32_128x128
+        ampere_scudnn_winograd_128x128_ldg1_ldg4_relu_tile148t_nt_v1
+        """,
+    "elementwise": """
+        Relu ReluGrad Relu6 Relu6Grad _MklRelu _MklReluGrad LeakyRelu LeakyReluGrad EluGrad Tanh TanhGrad SigmoidGrad
+        Add AddV2 AddN Sub Mul RealDiv Square Sqrt Rsqrt RsqrtGrad Maximum Minimum Floor FloorMod Select SelectV2
+        GreaterEqual Cast BiasAdd Fill ZerosLike BroadcastTo RandomUniform StatelessRandomUniformV2 TruncatedNormal
+        AssignAdd AssignSub AssignAddVariableOp AssignSubVariableOp ApplyGradientDescent ResourceApplyAdam
+        ResourceApplyKerasMomentum ResourceSparseApplyAdagradV2 aten::add aten::add_ aten::mul aten::div_ aten::relu
+        aten::relu_ aten::clamp_min aten::threshold_backward aten::gelu aten::gelu_backward aten::silu
+        aten::sigmoid_backward aten::tanh_backward aten::native_dropout aten::native_dropout_backward
+        aten::_foreach_add_ aten::_foreach_addcdiv_ aten::_fused_adam_ aten::_fused_adamw_ aten::_fused_sgd_
+        aten::where aten::masked_fill_ aten::eq aten::mse_loss_backward aten::bernoulli_ aten::_thnn_fused_lstm_cell
+        aten::logical_and aten::rsub aten::pow add multiply maximum compare select convert broadcast iota
+        rng-bit-generator exponential logistic fusion loop_add_fusion loop_multiply_fusion_3 and reduce-precision
+        triton_poi_fused_add_relu_0 flash_bwd_convert_dq_kernel
+        """,
+    "reduction": """
+        Sum Mean Max Min Prod ArgMax All L2Loss BiasAddGrad MaxPool MaxPoolGrad MaxPoolV2 AvgPool AvgPoolGrad
+        MaxPool3D AvgPool3DGrad MaxPoolWithArgmax _MklMaxPool UnsortedSegmentSum SegmentSum Cumsum aten::sum
+        aten::mean aten::max aten::amax aten::argmax aten::std_mean aten::var aten::cumsum aten::max_pool2d
+        aten::max_pool2d_with_indices aten::max_pool2d_with_indices_backward aten::avg_pool2d
+        aten::_adaptive_avg_pool2d aten::_adaptive_avg_pool2d_backward aten::mse_loss aten::nll_loss_forward
+        aten::nll_loss_nd aten::_foreach_norm aten::linalg_vector_norm aten::binary_cross_entropy_with_logits reduce
+        reduce-window select-and-scatter input_reduce_fusion_2 triton_red_fused_sum_1 triton_per_fused_mean_2
+        splitKreduce_kernel
+        """,
+    "normalization": """
+        FusedBatchNorm FusedBatchNormV3 FusedBatchNormGradV3 _FusedBatchNormEx _FusedBatchNormGradEx
+        _MklNativeFusedBatchNormV3 _MklLayerNorm Softmax LogSoftmax _MklSoftmax SoftmaxCrossEntropyWithLogits
+        SparseSoftmaxCrossEntropyWithLogits aten::native_layer_norm aten::native_layer_norm_backward
+        aten::native_batch_norm aten::cudnn_batch_norm_backward aten::batch_norm aten::native_group_norm
+        aten::native_group_norm_backward aten::_softmax aten::_softmax_backward_data aten::log_softmax
+        aten::_log_softmax aten::_log_softmax_backward_data batch-norm-training batch-norm-grad __onednn$softmax
+        __onednn$layernorm
+        """,
+    "embedding": """
+        Gather GatherV2 GatherNd ResourceGather SparseSegmentSum SparseSegmentMeanGrad
+        SparseSegmentSqrtNWithNumSegments ScatterNd ResourceScatterAdd TensorScatterUpdate aten::embedding
+        aten::embedding_dense_backward aten::_embedding_bag aten::index_select aten::index aten::index_put_
+        aten::_index_put_impl_ aten::gather aten::scatter_add_ gather scatter
+        """,
+    "movement": """
+        Assign AssignVariableOp Concat ConcatV2 Split SplitV Slice StridedSlice StridedSliceGrad Transpose Pad PadV2
+        MirrorPad Tile Pack Unpack OneHot _MklToTf _MklInputConversion aten::copy_ aten::_to_copy aten::contiguous
+        aten::clone aten::cat aten::stack aten::fill_ aten::zero_ aten::zeros aten::ones_like aten::constant_pad_nd
+        aten::repeat aten::flip aten::slice_backward aten::upsample_nearest2d aten::nll_loss_backward
+        aten::_foreach_copy_ copy copy-start transpose slice dynamic-slice dynamic-update-slice concatenate pad
+        reverse wrapped_transpose memcpy_d2d MEMCPYDtoD
+        """,
+    "collective": """
+        CollectiveReduce CollectiveReduceV2 CollectiveGatherV2 CollectiveBcastSendV2 NcclAllReduce _NcclReduceSend
+        HorovodAllreduce HorovodBroadcast CrossReplicaSum AllReduce c10d::allreduce_ c10d::_allgather_base_
+        nccl:all_reduce gloo:all_reduce record_param_comms _c10d_functional::all_reduce all-reduce all-reduce-start
+        all-reduce-done all-gather reduce-scatter collective-permute collective-permute-start all-to-all
+        ncclDevKernel_AllReduce_Sum_f32_RING_LL ncclKernel_AllReduce_RING_LL_Sum_float
+        """,
+    "input": """
+        Placeholder PlaceholderWithDefault Iterator IteratorV2 IteratorGetNext OneShotIterator QueueDequeueV2
+        FIFOQueueV2 PrefetchDataset ParallelMapDatasetV2 TFRecordDataset ReadFile DecodeJpeg ParseExampleV2
+        InfeedEnqueueTuple memcpy_h2d MEMCPYHtoD MEMCPYDtoH infeed outfeed Iterator::Prefetch::Map
+        enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__
+        """,
+    "host": """
+        VariableV2 VarHandleOp ReadVariableOp Const _HostSend _Send _Recv NoOp Identity IdentityN Shape ShapeN Reshape
+        ExpandDims Squeeze _Arg _Retval BroadcastGradientArgs StopGradient Enter Exit Merge Switch NextIteration While
+        StatelessIf PartitionedCall StatefulPartitionedCall XlaLaunch _XlaRun Assert Range TensorArrayV3
+        TensorListReserve aten::view aten::t aten::transpose aten::permute aten::as_strided aten::expand aten::reshape
+        aten::_unsafe_view aten::squeeze aten::unsqueeze aten::select aten::slice aten::detach aten::empty
+        aten::empty_strided aten::empty_like aten::resize_ aten::resolve_conj aten::item aten::_local_scalar_dense
+        aten::to aten::broadcast_tensors aten::split aten::chunk aten::unbind aten::alias detach AddmmBackward0
+        torch::autograd::AccumulateGrad Optimizer.step#SGD.step Optimizer.zero_grad#SGD.zero_grad cudaLaunchKernel
+        cudaDeviceSynchronize cuLaunchKernelEx hipLaunchKernel ProfilerStep#3 while call conditional tuple
+        get-tuple-element parameter bitcast constant after-all async-start
+        """,
+    "unmodelled": """
+        Mystery unlisted MyMatMul MatMulish PreMaxPool ReluX aten::lstm aten::gru CudnnRNN CudnnRNNV3 LSTMBlockCell
+        GRUBlockCell BlockLSTM BlockLSTMV2 aten::_cudnn_rnn aten::sort custom-call sort fft TopKV2 aten::fft_r2c
+        aten::nonsense aten::_convert_indices_from_coo_to_csr dense_1/MatMul model/max_pool my_gemm_layer conv2d_1
+        relu softmax_head
+        """,
+}
+SPACED = {  # names with spaces
+    "void cutlass::Kernel2<cutlass_80_simt_sgemm_64x64_8x5_nn_align1>(cutlass_80_simt_sgemm::Params)": "gemm",
+    "void cutlass__5x_cudnn::Kernel<cutlass_tensorop_s1688fprop_optimized_tf32_64x64>(Params)": "convolution",
+    "void gemmSN_TN_kernel<float, 128, 16, 2, 4, 4, 4, true>(cublasGemmSmallNParams)": "gemm",
+    "void gemv2T_kernel_val<int, int, float, float, float, float, 128, 16, 4, 4>(params)": "gemm",
+    "std::enable_if<!(false), void>::type internal::gemvx::kernel<int, int, float>(params)": "unmodelled",
+    "void implicit_convolve_sgemm<float, float, 1024, 5, 5, 3, 3, 3, 1>(int, int, int, float const*)": "convolution",
+    "void cudnn::winograd_nonfused::winogradForwardData4x4<float, float>(params)": "convolution",
+    "void conv2d_grouped_direct_kernel<false, true, false>(params)": "convolution",
+    "void at::native::(anonymous namespace)::conv_depthwise2d_forward_kernel<3, float, int>(params)": "convolution",
+    "void cudnn::ops::nchwToNhwcKernel<float, float, float, false, true>(params)": "movement",
+    "void pytorch_flash::flash_fwd_kernel<Flash_fwd_kernel_traits<64, 128, 128>>(params)": "gemm",
+    "void pytorch_flash::flash_bwd_dq_dk_dv_loop_seqk_parallel_kernel<traits>(params)": "gemm",
+    "fmha_cutlassF_f16_aligned_64x64_rf_sm80(params)": "gemm",
+    "cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16": "gemm",
+    "void cublasLt::splitKreduce_kernel<32, 16, int, float>(params)": "reduction",
+    "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, 3>(int)": "elementwise",
+    "void at::native::unrolled_elementwise_kernel<at::native::direct_copy_kernel_cuda(at::X&)>(int)": "movement",
+    "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>, 1>(int)": "movement",
+    "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, SumOps>>(params)": "reduction",
+    "void at::native::(anonymous namespace)::multi_tensor_apply_kernel<FusedAdam>(params)": "elementwise",
+    "void at::native::(anonymous namespace)::CatArrayBatchedCopy<float, 2>(params)": "movement",
+    "void at::native::(anonymous namespace)::indexSelectLargeIndex<float>(params)": "embedding",
+    "void at::native::(anonymous namespace)::embedding_backward_feature_kernel<float>(params)": "embedding",
+    "void at::native::(anonymous namespace)::vectorized_layer_norm_kernel<float, float>(params)": "normalization",
+    "void (anonymous namespace)::softmax_warp_forward<float, float, float, 9, false, false>(float*)": "normalization",
+    "void at::native::(anonymous namespace)::cunn_SoftMaxBackward<4, float>(float*)": "normalization",
+    "void at::native::batch_norm_collect_statistics_channels_last_kernel<Var>(params)": "normalization",
+    "void cudnn::bn_fw_tr_1C11_kernel_NCHW<float, float, 512, true, 1>(params)": "normalization",
+    "void at::native::(anonymous namespace)::max_pool_forward_nhwc<float>(params)": "reduction",
+    "void cudnn::pooling_fw_4d_kernel<float, float>(params)": "reduction",
+    "void at::native::(anonymous namespace)::fused_dropout_kernel_vec<float>(params)": "elementwise",
+    "void Eigen::internal::EigenMetaKernel<Eigen::TensorEvaluator<X>, long>(params)": "elementwise",
+    "void tensorflow::BiasNHWCKernel<float>(int, float const*)": "elementwise",
+    "void tensorflow::functor::ShuffleInTensor3Simple<unsigned int, 2, 1, 0, false>(int)": "movement",
+    "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)": "collective",
+    "Memcpy HtoD (Pageable -> Device)": "input",
+    "Memcpy DtoH (Device -> Pinned)": "input",
+    "Memcpy DtoD (Device -> Device)": "movement",
+    "Memset (Device)": "movement",
+    "autograd::engine::evaluate_function: AddmmBackward0": "host",
+}
+CASES = [(name, op_class) for op_class, text in TABLE.items() for name in text.split()] + list(SPACED.items())
+
+
+@pytest.mark.parametrize(("name", "op_class"), CASES)
+def test_class_of_a_name(name: str, op_class: str) -> None:
+    assert (known_class(name) or "unmodelled") == op_class
+
+
+def test_every_class_is_one_of_the_schema() -> None:
+    assert {op_class for _, _, rules in names.FAMILIES for op_class, _ in rules} <= set(OP_CLASSES)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "op_type", "op_class"),
+    [
+        ("_MklNativeFusedMatMul", "Relu", "gemm"),
+        ("ampere_sgemm_128x64_tn", "aten::addmm", "gemm"),
+        ("ampere_sgemm_128x64_tn", "aten::cudnn_convolution", "convolution"),  # run as a product
+        ("void cudnn::ops::nchwToNhwcKernel<float>(x)", "aten::cudnn_convolution", "movement"),
+        ("some_new_kernel", "aten::relu", "elementwise"),
+        ("", "Relu", "elementwise"),
+        ("reduce", "fusion", "reduction"),
+        ("dot", "fusion", "gemm"),
+        ("tuple", "fusion", "elementwise"),
+        ("bitcast", "fusion", "elementwise"),
+        ("__cublas$gemm", "custom-call", "gemm"),
+        ("Sharding", "custom-call", "unmodelled"),
+        ("Mystery", "Mystery", "unmodelled"),
+        ("", "", "unmodelled"),
+    ],
+)
+def test_what_ran_decides(kernel: str, op_type: str, op_class: str) -> None:
+    assert class_of(kernel, op_type) == op_class
+
+
+def test_a_wrapper_is_host_work() -> None:
+    op_types = pd.Series(["aten::linear", "aten::mm", None], dtype="string[python]")
+    attributes = pd.Series(["dispatch=1", "dispatch=0;trans_b=t", None], dtype="string[python]")
+    missing = pd.Series([None] * 3, dtype="string[python]")
+    assert list(classify(op_types, missing, attributes)) == ["host", "gemm", "unmodelled"]
