@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from estimator.profiles import chrome_trace, torch_ops
+from estimator.profiles import chrome_trace
 from estimator.profiles.chrome_trace import Identity
 from estimator.profiles.columns import Columns, Flags, Ids
 from estimator.profiles.dump import Dump
 from estimator.profiles.events import Integers
-from estimator.profiles.torch_ops import Call
+from estimator.profiles.kineto import torch_ops
+from estimator.profiles.kineto.torch_ops import Call
 
 OPS = ("cpu_op", "Operator")  # today's category, and the one of old
 ANNOTATED = (*OPS, "user_annotation")

@@ -17,9 +17,9 @@ from estimator.profiles import chrome_trace, kineto
 from estimator.profiles.dump import Dump
 from estimator.work import count_work
 from tests.profiles import plain_trace
-from tests.profiles.torch_training import profile_training
+from tests.profiles.kineto.torch_training import profile_training
 
-DATA = Path(__file__).resolve().parent.parent / "data"
+DATA = Path(__file__).resolve().parents[2] / "data"
 LAYERS = (29532, 1000, 500, 100, 50, 1)
 Event = dict[str, Any]
 

@@ -1,4 +1,4 @@
-"""A tiny training run, profiled: python -m tests.profiles.torch_training kineto_cpu.json made tests/data's dump."""
+"""A tiny training run, profiled: python -m tests.profiles.kineto.torch_training FILE made tests/data/kineto_cpu."""
 
 import gzip
 import sys

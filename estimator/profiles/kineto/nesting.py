@@ -9,10 +9,11 @@ import numpy as np
 
 from estimator.core.errors import EstimatorError
 from estimator.core.schema import PHASES
-from estimator.profiles import events, torch_ops
+from estimator.profiles import events
 from estimator.profiles.columns import Columns, Flags, slices
 from estimator.profiles.events import Integers
-from estimator.profiles.kineto_trace import LOADER, OPTIMIZER, Trace
+from estimator.profiles.kineto import torch_ops
+from estimator.profiles.kineto.trace import LOADER, OPTIMIZER, Trace
 
 BACKWARD = re.compile(r"^autograd::engine::evaluate_function|^torch::autograd::|Backward\d*$")
 FORWARD, BACK, UPDATE, INPUT, UNKNOWN = map(PHASES.index, ("forward", "backward", "optimizer", "input", "unknown"))

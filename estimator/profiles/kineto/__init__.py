@@ -19,14 +19,15 @@ import pandas as pd
 from estimator.core.errors import EstimatorError
 from estimator.core.schema import PHASES
 from estimator.core.types import Profile, Workload
-from estimator.profiles import canonical, events, kineto_trace, torch_ops
+from estimator.profiles import canonical, events
 from estimator.profiles.columns import Columns, Ids
 from estimator.profiles.dump import Dump
 from estimator.profiles.events import Integers
-from estimator.profiles.kineto_launches import EVERY, NO, share_out
-from estimator.profiles.kineto_nesting import UNKNOWN, Nesting, inside, nesting
-from estimator.profiles.kineto_trace import PROFILER_STEP, Trace
-from estimator.profiles.torch_ops import Call, Work
+from estimator.profiles.kineto import torch_ops
+from estimator.profiles.kineto.launches import EVERY, NO, share_out
+from estimator.profiles.kineto.nesting import UNKNOWN, Nesting, inside, nesting
+from estimator.profiles.kineto.torch_ops import Call, Work
+from estimator.profiles.kineto.trace import PROFILER_STEP, Trace, scan
 
 FORMAT = "PyTorch trace (Kineto JSON)"
 VIEWS = False
@@ -53,7 +54,7 @@ def recognises(head: bytes) -> bool:
 
 def read(dumps: list[Dump], workload: Workload) -> Profile:
     """Read one trace. Raises EstimatorError where it is damaged, its ops do not nest, or nothing took time."""
-    trace = kineto_trace.scan(dumps[0])
+    trace = scan(dumps[0])
     if not (len(trace.ops) or len(trace.device)):
         raise EstimatorError(f"{trace.where}: no op is in it; expected cpu_op or kernel events, so profile it again")
     nested = nesting(trace)

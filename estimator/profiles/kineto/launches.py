@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from estimator.profiles import torch_ops
 from estimator.profiles.columns import Flags, slices
 from estimator.profiles.events import Integers
-from estimator.profiles.kineto_nesting import Nesting, is_matrix
-from estimator.profiles.kineto_trace import ABSENT, KERNEL, Trace
+from estimator.profiles.kineto import torch_ops
+from estimator.profiles.kineto.nesting import Nesting, is_matrix
+from estimator.profiles.kineto.trace import ABSENT, KERNEL, Trace
 
 COLLECTIVE = re.compile(r"(?i)^(nccl|rccl)")  # kernels that say more than the op that launched them
 EVERY, NO = -1, -2  # all pieces of an op's work, or none of them
