@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 from pathlib import Path
 from types import ModuleType
 
 from estimator.core import files, library
 from estimator.core.errors import EstimatorError
 from estimator.core.types import Profile, Workload
-from estimator.profiles import canonical, graph, jax_trace, kineto, op_table, ranks, xplane
+from estimator.profiles import canonical, graph, ranks
 from estimator.profiles.dump import Dump
-from estimator.profiles.tfprof import proto, scope, step_stats, text, timeline
 from estimator.profiles.workload import find_workload, read_provenance, side_files
 
-# A reader has FORMAT, recognises(head of the content), read(dumps of one run, workload), and VIEWS: whether several
-# files are views of the same run, to be read together; else they are its ranks or hosts. Earlier ones are preferred.
-READERS: tuple[ModuleType, ...] = (
-    op_table, step_stats, proto, text, scope, timeline, xplane, kineto, jax_trace,
+# The modules that read one format each, in the order of trial, imported when a dump gets that far. A reader has FORMAT,
+# recognises(head of the content), read(dumps of one run, workload), and VIEWS: whether several files are views of the
+# same run, to be read together; else they are its ranks or hosts.
+READERS = (
+    "op_table", "tfprof.text", "tfprof.scope", "tfprof.step_stats", "tfprof.proto", "xplane",
+    "tfprof.timeline", "kineto", "jax_trace",
 )  # fmt: skip
 REPORTS = {"report.html", "results.json"}
 BESIDE_A_DUMP = {".yaml", ".yml", ".md", ".py"}
@@ -94,6 +96,15 @@ def _beside(path: Path) -> bool:
     return path.suffix in BESIDE_A_DUMP or path.name in REPORTS | {graph.FILE} or path.name.startswith(".")
 
 
+def _reader(name: str) -> ModuleType:
+    return importlib.import_module(f"{__name__}.{name}")
+
+
+def _recognised(dump: Dump) -> str | None:
+    """The name of the reader that knows a dump."""
+    return next((name for name in READERS if _reader(name).recognises(dump.head)), None)
+
+
 def _reader_of(dumps: list[Dump]) -> tuple[list[Dump], ModuleType, list[str]]:
     """The dumps of one format, their reader, and what is said of files that are no dumps.
 
@@ -102,14 +113,14 @@ def _reader_of(dumps: list[Dump]) -> tuple[list[Dump], ModuleType, list[str]]:
     empty = next((dump for dump in dumps if not dump.head), None)
     if empty:
         raise EstimatorError(f"{empty}: the file is empty; expected a profiler dump, so capture it again")
-    reader_of = {dump: next((r for r in READERS if r.recognises(dump.head)), None) for dump in dumps}
-    found = [reader for reader in READERS if reader in reader_of.values()]
-    if not found:
-        formats = ", ".join(r.FORMAT for r in READERS)
+    names = {dump: _recognised(dump) for dump in dumps}
+    if not any(names.values()):
+        formats = ", ".join(_reader(name).FORMAT for name in READERS)
         raise EstimatorError(f"{dumps[0]}: no reader knows this dump; expected one of: {formats}")
-    own = [dump for dump, reader in reader_of.items() if reader is found[0]]
-    others = [d for d in dumps if d not in own and not any(d.path.match(p) for p in getattr(found[0], "BESIDE", ()))]
-    second = next((dump for dump in others if reader_of[dump]), None)
+    first = min((name for name in names.values() if name), key=READERS.index)
+    reader, own = _reader(first), [dump for dump, name in names.items() if name == first]
+    others = [d for d in dumps if d not in own and not any(d.path.match(p) for p in getattr(reader, "BESIDE", ()))]
+    second = next((dump for dump in others if names[dump]), None)
     if second:
         raise EstimatorError(f"{second}: this is another format than {own[0].path.name}; name the dump itself")
-    return own, found[0], [f"{dump.path.name} is no dump that any reader knows: left out" for dump in others]
+    return own, reader, [f"{dump.path.name} is no dump that any reader knows: left out" for dump in others]

@@ -7,7 +7,7 @@ are judged by how they begin, behind ``void`` and namespaces. Rules see op types
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from estimator.core.schema import MATRIX, STREAMING
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 DISPATCH = re.compile(r"(?:^|;)dispatch=1(?:;|$)")  # a wrapper: the op inside did the work and has a row of its own
 RECURRENT = re.compile(r"(?i)(aten::)?\w*(rnn|lstm|gru)\w*")
 RULES = tuple(
-    (op_class, re.compile(f"{before}({pattern}){behind}", re.DOTALL))
+    (op_class, f"{before}({pattern}){behind}")
     for before, behind, rules in names.FAMILIES
     for op_class, pattern in rules
 )
@@ -52,7 +52,13 @@ def class_of(kernel: str, op_type: str) -> str:
 @lru_cache(maxsize=2**16)
 def known_class(name: str) -> str | None:
     """The class that the first fitting rule gives to an op type or a kernel; None where none fits."""
-    return next((op_class for op_class, pattern in RULES if pattern.fullmatch(name)), None) if name else None
+    return next((op_class for op_class, pattern in RULES if _compiled(pattern).fullmatch(name)), None) if name else None
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """A rule's pattern, compiled when a name first gets that far: all together take longer than most profiles."""
+    return re.compile(pattern, re.DOTALL)
 
 
 @lru_cache(maxsize=2**16)

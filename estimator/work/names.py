@@ -8,6 +8,7 @@ Rules = tuple[tuple[str, str], ...]
 
 PLAIN: Rules = (  # op tables made by hand, and what profilers themselves write
     ("gemm", r"gemm|mm|bmm|addmm|linear|dot_general"),
+    ("unmodelled", r"unlisted"),  # time that a profiler's shares tell of, but no line
     ("input", r"(?i:memcpy[ _]?(HtoD|DtoH|H2D|D2H)\b.*)"),  # crosses the host's link, not the device's memory
     ("input", r"enumerate\(DataLoader\)\S*|Iterator::\S+"),
     ("movement", r"(?i:memcpy\b.*|memcpy[ _]?(DtoD|PtoP|D2D|P2P)\b.*|memset\b.*)"),
