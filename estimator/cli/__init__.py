@@ -132,7 +132,9 @@ def ingest(
     profile: OptionalProfile = None,
     batch: Annotated[int | None, typer.Option(min=1, help="Batch size, where the dump does not say.")] = None,
     steps: Annotated[int | None, typer.Option(min=1, help="Training steps that the dump covers.")] = None,
-    top: Annotated[float, typer.Option(min=0, max=1, help="List op types up to this share of the time.")] = 0.95,
+    top: Annotated[
+        float, typer.Option(min=0, max=1, help="List op types and ops up to this share of the time.")
+    ] = 0.95,
     csv: CsvFile = None,
     list_: Annotated[bool, typer.Option("--list", help="List the shipped profiles.")] = False,
     json: Json = False,
@@ -154,7 +156,7 @@ def ingest(
     document = documents.ingest(read, work, step.source_step(read, work), said, top)
     if csv:
         write_text(csv, work.reindex(columns=documents.INGEST_OPS).to_csv(index=False, lineterminator="\n"))
-    show.ingest(document, json)
+    show.ingest(document, top, json)
 
 
 @app.command(epilog="Example: estimator devices v100")

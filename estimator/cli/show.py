@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 WIDE_ENOUGH = 160  # columns assumed where output is no terminal
 UNVERIFIED = "?"
 LEGEND = f"{UNVERIFIED} unverified: recalled, assumed, or without a source"
+LONGEST_NAME = 44  # of an op on the terminal
 
 
 def _console() -> Console:
@@ -95,8 +97,8 @@ def captured(document: Mapping[str, Any], as_json: bool) -> None:
     _notes(document["warnings"])
 
 
-def ingest(document: Mapping[str, Any], as_json: bool) -> None:
-    """A profile: the op types that make up most of the time, and its matrix products."""
+def ingest(document: Mapping[str, Any], top: float, as_json: bool) -> None:
+    """A profile: the op types and the ops that make up the ``top`` share of the time."""
     if as_json:
         _json(document)
         return
@@ -114,21 +116,32 @@ def ingest(document: Mapping[str, Any], as_json: bool) -> None:
     for op_type, seconds, share, cumulative in document["top"]:
         table.add_row(op_type, time(seconds), f"{100 * share:.2f} %", f"{100 * cumulative:.2f} %")
     console.print(table)
-    console.print(_op_table(document["ops"]))
+    console.print(_op_table(document["ops"], document["op_time_s"], top))
     _notes(document["warnings"])
 
 
-def _op_table(ops: Sequence[Mapping[str, Any]]) -> Table:
+def _op_table(ops: Sequence[Mapping[str, Any]], total_s: float, top: float) -> Table:
+    """The longest ops up to a share of the time, and how many there are beside them."""
     right = ("calls", "m", "n", "k", "FLOP", "bytes", "time")
     names = ("op", "class", "phase", *right, "counted from")
-    table = _table("Ops", *names, right=right)
-    for op in ops:
+    longest = sorted(ops, key=lambda op: -op["time_s"])
+    reached = list(itertools.accumulate(op["time_s"] for op in longest))
+    shown = longest[: 1 + sum(time_s < top * total_s for time_s in reached)]
+    rest = len(ops) - len(shown)
+    title = f"Ops up to {top:.0%} of the time; {rest} more: --top 1, --csv or --json" if rest else "Ops"
+    table = _table(title, *names, right=right)
+    for op in shown:
         dims = [str(op[name]) if op[name] is not None else "" for name in ("m", "n", "k")]
         calls = f"{op['calls']:g}" if op["calls"] is not None else ""
         counts = [units.show(op[n], u, 4) if op[n] is not None else "" for n, u in (("flop", "FLOP"), ("bytes", "B"))]
         phase, source = op["phase"] or "", op["work_source"] or ""
-        table.add_row(op["op"], op["op_class"], phase, calls, *dims, *counts, time(op["time_s"]), source)
+        table.add_row(_short(op["op"]), op["op_class"], phase, calls, *dims, *counts, time(op["time_s"]), source)
     return table
+
+
+def _short(name: str) -> str:
+    """A name that leaves room for the other columns: its end tells more than its beginning."""
+    return name if len(name) <= LONGEST_NAME else f"…{name[1 - LONGEST_NAME :]}"
 
 
 def devices(specs: Sequence[DeviceSpec], as_json: bool) -> None:
@@ -271,7 +284,7 @@ def estimate(document: Mapping[str, Any], as_json: bool) -> None:
     ops = _table("Ops by time on the target", "op", "class", "on source", "on target", "bound", "method")
     for op in sorted(document["ops"], key=lambda op: -(op["target_time_s"] or 0))[:12]:
         times = time(op["time_s"]), time(op["target_time_s"])
-        ops.add_row(op["op"], op["op_class"], *times, op["bound"] or "", op["method"] or "")
+        ops.add_row(_short(op["op"]), op["op_class"], *times, op["bound"] or "", op["method"] or "")
     console.print(ops)
     _notes(document["assumptions"], "cyan")
     _notes(document["warnings"])

@@ -7,6 +7,7 @@ held as a whole.
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
@@ -83,13 +84,14 @@ def tally(lanes: Iterable[Iterable[Batch]], flat: Iterable[Iterable[Batch]] = ()
     result = Tally()
     busy = _Union()
     nests = [_Nest(iter(lane), result) for lane in lanes] + [_Flat(iter(lane), result) for lane in flat]
-    while nests:
-        behind = min(nests, key=lambda nest: nest.front)
-        if not behind.advance():
-            behind.finish()
-            nests.remove(behind)
-        horizon = min((nest.front for nest in nests), default=LAST)
-        busy.cover([nest.release(horizon) for nest in {*nests, behind} if nest.waits_before(horizon)])
+    behind = [(nest.front, number) for number, nest in enumerate(nests)]  # a heap, the lane furthest behind first
+    while behind:
+        for _ in range(len(behind)):
+            number = heapq.heappop(behind)[1]
+            if nests[number].advance():
+                heapq.heappush(behind, (nests[number].front, number))
+        horizon = behind[0][0] if behind else LAST
+        busy.cover([nest.release(horizon) for nest in nests if nest.waits_before(horizon)])
     result.busy_ps = busy.total
     return result
 
@@ -104,20 +106,16 @@ class _Nest:
         self.waiting = NO_EVENTS
 
     def advance(self) -> bool:
-        """Take one batch; whether there was one."""
+        """Take one batch; whether there was one. Behind the last, nothing more can lie in the events still open."""
         batch = next(self.batches, None)
         if batch is None:
+            self.result.add(self.open.kind, self.open.duration - self.inside)
             return False
         if len(batch):
             self.front = int(batch.start[-1])
             self.waiting = join(self.waiting, batch)
             self._nest(batch)
         return True
-
-    def finish(self) -> None:
-        """Nothing more can lie in the events still open."""
-        self.result.add(self.open.kind, self.open.duration - self.inside)
-        self.open, self.inside = NO_EVENTS, NONE
 
     def waits_before(self, horizon: int) -> bool:
         """Whether an event that starts no later than the horizon waits."""

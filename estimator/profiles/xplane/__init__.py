@@ -31,8 +31,8 @@ SPACE_PLANE = 1  # the field of XSpace
 IDENTITY = ("hlo_op", "hlo_module", "program_id", "tf_op", "shape", "tensor_shapes")  # stats that tell ops apart
 STEP, RUN = "step_num", "run_id"
 LONGEST = 2**60  # [ps], 13 days
-LANES_MEMORY = 24 << 20  # chunks of all lanes together [B]; decoded they take about ten times as much
-CHUNK_BYTES = (1 << 16, 1 << 20)  # the least and the most of one lane
+LANES_MEMORY = 16 << 20  # chunks of all lanes together [B]; decoded they take about ten times as much
+CHUNK_BYTES = (1 << 17, 1 << 20)  # the least and the most of one lane
 CACHE_BITS = 16
 NO_OP = -1
 
