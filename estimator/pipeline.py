@@ -21,8 +21,8 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
     target = load_device(plan.target)
     measurements = load_measurements(target, plan.measurements)
 
-    work, unread = count_work(profile.ops, profile.workload, plan.precision)
-    profiled = work if plan.precision is None else count_work(profile.ops, profile.workload)[0]
+    work, unread = count_work(profile.ops, profile.workload, plan.precision, profile.where)
+    profiled = work if plan.precision is None else count_work(profile.ops, profile.workload, where=profile.where)[0]
     precision = plan.precision or matrix_precision(profiled, profile.workload)
     crossed = precision != matrix_precision(profiled, profile.workload)
     own_device = source.name if source else profile.device
@@ -43,6 +43,7 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
         source_step_s=step.source_step_time(profile),
         floor_s=step.target_overlap(prediction, profile) * float(prediction.floor_s.sum()),
         ceiling_s=float(prediction.ceiling_s.sum()) + step.idle_time(profile),
+        coverage=prediction.covered_fraction * (step.coverage(profile) or 1.0),
         assumptions=assumptions(prediction.ops, target, evidence, profile.workload, plan.precision),
         warnings=(*profile.warnings, *step.warnings(profile), *unread, *prediction.warnings),
     )

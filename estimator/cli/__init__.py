@@ -151,7 +151,7 @@ def ingest(
         show.profiles(shipped(), json)
         return
     read = read_profile(profile, batch=batch, steps=steps)
-    work, warnings = count_work(read.ops, read.workload)
+    work, warnings = count_work(read.ops, read.workload, where=read.where)
     said = (*read.warnings, *step.warnings(read), *warnings)
     document = documents.ingest(read, work, step.source_step(read, work), said, top)
     if csv:

@@ -107,7 +107,9 @@ def ingest(document: Mapping[str, Any], top: float, as_json: bool) -> None:
     known = {"batch": document["batch_size"], "device": document["device"], "coverage": covered}
     facts = "".join(f", {name} {value}" for name, value in known.items() if value is not None)
     flop = units.show(document["matrix_flop"], "FLOP", 4)
-    ops = f"{time(document['op_time_s'])} in ops per step, {flop} in matrix products"
+    over = f"{document['steps']} step{'s' * (document['steps'] > 1)}"
+    over += f" of {document['ranks']} ranks" if document["ranks"] > 1 else ""
+    ops = f"{time(document['op_time_s'])} in ops per step over {over}, {flop} in matrix products"
     console.print(Text(document["format"], "bold"), f", {ops}{facts}", sep="")
     parts = {"wall": "wall_step_s", "busy": "busy_step_s", "idle": "idle_s", "input": "input_s"}
     if document["wall_step_s"] is not None:
@@ -279,7 +281,7 @@ def estimate(document: Mapping[str, Any], as_json: bool) -> None:
     table.add_row("physical floor – ceiling", f"{time(bound['floor'])} – {time(bound['ceiling'])}")
     table.add_row("parts", ", ".join(f"{n} {time(v)}" for n, v in document["components_s"].items() if v))
     table.add_row("evidence", ", ".join(f"{m} {100 * s:.0f} %" for m, s in document["evidence"].items()))
-    table.add_row("share of the source's time that is modelled", f"{100 * document['coverage']:.1f} %")
+    table.add_row("share of the source's step that is modelled", f"{100 * document['coverage']:.1f} %")
     console.print(table)
     ops = _table("Ops by time on the target", "op", "class", "on source", "on target", "bound", "method")
     for op in sorted(document["ops"], key=lambda op: -(op["target_time_s"] or 0))[:12]:

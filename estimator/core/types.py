@@ -225,6 +225,7 @@ class Profile:
     device: str | None
     format: str
     steps: int = 1
+    ranks: int = 1  # processes or devices that the ops are the mean of
     wall_step_s: float | None = None  # without the profiler where that is known
     busy_step_s: float | None = None  # time in which any op ran
     profiled_step_s: float | None = None  # wall time under the profiler
@@ -232,6 +233,13 @@ class Profile:
     sha256: str = ""
     files: tuple[Path, ...] = ()
     warnings: tuple[str, ...] = ()
+
+    @property
+    def where(self) -> str:
+        """What an error about its ops names: the file, or the folder of several."""
+        if not self.files:
+            return self.workload.name
+        return str(self.files[0] if len(self.files) == 1 else self.files[0].parent)
 
 
 @dataclass(frozen=True)
@@ -309,6 +317,7 @@ class Estimate:
     source_step_s: float
     floor_s: float
     ceiling_s: float
+    coverage: float  # share of the source's step in ops that are modelled
     assumptions: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 

@@ -32,22 +32,34 @@ def read_profile(name: str | Path, *, batch: int | None = None, steps: int | Non
     training steps the dump covers. Raises EstimatorError where nothing there can be read.
     """
     place = _locate(str(name))
-    provenance, workload = read_provenance(place), find_workload(place)
-    if batch or provenance.batch_size:
-        workload = workload.model_copy(update={"batch_size": batch or provenance.batch_size})
     dumps, reader, left_out = _reader_of(_dumps(place))
-    runs = [reader.read(dumps, workload)] if reader.VIEWS else [reader.read([dump], workload) for dump in dumps]
-    sides = side_files(place)
-    runs = [canonical.per_step(run, steps or provenance.steps) for run in runs]
-    profile = ranks.merge([graph.fill_shapes(run, sides) for run in runs])
-    profile = canonical.without_profiler(profile, provenance.wall_step)
+    workload = find_workload(place)
+    groups = [dumps] if reader.VIEWS else [[dump] for dump in dumps]
+    runs = [_read(reader, group, place, workload, batch, steps) for group in groups]
+    profile = ranks.merge(runs)
+    sides = dict.fromkeys(path for dump in dumps for path in side_files(dump.path, place).values())
     return dataclasses.replace(
         profile,
         warnings=(*profile.warnings, *left_out),
+        sha256=files.sha256(*(dump.path for dump in dumps), *sides),
+        files=tuple(dump.path for dump in dumps),
+    )
+
+
+def _read(
+    reader: ModuleType, dumps: list[Dump], place: Path, workload: Workload, batch: int | None, steps: int | None
+) -> Profile:
+    """One rank's profile, with what stands beside its dump, or beside those of all ranks."""
+    sides = side_files(dumps[0].path, place)
+    provenance = read_provenance(sides)
+    if batch or provenance.batch_size:
+        workload = workload.model_copy(update={"batch_size": batch or provenance.batch_size})
+    profile = canonical.per_step(reader.read(dumps, workload), steps or provenance.steps)
+    profile = canonical.tell_of_ops_outside_steps(graph.fill_shapes(profile, sides))
+    return dataclasses.replace(
+        canonical.without_profiler(profile, provenance.wall_step),
         device=provenance.device or profile.device,
         tool_version=provenance.tool_version or profile.tool_version,
-        sha256=files.sha256(*(dump.path for dump in dumps), *sides.values()),
-        files=tuple(dump.path for dump in dumps),
     )
 
 
@@ -73,7 +85,7 @@ def _locate(name: str) -> Path:
 def _run_folder(place: Path) -> Path:
     """TensorBoard's log folder leads to its one profiled run."""
     inside = place / "plugins" / "profile"
-    runs = sorted(p for p in inside.iterdir() if p.is_dir()) if inside.is_dir() else []
+    runs = [p for p in _inside(inside) if p.is_dir()] if inside.is_dir() else []
     if len(runs) > 1:
         names = ", ".join(run.name for run in runs)
         raise EstimatorError(f"{inside}: expected one profiled run, found {len(runs)} ({names}); name one of them")
@@ -85,11 +97,19 @@ def _dumps(place: Path) -> list[Dump]:
         if not place.is_file():
             raise EstimatorError(f"{place}: this is no regular file; save the dump to a file first")
         return [Dump(place)]
-    folders = [p for p in sorted(place.iterdir()) if p.is_dir() and not p.name.startswith(".")]
-    found = [p for folder in (place, *folders) for p in sorted(folder.iterdir()) if p.is_file() and not _beside(p)]
+    folders = [p for p in _inside(place) if p.is_dir() and not p.name.startswith(".") and not p.is_symlink()]
+    found = [p for folder in (place, *folders) for p in _inside(folder) if p.is_file() and not _beside(p)]
     if not found:
         raise EstimatorError(f"{place}: expected a profiler dump in this folder, found none; name the dump itself")
     return [Dump(path) for path in found]
+
+
+def _inside(folder: Path) -> list[Path]:
+    """What lies in a folder, by name."""
+    try:
+        return sorted(folder.iterdir())
+    except OSError as error:
+        raise EstimatorError(f"{folder}: cannot be read ({error.strerror}); check the path") from None
 
 
 def _beside(path: Path) -> bool:
@@ -110,11 +130,10 @@ def _reader_of(dumps: list[Dump]) -> tuple[list[Dump], ModuleType, list[str]]:
 
     Files that the format's own tool writes beside its dumps are no news. Raises EstimatorError for several formats.
     """
-    empty = next((dump for dump in dumps if not dump.head), None)
-    if empty:
-        raise EstimatorError(f"{empty}: the file is empty; expected a profiler dump, so capture it again")
     names = {dump: _recognised(dump) for dump in dumps}
     if not any(names.values()):
+        if not dumps[0].head:
+            raise EstimatorError(f"{dumps[0]}: the file is empty; expected a profiler dump, so capture it again")
         formats = ", ".join(_reader(name).FORMAT for name in READERS)
         raise EstimatorError(f"{dumps[0]}: no reader knows this dump; expected one of: {formats}")
     first = min((name for name in names.values() if name), key=READERS.index)

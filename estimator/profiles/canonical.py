@@ -12,6 +12,7 @@ from estimator.core.types import Profile
 
 OPERAND = r"(-?\d+(x-?\d+)*|unknown)"
 SHAPES = rf"{OPERAND}(;{OPERAND})*"
+SLACK = 0.02  # of a step's time, within which its ops may outlast it
 PER_STEP = ("calls", "time_s", "time_spread_s", "reported_flop", "reported_bytes", "flop", "bytes")
 
 
@@ -37,6 +38,15 @@ def _refuse_time_without_calls(ops: pd.DataFrame, where: str) -> None:
     if wrong.any():
         row = int(wrong.argmax())
         raise EstimatorError(f"{where}: row {row + 1}: '{ops['op'].iloc[row]}' took time in 0 calls; mend one of them")
+
+
+def tell_of_ops_outside_steps(profile: Profile) -> Profile:
+    """The profile with a warning where its ops are busy for longer than its steps last: some ran outside of them."""
+    busy, wall = profile.busy_step_s, profile.wall_step_s
+    if not busy or not wall or busy <= (1 + SLACK) * wall:
+        return profile
+    told = f"the ops take {busy:.3g} s a step, its steps last {wall:.3g} s: some ran outside of these"
+    return dataclasses.replace(profile, warnings=(*profile.warnings, told))
 
 
 def without_profiler(profile: Profile, wall_step_s: float | None) -> Profile:

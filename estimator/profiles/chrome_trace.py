@@ -92,6 +92,16 @@ def picoseconds(events: Sequence[Any], field: Literal["ts", "dur"], where: str, 
     return times
 
 
+def refuse_overflow(durations: Integers, where: str) -> None:
+    """Raises EstimatorError where durations [ps] may add up to more than 64 bits hold."""
+    total = float(durations.sum(dtype=np.float64))
+    if total > MOST_PS:
+        raise EstimatorError(
+            f"{where}: its ops last {total / 1e12:.3g} s in all; expected less than {MOST_PS / 1e12:.3g} s, "
+            "so export it again"
+        )
+
+
 def first_microsecond(events: Sequence[Any], where: str) -> int:
     """The whole microsecond of the first event [µs]: an origin, as times since the epoch are too long for 64 bits."""
     return _microseconds(events[0], "ts", where) // 10**6

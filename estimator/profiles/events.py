@@ -14,7 +14,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from estimator.core.errors import EstimatorError
+
 Integers = npt.NDArray[np.int64]
+LONGEST_SUM = 2.0**62  # [ps], so that no sum overflows
 FIRST, LAST = -(2**63), 2**63 - 1  # in time
 NONE: Integers = np.empty(0, dtype=np.int64)
 
@@ -63,16 +66,20 @@ class Tally:
     calls: Integers = field(default_factory=lambda: NONE)
     self_ps: Integers = field(default_factory=lambda: NONE)
     busy_ps: int = 0
+    sum_ps: float = 0.0
     crossing: int = 0
-    first_crossing: int | None = None  # start [ps] of the first event that outlasts the one it lies in
 
     def add(self, kind: Integers, self_ps: Integers) -> None:
         """Count finished events."""
         if len(kind):
             size = max(len(self.calls), int(kind.max()) + 1)
-            self.calls = _padded(self.calls, size) + np.bincount(kind, minlength=size)
             # weights are summed as floats, which count picoseconds exactly up to 2.5 hours a batch
-            self.self_ps = _padded(self.self_ps, size) + np.bincount(kind, self_ps, size).astype(np.int64)
+            times = np.bincount(kind, self_ps, size)
+            self.calls = _padded(self.calls, size) + np.bincount(kind, minlength=size)
+            self.self_ps = _padded(self.self_ps, size) + times.astype(np.int64)
+            self.sum_ps += float(times.sum())
+            if self.sum_ps > LONGEST_SUM:
+                raise EstimatorError(f"the ops took {self.sum_ps / 1e12:.3g} s; expected days at most, so mend them")
 
 
 def tally(lanes: Iterable[Iterable[Batch]], flat: Iterable[Iterable[Batch]] = ()) -> Tally:
@@ -94,6 +101,12 @@ def tally(lanes: Iterable[Iterable[Batch]], flat: Iterable[Iterable[Batch]] = ()
         busy.cover([nest.release(horizon) for nest in nests if nest.waits_before(horizon)])
     result.busy_ps = busy.total
     return result
+
+
+def crossing(total: Tally) -> tuple[str, ...]:
+    """What is to be said of events that cross."""
+    count = total.crossing
+    return (f"{count} ops outlast the op that they lie in; their time is cut off at its end",) if count else ()
 
 
 class _Nest:
@@ -133,17 +146,12 @@ class _Nest:
         end = events.start + events.duration
         if len(events) > 1 and (events.start[1:] < end[:-1]).any():
             child, parent = parents(events.start, end)
-            overrun = end[child] > end[parent]
-            if overrun.any():
+            if (end[child] > end[parent]).any():
                 child, parent = _parents_of_crossing(events.start, end)
-                overrun = end[child] > end[parent]
-                self.result.crossing += int(overrun.sum())
-                first = int(events.start[child[overrun.argmax()]])
-                earlier = self.result.first_crossing
-                self.result.first_crossing = first if earlier is None else min(first, earlier)
-            within = np.minimum(end[child], end[parent]) - events.start[child]
-            already = child < len(self.open)  # counted in their parents when they were new
-            np.add.at(inside, parent[~already], within[~already])
+            new = child >= len(self.open)  # the others were counted in their parents when they were new
+            child, parent = child[new], parent[new]
+            self.result.crossing += int((end[child] > end[parent]).sum())
+            np.add.at(inside, parent, np.minimum(end[child], end[parent]) - events.start[child])
         still = end > self.front
         self.result.add(events.kind[~still], (events.duration - inside)[~still])
         self.open, self.inside = events.take(still), inside[still]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,6 +12,7 @@ import pandas as pd
 from estimator.core import files
 from estimator.core.schema import OPS, Column, Table
 from estimator.core.types import Profile
+from estimator.profiles import fusion
 
 FILE = "graph.csv"
 DESCRIBED = ("shapes", "output_shapes", "attributes", "precision")  # what a node tells of its op
@@ -25,8 +26,8 @@ GRAPH = Table(
         *(SAME_AS_OPS[name] for name in DESCRIBED),
     ),
 )
-PRODUCT = re.compile(r"MatMul|Conv\dD|Einsum")
 FUSED_PRODUCT = re.compile(r"Fused\w*?(MatMul|Conv)")
+HELPER = "helper=1"  # attributes of a kernel that an accelerator launched for an op beside the one that does its work
 LONGEST_FUSION = 6  # nodes between a fused kernel's last op and its product
 
 
@@ -58,30 +59,41 @@ def read(path: Path) -> dict[str, Node]:
 
 
 def fill(ops: pd.DataFrame, nodes: Mapping[str, Node]) -> pd.DataFrame:
-    """OPS with shapes, attributes and precision from their nodes where the dump has none.
+    """OPS with type, shapes, attributes and precision from their nodes where the dump has none.
 
     A kernel that fuses a product with what follows bears the name of the last op: it takes the product's operands.
+    Kernels that only help another one (``helper=1``) have none.
     """
     kernel = ops["kernel"].fillna(ops["op_type"]).fillna("")
-    pairs = zip(ops["op"], kernel, strict=True)
-    found = [describing(str(op), str(name), nodes) for op, name in pairs]
-    described = {name: [getattr(node, name, None) for node in found] for name in DESCRIBED}
+    helps = (ops["attributes"] == HELPER).fillna(False)
+    own = set(ops["op"])
+    found = [
+        None if help_ else describing(str(op), str(name), nodes, own)
+        for op, name, help_ in zip(ops["op"], kernel, helps, strict=True)
+    ]
+    described = {name: [getattr(node, name, None) for node in found] for name in ("op_type", *DESCRIBED)}
     table = pd.DataFrame(described, index=ops.index, dtype="string[python]")
-    return ops.assign(**{name: ops[name].fillna(table[name]) for name in DESCRIBED})
+    return ops.assign(**{name: ops[name].fillna(table[name]) for name in table})
 
 
-def describing(op: str, kernel: str, nodes: Mapping[str, Node]) -> Node | None:
-    """The node whose operands the kernel of an op takes; None where the graph does not know it."""
-    if not FUSED_PRODUCT.search(kernel):
-        return nodes.get(op)
-    return next((node for node in _upwards(op, nodes) if PRODUCT.search(node.op_type)), nodes.get(op))
+def describing(op: str, kernel: str, nodes: Mapping[str, Node], own: Container[str]) -> Node | None:
+    """The node whose operands the kernel of an op takes; None where the graph does not know it for sure.
+
+    ``own`` are the ops that ran under their own names, which no other kernel did for them.
+    """
+    node = nodes.get(op)
+    if node is None or not FUSED_PRODUCT.search(kernel) or not fusion.EPILOGUE.match(node.op_type):
+        return node  # also where the graph is the one that ran, whose nodes are the fused kernels
+    products = _fused_above(op, nodes, own)
+    return nodes[products.pop()] if len(products) == 1 else None
 
 
-def _upwards(op: str, nodes: Mapping[str, Node]) -> Iterator[Node]:
-    """The node itself, and what it took as its first operand, and so on."""
+def _fused_above(op: str, nodes: Mapping[str, Node], own: Container[str]) -> set[str]:
+    """The products that may be fused into an op: between lies only what a kernel computes on their result."""
+    found: set[str] = set()
+    front = {op}
     for _ in range(LONGEST_FUSION):
-        node = nodes.get(op)
-        if node is None:
-            return
-        yield node
-        op = next(iter(node.inputs), "")
+        above = {name for last in front for name in nodes[last].inputs if name in nodes and name not in own}
+        found |= {name for name in above if fusion.PRODUCT.match(nodes[name].op_type)}
+        front = {name for name in above - found if fusion.EPILOGUE.match(nodes[name].op_type)}
+    return found

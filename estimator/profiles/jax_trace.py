@@ -7,6 +7,7 @@ beside it does, so that is read where both are there.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +21,7 @@ from estimator.profiles.chrome_trace import Identity
 from estimator.profiles.columns import Columns, Flags, Ids, slices
 from estimator.profiles.dump import Dump
 from estimator.profiles.events import Batch, Tally
+from estimator.profiles.steps import Windows
 
 FORMAT = "JAX trace (trace.json.gz beside an XPlane)"
 VIEWS = False
@@ -45,20 +47,22 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
     ops = trace.timed.take(_are_ops(trace)).nested()
     if not len(ops):
         raise EstimatorError(f"{trace.where}: no event in it is an op of XLA (hlo_op); expected some, so trace again")
+    chrome_trace.refuse_overflow(ops["duration"], trace.where)
     tally = events.tally(
         [Batch(ops["kind"][rows], ops["start"][rows], ops["duration"][rows])] for rows in slices(ops["lane"])
     )
-    steps, wall_ps, unmarked = _steps(trace, ops)
+    steps = trace.steps.seen()
+    start, end = (steps[0][0], steps[-1][1]) if steps else (ops["start"].min(), (ops["start"] + ops["duration"]).max())
     profile = Profile(
         ops=canonical.to_ops(_table(trace, tally), trace.where),
         workload=workload,
         device=None,
         format="JAX trace JSON",
-        wall_step_s=wall_ps / 1e12,
+        wall_step_s=float(end - start) / 1e12,
         busy_step_s=tally.busy_ps / 1e12,
-        warnings=(NO_SHAPES, *unmarked, *((CUT_OFF,) if trace.count >= MOST_EVENTS else ())),
+        warnings=(NO_SHAPES, *_warnings(trace, tally)),
     )
-    return canonical.per_step(profile, steps)
+    return canonical.per_step(profile, len(steps))
 
 
 @dataclass
@@ -70,7 +74,7 @@ class _Trace:
     kinds: Ids = field(default_factory=Ids)  # (lane, op, module, whether the event names its op) → kind
     lanes: Ids = field(default_factory=Ids)  # (pid, tid) → lane
     runs: Ids = field(default_factory=Ids)  # run_id → run
-    steps: dict[Identity, int] = field(default_factory=dict)  # step number → duration
+    steps: Windows = field(default_factory=Windows)
     names: dict[tuple[Identity, Identity], str] = field(default_factory=dict)  # of processes (tid None) and threads
     count: int = 0
 
@@ -84,9 +88,9 @@ class _Trace:
             for lane, e in zip(lanes, batch, strict=True)
         ]
         self.timed.add(kinds, lanes, [self.runs[e.args.run] for e in batch], start, duration)
-        for event, lasted in zip(batch, duration.tolist(), strict=True):
+        for event, *window in zip(batch, start.tolist(), (start + duration).tolist(), strict=True):
             if event.args.step is not None:
-                self.steps[event.args.step] = max(lasted, self.steps.get(event.args.step, 0))
+                self.steps.mark(event.name, *window)
 
 
 def _scan(dump: Dump) -> _Trace:
@@ -97,9 +101,26 @@ def _scan(dump: Dump) -> _Trace:
         if timed:
             origin = chrome_trace.first_microsecond(timed, trace.where) if origin is None else origin
             trace.keep(timed, origin)
-        named = [e for e in batch if e.ph == "M" and e.name in ("process_name", "thread_name")]
+        named = [e for e in batch if e.ph == "M" and e.name in ("process_name", "thread_name") and e.args.name]
         trace.names |= {(e.pid, e.tid if e.name == "thread_name" else None): str(e.args.name) for e in named}
+    _note_runs(trace)
     return trace
+
+
+def _note_runs(trace: _Trace) -> None:
+    """Note where the runs of modules lie."""
+    timed, modules = trace.timed, Ids()
+    module = np.array([modules[name] for _, _, name, _ in trace.kinds], dtype=np.int64)[timed["kind"]]
+    ran = (module != modules[None]) & (timed["run"] != trace.runs[None])
+    stretches = {
+        "module": module,
+        "run": timed["run"],
+        "start": timed["start"],
+        "end": timed["start"] + timed["duration"],
+    }
+    runs = pd.DataFrame(stretches)[ran].groupby(["module", "run"]).agg({"start": "min", "end": "max"})
+    for (of, run), start, end in runs.itertuples():
+        trace.steps.ran(of, run, start, end)
 
 
 def _event_type() -> Any:
@@ -108,27 +129,19 @@ def _event_type() -> Any:
 
 
 def _are_ops(trace: _Trace) -> Flags:
-    """Whether each event is an op: of the line that holds a process's ops where it has one, else what names its op."""
+    """Whether each event is an op: of an accelerator's line of ops where there is one, else what names its op."""
     lines = {place for place, name in trace.names.items() if name == XLA_OPS}
-    processes = {pid for pid, _ in lines}
-    places = list(trace.lanes)
-    are = [places[lane] in lines if places[lane][0] in processes else named for lane, _, _, named in trace.kinds]
+    of_accelerators = {lane for place, lane in trace.lanes.items() if place in lines}
+    are = [lane in of_accelerators if of_accelerators else named for lane, _, _, named in trace.kinds]
     return np.array(are, dtype=bool)[trace.timed["kind"]]
 
 
-def _steps(trace: _Trace, ops: Columns) -> tuple[int, float, tuple[str, ...]]:
-    """How many steps the trace covers, the wall time of them all [ps], and a warning where nothing tells.
-
-    Where no step is annotated it is a run of the module that took most of the time.
-    """
-    if trace.steps:
-        return len(trace.steps), float(sum(trace.steps.values())), ()
-    wall_ps = float((ops["start"] + ops["duration"]).max() - ops["start"].min())
-    modules = Ids()
-    module = np.array([modules[name] for _, _, name, _ in trace.kinds], dtype=np.int64)[ops["kind"]]
-    longest = np.bincount(module, ops["duration"]).argmax()
-    runs = {list(trace.runs)[run] for run in np.unique(ops["run"][module == longest])} - {None}
-    return (len(runs), wall_ps, ()) if runs else (1, wall_ps, (NO_STEPS,))
+def _warnings(trace: _Trace, tally: Tally) -> Iterator[str]:
+    if not trace.steps.seen():
+        yield NO_STEPS
+    if trace.count >= MOST_EVENTS:
+        yield CUT_OFF
+    yield from events.crossing(tally)
 
 
 def _table(trace: _Trace, tally: Tally) -> pd.DataFrame:

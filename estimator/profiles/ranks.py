@@ -19,7 +19,7 @@ OF_A_RANK = ("rank", "placement", "stream")  # differ between ranks that do the 
 def merge(profiles: Sequence[Profile]) -> Profile:
     """One profile of several ranks: times and amounts are means, ``time_spread_s`` their standard deviation.
 
-    Raises EstimatorError where the ranks do not cover the same number of steps.
+    Raises EstimatorError where the ranks do not cover the same number of steps, or only some tell shapes.
     """
     first = profiles[0]
     if len(profiles) == 1:
@@ -30,16 +30,25 @@ def merge(profiles: Sequence[Profile]) -> Profile:
         raise EstimatorError(
             f"{first.workload.name}: dumps of {counts} steps lie here; expected ranks of one run, so name one of them"
         )
+    telling = [bool(profile.ops["shapes"].notna().any()) for profile in profiles]
+    if any(telling) and not all(telling):
+        number = telling.index(False)
+        raise EstimatorError(
+            f"{first.workload.name}: the dump of rank {number} has no operand shapes, others have; "
+            "expected ranks profiled alike, so profile all with shapes or name one of them"
+        )
     return dataclasses.replace(
         first,
-        ops=_mean_ops([profile.ops for profile in profiles]),
+        ranks=len(profiles),
+        ops=mean_ops([profile.ops for profile in profiles]),
         wall_step_s=_mean([profile.wall_step_s for profile in profiles]),
         busy_step_s=_mean([profile.busy_step_s for profile in profiles]),
         warnings=tuple(dict.fromkeys(warning for profile in profiles for warning in profile.warnings)),
     )
 
 
-def _mean_ops(ranks: list[pd.DataFrame]) -> pd.DataFrame:
+def mean_ops(ranks: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """The OPS of several ranks as those of one: means, and the times' standard deviation."""
     rows = pd.concat([ops.assign(rank=rank) for rank, ops in enumerate(ranks)], ignore_index=True)
     amounts = [name for name in AMOUNTS if name in rows]
     same = [name for name in rows if name not in (*AMOUNTS, *OF_A_RANK)]

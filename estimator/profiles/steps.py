@@ -2,14 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
 
 from estimator.profiles import events
 
+Window = tuple[int, int]  # start and end, in one unit of time
+
 AMOUNTS = ("calls", "time_s", "reported_flop", "reported_bytes")
+
+
+@dataclass
+class Windows:
+    """Where steps, and runs of programs, were seen."""
+
+    windows: dict[str, list[Window]] = field(default_factory=dict)  # by the name of the step's event
+    runs: dict[Hashable, dict[Hashable, Window]] = field(default_factory=dict)  # by program and run
+
+    def mark(self, name: str, start: int, end: int) -> None:
+        """Note an event that marks a step."""
+        self.windows.setdefault(name, []).append((start, end))
+
+    def ran(self, program: Hashable, run: Hashable, start: int, end: int) -> None:
+        """Note a stretch of a program's run."""
+        known = self.runs.setdefault(program, {})
+        first, last = known.get(run, (start, end))
+        known[run] = min(first, start), max(last, end)
+
+    def seen(self) -> list[Window]:
+        """The steps: those marked, of several names the one that lasts longest, else the runs of a program alike."""
+        found = [*self.windows.values()] or [[*runs.values()] for runs in self.runs.values()]
+        return sorted(max(found, key=lambda windows: sum(end - start for start, end in windows), default=[]))
 
 
 def mean(rows: pd.DataFrame, steps: int) -> pd.DataFrame:

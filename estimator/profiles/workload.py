@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from pydantic import Field
@@ -31,17 +32,17 @@ class Provenance(File):
     source: str | None = None
 
 
-def side_files(place: Path) -> dict[str, Path]:
-    """The files beside a dump by name: in its folder, the workload's also in the one above."""
-    folder = place if place.is_dir() else place.parent
-    near = dict.fromkeys(BESIDE, (folder,)) | {"workload.yaml": (folder, folder.parent)}
+def side_files(place: Path, top: Path | None = None) -> dict[str, Path]:
+    """The files beside a dump by name: in its folder, or in that of all ranks; the workload's also in the one above."""
+    folders = [path if path.is_dir() else path.parent for path in (place, top or place)]
+    near = dict.fromkeys(BESIDE, folders) | {"workload.yaml": [*folders, folders[-1].parent]}
     found = {name: next((f / name for f in folders if (f / name).is_file()), None) for name, folders in near.items()}
     return {name: path for name, path in found.items() if path}
 
 
-def read_provenance(place: Path) -> Provenance:
-    """The provenance of a dump; empty where there is none."""
-    path = side_files(place).get("provenance.yaml")
+def read_provenance(sides: Mapping[str, Path]) -> Provenance:
+    """The provenance among the files beside a dump; empty where there is none."""
+    path = sides.get("provenance.yaml")
     return files.check(Provenance, files.read_yaml(path)) if path else Provenance()
 
 

@@ -34,7 +34,7 @@ Document = dict[str, Any]
 
 INGEST_OPS = (
     "op", "op_type", "op_class", "placement", "phase", "precision", "shapes", "batch", "m", "n", "k", "trans_a",
-    "trans_b", "calls", "time_s", "flop", "bytes", "work_source",
+    "trans_b", "calls", "time_s", "time_spread_s", "flop", "bytes", "work_source",
 )  # fmt: skip
 ESTIMATE_OPS = (
     "op", "op_type", "op_class", "phase", "precision", "shapes", "batch", "m", "n", "k", "calls", "flop", "bytes",
@@ -95,6 +95,7 @@ def ingest(
         "framework": profile.workload.framework,
         "tool_version": profile.tool_version,
         "steps": profile.steps,
+        "ranks": profile.ranks,
         "batch_size": profile.workload.batch_size,
         "device": profile.device,
         "wall_step_s": profile.wall_step_s,
@@ -117,7 +118,7 @@ FORMULAS = {
     "speedup": "source_step_s / step_s",
     "components_s": "launch part of roofline times: latency; the rest by bound, carried ops by class; all × overlap",
     "evidence": "share of the sum of target_time_s by method",
-    "coverage": "share of the source's time whose method is not 'unchanged'",
+    "coverage": "share of the source's step in ops whose method is not 'unchanged'",
     "bound_s": "floor: max(flop / peak, bytes / bandwidth) of known work alone; ceiling: launches + (flop / peak + "
     "bytes / bandwidth) / lowest attained share, with carried and idle time",
     "interval": "low and high: 5 % and 95 % of the draws; mid: the value at nominal inputs",
@@ -139,7 +140,7 @@ def estimate(found: Estimate) -> Document:
         "speedup": interval(found.source_step_s / total),
         "components_s": {name: samples[0] for name, samples in found.step.parts().items()},
         "evidence": evidence(ops),
-        "coverage": found.prediction.covered_fraction,
+        "coverage": found.coverage,
         "bound_s": {"floor": found.floor_s, "ceiling": found.ceiling_s},
         "ops": rows(ops, ESTIMATE_OPS),
         "target_device": device(found.target),

@@ -70,9 +70,7 @@ def warnings(profile: Profile) -> tuple[str, ...]:
     if share is None or share >= LOW_COVERAGE:
         return ()
     times = f"wall {profile.wall_step_s:.3g} s, ops {ops:.3g} s"
-    return (
-        f"{profile.workload.name}: ops account for {100 * share:.0f} % of the step ({times}); the rest is host time",
-    )
+    return (f"{profile.workload.name}: ops account for {100 * share:.0f} % of the step ({times}), the rest is carried",)
 
 
 def source_step_time(profile: Profile) -> float:

@@ -1,5 +1,6 @@
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from estimator.core.errors import EstimatorError
@@ -29,6 +30,39 @@ def test_a_graph_tells_what_the_trace_lacks(tmp_path: Path) -> None:
     assert work["shapes"].fillna("").tolist() == ["100x50;50x10", "100x10", "100x10;50x10", ""]
     assert work["flop"].tolist()[0] == 2 * 100 * 50 * 10  # the fused kernel bears the name of its last op
     assert work.loc[2, ["m", "n", "k", "precision"]].tolist() == [100, 50, 10, "bf16"]
+
+
+SHORTCUT = """op,op_type,inputs,shapes
+first/MatMul,MatMul,x;w,100x50;50x64
+first/BiasAdd,BiasAdd,first/MatMul;b,100x64;64
+second/MatMul,MatMul,first/BiasAdd;v,100x64;64x64
+second/BiasAdd,BiasAdd,second/MatMul;c,100x64;64
+add,AddV2,first/BiasAdd;second/BiasAdd,100x64;100x64
+"""
+
+
+@pytest.mark.parametrize(
+    ("ops", "shapes"),
+    [
+        ("add,_FusedMatMul,1", None),  # either product may be in it
+        ("first/BiasAdd,_FusedMatMul,1\nadd,_FusedMatMul,1", "100x64;64x64"),  # the first is in its own kernel
+        ("first/MatMul,_MklMatMul,1\nadd,_FusedMatMul,1", "100x64;64x64"),  # the first ran under its own name
+    ],
+)
+def test_a_fused_kernel_takes_no_product_on_a_guess(ops: str, shapes: str | None, tmp_path: Path) -> None:
+    (tmp_path / "graph.csv").write_text(SHORTCUT)
+    (tmp_path / "ops.csv").write_text(f"op,op_type,time_s\n{ops}\n")
+    found = read_profile(tmp_path).ops.set_index("op").at["add", "shapes"]
+    assert (None if pd.isna(found) else found) == shapes
+
+
+def test_helping_kernels_of_an_accelerator_take_no_shapes(tmp_path: Path) -> None:
+    (tmp_path / "graph.csv").write_text("op,op_type,shapes\nconv,Conv2D,1x4x4x2;3x3x2x8\n")
+    rows = "conv,Conv2D,winograd_transform,helper=1,1\nconv,Conv2D,sgemm,,5\nconv,,unknown,,1\n"
+    (tmp_path / "ops.csv").write_text(f"op,op_type,kernel,attributes,time_s\n{rows}")
+    ops = read_profile(tmp_path).ops.set_index("kernel")
+    assert ops["shapes"].isna().to_dict() == {"winograd_transform": True, "sgemm": False, "unknown": False}
+    assert ops.at["unknown", "op_type"] == "Conv2D"
 
 
 def test_what_the_trace_says_stays(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from estimator.core.errors import EstimatorError
 from estimator.core.types import Profile, Workload
-from estimator.profiles import jax_trace
+from estimator.profiles import jax_trace, xplane
 from estimator.profiles.dump import Dump
 
 Event = dict[str, Any]
@@ -43,13 +43,24 @@ def test_real_steps(sample: str, public_data: Callable[[str], Path]) -> None:
     assert any("no operand shapes" in warning for warning in profile.warnings)
 
 
+def test_agrees_with_the_xplane_of_the_same_run(public_data: Callable[[str], Path]) -> None:
+    folder, workload = public_data("profiles/p1b3_jax_t1"), Workload(name="p1b3")
+    trace = jax_trace.read([Dump(folder / "vm.trace.json.gz")], workload)
+    plane = xplane.read([Dump(folder / "vm.xplane.pb")], workload)
+    assert trace.steps == plane.steps
+    assert trace.wall_step_s == pytest.approx(plane.wall_step_s, rel=1e-6)
+    assert trace.busy_step_s == pytest.approx(plane.busy_step_s, rel=1e-6)
+    totals = (profile.ops.groupby("op")["time_s"].sum().to_dict() for profile in (trace, plane))
+    assert next(totals) == pytest.approx(next(totals), rel=1e-6)
+
+
 def test_steps_are_the_runs_of_the_longest_module(tmp_path: Path) -> None:
     small = [op("copy.1", i, 0.5, run_id=f"-{i}", hlo_module="jit_copy") for i in range(5)]
     profile = read(
         tmp_path, op("while", 10, 50, run_id="1"), op("dot", 15, 20, run_id="1"), *small, op("dot", 70, 50, run_id="2")
     )
     assert profile.steps == 2
-    assert profile.wall_step_s == pytest.approx(60e-6)
+    assert profile.wall_step_s == pytest.approx(55e-6)  # half of what passes from the first run's start
     times = profile.ops.set_index("op")["time_s"]
     assert times.to_dict() == pytest.approx({"while": 15e-6, "dot": 35e-6, "copy.1": 1.25e-6})
 
@@ -58,10 +69,37 @@ def test_annotated_steps_come_first(tmp_path: Path) -> None:
     steps = [{**op("train", 100 * i, 80), "args": {"step_num": str(i)}} for i in range(3)]
     profile = read(tmp_path, *steps, op("dot", 10, 30, run_id="1"))
     assert profile.steps == 3
-    assert profile.wall_step_s == pytest.approx(80e-6)
+    assert profile.wall_step_s == pytest.approx(280e-6 / 3)  # the time between steps is of them
     unmarked = read(tmp_path, op("dot", 10, 30))
     assert unmarked.steps == 1
+    assert unmarked.wall_step_s == pytest.approx(30e-6)
     assert any("--steps" in warning for warning in unmarked.warnings)
+
+
+@pytest.mark.parametrize(("train", "evaluation"), [(80, 20), (20, 80)])
+def test_steps_are_those_of_the_name_that_lasts_longest(tmp_path: Path, train: float, evaluation: float) -> None:
+    def marked(name: str, first: int, count: int, lasts: float) -> list[Event]:
+        return [{**op(name, first + 100 * i, lasts), "args": {"step_num": str(i)}} for i in range(count)]
+
+    profile = read(tmp_path, *marked("train", 0, 3, train), *marked("eval", 300, 2, evaluation), op("dot", 10, 30))
+    count, wall = (3, 200 + train) if 3 * train > 2 * evaluation else (2, 100 + evaluation)
+    assert profile.steps == count
+    assert profile.wall_step_s == pytest.approx(wall * 1e-6 / count)
+
+
+def test_says_that_ops_cross(tmp_path: Path) -> None:
+    assert any("1 ops outlast" in warning for warning in read(tmp_path, op("a", 0, 10), op("b", 5, 10)).warnings)
+    assert not any("outlast" in warning for warning in read(tmp_path, op("a", 0, 10), op("b", 5, 5)).warnings)
+
+
+def test_refuses_times_whose_sum_is_no_64_bit_number(tmp_path: Path) -> None:
+    with pytest.raises(EstimatorError, match=r"trace\.json\.gz: its ops last"):
+        read(tmp_path, *(op("a", 0, 4.4e12, tid=tid) for tid in range(5)))
+
+
+def test_a_process_without_a_name_is_no_placement(tmp_path: Path) -> None:
+    named: Event = {"ph": "M", "pid": 1, "name": "process_name"}
+    assert read(tmp_path, named, op("dot", 1, 2)).ops["placement"].isna().all()
 
 
 def test_an_accelerator_s_ops_are_those_of_its_own_line(tmp_path: Path) -> None:
@@ -70,7 +108,8 @@ def test_an_accelerator_s_ops_are_those_of_its_own_line(tmp_path: Path) -> None:
         {"ph": "M", "pid": 2, "tid": 1, "name": "thread_name", "args": {"name": "XLA Ops"}},
     ]
     plain = {"ph": "X", "name": "fusion.3", "pid": 2, "tid": 1, "ts": 5, "dur": 4}
-    profile = read(tmp_path, op("fusion.3", 5, 4, tid=2, pid=2), plain, *names)
+    host = op("fusion.3", 0, 40, pid=1)
+    profile = read(tmp_path, op("fusion.3", 5, 4, tid=2, pid=2), host, plain, *names)
     assert profile.ops[["op", "placement", "calls"]].values.tolist() == [["fusion.3", "/device:TPU:0", 1.0]]
 
 

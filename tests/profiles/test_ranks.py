@@ -37,6 +37,19 @@ def test_ranks_may_lie_in_folders_of_their_own(tmp_path: Path) -> None:
     assert len(read_profile(tmp_path).files) == 2
 
 
+def test_each_rank_has_its_own_side_files(tmp_path: Path) -> None:
+    for number, wall in enumerate((1.0, 3.0)):
+        folder = tmp_path / f"rank{number}"
+        folder.mkdir()
+        ranks(folder, ["a,MatMul,,,4,0.8"])
+        (folder / "provenance.yaml").write_text(f"wall_step: {wall} s\nsteps: 2\ndevice: v100\n")
+        (folder / "graph.csv").write_text("op,op_type,shapes\na,MatMul,10x20;20x5\n")
+    profile = read_profile(tmp_path)
+    assert (profile.wall_step_s, profile.steps, profile.device) == (2.0, 2, "v100")
+    assert profile.busy_step_s is None
+    assert profile.ops.loc[0, ["time_s", "calls", "shapes"]].tolist() == [0.4, 2, "10x20;20x5"]
+
+
 def test_tensorboards_log_folder_leads_to_its_run(tmp_path: Path) -> None:
     run = tmp_path / "plugins" / "profile" / "2026_11_21"
     run.mkdir(parents=True)
@@ -45,3 +58,13 @@ def test_tensorboards_log_folder_leads_to_its_run(tmp_path: Path) -> None:
     (run.parent / "2026_11_22").mkdir()
     with pytest.raises(EstimatorError, match=r"expected one profiled run, found 2 .*2026_11_22"):
         read_profile(tmp_path)
+
+
+def test_ranks_must_all_tell_shapes_or_none(tmp_path: Path) -> None:
+    folder = ranks(tmp_path, ["a,MatMul,10x20;20x5,,2,0.3"], ["a,MatMul,,,2,0.5"])
+    with pytest.raises(EstimatorError, match="rank 1 has no operand shapes"):
+        read_profile(folder)
+
+
+def test_ranks_are_counted(tmp_path: Path) -> None:
+    assert read_profile(ranks(tmp_path, ["a,MatMul,,,2,0.3"], ["a,MatMul,,,2,0.5"])).ranks == 2

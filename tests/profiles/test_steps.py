@@ -24,3 +24,16 @@ def test_means_and_spreads_over_steps() -> None:
 def test_covered_time() -> None:
     assert steps.covered([(10**18, 5), (10**18 + 3, 4), (10**18 + 100, 1)]) == 8
     assert steps.covered([]) == 0
+
+
+def test_marked_steps_come_before_runs_and_the_longest_first() -> None:
+    seen = steps.Windows()
+    assert seen.seen() == []
+    seen.ran("step", 1, 50, 60)
+    seen.ran("step", 0, 10, 20)
+    seen.ran("step", 0, 5, 12)
+    seen.ran("copy", 0, 0, 1)
+    assert seen.seen() == [(5, 20), (50, 60)]
+    seen.mark("train", 4, 30)
+    seen.mark("eval", 40, 45)
+    assert seen.seen() == [(4, 30)]

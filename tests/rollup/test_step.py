@@ -36,19 +36,6 @@ def test_sum_busy_and_wall_time(
     assert step.source_step_time(found) == pytest.approx(total)
 
 
-def test_the_unprofiled_step_time_takes_the_profilers_cost_from_idle_time_first() -> None:
-    read = profile(wall_step_s=1.6, busy_step_s=1.0)
-    light = canonical.without_profiler(read, 1.2)
-    assert (light.wall_step_s, light.profiled_step_s, light.busy_step_s) == (1.2, 1.6, 1.0)
-    assert step.idle_time(light) == pytest.approx(0.2)
-    assert light.ops["time_s"].sum() == pytest.approx(1.0)
-    heavy = canonical.without_profiler(read, 0.8)
-    assert heavy.ops["time_s"].sum() == pytest.approx(0.8)
-    assert (step.idle_time(heavy), step.coverage(heavy)) == (0.0, 1.0)
-    assert "scaled by 0.800" in heavy.warnings[0]
-    assert canonical.without_profiler(read, None) is read
-
-
 def test_overlap_and_idle_time_carry_over_to_the_target() -> None:
     found = estimate(profile(wall_step_s=1.0, busy_step_s=0.5), RunPlan("k20x", draws=3))
     assert found.step.unmodelled[0] == pytest.approx(0.5)

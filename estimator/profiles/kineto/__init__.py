@@ -19,7 +19,7 @@ import pandas as pd
 from estimator.core.errors import EstimatorError
 from estimator.core.schema import PHASES
 from estimator.core.types import Profile, Workload
-from estimator.profiles import canonical, events
+from estimator.profiles import canonical, chrome_trace, events
 from estimator.profiles.columns import Columns, Ids
 from estimator.profiles.dump import Dump
 from estimator.profiles.events import Integers
@@ -40,6 +40,11 @@ KNOWN_HEAD = re.compile(
 TF32 = re.compile(r"tf32|s1688(gemm|fprop|dgrad|wgrad)")
 WORTH_SAYING = 0.01  # of all time
 OPTIMIZER_STEP = "Optimizer.step#"
+FROM_UPDATES = (
+    "no {mark} marks a step, so {steps} are taken from the optimizer's updates, which two optimizers of one class "
+    "double: say with --steps how many it covers"
+)
+NO_STEPS = "no step is marked, so the trace is taken as one: say with --steps how many it covers"
 LARGEST_RANK = 10**6
 MOST_BYTES = 2**40  # of one copy
 UNNAMED = "unnamed"
@@ -57,6 +62,8 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
     trace = scan(dumps[0])
     if not (len(trace.ops) or len(trace.device)):
         raise EstimatorError(f"{trace.where}: no op is in it; expected cpu_op or kernel events, so profile it again")
+    for timed in (trace.ops, trace.device):
+        chrome_trace.refuse_overflow(timed["duration"], trace.where)
     nested = nesting(trace)
     rows, timed = (_on_device, trace.device) if len(trace.device) else (_on_host, trace.ops)
     steps, wall_s, unmarked = _steps(trace)
@@ -153,15 +160,18 @@ def _work(call: Call, kernel: str | None, piece: int) -> Sequence[Work]:
 
 
 def _steps(trace: Trace) -> tuple[int, float, tuple[str, ...]]:
-    """How many training steps the trace covers, the wall time of them all [s], and a warning where none is marked."""
+    """How many training steps the trace covers, the wall time of them all [s], and a warning where none is marked.
+
+    Then it is the updates of the optimizer that made the fewest: each makes at least one a step, and some make several.
+    """
     marks, annotated = trace.marks, trace.marked(PROFILER_STEP)
     steps = len(np.unique(marks["name"][annotated]))
     if steps:
         return steps, steps * float(marks["duration"][annotated].mean()) / 1e12, ()
     updates = np.unique(marks["name"][trace.marked(OPTIMIZER_STEP)], return_counts=True)[1]
     if len(updates):
-        return int(updates.max()), _span_s(trace), ()
-    return 1, _span_s(trace), ("no step is marked, so the trace is taken as one: say with --steps how many it covers",)
+        return int(updates.min()), _span_s(trace), (FROM_UPDATES.format(mark=PROFILER_STEP, steps=updates.min()),)
+    return 1, _span_s(trace), (NO_STEPS,)
 
 
 def _span_s(trace: Trace) -> float:

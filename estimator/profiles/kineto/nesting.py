@@ -34,11 +34,12 @@ class Nesting:
 
 def nesting(trace: Trace) -> Nesting:
     """How the ops of a trace nest. Raises EstimatorError where one outlasts the op that it lies in."""
-    parent, start, end = _parents(trace), trace.ops["start"], trace.ops["start"] + trace.ops["duration"]
+    parent, end = _parents(trace)
+    duration = end - trace.ops["start"]
     child = np.flatnonzero(parent >= 0)
-    self_ps = trace.ops["duration"].copy()
-    np.subtract.at(self_ps, parent[child], np.maximum(np.minimum(end[child], end[parent[child]]) - start[child], 0))
-    return Nesting(parent, self_ps, _phases(trace), _dispatching(trace, parent, self_ps))
+    self_ps = duration.copy()
+    np.subtract.at(self_ps, parent[child], duration[child])
+    return Nesting(parent, self_ps, _phases(trace), _dispatching(trace, parent, self_ps, end))
 
 
 def inside(start: Integers, spans: Columns) -> Flags:
@@ -54,18 +55,34 @@ def is_matrix(trace: Trace) -> Flags:
     return np.array([torch_ops.is_matrix(call.name) for call in trace.calls], dtype=bool)
 
 
-def _parents(trace: Trace) -> Integers:
-    ops = trace.ops
-    end = ops["start"] + ops["duration"]
-    parent = np.full(len(ops), -1, dtype=np.int64)
-    for lane in slices(ops["lane"]):
-        child, around = (rows + lane.start for rows in events.parents(ops["start"][lane], end[lane]))
-        parent[child] = around
-        overrun = end[child] - end[around]
-        if (overrun > TOLERANCE_PS).any():
-            worst = int(overrun.argmax())
-            raise _unclosed(trace, int(child[worst]), int(around[worst]), int(overrun[worst]))
-    return parent
+def _parents(trace: Trace) -> tuple[Integers, Integers]:
+    """The row of the op that each op lies in, -1 for none, and where each ends, no later than that one."""
+    start, end = trace.ops["start"], trace.ops["start"] + trace.ops["duration"]
+    parent = np.full(len(end), -1, dtype=np.int64)
+    for lane in slices(trace.ops["lane"]):
+        child, around = events.parents(start[lane], end[lane])
+        if (end[lane][child] > end[lane][around]).any():
+            end[lane] = _closed(trace, lane)
+            child, around = events.parents(start[lane], end[lane])
+        parent[child + lane.start] = around + lane.start
+    return parent, end
+
+
+def _closed(trace: Trace, lane: slice) -> list[int]:
+    """The ends of a thread's ops, cut off where the op that each begins in ends, if that is within the tolerance."""
+    ends: list[int] = []
+    around: list[int] = []  # ops that have not ended, the last begun on top
+    times = (trace.ops[name][lane].tolist() for name in ("start", "duration"))
+    for row, (start, duration) in enumerate(zip(*times, strict=True)):
+        while around and ends[around[-1]] <= start:
+            around.pop()
+        latest = ends[around[-1]] if around else start + duration
+        overrun = start + duration - latest
+        if overrun > TOLERANCE_PS:
+            raise _unclosed(trace, lane.start + row, lane.start + around[-1], overrun)
+        ends.append(min(start + duration, latest))
+        around.append(row)
+    return ends
 
 
 def _unclosed(trace: Trace, child: int, around: int, overrun: int) -> EstimatorError:
@@ -94,12 +111,12 @@ def _phases(trace: Trace) -> Integers:
     return phase
 
 
-def _dispatching(trace: Trace, parent: Integers, self_ps: Integers) -> Flags:
+def _dispatching(trace: Trace, parent: Integers, self_ps: Integers, end: Integers) -> Flags:
     """Ops that hand their work on: products that hold another, and kinds of op that mostly wait for ops inside them
     which take as large an operand.
     """
     ops, matrix = trace.ops, is_matrix(trace)
-    kind, duration = ops["kind"], ops["duration"]
+    kind, duration = ops["kind"], end - ops["start"]
     size = np.array([torch_ops.largest(call.dims) for call in trace.calls], dtype=np.int64)
     child = np.flatnonzero(parent >= 0)
     around = kind[parent[child]]
@@ -107,6 +124,6 @@ def _dispatching(trace: Trace, parent: Integers, self_ps: Integers) -> Flags:
     handed = np.bincount(around, duration[child] * as_large, len(matrix))
     flags = ((handed > np.bincount(kind, self_ps, len(matrix))) & ~matrix)[kind]
     products = np.flatnonzero(matrix[kind])
-    lane, start, end = (of[products] for of in (ops["lane"], ops["start"], ops["start"] + duration))
+    lane, start, end = (of[products] for of in (ops["lane"], ops["start"], end))
     flags[products[:-1]] = (lane[1:] == lane[:-1]) & (start[1:] < end[:-1])  # the next one begins inside
     return flags

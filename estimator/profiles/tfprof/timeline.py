@@ -19,7 +19,7 @@ import pandas as pd
 
 from estimator.core.errors import EstimatorError
 from estimator.core.types import Profile, Workload
-from estimator.profiles import canonical, events, phases
+from estimator.profiles import canonical, chrome_trace, events, graph, phases
 from estimator.profiles.dump import Dump, decode_head
 from estimator.profiles.tfprof import names
 
@@ -27,8 +27,10 @@ FORMAT = "TensorFlow timeline (Chrome trace)"
 VIEWS = False
 IS_OP = re.compile(r'"cat"\s*:\s*"Op"')
 TRACE = re.compile(r'\s*(\[\s*)?\{\s*("traceEvents"\s*:|"[^"]*"\s*:)')
-SCOPE, CODE = re.compile(r"Scope:\d+"), re.compile(r"\.py:\d+:")
+SCOPE, CODE = re.compile(r"Scope:\d{1,9}"), re.compile(r"\.py:\d+:")
+OP_TYPE = re.compile(r"_?[A-Z][A-Za-z0-9]*|unknown")  # by the rule for TensorFlow's ops; not a kernel's name
 LONGEST = 10**12  # of a trace [us]; int64 holds its picoseconds
+KIND = ["op", "op_type", "kernel", "place"]  # what tells events apart
 ROOT = "_TFProfRoot"
 NO_SHAPES = "a timeline has no shapes: matrix products stay unknown unless graph.csv beside it tells them"
 
@@ -39,6 +41,7 @@ class Event:
 
     op: str
     op_type: str | None
+    kernel: str | None
     place: str
     lane: tuple[str, str]
     start: float
@@ -70,9 +73,10 @@ def _step(found: list[Event], workload: Workload, where: str) -> Profile:
     table, tally = _self_times(ran, where)
     launched = Counter(event.op for event in found if event.place not in devices and names.launches(event.place))
     table["calls"] = table["op"].map(launched).fillna(0).where(lambda count: count > 0, table["calls"])
+    helpers = _helpers(table)
     ops = table.assign(
-        kernel=table["op_type"],
-        op_type=table["op_type"].fillna(names.op_types(table["op"])),
+        op_type=table["op_type"].where(table["kernel"].notna(), names.op_types(table["op"])),
+        attributes=[graph.HELPER if row in helpers else None for row in table.index],
         placement=table["place"],
     )
     ops = phases.fill(canonical.to_ops(ops.drop(columns="place"), where))
@@ -85,20 +89,28 @@ def _step(found: list[Event], workload: Workload, where: str) -> Profile:
         format="TensorFlow timeline",
         wall_step_s=(end - start) / 1e6,
         busy_step_s=tally.busy_ps / 1e12,
-        warnings=(NO_SHAPES, *(launches if len(ran) < len(found) else ())),
+        warnings=(NO_SHAPES, *(launches if len(ran) < len(found) else ()), *events.crossing(tally)),
     )
+
+
+def _helpers(table: pd.DataFrame) -> set[int]:
+    """The rows of a GPU's kernels beside the longest one of their op."""
+    kernels = table[table["op_type"].isna() & table["kernel"].notna()]
+    longest = kernels.groupby(["op", "place"])["time_s"].idxmax()
+    return {*kernels.index} - {*longest}
 
 
 def _tree(found: list[Event], workload: Workload, where: str) -> Profile:
     """tfprof's tree: an op's time is what its event holds beyond those below it."""
     deepest_last = sorted(found, key=lambda event: int(event.place.removeprefix("Scope:")))
-    table, _ = _self_times([Event(e.op, None, "", ("", ""), e.start, e.duration) for e in deepest_last], where)
+    one_lane = [Event(e.op, None, None, "", ("", ""), e.start, e.duration) for e in deepest_last]
+    table, tally = _self_times(one_lane, where)
     scopes = {event.op.rsplit("/", 1)[0] for event in found if "/" in event.op} | {ROOT}
     ops = table[(table["time_s"] > 0) | ~table["op"].isin(scopes)].copy()
     ops["op_type"] = names.op_types(ops["op"])
     ops = ops.replace({"op": {ROOT: "unlisted"}, "op_type": {ROOT: "unlisted"}})
     ops = phases.fill(canonical.to_ops(ops, where))
-    warnings = (NO_SHAPES, names.TYPES_FROM_NAMES, *names.no_updates(ops))
+    warnings = (NO_SHAPES, names.TYPES_FROM_NAMES, *names.no_updates(ops), *events.crossing(tally))
     return Profile(ops=ops, workload=workload, device=None, format="tfprof timeline", warnings=warnings)
 
 
@@ -107,15 +119,17 @@ def _self_times(found: list[Event], where: str) -> tuple[pd.DataFrame, events.Ta
     table = pd.DataFrame([vars(event) for event in found])
     if (table["start"] + table["duration"]).max() - table["start"].min() > LONGEST:
         raise EstimatorError(f"{where}: its ops span more than {LONGEST / 1e6:g} s; the timeline is damaged")
-    kinds = table.groupby(["op", "op_type", "place"], dropna=False, sort=False)
+    kinds = table.groupby(KIND, dropna=False, sort=False)
     table["kind"] = kinds.ngroup()
     first = table["start"].min()
+    end = ((table["start"] - first + table["duration"]) * 1e6).round().astype("int64")
     table["start"] = ((table["start"] - first) * 1e6).round().astype("int64")
-    table["duration"] = (table["duration"] * 1e6).round().astype("int64")
+    table["duration"] = end - table["start"]
+    chrome_trace.refuse_overflow(table["duration"].to_numpy(), where)
     columns = ["kind", "start", "duration"]
     lanes = [lane[columns].to_numpy(dtype=np.int64).T for _, lane in table.groupby("lane", sort=False)]
     tally = events.tally([[events.Batch(*lane).sorted()] for lane in lanes])
-    rows = table.drop_duplicates("kind").sort_values("kind")[["op", "op_type", "place"]]
+    rows = table.drop_duplicates("kind").sort_values("kind")[KIND]
     return rows.assign(calls=tally.calls, time_s=tally.self_ps / 1e12).reset_index(drop=True), tally
 
 
@@ -170,12 +184,18 @@ def _event(event: dict[str, Any], places: dict[str, str], duration: object, wher
     if not isinstance(args, dict) or not isinstance(node, str) or not isinstance(name, str) or not node:
         raise EstimatorError(f"{where} is of category Op but has no name and args.name; expected TensorFlow's timeline")
     process = str(event.get("pid"))
-    op_type = args.get("op")
+    place = places.get(process, process)
     start, lasting = _number(event.get("ts"), "ts", where), _number(duration, "dur", where)
     if not 0 <= lasting <= LONGEST:
         raise EstimatorError(f"{where}: '{node}' lasts {lasting:.6g} us; expected a duration of at least 0")
-    known = op_type if isinstance(op_type, str) and op_type else None
-    return Event(node, known, places.get(process, process), (process, str(event.get("tid"))), start, lasting)
+    return Event(node, *_ran(args, place), place, (process, str(event.get("tid"))), start, lasting)
+
+
+def _ran(args: dict[str, Any], place: str) -> tuple[str | None, str | None]:
+    """Op type and kernel of an event; on a GPU what stands for the type can be the kernel's name."""
+    op_type, kernel = (found if isinstance(found, str) and found else None for found in map(args.get, ("op", "kernel")))
+    is_kernel = op_type and names.GPU.search(place) and not names.launches(place) and not OP_TYPE.fullmatch(op_type)
+    return None if is_kernel else op_type, kernel or op_type
 
 
 def _number(value: object, key: str, where: str) -> float:

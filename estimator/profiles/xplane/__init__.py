@@ -15,9 +15,9 @@ import numpy as np
 
 from estimator.core.errors import EstimatorError, within
 from estimator.core.types import Profile, Workload
-from estimator.profiles import canonical, wire
+from estimator.profiles import canonical, ranks, wire
 from estimator.profiles.dump import Dump
-from estimator.profiles.events import Batch, Integers, Tally, tally
+from estimator.profiles.events import Batch, Integers, Tally, crossing, tally
 from estimator.profiles.wire import Content, Span
 from estimator.profiles.xplane import hlo, ops
 from estimator.profiles.xplane.lines import ABSENT, Events, LineReader, OutOfOrderError, Texts, join, mixed
@@ -35,6 +35,7 @@ LANES_MEMORY = 16 << 20  # chunks of all lanes together [B]; decoded they take a
 CHUNK_BYTES = (1 << 17, 1 << 20)  # the least and the most of one lane
 CACHE_BITS = 16
 NO_OP = -1
+UNNUMBERED = -1  # the run of a program that TensorFlow called
 
 
 def recognises(head: bytes) -> bool:
@@ -61,15 +62,18 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
                 "no op was recorded; expected ops of TensorFlow or XLA, so profile some training steps"
             )
     steps = found.steps.seen()
+    rows = canonical.to_ops(ops.rows(found.kinds, found.total), str(dump))
+    devices = [table for _, table in rows.groupby("placement")]
     profile = Profile(
-        ops=canonical.to_ops(ops.rows(found.kinds, found.total), str(dump)),
+        ops=ranks.mean_ops(devices) if len(devices) > 1 else rows,
+        ranks=len(devices),
         workload=workload,
         device=None,
         format="XPlane",
         wall_step_s=(steps[-1][1] - steps[0][0]) * ops.PICO if steps else None,
         busy_step_s=found.total.busy_ps * ops.PICO,
         tool_version=found.tool_version,
-        warnings=tuple(_warnings(steps, found.total)),
+        warnings=tuple(_warnings(steps, found.total, len(devices))),
     )
     return canonical.per_step(profile, len(steps))
 
@@ -199,7 +203,7 @@ class _PlaneEvents:
                 self.reading.steps.windows.setdefault(name, []).append(window)
         if RUN in self.stats and "program_id" in self.stats:
             run, program = (events.tokens[self.stats.index(name)] for name in (RUN, "program_id"))
-            ran = np.flatnonzero((run != ABSENT) & (program != ABSENT))
+            ran = np.flatnonzero((run != ABSENT) & (run != UNNUMBERED) & (program != ABSENT))
             run, program = run[ran], program[ran]
             turns = np.flatnonzero((np.diff(run) != 0) | (np.diff(program) != 0)) + 1
             for part in np.split(np.arange(len(ran)), turns) if len(ran) else ():
@@ -234,8 +238,9 @@ class _PlaneEvents:
         return self.numbers[key]
 
 
-def _warnings(steps: list[tuple[int, int]], total: Tally) -> Iterator[str]:
+def _warnings(steps: list[tuple[int, int]], total: Tally, devices: int) -> Iterator[str]:
     if not steps:
         yield "the dump marks no step: all of it is taken as one, so say how many it covers (--steps)"
-    if total.crossing:
-        yield f"{total.crossing} ops outlast the op that they lie in; their time is cut off at its end"
+    if devices > 1:
+        yield f"{devices} devices ran in this one process: a step's ops are the mean over them"
+    yield from crossing(total)

@@ -11,6 +11,7 @@ import pandas as pd
 
 from estimator.profiles import phases, wire
 from estimator.profiles.events import Tally
+from estimator.profiles.graph import HELPER
 from estimator.profiles.wire import Content, Span, Value
 from estimator.profiles.xplane import hlo
 
@@ -23,7 +24,8 @@ LINE_FACTS = (LINE_NAME, LINE_TIMESTAMP_NS, LINE_DISPLAY_NAME)
 STAT_METADATA, STAT_TEXT, STAT_BYTES, STAT_REF = 1, 5, 6, 7
 
 PROGRAMS, DEVICE = "/host:metadata", "/device:"
-XLA_LINE = "XLA Ops"  # the ops of an accelerator that is no GPU
+STREAM = "Stream"  # how the lines of a GPU's streams begin
+XLA_LINE = "XLA Ops"  # the ops of any other accelerator; of a GPU they are derived from its streams
 DERIVED_LINES = re.compile(r"^(XLA (Modules|TraceMe)|Steps|TensorFlow |Framework |Source|Launch Stats|Async|Scope)")
 # TensorFlow's own rule for executor events: ParseTfOpFullname in tsl/profiler/utils/tf_op_utils.cc
 TF_OP = re.compile(r"^([A-Za-z0-9.][\w./>-]*):([A-Z_][A-Za-z0-9_]*)$")
@@ -31,6 +33,8 @@ TF_OP = re.compile(r"^([A-Za-z0-9.][\w./>-]*):([A-Z_][A-Za-z0-9_]*)$")
 CALLS = re.compile(
     r"^(__inference_|(Stateful|Stateless)?PartitionedCall$|_?Xla(Run|Launch)|(Stateless)?(While|If|Case)$)"
 )
+WAITS_FOR_INPUT, INPUT = "IteratorGetNextOp::DoCompute", "IteratorGetNext"  # the event, also of eager code; its op
+INPUT_THREAD = re.compile(r"^tf_data")
 # the host's own bookkeeping, which is neither an op nor a step
 BOOKKEEPING = re.compile(r"::|^\$|^end: |^Memory(De)?[aA]llocation$|^Eager|^TFE_|^Thread")
 TYPED_SHAPE = re.compile(r"(\w+)\[([\d,?-]*)\]")
@@ -189,22 +193,27 @@ def _stat_bodies(content: Content, entry: Span) -> Iterator[bytes]:
 
 
 def op_lines(planes: Sequence[Plane]) -> list[Line]:
-    """The lines that hold ops: those of accelerators where there are any with events, else the host's threads."""
+    """The lines that hold ops: those of accelerators where there are any with events, else the host's threads.
+
+    Threads that prepare input run beside the step; what the step waits for them is an op of its own.
+    """
     found = [line for plane in planes if plane.device for line in _kernels(plane.lines)]
-    return found or [line for plane in planes if not plane.device for line in plane.lines]
+    host = [line for plane in planes if not plane.device for line in plane.lines]
+    return found or [line for line in host if not INPUT_THREAD.match(line.name)]
 
 
 def _kernels(lines: Sequence[Line]) -> list[Line]:
     """An accelerator's lines that hold its kernels once."""
     filled = [line for line in lines if line.span[1] > line.span[0]]
+    streams = [line for line in filled if line.name.startswith(STREAM)]
     xla = [line for line in filled if line.name == XLA_LINE]
-    return xla or [line for line in filled if not DERIVED_LINES.search(line.name)]
+    return streams or xla or [line for line in filled if not DERIVED_LINES.search(line.name)]
 
 
 def may_matter(name: str) -> bool:
     """Whether a host's event of that name may be an op or a step."""
     op = TF_OP.match(name)
-    return not CALLS.search(op[2]) if op else not BOOKKEEPING.search(name)
+    return not CALLS.search(op[2]) if op else name == WAITS_FOR_INPUT or not BOOKKEEPING.search(name)
 
 
 def kinds(
@@ -224,6 +233,8 @@ def kinds(
     if instruction:
         program = known.get(stats.get("program_id", "")) or known.get(stats.get("hlo_module", "")) or {}
         return _instructions(event, instruction, program.get(instruction, ()), base)
+    if about.name == WAITS_FOR_INPUT:
+        return [Kind(event, {**base, "op": INPUT, "op_type": INPUT, "kernel": INPUT}, INPUT)]
     op = TF_OP.match(stats.get("tf_op") or about.name)
     if op and not CALLS.search(op[2]):
         kernel = about.name if plane.device else op[2]
@@ -258,8 +269,10 @@ def typed_shapes(text: str) -> tuple[str | None, str | None]:
 def rows(found: Sequence[Kind], total: Tally) -> pd.DataFrame:
     """Rows of OPS, summed over alike kinds, from the calls and self times of every kind of event."""
     event = np.array([kind.event for kind in found], dtype=int)
-    table = pd.DataFrame([kind.columns for kind in found])
-    table["phase"] = phases.of(pd.Series([kind.path for kind in found], dtype="string[python]"), table["op_type"])
+    table = pd.DataFrame([kind.columns for kind in found], dtype="string[python]")
+    paths = pd.Series([kind.path for kind in found], dtype="string[python]")
+    nameless = (paths == "") & (table["op"] != table["op_type"])  # XLA made the instruction itself
+    table["phase"] = phases.of(paths, table["op_type"]).mask(nameless, "unknown")
     share = np.array([kind.share for kind in found])
     table = table.assign(calls=total.calls[event].astype(float), time_s=total.self_ps[event] * share * PICO)
     return _sum_alike(_one_kernel_each(_sum_alike(table)).drop(columns="launched"))
@@ -273,10 +286,11 @@ def _sum_alike(table: pd.DataFrame) -> pd.DataFrame:
 def _one_kernel_each(table: pd.DataFrame) -> pd.DataFrame:
     """Of several kernels that an accelerator launched for one op, the longest does its work; the others only help."""
     of_op = [name for name in table if name not in ("calls", "time_s", "launched", "kernel")]
-    longest = table.groupby(of_op, dropna=False)["time_s"].transform("max")
-    helps = table["launched"].notna() & table["shapes"].notna() & (table["time_s"] < longest)
+    table = table.sort_values("time_s", ascending=False, kind="stable")
+    helps = table["launched"].notna() & table.duplicated(of_op)
     table.loc[helps, "kernel"] = table.loc[helps, "launched"]
-    table.loc[helps, ["shapes", "output_shapes", "attributes"]] = None
+    table.loc[helps, ["shapes", "output_shapes"]] = None
+    table.loc[helps, "attributes"] = HELPER
     return table
 
 

@@ -69,7 +69,7 @@ def test_real_steps(sample: str, public_data: Callable[[str], Path]) -> None:
     assert work.loc[work["op_class"] == "gemm", "flop"].sum() == passes == pytest.approx(12.146e9, rel=1e-4)
     assert work.loc[work["op_class"] == "gemm", "calls"].sum() == 14
     assert profile.steps == 3
-    assert not profile.warnings
+    assert profile.warnings == (kineto.FROM_UPDATES.format(mark="ProfilerStep#", steps=3),)
     manifest = json.loads(path.with_name("manifest.json").read_text())
     measured = sum(manifest["step_ms_profiled"]) / 3000
     assert profile.wall_step_s == pytest.approx(measured, rel=0.01)
@@ -248,9 +248,16 @@ def test_steps_are_updates_where_none_is_marked(tmp_path: Path) -> None:
     profile = read(tmp_path, event("aten::mul", 450, 50), *steps)
     assert profile.steps == 5
     assert profile.wall_step_s == pytest.approx(100e-6)
+    assert any("5 are taken from the optimizer's updates" in w and "--steps" in w for w in profile.warnings)
     unmarked = read(tmp_path, event("aten::mul", 0, 50))
     assert unmarked.steps == 1
     assert any("--steps" in warning for warning in unmarked.warnings)
+
+
+def test_every_optimizer_updates_at_least_once_a_step(tmp_path: Path) -> None:
+    generator = [event("Optimizer.step#Adam.step", 100 * i, 10, "user_annotation") for i in range(2)]
+    critic = [event("Optimizer.step#RMSprop.step", 20 * i, 10, "user_annotation") for i in range(10)]
+    assert read(tmp_path, event("aten::mul", 0, 50), *generator, *critic).steps == 2
 
 
 def test_says_that_shapes_are_missing(tmp_path: Path) -> None:
@@ -323,6 +330,29 @@ def test_gpu_rows_are_what_ran_on_the_device(by_id: bool, tmp_path: Path) -> Non
     assert profile.busy_step_s == pytest.approx((50 + 5 + 2 + 20 + 30 + 5 + 34) * 1e-6)
 
 
+def test_a_launch_belongs_to_the_innermost_op_still_running(tmp_path: Path) -> None:
+    profile = read(
+        tmp_path,
+        event("aten::outer", 0, 100, **called([9])),
+        event("aten::inner", 10, 10, **called([3])),
+        event("cudaLaunchKernel", 50, 1, "cuda_runtime", correlation=5),
+        event("cudaLaunchKernel", 150, 1, "cuda_runtime", correlation=6),
+        event("outer_kernel", 200, 7, "kernel", 7, correlation=5),
+        event("lone_kernel", 210, 7, "kernel", 7, correlation=6),
+    )
+    assert row(profile, kernel="outer_kernel")["op"] == "aten::outer"
+    assert row(profile, kernel="lone_kernel")["op"] == "lone_kernel"
+
+
+def test_kernels_beside_an_op_s_longest_have_no_operands(tmp_path: Path) -> None:
+    launched = {"External id": 1}
+    kernels = [event(name, ts, dur, "kernel", 7, **launched) for name, ts, dur in (("main", 20, 9), ("helper", 30, 2))]
+    profile = read(tmp_path, event("aten::sum", 0, 10, **launched, **called([9])), *kernels)
+    assert row(profile, kernel="main")["shapes"] == "9"
+    helper = row(profile, kernel="helper")
+    assert (helper["op_type"], helper["calls"], "shapes" in helper) == ("helper", 1, False)
+
+
 def test_tensor_cores_that_take_fp32_are_tf32(tmp_path: Path) -> None:
     product = event("aten::mm", 0, 10, **{"External id": 1}, **called([4, 4], [4, 4]))
     name = "cutlass_80_tensorop_s1688gemm_128x128_16x5_nn_align4"
@@ -345,6 +375,41 @@ def test_refuses_ops_that_do_not_nest(tmp_path: Path) -> None:
     with pytest.raises(EstimatorError, match=r"kineto\.json: nesting that does not close: 'inner' begins in 'outer'"):
         read(tmp_path, first, event("inner", 5, 6.001))
     read(tmp_path, first, event("inner", 5, 60, tid=2))
+
+
+def test_an_op_that_follows_whole_microseconds_is_no_crossing(tmp_path: Path) -> None:
+    times = read(tmp_path, event("outer", 0, 10), event("inner", 5, 6), event("next", 10, 10)).ops
+    assert times.set_index("op")["time_s"].to_dict() == pytest.approx({"outer": 5e-6, "inner": 5e-6, "next": 10e-6})
+    factors = called([2, 3], [3, 4])
+    products = [event("aten::mm", 5, 6, **factors), event("aten::bmm", 10, 10, **called([1, 2, 3], [1, 3, 4]))]
+    ops = read(tmp_path, event("outer", 0, 10), *products).ops.set_index("op")
+    assert ops.loc["aten::mm", "shapes"] == "2x3;3x4"
+    assert ops.loc["aten::mm", "time_s"] == pytest.approx(5e-6)
+
+
+def test_refuses_a_real_crossing_beside_a_tolerated_one(tmp_path: Path) -> None:
+    rounded = [event("outer", 0, 10), event("inner", 5, 6), event("next", 10, 10)]
+    with pytest.raises(EstimatorError, match=r"'late' begins in 'next' and ends 5\.000 µs after it"):
+        read(tmp_path, *rounded, event("late", 15, 10))
+
+
+def test_refuses_times_whose_sum_is_no_64_bit_number(tmp_path: Path) -> None:
+    ops = [event("aten::mul", 0, 4.4e12, tid=tid) for tid in range(5)]
+    kernels = [event("sgemm", 0, 4.4e12, "kernel", stream) for stream in range(5)]
+    for events in (ops, kernels):
+        with pytest.raises(EstimatorError, match=r"kineto\.json: its ops last 2\.2e\+07 s in all"):
+            read(tmp_path, *events)
+
+
+@pytest.mark.parametrize(
+    ("outer", "inner", "lasts", "hands_on"), [(9, 9, 60, True), (9, 9, 40, False), (9, 1, 60, False)]
+)
+def test_an_op_hands_on_what_takes_most_of_its_time_and_its_operand(
+    outer: int, inner: int, lasts: int, hands_on: bool, tmp_path: Path
+) -> None:
+    ops = event("aten::outer", 0, 100, **called([outer])), event("aten::inner", 10, lasts, **called([inner]))
+    found = row(read(tmp_path, *ops), op="aten::outer")
+    assert (found.get("attributes"), found.get("shapes")) == (("dispatch=1", None) if hands_on else (None, "9"))
 
 
 @pytest.mark.parametrize("dur", [-1, float("nan"), 1e300, None, "1", [1]])

@@ -88,6 +88,37 @@ def test_each_kernel_of_a_gpu_counts_once(tmp_path: Path) -> None:
     assert "launching" in profile.warnings[1]
 
 
+def test_a_kernel_s_name_is_no_op_type(tmp_path: Path) -> None:
+    node, stream = "conv/Conv2D", process(1, "/gpu:0/stream:all")
+    names = ("scudnn_winograd_128x128", "scudnn_winograd_128x128", "void tensorflow::Pad")
+    kernels = [op(node, name, 10 * i, 9 - i) for i, name in enumerate(names)]
+    (tmp_path / "graph.csv").write_text(f"op,op_type,shapes\n{node},Conv2D,1x9x9x3;3x3x3x8\n")
+    ops = read(tmp_path, [stream, *kernels, op("a/MatMul", "MatMul", 40, 2)]).ops.set_index("kernel")
+    assert ops.loc[names[0], ["op_type", "shapes"]].tolist() == ["Conv2D", "1x9x9x3;3x3x3x8"]
+    assert ops.loc[names[2], "attributes"] == "helper=1"
+    assert ops.loc[names[2], ["shapes", "op_type"]].isna().all()
+    assert ops.loc["MatMul", "op_type"] == "MatMul"
+
+
+def test_a_kernel_that_the_args_name(tmp_path: Path) -> None:
+    args = {"name": "a/MatMul", "op": "MatMul", "kernel": "Cijk_Ailk_Bljk_SB"}
+    row = read(tmp_path, [process(1, "/gpu:0/stream:all"), op("", "MatMul", 1, 5, args=args)]).ops.iloc[0]
+    assert (row["op_type"], row["kernel"]) == ("MatMul", "Cijk_Ailk_Bljk_SB")
+
+
+def test_says_that_ops_cross(tmp_path: Path) -> None:
+    crossing = [op("a", "Add", 0, 10), op("b", "Mul", 5, 10)]
+    assert any("1 ops outlast" in warning for warning in read(tmp_path, crossing).warnings)
+    tree = [process(1, "Scope:1"), scope("a", 1, 0, 10), scope("b", 1, 5, 10)]
+    assert any("1 ops outlast" in warning for warning in read(tmp_path, tree).warnings)
+    assert not any("outlast" in warning for warning in read(tmp_path, STEP).warnings)
+
+
+def test_a_scope_of_any_depth_is_read(tmp_path: Path) -> None:
+    deep = [process(1, "Scope:" + "9" * 5000), op("a", "Add", 1, 2)]
+    assert read(tmp_path, deep).ops["op_type"].item() == "Add"
+
+
 @pytest.mark.parametrize(
     ("dump", "words"),
     [
@@ -96,6 +127,7 @@ def test_each_kernel_of_a_gpu_counts_once(tmp_path: Path) -> None:
         (content([op("a", "Add", 1, -2)]), "event 0: 'a' lasts -2 us"),
         (content([op("a", "Add", 1, 1e300)]), "event 0: 'a' lasts 1e+300 us"),
         (content([op("a", "Add", 1, 2), op("b", "Add", 1e300, 2)]), "its ops span more than"),
+        (content([op("a", "Add", 1, 9e11, tid=tid) for tid in range(9)]), "its ops last 8.1e+06 s in all"),
         (content([op("a", "Add", 1, 10**400)]), "event 0: its dur is 1000"),
         (content([op("a", "Add", 1, float("nan"))]), "NaN is no number"),
         (content([op("a", "Add", 1, "2")]), "event 0: its dur is 2; expected a number"),

@@ -105,14 +105,16 @@ def test_a_convolutions_window_and_labels() -> None:
         "kernel_input_feature_dimension": 2, "kernel_output_feature_dimension": 3, "kernel_spatial_dimensions": [0, 1],
         "output_batch_dimension": 0, "output_feature_dimension": 3, "output_spatial_dimensions": [1, 2],
     }  # fmt: skip
-    window = {"dimensions": [{"size": 3, "stride": 2, "padding_high": 1}, {"size": 3, "stride": 2, "padding_low": 1}]}
+    window = {
+        "dimensions": [{"size": 3, "stride": 2, "padding_high": 1}, {"size": 3, "padding_low": 1, "base_dilation": 2}]
+    }
     convolution = {
         "name": "conv", "id": 3, "opcode": "convolution", "operand_ids": [1, 2], "shape": array(2, 4, 4, 16),
         "window": window, "convolution_dimension_numbers": numbers, "feature_group_count": 1,
     }  # fmt: skip
     (part,) = program([parameter(1, 2, 8, 8, 3), parameter(2, 3, 3, 3, 16), convolution])["conv"]
     assert part.attributes == (
-        "labels=b01f_01io->b01f;window=3x3;strides=2x2;pads=0_1x1_0;lhs_dilations=1x1;rhs_dilations=1x1;"
+        "labels=b01f_01io->b01f;window=3x3;strides=2x1;pads=0_1x1_0;lhs_dilations=1x2;rhs_dilations=1x1;"
         "groups=1;batch_groups=1"
     )
 

@@ -229,3 +229,69 @@ def test_flop_of_real_dumps_with_shapes(folder: str, less: int, public_data: Cal
     work, _ = count_work(profile.ops, profile.workload)
     gemm = work[work["op_class"] == "gemm"]
     assert gemm["flop"].sum() == PRODUCTS - 2 * 100 * LAYERS[0] * LAYERS[1] - less  # no gradient of the input
+
+
+def accelerators(*devices: dict[str, list[bytes]], host: bytes = b"") -> bytes:
+    """A dump of devices, each with its lines' events, which name kernels of NAMES."""
+    stats = ("step_num", "tf_op", "tensor_shapes", "layer/MatMul:MatMul", "(float[100,50];float[50,10])")
+    tables = [(NAMES, 4), (stats, 5)]
+    told = b"".join(
+        field(tag, field(1, key) + field(2, field(1, key) + field(2, name)))
+        for table, tag in tables
+        for key, name in enumerate(table, start=1)
+    )
+    planes = [
+        field(2, f"/device:GPU:{number}")
+        + b"".join(field(3, field(2, name) + b"".join(field(4, e) for e in events)) for name, events in lines.items())
+        for number, lines in enumerate(devices)
+    ]
+    return b"".join(field(1, plane + told) for plane in planes) + (field(1, host + told) if host else b"")
+
+
+TELLS = [field(1, 2) + field(7, 4), field(1, 3) + field(7, 5)]
+
+
+def test_of_equal_kernels_one_does_the_work(tmp_path: Path) -> None:
+    rows = read_bytes(accelerators({"Stream #1": [event(2, 0, 9, *TELLS), event(3, 20, 9, *TELLS)]}), tmp_path).ops
+    assert rows["shapes"].notna().sum() == 1
+    assert (rows["attributes"] == "helper=1").sum() == 1
+
+
+def test_devices_of_one_process_are_its_ranks(tmp_path: Path) -> None:
+    lines = [{"Stream #1": [event(2, 0, time, *TELLS)]} for time in (10, 30)]
+    profile = read_bytes(accelerators(*lines), tmp_path)
+    assert profile.ops["time_s"].tolist() == pytest.approx([20e-12])
+    assert profile.ops["time_spread_s"].tolist() == pytest.approx([200**0.5 * 1e-12])
+    assert profile.ops["calls"].tolist() == [1]
+    assert "2 devices ran in this one process" in str(profile.warnings)
+
+
+def test_a_gpus_streams_count_and_what_is_derived_from_them_does_not(tmp_path: Path) -> None:
+    lines = {"Stream #1": [event(2, 0, 9), event(3, 5, 10)], "XLA Ops": [event(2, 0, 9)], "Steps": [event(4, 0, 99)]}
+    assert read_bytes(accelerators(lines), tmp_path).ops["time_s"].sum() == pytest.approx(19e-12)  # streams overlap
+
+
+def test_ops_of_other_accelerators_hold_each_other(tmp_path: Path) -> None:
+    lines = {"XLA Ops": [event(2, 0, 100), event(3, 10, 30)], "XLA Modules": [event(4, 0, 100)]}
+    times = read_bytes(accelerators(lines), tmp_path).ops.set_index("kernel")["time_s"]
+    assert sorted(times) == pytest.approx([30e-12, 70e-12])
+
+
+def test_ops_outside_of_the_steps_are_told(tmp_path: Path) -> None:
+    step = event(1, 1000, 100, field(1, 1) + field(4, 0))
+    profile = read_bytes(space([[event(2, 0, 1000), step, event(3, 1000, 50)]]), tmp_path)
+    assert "some ran outside of these" in str(profile.warnings)
+
+
+def test_sums_beyond_all_bounds_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(EstimatorError, match="expected days at most"):
+        read_bytes(space([[event(2, 0, 2**60)] for _ in range(5)]), tmp_path)
+
+
+def test_input_is_what_the_step_waits_for_and_not_what_prepares_it(tmp_path: Path) -> None:
+    names = ("train", "IteratorGetNextOp::DoCompute", "map/Mul:Mul", "dense/MatMul:MatMul")
+    python = [event(1, 0, 100, field(1, 1) + field(4, 0)), event(2, 10, 60)]
+    content = space([python, [event(3, 0, 90)], [event(4, 70, 30)]], names)
+    content = content.replace(b"tf_Compute/1", b"tf_data_pool")
+    times = read_bytes(content, tmp_path).ops.set_index("op")["time_s"].to_dict()
+    assert times == pytest.approx({"IteratorGetNext": 60e-12, "dense/MatMul": 30e-12})

@@ -1,0 +1,49 @@
+import numpy as np
+import pytest
+
+from estimator.profiles.events import Tally
+from estimator.profiles.xplane import ops
+
+
+def kind(event: int, share: float, **columns: str) -> ops.Kind:
+    return ops.Kind(event, {**dict.fromkeys(ops.COLUMNS), **columns}, "", share)
+
+
+def test_the_products_of_a_fusion_share_its_time() -> None:
+    told = {"op": "fusion.1", "op_type": "fusion", "kernel": "dot", "placement": "/host:CPU"}
+    found = [kind(0, 0.25, **told, shapes="8x4;4x3"), kind(0, 0.75, **told, shapes="8x3;3x9")]
+    rows = ops.rows(found, Tally(calls=np.array([2]), self_ps=np.array([4000])))
+    assert rows.set_index("shapes")["time_s"].to_dict() == pytest.approx({"8x4;4x3": 1e-9, "8x3;3x9": 3e-9})
+    assert rows["calls"].tolist() == [2, 2]
+    assert rows["phase"].tolist() == ["unknown", "unknown"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("(float[100,50];bfloat16[50,10])", ("100x50;50x10", "fp32")),
+        ("(int32[2];half[])", ("2;1", "fp16")),
+        ("(;float[?,3])", ("unknown;-1x3", "fp32")),
+        ("(int64[7])", ("7", None)),
+        ("", (None, None)),
+    ],
+)
+def test_typed_shapes(text: str, expected: tuple[str | None, str | None]) -> None:
+    assert ops.typed_shapes(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "matters"),
+    [
+        ("layer/MatMul:MatMul", True),
+        ("train", True),
+        ("IteratorGetNextOp::DoCompute", True),
+        ("ExecutorState::Process", False),
+        ("MemoryAllocation", False),
+        ("while:While", False),
+        ("end: copy.2", False),
+        ("$train.py:12 step", False),
+    ],
+)
+def test_what_may_be_an_op_or_a_step(name: str, matters: bool) -> None:
+    assert ops.may_matter(name) is matters
