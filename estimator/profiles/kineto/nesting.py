@@ -120,7 +120,7 @@ def _dispatching(trace: Trace, parent: Integers, self_ps: Integers, end: Integer
     size = np.array([torch_ops.largest(call.dims) for call in trace.calls], dtype=np.int64)
     child = np.flatnonzero(parent >= 0)
     around = kind[parent[child]]
-    as_large = size[kind[child]] >= size[around]
+    as_large = (size[kind[child]] >= size[around]) & (kind[child] != around)
     handed = np.bincount(around, duration[child] * as_large, len(matrix))
     flags = ((handed > np.bincount(kind, self_ps, len(matrix))) & ~matrix)[kind]
     products = np.flatnonzero(matrix[kind])

@@ -55,6 +55,10 @@ CONVOLUTIONS = {
         ("slow_conv_transpose2d", "slow_conv_transpose3d"),
         "input weight kernel bias stride padding output_padding dilation",
     ),
+    **dict.fromkeys(
+        ("_slow_conv2d_backward", "thnn_conv2d_backward", "slow_conv3d_backward"),
+        "grad_output input weight kernel stride padding output_mask",
+    ),
     "convolution_backward": (
         "grad_output input weight bias_sizes stride padding dilation transposed output_padding groups output_mask"
     ),
@@ -255,7 +259,7 @@ def _settings(arguments: Mapping[str, Argument], base: str, image: Tensor, weigh
 
 
 def _passes(arguments: Mapping[str, Argument], base: str) -> Sequence[str]:
-    if base != "convolution_backward":
+    if not base.endswith("_backward"):
         return ("forward",)
     mask = _value(arguments, "output_mask")
     computed = mask if isinstance(mask, list) and len(mask) == 3 else [True, True, True]

@@ -18,6 +18,7 @@ from estimator.core.types import Profile, Workload
 from estimator.profiles import canonical, ranks, wire
 from estimator.profiles.dump import Dump
 from estimator.profiles.events import Batch, Integers, Tally, crossing, tally
+from estimator.profiles.steps import Windows
 from estimator.profiles.wire import Content, Span
 from estimator.profiles.xplane import hlo, ops
 from estimator.profiles.xplane.lines import ABSENT, Events, LineReader, OutOfOrderError, Texts, join, mixed
@@ -79,32 +80,13 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
 
 
 @dataclass
-class _Steps:
-    """Where steps, and runs of XLA's programs, were seen [ps]."""
-
-    windows: dict[str, list[tuple[int, int]]] = field(default_factory=dict)  # by the name of the step's event
-    runs: dict[int, dict[int, tuple[int, int]]] = field(default_factory=dict)  # by program and run
-
-    def seen(self) -> list[tuple[int, int]]:
-        """The steps: those marked, else the runs of the program that took longest, else none."""
-        marked = [*self.windows.values()] or [[*runs.values()] for runs in self.runs.values()]
-        return sorted(max(marked, key=lambda windows: sum(end - start for start, end in windows), default=[]))
-
-    def ran(self, program: int, run: int, start: int, end: int) -> None:
-        """Note a stretch of a program's run."""
-        known = self.runs.setdefault(program, {})
-        first, last = known.get(run, (start, end))
-        known[run] = min(first, start), max(last, end)
-
-
-@dataclass
 class _Reading:
     """What was found in one dump."""
 
     kinds: list[Kind] = field(default_factory=list)
     numbers: int = 0  # how many kinds of events are ops
     programs: dict[str, hlo.Program] = field(default_factory=dict)
-    steps: _Steps = field(default_factory=_Steps)
+    steps: Windows = field(default_factory=Windows)
     total: Tally = field(default_factory=Tally)
     tool_version: str | None = None
 
@@ -199,8 +181,7 @@ class _PlaneEvents:
         if STEP in self.stats:
             for row in np.flatnonzero(events.tokens[self.stats.index(STEP)] != ABSENT):
                 name = self.about[int(events.metadata[row])].name
-                window = (int(events.start[row]), int(end[row]))
-                self.reading.steps.windows.setdefault(name, []).append(window)
+                self.reading.steps.mark(name, int(events.start[row]), int(end[row]))
         if RUN in self.stats and "program_id" in self.stats:
             run, program = (events.tokens[self.stats.index(name)] for name in (RUN, "program_id"))
             ran = np.flatnonzero((run != ABSENT) & (run != UNNUMBERED) & (program != ABSENT))

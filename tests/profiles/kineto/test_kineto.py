@@ -217,6 +217,27 @@ def test_a_backward_convolution_is_a_row_for_each_gradient(mask: str, passes: in
     assert work["time_s"].tolist() == pytest.approx([6e-6 / passes] * passes)
 
 
+def test_a_backward_convolution_counts_where_the_inner_op_does_the_work(tmp_path: Path) -> None:
+    tensors = [[4, 8, 14, 14], [4, 3, 16, 16], [8, 3, 3, 3]]
+    mask = "[False, True, True]"
+    outer = called(*tensors, *[[]] * 8, values=["", "", "", "[8]", *FORWARD, mask])
+    inner = called(*tensors, *[[]] * 4, values=["", "", "", "[3, 3]", "[1, 1]", "[0, 0]", mask])
+    profile = read(
+        tmp_path,
+        event("aten::convolution_backward", 0, 10, **outer),
+        event("aten::_slow_conv2d_backward", 1, 8, **inner),
+    )
+    work, _ = count_work(profile.ops, profile.workload)
+    assert work.set_index("op_type")["op_class"].to_dict()["aten::convolution_backward"] == "host"
+    assert work.set_index("op_type")["flop"].to_dict()["aten::_slow_conv2d_backward"] == 2 * 4 * 8 * 14 * 14 * 27
+
+
+def test_an_op_that_lies_in_its_like_is_no_dispatch(tmp_path: Path) -> None:
+    profile = read(tmp_path, event("aten::div", 0, 10), event("aten::div", 1, 8))
+    work, _ = count_work(profile.ops, profile.workload)
+    assert work["op_class"].tolist() == ["elementwise"]
+
+
 def test_phases_and_steps(tmp_path: Path) -> None:
     profile = read(
         tmp_path,
