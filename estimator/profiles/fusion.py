@@ -1,8 +1,11 @@
-"""Which ops TensorFlow's executors fuse into one kernel: a product, and what follows on its result."""
+"""Op types that one kernel fuses: a product, and what follows it; such a kernel takes the product's operands."""
+
+from __future__ import annotations
 
 import re
 
-PRODUCT = re.compile(r"^(_Mkl)?((Batch)?MatMul(V\d)?|DepthwiseConv2dNative|Conv\dD)$")
+MATRIX_PRODUCT = re.compile(r"(Batch)?MatMul(V\d)?")
+PRODUCT = re.compile(rf"{MATRIX_PRODUCT.pattern}|DepthwiseConv2dNative|Conv\dD")
 EPILOGUE = re.compile(
-    r"^(Relu|Relu6|Elu|Selu|LeakyRelu|Tanh|Sigmoid|Gelu|Softplus|BiasAdd(V1)?|Add(V2)?|FusedBatchNorm(V\d)?)$"
+    r"Relu|Relu6|Elu|Selu|LeakyRelu|Tanh|Sigmoid|Gelu|Softplus|BiasAdd(V1)?|Add(V2)?|FusedBatchNorm(V\d)?"
 )

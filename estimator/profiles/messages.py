@@ -23,15 +23,14 @@ MESSAGES = {
     "RunMetadata": "step_stats 1 StepStats, partition_graphs 3 *GraphDef, function_graphs 4 *FunctionGraphs",
     "FunctionGraphs": "partition_graphs 1 *GraphDef",
     "StepStats": "dev_stats 1 *DeviceStepStats",
-    "DeviceStepStats": "device 1 string, node_stats 2 *NodeExecStats, thread_names 3 uint32>string",
+    "DeviceStepStats": "device 1 string, node_stats 2 *NodeExecStats",
     "NodeExecStats": (
         "node_name 1 string, all_start_micros 2 int64, op_start_rel_micros 3 int64, op_end_rel_micros 4 int64,"
-        "all_end_rel_micros 5 int64, output 7 *NodeOutput, timeline_label 8 string, thread_id 10 uint32,"
+        "all_end_rel_micros 5 int64, output 7 *NodeOutput, timeline_label 8 string,"
         "all_start_nanos 13 int64, op_start_rel_nanos 14 int64, op_end_rel_nanos 15 int64, all_end_rel_nanos 16 int64"
     ),
     "NodeOutput": "slot 1 int32, tensor_description 3 TensorDescription",
-    "TensorDescription": "dtype 1 int32, shape 2 TensorShape, allocation_description 4 AllocationDescription",
-    "AllocationDescription": "requested_bytes 1 int64, allocated_bytes 2 int64, allocator_name 3 string",
+    "TensorDescription": "dtype 1 int32, shape 2 TensorShape",
     "TensorShape": "dim 2 *TensorDim, unknown_rank 3 bool",
     "TensorDim": "size 1 int64, name 2 string",
     # graphs
@@ -40,42 +39,31 @@ MESSAGES = {
     "AttrValue": "list 1 AttrList, s 2 bytes, i 3 int64, f 4 float, b 5 bool, type 6 int32, shape 7 TensorShape",
     "AttrList": "s 2 *bytes, i 3 *int64, f 4 *float, b 5 *bool, type 6 *int32, shape 7 *TensorShape",
     # tfprof
-    "ProfileProto": (
-        "nodes 1 int64>ProfileNode, has_trace 2 bool, miss_accelerator_stream 5 bool, steps 3 *int64,"
-        "id_to_string 4 int64>string"
-    ),
+    "ProfileProto": "nodes 1 int64>ProfileNode",
     "ProfileNode": (
         "name 1 string, op 9 string, id 13 int64, inputs 2 int32>int64, input_shapes 16 int32>Tuple,"
-        "outputs 3 int32>int64, output_shapes 15 int32>Tuple, src_output_index 14 int64>int32, shape 4 *int64,"
-        "op_types 5 *string, canonical_device 6 string, host_device 7 string, float_ops 8 int64,"
+        "output_shapes 15 int32>Tuple, src_output_index 14 int64>int32,"
         "attrs 11 string>AttrValue, execs 12 int64>ExecProfile"
     ),
     "ExecProfile": (
-        "run_count 1 int64, all_start_micros 2 int64, latest_end_micros 3 int64,"
-        "accelerator_execs 4 string>ExecTime, cpu_execs 5 string>ExecTime, memory_execs 7 *ExecMemory,"
-        "devices 6 *string"
+        "run_count 1 int64, accelerator_execs 4 string>ExecTime, cpu_execs 5 string>ExecTime,"
+        "memory_execs 7 *ExecMemory"
     ),
     "ExecTime": "times 1 *Tuple",
-    "ExecMemory": "requested_bytes 6 int64, peak_bytes 7 int64, residual_bytes 8 int64, output_bytes 9 int64",
+    "ExecMemory": "requested_bytes 6 int64",
     "Tuple": "int64_values 1 *int64",
     # XLA's programs
     "HloProto": "hlo_module 1 HloModuleProto",
-    "HloModuleProto": (
-        "name 1 string, entry_computation_name 2 string, entry_computation_id 6 int64,"
-        "computations 3 *HloComputationProto, id 5 int64"
-    ),
-    "HloComputationProto": (
-        "name 1 string, instructions 2 *HloInstructionProto, id 5 int64, root_id 6 int64, is_fusion_computation 7 bool"
-    ),
+    "HloModuleProto": "name 1 string, computations 3 *HloComputationProto, id 5 int64",
+    "HloComputationProto": "name 1 string, instructions 2 *HloInstructionProto, id 5 int64, root_id 6 int64",
     "HloInstructionProto": (
-        "name 1 string, opcode 2 string, shape 3 ShapeProto, metadata 7 OpMetadata, parameter_number 9 int64,"
-        "fusion_kind 11 string, tuple_index 13 int64, dimensions 14 *int64, window 15 Window,"
+        "name 1 string, opcode 2 string, shape 3 ShapeProto, metadata 7 OpMetadata,"
+        "dimensions 14 *int64, window 15 Window,"
         "convolution_dimension_numbers 16 ConvolutionDimensionNumbers, feature_group_count 50 int64,"
         "batch_group_count 58 int64, custom_call_target 28 string, dot_dimension_numbers 30 DotDimensionNumbers,"
         "id 35 int64, operand_ids 36 *int64, called_computation_ids 38 *int64, backend_config 43 bytes"
     ),
-    "ShapeProto": "element_type 2 int32, dimensions 3 *int64, tuple_shapes 4 *ShapeProto, layout 5 LayoutProto",
-    "LayoutProto": "minor_to_major 1 *int64",
+    "ShapeProto": "element_type 2 int32, dimensions 3 *int64, tuple_shapes 4 *ShapeProto",
     "DotDimensionNumbers": (
         "lhs_contracting_dimensions 1 *int64, rhs_contracting_dimensions 2 *int64,"
         "lhs_batch_dimensions 3 *int64, rhs_batch_dimensions 4 *int64"
@@ -89,9 +77,9 @@ MESSAGES = {
     "Window": "dimensions 1 *WindowDimension",
     "WindowDimension": (
         "size 1 int64, stride 2 int64, padding_low 3 int64, padding_high 4 int64, window_dilation 5 int64,"
-        "base_dilation 6 int64, window_reversal 7 bool"
+        "base_dilation 6 int64"
     ),
-    "OpMetadata": "op_type 1 string, op_name 2 string, source_file 3 string, source_line 4 int32",
+    "OpMetadata": "op_type 1 string, op_name 2 string",
 }
 
 

@@ -154,16 +154,24 @@ def _count_aggregates(work: pd.DataFrame, workload: Workload) -> pd.DataFrame:
     """
     open_rows = work[(work["work_source"] == "none") & work["shapes"].isna() & (work["time_s"] > 0)]
     shares = open_rows["time_s"] / open_rows.groupby("op_type")["time_s"].transform("sum")
-    for i, share in shares.dropna().items():
-        op_type, itemsize = str(work.at[i, "op_type"]), ITEMSIZE[str(work.at[i, "precision"])]
-        amount = aggregates.update_work(op_type, workload, itemsize)
-        amount = amount or aggregates.layer_work(op_type, workload, itemsize)
-        if amount:
-            calls = share * amount.calls if pd.isna(work.at[i, "calls"]) else work.at[i, "calls"]
-            work.loc[i, ["flop", "bytes", "calls"]] = share * amount.flop, share * amount.bytes, calls
-            work.at[i, "work_source"] = "workload"
-            work.at[i, "phase"] = amount.phase if pd.isna(work.at[i, "phase"]) else work.at[i, "phase"]
+    shares = shares.dropna()
+    kinds = list(zip(work["op_type"][shares.index].fillna(""), work["precision"][shares.index], strict=True))
+    amounts = {kind: _amount(*kind, workload) for kind in set(kinds)}
+    told = {i: amount for i, kind in zip(shares.index, kinds, strict=True) if (amount := amounts[kind])}
+    if not told:
+        return work
+    table = pd.DataFrame(list(told.values()), index=list(told))
+    rows, share = table.index, shares[table.index]
+    work.loc[rows, ["flop", "bytes"]] = table[["flop", "bytes"]].mul(share, axis=0)
+    work.loc[rows, "calls"] = work.loc[rows, "calls"].fillna(share * table["calls"])
+    work.loc[rows, "phase"] = work.loc[rows, "phase"].fillna(table["phase"])
+    work.loc[rows, "work_source"] = "workload"
     return work
+
+
+def _amount(op_type: str, precision: str, workload: Workload) -> aggregates.Amount | None:
+    found = aggregates.update_work(op_type, workload, ITEMSIZE[precision])
+    return found or aggregates.layer_work(op_type, workload, ITEMSIZE[precision])
 
 
 def _uncounted(work: pd.DataFrame) -> tuple[str, ...]:

@@ -22,9 +22,9 @@ STATES = {  # tensors that an optimizer keeps beside each variable
     "ProximalAdagrad": 1, "AddSign": 1, "PowerSign": 1, "Adam": 2, "AdaMax": 2, "RMSProp": 2, "Adadelta": 2, "Ftrl": 2,
     "FtrlV2": 2, "AdagradDA": 2, "CenteredRMSProp": 3, "AdamWithAmsgrad": 3,
 }  # fmt: skip
-FUSED_LISTS = {"adam": 4, "adamw": 4, "adagrad": 3}  # lists of tensors that torch's fused updates take; sgd: 2 or 3
-FOREACH_LISTS = {"addcmul": 3, "addcdiv": 3, "add": 2, "sub": 2, "mul": 2, "div": 2, "lerp": 2, "copy": 2, "maximum": 2,
-                 "minimum": 2, "clamp": 2, "pow": 2}  # fmt: skip
+GRADIENT = dict.fromkeys(  # its place in sparse updates with operands behind the indices; else before the last
+    ("Momentum", "KerasMomentum", "Ftrl", "FtrlV2", "AdagradDA"), 3
+)
 PARTIAL = ("slice", "dynamic-slice", "dynamic-update-slice", "gather")  # roots of fusions that touch part of a tensor
 UPDATE_FLOP = 5  # about, per element and state, beside the two of the update itself
 
@@ -84,7 +84,7 @@ def _optimizer_update(op: Op) -> Traffic | None:
     """Variable, states and gradient read, all but the gradient written; sparse ones touch the gradient's rows only."""
     found = re.search(r"(Sparse)?Apply(\w+)", op.op_type)
     states = STATES.get(found[2]) if found else None
-    operands = op.operands[-2:-1] if found and found[1] else op.operands
+    operands = op.operands[GRADIENT.get(found[2], -2) :][:1] if found and found[1] else op.operands
     size = max(map(math.prod, _tensors(operands)), default=0)
     if states is None or size == 0 or (size == 1 and None in operands):
         return None
@@ -158,17 +158,15 @@ def _scatter(op: Op) -> Traffic | None:
 
 def _lists(op: Op) -> Traffic | None:
     """Torch's lists of tensors, one behind the other: all are read, the first written; of updates all but gradients."""
-    tensors = _tensors(op.operands)
-    name, fused = re.sub(r"aten::_(foreach|fused)_|_$", "", op.op_type), "_fused_" in op.op_type
-    most = FUSED_LISTS.get(name, 3) if fused else FOREACH_LISTS.get(name, 1)
-    count = next(j for j in range(most, 0, -1) if tensors == tensors[: len(tensors) // j] * j)
-    read = elements(tuple(tensors))
-    if not read or None in op.operands or (fused and count == 1):
+    count = next(iter(op.whole_numbers("lists") or ()), 0)
+    read = elements(tuple(_tensors(op.operands)))
+    if not (read and count) or None in op.operands:
         return None
-    size = read / count
+    name, fused, size = re.sub(r"aten::_(foreach|fused)_|_$", "", op.op_type), "_fused_" in op.op_type, read / count
     if fused:
-        return Traffic(read, (count - 1) * size, (2 + UPDATE_FLOP * (count - 2)) * size)
-    return Traffic(0 if name == "zero" else read, size, 0 if name in ("zero", "copy") else size)
+        return Traffic(read, (count - 1) * size, (2 + UPDATE_FLOP * (count - 2)) * size) if count > 1 else None
+    fills = name in ("zero", "copy")  # without reading what they fill
+    return Traffic(read - size if fills else read, size, 0 if fills else size)
 
 
 Rule = Callable[[Op], Traffic | None]

@@ -44,20 +44,15 @@ CASES = [  # op type, operands, results, elements read, elements written
     ("ApplyAdam", "100x50;100x50;100x50;1;1;1;1;1;1;100x50", "", 20000, 15000),
     ("ResourceApplyAdam", "unknown;unknown;unknown;1;1;1;1;1;1;unknown", "", None, None),
     ("SparseApplyAdagrad", "1000x16;1000x16;1;20x16;20", "", 960, 640),
+    ("ResourceSparseApplyMomentum", "unknown;unknown;1;32x64;32;1", "", 6144, 4096),
+    ("SparseApplyFtrl", "1000x64;1000x64;1000x64;32x64;32;1;1;1;1", "", 8192, 6144),
+    ("ResourceSparseApplyAdagradDA", "unknown;unknown;unknown;32x64;32;1;1;1;1", "", 8192, 6144),
+    ("ResourceSparseApplyRMSProp", "unknown;unknown;unknown;1;1;1;1;32x64;32", "", 8192, 6144),
     ("ApplyMystery", "100;100", "", None, None),
     ("AssignSubVariableOp", "unknown;100x50", "", 10000, 5000),
     ("AssignVariableOp", "unknown;100x50", "", 5000, 5000),
     ("Assign", "100x50;100x50", "100x50", 5000, 5000),
-    ("aten::_foreach_add_", "10x5;5;10x5;5;1", "", 110, 55),
-    ("aten::_foreach_mul_", "10x5;5;1", "", 55, 55),
-    ("aten::_foreach_sqrt", "10x5;10x5", "", 100, 100),
-    ("aten::_foreach_addcdiv_", "10x5;5;10x5;5;10x5;5", "", 165, 55),
-    ("aten::_foreach_zero_", "10x5;5", "", 0, 55),
     ("aten::_foreach_norm", "10x5;5", "", 55, 0),
-    ("aten::_fused_adam_", "10x5;5;10x5;5;10x5;5;10x5;5;1;1", "", 220, 165),
-    ("aten::_fused_sgd_", "10x5;5;10x5;5", "", 110, 55),
-    ("aten::_fused_sgd_", "10x5;5;10x5;5;10x5;5", "", 165, 110),
-    ("aten::_fused_adam_", "10x5;unknown", "", None, None),
     ("aten::copy_", "10x5;10x5;1", "", 50, 50),
     ("aten::fill_", "10x5;1", "", 0, 50),
     ("aten::cat", "10x5;20x5;1", "", 150, 150),
@@ -83,6 +78,28 @@ CASES = [  # op type, operands, results, elements read, elements written
 def test_elements(op_type: str, operands: str, results: str, read: int | None, written: int | None) -> None:
     op_class = class_of("", op_type)
     found = read_traffic(Op(op_type, "", read_shapes(operands, None), read_shapes(results, None), {}, op_class))
+    assert (found.read, found.written) == (read, written) if found else read is None
+
+
+@pytest.mark.parametrize(
+    ("name", "operands", "lists", "read", "written"),
+    [
+        ("foreach_add_", "10x5;5;10x5;5;1", 2, 110, 55),
+        ("foreach_mul_", "64x64;64x64", 1, 8192, 8192),
+        ("foreach_addcdiv_", "10x5;5;10x5;5;10x5;5", 3, 165, 55),
+        ("foreach_zero_", "10x5;5", 1, 0, 55),
+        ("foreach_copy_", "10x5;5;10x5;5", 2, 55, 55),
+        ("foreach_mul_", "10x5;unknown", 1, None, None),
+        ("foreach_mul_", "10x5;10x5", 0, None, None),
+        ("fused_adam_", "10x5;5;10x5;5;10x5;5;10x5;5;1;1", 4, 220, 165),
+        ("fused_sgd_", "64x64;64x64;64x64;64x64;64x64;64x64", 2, 24576, 12288),
+        ("fused_sgd_", "10x5;5;10x5;5;10x5;5", 3, 165, 110),
+        ("fused_sgd_", "10x5;10x5", 1, None, None),
+    ],
+)
+def test_lists_of_tensors(name: str, operands: str, lists: int, read: int | None, written: int | None) -> None:
+    attributes = {"lists": str(lists)} if lists else {}
+    found = read_traffic(Op(f"aten::_{name}", "", read_shapes(operands, None), (), attributes, "elementwise"))
     assert (found.read, found.written) == (read, written) if found else read is None
 
 

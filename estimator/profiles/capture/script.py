@@ -100,5 +100,7 @@ def _said(error: BaseException) -> str:
     lines = [line.strip() for line in told.splitlines() if line.strip()]
     if not lines:
         return type(error).__name__
+    if lines[0].startswith("Exception encountered when calling") and len(lines) > 1:  # Keras puts the reason below
+        lines[0] = re.sub(r"\x1b\[[\d;]*m", "", lines[1])
     said = lines[-1] if lines[0] == "in user code:" else f"{type(error).__name__}: {lines[0]}"
     return (said if len(said) <= LONGEST else f"{said[:LONGEST]}…").rstrip(".;")

@@ -142,7 +142,18 @@ def largest(dims: bytes) -> int:
 def _plain(dims: bytes, types: bytes) -> tuple[Work]:
     """The operands of an op that is neither product nor convolution, or whose arguments are not known."""
     tensors = [tensor for argument in _arguments(Call("", dims, types)) for tensor in _tensors(argument)]
-    return (Work(_listed(tensors), precision=_precision(types)),)
+    return (Work(_listed(tensors), _lists(dims), _precision(types)),)
+
+
+def _lists(dims: bytes) -> str | None:
+    """``lists=2``: how many arguments are lists of tensors alike, of which the first is the first."""
+    arguments = zip(_list(dims), _sizes(dims), strict=True)
+    found = [sizes for argument, sizes in arguments if _is_list(argument)]
+    return f"lists={found.count(found[0])}" if found else None
+
+
+def _is_list(argument: Any) -> bool:
+    return isinstance(argument, list) and any(isinstance(item, list) for item in argument)
 
 
 def _base(name: str) -> str:
@@ -174,7 +185,8 @@ def _arguments(call: Call) -> list[Argument]:
     for i, dims in enumerate(sizes):
         kind = types[i] if i < len(types) else "Tensor"
         steps = strides[i] if i < len(strides) and len(strides[i]) == len(dims) else [()] * len(dims)
-        tensors = [] if kind in NO_TENSORS else [Tensor(*of) for of in zip(dims, steps, strict=True)]
+        missing = kind in NO_TENSORS or (kind == "TensorList" and dims == [()])  # none, or too many for the trace
+        tensors = [] if missing else [Tensor(*of) for of in zip(dims, steps, strict=True)]
         if i < len(types):
             tensors = [tensor if tensor.dims else ONE_ELEMENT for tensor in tensors]
         found.append(Argument(tuple(tensors), str(values[i]) if i < len(values) else ""))
@@ -186,8 +198,7 @@ def _sizes(text: bytes) -> list[list[tuple[int, ...]]]:
     """For each argument the sizes of its tensors: one, or those of a list; () is a scalar, -1 an unreadable size."""
     found = []
     for argument in _list(text):
-        several = isinstance(argument, list) and any(isinstance(item, list) for item in argument)
-        tensors = argument if several else [argument]
+        tensors = argument if _is_list(argument) else [argument]
         found.append([tuple(map(_size, t)) for t in tensors if isinstance(t, list)])
     return found
 

@@ -6,11 +6,9 @@ such op fits only one such product, its time is taken for that of a kernel ``_Fu
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
-PRODUCT = re.compile(r"^(Batch)?MatMul(V\d)?$")
-EPILOGUE = re.compile(r"^(Relu|Relu6|Elu|Selu|LeakyRelu|Tanh|Sigmoid|Gelu|BiasAdd(V1)?|Add(V2)?)$")
+from estimator.profiles.fusion import EPILOGUE, MATRIX_PRODUCT
 
 Row = dict[str, object]  # of OPS, and ``defined``, how many nodes of the graph it stands for
 Shape = tuple[int, ...]
@@ -49,7 +47,7 @@ def _pairs(rows: Sequence[Row]) -> dict[int, int]:
 def _idle_result(row: Row) -> Shape | None:
     """The result of a product that never ran, read as a forward product."""
     operands = _operands(row)
-    if row.get("calls") != 0 or not PRODUCT.match(str(row["op_type"])) or len(operands) < 2:
+    if row.get("calls") != 0 or not MATRIX_PRODUCT.fullmatch(str(row["op_type"])) or len(operands) < 2:
         return None
     a, b = operands[:2]
     if len(a) < 2 or len(a) != len(b) or a[:-2] != b[:-2] or a[-1] != b[-2]:
@@ -60,7 +58,7 @@ def _idle_result(row: Row) -> Shape | None:
 def _ran_operand(row: Row) -> Shape | None:
     """The first operand of an op that ran and that kernels of products can contain."""
     operands = _operands(row)
-    ran = row.get("calls") and EPILOGUE.match(str(row["op_type"]))
+    ran = row.get("calls") and EPILOGUE.fullmatch(str(row["op_type"]))
     return operands[0] if ran and operands else None
 
 

@@ -19,6 +19,7 @@ from estimator.core.errors import EstimatorError
 from estimator.core.types import Profile, Workload
 from estimator.profiles import canonical, messages, phases, steps
 from estimator.profiles.dump import Dump
+from estimator.profiles.fusion import EPILOGUE, PRODUCT
 from estimator.profiles.graph import LONGEST_FUSION, Node
 from estimator.profiles.tfprof import names, node_text
 
@@ -27,10 +28,6 @@ VIEWS = False
 FIRST_NAME = ((0x0A, 0x08, 0x12, 0x0A), (0x0A, 0x12, 0x0A))  # ProfileProto.nodes, key or none, value.name
 NAME = re.compile(rb"[\w.][\w.\-/>:]*")
 LONGEST = 10**12  # of one step [us]; int64 holds its picoseconds
-EPILOGUE = re.compile(
-    r"^(Relu|Relu6|Elu|Selu|LeakyRelu|Tanh|Sigmoid|Gelu|Softplus|BiasAdd(V1)?|Add(V2)?|FusedBatchNorm(V\d)?)$"
-)
-PRODUCT = re.compile(r"^(Batch)?MatMul(V\d)?$|^(DepthwiseConv2dNative|Conv\dD)$")
 
 Ran = Mapping[str, frozenset[int]]  # node → the steps in which it ran
 Run = tuple[int, int]  # start and duration [us]
@@ -113,13 +110,13 @@ def _product_above(op: str, nodes: Mapping[str, Node], ran: Ran) -> str | None:
     """The product upstream of a node, where neither it nor what lies between ever ran in the node's steps."""
     own = ran[op]
     for _ in range(LONGEST_FUSION):
-        if not EPILOGUE.match(nodes[op].op_type):
+        if not EPILOGUE.fullmatch(nodes[op].op_type):
             return None
         idle = [name for name in nodes[op].inputs if name in nodes and not own & ran.get(name, frozenset())]
-        product = next((name for name in idle if PRODUCT.match(nodes[name].op_type)), None)
+        product = next((name for name in idle if PRODUCT.fullmatch(nodes[name].op_type)), None)
         if product:
             return product
-        op = next((name for name in idle if EPILOGUE.match(nodes[name].op_type)), op)
+        op = next((name for name in idle if EPILOGUE.fullmatch(nodes[name].op_type)), op)
     return None
 
 
@@ -145,6 +142,7 @@ def _amounts(exec_: Any, placement: str | None, times: list[Run]) -> dict[str, o
         "placement": placement,
         "calls": launched or max(exec_.run_count, 1),
         "time_s": sum(duration for _, duration in times) / 1e6,
+        "reported_bytes": sum(memory.requested_bytes for memory in exec_.memory_execs) if exec_.memory_execs else None,
     }
 
 

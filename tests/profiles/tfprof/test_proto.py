@@ -85,6 +85,15 @@ def test_a_gpus_kernels_count_without_their_launches(tmp_path: Path) -> None:
     assert "launching kernels, 0.009 ms" in profile.warnings[0]
 
 
+def test_requested_bytes_are_those_of_all_its_memory(tmp_path: Path) -> None:
+    proto = profile_proto({"d/MatMul": [9], "w": [1]})
+    for size in (30, 10):
+        proto.nodes[3].execs[0].memory_execs.add(requested_bytes=size)
+    reported = read(tmp_path, proto.SerializeToString()).ops.set_index("op")["reported_bytes"]
+    assert reported["d/MatMul"] == 40
+    assert pd.isna(reported["w"])
+
+
 def test_attributes_and_other_slots(tmp_path: Path) -> None:
     proto = profile_proto({"d/MatMul": [9]})
     proto.nodes[1].output_shapes[1].int64_values.extend([2, 3])

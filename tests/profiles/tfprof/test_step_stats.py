@@ -134,6 +134,16 @@ def test_an_op_that_calls_others_keeps_its_own_time(tmp_path: Path) -> None:
     assert (times["c"], times["i"]) == (pytest.approx(2e-6), pytest.approx(3e-6))
 
 
+def test_the_step_lasts_until_all_has_ended_and_is_not_busy_in_gaps(tmp_path: Path) -> None:
+    first, last = {"name": "a", "start": 10_000, "duration": 3000}, {"name": "b", "start": 20_000, "duration": 1000}
+    metadata = traced(first, last)
+    stats = metadata.step_stats.dev_stats[0].node_stats[1]
+    stats.all_end_rel_nanos = stats.op_end_rel_nanos + 500
+    profile = read(tmp_path, metadata.SerializeToString())
+    assert profile.busy_step_s == pytest.approx(4e-6)
+    assert profile.wall_step_s == pytest.approx(11.5e-6)
+
+
 def test_older_dumps_hold_microseconds(tmp_path: Path) -> None:
     metadata = messages.get("RunMetadata")()
     stats = metadata.step_stats.dev_stats.add(device="/cpu:0").node_stats
