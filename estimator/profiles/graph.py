@@ -82,7 +82,7 @@ def describing(op: str, kernel: str, nodes: Mapping[str, Node], own: Container[s
     ``own`` are the ops that ran under their own names, which no other kernel did for them.
     """
     node = nodes.get(op)
-    if node is None or not FUSED_PRODUCT.search(kernel) or not fusion.EPILOGUE.match(node.op_type):
+    if node is None or not FUSED_PRODUCT.search(kernel) or not fusion.EPILOGUE.fullmatch(node.op_type):
         return node  # also where the graph is the one that ran, whose nodes are the fused kernels
     products = _fused_above(op, nodes, own)
     return nodes[products.pop()] if len(products) == 1 else None
@@ -94,6 +94,6 @@ def _fused_above(op: str, nodes: Mapping[str, Node], own: Container[str]) -> set
     front = {op}
     for _ in range(LONGEST_FUSION):
         above = {name for last in front for name in nodes[last].inputs if name in nodes and name not in own}
-        found |= {name for name in above if fusion.PRODUCT.match(nodes[name].op_type)}
-        front = {name for name in above - found if fusion.EPILOGUE.match(nodes[name].op_type)}
+        found |= {name for name in above if fusion.PRODUCT.fullmatch(nodes[name].op_type)}
+        front = {name for name in above - found if fusion.EPILOGUE.fullmatch(nodes[name].op_type)}
     return found

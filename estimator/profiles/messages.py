@@ -46,8 +46,7 @@ MESSAGES = {
         "attrs 11 string>AttrValue, execs 12 int64>ExecProfile"
     ),
     "ExecProfile": (
-        "run_count 1 int64, accelerator_execs 4 string>ExecTime, cpu_execs 5 string>ExecTime,"
-        "memory_execs 7 *ExecMemory"
+        "run_count 1 int64, accelerator_execs 4 string>ExecTime,cpu_execs 5 string>ExecTime, memory_execs 7 *ExecMemory"
     ),
     "ExecTime": "times 1 *Tuple",
     "ExecMemory": "requested_bytes 6 int64",

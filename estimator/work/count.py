@@ -38,6 +38,7 @@ def count_work(
     layers = described.each(work["op_class"].isin(["gemm", "unmodelled"]), read_layer, where)
     layer = pd.Series(np.isin(described.codes, list(layers)), index=work.index)
     work["op_class"] = work["op_class"].mask(layer, "gemm")
+    unstated = _unstated_precision(work, workload)
     work = _set_precision(work, workload, precision)
     work = _mark_reported(work)
     products = (work["op_class"] == "gemm") & work["m"].isna() & work["shapes"].notna() & ~layer
@@ -50,7 +51,15 @@ def count_work(
     work = _count_copies(work)
     work = _count_aggregates(work, workload)
     work["intensity"] = (work["flop"] / work["bytes"]).where(work["bytes"] > 0)
-    return WORK.conform(work, where), (*warnings, *undescribed(work), *_uncounted(work))
+    return WORK.conform(work, where), (*unstated, *warnings, *undescribed(work), *_uncounted(work))
+
+
+def _unstated_precision(work: pd.DataFrame, workload: Workload) -> tuple[str, ...]:
+    rows = work["op_class"].isin(MATRIX) & work["precision"].isna() & (work["time_s"] > 0)
+    if not rows.any() or "precision" in workload.model_fields_set:
+        return ()
+    told = f"the dump tells no precision of {int(rows.sum())} products: {workload.precision} is taken"
+    return (f"{told}, unless workload.yaml says another",)
 
 
 def _set_precision(work: pd.DataFrame, workload: Workload, precision: str | None) -> pd.DataFrame:

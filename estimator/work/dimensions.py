@@ -101,4 +101,5 @@ def undescribed(work: pd.DataFrame) -> Iterator[str]:
     bare = uncounted & (work["op_class"] == "gemm") & work["m"].isna() & work["shapes"].isna()
     if bare.any():
         first = work.loc[bare, "op"].iloc[0]
-        yield f"{int(bare.sum())} matrix products state no shapes ({first}): give m, n, k or shapes"
+        hint = "give m, n, k or shapes, or graph.csv beside the dump, as 'estimator capture' writes it"
+        yield f"{int(bare.sum())} matrix products state no shapes ({first}): {hint}"

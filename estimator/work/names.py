@@ -29,6 +29,8 @@ TENSORFLOW: Rules = (
     ("movement", r"Assign(VariableOp)?|(Parallel)?Concat(V2)?|Split(V)?|(Strided)?Slice(Grad)?|Pack|Unpack"),
     ("movement", r"(Conjugate)?Transpose|(Mirror)?Pad(V2)?(Grad)?|Tile(Grad)?|(Deep)?Copy(Host)?|Reverse(V2)?|Roll"),
     ("movement", r"OneHot|InputConversion|ToTf|SpaceToDepth|DepthToSpace|(SpaceToBatch|BatchToSpace)(ND)?"),
+    ("movement", r"(Parallel)?DynamicStitch|DynamicPartition"),
+    ("host", r"Optional\w+|VariableShape"),
     ("reduction", r"Sum|Mean|Max|Min|Prod|All|Any|Arg(Max|Min)|L2Loss|BiasAddGrad|Cum(sum|prod)|EuclideanNorm"),
     ("reduction", r"(Max|Avg)Pool(3D)?(V2|WithArgmax)?((Grad){1,2}(V2|WithArgmax)?)?"),
     ("reduction", r"(Unsorted)?Segment(Sum|Mean|Max|Min|Prod)(V2)?"),
@@ -39,7 +41,7 @@ TENSORFLOW: Rules = (
     ("elementwise", r"Swish|Add|AddN|AddV2|AccumulateNV2|Sub|Mul|Div|RealDiv|DivNoNan|MulNoNan|Xdivy|Neg|Abs|Sign"),
     (
         "elementwise",
-        r"Exp|Expm1|Log|Log1p|Erf|Square|SquaredDifference|Pow|Floor|FloorDiv|FloorMod|Mod|Ceil|Round|Rint",
+        r"Exp|Expm1|Log|Log1p|Erfc?|UnaryOpsComposition|Square|SquaredDifference|Pow|Floor|FloorDiv|FloorMod|Mod|Ceil|Round|Rint",
     ),
     ("elementwise", r"Sin|Cos|Tan|Atan|Maximum|Minimum|ClipByValue|Fill|Cast|Select(V2)?|(Ones|Zeros)Like|BroadcastTo"),
     ("elementwise", r"(Greater|Less)(Equal)?|(Not)?Equal|Logical(And|Or|Not)|IsFinite|IsNan|BiasAdd(V1)?|Dropout"),
@@ -50,7 +52,10 @@ TENSORFLOW: Rules = (
     ("input", r"Read(File|Record)\w*|Decode\w+|Parse(Single)?(Sequence)?Example\w*"),
     ("host", r"Variable(V2)?|VarHandleOp|ReadVariableOp|VarIsInitializedOp|\w*ResourceOp|Const|NoOp|Identity(N)?"),
     ("host", r"(Device)?(Arg|Retval)|ShapeN?|Rank|Size|Reshape|ExpandDims|Squeeze|BroadcastGradientArgs|BroadcastArgs"),
-    ("host", r"StopGradient|PreventGradient|Enter|Exit|Merge|SwitchN?|NextIteration|LoopCond|ControlTrigger|Bitcast"),
+    (
+        "host",
+        r"StopGradient|PreventGradient|Enter|Exit|Merge|SwitchN?|NextIteration|LoopCond|ControlTrigger|Bitcast",
+    ),
     ("host", r"(Stateless|Stateful)?(While|If|Case|PartitionedCall)|SymbolicGradient|Xla(Launch|Run|Compile)\w*"),
     ("host", r"(Host)?(Send|Recv)|Assert|Print(V2)?|\w*Summary(V2)?|Range|ConcatOffset|InvertPermutation"),
     ("host", r"TensorArray\w*|Stack\w*V2|TensorList\w*|\w*HashTable\w*|LookupTable\w*|Restore(V2)?|Save(V2)?"),
@@ -94,7 +99,10 @@ TORCH: Rules = (
     ),
     ("elementwise", r"(softplus|log_sigmoid|glu|threshold)(_forward|_backward)?|prelu_kernel\w*|clamp(_min|_max)?"),
     ("elementwise", r"where|masked_(fill|scale)|maximum|minimum|fmax|fmin|eq|ne|lt|le|gt|ge|(logical|bitwise)_\w+"),
-    ("elementwise", r"is(nan|inf|finite)|nan_to_num|addcmul|addcdiv|addr|outer|ger"),
+    (
+        "elementwise",
+        r"is(nan|inf|neginf|posinf|finite)|nan_to_num|addcmul|addcdiv|addr|outer|ger",
+    ),
     ("elementwise", r"((native|fused|feature|alpha)_)?dropout(_backward)?|bernoulli|multinomial|(log_)?normal|uniform"),
     ("elementwise", r"random|exponential|rand(n|int|perm)?(_like)?|amp_\w+|foreach_\w+|fused_(adam\w*|sgd|adagrad)"),
     ("elementwise", r"thnn_fused_(lstm|gru)_cell\w*"),
@@ -115,6 +123,8 @@ TORCH: Rules = (
         r"(unsafe_)?(split(_with_sizes)?|chunk)|unfold|(new_)?empty\w*|resize|resolve_(conj|neg)|conj|item|to|type_as",
     ),
     ("host", r"local_scalar_dense|is_nonzero|broadcast_tensors|set|size|stride|result_type|record_stream|(is_)?pin\w*"),
+    ("host", r"scalar_tensor|resize_as|nnpack_available|cudnn_is_acceptable"),
+    ("elementwise", r"transform_bias_rescale_qkv"),
 )
 XLA: Rules = (
     ("gemm", r"dot|__cublas\$(lt\$)?(gemm|matmul)(\$\w+)?|__onednn\$matmul\w*|__triton\w*gemm|__cudnn\$fmha\w*"),

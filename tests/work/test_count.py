@@ -66,7 +66,7 @@ def test_the_order_of_rows_does_not_matter(p1b3: object) -> None:
 def test_forward_products_that_never_ran_are_a_warning() -> None:
     ops = make_ops({"op_type": "MatMul", "shapes": "-1x50;50x20", "calls": 0}, {"op_type": "Relu", "shapes": "-1x20"})
     _, warnings = count_work(ops, BATCH)
-    assert "never ran" in warnings[0]
+    assert "never ran" in str(warnings)
 
 
 def test_an_unknown_class_is_refused() -> None:
@@ -122,3 +122,10 @@ def test_work_without_shapes_is_a_warning() -> None:
     _, warnings = count_work(make_ops({"op_type": "MatMul"}, {"op_type": "Conv2D", "shapes": "1x2x3x4;5x6x7x8"}), BATCH)
     assert any("1 matrix products state no shapes" in warning for warning in warnings)
     assert any("1 convolutions state no dimensions" in warning for warning in warnings)
+
+
+def test_a_precision_that_nothing_tells_is_said_to_be_taken() -> None:
+    ops = make_ops({"op_type": "MatMul", "m": 2, "n": 3, "k": 4})
+    assert "tells no precision of 1 products: fp32 is taken" in str(count_work(ops, Workload(name="toy"))[1])
+    assert count_work(ops, Workload(name="toy", precision="fp32"))[1] == ()
+    assert count_work(ops.assign(precision="bf16"), Workload(name="toy"))[1] == ()

@@ -10,7 +10,7 @@ from estimator.core.types import Workload
 from estimator.work import count_work
 from tests.conftest import make_ops
 
-TOY = Workload(name="toy", batch_size=8)
+TOY = Workload(name="toy", batch_size=8, precision="fp32")
 WITHIN = 0.01  # what a matrix-dominated step may spend on all else, which XLA counts too
 
 

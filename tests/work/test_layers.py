@@ -5,7 +5,7 @@ from estimator.core.types import Workload
 from estimator.work import count_work
 from tests.conftest import make_ops
 
-TOY = Workload(name="toy", batch_size=8)
+TOY = Workload(name="toy", batch_size=8, precision="fp32")
 
 
 def counted(op_type: str, shapes: str | None, **columns: object) -> pd.Series:

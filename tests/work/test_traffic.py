@@ -10,7 +10,7 @@ from estimator.work.shapes import Op, read_shapes
 from estimator.work.traffic import read_traffic
 from tests.conftest import make_ops
 
-TOY = Workload(name="toy", batch_size=8)
+TOY = Workload(name="toy", batch_size=8, precision="fp32")
 CASES = [  # op type, operands, results, elements read, elements written
     ("Add", "10x50;50", "", 550, 500),
     ("AddV2", "10x1;1x50", "", 60, 500),

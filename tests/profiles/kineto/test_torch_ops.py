@@ -1,0 +1,26 @@
+"""Torch's lists of tensors, from the arguments in a trace to bytes."""
+
+import json
+
+import pytest
+
+from estimator.profiles.kineto.torch_ops import Call, describe
+
+SQUARE = [64, 64]
+
+
+@pytest.mark.parametrize(
+    ("dims", "types", "shapes", "attributes"),
+    [
+        ([[SQUARE] * 3, [SQUARE] * 3, [], []], ["TensorList"] * 2 + ["Scalar", ""], 6, "lists=2"),
+        ([[SQUARE] * 2, []], ["TensorList", "Scalar"], 2, "lists=1"),
+        ([[SQUARE] * 2] * 4 + [[], [[], []]], ["TensorList"] * 6, 10, "lists=4"),  # fused Adam, with its step counts
+        ([[], []], ["TensorList", "Scalar"], 0, None),  # more than 30 tensors: the trace leaves them out
+        ([SQUARE, SQUARE], ["float", "float"], 2, None),
+    ],
+)
+def test_lists_are_arguments(dims: list[object], types: list[str], shapes: int, attributes: str | None) -> None:
+    (work,) = describe(Call("aten::_foreach_op_", json.dumps(dims).encode(), json.dumps(types).encode()))
+    assert len((work.shapes or "").split(";")) == max(shapes, 1)
+    assert (work.shapes is None) == (shapes == 0)
+    assert work.attributes == attributes
