@@ -13,7 +13,7 @@ from estimator.core.types import Profile
 OPERAND = r"(-?\d+(x-?\d+)*|unknown)"
 SHAPES = rf"{OPERAND}(;{OPERAND})*"
 SLACK = 0.02  # of a step's time, within which its ops may outlast it
-PER_STEP = ("calls", "time_s", "time_spread_s", "reported_flop", "reported_bytes", "flop", "bytes")
+AMOUNTS = ("calls", "time_s", "time_spread_s", "reported_flop", "reported_bytes", "flop", "bytes")
 
 
 def to_ops(rows: pd.DataFrame, where: str) -> pd.DataFrame:
@@ -72,7 +72,7 @@ def per_step(profile: Profile, steps: int | None) -> Profile:
     """The same profile with every amount divided by the steps that it covers."""
     if not steps or steps == profile.steps:
         return profile
-    columns = [name for name in PER_STEP if name in profile.ops]
+    columns = [name for name in AMOUNTS if name in profile.ops]
     ops = profile.ops.assign(**{name: profile.ops[name] * profile.steps / steps for name in columns})
     whole = {name: getattr(profile, name) for name in ("wall_step_s", "busy_step_s")}
     scaled = {name: value and value * profile.steps / steps for name, value in whole.items()}

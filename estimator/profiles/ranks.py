@@ -11,8 +11,8 @@ import pandas as pd
 from estimator.core.errors import EstimatorError
 from estimator.core.schema import OPS
 from estimator.core.types import Profile
+from estimator.profiles.canonical import AMOUNTS
 
-AMOUNTS = ("calls", "time_s", "time_spread_s", "reported_flop", "reported_bytes", "flop", "bytes")
 OF_A_RANK = ("rank", "placement", "stream")  # differ between ranks that do the same work
 
 
