@@ -11,7 +11,7 @@ import pytest
 from estimator.profiles import read_profile
 from estimator.work import count_work
 
-SCRIPT = Path(__file__).parent / "tensorflow_run.py"
+SCRIPT, JAX = (Path(__file__).parent / name for name in ("tensorflow_run.py", "jax_run.py"))
 BATCH, SIZES = 128, (2000, 1500, 800, 1)
 FLOP = 3 * 2 * BATCH * sum(a * b for a, b in itertools.pairwise(SIZES)) - 2 * BATCH * SIZES[0] * SIZES[1]
 
@@ -54,3 +54,16 @@ def test_a_format_without_shapes_says_so(name: str, run: Path) -> None:
     (run / name).parent.joinpath("graph.csv").unlink()
     profile = read_profile(run / name, batch=BATCH)
     assert "matrix products state no shapes" in str(count_work(profile.ops, profile.workload)[1])
+
+
+def test_jax_writes_the_same_into_both_its_formats(tmp_path: Path) -> None:
+    if importlib.util.find_spec("jax") is None:
+        pytest.skip("JAX is not installed")
+    told = subprocess.run([sys.executable, str(JAX), str(tmp_path)], check=True, capture_output=True, text=True)
+    (xplane,), (trace,) = tmp_path.rglob("*.xplane.pb"), tmp_path.rglob("*.trace.json.gz")
+    first, second = read_profile(xplane), read_profile(trace)
+    assert first.steps == second.steps == 3
+    assert first.ops["time_s"].sum() == pytest.approx(second.ops["time_s"].sum(), rel=0.02)
+    assert first.wall_step_s == pytest.approx(second.wall_step_s, rel=0.02)
+    assert matrix_flop(xplane) == pytest.approx(float(told.stdout), rel=0.01)
+    assert "state no shapes" in str(count_work(second.ops, second.workload)[1])
