@@ -2,6 +2,7 @@
 
 import importlib.util
 import itertools
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,25 +12,33 @@ import pytest
 from estimator.profiles import read_profile
 from estimator.work import count_work
 
+DATA = Path(__file__).resolve().parents[1] / "data" / "same_run"  # made by SCRIPT; file names and other planes removed
 SCRIPT, JAX = (Path(__file__).parent / name for name in ("tensorflow_run.py", "jax_run.py"))
 BATCH, SIZES = 128, (2000, 1500, 800, 1)
 FLOP = 3 * 2 * BATCH * sum(a * b for a, b in itertools.pairwise(SIZES)) - 2 * BATCH * SIZES[0] * SIZES[1]
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The dumps of a fresh run."""
+@pytest.fixture(scope="module", params=["committed", "fresh"])
+def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The dumps of the committed run, and of a fresh one where TensorFlow is installed."""
+    folder = tmp_path_factory.mktemp("run")
+    if request.param == "committed":
+        return Path(shutil.copytree(DATA, folder, dirs_exist_ok=True))
     if importlib.util.find_spec("tensorflow") is None:
         pytest.skip("TensorFlow is not installed")
-    folder = tmp_path_factory.mktemp("run")
     subprocess.run([sys.executable, str(SCRIPT), str(folder)], check=True, capture_output=True)
     (found,) = folder.rglob("*.xplane.pb")
     found.rename(folder / "both" / "host.xplane.pb")
     return folder
 
 
-def matrix_flop(dump: Path) -> float:
-    profile = read_profile(dump, batch=BATCH)
+def dump(path: Path) -> Path:
+    """The dump as it lies there, plain or gzip."""
+    return path if path.exists() else path.with_name(f"{path.name}.gz")
+
+
+def matrix_flop(path: Path) -> float:
+    profile = read_profile(path, batch=BATCH)
     work, _ = count_work(profile.ops, profile.workload)
     return float(work.loc[work["op_class"] == "gemm", "flop"].sum())
 
@@ -44,15 +53,15 @@ def matrix_flop(dump: Path) -> float:
     ],
 )
 def test_formats_agree(first: str, second: str, run: Path) -> None:
-    totals = [read_profile(run / name, batch=BATCH).ops["time_s"].sum() for name in (first, second)]
+    totals = [read_profile(dump(run / name), batch=BATCH).ops["time_s"].sum() for name in (first, second)]
     assert totals[0] == pytest.approx(totals[1], rel=0.02)
-    assert matrix_flop(run / first) == matrix_flop(run / second) == FLOP
+    assert matrix_flop(dump(run / first)) == matrix_flop(dump(run / second)) == FLOP
 
 
 @pytest.mark.parametrize("name", ["session/timeline.json", "both/host.xplane.pb"])
 def test_a_format_without_shapes_says_so(name: str, run: Path) -> None:
     (run / name).parent.joinpath("graph.csv").unlink()
-    profile = read_profile(run / name, batch=BATCH)
+    profile = read_profile(dump(run / name), batch=BATCH)
     assert "matrix products state no shapes" in str(count_work(profile.ops, profile.workload)[1])
 
 
