@@ -136,7 +136,9 @@ def test_a_session_of_an_own_step_counts_every_product(through_session: tuple[Pa
 @needs_tensorflow
 def test_ctrl_c_leaves_nothing(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
-    script.write_text("import os, signal\ndef build():\n    os.kill(os.getpid(), signal.SIGINT)\ndata = ()\n")
+    heard = "signal.signal(signal.SIGINT, signal.default_int_handler)"  # jobs in the background start deaf to it
+    pressed = "os.kill(os.getpid(), signal.SIGINT)"
+    script.write_text(f"import os, signal\n{heard}\ndef build():\n    {pressed}\ndata = ()\n")
     run("capture", str(script), "-o", str(tmp_path / "dump"), code=130)
     assert list(tmp_path.iterdir()) == [script]
 
