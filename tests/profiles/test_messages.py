@@ -59,9 +59,14 @@ def test_fields_are_those_of_tensorflow() -> None:
             ours, number, kind = field.split()
             theirs = original.fields_by_name[ours]
             assert theirs.number == int(number), (name, ours)
-            assert theirs.is_repeated == (kind.startswith("*") or ">" in kind), (name, ours)
+            assert _repeated(theirs) == (kind.startswith("*") or ">" in kind), (name, ours)
             same = {kind.strip("*"), ORIGINS.get(kind.strip("*")), "enum" if kind.strip("*") == "int32" else None}
             assert _kind(theirs) in same, (name, ours)
+
+
+def _repeated(field: Any) -> bool:
+    """Whether a field is a list; protobuf before 6.31 only knows its label, later ones warn of that."""
+    return bool(field.is_repeated if hasattr(field, "is_repeated") else field.label == field.LABEL_REPEATED)
 
 
 def _kind(field: Any) -> str:
