@@ -103,6 +103,15 @@ def tally(lanes: Iterable[Iterable[Batch]], flat: Iterable[Iterable[Batch]] = ()
     return result
 
 
+def covered(runs: npt.ArrayLike) -> int:
+    """The time that any of the runs covers; each is a start and a duration, in one unit."""
+    times = np.asarray(runs, dtype=np.int64).reshape(-1, 2)
+    start, duration = times[np.argsort(times[:, 0], kind="stable")].T
+    union = _Union()
+    union.cover([Batch(np.zeros_like(start), start, duration)])
+    return union.total
+
+
 def crossing(total: Tally) -> tuple[str, ...]:
     """What is to be said of events that cross."""
     count = total.crossing

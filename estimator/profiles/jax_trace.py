@@ -21,7 +21,8 @@ from estimator.profiles.chrome_trace import Identity
 from estimator.profiles.columns import Columns, Flags, Ids, slices
 from estimator.profiles.dump import Dump
 from estimator.profiles.events import Batch, Tally
-from estimator.profiles.steps import Windows
+from estimator.profiles.steps import NO_STEPS, Windows
+from estimator.profiles.xplane import hlo
 
 FORMAT = "JAX trace (trace.json.gz beside an XPlane)"
 VIEWS = False
@@ -31,9 +32,7 @@ XLA_OPS = "XLA Ops"  # the line of an accelerator's ops; its streams and other l
 MOST_EVENTS = 1_000_000  # at which the tool cuts a trace off
 NO_SHAPES = "this trace has no operand shapes: read the XPlane that was written with it"
 CUT_OFF = f"the trace has {MOST_EVENTS} events, at which its tool cuts off: later steps may be missing"
-NO_STEPS = "no step is marked, so the trace is taken as one: say with --steps how many it covers"
 UNNAMED = "unnamed"
-NUMBERED = re.compile(r"[.\d]+$")
 
 
 def recognises(head: bytes) -> bool:
@@ -150,7 +149,7 @@ def _table(trace: _Trace, tally: Tally) -> pd.DataFrame:
     rows = [
         {
             "op": op or UNNAMED,
-            "op_type": NUMBERED.sub("", op) or op,
+            "op_type": hlo.unnumbered(op),
             "placement": trace.names.get((places[lane][0], None)),
         }
         for lane, op, _, _ in list(trace.kinds)[: len(tally.calls)]

@@ -1,17 +1,16 @@
-"""Several traced steps → one: means over them with their spread, and the time in which anything ran."""
+"""Where a trace's steps lie; and several traced steps → one: means over them with their spread."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
 
-from estimator.profiles import events
-
 Window = tuple[int, int]  # start and end, in one unit of time
 
+NO_STEPS = "no step is marked, so the trace is taken as one: say with --steps how many it covers"
 AMOUNTS = ("calls", "time_s", "reported_flop", "reported_bytes")
 
 
@@ -52,11 +51,3 @@ def mean(rows: pd.DataFrame, steps: int) -> pd.DataFrame:
         np.add.at(times, (groups.ngroup().to_numpy(), rows["step"].to_numpy()), rows["time_s"].to_numpy(dtype=float))
         merged["time_spread_s"] = times.std(axis=1, ddof=1)
     return merged.reset_index()
-
-
-def covered(runs: Sequence[tuple[int, int]]) -> int:
-    """The time that any of the runs covers; each is a start and a duration, in one unit."""
-    first = min((start for start, _ in runs), default=0)
-    times = np.array([(start - first, duration) for start, duration in runs], dtype=np.int64).reshape(-1, 2)
-    lane = events.Batch(np.zeros(len(times), dtype=np.int64), times[:, 0], times[:, 1])
-    return events.tally([[lane.sorted()]]).busy_ps

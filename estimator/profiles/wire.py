@@ -92,18 +92,17 @@ def text(content: Content, value: Value) -> str:
 
 @dataclass(frozen=True)
 class Chunk:
-    """Bytes of a dump from ``base`` on, padded so that eight may be read at any place."""
+    """Bytes of a dump, padded so that eight may be read at any place."""
 
     data: npt.NDArray[np.uint8]
     words: Words  # the eight bytes that start at each place
-    base: int
 
     @classmethod
     def of(cls, content: Content, start: int, end: int) -> Chunk:
         """The bytes between two places, and the few behind them that belong to their last field."""
         data = bytes(content[start:end]) + bytes(HALO)
         words = np.ndarray((len(data) - 7,), dtype="<u8", buffer=data, strides=(1,))
-        return cls(np.frombuffer(data, dtype=np.uint8), words, start)
+        return cls(np.frombuffer(data, dtype=np.uint8), words)
 
     def varints(self, at: Integers) -> tuple[Integers, Integers]:
         """The value of the varint at each place, and the place behind it; 0 where it is longer than eight bytes."""

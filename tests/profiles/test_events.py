@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from estimator.profiles.events import Batch, tally
+from estimator.profiles.events import Batch, covered, tally
 
 Event = tuple[int, int, int]  # kind, start, duration
 
@@ -93,3 +93,8 @@ def test_events_that_cross_leave_no_negative_time(events: list[Event], size: int
 def test_events_of_a_flat_lane_keep_their_whole_time() -> None:
     found = tally([], [batches([(0, 10, 10), (1, 12, 4), (0, 15, 20)], 2)])
     assert (list(found.self_ps), found.busy_ps, found.crossing) == ([30, 4], 25, 0)
+
+
+def test_covered_time() -> None:
+    assert covered([(10**18, 5), (10**18 + 3, 4), (10**18 + 100, 1)]) == 8
+    assert covered([]) == 0

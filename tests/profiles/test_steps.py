@@ -21,11 +21,6 @@ def test_means_and_spreads_over_steps() -> None:
     assert "time_spread_s" not in steps.mean(rows[rows["step"] == 0], 1)
 
 
-def test_covered_time() -> None:
-    assert steps.covered([(10**18, 5), (10**18 + 3, 4), (10**18 + 100, 1)]) == 8
-    assert steps.covered([]) == 0
-
-
 def test_marked_steps_come_before_runs_and_the_longest_first() -> None:
     seen = steps.Windows()
     assert seen.seen() == []

@@ -28,6 +28,7 @@ from estimator.profiles.kineto.launches import EVERY, NO, share_out
 from estimator.profiles.kineto.nesting import UNKNOWN, Nesting, inside, nesting
 from estimator.profiles.kineto.torch_ops import Call, Work
 from estimator.profiles.kineto.trace import PROFILER_STEP, Trace, scan
+from estimator.profiles.steps import NO_STEPS
 
 FORMAT = "PyTorch trace (Kineto JSON)"
 VIEWS = False
@@ -44,7 +45,6 @@ FROM_UPDATES = (
     "no {mark} marks a step, so {steps} are taken from the optimizer's updates, which two optimizers of one class "
     "double: say with --steps how many it covers"
 )
-NO_STEPS = "no step is marked, so the trace is taken as one: say with --steps how many it covers"
 LARGEST_RANK = 10**6
 MOST_BYTES = 2**40  # of one copy
 UNNAMED = "unnamed"
@@ -183,10 +183,7 @@ def _span_s(trace: Trace) -> float:
 
 def _busy_s(timed: Columns) -> float:
     """Time in which any of the events ran [s]."""
-    order = np.argsort(timed["start"], kind="stable")
-    start, end = timed["start"][order], (timed["start"] + timed["duration"])[order]
-    reached = np.maximum.accumulate(np.concatenate([start[:1], end]))[:-1]
-    return float(np.maximum(end - np.maximum(start, reached), 0).sum()) / 1e12
+    return events.covered(np.column_stack([timed["start"], timed["duration"]])) / 1e12
 
 
 def _outside(trace: Trace, timed: Columns) -> Iterator[str]:

@@ -17,7 +17,7 @@ import pandas as pd
 
 from estimator.core.errors import EstimatorError
 from estimator.core.types import Profile, Workload
-from estimator.profiles import canonical, messages, phases, steps
+from estimator.profiles import canonical, events, messages, phases, steps
 from estimator.profiles.dump import Dump
 from estimator.profiles.fusion import EPILOGUE, PRODUCT
 from estimator.profiles.graph import LONGEST_FUSION, Node
@@ -64,7 +64,7 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
         format="tfprof ProfileProto",
         steps=len(number),
         wall_step_s=float(np.mean([_wall_s(times, where) for times in runs.values()])),
-        busy_step_s=float(np.mean([steps.covered(times) for times in runs.values()])) / 1e6,
+        busy_step_s=float(np.mean([events.covered(times) for times in runs.values()])) / 1e6,
         warnings=(*_inferred(products), *_launches(profile, len(number))),
     )
 

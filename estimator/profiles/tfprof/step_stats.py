@@ -17,7 +17,7 @@ import pandas as pd
 
 from estimator.core.errors import EstimatorError
 from estimator.core.types import Profile, Workload
-from estimator.profiles import canonical, messages, phases, steps, wire
+from estimator.profiles import canonical, events, messages, phases, steps, wire
 from estimator.profiles.dump import HEAD, Dump
 from estimator.profiles.tfprof import names, node_text
 
@@ -212,7 +212,7 @@ def _grouped(found: Sequence[Event]) -> Iterator[tuple[tuple[str, str], list[Eve
 
 
 def _busy_ns(found: Sequence[Event]) -> int:
-    return steps.covered([(event.start, event.duration) for event in found])
+    return events.covered([(event.start, event.duration) for event in found])
 
 
 def _split(dump: Dump) -> Iterator[Any]:

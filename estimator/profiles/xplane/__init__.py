@@ -122,7 +122,7 @@ class _PlaneEvents:
     """Turns the events of one plane's lines into batches of kinds, and notes steps on the way."""
 
     def __init__(self, content: Content, plane: Plane, reading: _Reading, chunk_bytes: int) -> None:
-        self.content, self.plane, self.reading = content, plane, reading
+        self.plane, self.reading = plane, reading
         stats = plane.ids((*IDENTITY, STEP, RUN))
         self.stats = list(stats)
         self.identity = [row for row, name in enumerate(stats) if name in IDENTITY]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,6 +18,7 @@ PRECISIONS = {
     10: "fp16", 11: "fp32", 12: "fp64", 16: "bf16", 2: "int8", 6: "int8", 21: "int4", 22: "int4",
     19: "fp8", 20: "fp8", 23: "fp8", 24: "fp8", 25: "fp8", 28: "fp8", 29: "fp8", 32: "fp4",
 }  # fmt: skip  # of PrimitiveType that have a place among the project's precisions
+NUMBERED = re.compile(r"[.\d]+$")
 MATRIX = ("dot", "convolution")
 CONVOLUTION_CALLS = ("__cudnn$convForward", "__cudnn$convBiasActivationForward")
 AXES = {  # of a product, and what OPS' attributes call them
@@ -42,6 +44,11 @@ class Instruction:
 
 
 Program = Mapping[str, tuple[Instruction, ...]]
+
+
+def unnumbered(name: str) -> str:
+    """What an instruction's name tells of its opcode: ``fusion.12`` → ``fusion``."""
+    return NUMBERED.sub("", name) or name
 
 
 def read_program(content: bytes, where: str) -> tuple[str, Program]:

@@ -40,7 +40,6 @@ BOOKKEEPING = re.compile(r"::|^\$|^end: |^Memory(De)?[aA]llocation$|^Eager|^TFE_
 TYPED_SHAPE = re.compile(r"(\w+)\[([\d,?-]*)\]")
 PRECISIONS = {"float": "fp32", "half": "fp16", "bfloat16": "bf16", "double": "fp64", "int8": "int8", "uint8": "int8"}
 PICO = 1e-12
-NUMBERED = re.compile(r"[.\d]+$")
 DESCRIBED = ("op_type", "kernel", "shapes", "output_shapes", "attributes", "precision")
 COLUMNS = ("op", "placement", *DESCRIBED, "launched")  # the last one is what an accelerator's event is called
 
@@ -248,7 +247,7 @@ def _instructions(
     event: int, name: str, parts: Sequence[hlo.Instruction], base: Mapping[str, str | None]
 ) -> list[Kind]:
     if not parts:
-        op_type = NUMBERED.sub("", name) or name
+        op_type = hlo.unnumbered(name)
         return [Kind(event, {**base, "op": name, "op_type": op_type, "kernel": op_type}, "")]
     return [
         Kind(event, {**base, "op": name, **{c: getattr(part, c) for c in DESCRIBED}}, part.path, part.share)
