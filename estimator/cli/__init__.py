@@ -4,15 +4,29 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from estimator import __version__
-from estimator.core import library
+from estimator.cli import catalogue
+from estimator.cli.options import (
+    CsvFile,
+    DumpFormat,
+    Json,
+    Measured,
+    OptionalProfile,
+    OutputFolder,
+    Precision,
+    ProfileName,
+    Seed,
+    Source,
+    StudyFile,
+    Target,
+    Targets,
+)
 from estimator.core.errors import EstimatorError
 
 app = typer.Typer(
@@ -23,39 +37,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-
-def _complete(kind: str, pattern: str) -> Callable[[str], list[str]]:
-    """Shell completion by the names of the library."""
-
-    def names(incomplete: str) -> list[str]:
-        return [name for name in library.names(kind, pattern) if name.startswith(incomplete)]
-
-    return names
-
-
-PROFILES = {"autocompletion": _complete("profiles", "*")}
-DEVICES = {"metavar": "DEVICE", "autocompletion": _complete("devices", "*.yaml")}
-SYSTEMS = {"metavar": "SYSTEM", "autocompletion": _complete("devices", "systems/*.yaml")}
-PROFILE_HELP = "A dump, a folder of dumps, or a shipped profile."
-TARGET_HELP = "Target device: a shipped name or a path to YAML."
-DumpFormat = Literal["xplane", "tfprof"]
-
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, for programs.")]
-ProfileName = Annotated[str, typer.Argument(metavar="PROFILE", help=PROFILE_HELP, **PROFILES)]
-OptionalProfile = Annotated[str | None, typer.Argument(metavar="PROFILE", help=PROFILE_HELP, **PROFILES)]
-DeviceName = Annotated[str | None, typer.Argument(help="One device in full; without it, all of them.", **DEVICES)]
-SystemName = Annotated[str | None, typer.Argument(help="One system in full; without it, all of them.", **SYSTEMS)]
-Target = Annotated[str, typer.Option(help=TARGET_HELP, **DEVICES)]
-Targets = Annotated[list[str], typer.Option(help="Target device; give it once for each.", **DEVICES)]
-Source = Annotated[str | None, typer.Option("--from", help="Device the profile was taken on.", **DEVICES)]
-Precision = Annotated[str | None, typer.Option(help="Number format of the matrix products on the target.")]
-Measured = Annotated[str | None, typer.Option(metavar="FILE", help="CSV of measured ops of the target.")]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of the draws behind the intervals.")]
-Check = Annotated[bool, typer.Option("--check", help="Check the file, or all files; exit 1 where one has a fault.")]
-CsvFile = Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Write the table as CSV too.")]
-StudyFile = Annotated[Path, typer.Argument(metavar="STUDY.yaml", help="The study file; 'estimator init' writes one.")]
-OutputFolder = Annotated[Path | None, typer.Option("-o", metavar="DIR", help="Folder; by default the study's own.")]
 
 
 def main() -> None:
@@ -159,42 +140,8 @@ def ingest(
     show.ingest(document, top, json)
 
 
-@app.command(epilog="Example: estimator devices v100")
-def devices(
-    name: DeviceName = None,
-    check: Check = False,
-    json: Json = False,
-) -> None:
-    """The catalogue of devices."""
-    from estimator.cli import show
-    from estimator.core.types import DeviceSpec
-    from estimator.devices import catalogue, load_device
-
-    if check:
-        show.checked("devices", *catalogue.check(DeviceSpec, name), json)
-    elif name:
-        show.spec(load_device(name), json)
-    else:
-        show.devices(catalogue.all_devices(), json)
-
-
-@app.command(epilog="Example: estimator systems summit")
-def systems(
-    name: SystemName = None,
-    check: Check = False,
-    json: Json = False,
-) -> None:
-    """The catalogue of systems."""
-    from estimator.cli import show
-    from estimator.core.types import SystemSpec
-    from estimator.devices import catalogue, load_system
-
-    if check:
-        show.checked("systems", *catalogue.check(SystemSpec, name), json)
-    elif name:
-        show.spec(load_system(name), json)
-    else:
-        show.systems(catalogue.all_systems(), json)
+app.command(epilog="Example: estimator devices v100")(catalogue.devices)
+app.command(epilog="Example: estimator systems summit")(catalogue.systems)
 
 
 @app.command(epilog="Example: estimator predict shapes.csv --on h100 --csv times.csv")

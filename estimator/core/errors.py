@@ -7,6 +7,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 
+class Fault(str):
+    """One sentence on what is wrong, with the name of the rule that it breaks."""
+
+    rule: str
+
+    def __new__(cls, sentence: str, rule: str) -> Fault:
+        """Make the sentence remember its rule."""
+        fault = super().__new__(cls, sentence)
+        fault.rule = rule
+        return fault
+
+
 class EstimatorError(Exception):
     """The input is at fault; each fault is one sentence: what, where, found, expected, do."""
 

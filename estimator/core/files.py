@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from estimator.core.errors import EstimatorError, suggestion
+from estimator.core.errors import EstimatorError, Fault, suggestion
+from estimator.core.units import UnitError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -90,7 +91,8 @@ def _construct(node: yaml.Node, at: Location, lines: dict[Location, int], faults
         line = key_node.start_mark.line + 1
         if key in out:
             first = lines[(*at, key)]
-            faults.append(f"{path}:{line}: the key '{key}' stands twice (first on line {first}); delete one")
+            sentence = f"{path}:{line}: the key '{key}' stands twice (first on line {first}); delete one"
+            faults.append(Fault(sentence, "duplicate-key"))
             continue
         lines[(*at, key)] = line
         out[key] = _construct(value_node, (*at, key), lines, faults, path)
@@ -105,7 +107,7 @@ def check(model: type[Model], document: Document) -> Model:
         raise EstimatorError(*_faults(model, document, error)) from None
 
 
-def _faults(model: type[BaseModel], document: Document, error: ValidationError) -> Iterator[str]:
+def _faults(model: type[BaseModel], document: Document, error: ValidationError) -> Iterator[Fault]:
     for fault in error.errors():
         location = tuple(part for part in fault["loc"])
         field = ".".join(str(part) for part in location).removesuffix(".[key]")
@@ -114,16 +116,19 @@ def _faults(model: type[BaseModel], document: Document, error: ValidationError) 
             case "extra_forbidden":
                 known = _known_keys(model, location[:-1])
                 hint = suggestion(str(location[-1]), known) or f" Known keys: {', '.join(sorted(known))}."
-                yield f"{where}: '{field}' is not a key that is known here.{hint}"
+                yield Fault(f"{where}: '{field}' is not a key that is known here.{hint}", "unknown-key")
             case "missing":
-                yield f"{where}: '{field}' is missing; add it"
+                yield Fault(f"{where}: '{field}' is missing; add it", "missing-key")
             case "value_error":
-                problem = str(fault["ctx"]["error"])
-                yield f"{where}: {field} {problem}" if field else f"{where}: {problem}"
+                problem = fault["ctx"]["error"]
+                rule = "wrong-unit" if isinstance(problem, UnitError) else "wrong-value"
+                yield Fault(f"{where}: {field} {problem}" if field else f"{where}: {problem}", rule)
             case kind if kind in EXPECTED:
-                yield f"{where}: {field} is {_short(fault['input'])}; expected {EXPECTED[kind]}"
+                found = _short(fault["input"])
+                yield Fault(f"{where}: {field} is {found}; expected {EXPECTED[kind]}", "wrong-value")
             case _:
-                yield f"{where}: {field} is {_short(fault['input'])}; {fault['msg'][0].lower()}{fault['msg'][1:]}"
+                problem = f"{fault['msg'][0].lower()}{fault['msg'][1:]}"
+                yield Fault(f"{where}: {field} is {_short(fault['input'])}; {problem}", "wrong-value")
 
 
 def _short(found: object) -> str:

@@ -24,8 +24,8 @@ Flags = npt.NDArray[np.bool_]
 PANDAS_DTYPE = {"text": "string[python]", "integer": "Int64", "number": "float64"}
 
 OP_CLASSES = (
-    "gemm", "convolution", "elementwise", "reduction", "normalization", "embedding", "movement", "collective",
-    "input", "host", "unmodelled",
+    "gemm", "convolution", "recurrent", "elementwise", "reduction", "normalization", "embedding", "movement",
+    "collective", "input", "host", "unmodelled",
 )  # fmt: skip
 MATRIX = ("gemm", "convolution")  # classes that the matrix units run
 STREAMING = ("elementwise", "reduction", "normalization", "embedding", "movement")  # classes that memory binds
@@ -233,6 +233,9 @@ WORK = OPS.extend(
         choices=("shapes", "workload", "reported", "none"),
     ),
 )
+CELLS = ("vanilla", "lstm", "gru")
+CACHES = ("cold", "warm")
+FLAGS = ("beats_bound", "above_peak")
 MEASUREMENTS = Table(
     "MEASUREMENTS",
     (
@@ -242,7 +245,13 @@ MEASUREMENTS = Table(
         Column("precision", "text", "number format of the operands", required=True, choices=PRECISIONS),
         *GEMM_COLUMNS,
         *CONV_COLUMNS,
-        Column("bytes", "number", "traffic of a memory-bound op", "B", minimum=0),
+        Column("sparsity", "number", "share of zeros in A of a sparse product; 0 where missing", minimum=0),
+        Column("cell", "text", "kind of recurrent layer", choices=CELLS),
+        Column("hidden", "integer", "width of a recurrent layer", above=0),
+        Column("sequences", "integer", "sequences in one call of a recurrent layer", above=0),
+        Column("timesteps", "integer", "length of each sequence", above=0),
+        Column("ranks", "integer", "devices that take part in a collective", above=0),
+        Column("bytes", "number", "traffic of a memory-bound op; what one rank sends in a collective", "B", minimum=0),
         Column("flop", "number", "arithmetic of a memory-bound op", "FLOP", minimum=0),
         Column("time_s", "number", "median time of one call", "s", required=True, above=0),
         Column("time_low_s", "number", "low end of the time", "s", above=0),
@@ -250,6 +259,16 @@ MEASUREMENTS = Table(
         Column("repeats", "integer", "how often it was timed", above=0),
         Column("library", "text", "library and versions"),
         Column("clock", "text", "clock during the measurement"),
+        Column("threads", "integer", "threads of the processor that took part", above=0),
+        Column("accumulate", "text", "number format of the sums, where it is not the operands'", choices=PRECISIONS),
+        Column("padding", "text", "what the shape was padded to before it was timed"),
+        Column("cache", "text", "whether the operands lay in the cache before a call", choices=CACHES),
+        Column(
+            "flag",
+            "text",
+            "beats_bound: faster than memory or direct arithmetic allow; above_peak: impossible",
+            choices=FLAGS,
+        ),
         Column("source", "text", "where the figure was published"),
     ),
 )

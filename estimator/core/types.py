@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float64]
 Status = Literal["read", "recall", "derived", "assumed", "measured"]
+Confidence = Literal["high", "medium", "low"]
 Precision = Literal["fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "fp4", "int8", "int4"]
 
 ITEMSIZE: dict[str, float] = {  # bytes of one element; tf32 is stored as fp32
@@ -48,6 +49,7 @@ class Sourced(File):
     value: float
     unit: str
     status: Status | None = None
+    confidence: Confidence | None = None
     relative_uncertainty: float | None = None
     source: str | None = None
     note: str | None = None
@@ -70,10 +72,14 @@ class Sourced(File):
 
 
 class PeakRate(Sourced):
-    """A dense arithmetic peak on one path, with what it accumulates in and the clock it holds at [Hz]."""
+    """A dense arithmetic peak on one path, with what it accumulates in and the clock it holds at [Hz].
+
+    ``flop_per_clock`` is of one compute unit, so that peak = compute_units · flop_per_clock · clock.
+    """
 
     accumulate: Precision | None = None
     clock: float | None = None
+    flop_per_clock: float | None = Field(default=None, gt=0)
 
 
 class Peak(File):
@@ -113,11 +119,19 @@ class _PeakFile(Peak):
 
 
 class Link(File):
-    """A link to other devices: bandwidth one way and both ways together."""
+    """A device's links to others: all of them together one way, to one neighbour one way, and both ways together."""
 
     name: str | None = None
     per_direction: Rate | None = None
+    per_neighbour: Rate | None = None  # per direction
     total: Rate | None = None
+
+
+class Part(File):
+    """The module or board that a device is one of several equal parts of."""
+
+    device: str
+    parts: Whole
 
 
 class DeviceSpec(File):
@@ -128,11 +142,13 @@ class DeviceSpec(File):
     vendor: str | None = None
     architecture: str | None = None
     year: int | None = None
+    part_of: Part | None = None
     specifications: Literal["known", "unknown"] = "known"
     peak: Annotated[dict[Precision, _PeakFile], BeforeValidator(quantities.read_peaks)] = {}
     memory_bandwidth: Rate | None = None
     memory_capacity: Size | None = None
     memory_type: str | None = None
+    compute_unit: str | None = None  # what one is called: SM, CU, core
     compute_units: Count | None = None
     base_clock: Frequency | None = None
     boost_clock: Frequency | None = None
@@ -140,6 +156,7 @@ class DeviceSpec(File):
     power_limit: Power | None = None
     launch_latency: Time | None = None
     link: Link | None = None
+    pcie_generation: Whole | None = None
     source: str | None = None
     notes: tuple[str, ...] = ()
 

@@ -32,11 +32,15 @@ BINARY = {"": 1.0, "Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40, "
 TIMES = {"ps": 1e-12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 
 
+class UnitError(ValueError):
+    """A quantity whose unit is missing, unknown, or of another kind."""
+
+
 def parse(text: object, unit: str) -> float:
     """Return the SI value of ``text`` (``"900 GB/s"``), which must be of the kind of ``unit`` (``"B/s"``).
 
     A bare number is taken only where the unit is ``"1"``.
-    Raises ValueError with the tail of a sentence: found, expected, do.
+    Raises ValueError with the tail of a sentence: found, expected, do; a UnitError where the unit is to blame.
     """
     kind, example = KINDS[unit]
     if isinstance(text, (int, float)) and not isinstance(text, bool):
@@ -48,7 +52,7 @@ def parse(text: object, unit: str) -> float:
     found, factor = _unit(unit_text)
     if found != unit:
         other = KINDS[found][0] if found in KINDS else "no unit known here" if found == "?" else f"in {found}"
-        raise ValueError(f"is {text!r}, which is {other}; write {kind} such as '{example}'")
+        raise UnitError(f"is {text!r}, which is {other}; write {kind} such as '{example}'")
     try:
         value = float(Decimal(number.replace(",", "")) * factor)
     except DecimalException:

@@ -1,0 +1,44 @@
+"""The options and arguments that several commands share, with their help and shell completion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from estimator.core import library
+
+
+def _complete(kind: str, pattern: str) -> Callable[[str], list[str]]:
+    """Shell completion by the names of the library."""
+
+    def names(incomplete: str) -> list[str]:
+        return [name for name in library.names(kind, pattern) if name.startswith(incomplete)]
+
+    return names
+
+
+PROFILES = {"autocompletion": _complete("profiles", "*")}
+DEVICES = {"metavar": "DEVICE", "autocompletion": _complete("devices", "*.yaml")}
+SYSTEMS = {"metavar": "SYSTEM", "autocompletion": _complete("devices", "systems/*.yaml")}
+PROFILE_HELP = "A dump, a folder of dumps, or a shipped profile."
+TARGET_HELP = "Target device: a shipped name or a path to YAML."
+DumpFormat = Literal["xplane", "tfprof"]
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, for programs.")]
+ProfileName = Annotated[str, typer.Argument(metavar="PROFILE", help=PROFILE_HELP, **PROFILES)]
+OptionalProfile = Annotated[str | None, typer.Argument(metavar="PROFILE", help=PROFILE_HELP, **PROFILES)]
+DeviceName = Annotated[str | None, typer.Argument(help="One device in full; without it, all of them.", **DEVICES)]
+SystemName = Annotated[str | None, typer.Argument(help="One system in full; without it, all of them.", **SYSTEMS)]
+Target = Annotated[str, typer.Option(help=TARGET_HELP, **DEVICES)]
+Targets = Annotated[list[str], typer.Option(help="Target device; give it once for each.", **DEVICES)]
+Source = Annotated[str | None, typer.Option("--from", help="Device the profile was taken on.", **DEVICES)]
+Precision = Annotated[str | None, typer.Option(help="Number format of the matrix products on the target.")]
+Measured = Annotated[str | None, typer.Option(metavar="FILE", help="CSV of measured ops of the target.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of the draws behind the intervals.")]
+Check = Annotated[bool, typer.Option("--check", help="Check the file, or all files; exit 1 where one has a fault.")]
+CsvFile = Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Write the table as CSV too.")]
+StudyFile = Annotated[Path, typer.Argument(metavar="STUDY.yaml", help="The study file; 'estimator init' writes one.")]
+OutputFolder = Annotated[Path | None, typer.Option("-o", metavar="DIR", help="Folder; by default the study's own.")]
