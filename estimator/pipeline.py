@@ -7,7 +7,7 @@ import pandas as pd
 from estimator.core.schema import MATRIX
 from estimator.core.types import Estimate, Profile, RunPlan, Workload
 from estimator.devices import load_device, load_measurements, source_device
-from estimator.model import assumptions, predict
+from estimator.model import assumptions, predict, specifications
 from estimator.rollup import step
 from estimator.work import count_work
 
@@ -44,6 +44,7 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
         floor_s=step.target_overlap(prediction, profile) * float(prediction.floor_s.sum()),
         ceiling_s=float(prediction.ceiling_s.sum()) + step.idle_time(profile),
         coverage=prediction.covered_fraction * (step.coverage(profile) or 1.0),
+        specifications=specifications(prediction.ops, target),
         assumptions=assumptions(prediction.ops, target, evidence, profile.workload, plan.precision),
         warnings=(*profile.warnings, *step.warnings(profile), *unread, *prediction.warnings),
     )

@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 from typer import Exit
 
+from estimator.cli import terminal
 from estimator.core import units
 from estimator.core.types import DeviceSpec, Sourced, SystemSpec, Workload
 from estimator.reports import documents
@@ -21,32 +22,9 @@ from estimator.reports import documents
 if TYPE_CHECKING:
     import pandas as pd
 
-WIDE_ENOUGH = 160  # columns assumed where output is no terminal
 UNVERIFIED = "?"
 LEGEND = f"{UNVERIFIED} unverified: recalled, assumed, or without a source"
 LONGEST_NAME = 44  # of an op on the terminal
-
-
-def _console() -> Console:
-    """A console that takes every text literally, whatever brackets a name holds."""
-    return Console(width=None if sys.stdout.isatty() else WIDE_ENOUGH, markup=False, highlight=False)
-
-
-def _notes(sentences: Sequence[str], style: str = "yellow") -> None:
-    console = Console(stderr=True, markup=False, highlight=False)
-    for sentence in sentences:
-        console.print(Text("note: ", style), Text(sentence), sep="", soft_wrap=not console.is_terminal)
-
-
-def _table(title: str, *columns: str, right: Sequence[str] = ()) -> Table:
-    table = Table(title=title, title_justify="left", header_style="bold", box=None, pad_edge=False)
-    for position, column in enumerate(columns):
-        table.add_column(column, justify="right" if column in right else "left", no_wrap=position == 0)
-    return table
-
-
-def _json(document: object) -> None:
-    sys.stdout.write(documents.to_json(document))
 
 
 def time(seconds: float | None) -> str:
@@ -62,12 +40,12 @@ def interval(found: Mapping[str, Any], unit: str = "s") -> str:
 def profiles(shipped: Mapping[str, Workload], as_json: bool) -> None:
     """The shipped profiles."""
     if as_json:
-        _json({name: {"title": w.title, "default_profile": w.default_profile} for name, w in shipped.items()})
+        terminal.json({name: {"title": w.title, "default_profile": w.default_profile} for name, w in shipped.items()})
         return
-    table = _table("Shipped profiles", "profile", "what it is", "default dump")
+    table = terminal.table("Shipped profiles", "profile", "what it is", "default dump")
     for name, workload in shipped.items():
         table.add_row(name, workload.title or "", workload.default_profile or "")
-    _console().print(table)
+    terminal.console().print(table)
 
 
 @contextmanager
@@ -87,22 +65,22 @@ def progress(as_json: bool) -> Iterator[Callable[[int, int], None]]:
 def captured(document: Mapping[str, Any], as_json: bool) -> None:
     """A capture: where it lies, and the step's time with and without the profiler."""
     if as_json:
-        _json(document)
+        terminal.json(document)
         return
-    console = _console()
+    console = terminal.console()
     timed = f"{interval(document['wall_step_s'])} over {document['repeats']} steps after {document['warmup']} warm-up"
     cost = f"{time(document['profiled_step_s'])} in {document['steps']} profiled ones ({document['overhead']:+.1%})"
     console.print(f"step {timed}, {cost}; batch {document['batch_size']}")
     console.print(Text(str(document["folder"]), "bold"), ": see estimator ingest", sep="")
-    _notes(document["warnings"])
+    terminal.notes(document["warnings"])
 
 
 def ingest(document: Mapping[str, Any], top: float, as_json: bool) -> None:
     """A profile: the op types and the ops that make up the ``top`` share of the time."""
     if as_json:
-        _json(document)
+        terminal.json(document)
         return
-    console = _console()
+    console = terminal.console()
     covered = f"{document['coverage']:.1%}" if document["coverage"] is not None else None
     known = {"batch": document["batch_size"], "device": document["device"], "coverage": covered}
     facts = "".join(f", {name} {value}" for name, value in known.items() if value is not None)
@@ -114,12 +92,12 @@ def ingest(document: Mapping[str, Any], top: float, as_json: bool) -> None:
     parts = {"wall": "wall_step_s", "busy": "busy_step_s", "idle": "idle_s", "input": "input_s"}
     if document["wall_step_s"] is not None:
         console.print("step:", ", ".join(f"{name} {time(document[key] or 0)}" for name, key in parts.items()))
-    table = _table("Top op types", "op type", "time", "share", "cumulative", right=("time", "share", "cumulative"))
+    table = terminal.table("Top op types", "op type", "time", "share", "cumulative", right=("time", "share", "cumulative"))
     for op_type, seconds, share, cumulative in document["top"]:
         table.add_row(op_type, time(seconds), f"{100 * share:.2f} %", f"{100 * cumulative:.2f} %")
     console.print(table)
     console.print(_op_table(document["ops"], document["op_time_s"], top))
-    _notes(document["warnings"])
+    terminal.notes(document["warnings"])
 
 
 def _op_table(ops: Sequence[Mapping[str, Any]], total_s: float, top: float) -> Table:
@@ -131,7 +109,7 @@ def _op_table(ops: Sequence[Mapping[str, Any]], total_s: float, top: float) -> T
     shown = longest[: 1 + sum(time_s < top * total_s for time_s in reached)]
     rest = len(ops) - len(shown)
     title = f"Ops up to {top:.0%} of the time; {rest} more: --top 1, --csv or --json" if rest else "Ops"
-    table = _table(title, *names, right=right)
+    table = terminal.table(title, *names, right=right)
     for op in shown:
         dims = [str(op[name]) if op[name] is not None else "" for name in ("m", "n", "k")]
         calls = f"{op['calls']:g}" if op["calls"] is not None else ""
@@ -149,17 +127,17 @@ def _short(name: str) -> str:
 def devices(specs: Sequence[DeviceSpec], as_json: bool) -> None:
     """All devices in one table."""
     if as_json:
-        _json({spec.name: documents.device(spec) for spec in specs})
+        terminal.json({spec.name: documents.device(spec) for spec in specs})
         return
     precisions = ("fp64", "fp32", "bf16", "fp16")
     numbers = (*precisions, "GB/s", "capacity", "W")
-    table = _table("Devices: dense matrix peaks [TFLOP/s], memory, power", "device", *numbers, right=numbers)
+    table = terminal.table("Devices: dense matrix peaks [TFLOP/s], memory, power", "device", *numbers, right=numbers)
     for spec in specs:
         peaks = [spec.peak_of(precision) for precision in precisions]
         cells = [_in(peak.matrix, 1e12, "" if peak.supported else "none") for peak in peaks]
         capacity = _value(spec.memory_capacity) if spec.memory_capacity else ""
         table.add_row(spec.name, *cells, _in(spec.memory_bandwidth, 1e9), capacity, _in(spec.power_limit, 1.0))
-    console = _console()
+    console = terminal.console()
     console.print(table)
     console.print(LEGEND)
 
@@ -167,16 +145,16 @@ def devices(specs: Sequence[DeviceSpec], as_json: bool) -> None:
 def systems(specs: Sequence[SystemSpec], as_json: bool) -> None:
     """All systems in one table."""
     if as_json:
-        _json({spec.name: documents.device(spec) for spec in specs})
+        terminal.json({spec.name: documents.device(spec) for spec in specs})
         return
     numbers = ("nodes", "devices/node", "GB/s per node", "MW", "Rmax PFLOP/s")
-    table = _table("Systems", "system", "year", "device", *numbers, right=numbers)
+    table = terminal.table("Systems", "system", "year", "device", *numbers, right=numbers)
     for spec in specs:
         counts = (spec.nodes, 1.0), (spec.devices_per_node, 1.0)
         rest = (spec.injection_bandwidth, 1e9), (spec.power, 1e6), (spec.rmax, 1e15)
         cells = (_in(value, scale) for value, scale in (*counts, *rest))
         table.add_row(spec.name, str(spec.year or ""), spec.device, *cells)
-    console = _console()
+    console = terminal.console()
     console.print(table)
     console.print(LEGEND)
 
@@ -197,14 +175,14 @@ def spec(found: DeviceSpec | SystemSpec, as_json: bool) -> None:
     from estimator.devices.catalogue import sourced_values
 
     if as_json:
-        _json(documents.device(found))
+        terminal.json(documents.device(found))
         return
-    console = _console()
+    console = terminal.console()
     names = ("vendor", "architecture", "site", "year", "device", "topology", "memory_type")
     plain = {name: getattr(found, name) for name in names if getattr(found, name, None)}
     facts = ", ".join(f"{name}: {value}" for name, value in plain.items())
     console.print(Text(found.name, "bold"), facts, sep="  ")
-    table = _table("", "field", "value", "status", "source and note", right=("value",))
+    table = terminal.table("", "field", "value", "status", "source and note", right=("value",))
     for field, value in sourced_values(found):
         waived = f"waived: {value.waiver}" if value.waiver else None
         note = "; ".join(part for part in (value.source, value.note, waived) if part)
@@ -235,11 +213,11 @@ def _ridge_points(spec: DeviceSpec, console: Console) -> None:
 def checked(what: str, count: int, faults: Sequence[str], as_json: bool) -> None:
     """The faults of a catalogue; exit 1 where there are any."""
     if as_json:
-        _json({"checked": count, "faults": list(faults)})
+        terminal.json({"checked": count, "faults": list(faults)})
     else:
         for fault in faults:
             sys.stderr.write(f"{fault}\n")
-        _console().print(f"{count} {what} checked, {len(faults)} faults")
+        terminal.console().print(f"{count} {what} checked, {len(faults)} faults")
     if faults:
         raise Exit(1)
 
@@ -248,31 +226,31 @@ def shapes(rows: pd.DataFrame, device: str, assumptions: Sequence[str], as_json:
     """The predicted time of each shape."""
     if as_json:
         found = documents.rows(rows, list(rows.columns))
-        _json({"target": device, "rows": found, "assumptions": list(assumptions)})
+        terminal.json({"target": device, "rows": found, "assumptions": list(assumptions)})
         return
     shown = [
         c for c in ("op_class", "precision", "batch", "m", "n", "k", "bytes") if c in rows and rows[c].notna().any()
     ]
-    table = _table(
+    table = terminal.table(
         f"One call on {device}", *shown, "time", "low", "high", "bound", "method", right=("time", "low", "high")
     )
     for row in documents.rows(rows, list(rows.columns)):
         cells = [str(row[name]) if row[name] is not None else "" for name in shown]
         times = [time(row[name]) for name in ("time_s", "low_s", "high_s")]
         table.add_row(*cells, *times, row["bound"] or "", row["method"] or "nothing known")
-    _console().print(table)
-    _notes(assumptions, "cyan")
+    terminal.console().print(table)
+    terminal.notes(assumptions, "cyan")
 
 
 def estimate(document: Mapping[str, Any], as_json: bool) -> None:
     """One profile on one device."""
     if as_json:
-        _json(document)
+        terminal.json(document)
         return
-    console = _console()
+    console = terminal.console()
     name = Text(document["workload"], "bold")
     console.print(name, f" on {document['target']}, {document['precision']}, per device", sep="")
-    table = _table("", "figure", "value")
+    table = terminal.table("", "figure", "value")
     table.add_row("step time (90 % interval of the declared inputs)", interval(document["step_s"]))
     table.add_row("matrix products alone", interval(document["matrix_only_step_s"]))
     table.add_row(f"step time on {document['source'] or 'the source'}", time(document["source_step_s"]))
@@ -281,23 +259,25 @@ def estimate(document: Mapping[str, Any], as_json: bool) -> None:
     table.add_row("physical floor – ceiling", f"{time(bound['floor'])} – {time(bound['ceiling'])}")
     table.add_row("parts", ", ".join(f"{n} {time(v)}" for n, v in document["components_s"].items() if v))
     table.add_row("evidence", ", ".join(f"{m} {100 * s:.0f} %" for m, s in document["evidence"].items()))
+    behind = document["specifications"]
+    table.add_row("numbers of the catalogue behind it", f"{behind['used']}, {behind['unverified']} of them unverified")
     table.add_row("share of the source's step that is modelled", f"{100 * document['coverage']:.1f} %")
     console.print(table)
-    ops = _table("Ops by time on the target", "op", "class", "on source", "on target", "bound", "method")
+    ops = terminal.table("Ops by time on the target", "op", "class", "on source", "on target", "bound", "method")
     for op in sorted(document["ops"], key=lambda op: -(op["target_time_s"] or 0))[:12]:
         times = time(op["time_s"]), time(op["target_time_s"])
         ops.add_row(_short(op["op"]), op["op_class"], *times, op["bound"] or "", op["method"] or "")
     console.print(ops)
-    _notes(document["assumptions"], "cyan")
-    _notes(document["warnings"])
+    terminal.notes(document["assumptions"], "cyan")
+    terminal.notes(document["warnings"])
 
 
 def compare(found: Sequence[Mapping[str, Any]], as_json: bool) -> None:
     """Estimates side by side, one row each."""
     if as_json:
-        _json({"estimates": list(found)})
+        terminal.json({"estimates": list(found)})
         return
-    table = _table("Per device", "workload", "target", "step time", "speedup", "matrix products alone", "evidence")
+    table = terminal.table("Per device", "workload", "target", "step time", "speedup", "matrix products alone", "evidence")
     for document in found:
         shares = ", ".join(f"{m} {100 * s:.0f} %" for m, s in document["evidence"].items())
         times = (
@@ -306,9 +286,9 @@ def compare(found: Sequence[Mapping[str, Any]], as_json: bool) -> None:
             interval(document["matrix_only_step_s"]),
         )
         table.add_row(document["workload"], document["target"], *times, shares)
-    _console().print(table)
-    _notes([_doubts([a for document in found for a in document["assumptions"]], "estimate")], "cyan")
-    _notes(list(dict.fromkeys(w for document in found for w in document["warnings"])))
+    terminal.console().print(table)
+    terminal.notes([_doubts([a for document in found for a in document["assumptions"]], "estimate")], "cyan")
+    terminal.notes(list(dict.fromkeys(w for document in found for w in document["warnings"])))
 
 
 def _doubts(assumptions: Sequence[str], command: str) -> str:
@@ -318,12 +298,12 @@ def _doubts(assumptions: Sequence[str], command: str) -> str:
 def figures_of_merit(document: Mapping[str, Any], title: str, as_json: bool) -> None:
     """The figures of merit of a study and the units they are made of."""
     if as_json:
-        _json(document)
+        terminal.json(document)
         return
-    console = _console()
+    console = terminal.console()
     console.print(Text(title, "bold"), f"\n{document['definition']}, over {document['baseline']}, system level", sep="")
-    table = _table("", "target", "figure of merit", "threshold", "dominant unit")
-    units_table = _table("", "target", "unit", "time per unit", "units per day", "ratio")
+    table = terminal.table("", "target", "figure of merit", "threshold", "dominant unit")
+    units_table = terminal.table("", "target", "unit", "time per unit", "units per day", "ratio")
     for name, target in document["targets"].items():
         met = {True: "met", False: "not met", None: "none"}[target["meets_threshold"]]
         chance = target["p_threshold"]
@@ -336,14 +316,14 @@ def figures_of_merit(document: Mapping[str, Any], title: str, as_json: bool) -> 
     console.print(table)
     console.print(units_table)
     if document["assumptions"]:
-        _notes([_doubts(document["assumptions"], "report")], "cyan")
-    _notes(document["warnings"])
+        terminal.notes([_doubts(document["assumptions"], "report")], "cyan")
+    terminal.notes(document["warnings"])
 
 
 def written(paths: Sequence[Path], as_json: bool) -> None:
     """Where files were written."""
     if as_json:
-        _json({"written": [str(path) for path in paths]})
+        terminal.json({"written": [str(path) for path in paths]})
         return
     for path in paths:
         sys.stdout.write(f"wrote {path}\n")

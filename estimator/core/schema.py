@@ -84,13 +84,16 @@ class Table:
 
         faults: list[str] = []
         typed: dict[str, pd.Series] = {}
+        blank = {kind: pd.Series(None, index=frame.index, dtype=dtype) for kind, dtype in PANDAS_DTYPE.items()}
         for column in self.columns:
             if column.name not in frame:
                 if column.required:
                     faults.append(f"{where}: the column '{column.name}' is missing; add it ({column.meaning})")
-                typed[column.name] = pd.Series(None, index=frame.index, dtype=PANDAS_DTYPE[column.kind])
-                continue
-            typed[column.name] = _typed(frame[column.name], column, where, faults)
+                typed[column.name] = blank[column.kind]
+            elif not column.required and frame[column.name].isna().all():
+                typed[column.name] = blank[column.kind]
+            else:
+                typed[column.name] = _typed(frame[column.name], column, where, faults)
         if faults:
             raise EstimatorError(*faults)
         others = {name: frame[name] for name in frame if name not in typed}
@@ -102,7 +105,7 @@ def _typed(values: pd.Series, column: Column, where: str, faults: list[str]) -> 
     if bad.any():
         faults.extend(_faults(values, bad, column, where))
         return out
-    return out.astype(PANDAS_DTYPE[column.kind])
+    return out if out.dtype == PANDAS_DTYPE[column.kind] else out.astype(PANDAS_DTYPE[column.kind])
 
 
 def _text(values: pd.Series, column: Column) -> tuple[pd.Series, Flags]:
@@ -121,9 +124,10 @@ def _number(values: pd.Series, column: Column) -> tuple[pd.Series, Flags]:
 
     missing = values.isna().to_numpy()
     if values.dtype == "object" or not pd.api.types.is_numeric_dtype(values.dtype):
-        values = pd.to_numeric(values.astype("object").where(~missing, None), errors="coerce")
-    values = values.astype("float64")
-    numbers = values.to_numpy()
+        values = pd.to_numeric(values.astype("object").where(~missing, None), errors="coerce").astype("float64")
+    elif values.dtype != PANDAS_DTYPE[column.kind]:
+        values = values.astype("float64")
+    numbers = values.to_numpy(dtype=float, na_value=np.nan)
     bad = np.isinf(numbers) | (np.isnan(numbers) & (~missing | column.required))
     if column.minimum is not None:
         bad |= numbers < column.minimum

@@ -143,7 +143,7 @@ class DeviceSpec(File):
     architecture: str | None = None
     year: int | None = None
     part_of: Part | None = None
-    specifications: Literal["known", "unknown"] = "known"
+    specifications: Literal["known", "incomplete", "unknown"] = "known"  # a target needs a peak and the bandwidth
     peak: Annotated[dict[Precision, _PeakFile], BeforeValidator(quantities.read_peaks)] = {}
     memory_bandwidth: Rate | None = None
     memory_capacity: Size | None = None
@@ -335,6 +335,7 @@ class Estimate:
     floor_s: float
     ceiling_s: float
     coverage: float  # share of the source's step in ops that are modelled
+    specifications: Mapping[str, Sourced] = field(default_factory=dict)  # the catalogue's numbers it divides by
     assumptions: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
@@ -407,6 +408,7 @@ class StudyResult:
     estimates: Mapping[tuple[str, str], Estimate] = field(repr=False)
     comparisons: tuple[Comparison, ...] = ()
     assumptions: tuple[str, ...] = ()  # about the machines; those about the devices are the estimates' own
+    specifications: Mapping[str, Sourced] = field(default_factory=dict)  # the catalogue's numbers behind the figures
     inputs: Mapping[str, str] = field(default_factory=dict)  # SHA-256 by a name that holds on every machine
 
     def numbers(self) -> dict[str, Number]:

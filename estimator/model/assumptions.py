@@ -28,16 +28,25 @@ def assumptions(
     )
 
 
-def _specifications(ops: pd.DataFrame, target: DeviceSpec) -> Iterator[str]:
-    used: dict[str, Sourced | None] = {"memory_bandwidth": target.memory_bandwidth}
+def specifications(ops: pd.DataFrame, target: DeviceSpec) -> dict[str, Sourced]:
+    """The catalogue's numbers that a PREDICTION divides by, by ``device: field``."""
+    used: dict[str, Sourced | None] = {
+        "memory_bandwidth": target.memory_bandwidth, "launch_latency": target.launch_latency
+    }  # fmt: skip
     for precision in sorted(set(ops["precision"].dropna())):
         peak = target.peak_of(precision)
         used |= {f"peak.{precision}.vector": peak.vector, f"peak.{precision}.tensor": peak.tensor}
-    for field, value in used.items():
-        if value and value.unverified:
-            yield f"{target.name}: {field} = {value} is {value.doubt}{f' ({value.source})' if value.source else ''}"
-        if value and value.note:
-            yield f"{target.name}: {field} = {value}, of which is noted: {value.note}"
+    return {f"{target.name}: {field}": value for field, value in used.items() if value}
+
+
+def _specifications(ops: pd.DataFrame, target: DeviceSpec) -> Iterator[str]:
+    for field, value in specifications(ops, target).items():
+        if value.unverified:
+            yield f"{field} = {value} is {value.doubt}{f' ({value.source})' if value.source else ''}"
+        if value.waiver:
+            yield f"{field} = {value} breaks a check of the catalogue, which is waived: {value.waiver}"
+        if value.note:
+            yield f"{field} = {value}, of which is noted: {value.note}"
 
 
 def _measurements(ops: pd.DataFrame, target: DeviceSpec, measurements: pd.DataFrame) -> Iterator[str]:

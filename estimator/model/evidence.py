@@ -65,7 +65,14 @@ def _refuse(target: DeviceSpec, work: pd.DataFrame, measurements: pd.DataFrame) 
     if target.specifications == "known":
         refuse_unsupported(target, work)
     elif measurements.empty:
-        raise EstimatorError(f"{target.name} has no specifications and no measurements; choose another target")
+        lacks = [
+            *(["peak"] if not any(peak.matrix for peak in target.peak.values()) else []),
+            *(["memory_bandwidth"] if target.memory_bandwidth is None else []),
+        ]
+        raise EstimatorError(
+            f"{target.name} has no specifications of {' and '.join(lacks)}, and no measurements; "
+            "write a device file with them, or choose another target"
+        )
 
 
 def _carried(work: pd.DataFrame, plan: RunPlan) -> Floats:

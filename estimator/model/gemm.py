@@ -47,7 +47,7 @@ def measured_times(
     """
     out = np.full((2, 1 + plan.draws, len(work)), np.nan)
     rows = np.flatnonzero((work["op_class"] == "gemm") & work[["m", "n", "k"]].notna().all(axis=1))
-    table = measurements[(measurements["op_class"] == "gemm") & measurements["m"].notna()].reset_index(drop=True)
+    table = _evidence(measurements)
     if not len(rows) or table.empty:
         return out[0], out[1]
     times = _times(table)
@@ -55,16 +55,24 @@ def measured_times(
     floor = min(float(rates.latency[0, 0]), FLOOR_SHARE * float(times.min()))
     log_excess = np.log((times - floor) / ideal_of_one_call(table, table_rates)[0])
     distance = _distances(shapes(work.iloc[rows]), shapes(table))
+    comparable = np.where(table["flag"].isna(), distance, np.inf)  # operands in the cache tell nothing of other shapes
     ideal = ideal_of_one_call(work, rates)[:, rows]
     calls = work["calls"].fillna(1.0).to_numpy(dtype=float)[rows]
 
     def draw_times(low: Floats, mid: Floats, high: Floats) -> Floats:
         return draw(f"{target.name}.measurements", low, mid, high, plan.draws, plan.seed)
 
-    interpolated = floor + ideal[0] * np.exp(_interpolate(distance, log_excess))
+    interpolated = floor + ideal[0] * np.exp(_interpolate(comparable, log_excess))
     out[0][:, rows] = calls * draw_times(*_mean_of_equals(distance, times))
     out[1][:, rows] = calls * np.maximum(draw_times(*interpolated), ideal)
     return out[0], out[1]
+
+
+def _evidence(measurements: pd.DataFrame) -> pd.DataFrame:
+    """The measured dense products, timed as DeepBench does: operands where the last call left them."""
+    products = measurements[(measurements["op_class"] == "gemm") & measurements["m"].notna()]
+    dense, warm = products["sparsity"].fillna(0) == 0, products["cache"].fillna("warm") == "warm"
+    return products[dense & warm].reset_index(drop=True)
 
 
 def shapes(frame: pd.DataFrame) -> Shapes:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from estimator.core.errors import EstimatorError
 from estimator.core.interval import draw, draw_sourced
-from estimator.core.schema import MATRIX, STREAMING
+from estimator.core.schema import MATRIX, STREAMING, Flags
 from estimator.core.types import DeviceSpec, Floats, RunPlan, Sourced
 from estimator.model import coefficients
 
@@ -77,15 +77,30 @@ def _rate(device: DeviceSpec, precision: str, path: str) -> tuple[str, Sourced |
 
 
 def _efficiencies(device: DeviceSpec, work: pd.DataFrame, paths: pd.Series, plan: RunPlan) -> Floats:
+    """Attained shares [1 + draws × ops]. A measured rate is what the best case attains: shares are of that best."""
     shipped = coefficients.load()
     matrix = work["op_class"].isin(MATRIX).to_numpy()
     out = np.empty((1 + plan.draws, len(work)))
     names = np.where(matrix, np.where(paths == "tensor", "matrix_tensor", "matrix_vector"), "memory")
+    measured = _measured(device, work, paths, matrix)
     for name in set(names):
         c = getattr(shipped, name)
         samples = draw(f"{device.name}.efficiency.{name}", c.low, c.mid, c.high, plan.draws, plan.seed)
-        out[:, names == name] = np.minimum(samples, 1.0)[:, None]
+        best = np.where(measured[names == name], c.high, 1.0)
+        out[:, names == name] = np.minimum(samples[:, None] / best, 1.0)
     return out
+
+
+def _measured(device: DeviceSpec, work: pd.DataFrame, paths: pd.Series, matrix: Flags) -> Flags:
+    """Whether the rate that binds each op was measured: the peak of matrix products, the bandwidth of all else."""
+
+    def measured(rate: Sourced | None) -> bool:
+        return rate is not None and rate.status == "measured"
+
+    kinds = list(zip(work["precision"], paths, strict=True))
+    peaks = {kind: measured(_rate(device, *kind)[1]) for kind in set(kinds)}
+    of_peak = np.array([peaks[kind] for kind in kinds], dtype=bool)
+    return np.where(matrix, of_peak, measured(device.memory_bandwidth))
 
 
 def _latency(device: DeviceSpec, plan: RunPlan) -> Floats:

@@ -144,10 +144,17 @@ def estimate(found: Estimate) -> Document:
         "bound_s": {"floor": found.floor_s, "ceiling": found.ceiling_s},
         "ops": rows(ops, ESTIMATE_OPS),
         "target_device": device(found.target),
+        "specifications": unverified(found.specifications),
         "coefficients": dict(found.prediction.coefficients),
         "assumptions": list(found.assumptions),
         "warnings": list(found.warnings),
     }
+
+
+def unverified(specifications: Mapping[str, Sourced]) -> Document:
+    """How many of the catalogue's numbers behind a figure nobody has seen in their source, and which."""
+    found = [name for name, value in specifications.items() if value.unverified]
+    return {"used": len(specifications), "unverified": len(found), "names": found}
 
 
 def evidence(ops: pd.DataFrame) -> Document:
@@ -160,6 +167,7 @@ def figures_of_merit(result: StudyResult) -> Document:
     """The figures of merit of a study, each with the units of work it is made of."""
     sentences = [s for found in result.estimates.values() for s in found.assumptions]
     return {
+        "specifications": unverified(result.specifications),
         "assumptions": list(dict.fromkeys((*result.assumptions, *sentences))),
         "warnings": list(dict.fromkeys(w for found in result.estimates.values() for w in found.warnings)),
         "definition": result.definition,

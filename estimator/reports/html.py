@@ -60,6 +60,7 @@ def render(result: StudyResult) -> str:
         units=list(dict.fromkeys(unit for _, unit in result.chains)),
         estimates={pair_id(pair): found for pair, found in result.estimates.items()},
         evidence=documents.evidence,
+        specifications=documents.unverified(result.specifications),
         figures=_figures(result),
         op_columns=[OP_HEADINGS.get(name, name.replace("_", " ")) for name in OP_COLUMNS],
         op_rows=_op_rows,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from estimator.core import files
 from estimator.core.errors import within
-from estimator.core.types import Chains, Estimate, Number, Profile, StudyResult, pair_id
+from estimator.core.types import Chains, Estimate, Number, Profile, Sourced, StudyResult, pair_id
 from estimator.devices import load_system
 from estimator.devices.catalogue import DEVICE_FILES, SYSTEM_FILES, find
 from estimator.devices.measurements import measurements_path
@@ -40,8 +40,10 @@ def run_study(path: str | Path) -> StudyResult:
             )
     chains = {pair: _with_ratios(study, pair, chains) for pair in pairs}
     foms = {name: figure_of_merit(study, name, chains) for name in study.machines if name != study.baseline}
+    sizes = dict(_sizes(study, folder))
     with within(f"{path}"):
         comparisons = compare_published(study, folder, chains, foms)
+    used = [*estimates.values(), *(c.estimate for c in comparisons if c.estimate)]
 
     return StudyResult(
         title=study.title,
@@ -57,8 +59,13 @@ def run_study(path: str | Path) -> StudyResult:
         fom_numbers=weight_numbers(study) | {n.id: n for n in (fom_number(study, f, chains) for f in foms.values())},
         estimates=estimates,
         comparisons=comparisons,
-        assumptions=tuple(_assumptions(study, folder)),
-        inputs=_inputs(study, path, profiles, [*estimates.values(), *(c.estimate for c in comparisons if c.estimate)]),
+        assumptions=tuple(
+            f"{name} = {count} is {count.doubt} ({count.source or 'no source'})"
+            for name, count in sizes.items()
+            if count.unverified
+        ),
+        specifications=sizes | {name: value for found in used for name, value in found.specifications.items()},
+        inputs=_inputs(study, path, profiles, used),
     )
 
 
@@ -85,12 +92,11 @@ def _inputs(study: Study, path: Path, profiles: dict[str, Profile], estimates: l
     return read
 
 
-def _assumptions(study: Study, folder: Path) -> Iterator[str]:
-    """Sentences on the unverified sizes of the machines."""
+def _sizes(study: Study, folder: Path) -> Iterator[tuple[str, Sourced]]:
+    """The sizes of the machines that the catalogue's systems give, by ``machine: field``."""
     for name, machine in study.machines.items():
         if machine.system:
             system = load_system(beside(folder, machine.system))
             for field in ("nodes", "devices_per_node"):
-                count = getattr(system, field)
-                if count.unverified and getattr(machine, field) is None:
-                    yield f"{name}: {field} = {count} is {count.doubt} ({count.source or 'no source'})"
+                if getattr(machine, field) is None:
+                    yield f"{name}: {field}", getattr(system, field)

@@ -41,3 +41,9 @@ def test_a_device_shows_source_and_doubt() -> None:
     assert found["memory_bandwidth"]["unverified"]
     assert found["peak"]["fp32"]["vector"]["value"] == 30.02e12
     assert documents.to_json(found)
+
+
+def test_the_catalogues_numbers_behind_an_estimate_are_counted(p1b3: Profile) -> None:
+    behind = documents.estimate(estimate(p1b3, RunPlan("lecture-a-nodelet")))["specifications"]
+    assert behind["names"] == ["lecture-a-nodelet: memory_bandwidth"]  # assumed; the peak is derived
+    assert behind["unverified"] == 1 < behind["used"]

@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from estimator.core.errors import EstimatorError
+from estimator.reports import documents
 from estimator.studies.run import run_study
 from estimator.studies.study import read_study
 
@@ -170,6 +171,9 @@ def test_a_system_file_beside_the_study(folder: Path) -> None:
     result = run_study(write(folder, ESTIMATED.replace("{system: titan}", "{system: own.yaml}")))
     assert result.chains["titan", "A"]["nodes"].samples[0] == 3
     assert "not said" in "".join(result.assumptions) or "without a source" in "".join(result.assumptions)
+    behind = documents.figures_of_merit(result)["specifications"]
+    assert {"titan: nodes", "titan: devices_per_node"} <= set(behind["names"])
+    assert len(behind["names"]) == behind["unverified"] < behind["used"]
 
 
 def test_every_input_is_hashed(folder: Path) -> None:
