@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from estimator import __version__
-from estimator.cli import catalogue
+from estimator.cli import catalogue, measure, measurements
 from estimator.cli.options import (
     CsvFile,
     DumpFormat,
@@ -140,8 +140,10 @@ def ingest(
     show.ingest(document, top, json)
 
 
-app.command(epilog="Example: estimator devices v100")(catalogue.devices)
-app.command(epilog="Example: estimator systems summit")(catalogue.systems)
+app.command(cls=catalogue.WithColumns, epilog=catalogue.DEVICE_EXAMPLES)(catalogue.devices)
+app.command(cls=catalogue.WithColumns, epilog=catalogue.SYSTEM_EXAMPLES)(catalogue.systems)
+app.add_typer(measurements.app, name="measurements")
+app.command(epilog=measure.EXAMPLES)(measure.measure)
 
 
 @app.command(epilog="Example: estimator predict shapes.csv --on h100 --csv times.csv")

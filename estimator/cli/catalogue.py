@@ -2,40 +2,118 @@
 
 from __future__ import annotations
 
-from estimator.cli.options import Check, DeviceName, Json, SystemName
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from typer.core import TyperCommand
+
+from estimator.cli.options import Check, CsvFile, DeviceNames, Json, SystemNames
+
+if TYPE_CHECKING:
+    from typer._click import Context, HelpFormatter
+
+    from estimator.devices.columns import Layout
+
+DEVICE_EXAMPLES = """\b
+Example: estimator devices v100
+Example: estimator devices a100-sxm4-80gb h100-sxm5-80gb
+Example: estimator devices --where 'memory_bandwidth >= 2 TB/s' --where vendor=NVIDIA --sort -bf16
+Example: estimator devices --columns year,fp16,ridge_point_fp16,per_watt_fp16 --csv devices.csv
+"""
+SYSTEM_EXAMPLES = """\b
+Example: estimator systems summit
+Example: estimator systems summit frontier
+Example: estimator systems --where 'rmax >= 1 EFLOP/s' --sort -rmax_per_watt
+"""
+
+
+def _layout(what: str | None) -> Layout:
+    from estimator.devices import columns
+
+    return {"devices": columns.DEVICES, "systems": columns.SYSTEMS}[str(what)]
+
+
+class WithColumns(TyperCommand):
+    """A command whose help ends with the columns that it knows; they are read when the help is asked for."""
+
+    def format_epilog(self, ctx: Context, formatter: HelpFormatter) -> None:
+        """Write the columns behind the examples."""
+        super().format_epilog(ctx, formatter)
+        with formatter.section("Columns"):
+            formatter.write_text(", ".join(_layout(self.name).families()))
+
+
+def _complete(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Shell completion by the columns; of a list, of its last name."""
+    before, comma, last = incomplete.rpartition(",")
+    known = _layout(ctx.info_name).columns
+    return [f"{before}{comma}{name}" for name in known if name.startswith(last)]
+
+
+CONDITION_HELP = "Only those of which this holds, such as 'memory_bandwidth >= 2 TB/s', 'vendor = NVIDIA', 'bf16'."
+Where = Annotated[list[str] | None, typer.Option(metavar="CONDITION", autocompletion=_complete, help=CONDITION_HELP)]
+Sort = Annotated[str | None, typer.Option(metavar="COLUMN", autocompletion=_complete, help="-COLUMN: descending.")]
+Columns = Annotated[
+    str | None, typer.Option(metavar="A,B,…", autocompletion=_complete, help="Columns to show; help: what there is.")
+]
 
 
 def devices(
-    name: DeviceName = None,
+    names: DeviceNames = None,
+    where: Where = None,
+    sort: Sort = None,
+    columns: Columns = None,
+    csv: CsvFile = None,
     check: Check = False,
     json: Json = False,
 ) -> None:
-    """The catalogue of devices."""
-    from estimator.cli import show
-    from estimator.core.types import DeviceSpec
-    from estimator.devices import catalogue, load_device
-
-    if check:
-        show.checked("devices", *catalogue.check(DeviceSpec, name), json)
-    elif name:
-        show.spec(load_device(name), json)
-    else:
-        show.devices(catalogue.all_devices(), json)
+    """The catalogue of devices: a table to choose from, one in full, several side by side."""
+    _catalogue(_layout("devices"), names or [], where or [], sort, columns, csv, check, json)
 
 
 def systems(
-    name: SystemName = None,
+    names: SystemNames = None,
+    where: Where = None,
+    sort: Sort = None,
+    columns: Columns = None,
+    csv: CsvFile = None,
     check: Check = False,
     json: Json = False,
 ) -> None:
-    """The catalogue of systems."""
-    from estimator.cli import show
-    from estimator.core.types import SystemSpec
-    from estimator.devices import catalogue, load_system
+    """The catalogue of systems: a table to choose from, one in full, several side by side."""
+    _catalogue(_layout("systems"), names or [], where or [], sort, columns, csv, check, json)
+
+
+def _catalogue(
+    layout: Layout,
+    names: list[str],
+    where: list[str],
+    sort: str | None,
+    columns: str | None,
+    csv: Path | None,
+    check: bool,
+    json: bool,
+) -> None:
+    from estimator.cli import show_catalogue, show_entry
+    from estimator.core.files import write_text
+    from estimator.devices import table
 
     if check:
-        show.checked("systems", *catalogue.check(SystemSpec, name), json)
-    elif name:
-        show.spec(load_system(name), json)
+        show_catalogue.checked(layout.what, *table.check(layout, names), json)
+        return
+    if columns == "help":
+        show_catalogue.columns(layout, json)
+        return
+    if names and (where or sort):
+        raise typer.BadParameter("--where and --sort choose from the whole catalogue; give them without names")
+    chosen = table.choose(layout, columns.split(",")) if columns is not None else None
+    rows = table.named(layout, names) if names else table.selected(layout, where, sort)
+    if csv:
+        write_text(csv, table.to_csv(list(rows.values()), chosen or list(layout.columns.values())))
+    if not names:
+        show_catalogue.listing(layout, list(rows.values()), chosen, json)
+    elif len(names) == 1 and (json or not chosen):
+        show_entry.in_full(layout, rows.popitem()[1], json)
     else:
-        show.systems(catalogue.all_systems(), json)
+        show_catalogue.side_by_side(layout, rows, chosen, json)

@@ -25,13 +25,14 @@ DEVICES = {"metavar": "DEVICE", "autocompletion": _complete("devices", "*.yaml")
 SYSTEMS = {"metavar": "SYSTEM", "autocompletion": _complete("devices", "systems/*.yaml")}
 PROFILE_HELP = "A dump, a folder of dumps, or a shipped profile."
 TARGET_HELP = "Target device: a shipped name or a path to YAML."
+NAMES_HELP = "One is shown in full, several side by side; without any, all of them in one table."
 DumpFormat = Literal["xplane", "tfprof"]
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, for programs.")]
 ProfileName = Annotated[str, typer.Argument(metavar="PROFILE", help=PROFILE_HELP, **PROFILES)]
 OptionalProfile = Annotated[str | None, typer.Argument(metavar="PROFILE", help=PROFILE_HELP, **PROFILES)]
-DeviceName = Annotated[str | None, typer.Argument(help="One device in full; without it, all of them.", **DEVICES)]
-SystemName = Annotated[str | None, typer.Argument(help="One system in full; without it, all of them.", **SYSTEMS)]
+DeviceNames = Annotated[list[str] | None, typer.Argument(help=NAMES_HELP, **DEVICES)]
+SystemNames = Annotated[list[str] | None, typer.Argument(help=NAMES_HELP, **SYSTEMS)]
 Target = Annotated[str, typer.Option(help=TARGET_HELP, **DEVICES)]
 Targets = Annotated[list[str], typer.Option(help="Target device; give it once for each.", **DEVICES)]
 Source = Annotated[str | None, typer.Option("--from", help="Device the profile was taken on.", **DEVICES)]

@@ -12,18 +12,15 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
-from typer import Exit
 
 from estimator.cli import terminal
 from estimator.core import units
-from estimator.core.types import DeviceSpec, Sourced, SystemSpec, Workload
+from estimator.core.types import Workload
 from estimator.reports import documents
 
 if TYPE_CHECKING:
     import pandas as pd
 
-UNVERIFIED = "?"
-LEGEND = f"{UNVERIFIED} unverified: recalled, assumed, or without a source"
 LONGEST_NAME = 44  # of an op on the terminal
 
 
@@ -92,7 +89,9 @@ def ingest(document: Mapping[str, Any], top: float, as_json: bool) -> None:
     parts = {"wall": "wall_step_s", "busy": "busy_step_s", "idle": "idle_s", "input": "input_s"}
     if document["wall_step_s"] is not None:
         console.print("step:", ", ".join(f"{name} {time(document[key] or 0)}" for name, key in parts.items()))
-    table = terminal.table("Top op types", "op type", "time", "share", "cumulative", right=("time", "share", "cumulative"))
+    table = terminal.table(
+        "Top op types", "op type", "time", "share", "cumulative", right=("time", "share", "cumulative")
+    )
     for op_type, seconds, share, cumulative in document["top"]:
         table.add_row(op_type, time(seconds), f"{100 * share:.2f} %", f"{100 * cumulative:.2f} %")
     console.print(table)
@@ -122,104 +121,6 @@ def _op_table(ops: Sequence[Mapping[str, Any]], total_s: float, top: float) -> T
 def _short(name: str) -> str:
     """A name that leaves room for the other columns: its end tells more than its beginning."""
     return name if len(name) <= LONGEST_NAME else f"…{name[1 - LONGEST_NAME :]}"
-
-
-def devices(specs: Sequence[DeviceSpec], as_json: bool) -> None:
-    """All devices in one table."""
-    if as_json:
-        terminal.json({spec.name: documents.device(spec) for spec in specs})
-        return
-    precisions = ("fp64", "fp32", "bf16", "fp16")
-    numbers = (*precisions, "GB/s", "capacity", "W")
-    table = terminal.table("Devices: dense matrix peaks [TFLOP/s], memory, power", "device", *numbers, right=numbers)
-    for spec in specs:
-        peaks = [spec.peak_of(precision) for precision in precisions]
-        cells = [_in(peak.matrix, 1e12, "" if peak.supported else "none") for peak in peaks]
-        capacity = _value(spec.memory_capacity) if spec.memory_capacity else ""
-        table.add_row(spec.name, *cells, _in(spec.memory_bandwidth, 1e9), capacity, _in(spec.power_limit, 1.0))
-    console = terminal.console()
-    console.print(table)
-    console.print(LEGEND)
-
-
-def systems(specs: Sequence[SystemSpec], as_json: bool) -> None:
-    """All systems in one table."""
-    if as_json:
-        terminal.json({spec.name: documents.device(spec) for spec in specs})
-        return
-    numbers = ("nodes", "devices/node", "GB/s per node", "MW", "Rmax PFLOP/s")
-    table = terminal.table("Systems", "system", "year", "device", *numbers, right=numbers)
-    for spec in specs:
-        counts = (spec.nodes, 1.0), (spec.devices_per_node, 1.0)
-        rest = (spec.injection_bandwidth, 1e9), (spec.power, 1e6), (spec.rmax, 1e15)
-        cells = (_in(value, scale) for value, scale in (*counts, *rest))
-        table.add_row(spec.name, str(spec.year or ""), spec.device, *cells)
-    console = terminal.console()
-    console.print(table)
-    console.print(LEGEND)
-
-
-def _in(sourced: Sourced | None, scale: float, absent: str = "") -> str:
-    """A value in a unit that the heading names, marked where it is unverified."""
-    if sourced is None:
-        return absent
-    return f"{sourced.value / scale:.6g}{UNVERIFIED if sourced.unverified else ''}"
-
-
-def _value(sourced: Sourced) -> str:
-    return f"{sourced} {UNVERIFIED}" if sourced.unverified else str(sourced)
-
-
-def spec(found: DeviceSpec | SystemSpec, as_json: bool) -> None:
-    """One device or system in full, with the source of every number."""
-    from estimator.devices.catalogue import sourced_values
-
-    if as_json:
-        terminal.json(documents.device(found))
-        return
-    console = terminal.console()
-    names = ("vendor", "architecture", "site", "year", "device", "topology", "memory_type")
-    plain = {name: getattr(found, name) for name in names if getattr(found, name, None)}
-    facts = ", ".join(f"{name}: {value}" for name, value in plain.items())
-    console.print(Text(found.name, "bold"), facts, sep="  ")
-    table = terminal.table("", "field", "value", "status", "source and note", right=("value",))
-    for field, value in sourced_values(found):
-        waived = f"waived: {value.waiver}" if value.waiver else None
-        note = "; ".join(part for part in (value.source, value.note, waived) if part)
-        table.add_row(field, _value(value), value.status or "unstated", note)
-    console.print(table)
-    if isinstance(found, DeviceSpec):
-        _ridge_points(found, console)
-    console.print(LEGEND)
-    if found.source:
-        console.print(f"all else: {found.source}")
-    for sentence in found.notes:
-        console.print(f"note: {sentence}")
-
-
-def _ridge_points(spec: DeviceSpec, console: Console) -> None:
-    from estimator.core.physics import ridge_point
-
-    if spec.memory_bandwidth:
-        bandwidth = spec.memory_bandwidth.value
-        points = [
-            f"{precision} {ridge_point(peak.matrix.value, bandwidth):.4g} FLOP/B"
-            for precision, peak in spec.peak.items()
-            if peak.matrix
-        ]
-        console.print("ridge points: " + ", ".join(points))
-
-
-def checked(what: str, count: int, faults: Sequence[str], as_json: bool) -> None:
-    """The faults of a catalogue; exit 1 where there are any."""
-    if as_json:
-        terminal.json({"checked": count, "faults": list(faults)})
-    else:
-        for fault in faults:
-            sys.stderr.write(f"{fault}\n")
-        terminal.console().print(f"{count} {what} checked, {len(faults)} faults")
-    if faults:
-        raise Exit(1)
 
 
 def shapes(rows: pd.DataFrame, device: str, assumptions: Sequence[str], as_json: bool) -> None:
@@ -277,7 +178,9 @@ def compare(found: Sequence[Mapping[str, Any]], as_json: bool) -> None:
     if as_json:
         terminal.json({"estimates": list(found)})
         return
-    table = terminal.table("Per device", "workload", "target", "step time", "speedup", "matrix products alone", "evidence")
+    table = terminal.table(
+        "Per device", "workload", "target", "step time", "speedup", "matrix products alone", "evidence"
+    )
     for document in found:
         shares = ", ".join(f"{m} {100 * s:.0f} %" for m, s in document["evidence"].items())
         times = (

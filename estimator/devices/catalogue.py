@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
+
+import yaml
 
 from estimator.core import files, library
-from estimator.core.errors import EstimatorError
-from estimator.core.types import DeviceSpec, File, Sourced, SystemSpec
+from estimator.core.errors import EstimatorError, Fault
+from estimator.core.types import DeviceSpec, SystemSpec
+from estimator.devices import lints
+from estimator.devices.values import sourced_values as sourced_values
 
 Spec = TypeVar("Spec", DeviceSpec, SystemSpec)
 DEVICE_FILES, SYSTEM_FILES = "*.yaml", "systems/*.yaml"
+# the key of the top level, and what hangs below it
+ALIASES = re.compile(r"""^["']?aliases["']?\s*:.*(?:\n(?:[\s#\]-].*)?)*""", re.MULTILINE)
+IN_BRACES = re.compile(r"""[{,]\s*["']?aliases["']?\s*:""")
 
 
 def load_device(name: str | Path) -> DeviceSpec:
@@ -43,61 +53,72 @@ def all_systems() -> list[SystemSpec]:
     return [_read(SystemSpec, path) for path in library.names("devices", SYSTEM_FILES).values()]
 
 
-def check(spec: type[Spec], name: str | None = None) -> tuple[int, list[str]]:
-    """How many files were checked, and every fault of each: one named file, or all of the library."""
+def check(spec: type[Spec], name: str | None = None) -> tuple[int, list[Fault]]:
+    """How many files were checked, and every fault of each: one named file, or all of the library.
+
+    A fault reads ``file:line: sentence``; its rule is a lint's name, or says how the file itself is wrong.
+    """
     what, pattern = ("device", DEVICE_FILES) if spec is DeviceSpec else ("system", SYSTEM_FILES)
-    paths = [find(what, name, pattern)] if name else list(library.names("devices", pattern).values())
-    return len(paths), [fault for path in paths for fault in _file_faults(spec, path)]
+    known = library.names("devices", pattern)
+    paths = [find(what, name, pattern)] if name else list(known.values())
+    others = rest(spec)
+    return len(paths), [fault for path in paths for fault in _file_faults(spec, path, others)]
 
 
-def _file_faults(spec: type[Spec], path: Path) -> Iterator[str]:
+def rest(spec: type[Spec]) -> lints.Rest:
+    """What the lints of devices or of systems may ask of the whole library."""
+    bearers = _bearers(library.names("devices", DEVICE_FILES if spec is DeviceSpec else SYSTEM_FILES))
+    return lints.Rest(cache(load_device), lambda name: bearers.get(name.lower(), []))
+
+
+def _file_faults(spec: type[Spec], path: Path, others: lints.Rest) -> Iterator[Fault]:
     try:
-        found = _read(spec, path)
+        document = files.read_yaml(path)
     except EstimatorError as error:
-        yield from error.faults
+        yield from (Fault(fault, "yaml") for fault in error.faults)
+    else:
+        yield from faults(spec, document, others)
+
+
+def faults(spec: type[Spec], document: files.Document, others: lints.Rest) -> Iterator[Fault]:
+    """Every fault of one file: of its form where it cannot be validated, else what the lints say, with lines."""
+    try:
+        found = _validated(spec, document)
+    except EstimatorError as error:
+        yield from (fault for fault in error.faults if isinstance(fault, Fault))
         return
-    if isinstance(found, SystemSpec):
-        yield from _device_faults(found.device, path)
-    for field, value in sourced_values(found):
-        lacking = [name for name in ("source", "status") if not getattr(value, name)]
-        if lacking and not value.waiver:
-            yield f"{path}: {field} has no {' and no '.join(lacking)}; say where it is from and how it is known"
-
-
-def _device_faults(name: str, path: Path) -> Iterator[str]:
-    try:
-        find("device", name, DEVICE_FILES)
-    except EstimatorError as error:
-        yield f"{path}: {error}"
-
-
-def sourced_values(spec: File) -> Iterator[tuple[str, Sourced]]:
-    """Every number of a device or system with the dotted name of its field."""
-    yield from _sourced("", spec)
-
-
-def _sourced(prefix: str, value: object) -> Iterator[tuple[str, Sourced]]:
-    if isinstance(value, Sourced):
-        yield prefix, value
-    elif isinstance(value, File):
-        for name in type(value).model_fields:
-            yield from _sourced(f"{prefix}.{name}".lstrip("."), getattr(value, name))
-    elif isinstance(value, dict):
-        for name, item in value.items():
-            yield from _sourced(f"{prefix}.{name}", item)
+    for lint, finding in lints.findings(found, others):
+        where = document.where(tuple(finding.fields[0].split(".")))
+        yield Fault(f"{where}: {finding.sentence}", lint)
 
 
 def _read(spec: type[Spec], path: Path) -> Spec:
     """One file of the catalogue. Raises EstimatorError with every fault."""
-    found = files.check(spec, files.read_yaml(path))
+    return _validated(spec, files.read_yaml(path))
+
+
+def _validated(spec: type[Spec], document: files.Document) -> Spec:
+    found, path = files.check(spec, document), document.path
     if found.name != path.stem:
-        raise EstimatorError(f"{path}: name is '{found.name}'; expected '{path.stem}', the file's own name")
-    return found
+        sentence = f"{document.where(('name',))}: name is '{found.name}'; expected '{path.stem}', the file's own name"
+        raise EstimatorError(Fault(sentence, "file-name"))
+    return _beside(found, path.parent) if isinstance(found, SystemSpec) else found
+
+
+def _beside(system: SystemSpec, folder: Path) -> SystemSpec:
+    """A system whose device is named by a path means one beside its own file."""
+    if not _is_path(system.device):
+        return system
+    return system.model_copy(update={"device": str(folder / system.device)})
+
+
+def _is_path(name: str) -> bool:
+    return name.endswith((".yaml", ".yml")) or "/" in name
 
 
 def find(what: str, name: str, pattern: str) -> Path:
     """The file of a name, an alias or a path. Raises EstimatorError with near names."""
-    if name.endswith((".yaml", ".yml")) or "/" in name:
+    if _is_path(name):
         return Path(name)
     known = library.names("devices", pattern)
     if name in known:
@@ -105,15 +126,37 @@ def find(what: str, name: str, pattern: str) -> Path:
     by_alias = _aliases(known)
     if name.lower() in by_alias:
         return known[by_alias[name.lower()]]
+    for path in known.values():
+        _aliases_in(path)  # raises where a file cannot be read: it may be the one that bears the name
     raise library.unknown(what, name, by_alias, f"{what}s", by_alias)
 
 
 def _aliases(known: dict[str, Path]) -> dict[str, str]:
-    """Lower-case name or alias → name, from the files' ``aliases`` lists alone."""
-    found: dict[str, str] = {}
+    """Lower-case name or alias → name; of several that bear it, the user's files come first."""
+    return {alias: stems[0] for alias, stems in _bearers(known).items()}
+
+
+def _bearers(known: dict[str, Path]) -> dict[str, list[str]]:
+    """Lower-case name or alias → the stems of the files that bear it."""
+    found: dict[str, list[str]] = {}
     for stem, path in known.items():
-        aliases = files.read_yaml(path).data.get("aliases", [])
-        names = [stem, *(aliases if isinstance(aliases, list) else [])]
-        for alias in names:
-            found.setdefault(str(alias).lower(), stem)  # the user's files come first
+        names = [stem]
+        with suppress(EstimatorError):  # a broken file must not hide the others; its own check tells
+            names += _aliases_in(path)
+        for name in dict.fromkeys(map(str.lower, names)):
+            found.setdefault(name, []).append(stem)
     return found
+
+
+def _aliases_in(path: Path) -> list[str]:
+    """The aliases in a file, without parsing the rest of it, which would make every look-up slow."""
+    text = files.read_text(path)
+    block = ALIASES.search(text)
+    if not (block or IN_BRACES.search(text)):
+        return []
+    data: dict[str, Any] | None = None
+    if block:
+        with suppress(yaml.YAMLError):
+            data = yaml.load(block.group(), Loader=files.LOADER)
+    aliases = (files.read_yaml(path).data if data is None else data).get("aliases")
+    return [str(alias) for alias in aliases] if isinstance(aliases, list) else []

@@ -58,13 +58,6 @@ def test_ingest_writes_an_op_table_that_it_reads_again(tmp_path: Path) -> None:
     assert again["op_time_s"] == pytest.approx(0.2873, rel=1e-4)
 
 
-def test_catalogues() -> None:
-    assert read("devices")["k20x"]["peak"]["fp32"]["vector"]["value"] == 3.95e12
-    assert read("systems", "summit")["nodes"]["value"] == 4608
-    assert read("devices", "--check")["faults"] == []
-    assert read("systems", "--check")["faults"] == []
-
-
 def test_predict(shapes: str, tmp_path: Path) -> None:
     found = read("predict", shapes, "--on", "v100", "--csv", str(tmp_path / "times.csv"))
     assert [row["method"] for row in found["rows"]] == ["measured", "roofline"]
@@ -132,11 +125,6 @@ def test_init_writes_files_that_run(tmp_path: Path) -> None:
         ("fom", STUDY),
         ("fom", CANDLE),
         ("estimate", "p1b3", "--to", "k20x"),
-        ("devices",),
-        ("devices", "h100"),
-        ("devices", "--check"),
-        ("systems",),
-        ("systems", "frontier"),
         ("ingest", "p1b3"),
         ("ingest", "--list"),
         ("compare", "p1b3", "--to", "v100"),
@@ -146,15 +134,6 @@ def test_people_get_tables(words: tuple[str, ...]) -> None:
     shown = run(*words)
     assert shown.stdout
     assert "[bold]" not in shown.stdout + shown.stderr
-
-
-def test_brackets_in_names_are_taken_literally(tmp_path: Path) -> None:
-    device = "name: mine\nvendor: '[/x]'\npeak: {fp32: 60 TFLOP/s}\nmemory_bandwidth: 4 TB/s\nnotes: ['[b]bold']\n"
-    (tmp_path / "mine.yaml").write_text(device)
-    shown = run("devices", "mine.yaml", cwd=tmp_path).stdout
-    assert "[/x]" in shown
-    assert "[b]bold" in shown
-    assert "mine" in run("devices", "mine.yaml", cwd=tmp_path, encoding="ascii").stdout
 
 
 @pytest.mark.parametrize(
@@ -167,8 +146,6 @@ def test_brackets_in_names_are_taken_literally(tmp_path: Path) -> None:
         (("estimate", "p1b3", "--to", "v100", "--measurements", "none.csv"), "none.csv: there is no such file"),
         (("fom", "none.yaml"), "none.yaml: there is no such file"),
         (("predict", "none.csv", "--on", "v100"), "none.csv: there is no such file"),
-        (("devices", "v10O"), "Unknown device"),
-        (("systems", "sumit"), "Unknown system"),
     ],
 )
 def test_faults_of_the_input_are_one_sentence_and_exit_1(words: tuple[str, ...], sentence: str) -> None:

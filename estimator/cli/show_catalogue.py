@@ -1,0 +1,197 @@
+"""What ``estimator devices`` and ``estimator systems`` print: a table to choose from, several compared, the columns."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from rich.console import ConsoleDimensions
+from rich.table import Table
+from typer import Exit
+
+from estimator.cli import terminal
+from estimator.core.types import ITEMSIZE, Sourced
+from estimator.devices import table
+from estimator.devices.cells import UNSUPPORTED, Cell, Subject, spec_of
+from estimator.devices.columns import PEAK, Column, Layout
+from estimator.reports import documents
+
+UNVERIFIED, WAIVED, NONE = "?", "*", "none"
+WHY = "recalled, assumed, or without a source"
+GAP = 2  # blanks between the columns of a table
+LONGEST_TEXT = 24  # that stays on one line in a table too wide for its terminal
+FAULT = re.compile(r"(?:(?P<file>\S.*?\.ya?ml)(?::(?P<line>\d+))?: )?(?P<sentence>.*)", re.DOTALL)
+
+
+def document(layout: Layout, row: Subject) -> dict[str, Any]:
+    """A device or system for programs: what its file says, and under ``derived`` what follows from that."""
+    derived = {
+        column.name: {"value": cell.value, "unit": cell.unit, "unverified": cell.unverified}
+        for column in layout.columns.values()
+        if column.derived and isinstance(cell := column.get(row), Sourced)
+    }
+    return {**documents.device(spec_of(row)), "derived": derived}
+
+
+def listing(layout: Layout, rows: Sequence[Subject], chosen: Sequence[Column] | None, as_json: bool) -> None:
+    """Rows in one table: of the columns chosen, or of as many of the default ones as the terminal has room for."""
+    if as_json:
+        terminal.json({row.name: document(layout, row) for row in rows})
+        return
+    if not rows:
+        terminal.console().print(f"no {layout.what} fit; a comparison holds only where the value is known")
+        return
+    wanted = {column: _cells(column, rows) for column in chosen or map(layout.columns.__getitem__, layout.default)}
+    filled = {column: cells for column, cells in wanted.items() if chosen or any(map(str.strip, cells))}
+    console = terminal.console()
+    fitting = filled if chosen else _fitting(filled, console.width)
+    shown = [column for column in chosen or layout.columns.values() if column in fitting]
+    console.print(f"{len(rows)} {layout.what}: {layout.about}")
+    console.size = ConsoleDimensions(max(console.width, _room(filled, shown)), console.height)  # cut no number short
+    console.print(_grid({column: filled[column] for column in shown}))
+    legend(*table.tally(rows, shown))
+    _more(layout, len(filled) - len(shown))
+
+
+def _grid(cells: Mapping[Column, Sequence[str]]) -> Table:
+    found = terminal.table("")
+    for column in cells:
+        side: Literal["left", "right"] = "left" if column.kind == "text" else "right"
+        found.add_column(_heading(column), justify=side, no_wrap=not _wraps(column), overflow="fold")
+    for texts in zip(*cells.values(), strict=True):
+        found.add_row(*texts)
+    return found
+
+
+def _wraps(column: Column) -> bool:
+    return column.kind == "text" and column.name != "name"
+
+
+def _more(layout: Layout, hidden: int) -> None:
+    words = f"'estimator {layout.what}"
+    hint = f"{hidden} more column{'s' * (hidden > 1)} in a wider terminal; " if hidden else ""
+    terminal.console().print(f"{hint}{words} --columns help' names all columns, {words} NAME' tells all of one")
+
+
+def _fitting(cells: Mapping[Column, Sequence[str]], width: int) -> list[Column]:
+    """The first columns, in order of importance, that a terminal has room for."""
+    columns = list(cells)
+    return [column for count, column in enumerate(columns, start=1) if _room(cells, columns[:count]) <= width]
+
+
+def _room(cells: Mapping[Column, Sequence[str]], columns: Sequence[Column]) -> int:
+    """The width of a table of these columns; long texts wrap."""
+    widest = [max(map(len, (*_heading(column).splitlines(), *cells[column]))) for column in columns]
+    wrapped = [min(w, LONGEST_TEXT) if _wraps(c) else w for w, c in zip(widest, columns, strict=True)]
+    return sum(wrapped) + GAP * (len(columns) - 1)
+
+
+def titled(column: Column) -> str:
+    """A column's name with the unit of its cells."""
+    return f"{column.name} [{column.shown}]" if column.shown else column.name
+
+
+def _heading(column: Column) -> str:
+    return f"{column.heading or column.name}\n{column.shown}".rstrip()
+
+
+def _cells(column: Column, rows: Sequence[Subject]) -> list[str]:
+    """A column's texts; where some bear a mark, the others leave room for one, so that digits stand below digits."""
+    found = [column.get(row) for row in rows]
+    marks = [mark(cell) for cell in found]
+    room = max(map(len, marks), default=0)
+    return [f"{cell_text(column, cell)}{m.ljust(room)}" for cell, m in zip(found, marks, strict=True)]
+
+
+def mark(cell: Cell) -> str:
+    """The signs behind a number: unverified, waived."""
+    if not isinstance(cell, Sourced):
+        return ""
+    return f"{UNVERIFIED if cell.unverified else ''}{WAIVED if cell.waiver else ''}"
+
+
+def cell_text(column: Column, cell: Cell) -> str:
+    """A cell in the unit of its column; a size in its own unit."""
+    if not isinstance(cell, Sourced):
+        return "" if cell is None else NONE if cell == UNSUPPORTED else str(cell)
+    if column.unit == "B":
+        return str(cell)
+    number, digits = cell.value / column.scale, 4 if column.derived else 6
+    return f"{number:.{digits}g}" if abs(number) < 10**digits else f"{number:.0f}"
+
+
+def marked(column: Column, cell: Cell) -> str:
+    """A cell with its marks."""
+    return f"{cell_text(column, cell)}{mark(cell)}"
+
+
+def legend(numbers: int, unverified: int, waived: int) -> None:
+    """How many numbers were shown and what their marks mean."""
+    said = [f"{unverified:,} of {numbers:,} numbers shown are unverified ({UNVERIFIED}: {WHY})"]
+    said += [f"{waived:,} waive a lint ({WAIVED})"] if waived else []
+    terminal.console().print("; ".join([*said, f"{NONE}: no such hardware path; blank: unknown"]))
+
+
+def side_by_side(layout: Layout, rows: Mapping[str, Subject], chosen: Sequence[Column] | None, as_json: bool) -> None:
+    """Rows as columns, one line per field, each row after the first with its ratios to the first."""
+    columns = chosen or layout.compared
+    ratios = table.ratios(rows, columns)
+    if as_json:
+        terminal.json({layout.what: {name: document(layout, row) for name, row in rows.items()}, "ratios": ratios})
+        return
+    first, *others = rows
+    names = ["field", first, *(heading for name in others for heading in (name, "ratio"))]
+    console, shown = terminal.console(), terminal.table("")
+    for position, name in enumerate(names):
+        shown.add_column(name, justify="right" if position else "left", no_wrap=name in ("field", "ratio"))
+    for column in columns:
+        cells = [column.get(row) for row in rows.values()]
+        if column.name != "name" and any(table.value(cell) is not None for cell in cells):
+            shown.add_row(*_compared(column, cells, ratios.get(column.name, {})))
+    console.print(f"{layout.about}; ratios are over {first}" if others else layout.about)
+    console.print(shown)
+    legend(*table.tally(list(rows.values()), columns))
+
+
+def _compared(column: Column, cells: Sequence[Cell], ratios: Mapping[str, float | None]) -> list[str]:
+    """One field's line: its name and unit, the first value, then each other value and its ratio."""
+    first, *others = [marked(column, cell) for cell in cells]
+    over = [f"{ratio:.3f}" if ratio is not None else "" for ratio in ratios.values()] or [""] * len(others)
+    return [titled(column), first, *(text for pair in zip(others, over, strict=True) for text in pair)]
+
+
+def columns(layout: Layout, as_json: bool) -> None:
+    """What columns there are; those that exist once per precision stand on one line."""
+    known = layout.columns.values()
+    if as_json:
+        terminal.json({c.name: {"unit": c.unit or None, "kind": c.kind, "meaning": c.meaning} for c in known})
+        return
+    shown = terminal.table(f"Columns of 'estimator {layout.what}'", "column", "unit", "meaning")
+    for name, column in layout.families().items():
+        shown.add_row(name, "text" if column.kind == "text" else column.shown, column.meaning)
+    console = terminal.console()
+    console.print(shown)
+    console.print(f"{PEAK} is one of {', '.join(ITEMSIZE)}")
+
+
+def checked(what: str, count: int, faults: Sequence[str], as_json: bool) -> None:
+    """The faults of a catalogue; exit 1 where there are any."""
+    if as_json:
+        terminal.json({"checked": count, "faults": list(faults), "findings": [_finding(fault) for fault in faults]})
+    else:
+        for fault in faults:
+            rule = getattr(fault, "rule", None)
+            sys.stderr.write(f"{fault} [{rule}]\n" if rule else f"{fault}\n")
+        terminal.console().print(f"{count} {what} checked, {len(faults)} faults")
+    if faults:
+        raise Exit(1)
+
+
+def _finding(fault: str) -> dict[str, Any]:
+    """A fault's sentence taken apart: file, line, rule."""
+    match = FAULT.fullmatch(fault)
+    assert match  # every part of the pattern is optional
+    line = match["line"]
+    return {**match.groupdict(), "line": int(line) if line else None, "rule": getattr(fault, "rule", None)}

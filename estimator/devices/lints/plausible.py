@@ -1,0 +1,137 @@
+"""The lint that holds every number to the ranges of :mod:`estimator.devices.lints.ranges`."""
+
+from __future__ import annotations
+
+import re
+from fnmatch import fnmatchcase
+
+from estimator.core import units
+from estimator.core.errors import EstimatorError
+from estimator.core.types import ITEMSIZE, DeviceSpec, SystemSpec
+from estimator.devices.lints import ranges
+from estimator.devices.lints.finding import Finding, Findings, Rest
+from estimator.devices.lints.memory import memory_of
+from estimator.devices.lints.peaks import rates
+from estimator.devices.lints.ranges import Range
+from estimator.devices.values import sourced_values
+
+Numbers = dict[str, tuple[float, str]]  # dotted name → SI value, and the field whose waiver speaks for it
+
+
+def plausible(spec: DeviceSpec | SystemSpec, rest: Rest) -> Findings:
+    """Numbers and their quotients lie where those of other machines do, so that a slip in a prefix is seen."""
+    if isinstance(spec, SystemSpec):
+        yield from _out_of_range(_of_system(spec, rest), ranges.SYSTEM)
+        return
+    memory = ranges.ON_CHIP if memory_of(spec) == "SRAM" else ranges.MAIN_MEMORY
+    yield from _out_of_range(_of_device(spec), (*ranges.ANY_DEVICE, *memory))
+    yield from _too_many_units(spec)
+    yield from _narrow_accumulation(spec)
+    yield from _early_pci_express(spec)
+    if spec.specifications != "known" and spec.memory_bandwidth and any(peak.matrix for peak in spec.peak.values()):
+        sentence = f"specifications is '{spec.specifications}', but a peak and memory_bandwidth are given; delete it"
+        yield Finding(sentence, ("specifications",))
+
+
+def _out_of_range(found: Numbers, table: tuple[Range, ...]) -> Findings:
+    for row in table:
+        for name in [name for name in found if fnmatchcase(name, row.of)]:
+            value, fields = _quotient(found, name, row.per)
+            if value is not None and not row.low <= value <= row.high:
+                of = f"{name} / {row.per}" if row.per else name
+                low, shown, high = (_show(v, row.unit) for v in (row.low, value, row.high))
+                yield Finding(f"{of} is {shown}; expected {low} to {high} ({row.why}); check values and units", fields)
+
+
+def _quotient(found: Numbers, name: str, per: str | None) -> tuple[float | None, tuple[str, ...]]:
+    value, field = found[name]
+    if per is None:
+        return value, tuple(field.split())
+    if per not in found:
+        return None, ()
+    divisor, other = found[per]
+    return value / divisor, (*field.split(), *other.split())
+
+
+def _show(value: float, unit: str) -> str:
+    kind, _, per = unit.partition(" per ")
+    if kind not in units.KINDS:
+        return f"{value:g}"
+    return f"{units.show(value, kind, 3)}{' per ' * bool(per)}{per}"
+
+
+def _of_device(spec: DeviceSpec) -> Numbers:
+    found = _numbers(spec)
+    if spec.part_of:
+        found["part_of.parts"] = float(spec.part_of.parts), "part_of.parts"
+    boost = spec.boost_clock.value if spec.boost_clock else None
+    count = spec.compute_units.value if spec.compute_units else None
+    for _, field, rate in rates(spec):
+        found |= _of_rate(rate.value, rate.clock or boost, rate.flop_per_clock, count, field)
+        if rate.clock:
+            found[f"clock of {field}"] = rate.clock, field
+    return found
+
+
+def _of_rate(rate: float, clock: float | None, per_clock: float | None, count: float | None, field: str) -> Numbers:
+    """What a peak says of the one of its three factors that is not given."""
+    found = {f"flop_per_clock of {field}": (per_clock, field)} if per_clock else {}
+    if clock and count and not per_clock:
+        found[f"implied flop_per_clock of {field}"] = rate / (clock * count), f"{field} compute_units"
+    elif clock and per_clock and not count:
+        found[f"implied units of {field}"] = rate / (clock * per_clock), field
+    elif count and per_clock and not clock:
+        found[f"implied clock of {field}"] = rate / (count * per_clock), f"{field} compute_units"
+    return found
+
+
+def _numbers(spec: DeviceSpec | SystemSpec) -> Numbers:
+    found = {}
+    for field, number in sourced_values(spec):
+        found[field] = number.value, field
+        if number.relative_uncertainty:
+            found[f"uncertainty of {field}"] = number.relative_uncertainty, field
+    return found | ({"year": (float(spec.year), "year")} if spec.year is not None else {})
+
+
+def _of_system(spec: SystemSpec, rest: Rest) -> Numbers:
+    """The system's numbers, and what its devices have together."""
+    found = _numbers(spec)
+    per_node, count = spec.devices_per_node.value, spec.nodes.value * spec.devices_per_node.value
+    found["devices"] = count, "nodes devices_per_node"
+    try:
+        device = rest.device(spec.device)
+    except EstimatorError:
+        return found  # told by unknown-device
+    if device.memory_bandwidth and memory_of(device) != "SRAM":
+        found["memory bandwidth of a node"] = per_node * device.memory_bandwidth.value, "devices_per_node"
+    if device.power_limit:
+        found["power limits of the devices"] = count * device.power_limit.value, "nodes devices_per_node"
+    if spec.year is not None and device.year is not None:
+        found["years after the device"] = float(spec.year - device.year), "year"
+    return found
+
+
+def _too_many_units(spec: DeviceSpec) -> Findings:
+    if spec.compute_units is None or memory_of(spec) == "SRAM":
+        return
+    words = re.findall(r"[a-z]+", (spec.compute_unit or "").lower())
+    most = next((ranges.UNITS_PER_DEVICE[word] for word in words if word in ranges.UNITS_PER_DEVICE), None)
+    if most and spec.compute_units.value > most:
+        sentence = f"compute_units is {spec.compute_units}; expected up to {most} of '{spec.compute_unit}'; mend one"
+        yield Finding(sentence, ("compute_units",))
+
+
+def _narrow_accumulation(spec: DeviceSpec) -> Findings:
+    for precision, field, rate in rates(spec):
+        if rate.accumulate and ITEMSIZE[rate.accumulate] < ITEMSIZE[precision]:
+            sentence = f"{field} accumulates in {rate.accumulate}, which is narrower than {precision}; mend it"
+            yield Finding(sentence, (field,))
+
+
+def _early_pci_express(spec: DeviceSpec) -> Findings:
+    generation = spec.pcie_generation
+    first = ranges.PCI_EXPRESS.get(generation or 0)
+    if generation and (first is None or (spec.year or first) < first):
+        known = f"{generation} came in {first}" if first else f"there are {', '.join(map(str, ranges.PCI_EXPRESS))}"
+        yield Finding(f"pcie_generation is {generation}, but {known}; mend it or the year", ("pcie_generation",))

@@ -1,0 +1,32 @@
+"""The lint of what the TOP500 prints of a machine."""
+
+from __future__ import annotations
+
+from estimator.core.errors import EstimatorError
+from estimator.core.types import SystemSpec
+from estimator.core.units import show
+from estimator.devices.lints.finding import Finding, Findings, Rest
+
+LEAST, MOST = 0.5, 1.5  # Rpeak over fp64 peaks: derated clocks and partial runs below, hosts that count above
+
+
+def rpeak(spec: SystemSpec, rest: Rest) -> Findings:
+    """Rmax is not above Rpeak, and Rpeak is near its devices' fp64 peaks, of vector to tensor units, plus hosts."""
+    peak, reached = spec.rpeak, spec.rmax
+    if peak and reached and reached.value > peak.value:
+        yield Finding(f"rmax is {reached}, above rpeak with {peak}; swap them or mend one", ("rmax", "rpeak"))
+    try:
+        fp64 = rest.device(spec.device).peak_of("fp64")
+    except EstimatorError:
+        return  # told by unknown-device
+    rates = [rate.value for rate in (fp64.vector, fp64.tensor) if rate]
+    if not (peak and rates):
+        return
+    count = spec.nodes.value * spec.devices_per_node.value
+    low, high = LEAST * count * min(rates), MOST * count * max(rates)
+    if not low <= peak.value <= high:
+        yield Finding(
+            f"rpeak is {peak}; {count:.0f} of {spec.device} lead to expect {show(low, 'FLOP/s', 3)} to "
+            f"{show(high, 'FLOP/s', 3)}; check it, the counts, and whether the device is a module or a part",
+            ("rpeak", "nodes", "devices_per_node"),
+        )
