@@ -7,6 +7,7 @@ import pytest
 from estimator.core import library
 from estimator.core.types import DeviceSpec, SystemSpec
 from estimator.devices import catalogue, load_device, load_measurements, load_system
+from estimator.devices.lints.peaks import computed, rates
 from estimator.profiles import read_profile, shipped
 from estimator.studies.study import read_study
 from estimator.work import count_work
@@ -17,9 +18,20 @@ MEASURED = library.names("devices", "measurements/*.csv")
 STUDIES = library.names("reports", "*")
 
 
-def test_the_catalogue_has_no_fault() -> None:
-    assert catalogue.check(DeviceSpec) == (len(DEVICES), [])
+def test_the_catalogue_has_no_fault_and_every_waiver_silences_one() -> None:
+    assert catalogue.check(DeviceSpec) == (len(DEVICES), [])  # a waiver that silences nothing is a fault
     assert catalogue.check(SystemSpec) == (len(SYSTEMS), [])
+
+
+def test_the_catalogue_is_large_enough_to_choose_from() -> None:
+    assert len(DEVICES) >= 90
+    assert len(SYSTEMS) >= 27
+
+
+def test_most_peaks_are_held_to_units_times_flop_per_clock_times_clock() -> None:
+    peaks = [(device, rate) for device in catalogue.all_devices() for _, _, rate in rates(device)]
+    held = [rate for device, rate in peaks if computed(device, rate)]
+    assert len(held) >= 0.8 * len(peaks)
 
 
 def test_the_studies_devices_and_systems_are_there() -> None:
@@ -61,29 +73,6 @@ def test_every_profile_is_read_and_counted(name: str) -> None:
 @pytest.mark.parametrize("name", STUDIES)
 def test_every_study_is_read(name: str) -> None:
     assert read_study(STUDIES[name] / "study.yaml").title
-
-
-FLOP_PER_CLOCK = {  # dense, per compute unit: vendors' architecture papers
-    "kepler": {"fp64": 128, "fp32": 384},
-    "pascal-gp100": {"fp64": 64, "fp32": 128, "fp16": 256},
-    "volta": {"fp64": 64, "fp32": 128, "fp16": 1024},
-    "knights-landing": {"fp64": 32, "fp32": 64},
-    "ampere-ga100": {"fp64": 128, "fp32": 128, "tf32": 1024, "bf16": 2048, "fp16": 2048},
-    "hopper": {"fp64": 256, "fp32": 256, "tf32": 2048, "bf16": 4096, "fp16": 4096, "fp8": 8192},
-    "cdna2": {"fp64": 256, "fp32": 256, "bf16": 1024, "fp16": 1024},
-    "xe-hpc": {"fp64": 256, "fp32": 256, "tf32": 2048, "bf16": 4096, "fp16": 4096},
-}
-
-
-@pytest.mark.parametrize("name", [n for n in DEVICES if not n.startswith("lecture")])
-def test_peaks_are_units_times_flop_per_clock_times_clock(name: str) -> None:
-    device = load_device(name)
-    assert device.compute_units is not None
-    for precision, per_clock in FLOP_PER_CLOCK[str(device.architecture)].items():
-        rate = device.peak_of(precision).matrix
-        assert rate is not None
-        assert rate.clock is not None
-        assert rate.value == pytest.approx(device.compute_units.value * per_clock * rate.clock, rel=0.03), precision
 
 
 def test_a_library_of_ones_own_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

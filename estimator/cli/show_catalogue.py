@@ -184,7 +184,8 @@ def checked(what: str, count: int, faults: Sequence[str], as_json: bool) -> None
         for fault in faults:
             rule = getattr(fault, "rule", None)
             sys.stderr.write(f"{fault} [{rule}]\n" if rule else f"{fault}\n")
-        terminal.console().print(f"{count} {what} checked, {len(faults)} faults")
+        devices = what if count != 1 else what.removesuffix("s")
+        terminal.console().print(f"{count} {devices} checked, {len(faults)} fault{'s' * (len(faults) != 1)}")
     if faults:
         raise Exit(1)
 

@@ -7,10 +7,12 @@ import hashlib
 import io
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import yaml
 from pydantic import BaseModel, ValidationError
@@ -35,16 +37,20 @@ EXPECTED = {  # pydantic's fault types in the words of the file
     "float_parsing": "a number",
     "float_type": "a number",
 }
+ROWS_AT_ONCE = 20_000  # of a CSV, held in memory
+LONGEST_ROW = 1 << 20  # of a CSV [characters]
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the one in C, ten times as fast, where there is one
 MOST_VALUES = 100_000  # a file of aliases of aliases is stopped here
 
 
 @dataclass(frozen=True)
 class Document:
-    """The content of one YAML file and the line on which each value stands."""
+    """The content of one YAML file, the line on which each value stands, and the keys that stand twice."""
 
     path: Path
     data: dict[str, Any]
     lines: dict[Location, int]
+    faults: tuple[Fault, ...] = ()
 
     def where(self, location: Location) -> str:
         """``file:line`` of the nearest known place at or above ``location``."""
@@ -54,10 +60,10 @@ class Document:
 
 
 def read_yaml(path: Path) -> Document:
-    """Read one YAML mapping with plain keys, refusing duplicate keys. Raises EstimatorError."""
+    """Read one YAML mapping with plain keys; :func:`check` refuses duplicate keys. Raises EstimatorError."""
     text = read_text(path)
     try:
-        root = yaml.compose(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        root = yaml.compose(text, Loader=LOADER)
     except yaml.YAMLError as error:
         line = getattr(getattr(error, "problem_mark", None), "line", 0) + 1
         problem = getattr(error, "problem", None) or "unreadable characters"
@@ -65,19 +71,17 @@ def read_yaml(path: Path) -> Document:
     if not isinstance(root, yaml.MappingNode):
         raise EstimatorError(f"{path}: expected 'key: value' lines, found none; see 'estimator init'")
     lines: dict[Location, int] = {}
-    duplicates: list[str] = []
+    duplicates: list[Fault] = []
     try:
         data = _construct(root, (), lines, duplicates, path)
     except (yaml.YAMLError, ValueError, AttributeError, TypeError) as error:
         raise EstimatorError(f"{path}: a value cannot be read ({error}); write it as plain text") from None
     except RecursionError:
         raise EstimatorError(f"{path}: a value contains itself or is nested too deeply; flatten it") from None
-    if duplicates:
-        raise EstimatorError(*duplicates)
-    return Document(path, data, lines)
+    return Document(path, data, lines, tuple(duplicates))
 
 
-def _construct(node: yaml.Node, at: Location, lines: dict[Location, int], faults: list[str], path: Path) -> Any:
+def _construct(node: yaml.Node, at: Location, lines: dict[Location, int], faults: list[Fault], path: Path) -> Any:
     lines.setdefault(at, node.start_mark.line + 1)
     if isinstance(node, yaml.SequenceNode):
         return [_construct(item, (*at, i), lines, faults, path) for i, item in enumerate(node.value)]
@@ -102,9 +106,12 @@ def _construct(node: yaml.Node, at: Location, lines: dict[Location, int], faults
 def check(model: type[Model], document: Document) -> Model:
     """Validate a document against a pydantic model; all faults come together, each with its line."""
     try:
-        return model.model_validate(document.data)
+        found = model.model_validate(document.data)
     except ValidationError as error:
-        raise EstimatorError(*_faults(model, document, error)) from None
+        raise EstimatorError(*document.faults, *_faults(model, document, error)) from None
+    if document.faults:
+        raise EstimatorError(*document.faults)
+    return found
 
 
 def _faults(model: type[BaseModel], document: Document, error: ValidationError) -> Iterator[Fault]:
@@ -157,11 +164,53 @@ def read_csv(path: Path, text: str | None = None) -> pd.DataFrame:
     """The cells of a CSV (or its ``text``) as text, missing ones NA. Raises EstimatorError at a row of wrong length."""
     import pandas as pd
 
+    return pd.concat(list(csv_frames(path, text)))
+
+
+def csv_frames(path: Path, text: str | None = None) -> Iterator[pd.DataFrame]:
+    """The same in frames of ROWS_AT_ONCE rows, at least one, so that a file of any size is read in bounded memory.
+
+    The index counts the rows of the file from 0. Raises EstimatorError also at a row longer than LONGEST_ROW.
+    """
+    with open_text(path) if text is None else nullcontext(io.StringIO(text)) as file:
+        records = _records(file, path)
+        header = _header(next(records, (1, []))[1], path)
+        body = _of_length(((number, row) for number, row in records if any(row)), len(header), path)
+        first = 0
+        while rows := list(islice(body, ROWS_AT_ONCE)):
+            yield _cells(rows, header, first)
+            first += len(rows)
+        if not first:
+            yield _cells([], header, 0)
+
+
+def _records(file: TextIO, path: Path) -> Iterator[tuple[int, list[str]]]:
+    """The records of a CSV with the line each ends on; none may be longer than LONGEST_ROW."""
+    read = 0
+
+    def lines() -> Iterator[str]:
+        nonlocal read
+        while line := file.readline(LONGEST_ROW + 1):
+            read += len(line)
+            if read > LONGEST_ROW:
+                raise EstimatorError(
+                    f"{path}:{reader.line_num + 1}: found a row of more than {LONGEST_ROW} characters, expected a "
+                    "table's row; check what this file is"
+                )
+            yield line
+
+    reader = csv.reader(lines())
     try:
-        lines = list(csv.reader(io.StringIO(read_text(path) if text is None else text)))
+        for row in reader:
+            yield reader.line_num, row
+            read = 0
     except csv.Error as error:
         raise EstimatorError(f"{path}: this is no CSV ({error}); check what this file is") from None
-    header = [name.strip() for name in lines[0]] if lines else []
+
+
+def _header(row: list[str], path: Path) -> list[str]:
+    """The column names. Raises EstimatorError where there are none, or none that can be told apart."""
+    header = [name.strip() for name in row]
     if not any(header):
         raise EstimatorError(f"{path}: the file is empty; expected a line of column names")
     other = next((mark for mark in ";\t|" if len(header) == 1 and mark in header[0]), None)
@@ -172,18 +221,39 @@ def read_csv(path: Path, text: str | None = None) -> pd.DataFrame:
     twice = {name for name in header if header.count(name) > 1}
     if twice:
         raise EstimatorError(f"{path}:1: the column '{min(twice)}' stands twice; delete one")
-    body = [(number, line) for number, line in enumerate(lines[1:], start=2) if any(line)]
-    for number, line in body:
-        if len(line) != len(header):
-            raise EstimatorError(f"{path}:{number}: found {len(line)} cells, expected {len(header)}; mend the row")
-    frame = pd.DataFrame([line for _, line in body], columns=header, dtype="string[python]")
-    return frame.apply(lambda cells: cells.str.strip()).replace("", pd.NA)
+    return header
+
+
+def _of_length(records: Iterable[tuple[int, list[str]]], length: int, path: Path) -> Iterator[list[str]]:
+    for number, row in records:
+        if len(row) != length:
+            raise EstimatorError(f"{path}:{number}: found {len(row)} cells, expected {length}; mend the row")
+        yield row
+
+
+def _cells(rows: list[list[str]], header: list[str], first: int) -> pd.DataFrame:
+    import pandas as pd
+
+    columns = zip(*rows, strict=True) if rows else ([] for _ in header)
+    cells = {
+        name: pd.array([cell.strip() or pd.NA for cell in column], dtype="string[python]")
+        for name, column in zip(header, columns, strict=True)
+    }
+    return pd.DataFrame(cells, index=pd.RangeIndex(first, first + len(rows)))
 
 
 def read_text(path: Path) -> str:
     """The text of a file. Raises EstimatorError where it is missing, a folder, or no text."""
+    with open_text(path) as file:
+        return file.read()
+
+
+@contextmanager
+def open_text(path: Path) -> Iterator[TextIO]:
+    """A file to read as text. Raises EstimatorError where it is missing, a folder, or, inside the block, no text."""
     try:
-        return path.read_text(encoding="utf-8-sig")
+        with path.open(encoding="utf-8-sig") as file:
+            yield file
     except FileNotFoundError:
         raise EstimatorError(f"{path}: there is no such file; check the path") from None
     except IsADirectoryError:
@@ -196,15 +266,24 @@ def read_text(path: Path) -> str:
 
 def write_text(path: Path, text: str) -> None:
     """Write a file whole or not at all: to a temporary file beside it, then renamed."""
+    with writing(path) as file:
+        file.write(text)
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[TextIO]:
+    """A file to write as text, whole or not at all: a temporary file beside it is renamed when the block ends well."""
     temporary, path = None, path.resolve()  # a link stays a link
     try:
         if path.exists() and not path.is_file() and not path.is_dir():
-            path.write_text(text, encoding="utf-8")  # a pipe or a device is written to, never replaced
+            with path.open("w", encoding="utf-8") as file:  # a pipe or a device is written to, never replaced
+                yield file
             return
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False, encoding="utf-8", newline="") as file:
-            temporary = Path(file.name)
-            file.write(text)
+        handle, name = tempfile.mkstemp(dir=path.parent)
+        temporary = Path(name)
+        with open(handle, "w", encoding="utf-8", newline="") as file:
+            yield file
         temporary.chmod(0o666 & ~_umask())
         temporary.replace(path)
     except OSError as error:

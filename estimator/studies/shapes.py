@@ -32,9 +32,7 @@ def predict_shapes(path: str | Path, plan: RunPlan) -> tuple[pd.DataFrame, tuple
     Raises EstimatorError where a row lacks what its op class needs, or the device lacks its precision.
     """
     path = Path(path)
-    asked = files.read_csv(path)
-    table = SHAPES.conform(asked, str(path))
-    _refuse_incomplete(table, path)
+    asked, table = _read(path)
     target = load_device(plan.target)
     measurements = load_measurements(target, plan.measurements)
     timeless = table.drop(columns=["time_s", "time_low_s", "time_high_s"])
@@ -52,6 +50,19 @@ def predict_shapes(path: str | Path, plan: RunPlan) -> tuple[pd.DataFrame, tuple
     answer = found.drop(columns="time_s").rename(columns={"target_time_s": "time_s"})[ANSWER]
     rows = pd.concat([table[[name for name in asked if name not in ANSWER]], answer], axis=1)
     return rows, assumptions(found, target, measurements, workload, None)
+
+
+def read_shapes(path: str | Path) -> pd.DataFrame:
+    """The rows of a SHAPES CSV. Raises EstimatorError where one lacks what its op class needs."""
+    return _read(Path(path))[1]
+
+
+def _read(path: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The cells as they stand, and as SHAPES."""
+    asked = files.read_csv(path)
+    table = SHAPES.conform(asked, str(path))
+    _refuse_incomplete(table, path)
+    return asked, table
 
 
 def _refuse_incomplete(table: pd.DataFrame, path: Path) -> None:

@@ -1,3 +1,4 @@
+import json
 from pathlib import Path
 
 import pytest
@@ -5,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from estimator.core.errors import EstimatorError
-from estimator.core.types import DeviceSpec
+from estimator.core.types import DeviceSpec, SystemSpec
 from estimator.devices import catalogue, load_device, load_system, source_device
 from tests.conftest import make_device
 
@@ -68,15 +69,125 @@ def test_a_file_must_bear_its_own_name(tmp_path: Path) -> None:
         load_device(tmp_path / "a.yaml")
 
 
-def test_the_check_finds_what_has_no_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "devices").mkdir()
-    (tmp_path / "devices" / "a.yaml").write_text("name: a\npeak: {fp32: 1 TFLOP/s}\nmemory_bandwidth: 1 GB/s\n")
-    (tmp_path / "devices" / "b.yaml").write_text("name: b\npeak: {fp32: 1 GB}\nmemory_bandwidth: 1 GB\n")
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The devices folder of a library of one's own."""
+    (tmp_path / "devices" / "systems").mkdir(parents=True)
     monkeypatch.setenv("ESTIMATOR_LIBRARY", str(tmp_path))
-    _, faults = catalogue.check(DeviceSpec)
-    assert len(faults) == 4
-    assert catalogue.check(DeviceSpec, str(tmp_path / "devices" / "b.yaml"))[0] == 1
-    assert sum("has no source and no status" in fault for fault in faults) == 2
+    return tmp_path / "devices"
+
+
+SMALL = "name: {}\npeak: {{fp32: 10 TFLOP/s}}\nmemory_bandwidth: 500 GB/s\n"
+
+
+def write(folder: Path, name: str, more: str = "") -> Path:
+    path = folder / f"{name}.yaml"
+    path.write_text(SMALL.format(name) + more)
+    return path
+
+
+def test_the_check_finds_what_has_no_source(own: Path) -> None:
+    path = write(own, "a")
+    shipped = len(catalogue.all_devices()) - 1
+    checked, faults = catalogue.check(DeviceSpec)
+    assert checked == shipped + 1
+    lacking = "has no source and no status; say where it is from and how it is known"
+    assert faults == [f"{path}:2: peak.fp32.vector {lacking}", f"{path}:3: memory_bandwidth {lacking}"]
+    assert {fault.rule for fault in faults} == {"missing-source"}
+    assert catalogue.check(DeviceSpec, str(path)) == (1, faults)
+    assert catalogue.check(DeviceSpec, "A") == (1, faults)
+
+
+def test_every_fault_of_the_form_comes_at_once(own: Path) -> None:
+    path = write(
+        own, "b", "year: 2020\nyear: 2021\nmemory_bandwith: 1 GB/s\npower_limit: 300 GB\nlink: {total: -1 GB/s}\n"
+    )
+    _, faults = catalogue.check(DeviceSpec, "b")
+    expected = {"duplicate-key": 5, "unknown-key": 6, "wrong-unit": 7, "wrong-value": 8}
+    assert {fault.rule: int(fault.split(":")[1]) for fault in faults} == expected
+    path.write_text("name: [")
+    assert [fault.rule for fault in catalogue.check(DeviceSpec, "b")[1]] == ["yaml"]
+    path.write_text(SMALL.format("c"))
+    assert [fault.rule for fault in catalogue.check(DeviceSpec, "b")[1]] == ["file-name"]
+
+
+def test_a_fault_names_the_line_of_its_value(own: Path) -> None:
+    path = write(own, "a", "power_limit:\n  value: 300 kW\n  source: x\n  status: read\n")
+    told = [fault for fault in catalogue.check(DeviceSpec, "a")[1] if fault.rule == "plausible"]
+    assert told[0].startswith(f"{path}:4: power_limit is 300 kW; expected")
+
+
+def test_two_files_of_one_alias(own: Path) -> None:
+    write(own, "a", "aliases: [One, b]\n")
+    write(own, "b", "aliases: [ONE]\n")
+    faults = [fault for fault in catalogue.check(DeviceSpec)[1] if fault.rule == "duplicate-alias"]
+    assert [fault.split(": ", 1)[1] for fault in faults] == [
+        "the alias 'One' also names b; delete it in one file",
+        "the alias 'b' also names b; delete it in one file",
+        "the alias 'ONE' also names a; delete it in one file",
+    ]
+    assert load_device("one").name == "a"
+
+
+SYSTEM = "name: {}\nnodes: 2\ndevices_per_node: 4\ndevice: {}\n"
+
+
+def test_a_system_may_name_a_device_beside_its_own_file(own: Path) -> None:
+    write(own / "systems", "mine")
+    path = own / "systems" / "s.yaml"
+    path.write_text(SYSTEM.format("s", "mine.yaml"))
+    assert load_device(load_system("s").device).name == "mine"
+    assert load_device(load_system(path).device).name == "mine"
+    assert {fault.rule for fault in catalogue.check(SystemSpec, "s")[1]} == {"missing-source"}
+    path.write_text(SYSTEM.format("s", "../none.yaml"))
+    (fault,) = (fault for fault in catalogue.check(SystemSpec, "s")[1] if fault.rule == "unknown-device")
+    assert fault.startswith(f"{path}:4: ")
+    assert "none.yaml: there is no such file" in fault
+
+
+def test_the_users_file_comes_before_the_shipped_one(own: Path) -> None:
+    write(own, "k20x", "aliases: [V100]\n")
+    assert load_device("K20X").memory_bandwidth == load_device("v100").memory_bandwidth
+    assert str(load_device("k20x").memory_bandwidth) == "500 GB/s"
+
+
+BLOCKS = [
+    ("aliases: [A b, 'C: d', \"e\"]\n", ["a b", "c: d", "e"]),
+    ("aliases:\n  - A b\n  # more\n\n  - c\n", ["a b", "c"]),
+    ("aliases:\n- A b\n- c\n", ["a b", "c"]),
+    ("aliases: [A b,\n  c]\nyear: 2020\n", ["a b", "c"]),
+    ("'aliases' : [A b]\r\n", ["a b"]),
+    ("notes: ['aliases: [no]']\nvendor: |\n  x\n  aliases: [no]\n", []),
+    ("aliases: text\n", []),
+    ("aliases: [2080]\n", ["2080"]),
+    ("'aliases': [A b]\n", ["a b"]),
+]
+
+
+@pytest.mark.parametrize(("block", "expected"), BLOCKS)
+@pytest.mark.parametrize("place", ["before", "after"])
+def test_aliases_are_read_from_their_lines_alone(block: str, expected: list[str], place: str, own: Path) -> None:
+    text = SMALL.format("a")
+    (own / "a.yaml").write_text(block + text if place == "before" else text + block)
+    for alias in expected:
+        assert catalogue.find("device", alias.upper(), catalogue.DEVICE_FILES) == own / "a.yaml"
+    assert source_device("no") is None
+
+
+def test_aliases_in_a_file_of_braces(own: Path) -> None:
+    device = {"name": "a", "peak": {"fp32": "1 TFLOP/s"}, "aliases": ["A b"], "memory_bandwidth": "1 GB/s"}
+    for indent in (None, 2):
+        (own / "a.yaml").write_text(json.dumps(device, indent=indent))
+        assert load_device("a B").name == "a"
+
+
+def test_a_broken_file_hides_no_other(own: Path) -> None:
+    path = write(own, "a", "aliases: [x\n")
+    assert load_device("V100").name == "v100-sxm2-16gb"
+    with pytest.raises(EstimatorError, match="this is not YAML") as caught:
+        load_device("x")
+    assert str(path) in str(caught.value)
+    assert [fault.rule for fault in catalogue.check(DeviceSpec)[1]] == ["yaml"]
 
 
 @given(st.sampled_from(["900 GB", "fast", "-1 GB/s", "0 GB/s", "1e999 GB/s", 900, [], {}]))

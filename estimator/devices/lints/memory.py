@@ -36,6 +36,7 @@ MEMORIES = {
     "HBM3": Memory(2022, (500, 10_000), (8, 384), (10, 80), "JESD238: 1024 bit at 5.2-6.4 Gb/s, 16-24 GB"),
     "HBM3e": Memory(2023, (800, 16_000), (16, 768), (10, 80), "stacks of 1024 bit at 7.2-9.8 Gb/s, 16-48 GB"),
     "HBM4": Memory(2025, (1_500, 60_000), (24, 2_000), (5, 60), "JESD270-4: 2048 bit at 6.4-13 Gb/s"),
+    "HBM4e": Memory(2026, (2_000, 120_000), (32, 4_000), (5, 60), "HBM4 with faster and taller stacks"),
     "MCDRAM": Memory(2016, (300, 600), (4, 32), (15, 80), "Knights Landing: eight devices in the package"),
     "HMC": Memory(2013, (100, 700), (1, 64), (5, 300), "cubes of 160-320 GB/s"),
     "LPDDR3": Memory(2012, (3, 60), (0.5, 32), (40, 2_000), "32-256 bit of 1.3-2.1 Gb/s"),

@@ -43,11 +43,11 @@ ANY_DEVICE = (
     Range("peak.fp64.tensor", "peak.fp64.vector", 0.02, 8.4, "1", "matrix units do 1 to 8 x the vector rate"),
     Range("peak.fp32.tensor", "peak.fp32.vector", 0.02, 8.4, "1", "matrix units do 1 to 8 x the vector rate"),
     Range("peak.tf32.tensor", "peak.fp32.vector", 0.9, 33, "1", "matrix units do 1 to 32 x the fp32 vector rate"),
-    Range("peak.bf16.tensor", "peak.fp32.vector", 0.9, 66, "1", "matrix units do 1 to 64 x the fp32 vector rate"),
-    Range("peak.fp16.tensor", "peak.fp32.vector", 0.9, 66, "1", "matrix units do 1 to 64 x the fp32 vector rate"),
-    Range("peak.fp8.tensor", "peak.fp32.vector", 0.9, 132, "1", "matrix units do 1 to 128 x the fp32 vector rate"),
-    Range("peak.int8.tensor", "peak.fp32.vector", 0.9, 132, "1", "matrix units do 1 to 128 x the fp32 vector rate"),
-    Range("peak.fp4.tensor", "peak.fp32.vector", 0.9, 400, "1", "matrix units do 1 to 400 x the fp32 vector rate"),
+    Range("peak.bf16.tensor", "peak.fp32.vector", 0.9, 200, "1", "matrix units do 1 to 200 x the fp32 vector rate"),
+    Range("peak.fp16.tensor", "peak.fp32.vector", 0.9, 200, "1", "matrix units do 1 to 200 x the fp32 vector rate"),
+    Range("peak.fp8.tensor", "peak.fp32.vector", 0.9, 400, "1", "matrix units do 1 to 400 x the fp32 vector rate"),
+    Range("peak.int8.tensor", "peak.fp32.vector", 0.9, 400, "1", "matrix units do 1 to 400 x the fp32 vector rate"),
+    Range("peak.fp4.tensor", "peak.fp32.vector", 0.9, 800, "1", "matrix units do 1 to 800 x the fp32 vector rate"),
 )  # fmt: skip
 MAIN_MEMORY = (  # devices whose memory is DRAM
     Range("compute_units", None, 1, 4096, "1", "chips have one to some thousand units"),

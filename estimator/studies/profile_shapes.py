@@ -1,0 +1,49 @@
+"""A profile → the SHAPES that its step needs: what must be timed on a device to predict it there by measurement."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from estimator.core.schema import CONV_COLUMNS, GEMM_COLUMNS, MATRIX, SHAPES, STREAMING
+from estimator.profiles import read_profile
+from estimator.work import count_work
+from estimator.work.count import CONV_NEEDED
+
+DIMENSIONS = [column.name for column in (*GEMM_COLUMNS, *CONV_COLUMNS)]
+OF_A_SHAPE = ["op_class", "precision", *DIMENSIONS, "bytes", "flop"]
+
+
+def profile_shapes(names: Sequence[str], precision: str | None = None) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """The distinct shapes of one call in these profiles, those of most time first, and sentences on what has none.
+
+    ``precision`` is that of the matrix products and convolutions on the device. Memory-bound ops are told by their
+    bytes and FLOP. Raises EstimatorError as read_profile and count_work do.
+    """
+    parts, said = [], []
+    for name in names:
+        profile = read_profile(name)
+        work, _ = count_work(profile.ops, profile.workload, precision, profile.where)
+        shapes = _shapes(work)
+        parts.append(shapes)
+        share = 1 - shapes["time_s"].sum() / max(work["time_s"].sum(), 1e-300)
+        if share > 0.005:
+            said.append(f"{name}: {100 * share:.1f} % of the step's time is in ops that no shape tells of")
+    found = pd.concat(parts, ignore_index=True)
+    found = found.groupby(OF_A_SHAPE, dropna=False, sort=False)["time_s"].sum().reset_index()
+    ordered = found.sort_values("time_s", ascending=False, kind="stable", ignore_index=True)
+    return SHAPES.conform(ordered[OF_A_SHAPE], "the shapes of the profile")[OF_A_SHAPE], tuple(said)
+
+
+def _shapes(work: pd.DataFrame) -> pd.DataFrame:
+    """The rows of WORK that a shape tells of, their bytes and FLOP those of one call where nothing else tells it."""
+    products = (work["op_class"] == "gemm") & work[["m", "n", "k"]].notna().all(axis=1)
+    convolutions = (work["op_class"] == "convolution") & work[list(CONV_NEEDED)].notna().all(axis=1)
+    streams = work["op_class"].isin(STREAMING) & (work["bytes"] > 0)
+    calls = work["calls"].fillna(1.0).where(work["calls"] > 0, 1.0)
+    amounts = {n: (work[n] / calls).round().mask(work["op_class"].isin(MATRIX)) for n in ("bytes", "flop")}
+    rows = products | convolutions | streams
+    found = work.assign(**amounts)[rows.to_numpy(dtype=bool)]
+    found.loc[(found["op_class"] == "gemm").to_numpy(dtype=bool), "batch"] = found["batch"].fillna(1)
+    return found[[*OF_A_SHAPE, "time_s"]]

@@ -1,0 +1,329 @@
+"""Every lint says what it is for, a waiver silences it alone, and no field of a valid file goes wrong unseen."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from estimator.core import files, library
+from estimator.core.errors import EstimatorError, Fault
+from estimator.core.types import DeviceSpec, SystemSpec
+from estimator.devices import catalogue, lints
+from tests.devices import mutants
+from tests.devices.mutants import MUTATIONS, Data
+
+PER_CLOCK = {  # per unit of a die with 110 units at 1.7 GHz
+    "fp64": {"vector": 128, "tensor": 256}, "fp32": {"vector": 256}, "tf32": {"tensor": 512}, "bf16": {"tensor": 1024},
+    "fp16": {"vector": 512, "tensor": 1024}, "fp8": {"tensor": 2048}, "int8": {"tensor": 2048}, "fp4": {"tensor": 4096},
+}  # fmt: skip
+
+
+def sourced(value: object, **more: object) -> Data:
+    return {"value": value, "status": "read", "confidence": "high", "source": "data sheet", "note": "p. 2", **more}
+
+
+def die(name: str, parts: int = 1) -> Data:
+    """A rich device: the die of a module of two, or the module."""
+    units = 110 * parts
+
+    def rate(per_clock: int) -> Data:
+        value = f"{units * per_clock * 1.7e9 / 1e12:.1f} TFLOP/s"
+        return sourced(value, clock="1700 MHz", flop_per_clock=per_clock, accumulate="fp64", uncertainty="3 %")
+
+    return {
+        "name": name,
+        "aliases": [f"Acme {name}"],
+        "vendor": "Acme",
+        "architecture": "acme1",
+        "year": 2021,
+        "peak": {
+            precision: {path: rate(per_clock) for path, per_clock in paths.items()}
+            for precision, paths in PER_CLOCK.items()
+        }
+        | {"int4": "unsupported"},
+        "memory_type": "HBM2e",
+        "memory_bandwidth": sourced(f"{1638.4 * parts} GB/s"),
+        "memory_capacity": sourced(f"{64 * parts} GB"),
+        "last_level_cache": sourced(f"{8 * parts} MB"),
+        "compute_unit": "CU",
+        "compute_units": sourced(units),
+        "base_clock": sourced("1000 MHz"),
+        "boost_clock": sourced("1700 MHz"),
+        "power_limit": sourced(f"{280 * parts} W"),
+        "launch_latency": sourced("5 us"),
+        "link": {
+            "name": "fabric",
+            "per_direction": sourced(f"{200 * parts} GB/s"),
+            "per_neighbour": sourced("100 GB/s"),
+            "total": sourced(f"{400 * parts} GB/s"),
+        },
+        "pcie_generation": 4,
+        "source": "data sheet",
+        "notes": ["the second die is disabled in some boards"],
+    }
+
+
+MODULE = die("module", parts=2)
+DIE = die("die") | {"part_of": {"device": "module", "parts": 2}}
+SYSTEM = {
+    "name": "system", "aliases": ["The System"], "site": "lab", "year": 2022, "nodes": sourced(1000),
+    "node_name": "blade", "device": "die", "devices_per_node": sourced(8), "host": "CPU", "interconnect": "fabric",
+    "topology": "fat tree", "injection_bandwidth": sourced("100 GB/s"), "power": sourced("4 MW"),
+    "rpeak": sourced("200 PFLOP/s"), "rmax": sourced("150 PFLOP/s"), "source": "data sheet", "notes": ["a note"],
+}  # fmt: skip
+OTHERS = {"module": DeviceSpec.model_validate(MODULE), "die": DeviceSpec.model_validate(DIE)}
+ALIASES = {"acme module": ["module"], "taken": ["other"], "module": ["module"]}
+
+
+def device_of(name: str) -> DeviceSpec:
+    if name not in OTHERS:
+        raise EstimatorError(f"Unknown device '{name}'")
+    return OTHERS[name]
+
+
+Spec = type[DeviceSpec] | type[SystemSpec]
+REST = lints.Rest(device_of, lambda name: ALIASES.get(name.lower(), []))
+
+
+def model(data: Data) -> Spec:
+    return SystemSpec if "nodes" in data or "device" in data else DeviceSpec
+
+
+def faults(data: Data, spec: Spec | None = None, rest: lints.Rest = REST, stem: str | None = None) -> list[Fault]:
+    document = files.Document(Path(f"{stem or data['name']}.yaml"), data, {})
+    if (spec or model(data)) is DeviceSpec:
+        return list(catalogue.faults(DeviceSpec, document, rest))
+    return list(catalogue.faults(SystemSpec, document, rest))
+
+
+def rules(data: Data) -> set[str]:
+    return {fault.rule for fault in faults(data)}
+
+
+def changed(data: Data, *changes: tuple[str, object]) -> Data:
+    for field, value in changes:
+        data = mutants.put(data, tuple(field.split(".")), value)
+    return data
+
+
+@pytest.mark.parametrize("data", [DIE, MODULE, SYSTEM], ids=lambda data: str(data["name"]))
+def test_a_rich_file_has_no_fault(data: Data) -> None:
+    assert faults(data) == []
+
+
+FAULTY = [  # lint, file, what changes, words of the sentence, a value whose waiver silences it
+    ("missing-source", DIE, [("power_limit.source", None)], "power_limit has no source;", "power_limit"),
+    ("missing-source", DIE, [("power_limit.source", None), ("power_limit.status", None)],
+     "and no status", "power_limit"),
+    ("missing-source", SYSTEM, [("power.status", None)], "power has no status;", "power"),
+    ("missing-source", DIE, [("source", None)], "the file has no source", None),
+    ("peak-arithmetic", MODULE, [("peak.fp4.tensor.value", "3064 TFLOP/s")],
+     "twice that: is it the sparse", "peak.fp4.tensor"),
+    ("peak-arithmetic", MODULE, [("peak.fp4.tensor.value", "1580 TFLOP/s")],
+     "so it is 1.03 x that", "peak.fp4.tensor"),
+    ("peak-arithmetic", MODULE, [("peak.fp64.vector.value", "23.9 TFLOP/s")],
+     "half of that: is it fp64 for", "peak.fp64.vector"),
+    ("sparse-or-dense", MODULE, [("peak.bf16.tensor.value", "192 TFLOP/s"), ("peak.bf16.tensor.flop_per_clock", 512)],
+     "peak.fp16.tensor is 1.99 x that of bf16; expected 1 x", "peak.bf16.tensor"),
+    ("sparse-or-dense", MODULE, [("peak.fp8.tensor.note", "with sparsity")],
+     "peak.fp8.tensor is said to be with sparsity", "peak.fp8.tensor"),
+    ("sparse-or-dense", MODULE, [("peak.int8.tensor", sourced("1533 TOP/s"))],
+     "peak.int8.tensor is 4 x that of bf16", "peak.int8.tensor"),
+    ("tensor-below-vector", MODULE,
+     [("peak.fp64.tensor.value", "23.9 TFLOP/s"), ("peak.fp64.tensor.flop_per_clock", 64)],
+     "peak.fp64.tensor is 23.9 TFLOP/s, below peak.fp64.vector", "peak.fp64.vector"),
+    ("clock-order", DIE, [("base_clock.value", "1750 MHz")],
+     "base_clock is 1.750 GHz, above boost_clock with 1.7 GHz", "base_clock"),
+    ("memory-type", DIE, [("memory_type", "core store")], "memory_type is 'core store'; expected one of GDDR3", None),
+    ("memory-type", DIE, [("year", 2018), ("pcie_generation", 4)], "year is 2018; HBM2e came in 2019", None),
+    ("memory-type", MODULE, [("memory_capacity.value", "384 GB")],
+     "memory_capacity is 384 GB; expected 8.00 GB to 256 GB", "memory_capacity"),
+    ("memory-type", MODULE, [("memory_capacity.value", "32 GB")],
+     "memory_capacity / memory_bandwidth is 9.77 ms", "memory_bandwidth"),
+    ("memory-type", MODULE, [("memory_type", "DDR5-8800 24ch"), ("memory_bandwidth.value", "1800 GB/s")],
+     "DDR5-8800 24ch give 1.690 TB/s", "memory_bandwidth"),
+    ("plausible", DIE, [("power_limit.value", "280 kW")], "power_limit is 280 kW; expected", "power_limit"),
+    ("plausible", DIE, [("pcie_generation", 9)], "pcie_generation is 9, but there are 1, 2, 3", None),
+    ("plausible", DIE, [("pcie_generation", 5), ("year", 2020)], "pcie_generation is 5, but 5 came in 2021", None),
+    ("plausible", DIE, [("compute_unit", "MXU")],
+     "compute_units is 110; expected up to 64 of 'MXU'", "compute_units"),
+    ("plausible", DIE, [("peak.fp16.tensor.accumulate", "fp8")],
+     "accumulates in fp8, which is narrower", "peak.fp16.tensor"),
+    ("plausible", MODULE, [("specifications", "incomplete")], "specifications is 'incomplete', but a peak and", None),
+    ("plausible", SYSTEM, [("year", 2019)], "years after the device is -2; expected -1 to 10", None),
+    ("plausible", SYSTEM, [("power.value", "40 kW")], "power / devices is 5.00 W; expected 30.0 W", "power"),
+    ("link-directions", MODULE, [("link.total.value", "400 GB/s")],
+     "is the total of both directions written one way?", "link.total"),
+    ("link-directions", MODULE, [("link.total.value", "900 GB/s")],
+     "expected twice it; mend one", "link.per_direction"),
+    ("link-directions", DIE, [("link.per_neighbour.value", "300 GB/s"), ("link.total", None)],
+     "more than all neighbours together", "link.per_neighbour"),
+    ("part-of-module", DIE, [("memory_capacity.value", "128 GB")], "is it the module's number?", "memory_capacity"),
+    ("part-of-module", DIE, [("last_level_cache.value", "6 MB")],
+     "expected 2 parts to make the module; mend one", "last_level_cache"),
+    ("part-of-module", MODULE, [("part_of", {"device": "module", "parts": 2})],
+     "part_of names this device itself", None),
+    ("unknown-device", DIE, [("part_of.device", "modul")], "Unknown device 'modul'", None),
+    ("unknown-device", SYSTEM, [("device", "dye")], "Unknown device 'dye'", None),
+    ("duplicate-alias", DIE, [("aliases", ["Taken"])], "the alias 'Taken' also names other", None),
+    ("duplicate-alias", DIE, [("aliases", ["module"])], "the alias 'module' also names module", None),
+    ("duplicate-alias", SYSTEM, [("aliases", ["A", "a"])], "stands twice", None),
+    ("rpeak", SYSTEM, [("rmax.value", "200.1 PFLOP/s"), ("rpeak.value", "200.1 PFLOP/s"), ("nodes.value", 200)],
+     "rpeak is 200.1 PFLOP/s; 1600 of die lead to expect 19.1 PFLOP/s to 115 PFLOP/s", "nodes"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("lint", "data", "changes", "words", "waived"), FAULTY)
+def test_each_lint_says_what_is_wrong(
+    lint: str, data: Data, changes: list[tuple[str, object]], words: str, waived: str
+) -> None:
+    wrong = changed(data, *changes)
+    found = faults(wrong)
+    assert {fault.rule for fault in found} == {lint}
+    assert any(words in fault for fault in found)
+    if waived:
+        only_other = changed(wrong, (f"{waived}.waiver", f"{'rpeak' if lint == 'plausible' else 'plausible'}: why not"))
+        assert rules(only_other) == {lint, "stale-waiver"}
+        assert rules(changed(wrong, (f"{waived}.waiver", f"{lint}: the data sheet says so"))) == set()
+
+
+def test_every_lint_has_a_test_and_a_line_of_help() -> None:
+    assert lints.helps().keys() - {"stale-waiver", "rpeak"} <= {row[0] for row in FAULTY}
+    assert all(line.endswith(".") for line in lints.helps().values())
+
+
+def test_rmax_above_rpeak() -> None:
+    assert rules(changed(SYSTEM, ("rmax.value", "210 PFLOP/s"))) == {"rpeak", "plausible"}
+    assert not rules(changed(SYSTEM, ("rmax.value", "210 PFLOP/s"), ("rmax.waiver", "rpeak, plausible: turbo in HPL")))
+
+
+def test_a_waiver_without_a_name_silences_the_first_fault_of_its_value() -> None:
+    wrong = changed(DIE, ("power_limit.value", "280 kW"), ("power_limit.source", None))
+    assert [fault.rule for fault in faults(wrong)][:1] == ["missing-source"]
+    assert rules(changed(wrong, ("power_limit.waiver", "it runs hot"))) == {"plausible"}
+    assert rules(changed(wrong, ("power_limit.waiver", "missing-source, plausible: it runs hot"))) == set()
+
+
+def test_a_waiver_that_silences_nothing_or_names_no_lint_is_found() -> None:
+    (stale,) = faults(changed(DIE, ("power_limit.waiver", "plausible: it runs hot")))
+    assert (stale.rule, stale) == ("stale-waiver", "die.yaml:1: the waiver of power_limit silences nothing; delete it")
+    (unknown,) = faults(changed(DIE, ("power_limit.waiver", "plausibel: it runs hot")))
+    assert "names 'plausibel', which is no lint. Did you mean plausible?" in unknown
+    (words,) = faults(changed(DIE, ("power_limit.waiver", "the page says so: p. 2")))
+    assert "silences nothing" in words
+
+
+def test_arithmetic_takes_the_boost_clock_and_is_silent_without_units() -> None:
+    unclocked = mutants.deleted(MODULE, ("peak", "fp32", "vector", "clock"))
+    free = changed(unclocked, ("peak.fp32.vector.value", "100 TFLOP/s"))
+    assert rules(free) == {"peak-arithmetic"}
+    assert rules(changed(free, ("boost_clock", None))) == set()
+    assert rules(changed(free, ("compute_units", None), ("boost_clock", None))) == set()
+
+
+def test_without_any_clock_peaks_still_agree_on_one() -> None:
+    unclocked = copy.deepcopy(MODULE)
+    for paths in unclocked["peak"].values():
+        for rate in paths.values() if isinstance(paths, dict) else ():
+            del rate["clock"]
+    unclocked |= {"boost_clock": None}
+    assert rules(unclocked) == set()
+    assert rules(changed(unclocked, ("peak.fp32.vector.value", "187.2 TFLOP/s"))) == {"peak-arithmetic"}
+
+
+@pytest.mark.parametrize(
+    ("note", "sparse"),
+    [
+        ("with sparsity", True),
+        ("including 2:4 structured sparsity", True),
+        ("headline 1979 is with sparsity", False),
+        ("989 dense; 1979 with sparsity", False),
+        ("halved from the figure with sparsity", False),
+        (None, False),
+    ],
+)
+def test_what_counts_as_said_to_be_sparse(note: str | None, sparse: bool) -> None:
+    assert ("sparse-or-dense" in rules(changed(MODULE, ("peak.fp8.tensor.note", note)))) is sparse
+
+
+def test_swapped_and_misread_numbers() -> None:
+    fp64, fp32 = DIE["peak"]["fp64"]["vector"], DIE["peak"]["fp32"]["vector"]
+    assert "plausible" in rules(changed(DIE, ("peak.fp64", {"vector": fp32}), ("peak.fp32", {"vector": fp64})))
+    for precision, paths in PER_CLOCK.items():
+        for path in paths:
+            field = f"peak.{precision}.{path}.value"
+            sparse = mutants.scaled(2)(DIE, tuple(field.split(".")), DIE["peak"][precision][path]["value"])
+            assert sparse
+            assert "peak-arithmetic" in rules(sparse)
+    for field in ("memory_bandwidth", "memory_capacity", "compute_units", "last_level_cache"):
+        assert "part-of-module" in rules(changed(DIE, (f"{field}.value", MODULE[field]["value"])))
+    assert rules(changed(DIE, ("link.per_direction.value", "400 GB/s"))) == {"link-directions"}
+    assert "wrong-value" in rules(changed(DIE, ("peak.fp23", DIE["peak"]["fp32"])))
+
+
+def seen(mutation: str, data: Data, at: mutants.Path, value: object, rest: lints.Rest) -> Iterator[str]:
+    """The change, where it is neither seen by a rule meant for it nor free."""
+    change, expected = MUTATIONS[mutation]
+    wrong = change(data, at, value)
+    spec = model(data)
+    if wrong is None or wrong == data or mutants.free(mutation, at, spec.model_validate(data)):
+        return
+    found = faults(wrong, spec, rest, data["name"])
+    if not expected & {fault.rule for fault in found}:
+        yield f"{data['name']}: {mutation} {at}: {value!r} → {found}"
+
+
+@pytest.mark.parametrize("data", [DIE, MODULE, SYSTEM], ids=lambda data: str(data["name"]))
+@pytest.mark.parametrize("mutation", MUTATIONS)
+def test_every_field_of_a_rich_file_is_watched(mutation: str, data: Data) -> None:
+    missed = [line for at, value in mutants.places(data) for line in seen(mutation, data, at, value, REST)]
+    assert not missed, "\n".join(missed)
+
+
+def test_every_key_may_stand_once_only(tmp_path: Path) -> None:
+    path = tmp_path / "die.yaml"
+    for at, _ in mutants.places(DIE):
+        if isinstance(at[-1], str):
+            path.write_text(mutants.with_key_twice(DIE, at))
+            found = list(catalogue.faults(DeviceSpec, files.read_yaml(path), REST))
+            assert [fault.rule for fault in found] == ["duplicate-key"], at
+
+
+SHIPPED = [
+    (files.read_yaml(path).data, rest)
+    for rest, pattern in (
+        (catalogue.rest(DeviceSpec), catalogue.DEVICE_FILES),
+        (catalogue.rest(SystemSpec), catalogue.SYSTEM_FILES),
+    )
+    for path in library.names("devices", pattern).values()
+]
+
+
+@settings(max_examples=400)
+@given(data=st.data())
+def test_any_field_of_any_shipped_file_is_watched(data: st.DataObject) -> None:
+    shipped, rest = data.draw(st.sampled_from(SHIPPED), label="file")
+    at, value = data.draw(st.sampled_from(list(mutants.places(shipped))), label="place")
+    mutation = data.draw(st.sampled_from(list(MUTATIONS)), label="mutation")
+    missed = list(seen(mutation, shipped, at, value, rest))
+    assert not missed, missed[0]
+
+
+@settings(max_examples=400)
+@given(data=st.data(), exponent=st.integers(3, 9), sign=st.sampled_from([1, -1]))
+def test_a_slip_of_a_thousand_or_more_in_any_shipped_number_is_seen(
+    data: st.DataObject, exponent: int, sign: int
+) -> None:
+    shipped, rest = data.draw(st.sampled_from(SHIPPED), label="file")
+    numbers = [(at, value) for at, value in mutants.places(shipped) if mutants.number(at, value)]
+    if not numbers:
+        return
+    at, value = data.draw(st.sampled_from(numbers), label="number")
+    slipped = mutants.scaled(10.0 ** (sign * exponent))(shipped, at, value)
+    assert slipped
+    assert faults(slipped, model(shipped), rest), (at, value)
