@@ -37,7 +37,8 @@ def measured(found: Measured, as_json: bool) -> None:
         terminal.json(document)
         return
     console, best = terminal.console(), document["best"]
-    conditions = f"{document['threads']} threads, {document['clock'] or 'clock not told'}"
+    threads = f"{document['threads']} thread{'s' * (document['threads'] > 1)}"
+    conditions = f"{threads}, {document['clock'] or 'clock not told'}"
     console.print(f"{document['device']['name']}: {document['library']}, {conditions}")
     table = terminal.table("Best rates", "what", "measured", right=("measured",))
     for precision, rate in best["peak_flop_per_s"].items():

@@ -1,0 +1,125 @@
+"""The command that measures the machine at hand, or writes the kit with which others measure theirs."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from estimator.cli.options import PROFILES, Json, Precision
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from estimator.devices.measure import Plan
+
+DEEPBENCH = "v100-sxm2-16gb"  # the shipped table that holds all of DeepBench's training problems
+QUICK_S = 40.0  # with the start of a back end on a busy machine, less than a minute
+EXAMPLES = """\b
+Example: estimator measure --quick -o my-machine && estimator estimate p1b3 --to my-machine.yaml
+Example: estimator measure --kit kit --profile p1b3/amd-epyc.xplane
+"""
+
+Backend = Annotated[
+    Literal["auto", "numpy", "torch", "tensorflow", "jax"],
+    typer.Option(help="What runs the ops; auto: torch where it is installed, else numpy."),
+]
+Output = Annotated[
+    Path | None, typer.Option("-o", metavar="NAME", help="Writes NAME.csv and NAME.yaml, a device of that name.")
+]
+OfShapes = Annotated[Path | None, typer.Option("--shapes", metavar="CSV", help="Measure the rows of a table.")]
+OfProfiles = Annotated[
+    list[str] | None, typer.Option("--profile", help="Measure what a profile needs; repeatable.", **PROFILES)
+]
+Kit = Annotated[Path | None, typer.Option(metavar="DIR", help="Write a kit for others instead of measuring.")]
+
+
+def measure(
+    output: Output = None,
+    shapes: OfShapes = None,
+    profile: OfProfiles = None,
+    deepbench: Annotated[bool, typer.Option("--deepbench", help="Measure DeepBench's training problems.")] = False,
+    precision: Precision = None,
+    kit: Kit = None,
+    backend: Backend = "auto",
+    device: Annotated[Literal["auto", "cpu", "cuda"], typer.Option(help="auto: a GPU where there is one.")] = "auto",
+    threads: Annotated[int | None, typer.Option(min=1, help="Threads of the processor; all by default.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="A small sweep, within a minute.")] = False,
+    relative_error: Annotated[str, typer.Option(help="Repeat until the median is known so well.")] = "2 %",
+    budget: Annotated[str | None, typer.Option(help="Time for all shapes.  [default: 10 min]")] = None,
+    all_reduce: Annotated[int | None, typer.Option(min=2, metavar="N", help="Add all-reduce of N processes.")] = None,
+    json: Json = False,
+) -> None:
+    """Measure this machine: products, convolutions, bandwidth, launches. What it writes is a target at once.
+
+    Without --shapes, --profile or --deepbench it runs a sweep in DeepBench's manner. Ctrl-C keeps what is measured:
+    the same command goes on from there.
+    """
+    from estimator.cli import show, terminal
+    from estimator.devices.measure import Plan, chosen_backend, precisions, sweep
+    from estimator.devices.measure.kit import write_kit
+
+    if sum(map(bool, (shapes, profile, deepbench))) > 1:
+        raise typer.BadParameter("give one of --shapes, --profile and --deepbench")
+    if kit and not (shapes or profile):
+        raise typer.BadParameter("--kit needs --profile or --shapes")
+    if not kit and output is None:
+        raise typer.BadParameter("-o is missing; name what is written, such as -o my-machine")
+    error, seconds = _parsed("--relative-error", relative_error, "1"), _parsed("--budget", budget or "10 min", "s")
+    asked, notes = _asked(shapes, profile, precision) if shapes or profile else (None, ())
+    terminal.notes(notes)
+    if kit:
+        show.written(write_kit(kit, sweep.with_anchors(asked, ranks=all_reduce)), json)
+        return
+    chosen = chosen_backend(backend)
+    known = precisions(chosen, device)
+    if asked is None and not deepbench:
+        asked = sweep.default(known, quick=quick, convolutions=chosen != "numpy")
+    table = sweep.with_anchors(sweep.deepbench(DEEPBENCH) if asked is None else asked, known, all_reduce, quick=quick)
+    plan = Plan(chosen, device, threads, error, QUICK_S if quick and budget is None else seconds, all_reduce or 0)
+    _run(table, _named(output), plan, json)
+
+
+def _run(shapes: pd.DataFrame, output: Path, plan: Plan, as_json: bool) -> None:
+    from estimator.cli import show_measure, terminal
+    from estimator.devices.measure import measure as run
+
+    terminal.notes([f"measuring {len(shapes)} shapes with {plan.backend}"], "cyan")
+    with show_measure.progress(as_json) as progress:
+        try:
+            found = run(shapes, output, plan, f"estimator {' '.join(sys.argv[1:])}", progress)
+        except KeyboardInterrupt:
+            terminal.notes([f"stopped; the same command goes on from {output}.partial"])
+            raise typer.Exit(130) from None
+    show_measure.measured(found, as_json)
+
+
+def _asked(
+    shapes: Path | None, profiles: list[str] | None, precision: str | None
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """The shapes of a table or of profiles, and notes on them."""
+    from estimator.studies.profile_shapes import profile_shapes
+    from estimator.studies.shapes import read_shapes
+
+    return (read_shapes(shapes), ()) if shapes else profile_shapes(profiles or [], precision)
+
+
+def _parsed(option: str, text: str, unit: str) -> float:
+    """A quantity of an option, above zero."""
+    from estimator.core import units
+
+    try:
+        found = units.parse(text, unit)
+    except ValueError as error:
+        raise typer.BadParameter(f"{option} {error}") from None
+    if found <= 0:
+        raise typer.BadParameter(f"{option} is {text}; write a value above zero")
+    return found
+
+
+def _named(output: Path | None) -> Path:
+    """NAME, also where it was written with the suffix of one of its files."""
+    output = output or Path()
+    return output.with_suffix("") if output.suffix in (".csv", ".yaml") else output

@@ -1,0 +1,136 @@
+"""``estimator measure``: time shapes on the machine at hand → NAME.csv (MEASUREMENTS) and NAME.yaml (a device).
+
+The timing itself is done by ``bench.py``, which is also the program of the vendor kit, in a process of its own. What
+it has measured so far lies in the folder NAME.partial; the two files appear whole, when all is done.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from estimator.core import files
+from estimator.core.errors import EstimatorError
+from estimator.core.schema import MEASUREMENTS
+from estimator.devices.measure import bench, child, described, kit
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Measured", "Plan", "chosen_backend", "measure", "precisions"]
+
+WIDE = 0.5  # spread of a row beyond which something else ran
+BUSY = 0.3  # load for each thread beyond which something else ran
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How to measure: back end, device, threads (None: all), relative error of each median, budget [s]."""
+
+    backend: str = "numpy"
+    device: str = "auto"
+    threads: int | None = None
+    relative_error: float = 0.02
+    budget_s: float = 600.0
+    ranks: int = 0  # processes of an all-reduce
+
+    def options(self) -> list[str]:
+        """The options of bench.py."""
+        told = {
+            "--backend": self.backend, "--device": self.device, "--relative-error": self.relative_error,
+            "--budget": self.budget_s, "--all-reduce": self.ranks,
+        }  # fmt: skip
+        if self.threads:
+            told["--threads"] = self.threads
+        return [str(word) for option in told.items() for word in option]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a run measured, and where its two files lie."""
+
+    csv: Path
+    device: Path
+    rows: pd.DataFrame = field(repr=False)
+    provenance: Mapping[str, Any] = field(repr=False)
+    warnings: tuple[str, ...] = ()
+
+    def document(self) -> dict[str, Any]:
+        """The run as JSON says it."""
+        about = self.provenance
+        told = {key: about[key] for key in ("backend", "gpu", "library", "threads", "clock", "device", "date")}
+        best = described.rates(described.best(self.rows, about["device"]["cache"]))
+        counts = {str(name): int(count) for name, count in self.rows["op_class"].value_counts().items()}
+        files = {"measurements": str(self.csv), "device": str(self.device)}
+        return {"files": files, **told, "rows": counts, "best": best, "left_out": about["left_out"],
+                "warnings": list(self.warnings)}  # fmt: skip
+
+
+def chosen_backend(name: str) -> str:
+    """The back end meant. Raises EstimatorError where it is unknown or not installed."""
+    try:
+        return bench.choose(name)
+    except bench.FaultError as error:
+        raise EstimatorError(f"estimator measure: {error}") from None
+
+
+def precisions(backend: str, device: str) -> tuple[str, ...]:
+    """The precisions to ask of a back end, fp32 first; tf32 where there may be a GPU that has it."""
+    on_gpu = ("tf32",) if backend != "numpy" and device != "cpu" and bench.smi() else ()
+    return tuple(sorted(bench.LIBRARIES[backend].precisions, key=lambda p: p != "fp32")) + on_gpu
+
+
+def measure(
+    shapes: pd.DataFrame, output: Path, plan: Plan, command: str, progress: child.Progress = lambda done, total: None
+) -> Measured:
+    """Time every row of SHAPES and write ``output``.csv and ``output``.yaml; ``command`` goes into their source.
+
+    Raises EstimatorError where the files are there already, the back end fails, or a stopped run had other conditions.
+    """
+    csv, device = (output.with_name(f"{output.name}{suffix}") for suffix in (".csv", ".yaml"))
+    for path in (csv, device):
+        if path.exists():
+            raise EstimatorError(f"{path}: is there already; choose another name, or delete it first")
+    place = _begin(output, shapes)
+    table = place / "measurements.csv"
+    child.run([*plan.options(), "--shapes", str(place / "shapes.csv"), "-o", str(table)], progress)
+    provenance = child.provenance(place / "provenance.json")
+    rows = MEASUREMENTS.conform(files.read_csv(table), str(table)).assign(device=output.name)
+    if rows.empty:
+        raise EstimatorError(f"{table}: nothing was measured ({next(iter(provenance['left_out'].values()))})")
+    best = described.best(rows, provenance["device"]["cache"])
+    text = described.device_file(output.name, best, provenance, command)
+    files.write_text(csv, kit.csv_text(rows))
+    files.write_text(device, text)
+    shutil.rmtree(place)
+    return Measured(csv, device, rows, provenance, tuple(_warnings(rows, provenance)))
+
+
+def _begin(output: Path, shapes: pd.DataFrame) -> Path:
+    """The folder of a run that may be stopped, with its shapes."""
+    place, text = output.with_name(f"{output.name}.partial"), kit.csv_text(shapes)
+    known = place / "shapes.csv"
+    if known.exists() and files.read_text(known) != text:
+        raise EstimatorError(
+            f"{place}: holds a stopped run of other shapes; repeat its command, or delete the folder to begin anew"
+        )
+    files.write_text(known, text)
+    return place
+
+
+def _warnings(rows: pd.DataFrame, provenance: Mapping[str, Any]) -> Iterator[str]:
+    reasons = Counter(provenance["left_out"].values())
+    for reason, count in reasons.items():
+        yield f"{count} shape{'s' * (count > 1)} left out: {reason}"
+    spread = (rows["time_high_s"] - rows["time_low_s"]) / rows["time_s"]
+    wide, busy = int((spread > WIDE).sum()), provenance["load"] or 0.0
+    if wide:
+        yield f"{wide} of {len(rows)} rows vary by more than {WIDE:.0%} of their time; run nothing else meanwhile"
+    if busy > BUSY * provenance["threads"]:
+        yield f"the machine was busy before the run: load {busy:.1f} for {provenance['threads']} to use"
+    if not provenance["clock"]:
+        yield "the machine does not tell its clock"

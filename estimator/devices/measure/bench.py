@@ -1,0 +1,976 @@
+"""Time matrix products, convolutions and memory-bound operations on this machine.
+
+    python measure.py                                        # the shapes beside this file, PyTorch if installed
+    python measure.py --backend numpy --threads 8 --budget 600
+
+Needs Python 3.9 and numpy; uses PyTorch, TensorFlow or JAX where they are installed. It times each row of shapes.csv
+and writes measurements.csv and provenance.json. It sends nothing anywhere and changes nothing on the machine.
+Stop it with Ctrl-C at any time: the same command goes on where it stopped.
+
+The sections below: back ends, ops, timing, machine, rows, main.
+"""
+# ruff: noqa: D102 (what a back end overrides is described in Library)
+
+from __future__ import annotations
+
+import argparse
+import csv
+import ctypes
+import functools
+import hashlib
+import importlib
+import importlib.util
+import io
+import json
+import math
+import multiprocessing
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import namedtuple
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple
+
+VERSION = 1  # of what is timed and how: a run that was stopped goes on with the same one alone
+Row = dict[str, Any]
+Run = Callable[[], Any]
+Conv = namedtuple("Conv", "n c h w k r s stride pad dilation groups what")  # sizes as in ops below; the pass timed
+ITEMSIZE = {"fp64": 8, "fp32": 4, "tf32": 4, "bf16": 2, "fp16": 2}
+DTYPE = {"fp64": "float64", "fp32": "float32", "tf32": "float32", "bf16": "bfloat16", "fp16": "float16"}
+
+
+class LeftOutError(Exception):
+    """Why a shape is not measured here."""
+
+
+class OutOfTimeError(Exception):
+    """Why a shape is not measured within this budget."""
+
+
+class FaultError(Exception):
+    """What is wrong with the input, in one sentence."""
+
+
+# ------------------------------------------------------------------------------------------------------ back ends
+class Library:
+    """One back end: how it makes arrays, waits for its device, and gives each op as a call without arguments."""
+
+    name = ""
+    precisions: tuple[str, ...] = ("fp64", "fp32", "bf16", "fp16")
+
+    def __init__(self, device: str, threads: int) -> None:
+        self.np: Any = importlib.import_module("numpy")
+        self.noise = self.np.random.default_rng(0).standard_normal(1_000_003, "float32")
+        self.threads = threads
+        try:
+            self.module: Any = importlib.import_module(self.name)
+        except ImportError as error:
+            raise FaultError(f"{self.name} cannot be imported ({error}); repair it: pip install {self.name}") from None
+        self.gpu = device != "cpu" and self.sees_gpu()
+        if device == "cuda" and not self.gpu:
+            raise FaultError(
+                f"{self.name} sees no GPU; check how it and the driver were installed, or use --device cpu"
+            )
+        if self.gpu:
+            self.precisions = ("fp64", "fp32", "tf32", "bf16", "fp16")
+        self.start()
+
+    def sees_gpu(self) -> bool:
+        """Whether the library can use a GPU."""
+        return False
+
+    def start(self) -> None:
+        """Settings before the first array."""
+
+    def versions(self) -> str:
+        """The library and what it computes with."""
+        return "; ".join([f"{self.name} {self.module.__version__}", *([smi()["driver"]] if self.gpu and smi() else [])])
+
+    def accelerator(self) -> Row:
+        """What is known of the GPU: name, memory and cache [B], compute units, highest clock [Hz]."""
+        return smi()
+
+    def host(self, shape: Sequence[int], precision: str) -> Any:
+        """Normal numbers in host memory, a block of them repeated: never denormal, never all alike."""
+        return self.np.resize(self.noise, tuple(shape)).astype("float64" if precision == "fp64" else "float32")
+
+    def array(self, shape: Sequence[int], precision: str) -> Any:
+        """The same on the device, in the precision."""
+        return self.host(shape, precision)
+
+    def select(self, precision: str) -> None:
+        """Say whether fp32 arrays are multiplied as fp32 or as tf32."""
+
+    def wait(self, output: Any) -> None:
+        """Return once the device has done all that it was given; calls on a processor return when they are done."""
+
+    def timed(self, run: Run, count: int, flush: Run | None) -> float:
+        """Seconds of ``count`` calls; what empties the cache before them is not timed."""
+        self.wait(flush() if flush else None)
+        output, start = None, time.perf_counter()
+        for _ in range(count):
+            output = run()
+        self.wait(output)
+        return time.perf_counter() - start
+
+    def gemm(self, precision: str, a: Sequence[int], b: Sequence[int], trans_a: bool, trans_b: bool) -> Run:
+        """C = A·B, each stored in the shape given and read transposed where said."""
+        x, y = self.array(a, precision), self.array(b, precision)
+        x, y = (x.swapaxes(-1, -2) if trans_a else x), (y.swapaxes(-1, -2) if trans_b else y)
+        out = self.module.matmul(x, y)
+        return lambda: self.module.matmul(x, y, out=out)
+
+    def convolution(self, precision: str, c: Conv) -> Run:
+        """One pass of a convolution."""
+        raise LeftOutError(f"{self.name} has no convolution")
+
+    def stream(self, kernel: str, precision: str, shape: Sequence[int]) -> Run:
+        """One memory-bound op over arrays of this shape."""
+        if kernel not in self.ops():
+            raise LeftOutError(f"{self.name} has no {kernel}")
+        return self.call(kernel, [self.array(shape, precision) for _ in range(KERNELS[kernel][1])])
+
+    def call(self, kernel: str, arrays: Sequence[Any]) -> Run:
+        """A memory-bound op on arrays as a call."""
+        return functools.partial(self.ops()[kernel], *arrays)
+
+    def ops(self) -> dict[str, Callable[..., Any]]:
+        """The memory-bound ops on arrays."""
+        raise NotImplementedError
+
+
+class Numpy(Library):
+    """Products by numpy's BLAS; other ops block by block, so that steps of one op meet in the cache, on all threads."""
+
+    name = "numpy"
+    precisions = ("fp64", "fp32")
+    block = 1 << 15  # elements
+
+    def versions(self) -> str:
+        try:
+            blas = self.np.show_config(mode="dicts")["Build Dependencies"]["blas"]
+        except (TypeError, KeyError):  # numpy before 1.25 does not tell
+            return super().versions()
+        return f"{super().versions()}; {blas.get('name')} {blas.get('version')}"
+
+    def call(self, kernel: str, arrays: Sequence[Any]) -> Run:
+        op, arrays = self.ops()[kernel], [*arrays, self.np.empty_like(arrays[0])]
+        step = max(1, self.block // arrays[0].shape[1])
+        parts = [[x[i : i + step] for x in arrays] for i in range(0, len(arrays[0]), step)]
+        if len(parts) < 2 * self.threads:
+            return lambda: [op(*part) for part in parts]
+        pool, ends = ThreadPoolExecutor(self.threads), [len(parts) * i // self.threads for i in range(self.threads + 1)]
+        shares = [parts[ends[i] : ends[i + 1]] for i in range(self.threads)]
+        return lambda: list(pool.map(lambda share: [op(*part) for part in share], shares))
+
+    def ops(self) -> dict[str, Callable[..., Any]]:
+        np = self.np
+
+        def softmax(x: Any, out: Any) -> None:
+            np.exp(x - x.max(-1, keepdims=True), out=out)
+            out /= out.sum(-1, keepdims=True)
+
+        def momentum(p: Any, g: Any, v: Any, out: Any) -> None:
+            v *= 0.9
+            v += g
+            p -= 1e-3 * v
+
+        def adam(p: Any, g: Any, m: Any, v: Any, out: Any) -> None:
+            m += 0.1 * (g - m)
+            v += 0.01 * (g * g - v)
+            p -= 1e-3 * m / (np.sqrt(abs(v)) + 1e-4)
+
+        return {
+            "add": lambda x, y, out: np.add(x, y, out=out),
+            "triad": lambda x, y, out: np.add(x, np.multiply(y, 3.0, out=out), out=out),
+            "copy": lambda x, out: np.copyto(out, x),
+            "relu": lambda x, out: np.maximum(x, 0, out=out),
+            "sum": lambda x, out: x.sum(),
+            "layer_norm": lambda x, out: np.divide(x - x.mean(-1, keepdims=True), x.std(-1, keepdims=True), out=out),
+            "softmax": softmax, "sgd_momentum": momentum, "adam": adam,
+        }  # fmt: skip
+
+
+class Torch(Library):
+    """PyTorch, eager; GPUs by CUDA or ROCm."""
+
+    name = "torch"
+
+    def sees_gpu(self) -> bool:
+        return bool(self.module.cuda.is_available())
+
+    def start(self) -> None:
+        self.place = "cuda" if self.gpu else "cpu"
+        self.module.set_num_threads(self.threads)
+        self.module.backends.cudnn.benchmark = True  # the best of cuDNN's algorithms, as DeepBench has it
+
+    def versions(self) -> str:
+        version = self.module.version
+        found = re.findall(r"(MKL-DNN v[\d.]+|Math Kernel Library Version [\d.]+)", self.module.__config__.show())
+        if self.gpu:
+            stack = f"CUDA {version.cuda}" if version.cuda else f"ROCm {version.hip}"
+            found = [stack, f"cuDNN {self.module.backends.cudnn.version()}"]
+        return "; ".join([super().versions(), *found])
+
+    def accelerator(self) -> Row:
+        found = self.module.cuda.get_device_properties(0)
+        known = {"name": found.name, "memory": found.total_memory, "units": found.multi_processor_count}
+        return {**smi(), **known, "cache": getattr(found, "L2_cache_size", None)}
+
+    def array(self, shape: Sequence[int], precision: str) -> Any:
+        return self.module.from_numpy(self.host(shape, precision)).to(
+            self.place, getattr(self.module, DTYPE[precision])
+        )
+
+    def select(self, precision: str) -> None:
+        backends = self.module.backends
+        backends.cuda.matmul.allow_tf32 = backends.cudnn.allow_tf32 = precision == "tf32"
+
+    def wait(self, output: Any) -> None:
+        if self.gpu:
+            self.module.cuda.synchronize()
+
+    def timed(self, run: Run, count: int, flush: Run | None) -> float:
+        if not self.gpu:
+            return super().timed(run, count, flush)
+        start, end = (self.module.cuda.Event(enable_timing=True) for _ in range(2))
+        if flush:
+            flush()  # still runs while the call is launched, so that the time is the kernel's own
+        start.record()
+        for _ in range(count):
+            run()
+        end.record()
+        end.synchronize()
+        return float(start.elapsed_time(end)) / 1e3
+
+    def convolution(self, precision: str, c: Conv) -> Run:
+        aten = self.module.ops.aten
+        x, w = self.array((c.n, c.c, c.h, c.w), precision), self.array((c.k, c.c // c.groups, c.r, c.s), precision)
+        how = (c.stride, c.pad, c.dilation, False, [0, 0], c.groups)
+        if c.what == "forward":
+            return lambda: aten.convolution(x, w, None, *how)
+        dy = aten.convolution(x, w, None, *how)
+        wanted = [c.what != "grad_weights", c.what != "grad_input", False]
+        return lambda: aten.convolution_backward(dy, x, w, None, *how, wanted)
+
+    def call(self, kernel: str, arrays: Sequence[Any]) -> Run:
+        if kernel not in ("sgd_momentum", "adam"):
+            return super().call(kernel, arrays)
+        arrays[0].requires_grad_(True).grad = arrays[1]
+        optim, made = self.module.optim, {"fused": True}
+        update = optim.Adam(arrays[:1], **made) if kernel == "adam" else optim.SGD(arrays[:1], 1e-3, 0.9, **made)
+        return lambda: update.step()
+
+    def ops(self) -> dict[str, Callable[..., Any]]:
+        torch, nn = self.module, self.module.nn.functional
+        return {
+            "add": torch.add, "copy": torch.clone, "relu": torch.relu, "gelu": nn.gelu, "sum": torch.sum,
+            "triad": lambda x, y: torch.add(x, y, alpha=3.0),
+            "softmax": lambda x: torch.softmax(x, -1),
+            "layer_norm": lambda x: nn.layer_norm(x, x.shape[-1:]),
+            "sgd_momentum": torch.optim.SGD, "adam": torch.optim.Adam,  # made in call
+        }  # fmt: skip
+
+
+class TensorFlow(Library):
+    """TensorFlow's own kernels, called eagerly; by XLA what they would do in several steps."""
+
+    name = "tensorflow"
+
+    def sees_gpu(self) -> bool:
+        return bool(self.module.config.list_physical_devices("GPU"))
+
+    def start(self) -> None:
+        config = self.module.config
+        for gpu in config.list_physical_devices("GPU"):
+            config.experimental.set_memory_growth(gpu, True)
+        if not self.gpu:
+            config.set_visible_devices([], "GPU")
+        config.threading.set_intra_op_parallelism_threads(self.threads)
+
+    def array(self, shape: Sequence[int], precision: str) -> Any:
+        return self.module.cast(self.module.constant(self.host(shape, precision)), DTYPE[precision])
+
+    def select(self, precision: str) -> None:
+        self.module.config.experimental.enable_tensor_float_32_execution(precision == "tf32")
+
+    def wait(self, output: Any) -> None:
+        if self.gpu:
+            self.module.random.uniform([]).numpy()  # stands behind all else in the device's one stream
+
+    def gemm(self, precision: str, a: Sequence[int], b: Sequence[int], trans_a: bool, trans_b: bool) -> Run:
+        return functools.partial(
+            self.module.linalg.matmul, self.array(a, precision), self.array(b, precision), trans_a, trans_b
+        )
+
+    def convolution(self, precision: str, c: Conv) -> Run:
+        raw, image, kernel = self.module.raw_ops, (c.n, c.h, c.w, c.c), (c.r, c.s, c.c // c.groups, c.k)
+        x, w = self.array(image, precision), self.array(kernel, precision)
+        how: Row = {"strides": (1, *c.stride, 1), "dilations": (1, *c.dilation, 1), "padding": "EXPLICIT"}
+        how["explicit_paddings"] = (0, 0, c.pad[0], c.pad[0], c.pad[1], c.pad[1], 0, 0)
+        if c.what == "forward":
+            return lambda: raw.Conv2D(input=x, filter=w, **how)
+        how["out_backprop"] = raw.Conv2D(input=x, filter=w, **how)
+        passes: dict[str, Run] = {
+            "grad_input": lambda: raw.Conv2DBackpropInput(input_sizes=image, filter=w, **how),
+            "grad_weights": lambda: raw.Conv2DBackpropFilter(input=x, filter_sizes=kernel, **how),
+        }
+        wanted = [run for name, run in passes.items() if c.what in (name, "backward")]
+        return lambda: [run() for run in wanted]
+
+    def call(self, kernel: str, arrays: Sequence[Any]) -> Run:
+        op, own = self.ops()[kernel], ("add", "copy", "relu", "sum", "softmax")
+        return functools.partial(op if kernel in own else self.module.function(op, jit_compile=True), *arrays)
+
+    def ops(self) -> dict[str, Callable[..., Any]]:
+        tf = self.module
+        return {
+            "add": tf.add, "relu": tf.nn.relu, "gelu": tf.nn.gelu, "sum": tf.reduce_sum, "softmax": tf.nn.softmax,
+            "copy": lambda x: tf.raw_ops.DeepCopy(x=x),
+            "layer_norm": lambda x: (x - tf.reduce_mean(x, -1, True)) / tf.math.reduce_std(x, -1, True), **FORMULAS,
+        }  # fmt: skip
+
+
+class Jax(Library):
+    """JAX: each op compiled by XLA before it is timed."""
+
+    name = "jax"
+
+    def sees_gpu(self) -> bool:
+        return self.module.default_backend() in ("gpu", "cuda", "rocm")
+
+    def start(self) -> None:
+        self.module.config.update("jax_enable_x64", True)
+
+    def array(self, shape: Sequence[int], precision: str) -> Any:
+        return self.module.numpy.asarray(self.host(shape, precision), dtype=DTYPE[precision])
+
+    def select(self, precision: str) -> None:
+        named = {"fp32": "float32", "tf32": "tensorfloat32"}.get(precision)
+        self.module.config.update("jax_default_matmul_precision", named)
+
+    def wait(self, output: Any) -> None:
+        self.module.block_until_ready(output)
+
+    def compiled(self, op: Callable[..., Any], *arrays: Any) -> Run:
+        """The compiled op as a call; on a processor it waits, as calls may overlap there."""
+        run = functools.partial(self.module.jit(op), *arrays)
+        return run if self.gpu else lambda: self.module.block_until_ready(run())
+
+    def gemm(self, precision: str, a: Sequence[int], b: Sequence[int], trans_a: bool, trans_b: bool) -> Run:
+        def product(x: Any, y: Any) -> Any:
+            return (x.swapaxes(-1, -2) if trans_a else x) @ (y.swapaxes(-1, -2) if trans_b else y)
+
+        return self.compiled(product, self.array(a, precision), self.array(b, precision))
+
+    def convolution(self, precision: str, c: Conv) -> Run:
+        def forward(x: Any, w: Any) -> Any:
+            convolve, pads = self.module.lax.conv_general_dilated, [(pad, pad) for pad in c.pad]
+            return convolve(x, w, c.stride, pads, rhs_dilation=c.dilation, feature_group_count=c.groups)
+
+        def backward(x: Any, w: Any, dy: Any) -> Any:
+            transpose = self.module.linear_transpose
+            by_x = transpose(lambda x: forward(x, w), x)(dy) if c.what != "grad_weights" else ()
+            return by_x, transpose(lambda w: forward(x, w), w)(dy) if c.what != "grad_input" else ()
+
+        x, w = self.array((c.n, c.c, c.h, c.w), precision), self.array((c.k, c.c // c.groups, c.r, c.s), precision)
+        return self.compiled(*((forward, x, w) if c.what == "forward" else (backward, x, w, forward(x, w))))
+
+    def call(self, kernel: str, arrays: Sequence[Any]) -> Run:
+        return self.compiled(self.ops()[kernel], *arrays)
+
+    def ops(self) -> dict[str, Callable[..., Any]]:
+        nn, np = self.module.nn, self.module.numpy
+        return {
+            "add": np.add, "copy": np.copy, "relu": nn.relu, "gelu": nn.gelu, "sum": np.sum, "softmax": nn.softmax,
+            "layer_norm": nn.standardize, **FORMULAS,
+        }  # fmt: skip
+
+
+def _momentum(p: Any, g: Any, v: Any) -> Any:
+    v = 0.9 * v + g
+    return p - 1e-3 * v, v
+
+
+def _adam(p: Any, g: Any, m: Any, v: Any) -> Any:
+    m, v = 0.9 * m + 0.1 * g, 0.99 * v + 0.01 * g * g
+    return p - 1e-3 * m / (abs(v) ** 0.5 + 1e-4), m, v
+
+
+FORMULAS = {"triad": lambda x, y: x + 3.0 * y, "sgd_momentum": _momentum, "adam": _adam}  # for XLA to compile
+LIBRARIES = {library.name: library for library in (Numpy, Torch, TensorFlow, Jax)}
+
+
+def choose(backend: str) -> str:
+    """The back end asked for; for auto, PyTorch where it is installed, else numpy. Raises FaultError."""
+    if backend == "auto":
+        return "torch" if importlib.util.find_spec("torch") else "numpy"
+    if backend not in LIBRARIES:
+        raise FaultError(f"the back end '{backend}' is not known; choose one of auto, {', '.join(LIBRARIES)}")
+    if importlib.util.find_spec(backend) is None:
+        raise FaultError(f"{backend} is not installed; install it with: pip install {backend}")
+    return backend
+
+
+# ------------------------------------------------------------------------------------------------------------ ops
+KERNELS = {  # memory-bound op: class, arrays read, arrays written, FLOP per element
+    "add": ("elementwise", 2, 1, 1),
+    "relu": ("elementwise", 1, 1, 1),
+    "gelu": ("elementwise", 1, 1, 8),
+    "triad": ("elementwise", 2, 1, 2),
+    "sgd_momentum": ("elementwise", 3, 2, 7),
+    "adam": ("elementwise", 4, 3, 12),
+    "sum": ("reduction", 1, 0, 1),
+    "softmax": ("normalization", 1, 1, 8),
+    "layer_norm": ("normalization", 1, 1, 8),
+    "copy": ("movement", 1, 1, 0),
+}
+STANDS_FOR = {"elementwise": "add", "reduction": "sum", "normalization": "layer_norm", "movement": "copy"}
+LAUNCH = "launch"  # an addition of one element
+WIDTH = 1024  # of the rows that softmax and layer norm run over
+PASSES = ("forward", "grad_input", "grad_weights", "backward")
+
+
+class Job(NamedTuple):
+    """One shape: the columns that name it, its work [FLOP or B], memory [B], caches to time it under, and its call."""
+
+    columns: Row
+    work: float
+    size: float
+    caches: tuple[str, ...]
+    build: Callable[[Library], Run]
+
+
+class Shape:
+    """One row of the table of shapes, and where it stands."""
+
+    def __init__(self, cells: Row, where: str) -> None:
+        self.cells, self.where = cells, where
+
+    def text(self, name: str, default: str = "") -> str:
+        """A cell, or the default where it is empty."""
+        return (self.cells.get(name) or "").strip() or default
+
+    def number(self, name: str, default: int | None = None, least: int = 1) -> int:
+        """A cell as a whole number. Raises FaultError."""
+        cell = self.text(name, "" if default is None else str(default))
+        try:
+            found = float(cell)
+        except ValueError:
+            found = math.nan
+        if not (found >= least and found % 1 == 0):
+            wanted = f"write a whole number of at least {least}"
+            raise FaultError(f"{self.where}: {name} is {cell or 'missing'}; {wanted}")
+        return int(found)
+
+
+def job(shape: Shape, ranks: int = 0) -> Job:
+    """What is to be timed for one row. Raises FaultError; LeftOutError where nothing here times it."""
+    kind, precision = shape.text("op_class"), shape.text("precision")
+    if kind == "collective" and ranks and shape.number("ranks", ranks) == ranks:
+        size = shape.number("bytes")
+        columns = {"op_class": kind, "kernel": "all_reduce", "precision": "fp32", "ranks": ranks, "bytes": size}
+        return Job(columns, size, size, (), lambda library: lambda: None)
+    maker = {"gemm": _gemm, "convolution": _convolution, **dict.fromkeys(STANDS_FOR, _stream)}.get(kind)
+    if maker is None:
+        raise LeftOutError(f"{kind or 'a row without op_class'} is not measured here")
+    if precision not in ITEMSIZE:
+        raise LeftOutError(f"the precision {precision or '(none)'} is not measured here")
+    found = maker(shape, kind, precision)
+    sums = {"accumulate": "fp32"} if maker is not _stream and precision in ("tf32", "bf16", "fp16") else {}
+    return found._replace(columns={"op_class": kind, "precision": precision, **found.columns, **sums})
+
+
+def _gemm(shape: Shape, kind: str, precision: str) -> Job:
+    """C[m,n] = A[m,k]·B[k,n], batch times; t: stored transposed."""
+    batch, m, n, k = shape.number("batch", 1), shape.number("m"), shape.number("n"), shape.number("k")
+    trans_a, trans_b = shape.text("trans_a", "n"), shape.text("trans_b", "n")
+    several = (batch,) if batch > 1 else ()
+    a, b = (*several, *((k, m) if trans_a == "t" else (m, k))), (*several, *((n, k) if trans_b == "t" else (k, n)))
+    columns = {"batch": batch, "m": m, "n": n, "k": k, "trans_a": trans_a, "trans_b": trans_b}
+    size = ITEMSIZE[precision] * batch * (m * k + k * n + m * n)
+    run = functools.partial(_call, "gemm", precision, a, b, trans_a == "t", trans_b == "t")
+    return Job(columns, 2.0 * batch * m * n * k, size, ("",), run)
+
+
+def _call(op: str, *arguments: Any) -> Run:
+    """The op of the library that stands last among the arguments."""
+    return getattr(arguments[-1], op)(*arguments[:-1])  # type: ignore[no-any-return]
+
+
+def _convolution(shape: Shape, kind: str, precision: str) -> Job:
+    """n images of c channels and h × w points, k kernels of r × s; p × q points come out."""
+    n, c, h, w, k, r, s = (shape.number(f"conv_{name}") for name in "nchwkrs")
+    if shape.number("conv_d", 1) > 1 or shape.number("conv_t", 1) > 1:
+        raise LeftOutError("a 3D convolution is not measured here")
+    pairs = [tuple(shape.number(f"{name}_{axis}", default, default) for axis in "hw")
+             for name, default in (("stride", 1), ("pad", 0), ("dilation", 1))]  # fmt: skip
+    (stride, pad, dilation), groups, what = pairs, shape.number("groups", 1), shape.text("pass", "forward")
+    if what not in PASSES or c % groups or k % groups:
+        raise FaultError(f"{shape.where}: pass '{what}' is not one of {', '.join(PASSES)}, or groups do not fit")
+    columns: Row = {"conv_n": n, "conv_c": c, "conv_h": h, "conv_w": w, "conv_k": k, "conv_r": r, "conv_s": s}
+    for name, pair in (("stride", stride), ("pad", pad), ("dilation", dilation)):
+        columns.update({f"{name}_h": pair[0], f"{name}_w": pair[1]})
+    reach = [dilation[0] * (r - 1) + 1, dilation[1] * (s - 1) + 1]
+    natural = [(size + 2 * pad[i] - reach[i]) // stride[i] + 1 for i, size in enumerate((h, w))]
+    p, q = (shape.number(f"conv_{name}", natural[i], -(2**53)) for i, name in enumerate("pq"))
+    if min(p, q) < 1:
+        raise FaultError(f"{shape.where}: the kernel {r}x{s} does not fit the image {h}x{w}; check the sizes")
+    if [p, q] != natural:  # padding that differs by side: timed on an image that holds it
+        h, w, pad = (p - 1) * stride[0] + reach[0], (q - 1) * stride[1] + reach[1], (0, 0)
+        columns.update(conv_p=p, conv_q=q, padding=f"image {h}x{w}, no padding")
+    conv = Conv(n, c, h, w, k, r, s, stride, pad, dilation, groups, what)
+    flop = (2 if what == "backward" else 1) * 2.0 * n * k * p * q * c / groups * r * s
+    size = 2 * ITEMSIZE[precision] * (n * c * h * w + k * c / groups * r * s + n * k * p * q)
+    columns.update({"groups": groups, "pass": what})
+    return Job(columns, flop, size, ("",), functools.partial(_call, "convolution", precision, conv))
+
+
+def _stream(shape: Shape, kind: str, precision: str) -> Job:
+    """A memory-bound op of so many bytes: the one named, else the one that stands for its class."""
+    kernel = shape.text("kernel")
+    kernel = kernel if kernel in (*KERNELS, LAUNCH) else STANDS_FOR[kind]
+    op = "add" if kernel == LAUNCH else kernel
+    _, reads, writes, flop = KERNELS[op]
+    per_element = (reads + writes) * ITEMSIZE[precision]
+    elements = 1 if kernel == LAUNCH else max(1, shape.number("bytes", least=0) // per_element)
+    sizes = (max(1, elements // WIDTH), min(elements, WIDTH))
+    size = sizes[0] * sizes[1]
+    asked = shape.text("cache")
+    caches = ("warm",) if kernel == LAUNCH else (asked,) if asked else ("cold", "warm")
+    columns = {"kernel": kernel, "bytes": size * per_element, "flop": size * flop}
+    run = functools.partial(_call, "stream", op, precision, sizes)
+    return Job(columns, size * per_element, size * per_element, caches, run)
+
+
+# --------------------------------------------------------------------------------------------------------- timing
+LEAST, MOST = 7, 400  # repeats
+MOST_OF_BUDGET = 0.1  # of what is left, for the least repeats of one shape
+BATCH_S = 1e-3  # short calls are timed so many at once that they last so long together
+
+
+def quantile(samples: Sequence[float], share: float) -> float:
+    """The value that ``share`` of the samples lie below, interpolated."""
+    ordered, place = sorted(samples), share * (len(samples) - 1)
+    low, high = ordered[math.floor(place)], ordered[math.ceil(place)]
+    return low + (place - math.floor(place)) * (high - low)
+
+
+def relative_error(samples: Sequence[float]) -> float:
+    """Half width of the median's 95 % confidence interval (by order statistics) over the median."""
+    ordered, middle, reach = sorted(samples), len(samples) / 2, 0.98 * math.sqrt(len(samples))
+    low, high = ordered[max(0, math.floor(middle - reach))], ordered[min(len(samples), math.ceil(middle + reach)) - 1]
+    return (high - low) / 2 / quantile(ordered, 0.5)
+
+
+def repeat(
+    timed: Callable[[int], float],
+    wanted: float,
+    share: float,
+    most: float,
+    single: bool,
+    clock: Run = time.perf_counter,
+) -> list[float]:
+    """Seconds of one call, timed again until the median's relative error is as wanted or its share [s] is spent.
+
+    The least number of repeats may take ``most`` seconds, else OutOfTimeError.
+    ``timed(count)`` gives the seconds of so many calls; ``single`` times each call alone. The first call compiles;
+    calls warm up until two in a row are alike (memory touched, clock awake); none of these is among the samples.
+    """
+    timed(1)
+    start, warm = clock(), [timed(1), timed(1)]
+    while max(warm[-2:]) > 1.3 * min(warm[-2:]) and len(warm) < 9 and clock() < start + share / 2:
+        warm.append(timed(1))
+    if LEAST * min(warm) > most:
+        raise OutOfTimeError(f"{LEAST} calls last longer than its share of the budget")
+    count, samples = 1, list[float]()
+    while not single and count < 1 << 20 and (spent := timed(count)) < BATCH_S:
+        count = max(2 * count, min(10 * count, math.ceil(1.2 * BATCH_S * count / max(spent, 1e-9))))
+    while len(samples) < MOST:
+        samples.append(timed(count) / count)
+        if len(samples) >= LEAST and (relative_error(samples) <= wanted or clock() > start + share):
+            break
+    return samples
+
+
+# -------------------------------------------------------------------------------------------------------- machine
+def keep_memory() -> None:
+    """Let the C library keep freed memory, as frameworks' allocators do: page faults would be timed otherwise."""
+    if sys.platform == "linux" and hasattr(ctypes.CDLL(None), "mallopt"):
+        for option, value in ((-4, 0), (-1, 2**31 - 1), (-8, 1)):  # M_MMAP_MAX, M_TRIM_THRESHOLD, M_ARENA_MAX
+            ctypes.CDLL(None).mallopt(option, value)
+
+
+def usable() -> list[int]:
+    """The logical processors that this process may use."""
+    return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else list(range(os.cpu_count() or 1))
+
+
+def limit_threads(threads: int) -> None:
+    """Hold this process to so many threads; libraries must not be loaded yet."""
+    for name in ("OMP_NUM", "OPENBLAS_NUM", "MKL_NUM", "BLIS_NUM", "VECLIB_MAXIMUM"):
+        os.environ[f"{name}_THREADS"] = str(threads)
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, usable()[:threads])
+
+
+def told(path: str, key: str = "") -> list[str]:
+    """What the lines of a system file say of a key (or all lines); nothing where there is no such file."""
+    try:
+        lines = Path(path).read_text("utf-8", "replace").splitlines()
+    except OSError:
+        return []
+    return [line.partition(":")[2].strip() for line in lines if line.startswith(key)] if key else lines
+
+
+def processor() -> str:
+    """The processor's name."""
+    return next(filter(None, told("/proc/cpuinfo", "model name")), platform.processor() or platform.machine())
+
+
+def memory(key: str) -> float | None:
+    """MemTotal or MemAvailable [B]; None where the machine does not tell."""
+    found = told("/proc/meminfo", key)
+    return float(found[0].split()[0]) * 1024 if found else None
+
+
+def last_level_cache(folder: str = "/sys/devices/system/cpu") -> float | None:
+    """Bytes of the last-level caches of the usable processors together; None where the machine does not tell."""
+    found: dict[tuple[str, str], float] = {}
+    for index in (path for cpu in usable() for path in Path(f"{folder}/cpu{cpu}/cache").glob("index*")):
+        level, size, shared = ("".join(told(str(index / name))) for name in ("level", "size", "shared_cpu_list"))
+        found[level, shared] = float(size.rstrip("K") or 0) * 1024
+    last = max((level for level, _ in found), default="")
+    return sum(size for (level, _), size in found.items() if level == last) or None
+
+
+def query(*names: str) -> list[str]:
+    """What nvidia-smi tells of the first GPU; nothing where there is none."""
+    if not shutil.which("nvidia-smi"):
+        return []
+    command = ["nvidia-smi", f"--query-gpu={','.join(names)}", "--format=csv,noheader,nounits", "-i", "0"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    cells = [cell.strip() for cell in done.stdout.partition("\n")[0].split(",")]
+    return cells if done.returncode == 0 and len(cells) == len(names) else []
+
+
+@functools.lru_cache(maxsize=1)
+def smi() -> Row:
+    """Name, driver, memory [B] and highest clock [Hz] of the first NVIDIA GPU; nothing where there is none."""
+    found = query("name", "driver_version", "memory.total", "clocks.max.sm")
+    if not found:
+        return {}
+    sizes = {"memory": float(found[2]) * 2**20, "max_clock": float(found[3]) * 1e6}
+    return {"name": found[0], "driver": f"driver {found[1]}", **sizes}
+
+
+def clock(gpu: bool) -> str:
+    """The clock at this moment; nothing where the machine does not tell."""
+    if gpu:
+        return ", memory ".join(f"{mhz} MHz" for mhz in query("clocks.sm", "clocks.mem"))
+    scaled = "/sys/devices/system/cpu/cpu{}/cpufreq/scaling_cur_freq"
+    mhz = [float(khz) / 1e3 for i in usable() for khz in told(scaled.format(i))]
+    mhz = mhz or [float(cell) for cell in told("/proc/cpuinfo", "cpu MHz")]
+    return f"{quantile(mhz, 0.5):.0f} MHz" if mhz else ""
+
+
+def clock_under_load(library: Library, seconds: float = 0.6) -> str:
+    """The clock while matrix products run."""
+    run, stop = library.gemm("fp32", (1024, 1024), (1024, 1024), False, False), threading.Event()
+
+    def work() -> None:
+        while not stop.is_set():
+            library.timed(run, 1, None)
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    time.sleep(seconds)
+    found = clock(library.gpu)
+    stop.set()
+    worker.join()
+    return found
+
+
+def describe(library: Library) -> Row:
+    """The device measured: name, memory and cache [B], compute units, highest clock [Hz]; None is unknown."""
+    highest = told("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq")
+    known = {"name": processor(), "memory": memory("MemTotal"), "cache": last_level_cache(), "units": library.threads}
+    known["max_clock"] = float(highest[0]) * 1e3 if highest else None
+    if not library.gpu:
+        return known
+    found = library.accelerator()
+    return {name: found.get(name) for name in known}
+
+
+def all_reduce(sizes: Sequence[int], ranks: int, gpu: bool) -> Iterator[tuple[int, list[float]]]:
+    """Which size it is, and the seconds of each repeat over so many processes on this machine (torch.distributed)."""
+    context = multiprocessing.get_context("spawn")
+    results = context.Queue()
+    with tempfile.TemporaryDirectory() as folder:
+        shared = (ranks, sizes, Path(folder, "meeting").as_uri(), gpu, results)
+        workers = [context.Process(target=_rank, args=(rank, *shared), daemon=True) for rank in range(ranks)]
+        for worker in workers:
+            worker.start()
+        for _ in sizes:
+            while results.empty():
+                if any(worker.exitcode for worker in workers):
+                    raise LeftOutError("a process of the all-reduce failed; see what it wrote above")
+                time.sleep(0.02)
+            yield results.get()
+        for worker in workers:
+            worker.join()
+
+
+def _rank(rank: int, ranks: int, sizes: Sequence[int], meeting: str, gpu: bool, results: Any) -> None:
+    torch, group = importlib.import_module("torch"), importlib.import_module("torch.distributed")
+    group.init_process_group("nccl" if gpu else "gloo", init_method=meeting, rank=rank, world_size=ranks)
+    for place, size in enumerate(sizes):
+        data, samples = torch.rand(max(1, size // 4), device=f"cuda:{rank}" if gpu else "cpu"), []
+        for _ in range(3 + 25):  # three warm up
+            group.barrier()
+            start = time.perf_counter()
+            group.all_reduce(data, group.ReduceOp.MAX)
+            data[0].item()  # waits for the device
+            samples.append(time.perf_counter() - start)
+        if rank == 0:
+            results.put((place, samples[3:]))
+    group.barrier()
+    group.destroy_process_group()
+
+
+# ----------------------------------------------------------------------------------------------------------- rows
+COLUMNS = re.findall(
+    r"\w+",
+    "op_class kernel precision batch m n k trans_a trans_b conv_n conv_c conv_h conv_w conv_k conv_r conv_s "
+    "stride_h stride_w pad_h pad_w groups pass conv_p conv_q dilation_h dilation_w ranks bytes flop time_s time_low_s "
+    "time_high_s repeats library clock threads accumulate padding cache source",
+)
+
+
+def resume(partial: Path, conditions: Row, first: Callable[[], Row]) -> tuple[Row, list[Row]]:
+    """What a run is done under and the records it holds: those of the run that was stopped, or a new one's.
+
+    ``first()`` gives what is told once, at the beginning. Raises FaultError where the stopped run had other conditions.
+    """
+    lines = partial.read_text("utf-8").splitlines(keepends=True) if partial.exists() else []
+    whole = [line for line in lines if line.endswith("\n")]  # the last one may be cut short
+    about, *records = map(json.loads, whole) if whole else [{**conditions, **first()}]
+    for name, value in conditions.items():
+        if about.get(name) != value:
+            raise FaultError(
+                f"{partial}: was begun with {name} {about.get(name)}, and this run has {value}; unlike conditions do "
+                "not mix, so repeat the command of that run, or delete the file to begin anew"
+            )
+    partial.write_text("".join(whole) or f"{json.dumps(about)}\n", "utf-8")
+    return about, records
+
+
+class Sweep:
+    """The shapes on one library: what is measured, and what is left out."""
+
+    def __init__(
+        self, library: Library, jobs: Sequence[Job | str], options: argparse.Namespace, started: float
+    ) -> None:
+        self.library, self.jobs, self.options = library, jobs, options
+        self.rows: dict[int, list[Row]] = {}
+        self.left_out: dict[int, str] = {}
+        self.largest: dict[tuple[str, str], tuple[float, float]] = {}  # work and time by op class and precision
+        self.partial = Path(f"{options.output}.partial")
+        conditions = {
+            "version": VERSION, "shapes": digest(options.shapes), "library": library.versions(),
+            "threads": library.threads, "device": describe(library), "relative_error": options.relative_error,
+        }  # fmt: skip
+        self.about, records = resume(self.partial, conditions, self._first)
+        for record in records:
+            self._note(**record)
+        self.end = started + options.budget - max((record["elapsed_s"] for record in records), default=0.0)
+
+    def _first(self) -> Row:
+        date = time.strftime("%Y-%m-%d")
+        load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
+        source = f"measure.py {VERSION}, {date}"
+        return {"load": load, "clock": clock_under_load(self.library), "date": date, "source": source}
+
+    def _note(self, shape: int, rows: list[Row], reason: str, elapsed_s: float) -> None:
+        self.rows[shape] = rows
+        if reason:
+            self.left_out[shape] = reason
+
+    def _keep(self, place: int, rows: list[Row], reason: str = "") -> None:
+        """Append what is settled about a shape to the partial file."""
+        spent = self.options.budget - (self.end - time.perf_counter())
+        record = {"shape": place, "rows": rows, "reason": reason, "elapsed_s": spent}
+        self._note(**record)
+        with self.partial.open("a", encoding="utf-8") as file:
+            file.write(f"{json.dumps(record)}\n")
+        self._tell(place, reason or ", ".join(f"{row['time_s']:.4g} s {row['cache']}".strip() for row in rows))
+
+    def _tell(self, place: int, outcome: str) -> None:
+        done = len(self.rows.keys() | self.left_out.keys())
+        sys.stdout.write(f"{done}/{len(self.jobs)} row {place + 1}: {outcome}\n")
+        sys.stdout.flush()
+
+    def run(self) -> None:
+        """Measure every shape that is not settled yet."""
+        self._all_reduce([place for place in self._open() if getattr(self.jobs[place], "caches", None) == ()])
+        for place in self._open():
+            try:
+                self._keep(place, self._measure(self.jobs[place], len(self.jobs) - len(self.rows)))
+            except LeftOutError as reason:
+                self._keep(place, [], str(reason))
+            except OutOfTimeError as reason:  # a run that goes on may have the time, so nothing is kept
+                self.left_out[place] = str(reason)
+                self._tell(place, str(reason))
+            except Exception as error:  # each library refuses a shape in its own way
+                self._keep(place, [], f"{self.library.name} refuses it: {' '.join(str(error).split())[:160]}")
+
+    def _open(self) -> list[int]:
+        return [place for place in range(len(self.jobs)) if place not in self.rows]
+
+    def _measure(self, found: Job | str, left: int) -> list[Row]:
+        if isinstance(found, str):
+            raise LeftOutError(found)
+        kind, precision = found.columns["op_class"], found.columns["precision"]
+        if precision not in self.library.precisions:
+            raise LeftOutError(f"{self.library.name} has no {precision} here")
+        room = self.about["device"]["memory"] if self.library.gpu else memory("MemAvailable")
+        if room and found.size > 0.8 * room:
+            raise LeftOutError(f"needs {found.size / 1e9:.3g} GB of memory; there is {room / 1e9:.3g} GB")
+        remaining = (self.end - time.perf_counter()) / len(found.caches)
+        share, most = 1.5 * remaining / left, max(1.5 / left, MOST_OF_BUDGET) * remaining
+        work, took = self.largest.get((kind, precision), (math.inf, 0.0))
+        if remaining <= 0 or LEAST * took * found.work / work > 2 * most:
+            raise OutOfTimeError(f"the budget of {self.options.budget:g} s does not last for it")
+        self.library.select(precision)
+        run = found.build(self.library)
+        rows = [self._row(found, cache, self._samples(run, cache, share, most)) for cache in found.caches]
+        if rows[0]["time_s"] >= BATCH_S and (found.work > work or not took):  # shorter ones tell of launches
+            self.largest[kind, precision] = found.work, rows[0]["time_s"]
+        return rows
+
+    def _samples(self, run: Run, cache: str, share: float, most: float) -> list[float]:
+        flush, wanted = self.flush if cache == "cold" else None, self.options.relative_error
+        return repeat(lambda count: self.library.timed(run, count, flush), wanted, share, most, cache == "cold")
+
+    @functools.cached_property
+    def flush(self) -> Run:
+        """Copy arrays of four times the last-level cache; of 256 MiB where its size is not known."""
+        rows = math.ceil(2 * (self.about["device"]["cache"] or 2**26) / 4 / WIDTH)
+        return self.library.stream("copy", "fp32", (rows, WIDTH))
+
+    def _row(self, found: Job, cache: str, samples: list[float]) -> Row:
+        low, mid, high = (quantile(samples, share) for share in (0.05, 0.5, 0.95))
+        known = {name: self.about[name] for name in ("library", "clock", "source", "threads")}
+        times = {"time_s": mid, "time_low_s": low, "time_high_s": high, "repeats": len(samples)}
+        return {**found.columns, **times, **known, "cache": cache}
+
+    def _all_reduce(self, places: list[int]) -> None:
+        jobs = [self.jobs[place] for place in places]
+        sizes = [int(found.size) for found in jobs if isinstance(found, Job)]
+        try:
+            for i, samples in all_reduce(sizes, self.options.all_reduce, self.library.gpu) if sizes else ():
+                self._keep(places[i], [self._row(jobs[i], "", samples)])  # type: ignore[arg-type]
+        except LeftOutError as reason:
+            for place in set(places) - self.rows.keys():
+                self._keep(place, [], str(reason))
+
+
+# ----------------------------------------------------------------------------------------------------------- main
+def digest(path: str | Path) -> str:
+    """SHA-256 of a file's bytes."""
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+
+
+def read_jobs(path: Path, ranks: int) -> list[Job | str]:
+    """What is to be timed for each row of the shapes, or why nothing is. Raises FaultError."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            shapes: list[Row] = list(csv.DictReader(file, strict=True))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise FaultError(f"{path}: cannot be read ({error}); expected the table of shapes") from None
+    if not shapes:
+        raise FaultError(f"{path}: there are no shapes; expected a line of column names and a row for each shape")
+    found: list[Job | str] = []
+    for place, shape in enumerate(shapes):
+        try:
+            found.append(job(Shape(shape, f"{path}: row {place + 1}"), ranks))
+        except LeftOutError as reason:
+            found.append(str(reason))
+    return found
+
+
+def whole(path: Path, text: str) -> None:
+    """Write a file whole or not at all."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary.write_text(text, "utf-8")
+    temporary.replace(path)
+
+
+def write(sweep: Sweep, options: argparse.Namespace) -> None:
+    """Write the table, then what it was made with, then drop the partial file."""
+    table = io.StringIO(newline="")
+    writer = csv.DictWriter(table, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(row for place in sorted(sweep.rows) for row in sweep.rows[place])
+    whole(options.output, table.getvalue())
+    hashes = {path.name: digest(path) for path in (Path(__file__), options.shapes, options.output)}
+    provenance = {
+        **sweep.about, "backend": sweep.library.name, "gpu": sweep.library.gpu, "command": sys.argv,
+        "processor": processor(), "system": platform.platform(), "python": platform.python_version(),
+        "numpy": sweep.library.np.__version__, "driver": smi().get("driver"), "sha256": hashes,
+        "left_out": {place + 1: reason for place, reason in sorted(sweep.left_out.items())},
+    }  # fmt: skip
+    whole(options.output.with_name("provenance.json"), json.dumps(provenance, indent=1) + "\n")
+    sweep.partial.unlink()
+
+
+def arguments(words: Sequence[str] | None) -> argparse.Namespace:
+    """The options."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    here = Path(__file__).resolve().parent
+    parser.add_argument("--backend", default="auto", help="numpy, torch, tensorflow or jax; auto: torch, else numpy")
+    parser.add_argument("--device", default="auto", choices=("auto", "cpu", "cuda"), help="auto: a GPU if there is one")
+    parser.add_argument("--threads", type=int, help="threads of the processor; all by default")
+    parser.add_argument("--shapes", type=Path, default=here / "shapes.csv", help="table of shapes")
+    parser.add_argument("--relative-error", type=float, default=0.02, help="of the median, to repeat until; 0.02")
+    parser.add_argument("--budget", type=float, default=1800.0, help="seconds for all shapes; 1800")
+    parser.add_argument("--all-reduce", type=int, default=0, metavar="N", help="all-reduce over N processes (torch)")
+    parser.add_argument("-o", "--output", type=Path, default=here / "measurements.csv", help="the table written")
+    return parser.parse_args(words)
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run the command."""
+    started, options = time.perf_counter(), arguments(words)
+    try:
+        name = choose(options.backend)
+        jobs = read_jobs(options.shapes, options.all_reduce)
+        if options.threads:
+            limit_threads(options.threads)
+        os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+        keep_memory()
+        library = LIBRARIES[name](options.device, len(usable()))
+        sys.stdout.write(f"{library.versions()} on {describe(library)['name']}, {library.threads} threads\n")
+        sweep = Sweep(library, jobs, options, started)
+        sweep.run()
+        write(sweep, options)
+    except FaultError as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    except KeyboardInterrupt:
+        sys.stderr.write("stopped; what is measured is kept, and the same command goes on from here\n")
+        return 130
+    sys.stdout.write(f"wrote {options.output} and provenance.json beside it: {len(sweep.left_out)} shapes left out\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

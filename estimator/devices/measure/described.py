@@ -1,0 +1,123 @@
+"""Measured rows → a device file: peak by precision, bandwidth, launch latency, and what the machine tells of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import yaml
+
+from estimator.core import units
+from estimator.core.physics import gemm_flop
+from estimator.devices.measure.bench import LAUNCH
+from estimator.devices.measure.sweep import STREAMS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+DIGITS = 4
+SEVERAL = 4.0  # times the last-level cache from which on arrays tell of the memory
+MOST_DOUBT = 3.0  # relative uncertainty; a row that varies by more was disturbed
+NOTE = (
+    "Measured, no data sheet: peak is the best rate of any product timed, bandwidth that of copies, additions and "
+    "triads from a cold cache."
+)
+NO_PATH = "slower than fp32 on this processor, so without a path of their own; their rows stand in the table."
+FIELDS = {"memory": ("memory_capacity", "B"), "cache": ("last_level_cache", "B"), "max_clock": ("boost_clock", "Hz")}
+
+
+def best(rows: pd.DataFrame, cache: float | None) -> dict[str, Any]:
+    """The rows of the fastest product of each precision, of the fastest large stream, and of the launch.
+
+    ``cache``: bytes of the last-level cache, None where unknown. A key is absent where nothing tells of it.
+    """
+    found: dict[str, Any] = {"peak": {}}
+    products = rows[rows["op_class"] == "gemm"]
+    for precision, group in products.groupby("precision", sort=False):
+        found["peak"][str(precision)] = group.loc[_flop(group).idxmax()]
+    streams = rows[rows["kernel"].isin(STREAMS) & (rows["cache"] == "cold")]
+    large = streams[streams["bytes"] >= SEVERAL * (cache or 0)]
+    if len(streams := large if len(large) else streams):
+        found["memory_bandwidth"] = streams.loc[(streams["bytes"] / streams["time_s"]).idxmax()]
+    launches = rows[rows["kernel"] == LAUNCH]
+    if len(launches):
+        found["launch_latency"] = launches.iloc[0]
+    return found
+
+
+def rates(found: Mapping[str, Any]) -> dict[str, Any]:
+    """What the best rows say: FLOP/s by precision, B/s, s."""
+    told: dict[str, Any] = {"peak_flop_per_s": {p: _rate(row) for p, row in found["peak"].items()}}
+    bandwidth, launch = found.get("memory_bandwidth"), found.get("launch_latency")
+    told["memory_bandwidth_b_per_s"] = None if bandwidth is None else float(bandwidth["bytes"] / bandwidth["time_s"])
+    told["launch_latency_s"] = None if launch is None else float(launch["time_s"])
+    return told
+
+
+def device_file(name: str, found: Mapping[str, Any], provenance: Mapping[str, Any], command: str) -> str:
+    """The text of the device file."""
+    machine, told = provenance["device"], rates(found)
+    source = f"{command}, {provenance['date']}, on {machine['name']} with {provenance['library']}"
+    source += f", {provenance['threads']} threads" if not provenance["gpu"] else ""
+    own = _own_paths(found["peak"], bool(provenance["gpu"]))
+    peaks = {p: _peak(row, p, provenance, _measured(_rate(row), "FLOP/s", row, source)) for p, row in own.items()}
+    data: dict[str, Any] = {"name": name}
+    if not peaks or told["memory_bandwidth_b_per_s"] is None:
+        data["specifications"] = "incomplete"
+    data |= {"peak": peaks} if peaks else {}
+    for key, unit, value in (
+        ("memory_bandwidth", "B/s", told["memory_bandwidth_b_per_s"]),
+        ("launch_latency", "s", told["launch_latency_s"]),
+    ):
+        if value is not None:
+            data[key] = _measured(value, unit, found[key], source)
+    data |= _of_machine(machine, bool(provenance["gpu"]), f"the machine's own account, {provenance['date']}")
+    data["source"] = f"{command} on {provenance['date']}: {provenance['processor']}, {provenance['system']}"
+    slower = [p for p in found["peak"] if p not in own]
+    data["notes"] = [NOTE, *([f"{', '.join(slower)}: {NO_PATH}"] if slower else [])]
+    return yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=120)
+
+
+def _own_paths(peaks: Mapping[str, Any], gpu: bool) -> dict[str, Any]:
+    """The precisions that the hardware computes in: on a processor, narrow ones slower than fp32 are converted."""
+    fp32 = _rate(peaks["fp32"]) if "fp32" in peaks and not gpu else 0.0
+    return {p: row for p, row in peaks.items() if p in ("fp64", "fp32") or _rate(row) >= fp32}
+
+
+def _peak(row: Any, precision: str, provenance: Mapping[str, Any], value: dict[str, Any]) -> dict[str, Any]:
+    tensor = provenance["gpu"] and precision not in ("fp64", "fp32")
+    value = {"value": value.pop("value"), "path": "tensor" if tensor else "vector", **value}
+    accumulate = {"accumulate": row["accumulate"]} if isinstance(row["accumulate"], str) else {}
+    clock = provenance["clock"].partition(",")[0]
+    return {**value, **accumulate, **({"clock": clock} if clock else {})}
+
+
+def _of_machine(machine: Mapping[str, Any], gpu: bool, source: str) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, (field, unit) in FIELDS.items():
+        if machine[key]:
+            shown = units.show(machine[key], unit, DIGITS, binary=unit == "B")
+            found[field] = {"value": shown, "status": "read", "source": source}
+    if machine["units"]:
+        found["compute_unit"] = "SM" if gpu else "core"
+        found["compute_units"] = {"value": machine["units"], "status": "read", "source": source}
+    return found
+
+
+def _measured(value: float, unit: str, row: Any, source: str) -> dict[str, Any]:
+    """A value with the spread of its row as uncertainty."""
+    low, mid, high = row["time_low_s"], row["time_s"], row["time_high_s"]
+    spread = max(high / mid, mid / low) - 1
+    shown = f"{100 * min(max(spread, 0.001), MOST_DOUBT):.2g}"
+    return {"value": units.show(value, unit, DIGITS), "uncertainty": f"{float(shown):g} %", "status": "measured",
+            "source": source}  # fmt: skip
+
+
+def _flop(products: pd.DataFrame) -> pd.Series:
+    sizes = (products[name].astype(float) for name in ("batch", "m", "n", "k"))
+    return gemm_flop(*sizes) / products["time_s"] if len(products) else products["time_s"]
+
+
+def _rate(row: Any) -> float:
+    return float(np.prod([2.0, *(float(row[name]) for name in ("batch", "m", "n", "k"))]) / row["time_s"])

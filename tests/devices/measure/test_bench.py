@@ -1,0 +1,323 @@
+"""The timing program: its timing logic under a clock that we turn, its shapes, its ops, and how it goes on."""
+
+import argparse
+import csv
+import json
+import math
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from estimator.core.schema import MEASUREMENTS
+from estimator.devices.measure import bench
+
+KERNELS = "".join(f"{op[0]},fp32,,,,,,{name},20000,,,,,,,,,,,,\n" for name, op in bench.KERNELS.items())
+SHAPES = (
+    "op_class,precision,batch,m,n,k,trans_a,kernel,bytes,conv_n,conv_c,conv_h,conv_w,conv_k,conv_r,conv_s,pad_h,pad_w,"
+    "groups,pass,conv_p\n"
+    "gemm,fp32,2,8,4,16,t,,,,,,,,,,,,,,\ngemm,fp64,,8,4,16,n,,,,,,,,,,,,,,\nelementwise,fp32,,,,,,launch,,,,,,,,,,,,,\n"
+    + KERNELS
+)
+CONVOLUTION = "convolution,{},,,,,,,,2,4,6,5,6,3,2,1,0,1,{},\n"
+
+
+class Machine:
+    """A clock, and calls that take what a list says, the last value from then on."""
+
+    def __init__(self, *costs: float) -> None:
+        self.now, self.costs, self.counts = 0.0, list(costs), list[int]()
+
+    def timed(self, count: int) -> float:
+        cost = self.costs.pop(0) if len(self.costs) > 1 else self.costs[0]
+        self.now += count * cost
+        self.counts.append(count)
+        return count * cost
+
+    def repeat(
+        self, wanted: float = 0.02, share: float = 100.0, most: float = 100.0, single: bool = True
+    ) -> list[float]:
+        return bench.repeat(self.timed, wanted, share, most, single, lambda: self.now)
+
+
+def test_steady_calls_need_the_fewest_repeats() -> None:
+    assert Machine(0.5).repeat() == [0.5] * bench.LEAST
+
+
+def test_repeats_go_on_until_the_median_is_known_so_well() -> None:
+    noise = [1.0 + 0.3 * math.sin(7 * i) for i in range(5000)]
+    loose, strict = (Machine(1.0, 1.0, 1.0, *noise).repeat(wanted, share=1e9) for wanted in (0.1, 0.05))
+    assert bench.LEAST < len(loose) < len(strict) < bench.MOST
+    assert bench.relative_error(strict) <= 0.05 < bench.relative_error(strict[:-1])
+
+
+def test_the_share_of_the_budget_ends_the_repeats() -> None:
+    machine = Machine(1.0, *[1.0, 2.0] * 500)
+    assert bench.LEAST <= len(machine.repeat(1e-6, share=40.0)) <= 40
+
+
+def test_compilation_and_warming_up_count_for_nothing() -> None:
+    assert Machine(1000.0, 5.0, 2.0, 1.0, 1.0).repeat(share=30.0) == [1.0] * bench.LEAST
+
+
+def test_calls_that_are_too_long_are_left_out() -> None:
+    with pytest.raises(bench.OutOfTimeError):
+        Machine(1.0).repeat(most=6.0)
+
+
+def test_short_calls_are_timed_many_at_once() -> None:
+    machine = Machine(1e-7)
+    assert machine.repeat(single=False) == pytest.approx([1e-7] * bench.LEAST)
+    assert machine.counts[-1] * 1e-7 >= bench.BATCH_S
+    alone = Machine(1e-7)
+    alone.repeat()
+    assert set(alone.counts) == {1}
+
+
+def test_the_relative_error_is_that_of_the_median() -> None:
+    rng = np.random.default_rng(5)
+    medians, told = [], []
+    for _ in range(400):
+        samples = rng.lognormal(0.0, 0.2, 41).tolist()
+        medians.append(bench.quantile(samples, 0.5))
+        told.append(bench.relative_error(samples))
+    inside = [abs(median - 1.0) <= error for median, error in zip(medians, told, strict=True)]
+    assert 0.88 <= np.mean(inside) <= 0.99
+
+
+def test_quantiles_are_numpys() -> None:
+    samples = [3.0, 1.0, 2.0, 10.0]
+    for share in (0.05, 0.5, 0.95):
+        assert bench.quantile(samples, share) == pytest.approx(np.quantile(samples, share))
+
+
+def job(**cells: object) -> bench.Job:
+    text = {name: str(value) for name, value in cells.items()}
+    return bench.job(bench.Shape({"precision": "fp32", **text}, "shapes.csv: row 3"))
+
+
+def test_the_work_of_a_product() -> None:
+    found = job(op_class="gemm", batch=2, m=3, n=5, k=7, precision="fp16")
+    assert (found.work, found.size) == (2 * 2 * 3 * 5 * 7, 2 * 2 * (21 + 35 + 15))
+    assert found.columns.items() >= {"trans_a": "n", "accumulate": "fp32"}.items()
+
+
+def test_padding_that_differs_by_side_is_timed_on_an_image_that_holds_it() -> None:
+    sizes = {f"conv_{name}": size for name, size in zip("nchwkrs", (1, 3, 28, 28, 8, 3, 3), strict=True)}
+    found = job(op_class="convolution", stride_h=2, stride_w=2, conv_p=14, conv_q=14, **sizes)
+    assert found.columns["padding"] == "image 29x29, no padding"
+    assert found.columns["conv_h"] == 28
+    assert found.work == 2 * 8 * 14 * 14 * 3 * 9
+    assert "padding" not in job(op_class="convolution", conv_p=26, conv_q=26, **sizes).columns
+
+
+def test_a_memory_bound_op_moves_the_bytes_asked_for() -> None:
+    found = job(op_class="elementwise", bytes=12 * 1024 * 10 + 5)
+    assert found.columns.items() >= {"kernel": "add", "bytes": 12 * 1024 * 10, "flop": 1024 * 10}.items()
+    assert found.caches == ("cold", "warm")
+    assert job(op_class="movement", bytes=8, cache="cold").caches == ("cold",)
+
+
+@pytest.mark.parametrize(
+    ("cells", "words"),
+    [
+        ({"op_class": "gemm", "m": 4, "n": 4}, "shapes.csv: row 3: k is missing"),
+        ({"op_class": "gemm", "m": 4, "n": 4, "k": "4.5"}, "row 3: k is 4.5; write a whole number"),
+        ({"op_class": "gemm", "m": 4, "n": 0, "k": 1}, "n is 0"),
+        ({"op_class": "reduction", "bytes": "many"}, "bytes is many"),
+    ],
+)
+def test_a_bad_cell_is_named_with_its_row(cells: dict[str, object], words: str) -> None:
+    with pytest.raises(bench.FaultError, match=words):
+        job(**cells)
+
+
+@pytest.mark.parametrize("cells", [{"op_class": "recurrent"}, {"op_class": "gemm", "precision": "fp8"}])
+def test_what_nothing_times_is_left_out(cells: dict[str, object]) -> None:
+    with pytest.raises(bench.LeftOutError, match="not measured here"):
+        job(**cells)
+
+
+def test_numpy_computes_what_it_times() -> None:
+    library = bench.Numpy("cpu", 2)
+    x = library.array((200, bench.WIDTH), "fp32")
+    calls = library.ops()
+    out = np.empty_like(x)
+    calls["softmax"](x, out)
+    assert out.sum(-1) == pytest.approx(np.ones(200), rel=1e-4)
+    calls["layer_norm"](x, out)
+    assert out.std(-1) == pytest.approx(np.ones(200), rel=1e-3)
+    assert np.abs(x).min() > np.finfo("float32").tiny
+    assert library.gemm("fp64", (8, 4), (8, 3), True, False)().shape == (4, 3)
+
+
+def test_all_threads_take_their_share() -> None:
+    library, done = bench.Numpy("cpu", 3), list[int]()
+    x = library.array((1000, bench.WIDTH), "fp32")
+    library.ops = lambda: {"add": lambda x, y, out: done.append(len(x))}  # type: ignore[method-assign]
+    library.call("add", [x, x])()
+    assert sum(done) == 1000
+
+
+def test_the_last_level_cache_is_counted_once_for_those_that_share_it(tmp_path: Path) -> None:
+    caches = {"index0": ("1", "32K", "{}"), "index1": ("3", "32768K", "0-3")}
+    for cpu in bench.usable():
+        for name, texts in caches.items():
+            folder = tmp_path / f"cpu{cpu}/cache/{name}"
+            folder.mkdir(parents=True)
+            for file, text in zip(("level", "size", "shared_cpu_list"), texts, strict=True):
+                (folder / file).write_text(f"{text.format(cpu)}\n")
+    assert bench.last_level_cache(str(tmp_path)) == 32768 * 1024
+    assert bench.last_level_cache(str(tmp_path / "none")) is None
+
+
+def measure(folder: Path, *words: str, shapes: str = SHAPES) -> int:
+    (folder / "shapes.csv").write_text(shapes)
+    options = ("--backend", "numpy", "--budget", "20", "--relative-error", "0.5", *words)
+    return bench.main([*options, "--shapes", str(folder / "shapes.csv"), "-o", str(folder / "out.csv")])
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(bench, "keep_memory", lambda: None)
+    monkeypatch.setattr(bench, "clock_under_load", lambda library: "1000 MHz")
+    monkeypatch.setenv("TF_CPP_MIN_LOG_LEVEL", "3")
+    return tmp_path
+
+
+def stopped_after(count: int, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Let so many shapes be measured, then press Ctrl-C; gives what undoes it."""
+    original, left = bench.Sweep._measure, iter(range(count))
+
+    def measured(self: bench.Sweep, *arguments: Any) -> list[dict[str, Any]]:
+        if next(left, None) is None:
+            raise KeyboardInterrupt
+        return original(self, *arguments)
+
+    monkeypatch.setattr(bench.Sweep, "_measure", measured)
+    return lambda: monkeypatch.setattr(bench.Sweep, "_measure", original)
+
+
+def read(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_a_stopped_run_goes_on_where_it_stopped(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    undo = stopped_after(2, monkeypatch)
+    assert measure(folder) == 130
+    assert "goes on from here" in capsys.readouterr().err
+    partial = folder / "out.csv.partial"
+    assert {path.name for path in folder.iterdir()} == {"shapes.csv", partial.name}
+    first = [row for line in partial.read_text().splitlines()[1:] for row in json.loads(line)["rows"]]
+    with partial.open("a") as file:
+        file.write('{"shape": 2, "rows": [{"time_s"')  # a crash in the middle of a line
+    undo()
+    assert measure(folder) == 0
+    rows = read(folder / "out.csv")
+    assert [float(row["time_s"]) for row in rows[: len(first)]] == [row["time_s"] for row in first]
+    assert not partial.exists()
+    provenance = json.loads((folder / "provenance.json").read_text())
+    assert provenance["sha256"]["out.csv"] == bench.digest(folder / "out.csv")
+    assert list(provenance["left_out"].values()) == ["numpy has no gelu"]
+
+
+@pytest.mark.parametrize("words", [("--relative-error", "0.4"), ("--threads", "99")])
+def test_unlike_conditions_are_refused(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
+) -> None:
+    undo = stopped_after(1, monkeypatch)
+    assert measure(folder) == 130
+    undo()
+    usable = bench.usable()
+    monkeypatch.setattr(
+        bench, "limit_threads", lambda count: monkeypatch.setattr(bench, "usable", lambda: usable[:1] * 9)
+    )
+    assert measure(folder, *words) == 1
+    assert "unlike conditions do not mix" in capsys.readouterr().err
+    assert not (folder / "out.csv").exists()
+
+
+def test_other_shapes_are_other_conditions(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    undo = stopped_after(1, monkeypatch)
+    assert measure(folder) == 130
+    undo()
+    assert measure(folder, shapes=SHAPES.replace("16,t", "17,t")) == 1
+
+
+def test_a_spent_budget_leaves_out_the_rest_and_says_so(folder: Path) -> None:
+    assert measure(folder, "--budget", "1e-9") == 0
+    reasons = json.loads((folder / "provenance.json").read_text())["left_out"].values()
+    assert set(reasons) == {"the budget of 1e-09 s does not last for it"}
+
+
+def test_what_does_not_fit_the_memory_is_left_out(folder: Path) -> None:
+    assert measure(folder, shapes="op_class,precision,bytes\nmovement,fp32,8e18\n") == 0
+    assert "GB of memory" in json.loads((folder / "provenance.json").read_text())["left_out"]["1"]
+
+
+def test_the_rows_are_those_of_measurements(folder: Path) -> None:
+    assert measure(folder) == 0
+    assert set(bench.COLUMNS) <= set(MEASUREMENTS.names())
+    import pandas as pd
+
+    rows = MEASUREMENTS.conform(pd.read_csv(folder / "out.csv", dtype="string[python]"), "out.csv")
+    assert (rows["time_low_s"] <= rows["time_s"]).all()
+    assert (rows["time_s"] <= rows["time_high_s"]).all()
+    assert (rows["repeats"] >= bench.LEAST).all()
+    assert rows[["library", "threads", "source"]].notna().all(axis=None)
+    assert set(rows["clock"]) == {"1000 MHz"}
+    streams = rows[rows["kernel"].isin(bench.KERNELS)]
+    assert set(streams["cache"]) == {"cold", "warm"}
+    assert (streams["bytes"] > 0).all()
+
+
+@pytest.mark.parametrize(("backend", "words"), [("abacus", "is not known"), ("jax", "pip install jax")])
+def test_a_back_end_that_is_not_there(backend: str, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(bench.FaultError, match=words):
+        bench.choose(backend)
+    assert bench.choose("auto") == "numpy"
+
+
+@pytest.mark.parametrize("backend", ["torch", "tensorflow", "jax"])
+def test_every_op_of_a_library(backend: str, tmp_path: Path) -> None:
+    """Each in a process of its own: libraries print, warn and stay in memory."""
+    if find_spec(backend) is None:
+        pytest.skip(f"{backend} is not installed")
+    passes = "".join(CONVOLUTION.format("fp32", name) for name in bench.PASSES)
+    ragged = CONVOLUTION.format("fp32", "forward").replace("forward,", "forward,7")
+    (tmp_path / "shapes.csv").write_text(SHAPES + passes + ragged + "gemm,bf16,,8,8,8,n,,,,,,,,,,,,,,\n")
+    command = [sys.executable, bench.__file__, "--backend", backend, "--device", "cpu", "--relative-error", "0.5"]
+    places = ["--shapes", str(tmp_path / "shapes.csv"), "-o", str(tmp_path / "out.csv")]
+    subprocess.run([*command, *places], check=True, capture_output=True, timeout=300)
+    provenance = json.loads((tmp_path / "provenance.json").read_text())
+    assert provenance["left_out"] == {}
+    assert provenance["library"].startswith(backend)
+    assert len({row["kernel"] for row in read(tmp_path / "out.csv")}) == len(bench.KERNELS) + 2  # launch, and none
+
+
+def test_all_reduce_over_processes(tmp_path: Path) -> None:
+    if find_spec("torch") is None:
+        pytest.skip("torch is not installed")
+    (tmp_path / "shapes.csv").write_text(
+        "op_class,precision,bytes,ranks\ncollective,fp32,4000,2\ncollective,fp32,80,3\n"
+    )
+    command = [sys.executable, bench.__file__, "--backend", "torch", "--device", "cpu", "--all-reduce", "2"]
+    places = ["--shapes", str(tmp_path / "shapes.csv"), "-o", str(tmp_path / "out.csv")]
+    subprocess.run([*command, *places], check=True, capture_output=True, timeout=300)
+    (row,) = read(tmp_path / "out.csv")
+    assert (row["kernel"], row["ranks"], row["bytes"]) == ("all_reduce", "2", "4000")
+
+
+def test_options_have_defaults_for_a_kit() -> None:
+    options = bench.arguments([])
+    assert isinstance(options, argparse.Namespace)
+    assert (options.shapes.name, options.output.name, options.backend) == ("shapes.csv", "measurements.csv", "auto")

@@ -1,0 +1,56 @@
+"""Which shapes are measured."""
+
+import pandas as pd
+
+from estimator.core.schema import PRECISIONS, SHAPES
+from estimator.devices.measure import bench, sweep
+
+
+def classes(table: pd.DataFrame) -> set[str]:
+    return set(table["op_class"])
+
+
+def test_the_default_sweep_holds_every_kind_of_work() -> None:
+    for quick in (True, False):
+        swept = sweep.default(("fp32", "fp64"), quick=quick)
+        found = SHAPES.conform(sweep.with_anchors(swept, quick=quick), "sweep")
+        assert set(found["precision"]) == {"fp32", "fp64"}
+        assert classes(found) == {"gemm", "convolution", "elementwise", "reduction", "normalization", "movement"}
+        transposes = found[found["op_class"] == "gemm"][["trans_a", "trans_b"]].drop_duplicates()
+        assert len(transposes) == 4
+        assert set(found["pass"].dropna()) == {"forward", "grad_input", "grad_weights"}
+        assert (found["batch"] > 1).any()
+        assert set(bench.KERNELS) | {bench.LAUNCH} == set(found["kernel"].dropna())
+
+
+def test_the_quick_sweep_is_the_smaller_one() -> None:
+    quick, full = (sweep.with_anchors(sweep.default(("fp32", "fp64"), quick=q), quick=q) for q in (True, False))
+    assert len(quick) < 60 < len(full)
+
+
+def test_every_precision_has_products_from_small_to_large() -> None:
+    found = sweep.anchors(("fp32", "bf16"))
+    for precision in ("fp32", "bf16"):
+        sizes = found.loc[(found["op_class"] == "gemm") & (found["precision"] == precision), "m"]
+        assert sizes.is_monotonic_increasing
+        assert sizes.iloc[-1] >= 8192
+
+
+def test_the_program_takes_every_shape() -> None:
+    table = sweep.with_anchors(sweep.default(("fp32", "fp64", "bf16")), ranks=4)
+    cells = table.astype("object").where(table.notna(), None)
+    for _, row in cells.iterrows():
+        text = {name: str(value) for name, value in row.items() if value is not None}
+        assert bench.job(bench.Shape(text, "sweep"), ranks=4).work > 0
+
+
+def test_deepbench_gives_distinct_shapes_without_times() -> None:
+    found = sweep.deepbench("v100-sxm2-16gb")
+    assert len(found[found["op_class"] == "gemm"]) >= 160
+    assert not found.duplicated().any()
+    assert "time_s" not in found
+
+
+def test_the_programs_words_are_the_schemas() -> None:
+    assert set(bench.ITEMSIZE) <= set(PRECISIONS)
+    assert {op[0] for op in bench.KERNELS.values()} < set(SHAPES.columns[1].choices)

@@ -1,0 +1,43 @@
+"""A profile → the shapes that its step needs."""
+
+from pathlib import Path
+
+import pytest
+
+from estimator.studies.profile_shapes import profile_shapes
+
+TABLE = """op_type,op_class,precision,m,n,k,bytes,flop,calls,time_s
+MatMul,gemm,fp32,8,4,2,,,3,0.001
+MatMul,gemm,fp32,8,4,2,,,1,0.004
+MatMul,gemm,fp32,9,4,2,,,1,0.002
+Relu,elementwise,fp32,,,,800,100,4,0.003
+Sum,reduction,fp32,,,,0,0,1,0.003
+Magic,unmodelled,fp32,,,,,,1,0.087
+"""
+
+
+def test_each_shape_once_those_of_most_time_first(tmp_path: Path) -> None:
+    path = tmp_path / "ops.csv"
+    path.write_text(TABLE)
+    found, said = profile_shapes([str(path), str(path)])
+    assert found["op_class"].tolist() == ["gemm", "elementwise", "gemm"]
+    assert found["m"].fillna(0).tolist() == [8, 0, 9]
+    assert found.loc[1, ["bytes", "flop"]].tolist() == [200, 25]
+    assert found["bytes"].isna().tolist() == [True, False, True]
+    assert len(said) == 2
+    assert "90.0 % of the step's time" in said[0]
+
+
+def test_the_precision_of_the_target(tmp_path: Path) -> None:
+    path = tmp_path / "ops.csv"
+    path.write_text(TABLE)
+    found, _ = profile_shapes([str(path)], "bf16")
+    assert found["precision"].tolist() == ["bf16", "fp32", "bf16"]
+
+
+@pytest.mark.parametrize("name", ["p1b3", "p1b3/amd-epyc.xplane"])
+def test_shipped_profiles(name: str) -> None:
+    found, said = profile_shapes([name])
+    assert {1000, 100, 29532} == set(found.loc[found["k"] == 29532, ["m", "n", "k"]].iloc[0])
+    assert not found.duplicated().any()
+    assert all("1.3 %" in sentence for sentence in said)
