@@ -6,7 +6,8 @@ import pandas as pd
 
 from estimator.core.schema import MATRIX
 from estimator.core.types import Estimate, Profile, RunPlan, Workload
-from estimator.devices import load_device, load_measurements, source_device
+from estimator.devices import load_device, source_device
+from estimator.devices.measurements import read_measurements
 from estimator.model import assumptions, predict, specifications
 from estimator.rollup import step
 from estimator.work import count_work
@@ -19,7 +20,7 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
     """
     source = load_device(plan.source) if plan.source else source_device(profile.device)
     target = load_device(plan.target)
-    measurements = load_measurements(target, plan.measurements)
+    measurements, impossible = read_measurements(target, plan.measurements, plan.target)
 
     work, unread = count_work(profile.ops, profile.workload, plan.precision, profile.where)
     profiled = work if plan.precision is None else count_work(profile.ops, profile.workload, where=profile.where)[0]
@@ -46,7 +47,7 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
         coverage=prediction.covered_fraction * (step.coverage(profile) or 1.0),
         specifications=specifications(prediction.ops, target),
         assumptions=assumptions(prediction.ops, target, evidence, profile.workload, plan.precision),
-        warnings=(*profile.warnings, *step.warnings(profile), *unread, *prediction.warnings),
+        warnings=(*profile.warnings, *step.warnings(profile), *unread, *impossible, *prediction.warnings),
     )
 
 

@@ -145,7 +145,7 @@ def _faults(values: pd.Series, bad: Flags, column: Column, where: str) -> Iterat
     for position in positions[:3]:
         found = values.iloc[position]
         text = "missing" if missing.iloc[position] else repr(found) if isinstance(found, str) else str(found)
-        yield f"{where}: row {position + 1}: {column.name} is {text}; expected {_expected(column)}"
+        yield f"{where}: row {values.index[position] + 1}: {column.name} is {text}; expected {_expected(column)}"
     if len(positions) > 3:
         yield f"{where}: {len(positions) - 3} more rows have such a fault in {column.name}"
 

@@ -2,94 +2,137 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from estimator.core import files, library, physics
+from estimator.core import files, library
 from estimator.core.errors import EstimatorError
-from estimator.core.schema import CONV_COLUMNS, GEMM_COLUMNS, MEASUREMENTS
+from estimator.core.schema import MEASUREMENTS, Flags
 from estimator.core.types import DeviceSpec
+from estimator.devices import bounds
+from estimator.devices.conditions import Conditions
 
-ABOVE_PEAK = 1.05  # a matrix product faster than this multiple of its peak was not measured as said
-SHAPE = ["op_class", "precision", "bytes", "flop", *(column.name for column in (*GEMM_COLUMNS, *CONV_COLUMNS))]
-CONDITIONS = ["library", "clock"]
+MOST_ROWS = 100_000  # that evidence for a prediction may have; a DeepBench table has about a thousand
+NEEDED = {
+    "gemm": ("m", "n", "k"),
+    "convolution": ("conv_n", "conv_c", "conv_h", "conv_w", "conv_k", "conv_r", "conv_s"),
+    "recurrent": ("cell", "hidden", "sequences", "timesteps"),
+    "collective": ("ranks", "bytes"),
+}
 
 
-def measurements_path(device: str, path: str | Path | None = None) -> Path | None:
-    """The measurements given by the caller, else those that the library holds of a device, else None."""
-    return Path(path) if path else library.names("devices", "measurements/*.csv").get(device)
-
-
-def load_measurements(device: DeviceSpec, path: str | Path | None = None) -> pd.DataFrame:
-    """MEASUREMENTS of a device: from a CSV, else from the library, else none.
-
-    Raises EstimatorError for unreadable rows, rows of another device, products above the device's peak, and shapes
-    measured under unlike conditions.
+def measurements_path(device: str, path: str | Path | None = None, named: str | Path | None = None) -> Path | None:
+    """The measurements given by the caller, else the CSV beside the YAML file that names the device, else those that
+    the library holds of it, else None.
     """
-    place = measurements_path(device.name, path)
+    if path:
+        return Path(path)
+    beside = Path(named).with_suffix(".csv") if named and str(named).endswith((".yaml", ".yml")) else None
+    if beside and beside.is_file():
+        return beside
+    return library.names("devices", "measurements/*.csv").get(device)
+
+
+def load_measurements(
+    device: DeviceSpec, path: str | Path | None = None, named: str | Path | None = None
+) -> pd.DataFrame:
+    """The rows that :func:`read_measurements` finds."""
+    return read_measurements(device, path, named)[0]
+
+
+def read_measurements(
+    device: DeviceSpec, path: str | Path | None = None, named: str | Path | None = None
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """MEASUREMENTS of a device, from a CSV, from beside the file that names it, or from the library; and sentences on
+    what was left out of them. ``flag`` is computed anew from the device.
+
+    Raises EstimatorError for unreadable rows, rows of another device, products above the device's peak, unlike
+    conditions, and more rows than a prediction can use.
+    """
+    place = measurements_path(device.name, path, named)
     if place is None:
-        return MEASUREMENTS.conform(pd.DataFrame(columns=MEASUREMENTS.names()), device.name)
-    rows = MEASUREMENTS.conform(files.read_csv(place), str(place))
-    rows["batch"] = rows["batch"].fillna(1)
+        return MEASUREMENTS.conform(pd.DataFrame(columns=MEASUREMENTS.names()), device.name), ()
+    rows = MEASUREMENTS.conform(pd.concat(list(_bounded(place))), str(place))
     _refuse_other_devices(rows, device, place)
-    _refuse_incomplete(rows, place)
-    _refuse_beyond_peak(rows, device, place)
-    _refuse_mixed_conditions(rows, place)
-    return rows
+    rows = check_rows(rows, device, str(place))
+    conditions = Conditions()
+    conditions.add(rows, str(place))
+    conditions.finish(str(place))
+    impossible = (rows["flag"] == "above_peak").to_numpy(dtype=bool, na_value=False)
+    return rows[~impossible].reset_index(drop=True), tuple(_left_out(rows[impossible], device, place))
+
+
+def check_rows(
+    rows: pd.DataFrame, device: DeviceSpec | None, where: str, *, keep_impossible: bool = False
+) -> pd.DataFrame:
+    """MEASUREMENTS with ``flag`` as the device's data sheet has it, and a product's missing batch as 1.
+
+    Raises EstimatorError for rows that lack what their op class needs, and for products above the peak, unless those
+    are flagged already or ``keep_impossible`` asks to flag them.
+    """
+    rows = rows.assign(batch=rows["batch"].mask(rows["op_class"].eq("gemm") & rows["batch"].isna(), 1))
+    _refuse_incomplete(rows, where)
+    if device is None:
+        return rows
+    rate, peak = bounds.product_rates(rows), bounds.peaks(rows, device)
+    above, known = rate > bounds.ABOVE_PEAK * peak, (rows["flag"] == "above_peak").to_numpy(dtype=bool, na_value=False)
+    if (above & ~known).any() and not keep_impossible:
+        first = int((above & ~known).argmax())
+        raise EstimatorError(
+            f"{where}: row {rows.index[first] + 1}: {rate[first] / 1e12:.4g} TFLOP/s is above {bounds.ABOVE_PEAK} x "
+            f"the peak of {device.name} ({peak[first] / 1e12:.4g} TFLOP/s); check the time's unit, the precision, and "
+            "what it accumulates in"
+        )
+    flags = np.select(
+        [above | known, rows["time_s"] < bounds.least_times(rows, device)], ["above_peak", "beats_bound"], ""
+    )
+    return rows.assign(flag=pd.Series(flags, rows.index, dtype="string[python]").replace("", pd.NA))
+
+
+def _bounded(place: Path) -> Iterator[pd.DataFrame]:
+    """The frames of a CSV, as long as it does not hold more than MOST_ROWS."""
+    for frame in files.csv_frames(place):
+        if len(frame) and frame.index[-1] >= MOST_ROWS:
+            raise EstimatorError(
+                f"{place}: found more than {MOST_ROWS} rows, expected fewer; keep those of the shapes that matter"
+            )
+        yield frame
 
 
 def _refuse_other_devices(rows: pd.DataFrame, device: DeviceSpec, place: Path) -> None:
-    names = {device.name, *device.aliases}
-    others = set(rows["device"].dropna()) - names
+    names = {name.lower() for name in (device.name, *device.aliases)}
+    others = {name for name in rows["device"].dropna() if name.lower() not in names}
     if others:
         raise EstimatorError(
             f"{place}: holds rows of device '{min(others)}'; expected '{device.name}', so keep one file per device"
         )
 
 
-def _refuse_incomplete(rows: pd.DataFrame, place: Path) -> None:
-    no_shape = (rows["op_class"] == "gemm") & rows[["m", "n", "k"]].isna().any(axis=1)
-    low, high = rows["time_low_s"].fillna(rows["time_s"]), rows["time_high_s"].fillna(rows["time_s"])
-    disorder = (low > rows["time_s"]) | (rows["time_s"] > high)
-    for bad, sentence in (
-        (no_shape, "a gemm needs m, n and k; add them"),
-        (disorder, "time_s does not lie between time_low_s and time_high_s; mend the row"),
-    ):
+def _refuse_incomplete(rows: pd.DataFrame, where: str) -> None:
+    for bad, sentence in _incomplete(rows):
         if bad.any():
-            raise EstimatorError(f"{place}: row {int(bad.to_numpy().argmax()) + 1}: {sentence}")
+            raise EstimatorError(f"{where}: row {rows.index[int(bad.argmax())] + 1}: {sentence}")
 
 
-def _refuse_beyond_peak(rows: pd.DataFrame, device: DeviceSpec, place: Path) -> None:
-    """Matrix products may not beat the peak; convolutions may (Winograd, FFT) and are kept."""
-    products = rows[rows["op_class"] == "gemm"]
-    if products.empty:
-        return
-    batch, m, n, k = (products[name].to_numpy(dtype=float, na_value=np.nan) for name in ("batch", "m", "n", "k"))
-    rate = physics.gemm_flop(batch, m, n, k) / products["time_s"].to_numpy()
-    peak = np.array([_matrix_peak(device, precision) for precision in products["precision"]])
-    beyond = rate > ABOVE_PEAK * peak
-    if beyond.any():
-        first = int(beyond.argmax())
-        raise EstimatorError(
-            f"{place}: row {products.index[first] + 1}: {rate[first] / 1e12:.4g} TFLOP/s is above {ABOVE_PEAK} x the "
-            f"peak of {device.name} ({peak[first] / 1e12:.4g} TFLOP/s); check the time's unit and the precision"
+def _incomplete(rows: pd.DataFrame) -> Iterator[tuple[Flags, str]]:
+    for op_class, needed in NEEDED.items():
+        lacking = (rows["op_class"] == op_class) & rows[list(needed)].isna().any(axis=1)
+        names = f"{', '.join(needed[:-1])} and {needed[-1]}"
+        yield lacking.to_numpy(dtype=bool), f"a {op_class} needs {names}; add them"
+    low, high = rows["time_low_s"].fillna(rows["time_s"]), rows["time_high_s"].fillna(rows["time_s"])
+    disorder = ((low > rows["time_s"]) | (rows["time_s"] > high)).to_numpy()
+    yield disorder, "time_s does not lie between time_low_s and time_high_s; mend the row"
+    yield (rows["sparsity"] >= 1).to_numpy(), "sparsity is not below 1; write the share of zeros, such as 0.95"
+
+
+def _left_out(rows: pd.DataFrame, device: DeviceSpec, place: Path) -> Iterator[str]:
+    if len(rows):
+        many = f"{len(rows)} rows are" if len(rows) > 1 else "1 row is"
+        rate = np.nanmax(bounds.product_rates(rows), initial=0) / 1e12
+        yield (
+            f"{device.name}: {many} flagged above_peak in {place.name}, up to {rate:.4g} TFLOP/s, and left out of the "
+            "evidence"
         )
-
-
-def _matrix_peak(device: DeviceSpec, precision: str) -> float:
-    peak = device.peak_of(precision)
-    rates = [rate.value for rate in (peak.vector, peak.tensor) if rate]
-    return max(rates, default=np.inf)
-
-
-def _refuse_mixed_conditions(rows: pd.DataFrame, place: Path) -> None:
-    for condition in CONDITIONS:
-        per_shape = rows.groupby(SHAPE, dropna=False)[condition].nunique(dropna=False)
-        if (per_shape > 1).any():
-            first, second, *_ = rows[condition].fillna("(not said)").unique()
-            raise EstimatorError(
-                f"{place}: the same shape was measured with {condition} '{first}' and '{second}'; "
-                f"unlike conditions do not merge, so keep one {condition} per file"
-            )

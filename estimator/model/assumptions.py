@@ -74,6 +74,8 @@ def _coefficients(ops: pd.DataFrame, target: DeviceSpec) -> Iterator[str]:
         if used:
             c = getattr(shipped, name)
             yield f"{what} attain {c.mid:g} of the roofline, {c.low:g} to {c.high:g} in nine cases of ten ({c.source})"
+    if any(value.status == "measured" for value in specifications(by_roofline, target).values()):
+        yield f"{target.name}: its rates are measured, the best attained, so each share is divided by its high end"
     if len(by_roofline) and not target.launch_latency:
         c = shipped.launch_latency_s
         yield f"one launch takes {1e6 * c.mid:g} us, {1e6 * c.low:g} to {1e6 * c.high:g} us ({c.source})"

@@ -86,7 +86,7 @@ def _inputs(study: Study, path: Path, profiles: dict[str, Profile], estimates: l
     for found in estimates:
         name, plan = found.target.name, found.plan
         read[f"device {name}"] = files.sha256(find("device", plan.target, DEVICE_FILES))
-        measured = measurements_path(name, plan.measurements)
+        measured = measurements_path(name, plan.measurements, plan.target)
         if measured:
             read[f"measurements {name}"] = files.sha256(measured)
     return read

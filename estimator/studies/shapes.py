@@ -11,7 +11,8 @@ from estimator.core import files
 from estimator.core.errors import EstimatorError
 from estimator.core.schema import SHAPES, STREAMING
 from estimator.core.types import RunPlan, Workload
-from estimator.devices import load_device, load_measurements
+from estimator.devices import load_device
+from estimator.devices.measurements import read_measurements
 from estimator.model import assumptions, predict
 from estimator.work import count_work
 from estimator.work.count import CONV_NEEDED
@@ -34,7 +35,7 @@ def predict_shapes(path: str | Path, plan: RunPlan) -> tuple[pd.DataFrame, tuple
     path = Path(path)
     asked, table = _read(path)
     target = load_device(plan.target)
-    measurements = load_measurements(target, plan.measurements)
+    measurements, impossible = read_measurements(target, plan.measurements, plan.target)
     timeless = table.drop(columns=["time_s", "time_low_s", "time_high_s"])
     ops = timeless.assign(op=table["op_class"], calls=1.0)
     workload = Workload(name=path.stem, precision="fp32")
@@ -49,7 +50,7 @@ def predict_shapes(path: str | Path, plan: RunPlan) -> tuple[pd.DataFrame, tuple
     found = pd.concat(parts, ignore_index=True)
     answer = found.drop(columns="time_s").rename(columns={"target_time_s": "time_s"})[ANSWER]
     rows = pd.concat([table[[name for name in asked if name not in ANSWER]], answer], axis=1)
-    return rows, assumptions(found, target, measurements, workload, None)
+    return rows, (*impossible, *assumptions(found, target, measurements, workload, None))
 
 
 def read_shapes(path: str | Path) -> pd.DataFrame:

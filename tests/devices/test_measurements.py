@@ -3,11 +3,12 @@ from pathlib import Path
 import pytest
 
 from estimator.core.errors import EstimatorError
-from estimator.devices import load_measurements
+from estimator.devices import load_measurements, measurements, read_measurements
 from tests.conftest import make_device
 
 HEADER = "op_class,precision,m,n,k,time_s,library,source\n"
 ROW = "gemm,fp32,1000,1000,1000,0.001,lib 1,me\n"
+FAST = ROW.replace("0.001", "0.0001")  # 20 TFLOP/s on a device of 10
 
 
 def load(tmp_path: Path, text: str) -> int:
@@ -24,17 +25,36 @@ def test_a_device_without_any() -> None:
     assert load_measurements(make_device()).empty
 
 
+def test_the_table_beside_the_file_that_names_the_device_is_its_own(tmp_path: Path) -> None:
+    (tmp_path / "mine.csv").write_text(HEADER + ROW)
+    (tmp_path / "other.csv").write_text(HEADER + ROW + ROW)
+    assert len(load_measurements(make_device(), named=tmp_path / "mine.yaml")) == 1
+    assert len(load_measurements(make_device(), tmp_path / "other.csv", tmp_path / "mine.yaml")) == 2
+    assert load_measurements(make_device(), named=tmp_path / "none.yaml").empty
+    assert load_measurements(make_device(), named="mine").empty
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
+        (HEADER.replace("time_s", "time_ms") + ROW, "the column 'time_s' is missing"),
         (HEADER + ROW.replace("0.001", "0"), "time_s is '0'; expected a number above 0"),
         (HEADER + ROW.replace("0.001", "-1"), "time_s is '-1'"),
+        (HEADER + ROW.replace("0.001", "1 ms"), "time_s is '1 ms'; expected a number above 0 [s]"),
         (HEADER + ROW.replace("fp32", "fp33"), "precision is 'fp33'"),
-        (HEADER + ROW.replace("0.001", "0.0001"), "20 TFLOP/s is above 1.05 x the peak of toy (10 TFLOP/s)"),
+        (HEADER + ROW + FAST, "row 2: 20 TFLOP/s is above 1.05 x the peak of toy (10 TFLOP/s)"),
         (HEADER + ROW + ROW.replace("lib 1", "lib 2"), "unlike conditions do not merge"),
+        (HEADER + ROW + ROW.replace("1000", "500").replace("lib 1", "lib 2"), "library 'lib 1' and 'lib 2'"),
         (HEADER + ROW + ROW.replace("lib 1", ""), "library 'lib 1' and '(not said)'"),
+        ("clock," + HEADER + "1 GHz," + ROW + "2 GHz," + ROW, "clock '1 GHz' and '2 GHz'"),
+        ("threads," + HEADER + "1," + ROW + "2," + ROW, "threads '1' and '2'"),
+        ("accumulate," + HEADER + "fp32," + ROW + "fp64," + ROW, "accumulate 'fp32' and 'fp64'"),
+        ("padding," + HEADER + "," + ROW + "8," + ROW, "rows 1 and 2 are one shape with padding 'none' and '8'"),
         ("device," + HEADER + "other," + ROW, "holds rows of device 'other'"),
         (HEADER + ROW.replace("1000,1000,1000", "1000,,1000"), "row 1: a gemm needs m, n and k"),
+        (HEADER + ROW.replace("gemm", "recurrent"), "a recurrent needs cell, hidden, sequences and timesteps"),
+        (HEADER + ROW.replace("gemm", "collective"), "a collective needs ranks and bytes"),
+        ("sparsity," + HEADER + "95," + ROW, "row 1: sparsity is not below 1"),
         ("time_low_s," + HEADER + "0.002," + ROW, "does not lie between"),
         (HEADER + "gemm,fp32,1000\n", ":2: found 3 cells"),
     ],
@@ -45,6 +65,43 @@ def test_faults_are_sentences(tmp_path: Path, text: str, words: str) -> None:
     assert words in str(caught.value)
 
 
-def test_a_convolution_may_beat_the_peak(tmp_path: Path) -> None:
-    header = "op_class,precision,conv_n,conv_c,conv_h,conv_w,conv_k,conv_r,conv_s,time_s\n"
-    assert load(tmp_path, header + "convolution,fp32,8,64,56,56,64,3,3,0.00001\n") == 1
+@pytest.mark.parametrize(
+    ("more", "first", "second"),
+    [("cache,", "cold,", "warm,"), ("sparsity,", "0.5,", ","), ("padding,", "8,", ",")],
+)
+def test_what_may_differ(tmp_path: Path, more: str, first: str, second: str) -> None:
+    """Libraries by cache state and sparsity, paddings by shape."""
+    other = ROW.replace("1000,1000", "500,1000")
+    library = {"cache,": "lib 2", "sparsity,": "lib 2"}.get(more, "lib 1")
+    assert load(tmp_path, more + HEADER + first + ROW + second + other.replace("lib 1", library)) == 2
+
+
+def test_rows_flagged_as_impossible_are_no_evidence_and_that_is_told(tmp_path: Path) -> None:
+    (tmp_path / "toy.csv").write_text("flag," + HEADER + "above_peak," + FAST + "," + ROW)
+    rows, notes = read_measurements(make_device(), tmp_path / "toy.csv")
+    assert rows["time_s"].tolist() == [0.001]
+    assert notes == (
+        "toy: 1 row is flagged above_peak in toy.csv, up to 20 TFLOP/s, and left out of the evidence",
+    )  # fmt: skip
+
+
+CONV = "op_class,precision,conv_n,conv_c,conv_h,conv_w,conv_k,conv_r,conv_s,time_s\n"
+
+
+@pytest.mark.parametrize(("time_s", "flag"), [("0.00001", "beats_bound"), ("0.001", None)])
+def test_a_convolution_may_beat_the_bound_and_is_flagged(tmp_path: Path, time_s: str, flag: str | None) -> None:
+    (tmp_path / "toy.csv").write_text(CONV + f"convolution,fp32,8,64,56,56,64,3,3,{time_s}\n")
+    flags = load_measurements(make_device(), tmp_path / "toy.csv")["flag"]
+    assert flags.fillna("").tolist() == [flag or ""]
+
+
+def test_flags_are_the_devices_word_not_the_files(tmp_path: Path) -> None:
+    (tmp_path / "toy.csv").write_text("flag," + HEADER + "beats_bound," + ROW)
+    assert load_measurements(make_device(), tmp_path / "toy.csv")["flag"].isna().all()
+
+
+def test_more_rows_than_a_prediction_can_use_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measurements, "MOST_ROWS", 2)
+    assert load(tmp_path, HEADER + 2 * ROW) == 2
+    with pytest.raises(EstimatorError, match="found more than 2 rows"):
+        load(tmp_path, HEADER + 3 * ROW)

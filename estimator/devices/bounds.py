@@ -1,0 +1,101 @@
+"""What a device's data sheet allows a measured row: the arithmetic and the traffic that its time cannot undercut.
+
+The work is direct arithmetic on the listed shape and compulsory traffic from memory. A matrix product above ABOVE_PEAK
+times the peak was not measured as said. Other rows may be faster than the bound (Winograd and FFT convolutions do less
+arithmetic, operands that lie in the cache need no memory) and are then flagged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+
+from estimator.core import physics
+from estimator.core.schema import STREAMING, Flags
+from estimator.core.types import ITEMSIZE, DeviceSpec, Floats, itemsizes
+
+ABOVE_PEAK = 1.05
+ONE_WHERE_MISSING = {
+    "batch", "groups", "conv_d", "conv_t", *(f"{what}_{a}" for what in ("stride", "dilation") for a in "dhw"),
+}  # fmt: skip
+
+
+def product_rates(rows: pd.DataFrame) -> Floats:
+    """Rate of each dense matrix product [FLOP/s]; NaN of all other rows."""
+    return np.where(dense_products(rows), rates(rows), np.nan)
+
+
+def rates(rows: pd.DataFrame) -> Floats:
+    """Rate of direct arithmetic of each row [FLOP/s]; NaN where the arithmetic is not known."""
+    flop = _work(rows)[0]
+    return np.asarray(np.where(flop > 0, flop, np.nan) / rows["time_s"].to_numpy())
+
+
+def least_times(rows: pd.DataFrame, device: DeviceSpec) -> Floats:
+    """The time [s] that direct arithmetic at the peak and compulsory traffic from memory take; 0 where not known."""
+    flop, bytes_ = _work(rows)
+    bandwidth = device.memory_bandwidth.value if device.memory_bandwidth else np.inf
+    return physics.ideal_time(flop, bytes_, peaks(rows, device), bandwidth)
+
+
+def dense_products(rows: pd.DataFrame) -> Flags:
+    """Which rows are matrix products without zeros left out."""
+    return np.asarray((rows["op_class"] == "gemm") & ~(rows["sparsity"] > 0), dtype=bool)
+
+
+def peaks(rows: pd.DataFrame, device: DeviceSpec) -> Floats:
+    """The highest peak [FLOP/s] that each row can have run at, by its precision and what it sums in; inf if unknown."""
+    kinds = list(zip(rows["precision"], rows["accumulate"].fillna(""), strict=True))
+    known = {kind: max(_rates(device, *kind), default=np.inf) for kind in set(kinds)}
+    return np.array([known[kind] for kind in kinds], dtype=float)
+
+
+def _rates(device: DeviceSpec, precision: str, accumulate: str) -> Iterator[float]:
+    """The rates at which operands of a precision can be multiplied and summed; sums in any format where '' is given.
+
+    Vector units sum in the operands' own format unless the device says otherwise. Operands can always be widened to
+    the format of the sums (fp16 operands on fp32 units), so those rates count too.
+    """
+    peak = device.peak_of(precision)
+    wanted = ITEMSIZE.get(accumulate)
+    for rate, own in ((peak.vector, precision), (peak.tensor, None)):
+        sums = ITEMSIZE.get(rate.accumulate or own or "") if rate else None
+        if rate and (wanted is None or sums is None or sums == wanted):
+            yield rate.value
+        elif rate and own is None and sums is not None and wanted is not None and wanted < sums:
+            yield np.inf  # narrower sums may be faster than the data sheet's
+    if wanted is not None and wanted > ITEMSIZE[precision]:
+        wide = device.peak_of(accumulate)
+        yield from (rate.value for rate in (wide.vector, wide.tensor) if rate)
+
+
+def _work(rows: pd.DataFrame) -> tuple[Floats, Floats]:
+    """Direct FLOP and compulsory bytes of one call of each row; 0 where neither is known."""
+    itemsize = itemsizes(rows["precision"])
+    gemm, conv = dense_products(rows), (rows["op_class"] == "convolution").to_numpy(dtype=bool)
+    batch, m, n, k = (_numbers(rows, name) for name in ("batch", "m", "n", "k"))
+    conv_flop, conv_bytes = _convolution(rows, itemsize)
+    streamed = np.where(rows["op_class"].isin(STREAMING), _numbers(rows, "bytes"), 0.0)
+    flop = np.select([gemm, conv], [physics.gemm_flop(batch, m, n, k), conv_flop], 0.0)
+    bytes_ = np.select([gemm, conv], [physics.gemm_bytes(batch, m, n, k, itemsize), conv_bytes], streamed)
+    return np.nan_to_num(flop), np.nan_to_num(bytes_)
+
+
+def _convolution(rows: pd.DataFrame, itemsize: Floats) -> tuple[Floats, Floats]:
+    """Direct FLOP and compulsory bytes of one pass, the depth of a 3D one as a factor of the height."""
+    n, c, k, groups = (_numbers(rows, name) for name in ("conv_n", "conv_c", "conv_k", "groups"))
+    image, kernel, output = ([_numbers(rows, f"conv_{name}") for name in names] for names in ("dhw", "trs", "zpq"))
+    stride, pad, dilation = ([_numbers(rows, f"{what}_{a}") for a in "dhw"] for what in ("stride", "pad", "dilation"))
+    axes = zip(output, image, kernel, stride, pad, dilation, strict=True)
+    z, p, q = (np.where(np.isnan(given), physics.conv_output(*sizes), given) for given, *sizes in axes)
+    (d, h, w), (t, r, s) = image, kernel
+    flop = physics.conv_flop(n, c, k, z * p, q, t * r, s, groups)
+    return flop, physics.conv_bytes(n, c, d * h, w, k, z * p, q, t * r, s, itemsize, groups)
+
+
+def _numbers(rows: pd.DataFrame, name: str) -> Floats:
+    """A column as numbers, with its default where the schema has one, else NaN."""
+    default = 1.0 if name in ONE_WHERE_MISSING else 0.0 if name.startswith("pad_") else np.nan
+    return np.asarray(rows[name].to_numpy(dtype=float, na_value=default))

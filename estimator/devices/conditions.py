@@ -1,0 +1,88 @@
+"""Rows of unlike conditions never merge silently: one index for tables in memory and for files that stream."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from estimator.core.errors import EstimatorError
+from estimator.core.schema import CONV_COLUMNS, GEMM_COLUMNS, MATRIX
+
+SHAPE = [
+    "op_class", "precision", *(column.name for column in (*GEMM_COLUMNS, *CONV_COLUMNS)), "sparsity", "cell", "hidden",
+    "sequences", "timesteps", "ranks", "bytes", "flop",
+]  # fmt: skip
+KIND = ["op_class", "precision", "cache", "kernel", "sparse"]  # what one set of conditions holds for
+CONDITIONS = ["library", "clock", "threads", "accumulate"]
+
+
+def kinds(rows: pd.DataFrame) -> pd.DataFrame:
+    """The kinds of row among MEASUREMENTS with their conditions, as text; '' where one is not said."""
+    found = rows[[*KIND[:-1], *CONDITIONS]].assign(
+        kernel=rows["kernel"].mask(rows["op_class"].isin(MATRIX)),  # of these it is an algorithm, chosen by shape
+        sparse=np.where(rows["sparsity"] > 0, "sparse", ""),
+    )
+    return found.drop_duplicates().astype("string[python]").fillna("")[[*KIND, *CONDITIONS]]
+
+
+class Conditions:
+    """The conditions seen so far: one set per kind of row, one padding per shape (12 bytes of memory a row)."""
+
+    def __init__(self) -> None:
+        self.seen = pd.DataFrame(columns=[*KIND, *CONDITIONS], dtype="string[python]")
+        self.paddings: dict[str, int] = {}
+        self.shapes: list[npt.NDArray[np.uint64]] = []
+        self.codes: list[npt.NDArray[np.int32]] = []
+
+    def add(self, rows: pd.DataFrame, where: str) -> None:
+        """Take MEASUREMENTS in. Raises EstimatorError where one kind of row was measured under unlike conditions."""
+        self.seen = pd.concat([self.seen, kinds(rows)]).drop_duplicates()
+        self._refuse_mixed(where)
+        texts = rows["padding"].fillna("")
+        for text in texts.unique():
+            self.paddings.setdefault(str(text), len(self.paddings))
+        self.shapes.append(_hashes(rows[SHAPE]))
+        self.codes.append(texts.map(self.paddings).to_numpy(dtype=np.int32))
+
+    def _refuse_mixed(self, where: str) -> None:
+        counts = self.seen.groupby(KIND)[CONDITIONS].nunique()
+        for condition in CONDITIONS:
+            mixed = counts.index[counts[condition] > 1]
+            if len(mixed):
+                kind = dict(zip(KIND, mixed[0], strict=True))
+                alike = (self.seen[KIND] == pd.Series(kind)).all(axis=1)
+                first, second, *_ = (value or "(not said)" for value in self.seen.loc[alike, condition].unique())
+                raise EstimatorError(
+                    f"{where}: {kind['precision']} {kind['op_class']} was measured with {condition} '{first}' and "
+                    f"'{second}'; unlike conditions do not merge, so keep one {condition} per file"
+                )
+
+    def finish(self, where: str) -> None:
+        """Raise EstimatorError where one shape was measured with unlike paddings."""
+        if len(self.paddings) < 2:
+            return
+        shapes, codes = np.concatenate(self.shapes), np.concatenate(self.codes)
+        order = np.argsort(shapes, kind="stable")
+        unlike = (np.diff(shapes[order]) == 0) & (np.diff(codes[order]) != 0)
+        if unlike.any():
+            position = int(unlike.argmax())
+            names = [text or "none" for text in self.paddings]
+            first, second = (names[codes[order[i]]] for i in (position, position + 1))
+            raise EstimatorError(
+                f"{where}: rows {order[position] + 1} and {order[position + 1] + 1} are one shape with padding "
+                f"'{first}' and '{second}'; unlike conditions do not merge, so keep one padding per shape"
+            )
+
+
+def _hashes(shapes: pd.DataFrame) -> npt.NDArray[np.uint64]:
+    """One number for each shape, to which missing values and the columns that hold nothing else add nothing."""
+    out = np.zeros(len(shapes), dtype=np.uint64)
+    for position, name in enumerate(shapes):
+        values = shapes[name]
+        known = values.notna().to_numpy()
+        if known.any():
+            text = values.dtype == "string"
+            plain = values.fillna("" if text else 0).to_numpy(dtype=object if text else float)
+            out += np.where(known, pd.util.hash_array(plain) * np.uint64(2 * position + 1), np.uint64(0))
+    return out

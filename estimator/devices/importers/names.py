@@ -1,0 +1,122 @@
+"""What foreign tables call the columns and values of MEASUREMENTS, as data. Patterns match names made :func:`plain`."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+from estimator.core.schema import MEASUREMENTS
+
+Names = tuple[tuple[str, str], ...]  # pattern → column
+
+OWN = frozenset(MEASUREMENTS.names())
+SECONDS = {
+    **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), Decimal(1)),
+    **dict.fromkeys(("ms", "msec", "msecs", "millisecond", "milliseconds"), Decimal("1e-3")),
+    **dict.fromkeys(("us", "usec", "usecs", "µs", "μs", "microsecond", "microseconds"), Decimal("1e-6")),
+    **dict.fromkeys(("ns", "nsec", "nsecs", "nanosecond", "nanoseconds"), Decimal("1e-9")),
+}
+UNIT = re.compile(rf"(.*?)(?:\s*[(\[]\s*({'|'.join(SECONDS)})\s*[)\]]|[\s_]({'|'.join(SECONDS)}))", re.IGNORECASE)
+ANY: Names = (
+    (r"precision|data_?type|dtype", "precision"),
+    (r"device(_name)?|gpu|accelerator", "device"),
+    (r"lib(rary)?|backend|framework", "library"),
+    (r"clock|frequency", "clock"),
+    (r"(num_)?(repeats|iterations|iters|reps)", "repeats"),
+    (r"pad_kerenels|pad_kernels|padded", "padding"),
+    (r"(fwd_)?algo(rithm)?", "kernel"),
+    (r"accum(ulate|ulator|ulation)?(_type)?|compute_type", "accumulate"),
+    (r"(op|operation)(_class|_type)?", "op_class"),
+)
+GEMM: Names = (
+    (r"m", "m"), (r"n", "n"), (r"k", "k"), (r"batch(_?(count|size))?", "batch"), (r"sparsity", "sparsity"),
+    (r"a_t|(trans|transpose|op)_?a|a_transpose", "trans_a"), (r"b_t|(trans|transpose|op)_?b|b_transpose", "trans_b"),
+)  # fmt: skip
+CONVOLUTION: Names = (
+    (r"w|width|input_width", "conv_w"), (r"h|height|input_height", "conv_h"), (r"c|(input_)?channels", "conv_c"),
+    (r"n|batch(_?size)?", "conv_n"), (r"k|num_filters|#_of_filters", "conv_k"),
+    (r"f_w|s|filter_w(idth)?|s_filter_w", "conv_s"), (r"f_h|r|filter_h(eight)?|r_filter_h", "conv_r"),
+    (r"pad_?w", "pad_w"), (r"pad_?h", "pad_h"),
+    (r"stride_?w|w_?stride", "stride_w"), (r"stride_?h|h_?stride", "stride_h"),
+)  # fmt: skip
+RECURRENT: Names = (
+    (r"type|cell(_type)?|(recurrent_)?layer_type", "cell"), (r"hidden(_(units|size))?", "hidden"),
+    (r"n|batch(_?size)?", "sequences"), (r"t|time_?steps", "timesteps"),
+)  # fmt: skip
+COLLECTIVE: Names = (
+    (r"#_of_floats|(num_|n_)?floats|size_#_of_floats", "floats"), (r"bytes(_transferred)?", "bytes"),
+    (r"((#|num(ber)?)_(of_)?)?(chips|nodes|ranks|gpus|devices|processors)(_.*)?", "ranks"),
+)  # fmt: skip
+KINDS: dict[str, tuple[Names, set[str]]] = {  # op class → its names, and the columns that tell it from the others
+    "recurrent": (RECURRENT, {"hidden", "timesteps"}),
+    "collective": (COLLECTIVE, {"floats"}),
+    "convolution": (CONVOLUTION, {"conv_w", "conv_h", "conv_c", "conv_n", "conv_k", "conv_r", "conv_s"}),
+    "gemm": (GEMM, {"m", "n", "k"}),
+}
+TIMES = {  # which time a column holds: that of a pass, of the row, its ends, or a sum that is no measurement of its own
+    "forward": r"(fwd|forward)(_pass)?(_time)?",
+    "grad_input": r"(bwd|backward)_(with_|wrt_)?(inputs?|data)(_time)?",
+    "grad_weights": r"(bwd|backward)_(with_|wrt_)?(params?|weights?|filters?)(_time)?",
+    "backward": r"(bwd|backward)(_pass)?(_time)?",
+    "time_s": r"((kernel|median|mean|avg|average|elapsed|run)_?)?(time|latency|duration|runtime)(_(median|mean|avg))?",
+    "time_low_s": r"(min|low|best)_time|(time|latency)_(min|low)",
+    "time_high_s": r"(max|high|worst)_time|(time|latency)_(max|high)",
+    "total": r"total(_time)?",
+}
+RATES = {r"t(era)?(fl)?op(s|/s)|tf/s": 1e12, r"g(iga)?(fl)?op(s|/s)|gf/s": 1e9}
+UNTIMED = ("", "not supported", "unsupported", "n/a")
+_TRANSPOSES = {**dict.fromkeys(("0", "false", "no"), "n"), **dict.fromkeys(("1", "true", "yes"), "t")}
+_PRECISIONS = {
+    **dict.fromkeys(("float", "single", "f32", "float32"), "fp32"),
+    **dict.fromkeys(("double", "f64", "float64"), "fp64"),
+    **dict.fromkeys(("half", "f16", "float16"), "fp16"),
+    **dict.fromkeys(("bfloat16", "bf16"), "bf16"),
+    **dict.fromkeys(("e4m3", "e5m2", "float8"), "fp8"),
+    **dict.fromkeys(("s8", "u8", "i8", "uint8"), "int8"),
+}
+WORDS = {  # column → what its values are called elsewhere, in lower case
+    "precision": _PRECISIONS,
+    "accumulate": _PRECISIONS,
+    "trans_a": _TRANSPOSES,
+    "trans_b": _TRANSPOSES,
+    "cell": {"rnn": "vanilla"},
+    "op_class": {**dict.fromkeys(("matmul", "bmm", "mm"), "gemm"), **dict.fromkeys(("conv", "conv2d"), "convolution")},
+    "padding": {**dict.fromkeys(("0", "false", "no"), ""), **dict.fromkeys(("1", "true", "yes"), "padded")},
+}
+
+
+def plain(header: str) -> str:
+    """A header in lower case, with one underscore between its words."""
+    return re.sub(r"[^\w#/]+", "_", header.lower()).strip("_")
+
+
+def named_unit(header: str) -> tuple[str, Decimal | None]:
+    """The plain name in a header, and the seconds of the unit that it names, if any."""
+    match = UNIT.fullmatch(header.strip())
+    return (plain(match[1]), SECONDS[(match[2] or match[3]).lower()]) if match else (plain(header), None)
+
+
+def column_of(header: str, names: Names = ()) -> str | None:
+    """The column of MEASUREMENTS that a header stands for in a table with such names."""
+    name = plain(header)
+    found = next((column for pattern, column in (*names, *ANY) if re.fullmatch(pattern, name)), None)
+    return name if name in OWN and found is None else found
+
+
+def time_of(header: str) -> str | None:
+    """Which time a header holds, in the words of TIMES."""
+    name = named_unit(header)[0]
+    return next((which for which, pattern in TIMES.items() if re.fullmatch(pattern, name)), None)
+
+
+def rate_of(header: str) -> float | None:
+    """The FLOP/s that a header's rate counts in, if it is one."""
+    return next((scale for pattern, scale in RATES.items() if re.fullmatch(pattern, plain(header))), None)
+
+
+def kind_of(headers: list[str]) -> str | None:
+    """The op class that a table with these headers is of; None where they tell none."""
+    for kind, (names, needed) in KINDS.items():
+        if needed <= {column_of(header, names) for header in headers}:
+            return kind
+    return None

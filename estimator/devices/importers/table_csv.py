@@ -1,0 +1,28 @@
+"""Reader of CSV tables: our own schema, and those of vendors and other tools by the names of their columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+
+from estimator.core import files
+from estimator.devices.importers import names
+from estimator.devices.importers.columns import Tell, read_table
+from estimator.devices.importers.said import Said, first_line
+
+FORMAT = "CSV with columns such as op_class, precision, m, n, k, time_s"
+
+
+def recognises(head: bytes) -> bool:
+    """Whether the first line names columns that a table of measurements has."""
+    headers = [header.strip(' "') for header in first_line(head).split(",")]
+    said = "op_class" in {names.column_of(header) for header in headers}
+    return len(headers) > 1 and (said or names.kind_of(headers) is not None)
+
+
+def read(path: Path, said: Said, tell: Tell) -> Iterator[pd.DataFrame]:
+    """The table in frames of bounded size."""
+    for cells in files.csv_frames(path):
+        yield read_table(cells, str(path), tell)

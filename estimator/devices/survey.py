@@ -1,0 +1,44 @@
+"""What a measured table holds: rows, flags and best rates by op class and precision, summed over frames."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import pandas as pd
+
+from estimator.core.types import DeviceSpec
+from estimator.devices import bounds
+
+SLOW, LONG = 1000.0, 1e-3  # times over what the data sheet allows, and seconds, above which a unit may be wrong
+KIND = ["op_class", "precision"]
+COUNTS = ["rows", "left_out", "beats_bound", "above_peak", "slow"]
+BEST = ["best_flop_per_s", "best_share"]
+DTYPES = {**dict.fromkeys(KIND, "object"), **dict.fromkeys((*COUNTS, *BEST), "float64")}
+NOTHING = pd.DataFrame(columns=[*KIND, *COUNTS, *BEST])
+
+
+def survey(rows: pd.DataFrame, device: DeviceSpec | None, left_out: pd.DataFrame | None = None) -> pd.DataFrame:
+    """Counts of one frame by op class and precision; ``best_share`` is the best rate over its peak."""
+    rate, time_s = bounds.rates(rows), rows["time_s"].to_numpy()
+    flag = rows["flag"].fillna("")
+    peak = bounds.peaks(rows, device) if device else np.full(len(rows), np.inf)
+    least = bounds.least_times(rows, device) if device else np.zeros(len(rows))
+    counted = rows[KIND].assign(
+        rows=1,
+        beats_bound=flag.eq("beats_bound").astype(int),
+        above_peak=flag.eq("above_peak").astype(int),
+        slow=((time_s > SLOW * least) & (least > 0) & (time_s > LONG)).astype(int),
+        best_flop_per_s=rate,
+        best_share=np.where(np.isfinite(peak), rate / peak, np.nan),
+    )
+    if left_out is not None:
+        counted = pd.concat([counted, left_out.reindex(columns=KIND).astype(object).fillna("").assign(left_out=1)])
+    return total([counted])
+
+
+def total(surveys: Iterable[pd.DataFrame]) -> pd.DataFrame:
+    """The sum of several surveys; of rates and shares the best."""
+    frame = pd.concat([found.reindex(columns=NOTHING.columns).astype(DTYPES) for found in surveys])
+    groups = frame.groupby(KIND, sort=True)
+    return pd.concat([groups[COUNTS].sum().astype(int), groups[BEST].max()], axis=1).reset_index()

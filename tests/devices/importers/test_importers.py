@@ -1,0 +1,131 @@
+import os
+import threading
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from estimator.core import files
+from estimator.core.errors import EstimatorError
+from estimator.core.schema import MEASUREMENTS
+from estimator.devices import load_device, read_measurements
+from estimator.devices.importers import import_measurements
+from estimator.devices.importers.said import Said
+from tests.benchmarks.measurements import write_table
+from tests.conftest import make_device
+from tests.devices.importers.samples import CONV, NVIDIA_GEMM, RNN, import_text, read_text, rows_of
+
+OWN = "op_class,precision,m,n,k,time_s,library\n"
+FAST = OWN + "gemm,fp32,1000,1000,1000,0.001,lib\ngemm,fp32,1000,1000,1000,0.0001,lib\n"  # 20 TFLOP/s of 10
+
+
+def test_what_the_user_says_fills_what_the_file_does_not(tmp_path: Path) -> None:
+    text = "m,n,k,dtype,time_us,library,source\n64,64,64,half,9,own,\n64,64,32,half,9,own,book\n"
+    said = Said(library="said", clock="1 GHz", precision="fp32", source="page 7")
+    rows = read_text(tmp_path, text, said)
+    assert rows[["precision", "library", "clock", "source"]].values.tolist() == [
+        ["fp16", "own", "1 GHz", "page 7"], ["fp16", "own", "1 GHz", "book"]
+    ]  # fmt: skip
+
+
+def test_the_file_is_the_source_where_nobody_says(tmp_path: Path) -> None:
+    assert set(read_text(tmp_path, NVIDIA_GEMM, name="gemm.log")["source"]) == {"gemm.log"}
+
+
+def test_several_files_become_one_table_of_the_columns_that_hold_anything(tmp_path: Path) -> None:
+    for name, text in (("rnn", RNN), ("gemm", NVIDIA_GEMM), ("conv", CONV)):
+        (tmp_path / name).write_text(text)
+    found = import_measurements([tmp_path / name for name in ("rnn", "gemm", "conv")], tmp_path / "out.csv")
+    rows = rows_of(found)
+    assert rows["op_class"].tolist() == ["recurrent"] * 4 + ["gemm"] * 2 + ["convolution"] * 5
+    assert rows.loc[4, ["m", "n", "k", "trans_b"]].tolist() == [1760, 16, 1760, "t"]
+    header = found.path.read_text().split("\n", 1)[0].split(",")
+    assert [name for name in header if rows[name].isna().all()] == []
+    assert header == [name for name in rows if name in header]
+
+
+def test_a_product_above_the_peak_is_refused_or_flagged(tmp_path: Path) -> None:
+    said = Said(device=make_device())
+    with pytest.raises(EstimatorError, match=r"row 2: 20 TFLOP/s is above 1\.05 x the peak of toy"):
+        import_text(tmp_path, FAST, said)
+    assert not (tmp_path / "out.csv").exists()
+    import_measurements([tmp_path / "in.txt"], tmp_path / "out.csv", said, keep_impossible=True)
+    rows, notes = read_measurements(make_device(), tmp_path / "out.csv")
+    assert rows["time_s"].tolist() == [0.001]
+    assert "1 row is flagged above_peak" in notes[0]
+
+
+def test_a_convolution_beyond_the_bound_is_flagged(tmp_path: Path) -> None:
+    flags = read_text(tmp_path, CONV, Said(device=make_device(peak={"fp32": "2 TFLOP/s"})))["flag"]
+    assert flags.fillna("").tolist() == ["beats_bound", "", *3 * ["beats_bound"]]
+
+
+def test_devices_are_known_by_their_aliases(tmp_path: Path) -> None:
+    text = "device,m,n,k,dtype,time_us\nNV_V100,64,64,64,float,9\n"
+    found = import_text(tmp_path, text)
+    assert set(rows_of(found)["device"]) == {"v100-sxm2-16gb"}
+    assert set(read_text(tmp_path, text, Said(device=load_device("v100")))["device"]) == {"v100-sxm2-16gb"}
+    with pytest.raises(EstimatorError, match="expected those of one device"):
+        import_text(tmp_path, text, Said(device=load_device("p100")))
+
+
+def test_what_could_not_be_checked_is_told(tmp_path: Path) -> None:
+    text = "m,n,k,dtype,time_us\n64,64,64,float,9\n"
+    assert any("no device is named" in note for note in import_text(tmp_path, text).notes)
+    other = text.replace("m,n", "device,m,n").replace("64,64,64", "new,64,64,64")
+    assert any("new is not in the catalogue" in note for note in import_text(tmp_path, other).notes)
+
+
+def test_times_of_another_unit_are_told(tmp_path: Path) -> None:
+    found = import_text(tmp_path, "m,n,k,dtype,time_s\n640,640,640,float,90\n", Said(device=make_device()))
+    assert any("1 rows take over 1000 x" in note for note in found.notes)
+
+
+def test_unlike_conditions_of_two_files_do_not_merge(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).write_text(f"m,n,k,dtype,time_us,library\n64,64,64,float,9,{name}\n")
+    with pytest.raises(EstimatorError, match="library 'a' and 'b'"):
+        import_measurements([tmp_path / "a", tmp_path / "b"], tmp_path / "out.csv")
+
+
+def test_an_input_is_not_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_text(FAST)
+    with pytest.raises(EstimatorError, match="an input itself"):
+        import_measurements([tmp_path / "in.csv"], tmp_path / "in.csv")
+    with pytest.raises(EstimatorError, match="cannot be read"):
+        import_measurements([tmp_path / "none"], tmp_path / "out.csv")
+
+
+def test_a_large_table_in_small_frames_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = write_table(tmp_path / "in.csv", 0.05)
+    whole = rows_of(import_measurements([tmp_path / "in.csv"], tmp_path / "whole.csv"))
+    monkeypatch.setattr(files, "ROWS_AT_ONCE", 7)
+    found = import_measurements([tmp_path / "in.csv"], tmp_path / "parts.csv")
+    assert len(whole) == found.survey["rows"].sum() == rows > 100
+    pd.testing.assert_frame_equal(rows_of(found), whole)
+
+
+def test_a_table_is_read_as_it_comes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A row that is refused stops the import before the rest of the file is read."""
+    monkeypatch.setattr(files, "ROWS_AT_ONCE", 10)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    written: list[int] = []
+
+    def write() -> None:
+        try:
+            with pipe.open("w", buffering=1) as file:
+                file.write(OWN)
+                for number in range(1_000_000):
+                    file.write("gemm,fp32,64,64,64,-1,lib\n")
+                    written.append(number)
+        except BrokenPipeError:
+            return
+
+    writer = threading.Thread(target=write, daemon=True)
+    writer.start()
+    frames = (MEASUREMENTS.conform(frame, "pipe") for frame in files.csv_frames(pipe))
+    with pytest.raises(EstimatorError, match="time_s is '-1'"):
+        list(frames)
+    writer.join(timeout=60)
+    assert len(written) < 100_000
