@@ -73,8 +73,9 @@ def import_(
 def show(device: Device, measurements: Measured = None, json: Json = False) -> None:
     """What is measured of a device: rows, best rates, flags and conditions by op class and precision."""
     from estimator.cli import show_measurements
-    from estimator.devices import load_device, read_measurements
+    from estimator.devices import load_device
     from estimator.devices.conditions import kinds
+    from estimator.devices.measurements import read_measurements
     from estimator.devices.survey import survey
 
     spec = load_device(device)

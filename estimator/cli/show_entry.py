@@ -13,7 +13,6 @@ from estimator.cli import terminal
 from estimator.cli.show_catalogue import document, legend, mark, marked, titled
 from estimator.core import units
 from estimator.core.types import ITEMSIZE, DeviceSpec, PeakRate, Sourced
-from estimator.devices import load_measurements
 from estimator.devices.catalogue import sourced_values
 from estimator.devices.cells import UNSUPPORTED, Machine, Subject, peak, spec_of
 from estimator.devices.columns import BALANCES, PATHS, USUAL, Layout, balances
@@ -67,6 +66,8 @@ def _origin(value: Sourced) -> Iterator[str]:
 
 def _of_device(device: DeviceSpec, console: Console) -> None:
     """What follows from a device's numbers, what it has not, what is unknown of it, and what was measured on it."""
+    from estimator.devices.measurements import load_measurements
+
     _print_filled(_roofline(device), console)
     none = [precision for precision in ITEMSIZE if peak(precision)(device) == UNSUPPORTED]
     unknown = [precision for precision in ITEMSIZE if peak(precision)(device) is None]

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import os
 import tempfile
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO, TypeVar
+from typing import Any, TextIO, TypeVar
 
 import yaml
 from pydantic import BaseModel, ValidationError
 
 from estimator.core.errors import EstimatorError, Fault, suggestion
 from estimator.core.units import UnitError
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Model = TypeVar("Model", bound=BaseModel)
 Location = tuple[str | int, ...]
@@ -37,8 +31,6 @@ EXPECTED = {  # pydantic's fault types in the words of the file
     "float_parsing": "a number",
     "float_type": "a number",
 }
-ROWS_AT_ONCE = 20_000  # of a CSV, held in memory
-LONGEST_ROW = 1 << 20  # of a CSV [characters]
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the one in C, ten times as fast, where there is one
 MOST_VALUES = 100_000  # a file of aliases of aliases is stopped here
 
@@ -158,88 +150,6 @@ def _known_keys(model: type[BaseModel], location: Location) -> set[str]:
         return found | (keys(inner, rest[1:]) if isinstance(inner, dict) else set())
 
     return keys(schema, location)
-
-
-def read_csv(path: Path, text: str | None = None) -> pd.DataFrame:
-    """The cells of a CSV (or its ``text``) as text, missing ones NA. Raises EstimatorError at a row of wrong length."""
-    import pandas as pd
-
-    return pd.concat(list(csv_frames(path, text)))
-
-
-def csv_frames(path: Path, text: str | None = None) -> Iterator[pd.DataFrame]:
-    """The same in frames of ROWS_AT_ONCE rows, at least one, so that a file of any size is read in bounded memory.
-
-    The index counts the rows of the file from 0. Raises EstimatorError also at a row longer than LONGEST_ROW.
-    """
-    with open_text(path) if text is None else nullcontext(io.StringIO(text)) as file:
-        records = _records(file, path)
-        header = _header(next(records, (1, []))[1], path)
-        body = _of_length(((number, row) for number, row in records if any(row)), len(header), path)
-        first = 0
-        while rows := list(islice(body, ROWS_AT_ONCE)):
-            yield _cells(rows, header, first)
-            first += len(rows)
-        if not first:
-            yield _cells([], header, 0)
-
-
-def _records(file: TextIO, path: Path) -> Iterator[tuple[int, list[str]]]:
-    """The records of a CSV with the line each ends on; none may be longer than LONGEST_ROW."""
-    read = 0
-
-    def lines() -> Iterator[str]:
-        nonlocal read
-        while line := file.readline(LONGEST_ROW + 1):
-            read += len(line)
-            if read > LONGEST_ROW:
-                raise EstimatorError(
-                    f"{path}:{reader.line_num + 1}: found a row of more than {LONGEST_ROW} characters, expected a "
-                    "table's row; check what this file is"
-                )
-            yield line
-
-    reader = csv.reader(lines())
-    try:
-        for row in reader:
-            yield reader.line_num, row
-            read = 0
-    except csv.Error as error:
-        raise EstimatorError(f"{path}: this is no CSV ({error}); check what this file is") from None
-
-
-def _header(row: list[str], path: Path) -> list[str]:
-    """The column names. Raises EstimatorError where there are none, or none that can be told apart."""
-    header = [name.strip() for name in row]
-    if not any(header):
-        raise EstimatorError(f"{path}: the file is empty; expected a line of column names")
-    other = next((mark for mark in ";\t|" if len(header) == 1 and mark in header[0]), None)
-    if other:
-        raise EstimatorError(
-            f"{path}:1: the columns are separated by {other!r}; expected commas, so save it as CSV again"
-        )
-    twice = {name for name in header if header.count(name) > 1}
-    if twice:
-        raise EstimatorError(f"{path}:1: the column '{min(twice)}' stands twice; delete one")
-    return header
-
-
-def _of_length(records: Iterable[tuple[int, list[str]]], length: int, path: Path) -> Iterator[list[str]]:
-    for number, row in records:
-        if len(row) != length:
-            raise EstimatorError(f"{path}:{number}: found {len(row)} cells, expected {length}; mend the row")
-        yield row
-
-
-def _cells(rows: list[list[str]], header: list[str], first: int) -> pd.DataFrame:
-    import pandas as pd
-
-    columns = zip(*rows, strict=True) if rows else ([] for _ in header)
-    cells = {
-        name: pd.array([cell.strip() or pd.NA for cell in column], dtype="string[python]")
-        for name, column in zip(header, columns, strict=True)
-    }
-    return pd.DataFrame(cells, index=pd.RangeIndex(first, first + len(rows)))
 
 
 def read_text(path: Path) -> str:

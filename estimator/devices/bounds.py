@@ -47,9 +47,10 @@ def dense_products(rows: pd.DataFrame) -> Flags:
 
 def peaks(rows: pd.DataFrame, device: DeviceSpec) -> Floats:
     """The highest peak [FLOP/s] that each row can have run at, by its precision and what it sums in; inf if unknown."""
-    kinds = list(zip(rows["precision"], rows["accumulate"].fillna(""), strict=True))
-    known = {kind: max(_rates(device, *kind), default=np.inf) for kind in set(kinds)}
-    return np.array([known[kind] for kind in kinds], dtype=float)
+    (operand, operands), (total, totals) = (pd.factorize(rows[name].fillna("")) for name in ("precision", "accumulate"))
+    known = [[max(_rates(device, p, a), default=np.inf) for a in totals] for p in operands]
+    table = np.array(known, dtype=float).reshape(len(operands), len(totals))
+    return np.asarray(table[operand, total])
 
 
 def _rates(device: DeviceSpec, precision: str, accumulate: str) -> Iterator[float]:

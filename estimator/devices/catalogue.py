@@ -1,4 +1,4 @@
-"""The catalogue: devices and systems by name, by alias, or by the path of a YAML file."""
+"""The catalogue: devices and systems by name, by alias, or by the path of a YAML file; measured tables by device."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from estimator.devices import lints
 from estimator.devices.values import sourced_values as sourced_values
 
 Spec = TypeVar("Spec", DeviceSpec, SystemSpec)
-DEVICE_FILES, SYSTEM_FILES = "*.yaml", "systems/*.yaml"
+DEVICE_FILES, SYSTEM_FILES, MEASURED_FILES = "*.yaml", "systems/*.yaml", "measurements/*.csv"
 # the key of the top level, and what hangs below it
 ALIASES = re.compile(r"""^["']?aliases["']?\s*:.*(?:\n(?:[\s#\]-].*)?)*""", re.MULTILINE)
 IN_BRACES = re.compile(r"""[{,]\s*["']?aliases["']?\s*:""")
@@ -41,6 +41,18 @@ def source_device(name: str | None) -> DeviceSpec | None:
 def load_system(name: str | Path) -> SystemSpec:
     """The system of a shipped name, an alias, or a YAML path. Raises EstimatorError with near names."""
     return _read(SystemSpec, find("system", str(name), SYSTEM_FILES))
+
+
+def measurements_path(device: str, path: str | Path | None = None, named: str | Path | None = None) -> Path | None:
+    """The measurements given by the caller, else the CSV beside the YAML file that names the device, else those that
+    the library holds of it, else None.
+    """
+    if path:
+        return Path(path)
+    beside = Path(named).with_suffix(".csv") if named and _is_path(str(named)) else None
+    if beside and beside.is_file():
+        return beside
+    return library.names("devices", MEASURED_FILES).get(device)
 
 
 def all_devices() -> list[DeviceSpec]:

@@ -14,7 +14,6 @@ from typing import Any, cast
 from estimator.core.errors import within
 from estimator.core.types import DeviceSpec, Sourced, SystemSpec
 from estimator.devices import catalogue
-from estimator.devices.measurements import measurements_path
 
 UNSUPPORTED = "unsupported"  # stands in a column of numbers where the hardware has no such path
 Cell = Sourced | float | str | None  # a number with its origin, a plain number, a text; None where it is unknown
@@ -128,5 +127,5 @@ def part_of(device: DeviceSpec) -> Cell:
 
 def measured(device: DeviceSpec) -> Cell:
     """The file of measured ops that the library holds of a device."""
-    path = measurements_path(device.name)
+    path = catalogue.measurements_path(device.name)
     return path.name if path else None

@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from estimator.core import files, library
+from estimator.core import csv_files
 from estimator.core.errors import EstimatorError
 from estimator.core.schema import MEASUREMENTS, Flags
 from estimator.core.types import DeviceSpec
 from estimator.devices import bounds
+from estimator.devices.catalogue import measurements_path
 from estimator.devices.conditions import Conditions
 
 MOST_ROWS = 100_000  # that evidence for a prediction may have; a DeepBench table has about a thousand
@@ -22,18 +23,6 @@ NEEDED = {
     "recurrent": ("cell", "hidden", "sequences", "timesteps"),
     "collective": ("ranks", "bytes"),
 }
-
-
-def measurements_path(device: str, path: str | Path | None = None, named: str | Path | None = None) -> Path | None:
-    """The measurements given by the caller, else the CSV beside the YAML file that names the device, else those that
-    the library holds of it, else None.
-    """
-    if path:
-        return Path(path)
-    beside = Path(named).with_suffix(".csv") if named and str(named).endswith((".yaml", ".yml")) else None
-    if beside and beside.is_file():
-        return beside
-    return library.names("devices", "measurements/*.csv").get(device)
 
 
 def load_measurements(
@@ -94,7 +83,7 @@ def check_rows(
 
 def _bounded(place: Path) -> Iterator[pd.DataFrame]:
     """The frames of a CSV, as long as it does not hold more than MOST_ROWS."""
-    for frame in files.csv_frames(place):
+    for frame in csv_files.csv_frames(place):
         if len(frame) and frame.index[-1] >= MOST_ROWS:
             raise EstimatorError(
                 f"{place}: found more than {MOST_ROWS} rows, expected fewer; keep those of the shapes that matter"

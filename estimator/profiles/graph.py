@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from estimator.core import files
+from estimator.core import csv_files
 from estimator.core.schema import OPS, Column, Table
 from estimator.core.types import Profile
 from estimator.profiles import fusion
@@ -50,7 +50,7 @@ def fill_shapes(profile: Profile, sides: Mapping[str, Path]) -> Profile:
 
 def read(path: Path) -> dict[str, Node]:
     """The nodes of a ``graph.csv`` by name."""
-    table = GRAPH.conform(files.read_csv(path), str(path))
+    table = GRAPH.conform(csv_files.read_csv(path), str(path))
     table = table.astype(object).where(table.notna(), None)
     return {
         row.op: Node(row.op_type, tuple((row.inputs or "").split(";")), *(getattr(row, name) for name in DESCRIBED))

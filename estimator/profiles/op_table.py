@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from estimator.core import files
+from estimator.core import csv_files
 from estimator.core.errors import EstimatorError
 from estimator.core.schema import WORK
 from estimator.core.types import Profile, Workload
@@ -31,7 +31,7 @@ def recognises(head: bytes) -> bool:
 def read(dumps: list[Dump], workload: Workload) -> Profile:
     """Read one op table. Raises EstimatorError with every fault, by row."""
     path = dumps[0].path
-    rows = files.read_csv(path, dumps[0].text())
+    rows = csv_files.read_csv(path, dumps[0].text())
     _refuse_zero_times(rows, path)
     kind = rows["op_type"] if "op_type" in rows else rows["op_class"]
     rows["op"] = rows["op"].fillna(kind) if "op" in rows else kind

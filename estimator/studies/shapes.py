@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from estimator.core import files
+from estimator.core import csv_files
 from estimator.core.errors import EstimatorError
 from estimator.core.schema import SHAPES, STREAMING
 from estimator.core.types import RunPlan, Workload
@@ -60,7 +60,7 @@ def read_shapes(path: str | Path) -> pd.DataFrame:
 
 def _read(path: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The cells as they stand, and as SHAPES."""
-    asked = files.read_csv(path)
+    asked = csv_files.read_csv(path)
     table = SHAPES.conform(asked, str(path))
     _refuse_incomplete(table, path)
     return asked, table

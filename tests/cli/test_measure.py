@@ -12,7 +12,8 @@ import pandas as pd
 import pytest
 
 from estimator.core.schema import MEASUREMENTS
-from estimator.devices import load_device, load_measurements
+from estimator.devices import load_device
+from estimator.devices.measurements import load_measurements
 from tests.cli.test_cli import read, run
 
 SHAPES = "op_class,precision,m,n,k,bytes\ngemm,fp32,64,32,16,\nelementwise,fp32,,,,40000\n"

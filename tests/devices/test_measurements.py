@@ -3,7 +3,8 @@ from pathlib import Path
 import pytest
 
 from estimator.core.errors import EstimatorError
-from estimator.devices import load_measurements, measurements, read_measurements
+from estimator.devices import measurements
+from estimator.devices.measurements import load_measurements, read_measurements
 from tests.conftest import make_device
 
 HEADER = "op_class,precision,m,n,k,time_s,library,source\n"

@@ -4,7 +4,8 @@ import pytest
 
 from estimator.core.schema import MEASUREMENTS
 from estimator.core.types import RunPlan, Workload
-from estimator.devices import load_device, load_measurements
+from estimator.devices import load_device
+from estimator.devices.measurements import load_measurements
 from estimator.model import gemm, predict
 from estimator.model.uncertainty import draw_rates
 from estimator.work import count_work

@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 
 from estimator.core import physics
-from estimator.devices import load_device, load_measurements
+from estimator.devices import load_device
+from estimator.devices.measurements import load_measurements
 from estimator.model import coefficients
 
 # peak fp32 [FLOP/s], peak fp16 tensor [FLOP/s], bandwidth [B/s], from the vendors' data sheets

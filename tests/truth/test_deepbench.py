@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from estimator.core import files, library
+from estimator.core import csv_files, library
 from estimator.core.schema import MEASUREMENTS
 
 DEVICES = {
@@ -42,7 +42,7 @@ def test_every_published_row_is_shipped(public_data: Callable[[str], Path], devi
     if op_class == "collective":
         theirs = theirs.assign(precision="Float", n_floats=4 * theirs["n_floats"])
     path = library.names("devices", "measurements/*.csv")[DEVICES[device]]
-    ours = MEASUREMENTS.conform(files.read_csv(path), "shipped").query("op_class == @op_class")
+    ours = MEASUREMENTS.conform(csv_files.read_csv(path), "shipped").query("op_class == @op_class")
     theirs = theirs.assign(precision=theirs["precision"].map(PRECISIONS))
     shipped = _rows(ours, ["precision", *columns.values()], ours["time_s"])
     published = _rows(theirs, ["precision", *columns], 1e-3 * theirs["time_ms"])

@@ -16,7 +16,7 @@ from typing import TextIO
 
 import pandas as pd
 
-from estimator.core import files
+from estimator.core import csv_files, files
 from estimator.core.errors import EstimatorError
 from estimator.devices.importers import names
 from estimator.devices.importers.columns import Tell, read_table
@@ -62,7 +62,7 @@ def read(path: Path, said: Said, tell: Tell) -> Iterator[pd.DataFrame]:
     """
     with files.open_text(path) as file:
         for table, rows in groupby(_rows(file, path, tell), key=itemgetter(0)):
-            while part := list(islice(rows, files.ROWS_AT_ONCE)):
+            while part := list(islice(rows, csv_files.ROWS_AT_ONCE)):
                 yield _frame(table, part, path, said, tell)
 
 

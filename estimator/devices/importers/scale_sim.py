@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from estimator.core import files, units
+from estimator.core import csv_files, units
 from estimator.core.errors import EstimatorError
 from estimator.devices.importers.columns import Tell, numbers
 from estimator.devices.importers.said import Said, first_line
@@ -33,7 +33,7 @@ def recognises(head: bytes) -> bool:
 
 def read(path: Path, said: Said, tell: Tell) -> Iterator[pd.DataFrame]:
     """One row per layer. Raises EstimatorError where clock or topology are not said, or do not fit."""
-    report = files.read_csv(path)
+    report = csv_files.read_csv(path)
     shapes = _layers(said.topology, path)
     clock = _clock(said.clock, path)
     if len(report) != len(shapes):
@@ -66,7 +66,7 @@ def _layers(topology: Path | None, path: Path) -> pd.DataFrame:
         raise EstimatorError(
             f"{path}: the report names no shapes; say --topology, the CSV that the simulator was given"
         )
-    found = files.read_csv(topology).dropna(how="all")
+    found = csv_files.read_csv(topology).dropna(how="all")
     for op_class, names, more in (("gemm", GEMM, {}), ("convolution", CONVOLUTION, ONE_IMAGE)):
         if names.keys() <= set(found):
             shapes = found[list(names)].rename(columns=names).assign(op_class=op_class, **more)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from estimator.core import files
+from estimator.core import csv_files
 from estimator.devices.importers import names
 from estimator.devices.importers.columns import Tell, read_table
 from estimator.devices.importers.said import Said, first_line
@@ -24,5 +24,5 @@ def recognises(head: bytes) -> bool:
 
 def read(path: Path, said: Said, tell: Tell) -> Iterator[pd.DataFrame]:
     """The table in frames of bounded size."""
-    for cells in files.csv_frames(path):
+    for cells in csv_files.csv_frames(path):
         yield read_table(cells, str(path), tell)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from estimator.core import files
+from estimator.core import csv_files, files
 from estimator.core.errors import EstimatorError
 from estimator.core.schema import MEASUREMENTS
 from estimator.devices.measure import bench, child, described, kit
@@ -99,7 +99,7 @@ def measure(
     table = place / "measurements.csv"
     child.run([*plan.options(), "--shapes", str(place / "shapes.csv"), "-o", str(table)], progress)
     provenance = child.provenance(place / "provenance.json")
-    rows = MEASUREMENTS.conform(files.read_csv(table), str(table)).assign(device=output.name)
+    rows = MEASUREMENTS.conform(csv_files.read_csv(table), str(table)).assign(device=output.name)
     if rows.empty:
         raise EstimatorError(f"{table}: nothing was measured ({next(iter(provenance['left_out'].values()))})")
     best = described.best(rows, provenance["device"]["cache"])

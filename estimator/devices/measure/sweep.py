@@ -11,8 +11,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from estimator.core.schema import SHAPES
-from estimator.devices import load_device, load_measurements
+from estimator.devices import load_device
 from estimator.devices.measure.bench import KERNELS, LAUNCH
+from estimator.devices.measurements import load_measurements
 
 if TYPE_CHECKING:
     import pandas as pd

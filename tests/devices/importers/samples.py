@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from estimator.core import files
+from estimator.core import csv_files
 from estimator.core.schema import MEASUREMENTS
 from estimator.devices.importers import Imported, import_measurements
 from estimator.devices.importers.said import Said
@@ -72,4 +72,4 @@ def import_text(folder: Path, text: str | bytes, said: Said | None = None, name:
 
 def rows_of(found: Imported) -> pd.DataFrame:
     """The rows that an import wrote."""
-    return MEASUREMENTS.conform(files.read_csv(found.path), str(found.path))
+    return MEASUREMENTS.conform(csv_files.read_csv(found.path), str(found.path))

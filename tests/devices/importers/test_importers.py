@@ -5,12 +5,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from estimator.core import files
+from estimator.core import csv_files
 from estimator.core.errors import EstimatorError
 from estimator.core.schema import MEASUREMENTS
-from estimator.devices import load_device, read_measurements
+from estimator.devices import load_device
 from estimator.devices.importers import import_measurements
 from estimator.devices.importers.said import Said
+from estimator.devices.measurements import read_measurements
 from tests.benchmarks.measurements import write_table
 from tests.conftest import make_device
 from tests.devices.importers.samples import CONV, NVIDIA_GEMM, RNN, import_text, read_text, rows_of
@@ -99,7 +100,7 @@ def test_an_input_is_not_overwritten(tmp_path: Path) -> None:
 def test_a_large_table_in_small_frames_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = write_table(tmp_path / "in.csv", 0.05)
     whole = rows_of(import_measurements([tmp_path / "in.csv"], tmp_path / "whole.csv"))
-    monkeypatch.setattr(files, "ROWS_AT_ONCE", 7)
+    monkeypatch.setattr(csv_files, "ROWS_AT_ONCE", 7)
     found = import_measurements([tmp_path / "in.csv"], tmp_path / "parts.csv")
     assert len(whole) == found.survey["rows"].sum() == rows > 100
     pd.testing.assert_frame_equal(rows_of(found), whole)
@@ -107,7 +108,7 @@ def test_a_large_table_in_small_frames_is_the_same(tmp_path: Path, monkeypatch: 
 
 def test_a_table_is_read_as_it_comes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A row that is refused stops the import before the rest of the file is read."""
-    monkeypatch.setattr(files, "ROWS_AT_ONCE", 10)
+    monkeypatch.setattr(csv_files, "ROWS_AT_ONCE", 10)
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     written: list[int] = []
@@ -124,7 +125,7 @@ def test_a_table_is_read_as_it_comes(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
     writer = threading.Thread(target=write, daemon=True)
     writer.start()
-    frames = (MEASUREMENTS.conform(frame, "pipe") for frame in files.csv_frames(pipe))
+    frames = (MEASUREMENTS.conform(frame, "pipe") for frame in csv_files.csv_frames(pipe))
     with pytest.raises(EstimatorError, match="time_s is '-1'"):
         list(frames)
     writer.join(timeout=60)

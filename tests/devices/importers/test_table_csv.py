@@ -5,12 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from estimator.core import files, library
+from estimator.core import csv_files, library
 from estimator.core.errors import EstimatorError
 from estimator.core.schema import MEASUREMENTS
-from estimator.devices import load_device, load_measurements
+from estimator.devices import load_device
 from estimator.devices.importers import import_measurements
 from estimator.devices.importers.said import Said
+from estimator.devices.measurements import load_measurements
 from tests.devices.importers.samples import import_text, read_text
 
 VENDOR = "Data Type,M,N,K,transA,transB,Batch Count,Time (us),TFLOPS,remark\nbfloat16,1024,512,256,N,T,4,100,10.7,x\n"
@@ -19,7 +20,7 @@ OWN = "op_class,precision,m,n,k,time_s,library\ngemm,fp32,64,64,64,0.001,lib\nel
 
 def test_a_vendors_names_and_units(tmp_path: Path) -> None:
     found = import_text(tmp_path, VENDOR)
-    row = MEASUREMENTS.conform(files.read_csv(found.path), "out").iloc[0]
+    row = MEASUREMENTS.conform(csv_files.read_csv(found.path), "out").iloc[0]
     assert row[["precision", "batch", "m", "n", "k", "trans_a", "trans_b", "time_s"]].tolist() == [
         "bf16", 4, 1024, 512, 256, "n", "t", 1e-4
     ]  # fmt: skip

@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from estimator.core import files
+from estimator.core import csv_files, files
 from estimator.core.errors import EstimatorError
 from estimator.core.schema import MEASUREMENTS, SHAPES
 from estimator.devices.measure import bench, kit
@@ -41,7 +41,7 @@ def test_it_runs_where_this_project_is_not(folder: Path) -> None:
     done = subprocess.run(words, cwd=folder, env=nowhere, capture_output=True, text=True, timeout=100, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
-    rows = MEASUREMENTS.conform(files.read_csv(folder / "measurements.csv"), "measurements.csv")
+    rows = MEASUREMENTS.conform(csv_files.read_csv(folder / "measurements.csv"), "measurements.csv")
     assert rows[["m", "n", "k"]].to_numpy().tolist() == [[8, 4, 2]]
     assert rows["device"].isna().all()
     provenance = json.loads((folder / "provenance.json").read_text())
