@@ -122,12 +122,11 @@ def _text(values: pd.Series, column: Column) -> tuple[pd.Series, Flags]:
 def _number(values: pd.Series, column: Column) -> tuple[pd.Series, Flags]:
     import pandas as pd
 
-    missing = values.isna().to_numpy()
-    if values.dtype == "object" or not pd.api.types.is_numeric_dtype(values.dtype):
-        values = pd.to_numeric(values.astype("object").where(~missing, None), errors="coerce").astype("float64")
-    elif values.dtype != PANDAS_DTYPE[column.kind]:
-        values = values.astype("float64")
-    numbers = values.to_numpy(dtype=float, na_value=np.nan)
+    missing, typed = values.isna().to_numpy(), values.dtype == PANDAS_DTYPE[column.kind]
+    if pd.api.types.is_numeric_dtype(values.dtype):
+        numbers = values.to_numpy(dtype=float, na_value=np.nan)
+    else:
+        numbers = np.asarray(pd.to_numeric(values.to_numpy(dtype=object, na_value=None), errors="coerce"), dtype=float)
     bad = np.isinf(numbers) | (np.isnan(numbers) & (~missing | column.required))
     if column.minimum is not None:
         bad |= numbers < column.minimum
@@ -136,7 +135,7 @@ def _number(values: pd.Series, column: Column) -> tuple[pd.Series, Flags]:
     if column.kind == "integer":
         finite = np.where(np.isfinite(numbers), numbers, 0.0)
         bad |= (finite % 1 != 0) | (finite > LARGEST_WHOLE)
-    return values, bad
+    return values if typed else pd.Series(numbers, index=values.index), bad
 
 
 def _faults(values: pd.Series, bad: Flags, column: Column, where: str) -> Iterator[str]:

@@ -103,9 +103,14 @@ def _exact(value: float, scale: float) -> str:
     return format((Decimal(repr(float(value))) / Decimal(repr(scale))).normalize(), "f")
 
 
-@cache
 def _unit(text: str) -> tuple[str, Decimal]:
     """SI unit and factor of a unit's text; ``("?", 1)`` where no such unit is known."""
+    return usual().get(text) or any_unit(text)
+
+
+@cache
+def any_unit(text: str) -> tuple[str, Decimal]:
+    """The same by the unit library, for every unit that ``units.txt`` defines and their combinations."""
     if text in ("", "%"):
         return "1", Decimal("0.01") if text else Decimal(1)
     if not UNIT.match(text):
@@ -117,6 +122,15 @@ def _unit(text: str) -> tuple[str, Decimal]:
     except pint.UndefinedUnitError:
         return "?", Decimal(1)
     return f"{quantity.units:~C}" or "1", Decimal(repr(float(quantity.magnitude)))
+
+
+@cache
+def usual() -> dict[str, tuple[str, Decimal]]:
+    """Unit and factor of the units that device files are written in: they need no unit library, which loads slowly."""
+    written = {**{unit: unit for unit in ("B", "B/s", "FLOP", "FLOP/s", "Hz", "W")}, "OP/s": "FLOP/s"}
+    scaled = {f"{p}{name}": (unit, Decimal(s)) for name, unit in written.items() for p, s in DECIMAL.items()}
+    binary = {f"{p}{unit}": (unit, Decimal(s)) for unit in ("B", "B/s") for p, s in BINARY.items()}
+    return scaled | binary | {name: ("s", Decimal(repr(s))) for name, s in TIMES.items()}
 
 
 @cache

@@ -46,6 +46,8 @@ class Conditions:
         self.codes.append(texts.map(self.paddings).to_numpy(dtype=np.int32))
 
     def _refuse_mixed(self, where: str) -> None:
+        if not self.seen.duplicated(KIND).any():
+            return
         counts = self.seen.groupby(KIND)[CONDITIONS].nunique()
         for condition in CONDITIONS:
             mixed = counts.index[counts[condition] > 1]

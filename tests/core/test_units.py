@@ -87,3 +87,7 @@ def test_digits_for_people() -> None:
     assert units.show_interval(7.1e-3, 7.6e-3, 1.2e-2, "s") == "7.600 (7.100 – 12.00) ms"
     assert units.show_interval(None, 229125 / 2774, None, "1") == "82.5973"
     assert units.show_interval(110324994, 128950108, 137735651, "1") == "129,000,000 (110,300,000 – 137,700,000)"
+
+
+def test_the_usual_units_are_what_the_unit_library_makes_of_them() -> None:
+    assert units.usual() == {text: units.any_unit(text) for text in units.usual()}
