@@ -79,7 +79,7 @@ class PeakRate(Sourced):
 
     accumulate: Precision | None = None
     clock: float | None = None
-    flop_per_clock: float | None = Field(default=None, gt=0)
+    flop_per_clock: Annotated[float, BeforeValidator(quantities.no_flag), Field(gt=0)] | None = None
 
 
 class Peak(File):
@@ -141,7 +141,7 @@ class DeviceSpec(File):
     aliases: tuple[str, ...] = ()
     vendor: str | None = None
     architecture: str | None = None
-    year: int | None = None
+    year: Whole | None = None
     part_of: Part | None = None
     specifications: Literal["known", "incomplete", "unknown"] = "known"  # a target needs a peak and the bandwidth
     peak: Annotated[dict[Precision, _PeakFile], BeforeValidator(quantities.read_peaks)] = {}
@@ -180,7 +180,7 @@ class SystemSpec(File):
     name: str
     aliases: tuple[str, ...] = ()
     site: str | None = None
-    year: int | None = None
+    year: Whole | None = None
     nodes: Count
     node_name: str = "node"
     device: str

@@ -11,6 +11,7 @@ from estimator.core.schema import MATRIX
 from estimator.core.types import DeviceSpec, Sourced, Workload
 from estimator.core.units import show
 from estimator.model import coefficients
+from estimator.model.uncertainty import peak_of_op
 
 NAMED = 5  # ops that a sentence names before it counts
 
@@ -30,12 +31,12 @@ def assumptions(
 
 def specifications(ops: pd.DataFrame, target: DeviceSpec) -> dict[str, Sourced]:
     """The catalogue's numbers that a PREDICTION divides by, by ``device: field``."""
-    used: dict[str, Sourced | None] = {
-        "memory_bandwidth": target.memory_bandwidth, "launch_latency": target.launch_latency
-    }  # fmt: skip
-    for precision in sorted(set(ops["precision"].dropna())):
-        peak = target.peak_of(precision)
-        used |= {f"peak.{precision}.vector": peak.vector, f"peak.{precision}.tensor": peak.tensor}
+    modelled = ops[ops["method"].isin(["interpolated", "roofline"])]
+    if modelled.empty:
+        return {}
+    kinds = modelled[["op_class", "precision"]].drop_duplicates().sort_values(["precision", "op_class"])
+    used: dict[str, Sourced | None] = dict(peak_of_op(target, *kind) for kind in kinds.itertuples(index=False))
+    used |= {"memory_bandwidth": target.memory_bandwidth, "launch_latency": target.launch_latency}
     return {f"{target.name}: {field}": value for field, value in used.items() if value}
 
 

@@ -46,6 +46,13 @@ def _path(device: DeviceSpec, op_class: str, precision: str) -> str:
     return "tensor" if op_class in MATRIX and device.peak_of(precision).tensor else "vector"
 
 
+def peak_of_op(device: DeviceSpec, op_class: str, precision: str) -> tuple[str, Sourced | None]:
+    """The dotted field of the peak that an op of this class and precision takes on a device, and the peak."""
+    path = _path(device, op_class, precision)
+    name, rate = _rate(device, precision, path)
+    return f"peak.{name}.{path}", rate
+
+
 def refuse_unsupported(device: DeviceSpec, work: pd.DataFrame) -> None:
     """Raise EstimatorError where the device lacks the precision of a matrix product or convolution."""
     for precision in sorted(set(work.loc[work["op_class"].isin(MATRIX), "precision"])):
