@@ -6,7 +6,7 @@ import pandas as pd
 
 from estimator.core.schema import MATRIX
 from estimator.core.types import Estimate, Profile, RunPlan, Workload
-from estimator.devices import load_device, source_device
+from estimator.devices import doubts, load_device, source_device
 from estimator.devices.measurements import read_measurements
 from estimator.model import assumptions, predict, specifications
 from estimator.rollup import step
@@ -20,7 +20,8 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
     """
     source = load_device(plan.source) if plan.source else source_device(profile.device)
     target = load_device(plan.target)
-    measurements, impossible = read_measurements(target, plan.measurements, plan.target)
+    measurements, left_out = read_measurements(target, plan.measurements, plan.target)
+    told = (*doubts(plan.target), *left_out, *profile.warnings, *step.warnings(profile))
 
     work, unread = count_work(profile.ops, profile.workload, plan.precision, profile.where)
     profiled = work if plan.precision is None else count_work(profile.ops, profile.workload, where=profile.where)[0]
@@ -47,7 +48,7 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
         coverage=prediction.covered_fraction * (step.coverage(profile) or 1.0),
         specifications=specifications(prediction.ops, target),
         assumptions=assumptions(prediction.ops, target, evidence, profile.workload, plan.precision),
-        warnings=(*profile.warnings, *step.warnings(profile), *unread, *impossible, *prediction.warnings),
+        warnings=(*told, *unread, *prediction.warnings),
     )
 
 

@@ -24,6 +24,13 @@ def test_the_catalogue_has_no_fault_and_every_waiver_silences_one() -> None:
     assert catalogue.check(SystemSpec) == (len(SYSTEMS), [])
 
 
+def test_every_number_says_how_it_is_known_and_every_file_where_its_words_are_from() -> None:
+    specs: list[DeviceSpec | SystemSpec] = [*catalogue.all_devices(), *catalogue.all_systems()]
+    lacking = [f"{spec.name}.{field}" for spec in specs for field, v in catalogue.sourced_values(spec) if not v.status]
+    assert not lacking
+    assert not [spec.name for spec in specs if not spec.source]
+
+
 def test_the_catalogue_is_large_enough_to_choose_from() -> None:
     assert len(DEVICES) >= 90
     assert len(SYSTEMS) >= 27

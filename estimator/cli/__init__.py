@@ -96,14 +96,14 @@ def capture(
     MODEL.py defines build() or model, a compiled Keras model, and data(), giving (x, y) or a tf.data.Dataset;
     or train_step(batch), and batches(), giving an iterable. BATCH_SIZE, SAMPLES and EPOCHS may say more.
     """
-    from estimator.cli import show
+    from estimator.cli import show, terminal
     from estimator.profiles.capture import Plan
     from estimator.profiles.capture import capture as run
 
     if steps and epochs:
         raise typer.BadParameter("give --steps or --epochs, not both")
     plan = Plan(steps, epochs, warmup, profiled, batch, format_, verbose)
-    with show.progress(json) as progress:
+    with terminal.progress("training steps", json) as progress:
         captured = run(model, output, plan, progress)
     show.captured(captured.document(), json)
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer.core import TyperCommand
 
-from estimator.cli.options import Check, CsvFile, DeviceNames, Json, SystemNames
+from estimator.cli.options import Check, DeviceNames, Json, SystemNames
 
 if TYPE_CHECKING:
     from typer._click import Context, HelpFormatter
 
-    from estimator.devices.columns import Layout
+    from estimator.devices.table.layout import Layout
 
 DEVICE_EXAMPLES = """\b
 Example: estimator devices v100
@@ -29,19 +29,23 @@ Example: estimator systems --where 'rmax >= 1 EFLOP/s' --sort -rmax_per_watt
 
 
 def _layout(what: str | None) -> Layout:
-    from estimator.devices import columns
+    from estimator.devices.table import columns
 
     return {"devices": columns.DEVICES, "systems": columns.SYSTEMS}[str(what)]
 
 
 class WithColumns(TyperCommand):
-    """A command whose help ends with the columns that it knows; they are read when the help is asked for."""
+    """A command whose help ends with its columns and the lints of its check, read when the help is asked for."""
 
     def format_epilog(self, ctx: Context, formatter: HelpFormatter) -> None:
-        """Write the columns behind the examples."""
+        """Write the columns and the lints behind the examples."""
+        from estimator.devices import lints
+
         super().format_epilog(ctx, formatter)
         with formatter.section("Columns"):
             formatter.write_text(", ".join(_layout(self.name).families()))
+        with formatter.section("Lints of --check"):
+            formatter.write_dl(list(lints.helps().items()))
 
 
 def _complete(ctx: typer.Context, incomplete: str) -> list[str]:
@@ -57,6 +61,8 @@ Sort = Annotated[str | None, typer.Option(metavar="COLUMN", autocompletion=_comp
 Columns = Annotated[
     str | None, typer.Option(metavar="A,B,…", autocompletion=_complete, help="Columns to show; help: what there is.")
 ]
+CSV_HELP = "Write the table as CSV too, in SI units; of several devices or systems with their ratios to the first."
+CsvFile = Annotated[Path | None, typer.Option("--csv", metavar="FILE", help=CSV_HELP)]
 
 
 def devices(
@@ -95,25 +101,28 @@ def _catalogue(
     check: bool,
     json: bool,
 ) -> None:
-    from estimator.cli import show_catalogue, show_entry
+    from estimator.cli import show_catalogue, show_comparison, show_entry, terminal
     from estimator.core.files import write_text
-    from estimator.devices import table
+    from estimator.devices.table import rows
 
     if check:
-        show_catalogue.checked(layout.what, *table.check(layout, names), json)
+        show_catalogue.checked(layout.what, *rows.check(layout, names), json)
         return
     if columns == "help":
         show_catalogue.columns(layout, json)
         return
     if names and (where or sort):
         raise typer.BadParameter("--where and --sort choose from the whole catalogue; give them without names")
-    chosen = table.choose(layout, columns.split(",")) if columns is not None else None
-    rows = table.named(layout, names) if names else table.selected(layout, where, sort)
+    chosen = layout.choose(columns.split(",")) if columns is not None else None
+    found = rows.named(layout, names) if names else rows.selected(layout, where, sort)
+    subjects = list(found.values())
     if csv:
-        write_text(csv, table.to_csv(list(rows.values()), chosen or list(layout.columns.values())))
+        compared = bool(names) and len(found) > 1
+        write_text(csv, rows.to_csv(subjects, chosen or list(layout.columns.values()), compared=compared))
     if not names:
-        show_catalogue.listing(layout, list(rows.values()), chosen, json)
-    elif len(names) == 1 and (json or not chosen):
-        show_entry.in_full(layout, rows.popitem()[1], json)
+        show_catalogue.listing(layout, subjects, chosen, json)
+    elif len(found) == 1 and (json or not chosen):
+        show_entry.in_full(layout, subjects[0], json)
     else:
-        show_catalogue.side_by_side(layout, rows, chosen, json)
+        show_comparison.side_by_side(layout, found, chosen, json)
+    terminal.notes(rows.unread(subjects))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -17,6 +19,10 @@ if TYPE_CHECKING:
 
 DEEPBENCH = "v100-sxm2-16gb"  # the shipped table that holds all of DeepBench's training problems
 QUICK_S = 40.0  # with the start of a back end on a busy machine, less than a minute
+OF_A_RUN = {  # options that a kit's own program is given in their place
+    **{name: f"--{name}" for name in ("backend", "device", "threads", "quick", "budget")},
+    "relative_error": "--relative-error", "output": "-o",
+}  # fmt: skip
 EXAMPLES = """\b
 Example: estimator measure --quick -o my-machine && estimator estimate p1b3 --to my-machine.yaml
 Example: estimator measure --kit kit --profile p1b3/amd-epyc.xplane
@@ -37,6 +43,7 @@ Kit = Annotated[Path | None, typer.Option(metavar="DIR", help="Write a kit for o
 
 
 def measure(
+    ctx: typer.Context,
     output: Output = None,
     shapes: OfShapes = None,
     profile: OfProfiles = None,
@@ -45,7 +52,7 @@ def measure(
     kit: Kit = None,
     backend: Backend = "auto",
     device: Annotated[Literal["auto", "cpu", "cuda"], typer.Option(help="auto: a GPU where there is one.")] = "auto",
-    threads: Annotated[int | None, typer.Option(min=1, help="Threads of the processor; all by default.")] = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="Threads; one for each core by default.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A small sweep, within a minute.")] = False,
     relative_error: Annotated[str, typer.Option(help="Repeat until the median is known so well.")] = "2 %",
     budget: Annotated[str | None, typer.Option(help="Time for all shapes.  [default: 10 min]")] = None,
@@ -58,16 +65,22 @@ def measure(
     the same command goes on from there.
     """
     from estimator.cli import show, terminal
+    from estimator.core.schema import PRECISIONS
     from estimator.devices.measure import Plan, chosen_backend, precisions, sweep
     from estimator.devices.measure.kit import write_kit
 
+    given = {name for name in ctx.params if getattr(ctx.get_parameter_source(name), "name", "") == "COMMANDLINE"}
     if sum(map(bool, (shapes, profile, deepbench))) > 1:
         raise typer.BadParameter("give one of --shapes, --profile and --deepbench")
     if kit and not (shapes or profile):
         raise typer.BadParameter("--kit needs --profile or --shapes")
     if not kit and output is None:
         raise typer.BadParameter("-o is missing; name what is written, such as -o my-machine")
-    error, seconds = _parsed("--relative-error", relative_error, "1"), _parsed("--budget", budget or "10 min", "s")
+    _refuse_unused(given, "--kit", OF_A_RUN if kit else {})
+    _refuse_unused(given, "no --profile", {} if profile else {"precision": "--precision"})
+    if precision not in (None, *PRECISIONS):
+        raise typer.BadParameter(f"--precision is {precision}; write one of {', '.join(PRECISIONS)}")
+    error, seconds = _parsed("--relative-error", relative_error, "1", 1.0), _parsed("--budget", budget or "10 min", "s")
     asked, notes = _asked(shapes, profile, precision) if shapes or profile else (None, ())
     terminal.notes(notes)
     if kit:
@@ -87,7 +100,7 @@ def _run(shapes: pd.DataFrame, output: Path, plan: Plan, as_json: bool) -> None:
     from estimator.devices.measure import measure as run
 
     terminal.notes([f"measuring {len(shapes)} shapes with {plan.backend}"], "cyan")
-    with show_measure.progress(as_json) as progress:
+    with terminal.progress("shapes", as_json) as progress:
         try:
             found = run(shapes, output, plan, f"estimator {' '.join(sys.argv[1:])}", progress)
         except KeyboardInterrupt:
@@ -100,13 +113,24 @@ def _asked(
     shapes: Path | None, profiles: list[str] | None, precision: str | None
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """The shapes of a table or of profiles, and notes on them."""
+    from estimator.devices.measure import check_shapes
     from estimator.studies.profile_shapes import profile_shapes
     from estimator.studies.shapes import read_shapes
 
-    return (read_shapes(shapes), ()) if shapes else profile_shapes(profiles or [], precision)
+    if not shapes:
+        return profile_shapes(profiles or [], precision)
+    found = read_shapes(shapes)
+    check_shapes(found, str(shapes))
+    return found, ()
 
 
-def _parsed(option: str, text: str, unit: str) -> float:
+def _refuse_unused(given: set[str], why: str, unused: Mapping[str, str]) -> None:
+    """Raises BadParameter where an option is given that changes nothing."""
+    for name in given & unused.keys():
+        raise typer.BadParameter(f"{unused[name]} changes nothing with {why}; leave it out")
+
+
+def _parsed(option: str, text: str, unit: str, below: float = math.inf) -> float:
     """A quantity of an option, above zero."""
     from estimator.core import units
 
@@ -114,8 +138,8 @@ def _parsed(option: str, text: str, unit: str) -> float:
         found = units.parse(text, unit)
     except ValueError as error:
         raise typer.BadParameter(f"{option} {error}") from None
-    if found <= 0:
-        raise typer.BadParameter(f"{option} is {text}; write a value above zero")
+    if not 0 < found < below:
+        raise typer.BadParameter(f"{option} is {text}; write a value above zero" + " and below 100 %" * (below == 1))
     return found
 
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -42,21 +40,7 @@ def profiles(shipped: Mapping[str, Workload], as_json: bool) -> None:
     table = terminal.table("Shipped profiles", "profile", "what it is", "default dump")
     for name, workload in shipped.items():
         table.add_row(name, workload.title or "", workload.default_profile or "")
-    terminal.console().print(table)
-
-
-@contextmanager
-def progress(as_json: bool) -> Iterator[Callable[[int, int], None]]:
-    """A bar of steps on stderr, for people on a terminal; gives what is to be told steps done, and of how many."""
-    console = Console(stderr=True, markup=False, highlight=False)
-    if as_json or not console.is_terminal:
-        yield lambda done, total: None
-        return
-    from rich.progress import Progress
-
-    with Progress(console=console, transient=True, redirect_stdout=False, redirect_stderr=False) as bar:
-        task = bar.add_task("training steps", total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+    terminal.show(table)
 
 
 def captured(document: Mapping[str, Any], as_json: bool) -> None:
@@ -94,8 +78,8 @@ def ingest(document: Mapping[str, Any], top: float, as_json: bool) -> None:
     )
     for op_type, seconds, share, cumulative in document["top"]:
         table.add_row(op_type, time(seconds), f"{100 * share:.2f} %", f"{100 * cumulative:.2f} %")
-    console.print(table)
-    console.print(_op_table(document["ops"], document["op_time_s"], top))
+    terminal.show(table)
+    terminal.show(_op_table(document["ops"], document["op_time_s"], top))
     terminal.notes(document["warnings"])
 
 
@@ -139,7 +123,7 @@ def shapes(rows: pd.DataFrame, device: str, assumptions: Sequence[str], as_json:
         cells = [str(row[name]) if row[name] is not None else "" for name in shown]
         times = [time(row[name]) for name in ("time_s", "low_s", "high_s")]
         table.add_row(*cells, *times, row["bound"] or "", row["method"] or "nothing known")
-    terminal.console().print(table)
+    terminal.show(table)
     terminal.notes(assumptions, "cyan")
 
 
@@ -163,12 +147,12 @@ def estimate(document: Mapping[str, Any], as_json: bool) -> None:
     behind = document["specifications"]
     table.add_row("numbers of the catalogue behind it", f"{behind['used']}, {behind['unverified']} of them unverified")
     table.add_row("share of the source's step that is modelled", f"{100 * document['coverage']:.1f} %")
-    console.print(table)
+    terminal.show(table)
     ops = terminal.table("Ops by time on the target", "op", "class", "on source", "on target", "bound", "method")
     for op in sorted(document["ops"], key=lambda op: -(op["target_time_s"] or 0))[:12]:
         times = time(op["time_s"]), time(op["target_time_s"])
         ops.add_row(_short(op["op"]), op["op_class"], *times, op["bound"] or "", op["method"] or "")
-    console.print(ops)
+    terminal.show(ops)
     terminal.notes(document["assumptions"], "cyan")
     terminal.notes(document["warnings"])
 
@@ -189,7 +173,7 @@ def compare(found: Sequence[Mapping[str, Any]], as_json: bool) -> None:
             interval(document["matrix_only_step_s"]),
         )
         table.add_row(document["workload"], document["target"], *times, shares)
-    terminal.console().print(table)
+    terminal.show(table)
     terminal.notes([_doubts([a for document in found for a in document["assumptions"]], "estimate")], "cyan")
     terminal.notes(list(dict.fromkeys(w for document in found for w in document["warnings"])))
 
@@ -216,8 +200,8 @@ def figures_of_merit(document: Mapping[str, Any], title: str, as_json: bool) -> 
             per_unit = f"{interval(found['time_per_unit_s'])} per {found['time_level']}"
             rate = interval(found["units_per_day"], "1")
             units_table.add_row(name, unit, per_unit, rate, interval(found["ratio"], "1"))
-    console.print(table)
-    console.print(units_table)
+    terminal.show(table)
+    terminal.show(units_table)
     if document["assumptions"]:
         terminal.notes([_doubts(document["assumptions"], "report")], "cyan")
     terminal.notes(document["warnings"])

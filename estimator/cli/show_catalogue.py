@@ -1,4 +1,4 @@
-"""What ``estimator devices`` and ``estimator systems`` print: a table to choose from, several compared, the columns."""
+"""What ``estimator devices`` and ``estimator systems`` print: a table to choose from, the columns, a check's faults."""
 
 from __future__ import annotations
 
@@ -7,21 +7,18 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from rich.console import ConsoleDimensions
 from rich.table import Table
 from typer import Exit
 
 from estimator.cli import terminal
 from estimator.core.types import ITEMSIZE, Sourced
-from estimator.devices import table
-from estimator.devices.cells import UNSUPPORTED, Cell, Subject, spec_of
-from estimator.devices.columns import PEAK, Column, Layout
+from estimator.devices.table.cells import UNSUPPORTED, Cell, Subject, spec_of
+from estimator.devices.table.layout import PEAK, Column, Layout
+from estimator.devices.table.rows import tally
 from estimator.reports import documents
 
 UNVERIFIED, WAIVED, NONE = "?", "*", "none"
 WHY = "recalled, assumed, or without a source"
-GAP = 2  # blanks between the columns of a table
-LONGEST_TEXT = 24  # that stays on one line in a table too wide for its terminal
 FAULT = re.compile(r"(?:(?P<file>\S.*?\.ya?ml)(?::(?P<line>\d+))?: )?(?P<sentence>.*)", re.DOTALL)
 
 
@@ -43,15 +40,13 @@ def listing(layout: Layout, rows: Sequence[Subject], chosen: Sequence[Column] | 
     if not rows:
         terminal.console().print(f"no {layout.what} fit; a comparison holds only where the value is known")
         return
-    wanted = {column: _cells(column, rows) for column in chosen or map(layout.columns.__getitem__, layout.default)}
+    wanted = {column: _cells(column, rows) for column in chosen or map(layout.column, layout.default)}
     filled = {column: cells for column, cells in wanted.items() if chosen or any(map(str.strip, cells))}
-    console = terminal.console()
-    fitting = filled if chosen else _fitting(filled, console.width)
+    fitting = filled if chosen else _fitting(filled, terminal.console().width)
     shown = [column for column in chosen or layout.columns.values() if column in fitting]
-    console.print(f"{len(rows)} {layout.what}: {layout.about}")
-    console.size = ConsoleDimensions(max(console.width, _room(filled, shown)), console.height)  # cut no number short
-    console.print(_grid({column: filled[column] for column in shown}))
-    legend(*table.tally(rows, shown))
+    terminal.console().print(f"{len(rows)} {layout.what}: {layout.about}")
+    terminal.show(_grid({column: filled[column] for column in shown}))
+    legend(*tally(rows, shown))
     _more(layout, len(filled) - len(shown))
 
 
@@ -76,16 +71,10 @@ def _more(layout: Layout, hidden: int) -> None:
 
 
 def _fitting(cells: Mapping[Column, Sequence[str]], width: int) -> list[Column]:
-    """The first columns, in order of importance, that a terminal has room for."""
-    columns = list(cells)
-    return [column for count, column in enumerate(columns, start=1) if _room(cells, columns[:count]) <= width]
-
-
-def _room(cells: Mapping[Column, Sequence[str]], columns: Sequence[Column]) -> int:
-    """The width of a table of these columns; long texts wrap."""
-    widest = [max(map(len, (*_heading(column).splitlines(), *cells[column]))) for column in columns]
-    wrapped = [min(w, LONGEST_TEXT) if _wraps(c) else w for w, c in zip(widest, columns, strict=True)]
-    return sum(wrapped) + GAP * (len(columns) - 1)
+    """The first columns, in order of importance, that a terminal has room for; long texts wrap."""
+    rooms = [terminal.room((_heading(column), *texts)) for column, texts in cells.items()]
+    least = [min(r, terminal.LONGEST_TEXT) if _wraps(c) else r for c, r in zip(cells, rooms, strict=True)]
+    return [column for count, column in enumerate(cells, start=1) if terminal.breadth(least[:count]) <= width]
 
 
 def titled(column: Column) -> str:
@@ -134,34 +123,6 @@ def legend(numbers: int, unverified: int, waived: int) -> None:
     terminal.console().print("; ".join([*said, f"{NONE}: no such hardware path; blank: unknown"]))
 
 
-def side_by_side(layout: Layout, rows: Mapping[str, Subject], chosen: Sequence[Column] | None, as_json: bool) -> None:
-    """Rows as columns, one line per field, each row after the first with its ratios to the first."""
-    columns = chosen or layout.compared
-    ratios = table.ratios(rows, columns)
-    if as_json:
-        terminal.json({layout.what: {name: document(layout, row) for name, row in rows.items()}, "ratios": ratios})
-        return
-    first, *others = rows
-    names = ["field", first, *(heading for name in others for heading in (name, "ratio"))]
-    console, shown = terminal.console(), terminal.table("")
-    for position, name in enumerate(names):
-        shown.add_column(name, justify="right" if position else "left", no_wrap=name in ("field", "ratio"))
-    for column in columns:
-        cells = [column.get(row) for row in rows.values()]
-        if column.name != "name" and any(table.value(cell) is not None for cell in cells):
-            shown.add_row(*_compared(column, cells, ratios.get(column.name, {})))
-    console.print(f"{layout.about}; ratios are over {first}" if others else layout.about)
-    console.print(shown)
-    legend(*table.tally(list(rows.values()), columns))
-
-
-def _compared(column: Column, cells: Sequence[Cell], ratios: Mapping[str, float | None]) -> list[str]:
-    """One field's line: its name and unit, the first value, then each other value and its ratio."""
-    first, *others = [marked(column, cell) for cell in cells]
-    over = [f"{ratio:.3f}" if ratio is not None else "" for ratio in ratios.values()] or [""] * len(others)
-    return [titled(column), first, *(text for pair in zip(others, over, strict=True) for text in pair)]
-
-
 def columns(layout: Layout, as_json: bool) -> None:
     """What columns there are; those that exist once per precision stand on one line."""
     known = layout.columns.values()
@@ -171,9 +132,8 @@ def columns(layout: Layout, as_json: bool) -> None:
     shown = terminal.table(f"Columns of 'estimator {layout.what}'", "column", "unit", "meaning")
     for name, column in layout.families().items():
         shown.add_row(name, "text" if column.kind == "text" else column.shown, column.meaning)
-    console = terminal.console()
-    console.print(shown)
-    console.print(f"{PEAK} is one of {', '.join(ITEMSIZE)}")
+    terminal.show(shown)
+    terminal.console().print(f"{PEAK} is one of {', '.join(ITEMSIZE)}; arithmetic of integers counts OP, not FLOP")
 
 
 def checked(what: str, count: int, faults: Sequence[str], as_json: bool) -> None:

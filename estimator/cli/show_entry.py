@@ -14,8 +14,9 @@ from estimator.cli.show_catalogue import document, legend, mark, marked, titled
 from estimator.core import units
 from estimator.core.types import ITEMSIZE, DeviceSpec, PeakRate, Sourced
 from estimator.devices.catalogue import sourced_values
-from estimator.devices.cells import UNSUPPORTED, Machine, Subject, peak, spec_of
-from estimator.devices.columns import BALANCES, PATHS, USUAL, Layout, balances
+from estimator.devices.table.cells import UNSUPPORTED, Machine, Subject, in_operations, peak, spec_of
+from estimator.devices.table.columns import BALANCES, PATHS, balances
+from estimator.devices.table.layout import USUAL, Layout
 
 
 def in_full(layout: Layout, row: Subject, as_json: bool) -> None:
@@ -27,34 +28,36 @@ def in_full(layout: Layout, row: Subject, as_json: bool) -> None:
     facts = [c for c in layout.columns.values() if c.kind != "number" and not c.derived and c.name != "name"]
     said = [f"{column.name.replace('_', ' ')}: {fact}" for column in facts if (fact := column.get(row))]
     console.print(Text(spec.name, "bold"), Text(", ".join(said)), sep="  ")
-    _print_filled(_numbers(row), console)
+    _show_filled(_numbers(row))
     if isinstance(row, Machine):
-        _print_filled(_in_all(layout, row), console)
+        _show_filled(_in_all(layout, row))
     else:
         _of_device(row, console)
     _said_beside(row, console)
 
 
-def _print_filled(found: Table, console: Console) -> None:
+def _show_filled(found: Table) -> None:
     if found.row_count:
-        console.print(found)
+        terminal.show(found)
 
 
 def _numbers(row: Subject) -> Table:
     found = terminal.table("", "field", "value", "status", "source and note", right=("value",))
     for name, value in sourced_values(spec_of(row)):
         status = f"{value.status or 'unstated'}{f', {value.confidence}' if value.confidence else ''}"
-        found.add_row(name, f"{value}{mark(value).ljust(1)}", status, "; ".join(_origin(value)))
+        shown = in_operations(f"{value}{mark(value).ljust(1)}", name.removeprefix("peak."))
+        found.add_row(name, shown, status, "; ".join(_origin(value, name)))
     return found
 
 
-def _origin(value: Sourced) -> Iterator[str]:
+def _origin(value: Sourced, name: str) -> Iterator[str]:
     """How a number holds, where it is from, and what else is said of it."""
     if isinstance(value, PeakRate):
         if value.clock:
             yield f"at {units.show(value.clock, 'Hz')}"
         if value.flop_per_clock:
-            yield f"{value.flop_per_clock:g} FLOP per unit and clock"
+            per_clock = f"{value.flop_per_clock:g} FLOP per unit and clock"
+            yield in_operations(per_clock, name.removeprefix("peak."))
         if value.accumulate:
             yield f"accumulates in {value.accumulate}"
     if value.relative_uncertainty:
@@ -68,7 +71,8 @@ def _of_device(device: DeviceSpec, console: Console) -> None:
     """What follows from a device's numbers, what it has not, what is unknown of it, and what was measured on it."""
     from estimator.devices.measurements import load_measurements
 
-    _print_filled(_roofline(device), console)
+    for operation in ("FLOP", "OP"):
+        _show_filled(_roofline(device, operation))
     none = [precision for precision in ITEMSIZE if peak(precision)(device) == UNSUPPORTED]
     unknown = [precision for precision in ITEMSIZE if peak(precision)(device) is None]
     for what, precisions in (("no hardware path", none), ("peak unknown", unknown)):
@@ -81,14 +85,16 @@ def _of_device(device: DeviceSpec, console: Console) -> None:
         console.print(f"measured: {ops}")
 
 
-def _roofline(device: DeviceSpec) -> Table:
-    """Ridge point, balance and rate per watt of every precision on every path."""
-    headings = [f"{heading} [{USUAL.get(unit, unit)}]" for _, heading, unit, _, _ in BALANCES]
-    found = terminal.table("What follows from the peaks", "dense peak", "", *headings, right=("", *headings))
+def _roofline(device: DeviceSpec, operation: str) -> Table:
+    """Ridge point, balance and rate per watt on every path of every precision whose arithmetic counts FLOP, or OP."""
+    headings = [f"{heading}\n{USUAL.get(unit, unit)}".replace("FLOP", operation) for _, heading, unit, *_ in BALANCES]
+    title = f"What follows from the peaks in {operation}/s"
+    found = terminal.table(title, "dense peak", "", *headings, right=("", *headings))
     for precision, path in product(ITEMSIZE, PATHS):
-        if isinstance(value := peak(precision, path)(device), Sourced):
+        value = peak(precision, path)(device)
+        if isinstance(value, Sourced) and in_operations("FLOP", precision) == operation:
             cells = [marked(column, column.get(device)) for column in balances(precision, path)]
-            found.add_row(f"{precision} {path}", f"{value}{mark(value)}", *cells)
+            found.add_row(f"{precision} {path}", in_operations(f"{value}{mark(value)}", precision), *cells)
     return found
 
 

@@ -58,8 +58,8 @@ def _tables(document: dict[str, Any]) -> None:
         rate, share = kind["best_flop_per_s"], kind["best_share"]
         best = f"{rate / 1e12:.4g}" if rate else "", f"{share:.1%}" if share else ""
         table.add_row(kind["op_class"], kind["precision"], *counts, *best)
-    terminal.console().print(table)
-    terminal.console().print(_conditions(document["conditions"]))
+    terminal.show(table)
+    terminal.show(_conditions(document["conditions"]))
 
 
 def _conditions(said: Iterable[dict[str, str | None]]) -> Table:

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
+from rich.cells import cell_len
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
-WIDE_ENOUGH = 160  # columns assumed where output is no terminal
+SIZE = (160, 25)  # columns and lines assumed where output is no terminal and COLUMNS is not set
+GAP = 2  # blanks between the columns of a table
+LONGEST_TEXT = 24  # that stays on one line in a table too wide for its terminal
 
 
 def console() -> Console:
     """A console that takes every text literally, whatever brackets a name holds."""
-    return Console(width=None if sys.stdout.isatty() else WIDE_ENOUGH, markup=False, emoji=False, highlight=False)
+    width, height = shutil.get_terminal_size(SIZE)
+    return Console(width=width, height=height, markup=False, emoji=False, highlight=False)
 
 
 def notes(sentences: Sequence[str], style: str = "yellow") -> None:
@@ -25,16 +31,54 @@ def notes(sentences: Sequence[str], style: str = "yellow") -> None:
 
 
 def table(title: str, *columns: str, right: Sequence[str] = ()) -> Table:
-    """A table without lines whose first column never wraps; ``right`` names the columns that align right."""
+    """A table without lines; the first column and those that align right, which ``right`` names, never wrap."""
     table = Table(title=title, title_justify="left", header_style="bold", box=None, pad_edge=False)
     for position, column in enumerate(columns):
         table.add_column(
             column,
             justify="right" if column in right else "left",
-            no_wrap=position == 0,
+            no_wrap=position == 0 or column in right,
             overflow="fold",  # a long path is not cut short
         )
     return table
+
+
+def show(table: Table) -> None:
+    """Print a table, beyond the terminal's edge where it is too narrow: a number cut short reads as another one."""
+    out = console()
+    out.width = max(out.width, breadth(map(_least, table.columns)))
+    out.print(table)
+
+
+def _least(column: Column) -> int:
+    """The width below which a column would be cut; where it wraps, that of its longest word."""
+    texts = [str(column.header), *map(str, column.cells)]
+    return room(texts) if column.no_wrap else min(room(" ".join(texts).split()), LONGEST_TEXT)
+
+
+def room(texts: Iterable[str]) -> int:
+    """The width of the longest line."""
+    return max((cell_len(line) for text in texts for line in text.split("\n")), default=0)
+
+
+def breadth(rooms: Iterable[int]) -> int:
+    """The width of a table of columns that need so much room."""
+    return sum(width + GAP for width in rooms) - GAP
+
+
+@contextmanager
+def progress(what: str, as_json: bool) -> Iterator[Callable[[int, int], None]]:
+    """A bar on stderr, for people on a terminal; gives what is to be told how many are done, and of how many."""
+    console = Console(stderr=True, markup=False, highlight=False)
+    if as_json or not console.is_terminal:
+        yield lambda done, total: None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn
+
+    columns = BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+    with Progress(what, *columns, console=console, transient=True, redirect_stdout=False, redirect_stderr=False) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def json(document: object) -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import os
+import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from shutil import rmtree
 from typing import Any, TextIO, TypeVar
 
 import yaml
@@ -20,8 +23,6 @@ from estimator.core.units import UnitError
 Model = TypeVar("Model", bound=BaseModel)
 Location = tuple[str | int, ...]
 EXPECTED = {  # pydantic's fault types in the words of the file
-    "model_type": "keys with values, such as 'nodes: 18688'",
-    "model_attributes_type": "keys with values, such as 'nodes: 18688'",
     "dict_type": "keys with values",
     "tuple_type": "a list, such as [a, b]",
     "string_type": "text",
@@ -106,6 +107,40 @@ def check(model: type[Model], document: Document) -> Model:
     return found
 
 
+def remainder(model: type[Model], document: Document, spare: Mapping[str, Any]) -> tuple[Model | None, set[str]]:
+    """What a document says without its faulty places, and the top-level keys that it then takes from ``spare``.
+
+    None where nothing valid is left.
+    """
+    data = copy.deepcopy(document.data)
+    while True:
+        try:
+            return model.model_validate({**spare, **data}), spare.keys() - data.keys()
+        except ValidationError as error:
+            places = {_written(data, fault["loc"]) for fault in error.errors()}
+        if () in places:  # the whole is at fault
+            places |= {(key,) for key in spare if key in data}
+        if places == {()}:
+            return None, set()
+        for place in places - {()}:
+            _delete(data, place)
+
+
+def _written(data: object, location: Location) -> Location:
+    """Where the value of a model's location stands in the file, which may say it in a shorter form."""
+    place: Location = ()
+    for part in location:
+        if isinstance(data, dict) and part in data:
+            data, place = data[part], (*place, part)
+    return place
+
+
+def _delete(data: Any, place: Location) -> None:
+    for key in place[:-1]:
+        data = data.get(key, {})
+    data.pop(place[-1], None)
+
+
 def _faults(model: type[BaseModel], document: Document, error: ValidationError) -> Iterator[Fault]:
     for fault in error.errors():
         location = tuple(part for part in fault["loc"])
@@ -113,8 +148,10 @@ def _faults(model: type[BaseModel], document: Document, error: ValidationError) 
         where = document.where(location)
         match fault["type"]:
             case "extra_forbidden":
-                known = _known_keys(model, location[:-1])
-                hint = suggestion(str(location[-1]), known) or f" Known keys: {', '.join(sorted(known))}."
+                hint = _known_instead(model, location)
+                yield Fault(f"{where}: '{field}' is not a key that is known here.{hint}", "unknown-key")
+            case "literal_error" if location[-1] == "[key]":
+                hint = _nearest(field, re.findall(r"'([^']+)'", fault["ctx"]["expected"]))
                 yield Fault(f"{where}: '{field}' is not a key that is known here.{hint}", "unknown-key")
             case "missing":
                 yield Fault(f"{where}: '{field}' is missing; add it", "missing-key")
@@ -122,6 +159,10 @@ def _faults(model: type[BaseModel], document: Document, error: ValidationError) 
                 problem = fault["ctx"]["error"]
                 rule = "wrong-unit" if isinstance(problem, UnitError) else "wrong-value"
                 yield Fault(f"{where}: {field} {problem}" if field else f"{where}: {problem}", rule)
+            case "model_type" | "model_attributes_type":
+                keys = ", ".join(sorted(_known_keys(model, location)))
+                found = _short(fault["input"])
+                yield Fault(f"{where}: {field} is {found}; expected keys with values, of {keys}", "wrong-value")
             case kind if kind in EXPECTED:
                 found = _short(fault["input"])
                 yield Fault(f"{where}: {field} is {found}; expected {EXPECTED[kind]}", "wrong-value")
@@ -133,6 +174,19 @@ def _faults(model: type[BaseModel], document: Document, error: ValidationError) 
 def _short(found: object) -> str:
     text = repr(found)
     return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _known_instead(model: type[BaseModel], location: Location) -> str:
+    """What to write for an unknown key: it may be one of those that a single value has."""
+    key = str(location[-1])
+    parts = model.model_json_schema().get("$defs", {}).values()
+    if any({"value", key} <= part.get("properties", {}).keys() for part in parts):
+        return f" It belongs to one value: write {{value: …, {key}: …}} there."
+    return _nearest(key, sorted(_known_keys(model, location[:-1])))
+
+
+def _nearest(field: str, known: Sequence[str]) -> str:
+    return suggestion(field.rsplit(".", 1)[-1], known) or f" Known keys: {', '.join(known)}."
 
 
 def _known_keys(model: type[BaseModel], location: Location) -> set[str]:
@@ -201,6 +255,28 @@ def writing(path: Path) -> Iterator[TextIO]:
     finally:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def whole_folder(folder: Path) -> Iterator[Path]:
+    """A new folder beside the one asked for, which becomes it at the end; on any error nothing is left.
+
+    Raises EstimatorError where it is there and not empty, or cannot be written.
+    """
+    folder = folder.resolve()
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise EstimatorError(f"{folder}: is there already and not empty; choose a new folder, or delete it first")
+    place = folder.with_name(f".{folder.name}.{os.getpid()}")
+    try:
+        place.mkdir(parents=True)
+        yield place
+        if folder.exists():
+            folder.rmdir()
+        place.replace(folder)
+    except OSError as error:
+        raise EstimatorError(f"{folder}: cannot be written ({error.strerror}); choose another place") from None
+    finally:
+        rmtree(place, ignore_errors=True)
 
 
 def _umask() -> int:

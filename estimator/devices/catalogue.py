@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from contextlib import suppress
@@ -19,6 +20,10 @@ from estimator.devices.values import sourced_values as sourced_values
 
 Spec = TypeVar("Spec", DeviceSpec, SystemSpec)
 DEVICE_FILES, SYSTEM_FILES, MEASURED_FILES = "*.yaml", "systems/*.yaml", "measurements/*.csv"
+SPARE: dict[type, dict[str, Any]] = {  # stands in for what a faulty file lacks, and no lint is told of
+    DeviceSpec: {"specifications": "incomplete"},
+    SystemSpec: {"nodes": 1, "devices_per_node": 1, "device": "unknown"},
+}
 # the key of the top level, and what hangs below it
 ALIASES = re.compile(r"""^["']?aliases["']?\s*:.*(?:\n(?:[\s#\]-].*)?)*""", re.MULTILINE)
 IN_BRACES = re.compile(r"""[{,]\s*["']?aliases["']?\s*:""")
@@ -77,10 +82,25 @@ def check(spec: type[Spec], name: str | None = None) -> tuple[int, list[Fault]]:
     return len(paths), [fault for path in paths for fault in _file_faults(spec, path, others)]
 
 
+def doubts(name: str | Path) -> tuple[str, ...]:
+    """What the check says of a device file of one's own, other than that a source is missing; none for a known name."""
+    if not _is_path(str(name)):
+        return ()
+    return tuple(fault for fault in check(DeviceSpec, str(name))[1] if fault.rule != "missing-source")
+
+
 def rest(spec: type[Spec]) -> lints.Rest:
     """What the lints of devices or of systems may ask of the whole library."""
     bearers = _bearers(library.names("devices", DEVICE_FILES if spec is DeviceSpec else SYSTEM_FILES))
-    return lints.Rest(cache(load_device), lambda name: bearers.get(name.lower(), []))
+    return lints.Rest(cache(load_device), lambda name: bearers.get(name.lower(), []), cache(_readable_devices))
+
+
+def _readable_devices() -> list[DeviceSpec]:
+    found = []
+    for path in library.names("devices", DEVICE_FILES).values():
+        with suppress(EstimatorError):  # its own check tells
+            found.append(_read(DeviceSpec, path))
+    return found
 
 
 def _file_faults(spec: type[Spec], path: Path, others: lints.Rest) -> Iterator[Fault]:
@@ -93,15 +113,25 @@ def _file_faults(spec: type[Spec], path: Path, others: lints.Rest) -> Iterator[F
 
 
 def faults(spec: type[Spec], document: files.Document, others: lints.Rest) -> Iterator[Fault]:
-    """Every fault of one file: of its form where it cannot be validated, else what the lints say, with lines."""
+    """Every fault of one file: of its form, and what the lints say of all that is valid, with lines."""
+    untold: set[str] = set()
     try:
-        found = _validated(spec, document)
+        found: Spec | None = _validated(spec, document)
     except EstimatorError as error:
         yield from (fault for fault in error.faults if isinstance(fault, Fault))
-        return
+        found, spare = files.remainder(spec, document, SPARE[spec] | {"name": document.path.stem})
+        found, untold = found and _beside(found, document.path.parent), spare | {lints.STALE}
+    if found is not None:
+        yield from _lint(found, document, others, untold)
+
+
+def _lint(
+    found: DeviceSpec | SystemSpec, document: files.Document, others: lints.Rest, untold: set[str]
+) -> Iterator[Fault]:
+    """What the lints say, other than of some fields and lints."""
     for lint, finding in lints.findings(found, others):
-        where = document.where(tuple(finding.fields[0].split(".")))
-        yield Fault(f"{where}: {finding.sentence}", lint)
+        if not untold & {lint, *finding.fields}:
+            yield Fault(f"{document.where(tuple(finding.fields[0].split('.')))}: {finding.sentence}", lint)
 
 
 def _read(spec: type[Spec], path: Path) -> Spec:
@@ -114,18 +144,19 @@ def _validated(spec: type[Spec], document: files.Document) -> Spec:
     if found.name != path.stem:
         sentence = f"{document.where(('name',))}: name is '{found.name}'; expected '{path.stem}', the file's own name"
         raise EstimatorError(Fault(sentence, "file-name"))
-    return _beside(found, path.parent) if isinstance(found, SystemSpec) else found
+    return _beside(found, path.parent)
 
 
-def _beside(system: SystemSpec, folder: Path) -> SystemSpec:
+def _beside(spec: Spec, folder: Path) -> Spec:
     """A system whose device is named by a path means one beside its own file."""
-    if not _is_path(system.device):
-        return system
-    return system.model_copy(update={"device": str(folder / system.device)})
+    if isinstance(spec, DeviceSpec) or not _is_path(spec.device, folder):
+        return spec
+    return spec.model_copy(update={"device": str(folder / spec.device)})
 
 
-def _is_path(name: str) -> bool:
-    return name.endswith((".yaml", ".yml")) or "/" in name
+def _is_path(name: str, folder: Path = Path()) -> bool:
+    """Whether a name means a file; those of some devices hold a slash."""
+    return name.endswith((".yaml", ".yml")) or ("/" in name and os.path.isfile(folder / name))
 
 
 def find(what: str, name: str, pattern: str) -> Path:

@@ -14,7 +14,7 @@ import pytest
 from estimator.cli import app, main
 from estimator.core.errors import Fault
 from estimator.core.types import Sourced
-from estimator.devices.columns import DEVICES, SYSTEMS
+from estimator.devices.table.columns import DEVICES, SYSTEMS
 from tests.cli.test_cli import run as process
 
 Run = Callable[..., str]
@@ -33,10 +33,10 @@ class Terminal(io.StringIO):
 def run(monkeypatch: pytest.MonkeyPatch) -> Run:
     """Run a command line in this process; gives its output, and of one that fails its errors too."""
 
-    def run(*words: str, code: int = 0, terminal: int | None = None) -> str:
+    def run(*words: str, code: int = 0, terminal: int | None = None, columns: int | None = None) -> str:
         out = Terminal() if terminal else io.StringIO()
         errors = io.StringIO()
-        monkeypatch.setenv("COLUMNS", str(terminal or 120))
+        monkeypatch.setenv("COLUMNS", str(columns or terminal or ""))
         monkeypatch.setenv("TERM", "xterm")
         monkeypatch.setattr(sys, "argv", ["estimator", *words])
         monkeypatch.setattr(sys, "stdout", out)
@@ -128,11 +128,88 @@ def test_columns_that_were_asked_for_are_never_cut_short(run: Run) -> None:
     assert max(map(len, shown.splitlines())) > 80
 
 
+SIX = ("h100", "mi300x", "mi355x", "gb300", "b200", "rtx-pro-6000-server")
+
+
+def numbers_of(shown: str) -> list[str]:
+    """The cells of a comparison without its headings, by field and device; each field and first device once."""
+    found: dict[tuple[str, str], str] = {}
+    for line in shown.splitlines():
+        if line.startswith("field "):
+            heads = line.split()
+        elif (cells := re.split(r" {2,}", line.strip()))[0].endswith("]"):
+            found |= {(cells[0], head): cell for head, cell in zip(heads, cells, strict=True)}
+    told = sorted((place, cell) for place, cell in found.items() if place[1] not in ("field", "ratio"))
+    return [f"{field} {device} {cell}" for (field, device), cell in told]
+
+
+@pytest.mark.parametrize("columns", [40, 80, 120])
+def test_a_comparison_is_split_and_no_number_is_cut(run: Run, columns: int) -> None:
+    words = ("devices", *SIX, "--columns", "fp8,bf16,memory_bandwidth,ridge_point_bf16")
+    narrow, whole = run(*words, terminal=columns), run(*words, terminal=400)
+    assert numbers_of(narrow) == numbers_of(whole)
+    assert len(numbers_of(whole)) == 4 * len(SIX)
+    assert narrow.count("field ") > whole.count("field ") == 1
+    full = run("devices", *SIX, terminal=columns)
+    assert "…" not in full
+    assert columns < 80 or max(map(len, full.splitlines())) <= columns
+
+
+def test_what_is_asked_for_is_shown_though_no_device_has_it(run: Run) -> None:
+    alone = run("devices", "v100", "--columns", "bf16")
+    assert re.search(r"^bf16 \[TFLOP/s\] +none$", alone, re.MULTILINE)
+    shown = run("devices", "v100", "epyc-7763", "--columns", "bf16,launch_latency,year")
+    fields = [line.split()[0] for line in shown.splitlines() if line]
+    assert fields[fields.index("field") + 1 :][:3] == ["bf16", "launch_latency", "year"]
+    assert "bf16_" not in run("devices", "v100", "p100-sxm2-16gb")
+
+
+@pytest.mark.parametrize("words", [("devices",), ("systems", "summit"), ("devices", "--columns", "help")])
+def test_output_that_is_no_terminal_is_as_wide_as_columns_says(run: Run, words: tuple[str, ...]) -> None:
+    assert run(*words, columns=90) == run(*words, terminal=90)
+    assert run(*words) == run(*words, columns=160) != run(*words, columns=90)
+
+
+def test_the_csv_of_a_comparison_has_ratios(run: Run, read: Callable[..., Any], tmp_path: Path) -> None:
+    names = "a100-sxm4-80gb", "h100-sxm5-80gb"
+    run("devices", *names, "--csv", str(tmp_path / "two.csv"))
+    first, second = csv.DictReader((tmp_path / "two.csv").read_text().splitlines())
+    ratios = read("devices", *names)["ratios"]
+    assert first["memory_bandwidth ratio"] == "1.0"
+    assert float(second["memory_bandwidth ratio"]) == ratios["memory_bandwidth"][names[1]]
+
+
+def test_a_system_of_an_unknown_device_stays_in_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ESTIMATOR_LIBRARY", str(tmp_path))
+    (tmp_path / "devices" / "systems").mkdir(parents=True)
+    text = "name: mine\ndevice: v1O0\nnodes: 2\ndevices_per_node: 4\nrmax: 1 PFLOP/s\n"
+    (tmp_path / "devices" / "systems" / "mine.yaml").write_text(text)
+    done = process("systems", "--columns", "device,fp64,rmax")
+    assert re.search(r"^mine +v1O0 +1\?? *$", done.stdout, re.MULTILINE)
+    assert "note: mine: Unknown device 'v1O0'" in done.stderr
+    assert json.loads(process("systems", "mine", "--json").stdout)["rmax"]["value"] == 1e15
+
+
+def test_integers_are_counted_in_operations(run: Run) -> None:
+    full, chosen = run("devices", "h100"), run("devices", "--columns", "int8,bf16", "--where", "int8 >= 1 POP/s")
+    assert re.search(r"peak\.int8\.tensor +[\d.]+ [TP]OP/s", full)
+    assert re.search(r"peak\.bf16\.tensor +[\d.]+ TFLOP/s", full)
+    assert re.search(r" FLOP/B +B/FLOP(.|\n)* OP/B +B/OP", full)
+    assert chosen.splitlines()[2].split()[1:] == ["TOP/s", "TFLOP/s"]
+
+
+def test_the_help_names_the_lints(run: Run) -> None:
+    from estimator.devices import lints
+
+    helped = run("devices", "--help")
+    assert all(f" {name} " in helped for name in lints.helps())
+
+
 def test_marks_tell_what_is_unverified_waived_and_unsupported(run: Run, toy: Path) -> None:
     (toy / "toy.yaml").write_text(TOY.replace("status: read", 'status: read, waiver: "plausible: it is so"'))
     shown = run("devices", "toy.yaml", "--columns", "fp32,bf16,memory_bandwidth,vendor")
     values = {line.split()[0]: line.split()[2] for line in shown.splitlines() if "[" in line}
-    assert values == {"fp32": "10?", "memory_bandwidth": "500*"}
+    assert values == {"fp32": "10?", "bf16": "none", "memory_bandwidth": "500*"}
     assert "1 of 2 numbers shown are unverified" in shown
     assert "1 waive a lint (*)" in shown
 
@@ -192,7 +269,7 @@ def test_a_fault_is_said_with_its_line_and_its_rule(run: Run, toy: Path) -> None
     assert found["checked"] == 2
     assert {"file": "bad.yaml", "line": 3, "rule": "wrong-unit"}.items() <= found["findings"][0].items()
     assert found["faults"][0] == f"bad.yaml:3: {found['findings'][0]['sentence']}"
-    _, said = run("devices", "bad.yaml", "--check", code=1).splitlines()
+    _, said, *_ = run("devices", "bad.yaml", "--check", code=1).splitlines()
     assert said.startswith("bad.yaml:3: memory_bandwidth is '500 GB'")
     assert said.endswith("[wrong-unit]")
 

@@ -77,6 +77,21 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "devices"
 
 
+OUTSIDERS = """\
+name: vendor-b
+vendor: B
+architecture: b1
+peak:
+  fp32: 60 TFLOP/s
+  bf16: {value: 900 TFLOP/s, path: tensor, accumulate: fp32, clock: 1.8 GHz, source: "datasheet, p. 2", status: read}
+memory_bandwidth: {value: 4 TB/s, uncertainty: 3 %, source: "datasheet rev 3"}
+memory_capacity: 128 GiB
+compute_units: 128
+boost_clock: 1.8 GHz
+last_level_cache: 50 MiB
+power_limit: 700 W
+link: {name: fabric, per_direction: 450 GB/s}
+"""
 SMALL = "name: {}\npeak: {{fp32: 10 TFLOP/s}}\nmemory_bandwidth: 500 GB/s\n"
 
 
@@ -91,7 +106,7 @@ def test_the_check_finds_what_has_no_source(own: Path) -> None:
     shipped = len(catalogue.all_devices()) - 1
     checked, faults = catalogue.check(DeviceSpec)
     assert checked == shipped + 1
-    lacking = "has no source and no status; say where it is from and how it is known"
+    lacking = "has no source; say where it is from and how it is known"
     assert faults == [f"{path}:2: peak.fp32.vector {lacking}", f"{path}:3: memory_bandwidth {lacking}"]
     assert {fault.rule for fault in faults} == {"missing-source"}
     assert catalogue.check(DeviceSpec, str(path)) == (1, faults)
@@ -104,11 +119,54 @@ def test_every_fault_of_the_form_comes_at_once(own: Path) -> None:
     )
     _, faults = catalogue.check(DeviceSpec, "b")
     expected = {"duplicate-key": 5, "unknown-key": 6, "wrong-unit": 7, "wrong-value": 8}
-    assert {fault.rule: int(fault.split(":")[1]) for fault in faults} == expected
+    of_form = [fault for fault in faults if fault.rule != "missing-source"]
+    assert {fault.rule: int(fault.split(":")[1]) for fault in of_form} == expected
+    assert [int(fault.split(":")[1]) for fault in faults if fault.rule == "missing-source"] == [2, 3]
     path.write_text("name: [")
     assert [fault.rule for fault in catalogue.check(DeviceSpec, "b")[1]] == ["yaml"]
     path.write_text(SMALL.format("c"))
-    assert [fault.rule for fault in catalogue.check(DeviceSpec, "b")[1]] == ["file-name"]
+    assert catalogue.check(DeviceSpec, "b")[1][0].rule == "file-name"
+
+
+def test_a_wrong_key_is_told_with_what_to_write(own: Path) -> None:
+    path = own / "a.yaml"
+    path.write_text("name: a\npeak: {fp32: 1 TFLOP/s, bf61: 2 TFLOP/s}\nwaiver: all\npart_of: mi250x\n")
+    told = [fault.split(": ", 1)[1] for fault in catalogue.check(DeviceSpec, "a")[1] if fault.rule != "missing-source"]
+    assert told == [
+        "part_of is 'mi250x'; expected keys with values, of device, parts",
+        "'peak.bf61' is not a key that is known here. Did you mean bf16?",
+        "'waiver' is not a key that is known here. It belongs to one value: write {value: …, waiver: …} there.",
+    ]
+
+
+def test_the_check_of_the_form_of_an_outsider_asks_for_sources_alone(own: Path) -> None:
+    path = own / "vendor-b.yaml"
+    path.write_text(OUTSIDERS)
+    assert {fault.rule for fault in catalogue.check(DeviceSpec, str(path))[1]} == {"missing-source"}
+    assert not any(
+        "memory_bandwidth" in fault or "bf16" in fault for fault in catalogue.check(DeviceSpec, str(path))[1]
+    )
+    assert catalogue.doubts(path) == ()
+
+
+def test_doubts_are_of_files_of_ones_own(own: Path) -> None:
+    path = write(own, "k20x", "boost_clock: 732 kHz\n")
+    (doubt,) = catalogue.doubts(str(path))
+    assert doubt.startswith(f"{path}:4: boost_clock is 732 kHz; expected")
+    assert catalogue.doubts("k20x") == ()
+
+
+@pytest.mark.parametrize("name", ["Blue Gene/Q node (Mira)", "blue gene/q node (mira)"])
+def test_a_name_may_hold_a_slash(name: str) -> None:
+    assert load_device(name).name == "bgq-node"
+    assert not catalogue.doubts(name)
+
+
+def test_a_path_without_ending_is_a_file_where_there_is_one(tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text(SMALL.format("mine"))
+    assert load_device(tmp_path / "mine").name == "mine"
+    with pytest.raises(EstimatorError, match=r"Unknown device 'Blue Gene/P node \(Mira\)'\. Did you mean bgq-node"):
+        load_device("Blue Gene/P node (Mira)")
 
 
 def test_a_fault_names_the_line_of_its_value(own: Path) -> None:
@@ -139,6 +197,8 @@ def test_a_system_may_name_a_device_beside_its_own_file(own: Path) -> None:
     assert load_device(load_system("s").device).name == "mine"
     assert load_device(load_system(path).device).name == "mine"
     assert {fault.rule for fault in catalogue.check(SystemSpec, "s")[1]} == {"missing-source"}
+    path.write_text(SYSTEM.format("s", "mine.yaml") + "yaer: 2020\n")
+    assert {fault.rule for fault in catalogue.check(SystemSpec, "s")[1]} == {"missing-source", "unknown-key"}
     path.write_text(SYSTEM.format("s", "../none.yaml"))
     (fault,) = (fault for fault in catalogue.check(SystemSpec, "s")[1] if fault.rule == "unknown-device")
     assert fault.startswith(f"{path}:4: ")

@@ -32,8 +32,7 @@ SI = {"count": ("1", ""), "TFLOP/s": ("FLOP/s", "TFLOP/s"), "TOP/s": ("FLOP/s", 
 
 
 def facts(path: Path) -> pd.DataFrame:
-    table = pd.read_csv(path, dtype=str, keep_default_na=False)
-    return table.assign(device=table["device"].str.replace("/", " ")) if "device" in table else table  # / is a path's
+    return pd.read_csv(path, dtype=str, keep_default_na=False)
 
 
 def printed(fact: pd.Series) -> float:

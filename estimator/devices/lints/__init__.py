@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from estimator.core.errors import suggestion
 from estimator.core.types import DeviceSpec, Sourced, SystemSpec
-from estimator.devices.lints import memory, names, peaks, plausible, systems
+from estimator.devices.lints import memory, names, peaks, plausible, siblings, systems
 from estimator.devices.lints.finding import Finding, Lint, Rest
 from estimator.devices.values import sourced_values
 
@@ -16,7 +16,7 @@ __all__ = ["Finding", "Rest", "findings", "helps"]
 BOTH: tuple[Lint, ...] = (names.missing_source, names.duplicate_alias, names.unknown_device, plausible.plausible)
 OF_DEVICES: tuple[Lint, ...] = (
     peaks.peak_arithmetic, peaks.sparse_or_dense, peaks.tensor_below_vector, peaks.clock_order, memory.memory_type,
-    names.link_directions, names.part_of_module,
+    names.link_directions, names.part_of_module, siblings.sibling,
 )  # fmt: skip
 OF_SYSTEMS: tuple[Lint, ...] = (systems.rpeak,)
 STALE = "stale-waiver"

@@ -51,26 +51,47 @@ MEMORIES = {
     "SRAM": Memory(2016, (1_000, 1e8), (0.05, 100), (3e-4, 0.2), "a word or more per core and clock, on the chip"),
 }
 BY_WORD = {name.lower(): name for name in MEMORIES} | {"ddr3l": "DDR3", "hbm1": "HBM"}
-CHANNELS = re.compile(r"\bDDR\dL?-(\d{3,5})\s+(\d{1,2})\s*ch", re.IGNORECASE)
+WORD = re.compile(r"[a-z0-9]+")
+FAMILY = re.compile(r"(?:hbm|gddr|lpddr|ddr|mrdimm)(?=\d|\b)", re.IGNORECASE)
+NEWEST = {"hbm": "HBM4e", "gddr": "GDDR7", "lpddr": "LPDDR5X", "ddr": "DDR5", "mrdimm": "DDR5"}
+NEWER = 4  # times the newest listed type, for what is newer than the list
+CHANNELS = re.compile(r"\b(?:DDR\dL?|MRDIMM)-(\d{3,5})\s+(\d{1,2})\s*ch", re.IGNORECASE)
 CHANNEL_BYTES = 8  # of a DDR channel, per transfer
 
 
 def memory_of(spec: DeviceSpec) -> str | None:
     """The first memory type that the device's ``memory_type`` names; None where none is known."""
-    words = re.findall(r"[a-z0-9]+", (spec.memory_type or "").lower())
+    words = WORD.findall((spec.memory_type or "").lower())
     return next((BY_WORD[word] for word in words if word in BY_WORD), None)
+
+
+def _what_is_known(spec: DeviceSpec) -> tuple[str, Memory] | None:
+    """Name and limits of the device's memory type: wide ones for one that is newer than the list."""
+    name, family = memory_of(spec), FAMILY.search(spec.memory_type or "")
+    if name:
+        return name, MEMORIES[name]
+    if not family:
+        return None
+    newest = NEWEST[family.group().lower()]
+    last = MEMORIES[newest]
+    bandwidth, capacity = ((low, NEWER * high) for low, high in (last.bandwidth, last.capacity))
+    sweep = last.sweep[0] / NEWER, NEWER * last.sweep[1]
+    return f"what follows {newest}", Memory(0, bandwidth, capacity, sweep, last.why)
 
 
 def memory_type(spec: DeviceSpec, rest: Rest) -> Findings:
     """Bandwidth, capacity and the time to read all of it are what memory of this type and year can have."""
     if spec.memory_type is None:
         return
-    name = memory_of(spec)
-    if name is None:
-        known = ", ".join(MEMORIES)
-        yield Finding(f"memory_type is '{spec.memory_type}'; expected one of {known}; write it first", ("memory_type",))
+    found = _what_is_known(spec)
+    if found is None:
+        yield Finding(
+            f"memory_type is '{spec.memory_type}'; expected one of {', '.join(MEMORIES)} or a successor; write that "
+            "first, or waive memory-type on memory_bandwidth or memory_capacity",
+            ("memory_type", "memory_bandwidth", "memory_capacity"),
+        )
         return
-    memory = MEMORIES[name]
+    name, memory = found
     if spec.year is not None and spec.year < memory.year:
         yield Finding(f"year is {spec.year}; {name} came in {memory.year}; mend the year or memory_type", ("year",))
     for fields, value, unit, ends in _facts(spec, memory):

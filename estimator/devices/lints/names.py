@@ -11,20 +11,13 @@ from estimator.devices.values import sourced_values
 
 SLACK = 0.03
 SHARED = ("memory_bandwidth", "memory_capacity", "compute_units", "last_level_cache")  # split among a module's parts
-PLAIN = ("vendor", "architecture", "year", "memory_type", "site", "interconnect", "topology", "host", "compute_unit")
 
 
 def missing_source(spec: DeviceSpec | SystemSpec, rest: Rest) -> Findings:
-    """Every number says where it is from and how it is known; the file says where all else is from."""
+    """Every number says where it is from; one that does not say how it is known is marked as unverified."""
     for field, value in sourced_values(spec):
-        lacking = [name for name in ("source", "status") if not getattr(value, name)]
-        if lacking:
-            yield Finding(
-                f"{field} has no {' and no '.join(lacking)}; say where it is from and how it is known", (field,)
-            )
-    stated = [name for name in PLAIN if getattr(spec, name, None)]
-    if stated and not spec.source:
-        yield Finding(f"the file has no source; say where {' and '.join(stated[:2])} are from", ("name",))
+        if not value.source:
+            yield Finding(f"{field} has no source; say where it is from and how it is known", (field,))
 
 
 def duplicate_alias(spec: DeviceSpec | SystemSpec, rest: Rest) -> Findings:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from statistics import median
 
 from estimator.core import units
@@ -14,6 +15,7 @@ SLACK = 0.03  # between a printed peak and units × FLOP/clock × clock
 ALIKE = 0.2  # clocks of vector and tensor units of one device
 ROUNDING = 0.06  # of a printed ratio of two peaks: 362 and 733 TFLOP/s
 SAME_CLOCK = 0.02  # 1530 and 1.5 GHz are one clock, printed twice
+BORROWED = (0.8, 1.12)  # of a peak to that at a sibling's FLOP/clock: its clock may differ from the one given
 MISTAKES = {  # what a ratio of printed to computed peak tells
     2.0: "twice that: is it the sparse peak, fp32 for fp64, or the module of two dies?",
     0.5: "half of that: is it fp64 for fp32, one die of two, or a path at half rate?",
@@ -72,6 +74,34 @@ def peak_arithmetic(spec: DeviceSpec, rest: Rest) -> Findings:
             (field, "compute_units", *(() if rate.clock else ("boost_clock",))),
         )
     yield from _alike(spec)
+    yield from _borrowed(spec, rest)
+
+
+def _borrowed(spec: DeviceSpec, rest: Rest) -> Findings:
+    """Where FLOP per clock is not given, it is that of a device of the same architecture on the same path."""
+    lent = [
+        (field, rate.flop_per_clock, other.name)
+        for other in rest.siblings(spec)
+        if spec.compute_unit in (None, other.compute_unit)
+        for _, field, rate in rates(other)
+        if rate.flop_per_clock
+    ]
+    count = spec.compute_units.value if spec.compute_units else 0
+    for _, field, rate in rates(spec):
+        clocks = [rate.clock] if rate.clock else [c.value for c in (spec.boost_clock, spec.base_clock) if c]
+        shares = [
+            (rate.value / (count * clock * per_clock), f"the {per_clock:g} FLOP/clock of {name}")
+            for lent_to, per_clock, name in lent
+            for clock in clocks
+            if lent_to == field and count and not rate.flop_per_clock
+        ]
+        share, lender = min(shares, key=lambda found: abs(math.log(found[0])), default=(1.0, ""))
+        if not BORROWED[0] <= share <= BORROWED[1]:
+            yield Finding(
+                f"{field} is {units.show(rate.value, 'FLOP/s', 4)}, {share:.3g} x compute_units x clock x {lender}; "
+                "is it sparse, a module's or another path's? mend it, or give flop_per_clock",
+                (field, "compute_units"),
+            )
 
 
 def _alike(spec: DeviceSpec) -> Findings:
@@ -90,7 +120,7 @@ def _alike(spec: DeviceSpec) -> Findings:
 
 
 def sparse_or_dense(spec: DeviceSpec, rest: Rest) -> Findings:
-    """Dense tensor peaks of neighbouring precisions are equal or double; no peak is said to be with sparsity."""
+    """No tensor peak is twice or half what its neighbour in precision leads to expect, or said to be with sparsity."""
     for (wide, narrow), steps in STEPS.items():
         first, second = spec.peak_of(wide).tensor, spec.peak_of(narrow).tensor
         if not (first and second):
@@ -98,7 +128,8 @@ def sparse_or_dense(spec: DeviceSpec, rest: Rest) -> Findings:
         known = None not in (computed(spec, first), computed(spec, second))
         allowed = {*steps, *(COMPUTED_STEPS if known and max(steps) > 1 else ())}
         ratio = second.value / first.value
-        if not any(near(ratio, step, ROUNDING) for step in allowed):
+        slips = [step * slip for step in steps for slip in (2, 0.5)]  # other ratios are cuts of a path, not sparsity
+        if _any_near(ratio, slips) and not _any_near(ratio, allowed):
             expected = " or ".join(f"{step:g}" for step in sorted(allowed))
             yield Finding(
                 f"peak.{narrow}.tensor is {ratio:.3g} x that of {wide}; expected {expected} x; is one of them the "
@@ -106,6 +137,10 @@ def sparse_or_dense(spec: DeviceSpec, rest: Rest) -> Findings:
                 (f"peak.{narrow}.tensor", f"peak.{wide}.tensor"),
             )
     yield from _said_to_be_sparse(spec)
+
+
+def _any_near(ratio: float, steps: Iterable[float]) -> bool:
+    return any(near(ratio, step, ROUNDING) for step in steps)
 
 
 def _said_to_be_sparse(spec: DeviceSpec) -> Findings:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import product
-from typing import Any, Literal
 
 from estimator.core.types import ITEMSIZE, DeviceSpec, Sourced, SystemSpec
 from estimator.devices import catalogue
-from estimator.devices.cells import (
+from estimator.devices.table.cells import (
     Cell,
     Get,
     Machine,
@@ -28,64 +26,9 @@ from estimator.devices.cells import (
     ridge_point,
     spec_of,
 )
+from estimator.devices.table.layout import PEAK, Column, Layout
 
 PATHS = ("vector", "tensor")
-SCALE = {  # the units of the tables; a size is shown in the unit that it was written in
-    "TFLOP/s": 1e12, "PFLOP/s": 1e15, "GB/s": 1e9, "TB/s": 1e12, "MHz": 1e6, "W": 1.0, "MW": 1e6, "µs": 1e-6,
-    "FLOP/B": 1.0, "B/FLOP": 1.0, "GFLOP/s/W": 1e9,
-}  # fmt: skip
-USUAL = {"FLOP/s": "TFLOP/s", "B/s": "GB/s", "Hz": "MHz", "s": "µs", "FLOP/s/W": "GFLOP/s/W"}  # of an SI unit
-
-
-@dataclass(frozen=True)
-class Column:
-    """One column: what it means, how a row gives it, and for numbers their SI unit."""
-
-    name: str
-    meaning: str
-    get: Get
-    unit: str = "1"
-    heading: str = ""
-    kind: Literal["text", "plain", "number"] = "number"  # plain: a number that bears no source of its own
-    family: str = ""  # the names of all columns of its kind, where there is one for each precision
-    derived: bool = False
-    in_unit: str = ""  # of its cells, where that is not the usual one
-
-    @property
-    def shown(self) -> str:
-        """The unit of its cells; empty where each says its own, or where there is none."""
-        unit = self.in_unit or USUAL.get(self.unit, self.unit)
-        return unit if unit in SCALE else ""
-
-    @property
-    def scale(self) -> float:
-        """The SI size of the unit of its cells."""
-        return SCALE.get(self.shown, 1.0)
-
-
-@dataclass(frozen=True)
-class Layout:
-    """One catalogue as rows and columns: how rows are read, and every column by name.
-
-    ``default`` names the columns of a table in order of importance: a narrow terminal has room for the first ones only.
-    """
-
-    what: str
-    about: str  # what the reader of a table must know of it
-    load: Callable[[str], Any]  # a row by name
-    load_all: Callable[[], Sequence[Any]]
-    check: Callable[[str | None], tuple[int, Sequence[str]]]  # of one named file, or of all: how many, their faults
-    columns: dict[str, Column]
-    default: tuple[str, ...]
-
-    def families(self) -> dict[str, Column]:
-        """The columns by name, those that there is one of for each precision once, as ``PRECISION``."""
-        return {column.family or column.name: column for column in self.columns.values()}
-
-    @property
-    def compared(self) -> list[Column]:
-        """The columns of a comparison: a peak stands there by its path."""
-        return [c for c in self.columns.values() if c.name not in ("name", "aliases") and c.family != PEAK]
 
 
 def _text(name: str, meaning: str, get: Get | None = None, heading: str = "") -> Column:
@@ -103,7 +46,6 @@ def _count(name: str, meaning: str, test: Callable[[Sourced], object]) -> Column
     return Column(name, meaning, count, kind="plain", derived=True)
 
 
-PEAK = "PRECISION"
 BALANCES = (
     ("ridge_point", "ridge", "FLOP/B", "FLOP per byte at which compute and memory bind alike", ridge_point),
     ("bytes_per_flop", "balance", "B/FLOP", "memory bandwidth over peak", bytes_per_flop),
@@ -114,24 +56,26 @@ BALANCES = (
 def _device_peaks() -> Iterator[Column]:
     for precision in ITEMSIZE:
         meaning = "dense peak of matrix products, on the tensor path where there is one"
-        yield Column(precision, meaning, peak(precision), "FLOP/s", family=PEAK)
+        yield Column(precision, meaning, peak(precision), "FLOP/s", family=PEAK, precision=precision)
     for precision, path in product(ITEMSIZE, PATHS):
-        family, meaning = f"{PEAK}_{path}", f"dense peak of the {path} path"
-        yield Column(f"{precision}_{path}", meaning, peak(precision, path), "FLOP/s", family=family)
+        name, family, meaning = f"{precision}_{path}", f"{PEAK}_{path}", f"dense peak of the {path} path"
+        yield Column(name, meaning, peak(precision, path), "FLOP/s", family=family, precision=precision)
 
 
 def balances(precision: str, path: str = "matrix") -> Iterator[Column]:
     """What a device's peak in a precision and on a path gives beside its bandwidth and its power."""
     for name, heading, unit, meaning, of in BALANCES:
         get, title, family = of(peak(precision, path)), f"{heading} {precision}", f"{name}_{PEAK}"
-        yield Column(f"{name}_{precision}", meaning, get, unit, title, family=family, derived=True)
+        yield Column(f"{name}_{precision}", meaning, get, unit, title, "number", family, True, precision=precision)
 
 
 def _system_peaks() -> Iterator[Column]:
     for precision, (path, end) in product(ITEMSIZE, {"matrix": "", **{path: f"_{path}" for path in PATHS}}.items()):
         meaning = f"all devices' dense {path} peak, nodes x devices x peak; this is not Rpeak"
-        get, family = in_all("FLOP/s", "peak", peak(precision, path)), f"{PEAK}{end}"
-        yield Column(f"{precision}{end}", meaning, get, "FLOP/s", "", family=family, derived=True, in_unit="PFLOP/s")
+        get = in_all("FLOP/s", "peak", peak(precision, path))
+        yield Column(
+            f"{precision}{end}", meaning, get, "FLOP/s", "", "number", f"{PEAK}{end}", True, "PFLOP/s", precision
+        )
 
 
 _COUNTS = (

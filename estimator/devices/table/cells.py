@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast
 
-from estimator.core.errors import within
+from estimator.core.errors import EstimatorError, within
 from estimator.core.types import DeviceSpec, Sourced, SystemSpec
 from estimator.devices import catalogue
 
@@ -27,10 +27,22 @@ class Machine:
     spec: SystemSpec
 
     @cached_property
-    def device(self) -> DeviceSpec:
-        """The device of the system's nodes. Raises EstimatorError where the catalogue has none of that name."""
-        with within(self.name):
-            return catalogue.load_device(self.spec.device)
+    def _read(self) -> tuple[DeviceSpec | None, tuple[str, ...]]:
+        try:
+            with within(self.name):
+                return catalogue.load_device(self.spec.device), ()
+        except EstimatorError as error:
+            return None, error.faults
+
+    @property
+    def device(self) -> DeviceSpec | None:
+        """The device of the system's nodes; None where it cannot be read."""
+        return self._read[0]
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """Why the device cannot be read, a sentence each; none where it can."""
+        return self._read[1]
 
     @property
     def name(self) -> str:
@@ -44,6 +56,18 @@ Subject = DeviceSpec | Machine
 def spec_of(subject: Subject) -> DeviceSpec | SystemSpec:
     """The catalogue's entry that a row of a table is about."""
     return subject.spec if isinstance(subject, Machine) else subject
+
+
+def value(cell: Cell) -> float | str | None:
+    """What a cell is compared by: an SI number or a text in lower case; None where it holds neither."""
+    if isinstance(cell, Sourced):
+        return cell.value
+    return None if cell == UNSUPPORTED else cell.casefold() if isinstance(cell, str) else cell
+
+
+def in_operations(text: str, precision: str) -> str:
+    """A unit, or a quantity in one, with OP for FLOP where a precision is one of integers."""
+    return text.replace("FLOP", "OP") if precision.startswith("int") else text
 
 
 def field(path: str) -> Get:
@@ -108,7 +132,7 @@ def in_all(unit: str, what: str, of_device: Get) -> Get:
     """What all of a machine's devices have together: nodes · devices_per_node · the device's own."""
 
     def own(machine: Machine) -> Cell:
-        return of_device(machine.device)
+        return of_device(machine.device) if machine.device else None
 
     formula = f"nodes x devices_per_node x {what} of the device"
     counts = field("spec.nodes"), field("spec.devices_per_node")

@@ -1,0 +1,1 @@
+"""The catalogue's tables as data: cells → layout, columns → where → rows, which are chosen, sorted and compared."""
