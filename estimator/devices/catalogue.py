@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -78,8 +78,8 @@ def check(spec: type[Spec], name: str | None = None) -> tuple[int, list[Fault]]:
     what, pattern = ("device", DEVICE_FILES) if spec is DeviceSpec else ("system", SYSTEM_FILES)
     known = library.names("devices", pattern)
     paths = [find(what, name, pattern)] if name else list(known.values())
-    others = rest(spec)
-    return len(paths), [fault for path in paths for fault in _file_faults(spec, path, others)]
+    others = cache(partial(rest, spec))
+    return len(paths), [fault for path in paths for fault in _file_faults(spec, path, others(path.parent))]
 
 
 def doubts(name: str | Path) -> tuple[str, ...]:
@@ -89,9 +89,12 @@ def doubts(name: str | Path) -> tuple[str, ...]:
     return tuple(fault for fault in check(DeviceSpec, str(name))[1] if fault.rule != "missing-source")
 
 
-def rest(spec: type[Spec]) -> lints.Rest:
-    """What the lints of devices or of systems may ask of the whole library."""
-    bearers = _bearers(library.names("devices", DEVICE_FILES if spec is DeviceSpec else SYSTEM_FILES))
+def rest(spec: type[Spec], folder: Path | None = None) -> lints.Rest:
+    """What the lints of devices or of systems may ask of the whole library; of names, only those in one folder, as a
+    file of the user's may take the name of a shipped one.
+    """
+    known = library.names("devices", DEVICE_FILES if spec is DeviceSpec else SYSTEM_FILES)
+    bearers = _bearers({stem: path for stem, path in known.items() if folder in (None, path.parent)})
     return lints.Rest(cache(load_device), lambda name: bearers.get(name.lower(), []), cache(_readable_devices))
 
 
@@ -118,7 +121,7 @@ def faults(spec: type[Spec], document: files.Document, others: lints.Rest) -> It
     try:
         found: Spec | None = _validated(spec, document)
     except EstimatorError as error:
-        yield from (fault for fault in error.faults if isinstance(fault, Fault))
+        yield from (fault if isinstance(fault, Fault) else Fault(fault, "file") for fault in error.faults)
         found, spare = files.remainder(spec, document, SPARE[spec] | {"name": document.path.stem})
         found, untold = found and _beside(found, document.path.parent), spare | {lints.STALE}
     if found is not None:

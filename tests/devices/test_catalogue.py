@@ -254,3 +254,12 @@ def test_a_broken_file_hides_no_other(own: Path) -> None:
 def test_no_wrong_bandwidth_gets_in(wrong: object) -> None:
     with pytest.raises(ValueError, match="memory_bandwidth"):
         make_device(memory_bandwidth=wrong)
+
+
+def test_a_file_of_ones_own_may_take_a_shipped_alias(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "devices").mkdir()
+    own = "name: h100\npeak: {fp32: {value: 60 TFLOP/s, source: me}}\nmemory_bandwidth: {value: 3 TB/s, source: me}\n"
+    (tmp_path / "devices" / "h100.yaml").write_text(own)
+    monkeypatch.setenv("ESTIMATOR_LIBRARY", str(tmp_path))
+    assert load_device("H100").name == "h100"
+    assert [fault for fault in catalogue.check(DeviceSpec)[1] if fault.rule == "duplicate-alias"] == []

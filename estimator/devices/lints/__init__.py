@@ -52,8 +52,10 @@ def _unwaived(found: Iterable[tuple[str, Finding]], waived: Mapping[str, Sourced
         used |= silencing
         if not silencing:
             yield lint, finding
-    for field in [field for field in waived if field not in used]:
-        yield STALE, Finding(_stale(field, waived[field]), (field,))
+    for field, value in waived.items():
+        unknown = [name for name in named_lints(value.waiver or "") if name not in helps()]
+        if unknown or field not in used:
+            yield STALE, Finding(_stale(field, unknown), (field,))
 
 
 def named_lints(waiver: str) -> list[str]:
@@ -68,8 +70,7 @@ def _silences(value: Sourced, lint: str, used: bool) -> bool:
     return lint in lints if lints else not used
 
 
-def _stale(field: str, value: Sourced) -> str:
-    unknown = [name for name in named_lints(value.waiver or "") if name not in helps()]
+def _stale(field: str, unknown: list[str]) -> str:
     if unknown:
         known = suggestion(unknown[0], helps()) or f" Lints are {', '.join(helps())}."
         return f"the waiver of {field} names '{unknown[0]}', which is no lint.{known}"

@@ -39,19 +39,20 @@ def condition(layout: Layout, text: str) -> Condition:
         kind = "text" if column.kind == "text" else "a number"
         raise EstimatorError(f"'{text}': {name} is {kind}; compare it with one of {' '.join(signs)}")
     if operand.lower() in STATES and sign in EQUALITIES:
-        return _state(column, sign, STATES[operand.lower()])
+        return _state(column, sign, operand.lower())
     try:
         return _comparison(column, signs[sign], _operand(column, operand))
     except ValueError as error:
         raise EstimatorError(f"'{text}': {name} {error}") from None
 
 
-def _state(column: Column, sign: str, state: str | None) -> Condition:
-    """Whether a cell is unknown or unsupported; of the latter only where it is known."""
+def _state(column: Column, sign: str, word: str) -> Condition:
+    """Whether a cell is unknown or unsupported (of the latter only where it is known), or a text of just that word."""
+    state = STATES[word]
 
     def holds(row: object) -> bool:
         cell = column.get(row)
-        return (cell == state) == (sign != "!=") and (state is None or cell is not None)
+        return (cell in (state, word)) == (sign != "!=") and (state is None or cell is not None)
 
     return holds
 

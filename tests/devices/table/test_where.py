@@ -84,3 +84,10 @@ def test_a_bare_rate_per_watt_is_in_the_unit_of_the_table() -> None:
     assert where.condition(DEVICES, "per_watt_bf16 >= 3000 GFLOP/s/W")(row)
     assert where.condition(DEVICES, "per_watt_bf16 = 3000")(row)
     assert not where.condition(DEVICES, "per_watt_bf16 > 3000")(row)
+
+
+def test_a_text_may_be_the_word_for_a_state() -> None:
+    known = make_device(specifications="known")
+    unknown = make_device(name="other", specifications="unknown")
+    assert names([known, unknown], "specifications = unknown") == {"other"}
+    assert names([known, unknown], "specifications != unknown") == {"toy"}
