@@ -216,6 +216,8 @@ def read_text(path: Path) -> str:
 def open_text(path: Path) -> Iterator[TextIO]:
     """A file to read as text. Raises EstimatorError where it is missing, a folder, or, inside the block, no text."""
     try:
+        if "\0" in str(path):
+            raise FileNotFoundError
         with path.open(encoding="utf-8-sig") as file:
             yield file
     except FileNotFoundError:

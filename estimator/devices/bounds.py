@@ -13,10 +13,11 @@ import numpy as np
 import pandas as pd
 
 from estimator.core import physics
-from estimator.core.schema import STREAMING, Flags
+from estimator.core.schema import MATRIX, STREAMING, Flags
 from estimator.core.types import ITEMSIZE, DeviceSpec, Floats, itemsizes
 
 ABOVE_PEAK = 1.05
+WIDTH = ITEMSIZE | {"tf32": 2.5}  # bytes that a format's values need
 ONE_WHERE_MISSING = {
     "batch", "groups", "conv_d", "conv_t", *(f"{what}_{a}" for what in ("stride", "dilation") for a in "dhw"),
 }  # fmt: skip
@@ -60,6 +61,9 @@ def _rates(device: DeviceSpec, precision: str, accumulate: str) -> Iterator[floa
     the format of the sums (fp16 operands on fp32 units), so those rates count too.
     """
     peak = device.peak_of(precision)
+    if not peak.supported:
+        yield from _wider_rates(device, precision)
+        return
     wanted = ITEMSIZE.get(accumulate)
     for rate, own in ((peak.vector, precision), (peak.tensor, None)):
         sums = ITEMSIZE.get(rate.accumulate or own or "") if rate else None
@@ -70,6 +74,26 @@ def _rates(device: DeviceSpec, precision: str, accumulate: str) -> Iterator[floa
     if wanted is not None and wanted > ITEMSIZE[precision]:
         wide = device.peak_of(accumulate)
         yield from (rate.value for rate in (wide.vector, wide.tensor) if rate)
+
+
+def _wider_rates(device: DeviceSpec, precision: str) -> Iterator[float]:
+    """The peaks of the formats that hold a precision's values, at which it runs where it has no path of its own."""
+    wider = [name for name in WIDTH if WIDTH[name] > WIDTH[precision]] or list(WIDTH)
+    peaks = (device.peak_of(name) for name in wider)
+    yield from (rate.value for peak in peaks for rate in (peak.vector, peak.tensor) if rate)
+
+
+def of_no_path(rows: pd.DataFrame, device: DeviceSpec, precision: str) -> Flags:
+    """Which rows are matrix work in a precision that the device is said to have no hardware for."""
+    if device.peak_of(precision).supported:
+        return np.zeros(len(rows), dtype=bool)
+    return np.asarray(rows["op_class"].isin(MATRIX) & (rows["precision"] == precision), dtype=bool)
+
+
+def empty_outputs(rows: pd.DataFrame) -> Flags:
+    """Which rows are convolutions whose kernel is larger than the padded image."""
+    conv = (rows["op_class"] == "convolution").to_numpy(dtype=bool)
+    return np.asarray(conv & np.any([size < 1 for size in _outputs(rows)], axis=0))
 
 
 def _work(rows: pd.DataFrame) -> tuple[Floats, Floats]:
@@ -87,13 +111,18 @@ def _work(rows: pd.DataFrame) -> tuple[Floats, Floats]:
 def _convolution(rows: pd.DataFrame, itemsize: Floats) -> tuple[Floats, Floats]:
     """Direct FLOP and compulsory bytes of one pass, the depth of a 3D one as a factor of the height."""
     n, c, k, groups = (_numbers(rows, name) for name in ("conv_n", "conv_c", "conv_k", "groups"))
+    (d, h, w), (t, r, s) = ([_numbers(rows, f"conv_{name}") for name in names] for names in ("dhw", "trs"))
+    z, p, q = _outputs(rows)
+    flop = physics.conv_flop(n, c, k, z * p, q, t * r, s, groups)
+    return flop, physics.conv_bytes(n, c, d * h, w, k, z * p, q, t * r, s, itemsize, groups)
+
+
+def _outputs(rows: pd.DataFrame) -> list[Floats]:
+    """Depth, height and width of a convolution's output, as given or as the other sizes make them."""
     image, kernel, output = ([_numbers(rows, f"conv_{name}") for name in names] for names in ("dhw", "trs", "zpq"))
     stride, pad, dilation = ([_numbers(rows, f"{what}_{a}") for a in "dhw"] for what in ("stride", "pad", "dilation"))
     axes = zip(output, image, kernel, stride, pad, dilation, strict=True)
-    z, p, q = (np.where(np.isnan(given), physics.conv_output(*sizes), given) for given, *sizes in axes)
-    (d, h, w), (t, r, s) = image, kernel
-    flop = physics.conv_flop(n, c, k, z * p, q, t * r, s, groups)
-    return flop, physics.conv_bytes(n, c, d * h, w, k, z * p, q, t * r, s, itemsize, groups)
+    return [np.where(np.isnan(given), physics.conv_output(*sizes), given) for given, *sizes in axes]
 
 
 def _numbers(rows: pd.DataFrame, name: str) -> Floats:

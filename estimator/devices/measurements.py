@@ -15,6 +15,7 @@ from estimator.core.types import DeviceSpec
 from estimator.devices import bounds
 from estimator.devices.catalogue import measurements_path
 from estimator.devices.conditions import Conditions
+from estimator.devices.odd_rows import OddRows, and_more
 
 MOST_ROWS = 100_000  # that evidence for a prediction may have; a DeepBench table has about a thousand
 NEEDED = {
@@ -36,7 +37,7 @@ def read_measurements(
     device: DeviceSpec, path: str | Path | None = None, named: str | Path | None = None
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """MEASUREMENTS of a device, from a CSV, from beside the file that names it, or from the library; and sentences on
-    what was left out of them. ``flag`` is computed anew from the device.
+    what was left out of them or looks wrong. ``flag`` is computed anew from the device.
 
     Raises EstimatorError for unreadable rows, rows of another device, products above the device's peak, unlike
     conditions, and more rows than a prediction can use.
@@ -47,11 +48,13 @@ def read_measurements(
     rows = MEASUREMENTS.conform(pd.concat(list(_bounded(place))), str(place))
     _refuse_other_devices(rows, device, place)
     rows = check_rows(rows, device, str(place))
-    conditions = Conditions()
+    conditions, odd, where = Conditions(), OddRows(), f"{device.name}: {place.name}"
     conditions.add(rows, str(place))
     conditions.finish(str(place))
+    odd.add(rows, device, where)
     impossible = (rows["flag"] == "above_peak").to_numpy(dtype=bool, na_value=False)
-    return rows[~impossible].reset_index(drop=True), tuple(_left_out(rows[impossible], device, place))
+    notes = (*_left_out(rows[impossible], where), *odd.sentences(), *conditions.apart(where))
+    return rows[~impossible].reset_index(drop=True), notes
 
 
 def check_rows(
@@ -114,14 +117,13 @@ def _incomplete(rows: pd.DataFrame) -> Iterator[tuple[Flags, str]]:
     low, high = rows["time_low_s"].fillna(rows["time_s"]), rows["time_high_s"].fillna(rows["time_s"])
     disorder = ((low > rows["time_s"]) | (rows["time_s"] > high)).to_numpy()
     yield disorder, "time_s does not lie between time_low_s and time_high_s; mend the row"
+    sentence = "the kernel is larger than the padded image, so nothing comes out; check the sizes and the padding"
+    yield bounds.empty_outputs(rows), sentence
     yield (rows["sparsity"] >= 1).to_numpy(), "sparsity is not below 1; write the share of zeros, such as 0.95"
 
 
-def _left_out(rows: pd.DataFrame, device: DeviceSpec, place: Path) -> Iterator[str]:
+def _left_out(rows: pd.DataFrame, where: str) -> Iterator[str]:
     if len(rows):
-        many = f"{len(rows)} rows are" if len(rows) > 1 else "1 row is"
+        first = f"{where}: row {rows.index[0] + 1}{and_more(len(rows))}"
         rate = np.nanmax(bounds.product_rates(rows), initial=0) / 1e12
-        yield (
-            f"{device.name}: {many} flagged above_peak in {place.name}, up to {rate:.4g} TFLOP/s, and left out of the "
-            "evidence"
-        )
+        yield f"{first}: flagged above_peak, up to {rate:.4g} TFLOP/s, and left out of the evidence"

@@ -10,9 +10,8 @@ import pandas as pd
 from estimator.core.types import DeviceSpec
 from estimator.devices import bounds
 
-SLOW, LONG = 1000.0, 1e-3  # times over what the data sheet allows, and seconds, above which a unit may be wrong
 KIND = ["op_class", "precision"]
-COUNTS = ["rows", "left_out", "beats_bound", "above_peak", "slow"]
+COUNTS = ["rows", "left_out", "beats_bound", "above_peak"]
 BEST = ["best_flop_per_s", "best_share"]
 DTYPES = {**dict.fromkeys(KIND, "object"), **dict.fromkeys((*COUNTS, *BEST), "float64")}
 NOTHING = pd.DataFrame(columns=[*KIND, *COUNTS, *BEST])
@@ -20,15 +19,12 @@ NOTHING = pd.DataFrame(columns=[*KIND, *COUNTS, *BEST])
 
 def survey(rows: pd.DataFrame, device: DeviceSpec | None, left_out: pd.DataFrame | None = None) -> pd.DataFrame:
     """Counts of one frame by op class and precision; ``best_share`` is the best rate over its peak."""
-    rate, time_s = bounds.rates(rows), rows["time_s"].to_numpy()
-    flag = rows["flag"].fillna("")
+    rate, flag = bounds.rates(rows), rows["flag"].fillna("")
     peak = bounds.peaks(rows, device) if device else np.full(len(rows), np.inf)
-    least = bounds.least_times(rows, device) if device else np.zeros(len(rows))
     counted = rows[KIND].assign(
         rows=1,
         beats_bound=flag.eq("beats_bound").astype(int),
         above_peak=flag.eq("above_peak").astype(int),
-        slow=((time_s > SLOW * least) & (least > 0) & (time_s > LONG)).astype(int),
         best_flop_per_s=rate,
         best_share=np.where(np.isfinite(peak), rate / peak, np.nan),
     )

@@ -3,6 +3,7 @@
 C = A·B and its transpose are the same work in the other storage order, so (m, n, trans_a, trans_b) and
 (n, m, trans_b, trans_a) are one shape here. What is interpolated is the attained share of the roofline beyond a
 launch, in log size, by inverse distance to the power 3 over the 8 nearest of the same precision and alignment class.
+Rows of one shape are one piece of evidence: their median, with ends that hold them all.
 tests/model/test_gemm.py leaves out one shape at a time of the shipped tables and holds it against a constant share.
 """
 
@@ -17,6 +18,7 @@ import pandas as pd
 
 from estimator.core import physics
 from estimator.core.interval import draw
+from estimator.core.schema import Flags
 from estimator.core.types import DeviceSpec, Floats, RunPlan, itemsizes
 from estimator.model.uncertainty import Rates, draw_rates
 
@@ -50,29 +52,46 @@ def measured_times(
     table = _evidence(measurements)
     if not len(rows) or table.empty:
         return out[0], out[1]
-    times = _times(table)
-    table_rates = draw_rates(target, table, dataclasses.replace(plan, draws=0))
-    floor = min(float(rates.latency[0, 0]), FLOOR_SHARE * float(times.min()))
-    log_excess = np.log((times - floor) / ideal_of_one_call(table, table_rates)[0])
+    times, honest = _times(table), table["flag"].isna().to_numpy()  # operands in the cache tell nothing of other shapes
     distance = _distances(shapes(work.iloc[rows]), shapes(table))
-    comparable = np.where(table["flag"].isna(), distance, np.inf)  # operands in the cache tell nothing of other shapes
     ideal = ideal_of_one_call(work, rates)[:, rows]
     calls = work["calls"].fillna(1.0).to_numpy(dtype=float)[rows]
 
     def draw_times(low: Floats, mid: Floats, high: Floats) -> Floats:
         return draw(f"{target.name}.measurements", low, mid, high, plan.draws, plan.seed)
 
-    interpolated = floor + ideal[0] * np.exp(_interpolate(comparable, log_excess))
-    out[0][:, rows] = calls * draw_times(*_mean_of_equals(distance, times))
-    out[1][:, rows] = calls * np.maximum(draw_times(*interpolated), ideal)
+    out[0][:, rows] = calls * draw_times(*_of_equals(distance == 0, honest, times))
+    if honest.any():
+        table, times = table[honest], times[:, honest]
+        table_rates = draw_rates(target, table, dataclasses.replace(plan, draws=0))
+        floor = min(float(rates.latency[0, 0]), FLOOR_SHARE * float(times.min()))
+        log_excess = np.log((times - floor) / ideal_of_one_call(table, table_rates)[0])
+        interpolated = floor + ideal[0] * np.exp(_interpolate(distance[:, honest], log_excess))
+        out[1][:, rows] = calls * np.maximum(draw_times(*interpolated), ideal)
     return out[0], out[1]
 
 
 def _evidence(measurements: pd.DataFrame) -> pd.DataFrame:
-    """The measured dense products, timed as DeepBench does: operands where the last call left them."""
+    """The measured dense products, timed as DeepBench does: operands where the last call left them; a row a shape."""
     products = measurements[(measurements["op_class"] == "gemm") & measurements["m"].notna()]
     dense, warm = products["sparsity"].fillna(0) == 0, products["cache"].fillna("warm") == "warm"
-    return products[dense & warm].reset_index(drop=True)
+    return _one_a_shape(products[dense & warm].reset_index(drop=True))
+
+
+def _one_a_shape(rows: pd.DataFrame) -> pd.DataFrame:
+    """The first row of each shape with the median time of all of them, and ends that hold them all.
+
+    Flagged rows count only where a shape has no others.
+    """
+    known, flagged = shapes(rows), rows["flag"].notna()
+    keys = [pd.Series(key) for key in (*known.size.T, known.batch, known.transposes, known.precision)]
+    counted = rows[~flagged | flagged.groupby(keys).transform("all")]
+    low, mid, high = (pd.Series(time, counted.index).groupby([key[counted.index] for key in keys], sort=False)
+                      for time in _times(counted))  # fmt: skip
+    merged = counted.assign(
+        time_low_s=low.transform("min"), time_s=mid.transform("median"), time_high_s=high.transform("max")
+    )
+    return merged[mid.cumcount() == 0].reset_index(drop=True)
 
 
 def shapes(frame: pd.DataFrame) -> Shapes:
@@ -100,11 +119,15 @@ def _distances(wanted: Shapes, known: Shapes) -> Floats:
     return np.where(like, np.sqrt(squares), np.inf)
 
 
-def _mean_of_equals(distance: Floats, times: Floats) -> Floats:
-    """Mean time (3 × wanted) of the measured rows of the very shape; NaN where there is none."""
-    equal = (distance == 0).astype(float)
+def _of_equals(equal: Flags, honest: Flags, times: Floats) -> Floats:
+    """Lowest, mean and highest time (3 × wanted) of the rows of the very shape; NaN where there is none.
+
+    There are several where transposes are not known. Flagged rows count only where there are no others.
+    """
+    equal = np.where((equal & honest).any(axis=1, keepdims=True), equal & honest, equal)
     count = equal.sum(axis=1)
-    return np.where(count > 0, times @ equal.T / np.maximum(count, 1), np.nan)
+    low, high = np.where(equal, times[0], np.inf).min(axis=1), np.where(equal, times[2], 0).max(axis=1)
+    return np.where(count > 0, np.stack([low, equal @ times[1] / np.maximum(count, 1), high]), np.nan)
 
 
 def _interpolate(distance: Floats, log_excess: Floats) -> Floats:

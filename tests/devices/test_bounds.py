@@ -10,6 +10,9 @@ PEAKS = {
     "fp32": "10 TFLOP/s",
     "fp16": {"vector": "20 TFLOP/s", "tensor": {"value": "100 TFLOP/s", "accumulate": "fp32"}},
     "int8": {"value": "200 TOP/s"},
+    "fp8": "unsupported",
+    "tf32": "unsupported",
+    "fp64": "unsupported",
 }
 PASCAL = {"fp32": "10 TFLOP/s", "fp16": {"value": "20 TFLOP/s", "path": "vector"}}
 
@@ -28,6 +31,10 @@ def rows(*given: dict[str, object]) -> pd.DataFrame:
         (PEAKS, "fp16", "fp16", np.inf),  # tensor units may sum faster in fp16 than the data sheet says of fp32
         (PEAKS, "int8", None, 200e12),
         (PEAKS, "bf16", None, np.inf),
+        (PEAKS, "fp8", None, 100e12),  # widened to fp16: there is no path of its own
+        (PEAKS, "fp8", "fp16", 100e12),
+        (PEAKS, "tf32", None, 10e12),  # as fp32
+        (PEAKS, "fp64", None, 200e12),  # of which nothing is wider
         (PASCAL, "fp16", None, 20e12),
         (PASCAL, "fp16", "fp16", 20e12),
         (PASCAL, "fp16", "fp32", 10e12),  # fp16 operands on fp32 units, not the fp16 path of the vector units

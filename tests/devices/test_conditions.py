@@ -35,21 +35,44 @@ def refused(frames: list[pd.DataFrame]) -> bool:
 def test_mixed_conditions_are_found_however_the_rows_arrive(rows: list[dict[str, object]], cut: int) -> None:
     frame = MEASUREMENTS.conform(pd.DataFrame(rows), "rows")
     parts = [part for part in (frame.iloc[:cut], frame.iloc[cut:]) if len(part)]
-    libraries = frame.assign(kernel=frame["kernel"].where(frame["op_class"] != "gemm")).groupby(
-        ["op_class", "kernel"], dropna=False
-    )["library"]
-    paddings = frame.groupby(["op_class", "m", "n"], dropna=False)["padding"]
+    ops = frame.assign(kernel=frame["kernel"].where(frame["op_class"] != "gemm"))
+    libraries = ops.groupby(["op_class", "kernel"], dropna=False)["library"]
+    paddings = ops.groupby(["op_class", "kernel", "m", "n"], dropna=False)["padding"]
     mixed = any(bool((group.nunique(dropna=False) > 1).any()) for group in (libraries, paddings))
     assert refused([frame]) == mixed
     assert refused(parts) == mixed
 
 
-def test_the_index_is_twelve_bytes_a_row() -> None:
+def test_the_index_is_twenty_bytes_a_row() -> None:
     conditions = Conditions()
     rows = pd.DataFrame({"op_class": "gemm", "precision": "fp32", "m": np.arange(1, 1001), "time_s": 1.0})
     conditions.add(MEASUREMENTS.conform(rows, "rows"), "here")
-    assert conditions.shapes[0].nbytes + conditions.codes[0].nbytes == 12 * 1000
+    kept = (conditions.shapes[0], conditions.codes[0], conditions.times[0])
+    assert sum(array.nbytes for array in kept) == 20 * 1000
     assert len(np.unique(conditions.shapes[0])) == 1000
     conditions.add(MEASUREMENTS.conform(rows.iloc[:1].assign(padding="8"), "rows"), "here")
     with pytest.raises(EstimatorError, match="rows 1 and 1001 are one shape with padding 'none' and '8'"):
         conditions.finish("here")
+
+
+@given(rows=st.lists(st.tuples(st.sampled_from([8, 16, 32]), st.sampled_from([1.0, 1.2, 2.0, 5.0])), max_size=9))
+def test_repeats_and_times_apart_are_those_of_one_shape(rows: list[tuple[int, float]]) -> None:
+    conditions = Conditions()
+    frame = pd.DataFrame(rows, columns=["m", "time_s"]).assign(op_class="gemm", precision="fp32")
+    conditions.add(MEASUREMENTS.conform(frame, "rows"), "here")
+    again = frame.index[frame.duplicated()]
+    more = f" and {len(again) - 1} more" if len(again) > 1 else ""
+    expected = [f"here: row {again[0] + 1}{more}: the very shape and time"] if len(again) else []
+    assert [note[: len(expected[0])] for note in conditions.repeats("here")] == expected
+    times = frame.groupby("m")["time_s"]
+    worst = (times.max() / times.min()).max() if rows else 1
+    assert [f" {worst:.4g} x apart" in note for note in conditions.apart("here")] == [True] * int(worst > 1.5)
+
+
+def test_cold_and_warm_operands_are_unlike_conditions() -> None:
+    conditions = Conditions()
+    rows = pd.DataFrame(
+        {"op_class": "gemm", "precision": "fp32", "m": 8, "time_s": [1.0, 9], "cache": ["warm", "cold"]}
+    )
+    conditions.add(MEASUREMENTS.conform(rows, "rows"), "here")
+    assert list(conditions.apart("here")) == []

@@ -81,9 +81,7 @@ def test_rows_flagged_as_impossible_are_no_evidence_and_that_is_told(tmp_path: P
     (tmp_path / "toy.csv").write_text("flag," + HEADER + "above_peak," + FAST + "," + ROW)
     rows, notes = read_measurements(make_device(), tmp_path / "toy.csv")
     assert rows["time_s"].tolist() == [0.001]
-    assert notes == (
-        "toy: 1 row is flagged above_peak in toy.csv, up to 20 TFLOP/s, and left out of the evidence",
-    )  # fmt: skip
+    assert notes[0] == "toy: toy.csv: row 1: flagged above_peak, up to 20 TFLOP/s, and left out of the evidence"
 
 
 CONV = "op_class,precision,conv_n,conv_c,conv_h,conv_w,conv_k,conv_r,conv_s,time_s\n"
@@ -106,3 +104,40 @@ def test_more_rows_than_a_prediction_can_use_are_refused(tmp_path: Path, monkeyp
     assert load(tmp_path, HEADER + 2 * ROW) == 2
     with pytest.raises(EstimatorError, match="found more than 2 rows"):
         load(tmp_path, HEADER + 3 * ROW)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "kept"), [("5,5,64,7,7,0,0,,", False), ("5,5,64,7,7,1,1,,", True), ("5,5,64,7,7,0,0,5,5", True)]
+)
+def test_a_convolution_without_output_is_refused(tmp_path: Path, sizes: str, kept: bool) -> None:
+    header = "op_class,precision,conv_n,conv_c,conv_h,conv_w,conv_k,conv_r,conv_s,pad_h,pad_w,conv_p,conv_q,time_s\n"
+    (tmp_path / "toy.csv").write_text(f"{header}convolution,fp32,32,64,{sizes},0.001\n")
+    if kept:
+        assert len(load_measurements(make_device(), tmp_path / "toy.csv")) == 1
+    else:
+        with pytest.raises(EstimatorError, match="row 1: the kernel is larger than the padded image"):
+            load_measurements(make_device(), tmp_path / "toy.csv")
+
+
+def notes_of(tmp_path: Path, text: str, **spec: object) -> tuple[str, ...]:
+    (tmp_path / "toy.csv").write_text(HEADER + text)
+    return read_measurements(make_device(**spec), tmp_path / "toy.csv")[1]
+
+
+def test_rows_of_one_shape_that_lie_apart_are_told(tmp_path: Path) -> None:
+    assert notes_of(tmp_path, ROW + ROW.replace("0.001", "0.0014")) == ()
+    (note,) = notes_of(tmp_path, ROW + ROW.replace("1000", "500") + ROW.replace("0.001", "0.03") + ROW)
+    assert note == "toy: toy.csv: rows 1 and 3 are one shape and 30 x apart; check which of them holds"
+    other = ROW.replace("1000", "500")
+    (note,) = notes_of(tmp_path, ROW + other + other.replace("0.001", "0.002") + ROW.replace("0.001", "0.003"))
+    assert "rows 1 and 4 are one shape and 3 x apart (so are those of 1 more)" in note
+
+
+def test_rows_of_a_precision_without_hardware_are_told_and_bounded(tmp_path: Path) -> None:
+    peak = {"fp32": "10 TFLOP/s", "fp4": "unsupported"}
+    narrow = ROW.replace("fp32", "fp4")
+    assert notes_of(tmp_path, ROW + narrow + narrow, peak=peak) == (
+        "toy: toy.csv: row 2 and 1 more: toy has no hardware path for fp4; check the precision, and the device",
+    )
+    with pytest.raises(EstimatorError, match=r"row 1: 20 TFLOP/s is above 1\.05 x the peak of toy \(10 TFLOP/s\)"):
+        notes_of(tmp_path, FAST.replace("fp32", "fp4"), peak=peak)

@@ -121,3 +121,36 @@ def test_small_products_take_a_launch_and_grow_no_faster(name: str) -> None:
     work, _ = count_work(make_ops(*dims), Workload(name="toy"))
     found = predict(work, None, device, load_measurements(device), RunPlan(name, draws=0)).samples[0]
     assert found.min() >= 4e-6
+
+
+NEAR: dict[str, object] = {**SHAPE, "m": 1032}
+
+
+@pytest.mark.parametrize("wanted", [SHAPE, NEAR])
+def test_rows_of_one_shape_are_one_piece_of_evidence(wanted: dict[str, object]) -> None:
+    """Their median, whatever one of them says, with ends that hold them all; written as transposes or not."""
+    alike = table(ROW, (512, 1024, 2048, "t", "n", 9e-4), (1024, 512, 2048, "n", "t", 3e-1))
+    middle = times(table((*ROW[:5], 9e-4)), wanted).iloc[0]
+    ops, _ = count_work(make_ops({"op_type": "MatMul", **wanted}), Workload(name="toy"))
+    found = predict(ops, None, make_device(), alike, RunPlan("toy", draws=4000)).ops.iloc[0]
+    assert (found["method"], found["target_time_s"]) == (middle["method"], pytest.approx(middle["target_time_s"]))
+    assert found["low_s"] < 0.5 * middle["target_time_s"]
+    assert found["high_s"] > 100 * middle["target_time_s"]
+
+
+def test_rows_of_one_shape_weigh_no_more_than_one_row() -> None:
+    other = (1048, 512, 2048, "n", "t", 6e-4)
+    once, often = (times(table(*rows, other), NEAR)["target_time_s"].iloc[0] for rows in ([ROW], [ROW] * 5))
+    assert once == pytest.approx(often)
+
+
+@pytest.mark.parametrize("transposes", [("n", "t"), ("", "")])
+def test_flagged_rows_count_only_where_there_are_no_others(transposes: tuple[str, str]) -> None:
+    """Neither in the mean of the very shape, nor in the launch that is taken off before its neighbours interpolate."""
+    honest, cheating = ROW, (*ROW[:3], *transposes, 1e-9)
+    flagged = table(honest, cheating).assign(flag=[None, "beats_bound"])
+    assert times(flagged, SHAPE)["target_time_s"].iloc[0] == pytest.approx(3e-4)
+    assert times(flagged, NEAR).equals(times(table(honest), NEAR))
+    alone = times(flagged.iloc[1:], SHAPE, NEAR)
+    assert list(alone["method"]) == ["measured", "roofline"]
+    assert alone["target_time_s"].iloc[0] == pytest.approx(1e-9)

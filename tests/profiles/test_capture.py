@@ -12,6 +12,7 @@ import pytest
 
 from estimator.core import files
 from estimator.core.errors import EstimatorError
+from estimator.core.files import whole_folder
 from estimator.profiles import capture, read_profile
 from estimator.profiles.capture import Plan, describing, machine, quiet, script, training
 from estimator.profiles.capture.watch import Watch
@@ -49,7 +50,7 @@ def test_a_full_folder_is_refused_before_anything_runs(tmp_path: Path) -> None:
 @pytest.mark.parametrize("stop", [KeyboardInterrupt, EstimatorError, ZeroDivisionError])
 def test_a_folder_is_whole_or_absent(tmp_path: Path, stop: type[BaseException]) -> None:
     def fill() -> None:
-        with capture._whole(tmp_path / "deep" / "out") as place:
+        with whole_folder(tmp_path / "deep" / "out") as place:
             (place / "half").write_text("")
             raise stop
 
@@ -60,7 +61,7 @@ def test_a_folder_is_whole_or_absent(tmp_path: Path, stop: type[BaseException]) 
 
 def test_an_empty_folder_is_taken(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
-    with capture._whole(tmp_path / "out") as place:
+    with whole_folder(tmp_path / "out") as place:
         (place / "dump").write_text("all")
     assert [path.name for path in tmp_path.rglob("*")] == ["out", "dump"]
 

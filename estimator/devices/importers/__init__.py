@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import importlib
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -14,19 +15,22 @@ from typing import TextIO
 
 import pandas as pd
 
-from estimator.core import files
+from estimator.core import csv_files, files
 from estimator.core.errors import EstimatorError
 from estimator.core.schema import MEASUREMENTS
 from estimator.core.types import DeviceSpec
 from estimator.devices.catalogue import source_device
 from estimator.devices.conditions import Conditions
-from estimator.devices.importers.said import Said
+from estimator.devices.importers.columns import joined
+from estimator.devices.importers.said import Said, first_line
 from estimator.devices.measurements import check_rows
-from estimator.devices.survey import NOTHING, SLOW, survey, total
+from estimator.devices.odd_rows import OddRows
+from estimator.devices.survey import NOTHING, survey, total
 
 # The modules that read one format each, in the order of trial, imported when a file gets that far. A reader has FORMAT,
 # recognises(head of the file), and read(path, what the user said, what takes a sentence), which gives frames of text
-# and numbers in the columns of MEASUREMENTS; a row that cannot be used says why in `left_out`.
+# and numbers in the columns of MEASUREMENTS; a row that cannot be used says why in `left_out`, `versions` belong to the
+# library, and `attrs["where"]` names the part of the file. TAKES_TOPOLOGY marks the one that needs a second file.
 READERS = ("deepbench_sheet", "scale_sim", "table_csv", "deepbench_log")
 HEAD = 1 << 16  # what a reader recognises its format by [B]
 
@@ -40,6 +44,7 @@ class Imported:
     devices: dict[str, DeviceSpec | None] = field(default_factory=dict)  # by the name that the rows give; None unknown
     survey: pd.DataFrame = field(default_factory=pd.DataFrame)
     conditions: Conditions = field(default_factory=Conditions)
+    odd: OddRows = field(default_factory=OddRows)
     notes: list[str] = field(default_factory=list)
 
     def names(self) -> list[str]:
@@ -60,7 +65,7 @@ def import_measurements(
     ``keep_impossible``: a product above the device's peak is flagged, not refused. Raises EstimatorError for files that
     no reader knows, and for all that :func:`~estimator.devices.measurements.check_rows` and Conditions refuse.
     """
-    said, found, surveys = said or Said(), Imported(output), [NOTHING]
+    said, found, surveys = (said or Said()).checked(), Imported(output), [NOTHING]
     _refuse_own_input(paths, output)
     with files.writing(output) as file:
         _write(_rows(paths, said, found, surveys, keep_impossible), file)
@@ -78,13 +83,17 @@ def _rows(
     """The checked rows of every file, frame by frame; what is found on the way is kept."""
     for path in paths:
         reader = _reader_of(path)
+        _refuse_topology(said, reader, path)
         found.formats += [reader.FORMAT] if reader.FORMAT not in found.formats else []
         for frame in reader.read(path, said, found.tell):
-            usable, left_out = _filled(frame, said, path)
-            rows = MEASUREMENTS.conform(usable, str(path))
+            where = str(frame.attrs.get("where", path))
+            usable, left_out = _filled(frame, said, path, where)
+            rows = MEASUREMENTS.conform(usable, where)
             device = _device(rows, said, found, path)
-            rows = check_rows(rows, device, str(path), keep_impossible=keep_impossible)
-            found.conditions.add(rows, str(path))
+            rows = check_rows(rows, device, where, keep_impossible=keep_impossible)
+            found.conditions.add(rows, where)
+            if device:
+                found.odd.add(rows, device, where)
             surveys.append(survey(rows, device, left_out))
             yield rows.assign(device=device.name) if device else rows
 
@@ -97,26 +106,44 @@ def _reader_of(path: Path) -> ModuleType:
         raise EstimatorError(f"{path}: cannot be read ({error.strerror}); check the path") from None
     reader = next((name for name in READERS if _reader(name).recognises(head)), None)
     if reader is None:
+        _refuse_near_misses(path, head)
         formats = "; ".join(_reader(name).FORMAT for name in READERS)
         raise EstimatorError(f"{path}: no reader knows this file; expected one of: {formats}")
     return _reader(reader)
+
+
+def _refuse_near_misses(path: Path, head: bytes) -> None:
+    """Raise EstimatorError for an empty file, and for tables that anything but commas separates."""
+    if not head.strip() or _reader("table_csv").recognises(re.sub(rb"[;\t|]", b",", head)):
+        csv_files.read_csv(path, first_line(head))
+
+
+def _refuse_topology(said: Said, reader: ModuleType, path: Path) -> None:
+    if said.topology and not hasattr(reader, "TAKES_TOPOLOGY"):
+        raise EstimatorError(
+            f"{path}: found {reader.FORMAT}, which takes no --topology; leave it out, or import this file apart"
+        )
 
 
 def _reader(name: str) -> ModuleType:
     return importlib.import_module(f"{__name__}.{name}")
 
 
-def _filled(frame: pd.DataFrame, said: Said, path: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
+def _filled(frame: pd.DataFrame, said: Said, path: Path, where: str) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The rows that can be used, with what the user said where they say nothing; and those left out.
 
     Raises EstimatorError where neither says the precision.
     """
     for name, value in (*said.columns().items(), ("source", path.name)):
         frame[name] = frame[name].fillna(value) if name in frame else value
+    if "versions" in frame:
+        frame["library"] = joined(frame.get("library"), frame.pop("versions"))
     unused = frame["left_out"].notna() if "left_out" in frame else pd.Series(False, index=frame.index)
     usable = frame[~unused].drop(columns="left_out", errors="ignore")
-    if len(usable) and ("precision" not in usable or usable["precision"].isna().any()):
-        raise EstimatorError(f"{path}: there are rows of no precision; say --precision, such as fp16")
+    silent = usable.reindex(columns=["precision"])["precision"].isna()
+    if silent.any():
+        row = silent.idxmax() + 1
+        raise EstimatorError(f"{where}: row {row} says no precision; say --precision, such as fp16")
     return usable, frame[unused]
 
 
@@ -166,6 +193,6 @@ def _tell_doubts(found: Imported) -> None:
         found.tell(f"{unknown[0]} is not in the catalogue: times are not checked against its peak; --device FILE.yaml")
     elif not found.devices:
         found.tell("no device is named: times are not checked against its peak; --device names one")
-    slow = int(found.survey["slow"].sum())
-    if slow:
-        found.tell(f"{slow} rows take over {SLOW:g} x what the data sheet allows: check the unit of their times")
+    rows = found.conditions
+    for sentence in (*found.odd.sentences(), *rows.repeats(str(found.path)), *rows.apart(str(found.path))):
+        found.tell(sentence)

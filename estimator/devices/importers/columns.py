@@ -58,6 +58,8 @@ def _named(cells: pd.DataFrame, where: str, tell: Tell) -> pd.DataFrame:
     if unused:
         tell(f"{where}: not used: {', '.join(map(repr, unused))}")
     base = pd.DataFrame({column: cells[header] for column, header in known.items()}, index=cells.index)
+    if unit := names.clock_unit(known.get("clock", "")):
+        base["clock"] = base["clock"].str.replace(r"^[\d.]+$", rf"\g<0> {unit}", regex=True)
     return base.assign(op_class=kind) if kind else base
 
 
@@ -72,12 +74,15 @@ def _distinct(meanings: dict[str, str], where: str) -> dict[str, str]:
 
 
 def _translated(base: pd.DataFrame) -> pd.DataFrame:
-    """The values in our words: precisions, transposes, cells; and the bytes of a number of fp32 values."""
-    for column, words in names.WORDS.items():
+    """The values in our words: precisions, transposes, cells; versions in one column; the bytes of fp32 values."""
+    for column in names.WORDS:
         if column in base:
             codes, found = pd.factorize(base[column])
-            ours = [words.get(str(word).lower(), str(word).lower()) or pd.NA for word in found]
+            ours = [names.word(column, str(word)) or pd.NA for word in found]
             base[column] = pd.array([*ours, pd.NA], dtype="string[python]")[codes]  # code -1 is missing
+    for name in names.VERSIONS:
+        if name in base:
+            base["versions"] = joined(base.get("versions"), f"{name} " + base.pop(name))
     if "floats" in base:
         sent = ITEMSIZE["fp32"] * pd.to_numeric(base.pop("floats"), errors="coerce")
         base = base.assign(bytes=base.get("bytes", sent), precision=base.get("precision", "fp32"))
@@ -151,6 +156,11 @@ def _with_rates(rows: pd.DataFrame, cells: pd.DataFrame, where: str) -> pd.DataF
             f"'{header}' beside it; check the units of both"
         )
     return rows
+
+
+def joined(first: pd.Series | None, second: pd.Series) -> pd.Series:
+    """Two columns of text as one, where either says something."""
+    return second if first is None else (first + ", " + second).fillna(first).fillna(second)
 
 
 def numbers(values: pd.Series) -> pd.Series:

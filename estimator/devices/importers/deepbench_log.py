@@ -21,6 +21,7 @@ from estimator.core.errors import EstimatorError
 from estimator.devices.importers import names
 from estimator.devices.importers.columns import Tell, read_table
 from estimator.devices.importers.said import Said
+from estimator.devices.odd_rows import and_more
 
 FORMAT = "DeepBench log (gemm, conv, rnn, sparse, all-reduce; NVIDIA, AMD, ARM, Intel)"
 LONGEST_LINE = 1 << 16  # what is longer is read as several [characters]
@@ -78,7 +79,8 @@ def _frame(table: Table, rows: list[Row], path: Path, said: Said, tell: Tell) ->
 
 
 def _rows(file: TextIO, path: Path, tell: Tell) -> Iterator[Row]:
-    table, counted, passed_over, line = None, 0, 0, "\n"
+    table, counted, line = None, 0, "\n"
+    passed_over: list[int] = []
     context: dict[str, str] = {}
     programs: dict[str, str] = {}
     for number, line in enumerate(iter(lambda: file.readline(LONGEST_LINE), ""), start=1):
@@ -98,11 +100,11 @@ def _rows(file: TextIO, path: Path, tell: Tell) -> Iterator[Row]:
             _refuse_unlike(programs, *_transposes(table, row), where)
             yield table, number, row
         else:
-            passed_over += table is not None and bool(line.strip())
+            passed_over += [number] if table and line.strip() else []
     if passed_over:
-        tell(f"{path}: {passed_over} lines between or after the rows are no rows, and passed over")
+        tell(f"{path}:{passed_over[0]}{and_more(len(passed_over))}: no row, though a table began; passed over")
     if not line.endswith("\n"):
-        tell(f"{path}: the last line has no end: what stands there may be cut short")
+        tell(f"{path}:{number}: the last line has no end: what stands there may be cut short")
 
 
 def _header(line: str, where: str) -> Table | None:

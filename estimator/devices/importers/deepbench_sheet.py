@@ -54,7 +54,9 @@ def read(path: Path, said: Said, tell: Tell) -> Iterator[pd.DataFrame]:
             index = pd.RangeIndex(first, first + len(body))
             cells = pd.DataFrame(body, columns=headers, index=index, dtype="string[python]")
             table = read_table(_filled(cells), where, tell)
-            yield _described(table, facts, sheet, path)
+            described = _described(table, facts, sheet, path)
+            described.attrs["where"] = where
+            yield described
     if not found:
         raise EstimatorError(f"{path}: found no table on its sheets; expected header rows such as M, N, K, Time (msec)")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
-from estimator.core.schema import MEASUREMENTS
+from estimator.core.schema import MEASUREMENTS, PASSES
 
 Names = tuple[tuple[str, str], ...]  # pattern → column
 
@@ -17,11 +17,17 @@ SECONDS = {
     **dict.fromkeys(("ns", "nsec", "nsecs", "nanosecond", "nanoseconds"), Decimal("1e-9")),
 }
 UNIT = re.compile(rf"(.*?)(?:\s*[(\[]\s*({'|'.join(SECONDS)})\s*[)\]]|[\s_]({'|'.join(SECONDS)}))", re.IGNORECASE)
+VERSIONS = ("CUDA", "cuBLAS", "cuDNN", "ROCm", "NCCL", "driver")  # columns that belong to the library
 ANY: Names = (
-    (r"precision|data_?type|dtype", "precision"),
+    (
+        r"precision|((in(put)?|operand|a)_)?(data_?type|dtype|precision)|(in(put)?|operand|a)_type|dtype_(in|a)",
+        "precision",
+    ),
     (r"device(_name)?|gpu|accelerator", "device"),
     (r"lib(rary)?|backend|framework", "library"),
-    (r"clock|frequency", "clock"),
+    (r"((gpu|sm|core|graphics|device)_)?(clocks?|frequency|freq)(_rate)?(_sm)?(_[kmg]?hz)?", "clock"),
+    *((rf"{name.lower()}(_?(toolkit_)?version)?", name) for name in VERSIONS),
+    (r"pass|direction", "pass"),
     (r"(num_)?(repeats|iterations|iters|reps)", "repeats"),
     (r"pad_kerenels|pad_kernels|padded", "padding"),
     (r"(fwd_)?algo(rithm)?", "kernel"),
@@ -54,10 +60,10 @@ KINDS: dict[str, tuple[Names, set[str]]] = {  # op class → its names, and the 
     "gemm": (GEMM, {"m", "n", "k"}),
 }
 TIMES = {  # which time a column holds: that of a pass, of the row, its ends, or a sum that is no measurement of its own
-    "forward": r"(fwd|forward)(_pass)?(_time)?",
-    "grad_input": r"(bwd|backward)_(with_|wrt_)?(inputs?|data)(_time)?",
-    "grad_weights": r"(bwd|backward)_(with_|wrt_)?(params?|weights?|filters?)(_time)?",
-    "backward": r"(bwd|backward)(_pass)?(_time)?",
+    "forward": r"(fwd|fprop|forward)(_pass)?(_time)?",
+    "grad_input": r"((bwd|backward)_(with_|wrt_)?(inputs?|data)|dgrad|grad_input)(_time)?",
+    "grad_weights": r"((bwd|backward)_(with_|wrt_)?(params?|weights?|filters?)|wgrad|grad_weights?)(_time)?",
+    "backward": r"(bwd|bprop|backward)(_pass)?(_time)?",
     "time_s": r"((kernel|median|mean|avg|average|elapsed|run)_?)?(time|latency|duration|runtime)(_(median|mean|avg))?",
     "time_low_s": r"(min|low|best)_time|(time|latency)_(min|low)",
     "time_high_s": r"(max|high|worst)_time|(time|latency)_(max|high)",
@@ -66,23 +72,41 @@ TIMES = {  # which time a column holds: that of a pass, of the row, its ends, or
 RATES = {r"t(era)?(fl)?op(s|/s)|tf/s": 1e12, r"g(iga)?(fl)?op(s|/s)|gf/s": 1e9}
 UNTIMED = ("", "not supported", "unsupported", "n/a")
 _TRANSPOSES = {**dict.fromkeys(("0", "false", "no"), "n"), **dict.fromkeys(("1", "true", "yes"), "t")}
-_PRECISIONS = {
-    **dict.fromkeys(("float", "single", "f32", "float32"), "fp32"),
-    **dict.fromkeys(("double", "f64", "float64"), "fp64"),
-    **dict.fromkeys(("half", "f16", "float16"), "fp16"),
-    **dict.fromkeys(("bfloat16", "bf16"), "bf16"),
-    **dict.fromkeys(("e4m3", "e5m2", "float8"), "fp8"),
-    **dict.fromkeys(("s8", "u8", "i8", "uint8"), "int8"),
-}
-WORDS = {  # column → what its values are called elsewhere, in lower case
-    "precision": _PRECISIONS,
-    "accumulate": _PRECISIONS,
+_FLOAT = "(?:fp|float|f)_?"
+PRECISION = re.compile(  # with what frameworks, CUDA and ROCm put before and behind
+    r"(?:(?:torch|np|numpy|jnp|jax\.numpy|tf|tl)\.|cuda_r_|cublas_compute_|hip(?:blas)?_r_|rocblas_datatype_)?"
+    rf"(?:(?P<fp64>{_FLOAT}64|double|64f)|(?P<tf32>[tx]f_?32|tensor_?float_?32|32f_fast_tf32)"
+    rf"|(?P<fp32>{_FLOAT}32|single|float|32f)|(?P<bf16>b{_FLOAT}16|16bf)|(?P<fp16>{_FLOAT}16|half|16f)"
+    rf"|(?P<fp8>(?:mx)?{_FLOAT}8|(?:(?:mx)?{_FLOAT}8_?|8f_)?(?:e4m3|e5m2)(?:fn)?(?:uz)?)"
+    rf"|(?P<fp4>(?:mx|nv)?{_FLOAT}4|(?:{_FLOAT}4_?|4f_)?e2m1(?:fn)?(?:_x2)?)"
+    r"|(?P<int8>[siuq]8|q?u?int_?8(?:_t)?|8[iu])|(?P<int4>[siuq]4|q?u?int_?4|4[iu]))(?:_r)?"
+)
+WORDS: dict[str, dict[str, str]] = {  # column → what its values are called elsewhere, in lower case
+    "accumulate": dict.fromkeys(
+        ("int32", "i32", "s32", "torch.int32", "cublas_compute_32i"), ""
+    ),  # as int8 always does
+    "precision": {},
+    "pass": {},
     "trans_a": _TRANSPOSES,
     "trans_b": _TRANSPOSES,
     "cell": {"rnn": "vanilla"},
     "op_class": {**dict.fromkeys(("matmul", "bmm", "mm"), "gemm"), **dict.fromkeys(("conv", "conv2d"), "convolution")},
     "padding": {**dict.fromkeys(("0", "false", "no"), ""), **dict.fromkeys(("1", "true", "yes"), "padded")},
 }
+
+
+def precision(text: str) -> str:
+    """A precision in our words, where it is known."""
+    match = PRECISION.fullmatch(text.strip().lower())
+    return str(match.lastgroup) if match else text.strip().lower()
+
+
+def word(column: str, text: str) -> str:
+    """A value of a column in our words, where it is known; else as it is, in lower case."""
+    text = WORDS[column].get(text.lower(), text.lower())
+    if column == "pass":
+        return next((which for which in PASSES if re.fullmatch(TIMES[which], plain(text))), text)
+    return precision(text) if column in ("precision", "accumulate") else text
 
 
 def plain(header: str) -> str:
@@ -101,6 +125,12 @@ def column_of(header: str, names: Names = ()) -> str | None:
     name = plain(header)
     found = next((column for pattern, column in (*names, *ANY) if re.fullmatch(pattern, name)), None)
     return name if name in OWN and found is None else found
+
+
+def clock_unit(header: str) -> str | None:
+    """The unit of frequency that a header names, if any."""
+    match = re.search(r"_([kmg]?)hz$", plain(header))
+    return f"{match[1].replace('m', 'M').replace('g', 'G')}Hz" if match else None
 
 
 def time_of(header: str) -> str | None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from estimator.core.types import DeviceSpec
+from estimator.core import units
+from estimator.core.errors import EstimatorError
+from estimator.core.types import ITEMSIZE, DeviceSpec
+from estimator.devices.importers import names
 
 
 @dataclass(frozen=True)
@@ -18,6 +21,27 @@ class Said:
     precision: str | None = None
     source: str | None = None
     topology: Path | None = None  # the layers of a simulated network
+
+    def checked(self) -> Said:
+        """The same with the precision in our words. Raises EstimatorError for a precision or clock that is none."""
+        precision = names.precision(self.precision) if self.precision else None
+        if precision not in (None, *ITEMSIZE):
+            known = ", ".join(ITEMSIZE)
+            raise EstimatorError(f"--precision is {self.precision!r}, which is not known; expected one of {known}")
+        if self.clock is not None:
+            self.hertz(self.clock)
+        return replace(self, precision=precision)
+
+    @staticmethod
+    def hertz(clock: str) -> float:
+        """The clock [Hz]. Raises EstimatorError where it is no frequency."""
+        try:
+            found = units.parse(clock, "Hz")
+        except ValueError as error:
+            raise EstimatorError(f"--clock {error}") from None
+        if found <= 0:
+            raise EstimatorError(f"--clock is {clock!r}, which is not above zero; write a frequency such as '1 GHz'")
+        return found
 
     def columns(self) -> dict[str, str]:
         """The columns of MEASUREMENTS that it fills."""

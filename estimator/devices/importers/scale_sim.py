@@ -11,12 +11,13 @@ from pathlib import Path
 
 import pandas as pd
 
-from estimator.core import csv_files, units
+from estimator.core import csv_files
 from estimator.core.errors import EstimatorError
 from estimator.devices.importers.columns import Tell, numbers
 from estimator.devices.importers.said import Said, first_line
 
 FORMAT = "SCALE-Sim COMPUTE_REPORT.csv"
+TAKES_TOPOLOGY = True
 LAYER, CYCLES = "LayerID", "Total Cycles"
 GEMM = {"M": "m", "N": "n", "K": "k"}
 CONVOLUTION = {
@@ -51,13 +52,7 @@ def read(path: Path, said: Said, tell: Tell) -> Iterator[pd.DataFrame]:
 def _clock(text: str | None, path: Path) -> float:
     if text is None:
         raise EstimatorError(f"{path}: the report counts cycles; say --clock, such as '1 GHz'")
-    try:
-        clock = units.parse(text, "Hz")
-    except ValueError as error:
-        raise EstimatorError(f"--clock {error}") from None
-    if clock <= 0:
-        raise EstimatorError(f"--clock is {text!r}, which is not above zero; write a frequency such as '1 GHz'")
-    return clock
+    return Said.hertz(text)
 
 
 def _layers(topology: Path | None, path: Path) -> pd.DataFrame:

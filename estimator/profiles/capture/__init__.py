@@ -6,16 +6,14 @@ A folder holds the dump, ``graph.csv`` (what the dump lacks), ``workload.yaml`` 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from shutil import rmtree
 from typing import Any, Literal
 
 from estimator.core.errors import EstimatorError
-from estimator.core.files import write_text
+from estimator.core.files import whole_folder, write_text
 from estimator.profiles import graph
 from estimator.profiles.capture import describing, nodes, quiet, script, training
 from estimator.profiles.capture.session import SessionRun
@@ -75,7 +73,8 @@ def capture(path: Path, folder: Path, plan: Plan, progress: Progress = lambda do
 
     Raises EstimatorError where TensorFlow is missing, the file is at fault, or the folder holds anything.
     """
-    with quiet.quiet(plan.verbose), _whole(folder) as place, _tensorflow(plan.verbose), script.loaded(path) as own:
+    quietly = quiet.quiet(plan.verbose)
+    with quietly, whole_folder(folder) as place, _tensorflow(plan.verbose), script.loaded(path) as own:
         run = training.find(own, plan.batch)
         timed = plan.steps or _epoch_steps(own, run, plan.epochs)
         shapes = [tuple(tensor.shape) for tensor in quiet.tensorflow().nest.flatten(run.batch())]
@@ -140,22 +139,3 @@ def _tensorflow(verbose: bool) -> Iterator[None]:
         yield
     finally:
         logger.setLevel(level)
-
-
-@contextmanager
-def _whole(folder: Path) -> Iterator[Path]:
-    """A new folder beside the one asked for, which becomes it at the end; on any error nothing is left."""
-    folder = folder.resolve()
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise EstimatorError(f"{folder}: is there already and not empty; choose a new folder, or delete it first")
-    place = folder.with_name(f".{folder.name}.{os.getpid()}")
-    try:
-        place.mkdir(parents=True)
-        yield place
-        if folder.exists():
-            folder.rmdir()
-        place.replace(folder)
-    except OSError as error:
-        raise EstimatorError(f"{folder}: cannot be written ({error.strerror}); choose another place") from None
-    finally:
-        rmtree(place, ignore_errors=True)

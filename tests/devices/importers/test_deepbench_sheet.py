@@ -86,7 +86,7 @@ def test_or_in_its_name(tmp_path: Path, sheet: str, expected: str) -> None:
 
 def test_a_precision_of_products_says_nothing_of_recurrent_layers(tmp_path: Path) -> None:
     sheet = book(Mixed=[["Precision", "GEMM, Conv: Int8 multiplication, 32 bit accumulation"], *GEMM, *RNN])
-    with pytest.raises(EstimatorError, match="rows of no precision"):
+    with pytest.raises(EstimatorError, match="sheet 'Mixed': row 10 says no precision"):
         import_text(tmp_path, sheet)
     rows = read_text(tmp_path, sheet, Said(precision="fp32"))
     assert rows["precision"].tolist() == ["int8", "int8", "fp32"]
@@ -100,7 +100,7 @@ def test_a_precision_of_products_says_nothing_of_recurrent_layers(tmp_path: Path
         ({"FP32": [["M", "N", "K", "a", "b"], [1, 2, 3, 4, 5]]}, "found no time"),
         ({"FP32": [["M", "N", "K", "Time (msec)"], [16, 16, 16, -1]]}, "time_s is '-0.001'"),
         ({"FP32": [["M", "N", "K", "Time (sec)", "TFLOPS"], [1760, 16, 1760, 55, 1.8]]}, "check the units of both"),
-        ({"Sheet1": GEMM}, "rows of no precision"),
+        ({"Sheet1": GEMM}, "sheet 'Sheet1': row 5 says no precision"),
     ],
 )
 def test_faults_are_sentences(tmp_path: Path, sheets: dict[str, Rows], words: str) -> None:

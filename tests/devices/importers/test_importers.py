@@ -53,7 +53,7 @@ def test_a_product_above_the_peak_is_refused_or_flagged(tmp_path: Path) -> None:
     import_measurements([tmp_path / "in.txt"], tmp_path / "out.csv", said, keep_impossible=True)
     rows, notes = read_measurements(make_device(), tmp_path / "out.csv")
     assert rows["time_s"].tolist() == [0.001]
-    assert "1 row is flagged above_peak" in notes[0]
+    assert "out.csv: row 2: flagged above_peak" in notes[0]
 
 
 def test_a_convolution_beyond_the_bound_is_flagged(tmp_path: Path) -> None:
@@ -79,7 +79,13 @@ def test_what_could_not_be_checked_is_told(tmp_path: Path) -> None:
 
 def test_times_of_another_unit_are_told(tmp_path: Path) -> None:
     found = import_text(tmp_path, "m,n,k,dtype,time_s\n640,640,640,float,90\n", Said(device=make_device()))
-    assert any("1 rows take over 1000 x" in note for note in found.notes)
+    assert any("in.txt: row 1: over 1000 x the time" in note for note in found.notes)
+    slow = "m,n,k,dtype,time_s\n640,640,640,float,90\n64,64,64,float,1e-6\n320,320,320,float,90\n"
+    import_text(tmp_path, slow, Said(device=make_device()))
+    notes = read_measurements(make_device(), tmp_path / "out.csv")[1]
+    assert notes == (
+        "toy: out.csv: row 1 and 1 more: over 1000 x the time that the data sheet of toy allows; check the unit",
+    )
 
 
 def test_unlike_conditions_of_two_files_do_not_merge(tmp_path: Path) -> None:
@@ -130,3 +136,34 @@ def test_a_table_is_read_as_it_comes(tmp_path: Path, monkeypatch: pytest.MonkeyP
         list(frames)
     writer.join(timeout=60)
     assert len(written) < 100_000
+
+
+def test_rows_given_twice_are_told(tmp_path: Path) -> None:
+    for name in ("a.log", "b.log"):
+        (tmp_path / name).write_text(NVIDIA_GEMM)
+    once = import_measurements([tmp_path / "a.log"], tmp_path / "out.csv").notes
+    twice = import_measurements([tmp_path / "a.log", tmp_path / "b.log"], tmp_path / "out.csv").notes
+    assert [note for note in twice if note not in once] == [
+        f"{tmp_path / 'out.csv'}: row 3 and 1 more: the very shape and time of a row before; "
+        "check that nothing is given twice"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        (Said(clock="1.4"), "--clock is '1.4', which is a plain number"),
+        (Said(clock="0 GHz"), "--clock is '0 GHz', which is not above zero"),
+        (Said(precision="fp99"), "--precision is 'fp99', which is not known; expected one of fp64,"),
+        (Said(topology=Path("net.csv")), "in.txt: found DeepBench log"),
+    ],
+)
+def test_what_the_user_says_is_checked(tmp_path: Path, said: Said, words: str) -> None:
+    with pytest.raises(EstimatorError) as caught:
+        import_text(tmp_path, NVIDIA_GEMM, said)
+    assert words in str(caught.value)
+
+
+def test_a_precision_may_be_said_in_other_words(tmp_path: Path) -> None:
+    rows = read_text(tmp_path, "m,n,k,time_us\n64,64,64,9\n", Said(precision="half"))
+    assert set(rows["precision"]) == {"fp16"}

@@ -60,7 +60,7 @@ def test_convolutions_under_deepbench_names(tmp_path: Path) -> None:
         ("m,n,k,dtype,precision,time_us\n1,2,3,half,half,4\n", "both are precision"),
         ("m,n,k,dtype\n1,2,3,half\n", "found no time"),
         ("m,n,k,dtype,time_us,time_us\n1,2,3,half,4,4\n", "'time_us' stands twice"),
-        ("m,n,k,time_us\n1,2,3,4\n", "rows of no precision"),
+        ("m,n,k,dtype,time_us\n1,2,3,half,4\n1,2,3,,4\n", "in.txt: row 2 says no precision"),
         ("m,n,k,dtype,time_us\n1,2,3,fp33,4\n", "precision is 'fp33'"),
         ("m,n,k,dtype,time_us\n1,2,3,half,-4\n", "time_s is '-0.000004'"),
         ("m,n,k,dtype,time_us\n1,2,3,half,0\n", "expected a number above 0"),
@@ -71,7 +71,15 @@ def test_convolutions_under_deepbench_names(tmp_path: Path) -> None:
         (VENDOR.replace("Time (us)", "Time (ms)"), "check the units of both"),
         ("m,n,k,dtype,time_us,device\n1,2,3,half,4,a\n1,2,3,half,4,b\n", "rows of 'a' and 'b'"),
         ("a,b\n1,2\n", "no reader knows this file"),
-        ("", "no reader knows this file"),
+        ("", "the file is empty"),
+        ("m;n;k;dtype;time_us\n1;2;3;half;4,5\n", "separated by ';'; expected commas"),
+        ("m\tn\tk\tdtype\ttime_us\n1\t2\t3\thalf\t4\n", r"separated by '\t'; expected commas"),
+        ("m,n,k,dtype,time_us,clock_mhz\n1,2,3,half,4,1980\n1,2,4,half,4,1200\n", "clock '1980 MHz' and '1200 MHz'"),
+        ("m,n,k,dtype,time_us,driver\n1,2,3,half,4,550\n1,2,4,half,4,535\n", "'driver 550' and 'driver 535'"),
+        (
+            "conv_n,conv_c,conv_h,conv_w,conv_k,conv_r,conv_s,dtype,time_us\n32,64,5,5,64,7,7,half,100\n",
+            "row 1: the kernel is larger than the padded image",
+        ),
     ],
 )
 def test_faults_are_sentences(tmp_path: Path, text: str, words: str) -> None:
@@ -98,3 +106,75 @@ def test_a_mutilated_table_is_read_or_refused(data: st.DataObject, tmp_path_fact
         import_text(tmp_path_factory.mktemp("table"), text[:start] + inserted + text[stop:])
     except EstimatorError as error:
         assert error.faults
+
+
+@pytest.mark.parametrize(
+    ("header", "said", "ours"),
+    [
+        ("clock_mhz", "1980", "1980 MHz"),
+        ("SM Clock (GHz)", "1.98", "1.98 GHz"),
+        ("clock_mhz", "1980 MHz", "1980 MHz"),
+        ("sm_clock", "1980 MHz", "1980 MHz"),
+        ("clock", "boost", "boost"),
+    ],
+)
+def test_clocks(tmp_path: Path, header: str, said: str, ours: str) -> None:
+    rows = read_text(tmp_path, f"m,n,k,dtype,time_us,{header}\n64,64,64,half,9,{said}\n")
+    assert rows["clock"].tolist() == [ours]
+
+
+@pytest.mark.parametrize(
+    ("header", "cells", "user", "library"),
+    [
+        ("library,driver", "cuBLAS 12,550", None, "cuBLAS 12, driver 550"),
+        ("driver_version,cuda,framework", "550.1,12.4,torch 2.3", None, "torch 2.3, CUDA 12.4, driver 550.1"),
+        ("driver", "550", "cuBLAS 12", "cuBLAS 12, driver 550"),
+        ("library,driver", ",550", "cuBLAS 12", "cuBLAS 12, driver 550"),
+        ("library,driver", "cuBLAS 12,", None, "cuBLAS 12"),
+        ("driver", "550", None, "driver 550"),
+    ],
+)
+def test_versions_belong_to_the_library(
+    tmp_path: Path, header: str, cells: str, user: str | None, library: str
+) -> None:
+    rows = read_text(tmp_path, f"m,n,k,dtype,time_us,{header}\n64,64,64,half,9,{cells}\n", Said(library=user))
+    assert rows["library"].tolist() == [library]
+
+
+@pytest.mark.parametrize(
+    ("column", "spelling", "ours"),
+    [
+        *(("dtype", spelling, "fp16") for spelling in ("torch.float16", "half", "FP16", "CUDA_R_16F", "f16_r", "F16")),
+        *(("in_dtype", spelling, "fp8") for spelling in ("float8_e4m3fn", "torch.float8_e5m2", "E4M3", "fp8_e4m3fnuz")),
+        *(("data_type", spelling, "bf16") for spelling in ("jnp.bfloat16", "CUDA_R_16BF", "bf16_r", "BFloat16")),
+        *(("input_type", spelling, "fp32") for spelling in ("float", "torch.float32", "single", "f32")),
+        *(("Precision", spelling, "tf32") for spelling in ("TensorFloat32", "xf32", "TF32")),
+        *(("dtype", spelling, "fp4") for spelling in ("nvfp4", "float4_e2m1fn_x2", "mxfp4", "e2m1")),
+        *(("dtype", spelling, "int8") for spelling in ("s8", "torch.int8", "uint8", "CUDA_R_8I", "qint8")),
+        ("dtype", "double", "fp64"),
+        ("dtype", "u4", "int4"),
+    ],
+)
+def test_spellings_of_precisions(tmp_path: Path, column: str, spelling: str, ours: str) -> None:
+    rows = read_text(tmp_path, f"m,n,k,{column},time_us\n64,64,64,{spelling},9\n")
+    assert rows["precision"].tolist() == [ours]
+
+
+def test_sums_in_int32_are_what_int8_does_anyway(tmp_path: Path) -> None:
+    text = "m,n,k,dtype,compute_type,time_us\n64,64,64,{},{},9\n"
+    assert read_text(tmp_path, text.format("int8", "CUBLAS_COMPUTE_32I"))["accumulate"].isna().all()
+    assert set(read_text(tmp_path, text.format("half", "CUBLAS_COMPUTE_32F"))["accumulate"]) == {"fp32"}
+
+
+@pytest.mark.parametrize(
+    ("spelling", "ours"),
+    [
+        ("fwd", "forward"), ("dgrad", "grad_input"), ("BWD_DATA", "grad_input"), ("backward data", "grad_input"),
+        ("wgrad", "grad_weights"), ("bwd_filter", "grad_weights"), ("bwd", "backward"), ("forward", "forward"),
+    ],
+)  # fmt: skip
+def test_spellings_of_passes(tmp_path: Path, spelling: str, ours: str) -> None:
+    columns, cells = "conv_n,conv_c,conv_h,conv_w,conv_k,conv_r,conv_s,dtype", "8,64,9,9,64,3,3,half"
+    assert read_text(tmp_path, f"{columns},pass,time_us\n{cells},{spelling},9\n")["pass"].tolist() == [ours]
+    header = f"{spelling} time (us)"
+    assert read_text(tmp_path, f"{columns},{header}\n{cells},9\n")["pass"].tolist() == [ours]
