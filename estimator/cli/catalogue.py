@@ -122,7 +122,7 @@ def _catalogue(
     if not names:
         show_catalogue.listing(layout, subjects, chosen, json)
     elif len(found) == 1 and (json or not chosen):
-        show_entry.in_full(layout, subjects[0], json)
+        show_entry.in_full(layout, subjects[0], names[0], json)
     else:
         show_comparison.side_by_side(layout, found, chosen, json)
     terminal.notes(rows.unread(subjects))

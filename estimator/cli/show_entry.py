@@ -19,8 +19,8 @@ from estimator.devices.table.columns import BALANCES, PATHS, balances
 from estimator.devices.table.layout import USUAL, Layout
 
 
-def in_full(layout: Layout, row: Subject, as_json: bool) -> None:
-    """All that the catalogue holds of a device or system."""
+def in_full(layout: Layout, row: Subject, named: str, as_json: bool) -> None:
+    """All that the catalogue holds of a device or system that was named so, or by its file."""
     if as_json:
         terminal.json(document(layout, row))
         return
@@ -32,7 +32,7 @@ def in_full(layout: Layout, row: Subject, as_json: bool) -> None:
     if isinstance(row, Machine):
         _show_filled(_in_all(layout, row))
     else:
-        _of_device(row, console)
+        _of_device(row, named, console)
     _said_beside(row, console)
 
 
@@ -67,7 +67,7 @@ def _origin(value: Sourced, name: str) -> Iterator[str]:
         yield f"waives {value.waiver}"
 
 
-def _of_device(device: DeviceSpec, console: Console) -> None:
+def _of_device(device: DeviceSpec, named: str, console: Console) -> None:
     """What follows from a device's numbers, what it has not, what is unknown of it, and what was measured on it."""
     from estimator.devices.measurements import load_measurements
 
@@ -78,7 +78,7 @@ def _of_device(device: DeviceSpec, console: Console) -> None:
     for what, precisions in (("no hardware path", none), ("peak unknown", unknown)):
         if precisions:
             console.print(f"{what}: {', '.join(precisions)}")
-    rows = load_measurements(device)
+    rows = load_measurements(device, named=named)
     if len(rows):
         counts = rows.groupby(["op_class", "precision"]).size()
         ops = ", ".join(f"{count} {op_class} in {precision}" for (op_class, precision), count in counts.items())

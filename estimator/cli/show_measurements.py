@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 
 from estimator.cli import terminal
+from estimator.devices.conditions import CONDITIONS, KIND
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from estimator.devices.importers import Imported
-
-KIND = ("op_class", "precision", "sparse", "kernel", "cache")
-CONDITIONS = ("library", "clock", "threads", "accumulate")
 
 
 def imported(found: Imported, as_json: bool) -> None:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import yaml
 
-from estimator.core import files, library
+from estimator.core import files, library, yaml_files
 from estimator.core.errors import EstimatorError, Fault
 from estimator.core.types import DeviceSpec, SystemSpec
 from estimator.devices import lints
@@ -49,14 +49,17 @@ def load_system(name: str | Path) -> SystemSpec:
 
 
 def measurements_path(device: str, path: str | Path | None = None, named: str | Path | None = None) -> Path | None:
-    """The measurements given by the caller, else the CSV beside the YAML file that names the device, else those that
-    the library holds of it, else None.
+    """The measurements given by the caller, else those of a name in the library; of a YAML file given by path the CSV
+    beside it, and the library's only where the file is the library's own. None where there are none.
     """
     if path:
         return Path(path)
-    beside = Path(named).with_suffix(".csv") if named and _is_path(str(named)) else None
-    if beside and beside.is_file():
-        return beside
+    if named and _is_path(str(named)):
+        beside, shipped = Path(named).with_suffix(".csv"), library.names("devices", DEVICE_FILES).get(device)
+        if beside.is_file():
+            return beside
+        if shipped is None or shipped.resolve() != Path(named).resolve():
+            return None
     return library.names("devices", MEASURED_FILES).get(device)
 
 
@@ -108,28 +111,28 @@ def _readable_devices() -> list[DeviceSpec]:
 
 def _file_faults(spec: type[Spec], path: Path, others: lints.Rest) -> Iterator[Fault]:
     try:
-        document = files.read_yaml(path)
+        document = yaml_files.read_yaml(path)
     except EstimatorError as error:
         yield from (Fault(fault, "yaml") for fault in error.faults)
     else:
         yield from faults(spec, document, others)
 
 
-def faults(spec: type[Spec], document: files.Document, others: lints.Rest) -> Iterator[Fault]:
+def faults(spec: type[Spec], document: yaml_files.Document, others: lints.Rest) -> Iterator[Fault]:
     """Every fault of one file: of its form, and what the lints say of all that is valid, with lines."""
     untold: set[str] = set()
     try:
         found: Spec | None = _validated(spec, document)
     except EstimatorError as error:
         yield from (fault if isinstance(fault, Fault) else Fault(fault, "file") for fault in error.faults)
-        found, spare = files.remainder(spec, document, SPARE[spec] | {"name": document.path.stem})
+        found, spare = yaml_files.remainder(spec, document, SPARE[spec] | {"name": document.path.stem})
         found, untold = found and _beside(found, document.path.parent), spare | {lints.STALE}
     if found is not None:
         yield from _lint(found, document, others, untold)
 
 
 def _lint(
-    found: DeviceSpec | SystemSpec, document: files.Document, others: lints.Rest, untold: set[str]
+    found: DeviceSpec | SystemSpec, document: yaml_files.Document, others: lints.Rest, untold: set[str]
 ) -> Iterator[Fault]:
     """What the lints say, other than of some fields and lints."""
     for lint, finding in lints.findings(found, others):
@@ -139,11 +142,11 @@ def _lint(
 
 def _read(spec: type[Spec], path: Path) -> Spec:
     """One file of the catalogue. Raises EstimatorError with every fault."""
-    return _validated(spec, files.read_yaml(path))
+    return _validated(spec, yaml_files.read_yaml(path))
 
 
-def _validated(spec: type[Spec], document: files.Document) -> Spec:
-    found, path = files.check(spec, document), document.path
+def _validated(spec: type[Spec], document: yaml_files.Document) -> Spec:
+    found, path = yaml_files.check(spec, document), document.path
     if found.name != path.stem:
         sentence = f"{document.where(('name',))}: name is '{found.name}'; expected '{path.stem}', the file's own name"
         raise EstimatorError(Fault(sentence, "file-name"))
@@ -203,6 +206,6 @@ def _aliases_in(path: Path) -> list[str]:
     data: dict[str, Any] | None = None
     if block:
         with suppress(yaml.YAMLError):
-            data = yaml.load(block.group(), Loader=files.LOADER)
-    aliases = (files.read_yaml(path).data if data is None else data).get("aliases")
+            data = yaml.load(block.group(), Loader=yaml_files.LOADER)
+    aliases = (yaml_files.read_yaml(path).data if data is None else data).get("aliases")
     return [str(alias) for alias in aliases] if isinstance(aliases, list) else []

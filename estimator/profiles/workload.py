@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pydantic import Field
 
-from estimator.core import files
+from estimator.core import yaml_files
 from estimator.core.types import File, Seconds, Whole, Workload
 
 BESIDE = ("provenance.yaml", "graph.csv")  # of one dump; a workload may have several dumps
@@ -43,10 +43,10 @@ def side_files(place: Path, top: Path | None = None) -> dict[str, Path]:
 def read_provenance(sides: Mapping[str, Path]) -> Provenance:
     """The provenance among the files beside a dump; empty where there is none."""
     path = sides.get("provenance.yaml")
-    return files.check(Provenance, files.read_yaml(path)) if path else Provenance()
+    return yaml_files.check(Provenance, yaml_files.read_yaml(path)) if path else Provenance()
 
 
 def find_workload(place: Path) -> Workload:
     """The workload of a dump; else only its name is known."""
     path = side_files(place).get("workload.yaml")
-    return files.check(Workload, files.read_yaml(path)) if path else Workload(name=place.stem)
+    return yaml_files.check(Workload, yaml_files.read_yaml(path)) if path else Workload(name=place.stem)

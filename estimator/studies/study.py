@@ -8,12 +8,12 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from estimator.core import files
+from estimator.core import yaml_files
 from estimator.core.errors import EstimatorError, suggestion
 from estimator.core.types import File, Precision, Seconds, Whole
 from estimator.rollup import fom
 
-Faults = Iterator[tuple[files.Location, str]]  # where a fault stands, and its sentence
+Faults = Iterator[tuple[yaml_files.Location, str]]  # where a fault stands, and its sentence
 
 
 class Machine(File):
@@ -97,8 +97,8 @@ class Study(File):
 
 def read_study(path: str | Path) -> Study:
     """Read and check one study file. Raises EstimatorError with every fault and its line."""
-    document = files.read_yaml(Path(path))
-    study = files.check(Study, document)
+    document = yaml_files.read_yaml(Path(path))
+    study = yaml_files.check(Study, document)
     faults = [
         f"{document.where(location)}: {sentence}"
         for location, sentence in (*_machine_faults(study), *_time_faults(study), *_published_faults(study))

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from estimator.core import files
+from estimator.core import yaml_files
 from estimator.profiles import read_profile
 from estimator.profiles.workload import Provenance, find_workload
 from estimator.work import count_work
@@ -108,7 +108,7 @@ def test_what_stands_beside_the_dump(through_fit: tuple[Path, dict[str, Any]]) -
     }.items()  # fmt: skip
     assert workload.optimizer is not None
     assert workload.optimizer.name == "sgd"
-    provenance = files.check(Provenance, files.read_yaml(folder / "provenance.yaml"))
+    provenance = yaml_files.check(Provenance, yaml_files.read_yaml(folder / "provenance.yaml"))
     assert provenance.wall_step == pytest.approx(document["wall_step_s"]["mid"], rel=1e-3)
     assert provenance.profiled_step == pytest.approx(document["profiled_step_s"], rel=1e-3)
     assert (provenance.steps, provenance.repeats, provenance.warmup) == (3, 6, 2)

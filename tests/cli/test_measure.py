@@ -29,7 +29,7 @@ def shapes(tmp_path: Path) -> Path:
 
 def test_what_it_writes_is_a_target(tmp_path: Path, shapes: Path) -> None:
     name = tmp_path / "v1.5"
-    found = read("measure", "--shapes", str(shapes), *NUMPY, "--budget", "8 s", "-o", str(name))
+    found = read("measure", "--shapes", str(shapes), *NUMPY, "--budget", "15 s", "-o", str(name))
     assert {path.name for path in tmp_path.iterdir()} == {"shapes.csv", "v1.5.csv", "v1.5.yaml"}
     assert found["files"] == {"measurements": f"{name}.csv", "device": f"{name}.yaml"}
     assert (found["backend"], found["rows"]["gemm"] >= 2) == ("numpy", True)
@@ -60,7 +60,9 @@ def test_ctrl_c_keeps_what_is_measured(tmp_path: Path, shapes: Path) -> None:
     partial = tmp_path / "mine.partial/measurements.csv.partial"
     while started.poll() is None and not (partial.exists() and partial.read_text().count("\n") > 2):
         time.sleep(0.01)
-    os.kill(started.pid, signal.SIGINT)
+    for _ in range(2):  # pressed twice, it does no harm
+        os.kill(started.pid, signal.SIGINT)
+        time.sleep(0.02)
     said = started.communicate(timeout=60)[1]
     assert started.returncode == 130, said
     assert "the same command goes on" in said
@@ -97,6 +99,17 @@ def test_a_kit(tmp_path: Path) -> None:
         (("--relative-error", "0 %", "-o", "x"), 2, "above zero"),
         (("--profile", "p1b4", "-o", "x"), 1, "p1b3"),
         (("--shapes", "none.csv", "-o", "x"), 1, "there is no such file"),
+        (("--relative-error", "100 %", "-o", "x"), 2, "below 100 %"),
+        (("--precision", "bf16", "-o", "x"), 2, "--precision changes nothing"),
+        (("--precision", "fp99", "--profile", "p1b3", "-o", "x"), 2, "fp99"),
+        (("--kit", "kit", "--profile", "p1b3", "--quick"), 2, "--quick changes nothing"),
+        (("--kit", "kit", "--profile", "p1b3", "--threads", "1"), 2, "--threads changes nothing"),
+        (("--kit", "kit", "--profile", "p1b3", "-o", "x"), 2, "-o changes nothing"),
+        (("--quick", *NUMPY, "-o", "."), 1, "is no name of a device"),
+        (("--quick", *NUMPY, "-o", "-x"), 1, "is no name of a device"),
+        (("--quick", *NUMPY, "-o", "missing/x"), 1, "there is no folder missing"),
+        (("--quick", *NUMPY, "--threads", "9999", "-o", "x"), 1, "--threads is 9999"),
+        (("--quick", *NUMPY, "--all-reduce", "2", "-o", "x"), 1, "--all-reduce needs PyTorch"),
     ],
 )
 def test_bad_words(tmp_path: Path, words: tuple[str, ...], code: int, sentence: str) -> None:
@@ -108,4 +121,7 @@ def test_a_bad_row_is_named(tmp_path: Path, shapes: Path) -> None:
     shapes.write_text(SHAPES.replace("64,32,16", "64,,16"))
     done = run("measure", "--shapes", str(shapes), "-o", str(tmp_path / "mine"), code=1)
     assert "row 1: gemm needs m, n, k; add n" in done.stderr
+    shapes.write_text(SHAPES.replace("bytes", "bytes,kernel").replace("40000", "40000,sum").replace("16,", "16,,"))
+    done = run("measure", "--shapes", str(shapes), "-o", str(tmp_path / "mine"), code=1)
+    assert f"{shapes}: row 2: kernel is sum; write one of add" in done.stderr
     assert {path.name for path in tmp_path.iterdir()} == {"shapes.csv"}

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from estimator.core import files, library
+from estimator.core import library, yaml_files
 from estimator.core.errors import EstimatorError, Fault
 from estimator.core.types import DeviceSpec, SystemSpec
 from estimator.devices import catalogue, lints
+from tests.conftest import make_device
 from tests.devices import mutants
 from tests.devices.mutants import MUTATIONS, Data
 
@@ -95,7 +96,7 @@ def model(data: Data) -> Spec:
 
 
 def faults(data: Data, spec: Spec | None = None, rest: lints.Rest = REST, stem: str | None = None) -> list[Fault]:
-    document = files.Document(Path(f"{stem or data['name']}.yaml"), data, {})
+    document = yaml_files.Document(Path(f"{stem or data['name']}.yaml"), data, {})
     if (spec or model(data)) is DeviceSpec:
         return list(catalogue.faults(DeviceSpec, document, rest))
     return list(catalogue.faults(SystemSpec, document, rest))
@@ -275,7 +276,7 @@ CATALOGUE = catalogue.rest(DeviceSpec)
 
 def bare(like: str, *fields: str, **more: object) -> Data:
     """A file of one's own with some of a shipped device's numbers, without clocks and FLOP per clock of the peaks."""
-    shipped = files.read_yaml(library.names("devices", catalogue.DEVICE_FILES)[like]).data
+    shipped = yaml_files.read_yaml(library.names("devices", catalogue.DEVICE_FILES)[like]).data
     return {"name": "mine", **{field: shipped[field] for field in ("architecture", *fields)}, **more}
 
 
@@ -370,7 +371,7 @@ def test_faults_of_the_form_hide_no_lint_and_bring_no_other() -> None:
 
 def test_frontier_with_eight_modules_a_node_is_seen() -> None:
     rest = catalogue.rest(SystemSpec)
-    frontier = files.read_yaml(library.names("devices", catalogue.SYSTEM_FILES)["frontier"]).data
+    frontier = yaml_files.read_yaml(library.names("devices", catalogue.SYSTEM_FILES)["frontier"]).data
     assert faults(frontier, SystemSpec, rest) == []
     eight = changed(frontier, ("device", "mi250x"), ("devices_per_node", sourced(8)))
     assert "rpeak" in {fault.rule for fault in faults(eight, SystemSpec, rest)}
@@ -400,12 +401,12 @@ def test_every_key_may_stand_once_only(tmp_path: Path) -> None:
     for at, _ in mutants.places(DIE):
         if isinstance(at[-1], str):
             path.write_text(mutants.with_key_twice(DIE, at))
-            found = list(catalogue.faults(DeviceSpec, files.read_yaml(path), REST))
+            found = list(catalogue.faults(DeviceSpec, yaml_files.read_yaml(path), REST))
             assert [fault.rule for fault in found] == ["duplicate-key"], at
 
 
 SHIPPED = [
-    (files.read_yaml(path).data, rest)
+    (yaml_files.read_yaml(path).data, rest)
     for rest, pattern in (
         (catalogue.rest(DeviceSpec), catalogue.DEVICE_FILES),
         (catalogue.rest(SystemSpec), catalogue.SYSTEM_FILES),
@@ -437,3 +438,13 @@ def test_a_slip_of_a_thousand_or_more_in_any_shipped_number_is_seen(
     slipped = mutants.scaled(10.0 ** (sign * exponent))(shipped, at, value)
     assert slipped
     assert faults(slipped, model(shipped), rest), (at, value)
+
+
+def test_a_busy_machine_may_measure_less_bandwidth_than_a_data_sheet_prints() -> None:
+    slow = {"value": "16 GB/s", "source": "sweep"}
+    for status, expected in (("measured", set()), ("read", {"plausible"})):
+        device = make_device(
+            memory_bandwidth={**slow, "status": status}, peak={"fp32": "1 TFLOP/s"}, last_level_cache="128 MB"
+        )
+        found = {lint for lint, _ in lints.findings(device, REST) if lint == "plausible"}
+        assert found == expected

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from estimator.core import files
+from estimator.core import yaml_files
 from estimator.core.errors import EstimatorError
 from estimator.core.files import whole_folder
 from estimator.profiles import capture, read_profile
@@ -174,7 +174,7 @@ def test_a_provenance_is_read_as_it_was_written(tmp_path: Path) -> None:
     describing.write(
         path, {"date": "2026-11-21", "wall_step": "1,234 ms", "device": None, "warmup": 0, "source": "a: b"}
     )
-    found = files.check(Provenance, files.read_yaml(path))
+    found = yaml_files.check(Provenance, yaml_files.read_yaml(path))
     assert (found.date, found.wall_step, found.device, found.warmup) == ("2026-11-21", 1.234, None, 0)
 
 

@@ -6,6 +6,10 @@ it has measured so far lies in the folder NAME.partial; the two files appear who
 
 from __future__ import annotations
 
+import csv
+import io
+import os
+import re
 import shutil
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -21,10 +25,12 @@ from estimator.devices.measure import bench, child, described, kit
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Measured", "Plan", "chosen_backend", "measure", "precisions"]
+__all__ = ["Measured", "Plan", "check_shapes", "chosen_backend", "measure", "precisions"]
 
 WIDE = 0.5  # spread of a row beyond which something else ran
 BUSY = 0.3  # load for each thread beyond which something else ran
+DISTURBED = 0.2  # share of the samples beyond which something else ran
+NAME = re.compile(r"\w[\w.+-]*")  # of a device
 
 
 @dataclass(frozen=True)
@@ -67,7 +73,8 @@ class Measured:
         counts = {str(name): int(count) for name, count in self.rows["op_class"].value_counts().items()}
         files = {"measurements": str(self.csv), "device": str(self.device)}
         return {"files": files, **told, "rows": counts, "best": best, "left_out": about["left_out"],
-                "warnings": list(self.warnings)}  # fmt: skip
+                "load": about["load"],
+                "disturbed_share": about["disturbed_share"], "warnings": list(self.warnings)}  # fmt: skip
 
 
 def chosen_backend(name: str) -> str:
@@ -89,25 +96,52 @@ def measure(
 ) -> Measured:
     """Time every row of SHAPES and write ``output``.csv and ``output``.yaml; ``command`` goes into their source.
 
-    Raises EstimatorError where the files are there already, the back end fails, or a stopped run had other conditions.
+    Raises EstimatorError where the files are there already or cannot be, the back end fails, or a stopped run had other
+    conditions.
     """
-    csv, device = (output.with_name(f"{output.name}{suffix}") for suffix in (".csv", ".yaml"))
-    for path in (csv, device):
-        if path.exists():
-            raise EstimatorError(f"{path}: is there already; choose another name, or delete it first")
+    table_csv, device = _places(output)
     place = _begin(output, shapes)
     table = place / "measurements.csv"
-    child.run([*plan.options(), "--shapes", str(place / "shapes.csv"), "-o", str(table)], progress)
+    try:
+        child.run([*plan.options(), "--shapes", str(place / "shapes.csv"), "-o", str(table)], progress)
+    finally:
+        if not {path.name for path in place.iterdir()} - {"shapes.csv"}:
+            shutil.rmtree(place)  # nothing was begun
     provenance = child.provenance(place / "provenance.json")
     rows = MEASUREMENTS.conform(csv_files.read_csv(table), str(table)).assign(device=output.name)
     if rows.empty:
         raise EstimatorError(f"{table}: nothing was measured ({next(iter(provenance['left_out'].values()))})")
     best = described.best(rows, provenance["device"]["cache"])
-    text = described.device_file(output.name, best, provenance, command)
-    files.write_text(csv, kit.csv_text(rows))
+    warnings, conditions = tuple(_warnings(rows, provenance)), _conditions(provenance)
+    text = described.device_file(output.name, best, provenance, command, [conditions, *_disturbed(provenance)])
+    files.write_text(table_csv, kit.csv_text(rows))
     files.write_text(device, text)
     shutil.rmtree(place)
-    return Measured(csv, device, rows, provenance, tuple(_warnings(rows, provenance)))
+    return Measured(table_csv, device, rows, provenance, warnings)
+
+
+def check_shapes(shapes: pd.DataFrame, where: str) -> None:
+    """Raises EstimatorError at a row that the program would refuse."""
+    for place, row in enumerate(csv.DictReader(io.StringIO(kit.csv_text(shapes)))):
+        try:
+            bench.job(bench.Shape(row, f"{where}: row {place + 1}"))
+        except bench.LeftOutError:  # not measured here, which the run tells at its end
+            continue
+        except bench.FaultError as error:
+            raise EstimatorError(str(error)) from None
+
+
+def _places(output: Path) -> Iterator[Path]:
+    """Where the two files will lie. Raises EstimatorError where they cannot, before anything is measured."""
+    if not NAME.fullmatch(output.name):
+        raise EstimatorError(f"-o {output}: is no name of a device; write letters and digits, such as -o my-machine")
+    if not output.parent.is_dir() or not os.access(output.parent, os.W_OK):
+        raise EstimatorError(f"-o {output}: there is no folder {output.parent} to write to; make it, or choose another")
+    for suffix in (".csv", ".yaml"):
+        path = output.with_name(f"{output.name}{suffix}")
+        if path.exists():
+            raise EstimatorError(f"{path}: is there already; choose another name, or delete it first")
+        yield path
 
 
 def _begin(output: Path, shapes: pd.DataFrame) -> Path:
@@ -126,11 +160,22 @@ def _warnings(rows: pd.DataFrame, provenance: Mapping[str, Any]) -> Iterator[str
     reasons = Counter(provenance["left_out"].values())
     for reason, count in reasons.items():
         yield f"{count} shape{'s' * (count > 1)} left out: {reason}"
-    spread = (rows["time_high_s"] - rows["time_low_s"]) / rows["time_s"]
-    wide, busy = int((spread > WIDE).sum()), provenance["load"] or 0.0
+    wide = int(((rows["time_high_s"] - rows["time_low_s"]) / rows["time_s"] > WIDE).sum())
     if wide:
         yield f"{wide} of {len(rows)} rows vary by more than {WIDE:.0%} of their time; run nothing else meanwhile"
-    if busy > BUSY * provenance["threads"]:
-        yield f"the machine was busy before the run: load {busy:.1f} for {provenance['threads']} to use"
+    if (provenance["load"] or 0.0) > BUSY * provenance["threads"] or provenance["disturbed_share"] > DISTURBED:
+        yield f"the machine was busy: {_conditions(provenance)}"
+    yield from _disturbed(provenance)
     if not provenance["clock"]:
         yield "the machine does not tell its clock"
+
+
+def _conditions(provenance: Mapping[str, Any]) -> str:
+    load = "not told" if provenance["load"] is None else f"{provenance['load']:.1f}"
+    share = f"other processes disturbed {provenance['disturbed_share']:.0%} of the samples"
+    return f"load {load} before the run, on {provenance['threads']} threads; {share}"
+
+
+def _disturbed(provenance: Mapping[str, Any]) -> list[str]:
+    rows = provenance["disturbed"]
+    return [f"{len(rows)} rows hold samples alone that other processes disturbed: {'; '.join(rows)}"] if rows else []

@@ -28,31 +28,30 @@ import os
 import platform
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections import namedtuple
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
-VERSION = 1  # of what is timed and how: a run that was stopped goes on with the same one alone
+VERSION = 2  # of what is timed and how: a run that was stopped goes on with the same one alone
 Row = dict[str, Any]
 Run = Callable[[], Any]
+Timed = tuple[float, bool]  # seconds, and whether something else took the processor meanwhile
+Timer = Callable[[int], Timed]  # times so many calls
 Conv = namedtuple("Conv", "n c h w k r s stride pad dilation groups what")  # sizes as in ops below; the pass timed
 ITEMSIZE = {"fp64": 8, "fp32": 4, "tf32": 4, "bf16": 2, "fp16": 2}
 DTYPE = {"fp64": "float64", "fp32": "float32", "tf32": "float32", "bf16": "bfloat16", "fp16": "float16"}
 
 
 class LeftOutError(Exception):
-    """Why a shape is not measured here."""
-
-
-class OutOfTimeError(Exception):
-    """Why a shape is not measured within this budget."""
+    """Why a shape is not measured here, or not within this budget."""
 
 
 class FaultError(Exception):
@@ -76,9 +75,7 @@ class Library:
             raise FaultError(f"{self.name} cannot be imported ({error}); repair it: pip install {self.name}") from None
         self.gpu = device != "cpu" and self.sees_gpu()
         if device == "cuda" and not self.gpu:
-            raise FaultError(
-                f"{self.name} sees no GPU; check how it and the driver were installed, or use --device cpu"
-            )
+            raise FaultError(f"{self.name} sees no GPU; mend how it or the driver is installed, or use --device cpu")
         if self.gpu:
             self.precisions = ("fp64", "fp32", "tf32", "bf16", "fp16")
         self.start()
@@ -112,14 +109,14 @@ class Library:
     def wait(self, output: Any) -> None:
         """Return once the device has done all that it was given; calls on a processor return when they are done."""
 
-    def timed(self, run: Run, count: int, flush: Run | None) -> float:
-        """Seconds of ``count`` calls; what empties the cache before them is not timed."""
+    def timed(self, run: Run, count: int, flush: Run | None) -> Timed:
+        """The time of ``count`` calls; what empties the cache before them is not timed."""
         self.wait(flush() if flush else None)
-        output, start = None, time.perf_counter()
+        output, stop = None, stopwatch()
         for _ in range(count):
             output = run()
         self.wait(output)
-        return time.perf_counter() - start
+        return stop()
 
     def gemm(self, precision: str, a: Sequence[int], b: Sequence[int], trans_a: bool, trans_b: bool) -> Run:
         """C = A·B, each stored in the shape given and read transposed where said."""
@@ -153,6 +150,7 @@ class Numpy(Library):
     name = "numpy"
     precisions = ("fp64", "fp32")
     block = 1 << 15  # elements
+    worth = 8e6  # bytes from which on handing out parts to threads costs little beside the op
 
     def versions(self) -> str:
         try:
@@ -163,9 +161,9 @@ class Numpy(Library):
 
     def call(self, kernel: str, arrays: Sequence[Any]) -> Run:
         op, arrays = self.ops()[kernel], [*arrays, self.np.empty_like(arrays[0])]
-        step = max(1, self.block // arrays[0].shape[1])
+        step = max(1, self.block // math.prod(arrays[0].shape[1:]))
         parts = [[x[i : i + step] for x in arrays] for i in range(0, len(arrays[0]), step)]
-        if len(parts) < 2 * self.threads:
+        if self.threads == 1 or sum(x.nbytes for x in arrays) < self.worth:
             return lambda: [op(*part) for part in parts]
         pool, ends = ThreadPoolExecutor(self.threads), [len(parts) * i // self.threads for i in range(self.threads + 1)]
         shares = [parts[ends[i] : ends[i + 1]] for i in range(self.threads)]
@@ -226,9 +224,8 @@ class Torch(Library):
         return {**smi(), **known, "cache": getattr(found, "L2_cache_size", None)}
 
     def array(self, shape: Sequence[int], precision: str) -> Any:
-        return self.module.from_numpy(self.host(shape, precision)).to(
-            self.place, getattr(self.module, DTYPE[precision])
-        )
+        made = self.module.from_numpy(self.host(shape, precision))
+        return made.to(self.place, getattr(self.module, DTYPE[precision]))
 
     def select(self, precision: str) -> None:
         backends = self.module.backends
@@ -238,10 +235,10 @@ class Torch(Library):
         if self.gpu:
             self.module.cuda.synchronize()
 
-    def timed(self, run: Run, count: int, flush: Run | None) -> float:
+    def timed(self, run: Run, count: int, flush: Run | None) -> Timed:
         if not self.gpu:
             return super().timed(run, count, flush)
-        start, end = (self.module.cuda.Event(enable_timing=True) for _ in range(2))
+        start, end, stop = *(self.module.cuda.Event(enable_timing=True) for _ in range(2)), stopwatch()
         if flush:
             flush()  # still runs while the call is launched, so that the time is the kernel's own
         start.record()
@@ -249,7 +246,7 @@ class Torch(Library):
             run()
         end.record()
         end.synchronize()
-        return float(start.elapsed_time(end)) / 1e3
+        return float(start.elapsed_time(end)) / 1e3, stop()[1]
 
     def convolution(self, precision: str, c: Conv) -> Run:
         aten = self.module.ops.aten
@@ -265,9 +262,11 @@ class Torch(Library):
         if kernel not in ("sgd_momentum", "adam"):
             return super().call(kernel, arrays)
         arrays[0].requires_grad_(True).grad = arrays[1]
-        optim, made = self.module.optim, {"fused": True}
-        update = optim.Adam(arrays[:1], **made) if kernel == "adam" else optim.SGD(arrays[:1], 1e-3, 0.9, **made)
-        return lambda: update.step()
+        make = functools.partial(self.ops()[kernel], arrays[:1])
+        try:
+            return make(fused=True).step  # type: ignore[no-any-return]
+        except (RuntimeError, TypeError):  # PyTorch before 2.4 fuses on GPUs alone
+            return make().step  # type: ignore[no-any-return]
 
     def ops(self) -> dict[str, Callable[..., Any]]:
         torch, nn = self.module, self.module.nn.functional
@@ -276,7 +275,8 @@ class Torch(Library):
             "triad": lambda x, y: torch.add(x, y, alpha=3.0),
             "softmax": lambda x: torch.softmax(x, -1),
             "layer_norm": lambda x: nn.layer_norm(x, x.shape[-1:]),
-            "sgd_momentum": torch.optim.SGD, "adam": torch.optim.Adam,  # made in call
+            "sgd_momentum": functools.partial(torch.optim.SGD, lr=1e-3, momentum=0.9),
+            "adam": torch.optim.Adam,  # both made in call
         }  # fmt: skip
 
 
@@ -304,12 +304,11 @@ class TensorFlow(Library):
 
     def wait(self, output: Any) -> None:
         if self.gpu:
-            self.module.random.uniform([]).numpy()  # stands behind all else in the device's one stream
+            self.module.test.experimental.sync_devices()
 
     def gemm(self, precision: str, a: Sequence[int], b: Sequence[int], trans_a: bool, trans_b: bool) -> Run:
-        return functools.partial(
-            self.module.linalg.matmul, self.array(a, precision), self.array(b, precision), trans_a, trans_b
-        )
+        x, y = self.array(a, precision), self.array(b, precision)
+        return functools.partial(self.module.linalg.matmul, x, y, trans_a, trans_b)
 
     def convolution(self, precision: str, c: Conv) -> Run:
         raw, image, kernel = self.module.raw_ops, (c.n, c.h, c.w, c.c), (c.r, c.s, c.c // c.groups, c.k)
@@ -345,10 +344,16 @@ class Jax(Library):
     name = "jax"
 
     def sees_gpu(self) -> bool:
-        return self.module.default_backend() in ("gpu", "cuda", "rocm")
+        return bool(self.module.default_backend() != "cpu")  # a TPU is measured as a GPU is
 
     def start(self) -> None:
         self.module.config.update("jax_enable_x64", True)
+        if not self.gpu:
+            self.module.config.update("jax_platforms", "cpu")
+
+    def accelerator(self) -> Row:
+        found = self.module.devices()[0]
+        return {"name": found.device_kind, **smi(), "units": getattr(found, "core_count", None)}
 
     def array(self, shape: Sequence[int], precision: str) -> Any:
         return self.module.numpy.asarray(self.host(shape, precision), dtype=DTYPE[precision])
@@ -426,7 +431,7 @@ KERNELS = {  # memory-bound op: class, arrays read, arrays written, FLOP per ele
     "relu": ("elementwise", 1, 1, 1),
     "gelu": ("elementwise", 1, 1, 8),
     "triad": ("elementwise", 2, 1, 2),
-    "sgd_momentum": ("elementwise", 3, 2, 7),
+    "sgd_momentum": ("elementwise", 3, 2, 4),
     "adam": ("elementwise", 4, 3, 12),
     "sum": ("reduction", 1, 0, 1),
     "softmax": ("normalization", 1, 1, 8),
@@ -435,8 +440,9 @@ KERNELS = {  # memory-bound op: class, arrays read, arrays written, FLOP per ele
 }
 STANDS_FOR = {"elementwise": "add", "reduction": "sum", "normalization": "layer_norm", "movement": "copy"}
 LAUNCH = "launch"  # an addition of one element
-WIDTH = 1024  # of the rows that softmax and layer norm run over
+WIDTH = 1024  # of the rows that normalizations run over
 PASSES = ("forward", "grad_input", "grad_weights", "backward")
+MOST_SIZE = 2**48  # what no machine holds
 
 
 class Job(NamedTuple):
@@ -459,6 +465,13 @@ class Shape:
         """A cell, or the default where it is empty."""
         return (self.cells.get(name) or "").strip() or default
 
+    def choice(self, name: str, known: Sequence[str], default: str = "") -> str:
+        """A cell that is one of those known, or the default where it is empty. Raises FaultError."""
+        found = self.text(name, default)
+        if found not in (default, *known):
+            raise FaultError(f"{self.where}: {name} is {found}; write one of {', '.join(known)}")
+        return found
+
     def number(self, name: str, default: int | None = None, least: int = 1) -> int:
         """A cell as a whole number. Raises FaultError."""
         cell = self.text(name, "" if default is None else str(default))
@@ -466,8 +479,8 @@ class Shape:
             found = float(cell)
         except ValueError:
             found = math.nan
-        if not (found >= least and found % 1 == 0):
-            wanted = f"write a whole number of at least {least}"
+        if not (least <= found < MOST_SIZE and found % 1 == 0):
+            wanted = f"write a whole number of at least {least}, and below {MOST_SIZE}"
             raise FaultError(f"{self.where}: {name} is {cell or 'missing'}; {wanted}")
         return int(found)
 
@@ -485,6 +498,8 @@ def job(shape: Shape, ranks: int = 0) -> Job:
     if precision not in ITEMSIZE:
         raise LeftOutError(f"the precision {precision or '(none)'} is not measured here")
     found = maker(shape, kind, precision)
+    if found.size >= MOST_SIZE:
+        raise FaultError(f"{shape.where}: needs {found.size:.3g} B, more than any memory holds; check the sizes")
     sums = {"accumulate": "fp32"} if maker is not _stream and precision in ("tf32", "bf16", "fp16") else {}
     return found._replace(columns={"op_class": kind, "precision": precision, **found.columns, **sums})
 
@@ -492,7 +507,7 @@ def job(shape: Shape, ranks: int = 0) -> Job:
 def _gemm(shape: Shape, kind: str, precision: str) -> Job:
     """C[m,n] = A[m,k]·B[k,n], batch times; t: stored transposed."""
     batch, m, n, k = shape.number("batch", 1), shape.number("m"), shape.number("n"), shape.number("k")
-    trans_a, trans_b = shape.text("trans_a", "n"), shape.text("trans_b", "n")
+    trans_a, trans_b = (shape.choice(name, "nt", "n") for name in ("trans_a", "trans_b"))
     several = (batch,) if batch > 1 else ()
     a, b = (*several, *((k, m) if trans_a == "t" else (m, k))), (*several, *((n, k) if trans_b == "t" else (k, n)))
     columns = {"batch": batch, "m": m, "n": n, "k": k, "trans_a": trans_a, "trans_b": trans_b}
@@ -513,15 +528,15 @@ def _convolution(shape: Shape, kind: str, precision: str) -> Job:
         raise LeftOutError("a 3D convolution is not measured here")
     pairs = [tuple(shape.number(f"{name}_{axis}", default, default) for axis in "hw")
              for name, default in (("stride", 1), ("pad", 0), ("dilation", 1))]  # fmt: skip
-    (stride, pad, dilation), groups, what = pairs, shape.number("groups", 1), shape.text("pass", "forward")
-    if what not in PASSES or c % groups or k % groups:
-        raise FaultError(f"{shape.where}: pass '{what}' is not one of {', '.join(PASSES)}, or groups do not fit")
+    (stride, pad, dilation), groups, what = pairs, shape.number("groups", 1), shape.choice("pass", PASSES, "forward")
+    if c % groups or k % groups:
+        raise FaultError(f"{shape.where}: {groups} groups do not divide {c} channels and {k} kernels; check groups")
     columns: Row = {"conv_n": n, "conv_c": c, "conv_h": h, "conv_w": w, "conv_k": k, "conv_r": r, "conv_s": s}
     for name, pair in (("stride", stride), ("pad", pad), ("dilation", dilation)):
         columns.update({f"{name}_h": pair[0], f"{name}_w": pair[1]})
     reach = [dilation[0] * (r - 1) + 1, dilation[1] * (s - 1) + 1]
     natural = [(size + 2 * pad[i] - reach[i]) // stride[i] + 1 for i, size in enumerate((h, w))]
-    p, q = (shape.number(f"conv_{name}", natural[i], -(2**53)) for i, name in enumerate("pq"))
+    p, q = (shape.number(f"conv_{name}", natural[i], -MOST_SIZE) for i, name in enumerate("pq"))
     if min(p, q) < 1:
         raise FaultError(f"{shape.where}: the kernel {r}x{s} does not fit the image {h}x{w}; check the sizes")
     if [p, q] != natural:  # padding that differs by side: timed on an image that holds it
@@ -536,15 +551,15 @@ def _convolution(shape: Shape, kind: str, precision: str) -> Job:
 
 def _stream(shape: Shape, kind: str, precision: str) -> Job:
     """A memory-bound op of so many bytes: the one named, else the one that stands for its class."""
-    kernel = shape.text("kernel")
-    kernel = kernel if kernel in (*KERNELS, LAUNCH) else STANDS_FOR[kind]
+    known = [name for name, of in KERNELS.items() if of[0] == kind] + [LAUNCH] * (kind == "elementwise")
+    kernel = shape.choice("kernel", known, STANDS_FOR[kind])
     op = "add" if kernel == LAUNCH else kernel
     _, reads, writes, flop = KERNELS[op]
     per_element = (reads + writes) * ITEMSIZE[precision]
-    elements = 1 if kernel == LAUNCH else max(1, shape.number("bytes", least=0) // per_element)
-    sizes = (max(1, elements // WIDTH), min(elements, WIDTH))
-    size = sizes[0] * sizes[1]
-    asked = shape.text("cache")
+    size = 1 if kernel == LAUNCH else max(1, shape.number("bytes", least=0) // per_element)
+    by_rows = kind == "normalization" and size > WIDTH  # whole rows, as near as may be to what is asked
+    sizes = (round(size / WIDTH), WIDTH) if by_rows else (1, size) if kind == "normalization" else (size,)
+    size, asked = math.prod(sizes), shape.choice("cache", ("cold", "warm"))
     caches = ("warm",) if kernel == LAUNCH else (asked,) if asked else ("cold", "warm")
     columns = {"kernel": kernel, "bytes": size * per_element, "flop": size * flop}
     run = functools.partial(_call, "stream", op, precision, sizes)
@@ -554,7 +569,26 @@ def _stream(shape: Shape, kind: str, precision: str) -> Job:
 # --------------------------------------------------------------------------------------------------------- timing
 LEAST, MOST = 7, 400  # repeats
 MOST_OF_BUDGET = 0.1  # of what is left, for the least repeats of one shape
+MOST_OF_MEMORY = 0.8  # of what is free, for the arrays of one shape
 BATCH_S = 1e-3  # short calls are timed so many at once that they last so long together
+RESOURCE: Any = importlib.util.find_spec("resource") and importlib.import_module("resource")  # Windows has none
+QUIET_S = 0.04  # of one thread, in which the system's own work interrupts it about once
+
+
+def switches() -> int:
+    """How often this process's threads were put off a processor for others; 0 where the system does not count."""
+    return int(RESOURCE.getrusage(RESOURCE.RUSAGE_SELF).ru_nivcsw) if RESOURCE else 0
+
+
+def stopwatch() -> Callable[[], Timed]:
+    """What gives the seconds since, and whether something else took the processors meanwhile."""
+    threads, before, start = len(usable()), switches(), time.perf_counter()
+
+    def stop() -> Timed:
+        spent = time.perf_counter() - start
+        return spent, switches() - before > threads * spent // QUIET_S
+
+    return stop
 
 
 def quantile(samples: Sequence[float], share: float) -> float:
@@ -572,36 +606,38 @@ def relative_error(samples: Sequence[float]) -> float:
 
 
 def repeat(
-    timed: Callable[[int], float],
-    wanted: float,
-    share: float,
-    most: float,
-    single: bool,
-    clock: Run = time.perf_counter,
-) -> list[float]:
+    timed: Timer, wanted: float, share: float, most: float, single: bool, clock: Run = time.perf_counter
+) -> tuple[list[float], float]:
     """Seconds of one call, timed again until the median's relative error is as wanted or its share [s] is spent.
 
-    The least number of repeats may take ``most`` seconds, else OutOfTimeError.
-    ``timed(count)`` gives the seconds of so many calls; ``single`` times each call alone. The first call compiles;
+    The least number of repeats may take ``most`` seconds, else LeftOutError.
+    ``timed(count)`` gives the time of so many calls; ``single`` times each call alone. The first call compiles;
     calls warm up until two in a row are alike (memory touched, clock awake); none of these is among the samples.
+    Disturbed samples count where there are no others; their share stands beside.
     """
     timed(1)
-    start, warm = clock(), [timed(1), timed(1)]
+    start, warm = clock(), [timed(1)[0], timed(1)[0]]
     while max(warm[-2:]) > 1.3 * min(warm[-2:]) and len(warm) < 9 and clock() < start + share / 2:
-        warm.append(timed(1))
+        warm.append(timed(1)[0])
     if LEAST * min(warm) > most:
-        raise OutOfTimeError(f"{LEAST} calls last longer than its share of the budget")
-    count, samples = 1, list[float]()
-    while not single and count < 1 << 20 and (spent := timed(count)) < BATCH_S:
+        raise LeftOutError(f"{LEAST} calls last longer than its share of the budget")
+    count, samples, disturbed = 1, list[float](), list[float]()
+    while not single and count < 1 << 20 and (spent := min(timed(count), timed(count))[0]) < BATCH_S:
         count = max(2 * count, min(10 * count, math.ceil(1.2 * BATCH_S * count / max(spent, 1e-9))))
     while len(samples) < MOST:
-        samples.append(timed(count) / count)
-        if len(samples) >= LEAST and (relative_error(samples) <= wanted or clock() > start + share):
+        spent, other = timed(count)
+        (disturbed if other else samples).append(spent / count)
+        known = len(samples) >= LEAST and relative_error(samples) <= wanted
+        if known or (len(samples) + len(disturbed) >= LEAST and clock() > start + share):
             break
-    return samples
+    return samples or disturbed, len(disturbed) / (len(samples) + len(disturbed))
 
 
 # -------------------------------------------------------------------------------------------------------- machine
+CPUS, CGROUP = "/sys/devices/system/cpu", "/sys/fs/cgroup"
+WIRE, PATIENCE_S = {True: "nccl", False: "gloo"}, 120.0  # of an all-reduce; for each of its sizes
+
+
 def keep_memory() -> None:
     """Let the C library keep freed memory, as frameworks' allocators do: page faults would be timed otherwise."""
     if sys.platform == "linux" and hasattr(ctypes.CDLL(None), "mallopt"):
@@ -614,12 +650,31 @@ def usable() -> list[int]:
     return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else list(range(os.cpu_count() or 1))
 
 
-def limit_threads(threads: int) -> None:
-    """Hold this process to so many threads; libraries must not be loaded yet."""
-    for name in ("OMP_NUM", "OPENBLAS_NUM", "MKL_NUM", "BLIS_NUM", "VECLIB_MAXIMUM"):
-        os.environ[f"{name}_THREADS"] = str(threads)
+def cores(folder: str = CPUS) -> list[int]:
+    """One usable logical processor of each physical core; all of them where the machine does not tell."""
+    found: dict[str, int] = {}
+    for cpu in usable():
+        found.setdefault("".join(told(f"{folder}/cpu{cpu}/topology/thread_siblings_list")) or str(cpu), cpu)
+    return list(found.values())
+
+
+def allowed(name: str) -> float:
+    """A container's limit (cgroup v2): processors of cpu.max, bytes of memory.max; infinite where there is none."""
+    words = " ".join(told(f"{CGROUP}/{name}")).split()
+    return float(words[0]) / float((words[1:] or ["1"])[0]) if words and words[0] != "max" else math.inf
+
+
+def limit_threads(asked: int | None) -> int:
+    """Hold this process to so many threads, else to one for each core; libraries must not be loaded yet."""
+    most, own = max(1, int(min(len(usable()), allowed("cpu.max")))), cores()
+    if asked is not None and not 0 < asked <= most:
+        raise FaultError(f"--threads is {asked}, and this process may use {most} processors; ask for 1 to {most}")
+    threads = asked or min(len(own), most)
+    libraries = [f"{name}_THREADS" for name in ("OMP_NUM", "OPENBLAS_NUM", "MKL_NUM", "BLIS_NUM", "VECLIB_MAXIMUM")]
+    os.environ.update(dict.fromkeys([*libraries, "NPROC"], str(threads)))  # the last is XLA's
     if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, usable()[:threads])
+        os.sched_setaffinity(0, [*own, *(cpu for cpu in usable() if cpu not in own)][:threads])
+    return threads
 
 
 def told(path: str, key: str = "") -> list[str]:
@@ -637,12 +692,12 @@ def processor() -> str:
 
 
 def memory(key: str) -> float | None:
-    """MemTotal or MemAvailable [B]; None where the machine does not tell."""
+    """MemTotal or MemAvailable [B], at most what a container may have; None where the machine does not tell."""
     found = told("/proc/meminfo", key)
-    return float(found[0].split()[0]) * 1024 if found else None
+    return min(float(found[0].split()[0]) * 1024, allowed("memory.max")) if found else None
 
 
-def last_level_cache(folder: str = "/sys/devices/system/cpu") -> float | None:
+def last_level_cache(folder: str = CPUS) -> float | None:
     """Bytes of the last-level caches of the usable processors together; None where the machine does not tell."""
     found: dict[tuple[str, str], float] = {}
     for index in (path for cpu in usable() for path in Path(f"{folder}/cpu{cpu}/cache").glob("index*")):
@@ -652,14 +707,15 @@ def last_level_cache(folder: str = "/sys/devices/system/cpu") -> float | None:
     return sum(size for (level, _), size in found.items() if level == last) or None
 
 
-def query(*names: str) -> list[str]:
-    """What nvidia-smi tells of the first GPU; nothing where there is none."""
-    if not shutil.which("nvidia-smi"):
+def query(*names: str) -> list[Any]:
+    """What nvidia-smi tells of the first GPU that programs see, None for [N/A]; nothing where there is none."""
+    first = os.environ.get("CUDA_VISIBLE_DEVICES", "0").partition(",")[0].strip()
+    if first in ("", "-1") or not shutil.which("nvidia-smi"):
         return []
-    command = ["nvidia-smi", f"--query-gpu={','.join(names)}", "--format=csv,noheader,nounits", "-i", "0"]
+    command = ["nvidia-smi", f"--query-gpu={','.join(names)}", "--format=csv,noheader,nounits", "-i", first]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     cells = [cell.strip() for cell in done.stdout.partition("\n")[0].split(",")]
-    return cells if done.returncode == 0 and len(cells) == len(names) else []
+    return [None if cell[:1] == "[" else cell for cell in cells] if not done.returncode and cells[1:] else []
 
 
 @functools.lru_cache(maxsize=1)
@@ -668,41 +724,34 @@ def smi() -> Row:
     found = query("name", "driver_version", "memory.total", "clocks.max.sm")
     if not found:
         return {}
-    sizes = {"memory": float(found[2]) * 2**20, "max_clock": float(found[3]) * 1e6}
-    return {"name": found[0], "driver": f"driver {found[1]}", **sizes}
+    name, driver, mib, mhz = found
+    sizes = {"memory": mib and float(mib) * 2**20, "max_clock": mhz and float(mhz) * 1e6}
+    return {"name": name, "driver": f"driver {driver}", **sizes}
 
 
 def clock(gpu: bool) -> str:
     """The clock at this moment; nothing where the machine does not tell."""
     if gpu:
-        return ", memory ".join(f"{mhz} MHz" for mhz in query("clocks.sm", "clocks.mem"))
-    scaled = "/sys/devices/system/cpu/cpu{}/cpufreq/scaling_cur_freq"
-    mhz = [float(khz) / 1e3 for i in usable() for khz in told(scaled.format(i))]
+        return ", memory ".join(f"{mhz} MHz" for mhz in query("clocks.sm", "clocks.mem") if mhz)
+    mhz = [float(khz) / 1e3 for i in usable() for khz in told(f"{CPUS}/cpu{i}/cpufreq/scaling_cur_freq")]
     mhz = mhz or [float(cell) for cell in told("/proc/cpuinfo", "cpu MHz")]
     return f"{quantile(mhz, 0.5):.0f} MHz" if mhz else ""
 
 
 def clock_under_load(library: Library, seconds: float = 0.6) -> str:
     """The clock while matrix products run."""
-    run, stop = library.gemm("fp32", (1024, 1024), (1024, 1024), False, False), threading.Event()
-
-    def work() -> None:
-        while not stop.is_set():
+    run = library.gemm("fp32", (1024, 1024), (1024, 1024), False, False)
+    with ThreadPoolExecutor(1) as pool:
+        found = pool.submit(lambda: time.sleep(seconds) or clock(library.gpu))  # type: ignore[func-returns-value]
+        while not found.done():
             library.timed(run, 1, None)
-
-    worker = threading.Thread(target=work)
-    worker.start()
-    time.sleep(seconds)
-    found = clock(library.gpu)
-    stop.set()
-    worker.join()
-    return found
+    return found.result()
 
 
 def describe(library: Library) -> Row:
     """The device measured: name, memory and cache [B], compute units, highest clock [Hz]; None is unknown."""
-    highest = told("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq")
-    known = {"name": processor(), "memory": memory("MemTotal"), "cache": last_level_cache(), "units": library.threads}
+    highest, units = told(f"{CPUS}/cpu0/cpufreq/cpuinfo_max_freq"), min(len(cores()), library.threads)
+    known = {"name": processor(), "memory": memory("MemTotal"), "cache": last_level_cache(), "units": units}
     known["max_clock"] = float(highest[0]) * 1e3 if highest else None
     if not library.gpu:
         return known
@@ -717,21 +766,26 @@ def all_reduce(sizes: Sequence[int], ranks: int, gpu: bool) -> Iterator[tuple[in
     with tempfile.TemporaryDirectory() as folder:
         shared = (ranks, sizes, Path(folder, "meeting").as_uri(), gpu, results)
         workers = [context.Process(target=_rank, args=(rank, *shared), daemon=True) for rank in range(ranks)]
-        for worker in workers:
-            worker.start()
-        for _ in sizes:
-            while results.empty():
-                if any(worker.exitcode for worker in workers):
-                    raise LeftOutError("a process of the all-reduce failed; see what it wrote above")
-                time.sleep(0.02)
-            yield results.get()
-        for worker in workers:
-            worker.join()
+        try:
+            for worker in workers:
+                worker.start()
+            for _ in sizes:
+                end = time.perf_counter() + PATIENCE_S
+                while results.empty():
+                    if any(worker.exitcode for worker in workers) or time.perf_counter() > end:
+                        raise LeftOutError("a process of the all-reduce failed or did not answer; see what it wrote")
+                    time.sleep(0.02)
+                yield results.get()
+        finally:
+            for worker in workers:
+                worker.kill()
+                worker.join()
 
 
 def _rank(rank: int, ranks: int, sizes: Sequence[int], meeting: str, gpu: bool, results: Any) -> None:
     torch, group = importlib.import_module("torch"), importlib.import_module("torch.distributed")
-    group.init_process_group("nccl" if gpu else "gloo", init_method=meeting, rank=rank, world_size=ranks)
+    own = {"rank": rank, "world_size": ranks, "timeout": timedelta(seconds=PATIENCE_S)}
+    group.init_process_group(WIRE[gpu], init_method=meeting, **own)
     for place, size in enumerate(sizes):
         data, samples = torch.rand(max(1, size // 4), device=f"cuda:{rank}" if gpu else "cpu"), []
         for _ in range(3 + 25):  # three warm up
@@ -765,10 +819,8 @@ def resume(partial: Path, conditions: Row, first: Callable[[], Row]) -> tuple[Ro
     about, *records = map(json.loads, whole) if whole else [{**conditions, **first()}]
     for name, value in conditions.items():
         if about.get(name) != value:
-            raise FaultError(
-                f"{partial}: was begun with {name} {about.get(name)}, and this run has {value}; unlike conditions do "
-                "not mix, so repeat the command of that run, or delete the file to begin anew"
-            )
+            begun = f"{partial}: was begun with {name} {about.get(name)}, and this run has {value}"
+            raise FaultError(f"{begun}; unlike conditions do not mix, so repeat that run's command, or delete the file")
     partial.write_text("".join(whole) or f"{json.dumps(about)}\n", "utf-8")
     return about, records
 
@@ -776,12 +828,8 @@ def resume(partial: Path, conditions: Row, first: Callable[[], Row]) -> tuple[Ro
 class Sweep:
     """The shapes on one library: what is measured, and what is left out."""
 
-    def __init__(
-        self, library: Library, jobs: Sequence[Job | str], options: argparse.Namespace, started: float
-    ) -> None:
+    def __init__(self, library: Library, jobs: Sequence[Job | str], options: Any, started: float) -> None:
         self.library, self.jobs, self.options = library, jobs, options
-        self.rows: dict[int, list[Row]] = {}
-        self.left_out: dict[int, str] = {}
         self.largest: dict[tuple[str, str], tuple[float, float]] = {}  # work and time by op class and precision
         self.partial = Path(f"{options.output}.partial")
         conditions = {
@@ -789,46 +837,37 @@ class Sweep:
             "threads": library.threads, "device": describe(library), "relative_error": options.relative_error,
         }  # fmt: skip
         self.about, records = resume(self.partial, conditions, self._first)
-        for record in records:
-            self._note(**record)
+        self.rows: dict[int, list[Row]] = {record["shape"]: record["rows"] for record in records}
+        self.left_out: dict[int, str] = {record["shape"]: record["reason"] for record in records if record["reason"]}
         self.end = started + options.budget - max((record["elapsed_s"] for record in records), default=0.0)
 
     def _first(self) -> Row:
-        date = time.strftime("%Y-%m-%d")
-        load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
-        source = f"measure.py {VERSION}, {date}"
-        return {"load": load, "clock": clock_under_load(self.library), "date": date, "source": source}
-
-    def _note(self, shape: int, rows: list[Row], reason: str, elapsed_s: float) -> None:
-        self.rows[shape] = rows
-        if reason:
-            self.left_out[shape] = reason
+        load, date = os.getloadavg()[0] if hasattr(os, "getloadavg") else None, time.strftime("%Y-%m-%d")
+        found = clock_under_load(self.library)
+        return {"load": load, "clock": found, "date": date, "source": f"measure.py {VERSION}, {date}"}
 
     def _keep(self, place: int, rows: list[Row], reason: str = "") -> None:
         """Append what is settled about a shape to the partial file."""
+        self.rows[place] = rows
         spent = self.options.budget - (self.end - time.perf_counter())
-        record = {"shape": place, "rows": rows, "reason": reason, "elapsed_s": spent}
-        self._note(**record)
         with self.partial.open("a", encoding="utf-8") as file:
+            record = {"shape": place, "rows": rows, "reason": reason, "elapsed_s": spent}
             file.write(f"{json.dumps(record)}\n")
-        self._tell(place, reason or ", ".join(f"{row['time_s']:.4g} s {row['cache']}".strip() for row in rows))
+        self._tell(place, reason or ", ".join(f"{row['time_s']:.4g} s {row['cache']}".strip() for row in rows), reason)
 
-    def _tell(self, place: int, outcome: str) -> None:
-        done = len(self.rows.keys() | self.left_out.keys())
-        sys.stdout.write(f"{done}/{len(self.jobs)} row {place + 1}: {outcome}\n")
-        sys.stdout.flush()
+    def _tell(self, place: int, outcome: str, reason: str) -> None:
+        if reason:
+            self.left_out[place] = reason
+        say(f"{len(self.rows.keys() | self.left_out.keys())}/{len(self.jobs)} row {place + 1}: {outcome}")
 
     def run(self) -> None:
-        """Measure every shape that is not settled yet."""
+        """Measure every shape that is not settled yet; what is left out here may be open to the next run."""
         self._all_reduce([place for place in self._open() if getattr(self.jobs[place], "caches", None) == ()])
         for place in self._open():
             try:
-                self._keep(place, self._measure(self.jobs[place], len(self.jobs) - len(self.rows)))
-            except LeftOutError as reason:
-                self._keep(place, [], str(reason))
-            except OutOfTimeError as reason:  # a run that goes on may have the time, so nothing is kept
-                self.left_out[place] = str(reason)
-                self._tell(place, str(reason))
+                self._keep(place, self._measure(self.jobs[place], len(self.jobs) - place))
+            except (LeftOutError, MemoryError) as reason:
+                self._tell(place, said := str(reason) or "there is not memory enough", said)
             except Exception as error:  # each library refuses a shape in its own way
                 self._keep(place, [], f"{self.library.name} refuses it: {' '.join(str(error).split())[:160]}")
 
@@ -842,45 +881,53 @@ class Sweep:
         if precision not in self.library.precisions:
             raise LeftOutError(f"{self.library.name} has no {precision} here")
         room = self.about["device"]["memory"] if self.library.gpu else memory("MemAvailable")
-        if room and found.size > 0.8 * room:
+        if room and found.size > MOST_OF_MEMORY * room:
             raise LeftOutError(f"needs {found.size / 1e9:.3g} GB of memory; there is {room / 1e9:.3g} GB")
         remaining = (self.end - time.perf_counter()) / len(found.caches)
         share, most = 1.5 * remaining / left, max(1.5 / left, MOST_OF_BUDGET) * remaining
         work, took = self.largest.get((kind, precision), (math.inf, 0.0))
         if remaining <= 0 or LEAST * took * found.work / work > 2 * most:
-            raise OutOfTimeError(f"the budget of {self.options.budget:g} s does not last for it")
+            raise LeftOutError(f"the budget of {self.options.budget:g} s does not last for it")
         self.library.select(precision)
         run = found.build(self.library)
-        rows = [self._row(found, cache, self._samples(run, cache, share, most)) for cache in found.caches]
+        rows = []
+        for cache in found.caches:
+            timed = functools.partial(self.library.timed, run, flush=self.flush if cache == "cold" else None)
+            samples = repeat(timed, self.options.relative_error, share, most, cache == "cold")
+            rows.append(self._row(found, cache, *samples))
         if rows[0]["time_s"] >= BATCH_S and (found.work > work or not took):  # shorter ones tell of launches
             self.largest[kind, precision] = found.work, rows[0]["time_s"]
         return rows
 
-    def _samples(self, run: Run, cache: str, share: float, most: float) -> list[float]:
-        flush, wanted = self.flush if cache == "cold" else None, self.options.relative_error
-        return repeat(lambda count: self.library.timed(run, count, flush), wanted, share, most, cache == "cold")
-
     @functools.cached_property
     def flush(self) -> Run:
         """Copy arrays of four times the last-level cache; of 256 MiB where its size is not known."""
-        rows = math.ceil(2 * (self.about["device"]["cache"] or 2**26) / 4 / WIDTH)
-        return self.library.stream("copy", "fp32", (rows, WIDTH))
+        size = math.ceil(2 * (self.about["device"]["cache"] or 2**26) / 4)
+        return self.library.stream("copy", "fp32", (size,))
 
-    def _row(self, found: Job, cache: str, samples: list[float]) -> Row:
+    def _row(self, found: Job, cache: str, samples: list[float], disturbed: float = 0.0) -> Row:
         low, mid, high = (quantile(samples, share) for share in (0.05, 0.5, 0.95))
         known = {name: self.about[name] for name in ("library", "clock", "source", "threads")}
         times = {"time_s": mid, "time_low_s": low, "time_high_s": high, "repeats": len(samples)}
-        return {**found.columns, **times, **known, "cache": cache}
+        return {**known, **found.columns, **times, "cache": cache, "disturbed": disturbed}
 
     def _all_reduce(self, places: list[int]) -> None:
         jobs = [self.jobs[place] for place in places]
-        sizes = [int(found.size) for found in jobs if isinstance(found, Job)]
+        sizes, wire = [int(found.size) for found in jobs if isinstance(found, Job)], WIRE[self.library.gpu]
         try:
             for i, samples in all_reduce(sizes, self.options.all_reduce, self.library.gpu) if sizes else ():
-                self._keep(places[i], [self._row(jobs[i], "", samples)])  # type: ignore[arg-type]
+                row = self._row(jobs[i], "", samples)  # type: ignore[arg-type]
+                self._keep(places[i], [{**row, "library": f"{row['library']}; {wire}"}])
         except LeftOutError as reason:
             for place in set(places) - self.rows.keys():
                 self._keep(place, [], str(reason))
+
+    def disturbed(self) -> tuple[list[str], float]:
+        """The rows of which every sample was disturbed, by name, and the mean share that was."""
+        rows = [row for rows in self.rows.values() for row in rows]
+        names = [*COLUMNS[: COLUMNS.index("flop")], "cache"]
+        told = [" ".join(str(row[name]) for name in names if row.get(name)) for row in rows if row["disturbed"] == 1]
+        return told, sum(row["disturbed"] for row in rows) / max(len(rows), 1)
 
 
 # ----------------------------------------------------------------------------------------------------------- main
@@ -900,11 +947,22 @@ def read_jobs(path: Path, ranks: int) -> list[Job | str]:
         raise FaultError(f"{path}: there are no shapes; expected a line of column names and a row for each shape")
     found: list[Job | str] = []
     for place, shape in enumerate(shapes):
+        if None in shape:
+            raise FaultError(f"{path}: row {place + 1} has more cells than there are columns; mend it")
         try:
             found.append(job(Shape(shape, f"{path}: row {place + 1}"), ranks))
         except LeftOutError as reason:
             found.append(str(reason))
     return found
+
+
+def say(sentence: str) -> None:
+    """Print a line; where nobody reads any more (`| head`), go on in silence."""
+    try:
+        sys.stdout.write(f"{sentence}\n")
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def whole(path: Path, text: str) -> None:
@@ -917,13 +975,15 @@ def whole(path: Path, text: str) -> None:
 def write(sweep: Sweep, options: argparse.Namespace) -> None:
     """Write the table, then what it was made with, then drop the partial file."""
     table = io.StringIO(newline="")
-    writer = csv.DictWriter(table, COLUMNS, lineterminator="\n")
+    writer = csv.DictWriter(table, COLUMNS, extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
     writer.writerows(row for place in sorted(sweep.rows) for row in sweep.rows[place])
     whole(options.output, table.getvalue())
     hashes = {path.name: digest(path) for path in (Path(__file__), options.shapes, options.output)}
+    disturbed, share = sweep.disturbed()
     provenance = {
-        **sweep.about, "backend": sweep.library.name, "gpu": sweep.library.gpu, "command": sys.argv,
+        **sweep.about, "disturbed": disturbed, "disturbed_share": share,
+        "backend": sweep.library.name, "gpu": sweep.library.gpu, "command": sys.argv,
         "processor": processor(), "system": platform.platform(), "python": platform.python_version(),
         "numpy": sweep.library.np.__version__, "driver": smi().get("driver"), "sha256": hashes,
         "left_out": {place + 1: reason for place, reason in sorted(sweep.left_out.items())},
@@ -932,16 +992,24 @@ def write(sweep: Sweep, options: argparse.Namespace) -> None:
     sweep.partial.unlink()
 
 
+def above_zero(text: str, below: float = math.inf) -> float:
+    """A number of an option."""
+    found = float(text)
+    if not 0 < found < below:
+        raise argparse.ArgumentTypeError(f"{text} is not a number above 0 and below {below:g}")
+    return found
+
+
 def arguments(words: Sequence[str] | None) -> argparse.Namespace:
     """The options."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    here = Path(__file__).resolve().parent
+    here, share = Path(__file__).resolve().parent, functools.partial(above_zero, below=1.0)
     parser.add_argument("--backend", default="auto", help="numpy, torch, tensorflow or jax; auto: torch, else numpy")
     parser.add_argument("--device", default="auto", choices=("auto", "cpu", "cuda"), help="auto: a GPU if there is one")
-    parser.add_argument("--threads", type=int, help="threads of the processor; all by default")
+    parser.add_argument("--threads", type=int, help="threads of the processor; one for each core by default")
     parser.add_argument("--shapes", type=Path, default=here / "shapes.csv", help="table of shapes")
-    parser.add_argument("--relative-error", type=float, default=0.02, help="of the median, to repeat until; 0.02")
-    parser.add_argument("--budget", type=float, default=1800.0, help="seconds for all shapes; 1800")
+    parser.add_argument("--relative-error", type=share, default=0.02, help="of the median, to repeat until; 0.02")
+    parser.add_argument("--budget", type=above_zero, default=1800.0, help="seconds for all shapes; 1800")
     parser.add_argument("--all-reduce", type=int, default=0, metavar="N", help="all-reduce over N processes (torch)")
     parser.add_argument("-o", "--output", type=Path, default=here / "measurements.csv", help="the table written")
     return parser.parse_args(words)
@@ -952,23 +1020,26 @@ def main(words: Sequence[str] | None = None) -> int:
     started, options = time.perf_counter(), arguments(words)
     try:
         name = choose(options.backend)
-        jobs = read_jobs(options.shapes, options.all_reduce)
-        if options.threads:
-            limit_threads(options.threads)
+        if options.all_reduce and name != "torch":
+            raise FaultError(f"--all-reduce needs PyTorch, and the back end is {name}; add --backend torch")
+        jobs, threads = read_jobs(options.shapes, options.all_reduce), limit_threads(options.threads)
         os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
         keep_memory()
-        library = LIBRARIES[name](options.device, len(usable()))
-        sys.stdout.write(f"{library.versions()} on {describe(library)['name']}, {library.threads} threads\n")
+        library = LIBRARIES[name](options.device, threads)
+        say(f"{library.versions()} on {describe(library)['name']}, {threads} threads")
         sweep = Sweep(library, jobs, options, started)
         sweep.run()
         write(sweep, options)
-    except FaultError as error:
+    except (FaultError, OSError) as error:
         sys.stderr.write(f"{error}\n")
         return 1
     except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C changes nothing
         sys.stderr.write("stopped; what is measured is kept, and the same command goes on from here\n")
         return 130
-    sys.stdout.write(f"wrote {options.output} and provenance.json beside it: {len(sweep.left_out)} shapes left out\n")
+    say(f"wrote {options.output} and provenance.json beside it: {len(sweep.left_out)} shapes left out")
+    if rows := sweep.disturbed()[0]:
+        say(f"{len(rows)} rows hold samples alone that other processes disturbed: {'; '.join(rows)}")
     return 0
 
 

@@ -16,6 +16,7 @@ from estimator.core.errors import EstimatorError
 from estimator.devices.measure import bench
 
 Progress = Callable[[int, int], None]
+PATIENCE_S = 5.0  # for the program to end by itself
 DONE = re.compile(r"(\d+)/(\d+) ")
 
 
@@ -32,10 +33,22 @@ def run(options: Sequence[str], progress: Progress) -> None:
                     if found := DONE.match(line):
                         progress(int(found[1]), int(found[2]))
             except KeyboardInterrupt:
-                process.send_signal(signal.SIGINT)
+                _stop(process)
                 raise
         said.seek(0)
         _judge(process.returncode, said.read())
+
+
+def _stop(process: subprocess.Popen[str]) -> None:
+    """End the program, deaf meanwhile to a second Ctrl-C, which would leave it behind."""
+    deaf_to = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    process.send_signal(signal.SIGTERM if sys.platform == "win32" else signal.SIGINT)
+    try:
+        process.wait(PATIENCE_S)
+    except subprocess.TimeoutExpired:  # in the midst of a long call
+        process.kill()
+    finally:
+        signal.signal(signal.SIGINT, deaf_to)
 
 
 def _judge(code: int, said: str) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import yaml
 
 from estimator.core import units
@@ -23,7 +23,10 @@ NOTE = (
     "Measured, no data sheet: peak is the best rate of any product timed, bandwidth that of copies, additions and "
     "triads from a cold cache."
 )
-NO_PATH = "slower than fp32 on this processor, so without a path of their own; their rows stand in the table."
+NO_PATH = "not faster than fp32 here, so without a path of their own; their rows stand in the table."
+FASTER = {"fp64": 0.0, "fp32": 0.0, "tf32": 1.1}  # times fp32 from which on a precision has a path of its own; else 1
+TENSOR = {"fp64": math.inf, "fp32": math.inf, "tf32": 0.0}  # beyond which it is a GPU's tensor units; else 2.2,
+TWICE = 2.2  # as vector units may compute narrow formats at twice the rate of fp32
 FIELDS = {"memory": ("memory_capacity", "B"), "cache": ("last_level_cache", "B"), "max_clock": ("boost_clock", "Hz")}
 
 
@@ -35,7 +38,7 @@ def best(rows: pd.DataFrame, cache: float | None) -> dict[str, Any]:
     found: dict[str, Any] = {"peak": {}}
     products = rows[rows["op_class"] == "gemm"]
     for precision, group in products.groupby("precision", sort=False):
-        found["peak"][str(precision)] = group.loc[_flop(group).idxmax()]
+        found["peak"][str(precision)] = group.loc[_rate(group).idxmax()]
     streams = rows[rows["kernel"].isin(STREAMS) & (rows["cache"] == "cold")]
     large = streams[streams["bytes"] >= SEVERAL * (cache or 0)]
     if len(streams := large if len(large) else streams):
@@ -48,20 +51,26 @@ def best(rows: pd.DataFrame, cache: float | None) -> dict[str, Any]:
 
 def rates(found: Mapping[str, Any]) -> dict[str, Any]:
     """What the best rows say: FLOP/s by precision, B/s, s."""
-    told: dict[str, Any] = {"peak_flop_per_s": {p: _rate(row) for p, row in found["peak"].items()}}
+    told: dict[str, Any] = {"peak_flop_per_s": {p: float(_rate(row)) for p, row in found["peak"].items()}}
     bandwidth, launch = found.get("memory_bandwidth"), found.get("launch_latency")
     told["memory_bandwidth_b_per_s"] = None if bandwidth is None else float(bandwidth["bytes"] / bandwidth["time_s"])
     told["launch_latency_s"] = None if launch is None else float(launch["time_s"])
     return told
 
 
-def device_file(name: str, found: Mapping[str, Any], provenance: Mapping[str, Any], command: str) -> str:
+def device_file(
+    name: str, found: Mapping[str, Any], provenance: Mapping[str, Any], command: str, notes: Sequence[str] = ()
+) -> str:
     """The text of the device file."""
     machine, told = provenance["device"], rates(found)
     source = f"{command}, {provenance['date']}, on {machine['name']} with {provenance['library']}"
     source += f", {provenance['threads']} threads" if not provenance["gpu"] else ""
-    own = _own_paths(found["peak"], bool(provenance["gpu"]))
-    peaks = {p: _peak(row, p, provenance, _measured(_rate(row), "FLOP/s", row, source)) for p, row in own.items()}
+    speeds = told["peak_flop_per_s"]
+    times = {p: speed / speeds.get("fp32", speed) for p, speed in speeds.items()}
+    own = {p: found["peak"][p] for p, faster in times.items() if faster >= FASTER.get(p, 1.0)}
+    tensor = {p for p in own if provenance["gpu"] and times[p] > TENSOR.get(p, TWICE)}
+    values = {p: _measured(speeds[p], "FLOP/s", row, source) for p, row in own.items()}
+    peaks = {p: _peak(row, "tensor" if p in tensor else "vector", provenance, values[p]) for p, row in own.items()}
     data: dict[str, Any] = {"name": name}
     if not peaks or told["memory_bandwidth_b_per_s"] is None:
         data["specifications"] = "incomplete"
@@ -75,19 +84,12 @@ def device_file(name: str, found: Mapping[str, Any], provenance: Mapping[str, An
     data |= _of_machine(machine, bool(provenance["gpu"]), f"the machine's own account, {provenance['date']}")
     data["source"] = f"{command} on {provenance['date']}: {provenance['processor']}, {provenance['system']}"
     slower = [p for p in found["peak"] if p not in own]
-    data["notes"] = [NOTE, *([f"{', '.join(slower)}: {NO_PATH}"] if slower else [])]
+    data["notes"] = [NOTE, *([f"{', '.join(slower)}: {NO_PATH}"] if slower else []), *notes]
     return yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=120)
 
 
-def _own_paths(peaks: Mapping[str, Any], gpu: bool) -> dict[str, Any]:
-    """The precisions that the hardware computes in: on a processor, narrow ones slower than fp32 are converted."""
-    fp32 = _rate(peaks["fp32"]) if "fp32" in peaks and not gpu else 0.0
-    return {p: row for p, row in peaks.items() if p in ("fp64", "fp32") or _rate(row) >= fp32}
-
-
-def _peak(row: Any, precision: str, provenance: Mapping[str, Any], value: dict[str, Any]) -> dict[str, Any]:
-    tensor = provenance["gpu"] and precision not in ("fp64", "fp32")
-    value = {"value": value.pop("value"), "path": "tensor" if tensor else "vector", **value}
+def _peak(row: Any, path: str, provenance: Mapping[str, Any], value: dict[str, Any]) -> dict[str, Any]:
+    value = {"value": value.pop("value"), "path": path, **value}
     accumulate = {"accumulate": row["accumulate"]} if isinstance(row["accumulate"], str) else {}
     clock = provenance["clock"].partition(",")[0]
     return {**value, **accumulate, **({"clock": clock} if clock else {})}
@@ -106,18 +108,16 @@ def _of_machine(machine: Mapping[str, Any], gpu: bool, source: str) -> dict[str,
 
 
 def _measured(value: float, unit: str, row: Any, source: str) -> dict[str, Any]:
-    """A value with the spread of its row as uncertainty."""
+    """A value with the spread of its row as uncertainty; a rate is rounded up, so that no row lies above its peak."""
     low, mid, high = row["time_low_s"], row["time_s"], row["time_high_s"]
     spread = max(high / mid, mid / low) - 1
     shown = f"{100 * min(max(spread, 0.001), MOST_DOUBT):.2g}"
+    step = 10.0 ** (math.floor(math.log10(value)) + 1 - DIGITS)
+    value = value if unit == "s" else math.ceil(value / step) * step
     return {"value": units.show(value, unit, DIGITS), "uncertainty": f"{float(shown):g} %", "status": "measured",
             "source": source}  # fmt: skip
 
 
-def _flop(products: pd.DataFrame) -> pd.Series:
-    sizes = (products[name].astype(float) for name in ("batch", "m", "n", "k"))
-    return gemm_flop(*sizes) / products["time_s"] if len(products) else products["time_s"]
-
-
-def _rate(row: Any) -> float:
-    return float(np.prod([2.0, *(float(row[name]) for name in ("batch", "m", "n", "k"))]) / row["time_s"])
+def _rate(products: Any) -> Any:
+    """FLOP/s of one product or of many."""
+    return gemm_flop(*(1.0 * products[name] for name in ("batch", "m", "n", "k"))) / products["time_s"]

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from shutil import rmtree
 from typing import TYPE_CHECKING
 
-from estimator.core.errors import EstimatorError
-from estimator.core.files import write_text
+from estimator.core.files import whole_folder, write_text
 from estimator.core.schema import MEASUREMENTS
 from estimator.devices.measure import bench
 
@@ -25,21 +23,23 @@ prediction of how long a training step takes there. It is one file of plain Pyth
 python measure.py
 ```
 
-It needs Python 3.9 or newer and numpy. It uses PyTorch where that is installed, on the GPU it sees first; so install
-the build that your customers would use. Nothing is downloaded or sent, no setting is changed, no file outside this
-folder is written. Ctrl-C stops it; the same command goes on where it stopped. Without options it ends after 30 minutes
-at most and leaves out what did not fit.
+It needs Python 3.9 or newer and numpy. Known to work on processors: numpy 2.4, PyTorch 2.13, TensorFlow 2.21, JAX 0.10.
+Older ones should do (TensorFlow on a GPU from 2.12). It uses PyTorch where that is installed, on the GPU it sees first;
+so install the build that your customers would use. Nothing is downloaded or sent, no setting is changed, no file
+outside this folder is written. Ctrl-C stops it; the same command goes on where it stopped. Without options it ends
+after 30 minutes at most and leaves out what did not fit.
 
 | option | meaning |
 |---|---|
 | `--backend torch` | or tensorflow, jax, numpy |
 | `--device cuda` | or cpu; by default the GPU where there is one (ROCm's GPUs are cuda to PyTorch) |
-| `--threads 16` | threads of the processor; all by default |
+| `--threads 16` | threads of the processor; one for each core by default |
 | `--budget 3600` | seconds for all shapes |
 | `--relative-error 0.01` | repeat each until its median is known so well; 0.02 by default |
 | `--all-reduce 8` | rows of class collective: over so many processes on this machine (PyTorch) |
 
-For figures worth comparing, run nothing else meanwhile, and leave clocks and power limits as your customers have them.
+For figures worth comparing, run nothing else meanwhile (samples that others disturbed are dropped, and told), and leave
+clocks and power limits as your customers have them.
 Please run it once for each device and software stack, each in a copy of this folder.
 
 ## Send back
@@ -58,27 +58,16 @@ in the column `cache`. Times are seconds: the median, and the 5 % and 95 % point
 
 def write_kit(folder: Path, shapes: pd.DataFrame) -> list[Path]:
     """Write the folder whole or not at all. Raises EstimatorError where it is there and not empty."""
-    folder = folder.resolve()
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise EstimatorError(f"{folder}: is there already and not empty; choose a new folder, or delete it first")
     texts = {
         "measure.py": Path(bench.__file__).read_text(encoding="utf-8"),
         "shapes.csv": csv_text(shapes),
         "README.md": README.format(count=len(shapes)),
         "schema.md": f"# The columns of shapes.csv and measurements.csv\n\n{MEASUREMENTS.document()}\n",
     }
-    place = folder.with_name(f".{folder.name}.partial")
-    try:
+    with whole_folder(folder) as place:
         for name, text in texts.items():
             write_text(place / name, text)
-        if folder.exists():
-            folder.rmdir()
-        place.replace(folder)
-    except OSError as error:
-        raise EstimatorError(f"{folder}: cannot be written ({error.strerror}); choose another place") from None
-    finally:
-        rmtree(place, ignore_errors=True)
-    return [folder / name for name in texts]
+    return [folder.resolve() / name for name in texts]
 
 
 def csv_text(shapes: pd.DataFrame) -> str:

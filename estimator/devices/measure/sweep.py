@@ -1,6 +1,6 @@
 """What is measured: the shapes that tell peak, bandwidth and launch latency, a sweep in DeepBench's manner, its own.
 
-Sizes rise within each part, so that a slow machine leaves out the largest ones alone, and what tells most comes first.
+Sizes rise within each part, so that a slow machine leaves out the largest ones alone; what was asked for comes first.
 Sources of the shapes: DeepBench's training problems (baidu-research/DeepBench), ResNet-50, BERT base, P1B3.
 """
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from estimator.core.schema import SHAPES
 from estimator.devices import load_device
-from estimator.devices.measure.bench import KERNELS, LAUNCH
+from estimator.devices.measure.bench import KERNELS, LAUNCH, STANDS_FOR
 from estimator.devices.measurements import load_measurements
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 SQUARES, QUICK_SQUARES = (256, 512, 1024, 2048, 4096, 8192, 16384), (256, 512, 1024, 2048)
+BALANCE = 20.0  # FLOP of a product that last about as long as a byte of a stream
 STREAMS = ("copy", "triad", "add")  # the ops that tell the bandwidth
 LARGE, QUICK_LARGE = (192e6, 768e6, 3e9), (192e6,)  # bytes, several times most last-level caches
 SMALL, QUICK_SMALL = (64e3, 1e6, 16e6, 128e6), (1e6, 64e6)
@@ -49,27 +50,30 @@ def anchors(precisions: Sequence[str], *, quick: bool = False) -> pd.DataFrame:
     """The shapes that tell launch latency, the peak of each precision, and the bandwidth."""
     squares = QUICK_SQUARES if quick else SQUARES
     largest = {"fp64": 1024} if quick else {}
-    rows = [{"op_class": "elementwise", "precision": "fp32", "kernel": LAUNCH}]
-    rows += [_gemm(p, size, size, size) for p in precisions for size in squares if size <= largest.get(p, size)]
+    rows = [_gemm(p, size, size, size) for p in precisions for size in squares if size <= largest.get(p, size)]
     rows += [_stream(kernel, size, "cold") for size in (QUICK_LARGE if quick else LARGE) for kernel in STREAMS]
-    return _table(rows)
+    launch = {"op_class": "elementwise", "precision": "fp32", "kernel": LAUNCH}
+    return _table([launch, *sorted(rows, key=lambda row: row.get("bytes", 2 * row.get("m", 0) ** 3 / BALANCE))])
 
 
 def default(precisions: Sequence[str], *, quick: bool = False, convolutions: bool = True) -> pd.DataFrame:
-    """The sweep beside the anchors."""
-    return _table(_quick(precisions, convolutions) if quick else _full(precisions, convolutions))
+    """The sweep, its anchors first: nobody asked for one of its shapes, and they tell most."""
+    import pandas as pd
+
+    rest = _table(_quick(precisions, convolutions) if quick else _full(precisions, convolutions))
+    return pd.concat([anchors(precisions, quick=quick), rest], ignore_index=True)
 
 
 def with_anchors(
     asked: pd.DataFrame, precisions: Sequence[str] | None = None, ranks: int | None = None, *, quick: bool = False
 ) -> pd.DataFrame:
-    """The anchors of the precisions asked for (and known), the shapes asked for, and all-reduce over ``ranks``."""
+    """The shapes asked for, all-reduce over ``ranks``, and the anchors of the precisions asked for (and known)."""
     import pandas as pd
 
     wanted = dict.fromkeys(["fp32", *asked["precision"]])
-    first = anchors([p for p in wanted if p in (precisions or wanted)], quick=quick)
-    last = [collectives(ranks)] if ranks else []
-    return pd.concat([first, asked, *last], ignore_index=True).drop_duplicates(ignore_index=True)
+    last = anchors([p for p in wanted if p in (precisions or wanted)], quick=quick)
+    between = [collectives(ranks)] if ranks else []
+    return pd.concat([asked, *between, last], ignore_index=True).drop_duplicates(ignore_index=True)
 
 
 def _quick(precisions: Sequence[str], convolutions: bool) -> Iterator[Row]:
@@ -99,8 +103,9 @@ def collectives(ranks: int) -> pd.DataFrame:
 
 
 def deepbench(device: str) -> pd.DataFrame:
-    """The shapes of the DeepBench table that is shipped for a device."""
+    """The shapes of the DeepBench table that is shipped for a device, those of them that are measured here."""
     shapes = load_measurements(load_device(device))[OF_A_SHAPE]
+    shapes = shapes[shapes["op_class"].isin(["gemm", "convolution", *STANDS_FOR])]
     return shapes.drop(columns=["device"], errors="ignore").drop_duplicates(ignore_index=True)
 
 

@@ -8,8 +8,8 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from estimator.core.files import check, read_yaml
 from estimator.core.types import File
+from estimator.core.yaml_files import check, read_yaml
 
 Name = Literal["matrix_vector", "matrix_tensor", "memory", "launch_latency_s"]
 

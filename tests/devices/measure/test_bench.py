@@ -7,6 +7,7 @@ import math
 import subprocess
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -32,17 +33,19 @@ class Machine:
 
     def __init__(self, *costs: float) -> None:
         self.now, self.costs, self.counts = 0.0, list(costs), list[int]()
+        self.slow = math.inf  # cost from which on a sample is a disturbed one
 
-    def timed(self, count: int) -> float:
+    def timed(self, count: int) -> bench.Timed:
         cost = self.costs.pop(0) if len(self.costs) > 1 else self.costs[0]
         self.now += count * cost
         self.counts.append(count)
-        return count * cost
+        return count * cost, cost >= self.slow
 
     def repeat(
         self, wanted: float = 0.02, share: float = 100.0, most: float = 100.0, single: bool = True
     ) -> list[float]:
-        return bench.repeat(self.timed, wanted, share, most, single, lambda: self.now)
+        samples, self.disturbed = bench.repeat(self.timed, wanted, share, most, single, lambda: self.now)
+        return samples
 
 
 def test_steady_calls_need_the_fewest_repeats() -> None:
@@ -66,8 +69,30 @@ def test_compilation_and_warming_up_count_for_nothing() -> None:
 
 
 def test_calls_that_are_too_long_are_left_out() -> None:
-    with pytest.raises(bench.OutOfTimeError):
+    with pytest.raises(bench.LeftOutError, match="share of the budget"):
         Machine(1.0).repeat(most=6.0)
+
+
+def test_disturbed_samples_do_not_count() -> None:
+    machine = Machine(1.0, 1.0, 1.0, *[50.0, 1.0, 60.0] * 20)
+    machine.slow = 50.0
+    assert machine.repeat(share=1e4) == [1.0] * bench.LEAST
+    assert machine.disturbed == pytest.approx(13 / 20)
+
+
+def test_where_every_sample_is_disturbed_it_is_told() -> None:
+    machine = Machine(50.0)
+    machine.slow = 50.0
+    samples = machine.repeat(share=1000.0, most=1000.0)
+    assert set(samples) == {50.0}
+    assert len(samples) > bench.LEAST
+    assert machine.disturbed == 1.0
+
+
+def test_a_busy_neighbour_disturbs(monkeypatch: pytest.MonkeyPatch) -> None:
+    count = iter((0, 1, 1, 1, 5, 9))
+    monkeypatch.setattr(bench, "switches", lambda: next(count))
+    assert [bench.stopwatch()()[1] for _ in range(3)] == [True, False, True]
 
 
 def test_short_calls_are_timed_many_at_once() -> None:
@@ -123,6 +148,21 @@ def test_a_memory_bound_op_moves_the_bytes_asked_for() -> None:
     assert job(op_class="movement", bytes=8, cache="cold").caches == ("cold",)
 
 
+@pytest.mark.parametrize("elements", [1, 2047, 5000])
+def test_an_op_without_rows_is_timed_on_exactly_so_many_elements(elements: int) -> None:
+    library = bench.Numpy("cpu", 1)
+    found = job(op_class="elementwise", bytes=12 * elements)
+    library.call = lambda kernel, arrays: lambda: [x.shape for x in arrays]  # type: ignore[method-assign]
+    assert (found.columns["bytes"], found.build(library)()) == (12 * elements, [(elements,)] * 2)
+    rowed = job(op_class="normalization", bytes=8 * elements)
+    assert math.prod(rowed.build(library)()[0]) * 8 == rowed.columns["bytes"]
+    assert rowed.columns["bytes"] % (8 * min(elements, bench.WIDTH)) == 0
+
+
+def test_the_work_of_an_update() -> None:
+    assert job(op_class="elementwise", kernel="sgd_momentum", bytes=20).columns["flop"] == 4
+
+
 @pytest.mark.parametrize(
     ("cells", "words"),
     [
@@ -130,6 +170,11 @@ def test_a_memory_bound_op_moves_the_bytes_asked_for() -> None:
         ({"op_class": "gemm", "m": 4, "n": 4, "k": "4.5"}, "row 3: k is 4.5; write a whole number"),
         ({"op_class": "gemm", "m": 4, "n": 0, "k": 1}, "n is 0"),
         ({"op_class": "reduction", "bytes": "many"}, "bytes is many"),
+        ({"op_class": "reduction", "bytes": 4e18}, "below 281474976710656"),
+        ({"op_class": "gemm", "m": 1e9, "n": 1e9, "k": 1}, "more than any memory holds"),
+        ({"op_class": "gemm", "m": 4, "n": 4, "k": 4, "trans_a": "x"}, "trans_a is x; write one of n, t"),
+        ({"op_class": "reduction", "bytes": 8, "cache": "hot"}, "cache is hot; write one of cold, warm"),
+        ({"op_class": "reduction", "bytes": 8, "kernel": "add"}, "kernel is add; write one of sum"),
     ],
 )
 def test_a_bad_cell_is_named_with_its_row(cells: dict[str, object], words: str) -> None:
@@ -156,12 +201,63 @@ def test_numpy_computes_what_it_times() -> None:
     assert library.gemm("fp64", (8, 4), (8, 3), True, False)().shape == (4, 3)
 
 
-def test_all_threads_take_their_share() -> None:
-    library, done = bench.Numpy("cpu", 3), list[int]()
-    x = library.array((1000, bench.WIDTH), "fp32")
+@pytest.mark.parametrize(("threads", "rows", "pooled"), [(3, 1000, True), (3, 100, False), (1, 1000, False)])
+def test_threads_share_an_op_that_is_long_enough(
+    threads: int, rows: int, pooled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library, done, pools = bench.Numpy("cpu", threads), list[int](), list[int]()
+    x = library.array((rows, bench.WIDTH), "fp32")
     library.ops = lambda: {"add": lambda x, y, out: done.append(len(x))}  # type: ignore[method-assign]
+
+    def pool(count: int) -> ThreadPoolExecutor:
+        pools.append(count)
+        return ThreadPoolExecutor(count)
+
+    monkeypatch.setattr(bench, "ThreadPoolExecutor", pool)
     library.call("add", [x, x])()
-    assert sum(done) == 1000
+    assert (sum(done), pools) == (rows, [threads] * pooled)
+
+
+def test_a_core_counts_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench, "usable", lambda: [0, 1, 2, 3])
+    assert bench.cores(str(tmp_path)) == [0, 1, 2, 3]
+    for cpu in range(4):
+        folder = tmp_path / f"cpu{cpu}/topology"
+        folder.mkdir(parents=True)
+        (folder / "thread_siblings_list").write_text(f"{cpu % 2},{cpu % 2 + 2}\n")
+    assert bench.cores(str(tmp_path)) == [0, 1]
+
+
+def test_a_containers_limits_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench, "CGROUP", str(tmp_path))
+    monkeypatch.setattr(bench, "usable", lambda: list(range(8)))
+    assert bench.allowed("cpu.max") == math.inf
+    (tmp_path / "cpu.max").write_text("150000 100000\n")
+    (tmp_path / "memory.max").write_text("1048576\n")
+    assert (bench.allowed("cpu.max"), bench.memory("MemTotal")) == (1.5, 2.0**20)
+    with pytest.raises(bench.FaultError, match="this process may use 1 processors"):
+        bench.limit_threads(2)
+    (tmp_path / "cpu.max").write_text("max 100000\n")
+    assert bench.allowed("cpu.max") == math.inf
+    for asked in (0, -1, 9):
+        with pytest.raises(bench.FaultError, match="may use 8 processors"):
+            bench.limit_threads(asked)
+
+
+@pytest.mark.parametrize(("seen", "asked"), [(None, "0"), ("2,3", "2"), ("GPU-5e", "GPU-5e")])
+def test_numbers_that_a_gpu_does_not_tell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seen: str | None, asked: str
+) -> None:
+    fake = tmp_path / "nvidia-smi"
+    fake.write_text(f"#!{sys.executable}\nimport sys\nif sys.argv[-1] == {asked!r}: print('GB10, 580, [N/A], 3003')\n")
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    if seen:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", seen)
+    assert bench.smi.__wrapped__() == {"name": "GB10", "driver": "driver 580", "memory": None, "max_clock": 3.003e9}
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    assert bench.query("name", "driver_version") == []
 
 
 def test_the_last_level_cache_is_counted_once_for_those_that_share_it(tmp_path: Path) -> None:
@@ -185,6 +281,8 @@ def measure(folder: Path, *words: str, shapes: str = SHAPES) -> int:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(bench, "keep_memory", lambda: None)
+    monkeypatch.setattr(bench, "limit_threads", lambda asked: asked or 2)
+    monkeypatch.setattr("signal.signal", lambda *_: None)
     monkeypatch.setattr(bench, "clock_under_load", lambda library: "1000 MHz")
     monkeypatch.setenv("TF_CPP_MIN_LOG_LEVEL", "3")
     return tmp_path
@@ -236,10 +334,6 @@ def test_unlike_conditions_are_refused(
     undo = stopped_after(1, monkeypatch)
     assert measure(folder) == 130
     undo()
-    usable = bench.usable()
-    monkeypatch.setattr(
-        bench, "limit_threads", lambda count: monkeypatch.setattr(bench, "usable", lambda: usable[:1] * 9)
-    )
     assert measure(folder, *words) == 1
     assert "unlike conditions do not mix" in capsys.readouterr().err
     assert not (folder / "out.csv").exists()
@@ -258,9 +352,62 @@ def test_a_spent_budget_leaves_out_the_rest_and_says_so(folder: Path) -> None:
     assert set(reasons) == {"the budget of 1e-09 s does not last for it"}
 
 
-def test_what_does_not_fit_the_memory_is_left_out(folder: Path) -> None:
-    assert measure(folder, shapes="op_class,precision,bytes\nmovement,fp32,8e18\n") == 0
-    assert "GB of memory" in json.loads((folder / "provenance.json").read_text())["left_out"]["1"]
+@pytest.mark.parametrize(("free", "fits"), [(1.2e6, False), (1.3e6, True)])
+def test_what_does_not_fit_the_memory_is_left_out(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, free: float, fits: bool
+) -> None:
+    monkeypatch.setattr(bench, "memory", lambda key: free)
+    assert measure(folder, shapes="op_class,precision,bytes\nmovement,fp32,1e6\n") == 0
+    left_out = json.loads((folder / "provenance.json").read_text())["left_out"]
+    assert left_out == ({} if fits else {"1": "needs 0.001 GB of memory; there is 0.0012 GB"})
+
+
+def test_what_an_option_left_out_is_open_to_the_next_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shapes = "op_class,precision,m,n,k\ngemm,fp32,8,8,8\n" + "gemm,fp32,4,4,4\n" * 2
+    undo = stopped_after(1, monkeypatch)
+    monkeypatch.setattr(bench, "memory", lambda key: {"MemTotal": 1e9, "MemAvailable": 1.0}[key])
+    assert measure(folder, shapes=shapes) == 130
+    undo()
+    monkeypatch.setattr(bench, "memory", lambda key: 1e9)
+    assert measure(folder, shapes=shapes) == 0
+    assert json.loads((folder / "provenance.json").read_text())["left_out"] == {}
+
+
+def test_a_row_that_others_disturbed_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench, "stopwatch", lambda: lambda: (1e-3, True))
+    assert measure(folder, "--budget", "0.2", shapes="op_class,precision,m,n,k\ngemm,fp32,8,4,2\n") == 0
+    about = json.loads((folder / "provenance.json").read_text())
+    assert (about["disturbed"], about["disturbed_share"]) == (["gemm fp32 1 8 4 2 n n"], 1.0)
+    assert len(read(folder / "out.csv")) == 1
+
+
+def test_a_row_with_too_many_cells(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert measure(folder, shapes="op_class,precision,bytes\nmovement,fp32,8,9\n") == 1
+    assert "row 1 has more cells" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [("--budget", "inf"), ("--budget", "nan"), ("--relative-error", "1")])
+def test_numbers_of_options_are_above_zero(folder: Path, words: tuple[str, ...]) -> None:
+    with pytest.raises(SystemExit):
+        measure(folder, *words)
+
+
+def test_an_all_reduce_needs_pytorch(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert measure(folder, "--all-reduce", "2") == 1
+    assert "needs PyTorch" in capsys.readouterr().err
+
+
+def test_nobody_has_to_read_what_it_says(tmp_path: Path) -> None:
+    (tmp_path / "shapes.csv").write_text(SHAPES)
+    words = [sys.executable, bench.__file__, "--backend", "numpy", "--budget", "20", "--relative-error", "0.5"]
+    places = ["--shapes", str(tmp_path / "shapes.csv"), "-o", str(tmp_path / "out.csv")]
+    with subprocess.Popen([*words, *places], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as started:
+        assert started.stdout is not None
+        assert started.stderr is not None
+        started.stdout.readline()
+        started.stdout.close()
+        assert (started.stderr.read(), started.wait(60)) == ("", 0)
+    assert len(read(tmp_path / "out.csv")) > 10
 
 
 def test_the_rows_are_those_of_measurements(folder: Path) -> None:
@@ -315,6 +462,8 @@ def test_all_reduce_over_processes(tmp_path: Path) -> None:
     subprocess.run([*command, *places], check=True, capture_output=True, timeout=300)
     (row,) = read(tmp_path / "out.csv")
     assert (row["kernel"], row["ranks"], row["bytes"]) == ("all_reduce", "2", "4000")
+    assert row["library"].startswith("torch ")
+    assert row["library"].endswith("; gloo")
 
 
 def test_options_have_defaults_for_a_kit() -> None:

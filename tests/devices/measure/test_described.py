@@ -8,7 +8,7 @@ import pytest
 
 from estimator.core.schema import MEASUREMENTS
 from estimator.core.types import DeviceSpec
-from estimator.devices import catalogue, load_device
+from estimator.devices import catalogue, load_device, measure
 from estimator.devices.measure import described
 
 PROVENANCE: dict[str, Any] = {
@@ -85,6 +85,35 @@ def test_on_a_gpu_narrow_formats_take_the_tensor_units(tmp_path: Path) -> None:
     assert found.compute_unit == "SM"
 
 
+def test_no_row_lies_above_the_peak_made_of_it(tmp_path: Path) -> None:
+    table = rows(gemm("fp32", 512, 123.44999e9), stream("copy", 512 * MIB, 20.00001e9))
+    found = written(tmp_path, table)
+    assert found.peak_of("fp32").vector is not None
+    assert 123.44999e9 <= found.peak_of("fp32").vector.value <= 123.5e9  # type: ignore[union-attr]
+    assert found.memory_bandwidth is not None
+    assert found.memory_bandwidth.value >= 20.00001e9
+
+
+def test_a_gpu_without_tensor_units_has_none(tmp_path: Path) -> None:
+    table = rows(gemm("fp32", 1024, 9e12), gemm("tf32", 1024, 9.1e12), gemm("fp16", 1024, 18.5e12),
+                 stream("copy", 512 * MIB, 5e11))  # fmt: skip
+    machine = {"name": "GPU", "memory": 16e9, "cache": 4 * 2.0**20, "units": 56, "max_clock": 1.3e9}
+    found = written(tmp_path, table, gpu=True, device=machine, clock="1300 MHz")
+    assert set(found.peak) == {"fp32", "fp16"}
+    assert (found.peak_of("fp16").tensor, found.peak_of("fp16").vector is None) == (None, False)
+
+
 def test_what_nothing_tells_of_is_left_open(tmp_path: Path) -> None:
     found = written(tmp_path, rows(gemm("fp32", 64, 10e9)))
     assert (found.specifications, found.memory_bandwidth) == ("incomplete", None)
+
+
+def test_what_disturbed_the_run_stands_in_the_device_and_among_the_warnings() -> None:
+    about = {"left_out": {}, "load": 3.0, "threads": 2, "clock": "1 GHz", "disturbed": ["add warm"]}
+    said = list(measure._warnings(rows(gemm("fp32", 64, 1e9)), {**about, "disturbed_share": 0.5}))
+    assert said[0].startswith(
+        "the machine was busy: load 3.0 before the run, on 2 threads; other processes disturbed 50%"
+    )
+    assert said[1:] == ["1 rows hold samples alone that other processes disturbed: add warm"]
+    text = described.device_file("mine", described.best(TABLE, None), PROVENANCE, "estimator measure", said)
+    assert "add warm" in text

@@ -1,9 +1,11 @@
 """Which shapes are measured."""
 
+import csv
+
 import pandas as pd
 
 from estimator.core.schema import PRECISIONS, SHAPES
-from estimator.devices.measure import bench, sweep
+from estimator.devices.measure import bench, kit, sweep
 
 
 def classes(table: pd.DataFrame) -> set[str]:
@@ -38,10 +40,20 @@ def test_every_precision_has_products_from_small_to_large() -> None:
 
 def test_the_program_takes_every_shape() -> None:
     table = sweep.with_anchors(sweep.default(("fp32", "fp64", "bf16")), ranks=4)
-    cells = table.astype("object").where(table.notna(), None)
-    for _, row in cells.iterrows():
-        text = {name: str(value) for name, value in row.items() if value is not None}
-        assert bench.job(bench.Shape(text, "sweep"), ranks=4).work > 0
+    for row in csv.DictReader(kit.csv_text(table).splitlines()):
+        assert bench.job(bench.Shape(row, "sweep"), ranks=4).work > 0
+
+
+def test_what_was_asked_for_comes_before_the_anchors_and_small_ones_before_large_ones() -> None:
+    asked = SHAPES.conform(pd.DataFrame([{"op_class": "gemm", "precision": "bf16", "m": 9, "n": 9, "k": 9}]), "asked")
+    found = sweep.with_anchors(asked, ranks=2)
+    assert list(found["m"][:1]) == [9]
+    assert classes(found[1 : 1 + len(sweep.MESSAGES)]) == {"collective"}
+    anchors = sweep.anchors(("fp32", "fp64"))
+    assert anchors["kernel"][0] == bench.LAUNCH
+    last_small = anchors.index[anchors["m"] == 512].max()
+    assert last_small < anchors.index[anchors["m"] == 1024].min()
+    assert anchors.index[anchors["bytes"].notna()].min() < anchors.index[anchors["m"] == 16384].min()
 
 
 def test_deepbench_gives_distinct_shapes_without_times() -> None:
@@ -49,6 +61,7 @@ def test_deepbench_gives_distinct_shapes_without_times() -> None:
     assert len(found[found["op_class"] == "gemm"]) >= 160
     assert not found.duplicated().any()
     assert "time_s" not in found
+    assert classes(found) <= {"gemm", "convolution", *bench.STANDS_FOR}
 
 
 def test_the_programs_words_are_the_schemas() -> None:

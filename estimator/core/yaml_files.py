@@ -1,0 +1,202 @@
+"""YAML files that people write, read so that every fault names its line."""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from estimator.core.errors import EstimatorError, Fault, suggestion
+from estimator.core.files import read_text
+from estimator.core.units import UnitError
+
+Model = TypeVar("Model", bound=BaseModel)
+Location = tuple[str | int, ...]
+EXPECTED = {  # pydantic's fault types in the words of the file
+    "dict_type": "keys with values",
+    "tuple_type": "a list, such as [a, b]",
+    "string_type": "text",
+    "too_short": "more entries",
+    "int_parsing": "a whole number",
+    "int_type": "a whole number",
+    "float_parsing": "a number",
+    "float_type": "a number",
+}
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the one in C, ten times as fast, where there is one
+MOST_VALUES = 100_000  # a file of aliases of aliases is stopped here
+
+
+@dataclass(frozen=True)
+class Document:
+    """The content of one YAML file, the line on which each value stands, and the keys that stand twice."""
+
+    path: Path
+    data: dict[str, Any]
+    lines: dict[Location, int]
+    faults: tuple[Fault, ...] = ()
+
+    def where(self, location: Location) -> str:
+        """``file:line`` of the nearest known place at or above ``location``."""
+        while location and location not in self.lines:
+            location = location[:-1]
+        return f"{self.path}:{self.lines.get(location, 1)}"
+
+
+def read_yaml(path: Path) -> Document:
+    """Read one YAML mapping with plain keys; :func:`check` refuses duplicate keys. Raises EstimatorError."""
+    text = read_text(path)
+    try:
+        root = yaml.compose(text, Loader=LOADER)
+    except yaml.YAMLError as error:
+        line = getattr(getattr(error, "problem_mark", None), "line", 0) + 1
+        problem = getattr(error, "problem", None) or "unreadable characters"
+        raise EstimatorError(f"{path}:{line}: this is not YAML ({problem}); mend the line") from None
+    if not isinstance(root, yaml.MappingNode):
+        raise EstimatorError(f"{path}: expected 'key: value' lines, found none; see 'estimator init'")
+    lines: dict[Location, int] = {}
+    duplicates: list[Fault] = []
+    try:
+        data = _construct(root, (), lines, duplicates, path)
+    except (yaml.YAMLError, ValueError, AttributeError, TypeError) as error:
+        raise EstimatorError(f"{path}: a value cannot be read ({error}); write it as plain text") from None
+    except RecursionError:
+        raise EstimatorError(f"{path}: a value contains itself or is nested too deeply; flatten it") from None
+    return Document(path, data, lines, tuple(duplicates))
+
+
+def _construct(node: yaml.Node, at: Location, lines: dict[Location, int], faults: list[Fault], path: Path) -> Any:
+    lines.setdefault(at, node.start_mark.line + 1)
+    if isinstance(node, yaml.SequenceNode):
+        return [_construct(item, (*at, i), lines, faults, path) for i, item in enumerate(node.value)]
+    if len(lines) > MOST_VALUES:
+        raise ValueError(f"more than {MOST_VALUES} values")
+    if not isinstance(node, yaml.MappingNode):
+        return yaml.constructor.SafeConstructor().construct_object(node)
+    out: dict[str, Any] = {}
+    for key_node, value_node in node.value:
+        key = str(key_node.value)
+        line = key_node.start_mark.line + 1
+        if key in out:
+            first = lines[(*at, key)]
+            sentence = f"{path}:{line}: the key '{key}' stands twice (first on line {first}); delete one"
+            faults.append(Fault(sentence, "duplicate-key"))
+            continue
+        lines[(*at, key)] = line
+        out[key] = _construct(value_node, (*at, key), lines, faults, path)
+    return out
+
+
+def check(model: type[Model], document: Document) -> Model:
+    """Validate a document against a pydantic model; all faults come together, each with its line."""
+    try:
+        found = model.model_validate(document.data)
+    except ValidationError as error:
+        raise EstimatorError(*document.faults, *_faults(model, document, error)) from None
+    if document.faults:
+        raise EstimatorError(*document.faults)
+    return found
+
+
+def remainder(model: type[Model], document: Document, spare: Mapping[str, Any]) -> tuple[Model | None, set[str]]:
+    """What a document says without its faulty places, and the top-level keys that it then takes from ``spare``.
+
+    None where nothing valid is left.
+    """
+    data = copy.deepcopy(document.data)
+    while True:
+        try:
+            return model.model_validate({**spare, **data}), spare.keys() - data.keys()
+        except ValidationError as error:
+            places = {_written(data, fault["loc"]) for fault in error.errors()}
+        if () in places:  # the whole is at fault
+            places |= {(key,) for key in spare if key in data}
+        if places == {()}:
+            return None, set()
+        for place in places - {()}:
+            _delete(data, place)
+
+
+def _written(data: object, location: Location) -> Location:
+    """Where the value of a model's location stands in the file, which may say it in a shorter form."""
+    place: Location = ()
+    for part in location:
+        if isinstance(data, dict) and part in data:
+            data, place = data[part], (*place, part)
+    return place
+
+
+def _delete(data: Any, place: Location) -> None:
+    for key in place[:-1]:
+        data = data.get(key, {})
+    data.pop(place[-1], None)
+
+
+def _faults(model: type[BaseModel], document: Document, error: ValidationError) -> Iterator[Fault]:
+    for fault in error.errors():
+        location = tuple(part for part in fault["loc"])
+        field = ".".join(str(part) for part in location).removesuffix(".[key]")
+        where = document.where(location)
+        match fault["type"]:
+            case "extra_forbidden":
+                hint = _known_instead(model, location)
+                yield Fault(f"{where}: '{field}' is not a key that is known here.{hint}", "unknown-key")
+            case "literal_error" if location[-1] == "[key]":
+                hint = _nearest(field, re.findall(r"'([^']+)'", fault["ctx"]["expected"]))
+                yield Fault(f"{where}: '{field}' is not a key that is known here.{hint}", "unknown-key")
+            case "missing":
+                yield Fault(f"{where}: '{field}' is missing; add it", "missing-key")
+            case "value_error":
+                problem = fault["ctx"]["error"]
+                rule = "wrong-unit" if isinstance(problem, UnitError) else "wrong-value"
+                yield Fault(f"{where}: {field} {problem}" if field else f"{where}: {problem}", rule)
+            case "model_type" | "model_attributes_type":
+                keys = ", ".join(sorted(_known_keys(model, location)))
+                found = _short(fault["input"])
+                yield Fault(f"{where}: {field} is {found}; expected keys with values, of {keys}", "wrong-value")
+            case kind if kind in EXPECTED:
+                found = _short(fault["input"])
+                yield Fault(f"{where}: {field} is {found}; expected {EXPECTED[kind]}", "wrong-value")
+            case _:
+                problem = f"{fault['msg'][0].lower()}{fault['msg'][1:]}"
+                yield Fault(f"{where}: {field} is {_short(fault['input'])}; {problem}", "wrong-value")
+
+
+def _short(found: object) -> str:
+    text = repr(found)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _known_instead(model: type[BaseModel], location: Location) -> str:
+    """What to write for an unknown key: it may be one of those that a single value has."""
+    key = str(location[-1])
+    parts = model.model_json_schema().get("$defs", {}).values()
+    if any({"value", key} <= part.get("properties", {}).keys() for part in parts):
+        return f" It belongs to one value: write {{value: …, {key}: …}} there."
+    return _nearest(key, sorted(_known_keys(model, location[:-1])))
+
+
+def _nearest(field: str, known: Sequence[str]) -> str:
+    return suggestion(field.rsplit(".", 1)[-1], known) or f" Known keys: {', '.join(known)}."
+
+
+def _known_keys(model: type[BaseModel], location: Location) -> set[str]:
+    """The keys that a model allows at a location, as far as its schema tells."""
+    schema = model.model_json_schema()
+    definitions = schema.get("$defs", {})
+
+    def keys(node: dict[str, Any], rest: Location) -> set[str]:
+        if "$ref" in node:
+            node = definitions[node["$ref"].rsplit("/", 1)[1]]
+        found = {key for option in node.get("anyOf", []) for key in keys(option, rest)}
+        if not rest:
+            return found | set(node.get("properties", {}))
+        inner = node.get("properties", {}).get(rest[0]) or node.get("additionalProperties") or node.get("items")
+        return found | (keys(inner, rest[1:]) if isinstance(inner, dict) else set())
+
+    return keys(schema, location)

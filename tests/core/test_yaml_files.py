@@ -1,0 +1,80 @@
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from estimator.core import yaml_files
+from estimator.core.errors import EstimatorError
+from estimator.core.types import DeviceSpec
+
+DEVICE = """name: v100
+peak:
+  fp32: 15.7 TFLOP/s
+memory_bandwidth: 900 GB/s
+"""
+
+
+def faults_of(path: Path, text: str) -> tuple[str, ...]:
+    path.write_text(text)
+    with pytest.raises(EstimatorError) as caught:
+        yaml_files.check(DeviceSpec, yaml_files.read_yaml(path))
+    return caught.value.faults
+
+
+def test_a_size_where_a_rate_belongs(tmp_path: Path) -> None:
+    path = tmp_path / "v100.yaml"
+    (fault,) = faults_of(path, DEVICE.replace("900 GB/s", "900 GB"))
+    expected = "memory_bandwidth is '900 GB', which is a size; write a rate such as '900 GB/s'"
+    assert fault == f"{path}:4: {expected}"
+
+
+def test_a_key_that_stands_twice(tmp_path: Path) -> None:
+    path = tmp_path / "v100.yaml"
+    (fault,) = faults_of(path, DEVICE + "memory_bandwidth: 800 GB/s\n")
+    assert fault == f"{path}:5: the key 'memory_bandwidth' stands twice (first on line 4); delete one"
+
+
+def test_all_faults_come_together_with_their_lines(tmp_path: Path) -> None:
+    text = "name: v100\npeak:\n  fp32: 15.7 TFLOP\n  fp31: 3 TFLOP/s\nmemory_bandwith: 900 GB/s\npower_limit: -3 W\n"
+    faults = faults_of(tmp_path / "v100.yaml", text)
+    assert len(faults) == 4
+    assert any(":3:" in f and "amount of arithmetic" in f for f in faults)
+    assert any("fp31" in f for f in faults)
+    assert any(":5:" in f and "Did you mean memory_bandwidth?" in f for f in faults)
+    assert any(":6:" in f and "not above zero" in f for f in faults)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "expected 'key: value' lines"),
+        ("- a\n- b\n", "expected 'key: value' lines"),
+        ("name: [\n", "this is not YAML"),
+        ("name: !!python/object:os.system x\n", "cannot be read"),
+        ("name: toy\n", "no peak is given"),
+        ("name: toy\npeak: fast\nmemory_bandwidth: 1 GB/s\n", "write one line per precision"),
+        ("name: toy\npeak: {fp32: 1 TFLOP/s}\n", "'memory_bandwidth' is missing"),
+        ("name: toy\npeak: {fp32: {valu: 1 TFLOP/s}}\nmemory_bandwidth: 1 GB/s\n", "has no 'value'"),
+        ("a: &a [x, x]\nb: &b [*a, *a]\nc: &c [*b, *b]\n", "not a key"),
+        ("a: &a\n  b: *a\n", "contains itself"),
+    ],
+)
+def test_files_that_are_no_device(tmp_path: Path, text: str, words: str) -> None:
+    assert any(words in fault for fault in faults_of(tmp_path / "toy.yaml", text))
+
+
+def test_aliases_of_aliases_are_bounded(tmp_path: Path) -> None:
+    levels = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
+    levels += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]" for i in range(1, 9)]
+    assert any("more than" in fault for fault in faults_of(tmp_path / "toy.yaml", "\n".join(levels)))
+
+
+@given(text=st.text(max_size=200))
+def test_any_text_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
+    path = tmp_path_factory.mktemp("any") / "any.yaml"
+    path.write_text(text, encoding="utf-8")
+    try:
+        yaml_files.check(DeviceSpec, yaml_files.read_yaml(path))
+    except EstimatorError as error:
+        assert error.faults
