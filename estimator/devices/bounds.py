@@ -14,13 +14,15 @@ import pandas as pd
 
 from estimator.core import physics
 from estimator.core.schema import MATRIX, STREAMING, Flags
-from estimator.core.types import ITEMSIZE, DeviceSpec, Floats, itemsizes
+from estimator.core.types import ITEMSIZE, DeviceSpec, Floats, Sourced, itemsizes
 
 ABOVE_PEAK = 1.05
 WIDTH = ITEMSIZE | {"tf32": 2.5}  # bytes that a format's values need
-ONE_WHERE_MISSING = {
-    "batch", "groups", "conv_d", "conv_t", *(f"{what}_{a}" for what in ("stride", "dilation") for a in "dhw"),
-}  # fmt: skip
+STEPS = [f"{what}_{axis}" for what in ("stride", "dilation") for axis in "dhw"]
+DEFAULTS = {  # what the schema says of a missing value
+    **dict.fromkeys(("batch", "groups", "conv_d", "conv_t", *STEPS), 1.0),
+    **dict.fromkeys(("sparsity", "pad_d", "pad_h", "pad_w"), 0.0),
+}
 
 
 def product_rates(rows: pd.DataFrame) -> Floats:
@@ -46,6 +48,17 @@ def dense_products(rows: pd.DataFrame) -> Flags:
     return np.asarray((rows["op_class"] == "gemm") & ~(rows["sparsity"] > 0), dtype=bool)
 
 
+def physical(device: DeviceSpec) -> DeviceSpec:
+    """The device without a limit (inf) where a number was measured: another kernel may exceed what one attained."""
+
+    def limit(rate: Sourced | None) -> Sourced | None:
+        return rate.model_copy(update={"value": np.inf}) if rate and rate.status == "measured" else rate
+
+    paths = {name: {"vector": limit(peak.vector), "tensor": limit(peak.tensor)} for name, peak in device.peak.items()}
+    peak = {name: peak.model_copy(update=paths[name]) for name, peak in device.peak.items()}
+    return device.model_copy(update={"peak": peak, "memory_bandwidth": limit(device.memory_bandwidth)})
+
+
 def peaks(rows: pd.DataFrame, device: DeviceSpec) -> Floats:
     """The highest peak [FLOP/s] that each row can have run at, by its precision and what it sums in; inf if unknown."""
     (operand, operands), (total, totals) = (pd.factorize(rows[name].fillna("")) for name in ("precision", "accumulate"))
@@ -61,9 +74,8 @@ def _rates(device: DeviceSpec, precision: str, accumulate: str) -> Iterator[floa
     the format of the sums (fp16 operands on fp32 units), so those rates count too.
     """
     peak = device.peak_of(precision)
-    if not peak.supported:
-        yield from _wider_rates(device, precision)
-        return
+    if not any((peak.vector, peak.tensor)) and peak.supported:
+        return  # nothing is known of it
     wanted = ITEMSIZE.get(accumulate)
     for rate, own in ((peak.vector, precision), (peak.tensor, None)):
         sums = ITEMSIZE.get(rate.accumulate or own or "") if rate else None
@@ -71,15 +83,15 @@ def _rates(device: DeviceSpec, precision: str, accumulate: str) -> Iterator[floa
             yield rate.value
         elif rate and own is None and sums is not None and wanted is not None and wanted < sums:
             yield np.inf  # narrower sums may be faster than the data sheet's
-    if wanted is not None and wanted > ITEMSIZE[precision]:
-        wide = device.peak_of(accumulate)
-        yield from (rate.value for rate in (wide.vector, wide.tensor) if rate)
+    if wanted is None or not peak.supported:
+        wider = [name for name in WIDTH if WIDTH[name] > WIDTH[precision]]
+        yield from _values(device, wider or ([] if peak.supported else list(WIDTH)))
+    elif wanted > ITEMSIZE[precision]:
+        yield from _values(device, [accumulate])
 
 
-def _wider_rates(device: DeviceSpec, precision: str) -> Iterator[float]:
-    """The peaks of the formats that hold a precision's values, at which it runs where it has no path of its own."""
-    wider = [name for name in WIDTH if WIDTH[name] > WIDTH[precision]] or list(WIDTH)
-    peaks = (device.peak_of(name) for name in wider)
+def _values(device: DeviceSpec, precisions: list[str]) -> Iterator[float]:
+    peaks = (device.peak_of(precision) for precision in precisions)
     yield from (rate.value for peak in peaks for rate in (peak.vector, peak.tensor) if rate)
 
 
@@ -109,11 +121,12 @@ def _work(rows: pd.DataFrame) -> tuple[Floats, Floats]:
 
 
 def _convolution(rows: pd.DataFrame, itemsize: Floats) -> tuple[Floats, Floats]:
-    """Direct FLOP and compulsory bytes of one pass, the depth of a 3D one as a factor of the height."""
+    """Direct FLOP and compulsory bytes of the passes, the depth of a 3D one as a factor of the height."""
     n, c, k, groups = (_numbers(rows, name) for name in ("conv_n", "conv_c", "conv_k", "groups"))
     (d, h, w), (t, r, s) = ([_numbers(rows, f"conv_{name}") for name in names] for names in ("dhw", "trs"))
     z, p, q = _outputs(rows)
-    flop = physics.conv_flop(n, c, k, z * p, q, t * r, s, groups)
+    passes = np.where(rows["pass"].eq("backward").to_numpy(dtype=bool, na_value=False), 2.0, 1.0)
+    flop = passes * physics.conv_flop(n, c, k, z * p, q, t * r, s, groups)
     return flop, physics.conv_bytes(n, c, d * h, w, k, z * p, q, t * r, s, itemsize, groups)
 
 
@@ -127,5 +140,4 @@ def _outputs(rows: pd.DataFrame) -> list[Floats]:
 
 def _numbers(rows: pd.DataFrame, name: str) -> Floats:
     """A column as numbers, with its default where the schema has one, else NaN."""
-    default = 1.0 if name in ONE_WHERE_MISSING else 0.0 if name.startswith("pad_") else np.nan
-    return np.asarray(rows[name].to_numpy(dtype=float, na_value=default))
+    return np.asarray(rows[name].to_numpy(dtype=float, na_value=DEFAULTS.get(name, np.nan)))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +11,7 @@ import pandas as pd
 
 from estimator.core.errors import EstimatorError
 from estimator.core.schema import CONV_COLUMNS, GEMM_COLUMNS, MATRIX
+from estimator.devices.bounds import DEFAULTS
 from estimator.devices.odd_rows import and_more
 
 APART = 1.5  # times by which rows of one shape may differ before that is told
@@ -19,12 +21,15 @@ SHAPE = [
 ]  # fmt: skip
 KIND = ["op_class", "precision", "cache", "kernel", "sparse"]  # what one set of conditions holds for
 CONDITIONS = ["library", "clock", "threads", "accumulate"]
+PARTS = 32  # in which the rows of one shape are looked for
+OneShape = tuple[npt.NDArray[np.intp], npt.NDArray[np.uint64], npt.NDArray[np.float64], npt.NDArray[np.int32]]
 
 
 def kinds(rows: pd.DataFrame) -> pd.DataFrame:
     """The kinds of row among MEASUREMENTS with their conditions, as text; '' where one is not said."""
     found = rows[[*KIND[:-1], *CONDITIONS]].assign(
         kernel=_op(rows),
+        cache=_cache(rows),
         sparse=np.where(rows["sparsity"] > 0, "sparse", ""),
     )
     return found.drop_duplicates().astype("string[python]").fillna("")[[*KIND, *CONDITIONS]]
@@ -33,6 +38,11 @@ def kinds(rows: pd.DataFrame) -> pd.DataFrame:
 def _op(rows: pd.DataFrame) -> pd.Series:
     """What ``kernel`` says of the op; of matrix work it is an algorithm, chosen by shape."""
     return rows["kernel"].mask(rows["op_class"].isin(MATRIX))
+
+
+def _cache(rows: pd.DataFrame) -> pd.Series:
+    """Where the operands lay; those of matrix work are warm unless said otherwise, as the model takes them."""
+    return rows["cache"].mask(rows["op_class"].isin(MATRIX) & rows["cache"].isna(), "warm")
 
 
 class Conditions:
@@ -47,12 +57,13 @@ class Conditions:
 
     def add(self, rows: pd.DataFrame, where: str) -> None:
         """Take MEASUREMENTS in. Raises EstimatorError where one kind of row was measured under unlike conditions."""
-        self.seen = pd.concat([self.seen, kinds(rows)]).drop_duplicates()
+        found = kinds(rows)
+        self.seen = pd.concat([self.seen, found]).drop_duplicates() if len(self.seen) else found
         self._refuse_mixed(where)
         texts = rows["padding"].fillna("")
         for text in texts.unique():
             self.paddings.setdefault(str(text), len(self.paddings))
-        self.shapes.append(_hashes(rows[SHAPE].assign(op=_op(rows))))
+        self.shapes.append(_hashes(rows[SHAPE].assign(op=_op(rows), cache=_cache(rows))))
         self.times.append(rows["time_s"].to_numpy(dtype=float))
         self.codes.append(texts.map(self.paddings).to_numpy(dtype=np.int32))
 
@@ -73,60 +84,73 @@ class Conditions:
 
     def finish(self, where: str) -> None:
         """Raise EstimatorError where one shape was measured with unlike paddings."""
-        if len(self.paddings) < 2:
-            return
-        shapes, codes = np.concatenate(self.shapes), np.concatenate(self.codes)
-        order = np.argsort(shapes, kind="stable")
-        unlike = (np.diff(shapes[order]) == 0) & (np.diff(codes[order]) != 0)
-        if unlike.any():
-            position = int(unlike.argmax())
-            names = [text or "none" for text in self.paddings]
-            first, second = (names[codes[order[i]]] for i in (position, position + 1))
-            raise EstimatorError(
-                f"{where}: rows {order[position] + 1} and {order[position + 1] + 1} are one shape with padding "
-                f"'{first}' and '{second}'; unlike conditions do not merge, so keep one padding per shape"
-            )
+        for order, shapes, _, codes in self._of_one_shape() if len(self.paddings) > 1 else ():
+            unlike = (np.diff(shapes) == 0) & (np.diff(codes) != 0)
+            if unlike.any():
+                position = int(unlike.argmax())
+                pair = sorted(zip(order[position : position + 2] + 1, codes[position : position + 2], strict=True))
+                rows, names = [row for row, _ in pair], [[*self.paddings][code] or "none" for _, code in pair]
+                raise EstimatorError(
+                    f"{where}: rows {rows[0]} and {rows[1]} are one shape with padding '{names[0]}' and '{names[1]}'; "
+                    "unlike conditions do not merge, so keep one padding per shape"
+                )
 
     def repeats(self, where: str) -> Iterator[str]:
         """A sentence on rows that have the very shape and time of a row before."""
-        order, shapes, times = self._of_one_shape()
-        again = order[1:][(np.diff(shapes) == 0) & (np.diff(times) == 0)]
-        if len(again):
-            first = f"{where}: row {again.min() + 1}{and_more(len(again))}"
-            yield f"{first}: the very shape and time of a row before; check that nothing is given twice"
+        count, first = 0, np.iinfo(np.intp).max
+        for order, shapes, times, _ in self._of_one_shape():
+            again = order[1:][(np.diff(shapes) == 0) & (np.diff(times) == 0)]
+            count, first = count + len(again), int(again.min(initial=first))
+        if count:
+            said = f"{where}: row {first + 1}{and_more(count)}"
+            yield f"{said}: the very shape and time of a row before; check that nothing is given twice"
 
     def apart(self, where: str) -> Iterator[str]:
         """A sentence on the shape whose times lie farthest apart."""
-        order, shapes, times = self._of_one_shape()
-        starts = np.flatnonzero(np.diff(shapes, prepend=shapes[:1] - 1))
-        ends = np.append(starts, len(shapes))[1:] - 1
-        ratio = times[ends] / times[starts]
-        many = int((ratio > APART).sum())
+        many, worst = 0, (1.0, 0, 0)
+        for order, shapes, times, _ in self._of_one_shape():
+            starts = np.flatnonzero(np.diff(shapes, prepend=shapes[:1] - 1))
+            ends = np.append(starts, len(shapes))[1:] - 1
+            ratio = times[ends] / times[starts]
+            many += int((ratio > APART).sum())
+            most = int(ratio.argmax())
+            first, second = sorted(order[[starts[most], ends[most]]] + 1)
+            worst = max(worst, (float(ratio[most]), first, second), key=lambda found: found[0])
         if many:
-            worst = int(ratio.argmax())
-            rows = sorted(order[[starts[worst], ends[worst]]] + 1)
             others = f" (so are those of {many - 1} more)" if many > 1 else ""
             yield (
-                f"{where}: rows {rows[0]} and {rows[1]} are one shape and {ratio[worst]:.4g} x apart{others}; "
+                f"{where}: rows {worst[1]} and {worst[2]} are one shape and {worst[0]:.4g} x apart{others}; "
                 "check which of them holds"
             )
 
-    def _of_one_shape(self) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.uint64], npt.NDArray[np.float64]]:
-        """Position, shape and time of the rows that share their shape, ordered by shape, then by time."""
-        shapes = np.concatenate(self.shapes)
-        order = np.argsort(shapes, kind="stable")
-        same = np.diff(shapes[order]) == 0
-        order = order[np.append(same, False) | np.insert(same, 0, False)] if len(order) else order
-        shapes, times = shapes[order], np.concatenate(self.times)[order]
-        by_time = np.lexsort((times, shapes))
-        return order[by_time], shapes[by_time], times[by_time]
+    def _of_one_shape(self) -> Iterator[OneShape]:
+        """Position, shape, time and padding of the rows that share their shape, ordered by shape, then by time.
+
+        Shapes come in PARTS by their last bits, so that no copy of all rows is ever held.
+        """
+        starts = np.cumsum([0, *map(len, self.shapes)])
+        for part in range(PARTS):
+            chosen = [np.flatnonzero(shapes % np.uint64(PARTS) == part) for shapes in self.shapes]
+            shapes, times, codes = (_chosen(column, chosen) for column in (self.shapes, self.times, self.codes))
+            order = np.lexsort((times, shapes))
+            same = np.diff(shapes[order]) == 0
+            order = order[np.append(same, False) | np.insert(same, 0, False)] if len(order) else order
+            if len(order):
+                rows = np.concatenate([start + rows for start, rows in zip(starts, chosen, strict=False)])
+                yield rows[order], shapes[order], times[order], codes[order]
+
+
+def _chosen(column: Sequence[npt.NDArray[Any]], rows: Sequence[npt.NDArray[np.intp]]) -> npt.NDArray[Any]:
+    return np.concatenate([values[some] for values, some in zip(column, rows, strict=True)])
 
 
 def _hashes(shapes: pd.DataFrame) -> npt.NDArray[np.uint64]:
-    """One number for each shape, to which missing values and the columns that hold nothing else add nothing."""
+    """One number for each shape, to which values that are missing or what a missing one means add nothing."""
     out = np.zeros(len(shapes), dtype=np.uint64)
     for position, name in enumerate(shapes):
         values = shapes[name]
+        if name in DEFAULTS:
+            values = values.mask(values == DEFAULTS[name])
         known = values.notna().to_numpy()
         if known.any():
             text = values.dtype == "string"

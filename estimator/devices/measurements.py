@@ -69,7 +69,8 @@ def check_rows(
     _refuse_incomplete(rows, where)
     if device is None:
         return rows
-    rate, peak = bounds.product_rates(rows), bounds.peaks(rows, device)
+    limits = bounds.physical(device)
+    rate, peak = bounds.product_rates(rows), bounds.peaks(rows, limits)
     above, known = rate > bounds.ABOVE_PEAK * peak, (rows["flag"] == "above_peak").to_numpy(dtype=bool, na_value=False)
     if (above & ~known).any() and not keep_impossible:
         first = int((above & ~known).argmax())
@@ -78,9 +79,7 @@ def check_rows(
             f"the peak of {device.name} ({peak[first] / 1e12:.4g} TFLOP/s); check the time's unit, the precision, and "
             "what it accumulates in"
         )
-    flags = np.select(
-        [above | known, rows["time_s"] < bounds.least_times(rows, device)], ["above_peak", "beats_bound"], ""
-    )
+    flags = np.select([above, rows["time_s"] < bounds.least_times(rows, limits)], ["above_peak", "beats_bound"], "")
     return rows.assign(flag=pd.Series(flags, rows.index, dtype="string[python]").replace("", pd.NA))
 
 

@@ -29,12 +29,13 @@ def survey(rows: pd.DataFrame, device: DeviceSpec | None, left_out: pd.DataFrame
         best_share=np.where(np.isfinite(peak), rate / peak, np.nan),
     )
     if left_out is not None:
-        counted = pd.concat([counted, left_out.reindex(columns=KIND).astype(object).fillna("").assign(left_out=1)])
+        return total([counted, left_out.reindex(columns=KIND).astype(object).fillna("").assign(left_out=1)])
     return total([counted])
 
 
 def total(surveys: Iterable[pd.DataFrame]) -> pd.DataFrame:
     """The sum of several surveys; of rates and shares the best."""
-    frame = pd.concat([found.reindex(columns=NOTHING.columns).astype(DTYPES) for found in surveys])
+    filled = [found for found in surveys if len(found)] or [NOTHING]
+    frame = pd.concat([found.reindex(columns=NOTHING.columns).astype(DTYPES) for found in filled])
     groups = frame.groupby(KIND, sort=True)
     return pd.concat([groups[COUNTS].sum().astype(int), groups[BEST].max()], axis=1).reset_index()

@@ -14,6 +14,8 @@ PEAKS = {
     "tf32": "unsupported",
     "fp64": "unsupported",
 }
+SLOW_HALF = {"fp32": "10 TFLOP/s", "fp16": {"value": "1 TFLOP/s", "path": "vector"}}
+MATRIX = {"fp32": {"vector": "10 TFLOP/s", "tensor": "40 TFLOP/s"}, "fp16": {"vector": "20 TFLOP/s"}}
 PASCAL = {"fp32": "10 TFLOP/s", "fp16": {"value": "20 TFLOP/s", "path": "vector"}}
 
 
@@ -36,6 +38,10 @@ def rows(*given: dict[str, object]) -> pd.DataFrame:
         (PEAKS, "tf32", None, 10e12),  # as fp32
         (PEAKS, "fp64", None, 200e12),  # of which nothing is wider
         (PASCAL, "fp16", None, 20e12),
+        (SLOW_HALF, "fp16", None, 10e12),  # widened, as nothing says what it sums in
+        (SLOW_HALF, "fp16", "fp16", 1e12),
+        (PEAKS, "bf16", "fp32", np.inf),  # unknown, whatever it sums in
+        (MATRIX, "fp16", "fp32", 40e12),
         (PASCAL, "fp16", "fp16", 20e12),
         (PASCAL, "fp16", "fp32", 10e12),  # fp16 operands on fp32 units, not the fp16 path of the vector units
     ],
@@ -73,3 +79,26 @@ def test_rates_are_of_dense_products_alone() -> None:
     given = rows({"m": 10, "n": 10, "k": 10}, {"m": 10, "n": 10, "k": 10, "sparsity": 0.5}, {"op_class": "elementwise"})
     assert np.isnan(bounds.product_rates(given)).tolist() == [False, True, True]
     assert bounds.product_rates(given)[0] == 2000
+
+
+SMALL: dict[str, object] = {"op_class": "convolution", "conv_n": 2, "conv_c": 4, "conv_h": 9, "conv_w": 7, "conv_k": 8,
+                            "conv_r": 3, "conv_s": 3}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("more", "times"),
+    [({"groups": 2}, 1 / 2), ({"pass": "backward"}, 2), ({"conv_p": 14}, 2), ({"conv_q": 15}, 3)],
+)
+def test_what_scales_the_arithmetic_of_a_convolution(more: dict[str, object], times: float) -> None:
+    plain, scaled = bounds.rates(rows(SMALL, {**SMALL, **more}))
+    assert scaled / plain == pytest.approx(times)
+
+
+def test_what_was_measured_is_no_limit() -> None:
+    measured = {"value": "10 TFLOP/s", "status": "measured"}
+    bandwidth = {"value": "1 GB/s", "status": "measured"}
+    device = make_device(peak={"fp32": measured, "fp16": "20 TFLOP/s"}, memory_bandwidth=bandwidth)
+    limits, given = bounds.physical(device), rows({"m": 9, "n": 9, "k": 9}, {"precision": "fp16", "accumulate": "fp16"})
+    assert bounds.peaks(given, limits).tolist() == [np.inf, 20e12]
+    assert bounds.least_times(given, limits).tolist() == [0, 0]
+    assert bounds.peaks(given, device)[0] == 10e12

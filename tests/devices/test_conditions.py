@@ -76,3 +76,37 @@ def test_cold_and_warm_operands_are_unlike_conditions() -> None:
     )
     conditions.add(MEASUREMENTS.conform(rows, "rows"), "here")
     assert list(conditions.apart("here")) == []
+
+
+ONE: dict[str, object] = {"op_class": "gemm", "precision": "fp32", "m": 8, "n": 16, "k": 32, "time_s": 1.0}
+SUM: dict[str, object] = {"op_class": "collective", "precision": "fp32", "ranks": 2, "bytes": 8, "time_s": 1.0}
+
+
+def both(first: dict[str, object], more: dict[str, object]) -> pd.DataFrame:
+    return MEASUREMENTS.conform(pd.DataFrame([first, {**first, **more}]), "rows")
+
+
+def test_matrix_work_is_warm_unless_said_otherwise() -> None:
+    first = {**ONE, "library": "cuBLAS 9"}
+    assert refused([both(first, {"library": "OpenBLAS", "cache": "warm"})])
+    assert not refused([both(first, {"library": "OpenBLAS", "cache": "cold"})])
+    assert told(first, {"cache": "warm"})
+
+
+def told(first: dict[str, object], more: dict[str, object]) -> bool:
+    """Whether two rows count as one shape."""
+    conditions = Conditions()
+    conditions.add(both(first, more), "here")
+    return bool(list(conditions.repeats("here")))
+
+
+@pytest.mark.parametrize(
+    ("first", "more", "alike"),
+    [
+        (ONE, {"m": 16, "n": 8}, False), (ONE, {"n": 32, "k": 16}, False), (ONE, {"batch": 1}, True),
+        (SUM, {"ranks": 4}, False), (SUM, {"bytes": 16}, False), (SUM, {"flop": 9}, False), (SUM, {}, True),
+        (ONE, {"stride_h": 1, "pad_h": 0, "sparsity": 0}, True), (ONE, {"stride_h": 2}, False),
+    ],
+)  # fmt: skip
+def test_what_makes_a_shape(first: dict[str, object], more: dict[str, object], alike: bool) -> None:
+    assert told(first, more) == alike

@@ -2,8 +2,9 @@ from pathlib import Path
 
 import pytest
 
+from estimator.core import library
 from estimator.core.errors import EstimatorError
-from estimator.devices import measurements
+from estimator.devices import load_device, measurements
 from estimator.devices.measurements import load_measurements, read_measurements
 from tests.conftest import make_device
 
@@ -141,3 +142,24 @@ def test_rows_of_a_precision_without_hardware_are_told_and_bounded(tmp_path: Pat
     )
     with pytest.raises(EstimatorError, match=r"row 1: 20 TFLOP/s is above 1\.05 x the peak of toy \(10 TFLOP/s\)"):
         notes_of(tmp_path, FAST.replace("fp32", "fp4"), peak=peak)
+
+
+def test_a_measured_peak_refuses_and_flags_nothing(tmp_path: Path) -> None:
+    peak = {"fp32": {"value": "10 TFLOP/s", "status": "measured"}}
+    (tmp_path / "toy.csv").write_text(HEADER + FAST)
+    rows, notes = read_measurements(make_device(peak=peak), tmp_path / "toy.csv")
+    assert (rows["flag"].isna().tolist(), notes) == ([True], ())
+
+
+def test_a_file_cannot_flag_a_possible_product_as_impossible(tmp_path: Path) -> None:
+    (tmp_path / "toy.csv").write_text("flag," + HEADER + "above_peak," + ROW)
+    assert load_measurements(make_device(), tmp_path / "toy.csv")["flag"].isna().tolist() == [True]
+
+
+def test_a_private_file_does_not_take_the_librarys_rows(tmp_path: Path) -> None:
+    shipped = library.names("devices", "*.yaml")["v100-sxm2-16gb"]
+    device = load_device("v100")
+    private = tmp_path / shipped.name
+    private.write_bytes(shipped.read_bytes())
+    assert load_measurements(device, named=private).empty
+    assert len(load_measurements(device, named=shipped)) == len(load_measurements(device, named="v100")) > 0

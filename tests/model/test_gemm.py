@@ -154,3 +154,13 @@ def test_flagged_rows_count_only_where_there_are_no_others(transposes: tuple[str
     alone = times(flagged.iloc[1:], SHAPE, NEAR)
     assert list(alone["method"]) == ["measured", "roofline"]
     assert alone["target_time_s"].iloc[0] == pytest.approx(1e-9)
+
+
+def test_products_of_cold_operands_are_no_evidence() -> None:
+    assert list(times(table(ROW).assign(cache="cold"), SHAPE, NEAR)["method"]) == ["roofline", "roofline"]
+
+
+def test_a_flagged_neighbour_does_not_pull_the_others() -> None:
+    other = (1048, 512, 2048, "n", "t", 1e-5)
+    flagged = table(ROW, other).assign(flag=[None, "beats_bound"])
+    assert times(flagged, NEAR).equals(times(table(ROW), NEAR))

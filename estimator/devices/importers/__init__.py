@@ -42,6 +42,7 @@ class Imported:
     path: Path
     formats: list[str] = field(default_factory=list)
     devices: dict[str, DeviceSpec | None] = field(default_factory=dict)  # by the name that the rows give; None unknown
+    nameless: bool = False  # whether a row names no device
     survey: pd.DataFrame = field(default_factory=pd.DataFrame)
     conditions: Conditions = field(default_factory=Conditions)
     odd: OddRows = field(default_factory=OddRows)
@@ -148,7 +149,11 @@ def _filled(frame: pd.DataFrame, said: Said, path: Path, where: str) -> tuple[pd
 
 
 def _device(rows: pd.DataFrame, said: Said, found: Imported, path: Path) -> DeviceSpec | None:
-    """The one device of all rows so far, where it is known. Raises EstimatorError for rows of several."""
+    """The one device of all rows so far, where it is known.
+
+    Raises EstimatorError for rows of several, and where some rows name none: they would go unchecked.
+    """
+    found.nameless |= not said.device and bool(rows["device"].isna().any())
     own = {name.lower() for name in (said.device.name, *said.device.aliases)} if said.device else set()
     for name in (*([said.device.name] if said.device else []), *rows["device"].dropna().unique()):
         if name not in found.devices:
@@ -157,6 +162,10 @@ def _device(rows: pd.DataFrame, said: Said, found: Imported, path: Path) -> Devi
     if len(distinct) > 1:
         raise EstimatorError(
             f"{path}: found rows of '{distinct[0]}' and '{distinct[1]}', expected those of one device; split the file"
+        )
+    if distinct and found.nameless:
+        raise EstimatorError(
+            f"{path}: some rows name a device ('{distinct[0]}'), some do not; say --device, or name it in every row"
         )
     return next(iter(found.devices.values()), None)
 

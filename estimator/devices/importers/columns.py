@@ -32,6 +32,9 @@ def read_table(cells: pd.DataFrame, where: str, tell: Tell, *, rounded: bool = F
     """
     base = _translated(_named(cells, where, tell))
     times = _times(cells, where)
+    for which, (header, _) in times.items():
+        meaning = which if which.startswith("time_") else "time_s"
+        _distinct({column: column for column in base} | {header: meaning}, where)
     for end in ("time_low_s", "time_high_s"):
         if end in times:
             header, unit = times.pop(end)
@@ -144,9 +147,12 @@ def _with_rates(rows: pd.DataFrame, cells: pd.DataFrame, where: str) -> pd.DataF
     batch = numbers(rows["batch"]).fillna(1) if "batch" in rows else 1
     flop = physics.gemm_flop(batch, *(numbers(rows[name]) for name in ("m", "n", "k")))
     rates = (names.rate_of(header) or np.nan) * numbers(cells[header])
+    dense = ~(numbers(rows["sparsity"]) > 0) if "sparsity" in rows else pd.Series(True, rows.index)
+    if "time_s" not in rows and not dense.all():
+        row = rows.index[int((~dense).to_numpy().argmax())] + 1
+        raise EstimatorError(f"{where}: row {row}: a sparse product's rate gives no time; add a column 'time (usec)'")
     if "time_s" not in rows:
         return rows.assign(time_s=flop / rates.where(rates > 0))
-    dense = ~(numbers(rows["sparsity"]) > 0) if "sparsity" in rows else True
     ratio = flop / numbers(rows["time_s"]) / rates.where(rates > 0)
     differ = ((ratio > 1 + RATES_DIFFER) | (ratio < 1 / (1 + RATES_DIFFER))) & dense
     if differ.any():

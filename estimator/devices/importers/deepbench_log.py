@@ -34,7 +34,7 @@ CONTEXT = {  # lines before a table that say what holds of its rows
     "ranks": re.compile(r"\s*Num Ranks:\s*(\d+)\s*", re.I),
     "kernel": re.compile(r"\s*(\S.*All-?Reduce)\s*", re.I),
 }
-COUNT = re.compile(r"\s*Total kernels:\s*(\d+)\s*", re.IGNORECASE)
+COUNT = re.compile(r"\s*Total kernels:\s*(\d{1,15})\s*", re.IGNORECASE)
 UNSUPPORTED = re.compile(r"not supported", re.IGNORECASE)
 ROW = re.compile(r"\s*([-+.\d]*\d|vanilla|lstm|gru|rnn)\s", re.IGNORECASE)
 

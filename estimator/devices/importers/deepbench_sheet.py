@@ -28,8 +28,8 @@ MOST_CELLS = 5_000_000  # of one sheet, which are held in memory
 PRECISIONS = (  # what a sheet says → precision, and what it sums in; the first that fits
     (r"16 bit inputs.*32 bit (addition|accumulation)|fp16.*mixed|mixed.*fp16|ps(eu|ue|u)do.*fp16", ("fp16", "fp32")),
     (r"int ?8", ("int8", None)),
-    (r"fp16|float16|half", ("fp16", None)),
     (r"bf16|bfloat16", ("bf16", None)),
+    (r"fp16|float16|half", ("fp16", None)),
     (r"fp32|float32|float|single", ("fp32", None)),
     (r"fp64|float64|double", ("fp64", None)),
 )

@@ -166,3 +166,8 @@ def test_a_mutilated_log_is_read_or_refused(data: st.DataObject, tmp_path_factor
 def test_logs_of_one_program_may_stand_in_one_file(tmp_path: Path, first: str, second: str) -> None:
     both = len(read_text(tmp_path, LOGS[first] + LOGS[second]))
     assert both == len(read_text(tmp_path, LOGS[first])) + len(read_text(tmp_path, LOGS[second]))
+
+
+def test_a_count_of_thousands_of_digits_is_no_count(tmp_path: Path) -> None:
+    rows = read_text(tmp_path, f"{INT8_GEMM} Total kernels: {'9' * 5000}\n")
+    assert len(rows) == 2

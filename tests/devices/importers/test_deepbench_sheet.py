@@ -66,6 +66,7 @@ def test_every_section_of_a_sheet(tmp_path: Path) -> None:
         ("16 bit inputs, 32 bit multiplication, 32 bit addition", "fp16", "fp32"),
         ("GEMM, Conv: Int8 multiplication, 32 bit accumulation", "int8", None),
         ("Float", "fp32", None),
+        ("bfloat16", "bf16", None),
     ],
 )
 def test_the_precision_stands_on_the_sheet(

@@ -167,3 +167,16 @@ def test_what_the_user_says_is_checked(tmp_path: Path, said: Said, words: str) -
 def test_a_precision_may_be_said_in_other_words(tmp_path: Path) -> None:
     rows = read_text(tmp_path, "m,n,k,time_us\n64,64,64,9\n", Said(precision="half"))
     assert set(rows["precision"]) == {"fp16"}
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_files_that_name_a_device_and_files_that_do_not_are_refused_in_any_order(
+    tmp_path: Path, order: tuple[int, int]
+) -> None:
+    texts = ("m,n,k,dtype,time_us\n64,64,64,float,9\n", "device,m,n,k,dtype,time_us\nv100,64,64,32,float,9\n")
+    paths = [tmp_path / str(number) for number in order]
+    for number, text in enumerate(texts):
+        (tmp_path / str(number)).write_text(text)
+    with pytest.raises(EstimatorError, match="some rows name a device"):
+        import_measurements(paths, tmp_path / "out.csv")
+    import_measurements(paths, tmp_path / "out.csv", Said(device=load_device("v100")))

@@ -178,3 +178,17 @@ def test_spellings_of_passes(tmp_path: Path, spelling: str, ours: str) -> None:
     assert read_text(tmp_path, f"{columns},pass,time_us\n{cells},{spelling},9\n")["pass"].tolist() == [ours]
     header = f"{spelling} time (us)"
     assert read_text(tmp_path, f"{columns},{header}\n{cells},9\n")["pass"].tolist() == [ours]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("m,n,k,dtype,sparsity,TFLOPS\n64,64,64,half,0,1\n64,64,64,half,0.9,1\n", "row 2: a sparse product's rate"),
+        ("m,n,k,dtype,time_s,time (usec)\n64,64,64,half,1,9\n", "both are time_s"),
+        ("w,h,c,n,k,r,s,dtype,time_s,fwd_time (us)\n7,7,8,8,8,3,3,half,1,9\n", "both are time_s"),
+        ("m,n,k,dtype,time_us,TFLOPS\n1000,1000,1000,half,1000,2.4\n", "the rate that the time gives"),
+    ],
+)
+def test_times_that_are_unclear_are_refused(tmp_path: Path, text: str, words: str) -> None:
+    with pytest.raises(EstimatorError, match=words):
+        read_text(tmp_path, text)
