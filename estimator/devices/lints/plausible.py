@@ -94,7 +94,8 @@ def _numbers(spec: DeviceSpec | SystemSpec) -> Numbers:
     for field, number in sourced_values(spec):
         found[field] = number.value, field
         if number.relative_uncertainty:
-            found[f"uncertainty of {field}"] = number.relative_uncertainty, field
+            how = "measured uncertainty" if number.status == "measured" else "uncertainty"
+            found[f"{how} of {field}"] = number.relative_uncertainty, field
     return found | ({"year": (float(spec.year), "year")} if spec.year is not None else {})
 
 

@@ -21,10 +21,16 @@ class Range(NamedTuple):
     why: str
 
 
+UNCERTAINTIES = (
+    Range("uncertainty of *", None, 1.5e-3, 3, "1", "figures are printed to two to four digits"),
+    Range(
+        "measured uncertainty of *", None, 4e-4, 3, "1", "measured to 0.05 % at best, known to a factor of 4 at worst"
+    ),
+)
 ANY_DEVICE = (
     Range("year", None, 2005, 2030, "year", "devices that train neural networks"),
     Range("part_of.parts", None, 2, 256, "parts", "a module has two or more parts"),
-    Range("uncertainty of *", None, 4e-4, 3, "1", "measured to 0.05 % at best, known to a factor of 4 at worst"),
+    *UNCERTAINTIES,
     Range("base_clock", None, 2e8, 6.5e9, "Hz", "chips run at 0.2 to 6.5 GHz"),
     Range("boost_clock", None, 2e8, 6.5e9, "Hz", "chips run at 0.2 to 6.5 GHz"),
     Range("clock of *", None, 2e8, 6.5e9, "Hz", "chips run at 0.2 to 6.5 GHz"),
@@ -91,7 +97,7 @@ SYSTEM = (
     Range("years after the device", None, -1, 10, "years", "a machine is built of devices that there are"),
     Range("nodes", None, 1, 1e6, "1", "no machine has a million nodes"),
     Range("devices_per_node", None, 1, 256, "1", "a node has one device to a rack of them"),
-    Range("uncertainty of *", None, 4e-4, 3, "1", "measured to 0.05 % at best, known to a factor of 4 at worst"),
+    *UNCERTAINTIES,
     Range("power", "devices", 30, 2.9e4, "W", "a node's power is 30 W to 29 kW per device"),
     Range("rmax", "power", 1e8, 3e11, "FLOP/s per W", "0.1 to 300 GFLOP/s per watt, Green500 of 2008 to 2028"),
     Range("rmax", "rpeak", 0.1, 1, "1", "HPL reaches part of the peak"),
