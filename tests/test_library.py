@@ -9,6 +9,7 @@ from estimator.core.types import DeviceSpec, SystemSpec
 from estimator.devices import catalogue, load_device, load_system
 from estimator.devices.lints.peaks import computed, rates
 from estimator.devices.measurements import load_measurements
+from estimator.devices.values import sourced_values
 from estimator.profiles import read_profile, shipped
 from estimator.studies.study import read_study
 from estimator.work import count_work
@@ -26,7 +27,7 @@ def test_the_catalogue_has_no_fault_and_every_waiver_silences_one() -> None:
 
 def test_every_number_says_how_it_is_known_and_every_file_where_its_words_are_from() -> None:
     specs: list[DeviceSpec | SystemSpec] = [*catalogue.all_devices(), *catalogue.all_systems()]
-    lacking = [f"{spec.name}.{field}" for spec in specs for field, v in catalogue.sourced_values(spec) if not v.status]
+    lacking = [f"{spec.name}.{field}" for spec in specs for field, v in sourced_values(spec) if not v.status]
     assert not lacking
     assert not [spec.name for spec in specs if not spec.source]
 

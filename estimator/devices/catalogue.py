@@ -16,7 +16,6 @@ from estimator.core import files, library, yaml_files
 from estimator.core.errors import EstimatorError, Fault
 from estimator.core.types import DeviceSpec, SystemSpec
 from estimator.devices import lints
-from estimator.devices.values import sourced_values as sourced_values
 
 Spec = TypeVar("Spec", DeviceSpec, SystemSpec)
 DEVICE_FILES, SYSTEM_FILES, MEASURED_FILES = "*.yaml", "systems/*.yaml", "measurements/*.csv"
@@ -38,9 +37,8 @@ def source_device(name: str | None) -> DeviceSpec | None:
     """The device a profile names as its own; None where it names none, or one that the catalogue does not hold."""
     if name is None:
         return None
-    known = library.names("devices", DEVICE_FILES)
-    stem = name if name in known else _aliases(known).get(name.lower())
-    return _read(DeviceSpec, known[stem]) if stem else None
+    path = _borne_by(name, library.names("devices", DEVICE_FILES))
+    return _read(DeviceSpec, path) if path else None
 
 
 def load_system(name: str | Path) -> SystemSpec:
@@ -170,14 +168,19 @@ def find(what: str, name: str, pattern: str) -> Path:
     if _is_path(name):
         return Path(name)
     known = library.names("devices", pattern)
-    if name in known:
-        return known[name]
-    by_alias = _aliases(known)
-    if name.lower() in by_alias:
-        return known[by_alias[name.lower()]]
+    found = _borne_by(name, known)
+    if found:
+        return found
     for path in known.values():
         _aliases_in(path)  # raises where a file cannot be read: it may be the one that bears the name
+    by_alias = _aliases(known)
     raise library.unknown(what, name, by_alias, f"{what}s", by_alias)
+
+
+def _borne_by(name: str, known: dict[str, Path]) -> Path | None:
+    """The file of a name or alias; None where none bears it. Aliases are read only where no file has the name."""
+    stem = name if name in known else _aliases(known).get(name.lower())
+    return known[stem] if stem else None
 
 
 def _aliases(known: dict[str, Path]) -> dict[str, str]:

@@ -9,6 +9,7 @@ import pytest
 from estimator.core import units
 from estimator.core.types import DeviceSpec, Sourced, SystemSpec
 from estimator.devices import catalogue, load_device, load_system
+from estimator.devices.values import sourced_values
 
 PublicData = Callable[[str], Path]
 PEAKS = {
@@ -44,7 +45,7 @@ def differences(
     spec: DeviceSpec | SystemSpec, rows: pd.DataFrame, fields: dict[str, str]
 ) -> Iterator[tuple[str, Sourced | None, pd.Series]]:
     """Every number that is not the printed one (GiB for GB counts as printed) or that claims more than was seen."""
-    ours = dict(catalogue.sourced_values(spec))
+    ours = dict(sourced_values(spec))
     for _, fact in rows[(rows["value"] != "") & rows["field"].isin(fields)].iterrows():
         field = fields[fact["field"]]
         value = ours.get(field) or ours.get(field.replace("vector", "tensor"))  # another path needs a note as well

@@ -106,7 +106,7 @@ def deepbench(device: str) -> pd.DataFrame:
     """The shapes of the DeepBench table that is shipped for a device, those of them that are measured here."""
     shapes = load_measurements(load_device(device))[OF_A_SHAPE]
     shapes = shapes[shapes["op_class"].isin(["gemm", "convolution", *STANDS_FOR])]
-    return shapes.drop(columns=["device"], errors="ignore").drop_duplicates(ignore_index=True)
+    return shapes.drop_duplicates(ignore_index=True)
 
 
 def _gemm(precision: str, m: int, n: int, k: int, batch: int = 1, transposes: str = "nn") -> Row:

@@ -27,6 +27,7 @@ from estimator.devices.table.cells import (
     spec_of,
 )
 from estimator.devices.table.layout import PEAK, Column, Layout
+from estimator.devices.values import sourced_values
 
 PATHS = ("vector", "tensor")
 
@@ -41,7 +42,7 @@ def _plain(name: str, meaning: str, get: Get | None = None, heading: str = "") -
 
 def _count(name: str, meaning: str, test: Callable[[Sourced], object]) -> Column:
     def count(subject: Subject) -> Cell:
-        return sum(bool(test(value)) for _, value in catalogue.sourced_values(spec_of(subject)))
+        return sum(bool(test(value)) for _, value in sourced_values(spec_of(subject)))
 
     return Column(name, meaning, count, kind="plain", derived=True)
 
