@@ -10,7 +10,7 @@ from estimator.devices import doubts, load_device, source_device
 from estimator.devices.measurements import read_measurements
 from estimator.model import assumptions, predict, specifications
 from estimator.rollup import step
-from estimator.work import count_work
+from estimator.work import count_work, cross, fuse
 
 
 def estimate(profile: Profile, plan: RunPlan) -> Estimate:
@@ -23,14 +23,15 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
     measurements, left_out = read_measurements(target, plan.measurements, plan.target)
     told = (*doubts(plan.target), *left_out, *profile.warnings, *step.warnings(profile))
 
-    work, unread = count_work(profile.ops, profile.workload, plan.precision, profile.where)
-    profiled = work if plan.precision is None else count_work(profile.ops, profile.workload, where=profile.where)[0]
+    profiled, unread = count_work(profile.ops, profile.workload, profile.where)
+    work, crossing = cross(profiled, profile.workload, plan.precision, folded=plan.fusion != "none")
+    work, fusion, unfused = fuse(work, profile.workload, plan.fusion)
     precision = plan.precision or matrix_precision(profiled, profile.workload)
     crossed = precision != matrix_precision(profiled, profile.workload)
     own_device = source.name if source else profile.device
-    same_setting = own_device in (target.name, *target.aliases) and not crossed
+    same_setting = own_device in (target.name, *target.aliases) and not crossed and not fusion.ops
     evidence = measurements.iloc[:0] if same_setting else measurements  # a profile's own times need no other
-    as_profiled = None if crossed else source  # else the source's efficiency would be another precision's
+    as_profiled = None if crossed or fusion.ops else source  # else the source's efficiency would be another step's
     prediction = predict(work, as_profiled, target, evidence, plan, same_setting=same_setting)
 
     return Estimate(
@@ -46,9 +47,14 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
         floor_s=step.target_overlap(prediction, profile) * float(prediction.floor_s.sum()),
         ceiling_s=float(prediction.ceiling_s.sum()) + step.idle_time(profile),
         coverage=prediction.covered_fraction * (step.coverage(profile) or 1.0),
+        fusion=fusion,
         specifications=specifications(prediction.ops, target),
-        assumptions=assumptions(prediction.ops, target, evidence, profile.workload, plan.precision),
-        warnings=(*told, *unread, *prediction.warnings),
+        assumptions=(
+            *assumptions(prediction.ops, target, evidence, profile.workload, None),
+            *crossing,
+            *fusion.told(),
+        ),
+        warnings=(*told, *unread, *unfused, *prediction.warnings),
     )
 
 

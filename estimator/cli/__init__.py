@@ -11,10 +11,11 @@ from typing import Annotated
 import typer
 
 from estimator import __version__
-from estimator.cli import catalogue, measure, measurements
+from estimator.cli import catalogue, measure, measurements, validate
 from estimator.cli.options import (
     CsvFile,
     DumpFormat,
+    Fusion,
     Json,
     Measured,
     OptionalProfile,
@@ -29,6 +30,10 @@ from estimator.cli.options import (
 )
 from estimator.core.errors import EstimatorError
 
+ESTIMATE_EXAMPLES = """\b
+Example: estimator estimate p1b3 --to v100
+Example: estimator estimate p1b3/amd-epyc.tfprof --to a100-sxm4-80gb --precision bf16 --fusion elementwise
+"""
 app = typer.Typer(
     help="Predict how fast a training workload would run on a machine nobody can touch yet, "
     "and roll it up to a figure of merit.",
@@ -144,6 +149,7 @@ app.command(cls=catalogue.WithColumns, epilog=catalogue.DEVICE_EXAMPLES)(catalog
 app.command(cls=catalogue.WithColumns, epilog=catalogue.SYSTEM_EXAMPLES)(catalogue.systems)
 app.add_typer(measurements.app, name="measurements")
 app.command(epilog=measure.EXAMPLES)(measure.measure)
+app.command(epilog=validate.EXAMPLES)(validate.validate)
 
 
 @app.command(epilog="Example: estimator predict shapes.csv --on h100 --csv times.csv")
@@ -169,13 +175,14 @@ def predict(
     show.shapes(rows, on, assumptions, json)
 
 
-@app.command(epilog="Example: estimator estimate p1b3 --to v100")
+@app.command(epilog=ESTIMATE_EXAMPLES)
 def estimate(
     profile: ProfileName,
     to: Target,
     source: Source = None,
     precision: Precision = None,
     measurements: Measured = None,
+    fusion: Fusion = "none",
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
@@ -186,7 +193,7 @@ def estimate(
     from estimator.profiles import read_profile
     from estimator.reports import documents
 
-    plan = RunPlan(to, precision=precision, source=source, measurements=measurements, seed=seed)
+    plan = RunPlan(to, precision, fusion, source, measurements, seed=seed)
     show.estimate(documents.estimate(pipeline.estimate(read_profile(profile), plan)), json)
 
 
@@ -196,6 +203,7 @@ def compare(
     to: Targets,
     source: Source = None,
     precision: Precision = None,
+    fusion: Fusion = "none",
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
@@ -205,7 +213,7 @@ def compare(
     from estimator.reports import documents
     from estimator.studies.compare import compare as run
 
-    plan = RunPlan("", precision=precision, source=source, seed=seed)
+    plan = RunPlan("", precision, fusion, source, seed=seed)
     show.compare([documents.estimate(found) for found in run(profiles, to, plan)], json)
 
 

@@ -37,6 +37,9 @@ Target = Annotated[str, typer.Option(help=TARGET_HELP, **DEVICES)]
 Targets = Annotated[list[str], typer.Option(help="Target device; give it once for each.", **DEVICES)]
 Source = Annotated[str | None, typer.Option("--from", help="Device the profile was taken on.", **DEVICES)]
 Precision = Annotated[str | None, typer.Option(help="Number format of the matrix products on the target.")]
+Fusion = Annotated[
+    Literal["none", "elementwise"], typer.Option("--fusion", help="What a compiler fuses on the target.")
+]
 Measured = Annotated[str | None, typer.Option(metavar="FILE", help="CSV of measured ops of the target.")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of the draws behind the intervals.")]
 Check = Annotated[bool, typer.Option("--check", help="Check the file, or all files; exit 1 where one has a fault.")]

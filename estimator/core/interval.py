@@ -24,10 +24,14 @@ def draw(stream: str, low: ArrayLike, mid: ArrayLike, high: ArrayLike, draws: in
     Inputs given as one array share the stream: they move up and down together.
     """
     low, mid, high = np.broadcast_arrays(np.asarray(low, float), np.asarray(mid, float), np.asarray(high, float))
-    rng = np.random.default_rng([seed, zlib.crc32(stream.encode())])
-    z = np.concatenate(([0.0], rng.standard_normal(draws))) / Z
-    z = z.reshape(-1, *(1,) * mid.ndim)
+    z = standard(stream, draws, seed).reshape(-1, *(1,) * mid.ndim) / Z
     return np.asarray(mid * np.where(z < 0, mid / low, high / mid) ** z)
+
+
+def standard(stream: str, draws: int, seed: int) -> Floats:
+    """Standard normal samples (1 + draws) of a stream; 0 at nominal inputs."""
+    rng = np.random.default_rng([seed, zlib.crc32(stream.encode())])
+    return np.concatenate(([0.0], rng.standard_normal(draws)))
 
 
 def draw_sourced(stream: str, sourced: Sourced, draws: int, seed: int) -> Floats:

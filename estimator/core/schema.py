@@ -34,8 +34,10 @@ PRECISIONS = tuple(ITEMSIZE)
 PASSES = ("forward", "grad_input", "grad_weights", "backward")  # backward: both gradients in one op
 METHODS = {  # the ladder of evidence, strongest first, and how each rung gives a time
     "measured": "the very shape was timed on the target (or the profile was taken on it): calls × that time",
-    "interpolated": "calls × roofline time ÷ attained share, interpolated among the target's measured products",
-    "roofline": "calls × launch latency + max(flop ÷ peak, bytes ÷ bandwidth) ÷ attained share of other devices",
+    "interpolated": "the model's time, corrected by the target's own measured ops of like shapes",
+    "scaled": "the model's time × the share by which the target's few measured ops of other shapes are off it",
+    "transferred": "the model's time, corrected by part of what the source's run took beyond the model there",
+    "roofline": "calls × launch latency + a kernel model's time from specifications: tiles, waves, traffic",
     "unchanged": "the source's own time, carried over",
 }
 TRANSPOSES = ("n", "t")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float64]
 Status = Literal["read", "recall", "derived", "assumed", "measured"]
 Confidence = Literal["high", "medium", "low"]
+Fusing = Literal["none", "elementwise"]
 Precision = Literal["fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "fp4", "int8", "int4"]
 
 ITEMSIZE: dict[str, float] = {  # bytes of one element; tf32 is stored as fp32
@@ -261,10 +262,11 @@ class Profile:
 
 @dataclass(frozen=True)
 class RunPlan:
-    """How a profile is to run on a target: device, precision of the matrix products, draws and seed."""
+    """How a profile is to run on a target: device, precision of the matrix products, what is fused, draws and seed."""
 
     target: str
     precision: str | None = None
+    fusion: Fusing = "none"
     source: str | None = None
     measurements: str | None = None
     draws: int = 1000
@@ -274,6 +276,30 @@ class RunPlan:
         if self.precision not in (None, *ITEMSIZE):
             known = ", ".join(ITEMSIZE)
             raise EstimatorError(f"precision '{self.precision}' is not known; expected one of {known}")
+        if self.fusion not in get_args(Fusing):
+            known = " or ".join(get_args(Fusing))
+            raise EstimatorError(f"fusion '{self.fusion}' is not known; expected {known}")
+
+
+@dataclass(frozen=True)
+class Fusion:
+    """What a compiler's fusion saves in one step: chains of ops, their ops, and traffic [B] and launches less."""
+
+    kind: Fusing = "none"
+    chains: int = 0
+    ops: int = 0
+    saved_bytes: float = 0.0
+    saved_launches: float = 0.0
+
+    def told(self) -> tuple[str, ...]:
+        """What a prediction that counts on it says."""
+        if not self.ops:
+            return () if self.kind == "none" else ("no chain of element-wise ops is known that a compiler would fuse",)
+        saved = f"{units.show(self.saved_bytes, 'B', 4)} of traffic and {self.saved_launches:g} launches less a step"
+        return (
+            f"a compiler fuses {self.ops} element-wise ops into {self.chains} kernels: {saved}; "
+            "the first op of each bears its work, and what a later op needs of it is computed again",
+        )
 
 
 @dataclass(frozen=True)
@@ -335,6 +361,7 @@ class Estimate:
     floor_s: float
     ceiling_s: float
     coverage: float  # share of the source's step in ops that are modelled
+    fusion: Fusion = Fusion()
     specifications: Mapping[str, Sourced] = field(default_factory=dict)  # the catalogue's numbers it divides by
     assumptions: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()

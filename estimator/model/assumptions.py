@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
 import pandas as pd
 
-from estimator.core.schema import MATRIX
+from estimator.core.schema import MATRIX, STREAMING
 from estimator.core.types import DeviceSpec, Sourced, Workload
 from estimator.core.units import show
-from estimator.model import coefficients
-from estimator.model.uncertainty import peak_of_op
+from estimator.model.coefficients import shipped
+from estimator.model.hardware import peak_of_op
 
+MODELLED = ("interpolated", "scaled", "transferred", "roofline")
+USED = (*MATRIX, *STREAMING)  # classes whose measurements correct a model
 NAMED = 5  # ops that a sentence names before it counts
 
 
@@ -31,7 +32,7 @@ def assumptions(
 
 def specifications(ops: pd.DataFrame, target: DeviceSpec) -> dict[str, Sourced]:
     """The catalogue's numbers that a PREDICTION divides by, by ``device: field``."""
-    modelled = ops[ops["method"].isin(["interpolated", "roofline"])]
+    modelled = ops[ops["method"].isin(MODELLED)]
     if modelled.empty:
         return {}
     kinds = modelled[["op_class", "precision"]].drop_duplicates().sort_values(["precision", "op_class"])
@@ -51,35 +52,31 @@ def _specifications(ops: pd.DataFrame, target: DeviceSpec) -> Iterator[str]:
 
 
 def _measurements(ops: pd.DataFrame, target: DeviceSpec, measurements: pd.DataFrame) -> Iterator[str]:
-    precisions = ops.loc[ops["method"].isin(["measured", "interpolated"]), "precision"]
-    used = measurements[measurements["precision"].isin(precisions)]
+    told = ops.loc[ops["method"].isin(["measured", "interpolated", "scaled"]), "op_class"]
+    used = measurements[measurements["op_class"].isin(told)]
     for source in used["source"].fillna("no source given").unique():
-        yield f"{target.name}: measured matrix products are those of {source}"
-    unused = measurements[measurements["op_class"] != "gemm"]["op_class"].unique()
+        yield f"{target.name}: measured ops are those of {source}"
+    unused = measurements[~measurements["op_class"].isin(USED)]["op_class"].unique()
     if len(unused):
-        yield f"{target.name}: measured rows of {', '.join(unused)} are there but not used; only matrix products are"
+        yield f"{target.name}: measured rows of {', '.join(unused)} are there but not used"
     if len(used):
         yield from (f"{target.name}: {note}" for note in target.notes)
 
 
 def _coefficients(ops: pd.DataFrame, target: DeviceSpec) -> Iterator[str]:
-    shipped = coefficients.load()
-    by_roofline = ops[ops["method"] == "roofline"]
-    matrix = by_roofline["op_class"].isin(MATRIX).to_numpy(dtype=bool)
-    tensor = matrix & np.array([target.peak_of(p).tensor is not None for p in by_roofline["precision"]], dtype=bool)
-    for name, used, what in (
-        ("matrix_vector", (matrix & ~tensor).any(), "unmeasured matrix products on vector units"),
-        ("matrix_tensor", tensor.any(), "unmeasured matrix products on tensor units"),
-        ("memory", (~matrix).any(), "memory-bound ops"),
+    c = shipped()
+    modelled = ops[ops["method"].isin(MODELLED)]
+    for op_classes, what, source in (
+        (("gemm",), "matrix products", c.gemm.source),
+        (("convolution",), "convolutions", c.convolution.source),
+        (STREAMING, "memory-bound ops", c.memory_bound.source),
     ):
-        if used:
-            c = getattr(shipped, name)
-            yield f"{what} attain {c.mid:g} of the roofline, {c.low:g} to {c.high:g} in nine cases of ten ({c.source})"
-    if any(value.status == "measured" for value in specifications(by_roofline, target).values()):
-        yield f"{target.name}: its rates are measured, the best attained, so each share is divided by its high end"
-    if len(by_roofline) and not target.launch_latency:
-        c = shipped.launch_latency_s
-        yield f"one launch takes {1e6 * c.mid:g} us, {1e6 * c.low:g} to {1e6 * c.high:g} us ({c.source})"
+        if modelled["op_class"].isin(op_classes).any():
+            yield f"{what} that were not measured take what a model says that was fitted to other devices ({source})"
+    if len(modelled) and not target.launch_latency:
+        launch = c.launches.latency_s
+        low, mid, high = (1e6 * end for end in (launch.low, launch.mid, launch.high))
+        yield f"one launch takes {mid:g} us, {low:g} to {high:g} us ({launch.source})"
 
 
 def _carried(ops: pd.DataFrame) -> Iterator[str]:

@@ -1,156 +1,172 @@
-"""Matrix products from the target's own measured ones: the very shape, or interpolation among the nearest.
+"""Time of matrix products on a machine of equal compute units, from their tiling.
 
-C = A·B and its transpose are the same work in the other storage order, so (m, n, trans_a, trans_b) and
-(n, m, trans_b, trans_a) are one shape here. What is interpolated is the attained share of the roofline beyond a
-launch, in log size, by inverse distance to the power 3 over the 8 nearest of the same precision and alignment class.
-Rows of one shape are one piece of evidence: their median, with ends that hold them all.
-tests/model/test_gemm.py leaves out one shape at a time of the shipped tables and holds it against a constant share.
+A library cuts C into tiles, and for few tiles the sum over k into parts; each unit works on one tile at a time. What
+that costs beside the arithmetic itself: units idle in the last wave, a tile's start, small tiles' reloads of A and B,
+padding at the edges, and adding up the parts. The library is taken to choose the tile and the split that take least.
+Compute and memory overlap but for a soft corner: t³ = C³ + M³.
+
+The form is that of tile models such as NVIDIA's matrix multiplication guide (docs.nvidia.com, "Matrix Multiplication
+Background", tile and wave quantization) and NeuSight (Lee et al., ASPLOS 2025); coefficients/gemm.yaml holds its
+numbers, fitted by estimator/truth/fit_gemm.py. No time is below the roofline, and none falls when m, n or k grows.
 """
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
+from itertools import permutations
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
+from numpy.typing import ArrayLike
+from pydantic import Field
 
 from estimator.core import physics
-from estimator.core.interval import draw
-from estimator.core.schema import Flags
-from estimator.core.types import DeviceSpec, Floats, RunPlan, itemsizes
-from estimator.model.uncertainty import Rates, draw_rates
+from estimator.core.types import File, Floats, itemsizes
+from estimator.model.calibration import Likeness, Ops
+from estimator.model.hardware import Hardware
+from estimator.model.sustained import Sustained
 
-NEAREST, POWER = 8, 3.0
-REACH = 4.0  # octaves: nothing is interpolated from shapes farther away
-TRANSPOSED = 0.5  # octaves that unlike transposes count as
-FLOOR_SHARE = 0.8  # a launch takes at most this share of the shortest time measured
-VECTOR_LOAD = 16  # bytes; dimensions that fill whole vector loads form one alignment class
+SHAPES_OF_TILES = (
+    (256, 128), (256, 64), (128, 128), (128, 64), (128, 32), (128, 16), (128, 8), (64, 64), (64, 32), (64, 16), (64, 8),
+    (32, 32), (32, 16),
+)  # fmt: skip
+TILES = tuple(sorted({*SHAPES_OF_TILES, *((n, m) for m, n in SHAPES_OF_TILES)}))
+SPLITS = (1, 2, 4, 8, 16, 32)
+PARTIAL_SUM = 8  # bytes that a partial sum moves: fp32, written and read
+VECTOR_LOAD = 16  # bytes; dimensions that fill whole ones are of one alignment class
+TYPICAL_TILE = 128
+BALANCE = (-3.0, 4.0)  # octaves between compute and memory time beyond which products are alike
+UNITS = 80  # where a device file does not tell
+
+
+class Tiling(File):
+    """What tiles cost on one path."""
+
+    start: float = Field(ge=0, description="what starting a tile costs [steps of k]")
+    half_tile: float = Field(ge=0, description="uses of a loaded element at which a unit attains half its peak")
+    wave: float = Field(ge=0, le=1, description="how far the last wave idles: 0 work is evened out, 1 not at all")
+    memory: float = Field(gt=0, le=1, description="share of the bandwidth that is sustained")
+    reload: float = Field(ge=0, description="share of the tiles' loads that costs bandwidth again")
+    resident: float = Field(gt=0, description="tiles that a unit works on at once")
+
+
+class Gemm(File):
+    """The coefficients, in text."""
+
+    source: str
+    vector: Tiling
+    tensor: Tiling
+    sustained: Sustained
+    likeness: Likeness
 
 
 @dataclass(frozen=True)
-class Shapes:
-    """Canonical shapes of matrix products, one entry per product."""
+class Products:
+    """Shapes of matrix products, one entry per product."""
 
-    size: Floats  # products × (log2 of the larger of m and n, of the smaller, of k)
     batch: Floats
-    transposes: npt.NDArray[np.str_]  # two letters, or "" where unknown
-    precision: npt.NDArray[np.str_]
-    aligned: npt.NDArray[np.bool_]
+    m: Floats
+    n: Floats
+    k: Floats
+    itemsize: Floats  # [B]
 
 
-def measured_times(
-    work: pd.DataFrame, rates: Rates, target: DeviceSpec, measurements: pd.DataFrame, plan: RunPlan
+def product_times(of: Products, on: Hardware, c: Gemm) -> tuple[Floats, Floats]:
+    """Compute and memory time [s] of one call of each product, without its launch."""
+    peak = c.sustained.of(on)
+    compute, memory = np.empty_like(of.m), np.empty_like(of.m)
+    for rows, tiling in ((~on.tensor, c.vector), (on.tensor, c.tensor)):
+        of_path = Products(*(sizes[rows] for sizes in vars(of).values()))
+        found = tiled_times(of_path, peak[rows], on.attained(tiling.memory)[rows], on.units[rows], tiling)
+        compute[rows], memory[rows] = found
+    return compute, memory
+
+
+def tiled_times(
+    of: Products, peak: ArrayLike, bandwidth: ArrayLike, units: ArrayLike, c: Tiling
 ) -> tuple[Floats, Floats]:
-    """Samples (1 + draws × ops) of the measured and of the interpolated time [s]; NaN where there is no such evidence.
+    """Compute and memory time [s] of one call of each product under the tile and split that take least.
 
-    Interpolated times are never below the roofline; measured ones are what they are.
+    ``peak`` [FLOP/s] and ``bandwidth`` [B/s] that are sustained, ``units`` that share the peak, NaN where unknown: all
+    one for all products, or one for each.
     """
-    out = np.full((2, 1 + plan.draws, len(work)), np.nan)
-    rows = np.flatnonzero((work["op_class"] == "gemm") & work[["m", "n", "k"]].notna().all(axis=1))
-    table = _evidence(measurements)
-    if not len(rows) or table.empty:
-        return out[0], out[1]
-    times, honest = _times(table), table["flag"].isna().to_numpy()  # operands in the cache tell nothing of other shapes
-    distance = _distances(shapes(work.iloc[rows]), shapes(table))
-    ideal = ideal_of_one_call(work, rates)[:, rows]
-    calls = work["calls"].fillna(1.0).to_numpy(dtype=float)[rows]
-
-    def draw_times(low: Floats, mid: Floats, high: Floats) -> Floats:
-        return draw(f"{target.name}.measurements", low, mid, high, plan.draws, plan.seed)
-
-    out[0][:, rows] = calls * draw_times(*_of_equals(distance == 0, honest, times))
-    if honest.any():
-        table, times = table[honest], times[:, honest]
-        table_rates = draw_rates(target, table, dataclasses.replace(plan, draws=0))
-        floor = min(float(rates.latency[0, 0]), FLOOR_SHARE * float(times.min()))
-        log_excess = np.log((times - floor) / ideal_of_one_call(table, table_rates)[0])
-        interpolated = floor + ideal[0] * np.exp(_interpolate(distance[:, honest], log_excess))
-        out[1][:, rows] = calls * np.maximum(draw_times(*interpolated), ideal)
-    return out[0], out[1]
+    peak, bandwidth = np.asarray(peak, float), np.asarray(bandwidth, float)
+    units = np.where(np.isnan(units), UNITS, units)
+    traffic, result = physics.gemm_bytes(*vars(of).values()), of.batch * of.m * of.n
+    least = np.full(of.m.shape, np.inf)
+    compute = memory = np.full(of.m.shape, np.nan)
+    for tile_m, tile_n in TILES:
+        tiles = of.batch * np.ceil(of.m / tile_m) * np.ceil(of.n / tile_n)
+        once = traffic + c.reload * tiles * (tile_m + tile_n) * of.k * of.itemsize
+        steps_per_s = peak / units * _reuse(tile_m, tile_n, c.half_tile) / (2.0 * tile_m * tile_n)
+        for split in SPLITS:
+            rounds = _waves(tiles * split / (units * c.resident), c.wave) * c.resident
+            computing = rounds * (of.k / split + c.start) / steps_per_s
+            moving = (once + (split - 1) * PARTIAL_SUM * result) / bandwidth
+            both = computing**3 + moving**3
+            better = both < least
+            least, compute, memory = (
+                np.where(better, new, old) for new, old in ((both, least), (computing, compute), (moving, memory))
+            )
+    return compute, memory
 
 
-def _evidence(measurements: pd.DataFrame) -> pd.DataFrame:
-    """The measured dense products, timed as DeepBench does: operands where the last call left them; a row a shape."""
-    products = measurements[(measurements["op_class"] == "gemm") & measurements["m"].notna()]
-    dense, warm = products["sparsity"].fillna(0) == 0, products["cache"].fillna("warm") == "warm"
-    return _one_a_shape(products[dense & warm].reset_index(drop=True))
+def _waves(rounds: Floats, quantized: float) -> Floats:
+    """Rounds that the fullest unit works, at least one: between ``rounds`` (work is evened out) and the next whole."""
+    return np.asarray((1.0 - quantized) * np.maximum(rounds, 1.0) + quantized * np.ceil(rounds))
 
 
-def _one_a_shape(rows: pd.DataFrame) -> pd.DataFrame:
-    """The first row of each shape with the median time of all of them, and ends that hold them all.
+def _reuse(tile_m: int, tile_n: int, half: float) -> float:
+    """Share of its peak that a unit attains on a tile: a half where each loaded element is used ``half`` times."""
+    used = tile_m * tile_n / (tile_m + tile_n)
+    return used / (used + half)
 
-    Flagged rows count only where a shape has no others.
+
+def typical_share(c: Tiling) -> float:
+    """Share of the sustained peak that a unit attains on a tile of typical size."""
+    return _reuse(TYPICAL_TILE, TYPICAL_TILE, c.half_tile)
+
+
+def compute_share(compute: Floats, memory: Floats) -> Floats:
+    """How far compute binds the time of work that overlaps, 0 … 1: d ln t / d ln C of :func:`overlapped`."""
+    return np.asarray(compute**3 / (compute**3 + memory**3))
+
+
+def overlapped(compute: ArrayLike, memory: ArrayLike) -> Floats:
+    """Time [s] of compute and memory time that overlap: (C³ + M³)^(1/3), at least the greater of the two."""
+    return np.asarray(np.cbrt(np.asarray(compute, float) ** 3 + np.asarray(memory, float) ** 3))
+
+
+def products(rows: pd.DataFrame) -> Products:
+    """The products of rows with the columns of a GEMM, in WORK or in MEASUREMENTS; one product in a call where no batch
+    is given.
     """
-    known, flagged = shapes(rows), rows["flag"].notna()
-    keys = [pd.Series(key) for key in (*known.size.T, known.batch, known.transposes, known.precision)]
-    counted = rows[~flagged | flagged.groupby(keys).transform("all")]
-    low, mid, high = (pd.Series(time, counted.index).groupby([key[counted.index] for key in keys], sort=False)
-                      for time in _times(counted))  # fmt: skip
-    merged = counted.assign(
-        time_low_s=low.transform("min"), time_s=mid.transform("median"), time_high_s=high.transform("max")
+    batch, m, n, k = (rows[name].to_numpy(dtype=float, na_value=1.0) for name in ("batch", "m", "n", "k"))
+    return Products(batch, m, n, k, itemsizes(rows["precision"]))
+
+
+def alike(rows: pd.DataFrame, on: Hardware, compute_share: Floats) -> Ops:
+    """Products by what makes them alike: sizes in octaves, how far compute binds them, how idle the last wave leaves
+    the units, ragged dimensions, transposes; batched ones are a kind of their own. C and its transpose are one product
+    in the other storage order.
+    """
+    of, wide = products(rows), (rows["n"] > rows["m"]).to_numpy(dtype=bool)
+    larger, smaller = np.maximum(of.m, of.n), np.minimum(of.m, of.n)
+    roofs = (
+        physics.gemm_flop(of.batch, of.m, of.n, of.k) / on.peak,
+        physics.gemm_bytes(*vars(of).values()) / on.bandwidth,
     )
-    return merged[mid.cumcount() == 0].reset_index(drop=True)
+    rounds = of.batch * np.ceil(of.m / TYPICAL_TILE) * np.ceil(of.n / TYPICAL_TILE) / on.units
+    features = [
+        *np.log2([larger, smaller, of.k, of.batch]),
+        np.clip(np.log2(roofs[0] / roofs[1]), *BALANCE),
+        np.nan_to_num(np.minimum(np.log2(np.ceil(rounds) / rounds), 1.0)),
+        *((size * of.itemsize) % VECTOR_LOAD != 0 for size in (larger, smaller, of.k)),
+        *(np.where(wide, *pair) for pair in permutations(_transposed(rows))),
+    ]
+    return Ops(np.column_stack(features), compute_share, (of.batch > 1).astype(int))
 
 
-def shapes(frame: pd.DataFrame) -> Shapes:
-    """The canonical shapes of a frame with the GEMM columns."""
-    m, n, k = (frame[name].to_numpy(dtype=float) for name in ("m", "n", "k"))
-    a, b = (frame[name].fillna("").to_numpy(dtype=str) for name in ("trans_a", "trans_b"))
-    transposes = np.where(n > m, np.char.add(b, a), np.char.add(a, b))
-    transposes = np.where((m == n) & (transposes == "tn"), "nt", transposes)  # a square C is its own transpose's shape
-    transposes = np.where(np.char.str_len(transposes) == 2, transposes, "")
-    itemsize = itemsizes(frame["precision"])
-    aligned = np.all([(dim * itemsize) % VECTOR_LOAD == 0 for dim in (m, n, k)], axis=0)
-    size = np.log2(np.stack([np.maximum(m, n), np.minimum(m, n), k], axis=1))
-    batch = frame["batch"].fillna(1).to_numpy(dtype=float)
-    return Shapes(size, batch, transposes, frame["precision"].to_numpy(dtype=str), aligned)
-
-
-def _distances(wanted: Shapes, known: Shapes) -> Floats:
-    """Distance in octaves (wanted × known); infinite between unlike precisions, alignment classes or batches."""
-    squares = ((wanted.size[:, None, :] - known.size[None, :, :]) ** 2).sum(axis=2)
-    a, b = wanted.transposes[:, None], known.transposes[None, :]
-    squares += np.where((a != b) & (a != "") & (b != ""), TRANSPOSED**2, 0.0)
-    like = np.ones_like(squares, dtype=bool)
-    for name in ("precision", "aligned", "batch"):
-        like &= getattr(wanted, name)[:, None] == getattr(known, name)[None, :]
-    return np.where(like, np.sqrt(squares), np.inf)
-
-
-def _of_equals(equal: Flags, honest: Flags, times: Floats) -> Floats:
-    """Lowest, mean and highest time (3 × wanted) of the rows of the very shape; NaN where there is none.
-
-    There are several where transposes are not known. Flagged rows count only where there are no others.
-    """
-    equal = np.where((equal & honest).any(axis=1, keepdims=True), equal & honest, equal)
-    count = equal.sum(axis=1)
-    low, high = np.where(equal, times[0], np.inf).min(axis=1), np.where(equal, times[2], 0).max(axis=1)
-    return np.where(count > 0, np.stack([low, equal @ times[1] / np.maximum(count, 1), high]), np.nan)
-
-
-def _interpolate(distance: Floats, log_excess: Floats) -> Floats:
-    """Inverse-distance mean (3 × wanted) of the logs over the nearest rows, ties included; NaN where none is near."""
-    count = min(NEAREST, distance.shape[1])
-    reach = np.partition(distance, count - 1, axis=1)[:, count - 1 : count]
-    weight = np.maximum(distance, np.finfo(float).tiny ** (1 / 8)) ** -POWER
-    weight = np.where((distance <= reach) & np.isfinite(distance), weight, 0.0)
-    total = np.where(distance.min(axis=1) <= REACH, weight.sum(axis=1), np.nan)
-    return np.asarray(log_excess @ weight.T / total)
-
-
-def _times(table: pd.DataFrame) -> Floats:
-    """Low end, median and high end (3 × rows) of one call's time [s]; the median where no end is stated."""
-    mid = table["time_s"].to_numpy(dtype=float)
-    ends = (table[name].to_numpy(dtype=float) for name in ("time_low_s", "time_high_s"))
-    low, high = (np.where(np.isnan(end), mid, end) for end in ends)
-    return np.stack([low, mid, high])
-
-
-def ideal_of_one_call(frame: pd.DataFrame, rates: Rates) -> Floats:
-    """Samples (1 + draws × products) of one call's roofline time [s]."""
-    batch, m, n, k = (frame[name].fillna(1).to_numpy(dtype=float) for name in ("batch", "m", "n", "k"))
-    itemsize = itemsizes(frame["precision"])
-    flop, bytes_ = physics.gemm_flop(batch, m, n, k), physics.gemm_bytes(batch, m, n, k, itemsize)
-    return physics.ideal_time(flop, bytes_, rates.peak, rates.bandwidth)
+def _transposed(rows: pd.DataFrame) -> list[Floats]:
+    """1 where A, and where B, is stored transposed; 0 where not, and a half where nobody says."""
+    return [rows[name].map({"n": 0.0, "t": 1.0}).to_numpy(dtype=float, na_value=0.5) for name in ("trans_a", "trans_b")]

@@ -134,6 +134,7 @@ def estimate(found: Estimate) -> Document:
         "target": found.target.name,
         "level": "device",
         "precision": found.precision,
+        "fusion": dict(vars(found.fusion)),
         "step_s": interval(total),
         "matrix_only_step_s": interval(found.matrix_step_s),
         "source_step_s": found.source_step_s,

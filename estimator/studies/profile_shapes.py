@@ -8,7 +8,7 @@ import pandas as pd
 
 from estimator.core.schema import CONV_COLUMNS, GEMM_COLUMNS, MATRIX, SHAPES, STREAMING
 from estimator.profiles import read_profile
-from estimator.work import count_work
+from estimator.work import count_work, cross
 from estimator.work.count import CONV_NEEDED
 
 DIMENSIONS = [column.name for column in (*GEMM_COLUMNS, *CONV_COLUMNS)]
@@ -24,7 +24,8 @@ def profile_shapes(names: Sequence[str], precision: str | None = None) -> tuple[
     parts, said = [], []
     for name in names:
         profile = read_profile(name)
-        work, _ = count_work(profile.ops, profile.workload, precision, profile.where)
+        work, _ = count_work(profile.ops, profile.workload, profile.where)
+        work, _ = cross(work, profile.workload, precision)
         shapes = _shapes(work)
         parts.append(shapes)
         share = 1 - shapes["time_s"].sum() / max(work["time_s"].sum(), 1e-300)

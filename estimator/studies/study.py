@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from estimator.core import yaml_files
 from estimator.core.errors import EstimatorError, suggestion
-from estimator.core.types import File, Precision, Seconds, Whole
+from estimator.core.types import File, Fusing, Precision, Seconds, Whole
 from estimator.rollup import fom
 
 Faults = Iterator[tuple[yaml_files.Location, str]]  # where a fault stands, and its sentence
@@ -41,6 +41,7 @@ class UnitOfWork(File):
     time_per_unit: dict[str, Seconds] | None = None
     profile: str | None = None
     precision: Precision | None = None
+    fusion: Fusing = "none"
     batch_size: Whole | None = None
     samples: Whole | None = None
     epochs: Whole | None = None

@@ -24,12 +24,9 @@ CONV_DEFAULTS = {"conv_d": 1, "conv_t": 1, "groups": 1}
 AXES = (("d", "t", "z"), ("h", "r", "p"), ("w", "s", "q"))  # of image, kernel and output
 
 
-def count_work(
-    ops: pd.DataFrame, workload: Workload, precision: str | None = None, where: str = "profile"
-) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """WORK of an OPS table, and warnings about rows whose work stays unknown.
+def count_work(ops: pd.DataFrame, workload: Workload, where: str = "profile") -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """WORK of an OPS table as profiled, and warnings about rows whose work stays unknown.
 
-    ``precision`` is that of the matrix products and convolutions on the target; all else stays as profiled.
     Raises EstimatorError where given dimensions are unreadable, or shapes do not fit the op that states them.
     """
     work = WORK.conform(ops, where)
@@ -39,7 +36,7 @@ def count_work(
     layer = pd.Series(np.isin(described.codes, list(layers)), index=work.index)
     work["op_class"] = work["op_class"].mask(layer, "gemm")
     unstated = _unstated_precision(work, workload)
-    work = _set_precision(work, workload, precision)
+    work = work.assign(precision=work["precision"].fillna(workload.precision))
     work = _mark_reported(work)
     products = (work["op_class"] == "gemm") & work["m"].isna() & work["shapes"].notna() & ~layer
     work, warnings = fill_products(work, described, products, workload, where)
@@ -60,11 +57,6 @@ def _unstated_precision(work: pd.DataFrame, workload: Workload) -> tuple[str, ..
         return ()
     told = f"the dump tells no precision of {int(rows.sum())} products: {workload.precision} is taken"
     return (f"{told}, unless workload.yaml says another",)
-
-
-def _set_precision(work: pd.DataFrame, workload: Workload, precision: str | None) -> pd.DataFrame:
-    found = work["precision"].fillna(workload.precision)
-    return work.assign(precision=found.mask(work["op_class"].isin(MATRIX), precision) if precision else found)
 
 
 def _mark_reported(work: pd.DataFrame) -> pd.DataFrame:

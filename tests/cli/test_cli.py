@@ -76,6 +76,29 @@ def test_estimate() -> None:
     assert found == read("estimate", "p1b3", "--to", "V100", "--seed", "3")
 
 
+def test_estimate_in_another_precision_and_fused() -> None:
+    plan = ("estimate", "p1b3/amd-epyc.tfprof", "--to", "a100-sxm4-80gb", "--precision", "bf16")
+    plain, fused = read(*plan), read(*plan, "--fusion", "elementwise")
+    assert plain["fusion"] == {"kind": "none", "chains": 0, "ops": 0, "saved_bytes": 0, "saved_launches": 0}
+    assert fused["fusion"]["kind"] == "elementwise"
+    assert fused["fusion"]["ops"] > fused["fusion"]["chains"] > 0
+    assert sum(op["bytes"] or 0 for op in fused["ops"]) < sum(op["bytes"] or 0 for op in plain["ops"])
+    assert fused["step_s"]["mid"] < plain["step_s"]["mid"]
+    assert fused["source_step_s"] == plain["source_step_s"]
+    told = str(fused["assumptions"])
+    assert f"a compiler fuses {fused['fusion']['ops']} element-wise ops" in told
+    assert "cast of weights, fp32 to bf16" in told
+    added = [op for op in plain["ops"] if op["op"].startswith("cast")]
+    assert {op["time_s"] for op in added} == {0}
+    assert all(op["target_time_s"] > 0 for op in added)
+
+
+def test_nothing_is_fused_where_the_dump_tells_no_order() -> None:
+    found = read("estimate", "p1b3", "--to", "v100", "--fusion", "elementwise")
+    assert found["fusion"]["ops"] == 0
+    assert "not fused" in str(found["warnings"])
+
+
 def test_estimate_on_a_device_of_ones_own(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text("name: mine\npeak: {fp32: 60 TFLOP/s}\nmemory_bandwidth: 4 TB/s\n")
     assert read("estimate", "p1b3", "--to", "mine.yaml", cwd=tmp_path)["target"] == "mine"
@@ -84,6 +107,8 @@ def test_estimate_on_a_device_of_ones_own(tmp_path: Path) -> None:
 def test_compare() -> None:
     found = read("compare", "p1b3", "--to", "v100", "--to", "a100")
     assert [document["target"] for document in found["estimates"]] == ["v100-sxm2-16gb", "a100-sxm4-80gb"]
+    found = read("compare", "p1b3/amd-epyc.tfprof", "--to", "v100", "--fusion", "elementwise")
+    assert found["estimates"][0]["fusion"]["ops"] > 0
 
 
 def test_fom() -> None:

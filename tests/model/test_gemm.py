@@ -1,166 +1,70 @@
+"""The tile model of matrix products: its physics, not its figures, which tests/truth holds against measurements."""
+
 import numpy as np
-import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from estimator.core.schema import MEASUREMENTS
-from estimator.core.types import RunPlan, Workload
-from estimator.devices import load_device
-from estimator.devices.measurements import load_measurements
-from estimator.model import gemm, predict
-from estimator.model.uncertainty import draw_rates
-from estimator.work import count_work
-from tests.conftest import make_device, make_ops
+from estimator.core import physics
+from estimator.core.types import Floats
+from estimator.model.coefficients import shipped
+from estimator.model.gemm import Products, Tiling, overlapped, tiled_times
 
-PLAN = RunPlan("toy", draws=10)
-DEVICES = ("p100-pcie-16gb", "v100-sxm2-16gb", "xeon-phi-7250")
-
-
-def table(*rows: tuple[int, int, int, str, str, float]) -> pd.DataFrame:
-    columns = ("m", "n", "k", "trans_a", "trans_b", "time_s")
-    frame = pd.DataFrame(rows, columns=columns).assign(op_class="gemm", precision="fp32", batch=1)
-    return MEASUREMENTS.conform(frame, "table")
+DIM = st.integers(1, 20_000)
+TILING = shipped().gemm.vector
+PEAK, BANDWIDTH = 1e13, 5e11
 
 
-def times(measured: pd.DataFrame, *wanted: dict[str, object]) -> pd.DataFrame:
-    ops = make_ops(*({"op_type": "MatMul", **row} for row in wanted))
-    work, _ = count_work(ops, Workload(name="toy"))
-    return predict(work, None, make_device(), measured, PLAN).ops
+def time(batch: float, m: float, n: float, k: float, *, peak: float = PEAK, bandwidth: float = BANDWIDTH,
+         units: float = 80.0, tiling: Tiling = TILING) -> float:  # fmt: skip
+    of = Products(*(np.array([float(x)]) for x in (batch, m, n, k, 4)))
+    return float(overlapped(*tiled_times(of, peak, bandwidth, units, tiling))[0])
 
 
-ROW = (1024, 512, 2048, "n", "t", 3e-4)
-SHAPE: dict[str, object] = {"m": 1024, "n": 512, "k": 2048}
+@given(st.integers(1, 64), DIM, DIM, DIM)
+def test_no_time_is_below_the_roofline(batch: int, m: int, n: int, k: int) -> None:
+    flop, bytes_ = physics.gemm_flop(batch, m, n, k), physics.gemm_bytes(batch, m, n, k, 4)
+    assert time(batch, m, n, k) >= float(physics.ideal_time(flop, bytes_, PEAK, BANDWIDTH)) * (1 - 1e-12)
 
 
-def test_the_very_shape_gives_the_measured_time_of_every_call() -> None:
-    found = times(table(ROW), {**SHAPE, "trans_a": "n", "trans_b": "t", "calls": 3}).iloc[0]
-    assert (found["method"], found["target_time_s"]) == ("measured", pytest.approx(9e-4))
+@given(st.integers(1, 64), DIM, DIM, DIM, st.sampled_from(range(4)), st.integers(1, 500))
+def test_more_work_never_takes_less(batch: int, m: int, n: int, k: int, grown: int, by: int) -> None:
+    larger = [batch, m, n, k]
+    larger[grown] += by
+    assert time(*larger) >= time(batch, m, n, k) * (1 - 1e-12)
 
 
-def test_a_product_and_its_transpose_are_one_shape() -> None:
-    swapped = {"m": 512, "n": 1024, "k": 2048, "trans_a": "t", "trans_b": "n"}
-    assert times(table(ROW), swapped).iloc[0]["method"] == "measured"
+@given(DIM, DIM, DIM)
+def test_twice_the_rates_take_half_the_time(m: int, n: int, k: int) -> None:
+    assert time(1, m, n, k, peak=2 * PEAK, bandwidth=2 * BANDWIDTH) == pytest.approx(time(1, m, n, k) / 2, rel=1e-12)
 
 
-def test_unknown_transposes_match_any_and_unlike_ones_only_interpolate() -> None:
-    assert times(table(ROW), SHAPE).iloc[0]["method"] == "measured"
-    unlike = times(table(ROW), {**SHAPE, "trans_a": "t", "trans_b": "t"}).iloc[0]
-    assert unlike["method"] == "interpolated"
-    assert unlike["target_time_s"] == pytest.approx(3e-4)
+@given(DIM, DIM, DIM)
+def test_a_product_and_its_transpose_take_alike(m: int, n: int, k: int) -> None:
+    assert time(1, m, n, k) == pytest.approx(time(1, n, m, k), rel=1e-12)
 
 
-def test_alignment_classes_do_not_mix() -> None:
-    unaligned: dict[str, object] = {**SHAPE, "m": 1023}
-    assert times(table(ROW), unaligned).iloc[0]["method"] == "roofline"
+def test_one_tile_keeps_one_unit_busy() -> None:
+    """A product of one small tile and little k does not use the other units, however many there are."""
+    few, many = (time(1, 32, 32, 32, units=units, peak=PEAK * units / 80) for units in (80.0, 8000.0))
+    assert few == pytest.approx(many, rel=0.01)
 
 
-def test_nothing_is_interpolated_from_afar_nor_for_batched_products() -> None:
-    far: dict[str, object] = {"m": 8, "n": 8, "k": 2048}
-    batched: dict[str, object] = {**SHAPE, "batch": 16}
-    assert list(times(table(ROW), far, batched)["method"]) == ["roofline", "roofline"]
+def test_a_tile_more_than_a_wave_costs_another_wave() -> None:
+    """Products of one tile each, whose start takes all the time, so that parts of k would not help."""
+    update = {"wave": 1.0, "resident": 1.0, "start": 1e6, "reload": 0.0}
+    full, one_more = (time(count, 16, 16, 1, tiling=TILING.model_copy(update=update)) for count in (80, 81))
+    assert one_more == pytest.approx(2 * full, rel=1e-6)
 
 
-def test_interpolated_times_never_beat_the_roofline() -> None:
-    cheating = (1024, 512, 2048, "n", "n", 1e-9)
-    found = times(table(cheating), {"m": 1028, "n": 512, "k": 2048}).iloc[0]
-    assert found["method"] == "interpolated"
-    assert found["target_time_s"] == pytest.approx(2 * 1028 * 512 * 2048 / 10e12)
+def test_units_that_nobody_tells_are_taken_as_usual_and_an_unknown_peak_is_unknown() -> None:
+    assert np.isfinite(time(1, 100, 100, 100, units=np.nan))
+    assert np.isnan(time(1, 100, 100, 100, peak=np.nan))
 
 
-def test_declared_ends_become_the_interval() -> None:
-    measured = table(ROW).assign(time_low_s=2.7e-4, time_high_s=3.3e-4)
-    ops, _ = count_work(make_ops({"op_type": "MatMul", **SHAPE}), Workload(name="toy"))
-    found = predict(ops, None, make_device(), measured, RunPlan("toy", draws=4000)).ops.iloc[0]
-    assert found["low_s"] == pytest.approx(2.7e-4, rel=0.02)
-    assert found["high_s"] == pytest.approx(3.3e-4, rel=0.02)
-
-
-@pytest.mark.parametrize("name", DEVICES)
-def test_leaving_out_one_shape_interpolation_beats_a_constant_share(name: str) -> None:
-    """Every shape of the shipped DeepBench table from the others, against the table's own median share."""
-    device = load_device(name)
-    rows = load_measurements(device)
-    rows = rows[(rows["op_class"] == "gemm") & (rows["precision"] == "fp32")].reset_index(drop=True)
-    ideal = gemm.ideal_of_one_call(rows, draw_rates(device, rows, RunPlan(name, draws=0)))[0]
-    truth = rows["time_s"].to_numpy()
-    constant = ideal / np.median(ideal / truth)
-    work, _ = count_work(rows.drop(columns="time_s").assign(op="x", time_s=1.0, calls=1.0), Workload(name="t"))
-    found = np.empty(len(rows))
-    for (m, n, k), index in rows.groupby(["m", "n", "k"]).groups.items():
-        others = rows[~((rows["m"] == m) & (rows["n"] == n) & (rows["k"] == k))]
-        some = work.loc[index].reset_index(drop=True)
-        prediction = predict(some, None, device, others.reset_index(drop=True), RunPlan(name, draws=0))
-        found[index] = prediction.samples[0]
-    errors, simple = np.abs(found / truth - 1), np.abs(constant / truth - 1)
-    assert np.median(errors) < 0.5 * np.median(simple)
-    assert np.mean(errors) < 0.75 * np.mean(simple)
-    assert np.median(errors) < 0.06
-
-
-def test_the_order_of_the_measured_rows_does_not_matter() -> None:
-    device = load_device("v100")
-    rows = load_measurements(device)
-    dims = [
-        {"op_type": "MatMul", "m": m, "n": n, "k": k} for m in (64, 1000, 4096) for n in (32, 700) for k in (512, 3000)
-    ]
-    work, _ = count_work(make_ops(*dims), Workload(name="toy"))
-    shuffled = rows.sample(frac=1, random_state=1).reset_index(drop=True)
-    a, b = (predict(work, None, device, table, RunPlan("v100", draws=0)).samples for table in (rows, shuffled))
-    assert np.allclose(a, b, rtol=1e-12)
-
-
-def test_a_square_product_is_its_own_transpose() -> None:
-    measured = table((512, 512, 1024, "n", "t", 3e-4))
-    swapped: dict[str, object] = {"m": 512, "n": 512, "k": 1024, "trans_a": "t", "trans_b": "n"}
-    assert times(measured, swapped).iloc[0]["method"] == "measured"
-
-
-@pytest.mark.parametrize("name", DEVICES)
-def test_small_products_take_a_launch_and_grow_no_faster(name: str) -> None:
-    device = load_device(name)
-    dims = [{"op_type": "MatMul", "m": m, "n": 16, "k": 64} for m in (64, 96, 128, 192, 256, 384, 512)]
-    work, _ = count_work(make_ops(*dims), Workload(name="toy"))
-    found = predict(work, None, device, load_measurements(device), RunPlan(name, draws=0)).samples[0]
-    assert found.min() >= 4e-6
-
-
-NEAR: dict[str, object] = {**SHAPE, "m": 1032}
-
-
-@pytest.mark.parametrize("wanted", [SHAPE, NEAR])
-def test_rows_of_one_shape_are_one_piece_of_evidence(wanted: dict[str, object]) -> None:
-    """Their median, whatever one of them says, with ends that hold them all; written as transposes or not."""
-    alike = table(ROW, (512, 1024, 2048, "t", "n", 9e-4), (1024, 512, 2048, "n", "t", 3e-1))
-    middle = times(table((*ROW[:5], 9e-4)), wanted).iloc[0]
-    ops, _ = count_work(make_ops({"op_type": "MatMul", **wanted}), Workload(name="toy"))
-    found = predict(ops, None, make_device(), alike, RunPlan("toy", draws=4000)).ops.iloc[0]
-    assert (found["method"], found["target_time_s"]) == (middle["method"], pytest.approx(middle["target_time_s"]))
-    assert found["low_s"] < 0.5 * middle["target_time_s"]
-    assert found["high_s"] > 100 * middle["target_time_s"]
-
-
-def test_rows_of_one_shape_weigh_no_more_than_one_row() -> None:
-    other = (1048, 512, 2048, "n", "t", 6e-4)
-    once, often = (times(table(*rows, other), NEAR)["target_time_s"].iloc[0] for rows in ([ROW], [ROW] * 5))
-    assert once == pytest.approx(often)
-
-
-@pytest.mark.parametrize("transposes", [("n", "t"), ("", "")])
-def test_flagged_rows_count_only_where_there_are_no_others(transposes: tuple[str, str]) -> None:
-    """Neither in the mean of the very shape, nor in the launch that is taken off before its neighbours interpolate."""
-    honest, cheating = ROW, (*ROW[:3], *transposes, 1e-9)
-    flagged = table(honest, cheating).assign(flag=[None, "beats_bound"])
-    assert times(flagged, SHAPE)["target_time_s"].iloc[0] == pytest.approx(3e-4)
-    assert times(flagged, NEAR).equals(times(table(honest), NEAR))
-    alone = times(flagged.iloc[1:], SHAPE, NEAR)
-    assert list(alone["method"]) == ["measured", "roofline"]
-    assert alone["target_time_s"].iloc[0] == pytest.approx(1e-9)
-
-
-def test_products_of_cold_operands_are_no_evidence() -> None:
-    assert list(times(table(ROW).assign(cache="cold"), SHAPE, NEAR)["method"]) == ["roofline", "roofline"]
-
-
-def test_a_flagged_neighbour_does_not_pull_the_others() -> None:
-    other = (1048, 512, 2048, "n", "t", 1e-5)
-    flagged = table(ROW, other).assign(flag=[None, "beats_bound"])
-    assert times(flagged, NEAR).equals(times(table(ROW), NEAR))
+def test_thin_products_are_bound_by_memory() -> None:
+    of = Products(*(np.array([float(x)]) for x in (1, 4096, 1, 4096, 4)))
+    compute, memory = tiled_times(of, PEAK, BANDWIDTH, 80.0, TILING)
+    streamed: Floats = physics.gemm_bytes(1, 4096, 1, 4096, 4) / BANDWIDTH
+    assert memory[0] > compute[0]
+    assert streamed <= memory[0] < 3 * streamed

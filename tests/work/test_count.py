@@ -34,13 +34,6 @@ def test_a_convolution_from_its_dimensions() -> None:
     assert work["flop"].iloc[0] == 2 * 8 * 16 * 32 * 32 * 3 * 3 * 3
 
 
-def test_precision_of_the_target_moves_matrix_products_alone() -> None:
-    ops = make_ops({"op_type": "MatMul", "m": 8, "n": 8, "k": 8}, {"op_type": "Relu", "shapes": "8x8"})
-    work, _ = count_work(ops, BATCH, "bf16")
-    assert list(work["precision"]) == ["bf16", "fp32"]
-    assert work["bytes"].iloc[0] == 2 * 3 * 64
-
-
 def test_what_no_rule_knows_stays_without_work() -> None:
     work, _ = count_work(make_ops({"op_type": "Mystery", "shapes": "8x8"}), BATCH)
     assert work["op_class"].iloc[0] == "unmodelled"
@@ -93,12 +86,6 @@ def test_an_update_is_shared_by_the_rows_of_its_op_type() -> None:
 def test_a_stated_phase_stays() -> None:
     work, _ = count_work(make_ops({"op_type": "Mul", "phase": "forward"}), UPDATED)
     assert work["phase"].iloc[0] == "forward"
-
-
-def test_stated_amounts_do_not_freeze_the_precision() -> None:
-    row = {"op_type": "MatMul", "m": 8, "n": 8, "k": 8, "flop": 1024.0, "bytes": 768.0}
-    work, _ = count_work(make_ops(row), BATCH, "bf16")
-    assert work["bytes"].iloc[0] == 384
 
 
 def test_a_shape_operand_is_no_data() -> None:

@@ -1,21 +1,26 @@
-"""Coefficients that the wheel ships as readable text."""
+"""The coefficients of the model, which the wheel ships as readable text; ``estimator.truth.fit`` writes them.
+
+Each file says where its numbers come from; held_out.csv beside them says how far the model is off on devices that it
+was not fitted on.
+"""
 
 from __future__ import annotations
 
 from functools import cache
 from importlib.resources import as_file, files
-from typing import Literal
 
 from pydantic import Field, model_validator
 
 from estimator.core.types import File
 from estimator.core.yaml_files import check, read_yaml
-
-Name = Literal["matrix_vector", "matrix_tensor", "memory", "launch_latency_s"]
+from estimator.model import convolution
+from estimator.model.convolution import Convolution
+from estimator.model.gemm import Gemm
+from estimator.model.memory_bound import MemoryBound
 
 
 class Coefficient(File):
-    """A coefficient of the model: nine of ten cases lie in [low, high]."""
+    """A number of which nine of ten cases lie in [low, high]."""
 
     low: float = Field(gt=0)
     mid: float = Field(gt=0)
@@ -29,17 +34,38 @@ class Coefficient(File):
         return self
 
 
-class Coefficients(File):
-    """All of them."""
+class Launches(File):
+    """What launching a kernel takes where a device file does not tell."""
 
-    matrix_vector: Coefficient
-    matrix_tensor: Coefficient
-    memory: Coefficient
-    launch_latency_s: Coefficient
+    latency_s: Coefficient
+
+
+class Transfer(File):
+    """How much of what a source's run took beyond the model other devices take as well."""
+
+    source: str
+    weight: float = Field(ge=0, le=1, description="share of a class's miss (logarithm) that devices have in common")
+    limit: float = Field(gt=0, description="miss (logarithm) beyond which a class tells nothing")
+
+
+class Coefficients(File):
+    """All of them, one file each."""
+
+    gemm: Gemm
+    convolution: Convolution
+    memory_bound: MemoryBound
+    launches: Launches
+    transfer: Transfer
 
 
 @cache
-def load() -> Coefficients:
+def shipped() -> Coefficients:
     """The shipped coefficients."""
-    with as_file(files(__name__) / "efficiency.yaml") as path:
-        return check(Coefficients, read_yaml(path))
+    with as_file(files(__name__)) as folder:
+        return Coefficients(
+            gemm=check(Gemm, read_yaml(folder / "gemm.yaml")),
+            convolution=convolution.read(folder),
+            memory_bound=check(MemoryBound, read_yaml(folder / "memory_bound.yaml")),
+            launches=check(Launches, read_yaml(folder / "launches.yaml")),
+            transfer=check(Transfer, read_yaml(folder / "transfer.yaml")),
+        )

@@ -1,0 +1,111 @@
+"""What ``estimator validate`` prints."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.table import Table
+
+from estimator.cli import terminal
+from estimator.core import units
+from estimator.truth import scores
+from estimator.truth.tables import KEYS
+from estimator.truth.validate import TITLES, Validation
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Row = dict[str, Any]
+IN_FULL = ("median", "mean", "p90", "max", "bias")  # of the first method
+LEGEND = (
+    "Absolute percentage errors. Each device is predicted without any row of its family. A figure is the unweighted "
+    "mean over groups, data sets on devices; max is the worst row, bias the median signed error: negative is too fast."
+)
+
+
+def validated(found: Validation, data: Path | None, as_json: bool) -> None:
+    """The held-out errors: an overview, every problem by slice, and the rows missed most."""
+    methods = list(dict.fromkeys(found.held_out["method"]))
+    missed = {problem: scores.worst(rows, methods[0]) for problem, rows in found.judged.items()}
+    if as_json:
+        terminal.json(_document(found, data, missed))
+        return
+    console = terminal.console()
+    console.print(f"Judged on {data}" if data else "The table that the shipped fit carries; --data judges anew")
+    console.print(LEGEND)
+    terminal.show(_overview(found.held_out, methods))
+    for problem, rows in found.held_out.groupby("problem", sort=False):
+        terminal.show(_by_slice(TITLES[str(problem)], rows, methods))
+        if problem in missed:
+            terminal.show(_missed(f"Worst misses of {methods[0]}", missed[str(problem)]))
+    terminal.notes(found.notes)
+
+
+def _document(found: Validation, data: Path | None, missed: dict[str, list[Row]]) -> Row:
+    figures = found.held_out.to_dict("records")
+    titles = {name: TITLES[name] for name in dict.fromkeys(found.held_out["problem"])}
+    source = "data" if data else "shipped fit"
+    return {"source": source, "data": str(data) if data else None, "problems": titles, "held_out": figures,
+            "worst": missed, "notes": list(found.notes)}  # fmt: skip
+
+
+def _overview(held_out: pd.DataFrame, methods: Sequence[str]) -> Table:
+    """One row per problem: median / mean error of each method."""
+    table = terminal.table("Median / mean error [%]", "problem", "groups", "rows", *methods, right=("groups", "rows"))
+    for problem, rows in held_out[(held_out[KEYS] == "").all(axis=1)].groupby("problem", sort=False):
+        of = {str(row["method"]): row for row in rows.to_dict("records")}
+        first = next(iter(of.values()))
+        cells = (_both(of[method]) if method in of else "" for method in methods)
+        table.add_row(TITLES[str(problem)], str(first["groups"]), str(first["n"]), *cells)
+    return table
+
+
+def _both(row: Row) -> str:
+    return f"{row['median']:5.1f} / {row['mean']:5.1f}"
+
+
+def _by_slice(title: str, rows: pd.DataFrame, methods: Sequence[str]) -> Table:
+    """Every slice: the first method in full, and the median / mean of as many others as the terminal has room for."""
+    right = ("groups", "rows", *IN_FULL)
+    headings = ["slice", *right, *(method.replace(" ", "\n") for method in methods[1:])]
+    lines = [[*line] for line in _lines(rows, methods)]
+    rooms = [terminal.room(column) for column in zip(headings, *lines, strict=True)]
+    fitting = [
+        n for n in range(len(right) + 1, len(headings) + 1) if terminal.breadth(rooms[:n]) <= terminal.console().width
+    ]
+    many = max(fitting, default=len(right) + 1)
+    table = terminal.table(f"\n{title}: {methods[0]} [%]; others: median / mean", *headings[:many], right=right)
+    for line in lines:
+        table.add_row(*line[:many])
+    return table
+
+
+def _lines(rows: pd.DataFrame, methods: Sequence[str]) -> Iterator[Iterator[str]]:
+    """The cells of each slice: its name, its size, the first method's figures, the others' median / mean."""
+    for keys, of_slice in rows.groupby(KEYS, sort=False):
+        of = {row["method"]: row for row in of_slice.to_dict("records")}
+        first = of.get(methods[0], {})
+        sizes = (str(of_slice[name].iloc[0]) for name in ("groups", "n"))
+        figures = (f"{first[name]:.1f}" if first else "" for name in IN_FULL)
+        others = (_both(of[method]) if method in of else "" for method in methods[1:])
+        yield itertools.chain([_named(dict(zip(KEYS, keys, strict=True)))], sizes, figures, others)
+
+
+def _named(keys: dict[str, str]) -> str:
+    """A slice in words: ``path tensor``; of a group its data set and device."""
+    if keys["device"]:
+        return f"{keys['data_set']} on {keys['device']}"
+    return ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in keys.items() if value) or "all"
+
+
+def _missed(title: str, missed: Sequence[Row]) -> Table:
+    right = ("measured", "predicted", "ratio")
+    table = terminal.table(title, "data set", "device", "precision", "shape", *right, right=right)
+    for row in missed:
+        times = (units.show(row[name], "s", 4) for name in ("measured_s", "predicted_s"))
+        ratio = f"{row['predicted_s'] / row['measured_s']:.2g}"
+        table.add_row(row["data_set"], row["device"], row["precision"], row["shape"], *times, ratio)
+    return table

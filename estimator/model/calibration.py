@@ -1,0 +1,115 @@
+"""What times of some ops say of others: a Gaussian process on the logarithm of measured over modelled time.
+
+Before anything is measured, the logarithm is 0 give or take what devices differ by: in the share of their peak and of
+their bandwidth that they sustain, which moves each op as far as compute or memory binds it; in what ops of one kind
+have in common; and in the shape, alike for ops that are alike (Rasmussen & Williams, Gaussian Processes for Machine
+Learning, 2006, eq. 2.25 f.; exponential kernel). Measurements narrow all of it at once: a few tell what the device
+sustains, many are interpolated.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from estimator.core.types import File, Floats
+
+NEAREST = 64  # measured ops that tell of one other
+AT_ONCE = 256  # ops whose neighbours are held in memory
+CLIPPED = 1.2  # of the logarithm: what is farther off was not measured as it is said
+
+
+class Likeness(File):
+    """How far residuals differ: standard deviations of logarithms, and the scale of each feature."""
+
+    compute: float  # between devices, of what is bound by compute
+    memory: float  # of what is bound by memory
+    kind: float  # between kinds of op
+    shape: float  # between shapes that have nothing in common
+    noise: float  # of one measurement
+    scales: tuple[float, ...]  # of the features: distance 1 is so much
+
+
+@dataclass(frozen=True)
+class Ops:
+    """Ops by what makes them alike; one entry per op in every field."""
+
+    features: Floats  # ops × features
+    compute_share: Floats  # how far compute binds each op, 0 … 1
+    kind: npt.NDArray[np.int_]
+
+    def at(self, places: npt.NDArray[np.int_]) -> Ops:
+        """The ops at those places, an array of any shape."""
+        return Ops(self.features[places], self.compute_share[places], self.kind[places])
+
+
+@dataclass(frozen=True)
+class Correction:
+    """Logarithm of true over modelled time of each op, and its standard deviation: all of it, and what ops share."""
+
+    mean: Floats
+    spread: Floats
+    common: Floats  # share of the variance that ops of the device have in common
+    told: Floats  # share of the variance before that the measurements removed
+
+
+def correction(known: Ops, residual: Floats, doubt: Floats, wanted: Ops, like: Likeness) -> Correction:
+    """What residuals (logarithm of measured over modelled time) of known ops say of the wanted ones.
+
+    ``doubt``: standard deviation of each residual that its measurement itself states.
+    """
+    prior = _variance(wanted, like)
+    shared = 1.0 - like.shape**2 / prior
+    if not len(residual):
+        return Correction(np.zeros(len(prior)), np.sqrt(prior), shared, np.zeros(len(prior)))
+    order = np.lexsort((residual, *known.features.T))  # so that of equally near ones always the same are asked
+    known, residual, doubt = known.at(order), residual[order], doubt[order]
+    clipped, noise = np.clip(residual, -CLIPPED, CLIPPED), doubt**2 + like.noise**2
+    starts = range(0, len(prior), AT_ONCE)
+    parts = [
+        _posterior(known, clipped, noise, wanted.at(np.arange(i, min(i + AT_ONCE, len(prior)))), like) for i in starts
+    ]
+    mean, variance = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return Correction(mean, np.sqrt(variance), shared, 1.0 - variance / prior)
+
+
+def _posterior(known: Ops, residual: Floats, noise: Floats, wanted: Ops, like: Likeness) -> tuple[Floats, Floats]:
+    """Mean and variance of each wanted op's logarithm, given the known ops nearest to it."""
+    near = _nearest(known.features / like.scales, wanted.features / like.scales)
+    given, alone = known.at(near), wanted.at(np.arange(len(near))[:, None])
+    among = covariance(given, given, like) + noise[near][:, :, None] * np.eye(near.shape[1])
+    across = covariance(alone, given, like)[:, 0]
+    solved = np.linalg.solve(among, np.stack([residual[near], across], axis=2))
+    mean, explained = np.moveaxis(across[:, None] @ solved, 2, 0)[..., 0]
+    return np.asarray(mean), np.maximum(_variance(wanted, like) - explained, like.noise**2)
+
+
+def covariance(a: Ops, b: Ops, like: Likeness) -> Floats:
+    """Covariance (… × p × q) of the logarithms of ops a (… × p) and b (… × q)."""
+    computing = a.compute_share[..., :, None] * b.compute_share[..., None, :]
+    moving = (1.0 - a.compute_share[..., :, None]) * (1.0 - b.compute_share[..., None, :])
+    alike = np.exp(-_distance(a.features / like.scales, b.features / like.scales))
+    kinds = a.kind[..., :, None] == b.kind[..., None, :]
+    return np.asarray(
+        like.compute**2 * computing + like.memory**2 * moving + like.kind**2 * kinds + like.shape**2 * alike
+    )
+
+
+def _variance(ops: Ops, like: Likeness) -> Floats:
+    """What is not known of each op before anything is measured: the diagonal of its covariance."""
+    device = like.compute**2 * ops.compute_share**2 + like.memory**2 * (1.0 - ops.compute_share) ** 2
+    return np.asarray(device + like.kind**2 + like.shape**2)
+
+
+def _nearest(known: Floats, wanted: Floats) -> npt.NDArray[np.int_]:
+    """Wanted × up to NEAREST places of the known ops that are least far."""
+    count = min(NEAREST, len(known))
+    return np.argpartition(_distance(wanted, known), count - 1, axis=1)[:, :count]
+
+
+def _distance(a: Floats, b: Floats) -> Floats:
+    """Distances (… × p × q) of places a (… × p × features) and b (… × q × features)."""
+    square = (a**2).sum(axis=-1)[..., :, None] + (b**2).sum(axis=-1)[..., None, :] - 2.0 * a @ np.swapaxes(b, -1, -2)
+    return np.asarray(np.sqrt(np.maximum(square, 0.0)))

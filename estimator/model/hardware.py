@@ -1,0 +1,79 @@
+"""The numbers of a device that kernel models divide by, one entry per op; NaN where its file does not say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from estimator.core.schema import MATRIX, STREAMING, Flags
+from estimator.core.types import DeviceSpec, Floats, Sourced
+
+
+@dataclass(frozen=True)
+class Hardware:
+    """One entry per op in every field."""
+
+    peak: Floats  # [FLOP/s], dense, as quoted for the op's precision and path
+    tensor: Flags  # whether that path is the tensor units
+    bandwidth: Floats  # [B/s]
+    units: Floats
+    cache: Floats  # last level [B]
+    power: Floats  # limit [W]
+    year: Floats
+    measured_peak: Flags  # whether the peak is the best that was attained, not what is quoted
+    measured_bandwidth: Flags
+
+    def attained(self, share: ArrayLike) -> Floats:
+        """Bandwidth [B/s] where this share of the quoted one is attained; a measured one is attained as it is."""
+        return np.where(self.measured_bandwidth, 1.0, share) * self.bandwidth
+
+    def of(self, rows: Flags) -> Hardware:
+        """That of some of the ops."""
+        return Hardware(*(values[rows] for values in vars(self).values()))
+
+
+def hardware_of(device: DeviceSpec, op_class: pd.Series, precision: pd.Series) -> Hardware:
+    """What each op meets on a device. The peak of memory-bound work that the file does not give is infinite."""
+    kinds = list(zip(op_class, precision, strict=True))
+    peaks = {kind: peak_of_op(device, *kind) for kind in set(kinds)}
+    peak = np.array([number(peaks[kind][1]) for kind in kinds], dtype=float)
+    numbers = (device.memory_bandwidth, device.compute_units, device.last_level_cache, device.power_limit)
+    measured = {kind: _measured(rate) for kind, (_, rate) in peaks.items()}
+    bandwidth, units, cache, power = (np.full(len(kinds), number(value)) for value in numbers)
+    return Hardware(
+        peak=np.where(np.isnan(peak) & op_class.isin(STREAMING).to_numpy(dtype=bool), np.inf, peak),
+        tensor=np.array([peaks[kind][0].endswith(".tensor") for kind in kinds], dtype=bool),
+        bandwidth=bandwidth,
+        units=units,
+        cache=cache,
+        power=power,
+        year=np.full(len(kinds), np.nan if device.year is None else float(device.year)),
+        measured_peak=np.array([measured[kind] for kind in kinds], dtype=bool),
+        measured_bandwidth=np.full(len(kinds), _measured(device.memory_bandwidth)),
+    )
+
+
+def peak_of_op(device: DeviceSpec, op_class: str, precision: str) -> tuple[str, Sourced | None]:
+    """The dotted field of the peak that an op of this class and precision takes on a device, and the peak.
+
+    Matrix products and convolutions take the tensor units where there are any; all else the vector units, where narrow
+    formats without a peak of their own run at fp32's.
+    """
+    tensor = device.peak_of(precision).tensor if op_class in MATRIX else None
+    if tensor:
+        return f"peak.{precision}.tensor", tensor
+    own = device.peak_of(precision).vector
+    named = precision if own or precision == "fp64" else "fp32"
+    return f"peak.{named}.vector", device.peak_of(named).vector
+
+
+def _measured(rate: Sourced | None) -> bool:
+    return rate is not None and rate.status == "measured"
+
+
+def number(value: Sourced | None) -> float:
+    """The value in SI units; NaN where there is none."""
+    return np.nan if value is None else value.value

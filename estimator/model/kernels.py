@@ -1,0 +1,151 @@
+"""What one call of each op takes on a device, from specifications: a model per class of ops, all in one table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from estimator.core import physics
+from estimator.core.schema import MATRIX, STREAMING, Flags
+from estimator.core.types import DeviceSpec, Floats
+from estimator.model import convolution, gemm, memory_bound
+from estimator.model.calibration import Likeness, Ops
+from estimator.model.coefficients import Coefficients
+from estimator.model.hardware import Hardware
+
+PRODUCT = ("m", "n", "k")
+STREAMS: dict[str, Any] = {"compute": 0.1, "kind": 0.03, "shape": 0.06, "noise": 0.03, "scales": (3.0, 3.0)}
+CONVOLUTION = ("conv_n", "conv_c", "conv_h", "conv_w", "conv_k", "conv_r", "conv_s")
+
+
+@dataclass(frozen=True)
+class Busy:
+    """What one call of each op takes beside its launches."""
+
+    time: Floats  # [s]
+    serial: Floats  # [s], arithmetic and traffic one after the other
+    least: Floats  # [s], what the quoted peak and bandwidth allow at best
+    compute_share: Floats  # how far the peak binds the time, 0 … 1; the bandwidth does the rest
+    launches: Floats  # kernels that it is made of
+
+
+class Model(NamedTuple):
+    """How ops of one class are modelled: rows are of WORK, MEASUREMENTS or TRUTH, with what each meets on a device."""
+
+    speaks: Callable[[pd.DataFrame], Flags]
+    busy: Callable[[pd.DataFrame, Hardware, DeviceSpec, Coefficients], Busy]
+    alike: Callable[[pd.DataFrame, Hardware, DeviceSpec, Busy], Ops]
+    likeness: Callable[[Coefficients], Likeness]
+
+
+def amounts(rows: pd.DataFrame) -> tuple[Floats, Floats]:
+    """FLOP and bytes of one call of each row, which states those of all its calls; one call where it does not say."""
+    calls = rows["calls"].fillna(1.0).replace(0.0, 1.0).to_numpy(dtype=float) if "calls" in rows else 1.0
+    flop, bytes_ = (rows[name].to_numpy(dtype=float, na_value=np.nan) / calls for name in ("flop", "bytes"))
+    return flop, bytes_
+
+
+def launch_latency(device: DeviceSpec, c: Coefficients) -> float:
+    """What launching one kernel takes [s], at nominal inputs."""
+    return device.launch_latency.value if device.launch_latency else c.launches.latency_s.mid
+
+
+def _products(rows: pd.DataFrame, on: Hardware, device: DeviceSpec, c: Coefficients) -> Busy:
+    of = gemm.products(rows)
+    compute, memory = gemm.product_times(of, on, c.gemm)
+    flop, bytes_ = physics.gemm_flop(of.batch, of.m, of.n, of.k), physics.gemm_bytes(*vars(of).values())
+    least = physics.ideal_time(flop, bytes_, on.peak, on.bandwidth)
+    share = gemm.compute_share(compute, memory)
+    return Busy(gemm.overlapped(compute, memory), compute + memory, least, share, np.ones_like(least))
+
+
+def _convolutions(rows: pd.DataFrame, on: Hardware, device: DeviceSpec, c: Coefficients) -> Busy:
+    """Winograd and FFT need less arithmetic than the direct algorithm: only the traffic bounds the time from below."""
+    both = (rows["pass"] == "backward").to_numpy(dtype=bool, na_value=False)
+    time = _convolution_times(rows, on, device, c)
+    time += np.where(both, _convolution_times(rows.assign(**{"pass": "grad_weights"}), on, device, c), 0.0)
+    flop, bytes_ = amounts(rows)
+    compute, memory = np.minimum(flop / on.peak, time), bytes_ / on.bandwidth
+    share = gemm.compute_share(compute, memory)
+    return Busy(time, time + memory, np.minimum(memory, time), share, np.full_like(time, c.convolution.launches))
+
+
+def _convolution_times(rows: pd.DataFrame, on: Hardware, device: DeviceSpec, c: Coefficients) -> Floats:
+    of, library = convolution.convolutions(rows, on.tensor), convolution.library_of(device)
+    transforms = np.broadcast_to(library.transforms, on.tensor.shape)
+    corrected = convolution.shape_correction(convolution.alike(of, on.tensor, transforms), c.convolution)
+    return convolution.convolution_times(of, on, c.gemm.sustained.of(on), library, c.convolution) * np.exp(corrected)
+
+
+def _streams(rows: pd.DataFrame, on: Hardware, device: DeviceSpec, c: Coefficients) -> Busy:
+    of = memory_bound.streams(rows.assign(**dict(zip(("flop", "bytes"), amounts(rows), strict=True))))
+    time = memory_bound.stream_time(of, on, c.memory_bound, latency=0.0)
+    compute = of.flop / on.peak
+    least = physics.ideal_time(of.flop, of.bytes, on.peak, on.bandwidth)
+    return Busy(time, time + compute, least, (compute >= time).astype(float), np.ones_like(time))
+
+
+def _others(rows: pd.DataFrame, on: Hardware, device: DeviceSpec, c: Coefficients) -> Busy:
+    """Matrix work of which only the amounts are known, such as recurrent layers: taken to be cut into typical tiles."""
+    flop, bytes_ = amounts(rows)
+    tiling = [c.gemm.tensor if tensor else c.gemm.vector for tensor in on.tensor]
+    compute = flop / (c.gemm.sustained.of(on) * [gemm.typical_share(t) for t in tiling])
+    memory = bytes_ / on.attained([t.memory for t in tiling])
+    least = physics.ideal_time(flop, bytes_, on.peak, on.bandwidth)
+    share = gemm.compute_share(compute, memory)
+    return Busy(gemm.overlapped(compute, memory), compute + memory, least, share, np.ones_like(least))
+
+
+def _alike_convolutions(rows: pd.DataFrame, on: Hardware, device: DeviceSpec, busy: Busy) -> Ops:
+    transforms = np.broadcast_to(convolution.library_of(device).transforms, on.tensor.shape)
+    return convolution.alike(convolution.convolutions(rows, on.tensor), on.tensor, transforms)
+
+
+def _alike_streams(rows: pd.DataFrame, on: Hardware, device: DeviceSpec, busy: Busy) -> Ops:
+    """By their amount and the length of their rows, in octaves; each way of streaming is a kind."""
+    of = memory_bound.streams(rows)
+    sizes = np.log2([amounts(rows)[1], np.nan_to_num(of.row_length, nan=1.0)])
+    return Ops(
+        sizes.T, busy.compute_share, np.select([of.kernel == "softmax", of.kernel == "normalization"], [1, 2], 0)
+    )
+
+
+def _stream_likeness(c: Coefficients) -> Likeness:
+    return Likeness(memory=c.memory_bound.streaming_spread, **STREAMS)
+
+
+def _alike_amounts(rows: pd.DataFrame, on: Hardware, device: DeviceSpec, busy: Busy) -> Ops:
+    """By their amounts alone: nothing is measured of them."""
+    return Ops(np.log2(np.stack(amounts(rows), axis=1)), busy.compute_share, np.zeros(len(rows), dtype=int))
+
+
+MODELS: dict[str, Model] = {  # the first that speaks
+    "gemm": Model(
+        lambda rows: _have(rows, ["gemm"], PRODUCT),
+        _products,
+        lambda rows, on, device, busy: gemm.alike(rows, on, busy.compute_share),
+        lambda c: c.gemm.likeness,
+    ),
+    "convolution": Model(
+        lambda rows: _have(rows, ["convolution"], CONVOLUTION),
+        _convolutions,
+        _alike_convolutions,
+        lambda c: c.convolution.likeness,
+    ),
+    "memory-bound": Model(lambda rows: _have(rows, STREAMING, ("bytes",)), _streams, _alike_streams, _stream_likeness),
+    "other": Model(
+        lambda rows: _have(rows, MATRIX, ("flop", "bytes")),
+        _others,
+        _alike_amounts,
+        lambda c: c.gemm.likeness.model_copy(update={"scales": (4.0, 4.0)}),
+    ),
+}
+
+
+def _have(rows: pd.DataFrame, op_classes: Sequence[str], needed: Sequence[str]) -> Flags:
+    """Whether rows are of one of the classes and have all that is needed of them."""
+    return np.asarray(rows["op_class"].isin(op_classes) & rows[list(needed)].notna().all(axis=1), dtype=bool)

@@ -1,0 +1,98 @@
+"""Times of the very op: rows of the target's measurements that have its shape.
+
+C = A·B and its transpose are the same work in the other storage order, so (m, n, trans_a, trans_b) and
+(n, m, trans_b, trans_a) are one shape here. Rows of one shape are one piece of evidence: their median, with ends that
+hold them all.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from estimator.core.schema import CONV_COLUMNS, MATRIX
+from estimator.core.types import Floats
+
+NAMES_OF_OTHERS = ("kernel", "cell")
+SIZES_OF_OTHERS = ("bytes", "flop", "hidden", "sequences", "timesteps", "ranks")
+CONVOLUTION = {column.name: 1.0 for column in CONV_COLUMNS if column.kind == "integer"}
+CONVOLUTION |= dict.fromkeys(("pad_d", "pad_h", "pad_w"), 0.0)
+ENDS = ("time_low_s", "time_s", "time_high_s")
+
+
+def evidence(measurements: pd.DataFrame) -> pd.DataFrame:
+    """The rows that tell of dense ops whose operands lie where the last call left them, as benchmarks time them; one
+    row a shape. Rows that beat a bound count only where a shape has no others.
+    """
+    dense, warm = measurements["sparsity"].fillna(0) == 0, measurements["cache"].fillna("warm") == "warm"
+    rows = measurements[dense & warm].reset_index(drop=True)
+    if rows.empty:
+        return rows
+    shape = keys(rows)
+    rows = rows[_counts(rows, shape)]
+    times = {name: rows[name].fillna(rows["time_s"]).groupby(shape[rows.index]) for name in ENDS}
+    merged = rows.assign(
+        time_low_s=times["time_low_s"].transform("min"),
+        time_s=times["time_s"].transform("median"),
+        time_high_s=times["time_high_s"].transform("max"),
+    )
+    return merged[~shape[rows.index].duplicated()].reset_index(drop=True)
+
+
+def times_of(work: pd.DataFrame, table: pd.DataFrame) -> Floats:
+    """Low end, median and high end [s] of one call (3 × ops) of each op whose shape was measured; else NaN.
+
+    Where the op's transposes are not known, those of all measured ones together.
+    """
+    if table.empty:
+        return np.full((len(ENDS), len(work)), np.nan)
+    by_shape = table.assign(shape=keys(table)).set_index("shape")[list(ENDS)]
+    anyhow = table.assign(shape=keys(table, transposes=False))
+    whatever = (
+        anyhow[_counts(anyhow, anyhow["shape"])]
+        .groupby("shape")
+        .agg({"time_low_s": "min", "time_s": "mean", "time_high_s": "max"})
+    )
+    exactly = by_shape.reindex(keys(work)).to_numpy(dtype=float)
+    loosely = whatever.reindex(keys(work, transposes=False)).to_numpy(dtype=float)
+    unknown = (work["op_class"] == "gemm") & work[["trans_a", "trans_b"]].isna().any(axis=1)
+    return np.asarray(np.where(unknown.to_numpy(dtype=bool)[:, None], loosely, exactly).T)
+
+
+def _counts(rows: pd.DataFrame, shape: pd.Series) -> pd.Series:
+    """Whether each row is evidence of its shape: one that beats a bound is only where there are no others."""
+    flagged = rows["flag"].notna()
+    return ~flagged | flagged.groupby(shape).transform("all")
+
+
+def keys(rows: pd.DataFrame, *, transposes: bool = True) -> pd.Series:
+    """One number for each shape of op in one precision; equal for a product C and its transpose."""
+    wide, square = ((by & rows["m"].notna()).to_numpy(dtype=bool, na_value=False)
+                    for by in (rows["n"] > rows["m"], rows["n"] == rows["m"]))  # fmt: skip
+    a, b = _text(rows, "trans_a"), _text(rows, "trans_b")
+    first, second = np.where(wide, b, a), np.where(wide, a, b)
+    turned = square & (first == "t") & (second == "n")  # of a square C, the transpose has the very shape
+    m, n = _number(rows, "m"), _number(rows, "n")
+    stored = [np.where(turned, "n", first), np.where(turned, "t", second)] if transposes else []
+    matrix = rows["op_class"].isin(MATRIX).to_numpy(dtype=bool)
+    told = [
+        *(_text(rows, name) for name in ("op_class", "precision", "pass")), *stored,
+        np.fmax(m, n), np.fmin(m, n), _number(rows, "k"), _number(rows, "batch", 1.0),
+        *(_number(rows, name, missing) for name, missing in CONVOLUTION.items()),
+        *(np.where(matrix, "", _text(rows, name)) for name in NAMES_OF_OTHERS),
+        *(np.where(matrix, np.nan, _number(rows, name)) for name in SIZES_OF_OTHERS),
+    ]  # fmt: skip
+    return pd.util.hash_pandas_object(pd.DataFrame(dict(enumerate(told)), index=rows.index), index=False)
+
+
+def _text(rows: pd.DataFrame, name: str) -> npt.NDArray[np.object_]:
+    """A column's words, nothing where there are none."""
+    if name not in rows:
+        return np.full(len(rows), "", dtype=object)
+    return np.asarray(rows[name].astype(object).where(rows[name].notna(), ""), dtype=object)
+
+
+def _number(rows: pd.DataFrame, name: str, missing: float = np.nan) -> Floats:
+    """A column's numbers."""
+    return rows[name].to_numpy(dtype=float, na_value=missing) if name in rows else np.full(len(rows), missing)

@@ -1,0 +1,33 @@
+"""What share of a peak a device sustains on its best kernels: a share common to all devices, less where power binds.
+
+A peak is quoted at the boost clock. A board holds that clock only as far as its power limit feeds it: with so few watts
+per FLOP/s as 70 W cards have, it runs slower. What a FLOP/s needs halves every few years, as processes shrink: the
+device's year stands for its process.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from pydantic import Field
+
+from estimator.core.types import File, Floats
+from estimator.model.hardware import Hardware
+
+REFERENCE_YEAR = 2018
+SHARPNESS = 6.0  # with which the power limit takes over from the peak
+
+
+class Sustained(File):
+    """The coefficients."""
+
+    share: float = Field(gt=0, le=1, description="of the peak that a device sustains where power does not bind")
+    vector_need: float = Field(gt=0, description="what a FLOP takes on vector units in 2018 [J]")
+    tensor_need: float = Field(gt=0, description="what a FLOP takes on tensor units in 2018 [J]")
+    halving: float = Field(gt=0, description="time in which that halves [years]")
+
+    def of(self, on: Hardware) -> Floats:
+        """The peak [FLOP/s] that is sustained for each op; where power or year is not known, power does not bind."""
+        need = np.where(on.tensor, self.tensor_need, self.vector_need)
+        lack = need * 2.0 ** ((REFERENCE_YEAR - on.year) / self.halving) * on.peak / on.power
+        share = self.share * (1.0 + np.nan_to_num(lack) ** SHARPNESS) ** (-1.0 / SHARPNESS)
+        return np.where(on.measured_peak, 1.0, share) * on.peak

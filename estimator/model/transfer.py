@@ -1,0 +1,36 @@
+"""What the source's run reveals of its ops: by how much those of one class miss the model there, and elsewhere too.
+
+A part of such a miss is the ops' own (work that is not as counted, kernels of an unusual kind) and goes with them to
+the target; the rest is the source device's. Sums over a class are used: single ops carry the noise of one profile. A
+class that is far off the model is unlike what the model was fitted to, and tells nothing.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from estimator.core.types import DeviceSpec, Floats
+from estimator.model.coefficients import Coefficients
+from estimator.model.hardware import hardware_of
+from estimator.model.kernels import MODELS, launch_latency
+
+
+def carried_over(work: pd.DataFrame, source: DeviceSpec | None, c: Coefficients) -> Floats:
+    """Logarithm by which each op's time on any device is longer than modelled, as the source's run has it; 0 where it
+    tells nothing: specifications of the source unknown, or no model.
+    """
+    out = np.zeros(len(work))
+    if source is None or source.specifications != "known":
+        return out
+    on = hardware_of(source, work["op_class"], work["precision"])
+    free, calls = np.ones(len(work), dtype=bool), work["calls"].fillna(1.0).to_numpy(dtype=float)
+    for model in MODELS.values():
+        rows = free & model.speaks(work)
+        free &= ~rows
+        if rows.any():
+            busy = model.busy(work[rows], on.of(rows), source, c)
+            modelled = float((calls[rows] * (busy.time + busy.launches * launch_latency(source, c))).sum())
+            miss = np.log(work.loc[rows, "time_s"].sum() / modelled) if modelled > 0 else np.nan
+            out[rows] = c.transfer.weight * miss if abs(miss) <= c.transfer.limit else 0.0
+    return out

@@ -1,0 +1,39 @@
+"""TRUTH rows as the arguments of kernel models: shapes, hardware, latencies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from estimator.core.types import Floats
+from estimator.devices import load_device
+from estimator.model.hardware import Hardware, hardware_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FRAMEWORK_CALLS = {"neusight": 30e-6}  # stacks that time a call of an eager framework, and what such a call takes [s]
+KERNEL_LATENCY_S = 4e-6  # of stacks that time kernels in a loop
+
+
+def groups(rows: pd.DataFrame) -> pd.Series:
+    """One name for each (data set, device)."""
+    return rows["data_set"].str.cat(rows["device"], sep=" ")
+
+
+def latencies(rows: pd.DataFrame) -> Floats:
+    """What a call takes beside its kernel [s]."""
+    return np.asarray(rows["stack"].map(FRAMEWORK_CALLS).fillna(KERNEL_LATENCY_S), dtype=float)
+
+
+def hardware(rows: pd.DataFrame) -> Hardware:
+    """What each row met on its device; of matrix products the peak that TRUTH names."""
+    found = {name: np.empty(len(rows)) for name in Hardware.__dataclass_fields__}
+    for device, places in rows.groupby("device").indices.items():
+        here = rows.iloc[places]
+        of_device = hardware_of(load_device(str(device)), here["op_class"], here["precision"])
+        for name, values in vars(of_device).items():
+            found[name][places] = values
+    told, tensor = rows["peak"].to_numpy(dtype=float, na_value=np.nan), (rows["path"] == "tensor").to_numpy(dtype=bool)
+    return Hardware(**{**found, "peak": np.where(np.isnan(told), found["peak"], told), "tensor": tensor})

@@ -1,0 +1,58 @@
+"""``python -m estimator.truth.fit DATA``: the coefficients that are shipped, from public measurements.
+
+Writes estimator/model/coefficients: a readable file for each model, and held_out.csv, the errors on families that were
+left out, by the same fit. Deterministic; needs the extra 'fit'.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+import yaml
+
+from estimator.core.files import write_text
+from estimator.model.coefficients import Coefficients
+from estimator.model.convolution import Published
+from estimator.truth import ours
+from estimator.truth.data import read_truth
+from estimator.truth.validate import validate
+
+HERE = Path(__file__).parents[1] / "model" / "coefficients"
+DIGITS = 4
+WRITTEN = (
+    "# Fitted, not written by hand: python -m estimator.truth.fit; held_out.csv says how far off it is elsewhere.\n"
+)
+
+
+def write(c: Coefficients, folder: Path) -> None:
+    """Write each fitted model's coefficients as text."""
+    for name in ("gemm", "convolution", "memory_bound"):
+        told = _rounded(getattr(c, name).model_dump(exclude={"published"}))
+        write_text(folder / f"{name}.yaml", WRITTEN + yaml.safe_dump(told, sort_keys=False, width=120))
+    rows = [",".join(map(str, row)) for row in c.convolution.published]
+    write_text(folder / "convolution_shapes.csv", "\n".join([",".join(Published._fields), *rows, ""]))
+
+
+def _rounded(told: Any) -> Any:
+    """Numbers to DIGITS significant ones."""
+    if isinstance(told, dict):
+        return {name: _rounded(value) for name, value in told.items()}
+    if isinstance(told, tuple):
+        return [_rounded(value) for value in told]
+    return float(f"{told:.{DIGITS}g}") if isinstance(told, float) else told
+
+
+def main(data: Annotated[Path, typer.Argument(help="folder of public data sets")], out: Path = HERE) -> None:
+    """Fit all coefficients and judge them."""
+    truth, notes = read_truth(data)
+    write(ours.fit(truth), out)
+    found = validate(data, progress=lambda done, total: typer.echo(f"{done} of {total} families judged", err=True))
+    write_text(out / "held_out.csv", found.held_out.to_csv(index=False, lineterminator="\n"))
+    for note in notes:
+        typer.echo(note, err=True)
+
+
+if __name__ == "__main__":
+    typer.run(main)

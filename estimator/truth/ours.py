@@ -1,0 +1,58 @@
+"""The model of this program as a method to be judged: fitted on TRUTH of other families, then asked as users ask it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from estimator.core.types import Floats
+from estimator.devices import load_device
+from estimator.model import coefficients
+from estimator.model.calibration import correction
+from estimator.model.coefficients import Coefficients
+from estimator.model.evidence import told
+from estimator.model.kernels import MODELS, Model
+from estimator.truth import arguments, fit_convolution, fit_gemm, fit_memory_bound
+from estimator.truth.protocol import Predictor
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def fit(truth: pd.DataFrame) -> Coefficients:
+    """All coefficients from TRUTH. Raises EstimatorError where a class of ops has no rows to fit."""
+    gemm = fit_gemm.fit(truth)
+    return Coefficients(
+        gemm=gemm,
+        convolution=fit_convolution.fit(truth, gemm.sustained),
+        memory_bound=fit_memory_bound.fit(truth),
+        launches=coefficients.shipped().launches,
+        transfer=coefficients.shipped().transfer,
+    )
+
+
+def method(train: pd.DataFrame) -> Predictor:
+    """What the model predicts of an unseen device, with coefficients fitted on ``train``."""
+    c = fit(train)
+
+    def predict(rows: pd.DataFrame, own: pd.DataFrame) -> Floats:
+        found = np.full(len(rows), np.nan)
+        for device, of_device in rows.groupby("device").indices.items():
+            here, mine = rows.iloc[of_device], own[(own["device"] == device).to_numpy(dtype=bool)]
+            for model in MODELS.values():
+                asked = model.speaks(here)
+                if asked.any():
+                    found[of_device[asked]] = _times(model, here[asked], mine[model.speaks(mine)], c)
+        return found
+
+    return predict
+
+
+def _times(model: Model, rows: pd.DataFrame, own: pd.DataFrame, c: Coefficients) -> Floats:
+    """Times [s] of rows of one device and class, corrected by its own rows."""
+    device, on = load_device(str(rows["device"].iloc[0])), arguments.hardware(rows)
+    busy = model.busy(rows, on, device, c)
+    known = told(model, own, arguments.hardware(own), device, arguments.latencies(own), c)
+    said = correction(*known, model.alike(rows, on, device, busy), model.likeness(c))
+    return np.asarray(busy.launches * arguments.latencies(rows) + busy.time * np.exp(said.mean))

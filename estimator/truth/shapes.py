@@ -1,0 +1,66 @@
+"""What makes two rows of TRUTH alike: their kind, and their sizes in octaves; and lots drawn by shape."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from estimator.core.schema import Flags
+from estimator.core.types import Floats
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+KIND = ["op_class", "pass", "op"]
+SIZES = [
+    "batch", "m", "n", "k", "conv_n", "conv_c", "conv_h", "conv_w", "conv_k", "conv_r", "conv_s", "stride_h", "bytes",
+    "row_length",
+]  # fmt: skip
+TRANSPOSES = ["trans_a", "trans_b"]
+TRANSPOSED = 0.5  # octaves that unlike transposes count as
+
+
+def kind(rows: pd.DataFrame) -> pd.Series:
+    """One word for what kind of kernel each row is: only sizes tell apart the rows of one kind."""
+    first, *others = (rows[name].fillna("").astype(str) for name in KIND)
+    return first.str.cat(others, sep=" ")
+
+
+def octaves(rows: pd.DataFrame) -> Floats:
+    """Rows × (log2 of SIZES, 0 where a kind has no such size; transposes): places whose distance is unlikeness."""
+    sizes = np.log2(rows[SIZES].to_numpy(dtype=float, na_value=1.0))
+    transposed = [rows[name].eq("t").to_numpy(dtype=float, na_value=0.0) for name in TRANSPOSES]
+    return np.column_stack([sizes, TRANSPOSED * np.transpose(transposed)])
+
+
+def lots(rows: pd.DataFrame, seed: int) -> Floats:
+    """A number in [0, 1) for each row, drawn by shape, data set, device and seed alone: the same for equal shapes, and
+    in whatever order the rows stand.
+    """
+    import pandas as pd
+
+    texts = {name: rows[name].astype(object) for name in ("data_set", "device", "precision")}
+    drawn_by = pd.DataFrame(octaves(rows), index=rows.index).assign(**texts, kind=kind(rows), seed=seed)
+    return np.asarray(pd.util.hash_pandas_object(drawn_by, index=False).to_numpy() / 2.0**64)
+
+
+def lowest(numbers: Floats, groups: pd.Series, most: float) -> Flags:
+    """Which rows hold the ``most`` lowest numbers of their group; the lowest share of them where it is below 1."""
+    import pandas as pd
+
+    ranks = pd.Series(numbers).groupby(groups.to_numpy()).rank(method="min", pct=most < 1)
+    return np.asarray(ranks.to_numpy() <= most)
+
+
+def words(row: pd.Series) -> str:
+    """A row's shape for people: ``m 1760, n 16, k 1760, trans_a t``, without what is missing or not transposed."""
+    return ", ".join(_words(row))
+
+
+def _words(row: pd.Series) -> Iterator[str]:
+    said = row.dropna()
+    yield from (said[name] for name in ("op", "pass") if name in said)
+    yield from (f"{name.removeprefix('conv_')} {said[name]:.0f}" for name in SIZES if name in said)
+    yield from (f"{name} t" for name in TRANSPOSES if said.get(name) == "t")

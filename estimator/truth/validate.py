@@ -1,0 +1,118 @@
+"""The judgement as a whole: every problem, by every method; or the one that the shipped fit carries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from estimator.core import csv_files
+from estimator.core.errors import EstimatorError, suggestion
+from estimator.truth import ours, protocol, scores, whole_models
+from estimator.truth.baselines import BASELINES
+from estimator.truth.data import read_truth
+from estimator.truth.protocol import Method, Progress
+from estimator.truth.tables import KEYS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+METHODS: dict[str, Method] = {"ours": ours.method, **BASELINES}  # the first is told in full
+WHOLE_METHODS = ("ours", "roofline", "constant efficiency")  # those that predict ops no other device ran
+QUICK_ROWS = 3000  # of each data set and device that are judged by --quick
+SHIPPED = ("estimator.model.coefficients", "held_out.csv")
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be judged, on what."""
+
+    folder: Path
+    truth: pd.DataFrame = field(repr=False)
+    problems: Sequence[str]
+    methods: Mapping[str, Method]
+    most: int | None
+    progress: Progress
+
+
+@dataclass(frozen=True)
+class Validation:
+    """HELD_OUT errors; judged rows by problem, where the data are at hand; sentences on what was left out."""
+
+    held_out: pd.DataFrame = field(repr=False)
+    judged: Mapping[str, pd.DataFrame] = field(default_factory=dict, repr=False)
+    notes: tuple[str, ...] = ()
+
+
+Judge = Callable[[Request], dict[str, "pd.DataFrame"]]  # problem → judged rows: KEYS, time_s, a column per method
+
+
+def kernels(asked: Request) -> dict[str, pd.DataFrame]:
+    """The problems of single kernels."""
+    problems = [problem for problem in protocol.PROBLEMS if problem.name in asked.problems]
+    return protocol.judge(asked.truth, asked.methods, problems, asked.most, asked.progress) if problems else {}
+
+
+def whole(asked: Request) -> dict[str, pd.DataFrame]:
+    """Whole models, where the folder holds them; each ordered pair of devices is a row, all of them one group."""
+    problems = {name: title for name, title in whole_models.PROBLEMS.items() if name in asked.problems}
+    if not problems or not (asked.folder / whole_models.FILE).exists():
+        return {}
+    methods = {name: asked.methods[name] for name in WHOLE_METHODS if name in asked.methods}
+    return whole_models.judge(asked.truth, whole_models.read_runs(asked.folder), methods, problems)
+
+
+JUDGES: dict[Judge, dict[str, str]] = {  # judge → its problems and their titles, in the order of the table
+    kernels: {problem.name: problem.title for problem in protocol.PROBLEMS},
+    whole: whole_models.PROBLEMS,
+}
+TITLES = {name: title for titles in JUDGES.values() for name, title in titles.items()}
+
+
+def validate(
+    folder: str | Path,
+    problems: Sequence[str] = (),
+    *,
+    quick: bool = False,
+    progress: Progress = lambda done, total: None,
+) -> Validation:
+    """Held-out errors on the public data in a folder, of some problems or all.
+
+    Raises EstimatorError for an unknown problem, and where the data cannot be read or judged.
+    """
+    _refuse_unknown(problems)
+    truth, notes = read_truth(folder)
+    methods = {name: protocol.remembered(method) for name, method in METHODS.items()}
+    asked = Request(Path(folder), truth, problems or list(TITLES), methods, QUICK_ROWS if quick else None, progress)
+    judged = {name: rows for judge in JUDGES for name, rows in judge(asked).items()}
+    if not judged:
+        raise EstimatorError(f"{folder}: holds no row of {', '.join(asked.problems)}", *notes)
+    return Validation(scores.held_out(judged, list(METHODS)), judged, notes)
+
+
+def shipped(problems: Sequence[str] = ()) -> Validation:
+    """The held-out errors that the shipped fit carries. Raises EstimatorError where there are none."""
+    with as_file(files(SHIPPED[0]) / SHIPPED[1]) as path:
+        if not path.exists():
+            raise EstimatorError("no fit with held-out errors is shipped; give --data, a folder of public data sets")
+        return read_held_out(path, problems)
+
+
+def read_held_out(path: Path, problems: Sequence[str] = ()) -> Validation:
+    """A written HELD_OUT table, of some problems or all. Raises EstimatorError for an unknown problem."""
+    import pandas as pd
+
+    _refuse_unknown(problems)
+    cells = csv_files.read_csv(path)
+    numbers = cells[["groups", "n", *scores.FIGURES]].apply(pd.to_numeric)
+    table = cells.assign(**numbers)[scores.COLUMNS].fillna(dict.fromkeys(KEYS, ""))
+    return Validation(table[table["problem"].isin(problems or TITLES)])
+
+
+def _refuse_unknown(problems: Sequence[str]) -> None:
+    for name in problems:
+        if name not in TITLES:
+            known = ", ".join(TITLES)
+            raise EstimatorError(f"Unknown problem '{name}'.{suggestion(name, TITLES)} There are {known}.")

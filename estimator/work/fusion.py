@@ -1,0 +1,156 @@
+"""Chains of element-wise ops that a compiler runs as one kernel: WORK → WORK.
+
+As XLA's loop fusion and TorchInductor do it: where each op of a chain reads what the one before it wrote, point for
+point, what lies between them is neither written nor read again, and the chain is launched once. Only neighbours in the
+order in which the ops ran are seen. A reduction or normalization ends no chain: what it reads mostly feeds a product as
+well, so it is written anyway, and in XLA's own dumps reductions stand beside the element-wise fusions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from estimator.core.schema import Flags
+from estimator.core.types import Floats, Fusing, Fusion, Workload, itemsizes
+from estimator.work import shapes
+from estimator.work.traffic import Traffic, read_traffic
+
+LANE = ["placement", "stream", "rank"]
+ASIDE = ("host", "input")  # classes of ops that stand between others without keeping them apart
+MOVES = r"Assign(VariableOp)?"  # point for point; other copies arrange anew, or are parts of other ops
+FUSED = r"(?i).*(fus|triton|foreach|multi_tensor).*"  # kernels that are fusions already
+WRITES_VARIABLE = r"Assign\w*|(Resource)?(Sparse)?Apply\w+"  # nothing reads it in the same step
+IN_PLACE = r"aten::\w+_"  # writes a variable where an optimizer runs it
+BY_CHANCE = 8  # fewer ops may stand in the order of their times by chance
+Rows = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Pointwise:
+    """An op that makes each element of its result from those of its operands in the same place."""
+
+    result: shapes.Shape
+    operands: frozenset[shapes.Shape | None]
+    traffic: Traffic
+
+
+def fuse(work: pd.DataFrame, workload: Workload, kind: Fusing) -> tuple[pd.DataFrame, Fusion, tuple[str, ...]]:
+    """WORK in which the first op of each chain bears all its traffic, arithmetic and launches, and the others none;
+    what that saves; and warnings of rows that cannot be fused. The ops' times stay the source's.
+    """
+    if kind == "none":
+        return work, Fusion(), ()
+    loose, warnings = _unordered(work)
+    rows = _neighbours(work)
+    linked, saved = _links(work, rows, loose, workload)
+    first = rows[np.maximum.accumulate(np.where(linked, 0, np.arange(len(rows))))]
+    amounts = (("bytes", saved), ("flop", np.zeros_like(saved)))
+    fused = {name: _gathered(work[name], rows, first, less) for name, less in amounts}
+    inner = pd.Series(False, index=work.index)
+    inner.iloc[rows[linked]] = True
+    out = work.assign(**fused, calls=work["calls"].mask(inner, 0.0))
+    out["intensity"] = (out["flop"] / out["bytes"]).where(out["bytes"] > 0)
+    launches = float(work["calls"].fillna(1.0)[inner].sum())
+    chains = len(np.unique(first[linked]))
+    return out, Fusion(kind, chains, chains + int(linked.sum()), float(saved.sum()), launches), warnings
+
+
+def _unordered(work: pd.DataFrame) -> tuple[Flags, tuple[str, ...]]:
+    """The element-wise rows of which nobody knows what ran before them, and a warning of them."""
+    of_type = work["op"].eq(work["op_type"]) | work["op"].eq(work["op_type"] + " " + work["shapes"])
+    sums = work["placement"].isna() & of_type.fillna(False).astype(bool)
+    times = work.loc[~work["op_class"].isin(ASIDE), "time_s"]
+    by_time = len(times) >= BY_CHANCE and times.is_monotonic_decreasing
+    loose = (work["op_class"].eq("elementwise") & (sums | by_time) & ~_fused(work)).to_numpy(dtype=bool)
+    if not loose.any():
+        return loose, ()
+    why = "the dump lists its ops by their times" if by_time else "they are sums over alike ops"
+    return loose, (f"{int(loose.sum())} element-wise rows are not fused, as nothing tells what ran before: {why}",)
+
+
+def _fused(work: pd.DataFrame) -> pd.Series:
+    """Rows that are a fusion already."""
+    op_type, kernel = (work[name].fillna("").str.fullmatch(FUSED) for name in ("op_type", "kernel"))
+    return op_type | kernel
+
+
+def _neighbours(work: pd.DataFrame) -> Rows:
+    """The numbers of the rows lane by lane, as they ran, without what runs aside."""
+    lane = work.groupby(LANE, dropna=False, sort=False).ngroup().to_numpy()
+    rows = np.argsort(lane, kind="stable")
+    return np.asarray(rows[~work["op_class"].isin(ASIDE).to_numpy(dtype=bool)[rows]])
+
+
+def _links(work: pd.DataFrame, rows: Rows, loose: Flags, workload: Workload) -> tuple[Flags, Floats]:
+    """Whether each of these rows goes on with the chain of the one before it, and the traffic [B] which that saves."""
+    described = shapes.describe(work, workload.batch_size)
+    op_type, calls = work["op_type"].fillna(""), work["calls"].fillna(1.0)
+    fusible = (work["op_class"] == "elementwise") | op_type.str.fullmatch(MOVES)
+    fusible &= (work["work_source"] == "shapes") & (calls > 0) & ~loose & ~_fused(work)
+    points = described.each(fusible, _pointwise, "fusion")
+    goes_on = (fusible & ~_ends(work)).to_numpy(dtype=bool)[rows[:-1]] & fusible.to_numpy(dtype=bool)[rows[1:]]
+    goes_on &= _alike(work.assign(calls=calls), [*LANE, "phase", "calls"], rows)
+    repeated = described.codes[rows[:-1]] == described.codes[rows[1:]]  # in an update: the same of the next variable
+    goes_on &= ~(repeated & work["phase"].eq("optimizer").to_numpy(dtype=bool, na_value=False)[rows[1:]])
+    between = np.where(goes_on, _between(described.codes[rows], points), 0.0)
+    element = itemsizes(work["precision"])[rows]
+    saved = between * (element[:-1] + element[1:]) * calls.to_numpy()[rows[1:]]
+    return np.append(False, between > 0)[: len(rows)], np.append(0.0, saved)[: len(rows)]
+
+
+def _pointwise(op: shapes.Op) -> Pointwise | None:
+    traffic, result = read_traffic(op), _result(op)
+    return Pointwise(result, frozenset(op.operands), traffic) if traffic and result else None
+
+
+def _result(op: shapes.Op) -> shapes.Shape | None:
+    """The largest result; where the dump tells none, the operands broadcast against each other."""
+    known = [shape for shape in op.outputs if shape is not None]
+    if known or None in op.operands:
+        return max(known, key=math.prod, default=None)
+    try:
+        return tuple(int(size) for size in np.broadcast_shapes(*op.operands))  # type: ignore[arg-type]
+    except ValueError:
+        return None
+
+
+def _ends(work: pd.DataFrame) -> pd.Series:
+    """Ops that write a variable, which nothing reads in the same step."""
+    op_type = work["op_type"].fillna("")
+    in_place = work["phase"].eq("optimizer").fillna(False) & op_type.str.fullmatch(IN_PLACE)
+    return (op_type.str.fullmatch(WRITES_VARIABLE) | in_place).astype(bool)
+
+
+def _alike(work: pd.DataFrame, names: list[str], rows: Rows) -> Flags:
+    """Whether each of these rows but the first has the texts of the one before it."""
+    group = work.groupby(names, dropna=False, sort=False).ngroup().to_numpy()[rows]
+    return np.asarray(group[:-1] == group[1:])
+
+
+def _between(codes: Rows, points: Mapping[int, Pointwise]) -> Floats:
+    """Elements that each description's op but the first reads from the one before it, point for point; else 0."""
+    pairs, place = np.unique(np.stack([codes[:-1], codes[1:]]), axis=1, return_inverse=True)
+    sizes = [_passed(points.get(a), points.get(b)) for a, b in pairs.T.tolist()]
+    return np.array(sizes, dtype=float)[place.ravel()] if sizes else np.zeros(0)
+
+
+def _passed(maker: Pointwise | None, reader: Pointwise | None) -> int:
+    if maker is None or reader is None or maker.result != reader.result or maker.result not in reader.operands:
+        return 0
+    size = math.prod(maker.result)
+    return size if min(maker.traffic.written, reader.traffic.read) >= size else 0
+
+
+def _gathered(values: pd.Series, rows: Rows, first: Rows, saved: Floats) -> Floats:
+    """The column with each chain's sum, less what is saved, in its first row, and 0 in the others."""
+    out = values.to_numpy(dtype=float, na_value=np.nan).copy()
+    parts = out[rows] - saved
+    out[rows] = 0.0
+    np.add.at(out, first, parts)
+    return np.asarray(out)

@@ -1,0 +1,116 @@
+"""A step profiled in one number format → the same step with its products in another: WORK → WORK.
+
+What users of automatic mixed precision get (Micikevicius et al., "Mixed Precision Training", ICLR 2018; the op lists of
+PyTorch's autocast and of Keras' mixed_bfloat16): products run in the narrow format, activations between them are stored
+in it, and what loses accuracy in it stays in fp32, such as softmax, losses, sums, and the weights with what updates
+them. Hence casts, which casts.py adds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+
+import pandas as pd
+
+from estimator.core.schema import MATRIX, STREAMING
+from estimator.core.types import ITEMSIZE, Workload, itemsizes
+from estimator.work.casts import WIDE, add_casts, weight_shapes
+
+PRODUCTS = (*MATRIX, "recurrent")
+STORED = {"tf32": "fp32", "fp8": "bf16", "fp4": "bf16", "int8": "bf16", "int4": "bf16"}  # activations; else as products
+BEFORE, BEHIND = r"(?i)(aten::_{0,2}|_?(Quantized|Mkl|Native|Fused)*)", r"(_?(forward|backward|data|grad|out)|\.\w+|_)*"
+KEPT = {  # ops that autocast runs in fp32, with their gradients
+    "softmax": r"(masked_|safe_)?(log_?)?soft(max|min|plus)",
+    "losses": r"\w*(loss(2d|_nd)?|CrossEntropy\w*)|binary_cross_entropy\w*|kl_div",
+    "normalizations over features": r"(native_|fused_)?(layer|group|instance|rms)_?norm\w*",
+    "powers, exponentials and logarithms": r"pow(er)?|exp2?|expm1|exponential(-minus-one)?|log(2|10|1p|-plus-one)?"
+    r"|rsqrt|reciprocal|tan|a(cos|sin)|(cos|sin)h|erfinv",
+}
+KEPT_FORWARD = {  # a sum in the backward pass takes what format the gradients have
+    "sums, products and norms": r"(nan|cum)?(sum|prod)|(euclidean|linalg_\w+)?norm|logsumexp",
+}
+KEPT_KERNELS = r"(?i).*(softmax|layer_?norm|group_?norm|nll_loss|cross_?entropy).*"  # where only a kernel has a name
+UPDATES = r"(Resource)?(Sparse)?Apply\w+|Assign(Add|Sub)?(VariableOp)?|aten::_(foreach|fused|amp)_\w+|multi_tensor.*"
+
+
+def cross(
+    work: pd.DataFrame, workload: Workload, precision: str | None, *, folded: bool = False
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """WORK of the same step with its products in ``precision``, and sentences on what changes and what does not.
+
+    Rows of casts, which take no time on the source, stand behind the others. ``folded``: a compiler fuses the casts of
+    activations and gradients into the ops beside them. A step whose products all run in ``precision`` stays as it is.
+    """
+    before = _formats(work, workload) - {precision}
+    if precision is None or not before:
+        return work, ()
+    stored, after = {STORED.get(p, p) for p in before}, STORED.get(precision, precision)
+    narrows = ITEMSIZE[after] < ITEMSIZE[WIDE] <= max(ITEMSIZE[p] for p in stored)
+    activations = work["op_class"].isin(STREAMING) & work["precision"].isin(stored) & ~_of_weights(work)
+    kept = activations & _kept(work)
+    moved = activations & ~kept | (kept & (narrows and folded))
+    told = [f"products run in {precision}, and {int(moved.sum())} ops on activations move {after}"]
+    crossed = _in(work, _whole_formats(work, precision).mask(moved, after))
+    if narrows:
+        crossed, of_casts = add_casts(crossed, workload, kept & ~moved, precision, after, folded=folded)
+        return crossed, (*told, *_stays(kept & ~moved), *of_casts)
+    return crossed, (*told, *_left(stored, after))
+
+
+def _formats(work: pd.DataFrame, workload: Workload) -> set[str]:
+    """The formats of the products; the workload's where there are none."""
+    return set(work.loc[work["op_class"].isin(PRODUCTS), "precision"]) or {workload.precision}
+
+
+def _whole_formats(work: pd.DataFrame, precision: str) -> pd.Series:
+    """Each row's format where only products change; fp64 is no matter of mixing, but of the whole step."""
+    found = work["precision"].mask(work["op_class"].isin(PRODUCTS), precision)
+    streams = work["op_class"].isin(STREAMING)
+    return found.mask(streams, "fp64") if precision == "fp64" else found.mask(streams & (found == "fp64"), WIDE)
+
+
+def _in(work: pd.DataFrame, precision: pd.Series) -> pd.DataFrame:
+    """WORK with its rows in these formats: all traffic goes by the size of an element."""
+    ratio = itemsizes(precision) / itemsizes(work["precision"])
+    changed = {name: work[name] * scale for name, scale in (("bytes", ratio), ("intensity", 1 / ratio))}
+    return work.assign(precision=precision, **changed)
+
+
+def _of_weights(work: pd.DataFrame) -> pd.Series:
+    """Rows that hold weights or their updates: tables of embeddings, optimizers, and where no phase is known, what has
+    the shape of a weight.
+    """
+    shapes, op_type = weight_shapes(work), work["op_type"].fillna("")
+    update = work["phase"].eq("optimizer").fillna(False) | op_type.str.fullmatch(UPDATES)
+    shaped = work["shapes"].fillna("").map(lambda text: not shapes.isdisjoint(text.split(";")))
+    unknown = work["phase"].fillna("unknown").isin(["unknown", "other"])
+    return (work["op_class"] == "embedding") | update | (unknown & shaped)
+
+
+def _kept(work: pd.DataFrame) -> pd.Series:
+    """Rows that autocast keeps in fp32, by the name of the op, or of the kernel where XLA or nothing names the op."""
+    op_type = work["op_type"].mask(work["op_type"] == "fusion")
+    names = zip(op_type.fillna(""), work["kernel"].fillna(""), work["phase"].eq("backward").fillna(False), strict=True)
+    return pd.Series([_keeps(*name) for name in names], index=work.index, dtype=bool)
+
+
+@lru_cache(maxsize=2**14)
+def _keeps(op_type: str, kernel: str, backward: bool) -> bool:
+    lists = KEPT if backward else {**KEPT, **KEPT_FORWARD}
+    pattern = f"{BEFORE}({'|'.join(lists.values())}){BEHIND}"
+    return bool(re.fullmatch(pattern, op_type or kernel) or (not op_type and re.fullmatch(KEPT_KERNELS, kernel)))
+
+
+def _stays(kept: pd.Series) -> Iterator[str]:
+    yield f"weights, their updates, embeddings, and gradients that go between devices stay in {WIDE}"
+    if kept.any():
+        names = ", ".join({**KEPT, **KEPT_FORWARD})
+        yield f"{int(kept.sum())} op(s) stay in {WIDE}, as automatic mixed precision keeps {names}"
+
+
+def _left(stored: set[str], after: str) -> Iterator[str]:
+    """What a change of format does not undo."""
+    if any(ITEMSIZE[p] < ITEMSIZE[after] for p in stored):
+        yield "casts, updates and all that the profile has in another format stay as they are"

@@ -1,0 +1,164 @@
+"""Laws of the convolution model, whatever its coefficients."""
+
+from importlib.resources import as_file, files
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from estimator.core import physics
+from estimator.core.types import Floats
+from estimator.devices import load_device
+from estimator.model.calibration import Likeness
+from estimator.model.convolution import (
+    PASSES,
+    Convolution,
+    Library,
+    Published,
+    Shares,
+    alike,
+    convolution_times,
+    convolutions,
+    launch_time,
+    library_of,
+    read,
+    shape_correction,
+)
+from estimator.model.hardware import Hardware
+
+with as_file(files("estimator.model.coefficients")) as folder:
+    SHIPPED = read(folder)
+WORST = Convolution(
+    source="none of these is fitted", streaming=1.0, staging=1.0, half_tile=0.0, start=0.0, in_flight=0.0, idle=0.0,
+    columns=0.0, partial_sums=0.0, launches=1.0, likeness=SHIPPED.likeness,
+    **{name: Shares(forward=1.5, weights=1.5) for name in ("implicit", "fused_winograd", "winograd", "fft")},
+)  # fmt: skip
+COEFFICIENTS = st.sampled_from([SHIPPED, WORST])  # the second: no overhead at all, all else faster than the peak
+MADE, PRECISION = st.sampled_from(PASSES), st.sampled_from(["fp32", "fp16"])
+SIZE, CHANNELS = st.integers(7, 64), st.integers(1, 300)
+LEAST_SHARE = 4 / 36  # Winograd's tiles of 4×4 outputs of 3×3 windows: 36 products for 144, of 2×2 of 5×5 for 100
+WINDOW = st.sampled_from([(1, 0, 1), (1, 0, 2), (3, 1, 1), (3, 1, 2), (5, 2, 1), (7, 3, 2)])  # side, padding, stride
+
+
+def device(scale: float = 1.0, tensor: bool = False) -> Hardware:
+    peak, bandwidth, no = (np.array([v]) for v in (15.7e12 * scale, 0.9e12 * scale, np.nan))
+    quoted = np.array([False])
+    return Hardware(peak, np.array([tensor]), bandwidth, no, no, no, no, quoted, quoted)
+
+
+def row(**sizes: object) -> pd.DataFrame:
+    layer = {
+        "pass": "forward", "precision": "fp32", "conv_n": 8, "conv_c": 64, "conv_h": 28, "conv_w": 28, "conv_k": 64,
+        "conv_r": 3, "conv_s": 3, "pad_h": 1, "pad_w": 1,
+    }  # fmt: skip
+    return pd.DataFrame([{**layer, **sizes}])
+
+
+def windowed(of: tuple[int, int, int]) -> dict[str, int]:
+    side, pad, stride = of
+    return {
+        "conv_r": side, "conv_s": side, "pad_h": pad, "pad_w": pad, "stride_h": stride, "stride_w": stride,
+    }  # fmt: skip
+
+
+def time(rows: pd.DataFrame, c: Convolution, scale: float = 1.0, *, transforms: bool = True) -> Floats:
+    tensor = rows["precision"].eq("fp16").to_numpy()
+    on, library = device(scale, bool(tensor[0])), Library(np.array([5120.0]), np.array([transforms]))
+    return convolution_times(convolutions(rows, tensor), on, 0.95 * on.peak, library, c)
+
+
+@given(COEFFICIENTS, MADE, PRECISION, WINDOW, SIZE, CHANNELS, CHANNELS, st.booleans())
+def test_no_time_is_below_what_the_fastest_algorithm_allows(
+    c: Convolution, made: str, precision: str, window: tuple[int, int, int], size: int, channels: int, outputs: int,
+    transforms: bool,
+) -> None:  # fmt: skip
+    shape = {"conv_h": size, "conv_w": size, "conv_c": channels, "conv_k": outputs, **windowed(window)}
+    rows = row(precision=precision, **{"pass": made}, **shape)
+    side, pad, stride = window
+    point, itemsize = float(physics.conv_output(size, side, stride, pad)), 4 if precision == "fp32" else 2
+    work = physics.conv_flop(8, channels, outputs, point, point, side, side)
+    traffic = physics.conv_bytes(8, channels, size, size, outputs, point, point, side, side, itemsize)
+    least = LEAST_SHARE if transforms and side > 1 and stride == 1 else 1.0
+    found = time(rows, c, transforms=transforms)
+    assert found >= max(work * least / 15.7e12, traffic / 0.9e12) * (1 - 1e-12)
+
+
+@given(COEFFICIENTS, MADE, PRECISION, WINDOW, SIZE, CHANNELS)
+def test_doubling_peak_and_bandwidth_halves_the_time(
+    c: Convolution, made: str, precision: str, window: tuple[int, int, int], size: int, channels: int
+) -> None:
+    rows = row(precision=precision, conv_h=size, conv_w=size, conv_c=channels, **{"pass": made}, **windowed(window))
+    assert time(rows, c, scale=2.0) == pytest.approx(time(rows, c) / 2)
+
+
+@given(
+    COEFFICIENTS, MADE, PRECISION, WINDOW, st.sampled_from(["conv_n", "conv_c", "conv_k", "conv_h", "conv_w"]),
+    SIZE, SIZE, st.booleans(),
+)  # fmt: skip
+def test_time_never_falls_when_batch_channels_or_image_grow(
+    c: Convolution, made: str, precision: str, window: tuple[int, int, int], name: str, size: int, more: int,
+    transforms: bool,
+) -> None:  # fmt: skip
+    shape = {"precision": precision, "pass": made, **windowed(window)}
+    one, larger = (time(row(**{**shape, name: n}), c, transforms=transforms) for n in (size, size + more))
+    assert larger >= one * (1 - 1e-9)
+
+
+def test_transforms_make_convolutions_faster_only_where_they_suit() -> None:
+    suits = {"conv_n": 32, "conv_c": 256, "conv_k": 256, "conv_h": 28, "conv_w": 28}
+    assert time(row(**suits), SHIPPED) < 0.7 * time(row(**suits), SHIPPED, transforms=False)
+    for other in ({"stride_h": 2, "stride_w": 2}, {"dilation_h": 2, "dilation_w": 2}, {"conv_r": 1, "pad_h": 0}):
+        rows = row(**suits, **other)
+        assert time(rows, SHIPPED) == time(rows, SHIPPED, transforms=False)
+
+
+def test_groups_cost_less_than_one_convolution_of_all_channels() -> None:
+    whole, halves = (time(row(conv_c=256, conv_k=256, groups=g), SHIPPED) for g in (1, 2))
+    assert whole / 3 < halves < whole
+
+
+def test_few_channels_cost_tensor_units_as_much_as_a_vector_load_of_them() -> None:
+    three, eight = (time(row(conv_c=c, precision="fp16"), SHIPPED) for c in (3, 8))
+    assert three == eight
+    assert time(row(conv_c=3), SHIPPED) < time(row(conv_c=8), SHIPPED)
+
+
+def test_the_output_is_told_or_follows_from_the_other_sizes() -> None:
+    told, silent = row(conv_p=28, conv_q=28), row()
+    assert time(told, SHIPPED) == time(silent, SHIPPED)
+    assert time(row(conv_p=14, conv_q=14), SHIPPED) < time(silent, SHIPPED)
+
+
+def test_processors_made_of_cores_convolve_directly() -> None:
+    gpu, cores = library_of(load_device("v100-sxm2-16gb")), library_of(load_device("xeon-phi-7250"))
+    assert gpu.transforms.all()
+    assert not cores.transforms.any()
+    assert gpu.lanes == pytest.approx(5120, rel=0.02)  # 80 SMs of 64 lanes
+
+
+def test_every_launch_of_a_call_takes_the_latency() -> None:
+    assert launch_time(np.array([2e-6]), SHIPPED) == pytest.approx(2e-6 * SHIPPED.launches)
+
+
+def test_a_published_shape_tells_of_shapes_like_it() -> None:
+    like = Likeness(compute=0, memory=0, kind=0, shape=0.3, noise=0.01, scales=SHIPPED.likeness.scales)
+    told = Published(
+        "forward", "vector", True, "fp32", 8, 64, 28, 28, 64, 3, 3, 1, 1, 1, 1, log_residual=0.4, families=4
+    )
+    c = SHIPPED.model_copy(update={"likeness": like, "published": (told,)})
+    of = pd.concat([row(), row(conv_n=9), row(conv_n=512, conv_c=3, conv_h=224, conv_w=224, conv_r=7, conv_s=7)])
+    wanted = alike(convolutions(of, np.zeros(3, bool)), np.zeros(3, bool), np.ones(3, bool))
+    same, near, far = shape_correction(wanted, c)
+    assert same == pytest.approx(0.4, rel=0.01)
+    assert 0.2 < near < same
+    assert abs(far) < 0.05
+    assert not shape_correction(wanted, c.model_copy(update={"published": ()})).any()
+
+
+def test_the_shipped_shapes_are_named_once_and_lie_within_a_factor_of_two() -> None:
+    table = pd.DataFrame(SHIPPED.published)
+    assert not table.drop(columns=["log_residual", "families"]).duplicated().any()
+    assert table["log_residual"].abs().max() < np.log(2)
+    assert set(table["made"]) == set(PASSES)

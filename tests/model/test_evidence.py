@@ -1,0 +1,154 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from estimator.core.schema import MEASUREMENTS
+from estimator.core.types import RunPlan, Workload
+from estimator.devices import load_device
+from estimator.devices.measurements import load_measurements
+from estimator.model import predict
+from estimator.work import count_work
+from tests.conftest import make_device, make_ops
+
+PLAN = RunPlan("toy", draws=10)
+DEVICES = ("p100-pcie-16gb", "v100-sxm2-16gb", "xeon-phi-7250")
+
+
+def table(*rows: tuple[int, int, int, str, str, float]) -> pd.DataFrame:
+    columns = ("m", "n", "k", "trans_a", "trans_b", "time_s")
+    frame = pd.DataFrame(rows, columns=columns).assign(op_class="gemm", precision="fp32", batch=1)
+    return MEASUREMENTS.conform(frame, "table")
+
+
+def times(measured: pd.DataFrame, *wanted: dict[str, object]) -> pd.DataFrame:
+    ops = make_ops(*({"op_type": "MatMul", **row} for row in wanted))
+    work, _ = count_work(ops, Workload(name="toy"))
+    return predict(work, None, make_device(), measured, PLAN).ops
+
+
+ROW = (1024, 512, 2048, "n", "t", 3e-4)
+SLOW = (1024, 512, 2048, "n", "t", 6e-4)
+SHAPE: dict[str, object] = {"m": 1024, "n": 512, "k": 2048}
+
+
+def test_the_very_shape_gives_the_measured_time_of_every_call() -> None:
+    found = times(table(ROW), {**SHAPE, "trans_a": "n", "trans_b": "t", "calls": 3}).iloc[0]
+    assert (found["method"], found["target_time_s"]) == ("measured", pytest.approx(9e-4))
+
+
+def test_a_product_and_its_transpose_are_one_shape() -> None:
+    swapped = {"m": 512, "n": 1024, "k": 2048, "trans_a": "t", "trans_b": "n"}
+    assert times(table(ROW), swapped).iloc[0]["method"] == "measured"
+
+
+def test_unknown_transposes_match_any_and_unlike_ones_only_interpolate() -> None:
+    assert times(table(ROW), SHAPE).iloc[0]["method"] == "measured"
+    unlike = times(table(ROW), {**SHAPE, "trans_a": "t", "trans_b": "t"}).iloc[0]
+    assert unlike["method"] == "interpolated"
+    assert unlike["target_time_s"] == pytest.approx(3e-4, rel=0.05)
+
+
+def test_measurements_tell_less_of_shapes_that_are_less_alike() -> None:
+    """Twice as slow as modelled: a near shape is nearly so, a far one or a batch of products hardly."""
+    near, far, batched = ({**SHAPE, "m": 1032}, {"m": 64, "n": 64, "k": 64}, {**SHAPE, "batch": 64})
+    modelled, measured = (times(rows, near, far, batched) for rows in (table(), table(SLOW)))
+    slower = np.log(measured["target_time_s"] / modelled["target_time_s"])
+    assert slower[0] > 0.5 * np.log(2)
+    assert slower[0] > 2 * slower[1:].max()
+    assert list(measured["method"]) == ["interpolated", "scaled", "scaled"]
+    assert list(modelled["method"]) == ["roofline"] * 3
+
+
+def test_what_is_measured_narrows_the_interval() -> None:
+    modelled, measured = (times(rows, {**SHAPE, "m": 1032}).iloc[0] for rows in (table(), table(SLOW)))
+    assert measured["high_s"] / measured["low_s"] < modelled["high_s"] / modelled["low_s"]
+
+
+def test_a_launch_tells_nothing_of_a_kernel() -> None:
+    small: dict[str, object] = {"m": 16, "n": 16, "k": 16}
+    found = times(table((16, 16, 16, "n", "n", 1e-3)), {**small, "m": 32})
+    assert found["method"].iloc[0] == "roofline"
+
+
+def test_interpolated_times_never_beat_the_roofline() -> None:
+    cheating = (1024, 512, 2048, "n", "n", 2e-5)
+    found = times(table(cheating), {"m": 1028, "n": 512, "k": 2048}).iloc[0]
+    assert found["method"] == "interpolated"
+    assert found["target_time_s"] == pytest.approx(5e-6 + 2 * 1028 * 512 * 2048 / 10e12)
+
+
+def test_declared_ends_become_the_interval() -> None:
+    measured = table(ROW).assign(time_low_s=2.7e-4, time_high_s=3.3e-4)
+    ops, _ = count_work(make_ops({"op_type": "MatMul", **SHAPE}), Workload(name="toy"))
+    found = predict(ops, None, make_device(), measured, RunPlan("toy", draws=4000)).ops.iloc[0]
+    assert found["low_s"] == pytest.approx(2.7e-4, rel=0.02)
+    assert found["high_s"] == pytest.approx(3.3e-4, rel=0.02)
+
+
+def test_the_order_of_the_measured_rows_does_not_matter() -> None:
+    device = load_device("v100")
+    rows = load_measurements(device)
+    dims = [
+        {"op_type": "MatMul", "m": m, "n": n, "k": k} for m in (64, 1000, 4096) for n in (32, 700) for k in (512, 3000)
+    ]
+    work, _ = count_work(make_ops(*dims), Workload(name="toy"))
+    shuffled = rows.sample(frac=1, random_state=1).reset_index(drop=True)
+    a, b = (predict(work, None, device, table, RunPlan("v100", draws=0)).samples for table in (rows, shuffled))
+    assert np.allclose(a, b, rtol=1e-12)
+
+
+def test_a_square_product_is_its_own_transpose() -> None:
+    measured = table((512, 512, 1024, "n", "t", 3e-4))
+    swapped: dict[str, object] = {"m": 512, "n": 512, "k": 1024, "trans_a": "t", "trans_b": "n"}
+    assert times(measured, swapped).iloc[0]["method"] == "measured"
+
+
+@pytest.mark.parametrize("name", DEVICES)
+def test_small_products_take_a_launch_and_grow_no_faster(name: str) -> None:
+    device = load_device(name)
+    dims = [{"op_type": "MatMul", "m": m, "n": 16, "k": 64} for m in (64, 96, 128, 192, 256, 384, 512)]
+    work, _ = count_work(make_ops(*dims), Workload(name="toy"))
+    found = predict(work, None, device, load_measurements(device), RunPlan(name, draws=0)).samples[0]
+    assert found.min() >= 4e-6
+
+
+NEAR: dict[str, object] = {**SHAPE, "m": 1032}
+
+
+def test_rows_of_one_shape_are_one_piece_of_evidence() -> None:
+    """Their median, whatever one of them says, with ends that hold them all; written as transposes or not."""
+    alike = table(ROW, (512, 1024, 2048, "t", "n", 9e-4), (1024, 512, 2048, "n", "t", 3e-1))
+    middle = times(table((*ROW[:5], 9e-4)), SHAPE).iloc[0]
+    ops, _ = count_work(make_ops({"op_type": "MatMul", **SHAPE}), Workload(name="toy"))
+    found = predict(ops, None, make_device(), alike, RunPlan("toy", draws=4000)).ops.iloc[0]
+    assert (found["method"], found["target_time_s"]) == (middle["method"], pytest.approx(middle["target_time_s"]))
+    assert found["low_s"] < 0.5 * middle["target_time_s"]
+    assert found["high_s"] > 100 * middle["target_time_s"]
+
+
+def test_rows_of_one_shape_weigh_no_more_than_one_row() -> None:
+    other = (1048, 512, 2048, "n", "t", 6e-4)
+    once, often = (times(table(*rows, other), NEAR)["target_time_s"].iloc[0] for rows in ([ROW], [ROW] * 5))
+    assert once == pytest.approx(often)
+
+
+@pytest.mark.parametrize("transposes", [("n", "t"), ("", "")])
+def test_flagged_rows_count_only_where_there_are_no_others(transposes: tuple[str, str]) -> None:
+    """Neither in the mean of the very shape, nor in the launch that is taken off before its neighbours interpolate."""
+    honest, cheating = ROW, (*ROW[:3], *transposes, 1e-9)
+    flagged = table(honest, cheating).assign(flag=[None, "beats_bound"])
+    assert times(flagged, SHAPE)["target_time_s"].iloc[0] == pytest.approx(3e-4)
+    assert times(flagged, NEAR).equals(times(table(honest), NEAR))
+    alone = times(flagged.iloc[1:], SHAPE, NEAR)
+    assert list(alone["method"]) == ["measured", "roofline"]
+    assert alone["target_time_s"].iloc[0] == pytest.approx(1e-9)
+
+
+def test_products_of_cold_operands_are_no_evidence() -> None:
+    assert list(times(table(ROW).assign(cache="cold"), SHAPE, NEAR)["method"]) == ["roofline", "roofline"]
+
+
+def test_a_flagged_neighbour_does_not_pull_the_others() -> None:
+    other = (1048, 512, 2048, "n", "t", 1e-5)
+    flagged = table(ROW, other).assign(flag=[None, "beats_bound"])
+    assert times(flagged, NEAR).equals(times(table(ROW), NEAR))

@@ -1,0 +1,101 @@
+"""Laws of the memory-bound model, whatever its coefficients."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from estimator.model import coefficients
+from estimator.model.hardware import Hardware
+from estimator.model.memory_bound import Streams, attained_share, passes, stream_time, streams
+
+C = coefficients.shipped().memory_bound
+LATENCY = 5e-6
+UNKNOWN = float("nan")
+KERNEL = st.sampled_from(["stream", "softmax", "normalization"])
+LENGTH, ROWS = st.integers(1, 20_000), st.integers(1, 100_000)
+
+
+def device(scale: float = 1.0, units: float = 108.0, cache: float = 40e6) -> Hardware:
+    peak, bandwidth, n, size, no = (np.array([v]) for v in (19.5e12 * scale, 1.555e12 * scale, units, cache, UNKNOWN))
+    no_one = np.array([False])
+    return Hardware(peak, no_one, bandwidth, n, size, no, no, no_one, no_one)
+
+
+def calls(kernel: str, rows: int, length: float, elements: float = 0.0) -> Streams:
+    count = np.array([elements or rows * length])
+    return Streams(np.array([kernel]), 8 * count, count, np.array([length]), np.array([4.0]))
+
+
+def time(kernel: str, rows: int, length: float, scale: float = 1.0) -> float:
+    return float(stream_time(calls(kernel, rows, length), device(scale), C, LATENCY)[0])
+
+
+@given(KERNEL, ROWS, LENGTH)
+def test_no_time_is_below_the_roofline(kernel: str, rows: int, length: int) -> None:
+    of, on = calls(kernel, rows, length), device()
+    assert time(kernel, rows, length) >= max(of.flop / on.peak, of.bytes / on.bandwidth)
+
+
+@given(KERNEL, ROWS, LENGTH)
+def test_doubling_peak_and_bandwidth_halves_the_time_less_latency(kernel: str, rows: int, length: int) -> None:
+    one, two = time(kernel, rows, length), time(kernel, rows, length, scale=2.0)
+    assert two - LATENCY == pytest.approx((one - LATENCY) / 2)
+
+
+@given(KERNEL, ROWS, LENGTH, ROWS, LENGTH)
+def test_time_never_falls_when_a_dimension_grows(kernel: str, rows: int, length: int, more: int, longer: int) -> None:
+    one = time(kernel, rows, length)
+    assert time(kernel, rows + more, length) >= one
+    assert time(kernel, rows, length + longer) >= one * (1 - 1e-12)
+
+
+@given(KERNEL, st.sampled_from([{"units": UNKNOWN}, {"cache": UNKNOWN}, {}]), st.sampled_from([UNKNOWN, 3000.0]))
+def test_what_is_unknown_costs_no_more_than_twice(kernel: str, lacks: dict[str, float], length: float) -> None:
+    found = passes(calls(kernel, 1000, length, elements=3e6), device(**lacks), C)
+    assert 1.0 <= found <= 2.0
+
+
+def test_rows_that_outgrow_the_cache_are_read_again() -> None:
+    for kernel, length, least, most in (("normalization", 1024, 1.0, 1.5), ("softmax", 4096, C.softmax_long, 2.0)):
+        fits, outgrows = (passes(calls(kernel, 1000, length), device(cache=size), C) for size in (1e9, 1e5))
+        overhead = 1 + C.row_overhead / length if kernel == "normalization" else 1.0
+        assert np.allclose([fits / overhead, outgrows / overhead], [[least], [most]], rtol=1e-3)
+
+
+def test_a_call_of_a_framework_takes_at_least_its_floor() -> None:
+    small, large = calls("stream", 1, 1), calls("stream", 100_000, 4096)
+    assert stream_time(small, device(), C, LATENCY, floor=30e-6) == 30e-6
+    assert stream_time(large, device(), C, LATENCY, floor=30e-6) == stream_time(large, device(), C, LATENCY)
+
+
+def test_a_measured_stream_gives_its_share_back() -> None:
+    of, on = calls("stream", 10_000, 4096), device()
+    took = float(stream_time(of, on, C, LATENCY, share=0.9)[0])
+    assert attained_share(float(of.bytes[0]), took, float(on.bandwidth[0]), LATENCY) == pytest.approx(0.9)
+    assert attained_share(1e9, 1e-4, 1e12, LATENCY) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("op_class", "op_type", "kernel", "row_length"),
+    [
+        ("normalization", "LogSoftmax", "softmax", 64), ("normalization", "_softmax", "softmax", 64),
+        ("normalization", "FusedBatchNormV3", "normalization", None),
+        ("normalization", "LayerNorm", "normalization", 64),
+        ("elementwise", "SoftmaxGradMul", "stream", 64), ("reduction", None, "stream", None),
+    ],
+)  # fmt: skip
+def test_work_tells_kernels_and_rows(op_class: str, op_type: str | None, kernel: str, row_length: int | None) -> None:
+    row = {
+        "op_class": op_class,
+        "op_type": op_type,
+        "precision": "fp16",
+        "shapes": "32x8x64;64",
+        "bytes": 8.0,
+        "flop": 4.0,
+    }
+    found = streams(pd.DataFrame([row]), calls=2.0)
+    assert found.kernel.tolist() == [kernel]
+    assert np.array_equal(found.row_length, [row_length or np.nan], equal_nan=True)
+    assert np.array_equal([found.bytes, found.flop, found.itemsize], [[4.0], [2.0], [2.0]])

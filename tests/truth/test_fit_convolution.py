@@ -1,0 +1,73 @@
+"""The fit of the convolution model gives back what rows were made of."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from estimator.core.errors import EstimatorError
+from estimator.model.convolution import PASSES
+from estimator.model.sustained import Sustained
+from estimator.truth import fit_convolution
+from estimator.truth.fit_convolution import _model, fit, method, peaks, sample
+from tests.truth.public import truth
+
+SUSTAINED = Sustained(share=0.95, vector_need=1e-12, tensor_need=1e-12, halving=4.0)
+DEVICES = ("gtx-1080-ti", "v100-sxm2-16gb", "p100-pcie-16gb")
+SHAPES = tuple(
+    itertools.product(PASSES, (8, 32), ((64, 56, 64), (3, 224, 64), (256, 14, 512)), ((1, 0), (3, 1), (5, 2)))
+)
+
+
+@pytest.fixture(scope="module")
+def rows() -> pd.DataFrame:
+    """Convolutions as slow as the fit's own start has them; on one device twice as slow, for one shape thrice."""
+    made = truth(
+        *(
+            {
+                "device": device, "data_set": "deepbench-conv-fp32", "op_class": "convolution", "pass": made,
+                "conv_n": n, "conv_c": c, "conv_h": size, "conv_w": size, "conv_k": k, "conv_r": side, "conv_s": side,
+                "pad_h": pad, "pad_w": pad, "stride_h": 1, "stride_w": 1,
+            }
+            for device in DEVICES
+            for made, n, (c, size, k), (side, pad) in SHAPES
+        )
+    )  # fmt: skip
+    launch, busy = _model(made, peaks(made, made, SUSTAINED))(fit_convolution._named(START))
+    odd = (made["conv_c"] == 256) & (made["conv_r"] == 1) & (made["pass"] == "forward")
+    return made.assign(
+        time_s=launch + busy * np.where(made["device"] == DEVICES[2], 2.0, 1.0) * np.where(odd, 1.5, 1.0)
+    )
+
+
+START = np.log([median for median, _, _ in fit_convolution.PRIORS.values()])
+
+
+def test_the_fit_gives_back_the_times_it_was_made_of(rows: pd.DataFrame) -> None:
+    c = fit(rows, SUSTAINED)
+    seen = sample(rows)
+    fast = seen[seen["device"] != DEVICES[2]]
+    launch, busy = _model(fast, peaks(fast, rows, SUSTAINED))(c)
+    ratio = (launch + busy) / fast["time_s"].to_numpy()
+    assert np.median(np.abs(np.log(ratio) - np.median(np.log(ratio)))) < 0.05
+
+
+def test_what_all_devices_do_with_a_shape_is_told(rows: pd.DataFrame) -> None:
+    told = pd.DataFrame(fit(rows, SUSTAINED).published)
+    odd = (told["conv_c"] == 256) & (told["conv_r"] == 1) & (told["made"] == "forward")
+    assert (told["families"] == len(DEVICES)).all()
+    assert told.loc[odd, "log_residual"].mean() > told.loc[~odd, "log_residual"].mean() + 0.1
+
+
+def test_own_products_tell_what_the_target_sustains(rows: pd.DataFrame) -> None:
+    target = rows[rows["device"] == DEVICES[0]]
+    slow = truth({"device": DEVICES[0], "data_set": "deepbench-fp32", "m": 4096, "n": 4096, "k": 4096})
+    predict = method(rows[rows["device"] != DEVICES[0]], SUSTAINED)
+    assert (predict(target, slow) >= predict(target, slow.iloc[:0])).all()
+    assert np.median(predict(target, slow) / predict(target, slow.iloc[:0])) > 1.2
+
+
+def test_without_convolutions_there_is_nothing_to_fit(rows: pd.DataFrame) -> None:
+    with pytest.raises(EstimatorError, match="no convolution"):
+        fit(rows.iloc[:0], SUSTAINED)

@@ -1,0 +1,184 @@
+"""Chains of element-wise ops that run as one kernel, by hand."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from estimator.core.types import Fusion, Workload
+from estimator.profiles import read_profile
+from estimator.work import count_work, fuse
+from tests.conftest import make_ops
+
+TOY = Workload(name="toy", batch_size=8, precision="fp32")
+Row = dict[str, object]
+
+
+def op(op_type: str, shapes: str, output: str | None = None, **more: object) -> Row:
+    return {"op_type": op_type, "shapes": shapes, "output_shapes": output, "calls": 1.0, **more}
+
+
+def fused(*rows: Row) -> tuple[pd.DataFrame, pd.DataFrame, Fusion, tuple[str, ...]]:
+    """WORK before and behind, what is saved, and warnings."""
+    work, _ = count_work(make_ops(*rows), TOY)
+    return work, *fuse(work, TOY, "elementwise")
+
+
+BIAS, RELU = op("BiasAdd", "100x50;50", "100x50"), op("Relu", "100x50", "100x50")
+MUL = op("Mul", "100x50;100x50", "100x50")
+
+
+def test_a_chain_moves_its_operands_and_its_result() -> None:
+    _, found, saved, warnings = fused(BIAS, RELU, MUL)
+    operands_and_result = 4 * (5000 + 50 + 5000 + 5000)  # image, bias, the product's other factor; the result
+    assert list(found["bytes"]) == [operands_and_result, 0, 0]
+    assert list(found["flop"]) == [3 * 5000, 0, 0]
+    assert list(found["calls"]) == [1, 0, 0]
+    assert found["intensity"].iloc[0] == 15000 / operands_and_result
+    assert saved == Fusion("elementwise", chains=1, ops=3, saved_bytes=2 * 2 * 4 * 5000, saved_launches=2)
+    assert warnings == ()
+
+
+def test_none_fuses_nothing() -> None:
+    work, _ = count_work(make_ops(BIAS, RELU), TOY)
+    found, saved, warnings = fuse(work, TOY, "none")
+    assert found is work
+    assert (saved, warnings) == (Fusion(), ())
+
+
+def test_the_sources_times_stay() -> None:
+    work, found, _, _ = fused({**BIAS, "time_s": 3.0}, {**RELU, "time_s": 2.0})
+    assert list(found["time_s"]) == [3, 2]
+    assert list(found["op"]) == list(work["op"])
+
+
+def test_amounts_are_those_of_all_calls() -> None:
+    _, found, saved, _ = fused({**BIAS, "calls": 12.0}, {**RELU, "calls": 12.0})
+    assert found["bytes"].iloc[0] == 12 * 4 * (5000 + 50 + 5000)
+    assert saved.saved_launches == 12
+
+
+def test_an_update_of_one_variable() -> None:
+    mul = op("Mul", "29532x1000;1", "29532x1000", phase="optimizer")
+    assign = op("AssignSubVariableOp", "1;29532x1000", None, phase="optimizer")
+    _, found, _, _ = fused(mul, assign)
+    assert found["bytes"].iloc[0] == 4 * (3 * 29532000 + 1)  # gradient, rate and variable read, variable written
+
+
+def test_updates_of_two_alike_variables_stay_apart() -> None:
+    assign = op("AssignSubVariableOp", "1;100x50", None, phase="optimizer")
+    mul = op("Mul", "100x50;1", "100x50", phase="optimizer")
+    apply = op("ApplyGradientDescent", "100x50;1;100x50", "100x50", phase="optimizer")
+    add = op("aten::add_", "100x50;100x50", None, phase="optimizer")
+    assert fused(mul, assign, mul, assign)[2].chains == 2
+    assert fused(apply, apply)[2].ops == 0
+    assert fused(add, op("aten::mul_", "100x50;1", None, phase="optimizer"))[2].ops == 0
+
+
+def test_what_a_dump_without_results_tells() -> None:
+    rows = [op(name, "100x50;1", None, placement="cpu", op=name) for name in ("aten::mul", "aten::tanh", "aten::add")]
+    _, found, saved, _ = fused(*rows)
+    assert saved.ops == 3
+    assert found["bytes"].iloc[0] == 4 * (5000 + 3 + 5000)
+
+
+def test_ops_of_the_host_stand_between_without_parting() -> None:
+    assert fused(BIAS, op("Identity", "100x50", "100x50"), RELU)[2].ops == 2
+
+
+KEPT_APART: dict[str, tuple[Row, ...]] = {
+    "a product between": (BIAS, op("MatMul", "100x50;50x50", "100x50"), RELU),
+    "a reduction behind": (RELU, op("BiasAddGrad", "100x50", "50")),
+    "another shape": (BIAS, op("Relu", "50x100", "50x100")),
+    "a broadcast": (op("Relu", "50", "50"), BIAS),
+    "another phase": ({**BIAS, "phase": "forward"}, {**RELU, "phase": "backward"}),
+    "another stream": ({**BIAS, "stream": "7"}, {**RELU, "stream": "8"}),
+    "another rank": ({**BIAS, "rank": 0}, {**RELU, "rank": 1}),
+    "other calls": (BIAS, {**RELU, "calls": 2.0}),
+    "fusions already": (op("fusion", "100x50", "100x50", kernel="add"),) * 2,
+    "fused kernels": ({**BIAS, "kernel": "triton_poi_fused_add_0"}, {**RELU, "kernel": "triton_poi_fused_relu_1"}),
+    "what reads nothing": (RELU, op("ZerosLike", "100x50", "100x50")),
+    "unknown shapes": (op("Mul", "unknown;100x50", "100x50"), RELU),
+    "stated traffic": ({**BIAS, "flop": 1.0, "bytes": 8.0}, RELU),
+}
+
+
+@pytest.mark.parametrize("rows", KEPT_APART.values(), ids=KEPT_APART)
+def test_what_keeps_ops_apart(rows: tuple[Row, ...]) -> None:
+    work, found, saved, _ = fused(*rows)
+    assert (saved.chains, saved.ops, saved.saved_bytes, saved.saved_launches) == (0, 0, 0, 0)
+    pd.testing.assert_frame_equal(found, work)
+
+
+def test_streams_are_each_followed_in_their_own_order() -> None:
+    one, two = {"stream": "7"}, {"stream": "8"}
+    _, found, saved, _ = fused({**BIAS, **one}, {**MUL, **two}, {**RELU, **one}, {**RELU, **two})
+    assert saved.chains == 2
+    assert list(found["bytes"] > 0) == [True, True, False, False]
+
+
+def test_rows_by_their_times_have_no_order() -> None:
+    rows = [{**row, "time_s": 1.0 / (i + 1)} for i, row in enumerate([BIAS, RELU] * 5)]
+    _, _, saved, (warning,) = fused(*rows)
+    assert saved.ops == 0
+    assert warning.startswith("10 element-wise rows are not fused")
+    assert "by their times" in warning
+
+
+def test_sums_over_alike_ops_have_no_order() -> None:
+    _, _, saved, (warning,) = fused({**BIAS, "op": "BiasAdd 100x50;50"}, {**RELU, "op": "Relu"})
+    assert saved.ops == 0
+    assert "2 element-wise rows are not fused" in warning
+    assert "sums over alike ops" in warning
+
+
+ELEMENTWISE = st.sampled_from([BIAS, RELU, MUL, op("Sum", "100x50;1", "100"), op("Relu", "50x100", "50x100")])
+
+
+@settings(max_examples=40)
+@given(
+    st.lists(st.tuples(ELEMENTWISE, st.sampled_from([1.0, 3.0]), st.sampled_from(["7", "8"])), min_size=1, max_size=9)
+)
+def test_traffic_never_grows_and_is_at_least_operands_and_result(drawn: list[tuple[Row, float, str]]) -> None:
+    rows = [
+        {**row, "calls": calls, "stream": stream, "time_s": 1.0 + i} for i, (row, calls, stream) in enumerate(drawn)
+    ]
+    work, found, saved, _ = fused(*rows)
+    assert found["bytes"].sum() == work["bytes"].sum() - saved.saved_bytes <= work["bytes"].sum()
+    assert found["flop"].sum() == work["flop"].sum()
+    assert found["calls"].sum() == work["calls"].sum() - saved.saved_launches
+    alone = found["calls"] == 0
+    assert (found.loc[alone, ["bytes", "flop"]] == 0).all(axis=None)
+    heads = found[~alone & (found["op_type"] != "Sum")]
+    assert (heads["bytes"] >= 2 * 4 * 5000 * heads["calls"]).all()  # an operand read and the result written
+    assert list(found["time_s"]) == list(work["time_s"])
+
+
+@settings(max_examples=20)
+@given(st.lists(ELEMENTWISE, min_size=1, max_size=6))
+def test_unknown_stays_unknown(rows: list[Row]) -> None:
+    _, found, _, _ = fused(*rows, {"op_type": "Relu"}, *rows)
+    assert pd.isna(found["bytes"].iloc[len(rows)])
+
+
+def test_a_plain_run_fused_moves_what_xla_moved(public_data: Callable[[str], Path]) -> None:
+    """The same model under XLA has the update of the first layer as one fusion."""
+    profile = read_profile("p1b3/amd-epyc.tfprof")
+    work, _ = count_work(profile.ops, profile.workload)
+    found, saved, _ = fuse(work, profile.workload, "elementwise")
+    xla = read_profile(str(public_data("profiles/p1b3_tf2_xla_h3_t1")))
+    by_xla, _ = count_work(xla.ops, xla.workload)
+    update = by_xla.set_index("op").loc["multiply_subtract_fusion.8", "bytes"]
+    assert found.loc[found["op"].str.endswith("sgd/Mul"), "bytes"].tolist() == [update]
+    assert saved.saved_bytes > 2 * 4 * 29532000
+
+
+def test_what_xla_fused_is_not_fused_again(public_data: Callable[[str], Path]) -> None:
+    profile = read_profile(str(public_data("profiles/p1b3_jax_t1")))
+    work, _ = count_work(profile.ops, profile.workload)
+    found, saved, warnings = fuse(work, profile.workload, "elementwise")
+    pd.testing.assert_frame_equal(found, work)
+    assert (saved.ops, warnings) == (0, ())

@@ -1,0 +1,236 @@
+"""Another precision: what changes, what stays, and the casts between, by hand."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from estimator.core.schema import PRECISIONS
+from estimator.core.types import Profile, Workload
+from estimator.profiles import read_profile
+from estimator.work import count_work, cross
+from tests.conftest import make_ops
+
+TOY = Workload(name="toy", precision="fp32")
+FORWARD = {"op_type": "MatMul", "shapes": "8x16;16x4", "output_shapes": "8x4", "phase": "forward"}  # weights 16x4
+BACKWARD = {"op_type": "MatMul", "shapes": "16x8;8x4", "phase": "backward"}
+RELU = {"op_type": "Relu", "shapes": "8x4", "phase": "forward"}
+SOFTMAX = {"op_type": "Softmax", "shapes": "8x4", "phase": "forward"}
+UPDATE = {"op_type": "ApplyGradientDescent", "shapes": "16x4;1;16x4", "phase": "optimizer"}
+STEP = (FORWARD, RELU, SOFTMAX, BACKWARD, UPDATE)
+
+
+def crossed(
+    *rows: dict[str, object], to: str = "bf16", workload: Workload = TOY, folded: bool = False
+) -> tuple[pd.DataFrame, pd.DataFrame, tuple[str, ...]]:
+    """The rows, the casts behind them, and what is told."""
+    work, _ = count_work(make_ops(*rows), workload)
+    found, told = cross(work, workload, to, folded=folded)
+    return found.iloc[: len(work)], found.iloc[len(work) :].set_index("op"), told
+
+
+def test_products_and_activations_narrow_and_the_rest_stays() -> None:
+    rows, _, _ = crossed(*STEP)
+    assert list(rows["precision"]) == ["bf16", "bf16", "fp32", "bf16", "fp32"]
+    assert list(rows["bytes"]) == [2 * (128 + 64 + 32), 2 * 64, 4 * 64, 2 * (128 + 32 + 64), 4 * 3 * 64]
+    assert rows["flop"].iloc[0] == 2 * 8 * 16 * 4
+    assert list(rows["intensity"]) == pytest.approx(list(rows["flop"] / rows["bytes"]))
+
+
+def test_casts_of_weights_and_gradients_and_around_what_stays() -> None:
+    _, casts, told = crossed(*STEP)
+    assert casts["bytes"].to_dict() == {
+        "cast of weights, fp32 to bf16": 16 * 4 * (4 + 2),
+        "cast of gradients, bf16 to fp32": 16 * 4 * (2 + 4),
+        "casts around op2": 2 * 8 * 4 * (4 + 2),  # 32 elements to fp32 before the softmax, 32 back behind it
+    }
+    assert list(casts["phase"]) == ["forward", "backward", "forward"]
+    assert list(casts["calls"].iloc[:2]) == [1, 1]
+    assert (casts["time_s"] == 0).all()
+    assert (casts["precision"] == "fp32").all()
+    assert "64 elements, as the forward products' dimensions tell" in str(told)
+
+
+def test_fp16_scales_its_gradients_back() -> None:
+    _, casts, _ = crossed(*STEP, to="fp16")
+    assert casts.loc["cast of gradients' scale, fp32 to fp32", "bytes"] == 16 * 4 * 8
+
+
+def test_a_compiler_folds_all_casts_but_those_of_the_weights() -> None:
+    rows, casts, told = crossed(*STEP, folded=True)
+    assert list(casts.index) == ["cast of weights, fp32 to bf16"]
+    assert rows["bytes"].iloc[2] == 2 * 64  # what the softmax reads and writes is narrow
+    assert "fused into the ops beside them" in str(told)
+
+
+def test_the_workload_file_tells_the_weights() -> None:
+    workload = Workload(name="toy", precision="fp32", parameters=100, variables=7)
+    _, casts, _ = crossed(*STEP, workload=workload)
+    assert casts.loc["cast of weights, fp32 to bf16", ["bytes", "calls", "work_source"]].tolist() == [
+        600,
+        7,
+        "workload",
+    ]
+
+
+def test_a_table_of_embeddings_is_not_cast() -> None:
+    table = {"op_type": "GatherV2", "shapes": "1000x16;8;1", "output_shapes": "8x16", "phase": "forward"}
+    workload = Workload(name="toy", precision="fp32", parameters=1000 * 16 + 64)
+    rows, casts, _ = crossed(table, *STEP, workload=workload)
+    assert rows["precision"].iloc[0] == "fp32"
+    assert casts.loc["cast of weights, fp32 to bf16", "bytes"] == 64 * 6
+
+
+def test_a_convolution_casts_its_kernel() -> None:
+    sizes = dict(zip("nchwkrs", (2, 6, 5, 5, 10, 3, 3), strict=True))
+    dims = {f"conv_{letter}": size for letter, size in sizes.items()}
+    convolution = {"op_class": "convolution", **dims, "groups": 2, "phase": "forward"}
+    _, casts, _ = crossed(convolution, UPDATE)
+    assert casts.loc["cast of weights, fp32 to bf16", "bytes"] == 10 * 3 * 9 * 6
+
+
+def test_fp8_products_read_operands_that_are_stored_in_bf16() -> None:
+    rows, casts, _ = crossed(*STEP, to="fp8")
+    assert list(rows["precision"]) == ["fp8", "bf16", "fp32", "fp8", "fp32"]
+    assert casts["bytes"].to_dict() == {
+        "cast of weights, fp32 to fp8": 64 * (4 + 1),
+        "cast of gradients, bf16 to fp32": 64 * (2 + 4),
+        "cast of products' operands, bf16 to fp8": (8 * 16 + 8 * 4) * (2 + 1),  # input, and gradient of the output
+        "casts around op2": 64 * 6,
+    }
+
+
+def test_tf32_is_stored_as_fp32() -> None:
+    rows, casts, _ = crossed(*STEP, to="tf32")
+    assert list(rows["precision"]) == ["tf32", "fp32", "fp32", "tf32", "fp32"]
+    assert list(rows["bytes"]) == list(count_work(make_ops(*STEP), TOY)[0]["bytes"])
+    assert casts.empty
+
+
+def test_from_bf16_to_fp32_bytes_grow_and_nothing_is_cast() -> None:
+    narrow = [{**row, "precision": "bf16"} for row in (FORWARD, RELU, BACKWARD)]
+    rows, casts, told = crossed(*narrow, {**UPDATE, "precision": "fp32"}, to="fp32")
+    assert (rows["precision"] == "fp32").all()
+    assert list(rows["bytes"]) == [4 * 224, 4 * 64, 4 * 224, 4 * 192]
+    assert casts.empty
+    assert "stay as they are" in str(told)
+
+
+@pytest.mark.parametrize(("source", "to", "state"), [("fp64", "fp32", "fp32"), ("fp32", "fp64", "fp64")])
+def test_double_precision_is_a_matter_of_the_whole_step(source: str, to: str, state: str) -> None:
+    rows, casts, _ = crossed(*({**row, "precision": source} for row in STEP), to=to)
+    assert set(rows["precision"]) == {to}
+    assert rows["precision"].iloc[-1] == state
+    assert casts.empty
+
+
+def test_without_a_backward_pass_no_weights_are_cast() -> None:
+    _, casts, told = crossed(FORWARD, RELU)
+    assert casts.empty
+    assert "taken to be cast beforehand" in str(told)
+
+
+def test_what_has_a_weights_shape_is_an_update_where_no_phase_is_known() -> None:
+    fusion = {"op_type": "fusion", "kernel": "subtract", "output_shapes": "16x4", "phase": "unknown"}
+    rows, _, _ = crossed(FORWARD, BACKWARD, {**fusion, "shapes": "16x4;16x4"}, {**fusion, "shapes": "8x4;8x4"})
+    assert list(rows["precision"].iloc[2:]) == ["fp32", "bf16"]
+
+
+def test_stated_amounts_do_not_freeze_the_precision() -> None:
+    product = {"op_type": "MatMul", "m": 8, "n": 8, "k": 8, "flop": 1024.0, "bytes": 768.0}
+    stream = {"op_class": "elementwise", "flop": 10.0, "bytes": 80.0}
+    assert list(crossed(product, stream)[0]["bytes"]) == [384, 40]
+
+
+def test_host_input_and_collectives_stay() -> None:
+    others = [{"op_type": name, "reported_bytes": 100.0} for name in ("Const", "Placeholder", "CollectiveReduceV2")]
+    rows, _, _ = crossed(FORWARD, *others)
+    assert list(rows["precision"].iloc[1:]) == ["fp32"] * 3
+
+
+KEPT_NAMES = (
+    "Softmax LogSoftmax SparseSoftmaxCrossEntropyWithLogits aten::_softmax aten::_log_softmax_backward_data Exp Pow "
+    "aten::pow aten::exp aten::log aten::native_layer_norm aten::native_layer_norm_backward aten::nll_loss_forward "
+    "aten::mse_loss aten::binary_cross_entropy_with_logits aten::sum aten::cumsum aten::prod aten::rsqrt LayerNorm "
+    "aten::native_group_norm Sum exponential log-plus-one aten::softplus"
+)
+NARROWED_NAMES = (
+    "Relu Mul AddV2 MaxPool BiasAddGrad aten::relu aten::native_batch_norm aten::gelu aten::native_dropout aten::add_ "
+    "aten::max_pool2d_with_indices FusedBatchNormV3 aten::expand_copy maximum Expm1Like aten::tanh SelectV2 aten::mean"
+)
+
+
+@pytest.mark.parametrize("name", KEPT_NAMES.split())
+def test_the_lists_of_automatic_mixed_precision(name: str) -> None:
+    row = {"op_type": name, "op_class": "elementwise", "flop": 1.0, "bytes": 8.0, "phase": "forward"}
+    assert crossed(FORWARD, row)[0]["precision"].iloc[1] == "fp32"
+
+
+@pytest.mark.parametrize("name", NARROWED_NAMES.split())
+def test_all_other_activations_are_narrow(name: str) -> None:
+    row = {"op_type": name, "op_class": "elementwise", "flop": 1.0, "bytes": 8.0, "phase": "forward"}
+    assert crossed(FORWARD, row)[0]["precision"].iloc[1] == "bf16"
+
+
+def test_sums_of_the_backward_pass_take_the_gradients_format() -> None:
+    rows = [{"op_type": "aten::sum", "shapes": "8x4", "phase": phase} for phase in ("forward", "backward")]
+    assert list(crossed(FORWARD, *rows)[0]["precision"].iloc[1:]) == ["fp32", "bf16"]
+
+
+def test_a_kernel_without_an_op_is_known_by_its_own_name() -> None:
+    kernel = {"kernel": "void cunn_SoftMaxForward<4>", "op_class": "normalization", "flop": 1.0, "bytes": 8.0}
+    assert crossed(FORWARD, {**kernel, "op_type": None})[0]["precision"].iloc[1] == "fp32"
+
+
+def test_a_step_in_the_target_precision_stays_as_it_is() -> None:
+    rows = [{**row, "precision": "bf16"} for row in STEP[:4]]
+    work, _ = count_work(make_ops(*rows, UPDATE), TOY)
+    found, told = cross(work, TOY, "bf16")
+    pd.testing.assert_frame_equal(found, work)
+    assert told == ()
+
+
+@settings(max_examples=30)
+@given(st.lists(st.sampled_from(STEP), min_size=1, max_size=8), st.sampled_from(PRECISIONS), st.booleans())
+def test_source_times_rows_and_arithmetic_stay(rows: list[dict[str, object]], to: str, folded: bool) -> None:
+    work, _ = count_work(make_ops(FORWARD, *rows), TOY)
+    found, _ = cross(work, TOY, to, folded=folded)
+    assert found["time_s"].sum() == work["time_s"].sum()
+    kept = found.iloc[: len(work)]
+    pd.testing.assert_frame_equal(kept[["op", "time_s", "flop", "calls"]], work[["op", "time_s", "flop", "calls"]])
+    assert (found.dtypes == work.dtypes).all()
+    again, told = cross(found, TOY, to, folded=folded)
+    assert again is found
+    assert told == ()
+
+
+@settings(max_examples=30)
+@given(st.lists(st.sampled_from(STEP), min_size=1, max_size=8))
+def test_unknown_stays_unknown(rows: list[dict[str, object]]) -> None:
+    work, _ = count_work(make_ops(*rows, {"op_type": "Relu", "phase": "forward"}, {"op_type": "Mystery"}), TOY)
+    found, _ = cross(work, TOY, "bf16")
+    assert found["bytes"].iloc[len(rows) : len(rows) + 2].isna().all()
+
+
+def test_the_shipped_profile(p1b3: Profile) -> None:
+    work, _ = count_work(p1b3.ops, p1b3.workload)
+    found, _ = cross(work, p1b3.workload, "bf16")
+    casts = found.iloc[len(work) :]
+    assert casts["bytes"].sum() == 2 * 30088701 * 6
+    updates = work["phase"] == "optimizer"
+    assert found.iloc[: len(work)].loc[updates, "bytes"].sum() == work.loc[updates, "bytes"].sum()
+    products = work["op_class"] == "gemm"
+    assert found.iloc[: len(work)].loc[products, "bytes"].sum() == work.loc[products, "bytes"].sum() / 2
+
+
+@pytest.mark.parametrize("dump", ["p1b3_torch_t1/kineto.json", "p1b3_jax_t1", "p1b3_tf2_xla_h3_t1"])
+def test_real_updates_keep_their_traffic(dump: str, public_data: Callable[[str], Path]) -> None:
+    profile = read_profile(str(public_data(f"profiles/{dump}")))
+    work, _ = count_work(profile.ops, profile.workload)
+    found, _ = cross(work, profile.workload, "bf16")
+    update = work.loc[work["op_class"] == "elementwise", "bytes"].idxmax()  # of 29,532 x 1,000 weights
+    assert found["bytes"][update] == work["bytes"][update] == pytest.approx(3 * 4 * 29532000, rel=1e-6)
+    assert found["bytes"].iloc[len(work)] == pytest.approx(30.087e6 * 6, rel=1e-3)
