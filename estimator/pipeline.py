@@ -31,8 +31,7 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
     own_device = source.name if source else profile.device
     same_setting = own_device in (target.name, *target.aliases) and not crossed and not fusion.ops
     evidence = measurements.iloc[:0] if same_setting else measurements  # a profile's own times need no other
-    as_profiled = None if crossed or fusion.ops else source  # else the source's efficiency would be another step's
-    prediction = predict(work, as_profiled, target, evidence, plan, same_setting=same_setting)
+    prediction = predict(work, source, target, evidence, plan, same_setting=same_setting, profiled=profiled)
 
     return Estimate(
         profile=profile,
@@ -50,7 +49,7 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
         fusion=fusion,
         specifications=specifications(prediction.ops, target),
         assumptions=(
-            *assumptions(prediction.ops, target, evidence, profile.workload, None),
+            *assumptions(prediction.ops, target, evidence, profile.workload),
             *crossing,
             *fusion.told(),
         ),

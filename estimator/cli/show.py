@@ -136,7 +136,7 @@ def estimate(document: Mapping[str, Any], as_json: bool) -> None:
     name = Text(document["workload"], "bold")
     console.print(name, f" on {document['target']}, {document['precision']}, per device", sep="")
     table = terminal.table("", "figure", "value")
-    table.add_row("step time (90 % interval of the declared inputs)", interval(document["step_s"]))
+    table.add_row("step time (90 % interval of inputs and models)", interval(document["step_s"]))
     table.add_row("matrix products alone", interval(document["matrix_only_step_s"]))
     table.add_row(f"step time on {document['source'] or 'the source'}", time(document["source_step_s"]))
     table.add_row("speedup", interval(document["speedup"], "1"))

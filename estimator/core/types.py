@@ -26,6 +26,7 @@ Floats = npt.NDArray[np.float64]
 Status = Literal["read", "recall", "derived", "assumed", "measured"]
 Confidence = Literal["high", "medium", "low"]
 Fusing = Literal["none", "elementwise"]
+Covers = Literal["inputs", "all"]  # declared uncertainties of the inputs; the models' own errors too
 Precision = Literal["fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "fp4", "int8", "int4"]
 
 ITEMSIZE: dict[str, float] = {  # bytes of one element; tf32 is stored as fp32
@@ -310,7 +311,7 @@ class Interval:
     mid: float
     high: float | None
     level: float = 0.9
-    covers: Literal["inputs", "all"] = "inputs"
+    covers: Covers = "inputs"
 
 
 @dataclass(frozen=True)

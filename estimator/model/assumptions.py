@@ -18,7 +18,7 @@ NAMED = 5  # ops that a sentence names before it counts
 
 
 def assumptions(
-    ops: pd.DataFrame, target: DeviceSpec, measurements: pd.DataFrame, workload: Workload, precision: str | None
+    ops: pd.DataFrame, target: DeviceSpec, measurements: pd.DataFrame, workload: Workload
 ) -> tuple[str, ...]:
     """Sentences on the unverified specifications, measurements, coefficients and carried time behind a PREDICTION."""
     return (
@@ -26,7 +26,7 @@ def assumptions(
         *_measurements(ops, target, measurements),
         *_coefficients(ops, target),
         *_carried(ops),
-        *_precisions(workload, precision),
+        *_precisions(workload),
     )
 
 
@@ -88,9 +88,6 @@ def _carried(ops: pd.DataFrame) -> Iterator[str]:
         yield f"{total} of {len(carried)} ops ({names}{more}) are carried from the source unchanged"
 
 
-def _precisions(workload: Workload, precision: str | None) -> Iterator[str]:
+def _precisions(workload: Workload) -> Iterator[str]:
     if "precision" not in workload.model_fields_set:
         yield f"operands are taken to be {workload.precision} where the profile does not say; no workload file does"
-    if precision is not None and precision != workload.precision:
-        others = f"all other ops stay in {workload.precision}, and casts between them are free"
-        yield f"matrix products run in {precision}; {others}"

@@ -18,7 +18,7 @@ from estimator.core.types import File, Floats
 
 NEAREST = 64  # measured ops that tell of one other
 AT_ONCE = 256  # ops whose neighbours are held in memory
-CLIPPED = 1.2  # of the logarithm: what is farther off was not measured as it is said
+FEW = 30  # measured ops of a kind, of which one that is far off the others tells nothing but of itself
 
 
 class Likeness(File):
@@ -66,13 +66,25 @@ def correction(known: Ops, residual: Floats, doubt: Floats, wanted: Ops, like: L
         return Correction(np.zeros(len(prior)), np.sqrt(prior), shared, np.zeros(len(prior)))
     order = np.lexsort((residual, *known.features.T))  # so that of equally near ones always the same are asked
     known, residual, doubt = known.at(order), residual[order], doubt[order]
-    clipped, noise = np.clip(residual, -CLIPPED, CLIPPED), doubt**2 + like.noise**2
+    clipped, noise = _winsorised(known.kind, residual, like), doubt**2 + like.noise**2
     starts = range(0, len(prior), AT_ONCE)
     parts = [
         _posterior(known, clipped, noise, wanted.at(np.arange(i, min(i + AT_ONCE, len(prior)))), like) for i in starts
     ]
     mean, variance = (np.concatenate(part) for part in zip(*parts, strict=True))
     return Correction(mean, np.sqrt(variance), shared, 1.0 - variance / prior)
+
+
+def _winsorised(kind: npt.NDArray[np.int_], residual: Floats, like: Likeness) -> Floats:
+    """Residuals drawn to within a standard deviation of shapes around the median of their kind; wider, where many tell
+    that there are such ops.
+    """
+    out = residual.copy()
+    for each in np.unique(kind):
+        of_kind = residual[kind == each]
+        reach = like.shape * np.sqrt(max(1.0, len(of_kind) / FEW))
+        out[kind == each] = np.median(of_kind) + np.clip(of_kind - np.median(of_kind), -reach, reach)
+    return out
 
 
 def _posterior(known: Ops, residual: Floats, noise: Floats, wanted: Ops, like: Likeness) -> tuple[Floats, Floats]:

@@ -8,6 +8,7 @@ on several devices, told apart by the kernels that a library has for them. Shape
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -168,11 +169,18 @@ def shape_correction(wanted: Ops, c: Convolution) -> Floats:
     """
     if not c.published or not len(wanted.features):
         return np.zeros(len(wanted.features))
+    known, like, weight = _published(c)
+    starts = range(0, len(wanted.features), AT_ONCE)
+    some = (wanted.at(np.arange(i, min(i + AT_ONCE, len(wanted.features)))) for i in starts)
+    return np.concatenate([covariance(ops, known, like) @ weight for ops in some])
+
+
+@lru_cache(maxsize=1)
+def _published(c: Convolution) -> tuple[Ops, Likeness, Floats]:
+    """The published shapes, their likeness, and the weight of each in the mean of any op."""
     told = pd.DataFrame(c.published).rename(columns={"made": "pass"})
     tensor, transforms = (told["path"] == "tensor").to_numpy(), told["transforms"].to_numpy(dtype=bool)
     known = alike(convolutions(told, tensor), tensor, transforms)
-    among = covariance(known, known, c.likeness) + c.likeness.noise**2 * np.eye(len(told))
-    weight = np.linalg.solve(among, told["log_residual"].to_numpy(dtype=float))
-    starts = range(0, len(wanted.features), AT_ONCE)
-    some = (wanted.at(np.arange(i, min(i + AT_ONCE, len(wanted.features)))) for i in starts)
-    return np.concatenate([covariance(ops, known, c.likeness) @ weight for ops in some])
+    like = c.likeness.model_copy(update={"compute": 0.0})  # residuals are told less what each device has in common
+    among = covariance(known, known, like) + like.noise**2 * np.eye(len(told))
+    return known, like, np.linalg.solve(among, told["log_residual"].to_numpy(dtype=float))

@@ -7,6 +7,7 @@ The source's run tells by how much an op is off there. Ops of which no model spe
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,6 +33,7 @@ TELLING = 0.05  # share of an op's uncertainty that evidence must remove to be n
 HIGHEST = 3.0  # standard deviations above its time that an op takes at most
 NOTHING = Ops(np.empty((0, 0)), np.empty(0), np.empty(0, dtype=int))
 Names = npt.NDArray[np.str_]
+Interval = tuple[Floats, Floats, Floats]  # low end, nominal value, high end
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,26 @@ class Modelled:
     shape: Names  # what shares the rest of it
 
 
+@dataclass(frozen=True)
+class Evidence:
+    """What is known of the time of all calls of each op, before anything is drawn."""
+
+    known: Modelled
+    rung: Names  # measured, modelled, unchanged or nothing
+    times: Floats  # low end, median and high end (3 × ops) [s] of what is not modelled
+    efficiency: Floats  # on the source
+
+    @property
+    def method(self) -> Names:
+        """By which the time was found."""
+        return np.asarray(np.where(self.rung == "modelled", self.known.method, self.rung))
+
+    @property
+    def launches(self) -> Floats:
+        """Those that a time is made of beside the busy time; 0 where it is not modelled."""
+        return np.where(self.rung == "modelled", self.known.launches, 0.0)
+
+
 def predict(
     work: pd.DataFrame,
     source: DeviceSpec | None,
@@ -58,29 +80,21 @@ def predict(
     plan: RunPlan,
     *,
     same_setting: bool = False,
+    profiled: pd.DataFrame | None = None,
 ) -> Prediction:
     """Time of every op of WORK on the target, as samples (1 + draws × ops), with the evidence each stands on.
 
     ``same_setting``: the profile was taken on the target in this very precision, so its own times are the answer.
+    ``profiled``: the first rows of WORK as the source ran them, where the target's step differs.
     Raises EstimatorError where the target lacks a precision that is asked of it.
     """
-    if not same_setting:
-        _refuse(target, work, measurements)
-    own = np.tile(work["time_s"].to_numpy(dtype=float), (1 + plan.draws, 1))
-    table = measured.evidence(measurements)
-    known = modelled(work, target, table, carried_over(work, source, shipped()), shipped())
-    launch = known.launches * uncertainty.latency(target, plan)
-    rungs = {
-        "measured": own if same_setting else _measured(work, target, table, plan),
-        "modelled": launch + _busy(work, known, target, plan),
-        "unchanged": own,
-    }
-    samples, rung = _first(rungs)
-    method = np.where(rung == "modelled", known.method, rung)
-    launch = np.where(rung == "modelled", launch, 0.0)
-    ops = _describe(work, known, source, samples, launch[0], method)
-    floor, ceiling = _limits(known, samples, launch, rung)
-    covered = _covered(work, method)
+    found = _evidence(work, source, target, measurements, same_setting, profiled)
+    latency = uncertainty.latency(target, plan)
+    samples, launch = _sampler(work, found, latency, target, plan)(slice(None))
+    interval = bounds(samples)
+    ops = _describe(work, found, interval, launch[0])
+    floor, ceiling = _limits(found, interval, bounds(latency)[2])
+    covered = _covered(work, found.method)
     return Prediction(
         ops=ops,
         samples=samples,
@@ -91,6 +105,43 @@ def predict(
         coefficients=shipped().model_dump(),
         warnings=_warnings(ops, target, covered),
     )
+
+
+def predict_ops(
+    work: pd.DataFrame, target: DeviceSpec, measurements: pd.DataFrame, plan: RunPlan, *, at_once: int
+) -> pd.DataFrame:
+    """PREDICTION of ops that are no step of a profile, of any number: the samples of AT_ONCE ops are held in memory.
+
+    Raises EstimatorError as :func:`predict` does.
+    """
+    found = _evidence(work, None, target, measurements)
+    latency = uncertainty.latency(target, plan)
+    sampled = _sampler(work, found, latency, target, plan)
+    intervals = [bounds(sampled(slice(i, i + at_once))[0]) for i in range(0, len(work), at_once)]
+    low, mid, high = np.concatenate(intervals, axis=1)
+    return _describe(work, found, (low, mid, high), found.launches * latency[0])
+
+
+def _evidence(
+    work: pd.DataFrame, source: DeviceSpec | None, target: DeviceSpec, measurements: pd.DataFrame,
+    same_setting: bool = False, profiled: pd.DataFrame | None = None,
+) -> Evidence:  # fmt: skip
+    """The rung of the ladder that each op stands on: the first that speaks of it."""
+    if not same_setting:
+        _refuse(target, work, measurements)
+    table = measured.evidence(measurements)
+    ran = work if profiled is None else profiled
+    carried = _padded(carried_over(ran, source, shipped()), len(work), 0.0)
+    known = modelled(work, target, table, carried, shipped())
+    own = work["time_s"].to_numpy(dtype=float)
+    times = np.array([own] * 3) if same_setting else _calls(work) * measured.times_of(work, table)
+    rung = np.select(
+        [~np.isnan(times[1]), ~np.isnan(known.time + known.compute_share), ~np.isnan(own)],
+        ["measured", "modelled", "unchanged"],
+        "",
+    )
+    efficiency = _padded(_source_efficiency(ran, source), len(work), np.nan)
+    return Evidence(known, rung, np.where(rung == "unchanged", own, times), efficiency)
 
 
 def modelled(work: pd.DataFrame, target: DeviceSpec, table: pd.DataFrame, carried: Floats, c: Coefficients) -> Modelled:
@@ -110,6 +161,11 @@ def modelled(work: pd.DataFrame, target: DeviceSpec, table: pd.DataFrame, carrie
     return out
 
 
+def _padded(values: Floats, count: int, missing: float) -> Floats:
+    """Values of the first ops, and a missing one for each of the rest."""
+    return np.concatenate([values, np.full(count - len(values), missing)])
+
+
 def _nothing(count: int) -> Modelled:
     blank = np.full(count, "", dtype="U64")
     return Modelled(*(blank.copy() if field in ("model", "method", "shape") else np.full(count, np.nan)
@@ -126,12 +182,12 @@ def _of_model(
     rows = table[model.speaks(table) & table["flag"].isna().to_numpy()]
     met = hardware_of(target, rows["op_class"], rows["precision"])
     said = correction(*told(model, rows, met, target, launch_latency(target, c), c), ops, model.likeness(c))
-    calls = work["calls"].fillna(1.0).to_numpy(dtype=float)
+    calls = _calls(work)
     time = np.maximum(busy.time * np.exp(said.mean + (1.0 - said.told) * carried), busy.least)
     return Modelled(
         model=np.full(len(work), name),
         time=calls * time,
-        serial=calls * busy.serial * time / busy.time,
+        serial=calls * busy.serial * np.divide(time, busy.time, out=np.ones_like(time), where=busy.time > 0),
         least=calls * busy.least,
         compute_share=busy.compute_share,
         launches=calls * busy.launches,
@@ -174,27 +230,59 @@ def _shapes(target: DeviceSpec, model: str, ops: Ops, scales: tuple[float, ...])
     return np.asarray(f"{target.name}.{model}.shape." + stream, dtype=str)
 
 
-def _busy(work: pd.DataFrame, known: Modelled, target: DeviceSpec, plan: RunPlan) -> Floats:
-    """Samples (1 + draws × ops) of the time of all calls beside their launches [s].
+def _sampler(
+    work: pd.DataFrame, found: Evidence, latency: Floats, target: DeviceSpec, plan: RunPlan
+) -> Callable[[slice], tuple[Floats, Floats]]:
+    """What gives samples (1 + draws × ops) of the time of some ops [s], and of what launches take of it."""
+    busy, launches, (low, mid, high) = _busy(work, found.known, target, plan), found.launches, found.times
+    told = found.rung != "modelled"
+    uncertain = told & (high > low)
 
-    Peak and bandwidth lengthen a time as far as they bind it; nothing is faster than they allow.
+    def samples(ops: slice) -> tuple[Floats, Floats]:
+        time, launch = busy(ops), launches[ops] * latency
+        time += launch
+        time[:, told[ops]] = mid[ops][told[ops]]
+        wide = uncertain[ops]
+        if wide.any():
+            ends = low[ops][wide], mid[ops][wide], high[ops][wide]
+            time[:, wide] = draw(f"{target.name}.measurements", *ends, plan.draws, plan.seed)
+        return time, launch
+
+    return samples
+
+
+def _busy(work: pd.DataFrame, known: Modelled, target: DeviceSpec, plan: RunPlan) -> Callable[[slice], Floats]:
+    """What gives samples (1 + draws × ops) of the time of all calls of some ops beside their launches [s].
+
+    Peak and bandwidth lengthen a time as far as they bind it; nothing is faster than they allow. The logarithm is
+    linear in what is drawn, of which many ops share most: one matrix product and one exponential.
     """
     peak, bandwidth = uncertainty.peaks(target, work, plan), uncertainty.bandwidth(target, plan)
-    specified = known.compute_share * peak + (1.0 - known.compute_share) * bandwidth
-    kind = np.char.add(
-        f"{target.name}.", np.char.add(known.model, np.char.add(".", work["precision"].to_numpy(dtype=str)))
-    )
-    device: Floats = np.sqrt(known.common) * uncertainty.normals(kind, plan)
-    shape: Floats = np.sqrt(1.0 - known.common) * uncertainty.normals(known.shape, plan)
-    least = known.least * np.exp(np.minimum(peak, bandwidth))
-    return np.maximum(known.time * np.exp(specified + known.log_spread * (device + shape)), least)
+    kinds = f"{target.name}." + known.model.astype(object) + "." + work["precision"].to_numpy(dtype=object)
+    device = uncertainty.normals(kinds, plan)
+    shape = uncertainty.normals(known.shape, plan)
+    common, own = (known.log_spread * np.sqrt(share) for share in (known.common, 1.0 - known.common))
+    inputs = np.hstack([bandwidth, peak.samples, device.samples])
+    binds = known.compute_share
+    weights = np.vstack([1.0 - binds, peak.weights(binds), device.weights(common)])
+    least = uncertainty.Streams(np.exp(np.minimum(peak.samples, bandwidth)), peak.taken)
+
+    def samples(ops: slice) -> Floats:
+        time = shape.of(ops)
+        time *= own[ops]
+        time += inputs @ weights[:, ops]
+        np.exp(time, out=time)
+        time *= known.time[ops]
+        bound = least.of(ops)
+        bound *= known.least[ops]
+        return np.maximum(time, bound, out=time)
+
+    return samples
 
 
-def _measured(work: pd.DataFrame, target: DeviceSpec, table: pd.DataFrame, plan: RunPlan) -> Floats:
-    """Samples (1 + draws × ops) of calls × the measured time of the very shape [s]; NaN where it was not measured."""
-    calls = work["calls"].fillna(1.0).to_numpy(dtype=float)
-    low, mid, high = measured.times_of(work, table)
-    return np.asarray(calls * draw(f"{target.name}.measurements", low, mid, high, plan.draws, plan.seed))
+def _calls(work: pd.DataFrame) -> Floats:
+    """Of each op; one where nobody says."""
+    return np.asarray(work["calls"].fillna(1.0), dtype=float)
 
 
 def _refuse(target: DeviceSpec, work: pd.DataFrame, measurements: pd.DataFrame) -> None:
@@ -221,27 +309,14 @@ def _refuse_unsupported(device: DeviceSpec, work: pd.DataFrame) -> None:
             raise EstimatorError(f"{device.name} {lacks} {precision}; matrix products run there in {known}")
 
 
-def _first(rungs: dict[str, Floats]) -> tuple[Floats, Names]:
-    """Samples and name of the first rung that is not NaN, op by op; no name where none is."""
-    samples = np.full_like(rungs["unchanged"], np.nan)
-    rung = np.full(samples.shape[1], "", dtype=f"U{max(map(len, rungs))}")
-    for name, found in rungs.items():
-        speaks = np.isnan(samples[0]) & ~np.isnan(found[0])
-        samples[:, speaks] = found[:, speaks]
-        rung[speaks] = name
-    return samples, rung
-
-
-def _describe(
-    work: pd.DataFrame, known: Modelled, source: DeviceSpec | None, samples: Floats, launch: Floats, method: Names
-) -> pd.DataFrame:
-    low, mid, high = bounds(samples)
+def _describe(work: pd.DataFrame, found: Evidence, interval: Interval, launch: Floats) -> pd.DataFrame:
+    low, mid, high = interval
     uncertain = high > low
     return PREDICTION.conform(
         work.assign(
-            bound=pd.Series(_bound(known, launch), index=work.index).where(method != "unchanged", ""),
-            method=method,
-            source_efficiency=_source_efficiency(work, source),
+            bound=np.where(found.rung == "unchanged", "", _bound(found.known, launch)),
+            method=found.method,
+            source_efficiency=found.efficiency,
             target_time_s=mid,
             low_s=np.where(uncertain, low, np.nan),
             high_s=np.where(uncertain, high, np.nan),
@@ -270,15 +345,16 @@ def _source_efficiency(work: pd.DataFrame, source: DeviceSpec | None) -> Floats:
     return np.asarray(np.divide(ideal, time, out=nothing, where=time > 0))
 
 
-def _limits(known: Modelled, samples: Floats, launch: Floats, rung: Names) -> tuple[Floats, Floats]:
+def _limits(found: Evidence, interval: Interval, latency: Floats) -> tuple[Floats, Floats]:
     """Least and most time of each op; carried ops may vanish, and are at most what they are.
 
-    The least is at the quoted peaks without any launch; the most with arithmetic and traffic one after the other.
+    The least is at the quoted peaks without any launch; the most with arithmetic and traffic one after the other, and
+    launches of the longest ``latency``.
     """
-    mid, high = samples[0], bounds(samples)[2]
-    floor = np.where(rung == "unchanged", 0.0, np.fmin(np.nan_to_num(known.least), mid))
-    most = bounds(launch)[2] + known.serial * np.exp(HIGHEST * known.log_spread)
-    return floor, np.where(rung == "modelled", np.fmax(most, high), mid)
+    (_, mid, high), known = interval, found.known
+    floor = np.where(found.rung == "unchanged", 0.0, np.fmin(np.nan_to_num(known.least), mid))
+    most = found.launches * latency + known.serial * np.exp(HIGHEST * known.log_spread)
+    return floor, np.where(found.rung == "modelled", np.fmax(most, high), mid)
 
 
 def _covered(work: pd.DataFrame, method: Names) -> float:

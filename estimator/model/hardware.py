@@ -37,22 +37,23 @@ class Hardware:
 
 def hardware_of(device: DeviceSpec, op_class: pd.Series, precision: pd.Series) -> Hardware:
     """What each op meets on a device. The peak of memory-bound work that the file does not give is infinite."""
-    kinds = list(zip(op_class, precision, strict=True))
-    peaks = {kind: peak_of_op(device, *kind) for kind in set(kinds)}
-    peak = np.array([number(peaks[kind][1]) for kind in kinds], dtype=float)
+    each, kinds = pd.factorize(op_class.str.cat(precision, sep=" "))
+    names, peaks = (
+        zip(*(peak_of_op(device, *kind.split(" ")) for kind in kinds), strict=True) if len(kinds) else ((), ())
+    )
+    peak = np.array([number(rate) for rate in peaks])[each]
     numbers = (device.memory_bandwidth, device.compute_units, device.last_level_cache, device.power_limit)
-    measured = {kind: _measured(rate) for kind, (_, rate) in peaks.items()}
-    bandwidth, units, cache, power = (np.full(len(kinds), number(value)) for value in numbers)
+    bandwidth, units, cache, power = (np.full(len(each), number(value)) for value in numbers)
     return Hardware(
         peak=np.where(np.isnan(peak) & op_class.isin(STREAMING).to_numpy(dtype=bool), np.inf, peak),
-        tensor=np.array([peaks[kind][0].endswith(".tensor") for kind in kinds], dtype=bool),
+        tensor=np.array([name.endswith(".tensor") for name in names], dtype=bool)[each],
         bandwidth=bandwidth,
         units=units,
         cache=cache,
         power=power,
-        year=np.full(len(kinds), np.nan if device.year is None else float(device.year)),
-        measured_peak=np.array([measured[kind] for kind in kinds], dtype=bool),
-        measured_bandwidth=np.full(len(kinds), _measured(device.memory_bandwidth)),
+        year=np.full(len(each), np.nan if device.year is None else float(device.year)),
+        measured_peak=np.array([_measured(rate) for rate in peaks], dtype=bool)[each],
+        measured_bandwidth=np.full(len(each), _measured(device.memory_bandwidth)),
     )
 
 

@@ -55,9 +55,13 @@ def launch_latency(device: DeviceSpec, c: Coefficients) -> float:
 
 
 def _products(rows: pd.DataFrame, on: Hardware, device: DeviceSpec, c: Coefficients) -> Busy:
+    """Products with a vector have a kernel of their own, without tiles, which streams the matrix once."""
     of = gemm.products(rows)
     compute, memory = gemm.product_times(of, on, c.gemm)
     flop, bytes_ = physics.gemm_flop(of.batch, of.m, of.n, of.k), physics.gemm_bytes(*vars(of).values())
+    vector = np.minimum(of.m, of.n) == 1
+    compute = np.where(vector, flop / c.gemm.sustained.of(on), compute)
+    memory = np.where(vector, bytes_ / on.attained(c.memory_bound.streaming), memory)
     least = physics.ideal_time(flop, bytes_, on.peak, on.bandwidth)
     share = gemm.compute_share(compute, memory)
     return Busy(gemm.overlapped(compute, memory), compute + memory, least, share, np.ones_like(least))
@@ -67,7 +71,8 @@ def _convolutions(rows: pd.DataFrame, on: Hardware, device: DeviceSpec, c: Coeff
     """Winograd and FFT need less arithmetic than the direct algorithm: only the traffic bounds the time from below."""
     both = (rows["pass"] == "backward").to_numpy(dtype=bool, na_value=False)
     time = _convolution_times(rows, on, device, c)
-    time += np.where(both, _convolution_times(rows.assign(**{"pass": "grad_weights"}), on, device, c), 0.0)
+    if both.any():
+        time[both] += _convolution_times(rows[both].assign(**{"pass": "grad_weights"}), on.of(both), device, c)
     flop, bytes_ = amounts(rows)
     compute, memory = np.minimum(flop / on.peak, time), bytes_ / on.bandwidth
     share = gemm.compute_share(compute, memory)
@@ -108,7 +113,7 @@ def _alike_convolutions(rows: pd.DataFrame, on: Hardware, device: DeviceSpec, bu
 def _alike_streams(rows: pd.DataFrame, on: Hardware, device: DeviceSpec, busy: Busy) -> Ops:
     """By their amount and the length of their rows, in octaves; each way of streaming is a kind."""
     of = memory_bound.streams(rows)
-    sizes = np.log2([amounts(rows)[1], np.nan_to_num(of.row_length, nan=1.0)])
+    sizes = np.log2([np.maximum(amounts(rows)[1], 1.0), np.nan_to_num(of.row_length, nan=1.0)])
     return Ops(
         sizes.T, busy.compute_share, np.select([of.kernel == "softmax", of.kernel == "normalization"], [1, 2], 0)
     )

@@ -109,11 +109,3 @@ def stream_time(
     sustained = on.attained(c.streaming) if share is None else on.bandwidth * np.asarray(share, float)
     busy = np.maximum(of.flop / on.peak, passes(of, on, c) * of.bytes / sustained)
     return np.asarray(np.maximum(floor, latency + busy))
-
-
-def attained_share(bytes_: float, time: float, bandwidth: float, latency: float) -> float:
-    """Share of the bandwidth [B/s] that a plain kernel attained which moved so many bytes in a time [s], at most 1.
-
-    A launch took ``latency`` of it [s], at most half.
-    """
-    return min(1.0, bytes_ / (bandwidth * (time - min(latency, time / 2.0))))

@@ -7,7 +7,7 @@ inputs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -23,13 +23,28 @@ SHAPES = 256  # streams that what is not known of shapes is drawn from: alike sh
 Names = npt.NDArray[np.str_]
 
 
-def peaks(device: DeviceSpec, work: pd.DataFrame, plan: RunPlan) -> Floats:
-    """Samples (1 + draws × ops) of the logarithm of nominal over drawn peak, of what each op runs on."""
-    kinds = work["op_class"].str.cat(work["precision"], sep=" ").to_numpy(dtype=str)
-    found = {kind: peak_of_op(device, *kind.split(" ")) for kind in np.unique(kinds)}
-    return _spread(
-        {kind: _log_lengthening(f"{device.name}.{name}", rate, plan) for kind, (name, rate) in found.items()}, kinds
-    )
+@dataclass(frozen=True)
+class Streams:
+    """Samples of random streams, and which of them each op takes."""
+
+    samples: Floats  # 1 + draws × streams
+    taken: npt.NDArray[np.int_]
+
+    def of(self, ops: slice) -> Floats:
+        """Samples (1 + draws × ops) of some of the ops."""
+        return np.take(self.samples, self.taken[ops], axis=1)
+
+    def weights(self, of_each: Floats) -> Floats:
+        """Streams × ops: the weight of each op on the stream that it takes, and 0 on the others."""
+        return np.where(np.arange(self.samples.shape[1])[:, None] == self.taken, of_each, 0.0)
+
+
+def peaks(device: DeviceSpec, work: pd.DataFrame, plan: RunPlan) -> Streams:
+    """Logarithm of nominal over drawn peak, of what each op runs on."""
+    taken, kinds = pd.factorize(work["op_class"].str.cat(work["precision"], sep=" "))
+    found = (peak_of_op(device, *kind.split(" ")) for kind in kinds)
+    columns = [_log_lengthening(f"{device.name}.{name}", rate, plan) for name, rate in found]
+    return Streams(np.stack(columns, axis=1), taken)
 
 
 def bandwidth(device: DeviceSpec, plan: RunPlan) -> Floats:
@@ -46,16 +61,10 @@ def latency(device: DeviceSpec, plan: RunPlan) -> Floats:
     return draw(stream, c.low, c.mid, c.high, plan.draws, plan.seed)[:, None]
 
 
-def normals(streams: Names, plan: RunPlan) -> Floats:
-    """Standard normal samples (1 + draws × ops), those of one stream alike; 0 at nominal inputs."""
-    return _spread({str(name): standard(str(name), plan.draws, plan.seed) for name in np.unique(streams)}, streams)
-
-
-def _spread(columns: Mapping[str, Floats], names: Names) -> Floats:
-    """The column of each name, in order."""
-    known = list(columns)
-    places = pd.Index(known).get_indexer(pd.Index(names))
-    return np.stack([columns[name] for name in known], axis=1)[:, places]
+def normals(names: Names, plan: RunPlan) -> Streams:
+    """Standard normal samples of the stream that each op names; 0 at nominal inputs."""
+    taken, streams = pd.factorize(names)
+    return Streams(np.stack([standard(name, plan.draws, plan.seed) for name in streams], axis=1), taken)
 
 
 def _log_lengthening(stream: str, rate: Sourced | None, plan: RunPlan) -> Floats:

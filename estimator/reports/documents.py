@@ -14,6 +14,7 @@ from estimator.core.interval import summarise
 from estimator.core.schema import MATRIX, METHODS, PREDICTION
 from estimator.core.types import (
     Comparison,
+    Covers,
     DeviceSpec,
     Estimate,
     FigureOfMerit,
@@ -62,9 +63,9 @@ def plain(value: object) -> Any:
     return None  # pandas.NA
 
 
-def interval(samples: Floats) -> Document:
+def interval(samples: Floats, covers: Covers = "inputs") -> Document:
     """Samples (1 + draws) as ``{low, mid, high, level, covers}``."""
-    return dict(vars(summarise(samples)))
+    return {**vars(summarise(samples)), "covers": covers}
 
 
 def rows(frame: pd.DataFrame, columns: Sequence[str]) -> list[Document]:
@@ -135,10 +136,10 @@ def estimate(found: Estimate) -> Document:
         "level": "device",
         "precision": found.precision,
         "fusion": dict(vars(found.fusion)),
-        "step_s": interval(total),
-        "matrix_only_step_s": interval(found.matrix_step_s),
+        "step_s": interval(total, "all"),
+        "matrix_only_step_s": interval(found.matrix_step_s, "all"),
         "source_step_s": found.source_step_s,
-        "speedup": interval(found.source_step_s / total),
+        "speedup": interval(found.source_step_s / total, "all"),
         "components_s": {name: samples[0] for name, samples in found.step.parts().items()},
         "evidence": evidence(ops),
         "coverage": found.coverage,
@@ -181,7 +182,7 @@ def figures_of_merit(result: StudyResult) -> Document:
 
 def _target(result: StudyResult, found: FigureOfMerit) -> Document:
     return {
-        "fom": interval(found.samples),
+        "fom": interval(found.samples, _covers(result)),
         "level": "system",
         "meets_threshold": None if result.threshold is None else bool(found.samples[0] >= result.threshold),
         "p_threshold": found.p_threshold,
@@ -192,18 +193,24 @@ def _target(result: StudyResult, found: FigureOfMerit) -> Document:
 
 
 def _units(result: StudyResult, machine: str) -> Document:
-    return {unit: unit_of_work(numbers) for (name, unit), numbers in result.chains.items() if name == machine}
+    units = {unit: numbers for (name, unit), numbers in result.chains.items() if name == machine}
+    return {unit: unit_of_work(numbers, _covers(result)) for unit, numbers in units.items()}
 
 
-def unit_of_work(numbers: Mapping[str, Number]) -> Document:
+def _covers(result: StudyResult) -> Covers:
+    """What a study's intervals hold: the models' errors too, where a time was predicted."""
+    return "all" if result.estimates else "inputs"
+
+
+def unit_of_work(numbers: Mapping[str, Number], covers: Covers) -> Document:
     """One unit of work on one machine; ``level`` is that of the rate and the ratio, ``time_level`` of the time."""
     return {
-        "time_per_unit_s": interval(numbers["time_per_unit_s"].samples),
+        "time_per_unit_s": interval(numbers["time_per_unit_s"].samples, covers),
         "time_level": numbers["time_per_unit_s"].level,
-        "units_per_day": interval(numbers["units_per_day"].samples),
-        "ratio": interval(numbers["ratio"].samples),
+        "units_per_day": interval(numbers["units_per_day"].samples, covers),
+        "ratio": interval(numbers["ratio"].samples, covers),
         "level": numbers["ratio"].level,
-        "ratio_per_node": interval(numbers["ratio_node"].samples),
+        "ratio_per_node": interval(numbers["ratio_node"].samples, covers),
     }
 
 
@@ -216,7 +223,7 @@ def results(result: StudyResult) -> Document:
         "draws": result.draws,
         "seed": result.seed,
         "figure_of_merit": figures_of_merit(result),
-        "numbers": [number(found) for found in result.numbers().values()],
+        "numbers": [number(found, _covers(result)) for found in result.numbers().values()],
         "formulas": FORMULAS,
         "methods": METHODS,
         "columns": {column.name: f"{column.meaning} [{column.unit}]" for column in PREDICTION.columns},
@@ -230,15 +237,15 @@ def results(result: StudyResult) -> Document:
 def published(found: Comparison) -> Document:
     """A printed figure beside ours."""
     shown = {name: value for name, value in vars(found).items() if name not in ("estimate", "numbers")}
-    return {**shown, "ours": number(found.ours)}
+    return {**shown, "ours": number(found.ours, "all")}
 
 
-def number(found: Number) -> Document:
+def number(found: Number, covers: Covers) -> Document:
     """One number with its derivation."""
     return {
         "id": found.id,
         "label": found.label,
-        "value": interval(found.samples),
+        "value": interval(found.samples, covers),
         "unit": found.unit,
         "level": found.level,
         "formula": found.formula,

@@ -13,7 +13,8 @@ from estimator.core.schema import SHAPES, STREAMING
 from estimator.core.types import RunPlan, Workload
 from estimator.devices import load_device
 from estimator.devices.measurements import read_measurements
-from estimator.model import assumptions, predict
+from estimator.model import assumptions
+from estimator.model.evidence import predict_ops
 from estimator.work import count_work
 from estimator.work.count import CONV_NEEDED
 
@@ -40,17 +41,12 @@ def predict_shapes(path: str | Path, plan: RunPlan) -> tuple[pd.DataFrame, tuple
     ops = timeless.assign(op=table["op_class"], calls=1.0)
     workload = Workload(name=path.stem, precision="fp32")
     work, _ = count_work(ops, workload, where=str(path))
-    chunk = max(1, SAMPLES_AT_ONCE // (1 + plan.draws))
-    parts = [
-        predict(work.iloc[i : i + chunk].reset_index(drop=True), None, target, measurements, plan).ops
-        for i in range(0, len(work), chunk)
-    ]
-    if not parts:
+    if work.empty:
         raise EstimatorError(f"{path}: there are no rows; expected at least one shape")
-    found = pd.concat(parts, ignore_index=True)
+    found = predict_ops(work, target, measurements, plan, at_once=max(1, SAMPLES_AT_ONCE // (1 + plan.draws)))
     answer = found.drop(columns="time_s").rename(columns={"target_time_s": "time_s"})[ANSWER]
     rows = pd.concat([table[[name for name in asked if name not in ANSWER]], answer], axis=1)
-    return rows, (*impossible, *assumptions(found, target, measurements, workload, None))
+    return rows, (*impossible, *assumptions(found, target, measurements, workload))
 
 
 def read_shapes(path: str | Path) -> pd.DataFrame:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from estimator.core.schema import STREAMING
 from estimator.core.types import Floats
 from estimator.devices import load_device
 from estimator.model.hardware import Hardware, hardware_of
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FRAMEWORK_CALLS = {"neusight": 30e-6}  # stacks that time a call of an eager framework, and what such a call takes [s]
+OF_A_STREAM = 0.6  # share of such a call that a memory-bound kernel's streaming does not overlap with
 KERNEL_LATENCY_S = 4e-6  # of stacks that time kernels in a loop
 
 
@@ -24,7 +26,8 @@ def groups(rows: pd.DataFrame) -> pd.Series:
 
 def latencies(rows: pd.DataFrame) -> Floats:
     """What a call takes beside its kernel [s]."""
-    return np.asarray(rows["stack"].map(FRAMEWORK_CALLS).fillna(KERNEL_LATENCY_S), dtype=float)
+    calls = rows["stack"].map(FRAMEWORK_CALLS) * np.where(rows["op_class"].isin(STREAMING), OF_A_STREAM, 1.0)
+    return np.asarray(calls.fillna(KERNEL_LATENCY_S), dtype=float)
 
 
 def hardware(rows: pd.DataFrame) -> Hardware:

@@ -9,18 +9,22 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
+import pandas as pd
 import typer
 import yaml
 
 from estimator.core.files import write_text
-from estimator.model.coefficients import Coefficients
+from estimator.model.coefficients import Coefficients, Transfer
 from estimator.model.convolution import Published
-from estimator.truth import ours
+from estimator.truth import ours, whole_models
 from estimator.truth.data import read_truth
 from estimator.truth.validate import validate
 
 HERE = Path(__file__).parents[1] / "model" / "coefficients"
 DIGITS = 4
+LIMIT = float(np.log(2.0))  # a class off by more than a factor of 2 is unlike what the models were fitted to
+SOURCE = "NeuSight whole models (sitar-lab/NeuSight, MIT); python -m estimator.truth.fit"
 WRITTEN = (
     "# Fitted, not written by hand: python -m estimator.truth.fit; held_out.csv says how far off it is elsewhere.\n"
 )
@@ -28,11 +32,18 @@ WRITTEN = (
 
 def write(c: Coefficients, folder: Path) -> None:
     """Write each fitted model's coefficients as text."""
-    for name in ("gemm", "convolution", "memory_bound"):
+    for name in ("gemm", "convolution", "memory_bound", "transfer"):
         told = _rounded(getattr(c, name).model_dump(exclude={"published"}))
         write_text(folder / f"{name}.yaml", WRITTEN + yaml.safe_dump(told, sort_keys=False, width=120))
     rows = [",".join(map(str, row)) for row in c.convolution.published]
     write_text(folder / "convolution_shapes.csv", "\n".join([",".join(Published._fields), *rows, ""]))
+
+
+def transfer(data: Path, truth: pd.DataFrame, c: Coefficients) -> Transfer:
+    """How much of what whole models take beyond their kernels on one device they take on others too."""
+    runs = whole_models.read_runs(data)
+    missed = whole_models.misses(ours.predictor(c), runs, truth, set(runs.whole_s.index.unique("device")))
+    return Transfer(source=SOURCE, weight=whole_models.shared_weight(missed), limit=LIMIT)
 
 
 def _rounded(told: Any) -> Any:
@@ -47,7 +58,8 @@ def _rounded(told: Any) -> Any:
 def main(data: Annotated[Path, typer.Argument(help="folder of public data sets")], out: Path = HERE) -> None:
     """Fit all coefficients and judge them."""
     truth, notes = read_truth(data)
-    write(ours.fit(truth), out)
+    c = ours.fit(truth)
+    write(c.model_copy(update={"transfer": transfer(data, truth, c)}), out)
     found = validate(data, progress=lambda done, total: typer.echo(f"{done} of {total} families judged", err=True))
     write_text(out / "held_out.csv", found.held_out.to_csv(index=False, lineterminator="\n"))
     for note in notes:

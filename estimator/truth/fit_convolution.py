@@ -13,26 +13,23 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
-from estimator.core.errors import EstimatorError
 from estimator.core.types import Floats
 from estimator.devices import load_device
-from estimator.model.calibration import CLIPPED, Likeness, Ops
+from estimator.model.calibration import Likeness
 from estimator.model.convolution import (
     Convolution,
     Library,
     Published,
     Shares,
-    alike,
     convolution_times,
     convolutions,
     launch_time,
     library_of,
-    shape_correction,
 )
 from estimator.model.sustained import Sustained
 from estimator.truth import arguments, shapes
 from estimator.truth.fitting import least_squares, robust
-from estimator.truth.protocol import Predictor, worth_judging
+from estimator.truth.protocol import worth_judging
 
 Prior = tuple[float, float, float]  # median, standard deviation of the logarithm, most
 PRIORS: dict[str, Prior] = {
@@ -48,11 +45,12 @@ ROW_NOISE, FACTOR_WEIGHT = 0.3, 0.55  # of a row's logarithm; of a group's facto
 ROWS_OF_A_GROUP = 300
 MATURE = 0.9  # quantile of the share of the roofline, over matrix products, that tells what a stack sustains
 LIKENESS = Likeness(
-    compute=0.0, memory=0.0, kind=0.03, shape=0.25, noise=0.05,
+    compute=0.2, memory=0.0, kind=0.03, shape=0.25, noise=0.05,
     scales=(2.0, 2.0, 2.0, 2.5, 1.2, 1.0, 0.9, 0.9, 0.9, 0.9, 0.9, 0.3),
 )  # fmt: skip
 KEYS = ["stack", "device", "path"]  # of what a device sustains
 SHAPE = [name for name in Published._fields if name not in ("log_residual", "families")]
+FARTHEST = 0.6  # of the logarithm that a published shape tells
 DIGITS, FAMILIES = 3, 2  # of what is told of a shape; that have measured it at least
 SOURCE = "DeepBench (baidu-research/DeepBench), NeuSight (sitar-lab/NeuSight); python -m estimator.truth.fit"
 
@@ -60,15 +58,15 @@ SOURCE = "DeepBench (baidu-research/DeepBench), NeuSight (sitar-lab/NeuSight); p
 def fit(truth: pd.DataFrame, sustained: Sustained) -> Convolution:
     """The coefficients from the convolutions of TRUTH; ``sustained`` where a device has no matrix products there.
 
-    Raises EstimatorError where there are no convolutions.
+    Without any convolutions they are the priors.
     """
     rows = sample(truth)
+    median, spread, most = np.array(list(PRIORS.values())).T
     if rows.empty:
-        raise EstimatorError("no convolution is there to fit; the folder lacks deepbench/conv.csv")
+        return _named(np.log(median))
     time = _model(rows, peaks(rows, truth, sustained))
     names, place = np.unique(arguments.groups(rows), return_inverse=True)
     weight = 1.0 / np.sqrt(np.bincount(place)[place])
-    median, spread, most = np.array(list(PRIORS.values())).T
     measured = rows["time_s"].to_numpy(dtype=float)
 
     def residuals(x: Floats) -> Floats:
@@ -146,7 +144,7 @@ def _model(rows: pd.DataFrame, peak: Floats) -> Callable[[Convolution], tuple[Fl
 def _published(rows: pd.DataFrame, missed: Floats) -> tuple[Published, ...]:
     """What families that measured a shape have in common: mean residual, less the median of its data set and device."""
     own = pd.Series(missed, rows.index).groupby(arguments.groups(rows)).transform("median")
-    beyond = (missed - own).clip(-CLIPPED / 2, CLIPPED / 2)
+    beyond = (missed - own).clip(-FARTHEST, FARTHEST)
     told = rows.assign(made=rows["pass"], log_residual=beyond, transforms=libraries(rows).transforms)
     of_families = told.groupby([*SHAPE, "family"], as_index=False)["log_residual"].mean()
     found = of_families.groupby(SHAPE, as_index=False).agg(
@@ -154,25 +152,3 @@ def _published(rows: pd.DataFrame, missed: Floats) -> tuple[Published, ...]:
     )
     found = found[found["families"] >= FAMILIES].round({"log_residual": DIGITS})
     return tuple(Published(*row) for row in found.itertuples(index=False))
-
-
-def method(train: pd.DataFrame, sustained: Sustained) -> Predictor:
-    """The model as a method to be judged: fitted on TRUTH of other families; own matrix products tell what the target
-    sustains. The times of rows of other op classes are NaN.
-    """
-    c = fit(train, sustained)
-
-    def predict(rows: pd.DataFrame, own: pd.DataFrame) -> Floats:
-        found, ours = np.full(len(rows), np.nan), (rows["op_class"] == "convolution").to_numpy(dtype=bool)
-        if ours.any():
-            here = rows[ours]
-            launch, busy = _model(here, peaks(here, own, sustained))(c)
-            found[ours] = launch + busy * np.exp(shape_correction(_ops(here), c))
-        return found
-
-    return predict
-
-
-def _ops(rows: pd.DataFrame) -> Ops:
-    on = arguments.hardware(rows)
-    return alike(convolutions(rows, on.tensor), on.tensor, libraries(rows).transforms)

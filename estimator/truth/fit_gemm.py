@@ -13,7 +13,7 @@ import numpy as np
 
 from estimator.core.errors import EstimatorError
 from estimator.core.types import Floats
-from estimator.model.calibration import CLIPPED, Likeness
+from estimator.model.calibration import Likeness
 from estimator.model.gemm import Gemm, Tiling, alike, compute_share, overlapped, product_times, products, tiled_times
 from estimator.model.sustained import Sustained
 from estimator.truth import arguments, shapes
@@ -28,12 +28,14 @@ TILING: dict[str, Prior] = {
     "start": (20.0, 30.0), "half_tile": (8.0, 6.0), "wave": (0.3, 0.2), "memory": (0.8, 0.1), "reload": (0.2, 0.2),
     "resident": (1.0, 0.3),
 }  # fmt: skip
+PRIOR = np.array([median for median, _ in TILING.values()])
 SHARES = ("wave", "memory")  # at most 1
 SUSTAINED: dict[str, Prior] = {  # of logarithms
     "share": (np.log(0.97), 0.05), "vector_need": (np.log(11e-12), 0.1), "tensor_need": (np.log(1.5e-12), 0.15),
     "halving": (np.log(4.0), 0.1),
 }  # fmt: skip
 LIKENESS = {"compute": 0.2, "memory": 0.2, "kind": 0.1, "shape": 0.3, "noise": 0.03}  # where its fit starts
+FARTHEST = 1.2  # of a row's logarithm, in the fit of likeness
 ROWS_OF_A_GROUP, ROWS_OF_LIKENESS = 150, 100  # at most
 ROW_NOISE, PEAK_NOISE = 0.15, 0.15  # of a row's logarithm; of the logarithm of the peak that a group sustains
 SOURCE = (
@@ -43,14 +45,17 @@ SOURCE = (
 
 
 def fit(truth: pd.DataFrame) -> Gemm:
-    """The coefficients from the matrix products of TRUTH. Raises EstimatorError where a path has none."""
+    """The coefficients from the matrix products of TRUTH; those of a path without any are the priors.
+
+    Raises EstimatorError where there are none at all.
+    """
     rows = _sample(truth[(truth["op_class"] == "gemm") & worth_judging(truth)], ROWS_OF_A_GROUP)
+    if rows.empty:
+        raise EstimatorError("no matrix product is there to fit; give a folder with such a table")
     tiling, peaks = dict[str, Tiling](), dict[str, float]()
     for path in ("vector", "tensor"):
         of_path = rows[rows["path"] == path]
-        if of_path.empty:
-            raise EstimatorError(f"no matrix product on {path} units is there to fit")
-        tiling[path], shares = _tiling(of_path)
+        tiling[path], shares = (_tiling_of(PRIOR), {}) if of_path.empty else _tiling(of_path)
         peaks |= shares
     sustained = _sustained(rows, peaks)
     draft = Gemm(source=SOURCE, **tiling, sustained=sustained, likeness=Likeness(**LIKENESS, scales=()))
@@ -112,7 +117,7 @@ def _likeness(rows: pd.DataFrame, c: Gemm) -> Likeness:
     latency, measured = arguments.latencies(rows), rows["time_s"].to_numpy(dtype=float)
     compute, memory = product_times(of, on, c)
     residual = np.log(measured / (latency + overlapped(compute, memory)))
-    residual = np.clip(np.log(measured / (latency + overlapped(compute, memory))), -CLIPPED, CLIPPED)
+    residual = np.clip(np.log(measured / (latency + overlapped(compute, memory))), -FARTHEST, FARTHEST)
     ops = alike(rows, on, compute_share(compute, memory))
     together = rows.groupby(["stack", "device"]).indices.values()
     return likeness([(ops.at(places), residual[places]) for places in together], LIKENESS)

@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from estimator.core.errors import EstimatorError
 from estimator.core.schema import STREAMING
 from estimator.core.types import Floats, itemsizes
-from estimator.model.memory_bound import MemoryBound, attained_share, stream_time, streams
+from estimator.model.memory_bound import MemoryBound, stream_time, streams
 from estimator.truth import arguments
 from estimator.truth.fitting import robust
-from estimator.truth.protocol import Predictor
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,11 +34,11 @@ SOURCE = "NeuSight kernel measurements (sitar-lab/NeuSight, MIT); python -m esti
 
 
 def fit(truth: pd.DataFrame) -> MemoryBound:
-    """The coefficients from the memory-bound rows of TRUTH. Raises EstimatorError where there are none."""
+    """The coefficients from the memory-bound rows of TRUTH; without any they are the priors."""
     rows = truth[truth["op_class"].isin(STREAMING)]
     fitted = rows[rows["ideal_s"] > FITTED_OVER_S]
     if fitted.empty:
-        raise EstimatorError("no memory-bound row is there to fit; the folder lacks neusight/vector_ops.parquet")
+        return _prior()
     common, shares, latencies = _common(fitted)
     own, prior = len(shares) / BETWEEN_DEVICES**2, 1.0 / SHARE_SPREAD**2
     streaming = (np.log(SHARE) * prior + np.log(shares).mean() * own) / (prior + own)
@@ -63,9 +61,7 @@ def _common(rows: pd.DataFrame) -> tuple[dict[str, float], Floats, Floats]:
     weight = 1.0 / np.sqrt(np.bincount(place)[place])
     measured = np.log(rows["time_s"].to_numpy(dtype=float))
     median, spread = np.array(list(PRIORS.values())).T
-    draft = MemoryBound(
-        source=SOURCE, streaming=SHARE, streaming_spread=0, latency_s=LATENCY_S, floor_s=1, **_named(np.log(median))
-    )
+    draft = _prior()
 
     def residuals(x: Floats) -> Floats:
         share, latency = np.exp(x[len(PRIORS) :].reshape(2, len(names)))[:, place]
@@ -79,6 +75,15 @@ def _common(rows: pd.DataFrame) -> tuple[dict[str, float], Floats, Floats]:
     return _named(found), np.minimum(shares, 1.0), latencies
 
 
+def _prior() -> MemoryBound:
+    """What is known before anything is fitted."""
+    common = _named(np.log([median for median, _ in PRIORS.values()]))
+    return MemoryBound(
+        source=SOURCE, streaming=SHARE, streaming_spread=BETWEEN_DEVICES, latency_s=LATENCY_S, floor_s=2 * LATENCY_S,
+        **common,
+    )  # fmt: skip
+
+
 def _named(x: Floats) -> dict[str, float]:
     """The common coefficients from their logarithms, each at least 1, as the model has them."""
     return {name: max(1.0, float(np.exp(value))) for name, value in zip(PRIORS, x, strict=False)}
@@ -89,43 +94,3 @@ def _floor(rows: pd.DataFrame) -> float:
     small = rows[rows["bytes"] / itemsizes(rows["precision"]) < SMALL]
     calls = small if len(small) else rows.nsmallest(1, "bytes")
     return float(calls.groupby(arguments.groups(calls))["time_s"].median().median())
-
-
-def method(train: pd.DataFrame) -> Predictor:
-    """The model as a method to be judged: fitted on TRUTH of other families, calibrated by one stream and one launch.
-
-    The times of rows of other op classes are NaN.
-    """
-    c = fit(train)
-
-    def predict(rows: pd.DataFrame, own: pd.DataFrame) -> Floats:
-        found = np.full(len(rows), np.nan)
-        streaming = rows["op_class"].isin(STREAMING).to_numpy(dtype=bool)
-        for device, places in rows[streaming].groupby("device").indices.items():
-            here = rows[streaming].iloc[places]
-            found[np.flatnonzero(streaming)[places]] = _times(here, own[own["device"] == device], c)
-        return found
-
-    return predict
-
-
-def _times(rows: pd.DataFrame, own: pd.DataFrame, c: MemoryBound) -> Floats:
-    """Times [s] of rows of one device; where its stack does not time calls of a framework, kernels are launched."""
-    share, latency, floor = calibrate(own, c)
-    eager = rows["stack"].isin(arguments.FRAMEWORK_CALLS).to_numpy(dtype=bool)
-    launch = np.where(eager, latency, arguments.KERNEL_LATENCY_S)
-    return stream_time(streams(rows), arguments.hardware(rows), c, launch, np.where(eager, floor, 0.0), share)
-
-
-def calibrate(own: pd.DataFrame, c: MemoryBound) -> tuple[float, float, float]:
-    """Streaming share, latency and floor of a call [s] by the largest and smallest own plain kernel, else the fitted
-    ones. A latency is not measured by itself: it is the share of the floor that it is elsewhere.
-    """
-    plain = own[(own["op_class"] == "elementwise").to_numpy(dtype=bool)].sort_values("bytes")
-    if plain.empty:
-        return c.streaming, c.latency_s, c.floor_s
-    launch, stream = plain.iloc[0], plain.iloc[-1]
-    floor = float(launch["time_s"]) if launch["ideal_s"] < c.latency_s else c.floor_s
-    latency = floor * c.latency_s / c.floor_s
-    bandwidth = float(arguments.hardware(plain.tail(1)).bandwidth[0])
-    return attained_share(float(stream["bytes"]), float(stream["time_s"]), bandwidth, latency), latency, floor

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ProcessPoolExecutor
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +15,7 @@ from estimator.model.coefficients import Coefficients
 from estimator.model.evidence import told
 from estimator.model.kernels import MODELS, Model
 from estimator.truth import arguments, fit_convolution, fit_gemm, fit_memory_bound
-from estimator.truth.protocol import Predictor
+from estimator.truth.protocol import Method, Predictor
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,9 +33,23 @@ def fit(truth: pd.DataFrame) -> Coefficients:
     )
 
 
-def method(train: pd.DataFrame) -> Predictor:
-    """What the model predicts of an unseen device, with coefficients fitted on ``train``."""
-    c = fit(train)
+def fitted_side_by_side(truth: pd.DataFrame) -> Method:
+    """The model, its coefficients without each family fitted in advance, on all processors."""
+    families = sorted(truth["family"].unique())
+    with ProcessPoolExecutor(initializer=_hold.append, initargs=(truth,)) as pool:
+        without = dict(zip(families, pool.map(_fit_without, families), strict=True))
+    return lambda train: predictor(without[(set(families) - set(train["family"])).pop()])
+
+
+_hold: list[pd.DataFrame] = []  # a worker's TRUTH, handed over once
+
+
+def _fit_without(family: str) -> Coefficients:
+    return fit(_hold[0][_hold[0]["family"] != family])
+
+
+def predictor(c: Coefficients) -> Predictor:
+    """What the model predicts of an unseen device with these coefficients."""
 
     def predict(rows: pd.DataFrame, own: pd.DataFrame) -> Floats:
         found = np.full(len(rows), np.nan)

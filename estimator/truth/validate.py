@@ -19,7 +19,7 @@ from estimator.truth.tables import KEYS
 if TYPE_CHECKING:
     import pandas as pd
 
-METHODS: dict[str, Method] = {"ours": ours.method, **BASELINES}  # the first is told in full
+METHODS = ("ours", *BASELINES)  # the first is told in full
 WHOLE_METHODS = ("ours", "roofline", "constant efficiency")  # those that predict ops no other device ran
 QUICK_ROWS = 3000  # of each data set and device that are judged by --quick
 SHIPPED = ("estimator.model.coefficients", "held_out.csv")
@@ -84,7 +84,8 @@ def validate(
     """
     _refuse_unknown(problems)
     truth, notes = read_truth(folder)
-    methods = {name: protocol.remembered(method) for name, method in METHODS.items()}
+    all_methods = {"ours": ours.fitted_side_by_side(truth), **BASELINES}
+    methods = {name: protocol.remembered(method) for name, method in all_methods.items()}
     asked = Request(Path(folder), truth, problems or list(TITLES), methods, QUICK_ROWS if quick else None, progress)
     judged = {name: rows for judge in JUDGES for name, rows in judge(asked).items()}
     if not judged:

@@ -154,10 +154,17 @@ def _whole(
     ops = runs.ops[runs.ops["device"].isin(seen)]
     multipliers = backward_multipliers(ops)
     sums = summed(predictor, ops, multipliers, target, own)
-    of_source = {d: summed(predictor, o, multipliers, d, _kit(truth, d)) for d, o in ops.groupby("device")}
-    missed = {place: float(runs.whole_s[place] / of_source[place[0]][place]) for place in sums.index}
+    missed = misses(predictor, runs, truth, seen)
     weight = shared_weight(missed)
     return {place: float(time) * missed[place] ** weight for place, time in sums.items()}
+
+
+def misses(predictor: Predictor, runs: Runs, truth: pd.DataFrame, devices: set[str]) -> dict[tuple[str, str], float]:
+    """Whole time over the sum of predicted kernels, by (device, model), each device calibrated by its own kit."""
+    ops = runs.ops[runs.ops["device"].isin(devices)]
+    multipliers = backward_multipliers(ops)
+    of_device = {d: summed(predictor, o, multipliers, str(d), _kit(truth, str(d))) for d, o in ops.groupby("device")}
+    return {place: float(runs.whole_s[place] / time) for sums in of_device.values() for place, time in sums.items()}
 
 
 def summed(
@@ -166,7 +173,9 @@ def summed(
     """Sum over kernels of the time that a device takes [s], by (device, model) of the runs that list the ops."""
     launched = kernels(ops, multipliers)
     rows, _ = describe(TRUTH.conform(launched.assign(device=device, time_s=1.0), FILE), load_device(device))
-    times = predictor(rows.drop(columns=MEASURED).assign(stack=DATA_SET), own) * launched["calls"].to_numpy()
+    times = (
+        predictor(rows.drop(columns=[*MEASURED, "calls"]).assign(stack=DATA_SET), own) * launched["calls"].to_numpy()
+    )
     return launched.assign(time_s=times).groupby(RUN)["time_s"].sum()
 
 

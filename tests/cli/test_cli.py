@@ -60,7 +60,7 @@ def test_ingest_writes_an_op_table_that_it_reads_again(tmp_path: Path) -> None:
 
 def test_predict(shapes: str, tmp_path: Path) -> None:
     found = read("predict", shapes, "--on", "v100", "--csv", str(tmp_path / "times.csv"))
-    assert [row["method"] for row in found["rows"]] == ["measured", "roofline"]
+    assert [row["method"] for row in found["rows"]] == ["measured", "scaled"]
     assert found["rows"][0]["time_s"] == pytest.approx(88e-6)
     header, *rows = (tmp_path / "times.csv").read_text().splitlines()
     assert header.endswith("time_s,low_s,high_s,bound,method")
@@ -72,7 +72,7 @@ def test_estimate() -> None:
     assert found["target"] == "v100-sxm2-16gb"
     assert found["source"] == "lecture-x86"
     assert found["step_s"]["low"] < found["step_s"]["mid"] < found["step_s"]["high"]
-    assert found["step_s"]["covers"] == "inputs"
+    assert found["step_s"]["covers"] == "all"
     assert found == read("estimate", "p1b3", "--to", "V100", "--seed", "3")
 
 

@@ -50,8 +50,10 @@ def test_a_doubtful_measurement_tells_less() -> None:
     assert doubtful.spread[0] > sure.spread[0]
 
 
-def test_what_cannot_be_is_clipped() -> None:
-    assert told(ops((0, 0)), [9.0], ops((0, 0))).mean[0] <= calibration.CLIPPED
+def test_one_of_few_that_is_far_off_the_others_is_drawn_to_them() -> None:
+    known = ops((0, 0), (0, 1), (1, 0), (1, 1), (2, 2))
+    usual, odd = (told(known, [0.1, 0.1, 0.1, 0.1, last], ops((2, 2))).mean[0] for last in (0.1, 9.0))
+    assert usual < odd < 0.1 + 1.1 * LIKE.shape
 
 
 def test_only_the_nearest_are_asked_and_their_order_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from estimator.model import coefficients
 from estimator.model.hardware import Hardware
-from estimator.model.memory_bound import Streams, attained_share, passes, stream_time, streams
+from estimator.model.memory_bound import Streams, passes, stream_time, streams
 
 C = coefficients.shipped().memory_bound
 LATENCY = 5e-6
@@ -68,13 +68,6 @@ def test_a_call_of_a_framework_takes_at_least_its_floor() -> None:
     small, large = calls("stream", 1, 1), calls("stream", 100_000, 4096)
     assert stream_time(small, device(), C, LATENCY, floor=30e-6) == 30e-6
     assert stream_time(large, device(), C, LATENCY, floor=30e-6) == stream_time(large, device(), C, LATENCY)
-
-
-def test_a_measured_stream_gives_its_share_back() -> None:
-    of, on = calls("stream", 10_000, 4096), device()
-    took = float(stream_time(of, on, C, LATENCY, share=0.9)[0])
-    assert attained_share(float(of.bytes[0]), took, float(on.bandwidth[0]), LATENCY) == pytest.approx(0.9)
-    assert attained_share(1e9, 1e-4, 1e12, LATENCY) == 1.0
 
 
 @pytest.mark.parametrize(

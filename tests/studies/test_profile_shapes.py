@@ -32,7 +32,7 @@ def test_the_precision_of_the_target(tmp_path: Path) -> None:
     path = tmp_path / "ops.csv"
     path.write_text(TABLE)
     found, _ = profile_shapes([str(path)], "bf16")
-    assert found["precision"].tolist() == ["bf16", "bf16", "bf16"]  # activations are stored as the products' operands are
+    assert found["precision"].tolist() == ["bf16", "bf16", "bf16"]  # activations as well
     assert found.loc[1, "bytes"] == 100
 
 

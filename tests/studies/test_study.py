@@ -154,6 +154,11 @@ def test_what_would_be_misread_is_refused(tmp_path: Path, text: str, words: str)
     assert words in str(caught.value)
 
 
+def test_what_a_compiler_fuses_is_said_by_unit(folder: Path) -> None:
+    result = run_study(write(folder, ESTIMATED.replace("epochs: 2", "fusion: elementwise")))
+    assert {found.fusion.kind for found in result.estimates.values()} == {"elementwise"}
+
+
 def test_too_few_samples_for_one_step(folder: Path) -> None:
     with pytest.raises(EstimatorError, match="50 samples do not fill one batch of 100"):
         run_study(write(folder, ESTIMATED.replace("epochs: 2", "samples: 50")))

@@ -74,6 +74,7 @@ def test_updates_of_two_alike_variables_stay_apart() -> None:
     apply = op("ApplyGradientDescent", "100x50;1;100x50", "100x50", phase="optimizer")
     add = op("aten::add_", "100x50;100x50", None, phase="optimizer")
     assert fused(mul, assign, mul, assign)[2].chains == 2
+    assert fused(mul, mul)[2].ops == 0
     assert fused(apply, apply)[2].ops == 0
     assert fused(add, op("aten::mul_", "100x50;1", None, phase="optimizer"))[2].ops == 0
 

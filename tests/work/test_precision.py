@@ -15,16 +15,17 @@ from estimator.work import count_work, cross
 from tests.conftest import make_ops
 
 TOY = Workload(name="toy", precision="fp32")
-FORWARD = {"op_type": "MatMul", "shapes": "8x16;16x4", "output_shapes": "8x4", "phase": "forward"}  # weights 16x4
-BACKWARD = {"op_type": "MatMul", "shapes": "16x8;8x4", "phase": "backward"}
-RELU = {"op_type": "Relu", "shapes": "8x4", "phase": "forward"}
-SOFTMAX = {"op_type": "Softmax", "shapes": "8x4", "phase": "forward"}
-UPDATE = {"op_type": "ApplyGradientDescent", "shapes": "16x4;1;16x4", "phase": "optimizer"}
-STEP = (FORWARD, RELU, SOFTMAX, BACKWARD, UPDATE)
+Row = dict[str, object]
+FORWARD: Row = {"op_type": "MatMul", "shapes": "8x16;16x4", "output_shapes": "8x4", "phase": "forward"}  # weights 16x4
+BACKWARD: Row = {"op_type": "MatMul", "shapes": "16x8;8x4", "phase": "backward"}
+RELU: Row = {"op_type": "Relu", "shapes": "8x4", "phase": "forward"}
+SOFTMAX: Row = {"op_type": "Softmax", "shapes": "8x4", "phase": "forward"}
+UPDATE: Row = {"op_type": "ApplyGradientDescent", "shapes": "16x4;1;16x4", "phase": "optimizer"}
+STEP: tuple[Row, ...] = (FORWARD, RELU, SOFTMAX, BACKWARD, UPDATE)
 
 
 def crossed(
-    *rows: dict[str, object], to: str = "bf16", workload: Workload = TOY, folded: bool = False
+    *rows: Row, to: str = "bf16", workload: Workload = TOY, folded: bool = False
 ) -> tuple[pd.DataFrame, pd.DataFrame, tuple[str, ...]]:
     """The rows, the casts behind them, and what is told."""
     work, _ = count_work(make_ops(*rows), workload)
@@ -77,7 +78,7 @@ def test_the_workload_file_tells_the_weights() -> None:
 
 
 def test_a_table_of_embeddings_is_not_cast() -> None:
-    table = {"op_type": "GatherV2", "shapes": "1000x16;8;1", "output_shapes": "8x16", "phase": "forward"}
+    table: Row = {"op_type": "GatherV2", "shapes": "1000x16;8;1", "output_shapes": "8x16", "phase": "forward"}
     workload = Workload(name="toy", precision="fp32", parameters=1000 * 16 + 64)
     rows, casts, _ = crossed(table, *STEP, workload=workload)
     assert rows["precision"].iloc[0] == "fp32"
@@ -87,7 +88,7 @@ def test_a_table_of_embeddings_is_not_cast() -> None:
 def test_a_convolution_casts_its_kernel() -> None:
     sizes = dict(zip("nchwkrs", (2, 6, 5, 5, 10, 3, 3), strict=True))
     dims = {f"conv_{letter}": size for letter, size in sizes.items()}
-    convolution = {"op_class": "convolution", **dims, "groups": 2, "phase": "forward"}
+    convolution: Row = {"op_class": "convolution", **dims, "groups": 2, "phase": "forward"}
     _, casts, _ = crossed(convolution, UPDATE)
     assert casts.loc["cast of weights, fp32 to bf16", "bytes"] == 10 * 3 * 9 * 6
 
@@ -110,8 +111,14 @@ def test_tf32_is_stored_as_fp32() -> None:
     assert casts.empty
 
 
+def test_from_tf32_activations_are_those_of_fp32() -> None:
+    rows, casts, _ = crossed({**FORWARD, "precision": "tf32"}, RELU, {**BACKWARD, "precision": "tf32"})
+    assert list(rows["bytes"]) == [2 * 224, 2 * 64, 2 * 224]
+    assert len(casts) == 2
+
+
 def test_from_bf16_to_fp32_bytes_grow_and_nothing_is_cast() -> None:
-    narrow = [{**row, "precision": "bf16"} for row in (FORWARD, RELU, BACKWARD)]
+    narrow: list[Row] = [{**row, "precision": "bf16"} for row in (FORWARD, RELU, BACKWARD)]
     rows, casts, told = crossed(*narrow, {**UPDATE, "precision": "fp32"}, to="fp32")
     assert (rows["precision"] == "fp32").all()
     assert list(rows["bytes"]) == [4 * 224, 4 * 64, 4 * 224, 4 * 192]
@@ -134,19 +141,21 @@ def test_without_a_backward_pass_no_weights_are_cast() -> None:
 
 
 def test_what_has_a_weights_shape_is_an_update_where_no_phase_is_known() -> None:
-    fusion = {"op_type": "fusion", "kernel": "subtract", "output_shapes": "16x4", "phase": "unknown"}
+    fusion: Row = {"op_type": "fusion", "kernel": "subtract", "output_shapes": "16x4", "phase": "unknown"}
     rows, _, _ = crossed(FORWARD, BACKWARD, {**fusion, "shapes": "16x4;16x4"}, {**fusion, "shapes": "8x4;8x4"})
     assert list(rows["precision"].iloc[2:]) == ["fp32", "bf16"]
 
 
 def test_stated_amounts_do_not_freeze_the_precision() -> None:
-    product = {"op_type": "MatMul", "m": 8, "n": 8, "k": 8, "flop": 1024.0, "bytes": 768.0}
-    stream = {"op_class": "elementwise", "flop": 10.0, "bytes": 80.0}
+    product: Row = {"op_type": "MatMul", "m": 8, "n": 8, "k": 8, "flop": 1024.0, "bytes": 768.0}
+    stream: Row = {"op_class": "elementwise", "flop": 10.0, "bytes": 80.0}
     assert list(crossed(product, stream)[0]["bytes"]) == [384, 40]
 
 
 def test_host_input_and_collectives_stay() -> None:
-    others = [{"op_type": name, "reported_bytes": 100.0} for name in ("Const", "Placeholder", "CollectiveReduceV2")]
+    others: list[Row] = [
+        {"op_type": name, "reported_bytes": 100.0} for name in ("Const", "Placeholder", "CollectiveReduceV2")
+    ]
     rows, _, _ = crossed(FORWARD, *others)
     assert list(rows["precision"].iloc[1:]) == ["fp32"] * 3
 
@@ -165,28 +174,28 @@ NARROWED_NAMES = (
 
 @pytest.mark.parametrize("name", KEPT_NAMES.split())
 def test_the_lists_of_automatic_mixed_precision(name: str) -> None:
-    row = {"op_type": name, "op_class": "elementwise", "flop": 1.0, "bytes": 8.0, "phase": "forward"}
+    row: Row = {"op_type": name, "op_class": "elementwise", "flop": 1.0, "bytes": 8.0, "phase": "forward"}
     assert crossed(FORWARD, row)[0]["precision"].iloc[1] == "fp32"
 
 
 @pytest.mark.parametrize("name", NARROWED_NAMES.split())
 def test_all_other_activations_are_narrow(name: str) -> None:
-    row = {"op_type": name, "op_class": "elementwise", "flop": 1.0, "bytes": 8.0, "phase": "forward"}
+    row: Row = {"op_type": name, "op_class": "elementwise", "flop": 1.0, "bytes": 8.0, "phase": "forward"}
     assert crossed(FORWARD, row)[0]["precision"].iloc[1] == "bf16"
 
 
 def test_sums_of_the_backward_pass_take_the_gradients_format() -> None:
-    rows = [{"op_type": "aten::sum", "shapes": "8x4", "phase": phase} for phase in ("forward", "backward")]
+    rows: list[Row] = [{"op_type": "aten::sum", "shapes": "8x4", "phase": phase} for phase in ("forward", "backward")]
     assert list(crossed(FORWARD, *rows)[0]["precision"].iloc[1:]) == ["fp32", "bf16"]
 
 
 def test_a_kernel_without_an_op_is_known_by_its_own_name() -> None:
-    kernel = {"kernel": "void cunn_SoftMaxForward<4>", "op_class": "normalization", "flop": 1.0, "bytes": 8.0}
+    kernel: Row = {"kernel": "void cunn_SoftMaxForward<4>", "op_class": "normalization", "flop": 1.0, "bytes": 8.0}
     assert crossed(FORWARD, {**kernel, "op_type": None})[0]["precision"].iloc[1] == "fp32"
 
 
 def test_a_step_in_the_target_precision_stays_as_it_is() -> None:
-    rows = [{**row, "precision": "bf16"} for row in STEP[:4]]
+    rows: list[Row] = [{**row, "precision": "bf16"} for row in STEP[:4]]
     work, _ = count_work(make_ops(*rows, UPDATE), TOY)
     found, told = cross(work, TOY, "bf16")
     pd.testing.assert_frame_equal(found, work)
@@ -195,7 +204,7 @@ def test_a_step_in_the_target_precision_stays_as_it_is() -> None:
 
 @settings(max_examples=30)
 @given(st.lists(st.sampled_from(STEP), min_size=1, max_size=8), st.sampled_from(PRECISIONS), st.booleans())
-def test_source_times_rows_and_arithmetic_stay(rows: list[dict[str, object]], to: str, folded: bool) -> None:
+def test_source_times_rows_and_arithmetic_stay(rows: list[Row], to: str, folded: bool) -> None:
     work, _ = count_work(make_ops(FORWARD, *rows), TOY)
     found, _ = cross(work, TOY, to, folded=folded)
     assert found["time_s"].sum() == work["time_s"].sum()
@@ -209,7 +218,7 @@ def test_source_times_rows_and_arithmetic_stay(rows: list[dict[str, object]], to
 
 @settings(max_examples=30)
 @given(st.lists(st.sampled_from(STEP), min_size=1, max_size=8))
-def test_unknown_stays_unknown(rows: list[dict[str, object]]) -> None:
+def test_unknown_stays_unknown(rows: list[Row]) -> None:
     work, _ = count_work(make_ops(*rows, {"op_type": "Relu", "phase": "forward"}, {"op_type": "Mystery"}), TOY)
     found, _ = cross(work, TOY, "bf16")
     assert found["bytes"].iloc[len(rows) : len(rows) + 2].isna().all()
