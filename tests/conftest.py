@@ -22,7 +22,7 @@ def p1b3() -> Profile:
     return read_profile("p1b3")
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def public_data() -> Callable[[str], Path]:
     """Path of a public table or dump, where it is at hand."""
 

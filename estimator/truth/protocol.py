@@ -83,7 +83,7 @@ def judge(
         unseen = (truth["family"] == family).to_numpy()
         predictors = {name: method(truth[~unseen]) for name, method in methods.items()}
         for problem in problems:
-            found[problem.name] += _judged(truth[unseen], predictors, problem, most)
+            found[problem.name] += judged_rows(truth[unseen], predictors, problem, most)
         progress(done, len(families))
     return {name: pd.concat(frames) for name, frames in found.items() if frames}
 
@@ -101,7 +101,7 @@ def remembered(method: Method) -> Method:
     return fit
 
 
-def _judged(
+def judged_rows(
     rows: pd.DataFrame, predictors: Mapping[str, Predictor], problem: Problem, most: int | None
 ) -> Iterator[pd.DataFrame]:
     """The judged rows of each target of a family, with what is predicted of them."""
