@@ -9,17 +9,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
+from importlib.resources import as_file, files
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from pydantic import Field, TypeAdapter
+from pydantic import Field
 
 from estimator.core import csv_files, physics
 from estimator.core.schema import Flags
 from estimator.core.types import DeviceSpec, File, Floats, itemsizes
-from estimator.core.yaml_files import check, read_yaml
 from estimator.model.calibration import AT_ONCE, Likeness, Ops, covariance
 from estimator.model.convolution_algorithms import ALGORITHMS, Convolutions, Machine
 from estimator.model.hardware import Hardware, number
@@ -78,7 +77,7 @@ class Convolution(File):
     partial_sums: float = Field(ge=0, description="passes over the partial sums, of one write and one read")
     launches: float = Field(ge=1, description="launch latencies that a call costs")
     likeness: Likeness
-    published: tuple[Published, ...] = ()
+    published: tuple[Published, ...] | None = None  # those that are shipped where nothing is said
 
 
 @dataclass(frozen=True)
@@ -87,15 +86,6 @@ class Library:
 
     lanes: Floats  # fp32 multiply-adds in one cycle
     transforms: Flags  # whether it has Winograd's and FFT kernels
-
-
-def read(folder: Path) -> Convolution:
-    """The coefficients in convolution.yaml with the published shapes in convolution_shapes.csv beside it."""
-    rows = csv_files.read_csv(folder / "convolution_shapes.csv")
-    told = TypeAdapter(tuple[Published, ...]).validate_python(
-        list(rows[list(Published._fields)].itertuples(index=False))
-    )
-    return check(Convolution, read_yaml(folder / "convolution.yaml")).model_copy(update={"published": told})
 
 
 def library_of(device: DeviceSpec) -> Library:
@@ -167,7 +157,7 @@ def shape_correction(wanted: Ops, c: Convolution) -> Floats:
 
     It is evidence, not law: corrected times may lie below the model's bounds.
     """
-    if not c.published or not len(wanted.features):
+    if c.published == () or not len(wanted.features):
         return np.zeros(len(wanted.features))
     known, like, weight = _published(c)
     starts = range(0, len(wanted.features), AT_ONCE)
@@ -178,9 +168,19 @@ def shape_correction(wanted: Ops, c: Convolution) -> Floats:
 @lru_cache(maxsize=1)
 def _published(c: Convolution) -> tuple[Ops, Likeness, Floats]:
     """The published shapes, their likeness, and the weight of each in the mean of any op."""
-    told = pd.DataFrame(c.published).rename(columns={"made": "pass"})
+    told = shipped_shapes() if c.published is None else pd.DataFrame(c.published)
+    told = told.rename(columns={"made": "pass"})
     tensor, transforms = (told["path"] == "tensor").to_numpy(), told["transforms"].to_numpy(dtype=bool)
     known = alike(convolutions(told, tensor), tensor, transforms)
     like = c.likeness.model_copy(update={"compute": 0.0})  # residuals are told less what each device has in common
     among = covariance(known, known, like) + like.noise**2 * np.eye(len(told))
     return known, like, np.linalg.solve(among, told["log_residual"].to_numpy(dtype=float))
+
+
+def shipped_shapes() -> pd.DataFrame:
+    """The published shapes that are shipped, read only where there are convolutions."""
+    with as_file(files("estimator.model.coefficients") / "convolution_shapes.csv") as path:
+        cells = csv_files.read_csv(path)
+    words = {name: cells[name] for name in ("made", "path", "precision")}
+    numbers = cells.drop(columns=[*words, "transforms"]).astype(float)
+    return numbers.assign(**words, transforms=cells["transforms"] == "True")

@@ -7,7 +7,7 @@ The source's run tells by how much an op is off there. Ops of which no model spe
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +17,7 @@ import pandas as pd
 from estimator.core import physics
 from estimator.core.errors import EstimatorError
 from estimator.core.interval import Z, bounds, draw
-from estimator.core.schema import MATRIX, PREDICTION
+from estimator.core.schema import MATRIX, PREDICTION, Flags
 from estimator.core.types import DeviceSpec, Floats, Prediction, RunPlan
 from estimator.model import measured, uncertainty
 from estimator.model.calibration import Correction, Ops, correction
@@ -32,7 +32,7 @@ FEW_LAUNCHES = 3.0  # times its launches that a measured op must be busy, to tel
 TELLING = 0.05  # share of an op's uncertainty that evidence must remove to be named
 HIGHEST = 3.0  # standard deviations above its time that an op takes at most
 NOTHING = Ops(np.empty((0, 0)), np.empty(0), np.empty(0, dtype=int))
-Names = npt.NDArray[np.str_]
+Names = npt.NDArray[np.object_]  # words that many ops share
 Interval = tuple[Floats, Floats, Floats]  # low end, nominal value, high end
 
 
@@ -129,17 +129,15 @@ def _evidence(
     """The rung of the ladder that each op stands on: the first that speaks of it."""
     if not same_setting:
         _refuse(target, work, measurements)
-    table = measured.evidence(measurements)
+    asked = measurements["op_class"].isin(work["op_class"]) & measurements["precision"].isin(work["precision"])
+    table = measured.evidence(measurements[asked])
     ran = work if profiled is None else profiled
     carried = _padded(carried_over(ran, source, shipped()), len(work), 0.0)
     known = modelled(work, target, table, carried, shipped())
     own = work["time_s"].to_numpy(dtype=float)
     times = np.array([own] * 3) if same_setting else _calls(work) * measured.times_of(work, table)
-    rung = np.select(
-        [~np.isnan(times[1]), ~np.isnan(known.time + known.compute_share), ~np.isnan(own)],
-        ["measured", "modelled", "unchanged"],
-        "",
-    )
+    speaks = [~np.isnan(values) for values in (times[1], known.time + known.compute_share, own)]
+    rung = _named(speaks, ["measured", "modelled", "unchanged"], "")
     efficiency = _padded(_source_efficiency(ran, source), len(work), np.nan)
     return Evidence(known, rung, np.where(rung == "unchanged", own, times), efficiency)
 
@@ -151,13 +149,15 @@ def modelled(work: pd.DataFrame, target: DeviceSpec, table: pd.DataFrame, carrie
     on = hardware_of(target, work["op_class"], work["precision"])
     out = _nothing(len(work))
     free = np.ones(len(work), dtype=bool)
+    precisions = work["precision"].to_numpy(dtype=object)
     for name, model in MODELS.items():
-        rows = free & model.speaks(work)
-        if rows.any():
-            found = _of_model(name, model, work[rows], on.of(rows), target, table, carried[rows], c)
+        speaks = free & model.speaks(work)
+        free &= ~speaks
+        for precision in set(precisions[speaks]):  # each is told by measurements of its own alone
+            rows, like = speaks & (precisions == precision), table[table["precision"] == precision]
+            found = _of_model(name, model, work[rows], on.of(rows), target, like, carried[rows], c)
             for field, values in vars(found).items():
                 getattr(out, field)[rows] = values
-        free &= ~rows
     return out
 
 
@@ -167,7 +167,7 @@ def _padded(values: Floats, count: int, missing: float) -> Floats:
 
 
 def _nothing(count: int) -> Modelled:
-    blank = np.full(count, "", dtype="U64")
+    blank = np.full(count, "", dtype=object)
     return Modelled(*(blank.copy() if field in ("model", "method", "shape") else np.full(count, np.nan)
                       for field in Modelled.__dataclass_fields__))  # fmt: skip
 
@@ -185,7 +185,7 @@ def _of_model(
     calls = _calls(work)
     time = np.maximum(busy.time * np.exp(said.mean + (1.0 - said.told) * carried), busy.least)
     return Modelled(
-        model=np.full(len(work), name),
+        model=np.full(len(work), name, dtype=object),
         time=calls * time,
         serial=calls * busy.serial * np.divide(time, busy.time, out=np.ones_like(time), where=busy.time > 0),
         least=calls * busy.least,
@@ -220,14 +220,20 @@ def told(
 def _method(said: Correction, carried: Floats) -> Names:
     """The evidence by how much it removes of what was not known, and whether by more than ops of all shapes could."""
     local, some = said.told > said.common + TELLING, said.told > TELLING
-    return np.select([local, some, carried != 0], ["interpolated", "scaled", "transferred"], "roofline")
+    return _named([local, some, carried != 0], ["interpolated", "scaled", "transferred"], "roofline")
+
+
+def _named(conditions: Sequence[Flags], names: Sequence[str], otherwise: str) -> Names:
+    """The name of the first condition that each op meets."""
+    first = np.select(conditions, range(len(names)), len(names))
+    return np.asarray(np.array([*names, otherwise], dtype=object)[first])
 
 
 def _shapes(target: DeviceSpec, model: str, ops: Ops, scales: tuple[float, ...]) -> Names:
     """The stream of what is not known of each op's shape: by the features to within their scales."""
     cells = pd.util.hash_pandas_object(pd.DataFrame(np.round(ops.features / scales)), index=False)
-    stream = (cells % uncertainty.SHAPES).astype(str)
-    return np.asarray(f"{target.name}.{model}.shape." + stream, dtype=str)
+    streams = [f"{target.name}.{model}.shape.{i}" for i in range(uncertainty.SHAPES)]
+    return np.asarray(np.array(streams, dtype=object)[cells % uncertainty.SHAPES])
 
 
 def _sampler(
@@ -258,7 +264,7 @@ def _busy(work: pd.DataFrame, known: Modelled, target: DeviceSpec, plan: RunPlan
     linear in what is drawn, of which many ops share most: one matrix product and one exponential.
     """
     peak, bandwidth = uncertainty.peaks(target, work, plan), uncertainty.bandwidth(target, plan)
-    kinds = f"{target.name}." + known.model.astype(object) + "." + work["precision"].to_numpy(dtype=object)
+    kinds = f"{target.name}." + known.model + "." + work["precision"].to_numpy(dtype=object)
     device = uncertainty.normals(kinds, plan)
     shape = uncertainty.normals(known.shape, plan)
     common, own = (known.log_spread * np.sqrt(share) for share in (known.common, 1.0 - known.common))
@@ -314,7 +320,7 @@ def _describe(work: pd.DataFrame, found: Evidence, interval: Interval, launch: F
     uncertain = high > low
     return PREDICTION.conform(
         work.assign(
-            bound=np.where(found.rung == "unchanged", "", _bound(found.known, launch)),
+            bound=_bound(found, launch),
             method=found.method,
             source_efficiency=found.efficiency,
             target_time_s=mid,
@@ -325,11 +331,11 @@ def _describe(work: pd.DataFrame, found: Evidence, interval: Interval, launch: F
     )
 
 
-def _bound(known: Modelled, launch: Floats) -> Names:
+def _bound(found: Evidence, launch: Floats) -> Names:
     """What limits each op: compute, memory, or the latency of its launches; nothing where no model speaks."""
-    by_share = np.where(known.compute_share >= 0.5, "compute", "memory")
-    bound = np.where(launch > known.time, "latency", by_share)
-    return np.where(np.isnan(known.time), "", bound)
+    known, nothing = found.known, (found.rung == "unchanged") | np.isnan(found.known.time)
+    conditions = [nothing, launch > known.time, known.compute_share >= 0.5]
+    return _named(conditions, ["", "latency", "compute"], "memory")
 
 
 def _source_efficiency(work: pd.DataFrame, source: DeviceSpec | None) -> Floats:
@@ -351,8 +357,8 @@ def _limits(found: Evidence, interval: Interval, latency: Floats) -> tuple[Float
     The least is at the quoted peaks without any launch; the most with arithmetic and traffic one after the other, and
     launches of the longest ``latency``.
     """
-    (_, mid, high), known = interval, found.known
-    floor = np.where(found.rung == "unchanged", 0.0, np.fmin(np.nan_to_num(known.least), mid))
+    (low, mid, high), known = interval, found.known
+    floor = np.where(found.rung == "unchanged", 0.0, np.fmin(np.nan_to_num(known.least), low))
     most = found.launches * latency + known.serial * np.exp(HIGHEST * known.log_spread)
     return floor, np.where(found.rung == "modelled", np.fmax(most, high), mid)
 

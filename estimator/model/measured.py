@@ -16,6 +16,7 @@ from estimator.core.types import Floats
 
 NAMES_OF_OTHERS = ("kernel", "cell")
 SIZES_OF_OTHERS = ("bytes", "flop", "hidden", "sequences", "timesteps", "ranks")
+MISSING = -1.0  # no size is negative
 CONVOLUTION = {column.name: 1.0 for column in CONV_COLUMNS if column.kind == "integer"}
 CONVOLUTION |= dict.fromkeys(("pad_d", "pad_h", "pad_w"), 0.0)
 ENDS = ("time_low_s", "time_s", "time_high_s")
@@ -67,32 +68,31 @@ def _counts(rows: pd.DataFrame, shape: pd.Series) -> pd.Series:
 
 
 def keys(rows: pd.DataFrame, *, transposes: bool = True) -> pd.Series:
-    """One number for each shape of op in one precision; equal for a product C and its transpose."""
-    wide, square = ((by & rows["m"].notna()).to_numpy(dtype=bool, na_value=False)
-                    for by in (rows["n"] > rows["m"], rows["n"] == rows["m"]))  # fmt: skip
-    a, b = _text(rows, "trans_a"), _text(rows, "trans_b")
-    first, second = np.where(wide, b, a), np.where(wide, a, b)
-    turned = square & (first == "t") & (second == "n")  # of a square C, the transpose has the very shape
+    """One number for each shape of op in one precision, the same within a process; equal for a product C and its
+    transpose.
+    """
     m, n = _number(rows, "m"), _number(rows, "n")
+    a, b = _text(rows, "trans_a"), _text(rows, "trans_b")
+    first, second = np.where(n > m, b, a), np.where(n > m, a, b)
+    turned = (m == n) & (first == "t") & (second == "n")  # of a square C, the transpose has the very shape
     stored = [np.where(turned, "n", first), np.where(turned, "t", second)] if transposes else []
     matrix = rows["op_class"].isin(MATRIX).to_numpy(dtype=bool)
     told = [
         *(_text(rows, name) for name in ("op_class", "precision", "pass")), *stored,
-        np.fmax(m, n), np.fmin(m, n), _number(rows, "k"), _number(rows, "batch", 1.0),
+        np.maximum(m, n), np.minimum(m, n), _number(rows, "k"), _number(rows, "batch", 1.0),
         *(_number(rows, name, missing) for name, missing in CONVOLUTION.items()),
         *(np.where(matrix, "", _text(rows, name)) for name in NAMES_OF_OTHERS),
-        *(np.where(matrix, np.nan, _number(rows, name)) for name in SIZES_OF_OTHERS),
+        *(np.where(matrix, MISSING, _number(rows, name)) for name in SIZES_OF_OTHERS),
     ]  # fmt: skip
-    return pd.util.hash_pandas_object(pd.DataFrame(dict(enumerate(told)), index=rows.index), index=False)
+    shapes = zip(*(column.tolist() for column in told), strict=True)
+    return pd.Series([hash(shape) for shape in shapes], index=rows.index, dtype="int64")
 
 
 def _text(rows: pd.DataFrame, name: str) -> npt.NDArray[np.object_]:
     """A column's words, nothing where there are none."""
-    if name not in rows:
-        return np.full(len(rows), "", dtype=object)
-    return np.asarray(rows[name].astype(object).where(rows[name].notna(), ""), dtype=object)
+    return rows[name].to_numpy(dtype=object, na_value="") if name in rows else np.full(len(rows), "", dtype=object)
 
 
-def _number(rows: pd.DataFrame, name: str, missing: float = np.nan) -> Floats:
+def _number(rows: pd.DataFrame, name: str, missing: float = MISSING) -> Floats:
     """A column's numbers."""
     return rows[name].to_numpy(dtype=float, na_value=missing) if name in rows else np.full(len(rows), missing)

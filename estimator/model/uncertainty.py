@@ -20,7 +20,7 @@ from estimator.model.hardware import peak_of_op
 
 SHAPES = 256  # streams that what is not known of shapes is drawn from: alike shapes share one
 
-Names = npt.NDArray[np.str_]
+Names = npt.NDArray[np.object_]
 
 
 @dataclass(frozen=True)

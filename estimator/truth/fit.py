@@ -35,7 +35,7 @@ def write(c: Coefficients, folder: Path) -> None:
     for name in ("gemm", "convolution", "memory_bound", "transfer"):
         told = _rounded(getattr(c, name).model_dump(exclude={"published"}))
         write_text(folder / f"{name}.yaml", WRITTEN + yaml.safe_dump(told, sort_keys=False, width=120))
-    rows = [",".join(map(str, row)) for row in c.convolution.published]
+    rows = [",".join(map(str, row)) for row in c.convolution.published or ()]
     write_text(folder / "convolution_shapes.csv", "\n".join([",".join(Published._fields), *rows, ""]))
 
 

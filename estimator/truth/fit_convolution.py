@@ -105,7 +105,9 @@ def _named(x: Floats) -> Convolution:
         name: Shares(forward=found.pop(f"{name}.forward"), weights=found.pop(f"{name}.weights")) for name in pairs
     }
     fft = found.pop("fft")
-    return Convolution(source=SOURCE, likeness=LIKENESS, fft=Shares(forward=fft, weights=fft), **shares, **found)
+    return Convolution(
+        source=SOURCE, likeness=LIKENESS, fft=Shares(forward=fft, weights=fft), published=(), **shares, **found
+    )
 
 
 def _faster(c: Convolution, by: float) -> Convolution:

@@ -55,13 +55,22 @@ def predictor(c: Coefficients) -> Predictor:
         found = np.full(len(rows), np.nan)
         for device, of_device in rows.groupby("device").indices.items():
             here, mine = rows.iloc[of_device], own[(own["device"] == device).to_numpy(dtype=bool)]
-            for model in MODELS.values():
-                asked = model.speaks(here)
-                if asked.any():
-                    found[of_device[asked]] = _times(model, here[asked], mine[model.speaks(mine)], c)
+            found[of_device] = _of_device(here, mine, c)
         return found
 
     return predict
+
+
+def _of_device(rows: pd.DataFrame, own: pd.DataFrame, c: Coefficients) -> Floats:
+    """Times [s] of rows of one device, each class and precision corrected by its own rows; NaN without a model."""
+    found = np.full(len(rows), np.nan)
+    for model in MODELS.values():
+        for precision in rows["precision"].unique():
+            asked = model.speaks(rows) & (rows["precision"] == precision).to_numpy(dtype=bool)
+            alike = own[model.speaks(own) & (own["precision"] == precision).to_numpy(dtype=bool)]
+            if asked.any():
+                found[asked] = _times(model, rows[asked], alike, c)
+    return found
 
 
 def _times(model: Model, rows: pd.DataFrame, own: pd.DataFrame, c: Coefficients) -> Floats:

@@ -1,7 +1,7 @@
 """Predicting random shapes against a bare numpy roofline: python tests/benchmarks/predict.py [ROWS] [DRAWS]
 
-Times ``predict`` on rows of WORK, counted before, in the parts that ``estimator predict`` cuts them into, and
-max(W/P, Q/B) on the same rows, parts and draws, both in this process; prints the ratio for a mix of matrix products,
+Times ``predict_ops``, as ``estimator predict`` calls it, on rows of WORK, counted before, and max(W/P, Q/B) on the same
+rows and draws, in parts of the same size, both in this process; prints the ratio for a mix of matrix products,
 convolutions and memory-bound ops and for matrix products alone, and the time of a row over that with a tenth of the
 rows. The roofline stops at its samples; what the 5 % and 95 % points of so many samples take beside is told.
 """
@@ -17,7 +17,7 @@ from estimator.core.interval import bounds, draw_sourced
 from estimator.core.schema import MEASUREMENTS
 from estimator.core.types import DeviceSpec, Floats, RunPlan, Workload
 from estimator.devices import load_device
-from estimator.model import predict
+from estimator.model.evidence import predict_ops
 from estimator.studies.shapes import SAMPLES_AT_ONCE
 from estimator.work import count_work
 
@@ -57,10 +57,6 @@ def parts(work: pd.DataFrame, plan: RunPlan) -> Iterator[pd.DataFrame]:
     return (work.iloc[i : i + size].reset_index(drop=True) for i in range(0, len(work), size))
 
 
-def predicted(part: pd.DataFrame, device: DeviceSpec, plan: RunPlan) -> Floats:
-    return predict(part, None, device, NONE, plan).samples
-
-
 def roofline(part: pd.DataFrame, device: DeviceSpec, plan: RunPlan) -> Floats:
     """Samples (1 + draws × ops) of max(W/P, Q/B) [s]."""
     rates = (device.peak_of("fp32").vector, device.memory_bandwidth)
@@ -72,6 +68,13 @@ def roofline(part: pd.DataFrame, device: DeviceSpec, plan: RunPlan) -> Floats:
 
 def summarised(part: pd.DataFrame, device: DeviceSpec, plan: RunPlan) -> Floats:
     return bounds(roofline(part, device, plan))[2]
+
+
+def predicted(work: pd.DataFrame, plan: RunPlan) -> float:
+    """Processor time of the prediction [s]."""
+    start = time.process_time()
+    predict_ops(work, load_device(plan.target), NONE, plan, at_once=SAMPLES_AT_ONCE // (1 + plan.draws))
+    return time.process_time() - start
 
 
 def seconds(what: Callable[[pd.DataFrame, DeviceSpec, RunPlan], Floats], work: pd.DataFrame, plan: RunPlan) -> float:
@@ -89,10 +92,9 @@ def main() -> None:
     print(f"{rows} rows, {plan.draws} draws")
     for name, mix in {"mix": MIX, "matrix products": {"gemm": 1.0}}.items():
         work = random_work(rows, mix)
-        seconds(predicted, work.head(100), plan)  # what is imported and read once
+        predicted(work.head(100), plan)  # what is imported and read once
         bare, whole = (min(seconds(what, work, plan) for _ in range(RUNS)) for what in (roofline, summarised))
-        found = seconds(predicted, work, plan)
-        tenth = seconds(predicted, work.head(rows // 10), plan)
+        found, tenth = predicted(work, plan), predicted(work.head(rows // 10), plan)
         print(f"{name}: {found / bare:.1f} x a roofline of {bare:.2f} s (goal {GOAL:g}),", end=" ")
         print(f"{found / whole:.1f} x one with its interval; {1e6 * found / rows:.0f} us a row,", end=" ")
         print(f"{found / rows / (tenth / (rows // 10)):.2f} x that of a tenth of the rows")

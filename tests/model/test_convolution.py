@@ -1,7 +1,5 @@
 """Laws of the convolution model, whatever its coefficients."""
 
-from importlib.resources import as_file, files
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,6 +10,7 @@ from estimator.core import physics
 from estimator.core.types import Floats
 from estimator.devices import load_device
 from estimator.model.calibration import Likeness
+from estimator.model.coefficients import shipped
 from estimator.model.convolution import (
     PASSES,
     Convolution,
@@ -23,13 +22,12 @@ from estimator.model.convolution import (
     convolutions,
     launch_time,
     library_of,
-    read,
     shape_correction,
+    shipped_shapes,
 )
 from estimator.model.hardware import Hardware
 
-with as_file(files("estimator.model.coefficients")) as folder:
-    SHIPPED = read(folder)
+SHIPPED = shipped().convolution
 WORST = Convolution(
     source="none of these is fitted", streaming=1.0, staging=1.0, half_tile=0.0, start=0.0, in_flight=0.0, idle=0.0,
     columns=0.0, partial_sums=0.0, launches=1.0, likeness=SHIPPED.likeness,
@@ -158,7 +156,7 @@ def test_a_published_shape_tells_of_shapes_like_it() -> None:
 
 
 def test_the_shipped_shapes_are_named_once_and_lie_within_a_factor_of_two() -> None:
-    table = pd.DataFrame(SHIPPED.published)
+    table = shipped_shapes()
     assert not table.drop(columns=["log_residual", "families"]).duplicated().any()
     assert table["log_residual"].abs().max() < np.log(2)
     assert set(table["made"]) == set(PASSES)

@@ -5,9 +5,9 @@ The table's times at batch 64 are of one frame: as those of the batch they would
 what is predicted from specifications misses at batch 1 / 64 by at most
 
 - GTX Titan X: 1.6 × too short (small matrices; 1.03 × where they are large) / 2.2 × too short.
-- Tegra K1: 1.7 × too short at batch 1, 1.0 × where matrices are large. Batch 64 is not judged: there a layer of 4096 × 4096 takes
-  longer (2.06 ms a frame) than one of 25088 × 4096 (2.00 ms), and one shape is printed twice 1.6 × apart. No time that
-  grows with the work is near: predictions are 1.5 to 14 × too short.
+- Tegra K1: 1.7 × too short at batch 1, 1.0 × where matrices are large. Batch 64 is not judged: there a layer of
+  4096 × 4096 takes longer (2.06 ms a frame) than one of 25088 × 4096 (2.00 ms), and one shape is printed twice 1.6 ×
+  apart. No time that grows with the work is near: predictions are 1.5 to 14 × too short.
 - Core i7-5930k: 5.1 × too short / 3.0 × too short. It draws 11 to 25 GB/s of 68 at batch 1, as one or two cores do, and
   a quarter to a third of the peak at batch 64; a device file cannot tell how many threads ran. One shape is printed
   twice 1.5 × apart.

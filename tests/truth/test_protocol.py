@@ -85,7 +85,7 @@ def test_so_many_rows_of_each_group_are_drawn(rows: pd.DataFrame) -> None:
 
 def test_the_kit_is_the_nearest_rows_each_once() -> None:
     near = [{"device": "p4", "m": m + 1, "n": n, "k": k} for m, n, k in kit.PLAIN]
-    far = [{"device": "p4", "m": 3 * m, "n": n, "k": 2 * k} for m, n, k in kit.PLAIN]
+    far = [{"device": "p4", "m": 5 * m, "n": n, "k": 7 * k} for m, n, k in kit.PLAIN]
     batched = [{"device": "p4", "batch": b, "m": m, "n": n, "k": k} for b, m, n, k in kit.BATCHED]
     sizes = (12, 3e3, 150e6, 210e6)
     streams = [

@@ -13,7 +13,6 @@ from pydantic import Field, model_validator
 
 from estimator.core.types import File
 from estimator.core.yaml_files import check, read_yaml
-from estimator.model import convolution
 from estimator.model.convolution import Convolution
 from estimator.model.gemm import Gemm
 from estimator.model.memory_bound import MemoryBound
@@ -64,7 +63,7 @@ def shipped() -> Coefficients:
     with as_file(files(__name__)) as folder:
         return Coefficients(
             gemm=check(Gemm, read_yaml(folder / "gemm.yaml")),
-            convolution=convolution.read(folder),
+            convolution=check(Convolution, read_yaml(folder / "convolution.yaml")),
             memory_bound=check(MemoryBound, read_yaml(folder / "memory_bound.yaml")),
             launches=check(Launches, read_yaml(folder / "launches.yaml")),
             transfer=check(Transfer, read_yaml(folder / "transfer.yaml")),
