@@ -1,0 +1,44 @@
+"""What the source's run tells of the target: part of a class's miss, unless the class is unlike all that was fitted."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from estimator.core.types import Workload
+from estimator.model.coefficients import shipped
+from estimator.model.hardware import hardware_of
+from estimator.model.kernels import MODELS, launch_latency
+from estimator.model.transfer import carried_over
+from estimator.work import count_work
+from tests.conftest import make_device, make_ops
+
+SOURCE = make_device(name="source")
+C = shipped()
+
+
+def ran(slower: float) -> pd.DataFrame:
+    """Two products and an element-wise op, the products so many times slower on the source than modelled."""
+    rows = ({"op_type": "MatMul", "m": 4096, "n": 4096, "k": k} for k in (1024, 4096))
+    work = count_work(make_ops(*rows, {"op_type": "Mystery"}), Workload(name="toy"))[0]
+    on = hardware_of(SOURCE, work["op_class"], work["precision"])
+    products = MODELS["gemm"].speaks(work)
+    busy = MODELS["gemm"].busy(work[products], on.of(products), SOURCE, C)
+    time = work["time_s"].to_numpy(dtype=float).copy()
+    time[products] = slower * (busy.time + launch_latency(SOURCE, C))
+    return work.assign(time_s=time)
+
+
+def test_part_of_a_miss_goes_with_the_ops() -> None:
+    found = carried_over(ran(1.5), SOURCE, C)
+    assert found[:2] == pytest.approx(C.transfer.weight * np.log(1.5))
+    assert found[2] == 0  # no model speaks of it
+
+
+def test_a_class_that_is_far_off_tells_nothing() -> None:
+    assert not carried_over(ran(3.0), SOURCE, C).any()
+
+
+def test_a_source_of_unknown_specifications_tells_nothing() -> None:
+    assert not carried_over(ran(1.5), None, C).any()
+    unknown = SOURCE.model_copy(update={"specifications": "unknown"})
+    assert not carried_over(ran(1.5), unknown, C).any()
