@@ -31,6 +31,7 @@ def carried_over(work: pd.DataFrame, source: DeviceSpec | None, c: Coefficients)
         if rows.any():
             busy = model.busy(work[rows], on.of(rows), source, c)
             modelled = float((calls[rows] * (busy.time + busy.launches * launch_latency(source, c))).sum())
-            miss = np.log(work.loc[rows, "time_s"].sum() / modelled) if modelled > 0 else np.nan
+            taken = float(work.loc[rows, "time_s"].sum())
+            miss = np.log(taken / modelled) if min(taken, modelled) > 0 else np.nan
             out[rows] = c.transfer.weight * miss if abs(miss) <= c.transfer.limit else 0.0
     return out

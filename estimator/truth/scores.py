@@ -64,7 +64,7 @@ def _slice(rows: pd.DataFrame, method: str, by: list[str]) -> pd.DataFrame:
     if by == GROUP:
         return figures.join(groups[others].agg(_common)).reset_index()
     figures = figures.reset_index()
-    return figures.groupby(by or np.zeros(len(figures)), as_index=False).agg(OVER_GROUPS)
+    return figures.groupby(by or np.zeros(len(figures))).agg(OVER_GROUPS).reset_index(drop=not by)
 
 
 def _common(values: pd.Series) -> str:

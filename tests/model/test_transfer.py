@@ -38,6 +38,10 @@ def test_a_class_that_is_far_off_tells_nothing() -> None:
     assert not carried_over(ran(3.0), SOURCE, C).any()
 
 
+def test_ops_that_took_no_time_tell_nothing() -> None:
+    assert not carried_over(ran(0.0), SOURCE, C).any()
+
+
 def test_a_source_of_unknown_specifications_tells_nothing() -> None:
     assert not carried_over(ran(1.5), None, C).any()
     unknown = SOURCE.model_copy(update={"specifications": "unknown"})
