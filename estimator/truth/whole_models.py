@@ -92,8 +92,10 @@ def kernels(ops: pd.DataFrame, multipliers: Mapping[str, float]) -> pd.DataFrame
     products, others = trained[trained["op_class"] == "gemm"], trained[trained["op_class"] != "gemm"]
     more = others["op"].map(multipliers).astype(float).fillna(1.0)
     backward = others.assign(bytes=others["bytes"] * more, flop=others["flop"] * more)[more > 0]
-    found = pd.concat([ops, *_gradients(products), backward], ignore_index=True)
-    return found.assign(precision=PRECISION, time_s=np.nan, data_set=DATA_SET, trans_a=found["trans_a"].fillna("n"))
+    parts = [part for part in (ops, *_gradients(products), backward) if len(part)]
+    found = pd.concat(parts, ignore_index=True)
+    stored = found["trans_a"].astype(object).where(found["trans_a"].notna(), "n")
+    return found.assign(precision=PRECISION, time_s=np.nan, data_set=DATA_SET, trans_a=stored)
 
 
 def _gradients(products: pd.DataFrame) -> Iterator[pd.DataFrame]:
@@ -103,7 +105,9 @@ def _gradients(products: pd.DataFrame) -> Iterator[pd.DataFrame]:
     yield products.assign(m=products["k"], k=products["m"], trans_a="t", trans_b="n")
     weights = products[products["op"] != "bmm"]
     moved = physics.streaming_bytes(weights["k"] * weights["n"], ACCUMULATED - 1, 1, ITEMSIZE[PRECISION])
-    yield weights.assign(op="add", op_class="elementwise", bytes=moved, flop=0.0, **dict.fromkeys("mnk"), batch=None)
+    yield weights.assign(
+        op="add", op_class="elementwise", bytes=moved, flop=0.0, **dict.fromkeys(("batch", *"mnk"), np.nan)
+    )
 
 
 def judge(
