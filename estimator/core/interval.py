@@ -12,7 +12,7 @@ import zlib
 import numpy as np
 from numpy.typing import ArrayLike
 
-from estimator.core.types import Floats, Interval, Sourced
+from estimator.core.types import Covers, Floats, Interval, Sourced
 
 LEVEL = 0.9
 Z = 1.6448536269514722  # the standard normal's 95 % point
@@ -40,11 +40,11 @@ def draw_sourced(stream: str, sourced: Sourced, draws: int, seed: int) -> Floats
     return draw(stream, sourced.value / ratio, sourced.value, sourced.value * ratio, draws, seed)
 
 
-def summarise(samples: Floats) -> Interval:
-    """The interval of samples (1 + draws): ends are None where nothing was uncertain."""
+def summarise(samples: Floats, covers: Covers = "inputs") -> Interval:
+    """The interval of samples (1 + draws), and what it covers: ends are None where nothing was uncertain."""
     low, mid, high = bounds(samples)
     certain = bool(low == high)
-    return Interval(None if certain else float(low), float(mid), None if certain else float(high), LEVEL)
+    return Interval(None if certain else float(low), float(mid), None if certain else float(high), LEVEL, covers)
 
 
 def bounds(samples: Floats) -> tuple[Floats, Floats, Floats]:

@@ -10,17 +10,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from estimator.core.errors import EstimatorError
-from estimator.core.types import ITEMSIZE
+from estimator.core.types import ITEMSIZE, Flags
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Kind = Literal["text", "integer", "number"]
 LARGEST_WHOLE = 2**53  # beyond it a float no longer counts by ones
-Flags = npt.NDArray[np.bool_]
 PANDAS_DTYPE = {"text": "string[python]", "integer": "Int64", "number": "float64"}
 
 OP_CLASSES = (
@@ -41,6 +39,10 @@ METHODS = {  # the ladder of evidence, strongest first, and how each rung gives 
     "unchanged": "the source's own time, carried over",
 }
 TRANSPOSES = ("n", "t")
+SHAPED_BY = {  # that tell the work of a matrix product, and of a convolution; others have a default
+    "gemm": ("m", "n", "k"),
+    "convolution": ("conv_n", "conv_c", "conv_h", "conv_w", "conv_k", "conv_r", "conv_s"),
+}
 
 
 @dataclass(frozen=True)

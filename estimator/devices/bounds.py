@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 
 from estimator.core import physics
-from estimator.core.schema import MATRIX, STREAMING, Flags
-from estimator.core.types import ITEMSIZE, DeviceSpec, Floats, Sourced, itemsizes
+from estimator.core.schema import MATRIX, STREAMING
+from estimator.core.types import ITEMSIZE, DeviceSpec, Flags, Floats, Sourced, itemsizes
 
 ABOVE_PEAK = 1.05
 WIDTH = ITEMSIZE | {"tf32": 2.5}  # bytes that a format's values need

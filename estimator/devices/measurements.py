@@ -10,8 +10,8 @@ import pandas as pd
 
 from estimator.core import csv_files
 from estimator.core.errors import EstimatorError
-from estimator.core.schema import MEASUREMENTS, Flags
-from estimator.core.types import DeviceSpec
+from estimator.core.schema import MEASUREMENTS
+from estimator.core.types import DeviceSpec, Flags
 from estimator.devices import bounds
 from estimator.devices.catalogue import measurements_path
 from estimator.devices.conditions import Conditions

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from estimator.core.schema import Flags
-from estimator.core.types import DeviceSpec
+from estimator.core.types import DeviceSpec, Flags
 from estimator.devices import bounds
 
 SLOW, LONG = 1000.0, 1e-3  # times over what the data sheet allows, and seconds, above which a unit may be wrong

@@ -1,6 +1,6 @@
 """WORK × source × target → PREDICTION: the time of each op on a device that nobody can touch yet."""
 
 from estimator.model.assumptions import assumptions, specifications
-from estimator.model.evidence import predict
+from estimator.model.prediction import predict
 
 __all__ = ["assumptions", "predict", "specifications"]

@@ -17,14 +17,12 @@ import pandas as pd
 from pydantic import Field
 
 from estimator.core import csv_files, physics
-from estimator.core.schema import Flags
-from estimator.core.types import DeviceSpec, File, Floats, itemsizes
+from estimator.core.types import DeviceSpec, File, Flags, Floats, itemsizes
 from estimator.model.calibration import AT_ONCE, Likeness, Ops, covariance
 from estimator.model.convolution_algorithms import ALGORITHMS, Convolutions, Machine
-from estimator.model.hardware import Hardware, number
+from estimator.model.hardware import VECTOR_LOAD, Hardware, number
 
 PASSES = ("forward", "grad_input", "grad_weights")
-VECTOR_LOAD = 16  # bytes that channels fill on tensor units
 LANES = 128  # fp32 lanes that count as one unit: those of an SM of Maxwell, on whose tiles the kernels are built
 TYPICAL_CLOCK = 1.4e9  # [Hz] where a device file gives none
 TYPICAL_UNITS = 32  # where it gives no fp32 peak

@@ -23,8 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from estimator.core import physics
-from estimator.core.schema import Flags
-from estimator.core.types import Floats
+from estimator.core.types import Flags, Floats
 
 if TYPE_CHECKING:
     from estimator.model.convolution import Convolution, Shares

@@ -23,7 +23,7 @@ from pydantic import Field
 from estimator.core import physics
 from estimator.core.types import File, Floats, itemsizes
 from estimator.model.calibration import Likeness, Ops
-from estimator.model.hardware import Hardware
+from estimator.model.hardware import VECTOR_LOAD, Hardware
 from estimator.model.sustained import Sustained
 
 SHAPES_OF_TILES = (
@@ -33,7 +33,6 @@ SHAPES_OF_TILES = (
 TILES = tuple(sorted({*SHAPES_OF_TILES, *((n, m) for m, n in SHAPES_OF_TILES)}))
 SPLITS = (1, 2, 4, 8, 16, 32)
 PARTIAL_SUM = 8  # bytes that a partial sum moves: fp32, written and read
-VECTOR_LOAD = 16  # bytes; dimensions that fill whole ones are of one alignment class
 TYPICAL_TILE = 128
 BALANCE = (-3.0, 4.0)  # octaves between compute and memory time beyond which products are alike
 UNITS = 80  # where a device file does not tell

@@ -8,8 +8,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from estimator.core.schema import MATRIX, STREAMING, Flags
-from estimator.core.types import DeviceSpec, Floats, Sourced
+from estimator.core.schema import MATRIX, STREAMING
+from estimator.core.types import DeviceSpec, Flags, Floats, Sourced
+
+VECTOR_LOAD = 16  # bytes; dimensions that fill whole ones are of one alignment class
 
 
 @dataclass(frozen=True)

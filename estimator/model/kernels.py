@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -10,16 +10,14 @@ import numpy as np
 import pandas as pd
 
 from estimator.core import physics
-from estimator.core.schema import MATRIX, STREAMING, Flags
-from estimator.core.types import DeviceSpec, Floats
+from estimator.core.schema import MATRIX, SHAPED_BY, STREAMING
+from estimator.core.types import DeviceSpec, Flags, Floats
 from estimator.model import convolution, gemm, memory_bound
 from estimator.model.calibration import Likeness, Ops
 from estimator.model.coefficients import Coefficients
 from estimator.model.hardware import Hardware
 
-PRODUCT = ("m", "n", "k")
 STREAMS: dict[str, Any] = {"compute": 0.1, "kind": 0.03, "shape": 0.06, "noise": 0.03, "scales": (3.0, 3.0)}
-CONVOLUTION = ("conv_n", "conv_c", "conv_h", "conv_w", "conv_k", "conv_r", "conv_s")
 
 
 @dataclass(frozen=True)
@@ -42,11 +40,21 @@ class Model(NamedTuple):
     likeness: Callable[[Coefficients], Likeness]
 
 
+def calls_of(rows: pd.DataFrame) -> Floats:
+    """Calls of each row; one where it does not say."""
+    return np.asarray(rows["calls"].fillna(1.0), dtype=float) if "calls" in rows else np.ones(len(rows))
+
+
 def amounts(rows: pd.DataFrame) -> tuple[Floats, Floats]:
-    """FLOP and bytes of one call of each row, which states those of all its calls; one call where it does not say."""
-    calls = rows["calls"].fillna(1.0).replace(0.0, 1.0).to_numpy(dtype=float) if "calls" in rows else 1.0
-    flop, bytes_ = (rows[name].to_numpy(dtype=float, na_value=np.nan) / calls for name in ("flop", "bytes"))
+    """FLOP and bytes of one call of each row, which states those of all its calls."""
+    flop, bytes_ = (rows[name].to_numpy(dtype=float, na_value=np.nan) / _divisor(rows) for name in ("flop", "bytes"))
     return flop, bytes_
+
+
+def _divisor(rows: pd.DataFrame) -> Floats:
+    """Calls that a row's amounts are of; one where it has none, as its amounts are 0."""
+    calls = calls_of(rows)
+    return np.where(calls == 0.0, 1.0, calls)
 
 
 def launch_latency(device: DeviceSpec, c: Coefficients) -> float:
@@ -87,7 +95,7 @@ def _convolution_times(rows: pd.DataFrame, on: Hardware, device: DeviceSpec, c: 
 
 
 def _streams(rows: pd.DataFrame, on: Hardware, device: DeviceSpec, c: Coefficients) -> Busy:
-    of = memory_bound.streams(rows.assign(**dict(zip(("flop", "bytes"), amounts(rows), strict=True))))
+    of = memory_bound.streams(rows, _divisor(rows))
     time = memory_bound.stream_time(of, on, c.memory_bound, latency=0.0)
     compute = of.flop / on.peak
     least = physics.ideal_time(of.flop, of.bytes, on.peak, on.bandwidth)
@@ -112,8 +120,8 @@ def _alike_convolutions(rows: pd.DataFrame, on: Hardware, device: DeviceSpec, bu
 
 def _alike_streams(rows: pd.DataFrame, on: Hardware, device: DeviceSpec, busy: Busy) -> Ops:
     """By their amount and the length of their rows, in octaves; each way of streaming is a kind."""
-    of = memory_bound.streams(rows)
-    sizes = np.log2([np.maximum(amounts(rows)[1], 1.0), np.nan_to_num(of.row_length, nan=1.0)])
+    of = memory_bound.streams(rows, _divisor(rows))
+    sizes = np.log2([np.maximum(of.bytes, 1.0), np.nan_to_num(of.row_length, nan=1.0)])
     return Ops(
         sizes.T, busy.compute_share, np.select([of.kernel == "softmax", of.kernel == "normalization"], [1, 2], 0)
     )
@@ -130,13 +138,13 @@ def _alike_amounts(rows: pd.DataFrame, on: Hardware, device: DeviceSpec, busy: B
 
 MODELS: dict[str, Model] = {  # the first that speaks
     "gemm": Model(
-        lambda rows: _have(rows, ["gemm"], PRODUCT),
+        lambda rows: _have(rows, ["gemm"], SHAPED_BY["gemm"]),
         _products,
         lambda rows, on, device, busy: gemm.alike(rows, on, busy.compute_share),
         lambda c: c.gemm.likeness,
     ),
     "convolution": Model(
-        lambda rows: _have(rows, ["convolution"], CONVOLUTION),
+        lambda rows: _have(rows, ["convolution"], SHAPED_BY["convolution"]),
         _convolutions,
         _alike_convolutions,
         lambda c: c.convolution.likeness,
@@ -149,6 +157,16 @@ MODELS: dict[str, Model] = {  # the first that speaks
         lambda c: c.gemm.likeness.model_copy(update={"scales": (4.0, 4.0)}),
     ),
 }
+
+
+def by_model(rows: pd.DataFrame) -> Iterator[tuple[str, Model, Flags]]:
+    """Each model that speaks of any of the rows, by name, and of which: of every row one speaks at most."""
+    free = np.ones(len(rows), dtype=bool)
+    for name, model in MODELS.items():
+        speaks = free & model.speaks(rows)
+        free &= ~speaks
+        if speaks.any():
+            yield name, model, speaks
 
 
 def _have(rows: pd.DataFrame, op_classes: Sequence[str], needed: Sequence[str]) -> Flags:

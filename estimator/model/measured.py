@@ -49,16 +49,18 @@ def times_of(work: pd.DataFrame, table: pd.DataFrame) -> Floats:
     if table.empty:
         return np.full((len(ENDS), len(work)), np.nan)
     by_shape = table.assign(shape=keys(table)).set_index("shape")[list(ENDS)]
-    anyhow = table.assign(shape=keys(table, transposes=False))
-    whatever = (
-        anyhow[_counts(anyhow, anyhow["shape"])]
-        .groupby("shape")
-        .agg({"time_low_s": "min", "time_s": "mean", "time_high_s": "max"})
-    )
-    exactly = by_shape.reindex(keys(work)).to_numpy(dtype=float)
-    loosely = whatever.reindex(keys(work, transposes=False)).to_numpy(dtype=float)
-    unknown = (work["op_class"] == "gemm") & work[["trans_a", "trans_b"]].isna().any(axis=1)
-    return np.asarray(np.where(unknown.to_numpy(dtype=bool)[:, None], loosely, exactly).T)
+    times = by_shape.reindex(keys(work)).to_numpy(dtype=float)
+    unknown = ((work["op_class"] == "gemm") & work[["trans_a", "trans_b"]].isna().any(axis=1)).to_numpy(dtype=bool)
+    if unknown.any():
+        times[unknown] = _however_stored(table).reindex(keys(work[unknown], transposes=False)).to_numpy(dtype=float)
+    return np.asarray(times.T)
+
+
+def _however_stored(table: pd.DataFrame) -> pd.DataFrame:
+    """Low end, mean and high end [s] of each shape's rows, whatever their transposes."""
+    shape = keys(table, transposes=False)
+    told = table.assign(shape=shape)[_counts(table, shape)]
+    return told.groupby("shape").agg({"time_low_s": "min", "time_s": "mean", "time_high_s": "max"})
 
 
 def _counts(rows: pd.DataFrame, shape: pd.Series) -> pd.Series:

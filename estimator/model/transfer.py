@@ -10,10 +10,11 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from estimator.core import physics
 from estimator.core.types import DeviceSpec, Floats
 from estimator.model.coefficients import Coefficients
 from estimator.model.hardware import hardware_of
-from estimator.model.kernels import MODELS, launch_latency
+from estimator.model.kernels import by_model, calls_of, launch_latency
 
 
 def carried_over(work: pd.DataFrame, source: DeviceSpec | None, c: Coefficients) -> Floats:
@@ -24,14 +25,22 @@ def carried_over(work: pd.DataFrame, source: DeviceSpec | None, c: Coefficients)
     if source is None or source.specifications != "known":
         return out
     on = hardware_of(source, work["op_class"], work["precision"])
-    free, calls = np.ones(len(work), dtype=bool), work["calls"].fillna(1.0).to_numpy(dtype=float)
-    for model in MODELS.values():
-        rows = free & model.speaks(work)
-        free &= ~rows
-        if rows.any():
-            busy = model.busy(work[rows], on.of(rows), source, c)
-            modelled = float((calls[rows] * (busy.time + busy.launches * launch_latency(source, c))).sum())
-            taken = float(work.loc[rows, "time_s"].sum())
-            miss = np.log(taken / modelled) if min(taken, modelled) > 0 else np.nan
-            out[rows] = c.transfer.weight * miss if abs(miss) <= c.transfer.limit else 0.0
+    calls = calls_of(work)
+    for _, model, rows in by_model(work):
+        busy = model.busy(work[rows], on.of(rows), source, c)
+        modelled = float((calls[rows] * (busy.time + busy.launches * launch_latency(source, c))).sum())
+        taken = float(work.loc[rows, "time_s"].sum())
+        miss = np.log(taken / modelled) if min(taken, modelled) > 0 else np.nan
+        out[rows] = c.transfer.weight * miss if abs(miss) <= c.transfer.limit else 0.0
     return out
+
+
+def efficiency(work: pd.DataFrame, source: DeviceSpec | None) -> Floats:
+    """Roofline time over measured time on the source; NaN where the source's specifications are not known."""
+    nothing = np.full(len(work), np.nan)
+    if source is None or source.specifications == "unknown":
+        return nothing
+    on = hardware_of(source, work["op_class"], work["precision"])
+    flop, bytes_, time = (work[name].to_numpy(dtype=float) for name in ("flop", "bytes", "time_s"))
+    ideal = physics.ideal_time(flop, bytes_, on.peak, on.bandwidth)
+    return np.asarray(np.divide(ideal, time, out=nothing, where=time > 0))

@@ -14,13 +14,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from estimator.core.interval import draw, draw_sourced, standard
-from estimator.core.types import DeviceSpec, Floats, RunPlan, Sourced
+from estimator.core.types import DeviceSpec, Floats, Names, RunPlan, Sourced
 from estimator.model import coefficients
 from estimator.model.hardware import peak_of_op
-
-SHAPES = 256  # streams that what is not known of shapes is drawn from: alike shapes share one
-
-Names = npt.NDArray[np.object_]
 
 
 @dataclass(frozen=True)

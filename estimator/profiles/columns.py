@@ -6,11 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from estimator.core.types import Flags
 from estimator.profiles.events import NONE, Integers
-
-Flags = npt.NDArray[np.bool_]
 
 
 class Ids(dict[Any, int]):

@@ -15,10 +15,10 @@ import numpy as np
 import pandas as pd
 
 from estimator.core.errors import EstimatorError
-from estimator.core.types import Profile, Workload
+from estimator.core.types import Flags, Profile, Workload
 from estimator.profiles import canonical, chrome_trace, events
 from estimator.profiles.chrome_trace import Identity
-from estimator.profiles.columns import Columns, Flags, Ids, slices
+from estimator.profiles.columns import Columns, Ids, slices
 from estimator.profiles.dump import Dump
 from estimator.profiles.events import Batch, Tally
 from estimator.profiles.steps import NO_STEPS, Windows

@@ -65,7 +65,7 @@ def plain(value: object) -> Any:
 
 def interval(samples: Floats, covers: Covers = "inputs") -> Document:
     """Samples (1 + draws) as ``{low, mid, high, level, covers}``."""
-    return {**vars(summarise(samples)), "covers": covers}
+    return dict(vars(summarise(samples, covers)))
 
 
 def rows(frame: pd.DataFrame, columns: Sequence[str]) -> list[Document]:

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from estimator.core.schema import CONV_COLUMNS, GEMM_COLUMNS, MATRIX, SHAPES, STREAMING
+from estimator.core.schema import CONV_COLUMNS, GEMM_COLUMNS, MATRIX, SHAPED_BY, SHAPES, STREAMING
 from estimator.profiles import read_profile
 from estimator.work import count_work, cross
-from estimator.work.count import CONV_NEEDED
 
 DIMENSIONS = [column.name for column in (*GEMM_COLUMNS, *CONV_COLUMNS)]
 OF_A_SHAPE = ["op_class", "precision", *DIMENSIONS, "bytes", "flop"]
@@ -40,7 +39,7 @@ def profile_shapes(names: Sequence[str], precision: str | None = None) -> tuple[
 def _shapes(work: pd.DataFrame) -> pd.DataFrame:
     """The rows of WORK that a shape tells of, their bytes and FLOP those of one call where nothing else tells it."""
     products = (work["op_class"] == "gemm") & work[["m", "n", "k"]].notna().all(axis=1)
-    convolutions = (work["op_class"] == "convolution") & work[list(CONV_NEEDED)].notna().all(axis=1)
+    convolutions = (work["op_class"] == "convolution") & work[list(SHAPED_BY["convolution"])].notna().all(axis=1)
     streams = work["op_class"].isin(STREAMING) & (work["bytes"] > 0)
     calls = work["calls"].fillna(1.0).where(work["calls"] > 0, 1.0)
     amounts = {n: (work[n] / calls).round().mask(work["op_class"].isin(MATRIX)) for n in ("bytes", "flop")}

@@ -9,20 +9,18 @@ import pandas as pd
 
 from estimator.core import csv_files
 from estimator.core.errors import EstimatorError
-from estimator.core.schema import SHAPES, STREAMING
+from estimator.core.schema import SHAPED_BY, SHAPES, STREAMING
 from estimator.core.types import RunPlan, Workload
 from estimator.devices import load_device
 from estimator.devices.measurements import read_measurements
 from estimator.model import assumptions
-from estimator.model.evidence import predict_ops
+from estimator.model.prediction import predict_ops
 from estimator.work import count_work
-from estimator.work.count import CONV_NEEDED
 
 SAMPLES_AT_ONCE = 4_000_000  # draws × rows held in memory
 ANSWER = ["time_s", "low_s", "high_s", "bound", "method"]
 NEEDED = {
-    "gemm": ["m", "n", "k"],
-    "convolution": list(CONV_NEEDED),
+    **{op_class: list(needed) for op_class, needed in SHAPED_BY.items()},
     **{op_class: ["bytes"] for op_class in STREAMING},
 }
 

@@ -14,7 +14,7 @@ import numpy as np
 from estimator.core.errors import EstimatorError
 from estimator.core.types import Floats
 from estimator.devices import load_device
-from estimator.truth import shapes
+from estimator.truth import arguments, shapes
 from estimator.truth.protocol import SEED, Method, Predictor, worth_judging
 from estimator.truth.tables import GROUP
 
@@ -81,8 +81,7 @@ def boosting(train: pd.DataFrame) -> Predictor:
     except ImportError:
         raise EstimatorError("gradient boosting needs scikit-learn: pip install 'fom-estimator[fit]'") from None
     seen = train[worth_judging(train)]
-    groups = seen["data_set"].str.cat(seen["device"], sep=" ")
-    seen = seen[shapes.lowest(shapes.lots(seen, SEED), groups, ROWS_OF_A_GROUP)]
+    seen = seen[shapes.lowest(shapes.lots(seen, SEED), arguments.groups(seen), ROWS_OF_A_GROUP)]
     words = {name: sorted(seen[name].dropna().unique()) for name in CODES}
     weight = 1.0 / seen.groupby(GROUP)["time_s"].transform("size")
     features = _features(seen, words)

@@ -78,7 +78,7 @@ def fit(truth: pd.DataFrame, sustained: Sustained) -> Convolution:
 
     start = [*np.log(median), *[0.0] * len(names)]
     bounds = [*np.log(median / 30), *[-3.0] * len(names)], [*np.log(most), *[3.0] * len(names)]
-    found = least_squares(residuals, start, bounds, 1.0)
+    found = least_squares(residuals, start, bounds)
     factors = (
         pd.Series(found[len(PRIORS) :], names).groupby(rows.groupby(arguments.groups(rows))["family"].first()).mean()
     )

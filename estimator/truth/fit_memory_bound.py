@@ -15,7 +15,7 @@ from estimator.core.schema import STREAMING
 from estimator.core.types import Floats, itemsizes
 from estimator.model.memory_bound import MemoryBound, stream_time, streams
 from estimator.truth import arguments
-from estimator.truth.fitting import robust
+from estimator.truth.fitting import least_squares, robust
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,8 +54,6 @@ def fit(truth: pd.DataFrame) -> MemoryBound:
 
 def _common(rows: pd.DataFrame) -> tuple[dict[str, float], Floats, Floats]:
     """What all devices share, and each one's streaming share and latency [s]; robust least squares in logarithms."""
-    from scipy.optimize import least_squares
-
     of, on = streams(rows), arguments.hardware(rows)
     names, place = np.unique(arguments.groups(rows), return_inverse=True)
     weight = 1.0 / np.sqrt(np.bincount(place)[place])
@@ -70,7 +68,7 @@ def _common(rows: pd.DataFrame) -> tuple[dict[str, float], Floats, Floats]:
         return np.concatenate([missed * weight, PRIOR_WEIGHT * (x[: len(PRIORS)] - np.log(median)) / spread])
 
     start = np.concatenate([np.log(median), np.repeat(np.log([SHARE, LATENCY_S]), len(names))])
-    found = least_squares(residuals, start, max_nfev=EVALUATIONS).x
+    found = least_squares(residuals, start, evaluations=EVALUATIONS)
     shares, latencies = np.exp(found[len(PRIORS) :].reshape(2, len(names)))
     return _named(found), np.minimum(shares, 1.0), latencies
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from estimator.core.types import Floats
 from estimator.model.calibration import Likeness, Ops, covariance
 
-EVALUATIONS = 15  # of the residuals' Jacobian, at most
+EVALUATIONS = 15  # of the residuals' Jacobian
 SCALE, SCALE_WEIGHT = 4.0, 0.005  # of every feature's scale: its prior's median, and the weight of that
 SCALES, SPREADS, NOISES = (0.5, 60.0), (0.02, 1.0), (0.01, 0.2)  # bounds
 STEPS = 25
@@ -25,11 +25,12 @@ def robust(missed: Floats) -> Floats:
 def least_squares(
     residuals: Callable[[Floats], Floats],
     start: ArrayLike,
-    bounds: tuple[ArrayLike, ArrayLike],
-    scale: ArrayLike,
+    bounds: tuple[ArrayLike, ArrayLike] = (-np.inf, np.inf),
+    scale: ArrayLike = 1.0,
     own: npt.NDArray[np.int_] | None = None,
+    evaluations: int = EVALUATIONS,
 ) -> Floats:
-    """Where the sum of squared residuals is least within bounds.
+    """Where the sum of squared residuals is least within bounds, after so many ``evaluations`` at most.
 
     ``own``: of the first residuals, which of the last parameters concerns each, all others of these not; so that one
     evaluation tells the derivatives by all of them.
@@ -39,7 +40,7 @@ def least_squares(
     x = np.asarray(start, float)
     sparsity = None if own is None else _concerned(len(residuals(x)), len(x), own)
     found = optimize.least_squares(
-        residuals, x, bounds=bounds, x_scale=scale, max_nfev=EVALUATIONS, jac_sparsity=sparsity
+        residuals, x, bounds=bounds, x_scale=scale, max_nfev=evaluations, jac_sparsity=sparsity
     )
     return np.asarray(found.x)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from estimator.core.schema import Flags
+from estimator.core.types import Flags
 
 if TYPE_CHECKING:
     import pandas as pd

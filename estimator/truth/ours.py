@@ -13,7 +13,7 @@ from estimator.model import coefficients
 from estimator.model.calibration import correction
 from estimator.model.coefficients import Coefficients
 from estimator.model.evidence import told
-from estimator.model.kernels import MODELS, Model
+from estimator.model.kernels import Model, by_model
 from estimator.truth import arguments, fit_convolution, fit_gemm, fit_memory_bound
 from estimator.truth.protocol import Method, Predictor
 
@@ -64,12 +64,11 @@ def predictor(c: Coefficients) -> Predictor:
 def _of_device(rows: pd.DataFrame, own: pd.DataFrame, c: Coefficients) -> Floats:
     """Times [s] of rows of one device, each class and precision corrected by its own rows; NaN without a model."""
     found = np.full(len(rows), np.nan)
-    for model in MODELS.values():
-        for precision in rows["precision"].unique():
-            asked = model.speaks(rows) & (rows["precision"] == precision).to_numpy(dtype=bool)
+    for _, model, speaks in by_model(rows):
+        for precision in rows.loc[speaks, "precision"].unique():
+            asked = speaks & (rows["precision"] == precision).to_numpy(dtype=bool)
             alike = own[model.speaks(own) & (own["precision"] == precision).to_numpy(dtype=bool)]
-            if asked.any():
-                found[asked] = _times(model, rows[asked], alike, c)
+            found[asked] = _times(model, rows[asked], alike, c)
     return found
 
 

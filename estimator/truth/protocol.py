@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from estimator.core.errors import EstimatorError
-from estimator.core.schema import STREAMING, Flags
-from estimator.core.types import Floats
+from estimator.core.schema import STREAMING
+from estimator.core.types import Flags, Floats
 from estimator.truth import shapes
 from estimator.truth.kit import kit_rows
 from estimator.truth.tables import KEYS

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from estimator.core.schema import Flags
-from estimator.core.types import Floats
+from estimator.core.types import Flags, Floats
 
 if TYPE_CHECKING:
     import pandas as pd

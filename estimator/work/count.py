@@ -11,7 +11,7 @@ import pandas as pd
 
 from estimator.core import physics
 from estimator.core.errors import EstimatorError
-from estimator.core.schema import MATRIX, STREAMING, WORK
+from estimator.core.schema import MATRIX, SHAPED_BY, STREAMING, WORK
 from estimator.core.types import ITEMSIZE, Floats, Workload, itemsizes
 from estimator.work import aggregates, shapes
 from estimator.work.classify import classify, foreign_shapes
@@ -19,7 +19,6 @@ from estimator.work.dimensions import fill_convolutions, fill_products, undescri
 from estimator.work.layers import Layer, read_layer
 from estimator.work.traffic import Traffic, read_traffic
 
-CONV_NEEDED = ("conv_n", "conv_c", "conv_h", "conv_w", "conv_k", "conv_r", "conv_s")
 CONV_DEFAULTS = {"conv_d": 1, "conv_t": 1, "groups": 1}
 AXES = (("d", "t", "z"), ("h", "r", "p"), ("w", "s", "q"))  # of image, kernel and output
 
@@ -70,7 +69,7 @@ def _mark_reported(work: pd.DataFrame) -> pd.DataFrame:
 
 
 def _count_products(work: pd.DataFrame) -> pd.DataFrame:
-    rows = (work["op_class"] == "gemm") & work[["m", "n", "k"]].notna().all(axis=1)
+    rows = (work["op_class"] == "gemm") & work[list(SHAPED_BY["gemm"])].notna().all(axis=1)
     batch, m, n, k = (work[name].to_numpy(dtype=float, na_value=np.nan) for name in ("batch", "m", "n", "k"))
     flop = physics.gemm_flop(batch, m, n, k)
     bytes_ = physics.gemm_bytes(batch, m, n, k, itemsizes(work["precision"]))
@@ -79,10 +78,10 @@ def _count_products(work: pd.DataFrame) -> pd.DataFrame:
 
 def _count_convolutions(work: pd.DataFrame, exact: Floats) -> pd.DataFrame:
     """``exact``: FLOP of one call where they are not those of the dimensions, else NaN."""
-    rows = (work["op_class"] == "convolution") & work[list(CONV_NEEDED)].notna().all(axis=1)
+    rows = (work["op_class"] == "convolution") & work[list(SHAPED_BY["convolution"])].notna().all(axis=1)
     if not rows.any():
         return work
-    n, c, h, w, k, r, s = (work[name].to_numpy(dtype=float, na_value=np.nan) for name in CONV_NEEDED)
+    n, c, h, w, k, r, s = (work[name].to_numpy(dtype=float, na_value=np.nan) for name in SHAPED_BY["convolution"])
     d, t, groups = (work[name].to_numpy(dtype=float, na_value=default) for name, default in CONV_DEFAULTS.items())
     z, p, q = (_output(work, *axis) for axis in AXES)
     impossible = rows.to_numpy(dtype=bool) & ~((z > 0) & (p > 0) & (q > 0) & (c % groups == 0) & (k % groups == 0))

@@ -16,8 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from estimator.core.schema import Flags
-from estimator.core.types import Floats, Fusing, Fusion, Workload, itemsizes
+from estimator.core.types import Flags, Floats, Fusing, Fusion, Workload, itemsizes
 from estimator.work import shapes
 from estimator.work.traffic import Traffic, read_traffic
 

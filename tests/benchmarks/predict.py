@@ -17,7 +17,7 @@ from estimator.core.interval import bounds, draw_sourced
 from estimator.core.schema import MEASUREMENTS
 from estimator.core.types import DeviceSpec, Floats, RunPlan, Workload
 from estimator.devices import load_device
-from estimator.model.evidence import predict_ops
+from estimator.model.prediction import predict_ops
 from estimator.studies.shapes import SAMPLES_AT_ONCE
 from estimator.work import count_work
 

@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from estimator.core.types import Flags
 from estimator.profiles.events import NONE, Integers
 from estimator.profiles.wire import Chunk, Content, fields, signed, skip, varint
 
-Flags = npt.NDArray[np.bool_]
 CHUNK = 1 << 20  # [B]
 ABSENT = np.iinfo(np.int64).min  # token of a stat that an event does not have
 

@@ -1,0 +1,63 @@
+"""Samples of the time of each op, from what is known of it and the uncertain inputs that were drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+
+from estimator.core.interval import draw
+from estimator.core.types import DeviceSpec, Floats, RunPlan
+from estimator.model import uncertainty
+from estimator.model.evidence import Evidence, Modelled
+
+
+def sampler(
+    work: pd.DataFrame, found: Evidence, latency: Floats, target: DeviceSpec, plan: RunPlan
+) -> Callable[[slice], tuple[Floats, Floats]]:
+    """What gives samples (1 + draws × ops) of the time of some ops [s], and of what launches take of it."""
+    busy, launches, (low, mid, high) = _busy(work, found.known, target, plan), found.launches, found.times
+    told = found.rung != "modelled"
+    uncertain = told & (high > low)
+
+    def samples(ops: slice) -> tuple[Floats, Floats]:
+        time, launch = busy(ops), launches[ops] * latency
+        time += launch
+        time[:, told[ops]] = mid[ops][told[ops]]
+        wide = uncertain[ops]
+        if wide.any():
+            ends = low[ops][wide], mid[ops][wide], high[ops][wide]
+            time[:, wide] = draw(f"{target.name}.measurements", *ends, plan.draws, plan.seed)
+        return time, launch
+
+    return samples
+
+
+def _busy(work: pd.DataFrame, known: Modelled, target: DeviceSpec, plan: RunPlan) -> Callable[[slice], Floats]:
+    """What gives samples (1 + draws × ops) of the time of all calls of some ops beside their launches [s].
+
+    Peak and bandwidth lengthen a time as far as they bind it; nothing is faster than they allow. The logarithm is
+    linear in what is drawn, of which many ops share most: one matrix product and one exponential.
+    """
+    peak, bandwidth = uncertainty.peaks(target, work, plan), uncertainty.bandwidth(target, plan)
+    kinds = f"{target.name}." + known.model + "." + work["precision"].to_numpy(dtype=object)
+    device = uncertainty.normals(kinds, plan)
+    shape = uncertainty.normals(known.shape, plan)
+    common, own = (known.log_spread * np.sqrt(share) for share in (known.common, 1.0 - known.common))
+    inputs = np.hstack([bandwidth, peak.samples, device.samples])
+    binds = known.compute_share
+    weights = np.vstack([1.0 - binds, peak.weights(binds), device.weights(common)])
+    least = uncertainty.Streams(np.exp(np.minimum(peak.samples, bandwidth)), peak.taken)
+
+    def samples(ops: slice) -> Floats:
+        time = shape.of(ops)
+        time *= own[ops]
+        time += inputs @ weights[:, ops]
+        np.exp(time, out=time)
+        time *= known.time[ops]
+        bound = least.of(ops)
+        bound *= known.least[ops]
+        return np.maximum(time, bound, out=time)
+
+    return samples
