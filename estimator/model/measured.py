@@ -17,6 +17,7 @@ from estimator.core.types import Floats
 NAMES_OF_OTHERS = ("kernel", "cell")
 SIZES_OF_OTHERS = ("bytes", "flop", "hidden", "sequences", "timesteps", "ranks")
 MISSING = -1.0  # no size is negative
+SPARE = 2  # bits, as pandas adds up the distances of an index's labels
 CONVOLUTION = {column.name: 1.0 for column in CONV_COLUMNS if column.kind == "integer"}
 CONVOLUTION |= dict.fromkeys(("pad_d", "pad_h", "pad_w"), 0.0)
 ENDS = ("time_low_s", "time_s", "time_high_s")
@@ -87,7 +88,7 @@ def keys(rows: pd.DataFrame, *, transposes: bool = True) -> pd.Series:
         *(np.where(matrix, MISSING, _number(rows, name)) for name in SIZES_OF_OTHERS),
     ]  # fmt: skip
     shapes = zip(*(column.tolist() for column in told), strict=True)
-    return pd.Series([hash(shape) for shape in shapes], index=rows.index, dtype="int64")
+    return pd.Series([hash(shape) >> SPARE for shape in shapes], index=rows.index, dtype="int64")
 
 
 def _text(rows: pd.DataFrame, name: str) -> npt.NDArray[np.object_]:

@@ -1,7 +1,8 @@
 """One TensorFlow training run dumped in every format: python tests/profiles/tensorflow_run.py FOLDER
 
-FOLDER/session holds three steps as RunMetadata, tfprof's ProfileProto and its op view, and the last step alone as
-RunMetadata and timeline; FOLDER/both three others, recorded by the session and by the XPlane profiler at once.
+FOLDER/session holds three steps as RunMetadata, tfprof's ProfileProto and its op view, and the quietest alone as
+RunMetadata (one_step.pb) and timeline; FOLDER/both three others, recorded by the session and by the XPlane profiler at
+once.
 graph.csv is the session's graph, for neither timeline nor XPlane has shapes.
 """
 
@@ -71,9 +72,10 @@ def main(folder: Path) -> None:
 def traced_by_session(folder: Path, graph: tf.Graph, steps: list[Any]) -> None:
     folder.mkdir(parents=True)
     write_steps(folder / "run_metadata.pb", steps)
-    trace = timeline.Timeline(steps[-1].step_stats).generate_chrome_trace_format()
+    quietest = min(steps, key=beside_ops)
+    trace = timeline.Timeline(quietest.step_stats).generate_chrome_trace_format()
     (folder / "timeline.json").write_text(trace)
-    (folder / "last_step.pb").write_bytes(steps[-1].SerializeToString())
+    (folder / "one_step.pb").write_bytes(quietest.SerializeToString())
     profiler = v1.profiler.Profiler(graph)
     for number, metadata in enumerate(steps):
         profiler.add_step(number, metadata)
@@ -82,6 +84,12 @@ def traced_by_session(folder: Path, graph: tf.Graph, steps: list[Any]) -> None:
     selected = builder(builder.time_and_memory(min_micros=0)).with_step(-1)
     selected.select(["micros", "bytes", "occurrence", "input_shapes"])
     profiler.profile_operations(selected.with_file_output(str(folder / "op.txt")).build())
+
+
+def beside_ops(metadata: Any) -> int:
+    """What a timeline books on ops beside their work [ns]: much, where another process ran in between."""
+    ops = (op for device in metadata.step_stats.dev_stats for op in device.node_stats)
+    return sum(op.all_end_rel_nanos - (op.op_end_rel_nanos - op.op_start_rel_nanos) for op in ops)
 
 
 def write_steps(path: Path, steps: list[Any]) -> None:

@@ -48,7 +48,7 @@ def matrix_flop(path: Path) -> float:
     [
         ("session/run_metadata.pb", "session/profile"),
         ("session/run_metadata.pb", "session/op.txt"),
-        ("session/last_step.pb", "session/timeline.json"),
+        ("session/one_step.pb", "session/timeline.json"),
         ("both/run_metadata.pb", "both/host.xplane.pb"),
     ],
 )
