@@ -61,22 +61,28 @@ def join(*batches: Batch) -> Batch:
 
 @dataclass
 class Tally:
-    """Calls and self time [ps] by kind, busy time [ps] of all lanes together, and what crossed its parent's end."""
+    """Calls, self time and first start [ps] by kind, busy time [ps] of all lanes together, and what crossed its
+    parent's end.
+    """
 
     calls: Integers = field(default_factory=lambda: NONE)
     self_ps: Integers = field(default_factory=lambda: NONE)
+    first_ps: Integers = field(default_factory=lambda: NONE)
     busy_ps: int = 0
     sum_ps: float = 0.0
     crossing: int = 0
 
-    def add(self, kind: Integers, self_ps: Integers) -> None:
-        """Count finished events."""
+    def add(self, kind: Integers, start: Integers, self_ps: Integers) -> None:
+        """Count finished events of one lane, in the order of their starts."""
         if len(kind):
             size = max(len(self.calls), int(kind.max()) + 1)
             # weights are summed as floats, which count picoseconds exactly up to 2.5 hours a batch
             times = np.bincount(kind, self_ps, size)
             self.calls = _padded(self.calls, size) + np.bincount(kind, minlength=size)
             self.self_ps = _padded(self.self_ps, size) + times.astype(np.int64)
+            first = np.full(size, LAST)
+            first[kind[::-1]] = start[::-1]  # the last one written stays
+            self.first_ps = np.minimum(_padded(self.first_ps, size, LAST), first)
             self.sum_ps += float(times.sum())
             if self.sum_ps > LONGEST_SUM:
                 raise EstimatorError(f"the ops took {self.sum_ps / 1e12:.3g} s; expected days at most, so mend them")
@@ -131,7 +137,7 @@ class _Nest:
         """Take one batch; whether there was one. Behind the last, nothing more can lie in the events still open."""
         batch = next(self.batches, None)
         if batch is None:
-            self.result.add(self.open.kind, self.open.duration - self.inside)
+            self.result.add(self.open.kind, self.open.start, self.open.duration - self.inside)
             return False
         if len(batch):
             self.front = int(batch.start[-1])
@@ -162,7 +168,7 @@ class _Nest:
             self.result.crossing += int((end[child] > end[parent]).sum())
             np.add.at(inside, parent, np.minimum(end[child], end[parent]) - events.start[child])
         still = end > self.front
-        self.result.add(events.kind[~still], (events.duration - inside)[~still])
+        self.result.add(events.kind[~still], events.start[~still], (events.duration - inside)[~still])
         self.open, self.inside = events.take(still), inside[still]
 
 
@@ -170,7 +176,7 @@ class _Flat(_Nest):
     """One lane whose events do not hold each other."""
 
     def _nest(self, batch: Batch) -> None:
-        self.result.add(batch.kind, batch.duration)
+        self.result.add(batch.kind, batch.start, batch.duration)
 
 
 def parents(start: Integers, end: Integers) -> tuple[Integers, Integers]:
@@ -225,5 +231,5 @@ class _Union:
         self.covered_to = int(reached[-1])
 
 
-def _padded(values: Integers, size: int) -> Integers:
-    return np.pad(values, (0, size - len(values)))
+def _padded(values: Integers, size: int, by: int = 0) -> Integers:
+    return np.pad(values, (0, size - len(values)), constant_values=by)

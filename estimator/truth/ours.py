@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,12 +35,16 @@ def fit(truth: pd.DataFrame) -> Coefficients:
     )
 
 
-def fitted_side_by_side(truth: pd.DataFrame) -> Method:
-    """The model, its coefficients without each family fitted in advance, on all processors."""
+@contextmanager
+def fitted_side_by_side(truth: pd.DataFrame) -> Iterator[Method]:
+    """The model; meanwhile, its coefficients without each family are fitted on all processors."""
     families = sorted(truth["family"].unique())
     with ProcessPoolExecutor(initializer=_hold.append, initargs=(truth,)) as pool:
-        without = dict(zip(families, pool.map(_fit_without, families), strict=True))
-    return lambda train: predictor(without[(set(families) - set(train["family"])).pop()])
+        without = {family: pool.submit(_fit_without, family) for family in families}
+        try:
+            yield lambda train: predictor(without[(set(families) - set(train["family"])).pop()].result())
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
 _hold: list[pd.DataFrame] = []  # a worker's TRUTH, handed over once

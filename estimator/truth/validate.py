@@ -84,10 +84,10 @@ def validate(
     """
     _refuse_unknown(problems)
     truth, notes = read_truth(folder)
-    all_methods = {"ours": ours.fitted_side_by_side(truth), **BASELINES}
-    methods = {name: protocol.remembered(method) for name, method in all_methods.items()}
-    asked = Request(Path(folder), truth, problems or list(TITLES), methods, QUICK_ROWS if quick else None, progress)
-    judged = {name: rows for judge in JUDGES for name, rows in judge(asked).items()}
+    with ours.fitted_side_by_side(truth) as model:
+        methods = {name: protocol.remembered(method) for name, method in {"ours": model, **BASELINES}.items()}
+        asked = Request(Path(folder), truth, problems or list(TITLES), methods, QUICK_ROWS if quick else None, progress)
+        judged = {name: rows for judge in JUDGES for name, rows in judge(asked).items()}
     if not judged:
         raise EstimatorError(f"{folder}: holds no row of {', '.join(asked.problems)}", *notes)
     return Validation(scores.held_out(judged, list(METHODS)), judged, notes)

@@ -33,8 +33,9 @@ def batches(events: list[Event], size: int) -> list[Batch]:
     return [whole.take(slice(i, i + size)) for i in range(0, len(whole), size)]
 
 
-def plain(lanes: list[list[Event]]) -> tuple[dict[int, int], dict[int, int], int]:
+def plain(lanes: list[list[Event]]) -> tuple[dict[int, int], dict[int, int], dict[int, int], int]:
     calls: Counter[int] = Counter()
+    first: dict[int, int] = {}
     self_ps: Counter[int] = Counter()
     busy, reached = 0, -1
     for lane in lanes:
@@ -42,6 +43,7 @@ def plain(lanes: list[list[Event]]) -> tuple[dict[int, int], dict[int, int], int
         for kind, start, duration in sorted(lane, key=lambda event: (event[1], -event[2])):
             calls[kind] += 1
             self_ps[kind] += duration
+            first[kind] = min(start, first.get(kind, start))
             while stack and stack[-1][0] <= start:
                 stack.pop()
             if stack:
@@ -50,16 +52,17 @@ def plain(lanes: list[list[Event]]) -> tuple[dict[int, int], dict[int, int], int
     for _, start, duration in sorted((event for lane in lanes for event in lane), key=lambda event: event[1]):
         busy += max(start + duration - max(start, reached), 0)
         reached = max(reached, start + duration)
-    return calls, self_ps, busy
+    return calls, self_ps, first, busy
 
 
 @given(st.lists(nested(), max_size=3), st.integers(1, 6))
 def test_tally_equals_the_plain_way_in_batches_of_any_size(lanes: list[list[Event]], size: int) -> None:
     found = tally([batches(lane, size) for lane in lanes])
-    calls, self_ps, busy = plain(lanes)
+    calls, self_ps, first, busy = plain(lanes)
     kinds = range(len(found.calls))
     assert {kind: found.calls[kind] for kind in kinds if found.calls[kind]} == calls
     assert {kind: found.self_ps[kind] for kind in kinds if found.calls[kind]} == self_ps
+    assert {kind: found.first_ps[kind] for kind in kinds if found.calls[kind]} == first
     assert found.busy_ps == busy
     assert found.crossing == 0
 

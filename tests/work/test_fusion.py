@@ -183,3 +183,12 @@ def test_what_xla_fused_is_not_fused_again(public_data: Callable[[str], Path]) -
     found, saved, warnings = fuse(work, profile.workload, "elementwise")
     pd.testing.assert_frame_equal(found, work)
     assert (saved.ops, warnings) == (0, ())
+
+
+def test_both_captures_of_one_model_have_the_same_chains() -> None:
+    """TensorFlow's session and its XPlane profiler, of which the one keeps ops as they ran, the other sums them up."""
+    folder = Path(__file__).resolve().parents[2] / "profiles" / "p1b3"
+    profiles = [read_profile(folder / name) for name in ("amd-epyc.tfprof", "amd-epyc.xplane")]
+    first, second = (fuse(count_work(p.ops, p.workload)[0], p.workload, "elementwise")[1] for p in profiles)
+    assert first == second
+    assert first.chains > 0

@@ -266,7 +266,10 @@ def typed_shapes(text: str) -> tuple[str | None, str | None]:
 
 
 def rows(found: Sequence[Kind], total: Tally) -> pd.DataFrame:
-    """Rows of OPS, summed over alike kinds, from the calls and self times of every kind of event."""
+    """Rows of OPS in the order in which they first ran, summed over alike kinds, from the calls and self times of
+    every kind of event.
+    """
+    found = sorted(found, key=lambda kind: total.first_ps[kind.event])
     event = np.array([kind.event for kind in found], dtype=int)
     table = pd.DataFrame([kind.columns for kind in found], dtype="string[python]")
     paths = pd.Series([kind.path for kind in found], dtype="string[python]")
@@ -290,7 +293,7 @@ def _one_kernel_each(table: pd.DataFrame) -> pd.DataFrame:
     table.loc[helps, "kernel"] = table.loc[helps, "launched"]
     table.loc[helps, ["shapes", "output_shapes"]] = None
     table.loc[helps, "attributes"] = HELPER
-    return table
+    return table.sort_index()
 
 
 def tool_version(content: Content, planes: Sequence[Plane]) -> str | None:
