@@ -1,7 +1,5 @@
 """The command line: thin commands in pipeline order. Only this package prints, and only it exits."""
 
-from __future__ import annotations
-
 import os
 import sys
 from io import TextIOWrapper

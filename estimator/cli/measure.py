@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from estimator.devices.measure import Plan
 
 DEEPBENCH = "v100-sxm2-16gb"  # the shipped table that holds all of DeepBench's training problems
+KIT_PRECISIONS = ("fp32", "bf16")
 QUICK_S = 40.0  # with the start of a back end on a busy machine, less than a minute
 OF_A_RUN = {  # options that a kit's own program is given in their place
     **{name: f"--{name}" for name in ("backend", "device", "threads", "quick", "budget")},
@@ -25,7 +26,7 @@ OF_A_RUN = {  # options that a kit's own program is given in their place
 }  # fmt: skip
 EXAMPLES = """\b
 Example: estimator measure --quick -o my-machine && estimator estimate p1b3 --to my-machine.yaml
-Example: estimator measure --kit kit --profile p1b3/amd-epyc.xplane
+Example: estimator measure --kit kit    or, of what a profile needs: --kit kit --profile p1b3/amd-epyc.xplane
 """
 
 Backend = Annotated[
@@ -39,7 +40,8 @@ OfShapes = Annotated[Path | None, typer.Option("--shapes", metavar="CSV", help="
 OfProfiles = Annotated[
     list[str] | None, typer.Option("--profile", help="Measure what a profile needs; repeatable.", **PROFILES)
 ]
-Kit = Annotated[Path | None, typer.Option(metavar="DIR", help="Write a kit for others instead of measuring.")]
+KIT_HELP = "Write a kit for others instead of measuring; without shapes or profiles, 40 products that calibrate."
+Kit = Annotated[Path | None, typer.Option(metavar="DIR", help=KIT_HELP)]
 
 
 def measure(
@@ -72,25 +74,28 @@ def measure(
     given = {name for name in ctx.params if getattr(ctx.get_parameter_source(name), "name", "") == "COMMANDLINE"}
     if sum(map(bool, (shapes, profile, deepbench))) > 1:
         raise typer.BadParameter("give one of --shapes, --profile and --deepbench")
-    if kit and not (shapes or profile):
-        raise typer.BadParameter("--kit needs --profile or --shapes")
     if not kit and output is None:
         raise typer.BadParameter("-o is missing; name what is written, such as -o my-machine")
     _refuse_unused(given, "--kit", OF_A_RUN if kit else {})
-    _refuse_unused(given, "no --profile", {} if profile else {"precision": "--precision"})
+    calibrates = kit is not None and not (shapes or profile or deepbench)
+    _refuse_unused(given, "no --profile", {} if profile or calibrates else {"precision": "--precision"})
     if precision not in (None, *PRECISIONS):
         raise typer.BadParameter(f"--precision is {precision}; write one of {', '.join(PRECISIONS)}")
     error, seconds = _parsed("--relative-error", relative_error, "1", 1.0), _parsed("--budget", budget or "10 min", "s")
     asked, notes = _asked(shapes, profile, precision) if shapes or profile else (None, ())
     terminal.notes(notes)
-    if kit:
+    if deepbench:
+        asked = sweep.deepbench(DEEPBENCH)
+    elif calibrates:
+        asked = sweep.calibration([precision] if precision else KIT_PRECISIONS)
+    if kit and asked is not None:
         show.written(write_kit(kit, sweep.with_anchors(asked, ranks=all_reduce)), json)
         return
     chosen = chosen_backend(backend)
     known = precisions(chosen, device)
-    if asked is None and not deepbench:
+    if asked is None:
         asked = sweep.default(known, quick=quick, convolutions=chosen != "numpy")
-    table = sweep.with_anchors(sweep.deepbench(DEEPBENCH) if asked is None else asked, known, all_reduce, quick=quick)
+    table = sweep.with_anchors(asked, known, all_reduce, quick=quick)
     plan = Plan(chosen, device, threads, error, QUICK_S if quick and budget is None else seconds, all_reduce or 0)
     _run(table, _named(output), plan, json)
 

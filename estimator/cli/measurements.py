@@ -1,7 +1,5 @@
 """The commands of measured tables: import them from other formats, show what one holds."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """The command that tells how far predictions are off on devices that the model has never seen."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

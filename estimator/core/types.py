@@ -38,13 +38,13 @@ ITEMSIZE: dict[str, float] = {  # bytes of one element; tf32 is stored as fp32
 
 def itemsizes(precision: pd.Series) -> Floats:
     """Bytes of one element in each row's precision."""
-    return np.asarray(precision.map(ITEMSIZE), dtype=float)
+    return np.array([ITEMSIZE.get(name, np.nan) for name in precision], dtype=float)
 
 
 class File(BaseModel):
     """Base of everything read from YAML: unknown keys are faults, nothing changes after reading."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class Sourced(File):

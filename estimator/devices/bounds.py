@@ -27,7 +27,7 @@ DEFAULTS = {  # what the schema says of a missing value
 
 def product_rates(rows: pd.DataFrame) -> Floats:
     """Rate of each dense matrix product [FLOP/s]; NaN of all other rows."""
-    return np.where(dense_products(rows), rates(rows), np.nan)
+    return np.where(dense_products(rows), physics.gemm_flop(*_dimensions(rows)) / rows["time_s"].to_numpy(), np.nan)
 
 
 def rates(rows: pd.DataFrame) -> Floats:
@@ -112,12 +112,17 @@ def _work(rows: pd.DataFrame) -> tuple[Floats, Floats]:
     """Direct FLOP and compulsory bytes of one call of each row; 0 where neither is known."""
     itemsize = itemsizes(rows["precision"])
     gemm, conv = dense_products(rows), (rows["op_class"] == "convolution").to_numpy(dtype=bool)
-    batch, m, n, k = (_numbers(rows, name) for name in ("batch", "m", "n", "k"))
+    dimensions = _dimensions(rows)
     conv_flop, conv_bytes = _convolution(rows, itemsize)
     streamed = np.where(rows["op_class"].isin(STREAMING), _numbers(rows, "bytes"), 0.0)
-    flop = np.select([gemm, conv], [physics.gemm_flop(batch, m, n, k), conv_flop], 0.0)
-    bytes_ = np.select([gemm, conv], [physics.gemm_bytes(batch, m, n, k, itemsize), conv_bytes], streamed)
+    flop = np.select([gemm, conv], [physics.gemm_flop(*dimensions), conv_flop], 0.0)
+    bytes_ = np.select([gemm, conv], [physics.gemm_bytes(*dimensions, itemsize), conv_bytes], streamed)
     return np.nan_to_num(flop), np.nan_to_num(bytes_)
+
+
+def _dimensions(rows: pd.DataFrame) -> list[Floats]:
+    """Those of a matrix product: batch, m, n and k."""
+    return [_numbers(rows, name) for name in ("batch", "m", "n", "k")]
 
 
 def _convolution(rows: pd.DataFrame, itemsize: Floats) -> tuple[Floats, Floats]:

@@ -8,14 +8,16 @@ from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import yaml
 
 from estimator.core import files, library, yaml_files
 from estimator.core.errors import EstimatorError, Fault
 from estimator.core.types import DeviceSpec, SystemSpec
-from estimator.devices import lints
+
+if TYPE_CHECKING:
+    from estimator.devices import lints
 
 Spec = TypeVar("Spec", DeviceSpec, SystemSpec)
 DEVICE_FILES, SYSTEM_FILES, MEASURED_FILES = "*.yaml", "systems/*.yaml", "measurements/*.csv"
@@ -94,6 +96,8 @@ def rest(spec: type[Spec], folder: Path | None = None) -> lints.Rest:
     """What the lints of devices or of systems may ask of the whole library; of names, only those in one folder, as a
     file of the user's may take the name of a shipped one.
     """
+    from estimator.devices import lints
+
     known = library.names("devices", DEVICE_FILES if spec is DeviceSpec else SYSTEM_FILES)
     bearers = _bearers({stem: path for stem, path in known.items() if folder in (None, path.parent)})
     return lints.Rest(cache(load_device), lambda name: bearers.get(name.lower(), []), cache(_readable_devices))
@@ -118,6 +122,8 @@ def _file_faults(spec: type[Spec], path: Path, others: lints.Rest) -> Iterator[F
 
 def faults(spec: type[Spec], document: yaml_files.Document, others: lints.Rest) -> Iterator[Fault]:
     """Every fault of one file: of its form, and what the lints say of all that is valid, with lines."""
+    from estimator.devices import lints
+
     untold: set[str] = set()
     try:
         found: Spec | None = _validated(spec, document)
@@ -133,6 +139,8 @@ def _lint(
     found: DeviceSpec | SystemSpec, document: yaml_files.Document, others: lints.Rest, untold: set[str]
 ) -> Iterator[Fault]:
     """What the lints say, other than of some fields and lints."""
+    from estimator.devices import lints
+
     for lint, finding in lints.findings(found, others):
         if not untold & {lint, *finding.fields}:
             yield Fault(f"{document.where(tuple(finding.fields[0].split('.')))}: {finding.sentence}", lint)

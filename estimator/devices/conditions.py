@@ -148,12 +148,12 @@ def _hashes(shapes: pd.DataFrame) -> npt.NDArray[np.uint64]:
     """One number for each shape, to which values that are missing or what a missing one means add nothing."""
     out = np.zeros(len(shapes), dtype=np.uint64)
     for position, name in enumerate(shapes):
-        values = shapes[name]
-        if name in DEFAULTS:
-            values = values.mask(values == DEFAULTS[name])
-        known = values.notna().to_numpy()
+        values, default = shapes[name], DEFAULTS.get(name, np.nan)
+        if values.dtype == "string":
+            known, plain = values.notna().to_numpy(), values.to_numpy(dtype=object, na_value="")
+        else:
+            plain = values.to_numpy(dtype=float, na_value=default)
+            known = ~np.isnan(plain) & (plain != default)
         if known.any():
-            text = values.dtype == "string"
-            plain = values.fillna("" if text else 0).to_numpy(dtype=object if text else float)
             out += np.where(known, pd.util.hash_array(plain) * np.uint64(2 * position + 1), np.uint64(0))
     return out

@@ -32,11 +32,11 @@ def assumptions(
 
 def specifications(ops: pd.DataFrame, target: DeviceSpec) -> dict[str, Sourced]:
     """The catalogue's numbers that a PREDICTION divides by, by ``device: field``."""
-    modelled = ops[ops["method"].isin(MODELLED)]
+    modelled = ops.loc[ops["method"].isin(MODELLED), ["precision", "op_class"]]
     if modelled.empty:
         return {}
-    kinds = modelled[["op_class", "precision"]].drop_duplicates().sort_values(["precision", "op_class"])
-    used: dict[str, Sourced | None] = dict(peak_of_op(target, *kind) for kind in kinds.itertuples(index=False))
+    kinds = sorted(set(modelled.itertuples(index=False, name=None)))
+    used: dict[str, Sourced | None] = dict(peak_of_op(target, op_class, precision) for precision, op_class in kinds)
     used |= {"memory_bandwidth": target.memory_bandwidth, "launch_latency": target.launch_latency}
     return {f"{target.name}: {field}": value for field, value in used.items() if value}
 
@@ -53,10 +53,10 @@ def _specifications(ops: pd.DataFrame, target: DeviceSpec) -> Iterator[str]:
 
 def _measurements(ops: pd.DataFrame, target: DeviceSpec, measurements: pd.DataFrame) -> Iterator[str]:
     told = ops.loc[ops["method"].isin(["measured", "interpolated", "scaled"]), "op_class"]
-    used = measurements[measurements["op_class"].isin(told)]
-    for source in used["source"].fillna("no source given").unique():
+    used = measurements.loc[measurements["op_class"].isin(told), "source"]
+    for source in used.fillna("no source given").unique():
         yield f"{target.name}: measured ops are those of {source}"
-    unused = measurements[~measurements["op_class"].isin(USED)]["op_class"].unique()
+    unused = measurements.loc[~measurements["op_class"].isin(USED), "op_class"].unique()
     if len(unused):
         yield f"{target.name}: measured rows of {', '.join(unused)} are there but not used"
     if len(used):
@@ -65,13 +65,13 @@ def _measurements(ops: pd.DataFrame, target: DeviceSpec, measurements: pd.DataFr
 
 def _coefficients(ops: pd.DataFrame, target: DeviceSpec) -> Iterator[str]:
     c = shipped()
-    modelled = ops[ops["method"].isin(MODELLED)]
+    modelled = ops.loc[ops["method"].isin(MODELLED), "op_class"]
     for op_classes, what, source in (
         (("gemm",), "matrix products", c.gemm.source),
         (("convolution",), "convolutions", c.convolution.source),
         (STREAMING, "memory-bound ops", c.memory_bound.source),
     ):
-        if modelled["op_class"].isin(op_classes).any():
+        if modelled.isin(op_classes).any():
             yield f"{what} that were not measured take what a model says that was fitted to other devices ({source})"
     if len(modelled) and not target.launch_latency:
         launch = c.launches.latency_s
@@ -80,7 +80,7 @@ def _coefficients(ops: pd.DataFrame, target: DeviceSpec) -> Iterator[str]:
 
 
 def _carried(ops: pd.DataFrame) -> Iterator[str]:
-    carried = ops[(ops["method"] == "unchanged") & (ops["time_s"] > 0)]
+    carried = ops.loc[(ops["method"] == "unchanged") & (ops["time_s"] > 0), ["op", "time_s"]]
     if len(carried):
         total = show(carried["time_s"].sum(), "s", 3)
         names = ", ".join(carried.nlargest(NAMED, "time_s")["op"])

@@ -1,8 +1,4 @@
-"""The calibration kit: what little is measured on a target, and the rows of a public table that stand for it.
-
-Plain products are the medoids of 30 clusters (k-means in octaves of m, n and k) of DeepBench's training problems;
-batched ones are of attention and of general sizes; one stream of memory, one launch.
-"""
+"""The rows of a public table that stand for the calibration kit: its products, one stream of memory, one launch."""
 
 from __future__ import annotations
 
@@ -11,21 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from estimator.core.types import Flags
+from estimator.devices.measure.sweep import BATCHED, PLAIN
 
 if TYPE_CHECKING:
     import pandas as pd
 
-PLAIN = (  # m, n, k
-    (7680, 32, 2560), (2048, 7133, 2048), (512, 8, 500000), (512, 48000, 2816), (2048, 128, 2048), (7680, 48000, 2560),
-    (35, 8457, 2560), (5124, 9124, 2048), (1024, 16, 512), (2048, 32, 2048), (1024, 24000, 2048), (1024, 700, 512),
-    (4608, 24000, 1536), (3072, 16, 1024), (4096, 64, 4096), (512, 24000, 2048), (7680, 16, 2560), (4096, 7133, 4096),
-    (1024, 48000, 2048), (2048, 64, 2048), (2048, 16, 2048), (7680, 24000, 2560), (1024, 8, 500000), (512, 16, 512),
-    (4608, 48000, 1536), (512, 32, 512), (3072, 64, 1024), (7680, 64, 2560), (512, 48000, 1530), (4096, 16, 4096),
-)  # fmt: skip
-BATCHED = (  # batch, m, n, k
-    (64, 512, 512, 64), (64, 512, 64, 512), (320, 1024, 1024, 64), (48, 1024, 64, 1024), (500, 150, 150, 150),
-    (200, 300, 300, 300), (100, 600, 600, 300), (800, 100, 100, 400), (128, 128, 256, 128), (32, 800, 400, 900),
-)  # fmt: skip
 STREAM, STREAMS = "add", (192e6, 12.0)  # bytes of a stream from memory, and of one element: a launch
 
 

@@ -152,7 +152,8 @@ def _count_aggregates(work: pd.DataFrame, workload: Workload) -> pd.DataFrame:
 
     What the file says is of all rows of an op type together; each gets the share of its time.
     """
-    open_rows = work[(work["work_source"] == "none") & work["shapes"].isna() & (work["time_s"] > 0)]
+    is_open = (work["work_source"] == "none") & work["shapes"].isna() & (work["time_s"] > 0)
+    open_rows = work.loc[is_open, ["op_type", "precision", "time_s"]]
     shares = open_rows["time_s"] / open_rows.groupby("op_type")["time_s"].transform("sum")
     shares = shares.dropna()
     kinds = list(zip(work["op_type"][shares.index].fillna(""), work["precision"][shares.index], strict=True))

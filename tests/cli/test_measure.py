@@ -88,12 +88,25 @@ def test_a_kit(tmp_path: Path) -> None:
     assert {"launch", "copy"} < set(shapes["kernel"])
 
 
+@pytest.mark.parametrize(("words", "precisions"), [((), {"fp32", "bf16"}), (("--precision", "fp16"), {"fp16"})])
+def test_a_kit_that_was_asked_for_nothing_calibrates(
+    words: tuple[str, ...], precisions: set[str], tmp_path: Path
+) -> None:
+    read("measure", "--kit", str(tmp_path / "kit"), *words)
+    shapes = pd.read_csv(tmp_path / "kit/shapes.csv")
+    asked = shapes.iloc[: shapes["kernel"].first_valid_index()]
+    per_precision = asked.groupby("precision")["batch"].agg(
+        plain=lambda b: (b == 1).sum(), batched=lambda b: (b > 1).sum()
+    )
+    assert per_precision.T.to_dict() == {p: {"plain": 30, "batched": 10} for p in precisions}
+    assert {"launch", "copy"} < set(shapes["kernel"])
+
+
 @pytest.mark.parametrize(
     ("words", "code", "sentence"),
     [
         (("--backend", "abacus", "-o", "x"), 2, "abacus"),
         ((), 2, "-o is missing"),
-        (("--kit", "kit"), 2, "--kit needs --profile or --shapes"),
         (("--deepbench", "--profile", "p1b3", "-o", "x"), 2, "give one of"),
         (("--budget", "10", "-o", "x"), 2, "write a time such as"),
         (("--relative-error", "0 %", "-o", "x"), 2, "above zero"),

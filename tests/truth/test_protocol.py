@@ -8,6 +8,7 @@ import pytest
 
 from estimator.core.errors import EstimatorError
 from estimator.core.types import Floats
+from estimator.devices.measure import sweep
 from estimator.truth import kit, protocol
 from estimator.truth.protocol import JUDGED_OVER_S, PROBLEMS, Predictor, judge, own_rows
 from tests.truth.public import truth
@@ -84,28 +85,28 @@ def test_so_many_rows_of_each_group_are_drawn(rows: pd.DataFrame) -> None:
 
 
 def test_the_kit_is_the_nearest_rows_each_once() -> None:
-    near = [{"device": "p4", "m": m + 1, "n": n, "k": k} for m, n, k in kit.PLAIN]
-    far = [{"device": "p4", "m": 5 * m, "n": n, "k": 7 * k} for m, n, k in kit.PLAIN]
-    batched = [{"device": "p4", "batch": b, "m": m, "n": n, "k": k} for b, m, n, k in kit.BATCHED]
+    near = [{"device": "p4", "m": m + 1, "n": n, "k": k} for m, n, k in sweep.PLAIN]
+    far = [{"device": "p4", "m": 5 * m, "n": n, "k": 7 * k} for m, n, k in sweep.PLAIN]
+    batched = [{"device": "p4", "batch": b, "m": m, "n": n, "k": k} for b, m, n, k in sweep.BATCHED]
     sizes = (12, 3e3, 150e6, 210e6)
     streams = [
         {"device": "p4", "op_class": "elementwise", "op": op, "bytes": s} for op in ("add", "tanh") for s in sizes
     ]
     table = truth(*far, *near, *batched, *streams)
     chosen = table[kit.kit_rows(table)]
-    assert len(chosen) == len(kit.PLAIN) + len(kit.BATCHED) + len(kit.STREAMS)
+    assert len(chosen) == len(sweep.PLAIN) + len(sweep.BATCHED) + len(kit.STREAMS)
     assert set(chosen.index[chosen["op_class"] == "gemm"]) == set(range(len(far), len(far + near + batched)))
     assert chosen.loc[chosen["op"] == "add", "bytes"].tolist() == [12, 210e6]
 
 
 def test_the_kit_is_as_large_as_said() -> None:
-    assert (len(set(kit.PLAIN)), len(set(kit.BATCHED))) == (30, 10)
+    assert (len(set(sweep.PLAIN)), len(set(sweep.BATCHED))) == (30, 10)
     few = truth(*({"device": "p4", "m": 2**e, "n": 64, "k": 64} for e in range(3, 9)))
     assert kit.kit_rows(few).all()
 
 
 def test_each_precision_has_its_kit() -> None:
-    shapes = [{"device": "v100-sxm2-16gb", "m": m, "n": n, "k": k} for m, n, k in kit.PLAIN]
+    shapes = [{"device": "v100-sxm2-16gb", "m": m, "n": n, "k": k} for m, n, k in sweep.PLAIN]
     table = truth(*shapes, *({**shape, "precision": "fp16"} for shape in shapes), *({**s, "n": 7} for s in shapes))
     assert table[kit.kit_rows(table)].groupby("precision").size().to_dict() == {"fp32": 30, "fp16": 30}
 

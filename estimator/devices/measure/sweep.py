@@ -1,12 +1,14 @@
 """What is measured: the shapes that tell peak, bandwidth and launch latency, a sweep in DeepBench's manner, its own.
 
 Sizes rise within each part, so that a slow machine leaves out the largest ones alone; what was asked for comes first.
-Sources of the shapes: DeepBench's training problems (baidu-research/DeepBench), ResNet-50, BERT base, P1B3.
+Sources of the shapes: DeepBench's training problems (baidu-research/DeepBench), of which the calibration kit takes the
+medoids of 30 clusters (k-means in octaves of m, n and k); ResNet-50, P1B3.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -24,13 +26,21 @@ BALANCE = 20.0  # FLOP of a product that last about as long as a byte of a strea
 STREAMS = ("copy", "triad", "add")  # the ops that tell the bandwidth
 LARGE, QUICK_LARGE = (192e6, 768e6, 3e9), (192e6,)  # bytes, several times most last-level caches
 SMALL, QUICK_SMALL = (64e3, 1e6, 16e6, 128e6), (1e6, 64e6)
-THIN = (  # m, n, k: recurrent layers, speech, translation, transformers, P1B3
-    (1760, 16, 1760), (1760, 128, 1760), (2560, 64, 2560), (2048, 32, 2048), (5124, 700, 2048), (35, 700, 2048),
-    (5124, 1500, 2560), (3072, 128, 1024), (512, 24, 2816), (1000, 100, 29532), (29532, 1000, 100), (768, 512, 768),
-    (3072, 512, 768), (768, 512, 3072), (4096, 128, 4096), (1, 1000, 4096),
+PLAIN = (  # m, n, k: the calibration kit
+    (7680, 32, 2560), (2048, 7133, 2048), (512, 8, 500000), (512, 48000, 2816), (2048, 128, 2048), (7680, 48000, 2560),
+    (35, 8457, 2560), (5124, 9124, 2048), (1024, 16, 512), (2048, 32, 2048), (1024, 24000, 2048), (1024, 700, 512),
+    (4608, 24000, 1536), (3072, 16, 1024), (4096, 64, 4096), (512, 24000, 2048), (7680, 16, 2560), (4096, 7133, 4096),
+    (1024, 48000, 2048), (2048, 64, 2048), (2048, 16, 2048), (7680, 24000, 2560), (1024, 8, 500000), (512, 16, 512),
+    (4608, 48000, 1536), (512, 32, 512), (3072, 64, 1024), (7680, 64, 2560), (512, 48000, 1530), (4096, 16, 4096),
 )  # fmt: skip
+QUICK_PLAIN = ((1760, 16, 1760), (1760, 128, 1760), (35, 700, 2048), (1000, 100, 29532), (29532, 1000, 100))
+VECTOR = (1, 1000, 4096)
 ODD = ((1023, 1023, 1023), (1000, 999, 1001), (1025, 513, 257), (333, 777, 555))
-BATCHED = ((12, 512, 512, 64), (12, 512, 64, 512), (64, 128, 128, 128), (256, 32, 32, 32))
+BATCHED = (  # batch, m, n, k: the rest of it, of attention and of general sizes
+    (64, 512, 512, 64), (64, 512, 64, 512), (320, 1024, 1024, 64), (48, 1024, 64, 1024), (500, 150, 150, 150),
+    (200, 300, 300, 300), (100, 600, 600, 300), (800, 100, 100, 400), (128, 128, 256, 128), (32, 800, 400, 900),
+)  # fmt: skip
+QUICK_BATCHED = ((12, 512, 512, 64),)
 TRANSPOSED = (512, 256, 1024)
 GRID = tuple(itertools.product((64, 256, 1024), (64, 256, 1024), (64, 512, 4096)))  # m, n, k
 CONVOLUTIONS = (  # images, channels, height, width, kernels, kernel size, stride, padding
@@ -78,8 +88,8 @@ def with_anchors(
 
 def _quick(precisions: Sequence[str], convolutions: bool) -> Iterator[Row]:
     yield from (_gemm(p, *ODD[3]) for p in precisions)
-    yield from (_gemm("fp32", *shape) for shape in (*THIN[:2], THIN[5], THIN[9], THIN[10], *ODD[:2]))
-    yield from (_gemm("fp32", m, n, k, batch) for batch, m, n, k in BATCHED[:1])
+    yield from (_gemm("fp32", *shape) for shape in (*QUICK_PLAIN, *ODD[:2]))
+    yield from (_gemm("fp32", m, n, k, batch) for batch, m, n, k in QUICK_BATCHED)
     yield from _transposed("fp32")
     yield from (_convolution("fp32", what, *CONVOLUTIONS[3]) for what in PASSES if convolutions)
     yield from (_stream(kernel, size) for size in QUICK_SMALL for kernel in KERNELS)
@@ -87,13 +97,26 @@ def _quick(precisions: Sequence[str], convolutions: bool) -> Iterator[Row]:
 
 def _full(precisions: Sequence[str], convolutions: bool) -> Iterator[Row]:
     wide = [p for p in precisions if p != "fp64"]
-    yield from (_gemm(p, *shape) for p in wide for shape in (*THIN, *ODD))
-    yield from (_gemm(p, m, n, k, batch) for p in wide for batch, m, n, k in BATCHED)
+    yield from (_gemm(p, *shape) for p in wide for shape in (VECTOR, *ODD))
     yield from itertools.chain.from_iterable(_transposed(p) for p in wide)
+    yield from _kit(wide)
     yield from (_stream(kernel, size) for size in SMALL for kernel in KERNELS)
     shapes = CONVOLUTIONS if convolutions else ()
     yield from (_convolution(p, what, *shape) for p in wide for shape in shapes for what in PASSES)
     yield from (_gemm(p, *shape) for p in precisions for shape in GRID)
+
+
+def _kit(precisions: Sequence[str]) -> Iterator[Row]:
+    for p in precisions:
+        yield from (_gemm(p, m, n, k, batch) for batch, m, n, k in sorted(BATCHED, key=math.prod))
+        yield from (_gemm(p, *shape) for shape in sorted(PLAIN, key=math.prod))
+
+
+def calibration(precisions: Sequence[str]) -> pd.DataFrame:
+    """The products by which a prediction from specifications is corrected, 30 plain and 10 batched in each precision;
+    with the anchors they are the calibration kit.
+    """
+    return _table(_kit(precisions))
 
 
 def collectives(ranks: int) -> pd.DataFrame:
