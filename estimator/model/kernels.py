@@ -96,7 +96,7 @@ def _convolution_times(rows: pd.DataFrame, on: Hardware, device: DeviceSpec, c: 
 
 def _streams(rows: pd.DataFrame, on: Hardware, device: DeviceSpec, c: Coefficients) -> Busy:
     of = memory_bound.streams(rows, _divisor(rows))
-    time = memory_bound.stream_time(of, on, c.memory_bound, latency=0.0)
+    time = memory_bound.stream_time(of, on, on.attained(c.memory_bound.streaming), c.memory_bound)
     compute = of.flop / on.peak
     least = physics.ideal_time(of.flop, of.bytes, on.peak, on.bandwidth)
     return Busy(time, time + compute, least, (compute >= time).astype(float), np.ones_like(time))

@@ -1,6 +1,6 @@
 """Time of memory-bound kernels from their traffic: element-wise work, movement, reductions, softmax, normalizations.
 
-t = max(floor, latency + max(W/P, passes · Q/(share · B))). The compulsory traffic Q streams at the share of the
+t = max(W/P, passes · Q/(share · B)) beside the launch. The compulsory traffic Q streams at the share of the
 bandwidth that a plain kernel attains. A kernel that reduces each row reads it again, from memory as far as the rows in
 flight outgrow the cache. So PyTorch's kernels are built (aten/src/ATen/native/cuda/SoftMax.cu, layer_norm_kernel.cu):
 a short row of a softmax stays in registers, a longer one is read for its maximum, its sum and its result; a layer norm
@@ -42,8 +42,6 @@ class MemoryBound(File):
     softmax_short: float = Field(ge=1, description="passes of a softmax whose rows stay in registers")
     softmax_long: float = Field(ge=1, description="passes of one whose rows stay in the cache")
     row_overhead: float = Field(ge=0, description="what a row costs a normalization beside its elements [elements]")
-    latency_s: float = Field(gt=0, description="time of an eager framework's call beyond its streaming [s]")
-    floor_s: float = Field(gt=0, description="the least time of such a call [s]")
 
 
 @dataclass(frozen=True)
@@ -97,15 +95,6 @@ def _missed(in_flight: Floats, cache_size: Floats) -> Floats:
     return np.asarray(1.0 / (1.0 + held**SHARPNESS))
 
 
-def stream_time(
-    of: Streams, on: Hardware, c: MemoryBound, latency: ArrayLike, floor: ArrayLike = 0.0,
-    share: ArrayLike | None = None,
-) -> Floats:  # fmt: skip
-    """Time of each call [s].
-
-    ``latency`` of a launch, and ``floor`` of a call [s]; ``share`` of the bandwidth that was measured, the fitted one
-    where None.
-    """
-    sustained = on.attained(c.streaming) if share is None else on.bandwidth * np.asarray(share, float)
-    busy = np.maximum(of.flop / on.peak, passes(of, on, c) * of.bytes / sustained)
-    return np.asarray(np.maximum(floor, latency + busy))
+def stream_time(of: Streams, on: Hardware, bandwidth: Floats, c: MemoryBound) -> Floats:
+    """Time of each call [s] without its launch, at the ``bandwidth`` [B/s] that is sustained."""
+    return np.asarray(np.maximum(of.flop / on.peak, passes(of, on, c) * of.bytes / bandwidth))

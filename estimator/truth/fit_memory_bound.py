@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from estimator.core.schema import STREAMING
-from estimator.core.types import Floats, itemsizes
+from estimator.core.types import Floats
 from estimator.model.memory_bound import MemoryBound, stream_time, streams
 from estimator.truth import arguments
 from estimator.truth.fitting import least_squares, robust
@@ -28,7 +28,6 @@ SHARE, SHARE_SPREAD, BETWEEN_DEVICES = 0.80, 0.05, 0.10  # of the streaming shar
 LATENCY_S = 15e-6  # from where the fit of a device's latency starts
 FITTED_OVER_S = 5e-5  # roofline time of the rows that are fitted
 ROW_NOISE = 0.05  # of a row's logarithm
-SMALL = 5e4  # elements; calls that stream fewer are launches
 EVALUATIONS = 60  # of the residuals' Jacobian, at most
 SOURCE = "NeuSight kernel measurements (sitar-lab/NeuSight, MIT); python -m estimator.truth.fit"
 
@@ -39,21 +38,19 @@ def fit(truth: pd.DataFrame) -> MemoryBound:
     fitted = rows[rows["ideal_s"] > FITTED_OVER_S]
     if fitted.empty:
         return _prior()
-    common, shares, latencies = _common(fitted)
+    common, shares = _common(fitted)
     own, prior = len(shares) / BETWEEN_DEVICES**2, 1.0 / SHARE_SPREAD**2
     streaming = (np.log(SHARE) * prior + np.log(shares).mean() * own) / (prior + own)
     return MemoryBound(
         source=SOURCE,
         streaming=float(np.exp(streaming)),
         streaming_spread=BETWEEN_DEVICES,
-        latency_s=float(np.exp(np.log(latencies).mean())),
-        floor_s=_floor(rows),
         **common,
     )
 
 
-def _common(rows: pd.DataFrame) -> tuple[dict[str, float], Floats, Floats]:
-    """What all devices share, and each one's streaming share and latency [s]; robust least squares in logarithms."""
+def _common(rows: pd.DataFrame) -> tuple[dict[str, float], Floats]:
+    """What all devices share, and each one's streaming share; robust least squares in logarithms."""
     of, on = streams(rows), arguments.hardware(rows)
     names, place = np.unique(arguments.groups(rows), return_inverse=True)
     weight = 1.0 / np.sqrt(np.bincount(place)[place])
@@ -64,31 +61,20 @@ def _common(rows: pd.DataFrame) -> tuple[dict[str, float], Floats, Floats]:
     def residuals(x: Floats) -> Floats:
         share, latency = np.exp(x[len(PRIORS) :].reshape(2, len(names)))[:, place]
         c = draft.model_copy(update=_named(x))
-        missed = robust((np.log(stream_time(of, on, c, latency, share=share)) - measured) / ROW_NOISE)
+        missed = robust((np.log(latency + stream_time(of, on, share * on.bandwidth, c)) - measured) / ROW_NOISE)
         return np.concatenate([missed * weight, PRIOR_WEIGHT * (x[: len(PRIORS)] - np.log(median)) / spread])
 
     start = np.concatenate([np.log(median), np.repeat(np.log([SHARE, LATENCY_S]), len(names))])
     found = least_squares(residuals, start, evaluations=EVALUATIONS)
-    shares, latencies = np.exp(found[len(PRIORS) :].reshape(2, len(names)))
-    return _named(found), np.minimum(shares, 1.0), latencies
+    return _named(found), np.minimum(np.exp(found[len(PRIORS) :][: len(names)]), 1.0)
 
 
 def _prior() -> MemoryBound:
     """What is known before anything is fitted."""
     common = _named(np.log([median for median, _ in PRIORS.values()]))
-    return MemoryBound(
-        source=SOURCE, streaming=SHARE, streaming_spread=BETWEEN_DEVICES, latency_s=LATENCY_S, floor_s=2 * LATENCY_S,
-        **common,
-    )  # fmt: skip
+    return MemoryBound(source=SOURCE, streaming=SHARE, streaming_spread=BETWEEN_DEVICES, **common)
 
 
 def _named(x: Floats) -> dict[str, float]:
     """The common coefficients from their logarithms, each at least 1, as the model has them."""
     return {name: max(1.0, float(np.exp(value))) for name, value in zip(PRIORS, x, strict=False)}
-
-
-def _floor(rows: pd.DataFrame) -> float:
-    """The median over devices of the median time of calls too small to stream [s]."""
-    small = rows[rows["bytes"] / itemsizes(rows["precision"]) < SMALL]
-    calls = small if len(small) else rows.nsmallest(1, "bytes")
-    return float(calls.groupby(arguments.groups(calls))["time_s"].median().median())
