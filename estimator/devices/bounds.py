@@ -120,9 +120,9 @@ def _work(rows: pd.DataFrame) -> tuple[Floats, Floats]:
     return np.nan_to_num(flop), np.nan_to_num(bytes_)
 
 
-def _dimensions(rows: pd.DataFrame) -> list[Floats]:
+def _dimensions(rows: pd.DataFrame) -> tuple[Floats, Floats, Floats, Floats]:
     """Those of a matrix product: batch, m, n and k."""
-    return [_numbers(rows, name) for name in ("batch", "m", "n", "k")]
+    return _numbers(rows, "batch"), _numbers(rows, "m"), _numbers(rows, "n"), _numbers(rows, "k")
 
 
 def _convolution(rows: pd.DataFrame, itemsize: Floats) -> tuple[Floats, Floats]:

@@ -25,7 +25,7 @@ ENDS = ("time_low_s", "time_s", "time_high_s")
 
 def evidence(measurements: pd.DataFrame) -> pd.DataFrame:
     """The rows that tell of dense ops whose operands lie where the last call left them, as benchmarks time them; one
-    row a shape. Rows that beat a bound count only where a shape has no others.
+    row a ``shape``, a column of :func:`keys`. Rows that beat a bound count only where a shape has no others.
     """
     dense, warm = measurements["sparsity"].fillna(0) == 0, measurements["cache"].fillna("warm") == "warm"
     rows = measurements[dense & warm].reset_index(drop=True)
@@ -35,6 +35,7 @@ def evidence(measurements: pd.DataFrame) -> pd.DataFrame:
     rows = rows[_counts(rows, shape)]
     times = {name: rows[name].fillna(rows["time_s"]).groupby(shape[rows.index]) for name in ENDS}
     merged = rows.assign(
+        shape=shape,
         time_low_s=times["time_low_s"].transform("min"),
         time_s=times["time_s"].transform("median"),
         time_high_s=times["time_high_s"].transform("max"),
@@ -49,7 +50,7 @@ def times_of(work: pd.DataFrame, table: pd.DataFrame) -> Floats:
     """
     if table.empty:
         return np.full((len(ENDS), len(work)), np.nan)
-    by_shape = table.assign(shape=keys(table)).set_index("shape")[list(ENDS)]
+    by_shape = table.set_index("shape")[list(ENDS)]
     times = by_shape.reindex(keys(work)).to_numpy(dtype=float)
     unknown = ((work["op_class"] == "gemm") & work[["trans_a", "trans_b"]].isna().any(axis=1)).to_numpy(dtype=bool)
     if unknown.any():
