@@ -1,10 +1,10 @@
 """What times of some ops say of others: a Gaussian process on the logarithm of measured over modelled time.
 
-Before anything is measured, the logarithm is 0 give or take what devices differ by: in the share of their peak and of
-their bandwidth that they sustain, which moves each op as far as compute or memory binds it; in what ops of one kind
-have in common; and in the shape, alike for ops that are alike (Rasmussen & Williams, Gaussian Processes for Machine
-Learning, 2006, eq. 2.25 f.; exponential kernel). Measurements narrow all of it at once: a few tell what the device
-sustains, many are interpolated.
+Before anything is measured, the logarithm is 0 give or take what devices differ by: in the share that they sustain of
+their peak and of their bandwidth, from memory and from the cache, which moves each op as far as that binds it; in what
+ops of one kind have in common; and in the shape, alike for ops that are alike (Rasmussen & Williams, Gaussian Processes
+for Machine Learning, 2006, eq. 2.25 f.; exponential kernel). Measurements narrow all of it at once: a few tell what the
+device sustains, many are interpolated.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from estimator.core.types import File, Floats
+from estimator.core.types import File, Flags, Floats
 
 NEAREST = 64  # measured ops that tell of one other
 AT_ONCE = 256  # ops whose neighbours are held in memory
 FEW = 30  # measured ops of a kind, of which one that is far off the others tells nothing but of itself
+REACH = 2.0  # standard deviations of shapes that are far
 
 
 class Likeness(File):
@@ -39,10 +40,11 @@ class Ops:
     features: Floats  # ops × features
     compute_share: Floats  # how far compute binds each op, 0 … 1
     kind: npt.NDArray[np.int_]
+    cached: Flags  # whether the last-level cache holds what each moves, at a bandwidth of its own
 
     def at(self, places: npt.NDArray[np.int_]) -> Ops:
         """The ops at those places, an array of any shape."""
-        return Ops(self.features[places], self.compute_share[places], self.kind[places])
+        return Ops(self.features[places], self.compute_share[places], self.kind[places], self.cached[places])
 
 
 @dataclass(frozen=True)
@@ -76,13 +78,13 @@ def correction(known: Ops, residual: Floats, doubt: Floats, wanted: Ops, like: L
 
 
 def _winsorised(kind: npt.NDArray[np.int_], residual: Floats, like: Likeness) -> Floats:
-    """Residuals drawn to within a standard deviation of shapes around the median of their kind; wider, where many tell
+    """Residuals drawn to within REACH around the median of their kind; wider, where many tell
     that there are such ops.
     """
     out = residual.copy()
     for each in np.unique(kind):
         of_kind = residual[kind == each]
-        reach = like.shape * np.sqrt(max(1.0, len(of_kind) / FEW))
+        reach = REACH * like.shape * np.sqrt(max(1.0, len(of_kind) / FEW))
         out[kind == each] = np.median(of_kind) + np.clip(of_kind - np.median(of_kind), -reach, reach)
     return out
 
@@ -102,11 +104,11 @@ def covariance(a: Ops, b: Ops, like: Likeness) -> Floats:
     """Covariance (… × p × q) of the logarithms of ops a (… × p) and b (… × q)."""
     computing = a.compute_share[..., :, None] * b.compute_share[..., None, :]
     moving = (1.0 - a.compute_share[..., :, None]) * (1.0 - b.compute_share[..., None, :])
+    there = a.cached[..., :, None] == b.cached[..., None, :]
     alike = np.exp(-_distance(a.features / like.scales, b.features / like.scales))
     kinds = a.kind[..., :, None] == b.kind[..., None, :]
-    return np.asarray(
-        like.compute**2 * computing + like.memory**2 * moving + like.kind**2 * kinds + like.shape**2 * alike
-    )
+    device = like.compute**2 * computing + like.memory**2 * moving * there
+    return np.asarray(device + like.kind**2 * kinds + like.shape**2 * alike)
 
 
 def _variance(ops: Ops, like: Likeness) -> Floats:

@@ -1,8 +1,8 @@
 """Time of convolutions: of the algorithms that a library may choose, the one that takes least.
 
 convolution_algorithms.py has the algorithms; coefficients/convolution.yaml their numbers, fitted by
-estimator/truth/fit_convolution.py; convolution_shapes.csv beside it what the model misses on shapes that were measured
-on several devices, told apart by the kernels that a library has for them. Shapes like those are missed alike.
+estimator/truth/fit_convolution.py; convolution_shapes.csv beside it what the model misses on shapes that were measured,
+of all devices in common, told apart by the kernels that a library has for them. Shapes like those are missed alike.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Shares(File):
 
 
 class Published(NamedTuple):
-    """A shape that was measured on several devices: columns of MEASUREMENTS, and what the devices have in common."""
+    """A shape that was measured: columns of MEASUREMENTS, and what the devices that measured it have in common."""
 
     made: str  # pass
     path: str
@@ -146,7 +146,8 @@ def alike(of: Convolutions, tensor: Flags, transforms: Flags) -> Ops:
     flags = (*(of.made == made for made in PASSES), tensor, transforms)
     sizes = (of.n, of.c * of.groups, of.k * of.groups, of.p * of.q, of.window, of.stride, of.itemsize)
     kind = np.select([of.made == made for made in PASSES], range(3))
-    return Ops(np.column_stack([*np.log2(sizes), *flags]).astype(float), np.ones_like(of.n), kind)
+    features = np.column_stack([*np.log2(sizes), *flags]).astype(float)
+    return Ops(features, np.ones_like(of.n), kind, cached=np.zeros(len(of.n), dtype=bool))
 
 
 def shape_correction(wanted: Ops, c: Convolution) -> Floats:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 TILES = ((128, 128), (128, 64), (64, 64), (64, 32), (32, 128), (32, 32), (128, 16))
 SPLITS = (1, 4, 16, 64)
+SLICE = 64  # bytes of channels that a step of tensor units takes (CUTLASS, implicit_gemm_convolution.md)
 FFT_TILE, FREQUENCIES = 32, 32 * 17  # side of an FFT's input tile, and what is left of it by symmetry
 COMPLEX_FLOP, COMPLEX_SIZE = 8, 8  # of a complex multiply-add; bytes of a complex number
 
@@ -84,13 +85,20 @@ def _implicit(of: Convolutions, on: Machine, c: Convolution) -> Floats:
     wasted = np.where(
         of.window == 1, of.stride, of.stride**c.idle
     )  # a 1×1 window meets zeros alone, none of them skipped
+    c_slices, k_slices = (_whole_slices(channels, of, on) for channels in (of.c, of.k))
     product = _Product(
-        _made(of, points, points * strided, of.c * of.window),
+        _made(of, points, points * strided, c_slices * of.window),
         _made(of, of.k, of.c, of.k),
-        _made(of, of.c * of.window, of.k * of.window / strided * wasted, points),
+        _made(of, c_slices * of.window, k_slices * of.window / strided * wasted, points),
         of.groups, c.implicit,
     )  # fmt: skip
     return _overlapped(_computing(of, product, on, c), _bytes(of) / on.gathering)
+
+
+def _whole_slices(channels: Floats, of: Convolutions, on: Machine) -> Floats:
+    """Channels as tensor units take them at each point of the window; groups have kernels of their own."""
+    taken = np.where(on.tensor & (of.groups == 1), SLICE / of.itemsize, 1.0)
+    return np.asarray(np.ceil(channels / taken) * taken)
 
 
 def _columns(of: Convolutions, on: Machine, c: Convolution) -> Floats:

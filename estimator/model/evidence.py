@@ -26,7 +26,7 @@ from estimator.model.kernels import Model, by_model, calls_of, launch_latency
 FEW_LAUNCHES = 3.0  # times its launches that a measured op must be busy, to tell anything of the kernel
 TELLING = 0.05  # share of an op's uncertainty that evidence must remove to be named
 SHAPES = 256  # streams that what is not known of shapes is drawn from: alike shapes share one
-NOTHING = Ops(np.empty((0, 0)), np.empty(0), np.empty(0, dtype=int))
+NOTHING = Ops(np.empty((0, 0)), np.empty(0), np.empty(0, dtype=int), np.empty(0, dtype=bool))
 
 
 @dataclass(frozen=True)

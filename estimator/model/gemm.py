@@ -23,7 +23,7 @@ from pydantic import Field
 from estimator.core import physics
 from estimator.core.types import File, Floats, itemsizes
 from estimator.model.calibration import Likeness, Ops
-from estimator.model.hardware import VECTOR_LOAD, Hardware
+from estimator.model.hardware import Hardware
 from estimator.model.sustained import Sustained
 
 SHAPES_OF_TILES = (
@@ -34,7 +34,10 @@ TILES = tuple(sorted({*SHAPES_OF_TILES, *((n, m) for m, n in SHAPES_OF_TILES)}))
 SPLITS = (1, 2, 4, 8, 16, 32)
 PARTIAL_SUM = 8  # bytes that a partial sum moves: fp32, written and read
 TYPICAL_TILE = 128
+USUAL_TILES = ((128, 128), (256, 128))  # by what they leave idle and pad, products are told apart
+ALIGNED = 64  # elements; dimensions of which no more are whole are alike
 BALANCE = (-3.0, 4.0)  # octaves between compute and memory time beyond which products are alike
+SCALES = 5 * (4.0,) + 13 * (2.0,)  # of the features: distance 1 is four octaves of size, or two of waste, or two flags
 UNITS = 80  # where a device file does not tell
 
 
@@ -145,25 +148,31 @@ def products(rows: pd.DataFrame) -> Products:
 
 
 def alike(rows: pd.DataFrame, on: Hardware, compute_share: Floats) -> Ops:
-    """Products by what makes them alike: sizes in octaves, how far compute binds them, how idle the last wave leaves
-    the units, ragged dimensions, transposes; batched ones are a kind of their own. C and its transpose are one product
-    in the other storage order.
+    """Products by what makes them alike, in the order of SCALES: sizes in octaves and how far compute binds them; what
+    usual tiles leave idle in the last wave and pad, in octaves; how the operands lie. Batched ones are a kind of their
+    own. Of C and its transpose, one product in the other storage order, all is the same but for one flag.
     """
     of, wide = products(rows), (rows["n"] > rows["m"]).to_numpy(dtype=bool)
-    larger, smaller = np.maximum(of.m, of.n), np.minimum(of.m, of.n)
-    roofs = (
-        physics.gemm_flop(of.batch, of.m, of.n, of.k) / on.peak,
-        physics.gemm_bytes(*vars(of).values()) / on.bandwidth,
-    )
-    rounds = of.batch * np.ceil(of.m / TYPICAL_TILE) * np.ceil(of.n / TYPICAL_TILE) / on.units
+    sides = np.maximum(of.m, of.n), np.minimum(of.m, of.n)
+    flop, bytes_ = physics.gemm_flop(of.batch, of.m, of.n, of.k), physics.gemm_bytes(*vars(of).values())
+    cached = bytes_ <= on.cache
     features = [
-        *np.log2([larger, smaller, of.k, of.batch]),
-        np.clip(np.log2(roofs[0] / roofs[1]), *BALANCE),
-        np.nan_to_num(np.minimum(np.log2(np.ceil(rounds) / rounds), 1.0)),
-        *((size * of.itemsize) % VECTOR_LOAD != 0 for size in (larger, smaller, of.k)),
+        *np.log2([*sides, of.k, of.batch]),
+        np.clip(np.log2(flop / on.peak / (bytes_ / on.bandwidth)), *BALANCE),
+        *(_idle(of, tile, on.units) for tile in USUAL_TILES),
+        *(np.log2(np.ceil(side / tile) * tile / side) for tile, _ in USUAL_TILES for side in sides),
+        cached,
+        wide,
+        *(np.log2(np.gcd(size.astype(int), ALIGNED)) / np.log2(ALIGNED) for size in (*sides, of.k)),
         *(np.where(wide, *pair) for pair in permutations(_transposed(rows))),
     ]
-    return Ops(np.column_stack(features), compute_share, (of.batch > 1).astype(int))
+    return Ops(np.column_stack(features), compute_share, (of.batch > 1).astype(int), cached)
+
+
+def _idle(of: Products, tile: tuple[int, int], units: Floats) -> Floats:
+    """By how many octaves the last wave of tiles lengthens the others, at most one; 0 where the units are not known."""
+    rounds = of.batch * np.ceil(of.m / tile[0]) * np.ceil(of.n / tile[1]) / units
+    return np.nan_to_num(np.minimum(np.log2(np.ceil(rounds) / rounds), 1.0))
 
 
 def _transposed(rows: pd.DataFrame) -> list[Floats]:

@@ -122,9 +122,8 @@ def _alike_streams(rows: pd.DataFrame, on: Hardware, device: DeviceSpec, busy: B
     """By their amount and the length of their rows, in octaves; each way of streaming is a kind."""
     of = memory_bound.streams(rows, _divisor(rows))
     sizes = np.log2([np.maximum(of.bytes, 1.0), np.nan_to_num(of.row_length, nan=1.0)])
-    return Ops(
-        sizes.T, busy.compute_share, np.select([of.kernel == "softmax", of.kernel == "normalization"], [1, 2], 0)
-    )
+    kind = np.select([of.kernel == "softmax", of.kernel == "normalization"], [1, 2], 0)
+    return Ops(sizes.T, busy.compute_share, kind, np.zeros(len(rows), dtype=bool))
 
 
 def _stream_likeness(c: Coefficients) -> Likeness:
@@ -133,7 +132,8 @@ def _stream_likeness(c: Coefficients) -> Likeness:
 
 def _alike_amounts(rows: pd.DataFrame, on: Hardware, device: DeviceSpec, busy: Busy) -> Ops:
     """By their amounts alone: nothing is measured of them."""
-    return Ops(np.log2(np.stack(amounts(rows), axis=1)), busy.compute_share, np.zeros(len(rows), dtype=int))
+    nothing = np.zeros(len(rows), dtype=int)
+    return Ops(np.log2(np.stack(amounts(rows), axis=1)), busy.compute_share, kind=nothing, cached=nothing > 0)
 
 
 MODELS: dict[str, Model] = {  # the first that speaks

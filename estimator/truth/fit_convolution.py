@@ -2,7 +2,7 @@
 
 First the kernels' shape, with a factor of each (data set, device) drawn to 1, on the peak that its own matrix products
 sustain; robust, every (data set, device) counts alike, each coefficient with a prior. Then what is left: the same
-shapes were measured on several devices, so what their residuals have in common, beside each device's own, tells how a
+shapes were measured on several devices, and what their residuals have in common, beside each device's own, tells how a
 library treats a shape.
 """
 
@@ -50,8 +50,8 @@ LIKENESS = Likeness(
 )  # fmt: skip
 KEYS = ["stack", "device", "path"]  # of what a device sustains
 SHAPE = [name for name in Published._fields if name not in ("log_residual", "families")]
-FARTHEST = 0.6  # of the logarithm that a published shape tells
-DIGITS, FAMILIES = 3, 2  # of what is told of a shape; that have measured it at least
+FARTHEST = 0.4  # of the logarithm that a published shape tells
+DIGITS = 3  # of what is told of a shape
 SOURCE = "DeepBench (baidu-research/DeepBench), NeuSight (sitar-lab/NeuSight); python -m estimator.truth.fit"
 
 
@@ -152,5 +152,4 @@ def _published(rows: pd.DataFrame, missed: Floats) -> tuple[Published, ...]:
     found = of_families.groupby(SHAPE, as_index=False).agg(
         log_residual=("log_residual", "mean"), families=("family", "size")
     )
-    found = found[found["families"] >= FAMILIES].round({"log_residual": DIGITS})
-    return tuple(Published(*row) for row in found.itertuples(index=False))
+    return tuple(Published(*row) for row in found.round({"log_residual": DIGITS}).itertuples(index=False))

@@ -14,7 +14,17 @@ import numpy as np
 from estimator.core.errors import EstimatorError
 from estimator.core.types import Floats
 from estimator.model.calibration import Likeness
-from estimator.model.gemm import Gemm, Tiling, alike, compute_share, overlapped, product_times, products, tiled_times
+from estimator.model.gemm import (
+    SCALES,
+    Gemm,
+    Tiling,
+    alike,
+    compute_share,
+    overlapped,
+    product_times,
+    products,
+    tiled_times,
+)
 from estimator.model.sustained import Sustained
 from estimator.truth import arguments, shapes
 from estimator.truth.fitting import least_squares, likeness, robust
@@ -34,7 +44,7 @@ SUSTAINED: dict[str, Prior] = {  # of logarithms
     "share": (np.log(0.97), 0.05), "vector_need": (np.log(11e-12), 0.1), "tensor_need": (np.log(1.5e-12), 0.15),
     "halving": (np.log(4.0), 0.1),
 }  # fmt: skip
-LIKENESS = {"compute": 0.2, "memory": 0.2, "kind": 0.1, "shape": 0.3, "noise": 0.03}  # where its fit starts
+LIKENESS = Likeness(compute=0.2, memory=0.2, kind=0.1, shape=0.3, noise=0.03, scales=SCALES)  # prior
 FARTHEST = 1.2  # of a row's logarithm, in the fit of likeness
 ROWS_OF_A_GROUP, ROWS_OF_LIKENESS = 150, 100  # at most
 ROW_NOISE, PEAK_NOISE = 0.15, 0.15  # of a row's logarithm; of the logarithm of the peak that a group sustains
@@ -58,7 +68,7 @@ def fit(truth: pd.DataFrame) -> Gemm:
         tiling[path], shares = (_tiling_of(PRIOR), {}) if of_path.empty else _tiling(of_path)
         peaks |= shares
     sustained = _sustained(rows, peaks)
-    draft = Gemm(source=SOURCE, **tiling, sustained=sustained, likeness=Likeness(**LIKENESS, scales=()))
+    draft = Gemm(source=SOURCE, **tiling, sustained=sustained, likeness=LIKENESS)
     return draft.model_copy(update={"likeness": _likeness(_sample(rows, ROWS_OF_LIKENESS), draft)})
 
 
@@ -116,8 +126,7 @@ def _likeness(rows: pd.DataFrame, c: Gemm) -> Likeness:
     of, on = products(rows), arguments.hardware(rows)
     latency, measured = arguments.latencies(rows), rows["time_s"].to_numpy(dtype=float)
     compute, memory = product_times(of, on, c)
-    residual = np.log(measured / (latency + overlapped(compute, memory)))
     residual = np.clip(np.log(measured / (latency + overlapped(compute, memory))), -FARTHEST, FARTHEST)
     ops = alike(rows, on, compute_share(compute, memory))
-    together = rows.groupby(["stack", "device"]).indices.values()
+    together = rows.groupby(["stack", "device", "precision"]).indices.values()
     return likeness([(ops.at(places), residual[places]) for places in together], LIKENESS)

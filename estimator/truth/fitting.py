@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -12,9 +12,10 @@ from estimator.core.types import Floats
 from estimator.model.calibration import Likeness, Ops, covariance
 
 EVALUATIONS = 15  # of the residuals' Jacobian
-SCALE, SCALE_WEIGHT = 4.0, 0.005  # of every feature's scale: its prior's median, and the weight of that
-SCALES, SPREADS, NOISES = (0.5, 60.0), (0.02, 1.0), (0.01, 0.2)  # bounds
-STEPS = 25
+SPREADS = {  # of a likeness: bounds
+    "compute": (0.02, 1.0), "memory": (0.02, 1.0), "kind": (0.02, 1.0), "shape": (0.02, 1.0), "noise": (0.01, 0.2),
+}  # fmt: skip
+SPREAD_WEIGHT = 0.02  # of the squared logarithm of a spread over its prior's, beside the surprise of one residual
 
 
 def robust(missed: Floats) -> Floats:
@@ -52,27 +53,26 @@ def _concerned(residuals: int, parameters: int, own: npt.NDArray[np.int_]) -> np
     return matrix
 
 
-def likeness(known: Sequence[tuple[Ops, Floats]], start: Mapping[str, float]) -> Likeness:
-    """The likeness under which residuals of several devices, independent of each other, are most probable."""
+def likeness(known: Sequence[tuple[Ops, Floats]], start: Likeness) -> Likeness:
+    """The likeness under which residuals of several devices, independent of each other, are most probable: its spreads
+    those of ``start`` as far as residuals tell nothing, its scales the same.
+    """
     from scipy import optimize
 
-    width = known[0][0].features.shape[1]
+    prior = np.log([getattr(start, name) for name in SPREADS])
 
     def surprise(x: Floats) -> float:
-        like, scales = _likeness(x, start), x[len(start) :]
-        unusual = SCALE_WEIGHT * np.square(scales - np.log(SCALE)).sum()
+        like = _spread(start, x)
+        unusual = SPREAD_WEIGHT * np.square(x - prior).sum()
         return float(np.mean([_surprise(ops, residual, like) for ops, residual in known]) + unusual)
 
-    x = np.log([*start.values(), *[SCALE] * width])
-    of_spreads = [NOISES if name == "noise" else SPREADS for name in start]
-    bounds = np.log([*of_spreads, *[SCALES] * width])
-    found = optimize.minimize(surprise, x, method="L-BFGS-B", bounds=bounds, options={"maxiter": STEPS})
-    return _likeness(found.x, start)
+    found = optimize.minimize(surprise, prior, method="L-BFGS-B", bounds=np.log(list(SPREADS.values())))
+    return _spread(start, found.x)
 
 
-def _likeness(x: Floats, names: Mapping[str, float]) -> Likeness:
-    values = [float(value) for value in np.exp(x)]
-    return Likeness(**dict(zip(names, values, strict=False)), scales=tuple(values[len(names) :]))
+def _spread(like: Likeness, x: Floats) -> Likeness:
+    """The likeness with SPREADS whose logarithms are x."""
+    return like.model_copy(update={name: float(value) for name, value in zip(SPREADS, np.exp(x), strict=True)})
 
 
 def _surprise(ops: Ops, residual: Floats, like: Likeness) -> float:

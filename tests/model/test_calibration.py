@@ -8,11 +8,11 @@ from estimator.model import calibration
 from estimator.model.calibration import Correction, Likeness, Ops, correction, covariance
 
 LIKE = Likeness(compute=0.2, memory=0.1, kind=0.1, shape=0.3, noise=0.02, scales=(2.0, 2.0))
-NONE = Ops(np.empty((0, 2)), np.empty(0), np.empty(0, dtype=int))
+NONE = Ops(np.empty((0, 2)), np.empty(0), np.empty(0, dtype=int), np.empty(0, dtype=bool))
 
 
-def ops(*places: tuple[float, float], share: float = 1.0, kind: int = 0) -> Ops:
-    return Ops(np.array(places), np.full(len(places), share), np.full(len(places), kind))
+def ops(*places: tuple[float, float], share: float = 1.0, kind: int = 0, cached: bool = False) -> Ops:
+    return Ops(np.array(places), *(np.full(len(places), each) for each in (share, kind, cached)))
 
 
 def told(known: Ops, residual: list[float], wanted: Ops, doubt: float = 0.0) -> Correction:
@@ -44,6 +44,12 @@ def test_compute_tells_nothing_of_memory_and_one_kind_less_of_another() -> None:
     assert 0 < bound_alike < told(ops((0, 0)), [0.5], ops((99, 99))).mean[0]
 
 
+def test_what_the_cache_holds_tells_nothing_of_the_memory() -> None:
+    wanted = ops((99, 99), share=0.0)
+    memory, cache = (told(ops((0, 0), share=0.0, cached=c), [0.5], wanted).mean[0] for c in (False, True))
+    assert 0 < cache < 0.75 * memory  # as one kind of op, they share something
+
+
 def test_a_doubtful_measurement_tells_less() -> None:
     sure, doubtful = (told(ops((0, 0)), [0.5], ops((0, 0)), doubt) for doubt in (0.0, 0.5))
     assert doubtful.mean[0] < 0.5 * sure.mean[0]
@@ -53,7 +59,7 @@ def test_a_doubtful_measurement_tells_less() -> None:
 def test_one_of_few_that_is_far_off_the_others_is_drawn_to_them() -> None:
     known = ops((0, 0), (0, 1), (1, 0), (1, 1), (2, 2))
     usual, odd = (told(known, [0.1, 0.1, 0.1, 0.1, last], ops((2, 2))).mean[0] for last in (0.1, 9.0))
-    assert usual < odd < 0.1 + 1.1 * LIKE.shape
+    assert usual < odd < 0.1 + 1.1 * calibration.REACH * LIKE.shape
 
 
 def test_only_the_nearest_are_asked_and_their_order_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -123,6 +123,16 @@ def test_few_channels_cost_tensor_units_as_much_as_a_vector_load_of_them() -> No
     assert time(row(conv_c=3), SHIPPED) < time(row(conv_c=8), SHIPPED)
 
 
+def test_tensor_units_take_whole_slices_of_channels_at_each_point_of_the_window() -> None:
+    """32 of fp16, unless groups part them; so arithmetic costs the same, be it of 8 channels or of 32."""
+    wide = {"conv_n": 64, "conv_k": 512, "conv_r": 7, "conv_s": 7, "pad_h": 3, "pad_w": 3, "precision": "fp16"}
+    few, slice_, more = (time(row(**wide, conv_c=c), SHIPPED, transforms=False) for c in (8, 32, 33))
+    assert few == pytest.approx(slice_, rel=0.05)
+    assert more > 1.5 * slice_
+    two, four = (time(row(**wide, conv_c=c, groups=2), SHIPPED, transforms=False) for c in (16, 32))
+    assert four > 1.2 * two
+
+
 def test_the_output_is_told_or_follows_from_the_other_sizes() -> None:
     told, silent = row(conv_p=28, conv_q=28), row()
     assert time(told, SHIPPED) == time(silent, SHIPPED)
