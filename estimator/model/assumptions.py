@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import pandas as pd
 
 from estimator.core.schema import MATRIX, STREAMING
-from estimator.core.types import DeviceSpec, Sourced, Workload
+from estimator.core.types import ITEMSIZE, DeviceSpec, Sourced, Workload
 from estimator.core.units import show
 from estimator.model.coefficients import shipped
-from estimator.model.hardware import peak_of_op
+from estimator.model.hardware import TYPICAL_YEAR, peak_of_op
 
 MODELLED = ("interpolated", "scaled", "transferred", "roofline")
 USED = (*MATRIX, *STREAMING)  # classes whose measurements correct a model
@@ -25,6 +25,7 @@ def assumptions(
         *_specifications(ops, target),
         *_measurements(ops, target, measurements),
         *_coefficients(ops, target),
+        *_power(ops, target),
         *_carried(ops),
         *_precisions(workload),
     )
@@ -77,6 +78,20 @@ def _coefficients(ops: pd.DataFrame, target: DeviceSpec) -> Iterator[str]:
         launch = c.launches.latency_s
         low, mid, high = (1e6 * end for end in (launch.low, launch.mid, launch.high))
         yield f"one launch takes {mid:g} us, {low:g} to {high:g} us ({launch.source})"
+
+
+def _power(ops: pd.DataFrame, target: DeviceSpec) -> Iterator[str]:
+    """On what the share of a peak that is sustained rests beside the fit."""
+    matrix = ops.loc[ops["method"].isin(MODELLED) & ops["op_class"].isin(MATRIX), "precision"]
+    if matrix.empty:
+        return
+    if target.power_limit is None:
+        yield f"{target.name} gives no power_limit: its peaks are taken to be sustained as if power bound none"
+    elif target.year is None:
+        yield f"{target.name} gives no year: what power a FLOP needs is taken to be that of {TYPICAL_YEAR}"
+    narrow = sorted({precision for precision in matrix if ITEMSIZE[precision] < 2})
+    if narrow:
+        yield f"the models are fitted to formats of 16 bits and more; {', '.join(narrow)} is taken to be like them"
 
 
 def _carried(ops: pd.DataFrame) -> Iterator[str]:

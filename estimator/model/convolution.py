@@ -73,7 +73,6 @@ class Convolution(File):
     idle: float = Field(ge=0, description="power of the stride that a strided gradient of the input wastes")
     columns: float = Field(ge=0, description="passes over the columns of col2im, of one write and one read")
     partial_sums: float = Field(ge=0, description="passes over the partial sums, of one write and one read")
-    launches: float = Field(ge=1, description="launch latencies that a call costs")
     likeness: Likeness
     published: tuple[Published, ...] | None = None  # those that are shipped where nothing is said
 
@@ -124,7 +123,7 @@ def convolutions(rows: pd.DataFrame, tensor: Flags) -> Convolutions:
 
 
 def convolution_times(of: Convolutions, on: Hardware, peak: Floats, library: Library, c: Convolution) -> Floats:
-    """Time [s] of one call of each convolution without its launches, under the algorithm that takes least.
+    """Time [s] of one call of each convolution without its launch, under the algorithm that takes least.
 
     ``peak`` [FLOP/s] that is sustained, at most the quoted one.
     """
@@ -134,11 +133,6 @@ def convolution_times(of: Convolutions, on: Hardware, peak: Floats, library: Lib
     units, transforms = library.lanes / LANES * each, library.transforms & (each > 0)
     machine = Machine(on.peak, peak * each, on.tensor, on.bandwidth * each, gathering, staging, units, transforms)
     return np.asarray(np.min([algorithm(of, machine, c) for algorithm in ALGORITHMS], axis=0))
-
-
-def launch_time(latency: Floats, c: Convolution) -> Floats:
-    """Time [s] that launching the kernels of one call takes, at ``latency`` [s] of one launch."""
-    return c.launches * latency
 
 
 def alike(of: Convolutions, tensor: Flags, transforms: Flags) -> Ops:

@@ -9,8 +9,10 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from estimator.core.schema import MATRIX, STREAMING
-from estimator.core.types import DeviceSpec, Flags, Floats, Sourced
+from estimator.core.types import ITEMSIZE, DeviceSpec, Flags, Floats, Sourced
 
+FACTOR = {**ITEMSIZE, "tf32": 2.0}  # bytes that a multiplier takes: those of tf32 are as long as fp16's
+TYPICAL_YEAR = 2022  # where a device file does not tell
 VECTOR_LOAD = 16  # bytes; dimensions that fill whole ones are of one alignment class
 
 
@@ -20,6 +22,7 @@ class Hardware:
 
     peak: Floats  # [FLOP/s], dense, as quoted for the op's precision and path
     tensor: Flags  # whether that path is the tensor units
+    factor: Floats  # bytes of a factor, by which a multiplier needs power
     bandwidth: Floats  # [B/s]
     units: Floats
     cache: Floats  # last level [B]
@@ -49,11 +52,12 @@ def hardware_of(device: DeviceSpec, op_class: pd.Series, precision: pd.Series) -
     return Hardware(
         peak=np.where(np.isnan(peak) & op_class.isin(STREAMING).to_numpy(dtype=bool), np.inf, peak),
         tensor=np.array([name.endswith(".tensor") for name in names], dtype=bool)[each],
+        factor=np.array([FACTOR.get(name, np.nan) for name in precision]),
         bandwidth=bandwidth,
         units=units,
         cache=cache,
         power=power,
-        year=np.full(len(each), np.nan if device.year is None else float(device.year)),
+        year=np.full(len(each), float(device.year or TYPICAL_YEAR)),
         measured_peak=np.array([_measured(rate) for rate in peaks], dtype=bool)[each],
         measured_bandwidth=np.full(len(each), _measured(device.memory_bandwidth)),
     )

@@ -84,7 +84,7 @@ def _convolutions(rows: pd.DataFrame, on: Hardware, device: DeviceSpec, c: Coeff
     flop, bytes_ = amounts(rows)
     compute, memory = np.minimum(flop / on.peak, time), bytes_ / on.bandwidth
     share = gemm.compute_share(compute, memory)
-    return Busy(time, time + memory, np.minimum(memory, time), share, np.full_like(time, c.convolution.launches))
+    return Busy(time, time + memory, np.minimum(memory, time), share, np.ones_like(time))
 
 
 def _convolution_times(rows: pd.DataFrame, on: Hardware, device: DeviceSpec, c: Coefficients) -> Floats:

@@ -2,7 +2,8 @@
 
 A peak is quoted at the boost clock. A board holds that clock only as far as its power limit feeds it: with so few watts
 per FLOP/s as 70 W cards have, it runs slower. What a FLOP/s needs halves every few years, as processes shrink: the
-device's year stands for its process.
+device's year stands for its process. It grows with the length of the factors; tensor units need less where these are
+short, while multipliers of fp32 take what they take anywhere.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from estimator.core.types import File, Floats
 from estimator.model.hardware import Hardware
 
 REFERENCE_YEAR = 2018
+SHORT, LONG = 2, 4  # bytes of the factors whose needs are fitted
 SHARPNESS = 6.0  # with which the power limit takes over from the peak
 
 
@@ -21,13 +23,14 @@ class Sustained(File):
     """The coefficients."""
 
     share: float = Field(gt=0, le=1, description="of the peak that a device sustains where power does not bind")
-    vector_need: float = Field(gt=0, description="what a FLOP takes on vector units in 2018 [J]")
-    tensor_need: float = Field(gt=0, description="what a FLOP takes on tensor units in 2018 [J]")
+    vector_need: float = Field(gt=0, description="what a FLOP of fp32 takes in 2018 [J]")
+    tensor_need: float = Field(gt=0, description="what one of 16-bit factors takes on tensor units in 2018 [J]")
     halving: float = Field(gt=0, description="time in which that halves [years]")
 
     def of(self, on: Hardware) -> Floats:
-        """The peak [FLOP/s] that is sustained for each op; where power or year is not known, power does not bind."""
-        need = np.where(on.tensor, self.tensor_need, self.vector_need)
+        """The peak [FLOP/s] that is sustained for each op; where power is not known, it does not bind."""
+        short = on.tensor & (on.factor <= SHORT)
+        need = on.factor * np.where(short, self.tensor_need / SHORT, self.vector_need / LONG)
         lack = need * 2.0 ** ((REFERENCE_YEAR - on.year) / self.halving) * on.peak / on.power
         share = self.share * (1.0 + np.nan_to_num(lack) ** SHARPNESS) ** (-1.0 / SHARPNESS)
         return np.where(on.measured_peak, 1.0, share) * on.peak

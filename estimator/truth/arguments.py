@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 FRAMEWORK_CALLS = {"neusight": 30e-6}  # stacks that time a call of an eager framework, and what such a call takes [s]
 OF_A_STREAM = 0.6  # share of such a call that a memory-bound kernel's streaming does not overlap with
+OF_A_CONVOLUTION = 2.5  # such calls that one of a convolution takes: the shortest that were measured take 68 us
 KERNEL_LATENCY_S = 4e-6  # of stacks that time kernels in a loop
 
 
@@ -26,7 +27,8 @@ def groups(rows: pd.DataFrame) -> pd.Series:
 
 def latencies(rows: pd.DataFrame) -> Floats:
     """What a call takes beside its kernel [s]."""
-    calls = rows["stack"].map(FRAMEWORK_CALLS) * np.where(rows["op_class"].isin(STREAMING), OF_A_STREAM, 1.0)
+    of_a_call = rows["op_class"].map(dict.fromkeys(STREAMING, OF_A_STREAM) | {"convolution": OF_A_CONVOLUTION})
+    calls = rows["stack"].map(FRAMEWORK_CALLS) * of_a_call.astype(float).fillna(1.0)
     return np.asarray(calls.fillna(KERNEL_LATENCY_S), dtype=float)
 
 
@@ -38,5 +40,6 @@ def hardware(rows: pd.DataFrame) -> Hardware:
         of_device = hardware_of(load_device(str(device)), here["op_class"], here["precision"])
         for name, values in vars(of_device).items():
             found[name][places] = values
-    told, tensor = rows["peak"].to_numpy(dtype=float, na_value=np.nan), (rows["path"] == "tensor").to_numpy(dtype=bool)
+    told = rows["peak"].to_numpy(dtype=float, na_value=np.nan)
+    tensor = (rows["path"] == "tensor").to_numpy(dtype=bool)
     return Hardware(**{**found, "peak": np.where(np.isnan(told), found["peak"], told), "tensor": tensor})

@@ -23,7 +23,6 @@ from estimator.model.convolution import (
     Shares,
     convolution_times,
     convolutions,
-    launch_time,
     library_of,
 )
 from estimator.model.sustained import Sustained
@@ -38,7 +37,7 @@ PRIORS: dict[str, Prior] = {
     "winograd.forward": (0.7, 1.0, 1.1), "winograd.weights": (0.7, 1.0, 1.1), "fft": (0.5, 1.0, 1.1),
     "streaming": (0.7, 1.0, 1.0), "staging": (0.7, 1.0, 1.0), "half_tile": (0.15, 1.0, 3.0),
     "start": (20.0, 1.0, 500.0), "in_flight": (5.0, 1.0, 30.0), "idle": (0.5, 1.0, 1.2), "columns": (1.0, 1.0, 5.0),
-    "partial_sums": (1.0, 1.0, 30.0), "launches": (2.0, 0.5, 2.5),
+    "partial_sums": (1.0, 1.0, 30.0),
 }  # fmt: skip
 PRIOR_WEIGHT = 0.03
 ROW_NOISE, FACTOR_WEIGHT = 0.3, 0.55  # of a row's logarithm; of a group's factor, as rows of weight 1
@@ -140,7 +139,7 @@ def _model(rows: pd.DataFrame, peak: Floats) -> Callable[[Convolution], tuple[Fl
     """Launch and busy time [s] of each row, by the coefficients."""
     on, library, latency = arguments.hardware(rows), libraries(rows), arguments.latencies(rows)
     of = convolutions(rows, on.tensor)
-    return lambda c: (launch_time(latency, c), convolution_times(of, on, peak, library, c))
+    return lambda c: (latency, convolution_times(of, on, peak, library, c))
 
 
 def _published(rows: pd.DataFrame, missed: Floats) -> tuple[Published, ...]:

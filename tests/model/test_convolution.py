@@ -20,7 +20,6 @@ from estimator.model.convolution import (
     alike,
     convolution_times,
     convolutions,
-    launch_time,
     library_of,
     shape_correction,
     shipped_shapes,
@@ -30,7 +29,7 @@ from estimator.model.hardware import Hardware
 SHIPPED = shipped().convolution
 WORST = Convolution(
     source="none of these is fitted", streaming=1.0, staging=1.0, half_tile=0.0, start=0.0, in_flight=0.0, idle=0.0,
-    columns=0.0, partial_sums=0.0, launches=1.0, likeness=SHIPPED.likeness,
+    columns=0.0, partial_sums=0.0, likeness=SHIPPED.likeness,
     **{name: Shares(forward=1.5, weights=1.5) for name in ("implicit", "fused_winograd", "winograd", "fft")},
 )  # fmt: skip
 COEFFICIENTS = st.sampled_from([SHIPPED, WORST])  # the second: no overhead at all, all else faster than the peak
@@ -43,7 +42,7 @@ WINDOW = st.sampled_from([(1, 0, 1), (1, 0, 2), (3, 1, 1), (3, 1, 2), (5, 2, 1),
 def device(scale: float = 1.0, tensor: bool = False) -> Hardware:
     peak, bandwidth, no = (np.array([v]) for v in (15.7e12 * scale, 0.9e12 * scale, np.nan))
     quoted = np.array([False])
-    return Hardware(peak, np.array([tensor]), bandwidth, no, no, no, no, quoted, quoted)
+    return Hardware(peak, np.array([tensor]), quoted, bandwidth, no, no, no, no, quoted, quoted)
 
 
 def row(**sizes: object) -> pd.DataFrame:
@@ -144,10 +143,6 @@ def test_processors_made_of_cores_convolve_directly() -> None:
     assert gpu.transforms.all()
     assert not cores.transforms.any()
     assert gpu.lanes == pytest.approx(5120, rel=0.02)  # 80 SMs of 64 lanes
-
-
-def test_every_launch_of_a_call_takes_the_latency() -> None:
-    assert launch_time(np.array([2e-6]), SHIPPED) == pytest.approx(2e-6 * SHIPPED.launches)
 
 
 def test_a_published_shape_tells_of_shapes_like_it() -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from estimator.core import physics
 from estimator.core.types import Floats
 from estimator.model.coefficients import shipped
-from estimator.model.gemm import Products, Tiling, overlapped, tiled_times
+from estimator.model.gemm import FED, Products, Tiling, overlapped, tiled_times
 
 DIM = st.integers(1, 20_000)
 TILING = shipped().gemm.vector
@@ -46,8 +46,15 @@ def test_a_product_and_its_transpose_take_alike(m: int, n: int, k: int) -> None:
 
 def test_one_tile_keeps_one_unit_busy() -> None:
     """A product of one small tile and little k does not use the other units, however many there are."""
-    few, many = (time(1, 32, 32, 32, units=units, peak=PEAK * units / 80) for units in (80.0, 8000.0))
+    from_memory = TILING.model_copy(update={"reload": 0.0})
+    few, many = (time(1, 32, 32, 32, units=u, peak=PEAK * u / 80, tiling=from_memory) for u in (80.0, 8000.0))
     assert few == pytest.approx(many, rel=0.01)
+
+
+def test_a_cache_feeds_the_tiles_where_memory_is_too_slow() -> None:
+    """A large product reuses what it loads so often that memory a third as fast costs little; so caches are built."""
+    fast, slow = (time(1, *[8192] * 3, bandwidth=PEAK / intensity) for intensity in (FED, 3 * FED))
+    assert fast < slow < 1.05 * fast
 
 
 def test_a_tile_more_than_a_wave_costs_another_wave() -> None:

@@ -10,16 +10,18 @@ from estimator.model.sustained import REFERENCE_YEAR, Sustained
 C = Sustained(share=0.9, vector_need=10e-12, tensor_need=1e-12, halving=4.0)
 
 
-def sustained(peak: float, power: float, year: float = REFERENCE_YEAR, *, tensor: bool = False) -> Floats:
+def sustained(
+    peak: float, power: float, year: float = REFERENCE_YEAR, *, tensor: bool = False, factor: float = 4.0
+) -> Floats:
     """As a share of the peak."""
     some, no = np.array([np.nan]), np.array([False])
-    on = Hardware(np.array([peak]), np.array([tensor]), some, some, some, np.array([power]), np.array([year]), no, no)
+    unit, watts = (np.array([tensor]), np.array([factor])), (np.array([power]), np.array([year]))
+    on = Hardware(np.array([peak]), *unit, some, some, some, *watts, no, no)
     return C.of(on) / peak
 
 
-def test_where_power_or_year_is_unknown_the_share_is_the_common_one() -> None:
+def test_where_power_is_unknown_the_share_is_the_common_one() -> None:
     assert sustained(1e13, np.nan) == pytest.approx(0.9)
-    assert sustained(1e13, 1.0, np.nan) == pytest.approx(0.9)
 
 
 def test_a_card_with_few_watts_sustains_what_they_feed() -> None:
@@ -30,7 +32,18 @@ def test_a_card_with_few_watts_sustains_what_they_feed() -> None:
 
 def test_later_processes_and_tensor_units_need_less() -> None:
     assert sustained(1e13, 10.0, REFERENCE_YEAR + 4) == pytest.approx(2 * sustained(1e13, 10.0), rel=1e-3)
-    assert sustained(1e13, 10.0, tensor=True) > sustained(1e13, 10.0)
+    assert sustained(1e13, 10.0, tensor=True, factor=2.0) > sustained(1e13, 10.0, factor=2.0)
+
+
+def test_long_factors_need_on_tensor_units_what_they_need_anywhere() -> None:
+    assert sustained(1e13, 10.0, tensor=True) == pytest.approx(sustained(1e13, 10.0))
+
+
+@pytest.mark.parametrize("tensor", [False, True])
+def test_what_a_flop_needs_grows_with_its_factors(tensor: bool) -> None:
+    """So that a format of half the length, at twice the peak, is as far from the power limit."""
+    one, two = (sustained(peak, 1.0, tensor=tensor, factor=size) for peak, size in ((1e13, 2.0), (2e13, 1.0)))
+    assert one == pytest.approx(two)
 
 
 def test_peak_and_power_scale_together() -> None:
