@@ -32,13 +32,15 @@ def assumptions(
 
 
 def specifications(ops: pd.DataFrame, target: DeviceSpec) -> dict[str, Sourced]:
-    """The catalogue's numbers that a PREDICTION divides by, by ``device: field``."""
+    """The catalogue's numbers that a PREDICTION rests on, by ``device: field``."""
     modelled = ops.loc[ops["method"].isin(MODELLED), ["precision", "op_class"]]
     if modelled.empty:
         return {}
     kinds = sorted(set(modelled.itertuples(index=False, name=None)))
     used: dict[str, Sourced | None] = dict(peak_of_op(target, op_class, precision) for precision, op_class in kinds)
     used |= {"memory_bandwidth": target.memory_bandwidth, "launch_latency": target.launch_latency}
+    if modelled["op_class"].isin(MATRIX).any():
+        used |= {"power_limit": target.power_limit, "compute_units": target.compute_units}
     return {f"{target.name}: {field}": value for field, value in used.items() if value}
 
 

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from estimator.core.types import File, Flags, Floats
 
 NEAREST = 64  # measured ops that tell of one other
+WAVES = 64  # random Fourier features of the kernel
 AT_ONCE = 256  # ops whose neighbours are held in memory
 FEW = 30  # measured ops of a kind, of which one that is far off the others tells nothing but of itself
 REACH = 2.0  # standard deviations of shapes that are far
@@ -109,6 +110,18 @@ def covariance(a: Ops, b: Ops, like: Likeness) -> Floats:
     kinds = a.kind[..., :, None] == b.kind[..., None, :]
     device = like.compute**2 * computing + like.memory**2 * moving * there
     return np.asarray(device + like.kind**2 * kinds + like.shape**2 * alike)
+
+
+def loadings(ops: Ops, like: Likeness) -> Floats:
+    """Ops × WAVES: how the residual of each op's shape loads on independent standard normals, so that those of alike
+    ops move together as :func:`covariance` has it, give or take 1/√WAVES.
+
+    Random features of the exponential kernel, whose spectrum is Cauchy's (Rahimi & Recht, NeurIPS 2007).
+    """
+    rng = np.random.default_rng(0)
+    direction = rng.standard_normal((ops.features.shape[1], WAVES)) / np.abs(rng.standard_normal(WAVES))
+    found = np.cos(ops.features / like.scales @ direction + rng.uniform(0.0, 2.0 * np.pi, WAVES))
+    return np.asarray(found / np.linalg.norm(found, axis=1, keepdims=True))
 
 
 def _variance(ops: Ops, like: Likeness) -> Floats:

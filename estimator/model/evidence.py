@@ -18,14 +18,13 @@ from estimator.core.interval import Z
 from estimator.core.schema import MATRIX
 from estimator.core.types import DeviceSpec, Flags, Floats, Names
 from estimator.model import measured, transfer
-from estimator.model.calibration import Correction, Ops, correction
+from estimator.model.calibration import WAVES, Correction, Ops, correction, loadings
 from estimator.model.coefficients import Coefficients, shipped
 from estimator.model.hardware import Hardware, hardware_of
 from estimator.model.kernels import Model, by_model, calls_of, launch_latency
 
 FEW_LAUNCHES = 3.0  # times its launches that a measured op must be busy, to tell anything of the kernel
 TELLING = 0.05  # share of an op's uncertainty that evidence must remove to be named
-SHAPES = 256  # streams that what is not known of shapes is drawn from: alike shapes share one
 NOTHING = Ops(np.empty((0, 0)), np.empty(0), np.empty(0, dtype=int), np.empty(0, dtype=bool))
 
 
@@ -42,7 +41,7 @@ class Modelled:
     log_spread: Floats  # standard deviation of the logarithm of the time
     common: Floats  # share of that variance that ops of one model and path have in common
     method: Names
-    shape: Names  # what shares the rest of it
+    shape: Floats  # ops × WAVES: how the rest of it loads on what shapes have in common
 
 
 @dataclass(frozen=True)
@@ -110,9 +109,9 @@ def _padded(values: Floats, count: int, missing: float) -> Floats:
 
 
 def _nothing(count: int) -> Modelled:
-    blank = np.full(count, "", dtype=object)
-    return Modelled(*(blank.copy() if field in ("model", "method", "shape") else np.full(count, np.nan)
-                      for field in Modelled.__dataclass_fields__))  # fmt: skip
+    words, numbers = np.full(count, "", dtype=object), np.full(count, np.nan)
+    blank = {"model": words, "method": words, "shape": np.full((count, WAVES), np.nan, dtype=np.float32)}
+    return Modelled(**{field: blank.get(field, numbers).copy() for field in Modelled.__dataclass_fields__})
 
 
 def _of_model(
@@ -137,7 +136,7 @@ def _of_model(
         log_spread=said.spread,
         common=said.common,
         method=_method(said, carried),
-        shape=_shapes(target, name, ops, model.likeness(c).scales),
+        shape=loadings(ops, model.likeness(c)),
     )
 
 
@@ -170,13 +169,6 @@ def named(conditions: Sequence[Flags], names: Sequence[str], otherwise: str) -> 
     """The name of the first condition that each op meets."""
     first = np.select(conditions, range(len(names)), len(names))
     return np.asarray(np.array([*names, otherwise], dtype=object)[first])
-
-
-def _shapes(target: DeviceSpec, model: str, ops: Ops, scales: tuple[float, ...]) -> Names:
-    """The stream of what is not known of each op's shape: by the features to within their scales."""
-    cells = pd.util.hash_pandas_object(pd.DataFrame(np.round(ops.features / scales)), index=False)
-    streams = [f"{target.name}.{model}.shape.{i}" for i in range(SHAPES)]
-    return np.asarray(np.array(streams, dtype=object)[cells % SHAPES])
 
 
 def _refuse(target: DeviceSpec, work: pd.DataFrame, measurements: pd.DataFrame) -> None:

@@ -43,21 +43,19 @@ def _busy(work: pd.DataFrame, known: Modelled, target: DeviceSpec, plan: RunPlan
     peak, bandwidth = uncertainty.peaks(target, work, plan), uncertainty.bandwidth(target, plan)
     kinds = f"{target.name}." + known.model + "." + work["precision"].to_numpy(dtype=object)
     device = uncertainty.normals(kinds, plan)
-    shape = uncertainty.normals(known.shape, plan)
+    shapes = uncertainty.independent(f"{target.name}.shape", known.shape.shape[1], plan)
     common, own = (known.log_spread * np.sqrt(share) for share in (known.common, 1.0 - known.common))
-    inputs = np.hstack([bandwidth, peak.samples, device.samples])
+    inputs = np.hstack([bandwidth, peak.samples, device.samples, shapes])
     binds = known.compute_share
     weights = np.vstack([1.0 - binds, peak.weights(binds), device.weights(common)])
     least = uncertainty.Streams(np.exp(np.minimum(peak.samples, bandwidth)), peak.taken)
 
     def samples(ops: slice) -> Floats:
-        time = shape.of(ops)
-        time *= own[ops]
-        time += inputs @ weights[:, ops]
+        time = inputs @ np.vstack([weights[:, ops], own[ops] * known.shape[ops].T])
         np.exp(time, out=time)
         time *= known.time[ops]
         bound = least.of(ops)
         bound *= known.least[ops]
-        return np.maximum(time, bound, out=time)
+        return np.asarray(np.maximum(time, bound, out=time))
 
     return samples

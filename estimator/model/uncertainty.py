@@ -7,6 +7,7 @@ inputs.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -60,7 +61,16 @@ def latency(device: DeviceSpec, plan: RunPlan) -> Floats:
 def normals(names: Names, plan: RunPlan) -> Streams:
     """Standard normal samples of the stream that each op names; 0 at nominal inputs."""
     taken, streams = pd.factorize(names)
-    return Streams(np.stack([standard(name, plan.draws, plan.seed) for name in streams], axis=1), taken)
+    return Streams(_standard(streams, plan), taken)
+
+
+def independent(name: str, count: int, plan: RunPlan) -> Floats:
+    """Standard normal samples (1 + draws × count) of streams of that name; 0 at nominal inputs."""
+    return _standard([f"{name}.{number}" for number in range(count)], plan)
+
+
+def _standard(streams: Iterable[str], plan: RunPlan) -> Floats:
+    return np.stack([standard(name, plan.draws, plan.seed) for name in streams], axis=1)
 
 
 def _log_lengthening(stream: str, rate: Sourced | None, plan: RunPlan) -> Floats:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 Prior = tuple[float, float]  # median and standard deviation
 TILING: dict[str, Prior] = {
     "start": (20.0, 30.0), "half_tile": (8.0, 6.0), "wave": (0.3, 0.2), "memory": (0.8, 0.1), "reload": (0.2, 0.2),
-    "resident": (1.0, 0.3),
+    "fed": (30.0, 10.0), "resident": (1.0, 0.3),
 }  # fmt: skip
 PRIOR = np.array([median for median, _ in TILING.values()])
 SHARES = ("wave", "memory")  # at most 1
@@ -47,6 +47,7 @@ SUSTAINED: dict[str, Prior] = {  # of logarithms
 LIKENESS = Likeness(compute=0.2, memory=0.2, kind=0.1, shape=0.3, noise=0.03, scales=SCALES)  # prior
 FARTHEST = 1.2  # of a row's logarithm, in the fit of likeness
 ROWS_OF_A_GROUP, ROWS_OF_LIKENESS = 150, 100  # at most
+EVALUATIONS = 50  # of the Jacobian of what tiles cost, at most
 ROW_NOISE, PEAK_NOISE = 0.15, 0.15  # of a row's logarithm; of the logarithm of the peak that a group sustains
 SOURCE = (
     "DeepBench (baidu-research/DeepBench), NeuSight (sitar-lab/NeuSight), aiconfigurator (ai-dynamo/aiconfigurator), "
@@ -93,7 +94,7 @@ def _tiling(rows: pd.DataFrame) -> tuple[Tiling, dict[str, float]]:
     most = [1.0 if name in SHARES else np.inf for name in TILING]
     bounds = ([0.0] * len(prior) + [-2.5] * len(names), most + [0.3] * len(names))
     start, scale = [*prior[:, 0], *[-0.1] * len(names)], [*prior[:, 1], *[0.1] * len(names)]
-    x = least_squares(residuals, start, bounds, scale, place)
+    x = least_squares(residuals, start, bounds, scale, place, EVALUATIONS)
     return _tiling_of(x), dict(zip(names, np.exp(x[len(prior) :]), strict=True))
 
 

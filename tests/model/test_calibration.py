@@ -5,7 +5,7 @@ import pytest
 
 from estimator.core.types import Floats
 from estimator.model import calibration
-from estimator.model.calibration import Correction, Likeness, Ops, correction, covariance
+from estimator.model.calibration import WAVES, Correction, Likeness, Ops, correction, covariance, loadings
 
 LIKE = Likeness(compute=0.2, memory=0.1, kind=0.1, shape=0.3, noise=0.02, scales=(2.0, 2.0))
 NONE = Ops(np.empty((0, 2)), np.empty(0), np.empty(0, dtype=int), np.empty(0, dtype=bool))
@@ -90,3 +90,12 @@ def test_nine_of_ten_intervals_hold_the_truth() -> None:
         found = correction(places.at(known), truth[known], np.zeros(20), places.at(unseen), LIKE)
         held.extend(np.abs(truth[unseen] - found.mean) < 1.645 * np.hypot(found.spread, LIKE.noise))
     assert np.mean(held) == pytest.approx(0.9, abs=0.02)
+
+
+def test_what_alike_shapes_have_in_common_is_as_the_covariance_says() -> None:
+    """To within what so many random features allow."""
+    places = ops(*((0.0, y) for y in np.linspace(0.0, 12.0, 40)))
+    shape = np.exp(-np.abs(np.subtract.outer(places.features[:, 1], places.features[:, 1])) / 2.0)
+    found = loadings(places, LIKE)
+    assert np.allclose(np.diag(found @ found.T), 1.0)
+    assert np.sqrt(np.mean((found @ found.T - shape) ** 2)) < 1.5 / np.sqrt(WAVES)
