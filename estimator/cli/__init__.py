@@ -163,6 +163,7 @@ def predict(
     from estimator.cli import show
     from estimator.core.files import write_text
     from estimator.core.types import RunPlan
+    from estimator.devices import load_device
     from estimator.studies.shapes import predict_shapes
 
     if csv and csv.exists() and csv.samefile(shapes):
@@ -170,7 +171,7 @@ def predict(
     rows, assumptions = predict_shapes(shapes, RunPlan(target=on, measurements=measurements, seed=seed))
     if csv:
         write_text(csv, rows.to_csv(index=False, lineterminator="\n"))
-    show.shapes(rows, on, assumptions, json)
+    show.shapes(rows, load_device(on).name, assumptions, json)
 
 
 @app.command(epilog=ESTIMATE_EXAMPLES)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer.core import TyperCommand
 
-from estimator.cli.options import Check, DeviceNames, Json, SystemNames
+from estimator.cli.options import CSV, Check, DeviceNames, Json, SystemNames
 
 if TYPE_CHECKING:
     from typer._click import Context, HelpFormatter
@@ -62,7 +62,7 @@ Columns = Annotated[
     str | None, typer.Option(metavar="A,B,…", autocompletion=_complete, help="Columns to show; help: what there is.")
 ]
 CSV_HELP = "Write the table as CSV too, in SI units; of several devices or systems with their ratios to the first."
-CsvFile = Annotated[Path | None, typer.Option("--csv", metavar="FILE", help=CSV_HELP)]
+CsvFile = Annotated[Path | None, typer.Option("--csv", help=CSV_HELP, **CSV)]
 
 
 def devices(

@@ -20,6 +20,15 @@ def _complete(kind: str, pattern: str) -> Callable[[str], list[str]]:
     return names
 
 
+def _writable(path: Path | None) -> Path | None:
+    """Refuse a file that cannot be written before anything is computed."""
+    if path:
+        from estimator.core.files import check_writable
+
+        check_writable(path)
+    return path
+
+
 PROFILES = {"autocompletion": _complete("profiles", "*")}
 DEVICES = {"metavar": "DEVICE", "autocompletion": _complete("devices", "*.yaml")}
 SYSTEMS = {"metavar": "SYSTEM", "autocompletion": _complete("devices", "systems/*.yaml")}
@@ -43,6 +52,7 @@ Fusion = Annotated[
 Measured = Annotated[str | None, typer.Option(metavar="FILE", help="CSV of measured ops of the target.")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of the draws behind the intervals.")]
 Check = Annotated[bool, typer.Option("--check", help="Check the file, or all files; exit 1 where one has a fault.")]
-CsvFile = Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Write the table as CSV too.")]
+CSV = {"metavar": "FILE", "callback": _writable}
+CsvFile = Annotated[Path | None, typer.Option("--csv", help="Write the table as CSV too.", **CSV)]
 StudyFile = Annotated[Path, typer.Argument(metavar="STUDY.yaml", help="The study file; 'estimator init' writes one.")]
 OutputFolder = Annotated[Path | None, typer.Option("-o", metavar="DIR", help="Folder; by default the study's own.")]

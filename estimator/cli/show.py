@@ -13,6 +13,7 @@ from rich.text import Text
 
 from estimator.cli import terminal
 from estimator.core import units
+from estimator.core.shape_words import words
 from estimator.core.types import Workload
 from estimator.reports import documents
 
@@ -113,16 +114,15 @@ def shapes(rows: pd.DataFrame, device: str, assumptions: Sequence[str], as_json:
         found = documents.rows(rows, list(rows.columns))
         terminal.json({"target": device, "rows": found, "assumptions": list(assumptions)})
         return
-    shown = [
-        c for c in ("op_class", "precision", "batch", "m", "n", "k", "bytes") if c in rows and rows[c].notna().any()
-    ]
     table = terminal.table(
-        f"One call on {device}", *shown, "time", "low", "high", "bound", "method", right=("time", "low", "high")
+        f"One call on {device}, with 90 % intervals", "op class", "precision", "shape", "time", "bound", "method"
     )
     for row in documents.rows(rows, list(rows.columns)):
-        cells = [str(row[name]) if row[name] is not None else "" for name in shown]
-        times = [time(row[name]) for name in ("time_s", "low_s", "high_s")]
-        table.add_row(*cells, *times, row["bound"] or "", row["method"] or "nothing known")
+        ends = {"low": row["low_s"], "mid": row["time_s"], "high": row["high_s"]}
+        times = "–" if row["time_s"] is None else interval(ends)
+        table.add_row(
+            row["op_class"], row["precision"], words(row), times, row["bound"] or "", row["method"] or "nothing known"
+        )
     terminal.show(table)
     terminal.notes(assumptions, "cyan")
 
@@ -148,7 +148,8 @@ def estimate(document: Mapping[str, Any], as_json: bool) -> None:
     table.add_row("numbers of the catalogue behind it", f"{behind['used']}, {behind['unverified']} of them unverified")
     table.add_row("share of the source's step that is modelled", f"{100 * document['coverage']:.1f} %")
     terminal.show(table)
-    ops = terminal.table("Ops by time on the target", "op", "class", "on source", "on target", "bound", "method")
+    headings, right = ("op", "class", "on source", "on target", "bound", "method"), ("on source", "on target")
+    ops = terminal.table("Ops by time on the target", *headings, right=right, folds=True)
     for op in sorted(document["ops"], key=lambda op: -(op["target_time_s"] or 0))[:12]:
         times = time(op["time_s"]), time(op["target_time_s"])
         ops.add_row(_short(op["op"]), op["op_class"], *times, op["bound"] or "", op["method"] or "")

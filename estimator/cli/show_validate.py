@@ -54,12 +54,28 @@ def _document(found: Validation, data: Path | None, missed: dict[str, list[Row]]
 
 def _overview(held_out: pd.DataFrame, methods: Sequence[str]) -> Table:
     """One row per problem: median / mean error of each method."""
-    table = terminal.table("Median / mean error [%]", "problem", "groups", "rows", *methods, right=("groups", "rows"))
+    lines = []
     for problem, rows in held_out[(held_out[KEYS] == "").all(axis=1)].groupby("problem", sort=False):
         of = {str(row["method"]): row for row in rows.to_dict("records")}
         first = next(iter(of.values()))
         cells = (_both(of[method]) if method in of else "" for method in methods)
-        table.add_row(TITLES[str(problem)], str(first["groups"]), str(first["n"]), *cells)
+        lines.append([TITLES[str(problem)], str(first["groups"]), str(first["n"]), *cells])
+    return _fitted("Median / mean error [%]", ["problem", "groups", "rows"], methods, lines)
+
+
+def _fitted(title: str, headings: Sequence[str], methods: Sequence[str], lines: Sequence[Sequence[str]]) -> Table:
+    """A table of as many of the methods, which stand last, as the terminal has room for."""
+    named = [*headings, *(method.replace(" ", "\n") for method in methods)]
+    first, *others = (terminal.room(column) for column in zip(named, *lines, strict=True))
+    rooms = [min(first, terminal.LONGEST_TEXT), *others]  # the first one folds
+    fitting = [
+        n for n in range(len(headings), len(named)) if terminal.breadth(rooms[: n + 1]) <= terminal.console().width
+    ]
+    many = 1 + max(fitting, default=len(headings) - 1)
+    hidden = f"; {len(named) - many} more methods in a wider terminal, or by --json" if many < len(named) else ""
+    table = terminal.table(f"\n{title}{hidden}", *named[:many], right=named[1:], folds=True)
+    for line in lines:
+        table.add_row(*line[:many])
     return table
 
 
@@ -68,19 +84,9 @@ def _both(row: Row) -> str:
 
 
 def _by_slice(title: str, rows: pd.DataFrame, methods: Sequence[str]) -> Table:
-    """Every slice: the first method in full, and the median / mean of as many others as the terminal has room for."""
-    right = ("groups", "rows", *IN_FULL)
-    headings = ["slice", *right, *(method.replace(" ", "\n") for method in methods[1:])]
-    lines = [[*line] for line in _lines(rows, methods)]
-    rooms = [terminal.room(column) for column in zip(headings, *lines, strict=True)]
-    fitting = [
-        n for n in range(len(right) + 1, len(headings) + 1) if terminal.breadth(rooms[:n]) <= terminal.console().width
-    ]
-    many = max(fitting, default=len(right) + 1)
-    table = terminal.table(f"\n{title}: {methods[0]} [%]; others: median / mean", *headings[:many], right=right)
-    for line in lines:
-        table.add_row(*line[:many])
-    return table
+    """Every slice: the first method in full, and the median / mean of the others."""
+    headings, lines = ["slice", "groups", "rows", *IN_FULL], [[*line] for line in _lines(rows, methods)]
+    return _fitted(f"{title}: {methods[0]} [%]; others: median / mean", headings, methods[1:], lines)
 
 
 def _lines(rows: pd.DataFrame, methods: Sequence[str]) -> Iterator[Iterator[str]]:

@@ -30,30 +30,51 @@ def notes(sentences: Sequence[str], style: str = "yellow") -> None:
         console.print(Text("note: ", style), Text(sentence), sep="", soft_wrap=not console.is_terminal)
 
 
-def table(title: str, *columns: str, right: Sequence[str] = ()) -> Table:
-    """A table without lines; the first column and those that align right, which ``right`` names, never wrap."""
+def table(title: str, *columns: str, right: Sequence[str] = (), folds: bool = False) -> Table:
+    """A table without lines; those columns that align right, which ``right`` names, never wrap, nor does the first one
+    unless it ``folds``.
+    """
     table = Table(title=title, title_justify="left", header_style="bold", box=None, pad_edge=False)
     for position, column in enumerate(columns):
         table.add_column(
             column,
             justify="right" if column in right else "left",
-            no_wrap=position == 0 or column in right,
+            no_wrap=(position == 0 and not folds) or column in right,
             overflow="fold",  # a long path is not cut short
         )
     return table
 
 
 def show(table: Table) -> None:
-    """Print a table, beyond the terminal's edge where it is too narrow: a number cut short reads as another one."""
+    """Print a table, folded between words, and beyond the terminal's edge where that is too narrow even so: a number
+    cut short reads as another one.
+    """
     out = console()
-    out.width = max(out.width, breadth(map(_least, table.columns)))
+    widths = _shared([_texts(column) for column in table.columns], [c.no_wrap for c in table.columns], out.width)
+    for column, width in zip(table.columns, widths, strict=True):
+        column.width = width
+    out.width = max(out.width, breadth(widths))
     out.print(table)
 
 
-def _least(column: Column) -> int:
-    """The width below which a column would be cut; where it wraps, that of its longest word."""
-    texts = [str(column.header), *map(str, column.cells)]
-    return room(texts) if column.no_wrap else min(room(" ".join(texts).split()), LONGEST_TEXT)
+def _texts(column: Column) -> list[str]:
+    return [str(column.header), *map(str, column.cells)]
+
+
+def _shared(columns: Sequence[Sequence[str]], whole: Sequence[bool], width: int) -> list[int]:
+    """The widths of columns: first what cannot be cut, a longest word where a column folds; then all that the narrowest
+    of those that fold may still have.
+    """
+    most = [room(texts) for texts in columns]
+    found = [
+        wide if kept else min(room(" ".join(texts).split()), LONGEST_TEXT)
+        for texts, wide, kept in zip(columns, most, whole, strict=True)
+    ]
+    for _ in range(width - breadth(found)):
+        narrow = [place for place, wide in enumerate(most) if found[place] < wide]
+        if narrow:
+            found[min(narrow, key=found.__getitem__)] += 1
+    return found
 
 
 def room(texts: Iterable[str]) -> int:

@@ -39,7 +39,7 @@ def within(where: str) -> Iterator[None]:
 def suggestion(name: str, known: Iterable[str], proper: Mapping[str, str] | None = None) -> str:
     """``Did you mean …?`` for what is nearest to ``name``, or nothing; ``proper`` leads from alias to proper name."""
     by_lower = {alias.lower(): (proper or {}).get(alias, alias) for alias in known}
-    near = difflib.get_close_matches(name.lower(), by_lower, n=5, cutoff=0.5)
+    near = difflib.get_close_matches(name.lower(), by_lower, n=5, cutoff=0.55)
     likeness = {n: difflib.SequenceMatcher(None, name.lower(), n).ratio() for n in near}
     nearest = [n for n in near if likeness[n] > likeness[near[0]] - 0.1]
     names = list(dict.fromkeys(by_lower[n] for n in nearest))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import tempfile
@@ -23,11 +24,17 @@ def read_text(path: Path) -> str:
 @contextmanager
 def open_text(path: Path) -> Iterator[TextIO]:
     """A file to read as text. Raises EstimatorError where it is missing, a folder, or, inside the block, no text."""
+    with reading(path), path.open(encoding="utf-8-sig") as file:
+        yield file
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Raises EstimatorError where a file that is read inside the block is missing, a folder, or no text."""
     try:
         if "\0" in str(path):
             raise FileNotFoundError
-        with path.open(encoding="utf-8-sig") as file:
-            yield file
+        yield
     except FileNotFoundError:
         raise EstimatorError(f"{path}: there is no such file; check the path") from None
     except IsADirectoryError:
@@ -44,27 +51,47 @@ def write_text(path: Path, text: str) -> None:
         file.write(text)
 
 
+def check_writable(path: Path) -> None:
+    """Raises EstimatorError where a file cannot be written now, such as where its folder is missing."""
+    with _sentence(path):
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, "it is a folder")
+        if path.is_file() or not path.exists():
+            tempfile.TemporaryFile(dir=path.resolve().parent).close()
+
+
 @contextmanager
 def writing(path: Path) -> Iterator[TextIO]:
-    """A file to write as text, whole or not at all: a temporary file beside it is renamed when the block ends well."""
+    """A file to write as text, whole or not at all: a temporary file is renamed when the block ends well.
+
+    Folders that are missing are made then.
+    """
     temporary, path = None, path.resolve()  # a link stays a link
     try:
-        if path.exists() and not path.is_file() and not path.is_dir():
-            with path.open("w", encoding="utf-8") as file:  # a pipe or a device is written to, never replaced
+        with _sentence(path):
+            if path.exists() and not path.is_file() and not path.is_dir():
+                with path.open("w", encoding="utf-8") as file:  # a pipe or a device is written to, never replaced
+                    yield file
+                return
+            handle, name = tempfile.mkstemp(dir=next(folder for folder in path.parents if folder.is_dir()))
+            temporary = Path(name)
+            with open(handle, "w", encoding="utf-8", newline="") as file:
                 yield file
-            return
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent)
-        temporary = Path(name)
-        with open(handle, "w", encoding="utf-8", newline="") as file:
-            yield file
-        temporary.chmod(0o666 & ~_umask())
-        temporary.replace(path)
-    except OSError as error:
-        raise EstimatorError(f"{path}: cannot be written ({error.strerror}); choose another place") from None
+            temporary.chmod(0o666 & ~_umask())
+            path.parent.mkdir(parents=True, exist_ok=True)
+            temporary.replace(path)
     finally:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def _sentence(path: Path) -> Iterator[None]:
+    """What the system says of a file or folder that it cannot write, as one sentence."""
+    try:
+        yield
+    except OSError as error:
+        raise EstimatorError(f"{path}: cannot be written ({error.strerror}); choose another place") from None
 
 
 @contextmanager
@@ -78,13 +105,12 @@ def whole_folder(folder: Path) -> Iterator[Path]:
         raise EstimatorError(f"{folder}: is there already and not empty; choose a new folder, or delete it first")
     place = folder.with_name(f".{folder.name}.{os.getpid()}")
     try:
-        place.mkdir(parents=True)
-        yield place
-        if folder.exists():
-            folder.rmdir()
-        place.replace(folder)
-    except OSError as error:
-        raise EstimatorError(f"{folder}: cannot be written ({error.strerror}); choose another place") from None
+        with _sentence(folder):
+            place.mkdir(parents=True)
+            yield place
+            if folder.exists():
+                folder.rmdir()
+            place.replace(folder)
     finally:
         rmtree(place, ignore_errors=True)
 

@@ -42,8 +42,7 @@ def _uncertainty(written: object) -> float:
 def _positive(text: object, unit: str) -> float:
     value = units.parse(text, unit)
     if value <= 0:
-        kind, example = units.KINDS[unit]
-        raise ValueError(f"is {text!r}, which is not above zero; write {kind} such as '{example}'")
+        raise ValueError(f"is {text!r}, which is not above zero; write {units.KINDS[unit][0]} above zero")
     return value
 
 

@@ -48,6 +48,11 @@ def dense_products(rows: pd.DataFrame) -> Flags:
     return np.asarray((rows["op_class"] == "gemm") & ~(rows["sparsity"] > 0), dtype=bool)
 
 
+def above_peak(rows: pd.DataFrame, device: DeviceSpec) -> Flags:
+    """Which rows are dense matrix products that cannot have been measured as said: above ABOVE_PEAK times the peak."""
+    return product_rates(rows) > ABOVE_PEAK * peaks(rows, physical(device))
+
+
 def physical(device: DeviceSpec) -> DeviceSpec:
     """The device without a limit (inf) where a number was measured: another kernel may exceed what one attained."""
 

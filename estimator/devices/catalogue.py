@@ -27,6 +27,7 @@ SPARE: dict[type, dict[str, Any]] = {  # stands in for what a faulty file lacks,
 }
 # the key of the top level, and what hangs below it
 ALIASES = re.compile(r"""^["']?aliases["']?\s*:.*(?:\n(?:[\s#\]-].*)?)*""", re.MULTILINE)
+PART = re.compile(r"^part_of:", re.MULTILINE)
 IN_BRACES = re.compile(r"""[{,]\s*["']?aliases["']?\s*:""")
 
 
@@ -86,10 +87,21 @@ def check(spec: type[Spec], name: str | None = None) -> tuple[int, list[Fault]]:
 
 
 def doubts(name: str | Path) -> tuple[str, ...]:
-    """What the check says of a device file of one's own, other than that a source is missing; none for a known name."""
-    if not _is_path(str(name)):
-        return ()
-    return tuple(fault for fault in check(DeviceSpec, str(name))[1] if fault.rule != "missing-source")
+    """What speaks against a target: that it is a module of several devices; and what the check says of a device file
+    of one's own, other than that a source is missing.
+    """
+    found = check(DeviceSpec, str(name))[1] if _is_path(str(name)) else []
+    return (*(fault for fault in found if fault.rule != "missing-source"), *_parts(load_device(name).name))
+
+
+def _parts(module: str) -> Iterator[str]:
+    """A sentence on the devices of the library that a module is made of."""
+    for path in library.names("devices", DEVICE_FILES).values():
+        with suppress(EstimatorError):  # its own check tells
+            device = _read(DeviceSpec, path) if PART.search(files.read_text(path)) else None  # few are parsed
+            if device and device.part_of and device.part_of.device == module:
+                parts = f"{module} is a module of {device.part_of.parts} {device.name}"
+                yield f"{parts}, each of which a program sees as a device; name that one, unless yours uses all as one"
 
 
 def rest(spec: type[Spec], folder: Path | None = None) -> lints.Rest:

@@ -69,14 +69,14 @@ def check_rows(
     _refuse_incomplete(rows, where)
     if device is None:
         return rows
-    limits = bounds.physical(device)
-    rate, peak = bounds.product_rates(rows), bounds.peaks(rows, limits)
-    above, known = rate > bounds.ABOVE_PEAK * peak, (rows["flag"] == "above_peak").to_numpy(dtype=bool, na_value=False)
-    if (above & ~known).any() and not keep_impossible:
-        first = int((above & ~known).argmax())
+    limits, above = bounds.physical(device), bounds.above_peak(rows, device)
+    told = above & ~(rows["flag"] == "above_peak").to_numpy(dtype=bool, na_value=False)
+    if told.any() and not keep_impossible:
+        first = rows[told].head(1)
+        rate, peak = (float(values[0]) for values in (bounds.product_rates(first), bounds.peaks(first, limits)))
         raise EstimatorError(
-            f"{where}: row {rows.index[first] + 1}: {rate[first] / 1e12:.4g} TFLOP/s is above {bounds.ABOVE_PEAK} x "
-            f"the peak of {device.name} ({peak[first] / 1e12:.4g} TFLOP/s); check the time's unit, the precision, and "
+            f"{where}: row {first.index[0] + 1}: {rate / 1e12:.4g} TFLOP/s is above {bounds.ABOVE_PEAK} x "
+            f"the peak of {device.name} ({peak / 1e12:.4g} TFLOP/s); check the time's unit, the precision, and "
             "what it accumulates in"
         )
     flags = np.select([above, rows["time_s"] < bounds.least_times(rows, limits)], ["above_peak", "beats_bound"], "")

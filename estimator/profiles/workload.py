@@ -49,4 +49,4 @@ def read_provenance(sides: Mapping[str, Path]) -> Provenance:
 def find_workload(place: Path) -> Workload:
     """The workload of a dump; else only its name is known."""
     path = side_files(place).get("workload.yaml")
-    return yaml_files.check(Workload, yaml_files.read_yaml(path)) if path else Workload(name=place.stem)
+    return yaml_files.check(Workload, yaml_files.read_yaml(path)) if path else Workload(name=place.resolve().stem)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from estimator.core import csv_files
-from estimator.core.errors import EstimatorError
-from estimator.core.schema import SHAPED_BY, SHAPES, STREAMING
-from estimator.core.types import RunPlan, Workload
-from estimator.devices import load_device
+from estimator.core.errors import EstimatorError, within
+from estimator.core.schema import MATRIX, SHAPED_BY, SHAPES, STREAMING
+from estimator.core.types import DeviceSpec, RunPlan, Workload
+from estimator.devices import doubts, load_device
 from estimator.devices.measurements import read_measurements
 from estimator.model import assumptions
 from estimator.model.prediction import predict_ops
@@ -29,7 +30,8 @@ def predict_shapes(path: str | Path, plan: RunPlan) -> tuple[pd.DataFrame, tuple
     """The rows of a SHAPES CSV in their order, with time [s] of one call, its interval, bound and method; and the
     assumptions behind them.
 
-    Raises EstimatorError where a row lacks what its op class needs, or the device lacks its precision.
+    Before those stand the doubts about the device and its measurements. Raises EstimatorError where a row lacks what
+    its op class needs, or the device lacks its precision.
     """
     path = Path(path)
     asked, table = _read(path)
@@ -41,10 +43,14 @@ def predict_shapes(path: str | Path, plan: RunPlan) -> tuple[pd.DataFrame, tuple
     work, _ = count_work(ops, workload, where=str(path))
     if work.empty:
         raise EstimatorError(f"{path}: there are no rows; expected at least one shape")
-    found = predict_ops(work, target, measurements, plan, at_once=max(1, SAMPLES_AT_ONCE // (1 + plan.draws)))
+    predict = partial(predict_ops, target=target, measurements=measurements, plan=plan)
+    for first in _of_no_peak(work, target)[:1]:
+        with within(f"{path}: row {first + 1}"):
+            predict(work.iloc[[first]], at_once=1)  # tells what is there instead
+    found = predict(work, at_once=max(1, SAMPLES_AT_ONCE // (1 + plan.draws)))
     answer = found.drop(columns="time_s").rename(columns={"target_time_s": "time_s"})[ANSWER]
     rows = pd.concat([table[[name for name in asked if name not in ANSWER]], answer], axis=1)
-    return rows, (*impossible, *assumptions(found, target, measurements, workload))
+    return rows, (*doubts(plan.target), *impossible, *assumptions(found, target, measurements, workload))
 
 
 def read_shapes(path: str | Path) -> pd.DataFrame:
@@ -58,6 +64,13 @@ def _read(path: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     table = SHAPES.conform(asked, str(path))
     _refuse_incomplete(table, path)
     return asked, table
+
+
+def _of_no_peak(work: pd.DataFrame, target: DeviceSpec) -> list[int]:
+    """Positions of the matrix products and convolutions in whose precision the device is not known to multiply."""
+    lacking = [precision for precision in work["precision"].unique() if not target.peak_of(precision).matrix]
+    rows = work["op_class"].isin(MATRIX) & work["precision"].isin(lacking)
+    return np.flatnonzero(rows.to_numpy(dtype=bool)).tolist()
 
 
 def _refuse_incomplete(table: pd.DataFrame, path: Path) -> None:

@@ -14,13 +14,14 @@ from estimator.core.schema import MATRIX
 from estimator.core.types import DeviceSpec, Floats
 from estimator.devices import bounds
 from estimator.devices.catalogue import source_device
-from estimator.truth import aiconfigurator, deepbench, neusight, vidur
+from estimator.truth import aiconfigurator, deepbench, layer_ops, neusight, vidur
 from estimator.truth.tables import TRUTH
 
 if TYPE_CHECKING:
     import pandas as pd
 
 READERS = (deepbench, neusight, aiconfigurator, vidur)
+WHOLE_MODELS = ("neusight/whole_model.csv", layer_ops.FILE)  # no rows of kernels
 
 
 def read_truth(folder: str | Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
@@ -37,10 +38,9 @@ def read_truth(folder: str | Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
             frames.append(described)
             if note:
                 notes.append(f"{', '.join(of_device['data_set'].unique())}: {name}: {note}")
-    truth = pd.concat(frames, ignore_index=True)
-    if truth.empty:
+    if not any(map(len, frames)):
         raise EstimatorError(f"{folder}: no row can be judged", *notes)
-    return TRUTH.conform(truth, str(folder)), tuple(notes)
+    return TRUTH.conform(pd.concat(frames, ignore_index=True), str(folder)), tuple(notes)
 
 
 def _published(folder: Path) -> Iterator[pd.DataFrame]:
@@ -50,7 +50,9 @@ def _published(folder: Path) -> Iterator[pd.DataFrame]:
     files = [(reader, folder / name) for reader in READERS for name in reader.FILES]
     if not any(path.exists() for _, path in files):
         expected = ", ".join(str(path.relative_to(folder)) for _, path in files)
-        raise EstimatorError(f"{folder}: holds none of the public tables; expected {expected}")
+        raise EstimatorError(
+            f"{folder}: holds none of the public tables; expected {expected}; beside them, {' and '.join(WHOLE_MODELS)}"
+        )
     for reader, path in files:
         if path.exists():
             rows = TRUTH.conform(reader.read(path), str(path))
@@ -65,6 +67,7 @@ def describe(rows: pd.DataFrame, device: DeviceSpec | None) -> tuple[pd.DataFram
     peaks, matrix = bounds.peaks(rows, device), rows["op_class"].isin(MATRIX).to_numpy(dtype=bool)
     of_tensor_units = rows["precision"].map({p: peak.tensor.value for p, peak in device.peak.items() if peak.tensor})
     usable = (rows["time_s"] > 0).to_numpy() & (np.isfinite(peaks) | ~matrix)
+    too_fast = usable & bounds.above_peak(rows, device)
     described = rows.assign(
         device=device.name,
         family=device.architecture or device.name,
@@ -74,9 +77,12 @@ def describe(rows: pd.DataFrame, device: DeviceSpec | None) -> tuple[pd.DataFram
         ideal_s=bounds.least_times(rows, device),
         conv_p=_output(rows, "h", "r"),
         conv_q=_output(rows, "w", "s"),
-    )[usable]
-    left_out = len(rows) - len(described)
-    return described, f"{left_out} rows are left out, as they have no time or their precision no peak" * (left_out > 0)
+    )[usable & ~too_fast]
+    left_out = {
+        "they have no time or their precision no peak": int((~usable).sum()),
+        f"they are matrix products above {bounds.ABOVE_PEAK} x the peak": int(too_fast.sum()),
+    }
+    return described, "; ".join(f"{count} rows are left out, as {why}" for why, count in left_out.items() if count)
 
 
 def _output(rows: pd.DataFrame, image: str, kernel: str) -> Floats:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from estimator.core.types import Floats
+from estimator.core.schema import STREAMING
+from estimator.core.types import File, Floats
 from estimator.devices import load_device
 from estimator.model import coefficients
 from estimator.model.calibration import correction
@@ -23,24 +24,37 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def fit(truth: pd.DataFrame) -> Coefficients:
-    """All coefficients from TRUTH. Raises EstimatorError where a class of ops has no rows to fit."""
-    gemm = fit_gemm.fit(truth)
-    return Coefficients(
-        gemm=gemm,
-        convolution=fit_convolution.fit(truth, gemm.sustained),
-        memory_bound=fit_memory_bound.fit(truth),
-        launches=coefficients.shipped().launches,
-        transfer=coefficients.shipped().transfer,
-    )
+FITS: dict[str, Callable[[pd.DataFrame, Coefficients], File]] = {  # in this order; what is fitted already
+    "gemm": lambda truth, c: fit_gemm.fit(truth),
+    "convolution": lambda truth, c: fit_convolution.fit(truth, c.gemm.sustained),
+    "memory_bound": lambda truth, c: fit_memory_bound.fit(truth),
+}
+NEEDED = {  # class of ops → fits that its times stand on: vectors are streamed, convolutions sustain what products do
+    "gemm": ("gemm", "memory_bound"),
+    "convolution": ("gemm", "convolution"),
+    **dict.fromkeys(STREAMING, ("memory_bound",)),
+}
+
+
+def fit(truth: pd.DataFrame, op_classes: Iterable[str] = tuple(NEEDED)) -> Coefficients:
+    """The coefficients that times of these classes of ops stand on from TRUTH, all others as shipped.
+
+    Raises EstimatorError where there are no rows to fit.
+    """
+    needed = {name for op_class in op_classes for name in NEEDED[op_class]}
+    c = coefficients.shipped()
+    for name, fitted in FITS.items():
+        if name in needed:
+            c = c.model_copy(update={name: fitted(truth, c)})
+    return c
 
 
 @contextmanager
-def fitted_side_by_side(truth: pd.DataFrame) -> Iterator[Method]:
-    """The model; meanwhile, its coefficients without each family are fitted on all processors."""
-    families = sorted(truth["family"].unique())
+def fitted_side_by_side(truth: pd.DataFrame, op_classes: Iterable[str]) -> Iterator[Method]:
+    """The model; meanwhile, what times of these classes stand on is fitted without each family on all processors."""
+    families, op_classes = sorted(truth["family"].unique()), tuple(op_classes)
     with ProcessPoolExecutor(initializer=_hold.append, initargs=(truth,)) as pool:
-        without = {family: pool.submit(_fit_without, family) for family in families}
+        without = {family: pool.submit(_fit_without, family, op_classes) for family in families}
         try:
             yield lambda train: predictor(without[(set(families) - set(train["family"])).pop()].result())
         finally:
@@ -50,8 +64,8 @@ def fitted_side_by_side(truth: pd.DataFrame) -> Iterator[Method]:
 _hold: list[pd.DataFrame] = []  # a worker's TRUTH, handed over once
 
 
-def _fit_without(family: str) -> Coefficients:
-    return fit(_hold[0][_hold[0]["family"] != family])
+def _fit_without(family: str, op_classes: tuple[str, ...]) -> Coefficients:
+    return fit(_hold[0][_hold[0]["family"] != family], op_classes)
 
 
 def predictor(c: Coefficients) -> Predictor:

@@ -59,6 +59,19 @@ def worth_judging(rows: pd.DataFrame) -> Flags:
     return np.asarray((rows["op_class"] == "convolution") | (rows["ideal_s"] > JUDGED_OVER_S), dtype=bool)
 
 
+def families_of(truth: pd.DataFrame, problem: Problem) -> set[str]:
+    """The families that have rows of a problem worth judging."""
+    return set(truth.loc[_of(problem, truth) & worth_judging(truth), "family"])
+
+
+def obstacle(truth: pd.DataFrame, problem: Problem) -> str:
+    """What there is instead of rows of several families, in words; nothing where a problem can be judged."""
+    families = families_of(truth, problem)
+    if not families:
+        return "no rows of these ops worth judging"
+    return "" if len(families) > 1 else f"rows of one device family alone, {min(families)}"
+
+
 def judge(
     truth: pd.DataFrame,
     methods: Mapping[str, Method],
@@ -68,21 +81,21 @@ def judge(
 ) -> dict[str, pd.DataFrame]:
     """The judged rows of each problem: TOLD, and one column per method with the time [s] that it predicts.
 
-    ``most``: so many rows of each data set and device, drawn by lot; all where None. Raises EstimatorError where fewer
-    than two families have rows to judge.
+    ``most``: so many rows of each data set and device, drawn by lot; all where None. Problems that meet an obstacle are
+    left out; raises EstimatorError where all do.
     """
     import pandas as pd
 
-    worth = truth[worth_judging(truth)]
-    if worth["family"].nunique() < 2:
-        raise EstimatorError("the rows worth judging are of one device family; expected others to learn from")
-    asked = {op_class for problem in problems for op_class in problem.op_classes}
-    families = sorted(worth.loc[worth["op_class"].isin(asked), "family"].unique())
-    found: dict[str, list[pd.DataFrame]] = {problem.name: [] for problem in problems}
+    judged = [problem for problem in problems if not obstacle(truth, problem)]
+    if not judged:
+        met = dict.fromkeys(obstacle(truth, problem) for problem in problems)
+        raise EstimatorError(f"there are {', or '.join(met)}; expected rows of several families to learn from")
+    families = sorted(set().union(*(families_of(truth, problem) for problem in judged)))
+    found: dict[str, list[pd.DataFrame]] = {problem.name: [] for problem in judged}
     for done, family in enumerate(families, start=1):
         unseen = (truth["family"] == family).to_numpy()
         predictors = {name: method(truth[~unseen]) for name, method in methods.items()}
-        for problem in problems:
+        for problem in judged:
             found[problem.name] += judged_rows(truth[unseen], predictors, problem, most)
         progress(done, len(families))
     return {name: pd.concat(frames) for name, frames in found.items() if frames}

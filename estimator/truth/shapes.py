@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -51,15 +50,3 @@ def lowest(numbers: Floats, groups: pd.Series, most: float) -> Flags:
 
     ranks = pd.Series(numbers).groupby(groups.to_numpy()).rank(method="min", pct=most < 1)
     return np.asarray(ranks.to_numpy() <= most)
-
-
-def words(row: pd.Series) -> str:
-    """A row's shape for people: ``m 1760, n 16, k 1760, trans_a t``, without what is missing or not transposed."""
-    return ", ".join(_words(row))
-
-
-def _words(row: pd.Series) -> Iterator[str]:
-    said = row.dropna()
-    yield from (said[name] for name in ("op", "pass") if name in said)
-    yield from (f"{name.removeprefix('conv_')} {said[name]:.0f}" for name in SIZES if name in said)
-    yield from (f"{name} t" for name in TRANSPOSES if said.get(name) == "t")

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 METHODS = ("ours", *BASELINES)  # the first is told in full
 WHOLE_METHODS = ("ours", "roofline", "constant efficiency")  # those that predict ops no other device ran
 QUICK_ROWS = 3000  # of each data set and device that are judged by --quick
+KERNELS = {problem.name: problem for problem in protocol.PROBLEMS}
 SHIPPED = ("estimator.model.coefficients", "held_out.csv")
 
 
@@ -51,21 +52,21 @@ Judge = Callable[[Request], dict[str, "pd.DataFrame"]]  # problem → judged row
 
 def kernels(asked: Request) -> dict[str, pd.DataFrame]:
     """The problems of single kernels."""
-    problems = [problem for problem in protocol.PROBLEMS if problem.name in asked.problems]
+    problems = [problem for name, problem in KERNELS.items() if name in asked.problems]
     return protocol.judge(asked.truth, asked.methods, problems, asked.most, asked.progress) if problems else {}
 
 
 def whole(asked: Request) -> dict[str, pd.DataFrame]:
-    """Whole models, where the folder holds them; each ordered pair of devices is a row, all of them one group."""
+    """Whole models; each ordered pair of devices is a row, all of them one group."""
     problems = {name: title for name, title in whole_models.PROBLEMS.items() if name in asked.problems}
-    if not problems or not (asked.folder / whole_models.FILE).exists():
+    if not problems:
         return {}
     methods = {name: asked.methods[name] for name in WHOLE_METHODS if name in asked.methods}
     return whole_models.judge(asked.truth, whole_models.read_runs(asked.folder), methods, problems)
 
 
 JUDGES: dict[Judge, dict[str, str]] = {  # judge → its problems and their titles, in the order of the table
-    kernels: {problem.name: problem.title for problem in protocol.PROBLEMS},
+    kernels: {name: problem.title for name, problem in KERNELS.items()},
     whole: whole_models.PROBLEMS,
 }
 TITLES = {name: title for titles in JUDGES.values() for name, title in titles.items()}
@@ -78,19 +79,43 @@ def validate(
     quick: bool = False,
     progress: Progress = lambda done, total: None,
 ) -> Validation:
-    """Held-out errors on the public data in a folder, of some problems or all.
+    """Held-out errors on the public data in a folder: of some problems, or of all that can be judged on it.
 
-    Raises EstimatorError for an unknown problem, and where the data cannot be read or judged.
+    Raises EstimatorError for an unknown problem, and where the data cannot be read, or a problem not be judged on them.
     """
     _refuse_unknown(problems)
+    folder, of_whole = Path(folder), [name for name in problems if name not in KERNELS]
+    if lacking := _sentences(folder, dict.fromkeys(of_whole, whole_models.obstacle(folder))):
+        raise EstimatorError(*lacking)  # before anything is read
     truth, notes = read_truth(folder)
-    with ours.fitted_side_by_side(truth) as model:
+    obstacles = {name: _obstacle(name, folder, truth) for name in problems or TITLES}
+    possible = [name for name, obstacle in obstacles.items() if not obstacle]
+    unjudged = _sentences(folder, obstacles)
+    if unjudged and (problems or not possible):
+        raise EstimatorError(*unjudged, *notes)
+    op_classes = {op_class for name in possible for op_class in _op_classes(name)}
+    with ours.fitted_side_by_side(truth, op_classes) as model:
         methods = {name: protocol.remembered(method) for name, method in {"ours": model, **BASELINES}.items()}
-        asked = Request(Path(folder), truth, problems or list(TITLES), methods, QUICK_ROWS if quick else None, progress)
+        asked = Request(folder, truth, possible, methods, QUICK_ROWS if quick else None, progress)
         judged = {name: rows for judge in JUDGES for name, rows in judge(asked).items()}
     if not judged:
-        raise EstimatorError(f"{folder}: holds no row of {', '.join(asked.problems)}", *notes)
-    return Validation(scores.held_out(judged, list(METHODS)), judged, notes)
+        raise EstimatorError(f"{folder}: all rows of {', '.join(possible)} calibrate, and none is left", *notes)
+    return Validation(scores.held_out(judged, list(METHODS)), judged, (*notes, *unjudged))
+
+
+def _obstacle(name: str, folder: Path, truth: pd.DataFrame) -> str:
+    """Why a problem cannot be judged on a folder, in words; nothing where it can."""
+    return protocol.obstacle(truth, KERNELS[name]) if name in KERNELS else whole_models.obstacle(folder)
+
+
+def _op_classes(name: str) -> tuple[str, ...]:
+    return KERNELS[name].op_classes if name in KERNELS else whole_models.OP_CLASSES
+
+
+def _sentences(folder: Path, obstacles: Mapping[str, str]) -> tuple[str, ...]:
+    """One sentence on each obstacle and the problems that meet it."""
+    met = {why: [name for name in obstacles if obstacles[name] == why] for why in filter(None, obstacles.values())}
+    return tuple(f"{folder}: holds {why}; so {', '.join(names)} cannot be judged" for why, names in met.items())
 
 
 def shipped(problems: Sequence[str] = ()) -> Validation:

@@ -16,10 +16,11 @@ import numpy as np
 
 from estimator.core import csv_files, physics
 from estimator.core.errors import EstimatorError
+from estimator.core.schema import STREAMING
 from estimator.core.types import ITEMSIZE
 from estimator.devices import load_device
 from estimator.devices.catalogue import source_device
-from estimator.truth.data import describe
+from estimator.truth.data import WHOLE_MODELS, describe
 from estimator.truth.kit import kit_rows
 from estimator.truth.layer_ops import PRECISION, read_ops
 from estimator.truth.protocol import MEASURED, Method, Predictor
@@ -28,7 +29,8 @@ from estimator.truth.tables import TRUTH
 if TYPE_CHECKING:
     import pandas as pd
 
-FILE = "neusight/whole_model.csv"
+FILE = WHOLE_MODELS[0]
+OP_CLASSES = ("gemm", *STREAMING)  # of the kernels that transformers launch
 STACK, DATA_SET = "neusight", "neusight-whole"  # the stack that timed the kit's rows; kernels of a pass queue up
 PROBLEMS = {
     "whole": "whole models, specs only",
@@ -40,6 +42,7 @@ LOW_POWER_W = 75.0
 SHORTEST_S = 2e-5  # of a forward pass from which a backward multiplier is learnt
 ACCUMULATED = 3  # tensors moved when a gradient is added to another: two reads, one write
 RUN = ["device", "model"]
+UNTIMED_S = 1e6  # stands for the time of a kernel that nobody timed: no peak is exceeded
 PRIOR_WEIGHT, PRIOR_PAIRS = 0.25, 20.0  # the weight before any pair is seen, and how many pairs that counts
 
 
@@ -50,6 +53,11 @@ class Runs:
     whole_s: pd.Series = field(repr=False)
     ops: pd.DataFrame = field(repr=False)
     notes: tuple[str, ...] = ()
+
+
+def obstacle(folder: str | Path) -> str:
+    """Which table a folder lacks, in words; nothing where whole models can be judged."""
+    return next((f"no {name}" for name in WHOLE_MODELS if not (Path(folder) / name).is_file()), "")
 
 
 def read_runs(folder: str | Path) -> Runs:
@@ -176,7 +184,7 @@ def summed(
 ) -> pd.Series:
     """Sum over kernels of the time that a device takes [s], by (device, model) of the runs that list the ops."""
     launched = kernels(ops, multipliers)
-    rows, _ = describe(TRUTH.conform(launched.assign(device=device, time_s=1.0), FILE), load_device(device))
+    rows, _ = describe(TRUTH.conform(launched.assign(device=device, time_s=UNTIMED_S), FILE), load_device(device))
     times = (
         predictor(rows.drop(columns=[*MEASURED, "calls"]).assign(stack=DATA_SET), own) * launched["calls"].to_numpy()
     )

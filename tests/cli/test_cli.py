@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -16,9 +17,9 @@ CANDLE = str(library.names("reports", "*")["candle-fom"] / "study.yaml")
 
 
 def run(
-    *words: str, code: int = 0, cwd: Path | None = None, encoding: str = "utf-8"
+    *words: str, code: int = 0, cwd: Path | None = None, encoding: str = "utf-8", columns: int = 120
 ) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "COLUMNS": "120", "NO_COLOR": "1", "PYTHONIOENCODING": encoding}
+    environment = {**os.environ, "COLUMNS": str(columns), "NO_COLOR": "1", "PYTHONIOENCODING": encoding}
     command = [sys.executable, "-W", "error", "-m", "estimator", *words]
     done = subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=environment, check=False)
     assert done.returncode == code, done.stderr
@@ -65,6 +66,32 @@ def test_predict(shapes: str, tmp_path: Path) -> None:
     header, *rows = (tmp_path / "times.csv").read_text().splitlines()
     assert header.endswith("time_s,low_s,high_s,bound,method")
     assert len(rows) == 2
+
+
+def test_predict_tells_shapes_apart_and_splits_no_word(tmp_path: Path) -> None:
+    (tmp_path / "shapes.csv").write_text(
+        "op_class,precision,conv_n,conv_c,conv_h,conv_w,conv_k,conv_r,conv_s,bytes\n"
+        "convolution,fp32,8,64,56,56,64,3,3,\nconvolution,fp32,8,64,28,28,64,3,3,\nelementwise,fp32,,,,,,,,1000000000\n"
+    )
+    shown = run("predict", "shapes.csv", "--on", "H100", cwd=tmp_path, columns=80).stdout
+    assert "One call on h100-sxm5-80gb" in shown
+    for word in ("h 56", "h 28", "1.000 GB", "convolution", "elementwise"):
+        assert word in shown
+    assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_a_summary_splits_no_word() -> None:
+    shown = run("compare", "p1b3", "--to", "v100", columns=80).stdout
+    assert "v100-sxm2-16gb" in shown
+    shown = run("estimate", "p1b3", "--to", "v100", columns=80).stdout
+    assert {"elementwise", "interpolated", "unmodelled"} <= set(shown.split())
+    assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_a_profile_in_the_folder_one_is_in_has_a_name(tmp_path: Path) -> None:
+    shutil.copytree(library.names("profiles", "*")["p1b3"] / "amd-epyc.xplane", tmp_path / "mine")
+    (tmp_path / "mine" / "workload.yaml").unlink(missing_ok=True)
+    assert read("estimate", ".", "--to", "v100", cwd=tmp_path / "mine")["workload"] == "mine"
 
 
 def test_estimate() -> None:

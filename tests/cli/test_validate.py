@@ -36,7 +36,10 @@ def judged(data: str) -> Any:
 def test_the_document(judged: Any) -> None:
     assert judged["source"] == "data"
     assert list(judged["problems"]) == ["gemm", "gemm-kit", "gemm-own"]
-    assert judged["notes"] == ["neusight-linear: Unheard Of: 64 rows are left out, as no device file bears this name"]
+    left_out, no_kernels, no_models = judged["notes"]
+    assert left_out == "neusight-linear: Unheard Of: 64 rows are left out, as no device file bears this name"
+    assert "no rows of these ops worth judging; so convolution, memory, memory-kit cannot be judged" in no_kernels
+    assert "no neusight/whole_model.csv; so whole, whole-kit, whole-kit-75w cannot be judged" in no_models
     rows = pd.DataFrame(judged["held_out"])
     assert list(rows.columns) == scores.COLUMNS
     assert set(rows["method"]) == set(validate.METHODS)
@@ -72,6 +75,14 @@ def test_the_tables(data: str, judged: Any) -> None:
     assert f"{overall['median']:.1f}" in done.stdout
 
 
+def test_what_a_narrow_terminal_has_no_room_for_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    written = run("validate", "--problem", "gemm", columns=80).stdout
+    title, *_ = [line for line in written.splitlines() if line.startswith("Median / mean error")]
+    assert "3 more methods in a wider terminal, or by --json" in title
+    assert max(map(len, written.splitlines())) <= 80
+    assert "more methods" not in run("validate", "--problem", "gemm", columns=200).stdout
+
+
 def test_the_table_as_csv(tmp_path: Path, data: str, judged: Any) -> None:
     path = tmp_path / "held_out.csv"
     run("validate", "--data", data, "--csv", str(path))
@@ -93,7 +104,9 @@ def test_bad_input_is_one_sentence(tmp_path: Path, data: str) -> None:
         (("--data", str(tmp_path / "none")), "there is no such folder"),
         (("--data", str(tmp_path)), "holds none of the public tables"),
         (("--data", data, "--problem", "gem"), "Unknown problem 'gem'. Did you mean gemm"),
-        (("--data", data, "--problem", "convolution"), "holds no row of convolution"),
+        (("--data", data, "--problem", "convolution"), "so convolution cannot be judged"),
+        (("--data", data, "--problem", "whole"), "holds no neusight/whole_model.csv; so whole cannot be judged"),
+        (("--data", data, "--csv", str(tmp_path / "none" / "x.csv")), "x.csv: cannot be written"),
     ):
         done = run("validate", *words, code=1)
         assert sentence in done.stderr

@@ -10,3 +10,4 @@ def test_suggestions_are_near_and_proper() -> None:
     aliases = {"v100": "v100-sxm2-16gb", "nv_v100": "v100-sxm2-16gb", "k20x": "k20x"}
     assert suggestion("V10O", aliases, aliases) == " Did you mean v100-sxm2-16gb?"
     assert suggestion("zzzz", aliases) == ""
+    assert suggestion("kind", ["link", "name", "vendor"]) == ""

@@ -45,6 +45,11 @@ def test_all_faults_come_together_with_their_lines(tmp_path: Path) -> None:
     assert any(":6:" in f and "not above zero" in f for f in faults)
 
 
+def test_a_count_of_zero_is_told_without_advice_on_shares(tmp_path: Path) -> None:
+    (fault,) = faults_of(tmp_path / "v100.yaml", DEVICE + "compute_units: 0\n")
+    assert fault.endswith("compute_units is 0, which is not above zero; write a plain number above zero")
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

@@ -156,6 +156,13 @@ def test_doubts_are_of_files_of_ones_own(own: Path) -> None:
     assert catalogue.doubts("k20x") == ()
 
 
+@pytest.mark.parametrize(("module", "part"), [("mi250x", "mi250x-gcd"), ("k80-board", "k80-gpu")])
+def test_a_module_is_doubted_and_its_part_is_not(module: str, part: str) -> None:
+    (doubt,) = catalogue.doubts(module)
+    assert f"{module} is a module of 2 {part}" in doubt
+    assert catalogue.doubts(part) == ()
+
+
 @pytest.mark.parametrize("name", ["Blue Gene/Q node (Mira)", "blue gene/q node (mira)"])
 def test_a_name_may_hold_a_slash(name: str) -> None:
     assert load_device(name).name == "bgq-node"

@@ -74,7 +74,9 @@ def test_row_order_never_matters(dims: list[tuple[int, int, int]], random: Rando
     order = list(range(len(work)))
     random.shuffle(order)
     shuffled = work.iloc[order].reset_index(drop=True)
-    assert np.array_equal(on(make_device(), shuffled).samples, on(make_device(), work).samples[:, order])
+    one, two = on(make_device(), work).samples[:, order], on(make_device(), shuffled).samples
+    assert np.array_equal(one[0], two[0])
+    assert np.allclose(one, two, rtol=1e-12, atol=0.0)  # a matrix product rounds by where a column stands
 
 
 @settings(max_examples=25)

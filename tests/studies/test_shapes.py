@@ -5,6 +5,10 @@ import pytest
 
 from estimator.core.errors import EstimatorError
 from estimator.core.types import RunPlan
+from estimator.devices import doubts
+from estimator.devices.measure import sweep
+from estimator.devices.measure.bench import LAUNCH
+from estimator.devices.measure.kit import csv_text
 from estimator.studies import shapes
 
 TABLE = """op_class,precision,batch,m,n,k,bytes,flop
@@ -27,20 +31,31 @@ def test_rows_keep_their_order_and_get_a_time(tmp_path: Path) -> None:
     found, assumptions = shapes.predict_shapes(write(tmp_path, TABLE), RunPlan("v100"))
     assert any("DeepBench" in sentence for sentence in assumptions)
     assert list(found["op_class"]) == ["gemm", "gemm", "elementwise", "reduction", "host", "gemm"]
-    assert list(found["method"].fillna("none")) == [
-        "measured",
-        "interpolated",
-        "roofline",
-        "roofline",
-        "none",
-        "scaled",
-    ]
+    methods = ["measured", "interpolated", "roofline", "roofline", "none", "roofline"]  # the last fits into the cache
+    assert list(found["method"].fillna("none")) == methods
     assert found["time_s"].iloc[0] == pytest.approx(88e-6)
     assert found["time_s"].isna().tolist() == [False] * 4 + [True, False]
     known = found[found["time_s"].notna()]
     assert (known["low_s"] <= known["time_s"]).all()
     assert (known["time_s"] <= known["high_s"]).all()
     assert found["bound"].iloc[2] == "memory"
+
+
+def test_doubts_about_the_device_are_told(tmp_path: Path) -> None:
+    device = tmp_path / "mine.yaml"
+    device.write_text("name: mine\npeak: {fp32: 10 TFLOP/s, fp16: 20 TFLOP/s}\nmemory_bandwidth: 1 GB/s\n")
+    path = write(tmp_path, TABLE)
+    assert doubts(device)
+    assert set(doubts(device)) <= set(shapes.predict_shapes(path, RunPlan(str(device)))[1])
+    assert "module of 2 mi250x-gcd" in str(shapes.predict_shapes(path, RunPlan("mi250x"))[1])
+
+
+def test_the_kit_that_measure_writes_is_predicted(tmp_path: Path) -> None:
+    asked = sweep.anchors(["fp32"])
+    found, _ = shapes.predict_shapes(write(tmp_path, csv_text(asked)), RunPlan("h100"))
+    assert found["time_s"].notna().all()
+    launch = found[found["kernel"] == LAUNCH].iloc[0]
+    assert (launch["bound"], found["time_s"].min()) == ("latency", launch["time_s"])
 
 
 def test_many_rows_are_cut_into_parts_with_the_same_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -56,6 +71,7 @@ def test_many_rows_are_cut_into_parts_with_the_same_answer(tmp_path: Path, monke
         (TABLE.replace("1760,128,1760", "1760,128,"), "row 1: gemm needs m, n, k; add k"),
         (TABLE.replace("120354804", ""), "row 3: elementwise needs bytes"),
         (TABLE.replace("gemm,fp32,1,", "gemm,fp99,1,"), "precision is 'fp99'"),
+        (TABLE.replace("gemm,fp16", "gemm,fp8"), "shapes.csv: row 2: v100-sxm2-16gb has no hardware path for fp8"),
         ("op_class,precision,m,n,k\n", "there are no rows"),
         ("m,n,k\n1,2,3\n", "the column 'op_class' is missing"),
     ],

@@ -25,7 +25,7 @@ def write(folder: Path, name: str, rows: Iterable[Mapping[str, object]]) -> Path
 
 def truth(*rows: Mapping[str, object]) -> pd.DataFrame:
     """TRUTH of the rows; a row without a time takes twice its roofline time."""
-    said = {"op_class": "gemm", "precision": "fp32", "batch": 1, "data_set": "toy", "time_s": 1.0}
+    said = {"op_class": "gemm", "precision": "fp32", "batch": 1, "data_set": "toy", "time_s": 1e6}
     given = TRUTH.conform(pd.DataFrame([{**said, **row} for row in rows]), "test")
     known = [describe(of_device, load_device(str(name)))[0] for name, of_device in given.groupby("device")]
     found = TRUTH.conform(pd.concat(known).sort_index(), "test")

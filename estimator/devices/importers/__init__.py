@@ -7,7 +7,7 @@ import importlib
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -68,8 +68,9 @@ def import_measurements(
     """
     said, found, surveys = (said or Said()).checked(), Imported(output), [NOTHING]
     _refuse_own_input(paths, output)
+    readers = {path: _reader_of(path) for path in paths}
     with files.writing(output) as file:
-        _write(_rows(paths, said, found, surveys, keep_impossible), file)
+        _write(_rows(readers, said, found, surveys, keep_impossible), file)
         found.conditions.finish(str(output))
         found.survey = total(surveys)
         if not found.survey["rows"].sum():
@@ -79,11 +80,10 @@ def import_measurements(
 
 
 def _rows(
-    paths: Sequence[Path], said: Said, found: Imported, surveys: list[pd.DataFrame], keep_impossible: bool
+    readers: Mapping[Path, ModuleType], said: Said, found: Imported, surveys: list[pd.DataFrame], keep_impossible: bool
 ) -> Iterator[pd.DataFrame]:
     """The checked rows of every file, frame by frame; what is found on the way is kept."""
-    for path in paths:
-        reader = _reader_of(path)
+    for path, reader in readers.items():
         _refuse_topology(said, reader, path)
         found.formats += [reader.FORMAT] if reader.FORMAT not in found.formats else []
         for frame in reader.read(path, said, found.tell):
@@ -100,11 +100,8 @@ def _rows(
 
 
 def _reader_of(path: Path) -> ModuleType:
-    try:
-        with path.open("rb") as file:
-            head = file.read(HEAD)
-    except OSError as error:
-        raise EstimatorError(f"{path}: cannot be read ({error.strerror}); check the path") from None
+    with files.reading(path), path.open("rb") as file:
+        head = file.read(HEAD)
     reader = next((name for name in READERS if _reader(name).recognises(head)), None)
     if reader is None:
         _refuse_near_misses(path, head)

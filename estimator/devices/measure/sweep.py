@@ -24,6 +24,7 @@ Row = dict[str, Any]
 SQUARES, QUICK_SQUARES = (256, 512, 1024, 2048, 4096, 8192, 16384), (256, 512, 1024, 2048)
 BALANCE = 20.0  # FLOP of a product that last about as long as a byte of a stream
 STREAMS = ("copy", "triad", "add")  # the ops that tell the bandwidth
+ONE_ADDITION = 12  # bytes: two numbers in fp32 read, one written
 LARGE, QUICK_LARGE = (192e6, 768e6, 3e9), (192e6,)  # bytes, several times most last-level caches
 SMALL, QUICK_SMALL = (64e3, 1e6, 16e6, 128e6), (1e6, 64e6)
 PLAIN = (  # m, n, k: the calibration kit
@@ -62,7 +63,7 @@ def anchors(precisions: Sequence[str], *, quick: bool = False) -> pd.DataFrame:
     largest = {"fp64": 1024} if quick else {}
     rows = [_gemm(p, size, size, size) for p in precisions for size in squares if size <= largest.get(p, size)]
     rows += [_stream(kernel, size, "cold") for size in (QUICK_LARGE if quick else LARGE) for kernel in STREAMS]
-    launch = {"op_class": "elementwise", "precision": "fp32", "kernel": LAUNCH}
+    launch = {"op_class": "elementwise", "precision": "fp32", "kernel": LAUNCH, "bytes": ONE_ADDITION}
     return _table([launch, *sorted(rows, key=lambda row: row.get("bytes", 2 * row.get("m", 0) ** 3 / BALANCE))])
 
 

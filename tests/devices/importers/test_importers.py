@@ -99,8 +99,11 @@ def test_an_input_is_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "in.csv").write_text(FAST)
     with pytest.raises(EstimatorError, match="an input itself"):
         import_measurements([tmp_path / "in.csv"], tmp_path / "in.csv")
-    with pytest.raises(EstimatorError, match="cannot be read"):
-        import_measurements([tmp_path / "none"], tmp_path / "out.csv")
+    with pytest.raises(EstimatorError, match="there is no such file"):
+        import_measurements([tmp_path / "none"], tmp_path / "new" / "out.csv")
+    with pytest.raises(EstimatorError, match=r"above 1\.05 x"):
+        import_measurements([tmp_path / "in.csv"], tmp_path / "new" / "out.csv", Said(load_device("k20x")))
+    assert [path.name for path in tmp_path.iterdir()] == ["in.csv"]
 
 
 def test_a_large_table_in_small_frames_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

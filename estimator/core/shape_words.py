@@ -1,0 +1,33 @@
+"""The shape of an op in words, for people: what tells apart two rows of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from estimator.core import units
+
+KINDS = ("op", "kernel", "cell", "pass")
+SIZES = (
+    "batch", "m", "n", "k", "conv_n", "conv_c", "conv_d", "conv_h", "conv_w", "conv_k", "conv_t", "conv_r", "conv_s",
+    "stride_d", "stride_h", "stride_w", "pad_d", "pad_h", "pad_w", "dilation_d", "dilation_h", "dilation_w", "groups",
+    "hidden", "sequences", "timesteps", "ranks", "row_length",
+)  # fmt: skip
+TRANSPOSES = ("trans_a", "trans_b")
+
+
+def words(row: Mapping[str, Any]) -> str:
+    """``m 1760, n 16, k 1760, trans_a t`` or ``copy, 192.0 MB, cold``: without what is None or needs no word."""
+    return ", ".join(_words({name: value for name, value in row.items() if value is not None}))
+
+
+def _words(said: Mapping[str, Any]) -> Iterator[str]:
+    yield from (said[name] for name in KINDS if name in said)
+    for name in SIZES:
+        if name in said and (name, said[name]) != ("batch", 1):
+            yield f"{name.removeprefix('conv_')} {said[name]:.0f}"
+    yield from (f"{name} t" for name in TRANSPOSES if said.get(name) == "t")
+    if "bytes" in said:
+        yield units.show(said["bytes"], "B", 4)
+    if "cache" in said:
+        yield said["cache"]

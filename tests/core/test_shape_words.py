@@ -1,0 +1,33 @@
+from typing import Any
+
+from estimator.core.shape_words import words
+
+
+def test_a_shape_in_words() -> None:
+    product = {
+        "op_class": "gemm",
+        "batch": 1,
+        "m": 1760,
+        "n": 16,
+        "k": 35,
+        "trans_a": "t",
+        "trans_b": "n",
+        "bytes": None,
+    }
+    assert words(product) == "m 1760, n 16, k 35, trans_a t"
+    assert words({**product, "batch": 8}).startswith("batch 8, m 1760")
+    assert words({"kernel": "copy", "bytes": 1e9, "cache": "cold"}) == "copy, 1.000 GB, cold"
+
+
+def test_convolutions_are_told_apart() -> None:
+    shape: dict[str, Any] = {
+        "conv_n": 8,
+        "conv_c": 64,
+        "conv_h": 56,
+        "conv_w": 56,
+        "conv_k": 64,
+        "conv_r": 3,
+        "conv_s": 3,
+    }
+    others = [{**shape, name: 5} for name in shape] + [{**shape, "stride_h": 2}, {**shape, "pass": "backward"}]
+    assert len({words(row) for row in (shape, *others)}) == len(others) + 1
