@@ -13,7 +13,8 @@ from estimator.cli import terminal
 from estimator.cli.show_catalogue import document, legend, mark, marked, titled
 from estimator.core import units
 from estimator.core.types import ITEMSIZE, DeviceSpec, PeakRate, Sourced
-from estimator.devices.table.cells import UNSUPPORTED, Machine, Subject, in_operations, peak, spec_of
+from estimator.core.units import in_operations
+from estimator.devices.table.cells import UNSUPPORTED, Machine, Subject, peak, spec_of
 from estimator.devices.table.columns import BALANCES, PATHS, balances
 from estimator.devices.table.layout import USUAL, Layout
 from estimator.devices.values import sourced_values

@@ -138,3 +138,8 @@ def _registry() -> Any:
     import pint
 
     return pint.UnitRegistry(str(files("estimator.core") / "units.txt"), cache_folder=None)
+
+
+def in_operations(text: str, precision: str) -> str:
+    """A unit, or a quantity in one, with OP for FLOP where a precision is one of integers."""
+    return text.replace("FLOP", "OP") if precision.startswith("int") else text

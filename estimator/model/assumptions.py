@@ -8,7 +8,7 @@ import pandas as pd
 
 from estimator.core.schema import MATRIX, STREAMING
 from estimator.core.types import ITEMSIZE, DeviceSpec, Sourced, Workload
-from estimator.core.units import show
+from estimator.core.units import in_operations, show
 from estimator.model.coefficients import shipped
 from estimator.model.hardware import TYPICAL_YEAR, peak_of_op
 
@@ -46,12 +46,13 @@ def specifications(ops: pd.DataFrame, target: DeviceSpec) -> dict[str, Sourced]:
 
 def _specifications(ops: pd.DataFrame, target: DeviceSpec) -> Iterator[str]:
     for field, value in specifications(ops, target).items():
+        given = in_operations(f"{field} = {value}", field.partition("peak.")[2])
         if value.unverified:
-            yield f"{field} = {value} is {value.doubt}{f' ({value.source})' if value.source else ''}"
+            yield f"{given} is {value.doubt}{f' ({value.source})' if value.source else ''}"
         if value.waiver:
-            yield f"{field} = {value} breaks a check of the catalogue, which is waived: {value.waiver}"
+            yield f"{given} breaks a check of the catalogue, which is waived: {value.waiver}"
         if value.note:
-            yield f"{field} = {value}, of which is noted: {value.note}"
+            yield f"{given}, of which is noted: {value.note}"
 
 
 def _measurements(ops: pd.DataFrame, target: DeviceSpec, measurements: pd.DataFrame) -> Iterator[str]:

@@ -61,7 +61,7 @@ def test_ingest_writes_an_op_table_that_it_reads_again(tmp_path: Path) -> None:
 
 def test_predict(shapes: str, tmp_path: Path) -> None:
     found = read("predict", shapes, "--on", "v100", "--csv", str(tmp_path / "times.csv"))
-    assert [row["method"] for row in found["rows"]] == ["measured", "scaled"]
+    assert [row["method"] for row in found["rows"]] == ["measured", "roofline"]
     assert found["rows"][0]["time_s"] == pytest.approx(88e-6)
     header, *rows = (tmp_path / "times.csv").read_text().splitlines()
     assert header.endswith("time_s,low_s,high_s,bound,method")

@@ -65,11 +65,6 @@ def value(cell: Cell) -> float | str | None:
     return None if cell == UNSUPPORTED else cell.casefold() if isinstance(cell, str) else cell
 
 
-def in_operations(text: str, precision: str) -> str:
-    """A unit, or a quantity in one, with OP for FLOP where a precision is one of integers."""
-    return text.replace("FLOP", "OP") if precision.startswith("int") else text
-
-
 def field(path: str) -> Get:
     """What stands at a dotted path of the subject; None where any part is absent."""
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from estimator.core import library
-from estimator.devices.table.cells import Get, in_operations
+from estimator.core.units import in_operations
+from estimator.devices.table.cells import Get
 
 PEAK = "PRECISION"  # stands in the name of a family for each precision
 SCALE = {  # the units of the tables; a size is shown in the unit that it was written in
