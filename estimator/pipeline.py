@@ -7,7 +7,7 @@ import pandas as pd
 from estimator.core.schema import MATRIX
 from estimator.core.types import Estimate, Profile, RunPlan, Workload
 from estimator.devices import doubts, load_device, source_device
-from estimator.devices.measurements import read_measurements
+from estimator.devices.measurements import read_measurements, with_launch
 from estimator.model import assumptions, predict, specifications
 from estimator.rollup import step
 from estimator.work import count_work, cross, fuse
@@ -21,6 +21,7 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
     source = load_device(plan.source) if plan.source else source_device(profile.device)
     target = load_device(plan.target)
     measurements, left_out = read_measurements(target, plan.measurements, plan.target)
+    target = with_launch(target, measurements)
     told = (*doubts(plan.target), *left_out, *profile.warnings, *step.warnings(profile))
 
     profiled, unread = count_work(profile.ops, profile.workload, profile.where)

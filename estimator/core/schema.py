@@ -25,6 +25,7 @@ OP_CLASSES = (
     "gemm", "convolution", "recurrent", "elementwise", "reduction", "normalization", "embedding", "movement",
     "collective", "input", "host", "unmodelled",
 )  # fmt: skip
+LAUNCH = "launch"  # kernel of a measured row: an addition of one element
 MATRIX = ("gemm", "convolution")  # classes that the matrix units run
 STREAMING = ("elementwise", "reduction", "normalization", "embedding", "movement")  # classes that memory binds
 PHASES = ("forward", "backward", "optimizer", "input", "other", "unknown")

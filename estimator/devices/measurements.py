@@ -10,8 +10,8 @@ import pandas as pd
 
 from estimator.core import csv_files
 from estimator.core.errors import EstimatorError
-from estimator.core.schema import MEASUREMENTS
-from estimator.core.types import DeviceSpec, Flags
+from estimator.core.schema import LAUNCH, MEASUREMENTS
+from estimator.core.types import DeviceSpec, Flags, Sourced
 from estimator.devices import bounds
 from estimator.devices.catalogue import measurements_path
 from estimator.devices.conditions import Conditions
@@ -55,6 +55,17 @@ def read_measurements(
     impossible = (rows["flag"] == "above_peak").to_numpy(dtype=bool, na_value=False)
     notes = (*_left_out(rows[impossible], where), *odd.sentences(), *conditions.apart(where))
     return rows[~impossible].reset_index(drop=True), notes
+
+
+def with_launch(device: DeviceSpec, measurements: pd.DataFrame) -> DeviceSpec:
+    """The device, with its launch latency as MEASUREMENTS of it have it, if they do."""
+    rows = measurements[measurements["kernel"].eq(LAUNCH).fillna(False)]
+    if rows.empty:
+        return device
+    row = rows.loc[rows["time_s"].idxmin()]
+    source = "its measurements" if pd.isna(row["source"]) else str(row["source"])
+    launch = Sourced(value=float(row["time_s"]), unit="s", status="measured", source=source)
+    return device.model_copy(update={"launch_latency": launch})
 
 
 def check_rows(

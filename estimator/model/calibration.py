@@ -17,7 +17,9 @@ import numpy.typing as npt
 from estimator.core.types import File, Flags, Floats
 
 NEAREST = 64  # measured ops that tell of one other
-WAVES = 64  # random Fourier features of the kernel
+KINDS, WAVES = 3, 64  # kinds of op at most; random Fourier features of the kernel
+OWN = 1 + KINDS  # columns of loadings that ops of one model and precision have to themselves: compute, and the kinds
+AXES = OWN + 2 + WAVES
 AT_ONCE = 256  # ops whose neighbours are held in memory
 FEW = 30  # measured ops of a kind, of which one that is far off the others tells nothing but of itself
 REACH = 2.0  # standard deviations of shapes that are far
@@ -50,12 +52,13 @@ class Ops:
 
 @dataclass(frozen=True)
 class Correction:
-    """Logarithm of true over modelled time of each op, and its standard deviation: all of it, and what ops share."""
+    """Logarithm of true over modelled time of each op: mean and standard deviation, and on what it depends."""
 
     mean: Floats
     spread: Floats
-    common: Floats  # share of the variance that ops of the device have in common
-    told: Floats  # share of the variance before that the measurements removed
+    loadings: Floats  # ops × AXES, on independent standard normals; each row's norm is the spread
+    common: Floats  # share of the variance before any measurement that ops of all shapes have in common
+    told: Floats  # share of that variance that the measurements removed
 
 
 def correction(known: Ops, residual: Floats, doubt: Floats, wanted: Ops, like: Likeness) -> Correction:
@@ -64,9 +67,9 @@ def correction(known: Ops, residual: Floats, doubt: Floats, wanted: Ops, like: L
     ``doubt``: standard deviation of each residual that its measurement itself states.
     """
     prior = _variance(wanted, like)
-    shared = 1.0 - like.shape**2 / prior
+    common, nothing = 1.0 - like.shape**2 / prior, np.zeros(len(prior))
     if not len(residual):
-        return Correction(np.zeros(len(prior)), np.sqrt(prior), shared, np.zeros(len(prior)))
+        return Correction(nothing, np.sqrt(prior), loadings(wanted, like), common, nothing)
     order = np.lexsort((residual, *known.features.T))  # so that of equally near ones always the same are asked
     known, residual, doubt = known.at(order), residual[order], doubt[order]
     clipped, noise = _winsorised(known.kind, residual, like), doubt**2 + like.noise**2
@@ -74,8 +77,9 @@ def correction(known: Ops, residual: Floats, doubt: Floats, wanted: Ops, like: L
     parts = [
         _posterior(known, clipped, noise, wanted.at(np.arange(i, min(i + AT_ONCE, len(prior)))), like) for i in starts
     ]
-    mean, variance = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return Correction(mean, np.sqrt(variance), shared, 1.0 - variance / prior)
+    mean, variance, left = (np.concatenate(part) for part in zip(*parts, strict=True))
+    scale = np.sqrt(variance) / np.maximum(np.linalg.norm(left, axis=1), np.finfo(float).tiny)
+    return Correction(mean, np.sqrt(variance), left * scale[:, None], common, 1.0 - variance / prior)
 
 
 def _winsorised(kind: npt.NDArray[np.int_], residual: Floats, like: Likeness) -> Floats:
@@ -90,15 +94,18 @@ def _winsorised(kind: npt.NDArray[np.int_], residual: Floats, like: Likeness) ->
     return out
 
 
-def _posterior(known: Ops, residual: Floats, noise: Floats, wanted: Ops, like: Likeness) -> tuple[Floats, Floats]:
-    """Mean and variance of each wanted op's logarithm, given the known ops nearest to it."""
+def _posterior(
+    known: Ops, residual: Floats, noise: Floats, wanted: Ops, like: Likeness
+) -> tuple[Floats, Floats, Floats]:
+    """Mean, variance and loadings of each wanted op's logarithm, given the known ops nearest to it."""
     near = _nearest(known.features / like.scales, wanted.features / like.scales)
     given, alone = known.at(near), wanted.at(np.arange(len(near))[:, None])
     among = covariance(given, given, like) + noise[near][:, :, None] * np.eye(near.shape[1])
     across = covariance(alone, given, like)[:, 0]
-    solved = np.linalg.solve(among, np.stack([residual[near], across], axis=2))
-    mean, explained = np.moveaxis(across[:, None] @ solved, 2, 0)[..., 0]
-    return np.asarray(mean), np.maximum(_variance(wanted, like) - explained, like.noise**2)
+    weight = np.linalg.solve(among, across[:, :, None])[..., 0]
+    mean, explained = (np.einsum("ij,ij->i", weight, told) for told in (residual[near], across))
+    left = loadings(wanted, like) - np.einsum("ij,ijk->ik", weight, loadings(known, like)[near])
+    return np.asarray(mean), np.maximum(_variance(wanted, like) - explained, like.noise**2), left
 
 
 def covariance(a: Ops, b: Ops, like: Likeness) -> Floats:
@@ -113,15 +120,17 @@ def covariance(a: Ops, b: Ops, like: Likeness) -> Floats:
 
 
 def loadings(ops: Ops, like: Likeness) -> Floats:
-    """Ops × WAVES: how the residual of each op's shape loads on independent standard normals, so that those of alike
-    ops move together as :func:`covariance` has it, give or take 1/√WAVES.
-
-    Random features of the exponential kernel, whose spectrum is Cauchy's (Rahimi & Recht, NeurIPS 2007).
+    """How each op's logarithm loads on independent standard normals (ops × AXES), so that ops move together as
+    :func:`covariance` has it: exactly by what devices and kinds do, and give or take 1/√WAVES by shape, with random
+    features of the exponential kernel, whose spectrum is Cauchy's (Rahimi & Recht, NeurIPS 2007).
     """
     rng = np.random.default_rng(0)
     direction = rng.standard_normal((ops.features.shape[1], WAVES)) / np.abs(rng.standard_normal(WAVES))
-    found = np.cos(ops.features / like.scales @ direction + rng.uniform(0.0, 2.0 * np.pi, WAVES))
-    return np.asarray(found / np.linalg.norm(found, axis=1, keepdims=True))
+    wave = np.cos(ops.features / like.scales @ direction + rng.uniform(0.0, 2.0 * np.pi, WAVES))
+    wave *= like.shape / np.linalg.norm(wave, axis=1, keepdims=True)
+    moving = like.memory * (1.0 - ops.compute_share)
+    device = [like.compute * ops.compute_share, *(like.kind * (ops.kind == kind) for kind in range(KINDS))]
+    return np.column_stack([*device, moving * ~ops.cached, moving * ops.cached, wave])
 
 
 def _variance(ops: Ops, like: Likeness) -> Floats:

@@ -15,10 +15,10 @@ import pandas as pd
 
 from estimator.core.errors import EstimatorError
 from estimator.core.interval import Z
-from estimator.core.schema import MATRIX
+from estimator.core.schema import MATRIX, STREAMING
 from estimator.core.types import DeviceSpec, Flags, Floats, Names
 from estimator.model import measured, transfer
-from estimator.model.calibration import WAVES, Correction, Ops, correction, loadings
+from estimator.model.calibration import AXES, Correction, Ops, correction
 from estimator.model.coefficients import Coefficients, shipped
 from estimator.model.hardware import Hardware, hardware_of
 from estimator.model.kernels import Model, by_model, calls_of, launch_latency
@@ -39,9 +39,8 @@ class Modelled:
     compute_share: Floats
     launches: Floats
     log_spread: Floats  # standard deviation of the logarithm of the time
-    common: Floats  # share of that variance that ops of one model and path have in common
+    loadings: Floats  # ops × AXES: on what it depends
     method: Names
-    shape: Floats  # ops × WAVES: how the rest of it loads on what shapes have in common
 
 
 @dataclass(frozen=True)
@@ -74,8 +73,8 @@ def gathered(
     """
     if not same_setting:
         _refuse(target, work, measurements)
-    asked = measurements["op_class"].isin(work["op_class"]) & measurements["precision"].isin(work["precision"])
-    table = measured.evidence(measurements[asked])
+    alike = measurements["op_class"].isin(work["op_class"]) & measurements["precision"].isin(work["precision"])
+    table = measured.evidence(measurements[alike | measurements["op_class"].isin(STREAMING)])
     ran = work if profiled is None else profiled
     carried = _padded(transfer.carried_over(ran, source, shipped()), len(work), 0.0)
     known = modelled(work, target, table, carried, shipped())
@@ -95,8 +94,9 @@ def modelled(work: pd.DataFrame, target: DeviceSpec, table: pd.DataFrame, carrie
     out = _nothing(len(work))
     precisions = work["precision"].to_numpy(dtype=object)
     for name, model, speaks in by_model(work):
-        for precision in set(precisions[speaks]):  # each is told by measurements of its own alone
-            rows, like = speaks & (precisions == precision), table[table["precision"] == precision]
+        for precision in set(precisions[speaks]):
+            rows = speaks & (precisions == precision)
+            like = table[table["precision"] == precision] if model.by_precision else table
             found = _of_model(name, model, work[rows], on.of(rows), target, like, carried[rows], c)
             for field, values in vars(found).items():
                 getattr(out, field)[rows] = values
@@ -110,7 +110,7 @@ def _padded(values: Floats, count: int, missing: float) -> Floats:
 
 def _nothing(count: int) -> Modelled:
     words, numbers = np.full(count, "", dtype=object), np.full(count, np.nan)
-    blank = {"model": words, "method": words, "shape": np.full((count, WAVES), np.nan, dtype=np.float32)}
+    blank = {"model": words, "method": words, "loadings": np.full((count, AXES), np.nan, dtype=np.float32)}
     return Modelled(**{field: blank.get(field, numbers).copy() for field in Modelled.__dataclass_fields__})
 
 
@@ -134,9 +134,8 @@ def _of_model(
         compute_share=busy.compute_share,
         launches=calls * busy.launches,
         log_spread=said.spread,
-        common=said.common,
+        loadings=said.loadings,
         method=_method(said, carried),
-        shape=loadings(ops, model.likeness(c)),
     )
 
 

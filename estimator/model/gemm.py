@@ -34,6 +34,7 @@ TILES = tuple(sorted({*SHAPES_OF_TILES, *((n, m) for m, n in SHAPES_OF_TILES)}))
 SPLITS = (1, 2, 4, 8, 16, 32)
 PARTIAL_SUM = 8  # bytes that a partial sum moves: fp32, written and read
 TYPICAL_TILE = 128
+FED = 40.0  # [FLOP/B] of a machine, more than those fitted have; where memory is slower still, a cache feeds the tiles
 USUAL_TILES = ((128, 128), (256, 128))  # by what they leave idle and pad, products are told apart
 ALIGNED = 64  # elements; dimensions of which no more are whole are alike
 BALANCE = (-3.0, 4.0)  # octaves between compute and memory time beyond which products are alike
@@ -49,7 +50,6 @@ class Tiling(File):
     wave: float = Field(ge=0, le=1, description="how far the last wave idles: 0 work is evened out, 1 not at all")
     memory: float = Field(gt=0, le=1, description="share of the bandwidth that is sustained")
     reload: float = Field(ge=0, description="share of the tiles' loads that costs bandwidth again")
-    fed: float = Field(gt=0, description="[FLOP/B] of a machine, beyond which that bandwidth is a cache's")
     resident: float = Field(gt=0, description="tiles that a unit works on at once")
 
 
@@ -101,7 +101,7 @@ def tiled_times(
     for tile_m, tile_n in TILES:
         tiles = of.batch * np.ceil(of.m / tile_m) * np.ceil(of.n / tile_n)
         loads = tiles * (tile_m + tile_n) * of.k * of.itemsize
-        loading = traffic / bandwidth + c.reload * loads / np.maximum(bandwidth, peak / c.fed)
+        loading = traffic / bandwidth + c.reload * loads / np.maximum(bandwidth, peak / FED)
         steps_per_s = peak / units * _reuse(tile_m, tile_n, c.half_tile) / (2.0 * tile_m * tile_n)
         for split in SPLITS:
             rounds = _waves(tiles * split / (units * c.resident), c.wave) * c.resident

@@ -38,6 +38,7 @@ class Model(NamedTuple):
     busy: Callable[[pd.DataFrame, Hardware, DeviceSpec, Coefficients], Busy]
     alike: Callable[[pd.DataFrame, Hardware, DeviceSpec, Busy], Ops]
     likeness: Callable[[Coefficients], Likeness]
+    by_precision: bool = True  # whether measurements of one precision tell nothing of another: bytes are bytes
 
 
 def calls_of(rows: pd.DataFrame) -> Floats:
@@ -63,13 +64,15 @@ def launch_latency(device: DeviceSpec, c: Coefficients) -> float:
 
 
 def _products(rows: pd.DataFrame, on: Hardware, device: DeviceSpec, c: Coefficients) -> Busy:
-    """Products with a vector have a kernel of their own, without tiles, which streams the matrix once."""
+    """Products with a vector have a kernel of their own, without tiles, which streams the matrix once; it is chosen
+    where it takes less.
+    """
     of = gemm.products(rows)
     compute, memory = gemm.product_times(of, on, c.gemm)
     flop, bytes_ = physics.gemm_flop(of.batch, of.m, of.n, of.k), physics.gemm_bytes(*vars(of).values())
-    vector = np.minimum(of.m, of.n) == 1
-    compute = np.where(vector, flop / c.gemm.sustained.of(on), compute)
-    memory = np.where(vector, bytes_ / on.attained(c.memory_bound.streaming), memory)
+    alone = flop / c.gemm.sustained.of(on), bytes_ / on.attained(c.memory_bound.streaming)
+    vector = (np.minimum(of.m, of.n) == 1) & (gemm.overlapped(*alone) < gemm.overlapped(compute, memory))
+    compute, memory = np.where(vector, alone, (compute, memory))
     least = physics.ideal_time(flop, bytes_, on.peak, on.bandwidth)
     share = gemm.compute_share(compute, memory)
     return Busy(gemm.overlapped(compute, memory), compute + memory, least, share, np.ones_like(least))
@@ -149,7 +152,9 @@ MODELS: dict[str, Model] = {  # the first that speaks
         _alike_convolutions,
         lambda c: c.convolution.likeness,
     ),
-    "memory-bound": Model(lambda rows: _have(rows, STREAMING, ("bytes",)), _streams, _alike_streams, _stream_likeness),
+    "memory-bound": Model(
+        lambda rows: _have(rows, STREAMING, ("bytes",)), _streams, _alike_streams, _stream_likeness, by_precision=False
+    ),
     "other": Model(
         lambda rows: _have(rows, MATRIX, ("flop", "bytes")),
         _others,

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from estimator.core.schema import CONV_COLUMNS, MATRIX
+from estimator.core.schema import CONV_COLUMNS, MATRIX, STREAMING
 from estimator.core.types import Floats
 
 NAMES_OF_OTHERS = ("kernel", "cell")
@@ -25,14 +25,15 @@ ENDS = ("time_low_s", "time_s", "time_high_s")
 
 def evidence(measurements: pd.DataFrame) -> pd.DataFrame:
     """The rows that tell of dense ops whose operands lie where the last call left them, as benchmarks time them; one
-    row a ``shape``, a column of :func:`keys`. Rows that beat a bound count only where a shape has no others.
+    row a ``shape``, a column of :func:`keys`. What streams tells of memory with a cold cache too, where no warm one was
+    timed. Rows that beat a bound count only where a shape has no others.
     """
     dense, warm = measurements["sparsity"].fillna(0) == 0, measurements["cache"].fillna("warm") == "warm"
-    rows = measurements[dense & warm].reset_index(drop=True)
+    rows = measurements[dense & (warm | measurements["op_class"].isin(STREAMING))].reset_index(drop=True)
     if rows.empty:
         return rows
-    shape = keys(rows)
-    rows = rows[_counts(rows, shape)]
+    shape, warm = keys(rows), rows["cache"].fillna("warm") == "warm"
+    rows = rows[(warm | ~warm.groupby(shape).transform("any")) & _counts(rows, shape)]
     times = {name: rows[name].fillna(rows["time_s"]).groupby(shape[rows.index]) for name in ENDS}
     merged = rows.assign(
         shape=shape,

@@ -10,6 +10,7 @@ import pandas as pd
 from estimator.core.interval import draw
 from estimator.core.types import DeviceSpec, Floats, RunPlan
 from estimator.model import uncertainty
+from estimator.model.calibration import AXES, OWN
 from estimator.model.evidence import Evidence, Modelled
 
 
@@ -38,20 +39,21 @@ def _busy(work: pd.DataFrame, known: Modelled, target: DeviceSpec, plan: RunPlan
     """What gives samples (1 + draws × ops) of the time of all calls of some ops beside their launches [s].
 
     Peak and bandwidth lengthen a time as far as they bind it; nothing is faster than they allow. The logarithm is
-    linear in what is drawn, of which many ops share most: one matrix product and one exponential.
+    linear in what is drawn, of which many ops share most: one matrix product and one exponential. What compute and the
+    kinds of op deviate by is drawn for each model and precision, what memory and shapes do for all of a device.
     """
     peak, bandwidth = uncertainty.peaks(target, work, plan), uncertainty.bandwidth(target, plan)
     kinds = f"{target.name}." + known.model + "." + work["precision"].to_numpy(dtype=object)
-    device = uncertainty.normals(kinds, plan)
-    shapes = uncertainty.independent(f"{target.name}.shape", known.shape.shape[1], plan)
-    common, own = (known.log_spread * np.sqrt(share) for share in (known.common, 1.0 - known.common))
-    inputs = np.hstack([bandwidth, peak.samples, device.samples, shapes])
-    binds = known.compute_share
-    weights = np.vstack([1.0 - binds, peak.weights(binds), device.weights(common)])
+    own = [uncertainty.normals(kinds + f".{axis}", plan) for axis in range(OWN)]
+    shared = uncertainty.independent(f"{target.name}.model", AXES - OWN, plan)
+    inputs = np.hstack([bandwidth, peak.samples, *(stream.samples for stream in own), shared])
+    binds, loadings = known.compute_share, known.loadings
+    deviations = (stream.weights(loadings[:, axis]) for axis, stream in enumerate(own))
+    weights = np.vstack([1.0 - binds, peak.weights(binds), *deviations])
     least = uncertainty.Streams(np.exp(np.minimum(peak.samples, bandwidth)), peak.taken)
 
     def samples(ops: slice) -> Floats:
-        time = inputs @ np.vstack([weights[:, ops], own[ops] * known.shape[ops].T])
+        time = inputs @ np.vstack([weights[:, ops], loadings[ops, OWN:].T])
         np.exp(time, out=time)
         time *= known.time[ops]
         bound = least.of(ops)

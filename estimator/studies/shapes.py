@@ -13,7 +13,7 @@ from estimator.core.errors import EstimatorError, within
 from estimator.core.schema import MATRIX, SHAPED_BY, SHAPES, STREAMING
 from estimator.core.types import DeviceSpec, RunPlan, Workload
 from estimator.devices import doubts, load_device
-from estimator.devices.measurements import read_measurements
+from estimator.devices.measurements import read_measurements, with_launch
 from estimator.model import assumptions
 from estimator.model.prediction import predict_ops
 from estimator.work import count_work
@@ -37,6 +37,7 @@ def predict_shapes(path: str | Path, plan: RunPlan) -> tuple[pd.DataFrame, tuple
     asked, table = _read(path)
     target = load_device(plan.target)
     measurements, impossible = read_measurements(target, plan.measurements, plan.target)
+    target = with_launch(target, measurements)
     timeless = table.drop(columns=["time_s", "time_low_s", "time_high_s"])
     ops = timeless.assign(op=table["op_class"], calls=1.0)
     workload = Workload(name=path.stem, precision="fp32")

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 Prior = tuple[float, float]  # median and standard deviation
 TILING: dict[str, Prior] = {
     "start": (20.0, 30.0), "half_tile": (8.0, 6.0), "wave": (0.3, 0.2), "memory": (0.8, 0.1), "reload": (0.2, 0.2),
-    "fed": (30.0, 10.0), "resident": (1.0, 0.3),
+    "resident": (1.0, 0.3),
 }  # fmt: skip
 PRIOR = np.array([median for median, _ in TILING.values()])
 SHARES = ("wave", "memory")  # at most 1

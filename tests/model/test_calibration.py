@@ -5,7 +5,7 @@ import pytest
 
 from estimator.core.types import Floats
 from estimator.model import calibration
-from estimator.model.calibration import WAVES, Correction, Likeness, Ops, correction, covariance, loadings
+from estimator.model.calibration import AXES, WAVES, Correction, Likeness, Ops, correction, covariance, loadings
 
 LIKE = Likeness(compute=0.2, memory=0.1, kind=0.1, shape=0.3, noise=0.02, scales=(2.0, 2.0))
 NONE = Ops(np.empty((0, 2)), np.empty(0), np.empty(0, dtype=int), np.empty(0, dtype=bool))
@@ -92,10 +92,28 @@ def test_nine_of_ten_intervals_hold_the_truth() -> None:
     assert np.mean(held) == pytest.approx(0.9, abs=0.02)
 
 
-def test_what_alike_shapes_have_in_common_is_as_the_covariance_says() -> None:
+def test_ops_move_together_as_the_covariance_says() -> None:
     """To within what so many random features allow."""
-    places = ops(*((0.0, y) for y in np.linspace(0.0, 12.0, 40)))
-    shape = np.exp(-np.abs(np.subtract.outer(places.features[:, 1], places.features[:, 1])) / 2.0)
-    found = loadings(places, LIKE)
-    assert np.allclose(np.diag(found @ found.T), 1.0)
-    assert np.sqrt(np.mean((found @ found.T - shape) ** 2)) < 1.5 / np.sqrt(WAVES)
+    places = tuple((0.0, y) for y in np.linspace(0.0, 12.0, 20))
+    for some in (ops(*places), ops(*places, share=0.3), ops(*places, share=0.0, cached=True)):
+        found = loadings(some, LIKE)
+        missed = found @ found.T - covariance(some, some, LIKE)
+        assert found.shape == (20, AXES)
+        assert np.allclose(np.diag(missed), 0.0)
+        assert np.sqrt(np.mean(missed**2)) < 1.5 * LIKE.shape**2 / np.sqrt(WAVES)
+
+
+def test_after_measurements_ops_move_together_only_by_what_is_still_unknown() -> None:
+    """The posterior covariance of two ops (Rasmussen & Williams, eq. 2.24) behind many far measurements: what their
+    device and kind do is known, so that only the shapes' part is left.
+    """
+    far = ops(*((50.0 + 40.0 * i, 0.0) for i in range(30)))
+    wanted = ops((0, 0), (0.2, 0), (0, 30))
+    found = told(far, [0.1] * 30, wanted)
+    common = found.loadings @ found.loadings.T
+    among = covariance(far, far, LIKE) + LIKE.noise**2 * np.eye(30)
+    across = covariance(wanted, far, LIKE)
+    expected = covariance(wanted, wanted, LIKE) - across @ np.linalg.solve(among, across.T)
+    assert np.allclose(np.diag(common), np.diag(expected))
+    assert np.allclose(common, expected, atol=2.5 * LIKE.shape**2 / np.sqrt(WAVES))
+    assert common[0, 1] > 2 * abs(common[0, 2])

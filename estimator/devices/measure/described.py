@@ -10,7 +10,7 @@ import yaml
 
 from estimator.core import units
 from estimator.core.physics import gemm_flop
-from estimator.devices.measure.bench import LAUNCH
+from estimator.core.schema import LAUNCH
 from estimator.devices.measure.sweep import STREAMS
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from estimator.core.schema import SHAPES
+from estimator.core.schema import LAUNCH, SHAPES
 from estimator.devices import load_device
-from estimator.devices.measure.bench import KERNELS, LAUNCH, STANDS_FOR
+from estimator.devices.measure.bench import KERNELS, STANDS_FOR
 from estimator.devices.measurements import load_measurements
 
 if TYPE_CHECKING:
