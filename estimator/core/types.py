@@ -38,7 +38,9 @@ ITEMSIZE: dict[str, float] = {  # bytes of one element; tf32 is stored as fp32
 
 def itemsizes(precision: pd.Series) -> Floats:
     """Bytes of one element in each row's precision."""
-    return np.array([ITEMSIZE.get(name, np.nan) for name in precision], dtype=float)
+    each, names = precision.factorize()
+    sizes = np.array([*(ITEMSIZE.get(name, np.nan) for name in names), np.nan])  # the last one where there is no name
+    return np.asarray(sizes[each])
 
 
 class File(BaseModel):

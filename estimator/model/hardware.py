@@ -52,7 +52,7 @@ def hardware_of(device: DeviceSpec, op_class: pd.Series, precision: pd.Series) -
     return Hardware(
         peak=np.where(np.isnan(peak) & op_class.isin(STREAMING).to_numpy(dtype=bool), np.inf, peak),
         tensor=np.array([name.endswith(".tensor") for name in names], dtype=bool)[each],
-        factor=np.array([FACTOR.get(name, np.nan) for name in precision]),
+        factor=np.array([FACTOR.get(kind.partition(" ")[2], np.nan) for kind in kinds])[each],
         bandwidth=bandwidth,
         units=units,
         cache=cache,

@@ -56,8 +56,6 @@ def _busy(work: pd.DataFrame, known: Modelled, target: DeviceSpec, plan: RunPlan
         time = inputs @ np.vstack([weights[:, ops], loadings[ops, OWN:].T])
         np.exp(time, out=time)
         time *= known.time[ops]
-        bound = least.of(ops)
-        bound *= known.least[ops]
-        return np.asarray(np.maximum(time, bound, out=time))
+        return np.asarray(np.maximum(time, least.of(ops) * known.least[ops], out=time))
 
     return samples

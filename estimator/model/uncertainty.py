@@ -28,8 +28,8 @@ class Streams:
     taken: npt.NDArray[np.int_]
 
     def of(self, ops: slice) -> Floats:
-        """Samples (1 + draws × ops) of some of the ops."""
-        return np.take(self.samples, self.taken[ops], axis=1)
+        """Samples (1 + draws × ops) of some of the ops; a column for all of them where there is but one stream."""
+        return self.samples if self.samples.shape[1] == 1 else np.take(self.samples, self.taken[ops], axis=1)
 
     def weights(self, of_each: Floats) -> Floats:
         """Streams × ops: the weight of each op on the stream that it takes, and 0 on the others."""
@@ -38,10 +38,11 @@ class Streams:
 
 def peaks(device: DeviceSpec, work: pd.DataFrame, plan: RunPlan) -> Streams:
     """Logarithm of nominal over drawn peak, of what each op runs on."""
-    taken, kinds = pd.factorize(work["op_class"].str.cat(work["precision"], sep=" "))
-    found = (peak_of_op(device, *kind.split(" ")) for kind in kinds)
-    columns = [_log_lengthening(f"{device.name}.{name}", rate, plan) for name, rate in found]
-    return Streams(np.stack(columns, axis=1), taken)
+    each, kinds = pd.factorize(work["op_class"].str.cat(work["precision"], sep=" "))
+    found = [peak_of_op(device, *kind.split(" ")) for kind in kinds]
+    rates = dict(found)
+    columns = [_log_lengthening(f"{device.name}.{name}", rate, plan) for name, rate in rates.items()]
+    return Streams(np.stack(columns, axis=1), np.array([list(rates).index(name) for name, _ in found])[each])
 
 
 def bandwidth(device: DeviceSpec, plan: RunPlan) -> Floats:

@@ -5,7 +5,7 @@ import pytest
 from estimator.core import library
 from estimator.core.errors import EstimatorError
 from estimator.devices import load_device, measurements
-from estimator.devices.measurements import load_measurements, read_measurements
+from estimator.devices.measurements import load_measurements, read_measurements, with_launch
 from tests.conftest import make_device
 
 HEADER = "op_class,precision,m,n,k,time_s,library,source\n"
@@ -163,3 +163,13 @@ def test_a_private_file_does_not_take_the_librarys_rows(tmp_path: Path) -> None:
     private.write_bytes(shipped.read_bytes())
     assert load_measurements(device, named=private).empty
     assert len(load_measurements(device, named=shipped)) == len(load_measurements(device, named="v100")) > 0
+
+
+def test_a_measured_launch_is_the_devices(tmp_path: Path) -> None:
+    text = "op_class,precision,kernel,bytes,time_s\nelementwise,fp32,launch,12,3e-6\nelementwise,fp32,add,1200,4e-6\n"
+    (tmp_path / "rows.csv").write_text(text)
+    device = make_device(launch_latency="9 us")
+    told = with_launch(device, load_measurements(device, tmp_path / "rows.csv")).launch_latency
+    assert told is not None
+    assert (told.value, told.status) == (3e-6, "measured")
+    assert with_launch(device, load_measurements(device)) == device

@@ -4,7 +4,7 @@ import csv
 
 import pandas as pd
 
-from estimator.core.schema import PRECISIONS, SHAPES
+from estimator.core.schema import LAUNCH, PRECISIONS, SHAPES
 from estimator.devices.measure import bench, kit, sweep
 
 
@@ -50,7 +50,7 @@ def test_what_was_asked_for_comes_before_the_anchors_and_small_ones_before_large
     assert list(found["m"][:1]) == [9]
     assert classes(found[1 : 1 + len(sweep.MESSAGES)]) == {"collective"}
     anchors = sweep.anchors(("fp32", "fp64"))
-    assert anchors["kernel"][0] == bench.LAUNCH
+    assert anchors["kernel"][0] == bench.LAUNCH == LAUNCH
     last_small = anchors.index[anchors["m"] == 512].max()
     assert last_small < anchors.index[anchors["m"] == 1024].min()
     assert anchors.index[anchors["bytes"].notna()].min() < anchors.index[anchors["m"] == 16384].min()
