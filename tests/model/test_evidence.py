@@ -1,12 +1,20 @@
+from statistics import NormalDist
+
 import numpy as np
 import pandas as pd
 import pytest
 
+from estimator.core.interval import bounds
 from estimator.core.schema import MEASUREMENTS
 from estimator.core.types import RunPlan, Workload
 from estimator.devices import load_device
 from estimator.devices.measurements import load_measurements
-from estimator.model import predict
+from estimator.model import predict, uncertainty
+from estimator.model.coefficients import shipped
+from estimator.model.evidence import told
+from estimator.model.hardware import hardware_of
+from estimator.model.kernels import MODELS
+from estimator.model.measured import evidence
 from estimator.work import count_work
 from tests.conftest import make_device, make_ops
 
@@ -154,3 +162,65 @@ def test_a_flagged_neighbour_does_not_pull_the_others() -> None:
     other = (1048, 512, 2048, "n", "t", 1e-5)
     flagged = table(ROW, other).assign(flag=[None, "beats_bound"])
     assert times(flagged, NEAR).equals(times(table(ROW), NEAR))
+
+
+def test_a_measured_time_is_of_launch_and_kernel_and_as_sure_as_its_ends() -> None:
+    """A row that takes what is modelled, and one of nine in ten within a tenth, up and down."""
+    device, latency, c, tenth = make_device(), 20e-6, shipped(), 0.1 * NormalDist().inv_cdf(0.95)
+    rows = table(ROW, SLOW)
+    on = hardware_of(device, rows["op_class"], rows["precision"])
+    time = latency + MODELS["gemm"].busy(rows, on, device, c).time
+    sides = np.array([np.nan, tenth])
+    rows = rows.assign(time_s=time, time_low_s=time * np.exp(-sides), time_high_s=time * np.exp(sides))
+    _, residual, doubt = told(MODELS["gemm"], rows, on, device, latency, c)
+    assert residual == pytest.approx([0, 0], abs=1e-12)
+    assert doubt == pytest.approx([0, 0.1])
+
+
+def lengthened(measured: pd.DataFrame, slower: float) -> float:
+    """Logarithm of the time that is predicted, where the source's run took so many times what is modelled there."""
+    work, _ = count_work(make_ops({"op_type": "MatMul", **NEAR}), Workload(name="toy"))
+    source = make_device(name="source")
+    modelled = predict(work, None, source, table(), PLAN).samples[0]
+    found = predict(work.assign(time_s=slower * modelled), source, make_device(), measured, PLAN)
+    return float(np.log(found.samples - found.launch)[0, 0])
+
+
+def test_what_the_source_tells_counts_as_far_as_the_targets_measurements_do_not() -> None:
+    alone, beside = (lengthened(rows, 1.5) - lengthened(rows, 1.0) for rows in (table(), table(SLOW)))
+    assert alone == pytest.approx(shipped().transfer.weight * np.log(1.5))
+    assert 0 < beside < 0.7 * alone
+
+
+def test_the_ceiling_is_launched_as_late_as_can_be() -> None:
+    """As on a device that always takes as long to launch as another at its worst."""
+    work, _ = count_work(make_ops({"op_type": "MatMul", "m": 128, "n": 128, "k": 128}), Workload(name="toy"))
+    wide = make_device(launch_latency={"value": "20 us", "uncertainty": "90 %"})
+    longest = float(bounds(uncertainty.latency(wide, PLAN))[2][0])
+    slow = make_device(launch_latency=f"{1e6 * longest} us")
+    one, other = (predict(work, None, device, table(), PLAN) for device in (wide, slow))
+    assert list(one.ops["bound"]) == ["latency"]
+    assert one.ceiling_s == pytest.approx(other.ceiling_s)
+
+
+def streamed(precision: str, **row: object) -> float:
+    """Time of a large element-wise op by one measured stream that took ten times the roofline."""
+    sizes = {"op_class": "elementwise", "kernel": "add", "precision": "fp32", "bytes": 8e8, "time_s": 8e-3, **row}
+    measured = MEASUREMENTS.conform(pd.DataFrame([sizes]), "table")
+    work = count_work(make_ops({"op_type": "Relu", "shapes": "10000x10000"}), Workload(name="t", precision=precision))[
+        0
+    ]
+    return float(predict(work, None, make_device(), measured, PLAN).ops["target_time_s"].iloc[0])
+
+
+def test_a_stream_tells_of_every_precision_and_a_cold_one_where_there_is_no_warm_one() -> None:
+    slow, usual = streamed("fp32", cache="cold"), streamed("fp32", cache="cold", time_s=1e-3)
+    assert slow > 3 * usual
+    assert streamed("fp32", cache="warm") == pytest.approx(slow)
+    assert streamed("fp16", cache="cold") > 3 * streamed("fp16", cache="cold", time_s=1e-3)
+
+
+def test_a_cold_stream_counts_only_where_its_shape_has_no_warm_one() -> None:
+    rows = pd.DataFrame({"op_class": "elementwise", "precision": "fp32", "kernel": "add", "bytes": 8e8,
+                         "cache": ["warm", "cold"], "time_s": [1e-3, 9e-3]})  # fmt: skip
+    assert evidence(MEASUREMENTS.conform(rows, "table"))["time_s"].tolist() == [1e-3]

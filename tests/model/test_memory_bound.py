@@ -64,6 +64,23 @@ def test_rows_that_outgrow_the_cache_are_read_again() -> None:
         assert np.allclose([fits / overhead, outgrows / overhead], [[least], [most]], rtol=1e-3)
 
 
+def test_a_softmax_keeps_rows_of_1024_elements_in_registers() -> None:
+    kept, longer = (passes(calls("softmax", 1000, n), device(cache=1e5), C) for n in (1024, 1025))
+    assert kept == C.softmax_short
+    assert longer > 1.9
+
+
+def test_a_cache_half_full_of_rows_in_flight_misses_half_of_what_is_read_again() -> None:
+    """Two rows of a softmax in each of 108 units, or 16 of a normalization."""
+    row, c = 4 * 8192, C.model_copy(update={"softmax_short": 1.0, "softmax_long": 1.0, "row_overhead": 0.0})
+    softmax, normal = (
+        passes(calls(kernel, 1000, 8192), device(cache=2 * 108 * rows * row), c)
+        for kernel, rows in (("softmax", 2), ("normalization", 16))
+    )
+    assert softmax == pytest.approx(1.5)
+    assert normal == pytest.approx(1.25)
+
+
 @pytest.mark.parametrize(
     ("op_class", "op_type", "kernel", "row_length"),
     [

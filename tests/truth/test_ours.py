@@ -1,14 +1,18 @@
-"""Only what is asked for is fitted, and what is fitted for a class of ops does not depend on what else is."""
+"""What is asked for is fitted alone, on other families, and does not depend on what else is."""
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from estimator.core.errors import EstimatorError
+from estimator.core.schema import STREAMING
 from estimator.model.coefficients import shipped
-from estimator.truth import ours
+from estimator.truth import ours, protocol, scores, validate
+from estimator.truth.data import read_truth
 from tests.truth.public import truth
 
 pytest.importorskip("scipy", reason="extra 'fit' is not installed")
@@ -35,3 +39,33 @@ def test_products_are_predicted_alike_whatever_else_is_fitted() -> None:
     asked = rows[rows["op_class"] == "gemm"]
     alone, everything = (ours.predictor(c)(asked, rows.iloc[:0]) for c in (ours.fit(rows, ["gemm"]), ours.fit(rows)))
     assert alone.tolist() == everything.tolist()
+
+
+def test_a_judged_family_is_never_fitted_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In threads, of which a spy sees what each fits."""
+    monkeypatch.setattr(ours, "ProcessPoolExecutor", ThreadPoolExecutor)
+    monkeypatch.setattr(ours, "_hold", [])
+    monkeypatch.setattr(ours, "fit", lambda truth, op_classes: set(truth["family"]))
+    monkeypatch.setattr(ours, "predictor", lambda families: families)
+    rows = truth(*({"device": device, **PRODUCTS[0]} for device in (*DEVICES, "v100-sxm2-16gb", "a100-pcie-40gb")))
+    families = set(rows["family"])
+    with ours.fitted_side_by_side(rows, ["gemm"]) as method:
+        learnt: dict[str, object] = {f: method(rows[rows["family"] != f]) for f in families}
+    assert learnt == {family: families - {family} for family in families}
+    assert len(families) == 3
+
+
+def test_streams_of_a_family_judged_anew_are_off_as_the_table_says(public_data: Callable[[str], Path]) -> None:
+    """By a fit without it; a family that moves the coefficients where it is not left out."""
+    family, written = "ampere-ga100", validate.shipped().held_out
+    rows = read_truth(public_data("data"))[0]
+    streams = rows[rows["op_class"].isin(STREAMING)]
+    unseen = streams["family"] == family
+    predict = ours.predictor(ours.fit(streams[~unseen], STREAMING))
+    problems = [problem for problem in protocol.PROBLEMS if problem.name in ("memory", "memory-kit")]
+    judged = {p.name: pd.concat(protocol.judged_rows(streams[unseen], {"ours": predict}, p, None)) for p in problems}
+    again = scores.held_out(judged, ["ours"])
+    of_family = written[(written["method"] == "ours") & (written["family"] == family) & (written["device"] == "")]
+    for problem in judged:  # the first line is of all rows
+        one, other = (t.loc[t["problem"] == problem, ["median", "mean"]].iloc[0] for t in (again, of_family))
+        assert one.tolist() == pytest.approx(other.tolist(), rel=0.02)

@@ -9,6 +9,8 @@ import pytest
 
 from estimator.core import physics
 from estimator.core.types import Floats
+from estimator.devices import load_device
+from estimator.truth.protocol import Predictor
 from estimator.truth.tables import TRUTH
 from estimator.truth.whole_models import (
     Runs,
@@ -19,8 +21,10 @@ from estimator.truth.whole_models import (
     shared_weight,
     summed,
 )
+from tests.truth.public import truth
 
 V100, A100, P4 = "v100-pcie-32gb", "a100-pcie-40gb", "p4"
+TWIN = "v100-sxm2-16gb"  # of the V100
 PRODUCT = {"op": "addmm", "op_class": "gemm", "batch": 1, "m": 64, "n": 32, "k": 16, "trans_a": "n", "trans_b": "t"}
 STREAM = {"op": "tanh", "op_class": "elementwise", "bytes": 8e6, "flop": 1e6}
 TIMES = {"calls": 2.0, "forward_s": 1e-3, "backward_s": 3e-3}
@@ -94,6 +98,49 @@ def test_a_judged_pair_never_learns_from_the_targets_family() -> None:
     assert not (found["whole"]["source"] == found["whole"]["target"]).any()
     assert seen[0] == {"ampere"}
     assert (found["whole"]["roofline"] > 0).all()
+
+
+Asked = tuple[str, str, frozenset[str]]  # of which family's judge, of which device, whose own rows are given
+
+
+def spied(problem: str, *devices: str) -> tuple[pd.DataFrame, set[Asked]]:
+    """The judged pairs of devices, each with rows of its own in TRUTH, and what a method is asked meanwhile."""
+    rows = truth(
+        *({"device": device, "data_set": "neusight-linear", "m": 8192, "n": 8192, "k": 64} for device in devices)
+    )
+    asked: set[Asked] = set()
+
+    def method(train: pd.DataFrame) -> Predictor:
+        (unseen,) = set(rows["family"]) - set(train["family"])
+
+        def predict(of: pd.DataFrame, own: pd.DataFrame) -> Floats:
+            asked.add((unseen, of["device"].iloc[0], frozenset(own["device"])))
+            return at_the_roofline(of, own)
+
+        return predict
+
+    whole = pd.Series({(device, "toy-inf"): 1.0 for device in devices}).rename_axis(["device", "model"])
+    listed = pd.concat([ops(STREAM, model="toy-inf", device=device) for device in devices])
+    return judge(rows, Runs(whole, listed), {"spy": method}, {problem: ""})[problem], asked
+
+
+def test_a_twin_of_the_target_is_no_source_and_tells_nothing() -> None:
+    pairs, asked = spied("whole", V100, TWIN, A100)
+    assert set(zip(pairs["source"], pairs["target"], strict=True)) == {
+        (A100, V100),
+        (A100, TWIN),
+        (V100, A100),
+        (TWIN, A100),
+    }
+    of_volta = [own for unseen, _, own in asked if unseen == "volta"]
+    assert frozenset().union(*of_volta) == {A100}
+
+
+@pytest.mark.parametrize(("problem", "given"), [("whole", set()), ("whole-kit", {V100})])
+def test_own_rows_of_the_target_are_given_with_the_kit_alone(problem: str, given: set[str]) -> None:
+    _, asked = spied(problem, V100, A100)
+    family = load_device(V100).architecture
+    assert {own for unseen, device, own in asked if (unseen, device) == (family, V100)} == {frozenset(given)}
 
 
 def test_measured_ops_add_up_to_the_whole(public_data: Callable[[str], Path]) -> None:
