@@ -6,9 +6,12 @@ convolutions and memory-bound ops and for matrix products alone, and the time of
 rows. The roofline stops at its samples; what the 5 % and 95 % points of so many samples take beside is told.
 """
 
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
+
+os.environ["OMP_NUM_THREADS"] = "1"  # processor time counts threads that wait, too
 
 import numpy as np
 import pandas as pd

@@ -207,9 +207,8 @@ def streamed(precision: str, **row: object) -> float:
     """Time of a large element-wise op by one measured stream that took ten times the roofline."""
     sizes = {"op_class": "elementwise", "kernel": "add", "precision": "fp32", "bytes": 8e8, "time_s": 8e-3, **row}
     measured = MEASUREMENTS.conform(pd.DataFrame([sizes]), "table")
-    work = count_work(make_ops({"op_type": "Relu", "shapes": "10000x10000"}), Workload(name="t", precision=precision))[
-        0
-    ]
+    relu = make_ops({"op_type": "Relu", "shapes": "10000x10000"})
+    work, _ = count_work(relu, Workload(name="t", precision=precision))
     return float(predict(work, None, make_device(), measured, PLAN).ops["target_time_s"].iloc[0])
 
 

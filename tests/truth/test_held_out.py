@@ -35,12 +35,12 @@ def figures(problem: str, method: str = "ours", **only: str) -> pd.Series:
     [  # most that is accepted [%]: the targets that were set, or, above them, what is attained and a margin
         ("gemm", {}, 18, 23),
         ("gemm-kit", {}, 9, 14),
-        ("gemm-kit", {"op_class": "gemm"}, 8, 12.5),  # set: 6.5, 12
-        ("gemm-own", {}, 6, 11),  # set: 4.5, 8.5
-        ("convolution", {}, 21, 26),  # set: 19, 25
+        ("gemm-kit", {"op_class": "gemm"}, 7.2, 12),  # set: 6.5 of the median
+        ("gemm-own", {}, 4.5, 8.5),
+        ("convolution", {}, 20, 25),  # set: 19 of the median
         ("memory", {}, 10, 12),
         ("memory-kit", {}, 4, 7),
-        ("whole", {}, 13, 13),  # set: 10 of the mean
+        ("whole", {}, 10, 10),
         ("whole-kit", {}, 5, 5),
         ("whole-kit-75w", {}, 3.5, 3.5),
     ],
@@ -48,6 +48,11 @@ def figures(problem: str, method: str = "ours", **only: str) -> pd.Series:
 def test_no_problem_is_missed_by_more(problem: str, only: dict[str, str], median: float, mean: float) -> None:
     found = figures(problem, **only)
     assert (found["median"] <= median, found["mean"] <= mean) == (True, True), (found["median"], found["mean"])
+
+
+def test_no_whole_model_is_far_off() -> None:
+    assert figures("whole")["p95"] <= 25
+    assert figures("whole-kit-75w")["max"] <= 9
 
 
 @pytest.mark.parametrize("problem", ["gemm", "gemm-kit", "gemm-own", "convolution", "memory", "memory-kit", "whole"])
@@ -64,8 +69,8 @@ def truth(public_data: Callable[[str], Path]) -> pd.DataFrame:
 
 
 def test_a_family_judged_anew_is_off_as_the_table_says(truth: pd.DataFrame) -> None:
-    """By a fit without it; the smallest family. With the kit the likeness of shapes counts, whose likelihood is flat at
-    its best: where the fit stops there depends on how a machine rounds.
+    """By a fit without it; the smallest family. With the kit the likeness of shapes counts, whose likelihood is rather
+    flat: where the fit stops depends on how a machine rounds.
     """
     family = "xe2"
     unseen = truth["family"] == family
@@ -76,7 +81,7 @@ def test_a_family_judged_anew_is_off_as_the_table_says(truth: pd.DataFrame) -> N
     for problem in judged:
         again, written = found.loc[[problem]].iloc[0], figures(problem, family=family)
         assert (again["median"], again["mean"]) == pytest.approx(
-            (written["median"], written["mean"]), rel=0.02 if problem == "gemm" else 0.1
+            (written["median"], written["mean"]), rel=0.02 if problem == "gemm" else 0.05
         )
 
 
