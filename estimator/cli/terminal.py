@@ -53,7 +53,8 @@ def show(table: Table) -> None:
     widths = _shared([_texts(column) for column in table.columns], [c.no_wrap for c in table.columns], out.width)
     for column, width in zip(table.columns, widths, strict=True):
         column.width = width
-    out.width = max(out.width, breadth(widths))
+    if breadth(widths) > out.width:
+        out.width = breadth(widths) + GAP  # rich before 14 also counts the gaps at both edges
     out.print(table)
 
 

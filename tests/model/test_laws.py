@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from estimator.core.errors import EstimatorError
 from estimator.core.interval import bounds
 from estimator.core.schema import MEASUREMENTS
-from estimator.core.types import DeviceSpec, Prediction, Profile, RunPlan, Workload
+from estimator.core.types import DeviceSpec, Prediction, Profile, RunPlan, Sourced, Workload
+from estimator.devices import load_device
 from estimator.model import predict
 from estimator.pipeline import estimate
 from estimator.profiles import canonical
@@ -45,6 +46,40 @@ def test_doubling_every_peak_and_bandwidth_halves_every_time_less_latency(dims: 
     two = on(make_device(peak={"fp32": "20 TFLOP/s"}, memory_bandwidth="1 TB/s"), work)
     assert np.allclose(two.samples - two.launch, (one.samples - one.launch) / 2, rtol=1e-12)
     assert np.array_equal(one.launch, two.launch)
+
+
+def doubled(device: DeviceSpec) -> DeviceSpec:
+    """The device with every peak, its bandwidth and the power that feeds them twice as high."""
+
+    def twice(value: Sourced | None) -> Sourced | None:
+        return value and value.model_copy(update={"value": 2 * value.value})
+
+    peaks = {
+        precision: rates.model_copy(update={"vector": twice(rates.vector), "tensor": twice(rates.tensor)})
+        for precision, rates in device.peak.items()
+    }
+    rest = {name: twice(getattr(device, name)) for name in ("memory_bandwidth", "power_limit")}
+    return device.model_copy(update={"peak": peaks, **rest})
+
+
+@pytest.mark.parametrize(
+    ("name", "precision"), [("p4", "fp32"), ("v100-sxm2-16gb", "fp16"), ("h100-sxm5-80gb", "bf16"), ("mi100", "fp32")]
+)
+@settings(max_examples=10, deadline=None)
+@given(dims=PRODUCTS)
+def test_where_power_binds_it_must_double_too(name: str, precision: str, dims: list[tuple[int, int, int]]) -> None:
+    device, work = load_device(name), products(dims).assign(precision=precision)
+    one, two = (on(each, work) for each in (device, doubled(device)))
+    assert np.allclose(two.samples[0] - two.launch[0], (one.samples[0] - one.launch[0]) / 2, rtol=1e-12)
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+@pytest.mark.parametrize("name", ["a100-pcie-40gb", "h100-sxm5-80gb"])
+def test_two_vectors_take_no_less_than_one(name: str, precision: str) -> None:
+    """Though libraries have a kernel of its own for one."""
+    rows = [{"op_type": "MatMul", "m": m, "n": 8192, "k": 8192} for m in (1, 2, 3)]
+    work, _ = count_work(make_ops(*rows), Workload(name="toy", precision=precision))
+    assert np.diff(on(load_device(name), work).samples[0]).min() >= 0.0
 
 
 @FEW
