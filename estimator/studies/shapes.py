@@ -18,7 +18,7 @@ from estimator.model import assumptions
 from estimator.model.prediction import predict_ops
 from estimator.work import count_work
 
-SAMPLES_AT_ONCE = 4_000_000  # draws × rows held in memory
+SAMPLES_AT_ONCE = 500_000  # draws × rows held in memory; a few caches full, as fresh memory costs more than arithmetic
 ANSWER = ["time_s", "low_s", "high_s", "bound", "method"]
 NEEDED = {
     **{op_class: list(needed) for op_class, needed in SHAPED_BY.items()},
