@@ -22,7 +22,7 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
     target = load_device(plan.target)
     measurements, left_out = read_measurements(target, plan.measurements, plan.target)
     target = with_launch(target, measurements)
-    told = (*doubts(plan.target), *left_out, *profile.warnings, *step.warnings(profile))
+    told = (*doubts(plan.target, target), *left_out, *profile.warnings, *step.warnings(profile))
 
     profiled, unread = count_work(profile.ops, profile.workload, profile.where)
     work, crossing = cross(profiled, profile.workload, plan.precision, folded=plan.fusion != "none")

@@ -86,12 +86,12 @@ def check(spec: type[Spec], name: str | None = None) -> tuple[int, list[Fault]]:
     return len(paths), [fault for path in paths for fault in _file_faults(spec, path, others(path.parent))]
 
 
-def doubts(name: str | Path) -> tuple[str, ...]:
-    """What speaks against a target: that it is a module of several devices; and what the check says of a device file
-    of one's own, other than that a source is missing.
+def doubts(name: str | Path, device: DeviceSpec) -> tuple[str, ...]:
+    """What speaks against a target, the device of that name: that it is a module of several; and what the check says
+    of a file of one's own, other than that a source is missing.
     """
     found = check(DeviceSpec, str(name))[1] if _is_path(str(name)) else []
-    return (*(fault for fault in found if fault.rule != "missing-source"), *_parts(load_device(name).name))
+    return (*(fault for fault in found if fault.rule != "missing-source"), *_parts(device.name))
 
 
 def _parts(module: str) -> Iterator[str]:

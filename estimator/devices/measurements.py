@@ -10,7 +10,7 @@ import pandas as pd
 
 from estimator.core import csv_files
 from estimator.core.errors import EstimatorError
-from estimator.core.schema import LAUNCH, MEASUREMENTS
+from estimator.core.schema import LAUNCH, MEASUREMENTS, SHAPED_BY
 from estimator.core.types import DeviceSpec, Flags, Sourced
 from estimator.devices import bounds
 from estimator.devices.catalogue import measurements_path
@@ -19,8 +19,7 @@ from estimator.devices.odd_rows import OddRows, and_more
 
 MOST_ROWS = 100_000  # that evidence for a prediction may have; a DeepBench table has about a thousand
 NEEDED = {
-    "gemm": ("m", "n", "k"),
-    "convolution": ("conv_n", "conv_c", "conv_h", "conv_w", "conv_k", "conv_r", "conv_s"),
+    **SHAPED_BY,
     "recurrent": ("cell", "hidden", "sequences", "timesteps"),
     "collective": ("ranks", "bytes"),
 }

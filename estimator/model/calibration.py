@@ -73,19 +73,16 @@ def correction(known: Ops, residual: Floats, doubt: Floats, wanted: Ops, like: L
     order = np.lexsort((residual, *known.features.T))  # so that of equally near ones always the same are asked
     known, residual, doubt = known.at(order), residual[order], doubt[order]
     clipped, noise = _winsorised(known.kind, residual, like), doubt**2 + like.noise**2
-    starts = range(0, len(prior), AT_ONCE)
-    parts = [
-        _posterior(known, clipped, noise, wanted.at(np.arange(i, min(i + AT_ONCE, len(prior)))), like) for i in starts
-    ]
+    places = (np.arange(i, min(i + AT_ONCE, len(prior))) for i in range(0, len(prior), AT_ONCE))
+    before = loadings(known, like)
+    parts = [_posterior(known, before, clipped, noise, wanted.at(some), like) for some in places]
     mean, variance, left = (np.concatenate(part) for part in zip(*parts, strict=True))
     scale = np.sqrt(variance) / np.maximum(np.linalg.norm(left, axis=1), np.finfo(float).tiny)
     return Correction(mean, np.sqrt(variance), left * scale[:, None], common, 1.0 - variance / prior)
 
 
 def _winsorised(kind: npt.NDArray[np.int_], residual: Floats, like: Likeness) -> Floats:
-    """Residuals drawn to within REACH around the median of their kind; wider, where many tell
-    that there are such ops.
-    """
+    """Residuals drawn to within REACH around the median of their kind; wider, where many tell that there are such."""
     out = residual.copy()
     for each in np.unique(kind):
         of_kind = residual[kind == each]
@@ -95,16 +92,19 @@ def _winsorised(kind: npt.NDArray[np.int_], residual: Floats, like: Likeness) ->
 
 
 def _posterior(
-    known: Ops, residual: Floats, noise: Floats, wanted: Ops, like: Likeness
+    known: Ops, before: Floats, residual: Floats, noise: Floats, wanted: Ops, like: Likeness
 ) -> tuple[Floats, Floats, Floats]:
-    """Mean, variance and loadings of each wanted op's logarithm, given the known ops nearest to it."""
+    """Mean, variance and loadings of each wanted op's logarithm, given the known ops nearest to it.
+
+    ``before``: the loadings of the known ones.
+    """
     near = _nearest(known.features / like.scales, wanted.features / like.scales)
     given, alone = known.at(near), wanted.at(np.arange(len(near))[:, None])
     among = covariance(given, given, like) + noise[near][:, :, None] * np.eye(near.shape[1])
     across = covariance(alone, given, like)[:, 0]
     weight = np.linalg.solve(among, across[:, :, None])[..., 0]
     mean, explained = (np.einsum("ij,ij->i", weight, told) for told in (residual[near], across))
-    left = loadings(wanted, like) - np.einsum("ij,ijk->ik", weight, loadings(known, like)[near])
+    left = loadings(wanted, like) - np.einsum("ij,ijk->ik", weight, before[near])
     return np.asarray(mean), np.maximum(_variance(wanted, like) - explained, like.noise**2), left
 
 

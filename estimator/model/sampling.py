@@ -44,7 +44,7 @@ def _busy(work: pd.DataFrame, known: Modelled, target: DeviceSpec, plan: RunPlan
     """
     peak, bandwidth = uncertainty.peaks(target, work, plan), uncertainty.bandwidth(target, plan)
     kinds = f"{target.name}." + known.model + "." + work["precision"].to_numpy(dtype=object)
-    own = [uncertainty.normals(kinds + f".{axis}", plan) for axis in range(OWN)]
+    own = uncertainty.normals(kinds, OWN, plan)
     shared = uncertainty.independent(f"{target.name}.model", AXES - OWN, plan)
     inputs = np.hstack([bandwidth, peak.samples, *(stream.samples for stream in own), shared])
     binds, loadings = known.compute_share, known.loadings

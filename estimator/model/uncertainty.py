@@ -7,7 +7,6 @@ inputs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -59,19 +58,16 @@ def latency(device: DeviceSpec, plan: RunPlan) -> Floats:
     return draw(stream, c.low, c.mid, c.high, plan.draws, plan.seed)[:, None]
 
 
-def normals(names: Names, plan: RunPlan) -> Streams:
-    """Standard normal samples of the stream that each op names; 0 at nominal inputs."""
+def normals(names: Names, count: int, plan: RunPlan) -> list[Streams]:
+    """So many times standard normal samples of the stream that each op names; 0 at nominal inputs."""
     taken, streams = pd.factorize(names)
-    return Streams(_standard(streams, plan), taken)
+    drawn = np.stack([independent(name, count, plan) for name in streams])
+    return [Streams(drawn[..., number].T, taken) for number in range(count)]
 
 
 def independent(name: str, count: int, plan: RunPlan) -> Floats:
     """Standard normal samples (1 + draws × count) of streams of that name; 0 at nominal inputs."""
-    return _standard([f"{name}.{number}" for number in range(count)], plan)
-
-
-def _standard(streams: Iterable[str], plan: RunPlan) -> Floats:
-    return np.stack([standard(name, plan.draws, plan.seed) for name in streams], axis=1)
+    return np.stack([standard(f"{name}.{number}", plan.draws, plan.seed) for number in range(count)], axis=1)
 
 
 def _log_lengthening(stream: str, rate: Sourced | None, plan: RunPlan) -> Floats:

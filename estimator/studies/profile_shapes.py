@@ -38,7 +38,7 @@ def profile_shapes(names: Sequence[str], precision: str | None = None) -> tuple[
 
 def _shapes(work: pd.DataFrame) -> pd.DataFrame:
     """The rows of WORK that a shape tells of, their bytes and FLOP those of one call where nothing else tells it."""
-    products = (work["op_class"] == "gemm") & work[["m", "n", "k"]].notna().all(axis=1)
+    products = (work["op_class"] == "gemm") & work[list(SHAPED_BY["gemm"])].notna().all(axis=1)
     convolutions = (work["op_class"] == "convolution") & work[list(SHAPED_BY["convolution"])].notna().all(axis=1)
     streams = work["op_class"].isin(STREAMING) & (work["bytes"] > 0)
     calls = work["calls"].fillna(1.0).where(work["calls"] > 0, 1.0)

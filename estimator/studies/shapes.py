@@ -51,7 +51,7 @@ def predict_shapes(path: str | Path, plan: RunPlan) -> tuple[pd.DataFrame, tuple
     found = predict(work, at_once=max(1, SAMPLES_AT_ONCE // (1 + plan.draws)))
     answer = found.drop(columns="time_s").rename(columns={"target_time_s": "time_s"})[ANSWER]
     rows = pd.concat([table[[name for name in asked if name not in ANSWER]], answer], axis=1)
-    return rows, (*doubts(plan.target), *impossible, *assumptions(found, target, measurements, workload))
+    return rows, (*doubts(plan.target, target), *impossible, *assumptions(found, target, measurements, workload))
 
 
 def read_shapes(path: str | Path) -> pd.DataFrame:
