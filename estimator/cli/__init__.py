@@ -11,11 +11,13 @@ import typer
 from estimator import __version__
 from estimator.cli import catalogue, measure, measurements, validate
 from estimator.cli.options import (
+    PROFILES,
     CsvFile,
     DumpFormat,
     Fusion,
     Json,
     Measured,
+    Mode,
     OptionalProfile,
     OutputFolder,
     Precision,
@@ -31,6 +33,10 @@ from estimator.core.errors import EstimatorError
 ESTIMATE_EXAMPLES = """\b
 Example: estimator estimate p1b3 --to v100
 Example: estimator estimate p1b3/amd-epyc.tfprof --to a100-sxm4-80gb --precision bf16 --fusion elementwise
+"""
+CAPTURE_EXAMPLES = """\b
+Example: estimator capture train.py --steps 50 -o my-run && estimator ingest my-run
+Example: estimator capture nt3 --scale 0.02 --mode inference -o nt3-forward
 """
 app = typer.Typer(
     help="Predict how fast a training workload would run on a machine nobody can touch yet, "
@@ -79,15 +85,17 @@ def _options(
 ) -> None: ...
 
 
-@app.command(epilog="Example: estimator capture train.py --steps 50 -o my-run && estimator ingest my-run")
+@app.command(epilog=CAPTURE_EXAMPLES)
 def capture(
-    model: Annotated[Path, typer.Argument(metavar="MODEL.py", help="Your file; what it defines is said above.")],
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="Your file, or a shipped workload.", **PROFILES)],
     output: Annotated[Path, typer.Option("-o", metavar="DIR", help="A new folder.")],
     epochs: Annotated[int | None, typer.Option(min=1, help="Epochs to time without the profiler.")] = None,
     steps: Annotated[int | None, typer.Option(min=1, help="Or steps to time without it.  [default: 30]")] = None,
     warmup: Annotated[int, typer.Option(min=0, help="Steps before those, left out.")] = 5,
     profiled: Annotated[int, typer.Option(min=1, help="Steps to profile after those.")] = 5,
     batch: Annotated[int | None, typer.Option(min=1, help="Batch size, where the file does not say.")] = None,
+    scale: Annotated[float, typer.Option(min=1e-3, help="Size of the model over its full size.")] = 1.0,
+    mode: Annotated[Mode, typer.Option(help="inference: the forward pass alone.")] = "training",
     format_: Annotated[
         DumpFormat, typer.Option("--format", help="xplane: as you run it; tfprof: in a session.")
     ] = "xplane",
@@ -96,18 +104,21 @@ def capture(
 ) -> None:
     """Profile a Keras training run (extra: tensorflow): the dump, and all that it lacks.
 
-    MODEL.py defines build() or model, a compiled Keras model, and data(), giving (x, y) or a tf.data.Dataset;
-    or train_step(batch), and batches(), giving an iterable. BATCH_SIZE, SAMPLES and EPOCHS may say more.
+    MODEL defines build() or model, a compiled Keras model, and may define data(), giving (x, y) or a tf.data.Dataset,
+    else it gets noise; or train_step(batch), and batches(), giving an iterable. BATCH_SIZE, SAMPLES and EPOCHS, or
+    workload.yaml beside it, may say more. --scale takes build(scale=1.0): widths of dense layers and lengths of inputs
+    shrink.
     """
     from estimator.cli import show, terminal
     from estimator.profiles.capture import Plan
     from estimator.profiles.capture import capture as run
+    from estimator.profiles.capture.script import locate
 
     if steps and epochs:
         raise typer.BadParameter("give --steps or --epochs, not both")
-    plan = Plan(steps, epochs, warmup, profiled, batch, format_, verbose)
+    plan = Plan(steps, epochs, warmup, profiled, batch, format_, verbose, scale, mode)
     with terminal.progress("training steps", json) as progress:
-        captured = run(model, output, plan, progress)
+        captured = run(locate(model), output, plan, progress)
     show.captured(captured.document(), json)
 
 

@@ -36,6 +36,7 @@ PROFILE_HELP = "A dump, a folder of dumps, or a shipped profile."
 TARGET_HELP = "Target device: a shipped name or a path to YAML."
 NAMES_HELP = "One is shown in full, several side by side; without any, all of them in one table."
 DumpFormat = Literal["xplane", "tfprof"]
+Mode = Literal["training", "inference"]
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, for programs.")]
 ProfileName = Annotated[str, typer.Argument(metavar="PROFILE", help=PROFILE_HELP, **PROFILES)]

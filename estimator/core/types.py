@@ -28,6 +28,7 @@ Names = npt.NDArray[np.object_]  # words that many rows share
 Status = Literal["read", "recall", "derived", "assumed", "measured"]
 Confidence = Literal["high", "medium", "low"]
 Fusing = Literal["none", "elementwise"]
+Mode = Literal["training", "inference"]
 Covers = Literal["inputs", "all"]  # declared uncertainties of the inputs; the models' own errors too
 Precision = Literal["fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "fp4", "int8", "int4"]
 
@@ -223,6 +224,7 @@ class Workload(File):
 
     name: str
     title: str | None = None
+    mode: Mode = "training"
     model: str | None = None
     framework: str | None = None
     precision: Precision = "fp32"

@@ -10,7 +10,7 @@ from types import ModuleType
 from estimator.core import files, library
 from estimator.core.errors import EstimatorError
 from estimator.core.types import Profile, Workload
-from estimator.profiles import canonical, graph, ranks
+from estimator.profiles import canonical, graph, phases, ranks
 from estimator.profiles.dump import Dump
 from estimator.profiles.workload import find_workload, read_provenance, side_files
 
@@ -55,6 +55,8 @@ def _read(
     if batch or provenance.batch_size:
         workload = workload.model_copy(update={"batch_size": batch or provenance.batch_size})
     profile = canonical.per_step(reader.read(dumps, workload), steps or provenance.steps)
+    if workload.mode == "inference":
+        profile = dataclasses.replace(profile, ops=phases.fill_forward(profile.ops))
     profile = canonical.tell_of_ops_outside_steps(graph.fill_shapes(profile, sides))
     return dataclasses.replace(
         canonical.without_profiler(profile, provenance.wall_step),

@@ -32,6 +32,11 @@ def fill(ops: pd.DataFrame) -> pd.DataFrame:
     return ops.assign(phase=ops["phase"].fillna(phase))
 
 
+def fill_forward(ops: pd.DataFrame) -> pd.DataFrame:
+    """OPS of a run of the forward pass alone: what is of no other phase is of it."""
+    return ops.assign(phase=ops["phase"].fillna("forward"))
+
+
 def of(names: pd.Series, types: pd.Series) -> pd.Series:
     """The phase of ops by their names and types; NA where a dump marks no backward ops and nothing else fits.
 

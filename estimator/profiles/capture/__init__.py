@@ -10,34 +10,24 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from estimator.core.errors import EstimatorError
 from estimator.core.files import whole_folder, write_text
 from estimator.profiles import graph
 from estimator.profiles.capture import describing, nodes, quiet, script, training
+from estimator.profiles.capture.plan import Format, Plan
+from estimator.profiles.capture.scale import scaled
 from estimator.profiles.capture.session import SessionRun
 from estimator.profiles.capture.tracing import XPlane
 from estimator.profiles.capture.watch import Progress, Watch
 
-Format = Literal["xplane", "tfprof"]
+__all__ = ["Captured", "Plan", "capture", "scaled"]
+
 STEPS = 30  # timed where nobody says
 # Warnings about what a dump cannot tell
 COMPILED = "XLA compiles the step: shapes stand in the trace, under XLA's names; compile(jit_compile=False) shows ops"
 EAGER = "the step runs no traced function, so its ops have no shapes here; decorate it with tf.function"
-
-
-@dataclass(frozen=True)
-class Plan:
-    """How many steps of each kind to run, on which batch, and the dump's format."""
-
-    steps: int | None = None
-    epochs: int | None = None
-    warmup: int = 5
-    profiled: int = 5
-    batch: int | None = None
-    format: Format = "xplane"
-    verbose: bool = False
 
 
 @dataclass(frozen=True)
@@ -75,7 +65,7 @@ def capture(path: Path, folder: Path, plan: Plan, progress: Progress = lambda do
     """
     quietly = quiet.quiet(plan.verbose)
     with quietly, whole_folder(folder) as place, _tensorflow(plan.verbose), script.loaded(path) as own:
-        run = training.find(own, plan.batch)
+        run = training.find(own, plan)
         timed = plan.steps or _epoch_steps(own, run, plan.epochs)
         shapes = [tuple(tensor.shape) for tensor in quiet.tensorflow().nest.flatten(run.batch())]
         runner, recorder, graphs = _traced(own, run, place, plan.format)
@@ -88,12 +78,12 @@ def capture(path: Path, folder: Path, plan: Plan, progress: Progress = lambda do
         if not watch.done:
             raise own.fault(f"its data ended after {len(watch.seconds)} steps; expected {watch.total}, so give fewer")
         found = nodes.table(graphs, shapes)
-        workload = describing.workload(own, run)
+        workload = describing.workload(own, run, plan)
         if not found.empty:
             write_text(place / graph.FILE, found.to_csv(index=False, lineterminator="\n"))
         describing.write(place / "workload.yaml", workload)
         how = f"{run.how}, as one function in a TensorFlow 1 session" if plan.format == "tfprof" else run.how
-        describing.write(place / "provenance.yaml", describing.provenance(own, run, watch, how))
+        describing.write(place / "provenance.yaml", describing.provenance(own, run, watch, how, plan))
     return Captured(folder, plan.format, watch, workload, tuple(_warnings(run, plan.format, found.empty)))
 
 

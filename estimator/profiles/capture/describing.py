@@ -13,22 +13,25 @@ from estimator import __version__
 from estimator.core import units
 from estimator.core.files import write_text
 from estimator.profiles.capture import machine, quiet
+from estimator.profiles.capture.plan import Plan
+from estimator.profiles.capture.scale import MEANING
 from estimator.profiles.capture.script import Script
 from estimator.profiles.capture.training import Training
 from estimator.profiles.capture.watch import Watch
 from estimator.profiles.tfprof import node_text
 
 
-def workload(own: Script, run: Training) -> dict[str, Any]:
-    """The fields of ``Workload`` that the run tells."""
+def workload(own: Script, run: Training, plan: Plan) -> dict[str, Any]:
+    """The fields of ``Workload`` that the run tells; what it cannot, as ``workload.yaml`` beside the file states it."""
     tf, keras = quiet.tensorflow(), quiet.tensorflow("keras")
     model = run.model
     weights = [weight.shape for weight in model.trainable_variables] if model is not None else []
     optimizer = getattr(model, "optimizer", None) or own.get("optimizer")
     policy = model.dtype_policy if hasattr(model, "dtype_policy") else keras.mixed_precision.dtype_policy()
     return {
-        "name": own.path.resolve().parent.name if own.path.stem == "model" else own.path.stem,
-        "title": str(own.get("__doc__") or "").strip().split("\n")[0] or None,
+        "name": own.stated.name,
+        "title": _title(own, plan),
+        "mode": plan.mode if plan.mode != "training" else None,
         "model": _described(model) if model is not None else None,
         "framework": f"Keras {keras.__version__} on TensorFlow {tf.__version__}",
         "precision": node_text.PRECISION.get(tf.as_dtype(policy.compute_dtype).as_datatype_enum, "fp32"),
@@ -37,9 +40,18 @@ def workload(own: Script, run: Training) -> dict[str, Any]:
         "batch_size": run.batch_size,
         "samples": own.whole("SAMPLES") or run.samples,
         "epochs": own.whole("EPOCHS"),
-        "optimizer": {"name": type(optimizer).__name__.lower()} if optimizer is not None else None,
+        "steps_rounding": own.stated.steps_rounding if "steps_rounding" in own.stated.model_fields_set else None,
+        "optimizer": {"name": type(optimizer).__name__.lower()} if optimizer and plan.mode == "training" else None,
         "source": f"estimator {__version__} capture of {own.path.name}",
+        "notes": [MEANING.format(plan.scale)] if plan.scale != 1 else None,
     }
+
+
+def _title(own: Script, plan: Plan) -> str | None:
+    """What the workload is, and what of it ran."""
+    title = own.stated.title or str(own.get("__doc__") or "").strip().split("\n")[0]
+    told = [title, "inference" * (plan.mode == "inference"), f"scale {plan.scale:g}" * (plan.scale != 1)]
+    return ", ".join(filter(None, told)) or None
 
 
 def _described(model: Any) -> str:
@@ -47,7 +59,7 @@ def _described(model: Any) -> str:
     return f"{model.name}: {', '.join(f'{count} {kind}' for kind, count in kinds.items())}"
 
 
-def provenance(own: Script, run: Training, watch: Watch, how: str) -> dict[str, Any]:
+def provenance(own: Script, run: Training, watch: Watch, how: str, plan: Plan) -> dict[str, Any]:
     """The fields of ``Provenance`` of this capture."""
     low, mid, high = (units.show(float(seconds), "s", 4) for seconds in watch.step_s())
     return {
@@ -64,7 +76,7 @@ def provenance(own: Script, run: Training, watch: Watch, how: str) -> dict[str, 
         "warmup": watch.warmup,
         "profiled_step": units.show(watch.profiled_s(), "s", 4),
         "tool_version": f"TensorFlow {quiet.tensorflow().__version__}",
-        "source": f"estimator {__version__} capture of {own.path.name}: {how}",
+        "source": f"estimator {__version__} capture of {own.path.name}{f' at scale {plan.scale:g}' * (plan.scale != 1)}: {how}",
     }
 
 

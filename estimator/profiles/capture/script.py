@@ -12,19 +12,22 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from estimator.core import files, library
+from estimator.core import files, library, yaml_files
 from estimator.core.errors import EstimatorError
+from estimator.core.types import Workload
 
 NAME = "captured_script"  # of its module: a file called keras.py must not hide Keras
+MODEL = "model.py"  # the file of a workload in the library
 LONGEST = 300  # characters of a foreign error that are repeated
 
 
 @dataclass(frozen=True)
 class Script:
-    """A file that defines a training run; its names, and their values."""
+    """A file that defines a training run; its names, their values, and what ``workload.yaml`` beside it states."""
 
     path: Path
     names: Mapping[str, Any]
+    stated: Workload
 
     def __contains__(self, name: str) -> bool:
         return name in self.names
@@ -39,8 +42,8 @@ class Script:
         return found() if callable(found) else found
 
     def whole(self, name: str) -> int | None:
-        """A count that the file states. Raises EstimatorError where it is none above zero."""
-        value = self.names.get(name)
+        """A count that the file states, or workload.yaml. Raises EstimatorError where it is none above zero."""
+        value = self.names.get(name, getattr(self.stated, name.lower()))
         if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value <= 0):
             raise self.fault(f"{name} is {value!r}; write a whole number above zero")
         return value
@@ -48,6 +51,19 @@ class Script:
     def fault(self, sentence: str) -> EstimatorError:
         """The error for a fault of this file."""
         return EstimatorError(f"{self.path}: {sentence}")
+
+
+def locate(name: str) -> Path:
+    """The file that a path, a folder, or the name of a shipped workload leads to."""
+    path = Path(name)
+    shipped = {folder: place / MODEL for folder, place in library.names("profiles", "*").items()}
+    if path.suffix == ".py" or path.is_file():
+        return path
+    if path.is_dir():
+        return path / MODEL
+    if name not in shipped:
+        raise library.unknown("workload", name, shipped, "ingest --list")
+    return shipped[name]
 
 
 @contextmanager
@@ -64,10 +80,16 @@ def loaded(path: Path) -> Iterator[Script]:
     try:
         with _blamed(path):
             exec(compile(source, str(path), "exec"), module.__dict__)
-            yield Script(path, module.__dict__)
+            yield Script(path, module.__dict__, _stated(path))
     finally:
         sys.path.remove(str(path.resolve().parent))
         del sys.modules[NAME]
+
+
+def _stated(path: Path) -> Workload:
+    beside = path.with_name("workload.yaml")
+    name = path.resolve().parent.name if path.name == MODEL else path.stem
+    return yaml_files.check(Workload, yaml_files.read_yaml(beside)) if beside.is_file() else Workload(name=name)
 
 
 @contextmanager

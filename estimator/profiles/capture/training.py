@@ -1,17 +1,20 @@
-"""A training run of the user's, step by step: through Keras ``fit``, or through a ``train_step`` of their own."""
+"""A run of the user's, step by step: Keras ``fit``, the forward pass alone, or a ``train_step`` of their own."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
+from inspect import signature
 from typing import Any, Protocol
 
-from estimator.profiles.capture import quiet
+from estimator.profiles.capture import noise, quiet
+from estimator.profiles.capture.plan import Plan
 from estimator.profiles.capture.script import Script
 from estimator.profiles.capture.watch import Watch
 
 KERAS_BATCH = 32  # what fit takes where nobody says
-CONTRACT = "build() or model, with data(); or train_step(batch), with batches(): see 'estimator capture --help'"
+CONTRACT = "build() or model, with data() or sizes of its inputs; or train_step(batch), with batches(): see 'estimator capture --help'"
 
 
 class Training(Protocol):
@@ -40,12 +43,14 @@ class Training(Protocol):
         """Whether XLA compiles the step."""
 
 
-def find(script: Script, batch_size: int | None) -> Training:
-    """The training run that a file defines. Raises EstimatorError where it defines none, or its parts do not fit."""
+def find(script: Script, plan: Plan) -> Training:
+    """The run that a file defines. Raises EstimatorError where it defines none, or its parts or the plan do not fit."""
     if "train_step" in script and "batches" in script:
-        return Loop(script, batch_size)
-    if ("build" in script or "model" in script) and "data" in script:
-        return Fit(script, batch_size)
+        if plan.mode != "training" or plan.scale != 1:
+            raise script.fault("its own train_step has neither scale nor another mode; define build() in its place")
+        return Loop(script, plan.batch)
+    if "build" in script or "model" in script:
+        return (Fit if plan.mode == "training" else Forward)(script, plan)
     raise script.fault(f"it defines no training run; expected {CONTRACT}")
 
 
@@ -54,12 +59,12 @@ class Fit:
 
     how = "Keras fit"
 
-    def __init__(self, script: Script, batch_size: int | None) -> None:
+    def __init__(self, script: Script, plan: Plan) -> None:
         self.script = script
-        self.model = _compiled_model(script)
-        data = script.made("data")
+        self.model = _compiled_model(script, plan.scale)
+        stated = plan.batch or script.whole("BATCH_SIZE")
+        data = script.made("data") if "data" in script else noise.data(self.model, stated or KERAS_BATCH)
         self.arrays = isinstance(data, tuple) and len(data) in (2, 3)
-        stated = batch_size or script.whole("BATCH_SIZE")
         if self.arrays:
             self.batch_size = stated or KERAS_BATCH
             self.samples: int | None = len(_first(data))
@@ -109,6 +114,34 @@ class Fit:
     def compiled(self) -> bool:
         """Whether XLA compiles the step, as Keras does unless told otherwise."""
         return bool(getattr(self.model, "jit_compile", False))
+
+
+class Forward(Fit):
+    """The forward pass alone of the same model on one batch: inference."""
+
+    how = "the model's forward pass"
+
+    @cached_property
+    def forward(self) -> Any:
+        """``model(x, training=False)`` as one traced function."""
+        run = quiet.tensorflow().function(lambda *x: self.model(*x, training=False), jit_compile=self.compiled)
+        return run.get_concrete_function(*self.batch())
+
+    def run(self, watch: Watch) -> None:
+        """Run the watch's steps on the same batch."""
+        batch = self.batch()
+        while not watch.done:
+            watch.begin()
+            self.forward(*batch)
+            watch.end()
+
+    def batch(self) -> tuple[Any, ...]:
+        """The inputs of one batch."""
+        return super().batch()[:1]
+
+    def function(self) -> Any:
+        """The forward pass as one traced function."""
+        return self.forward
 
 
 @dataclass
@@ -167,8 +200,12 @@ class Loop:
             yield from epoch
 
 
-def _compiled_model(script: Script) -> Any:
-    model = script.names["build"]() if "build" in script else script.get("model")
+def _compiled_model(script: Script, scale: float) -> Any:
+    if scale != 1 and ("build" not in script or "scale" not in signature(script.names["build"]).parameters):
+        raise script.fault("its model has no scale; expected a function such as 'def build(scale=1.0)'")
+    model = (
+        script.names["build"](**({"scale": scale} if scale != 1 else {})) if "build" in script else script.get("model")
+    )
     name = "build()" if "build" in script else "model"
     if not getattr(model, "compiled", False):
         raise script.fault(f"{name} gives {type(model).__name__}; expected a Keras model on which compile() was called")

@@ -1,0 +1,25 @@
+"""What a capture is asked to run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from estimator.core.types import Mode
+
+Format = Literal["xplane", "tfprof"]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How many steps of each kind to run, of which part of the training and size of the model, and the dump's format."""
+
+    steps: int | None = None
+    epochs: int | None = None
+    warmup: int = 5
+    profiled: int = 5
+    batch: int | None = None
+    format: Format = "xplane"
+    verbose: bool = False
+    scale: float = 1.0
+    mode: Mode = "training"
