@@ -18,7 +18,7 @@ NAME_RULES = (
     ),  # also below an optimizer's scope
     (
         "optimizer",
-        re.compile(r"(?i)(^|/)(sgd|momentum|adam\w*|ada(grad|delta|max)|rmsprop|ftrl|lamb|lion|nadam)(_\d+)?/"),
+        re.compile(r"(?i)(^|/)(sgd|momentum|adam\w*|ada(grad|delta|max)|rm_?sprop|ftrl|lamb|lion|nadam)(_\d+)?/"),
     ),
     ("optimizer", re.compile(r"(^|/)(GradientDescent\w*|\w*Optimizer\w*|update_[^/]+)(/|$)")),
     ("forward", re.compile(r"jvp\(")),  # JAX marks what it differentiates

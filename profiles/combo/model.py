@@ -6,7 +6,7 @@ from estimator.profiles.capture import scaled
 
 
 def build(scale: float = 1.0) -> keras.Model:
-    """Encoders cell 942-1000-1000-1000 and drug 3820-1000-1000-1000, shared by both drugs; joined 3000-1000-1000-1000-1."""
+    """Encoders cell 942-1000-1000-1000 and drug 3820-1000-1000-1000, this for two; joined 3000-1000-1000-1000-1."""
     expressions, descriptors, *widths = scaled(scale, 942, 3820, 1000, 1000, 1000)
     cell, drug = tower("cell", widths), tower("drug", widths)
     inputs = [keras.Input((size,)) for size in (expressions, descriptors, descriptors)]

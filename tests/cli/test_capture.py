@@ -2,6 +2,7 @@
 
 import json
 from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -131,6 +132,21 @@ def test_a_session_of_an_own_step_counts_every_product(through_session: tuple[Pa
     assert read_profile(folder).steps == document["steps"] == 3
     assert products(folder)["flop"].sum() == FLOP
     assert (find_workload(folder).parameters, document["batch_size"]) == (131, 4)
+
+
+@needs_tensorflow
+def test_the_trace_of_an_own_step_counts_every_product(tmp_path: Path) -> None:
+    captured(OWN_STEP, tmp_path / "dump")
+    assert products(tmp_path / "dump")["flop"].sum() == FLOP
+
+
+@needs_tensorflow
+def test_a_shipped_workload_at_another_batch(tmp_path: Path) -> None:
+    done = run("capture", "p1b2", "-o", str(tmp_path / "dump"), *FEW, "--scale", "0.01", "--batch", "8", "--json")
+    assert json.loads(done.stdout)["batch_size"] == find_workload(tmp_path / "dump").batch_size == 8
+    sizes = (282, 10, 5, 3, 10)
+    first, *behind = (rows * columns for rows, columns in pairwise(sizes))
+    assert products(tmp_path / "dump")["flop"].sum() == 2 * 8 * (2 * first + 3 * sum(behind))
 
 
 @needs_tensorflow

@@ -6,15 +6,16 @@ import warnings
 from contextlib import nullcontext
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from estimator.core import yaml_files
+from estimator.core import library, yaml_files
 from estimator.core.errors import EstimatorError
 from estimator.core.files import whole_folder
 from estimator.profiles import capture, read_profile
-from estimator.profiles.capture import Plan, describing, machine, quiet, script, training
+from estimator.profiles.capture import Plan, describing, machine, noise, quiet, scaled, script, training
 from estimator.profiles.capture.watch import Watch
 from estimator.profiles.workload import Provenance
 from estimator.work import count_work
@@ -104,7 +105,7 @@ def _autograph(path: Path) -> str:
 def test_a_missing_file_and_one_that_defines_nothing(tmp_path: Path) -> None:
     assert "no such file" in fault(tmp_path / "missing.py")
     assert "defines no training run; expected build()" in fault(
-        written(tmp_path, "x = 1\n"), lambda own: training.find(own, None)
+        written(tmp_path, "x = 1\n"), lambda own: training.find(own, Plan())
     )
 
 
@@ -118,10 +119,46 @@ def test_a_count_that_is_none(tmp_path: Path, value: str) -> None:
 def test_a_model_that_is_not_compiled_or_hides_its_steps(tmp_path: Path) -> None:
     bare = written(tmp_path, "def build(): return 3\ndata = ()\n")
     assert "build() gives int; expected a Keras model on which compile() was called" in fault(
-        bare, lambda own: training.find(own, None)
+        bare, lambda own: training.find(own, Plan())
     )
     model = "class Model:\n    compiled, steps_per_execution = True, 8\nmodel = Model()\ndata = ()\n"
-    assert "set it to 1" in fault(written(tmp_path, model), lambda own: training.find(own, None))
+    assert "set it to 1" in fault(written(tmp_path, model), lambda own: training.find(own, Plan()))
+
+
+def test_a_scale_or_mode_that_the_file_cannot_have(tmp_path: Path) -> None:
+    loop = written(tmp_path, "def train_step(batch): ...\ndef batches(): ...\n")
+    for plan in (Plan(scale=0.5), Plan(mode="inference")):
+        assert "define build() in its place" in fault(loop, lambda own, plan=plan: training.find(own, plan))
+    for text in ("def build(): ...\n", "model = 3\n"):
+        path = written(tmp_path, text)
+        assert "'def build(scale=1.0)'" in fault(path, lambda own: training.find(own, Plan(scale=0.5)))
+
+
+def test_scale_shrinks_and_leaves_something() -> None:
+    assert scaled(0.1, 1000, 25, 2) == [100, 2, 1]
+    assert scaled(1.0, 29532, 1) == [29532, 1]
+
+
+@pytest.mark.parametrize(("sizes", "side"), [([(None, 3)], "outputs"), ([(None, None)], "inputs"), ([], "inputs")])
+def test_no_noise_is_made_up_where_shapes_are_open(sizes: list[Any], side: str) -> None:
+    inputs = [SimpleNamespace(shape=shape, dtype="float32") for shape in sizes]
+    model = SimpleNamespace(name="open", layers=[], inputs=inputs, outputs=[])
+    with pytest.raises(EstimatorError, match=f"the shapes of its {side} are open; define data"):
+        noise.data(model, 4)
+
+
+def test_a_workload_is_found_by_name_folder_and_file(tmp_path: Path) -> None:
+    (tmp_path / "model.py").write_text("")
+    assert script.locate(str(tmp_path)) == script.locate(str(tmp_path / "model.py")) == tmp_path / "model.py"
+    assert script.locate("nt3") == library.names("profiles", "*")["nt3"] / "model.py"
+    with pytest.raises(EstimatorError, match=r"Unknown workload 'nt4'\. Did you mean nt3"):
+        script.locate("nt4")
+
+
+def test_what_the_file_does_not_state_workload_yaml_does(tmp_path: Path) -> None:
+    (tmp_path / "workload.yaml").write_text("name: own\nbatch_size: 8\nepochs: 3\n")
+    with script.loaded(written(tmp_path, "EPOCHS = 2\n")) as own:
+        assert (own.whole("BATCH_SIZE"), own.whole("EPOCHS"), own.whole("SAMPLES")) == (8, 2, None)
 
 
 def test_a_file_next_to_it_can_be_imported_and_leaves_no_trace(tmp_path: Path) -> None:

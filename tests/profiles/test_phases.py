@@ -25,6 +25,7 @@ def of(*ops: tuple[str, str | None]) -> list[object]:
         ("sgd/sgd/AssignSubVariableOp", "AssignSubVariableOp", "optimizer"),
         ("x", "ResourceApplyAdam", "optimizer"),
         ("RMSprop/mul", "Mul", "optimizer"),
+        ("rm_sprop/Square", "Square", "optimizer"),
         ("IteratorGetNext", "IteratorGetNext", "input"),
         ("x", "Placeholder", "input"),
         ("input/fifo_queue_Dequeue", "QueueDequeueV2", "input"),
@@ -32,6 +33,11 @@ def of(*ops: tuple[str, str | None]) -> list[object]:
 )
 def test_phase_by_name_and_type(op: str, op_type: str, phase: str) -> None:
     assert of((op, op_type), BACKWARD) == [phase, "backward"]
+
+
+def test_what_no_phase_names_is_forward_in_inference() -> None:
+    ops = phases.fill_forward(pd.DataFrame({"phase": pd.Series([pd.NA, "input"], dtype=TEXT)}))
+    assert list(ops["phase"]) == ["forward", "input"]
 
 
 def test_nothing_is_forward_where_no_op_is_marked_backward() -> None:

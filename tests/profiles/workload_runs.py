@@ -1,7 +1,7 @@
 """Every shipped workload once: python tests/profiles/workload_runs.py FOLDER SCALES
 
 SCALES is a JSON object by name. FOLDER/<name> holds a capture at that scale, FOLDER/inference/<name> for some one of
-the forward pass alone, and FOLDER/parameters.json the parameters at full size, counted on variables that take no memory.
+the forward pass alone, and FOLDER/parameters.json the parameters at full size, on variables that take no memory.
 """
 
 import json
@@ -15,8 +15,8 @@ os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 
 import keras
 
+from estimator.core.types import Mode
 from estimator.profiles.capture import Plan, capture, script
-from estimator.profiles.capture.plan import Mode
 
 FORWARD = ("nt3", "p3b3")
 

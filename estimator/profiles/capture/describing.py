@@ -43,15 +43,20 @@ def workload(own: Script, run: Training, plan: Plan) -> dict[str, Any]:
         "steps_rounding": own.stated.steps_rounding if "steps_rounding" in own.stated.model_fields_set else None,
         "optimizer": {"name": type(optimizer).__name__.lower()} if optimizer and plan.mode == "training" else None,
         "source": f"estimator {__version__} capture of {own.path.name}",
-        "notes": [MEANING.format(plan.scale)] if plan.scale != 1 else None,
+        "notes": [_scale(plan, MEANING)] if plan.scale != 1 else None,
     }
 
 
 def _title(own: Script, plan: Plan) -> str | None:
     """What the workload is, and what of it ran."""
     title = own.stated.title or str(own.get("__doc__") or "").strip().split("\n")[0]
-    told = [title, "inference" * (plan.mode == "inference"), f"scale {plan.scale:g}" * (plan.scale != 1)]
+    told = [title, "inference" * (plan.mode == "inference"), _scale(plan, "scale {:g}")]
     return ", ".join(filter(None, told)) or None
+
+
+def _scale(plan: Plan, words: str) -> str:
+    """The words with the scale in them; none at full size."""
+    return words.format(plan.scale) if plan.scale != 1 else ""
 
 
 def _described(model: Any) -> str:
@@ -76,7 +81,7 @@ def provenance(own: Script, run: Training, watch: Watch, how: str, plan: Plan) -
         "warmup": watch.warmup,
         "profiled_step": units.show(watch.profiled_s(), "s", 4),
         "tool_version": f"TensorFlow {quiet.tensorflow().__version__}",
-        "source": f"estimator {__version__} capture of {own.path.name}{f' at scale {plan.scale:g}' * (plan.scale != 1)}: {how}",
+        "source": f"estimator {__version__} capture of {own.path.name}{_scale(plan, ' at scale {:g}')}: {how}",
     }
 
 

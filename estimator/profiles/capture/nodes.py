@@ -13,7 +13,8 @@ from estimator.profiles.graph import GRAPH
 from estimator.profiles.tfprof import node_text
 
 Shape = tuple[int, ...] | None
-UNTRACED = {"Placeholder", "VarHandleOp", "Const", "NoOp"}  # take no time, and tell nothing that others do not
+SOURCE = "TemporaryVariable"  # has a shape and no input; of a Placeholder nobody believes the shape, as it may be fed
+UNTRACED = {SOURCE, "Placeholder", "VarHandleOp", "Const", "NoOp"}  # take no time, and tell nothing that others do not
 LONGEST_PATH = 8  # nodes between a variable and what takes it, such as a loop's entry
 WRAPPING = {"_Arg", "_Retval", "_DeviceArg", "_DeviceRetval"}  # a function's arguments and results
 
@@ -102,7 +103,7 @@ def _known(shape: Any) -> Shape:
 
 
 def _standalone(graph: Any, batch: Sequence[Shape]) -> Any:
-    """A copy whose function arguments are variables and placeholders of known shapes, on no device in particular."""
+    """A copy whose function arguments are variables and sources of known shapes, on no device in particular."""
     copy = type(graph)()
     copy.CopyFrom(graph)
     tensors = [node for node in copy.node if node.op == "_Arg" and not node.attr["_handle_shapes"].list.shape]
@@ -120,7 +121,7 @@ def _standalone(graph: Any, batch: Sequence[Shape]) -> Any:
             node.op = "Identity"
     _close([shape for node in tensors for shape in node.attr["_output_shapes"].list.shape[:1]], batch)
     for node in tensors:
-        node.op = "Placeholder"
+        node.op = SOURCE
         node.attr["dtype"].type = node.attr["T"].type
         node.attr["shape"].shape.SetInParent()  # a scalar, such as an iterator's handle
         for shape in node.attr["_output_shapes"].list.shape[:1]:

@@ -51,15 +51,13 @@ def _values(rng: np.random.Generator, tensor: Any, batch_size: int, rows: int) -
 
 def _target(rng: np.random.Generator, tensor: Any, loss: str, batch_size: int) -> Any:
     """What the loss compares an output with: class numbers, one-hot classes, or numbers of [0, 1)."""
-    *shape, width = (batch_size, *tensor.shape[1:])
-    classes = rng.integers(width, size=shape)
+    width = tensor.shape[-1]
+    classes = rng.integers(width, size=(batch_size, *tensor.shape[1:-1]))
     if loss.startswith("sparse_categorical"):
         return classes
-    return (
-        np.eye(width, dtype=np.float32)[classes]
-        if loss.startswith("categorical")
-        else _values(rng, tensor, batch_size, 2)
-    )
+    if loss.startswith("categorical"):
+        return np.eye(width, dtype=np.float32)[classes]
+    return _values(rng, tensor, batch_size, 2)
 
 
 def _alone(arrays: list[Any]) -> Any:

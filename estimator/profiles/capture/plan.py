@@ -12,7 +12,7 @@ Format = Literal["xplane", "tfprof"]
 
 @dataclass(frozen=True)
 class Plan:
-    """How many steps of each kind to run, of which part of the training and size of the model, and the dump's format."""
+    """How many steps of each kind to run, of which part and size of the training, and the dump's format."""
 
     steps: int | None = None
     epochs: int | None = None

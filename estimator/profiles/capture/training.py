@@ -14,7 +14,7 @@ from estimator.profiles.capture.script import Script
 from estimator.profiles.capture.watch import Watch
 
 KERAS_BATCH = 32  # what fit takes where nobody says
-CONTRACT = "build() or model, with data() or sizes of its inputs; or train_step(batch), with batches(): see 'estimator capture --help'"
+CONTRACT = "build() or model, and data(); or train_step(batch), with batches(): see 'estimator capture --help'"
 
 
 class Training(Protocol):
