@@ -22,7 +22,7 @@ def test_an_unknown_profile(name: str) -> None:
 
 
 def test_near_names_are_suggested() -> None:
-    with pytest.raises(EstimatorError, match=r"Did you mean p1b3\?"):
+    with pytest.raises(EstimatorError, match=r"Did you mean p1b3 or"):
         read_profile("p1b4")
 
 

@@ -121,10 +121,11 @@ def _standalone(graph: Any, batch: Sequence[Shape]) -> Any:
             node.op = "Identity"
     _close([shape for node in tensors for shape in node.attr["_output_shapes"].list.shape[:1]], batch)
     for node in tensors:
-        node.op = SOURCE
+        known = node.attr["_output_shapes"].list.shape[:1]
+        node.op = SOURCE if known else "Placeholder"
         node.attr["dtype"].type = node.attr["T"].type
         node.attr["shape"].shape.SetInParent()  # a scalar, such as an iterator's handle
-        for shape in node.attr["_output_shapes"].list.shape[:1]:
+        for shape in known:
             node.attr["shape"].shape.CopyFrom(shape)
     return copy
 
