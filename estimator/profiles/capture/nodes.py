@@ -13,7 +13,7 @@ from estimator.profiles.graph import GRAPH
 from estimator.profiles.tfprof import node_text
 
 Shape = tuple[int, ...] | None
-SOURCE = "TemporaryVariable"  # has a shape and no input; of a Placeholder nobody believes the shape, as it may be fed
+SOURCE = "ImmutableConst"  # has a shape and no input; of a Placeholder nobody believes the shape, as it may be fed
 UNTRACED = {SOURCE, "Placeholder", "VarHandleOp", "Const", "NoOp"}  # take no time, and tell nothing that others do not
 LONGEST_PATH = 8  # nodes between a variable and what takes it, such as a loop's entry
 WRAPPING = {"_Arg", "_Retval", "_DeviceArg", "_DeviceRetval"}  # a function's arguments and results
@@ -121,11 +121,12 @@ def _standalone(graph: Any, batch: Sequence[Shape]) -> Any:
             node.op = "Identity"
     _close([shape for node in tensors for shape in node.attr["_output_shapes"].list.shape[:1]], batch)
     for node in tensors:
-        known = node.attr["_output_shapes"].list.shape[:1]
-        node.op = SOURCE if known else "Placeholder"
+        node.op = "Placeholder"
         node.attr["dtype"].type = node.attr["T"].type
         node.attr["shape"].shape.SetInParent()  # a scalar, such as an iterator's handle
-        for shape in known:
+        for shape in node.attr["_output_shapes"].list.shape[:1]:
+            node.op = SOURCE
+            node.attr["memory_region_name"].s = b"none"
             node.attr["shape"].shape.CopyFrom(shape)
     return copy
 
