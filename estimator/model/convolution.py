@@ -135,6 +135,11 @@ def convolution_times(of: Convolutions, on: Hardware, peak: Floats, library: Lib
     return np.asarray(np.min([algorithm(of, machine, c) for algorithm in ALGORITHMS], axis=0))
 
 
+def may_transform(of: Convolutions, library: Library) -> Flags:
+    """Whether there may be an algorithm of less arithmetic than the direct one."""
+    return library.transforms & (of.side > 1)
+
+
 def alike(of: Convolutions, tensor: Flags, transforms: Flags) -> Ops:
     """Convolutions by what makes them alike: sizes in octaves, pass, path, library."""
     flags = (*(of.made == made for made in PASSES), tensor, transforms)
