@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pandas as pd
 
 from estimator.core.schema import MATRIX
@@ -10,7 +12,7 @@ from estimator.devices import doubts, load_device, source_device
 from estimator.devices.measurements import read_measurements, with_launch
 from estimator.model import assumptions, predict, specifications
 from estimator.rollup import step
-from estimator.work import count_work, cross, fuse
+from estimator.work import count_work, cross, fuse, in_mode, rebatch, relay
 
 
 def estimate(profile: Profile, plan: RunPlan) -> Estimate:
@@ -22,17 +24,26 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
     target = load_device(plan.target)
     measurements, left_out = read_measurements(target, plan.measurements, plan.target)
     target = with_launch(target, measurements)
+    at_source = read_measurements(source, named=plan.source)[0] if source else None
+    source = with_launch(source, at_source) if source else None
     told = (*doubts(plan.target, target), *left_out, *profile.warnings, *step.warnings(profile))
 
+    profile, dropped = in_mode(profile, plan.mode)
     profiled, unread = count_work(profile.ops, profile.workload, profile.where)
-    work, crossing = cross(profiled, profile.workload, plan.precision, folded=plan.fusion != "none")
+    resized, sizing, unsized = rebatch(profiled, profile.workload, plan.batch)
+    work, crossing = cross(resized, profile.workload, plan.precision, folded=plan.fusion != "none")
     work, fusion, unfused = fuse(work, profile.workload, plan.fusion)
+    work, relaid = relay(work, profile.workload, plan.layout)
     precision = plan.precision or matrix_precision(profiled, profile.workload)
     crossed = precision != matrix_precision(profiled, profile.workload)
     own_device = source.name if source else profile.device
-    same_setting = own_device in (target.name, *target.aliases) and not crossed and not fusion.ops
+    same_run = not (crossed or fusion.ops or sizing or relaid)
+    same_setting = own_device in (target.name, *target.aliases) and same_run
     evidence = measurements.iloc[:0] if same_setting else measurements  # a profile's own times need no other
-    prediction = predict(work, source, target, evidence, plan, same_setting=same_setting, profiled=profiled)
+    prediction = predict(
+        work, source, target, evidence, plan, same_setting=same_setting, profiled=profiled, at_source=at_source,
+        overlap=step.overlap_factor(profile),
+    )  # fmt: skip
 
     return Estimate(
         profile=profile,
@@ -43,7 +54,7 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
         prediction=prediction,
         step=step.step_time(prediction, profile),
         matrix_step_s=step.matrix_time(prediction, profile),
-        source_step_s=step.source_step_time(profile),
+        source_step_s=math.nan if sizing else step.source_step_time(profile),
         floor_s=step.target_overlap(prediction, profile) * float(prediction.floor_s.sum()),
         ceiling_s=float(prediction.ceiling_s.sum()) + step.idle_time(profile),
         coverage=prediction.covered_fraction * (step.coverage(profile) or 1.0),
@@ -51,10 +62,13 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
         specifications=specifications(prediction.ops, target),
         assumptions=(
             *assumptions(prediction.ops, target, evidence, profile.workload),
+            *dropped,
+            *sizing,
             *crossing,
             *fusion.told(),
+            *relaid,
         ),
-        warnings=(*told, *unread, *unfused, *prediction.warnings),
+        warnings=(*told, *unread, *unsized, *unfused, *prediction.warnings),
     )
 
 

@@ -1,14 +1,16 @@
 """What many tests share."""
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 
 import pandas as pd
 import pytest
 from hypothesis import settings
 
-from estimator.core.types import DeviceSpec, Profile
+from estimator.core.types import DeviceSpec, Profile, StudyResult
 from estimator.profiles import read_profile
+from estimator.studies.run import run_study
 
 settings.register_profile("steady", deadline=None)  # a busy machine is no defect
 settings.load_profile("steady")
@@ -33,6 +35,12 @@ def public_data() -> Callable[[str], Path]:
         return found
 
     return path
+
+
+@cache
+def shipped(name: str) -> StudyResult:
+    """A shipped study, run once for all tests."""
+    return run_study(name)
 
 
 def make_device(**fields: object) -> DeviceSpec:

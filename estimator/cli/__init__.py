@@ -9,16 +9,19 @@ from typing import Annotated
 import typer
 
 from estimator import __version__
-from estimator.cli import catalogue, measure, measurements, validate
+from estimator.cli import catalogue, measure, measurements, selftest, sweep, validate
 from estimator.cli.options import (
     PROFILES,
     CsvFile,
     DumpFormat,
     Fusion,
     Json,
+    Layout,
     Measured,
     Mode,
     OptionalProfile,
+    OtherBatch,
+    OtherMode,
     OutputFolder,
     Precision,
     ProfileName,
@@ -33,6 +36,7 @@ from estimator.core.errors import EstimatorError
 ESTIMATE_EXAMPLES = """\b
 Example: estimator estimate p1b3 --to v100
 Example: estimator estimate p1b3/amd-epyc.tfprof --to a100-sxm4-80gb --precision bf16 --fusion elementwise
+Example: estimator estimate nt3 --to v100 --batch 64 --mode inference
 """
 CAPTURE_EXAMPLES = """\b
 Example: estimator capture train.py --steps 50 -o my-run && estimator ingest my-run
@@ -125,7 +129,9 @@ def capture(
 @app.command(epilog="Example: estimator ingest p1b3 --top 0.95")
 def ingest(
     profile: OptionalProfile = None,
-    batch: Annotated[int | None, typer.Option(min=1, help="Batch size, where the dump does not say.")] = None,
+    batch: Annotated[
+        int | None, typer.Option(min=1, help="Batch size that was run, where the dump does not say.")
+    ] = None,
     steps: Annotated[int | None, typer.Option(min=1, help="Training steps that the dump covers.")] = None,
     top: Annotated[
         float, typer.Option(min=0, max=1, help="List op types and ops up to this share of the time.")
@@ -151,7 +157,7 @@ def ingest(
     document = documents.ingest(read, work, step.source_step(read, work), said, top)
     if csv:
         write_text(csv, work.reindex(columns=documents.INGEST_OPS).to_csv(index=False, lineterminator="\n"))
-    show.ingest(document, top, json)
+    show.ingest(document | {"mode": read.workload.mode}, top, json)
 
 
 app.command(cls=catalogue.WithColumns, epilog=catalogue.DEVICE_EXAMPLES)(catalogue.devices)
@@ -159,6 +165,7 @@ app.command(cls=catalogue.WithColumns, epilog=catalogue.SYSTEM_EXAMPLES)(catalog
 app.add_typer(measurements.app, name="measurements")
 app.command(epilog=measure.EXAMPLES)(measure.measure)
 app.command(epilog=validate.EXAMPLES)(validate.validate)
+app.command(epilog=selftest.EXAMPLES)(selftest.selftest)
 
 
 @app.command(epilog="Example: estimator predict shapes.csv --on h100 --csv times.csv")
@@ -193,18 +200,23 @@ def estimate(
     precision: Precision = None,
     measurements: Measured = None,
     fusion: Fusion = "none",
+    layout: Layout = "none",
+    batch: OtherBatch = None,
+    mode: OtherMode = None,
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
-    """Predict the step time of a profiled training run on a device."""
+    """Predict the step time of a profiled run on a device, as it ran, or at another batch size or the forward pass."""
     from estimator import pipeline
     from estimator.cli import show
     from estimator.core.types import RunPlan
     from estimator.profiles import read_profile
     from estimator.reports import documents
 
-    plan = RunPlan(to, precision, fusion, source, measurements, seed=seed)
-    show.estimate(documents.estimate(pipeline.estimate(read_profile(profile), plan)), json)
+    plan = RunPlan(to, precision, fusion, source, measurements, seed=seed, batch=batch, mode=mode, layout=layout)
+    found = pipeline.estimate(read_profile(profile), plan)
+    ran = {"batch_size": batch or found.profile.workload.batch_size, "mode": found.profile.workload.mode}
+    show.estimate(documents.estimate(found) | ran, json)
 
 
 @app.command(epilog="Example: estimator compare p1b3 --to v100 --to a100 --to h100")
@@ -214,6 +226,7 @@ def compare(
     source: Source = None,
     precision: Precision = None,
     fusion: Fusion = "none",
+    layout: Layout = "none",
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
@@ -223,8 +236,11 @@ def compare(
     from estimator.reports import documents
     from estimator.studies.compare import compare as run
 
-    plan = RunPlan("", precision, fusion, source, seed=seed)
+    plan = RunPlan("", precision, fusion, source, seed=seed, layout=layout)
     show.compare([documents.estimate(found) for found in run(profiles, to, plan)], json)
+
+
+app.command(epilog=sweep.EXAMPLES)(sweep.sweep)
 
 
 @app.command(epilog="Example: estimator fom reports/lecture-example/study.yaml")

@@ -50,6 +50,20 @@ Precision = Annotated[str | None, typer.Option(help="Number format of the matrix
 Fusion = Annotated[
     Literal["none", "elementwise"], typer.Option("--fusion", help="What a compiler fuses on the target.")
 ]
+Layout = Annotated[
+    Literal["none", "channels-first"],
+    typer.Option("--layout", help="channels-first: the target's library transposes images with channels last."),
+]
+OtherBatch = Annotated[
+    int | None, typer.Option("--batch", min=1, help="Predict at this batch size; by default at the profiled one.")
+]
+Batches = Annotated[
+    list[int] | None,
+    typer.Option("--batch", min=1, help="A batch size, once for each.  [default: powers of two around the profiled]"),
+]
+OtherMode = Annotated[
+    Mode | None, typer.Option("--mode", help="inference: of a training profile, the forward pass alone.")
+]
 Measured = Annotated[str | None, typer.Option(metavar="FILE", help="CSV of measured ops of the target.")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of the draws behind the intervals.")]
 Check = Annotated[bool, typer.Option("--check", help="Check the file, or all files; exit 1 where one has a fault.")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -64,7 +65,8 @@ def ingest(document: Mapping[str, Any], top: float, as_json: bool) -> None:
         return
     console = terminal.console()
     covered = f"{document['coverage']:.1%}" if document["coverage"] is not None else None
-    known = {"batch": document["batch_size"], "device": document["device"], "coverage": covered}
+    mode = document["mode"] if document["mode"] != "training" else None
+    known = {"mode": mode, "batch": document["batch_size"], "device": document["device"], "coverage": covered}
     facts = "".join(f", {name} {value}" for name, value in known.items() if value is not None)
     flop = units.show(document["matrix_flop"], "FLOP", 4)
     over = f"{document['steps']} step{'s' * (document['steps'] > 1)}"
@@ -134,12 +136,15 @@ def estimate(document: Mapping[str, Any], as_json: bool) -> None:
         return
     console = terminal.console()
     name = Text(document["workload"], "bold")
-    console.print(name, f" on {document['target']}, {document['precision']}, per device", sep="")
+    mode = "inference, " if document["mode"] == "inference" else ""
+    ran = f"{mode}batch {document['batch_size']}, " if document["batch_size"] else mode
+    console.print(name, f" on {document['target']}, {ran}{document['precision']}, per device", sep="")
     table = terminal.table("", "figure", "value")
     table.add_row("step time (90 % interval of inputs and models)", interval(document["step_s"]))
     table.add_row("matrix products alone", interval(document["matrix_only_step_s"]))
-    table.add_row(f"step time on {document['source'] or 'the source'}", time(document["source_step_s"]))
-    table.add_row("speedup", interval(document["speedup"], "1"))
+    if not math.isnan(document["source_step_s"]):
+        table.add_row(f"step time on {document['source'] or 'the source'}", time(document["source_step_s"]))
+        table.add_row("speedup", interval(document["speedup"], "1"))
     bound = document["bound_s"]
     table.add_row("physical floor – ceiling", f"{time(bound['floor'])} – {time(bound['ceiling'])}")
     table.add_row("parts", ", ".join(f"{n} {time(v)}" for n, v in document["components_s"].items() if v))

@@ -28,8 +28,11 @@ Names = npt.NDArray[np.object_]  # words that many rows share
 Status = Literal["read", "recall", "derived", "assumed", "measured"]
 Confidence = Literal["high", "medium", "low"]
 Fusing = Literal["none", "elementwise"]
+Layout = Literal["none", "channels-first"]  # of images, in a library that is unlike the profile's
 Mode = Literal["training", "inference"]
 Covers = Literal["inputs", "all"]  # declared uncertainties of the inputs; the models' own errors too
+Mark = Literal["reproduced", "rounding", "data-bound", "wrong precision", "wrong part", "cannot be told"]
+LARGEST_BATCH = 10**9  # samples in one step
 Precision = Literal["fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "fp4", "int8", "int4"]
 
 ITEMSIZE: dict[str, float] = {  # bytes of one element; tf32 is stored as fp32
@@ -269,7 +272,10 @@ class Profile:
 
 @dataclass(frozen=True)
 class RunPlan:
-    """How a profile is to run on a target: device, precision of the matrix products, what is fused, draws and seed."""
+    """How a profile is to run on a target: device, precision of the matrix products, what is fused, draws and seed.
+
+    ``batch`` and ``mode`` are the profile's own where they are None.
+    """
 
     target: str
     precision: str | None = None
@@ -278,14 +284,23 @@ class RunPlan:
     measurements: str | None = None
     draws: int = 1000
     seed: int = 0
+    batch: int | None = None
+    mode: Mode | None = None
+    layout: Layout = "none"
 
     def __post_init__(self) -> None:
+        if self.batch is not None and not 1 <= self.batch <= LARGEST_BATCH:
+            raise EstimatorError(f"batch {self.batch} is none; expected a whole number from 1 to {LARGEST_BATCH}")
         if self.precision not in (None, *ITEMSIZE):
             known = ", ".join(ITEMSIZE)
             raise EstimatorError(f"precision '{self.precision}' is not known; expected one of {known}")
         if self.fusion not in get_args(Fusing):
             known = " or ".join(get_args(Fusing))
             raise EstimatorError(f"fusion '{self.fusion}' is not known; expected {known}")
+        if self.layout not in get_args(Layout):
+            raise EstimatorError(f"layout '{self.layout}' is not known; expected {' or '.join(get_args(Layout))}")
+        if self.mode not in (None, *get_args(Mode)):
+            raise EstimatorError(f"mode '{self.mode}' is not known; expected {' or '.join(get_args(Mode))}")
 
 
 @dataclass(frozen=True)
@@ -364,7 +379,7 @@ class Estimate:
     prediction: Prediction
     step: StepTime
     matrix_step_s: Floats  # matrix products only: the lecture's own roll-up
-    source_step_s: float
+    source_step_s: float  # NaN where the source ran another batch
     floor_s: float
     ceiling_s: float
     coverage: float  # share of the source's step in ops that are modelled
@@ -405,18 +420,52 @@ class Comparison:
 
     quantity: str
     unit: str | None
-    on: str
+    on: str | None
     printed: float
-    ours: Number
+    ours: Number | None
     source: str
     reason: str | None = None
+    as_printed: str | None = None
+    mark: Mark | None = None
     with_their_rates: float | None = None  # what ours becomes with the rates that the source used
     implied_step_s: float | None = None  # the step time that a printed time per epoch implies
+    achieved_flop_per_s: float | None = None  # of matrix products and convolutions, in that step
+    utilisation: float | None = None  # that over the device's peak
+    busy: float | None = None  # share of the time in which the device worked, as its source says
+    like_with_like: Number | None = None  # what a ratio would be of predicted times
     estimate: Estimate | None = field(default=None, repr=False)  # made for this comparison alone
     numbers: tuple[Number, ...] = field(default=(), repr=False)  # and the chain derived from it
 
 
-def pair_id(pair: tuple[str, str]) -> str:
+@dataclass(frozen=True)
+class Audit:
+    """A published table: every number that it prints beside ours, with its mark, by what kind of number it is."""
+
+    title: str
+    source: str
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    meanings: Mapping[Mark, str]  # of the marks, with the rules they are given by
+    comparisons: Mapping[str, tuple[Comparison, ...]]
+    estimates: Mapping[str, Estimate] = field(repr=False)
+
+    def cells(self, kind: str, row: str | None, column: str | None = None) -> list[Comparison]:
+        """The numbers of one kind in a row, or in one column of it."""
+        return [c for c in self.comparisons[kind] if c.unit == row and c.on == column]
+
+    def findings(self) -> list[Comparison]:
+        """What its own arithmetic does not bear out, what waits for data in it, and rows held against each other."""
+        fine = ("reproduced", "rounding")
+        kinds = {kind: found for kind, found in self.comparisons.items() if kind != "times"}
+        return [c for kind, found in kinds.items() for c in found if kind == "like rows" or c.mark not in fine]
+
+    def marks(self) -> dict[Mark, dict[str, int]]:
+        """How many numbers of each kind bear each mark."""
+        kinds = self.comparisons.items()
+        return {mark: {kind: sum(c.mark == mark for c in found) for kind, found in kinds} for mark in self.meanings}
+
+
+def pair_id(pair: tuple[str, ...]) -> str:
     """``machine/unit``, the start of the ids of a chain's numbers, unique whatever the names hold."""
     return "/".join(name.replace("%", "%25").replace("/", "%2F") for name in pair)
 
@@ -441,6 +490,7 @@ class StudyResult:
     fom_numbers: Mapping[str, Number]  # the figures of merit and the units' weights, by id
     estimates: Mapping[tuple[str, str], Estimate] = field(repr=False)
     comparisons: tuple[Comparison, ...] = ()
+    audits: tuple[Audit, ...] = ()
     assumptions: tuple[str, ...] = ()  # about the machines; those about the devices are the estimates' own
     specifications: Mapping[str, Sourced] = field(default_factory=dict)  # the catalogue's numbers behind the figures
     inputs: Mapping[str, str] = field(default_factory=dict)  # SHA-256 by a name that holds on every machine
@@ -448,5 +498,6 @@ class StudyResult:
     def numbers(self) -> dict[str, Number]:
         """Every number of the roll-up by its id."""
         chained = [number for numbers in self.chains.values() for number in numbers.values()]
-        compared = [number for comparison in self.comparisons for number in comparison.numbers]
+        audited = [c for audit in self.audits for found in audit.comparisons.values() for c in found]
+        compared = [number for comparison in (*self.comparisons, *audited) for number in comparison.numbers]
         return {number.id: number for number in (*chained, *self.fom_numbers.values(), *compared)}

@@ -29,7 +29,7 @@ TYPICAL_UNITS = 32  # where it gives no fp32 peak
 
 
 class Shares(File):
-    """Share of the sustained peak that an algorithm's products attain where tiles are many, large and deep."""
+    """Share of the sustained peak at which an algorithm's products run, beside what tiles cost."""
 
     forward: float = Field(gt=0, le=1.5, description="forward, and the gradient of the input")
     weights: float = Field(gt=0, le=1.5, description="the gradient of the weights")
@@ -73,6 +73,7 @@ class Convolution(File):
     idle: float = Field(ge=0, description="power of the stride that a strided gradient of the input wastes")
     columns: float = Field(ge=0, description="passes over the columns of col2im, of one write and one read")
     partial_sums: float = Field(ge=0, description="passes over the partial sums, of one write and one read")
+    attained: float = Field(gt=0, le=1, description="share of the sustained peak that no product exceeds")
     likeness: Likeness
     published: tuple[Published, ...] | None = None  # those that are shipped where nothing is said
 
@@ -131,7 +132,7 @@ def convolution_times(of: Convolutions, on: Hardware, peak: Floats, library: Lib
     gathering = on.attained(c.streaming) * each
     staging = np.minimum(gathering * c.staging / c.streaming, on.bandwidth)
     units, transforms = library.lanes / LANES * each, library.transforms & (each > 0)
-    machine = Machine(on.peak, peak * each, on.tensor, on.bandwidth * each, gathering, staging, units, transforms)
+    machine = Machine(peak * each, on.tensor, on.bandwidth * each, gathering, staging, units, transforms)
     return np.asarray(np.min([algorithm(of, machine, c) for algorithm in ALGORITHMS], axis=0))
 
 

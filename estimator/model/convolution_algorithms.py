@@ -9,8 +9,9 @@ of 5×5 windows) in 36 in place of 144 (100). FFT makes tiles of 32×32 inputs. 
 tensor units.
 
 A product is cut into tiles, and units idle where tiles are few (see gemm.py). Kernels of convolutions need more tiles
-in flight than GEMM's; as many as 128 lanes make up a unit. No time is below what the algorithm's own work and traffic
-take at the quoted peak and bandwidth, and none falls when batch, channels or image grow.
+in flight than GEMM's; as many as 128 lanes make up a unit. However many tiles there are, and however deep, no product
+attains more than a matrix product sustains. No time is below what the algorithm's own work and traffic take at that
+peak and the quoted bandwidth, and none falls when batch, channels or image grow.
 """
 
 from __future__ import annotations
@@ -57,7 +58,6 @@ class Convolutions:
 class Machine:
     """What kernels run on, one entry per call."""
 
-    quoted: Floats
     peak: Floats  # sustained
     tensor: Flags
     bandwidth: Floats
@@ -192,7 +192,7 @@ def _computing(of: Convolutions, product: _Product, on: Machine, c: Convolution)
             flop = product.flop * tile_m * tile_n * (k / split + c.start) * _reloads(tile_m, tile_n, c.half_tile)
             time = np.hypot(np.maximum(np.ceil(tiles / on.units), 1.0), c.in_flight) * flop / rate + added
             least = np.minimum(least, np.where((split == 1) | (of.made == "grad_weights"), time, np.inf))
-    return np.maximum(least, product.flop * batch * m * n * k / on.quoted)
+    return np.maximum(least, product.flop * batch * m * n * k / (c.attained * on.peak))
 
 
 def _reloads(tile_m: int, tile_n: int, half_tile: float) -> float:

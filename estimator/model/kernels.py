@@ -80,18 +80,19 @@ def _products(rows: pd.DataFrame, on: Hardware, device: DeviceSpec, c: Coefficie
 
 def _convolutions(rows: pd.DataFrame, on: Hardware, device: DeviceSpec, c: Coefficients) -> Busy:
     """Winograd and FFT need less arithmetic than the direct algorithm: where there may be one, only the traffic bounds
-    the time from below.
+    the time from below; elsewhere also what any product attains.
     """
     both = (rows["pass"] == "backward").to_numpy(dtype=bool, na_value=False)
     time = _convolution_times(rows, on, device, c)
     if both.any():
         time[both] += _convolution_times(rows[both].assign(**{"pass": "grad_weights"}), on.of(both), device, c)
     flop, bytes_ = amounts(rows)
-    memory, direct = bytes_ / on.bandwidth, physics.ideal_time(flop, bytes_, on.peak, on.bandwidth)
+    memory, attained = bytes_ / on.bandwidth, c.convolution.attained * c.gemm.sustained.of(on)
     transformed = convolution.may_transform(convolution.convolutions(rows, on.tensor), convolution.library_of(device))
-    time = np.where(transformed, time, np.maximum(time, direct))
+    direct = np.where(transformed, np.nan, physics.ideal_time(flop, bytes_, attained, on.bandwidth))
+    time = np.fmax(time, direct)  # TRUTH tells no amounts
     share = gemm.compute_share(np.minimum(flop / on.peak, time), memory)
-    return Busy(time, time + memory, np.where(transformed, np.minimum(memory, time), direct), share, np.ones_like(time))
+    return Busy(time, time + memory, np.fmax(np.minimum(memory, time), direct), share, np.ones_like(time))
 
 
 def _convolution_times(rows: pd.DataFrame, on: Hardware, device: DeviceSpec, c: Coefficients) -> Floats:

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from estimator import __version__
+from estimator.core.errors import EstimatorError
 from estimator.core.interval import summarise
 from estimator.core.schema import MATRIX, METHODS, PREDICTION
 from estimator.core.types import (
+    Audit,
     Comparison,
     Covers,
     DeviceSpec,
@@ -166,7 +168,14 @@ def evidence(ops: pd.DataFrame) -> Document:
 
 
 def figures_of_merit(result: StudyResult) -> Document:
-    """The figures of merit of a study, each with the units of work it is made of."""
+    """The figures of merit of a study, each with the units of work it is made of.
+
+    Raises EstimatorError where the study has none.
+    """
+    if not result.foms:
+        raise EstimatorError(
+            f"'{result.title}' has no machines and so no figure of merit; 'estimator report' audits it"
+        )
     sentences = [s for found in result.estimates.values() for s in found.assumptions]
     return {
         "specifications": unverified(result.specifications),
@@ -199,7 +208,7 @@ def _units(result: StudyResult, machine: str) -> Document:
 
 def _covers(result: StudyResult) -> Covers:
     """What a study's intervals hold: the models' errors too, where a time was predicted."""
-    return "all" if result.estimates else "inputs"
+    return "all" if result.estimates or result.audits else "inputs"
 
 
 def unit_of_work(numbers: Mapping[str, Number], covers: Covers) -> Document:
@@ -222,13 +231,14 @@ def results(result: StudyResult) -> Document:
         "inputs_sha256": dict(result.inputs),
         "draws": result.draws,
         "seed": result.seed,
-        "figure_of_merit": figures_of_merit(result),
+        "figure_of_merit": figures_of_merit(result) if result.foms else None,
         "numbers": [number(found, _covers(result)) for found in result.numbers().values()],
         "formulas": FORMULAS,
         "methods": METHODS,
         "columns": {column.name: f"{column.meaning} [{column.unit}]" for column in PREDICTION.columns},
         "estimates": {pair_id(pair): estimate(found) for pair, found in result.estimates.items()},
         "published": [published(found) for found in result.comparisons],
+        "audits": [audit(found) for found in result.audits],
         "assumptions": list(result.assumptions),
         "notes": list(result.notes),
     }
@@ -237,7 +247,19 @@ def results(result: StudyResult) -> Document:
 def published(found: Comparison) -> Document:
     """A printed figure beside ours."""
     shown = {name: value for name, value in vars(found).items() if name not in ("estimate", "numbers")}
-    return {**shown, "ours": number(found.ours, "all")}
+    ours = {name: number(n, "all") if n else None for name, n in shown.items() if name in ("ours", "like_with_like")}
+    return {**shown, **ours}
+
+
+def audit(found: Audit) -> Document:
+    """A published table: every printed number beside ours with its mark, and how many bear which."""
+    return {
+        "title": found.title,
+        "source": found.source,
+        "marks": dict(found.meanings),
+        "counts": found.marks(),
+        "printed": {kind: [published(c) for c in compared] for kind, compared in found.comparisons.items()},
+    }
 
 
 def number(found: Number, covers: Covers) -> Document:

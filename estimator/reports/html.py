@@ -143,7 +143,8 @@ def _op_rows(found: Estimate) -> list[list[str]]:
 def _by_sentence(result: StudyResult, kind: str) -> dict[str, list[str]]:
     """Sentence → the estimates it belongs to."""
     found: dict[str, list[str]] = {}
-    for pair, estimate in result.estimates.items():
+    audited = ((name, estimate) for audit in result.audits for name, estimate in audit.estimates.items())
+    for name, estimate in (*((pair_id(pair), e) for pair, e in result.estimates.items()), *audited):
         for sentence in getattr(estimate, kind):
-            found.setdefault(sentence, []).append(pair_id(pair))
+            found.setdefault(sentence, []).append(name)
     return found

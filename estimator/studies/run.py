@@ -11,15 +11,19 @@ from estimator.core.types import Chains, Estimate, Number, Profile, Sourced, Stu
 from estimator.devices import load_system
 from estimator.devices.catalogue import DEVICE_FILES, SYSTEM_FILES, find, measurements_path
 from estimator.rollup import chain
+from estimator.studies.audit import audit_table
 from estimator.studies.merit import figure_of_merit, fom_number, weight_numbers
 from estimator.studies.published import compare_published
-from estimator.studies.study import Study, read_study
+from estimator.studies.study import Study, find_study, read_study
 from estimator.studies.unit import beside, derive_chain, estimate_unit, machine_size, read_unit
 
 
 def run_study(path: str | Path) -> StudyResult:
-    """Read a study file and answer it. Raises EstimatorError with every fault of the file, or of what it names."""
-    path = Path(path)
+    """Read a study file, or a shipped study by its name, and answer it.
+
+    Raises EstimatorError with every fault of the file, or of what it names.
+    """
+    path = find_study(path)
     study, folder = read_study(path), path.parent
     profiles = {}
     for name, unit in study.units_of_work.items():
@@ -42,7 +46,10 @@ def run_study(path: str | Path) -> StudyResult:
     sizes = dict(_sizes(study, folder))
     with within(f"{path}"):
         comparisons = compare_published(study, folder, chains, foms)
-    used = [*estimates.values(), *(c.estimate for c in comparisons if c.estimate)]
+        audits = tuple(audit_table(study, name, folder) for name in study.tables)
+    audited = [found for audit in audits for found in audit.estimates.values()]
+    rows = {found.profile.workload.name: found.profile for found in audited}
+    used = [*estimates.values(), *(c.estimate for c in comparisons if c.estimate), *audited]
 
     return StudyResult(
         title=study.title,
@@ -58,13 +65,14 @@ def run_study(path: str | Path) -> StudyResult:
         fom_numbers=weight_numbers(study) | {n.id: n for n in (fom_number(study, f, chains) for f in foms.values())},
         estimates=estimates,
         comparisons=comparisons,
+        audits=audits,
         assumptions=tuple(
             f"{name} = {count} is {count.doubt} ({count.source or 'no source'})"
             for name, count in sizes.items()
             if count.unverified
         ),
         specifications=sizes | {name: value for found in used for name, value in found.specifications.items()},
-        inputs=_inputs(study, path, profiles, used),
+        inputs=_inputs(study, path, profiles | rows, used),
     )
 
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import Field, model_validator
 
-from estimator.core import yaml_files
+from estimator.core import library, yaml_files
 from estimator.core.errors import EstimatorError, suggestion
-from estimator.core.types import File, Fusing, Precision, Seconds, Whole
+from estimator.core.types import File, Fusing, Layout, Precision, Seconds, Whole
 from estimator.rollup import fom
-
-Faults = Iterator[tuple[yaml_files.Location, str]]  # where a fault stands, and its sentence
+from estimator.studies.table import Faults, Table, Texts, table_faults
 
 
 class Machine(File):
@@ -42,6 +40,7 @@ class UnitOfWork(File):
     profile: str | None = None
     precision: Precision | None = None
     fusion: Fusing = "none"
+    layout: Layout = "none"
     batch_size: Whole | None = None
     samples: Whole | None = None
     epochs: Whole | None = None
@@ -74,26 +73,26 @@ class Published(File):
     reason: str | None = None
 
 
-def _one_or_many(written: object) -> object:
-    return [written] if isinstance(written, str) else written
-
-
-Texts = Annotated[tuple[str, ...], BeforeValidator(_one_or_many)]
-
-
 class Study(File):
-    """One study file."""
+    """One study file: machines and units of work for a figure of merit, published tables to audit, or both."""
 
     title: str
     description: str | None = None
-    baseline: str
+    baseline: str = ""
     figure_of_merit: fom.Definition = fom.Definition()
-    machines: dict[str, Machine] = Field(min_length=2)
-    units_of_work: dict[str, UnitOfWork] = Field(min_length=1)
+    machines: dict[str, Machine] = Field(default={})
+    units_of_work: dict[str, UnitOfWork] = Field(default={})
     published: tuple[Published, ...] = ()
+    tables: dict[str, Table] = Field(default={})
     notes: Texts = ()
     draws: int = Field(default=1000, ge=0, le=100_000)
     seed: int = Field(default=0, ge=0)
+
+
+def find_study(name: str | Path) -> Path:
+    """The path of a study file, or that of a shipped study by its name."""
+    shipped = library.names("reports", "*").get(str(name))
+    return Path(name) if Path(name).is_file() or shipped is None else shipped / "study.yaml"
 
 
 def read_study(path: str | Path) -> Study:
@@ -102,15 +101,31 @@ def read_study(path: str | Path) -> Study:
     study = yaml_files.check(Study, document)
     faults = [
         f"{document.where(location)}: {sentence}"
-        for location, sentence in (*_machine_faults(study), *_time_faults(study), *_published_faults(study))
+        for location, sentence in (
+            *_missing(study),
+            *_machine_faults(study),
+            *_time_faults(study),
+            *_published_faults(study),
+            *(fault for name, table in study.tables.items() for fault in table_faults(table, ("tables", name))),
+        )
     ]
     if faults:
         raise EstimatorError(*faults)
     return study
 
 
+def _missing(study: Study) -> Faults:
+    """What a figure of merit needs; a study of tables alone has none."""
+    if study.tables and not study.machines and not study.units_of_work:
+        return
+    if len(study.machines) < 2:
+        yield ("machines",), f"there are {len(study.machines)} machines; a figure of merit needs at least two"
+    if not study.units_of_work:
+        yield ("units_of_work",), "'units_of_work' is missing or empty; add at least one"
+
+
 def _machine_faults(study: Study) -> Faults:
-    if study.baseline not in study.machines:
+    if study.machines and study.baseline not in study.machines:
         yield ("baseline",), _no_machine(study.baseline, study)
     if any(unit.profile for unit in study.units_of_work.values()):
         for name, machine in study.machines.items():

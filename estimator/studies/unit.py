@@ -38,6 +38,7 @@ def estimate_unit(study: Study, unit_name: str, machine: Machine, profile: Profi
         target=beside(folder, device),
         precision=study.units_of_work[unit_name].precision,
         fusion=study.units_of_work[unit_name].fusion,
+        layout=study.units_of_work[unit_name].layout,
         measurements=beside(folder, machine.measurements) if machine.measurements else None,
         draws=study.draws,
         seed=study.seed,

@@ -37,7 +37,7 @@ PRIORS: dict[str, Prior] = {
     "winograd.forward": (0.7, 1.0, 1.1), "winograd.weights": (0.7, 1.0, 1.1), "fft": (0.5, 1.0, 1.1),
     "streaming": (0.7, 1.0, 1.0), "staging": (0.7, 1.0, 1.0), "half_tile": (0.15, 1.0, 3.0),
     "start": (20.0, 1.0, 500.0), "in_flight": (5.0, 1.0, 30.0), "idle": (0.5, 1.0, 1.2), "columns": (1.0, 1.0, 5.0),
-    "partial_sums": (1.0, 1.0, 30.0),
+    "partial_sums": (1.0, 1.0, 30.0), "attained": (0.95, 0.1, 1.0),
 }  # fmt: skip
 PRIOR_WEIGHT = 0.03
 ROW_NOISE, FACTOR_WEIGHT = 0.3, 0.55  # of a row's logarithm; of a group's factor, as rows of weight 1

@@ -150,12 +150,14 @@ def _fill(work: pd.DataFrame, rows: pd.Series, flop: Floats, bytes_: Floats, sou
 def _count_aggregates(work: pd.DataFrame, workload: Workload) -> pd.DataFrame:
     """Rows without shapes: the optimizer's update and layer-wise ops, from the workload file.
 
-    What the file says is of all rows of an op type together; each gets the share of its time.
+    What the file says is of all rows of an op type together; each gets the share of its time, an update of which no
+    time is known an equal one.
     """
-    is_open = (work["work_source"] == "none") & work["shapes"].isna() & (work["time_s"] > 0)
+    untimed = (work["phase"] == "optimizer") & (work["time_s"] == 0)
+    is_open = (work["work_source"] == "none") & work["shapes"].isna() & (untimed | (work["time_s"] > 0))
     open_rows = work.loc[is_open, ["op_type", "precision", "time_s"]]
-    shares = open_rows["time_s"] / open_rows.groupby("op_type")["time_s"].transform("sum")
-    shares = shares.dropna()
+    of_type = open_rows.groupby("op_type")["time_s"]
+    shares = (open_rows["time_s"] / of_type.transform("sum")).fillna(1.0 / of_type.transform("size"))
     kinds = list(zip(work["op_type"][shares.index].fillna(""), work["precision"][shares.index], strict=True))
     amounts = {kind: _amount(*kind, workload) for kind in set(kinds)}
     told = {i: amount for i, kind in zip(shares.index, kinds, strict=True) if (amount := amounts[kind])}

@@ -29,7 +29,7 @@ from estimator.model.hardware import Hardware
 SHIPPED = shipped().convolution
 WORST = Convolution(
     source="none of these is fitted", streaming=1.0, staging=1.0, half_tile=0.0, start=0.0, in_flight=0.0, idle=0.0,
-    columns=0.0, partial_sums=0.0, likeness=SHIPPED.likeness,
+    columns=0.0, partial_sums=0.0, attained=1.0, likeness=SHIPPED.likeness,
     **{name: Shares(forward=1.5, weights=1.5) for name in ("implicit", "fused_winograd", "winograd", "fft")},
 )  # fmt: skip
 COEFFICIENTS = st.sampled_from([SHIPPED, WORST])  # the second: no overhead at all, all else faster than the peak
@@ -101,6 +101,19 @@ def test_time_never_falls_when_batch_channels_or_image_grow(
     shape = {"precision": precision, "pass": made, **windowed(window)}
     one, larger = (time(row(**{**shape, name: n}), c, transforms=transforms) for n in (size, size + more))
     assert larger >= one * (1 - 1e-9)
+
+
+@given(COEFFICIENTS, MADE, PRECISION, st.sampled_from([(1, 20), (5, 10), (1, 1)]))
+def test_a_huge_direct_convolution_attains_no_more_than_a_matrix_product(
+    c: Convolution, made: str, precision: str, window: tuple[int, int]
+) -> None:
+    """Of 0.95 of the peak, which is sustained, whatever a shape saves of what tiles cost."""
+    rows = row(
+        precision=precision, conv_n=64, conv_c=2048, conv_k=2048, conv_h=128, conv_w=128, conv_r=window[0],
+        conv_s=window[1], pad_h=0, pad_w=0, conv_p=128, conv_q=128, **{"pass": made},
+    )  # fmt: skip
+    work = physics.conv_flop(64, 2048, 2048, 128, 128, *window)
+    assert work / time(rows, c) <= c.attained * 0.95 * 15.7e12 * (1 + 1e-12)
 
 
 def test_transforms_make_convolutions_faster_only_where_they_suit() -> None:

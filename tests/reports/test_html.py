@@ -8,6 +8,7 @@ import pytest
 from estimator.core import library
 from estimator.reports.html import anchor, write_report
 from estimator.studies.run import run_study
+from tests.conftest import shipped
 
 HOSTILE = """<script>alert(1)</script> & "quotes" 'single' {{ 7*7 }} $\\frac{1 </title> 名前"""
 
@@ -36,7 +37,7 @@ def report(study: Path, folder: Path) -> tuple[str, str]:
 
 @pytest.mark.parametrize("name", library.names("reports", "*"))
 def test_one_offline_file_whose_links_all_lead_somewhere(name: str, tmp_path: Path) -> None:
-    html, results = report(library.names("reports", "*")[name] / "study.yaml", tmp_path)
+    html, results = (path.read_text("utf-8") for path in write_report(shipped(name), tmp_path))
     page = Page(html)
     assert "script" not in page.tags
     assert all(link.startswith("#") or link == "data:," for link in page.links)
@@ -105,3 +106,26 @@ def test_unverified_inputs_and_the_matrix_only_figure_stand_in_the_report(tmp_pa
     found = json.loads(results)["estimates"]["machine-a/P1B3"]
     assert found["matrix_only_step_s"]["mid"] < found["step_s"]["mid"]
     assert found["step_s"]["low"] < found["step_s"]["mid"] < found["step_s"]["high"]
+
+
+def test_an_audit_reads_as_a_review(tmp_path: Path) -> None:
+    ops = "op_type,op_class,precision,m,n,k,calls,time_s\nMatMul,gemm,fp32,512,512,512,1,0.5\n"
+    (tmp_path / "dump.csv").write_text(ops)
+    (tmp_path / "workload.yaml").write_text("name: w\nbatch_size: 8\nsamples: 80\n")
+    name = json.dumps(HOSTILE)
+    (tmp_path / "study.yaml").write_text(
+        f"title: t\ndraws: 20\ntables:\n  {name}:\n    title: {name}\n    source: {name}\n    baseline: old\n"
+        f"    columns: {{old: {{devices: k20x, peak: 1x}}, {name}: {{}}}}\n    rows:\n      {name}:\n"
+        f"        profile: dump.csv\n        times: {{old: 90 s, {name}: 9 s}}\n        ratios: {{{name}: 9x}}\n"
+        f"        stated: [{{of: old, mark: data-bound, reason: {name}}}]\n",
+        encoding="utf-8",
+    )
+    html, results = report(tmp_path / "study.yaml", tmp_path)
+    page = Page(html)
+    assert "script" not in page.tags
+    assert {link[1:] for link in page.links if link.startswith("#")} <= set(page.ids)
+    assert len(set(page.ids)) == len(page.ids)
+    assert "Audit of published figures" in html
+    assert 'class="mark data-bound"' in html
+    assert "Units of work" not in html
+    assert json.loads(results)["audits"][0]["printed"]["times"][0]["mark"] == "data-bound"

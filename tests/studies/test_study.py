@@ -5,7 +5,7 @@ import pytest
 from estimator.core.errors import EstimatorError
 from estimator.reports import documents
 from estimator.studies.run import run_study
-from estimator.studies.study import read_study
+from estimator.studies.study import find_study, read_study
 
 STUDY = """title: t
 baseline: old
@@ -192,3 +192,11 @@ def test_every_input_is_hashed(folder: Path) -> None:
     assert {"study study.yaml", "profile of A", "system titan", "device mine", "device k20x"} <= before.keys()
     (folder / "workload.yaml").write_text("name: w\nsamples: 200\nbatch_size: 10\n")
     assert inputs()["profile of A"] != before["profile of A"]
+
+
+def test_a_shipped_study_has_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert find_study("lecture-example").name == "study.yaml"
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "lecture-example").write_text(STUDY)
+    assert find_study("lecture-example") == Path("lecture-example")  # a file of one's own comes first
+    assert find_study("none.yaml") == Path("none.yaml")

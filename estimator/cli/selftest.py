@@ -1,0 +1,49 @@
+"""The command that checks the whole chain against reality on the machine at hand."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from estimator.cli.options import PROFILES, Json
+
+EXAMPLES = """\b
+Example: estimator selftest --quick
+Example: estimator selftest uno@0.2 my_model.py --setting 1xAVX2 --setting 2xAVX2 --repeats 8 -o selftest
+"""
+WORKLOAD_HELP = "Shipped ones or files of yours; NAME@SCALE for a smaller size."
+Workloads = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="WORKLOAD…", help=WORKLOAD_HELP, **PROFILES),
+]
+SETTING_HELP = "Threads, oneDNN's instructions and precision, such as 2xAVX2 or 1xAVX512_CORE_BF16-bf16; repeatable."
+Settings = Annotated[list[str] | None, typer.Option("--setting", metavar="SETTING", help=SETTING_HELP)]
+Kept = Annotated[
+    Path | None, typer.Option("-o", metavar="DIR", help="Keep all runs here; what is there is not run again.")
+]
+
+
+def selftest(
+    workload: Workloads = None,
+    setting: Settings = None,
+    repeats: Annotated[int, typer.Option(min=4, help="Of all runs: half for predictions, half of truth.")] = 4,
+    quick: Annotated[bool, typer.Option("--quick", help="Two workloads in two settings.")] = False,
+    keep: Kept = None,
+    json: Json = False,
+) -> None:
+    """Profile here in one setting, predict another, run it, compare (extra: tensorflow; Linux).
+
+    One core or two, with less or more of the processor's instructions, are devices of their own. In each, products and
+    streams are measured, never a workload; every setting is predicted from every other one. The error is shown beside
+    the noise floor: how far two sets of runs of the same step are from each other. It takes a quarter of an hour, with
+    --quick a few minutes; run nothing else meanwhile.
+    """
+    import tempfile
+
+    from estimator.cli import show_selftest, terminal
+    from estimator.truth import selftest as truth
+
+    plan = truth.planned(workload or [], setting or [], repeats, quick=quick)
+    with tempfile.TemporaryDirectory() as own, terminal.progress("runs", json) as progress:
+        found = truth.selftest(plan, keep or Path(own), progress)
+    show_selftest.judged(found, json)

@@ -1,0 +1,42 @@
+"""The command that predicts a profile at several batch sizes."""
+
+from estimator.cli.options import (
+    Batches,
+    Fusion,
+    Json,
+    OtherMode,
+    Precision,
+    ProfileName,
+    Seed,
+    Source,
+    Targets,
+)
+
+EXAMPLES = """\b
+Example: estimator sweep p1b3 --to v100
+Example: estimator sweep nt3 --to v100 --to h100 --batch 1 --batch 8 --batch 64 --mode inference
+"""
+
+
+def sweep(
+    profile: ProfileName,
+    to: Targets,
+    batch: Batches = None,
+    mode: OtherMode = None,
+    source: Source = None,
+    precision: Precision = None,
+    fusion: Fusion = "none",
+    seed: Seed = 0,
+    json: Json = False,
+) -> None:
+    """Predict a profile at several batch sizes: step time, samples per second, and where a larger batch gains little.
+
+    One profile tells all of them: matrix products, convolutions and activations go with the batch, weights and their
+    updates do not.
+    """
+    from estimator.cli import show_sweep
+    from estimator.core.types import RunPlan
+    from estimator.studies.sweep import sweep as run
+
+    plan = RunPlan("", precision, fusion, source, seed=seed, mode=mode)
+    show_sweep.swept(run(profile, to, batch or [], plan), json)

@@ -1,0 +1,70 @@
+"""The mark of a printed number, by declared rules: what the numbers say, and whether what is stated agrees with it."""
+
+from __future__ import annotations
+
+from estimator.core.errors import EstimatorError
+from estimator.core.types import Mark
+from estimator.studies.table import Printed, Row, Rules, Stated
+
+SLACK = 1 + 1e-9  # of binary fractions
+
+
+def agreement(printed: Printed, ours: float, tolerance: float = 0.0) -> Mark:
+    """Reproduced within half the last printed digit or a share of the number, rounding within the whole digit."""
+    off = abs(ours - printed.value)
+    if off <= max(printed.digit / 2, tolerance * printed.value) * SLACK:
+        return "reproduced"
+    return "rounding" if off <= printed.digit * SLACK else "cannot be told"
+
+
+def mark_time(row: Row, column: str, ours: float | None, rules: Rules) -> tuple[Mark, tuple[str, ...]]:
+    """The mark of a printed time beside ours [s], and the reasons stated for it.
+
+    Raises EstimatorError where a mark is stated that the numbers do not bear out.
+    """
+    printed, stated = row.times[column], [entry for entry in row.stated if column in entry.of]
+    found: Mark = "cannot be told" if ours is None else agreement(printed, ours, rules.reproduced)
+    slow = ours is not None and is_slow(printed, ours, rules)
+    if found == "cannot be told" and slow and _waits(row.busy.get(column), stated, rules):
+        found = "data-bound"
+    for entry in stated:
+        if entry.mark not in (None, found):
+            raise EstimatorError(
+                f"{column} is stated to be '{entry.mark}', but the numbers make it '{found}': {_why(row, column, ours)}"
+            )
+    return found, tuple(entry.reason for entry in stated)
+
+
+def is_slow(printed: Printed, ours: float, rules: Rules) -> bool:
+    """Whether a measured time is so long beside the predicted one that its kernels are not what took it."""
+    return not printed.estimated and printed.value >= rules.data_bound * ours
+
+
+def _waits(busy: float | None, stated: list[Stated], rules: Rules) -> bool:
+    """Whether the device is said to wait: by its share of busy time, or where none is known by a stated reason."""
+    if busy is not None:
+        return busy <= rules.busy
+    return any(entry.mark == "data-bound" for entry in stated)
+
+
+def _why(row: Row, column: str, ours: float | None) -> str:
+    printed, busy = row.times[column], row.busy.get(column)
+    predicted = (
+        "nothing is predicted" if ours is None else f"{printed.value / ours:.3g} times the predicted {ours:.3g} s"
+    )
+    working = "" if busy is None else f", the device busy for {100 * busy:g} % of the time"
+    return f"printed {printed.text}, {predicted}{working}; mend the mark or its numbers"
+
+
+def meanings(rules: Rules) -> dict[Mark, str]:
+    """What each mark says, with the rule it is given by."""
+    return {
+        "reproduced": "a count equals that of the model; a ratio or mean follows from what it is made of, within half "
+        f"its last digit; a time is predicted within {100 * rules.reproduced:g} % of it, or half its last digit",
+        "rounding": "within one last digit: cut off rather than rounded, or printed too coarsely to tell more",
+        "data-bound": f"the printed time is at least {rules.data_bound:g} times the predicted, and the device is said "
+        f"to be busy for at most {100 * rules.busy:g} % of it, or to wait for data; and a ratio with such a time",
+        "wrong precision": "a ratio of peaks that two different precisions give, and the runs' own does not",
+        "wrong part": "a count of a part of the model, printed for the whole",
+        "cannot be told": "none of these: the reason says how far the numbers lead",
+    }

@@ -1,0 +1,146 @@
+"""One profile at several batch sizes on several devices: step time, throughput, and where a larger batch gains little.
+
+Throughput is not time to accuracy: of ResNet56 on a P100 at batches of 32, 256 and 2048, Coleman et al. (DAWNBench: An
+End-to-End Deep Learning Benchmark and Competition, 2017) found 32 the most accurate, and 256 a fair trade.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from estimator.core.errors import EstimatorError
+from estimator.core.types import Estimate, Floats, RunPlan, Workload
+from estimator.pipeline import estimate
+from estimator.profiles import read_profile
+from estimator.reports import documents
+from estimator.rollup import epoch
+
+AROUND = 3  # doublings on each side of the profiled batch
+CARRIED = ("host", "input", "unmodelled", "communication_exposed")
+MUCH_CARRIED = 0.5  # share of a step above which a warning says so
+LITTLE = 0.1  # gain in throughput per doubling of the batch below which it is marked
+ROUNDING = {"floor": epoch.steps_per_epoch_floor, "ceil": epoch.steps_per_epoch_ceil}
+ACCURACY = (
+    "throughput is not time to accuracy: a larger batch raises samples per second, but may need more epochs for the "
+    "same accuracy or never reach it (DAWNBench, Coleman et al. 2017), and no profile tells that"
+)
+MEMORY = "whether a batch fits into the memory of a device is not told: a profile says nothing of what is kept at once"
+
+
+def sweep(name: str, targets: Sequence[str], batches: Sequence[int], plan: RunPlan) -> dict[str, Any]:
+    """A document of a profile on every target at every batch size, by default powers of two around the profiled one.
+
+    ``plan`` gives all but target and batch. Raises EstimatorError where the profiled batch is not known.
+    """
+    profile = read_profile(name)
+    profiled = profile.workload.batch_size
+    if profiled is None:
+        raise EstimatorError(f"{profile.where}: the batch size is not known; add batch_size to its workload.yaml")
+    sizes = sorted(set(batches or around(profiled)))
+    found = {
+        target: {size: estimate(profile, replace(plan, target=target, batch=size)) for size in sizes}
+        for target in dict.fromkeys(targets)
+    }
+    made = [one for by_batch in found.values() for one in by_batch.values()]
+    doubts = [said for by_batch in found.values() for said in (*_own_times(by_batch), *_carried(by_batch))]
+    return {
+        "workload": profile.workload.name,
+        "mode": made[0].profile.workload.mode,
+        "profiled_batch_size": profiled,
+        "little_gain": LITTLE,
+        "targets": [_target(by_batch) for by_batch in found.values()],
+        "notes": [ACCURACY, MEMORY],
+        "assumptions": list(dict.fromkeys(said for one in made for said in one.assumptions)),
+        "warnings": list(dict.fromkeys((*doubts, *(said for one in made for said in one.warnings)))),
+    }
+
+
+def _own_times(found: dict[int, Estimate]) -> Iterator[str]:
+    """A warning where one batch stands on the profile's own times, the others on models."""
+    measured = {size: (one.prediction.ops["method"] == "measured").all() for size, one in found.items()}
+    own = [size for size in found if measured[size]]
+    if own and len(own) < len(found):
+        name = found[own[0]].target.name
+        yield (
+            f"{name}: the step at batch {own[0]} is the profile's own, the others are predicted; the gain between them "
+            "holds the errors of the models"
+        )
+
+
+def _carried(found: dict[int, Estimate]) -> Iterator[str]:
+    """A warning where most of some step is time that goes from the source to any device."""
+    parts = {size: estimate.step.parts() for size, estimate in found.items()}
+    shares = {size: sum(float(parts[size][name][0]) for name in CARRIED) / found[size].step.total[0] for size in found}
+    worst = max(shares, key=shares.__getitem__)
+    if shares[worst] > MUCH_CARRIED:
+        step = f"{100 * shares[worst]:.0f} % of the step at batch {worst} on {found[worst].target.name}"
+        yield (
+            f"{step} is the source's host, input, idle and unmodelled time, carried whatever the batch: throughput "
+            "there tells more of the source"
+        )
+
+
+def around(batch: int) -> list[int]:
+    """The batch and the powers of two around it."""
+    nearest = round(math.log2(batch))
+    return sorted({batch, *(2**power for power in range(max(nearest - AROUND, 0), nearest + AROUND + 1))})
+
+
+def _target(found: dict[int, Estimate]) -> dict[str, Any]:
+    one = next(iter(found.values()))
+    rates = {size: size / estimate.step.total for size, estimate in found.items()}
+    gains = gains_per_doubling({size: float(samples[0]) for size, samples in rates.items()})
+    return {
+        "target": one.target.name,
+        "precision": one.precision,
+        "levels_off_beyond": levels_off(gains, list(found)),
+        "batches": [_point(size, found[size], rates[size], gains.get(size)) for size in found],
+    }
+
+
+def gains_per_doubling(rates: dict[int, float]) -> dict[int, float]:
+    """By what share throughput grows for each doubling from the next smaller batch to this one; none of the first."""
+    return {
+        size: (rates[size] / rates[smaller]) ** (1 / math.log2(size / smaller)) - 1 for smaller, size in pairwise(rates)
+    }
+
+
+def levels_off(gains: dict[int, float], sizes: Sequence[int]) -> int | None:
+    """The smallest batch beyond which throughput gains little each time; None where it still gains more at the end."""
+    found = None
+    for smaller, size in reversed(list(pairwise(sizes))):
+        if gains[size] >= LITTLE:
+            break
+        found = smaller
+    return found
+
+
+def _point(size: int, found: Estimate, rate: Floats, gain: float | None) -> dict[str, Any]:
+    total = found.step.total
+    steps = steps_per_epoch(found.profile.workload, size)
+    parts = {name: float(samples[0] / total[0]) for name, samples in found.step.parts().items()}
+    return {
+        "batch_size": size,
+        "step_s": documents.interval(total, "all"),
+        "samples_per_s": documents.interval(rate, "all"),
+        "gain_per_doubling": gain,
+        "epoch_s": documents.interval(epoch.epoch_time(total, np.asarray(steps)), "all") if steps else None,
+        "steps_per_epoch": steps,
+        "shares": parts,
+        "efficiency": found.floor_s / float(total[0]),
+        "evidence": documents.evidence(found.prediction.ops),
+    }
+
+
+def steps_per_epoch(workload: Workload, batch: int) -> int | None:
+    """Steps of one pass over the samples; None where they are not known, or fill no step."""
+    if workload.samples is None:
+        return None
+    rounded = ROUNDING[workload.steps_rounding]
+    return int(rounded(np.asarray(float(workload.samples)), np.asarray(float(batch)))) or None

@@ -1,0 +1,51 @@
+"""The forward pass alone of a profiled training step: what inference would run."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from estimator.core.errors import EstimatorError
+from estimator.core.schema import MATRIX
+from estimator.core.types import Mode, Profile
+from estimator.work.classify import classify
+
+RUNS = ("forward", "input")  # phases of inference
+TRAINING_ONLY = r"(?i)(^|.*[/:_])(dropout(_\d+)*|compile_loss|\w*_loss\w*|\w*cross_?entropy\w*|bernoulli_?)(/.*|$)"
+
+
+def in_mode(profile: Profile, mode: Mode | None) -> tuple[Profile, tuple[str, ...]]:
+    """The profile as it would run in a mode, and sentences on it; the profile itself at None and in its own mode.
+
+    Of training, inference keeps the forward pass without dropout and loss, and the same share of the step's wall and
+    busy time. Raises EstimatorError where that cannot be told: no op is marked as backward, or only inference was run.
+    """
+    if mode in (None, profile.workload.mode):
+        return profile, ()
+    if mode == "training":
+        raise EstimatorError(f"{profile.where}: a profile of inference has no backward pass; give one of training")
+    ops = profile.ops
+    if not ops["phase"].eq("backward").any():
+        raise EstimatorError(
+            f"{profile.where}: no op is marked as of the backward pass, so that nothing tells the forward one; "
+            "give a dump with phases, or capture the run with --mode inference"
+        )
+    product = classify(ops["op_type"], ops["kernel"], ops["attributes"]).isin(MATRIX)
+    named = ops["op"].str.fullmatch(TRAINING_ONLY) | ops["op_type"].str.fullmatch(TRAINING_ONLY).fillna(False)
+    runs = ops["phase"].isin(RUNS)
+    aside = runs & named & ~product
+    total, kept = float(ops["time_s"].sum()), float(ops.loc[runs & ~aside, "time_s"].sum())
+    share = kept / total if total else 1.0
+    forward = dataclasses.replace(
+        profile,
+        ops=ops[runs & ~aside].reset_index(drop=True),
+        workload=profile.workload.model_copy(update={"mode": mode, "optimizer": None}),
+        wall_step_s=profile.wall_step_s and profile.wall_step_s * share,
+        busy_step_s=profile.busy_step_s and profile.busy_step_s * share,
+        profiled_step_s=profile.profiled_step_s and profile.profiled_step_s * share,
+    )
+    return forward, (
+        f"inference is the forward pass of the profiled training, {100 * share:.1f} % of its ops' time and as much of "
+        f"its step: {int((~runs).sum())} ops of gradients, updates or an unknown phase are left out, and "
+        f"{int(aside.sum())} of dropout and loss in the forward pass",
+        "what else training does in the forward pass stays: regularizers, and the statistics of a batch normalization",
+    )

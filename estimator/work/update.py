@@ -1,0 +1,32 @@
+"""A profiled training step with the update of another framework in place of its own: Profile → Profile."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pandas as pd
+
+from estimator.core.errors import EstimatorError
+from estimator.core.schema import OPS
+from estimator.core.types import Optimizer, Profile
+
+PHASE = "optimizer"
+
+
+def with_update(profile: Profile, optimizer: Optimizer | None) -> Profile:
+    """The profile with one row for each of an optimizer's ops over all parameters, in place of its own update; the
+    profile itself at None. What those ops took on the source is not known: no time. Raises EstimatorError where the
+    profile does not tell its parameters.
+    """
+    if optimizer is None:
+        return profile
+    if profile.workload.parameters is None:
+        raise EstimatorError(f"{profile.where}: the parameters are not known; add them to its workload.yaml")
+    others = profile.ops[profile.ops["phase"].ne(PHASE).fillna(True)]
+    named = pd.DataFrame({"op": list(optimizer.update_ops)})
+    update = named.assign(op_type=named["op"], phase=PHASE, precision="fp32", time_s=0.0)
+    return dataclasses.replace(
+        profile,
+        ops=OPS.conform(pd.concat([others, update], ignore_index=True), profile.where),
+        workload=profile.workload.model_copy(update={"optimizer": optimizer}),
+    )

@@ -1,0 +1,58 @@
+"""The recipe: what a plan's batch and mode change, and what they leave."""
+
+import math
+
+import pytest
+from pandas.testing import assert_frame_equal
+
+from estimator.core.errors import EstimatorError
+from estimator.core.types import RunPlan
+from estimator.pipeline import estimate
+from estimator.profiles import read_profile
+
+
+def test_the_profiled_batch_and_mode_change_nothing() -> None:
+    profile = read_profile("p1b3")
+    plain = estimate(profile, RunPlan("v100", draws=5))
+    same = estimate(profile, RunPlan("v100", draws=5, batch=100, mode="training"))
+    assert_frame_equal(same.prediction.ops, plain.prediction.ops)
+    assert (same.step.total == plain.step.total).all()
+    assert (same.assumptions, same.warnings) == (plain.assumptions, plain.warnings)
+
+
+def test_another_batch_is_told_and_compared_with_no_step_of_the_source() -> None:
+    found = estimate(read_profile("p1b3"), RunPlan("v100", draws=5, batch=6400))
+    assert math.isnan(found.source_step_s)
+    assert any("batch 6400, from a profile of batch 100" in said for said in found.assumptions)
+    assert any("nothing tells how they go with the batch" in said for said in found.warnings)
+
+
+def test_a_step_never_takes_less_at_a_larger_batch() -> None:
+    profile = read_profile("p1b3/amd-epyc.xplane")
+    times = [estimate(profile, RunPlan("v100", draws=5, batch=size)).step.total[0] for size in (1, 100, 1600, 6400)]
+    assert times == sorted(times)
+
+
+def test_own_times_answer_for_the_profiled_batch_alone() -> None:
+    """Elsewhere the source's run is no measurement."""
+    profile = read_profile("p1b3")
+    own = {
+        batch: set(estimate(profile, RunPlan("k20x", source="k20x", draws=5, batch=batch)).prediction.ops["method"])
+        for batch in (100, 200)
+    }
+    assert own[100] == {"measured"}
+    assert "measured" not in own[200]
+
+
+def test_inference_takes_less_and_compares_with_the_sources_share() -> None:
+    profile = read_profile("nt3")
+    training, inference = (estimate(profile, RunPlan("v100", draws=5, mode=mode)) for mode in (None, "inference"))
+    assert 0 < inference.source_step_s < training.source_step_s
+    assert inference.step.total[0] < training.step.total[0]
+    assert set(inference.prediction.ops["phase"].dropna()) == {"forward"}
+
+
+@pytest.mark.parametrize("wrong", [{"batch": 0}, {"batch": -1}, {"batch": 10**10}, {"mode": "guessing"}])
+def test_a_plan_that_is_none_is_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises(EstimatorError, match="expected"):
+        RunPlan("v100", **wrong)  # type: ignore[arg-type]

@@ -1,0 +1,73 @@
+"""What one capture tells of another batch size and of inference, against captures of just those."""
+
+import json
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from estimator.core.schema import MATRIX
+from estimator.core.types import Profile
+from estimator.profiles import read_profile
+from estimator.work import count_work, in_mode, rebatch
+from tests.conftest import ROOT
+
+RUNS = {  # name → scale and two batch sizes; 100 is also a width of the first, its trap
+    "p1b3": (0.1, 100, 32),
+    "nt3": (0.02, 20, 64),
+    "p3b2": (0.2, 100, 48),
+}
+pytestmark = pytest.mark.skipif(not find_spec("tensorflow"), reason="TensorFlow is not installed")
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("batches")
+    wanted = [[name, scale, batch, "training"] for name, (scale, *batches) in RUNS.items() for batch in batches]
+    wanted += [[name, *RUNS[name][:2], "inference"] for name in ("p1b3", "nt3")]
+    command = [sys.executable, str(Path(__file__).with_name("batch_runs.py")), str(folder), json.dumps(wanted)]
+    done = subprocess.run(command, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def counted(profile: Profile) -> pd.DataFrame:
+    return count_work(profile.ops, profile.workload)[0]
+
+
+def amounts(work: pd.DataFrame) -> dict[str, float]:
+    matrix = work["op_class"].isin(MATRIX)
+    return {
+        "products' FLOP": work.loc[matrix, "flop"].sum(),
+        "products' bytes": work.loc[matrix, "bytes"].sum(),
+        "other bytes": work.loc[~matrix, "bytes"].sum(),
+        "optimizer's bytes": work.loc[work["phase"] == "optimizer", "bytes"].sum(),
+    }
+
+
+@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize("there", [True, False])
+def test_another_batch_is_as_captured_there(name: str, there: bool, runs: Path) -> None:
+    _, *batches = RUNS[name]
+    before, after = batches if there else reversed(batches)
+    profile, other = (read_profile(runs / f"{name}-{batch}-training") for batch in (before, after))
+    sized, _, untold = rebatch(counted(profile), profile.workload, after)
+    found, expected = amounts(sized), amounts(counted(other))
+    assert found["products' FLOP"] == expected["products' FLOP"]
+    assert found["products' bytes"] == expected["products' bytes"]
+    assert found == pytest.approx(expected, rel=1e-3)
+    assert not untold
+
+
+@pytest.mark.parametrize("name", ["p1b3", "nt3"])
+def test_the_forward_pass_of_training_is_inference(name: str, runs: Path) -> None:
+    batch = RUNS[name][1]
+    forward, _ = in_mode(read_profile(runs / f"{name}-{batch}-training"), "inference")
+    inference = read_profile(runs / f"{name}-{batch}-inference")
+    found, expected = amounts(counted(forward)), amounts(counted(inference))
+    assert found["products' FLOP"] == expected["products' FLOP"]
+    assert found == pytest.approx(expected, rel=0.01, abs=1000)

@@ -1,0 +1,59 @@
+"""The forward pass alone, of a profile of training."""
+
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+
+from estimator.core.errors import EstimatorError
+from estimator.core.types import Profile, Workload
+from estimator.profiles import read_profile
+from estimator.work import count_work, in_mode
+
+ROWS = [  # op, op type, phase, time, whether inference runs it
+    ("net/dense_1/Relu", "_FusedMatMul", "forward", 4.0, True),
+    ("net/dropout_1/dense/MatMul", "MatMul", "forward", 2.0, True),  # a product, whatever its user calls it
+    ("net/dropout_1/stateless_dropout/Mul", "Mul", "forward", 1.0, False),
+    ("compile_loss/mse/Sub", "Sub", "forward", 1.0, False),
+    ("aten::dropout", "aten::dropout", "forward", 1.0, False),
+    ("next", "IteratorGetNext", "input", 2.0, True),
+    ("gradient_tape/net/dense_1/MatMul", "MatMul", "backward", 6.0, False),
+    ("sgd/Mul", "Mul", "optimizer", 2.0, False),
+    ("what", "What", "unknown", 1.0, False),
+]
+
+
+def training() -> Profile:
+    columns = ["op", "op_type", "phase", "time_s", "runs"]
+    ops = pd.DataFrame(ROWS, columns=columns).convert_dtypes(dtype_backend="numpy_nullable").drop(columns="runs")
+    work, _ = count_work(ops, Workload(name="net"))
+    return Profile(
+        ops=work, workload=Workload(name="net"), device=None, format="own", wall_step_s=40.0, busy_step_s=10.0
+    )
+
+
+def test_inference_keeps_the_forward_pass_without_dropout_and_loss() -> None:
+    forward, told = in_mode(training(), "inference")
+    assert forward.ops["op"].tolist() == [name for name, *_, runs in ROWS if runs]
+    assert forward.workload.mode == "inference"
+    assert (forward.wall_step_s, forward.busy_step_s) == (16.0, 4.0)
+    assert "40.0 % of its ops' time" in told[0]
+    assert "3 ops of gradients" in told[0]
+    assert "3 of dropout and loss" in told[0]
+
+
+@pytest.mark.parametrize("mode", [None, "training"])
+def test_a_profile_in_its_own_mode_is_itself(mode: str | None) -> None:
+    profile = training()
+    assert in_mode(profile, mode) == (profile, ())  # type: ignore[arg-type]
+
+
+def test_what_cannot_be_told_is_refused() -> None:
+    forward, _ = in_mode(training(), "inference")
+    with pytest.raises(EstimatorError, match="inference has no backward pass"):
+        in_mode(forward, "training")
+    unmarked = replace(training(), ops=training().ops.assign(phase=pd.NA))
+    with pytest.raises(EstimatorError, match="no op is marked as of the backward pass"):
+        in_mode(unmarked, "inference")
+    with pytest.raises(EstimatorError, match=r"matrix_sizes|lecture-x86"):
+        in_mode(read_profile("p1b3"), "inference")

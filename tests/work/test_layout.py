@@ -1,0 +1,112 @@
+"""Transposes inside ops on channels-last images, by hand."""
+
+from collections.abc import Mapping
+
+import pandas as pd
+import pytest
+
+from estimator.core.errors import EstimatorError
+from estimator.core.types import Layout, RunPlan, Workload
+from estimator.pipeline import estimate
+from estimator.profiles import read_profile
+from estimator.work import count_work, cross, relay
+from tests.conftest import make_ops
+
+TOY = Workload(name="toy", batch_size=8, precision="fp32")
+LAST = "strides=1x1;padding=SAME;layout=NHWC;kernel_layout=HWIO"
+IMAGE, OUTPUT = "8x20x30x4", "8x20x30x6"
+SIZE, MADE = 8 * 20 * 30 * 4, 8 * 20 * 30 * 6  # elements
+CONVOLUTION = {"op_type": "Conv2D", "shapes": f"{IMAGE};3x3x4x6", "output_shapes": OUTPUT, "attributes": LAST}
+FUSED = {**CONVOLUTION, "op_type": "_FusedConv2D", "shapes": f"{IMAGE};3x3x4x6;6"}
+INPUT_GRADIENT = {
+    "op_type": "Conv2DBackpropInput", "shapes": f"4;3x3x4x6;{OUTPUT}", "output_shapes": IMAGE, "attributes": LAST,
+}  # fmt: skip
+WEIGHT_GRADIENT = {
+    "op_type": "Conv2DBackpropFilter", "shapes": f"{IMAGE};4;{OUTPUT}", "output_shapes": "3x3x4x6", "attributes": LAST,
+}  # fmt: skip
+POOL = {"op_type": "AvgPool", "shapes": IMAGE, "output_shapes": "8x10x15x4"}
+POOL_GRADIENT = {"op_type": "MaxPoolGrad", "shapes": f"{IMAGE};8x10x15x4;8x10x15x4", "output_shapes": IMAGE}
+
+
+def relaid(*rows: Mapping[str, object], layout: Layout = "channels-first") -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """The rows of transposes, and what is said of them."""
+    work, _ = count_work(make_ops(*rows), TOY)
+    found, told = relay(work, TOY, layout)
+    pd.testing.assert_frame_equal(found.iloc[: len(work)], work)
+    return found.iloc[len(work) :], told
+
+
+@pytest.mark.parametrize(
+    ("row", "elements", "transposes"),
+    [
+        (CONVOLUTION, SIZE + MADE, 2),
+        (FUSED, SIZE + 2 * MADE, 3),
+        (INPUT_GRADIENT, SIZE + MADE, 2),
+        (WEIGHT_GRADIENT, SIZE + MADE, 2),
+        (POOL, SIZE + SIZE // 4, 2),
+        (POOL_GRADIENT, 2 * SIZE + 2 * (SIZE // 4), 4),
+        ({"op_type": "AvgPoolGrad", "shapes": "4;8x10x15x4", "output_shapes": IMAGE}, SIZE + SIZE // 4, 2),
+    ],
+)
+def test_every_image_is_read_and_written_once_more(row: dict[str, object], elements: int, transposes: int) -> None:
+    (found,) = relaid({**row, "calls": 3.0, "phase": "backward"})[0].to_dict("records")
+    assert found["bytes"] == 3 * 2 * 4 * elements
+    assert found["calls"] == 3 * transposes
+    assert (found["op_class"], found["phase"], found["time_s"], found["flop"]) == ("movement", "backward", 0, 0)
+
+
+def test_images_of_one_channel_lie_alike_in_both() -> None:
+    single = {**CONVOLUTION, "shapes": "8x20x30x1;3x3x1x6;6"}
+    assert relaid(single)[0]["bytes"].item() == 2 * 4 * MADE
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {**CONVOLUTION, "attributes": LAST.replace("NHWC", "NCHW"), "shapes": "8x4x20x30;3x3x4x6", "output_shapes": ""},
+        {"op_type": "aten::convolution", "shapes": "8x4x20x30;6x4x3x3", "output_shapes": "8x6x18x28"},
+        {**CONVOLUTION, "precision": "fp16"},
+        {"op_type": "MaxPool", "shapes": IMAGE, "output_shapes": "8x10x15x4"},
+        {"op_type": "MatMul", "shapes": "8x20;20x30", "output_shapes": "8x30"},
+    ],
+)
+def test_others_stay_as_they_are(row: dict[str, object]) -> None:
+    rows, told = relaid(row)
+    assert rows.empty
+    assert "no op on fp32 images with channels last" in told[0]
+
+
+def test_none_changes_nothing() -> None:
+    rows, told = relaid(CONVOLUTION, layout="none")
+    assert rows.empty
+    assert told == ()
+
+
+def test_what_is_added_is_said_with_what_is_not_known() -> None:
+    rows, (added, missing) = relaid(FUSED, POOL, {"op_type": "AvgPool", "output_shapes": "8x10x15x4"})
+    assert len(rows) == 2
+    assert added.startswith("the target's library is taken to have channels first: 2 convolutions and pools")
+    assert missing.startswith("1 convolutions and pools have no shapes")
+
+
+def test_kernels_for_16_bits_have_channels_last() -> None:
+    work, _ = count_work(make_ops(CONVOLUTION, POOL), TOY)
+    crossed, _ = cross(work, TOY, "fp16")
+    assert relay(crossed, TOY, "channels-first")[0] is crossed
+
+
+def test_a_prediction_with_transposes_takes_as_much_longer_as_they_do() -> None:
+    profile = read_profile("nt3")
+    plain, first = (estimate(profile, RunPlan("v100", draws=0, layout=kind)) for kind in ("none", "channels-first"))
+    ops = first.prediction.ops.set_index("op")["target_time_s"]
+    added = ops[ops.index.str.endswith(" (transposes)")]
+    assert len(added)
+    assert (added > 0).all()
+    assert ops.sum() - added.sum() == pytest.approx(plain.prediction.ops["target_time_s"].sum())
+    assert any("channels first" in sentence for sentence in first.assumptions)
+    assert not any("channels first" in sentence for sentence in plain.assumptions)
+
+
+def test_an_unknown_layout_is_refused() -> None:
+    with pytest.raises(EstimatorError, match="layout 'NCHW' is not known; expected none or channels-first"):
+        RunPlan("v100", layout="NCHW")  # type: ignore[arg-type]

@@ -1,0 +1,150 @@
+"""One profile at other batch sizes: what goes with the batch, what does not, and what nothing tells."""
+
+from itertools import pairwise
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pandas.testing import assert_frame_equal, assert_series_equal
+
+from estimator.core.errors import EstimatorError
+from estimator.core.schema import MATRIX
+from estimator.core.types import Workload
+from estimator.profiles import read_profile
+from estimator.work import count_work, rebatch
+
+DIMENSIONS = ["batch", "m", "n", "k", "flop", "bytes"]
+PROFILES = ["p1b3", "p1b3/amd-epyc.xplane", "p1b3/amd-epyc.tfprof", "nt3", "p2b1", "p3b2", "p3b3"]
+
+
+def counted(name: str) -> tuple[pd.DataFrame, Workload]:
+    profile = read_profile(name)
+    return count_work(profile.ops, profile.workload)[0], profile.workload
+
+
+def work_of(rows: list[dict[str, object]]) -> pd.DataFrame:
+    table = pd.DataFrame(rows)
+    names = table["op"].fillna(table["op_type"]) if "op" in table else table["op_type"]
+    return count_work(table.assign(op=names, time_s=1e-3), Workload(name="own", batch_size=8))[0]
+
+
+def perceptron(batch: int, widths: list[int]) -> pd.DataFrame:
+    """Training of dense layers with an activation each, as TensorFlow's trace has it."""
+    rows = []
+    for inside, outside in pairwise(widths):
+        x, w, y = f"{batch}x{inside}", f"{inside}x{outside}", f"{batch}x{outside}"
+        for trans_a, trans_b, phase, shapes, result in (
+            ("n", "n", "forward", f"{x};{w}", y),
+            ("n", "t", "backward", f"{y};{w}", x),
+            ("t", "n", "backward", f"{x};{y}", w),
+        ):
+            form = f"trans_a={trans_a};trans_b={trans_b}"
+            rows.append(("MatMul", phase, shapes, result, form))
+        rows.append(("Relu", "forward", y, y, ""))
+        rows.append(("ReluGrad", "backward", f"{y};{y}", y, ""))
+        rows.append(("BiasAddGrad", "backward", y, str(outside), ""))
+        rows += [("ResourceApplyAdam", "optimizer", ";".join([shape] * 4), "", "") for shape in (w, str(outside))]
+    table = pd.DataFrame(rows, columns=["op_type", "phase", "shapes", "output_shapes", "attributes"])
+    table = table.assign(op=table["op_type"], time_s=1e-3, calls=1.0)
+    return count_work(table, Workload(name="perceptron", batch_size=batch))[0]
+
+
+@given(
+    batch=st.integers(2, 100),
+    widths=st.lists(st.tuples(st.integers(1, 6), st.integers(0, 1), st.integers(1, 300)), min_size=2, max_size=5),
+    size=st.integers(1, 6400),
+)
+@settings(max_examples=15, deadline=None)
+def test_dense_layers_are_as_counted_at_the_other_batch(
+    batch: int, widths: list[tuple[int, int, int]], size: int
+) -> None:
+    """Also where widths equal the batch, or several batches."""
+    sizes = [times * batch if alike else other for times, alike, other in widths]
+    sized, _, untold = rebatch(perceptron(batch, sizes), Workload(name="p", batch_size=batch), size)
+    assert_frame_equal(sized[DIMENSIONS], perceptron(size, sizes)[DIMENSIONS])
+    assert not untold
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_products_go_with_the_batch_and_updates_do_not(name: str) -> None:
+    work, workload = counted(name)
+    profiled = workload.batch_size or 0
+    matrix, updates = work["op_class"].isin(MATRIX), work["phase"].eq("optimizer").fillna(False)
+    updates &= ~work["op"].str.contains("tmp_var")
+    for size in (1, 2 * profiled, 64 * profiled):
+        sized, told, _ = rebatch(work, workload, size)
+        assert_series_equal(sized["flop"][matrix] * profiled, work["flop"][matrix] * size)
+        assert_frame_equal(sized[updates], work[updates])
+        assert f"batch {size}, from a profile of batch {profiled}" in told[0]
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_the_profiled_batch_is_the_profile_itself(name: str) -> None:
+    work, workload = counted(name)
+    for size in (None, workload.batch_size):
+        same, *nothing = rebatch(work, workload, size)
+        assert same is work
+        assert nothing == [(), ()]
+
+
+def test_there_and_back_again() -> None:
+    work, workload = counted("p1b3/amd-epyc.xplane")
+    there, _, _ = rebatch(work, workload, 700)
+    back, _, _ = rebatch(there, workload.model_copy(update={"batch_size": 700}), 100)
+    assert_frame_equal(back, work)
+
+
+def test_a_layer_as_wide_as_the_batch() -> None:
+    """P1B3's fourth layer takes 100 in and is trained on 100 samples."""
+    work, workload = counted("p1b3/amd-epyc.xplane")
+    layer = work["op"].str.contains("dense_3_1") & (work["op_class"] == "gemm")
+    sized, told, _ = rebatch(work, workload, 200)
+    found = {(row.trans_a, row.trans_b): (row.m, row.n, row.k) for row in sized[layer].itertuples()}
+    assert found == {("n", "n"): (200, 50, 100), ("n", "t"): (200, 100, 50), ("t", "n"): (100, 50, 200)}
+    assert any("in which the batch and a weight are alike" in sentence for sentence in told)
+
+
+def test_time_steps_flattened_rows_and_temporaries() -> None:
+    variable: dict[str, object] = {"op_type": "AssignSubVariableOp", "phase": "optimizer", "shapes": "16x4;16x4"}
+    work = work_of(
+        [
+            variable,
+            {"op_type": "Tanh", "phase": "forward", "shapes": "20x8x5"},
+            {"op_type": "Relu", "phase": "forward", "shapes": "24x5"},
+            {"op_type": "Square", "phase": "forward", "shapes": "16x4"},
+            {"op_type": "AssignAdd", "op": "AddN/tmp_var_accum", "phase": "optimizer", "shapes": "8x3;8x3"},
+            {"op_type": "Fill", "phase": "forward", "shapes": "", "output_shapes": "-1x7"},
+        ]
+    )
+    sized, _, _ = rebatch(work, Workload(name="own", batch_size=8), 16)
+    assert sized["shapes"].fillna("").tolist() == ["16x4;16x4", "20x16x5", "48x5", "16x4", "16x3;16x3", ""]
+    assert sized["output_shapes"].tolist()[-1] == "16x7"
+    ratio = (sized["bytes"] / work["bytes"]).tolist()
+    assert ratio == [1, 2, 2, 1, 2, 2]
+
+
+def test_what_cannot_be_told_is_kept_and_said() -> None:
+    work = work_of(
+        [
+            {"op_type": "Relu", "phase": "forward", "bytes": 4096.0},
+            {"op_type": "MatMul", "phase": "forward", "shapes": "3x5;5x7", "attributes": "trans_a=n;trans_b=n"},
+            {"op_type": "Mystery", "phase": "forward", "shapes": "8x5"},
+            {"op_type": "IteratorGetNext", "phase": "input", "output_shapes": "8x5"},
+            {"op_type": "ReadVariableOp", "phase": "forward", "shapes": "8x6"},
+        ]
+    )
+    sized, told, warnings = rebatch(work, Workload(name="own", batch_size=8), 32)
+    assert sized["time_s"].tolist() == pytest.approx([1e-3, 1e-3, 4e-3, 4e-3, 1e-3])
+    assert_frame_equal(sized.loc[:1], work.loc[:1])
+    assert warnings == (
+        "2 op(s), 40.0 % of the source's time, keep their work and time, as nothing tells how they go with the batch",
+    )
+    assert told[1].startswith("2 op(s), 40.0 % of the source's time, have no model")
+
+
+@pytest.mark.parametrize(("batch", "message"), [(None, "is not known; add batch_size"), (1, "batch 1, which every")])
+def test_a_batch_that_no_shape_tells_is_refused(batch: int | None, message: str) -> None:
+    work, _ = counted("p1b3")
+    with pytest.raises(EstimatorError, match=message):
+        rebatch(work, Workload(name="own", batch_size=batch), 64)

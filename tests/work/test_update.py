@@ -1,0 +1,46 @@
+"""Another framework's update in place of the profile's own, by hand."""
+
+import dataclasses
+
+import pytest
+
+from estimator.core.errors import EstimatorError
+from estimator.core.types import Optimizer, Profile, UpdateOp
+from estimator.profiles import read_profile
+from estimator.work import count_work, with_update
+
+RULE = Optimizer(
+    name="sgd",
+    update_ops={"Sub": UpdateOp(calls=1, reads=2, writes=1), "Assign": UpdateOp(calls=2, reads=1, writes=1, flop=0)},
+)
+
+
+@pytest.fixture(scope="module")
+def profile() -> Profile:
+    return read_profile("p1b2")
+
+
+def test_the_update_is_what_the_rule_says_of_all_parameters(profile: Profile) -> None:
+    changed = with_update(profile, RULE)
+    work, _ = count_work(changed.ops, changed.workload)
+    update = work[work["phase"] == "optimizer"].set_index("op_type")
+    parameters, variables = profile.workload.parameters, profile.workload.variables
+    assert parameters is not None
+    assert variables is not None
+    assert update["bytes"].to_dict() == {"Sub": 3 * 4 * parameters, "Assign": 2 * 2 * 4 * parameters}
+    assert update["flop"].to_dict() == {"Sub": parameters, "Assign": 0}
+    assert update["calls"].to_dict() == {"Sub": variables, "Assign": 2 * variables}
+
+
+def test_all_else_stays(profile: Profile) -> None:
+    changed = with_update(profile, RULE)
+    own = profile.ops["phase"] == "optimizer"
+    assert own.any()
+    assert list(changed.ops["op"][: (~own).sum()]) == list(profile.ops.loc[~own, "op"])
+    assert with_update(profile, None) is profile
+
+
+def test_without_parameters(profile: Profile) -> None:
+    unknown = dataclasses.replace(profile, workload=profile.workload.model_copy(update={"parameters": None}))
+    with pytest.raises(EstimatorError, match="parameters are not known"):
+        with_update(unknown, RULE)
