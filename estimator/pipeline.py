@@ -41,9 +41,8 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
     same_setting = own_device in (target.name, *target.aliases) and same_run
     evidence = measurements.iloc[:0] if same_setting else measurements  # a profile's own times need no other
     prediction = predict(
-        work, source, target, evidence, plan, same_setting=same_setting, profiled=profiled, at_source=at_source,
-        overlap=step.overlap_factor(profile),
-    )  # fmt: skip
+        work, source, target, evidence, plan, same_setting=same_setting, profiled=profiled, at_source=at_source
+    )
 
     return Estimate(
         profile=profile,

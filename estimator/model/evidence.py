@@ -18,11 +18,10 @@ from estimator.core.errors import EstimatorError
 from estimator.core.interval import Z
 from estimator.core.schema import MATRIX, STREAMING
 from estimator.core.types import DeviceSpec, Flags, Floats, Names
-from estimator.model import in_step, measured, transfer
+from estimator.model import measured, transfer
 from estimator.model.calibration import AXES, Correction, Ops, correction
 from estimator.model.coefficients import Coefficients, shipped
 from estimator.model.hardware import Hardware, hardware_of
-from estimator.model.in_step import Alone
 from estimator.model.kernels import Model, by_model, calls_of, launch_latency
 
 FEW_LAUNCHES = 3.0  # times its launches that a measured op must be busy, to tell anything of the kernel
@@ -68,7 +67,6 @@ class Evidence:
 def gathered(
     work: pd.DataFrame, source: DeviceSpec | None, target: DeviceSpec, measurements: pd.DataFrame,
     same_setting: bool = False, profiled: pd.DataFrame | None = None, at_source: pd.DataFrame | None = None,
-    overlap: float = 1.0,
 ) -> Evidence:  # fmt: skip
     """The rung of the ladder that each op stands on, the first that speaks of it; arguments as of prediction.predict.
 
@@ -76,56 +74,45 @@ def gathered(
     """
     if not same_setting:
         _refuse(target, work, measurements)
-    table = _table(work, measurements)
+    table = _told_by(measurements, work)
     ran = work if profiled is None else profiled
     own = work["time_s"].to_numpy(dtype=float)
-    if source is not None and at_source is not None and in_step.same_library(at_source, measurements):
-        known, times = _in_step(work, ran, source, target, _table(ran, at_source), table, overlap)
+    if source is not None and at_source is not None and transfer.same_library(at_source, measurements):
+        known = modelled(work, target, table, np.zeros(len(work)), shipped())
+        in_step = transfer.in_step(ran["time_s"].to_numpy(dtype=float), _alone(ran, source, _told_by(at_source, ran)))
+        known, factor = _in_step(known, _padded(in_step, len(work), np.nan))
     else:
         carried = _padded(transfer.carried_over(ran, source, shipped()), len(work), 0.0)
-        known = modelled(work, target, table, carried, shipped())
-        times = np.array([own] * 3) if same_setting else calls_of(work) * measured.times_of(work, table)
+        known, factor = modelled(work, target, table, carried, shipped()), np.ones(len(work))
+    times = np.array([own] * 3) if same_setting else factor * calls_of(work) * measured.times_of(work, table)
     speaks = [~np.isnan(values) for values in (times[1], known.time + known.compute_share, own)]
     rung = named(speaks, ["measured", "modelled", "unchanged"], "")
     efficiency = _padded(transfer.efficiency(ran, source), len(work), np.nan)
     return Evidence(known, rung, np.where(rung == "unchanged", own, times), efficiency)
 
 
-def _table(work: pd.DataFrame, measurements: pd.DataFrame) -> pd.DataFrame:
+def _told_by(measurements: pd.DataFrame, work: pd.DataFrame) -> pd.DataFrame:
     """The measured rows that tell of ops like these."""
     alike = measurements["op_class"].isin(work["op_class"]) & measurements["precision"].isin(work["precision"])
     return measured.evidence(measurements[alike | measurements["op_class"].isin(STREAMING)])
 
 
-def _in_step(
-    work: pd.DataFrame, ran: pd.DataFrame, source: DeviceSpec, target: DeviceSpec, at_source: pd.DataFrame,
-    at_target: pd.DataFrame, overlap: float,
-) -> tuple[Modelled, Floats]:  # fmt: skip
-    """What the models and the very shapes' measurements say of each op, with what its step added on the source. Ops
-    that ran at once had a part of the device each: what they took of all of it is less by the overlap.
-    """
-    known, times, on_target = _alone(work, target, at_target)
-    _, _, there = _alone(ran, source, at_source)
-    own = _padded(overlap * ran["time_s"].to_numpy(dtype=float), len(work), np.nan)
-    on_source = Alone(_padded(there.busy, len(work), np.nan), _padded(there.launches, len(work), np.nan), there.latency)
-    taken = in_step.in_step(own, on_source, on_target, in_step.traffic_ratio(source, target))
-    busy, launches = (np.where(np.isnan(own), values, values / overlap) for values in taken)
-    added = np.divide(busy, on_target.busy, out=np.ones_like(busy), where=on_target.busy > 0)
-    told = ~np.isnan(known.time) & ~np.isnan(on_source.busy) & ~np.isnan(own)
-    method = np.where(told, "transferred", known.method)
-    changed = dataclasses.replace(
-        known, time=known.time * added, serial=known.serial * added, launches=launches, method=method
-    )
-    return changed, times * (busy + launches * on_target.latency) / times[1]
-
-
-def _alone(work: pd.DataFrame, device: DeviceSpec, table: pd.DataFrame) -> tuple[Modelled, Floats, Alone]:
-    """What the models say of each op, the times of the very shapes (3 × ops) [s], and what follows of it alone."""
+def _alone(work: pd.DataFrame, device: DeviceSpec, table: pd.DataFrame) -> Floats:
+    """What all calls of each op take by themselves [s]: as the very shape was measured, else as modelled; else NaN."""
     known = modelled(work, device, table, np.zeros(len(work)), shipped())
-    calls, latency = calls_of(work), launch_latency(device, shipped())
-    times, launches = calls * measured.times_of(work, table), np.where(np.isnan(known.launches), calls, known.launches)
-    busy = np.where(np.isnan(times[1]), known.time, np.maximum(times[1] - launches * latency, 0.0))
-    return known, times, Alone(busy, launches, latency)
+    time = calls_of(work) * measured.times_of(work, table)[1]
+    return np.where(np.isnan(time), known.time + known.launches * launch_latency(device, shipped()), time)
+
+
+def _in_step(known: Modelled, factor: Floats) -> tuple[Modelled, Floats]:
+    """What the models say, each op's time and launches longer by what its step made of them on the source; and by how
+    much, 1 where the source does not tell.
+    """
+    told = ~np.isnan(factor)
+    by = np.where(told, factor, 1.0)
+    method = np.where(told & ~np.isnan(known.time), "transferred", known.method)
+    longer = {name: by * getattr(known, name) for name in ("time", "serial", "launches")}
+    return dataclasses.replace(known, method=method, **longer), by
 
 
 def modelled(work: pd.DataFrame, target: DeviceSpec, table: pd.DataFrame, carried: Floats, c: Coefficients) -> Modelled:

@@ -29,16 +29,15 @@ def predict(
     same_setting: bool = False,
     profiled: pd.DataFrame | None = None,
     at_source: pd.DataFrame | None = None,
-    overlap: float = 1.0,
 ) -> Prediction:
     """Time of every op of WORK on the target, as samples (1 + draws × ops), with the evidence each stands on.
 
     ``same_setting``: the profile was taken on the target in this very precision, so its own times are the answer.
     ``profiled``: the first rows of WORK as the source ran them, where the target's step differs. ``at_source``:
-    MEASUREMENTS of the source. ``overlap``: its busy time over the sum of its ops' times.
+    MEASUREMENTS of the source.
     Raises EstimatorError where the target lacks a precision that is asked of it.
     """
-    found = gathered(work, source, target, measurements, same_setting, profiled, at_source, overlap)
+    found = gathered(work, source, target, measurements, same_setting, profiled, at_source)
     latency = uncertainty.latency(target, plan)
     samples, launch = sampler(work, found, latency, target, plan)(slice(None))
     interval = bounds(samples)

@@ -3,6 +3,10 @@
 A part of such a miss is the ops' own (work that is not as counted, kernels of an unusual kind) and goes with them to
 the target; the rest is the source device's. Sums over a class are used: single ops carry the noise of one profile. A
 class that is far off the model is unlike what the model was fitted to, and tells nothing.
+
+Where one library was measured on the source and on the target, each op's kernel is known on both: what its step made of
+it on the source (memory that is new, operands that no cache holds any more, ops beside it) is its own, and goes with it
+as it is.
 """
 
 from __future__ import annotations
@@ -33,6 +37,17 @@ def carried_over(work: pd.DataFrame, source: DeviceSpec | None, c: Coefficients)
         miss = np.log(taken / modelled) if min(taken, modelled) > 0 else np.nan
         out[rows] = c.transfer.weight * miss if abs(miss) <= c.transfer.limit else 0.0
     return out
+
+
+def same_library(one: pd.DataFrame, other: pd.DataFrame) -> bool:
+    """Whether two tables of MEASUREMENTS were made by a library in common."""
+    return bool(set(one["library"].dropna()) & set(other["library"].dropna()))
+
+
+def in_step(own: Floats, alone: Floats) -> Floats:
+    """Time of each op in its step over that by itself, both [s]; NaN where one of them is nothing or not known."""
+    told = (own > 0) & (alone > 0)
+    return np.asarray(np.divide(own, alone, out=np.full_like(own, np.nan), where=told))
 
 
 def efficiency(work: pd.DataFrame, source: DeviceSpec | None) -> Floats:

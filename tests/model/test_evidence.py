@@ -223,3 +223,26 @@ def test_a_cold_stream_counts_only_where_its_shape_has_no_warm_one() -> None:
     rows = pd.DataFrame({"op_class": "elementwise", "precision": "fp32", "kernel": "add", "bytes": 8e8,
                          "cache": ["warm", "cold"], "time_s": [1e-3, 9e-3]})  # fmt: skip
     assert evidence(MEASUREMENTS.conform(rows, "table"))["time_s"].tolist() == [1e-3]
+
+
+def in_step(at_source: pd.DataFrame, at_target: pd.DataFrame, own: float, *wanted: dict[str, object]) -> pd.DataFrame:
+    """Ops that took so long on a source, predicted where both devices were measured by one library."""
+    ops = make_ops(*({"op_type": "MatMul", "time_s": own, **row} for row in wanted))
+    work, _ = count_work(ops, Workload(name="toy"))
+    told_by = [rows.assign(library="toy 1") for rows in (at_source, at_target)]
+    source = make_device(name="source", launch_latency="1 ns")
+    return predict(work, source, make_device(), told_by[1], PLAN, at_source=told_by[0]).ops
+
+
+def test_what_a_step_makes_of_an_op_goes_with_it() -> None:
+    measured, near = in_step(table(ROW), table(SLOW), 4.5e-4, SHAPE, NEAR).to_dict("records")
+    assert measured["method"] == "measured"
+    assert measured["target_time_s"] == pytest.approx(4.5e-4 / ROW[-1] * SLOW[-1])
+    assert near["method"] == "transferred"
+
+
+def test_on_a_target_measured_as_the_source_an_op_takes_what_it_took() -> None:
+    work, _ = count_work(make_ops({"op_type": "MatMul", "time_s": 1e-3, **NEAR}), Workload(name="toy"))
+    rows, device = table(ROW).assign(library="toy 1"), make_device()
+    same = predict(work, device, device.model_copy(update={"name": "twin"}), rows, PLAN, at_source=rows).ops
+    assert same["target_time_s"].item() == pytest.approx(1e-3)

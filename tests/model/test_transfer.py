@@ -8,7 +8,7 @@ from estimator.core.types import Workload
 from estimator.model.coefficients import shipped
 from estimator.model.hardware import hardware_of
 from estimator.model.kernels import MODELS, launch_latency
-from estimator.model.transfer import carried_over
+from estimator.model.transfer import carried_over, in_step, same_library
 from estimator.work import count_work
 from tests.conftest import make_device, make_ops
 
@@ -46,3 +46,15 @@ def test_a_source_of_unknown_specifications_tells_nothing() -> None:
     assert not carried_over(ran(1.5), None, C).any()
     unknown = SOURCE.model_copy(update={"specifications": "unknown"})
     assert not carried_over(ran(1.5), unknown, C).any()
+
+
+def test_what_a_step_makes_of_an_op_is_a_factor() -> None:
+    found = in_step(np.array([3.0, 1.0, 0.0, 1.0]), np.array([2.0, 2.0, 2.0, np.nan]))
+    np.testing.assert_array_equal(found, [1.5, 0.5, np.nan, np.nan])
+
+
+def test_tables_of_one_library_tell_of_each_other() -> None:
+    one, other, unknown = (pd.DataFrame({"library": [name, None]}) for name in ("a 1", "a 2", None))
+    assert same_library(one, one)
+    assert not same_library(one, other)
+    assert not same_library(unknown, unknown)
