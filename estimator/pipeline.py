@@ -24,8 +24,10 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
     target = load_device(plan.target)
     measurements, left_out = read_measurements(target, plan.measurements, plan.target)
     target = with_launch(target, measurements)
-    at_source = read_measurements(source, named=plan.source)[0] if source else None
-    source = with_launch(source, at_source) if source else None
+    at_source = None
+    if source and not measurements.empty:  # they tell of each other
+        at_source, _ = read_measurements(source, named=plan.source)
+        source = with_launch(source, at_source)
     told = (*doubts(plan.target, target), *left_out, *profile.warnings, *step.warnings(profile))
 
     profile, dropped = in_mode(profile, plan.mode)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from estimator import __version__
 from estimator.core.errors import EstimatorError
+from estimator.devices.measure import bench
 from estimator.truth.selftest import judge, runs, settings
 from estimator.truth.selftest.runs import Progress, Workload
 from estimator.truth.selftest.settings import Setting
@@ -52,7 +53,7 @@ class Result:
         numbers = range(1, self.plan.repeats + 1)
         return {
             "date": date.today().isoformat(),
-            "processor": settings.processor(),
+            "processor": bench.processor(),
             "tool_version": f"estimator {__version__}",
             "settings": [setting.name for setting in self.plan.settings],
             "repeats": {"predictions": [n for n in numbers if runs.predicts(n)],

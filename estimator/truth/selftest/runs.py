@@ -29,7 +29,6 @@ from estimator.truth.selftest.settings import Setting, on_cores
 STEPS = {"steps": 6, "warmup": 1, "profiled": 3}
 PLAN = "plan.json"  # of a process that runs workloads, in the folder that is to hold their captures
 BUDGET_S = 45  # of measuring in one setting, once
-OF_A_SHAPE = [*sweep.OF_A_SHAPE, "cache"]
 Progress = Callable[[int, int], None]
 Job = Callable[["Folder", int, Setting, Sequence["Workload"]], None]
 
@@ -168,7 +167,7 @@ def _merge(folder: Folder, setting: Setting, repeats: Sequence[int]) -> None:
     tables = [folder.table(repeat, setting) for repeat in repeats]
     read = [MEASUREMENTS.conform(csv_files.read_csv(t.with_suffix(".csv")), setting.name) for t in tables]
     rows = pd.concat(read, ignore_index=True)
-    fastest = rows.loc[rows.groupby(OF_A_SHAPE, dropna=False)["time_s"].idxmin()]
+    fastest = rows.loc[rows.groupby(sweep.OF_A_SHAPE, dropna=False)["time_s"].idxmin()]
     best = max(tables, key=lambda table: _peak(table.with_suffix(".yaml")))
     files.write_text(folder.device(setting), files.read_text(best.with_suffix(".yaml")))
     files.write_text(folder.device(setting).with_suffix(".csv"), kit.csv_text(fastest.sort_index()))

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Literal, cast
 
 from estimator.core.errors import EstimatorError, suggestion
+from estimator.devices.measure.bench import usable
 
 NEEDS: dict[str, frozenset[str]] = {  # of the processor's flags, by oneDNN's name of the instructions, narrowest first
     "SSE41": frozenset({"sse4_1"}),
@@ -98,16 +99,6 @@ def flags_of(path: Path) -> frozenset[str]:
     except OSError:
         raise EstimatorError(f"estimator selftest: {path} cannot be read; it runs on Linux alone") from None
     return frozenset(next((line.partition(":")[2].split() for line in lines if line.startswith("flags")), []))
-
-
-def processor(path: Path = CPUINFO) -> str:
-    """The processor's name."""
-    return next((line.partition(":")[2].strip() for line in path.read_text().splitlines() if "model name" in line), "")
-
-
-def usable() -> list[int]:
-    """The logical processors that this process may use."""
-    return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
 
 
 @contextmanager

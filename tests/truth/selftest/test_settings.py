@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from estimator.core.errors import EstimatorError
+from estimator.devices.measure.bench import usable
 from estimator.truth.selftest.settings import (
     IN_BF16,
     NEEDS,
@@ -18,7 +19,6 @@ from estimator.truth.selftest.settings import (
     on_cores,
     parse,
     supported,
-    usable,
 )
 
 MILAN = frozenset({"sse4_1", "avx", "avx2", "fma"})
