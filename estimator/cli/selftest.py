@@ -18,6 +18,7 @@ Workloads = Annotated[
 ]
 SETTING_HELP = "Threads, oneDNN's instructions and precision, such as 2xAVX2 or 1xAVX512_CORE_BF16-bf16; repeatable."
 Settings = Annotated[list[str] | None, typer.Option("--setting", metavar="SETTING", help=SETTING_HELP)]
+REPEATS_HELP = "Of steps: half for predictions, half of truth.  [default: 12, with --quick 4]"
 Kept = Annotated[
     Path | None, typer.Option("-o", metavar="DIR", help="Keep all runs here; what is there is not run again.")
 ]
@@ -26,7 +27,7 @@ Kept = Annotated[
 def selftest(
     workload: Workloads = None,
     setting: Settings = None,
-    repeats: Annotated[int, typer.Option(min=4, help="Of all runs: half for predictions, half of truth.")] = 4,
+    repeats: Annotated[int | None, typer.Option(min=4, help=REPEATS_HELP)] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Two workloads in two settings.")] = False,
     keep: Kept = None,
     json: Json = False,
@@ -35,7 +36,7 @@ def selftest(
 
     One core or two, with less or more of the processor's instructions, are devices of their own. In each, products and
     streams are measured, never a workload; every setting is predicted from every other one. The error is shown beside
-    the noise floor: how far two sets of runs of the same step are from each other. It takes about twenty minutes, with
+    the noise floor: how far two sets of runs of the same step are from each other. It takes a quarter of an hour, with
     --quick a few minutes; run nothing else meanwhile.
     """
     import tempfile

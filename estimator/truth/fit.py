@@ -19,12 +19,16 @@ from estimator.model.coefficients import Coefficients, Transfer
 from estimator.model.convolution import Published
 from estimator.truth import ours, whole_models
 from estimator.truth.data import read_truth
+from estimator.truth.selftest import results
 from estimator.truth.validate import validate
 
 HERE = Path(__file__).parents[1] / "model" / "coefficients"
 DIGITS = 4
 LIMIT = float(np.log(2.0))  # a class off by more than a factor of 2 is unlike what the models were fitted to
-SOURCE = "NeuSight whole models (sitar-lab/NeuSight, MIT); python -m estimator.truth.fit"
+SOURCE = (
+    "NeuSight whole models (sitar-lab/NeuSight, MIT), and self-tests (estimator/truth/selftest/results); "
+    "python -m estimator.truth.fit"
+)
 WRITTEN = (
     "# Fitted, not written by hand: python -m estimator.truth.fit; held_out.csv says how far off it is elsewhere.\n"
 )
@@ -43,7 +47,9 @@ def transfer(data: Path, truth: pd.DataFrame, c: Coefficients) -> Transfer:
     """How much of what whole models take beyond their kernels on one device they take on others too."""
     runs = whole_models.read_runs(data)
     missed = whole_models.misses(ours.predictor(c), runs, truth, set(runs.whole_s.index.unique("device")))
-    return Transfer(source=SOURCE, weight=whole_models.shared_weight(missed), limit=LIMIT)
+    return Transfer(
+        source=SOURCE, weight=whole_models.shared_weight(missed), limit=LIMIT, in_step=results.spread(results.kept())
+    )
 
 
 def _rounded(told: Any) -> Any:

@@ -45,6 +45,7 @@ class Transfer(File):
     source: str
     weight: float = Field(ge=0, le=1, description="share of a class's miss (logarithm) that devices have in common")
     limit: float = Field(gt=0, description="miss (logarithm) beyond which a class tells nothing")
+    in_step: float = Field(ge=0, description="standard deviation (logarithm) of what steps make of ops, by device")
 
 
 class Coefficients(File):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from estimator.profiles.capture.session import SessionRun
 from estimator.profiles.capture.tracing import XPlane
 from estimator.profiles.capture.watch import Progress, Watch
 
-__all__ = ["Captured", "Plan", "capture", "scaled"]
+__all__ = ["Captured", "Plan", "capture", "opened", "record", "scaled"]
 
 STEPS = 30  # timed where nobody says
 # Warnings about what a dump cannot tell
@@ -63,28 +63,43 @@ def capture(path: Path, folder: Path, plan: Plan, progress: Progress = lambda do
 
     Raises EstimatorError where TensorFlow is missing, the file is at fault, or the folder holds anything.
     """
-    quietly = quiet.quiet(plan.verbose)
-    with quietly, whole_folder(folder) as place, _tensorflow(plan.verbose), script.loaded(path) as own:
-        run = training.find(own, plan)
-        timed = plan.steps or _epoch_steps(own, run, plan.epochs)
-        shapes = [tuple(tensor.shape) for tensor in quiet.tensorflow().nest.flatten(run.batch())]
-        runner, recorder, graphs = _traced(own, run, place, plan.format)
-        watch = Watch(plan.warmup, timed, plan.profiled, recorder, progress)
-        try:
-            runner.run(watch)
-        finally:
-            if not watch.done:
-                recorder.stop()
+    with whole_folder(folder) as place, opened(path, plan) as (own, run):
+        found = record(own, run, place, plan, progress)
+    return replace(found, folder=folder)
+
+
+@contextmanager
+def opened(path: Path, plan: Plan) -> Iterator[tuple[script.Script, training.Training]]:
+    """The training run that a file defines, ready to be recorded inside the block. Raises EstimatorError as
+    :func:`capture` does.
+    """
+    with quiet.quiet(plan.verbose), _tensorflow(plan.verbose), script.loaded(path) as own:
+        yield own, training.find(own, plan)
+
+
+def record(
+    own: script.Script, run: training.Training, place: Path, plan: Plan, progress: Progress = lambda done, total: None
+) -> Captured:
+    """Run an opened training, and write what was seen into a folder that is there."""
+    timed = plan.steps or _epoch_steps(own, run, plan.epochs)
+    shapes = [tuple(tensor.shape) for tensor in quiet.tensorflow().nest.flatten(run.batch())]
+    runner, recorder, graphs = _traced(own, run, place, plan.format)
+    watch = Watch(plan.warmup, timed, plan.profiled, recorder, progress)
+    try:
+        runner.run(watch)
+    finally:
         if not watch.done:
-            raise own.fault(f"its data ended after {len(watch.seconds)} steps; expected {watch.total}, so give fewer")
-        found = nodes.table(graphs, shapes)
-        workload = describing.workload(own, run, plan)
-        if not found.empty:
-            write_text(place / graph.FILE, found.to_csv(index=False, lineterminator="\n"))
-        describing.write(place / "workload.yaml", workload)
-        how = f"{run.how}, as one function in a TensorFlow 1 session" if plan.format == "tfprof" else run.how
-        describing.write(place / "provenance.yaml", describing.provenance(own, run, watch, how, plan))
-    return Captured(folder, plan.format, watch, workload, tuple(_warnings(run, plan.format, found.empty)))
+            recorder.stop()
+    if not watch.done:
+        raise own.fault(f"its data ended after {len(watch.seconds)} steps; expected {watch.total}, so give fewer")
+    found = nodes.table(graphs, shapes)
+    workload = describing.workload(own, run, plan)
+    if not found.empty:
+        write_text(place / graph.FILE, found.to_csv(index=False, lineterminator="\n"))
+    describing.write(place / "workload.yaml", workload)
+    how = f"{run.how}, as one function in a TensorFlow 1 session" if plan.format == "tfprof" else run.how
+    describing.write(place / "provenance.yaml", describing.provenance(own, run, watch, how, plan))
+    return Captured(place, plan.format, watch, workload, tuple(_warnings(run, plan.format, found.empty)))
 
 
 def _traced(own: script.Script, run: training.Training, place: Path, form: Format) -> tuple[Any, Any, list[Any]]:

@@ -72,28 +72,35 @@ def loaded(path: Path) -> Iterator[Script]:
 
     Raises EstimatorError where it cannot be read, or where its code, or code that it calls, fails.
     """
-    source = files.read_text(path)
+    source, folder, before = files.read_text(path), path.resolve().parent, set(sys.modules)
     module = ModuleType(NAME)
     module.__file__ = str(path)
     sys.modules[NAME] = module
-    sys.path.insert(0, str(path.resolve().parent))
+    sys.path.insert(0, str(folder))
     try:
-        with _blamed(path):
+        with blamed(path):
             exec(compile(source, str(path), "exec"), module.__dict__)
             yield Script(path, module.__dict__, _stated(path))
     finally:
-        sys.path.remove(str(path.resolve().parent))
-        del sys.modules[NAME]
+        sys.path.remove(str(folder))
+        for name in sys.modules.keys() - before:
+            if name == NAME or Path(getattr(sys.modules[name], "__file__", None) or "/").parent == folder:
+                del sys.modules[name]  # another file's helper may have the same name
 
 
 def _stated(path: Path) -> Workload:
     beside = path.with_name("workload.yaml")
-    name = path.resolve().parent.name if path.name == MODEL else path.stem
-    return yaml_files.check(Workload, yaml_files.read_yaml(beside)) if beside.is_file() else Workload(name=name)
+    return yaml_files.check(Workload, yaml_files.read_yaml(beside)) if beside.is_file() else Workload(name=label(path))
+
+
+def label(path: Path) -> str:
+    """What a file's training run is called where nothing states a name."""
+    return path.resolve().parent.name if path.name == MODEL else path.stem
 
 
 @contextmanager
-def _blamed(path: Path) -> Iterator[None]:
+def blamed(path: Path) -> Iterator[None]:
+    """Turns errors of a file's code inside the block into sentences; those of ours pass."""
     try:
         yield
     except EstimatorError:

@@ -1,23 +1,24 @@
 """``estimator selftest``: the whole chain against reality, on the machine at hand, which in its settings is several.
 
 Workloads are profiled in one setting, products and streams measured in another, the step there is predicted, and then
-run: each setting from every other one. Truth shares no run with what predictions use.
+run: each setting from every other one. Truth shares no step with what predictions use.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from estimator import __version__
 from estimator.core.errors import EstimatorError
-from estimator.devices.measure import bench
-from estimator.truth.selftest import judge, runs, settings
-from estimator.truth.selftest.runs import Progress, Workload
+from estimator.profiles.workload import Provenance, read_provenance, side_files
+from estimator.truth.selftest import judge, runs, settings, workloads
+from estimator.truth.selftest.folder import Folder
+from estimator.truth.selftest.runs import Progress
 from estimator.truth.selftest.settings import Setting
+from estimator.truth.selftest.workloads import Workload
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["QUICK", "WORKLOADS", "Plan", "Result", "planned", "selftest"]
 
 WORKLOADS, QUICK = ("p1b3", "nt3@0.02", "cnn", "p1b2", "p3b2"), ("p1b3@0.3", "cnn")
-REPEATS = 4  # at least: half for predictions, half of truth
+REPEATS, FEWEST = 12, 4  # half for predictions, half of truth
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Plan:
 
     workloads: tuple[Workload, ...]
     settings: tuple[Setting, ...]
-    repeats: int = REPEATS
+    repeats: int = FEWEST
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,7 @@ class Result:
 
     plan: Plan
     rows: pd.DataFrame = field(repr=False)
+    ran: Provenance  # where and when
 
     def summary(self) -> dict[str, Any]:
         """The figures of all rows together, relative."""
@@ -52,8 +54,8 @@ class Result:
         """The run as JSON says it."""
         numbers = range(1, self.plan.repeats + 1)
         return {
-            "date": date.today().isoformat(),
-            "processor": bench.processor(),
+            "date": self.ran.date,
+            "processor": self.ran.processor,
             "tool_version": f"estimator {__version__}",
             "settings": [setting.name for setting in self.plan.settings],
             "repeats": {"predictions": [n for n in numbers if runs.predicts(n)],
@@ -64,16 +66,19 @@ class Result:
 
 
 def planned(
-    workloads: Sequence[str] = (), asked: Sequence[str] = (), repeats: int = REPEATS, *, quick: bool = False
+    named: Sequence[str] = (), asked: Sequence[str] = (), repeats: int | None = None, *, quick: bool = False
 ) -> Plan:
-    """The plan of these workloads and settings, else of the usual ones; ``quick`` takes two of each.
+    """The plan of these workloads and settings, else of the usual ones; ``quick`` takes two of each, and FEWEST
+    repeats.
 
-    Raises EstimatorError for what is unknown, what the machine has not, and fewer repeats than REPEATS or an odd
+    Raises EstimatorError for what is unknown, what the machine has not, and fewer repeats than FEWEST or an odd
     number.
     """
-    if repeats < REPEATS or repeats % 2:
-        raise EstimatorError(f"estimator selftest: {repeats} repeats; give an even number, at least {REPEATS}")
-    found = tuple(runs.parse(text) for text in workloads or (QUICK if quick else WORKLOADS))
+    if repeats is None:
+        repeats = FEWEST if quick else REPEATS
+    if repeats < FEWEST or repeats % 2:
+        raise EstimatorError(f"estimator selftest: {repeats} repeats; give an even number, at least {FEWEST}")
+    found = tuple(workloads.parse(text) for text in named or (QUICK if quick else WORKLOADS))
     names = [workload.name for workload in found]
     if len(set(names)) < len(names):
         raise EstimatorError(f"estimator selftest: two workloads are called alike ({', '.join(names)}); give each once")
@@ -83,6 +88,7 @@ def planned(
 
 def selftest(plan: Plan, folder: Path, progress: Progress = lambda done, total: None) -> Result:
     """Run what ``folder`` does not hold yet, predict, and compare. Raises EstimatorError where a run fails."""
-    place = runs.Folder(folder.resolve())
+    place = Folder(folder.resolve())
     runs.run(place, plan.workloads, plan.settings, plan.repeats, progress)
-    return Result(plan, judge.judge(place, plan.workloads, plan.settings, plan.repeats))
+    ran = read_provenance(side_files(place.captures(plan.settings[0]) / plan.workloads[0].name))
+    return Result(plan, judge.judge(place, plan.workloads, plan.settings), ran)

@@ -1,6 +1,6 @@
 """Predictions of each setting from every other one, beside what really ran there.
 
-A run's figure is the median of its steps, that of several runs the least: what else the machine does only adds.
+A figure is the least of the medians of several repeats: what else the machine does only adds.
 """
 
 from __future__ import annotations
@@ -11,28 +11,32 @@ from typing import Any
 
 import pandas as pd
 
+from estimator.core import csv_files
 from estimator.core.interval import bounds
-from estimator.core.types import RunPlan
+from estimator.core.types import Profile, RunPlan
 from estimator.devices import load_device
 from estimator.pipeline import estimate
 from estimator.profiles import read_profile
-from estimator.truth.selftest.runs import Folder, Workload, predicts, wall
+from estimator.truth.selftest.folder import Folder
+from estimator.truth.selftest.runs import seconds_of, step_time
 from estimator.truth.selftest.settings import Setting
+from estimator.truth.selftest.tables import highest_rate
+from estimator.truth.selftest.workloads import Workload
 
 COLUMNS = (
-    "workload", "source", "target", "source_s", "predicted_s", "low_s", "high_s", "measured_s", "error", "noise",
-    "error_if_unchanged", "error_by_peaks",
+    "workload", "source", "target", "source_s", "source_spread", "predicted_s", "low_s", "high_s", "measured_s",
+    "error", "noise", "error_if_unchanged", "error_by_peaks",
 )  # fmt: skip
 REACH, NOISES, WORST = 0.10, 1.5, 0.25  # the median error may be the reach, or so many noise floors; the worst error
 
 
-def judge(folder: Folder, workloads: Sequence[Workload], settings: Sequence[Setting], repeats: int) -> pd.DataFrame:
+def judge(folder: Folder, workloads: Sequence[Workload], settings: Sequence[Setting]) -> pd.DataFrame:
     """One row for each workload and ordered pair of settings, with the columns COLUMNS. Errors are signed and relative;
     ``noise`` is how far the target's repeats for predictions are from its truth.
     """
-    numbers = range(1, repeats + 1)
+    steps = csv_files.read_csv(folder.steps)
     pairs = itertools.product(workloads, itertools.permutations(settings, 2))
-    rows = [_row(folder, workload.name, source, target, numbers) for workload, (source, target) in pairs]
+    rows = [_row(folder, steps, workload, source, target) for workload, (source, target) in pairs]
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
@@ -53,27 +57,24 @@ def summary(rows: pd.DataFrame) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _row(folder: Folder, workload: str, source: Setting, target: Setting, numbers: Sequence[int]) -> tuple[Any, ...]:
-    known, truth = ([n for n in numbers if predicts(n) is use] for use in (True, False))
-    best = min((folder.capture(n, source, workload) for n in known), key=wall)
-    low, predicted, high = _predicted(folder, best, source, target)
-    measured, again = (min(wall(folder.capture(n, target, workload)) for n in some) for some in (truth, known))
-    own = wall(best)
-    times = (own, predicted, low, high, measured)
+def _row(folder: Folder, steps: pd.DataFrame, workload: Workload, source: Setting, target: Setting) -> tuple[Any, ...]:
+    profile = read_profile(str(folder.captures(source) / workload.name))
+    low, predicted, high = _predicted(profile, folder, source, target)
+    own, again = (step_time(seconds_of(steps, setting, workload, known=True)) for setting in (source, target))
+    measured = step_time(seconds_of(steps, target, workload, known=False))
     by_peaks = own * _peak(folder, source) / _peak(folder, target)
-    errors = (predicted, again, own, by_peaks)
-    return (workload, source.name, target.name, *times, *(time / measured - 1 for time in errors))
+    errors = (time / measured - 1 for time in (predicted, again, own, by_peaks))
+    names = (workload.name, source.name, target.name)
+    return (*names, own, profile.step_spread, predicted, low, high, measured, *errors)
 
 
-def _predicted(folder: Folder, profile: Any, source: Setting, target: Setting) -> tuple[float, ...]:
+def _predicted(profile: Profile, folder: Folder, source: Setting, target: Setting) -> tuple[float, ...]:
     """Low end, nominal value and high end of the step's time [s]."""
     crossed = target.precision if target.precision != source.precision else None
     plan = RunPlan(target=str(folder.device(target)), source=str(folder.device(source)), precision=crossed)
-    return tuple(float(end) for end in bounds(estimate(read_profile(str(profile)), plan).step.total))
+    return tuple(float(end) for end in bounds(estimate(profile, plan).step.total))
 
 
 def _peak(folder: Folder, setting: Setting) -> float:
-    """The best rate [FLOP/s] of any product in a setting; in fp32 where its own precision is no faster."""
-    device = load_device(str(folder.device(setting)))
-    found = device.peak_of(setting.precision).matrix or device.peak_of("fp32").matrix
-    return found.value if found else float("nan")
+    """The best rate [FLOP/s] of any product in a setting."""
+    return highest_rate(load_device(str(folder.device(setting))), setting.precision)

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, cast
 
 from estimator.core.errors import EstimatorError, suggestion
-from estimator.devices.measure.bench import usable
+from estimator.devices.measure.bench import cores, usable
 
 NEEDS: dict[str, frozenset[str]] = {  # of the processor's flags, by oneDNN's name of the instructions, narrowest first
     "SSE41": frozenset({"sse4_1"}),
@@ -48,7 +48,9 @@ class Setting:
 
     def environment(self) -> dict[str, str]:
         """The variables that a process in this setting is started with."""
-        return {"ONEDNN_MAX_CPU_ISA": self.isa, "OMP_NUM_THREADS": str(self.threads), "TF_CPP_MIN_LOG_LEVEL": "3"}
+        threads = dict.fromkeys(("OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS"), str(self.threads))
+        library = {"ONEDNN_MAX_CPU_ISA": self.isa, "TF_ENABLE_ONEDNN_OPTS": "1", "TF_CPP_MIN_LOG_LEVEL": "3"}
+        return {**library, **threads, "CUDA_VISIBLE_DEVICES": "-1"}
 
 
 def parse(text: str) -> Setting:
@@ -81,12 +83,14 @@ def of_machine(asked: Sequence[str] = ()) -> tuple[Setting, ...]:
     """The settings asked for, else those detected. Raises EstimatorError where the machine has one of them not, or
     fewer than two are left to predict one from the other.
     """
-    flags, cores = flags_of(CPUINFO), len(usable())
-    found = tuple(dict.fromkeys(map(parse, asked))) or detected(flags, cores)
+    flags, count = flags_of(CPUINFO), len(cores())
+    found = tuple(dict.fromkeys(map(parse, asked))) or detected(flags, count)
     for setting in found:
-        if not supported(setting, flags, cores):
-            known = ", ".join(setting.name for setting in detected(flags, cores)) or "none"
+        if not supported(setting, flags, count):
+            known = ", ".join(setting.name for setting in detected(flags, count)) or "none"
             raise EstimatorError(f"setting '{setting.name}' is not one of this machine's; it has {known}")
+    if not found:
+        raise EstimatorError("estimator selftest: oneDNN has no instructions for this processor; it needs an x86 one")
     if len(found) < 2:
         raise EstimatorError("estimator selftest: needs two settings; give --setting twice")
     return found
@@ -102,11 +106,20 @@ def flags_of(path: Path) -> frozenset[str]:
 
 
 @contextmanager
-def on_cores(count: int) -> Iterator[Mapping[str, str]]:
-    """Processes started inside have so many cores; yields this process's variables."""
-    own = usable()
-    os.sched_setaffinity(0, own[:count])
+def in_setting(setting: Setting) -> Iterator[None]:
+    """Processes that start inside are in the setting."""
+    own, variables = usable(), dict(os.environ)
+    os.sched_setaffinity(0, cores()[: setting.threads])
+    os.environ.update(setting.environment())
     try:
-        yield os.environ
+        yield
     finally:
         os.sched_setaffinity(0, own)
+        os.environ.clear()
+        os.environ.update(variables)
+
+
+def ended(setting: Setting, what: str, words: str) -> EstimatorError:
+    """The error for a process in a setting that ended with these words."""
+    last = words.strip().rpartition("\n")[2] or "without a word"
+    return EstimatorError(f"estimator selftest: in setting {setting.name}, {what} ended so: {last}")

@@ -8,46 +8,42 @@ import pandas as pd
 import pytest
 import yaml
 
-from estimator.core import library
+from estimator.core import files, library
+from estimator.truth.selftest import runs
+from estimator.truth.selftest.folder import Folder
 from estimator.truth.selftest.judge import COLUMNS, judge, summary
-from estimator.truth.selftest.runs import Folder, parse, predicts
 from estimator.truth.selftest.settings import Setting
+from estimator.truth.selftest.workloads import parse
 
 ONE, TWO = Setting(1, "AVX2"), Setting(2, "AVX2")
 WORKLOAD = parse("p1b2")
-REPEATS = 4
-WALLS = {ONE: (0.9, 1.1, 0.8, 1.0), TWO: (0.5, 0.7, 0.45, 0.6)}  # [s] of each round
-
-
-def captured(place: Path, wall_s: float) -> None:
-    """The shipped capture, as if its step had taken so long."""
-    shutil.copytree(library.names("profiles", "*")[WORKLOAD.name] / "amd-epyc.xplane", place)
-    path = place / "provenance.yaml"
-    told = yaml.safe_load(path.read_text()) | {
-        "wall_step": f"{wall_s} s",
-        "wall_step_low": None,
-        "wall_step_high": None,
-    }
-    path.write_text(yaml.safe_dump({key: value for key, value in told.items() if value is not None}))
+WALLS = {ONE: (0.9, 1.1, 1.0, 0.8), TWO: (0.5, 0.7, 0.6, 0.45)}  # [s] of each repeat: known, truth, truth, known
 
 
 def filled(path: Path, walls: Mapping[Setting, tuple[float, ...]]) -> Folder:
-    folder = Folder(path)
-    for setting, seconds in walls.items():
-        device = folder.device(setting)
-        device.parent.mkdir(parents=True, exist_ok=True)
-        speed = {
-            "peak": {"fp32": f"{50 * setting.threads} GFLOP/s"},
-            "memory_bandwidth": f"{10 * setting.threads} GB/s",
-        }
-        device.write_text(yaml.safe_dump({"name": setting.name, **speed}))
-        for turn, wall_s in enumerate(seconds, 1):
-            captured(folder.capture(turn, setting, WORKLOAD.name), wall_s)
+    """As if steps had taken so long: captures of the shipped one, devices, and every step."""
+    folder, shipped = Folder(path), library.names("profiles", "*")[WORKLOAD.name] / "amd-epyc.xplane"
+    for setting in walls:
+        files.write_text(folder.device(setting), yaml.safe_dump(device(setting)))
+        capture = folder.captures(setting) / WORKLOAD.name
+        shutil.copytree(shipped, capture)
+    steps = [(n, s.name, WORKLOAD.name, wall) for s, seconds in walls.items() for n, wall in enumerate(seconds, 1)]
+    table = pd.DataFrame(steps, columns=["repeat", "setting", "workload", "wall_s"])
+    runs.keep_steps(folder, table, [WORKLOAD], list(walls))
     return folder
 
 
+def device(setting: Setting) -> dict[str, object]:
+    peak, bandwidth = 50 * setting.threads, 10 * setting.threads
+    return {
+        "name": setting.name,
+        "peak": {"fp32": f"{peak} GFLOP/s"},
+        "memory_bandwidth": f"{bandwidth} GB/s",
+    }
+
+
 def judged(path: Path, walls: Mapping[Setting, tuple[float, ...]]) -> pd.DataFrame:
-    return judge(filled(path, walls), [WORKLOAD], [ONE, TWO], REPEATS).set_index(["source", "target"])
+    return judge(filled(path, walls), [WORKLOAD], [ONE, TWO]).set_index(["source", "target"])
 
 
 @pytest.fixture(scope="module")
@@ -55,8 +51,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
     return judged(tmp_path_factory.mktemp("runs"), WALLS)
 
 
-def test_every_ordered_pair_is_judged_by_the_least_of_its_runs(rows: pd.DataFrame) -> None:
-    assert [turn for turn in range(1, REPEATS + 1) if predicts(turn)] == [1, 3]
+def test_every_ordered_pair_is_judged_by_the_least_of_its_repeats(rows: pd.DataFrame) -> None:
     assert set(rows.reset_index()) == set(COLUMNS)
     assert list(rows.index) == [(ONE.name, TWO.name), (TWO.name, ONE.name)]
     there = rows.loc[ONE.name, TWO.name]
@@ -68,12 +63,12 @@ def test_every_ordered_pair_is_judged_by_the_least_of_its_runs(rows: pd.DataFram
 
 
 def test_truth_tells_predictions_nothing_nor_they_it(rows: pd.DataFrame, tmp_path: Path) -> None:
-    slow = {setting: (first, 7.0, third, 9.0) for setting, (first, _, third, _) in WALLS.items()}
+    slow = {setting: (first, 7.0, 9.0, last) for setting, (first, _, _, last) in WALLS.items()}
     other = judged(tmp_path / "truth", slow)
     known = ["source_s", "predicted_s", "low_s", "high_s"]
     pd.testing.assert_frame_equal(other[known], rows[known])
     assert (other["measured_s"] == 7.0).all()
-    fast = {setting: (0.01, second, 0.02, fourth) for setting, (_, second, _, fourth) in WALLS.items()}
+    fast = {setting: (0.01, second, third, 0.02) for setting, (_, second, third, _) in WALLS.items()}
     assert (judged(tmp_path / "known", fast)["measured_s"] == rows["measured_s"]).all()
 
 

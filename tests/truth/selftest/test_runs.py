@@ -1,20 +1,27 @@
 """What a self-test runs, in which order, and which measured rows it keeps."""
 
 import json
-from collections import Counter
 from importlib.util import find_spec
 from pathlib import Path
+from threading import Thread
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from estimator.core.errors import EstimatorError
 from estimator.core.schema import MEASUREMENTS, STREAMING
+from estimator.core.types import Workload as Stated
 from estimator.devices import load_device
+from estimator.profiles import read_profile
+from estimator.profiles.capture.script import Script
+from estimator.profiles.capture.watch import Watch
 from estimator.truth import selftest
-from estimator.truth.selftest import runs
-from estimator.truth.selftest.runs import Folder, parse, predicts
+from estimator.truth.selftest import runs, tables, worker
+from estimator.truth.selftest.folder import Folder
+from estimator.truth.selftest.runs import predicts, seconds_of, step_time
 from estimator.truth.selftest.settings import Setting, of_machine
+from estimator.truth.selftest.workloads import Workload, parse
 
 ONE, TWO = Setting(1, "AVX"), Setting(1, "AVX2")
 MODEL = """
@@ -45,7 +52,7 @@ def test_what_is_no_workload(text: str, told: str) -> None:
     [
         ({"repeats": 5}, "even number"),
         ({"repeats": 2}, "at least 4"),
-        ({"workloads": ["p1b3", "p1b3"]}, "give each once"),
+        ({"named": ["p1b3", "p1b3"]}, "give each once"),
     ],
 )
 def test_a_plan_that_cannot_be_run(words: dict[str, object], told: str) -> None:
@@ -53,16 +60,27 @@ def test_a_plan_that_cannot_be_run(words: dict[str, object], told: str) -> None:
         selftest.planned(**words)  # type: ignore[arg-type]
 
 
-def test_truth_stands_beside_predictions_before_and_behind_by_turns() -> None:
-    jobs = [(job.__name__, repeat, setting) for job, repeat, setting in runs._jobs([ONE, TWO], 4)]
-    captures = [(repeat, setting) for name, repeat, setting in jobs if name == "_capture"]
-    assert captures == [(n, s) for pair in ((1, 2), (4, 3)) for s in (ONE, TWO) for n in pair]
-    assert all(predicts(repeat) for name, repeat, _ in jobs if name == "_measure")
-    assert Counter(name for name, _, _ in jobs) == {"_capture": 8, "_measure": 4}
+def test_truth_stands_before_predictions_and_behind_by_turns() -> None:
+    assert [repeat for repeat in range(1, 9) if predicts(repeat)] == [1, 4, 5, 8]
 
 
-def table(folder: Folder, repeat: int, times: list[float], peak: str) -> None:
-    place = folder.table(repeat, ONE)
+def test_a_step_takes_the_least_of_the_repeats_medians() -> None:
+    steps = pd.DataFrame(
+        [
+            (repeat, setting.name, "toy", wall)
+            for setting, slower in ((ONE, 1.0), (TWO, 10.0))
+            for repeat, walls in enumerate(([3.0, 9.0, 4.0], [1.0], [2.0], [5.0, 5.0, 1.0]), 1)
+            for wall in slower * np.array(walls)
+        ],
+        columns=["repeat", "setting", "workload", "wall_s"],
+    )
+    toy = Workload("toy", Path("toy.py"), 1.0)
+    assert step_time(seconds_of(steps, ONE, toy, known=True)) == 4.0
+    assert step_time(seconds_of(steps, TWO, toy, known=False)) == 10.0
+
+
+def table(folder: Folder, number: int, times: list[float], peak: str) -> None:
+    place = folder.table(number, ONE)
     place.parent.mkdir(parents=True)
     rows = pd.DataFrame({"op_class": "gemm", "precision": "fp32", "m": [8, 16], "n": 8, "k": 8, "time_s": times})
     rows.to_csv(place.with_suffix(".csv"), index=False)
@@ -71,9 +89,9 @@ def table(folder: Folder, repeat: int, times: list[float], peak: str) -> None:
 
 def test_the_fastest_row_of_each_shape_is_kept(tmp_path: Path) -> None:
     folder = Folder(tmp_path)
-    table(folder, 1, [2.0, 3.0], "4 GFLOP/s")
-    table(folder, 3, [1.0, 5.0], "3 GFLOP/s")
-    runs._merge(folder, ONE, [1, 3])
+    table(folder, 0, [2.0, 3.0], "4 GFLOP/s")
+    table(folder, 1, [1.0, 5.0], "3 GFLOP/s")
+    tables.merge(folder, ONE, range(2))
     kept = MEASUREMENTS.conform(pd.read_csv(folder.device(ONE).with_suffix(".csv")), "kept").set_index("m")["time_s"]
     assert kept.to_dict() == {8: 1.0, 16: 3.0}
     peak = load_device(str(folder.device(ONE))).peak_of("fp32").vector
@@ -85,7 +103,7 @@ def test_streams_are_measured_once_in_half_an_octave() -> None:
     rows = [("elementwise", 1000.0), ("elementwise", 1010.0), ("elementwise", 2000.0), ("reduction", 1000.0)]
     shapes = pd.DataFrame(rows, columns=["op_class", "bytes"])
     shapes.loc[len(shapes)] = ["gemm", float("nan")]
-    found = runs._distinct(pd.concat([shapes, shapes.tail(1)], ignore_index=True))
+    found = tables._distinct(pd.concat([shapes, shapes.tail(1)], ignore_index=True))
     assert list(found["op_class"]) == ["elementwise", "elementwise", "reduction", "gemm", "gemm"]
     assert set(found.loc[found["op_class"].isin(STREAMING), "cache"]) == {"warm"}
     assert found.loc[found["op_class"] == "gemm", "cache"].isna().all()
@@ -94,8 +112,9 @@ def test_streams_are_measured_once_in_half_an_octave() -> None:
 @pytest.mark.skipif(
     not find_spec("tensorflow") or not Path("/proc/cpuinfo").exists(), reason="needs TensorFlow on Linux"
 )
-def test_the_whole_chain_on_this_machine(tmp_path: Path) -> None:
+def test_the_whole_chain_on_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Structure, not figures: what else this machine does decides on those."""
+    monkeypatch.setattr(tables, "BUDGET_S", 5)
     try:
         settings = of_machine()[:2]
     except EstimatorError as error:
@@ -104,12 +123,66 @@ def test_the_whole_chain_on_this_machine(tmp_path: Path) -> None:
     plan = selftest.Plan((parse(str(tmp_path / "small.py")), parse("p1b3@0.1")), settings)
     document = selftest.selftest(plan, tmp_path / "runs").document()
     assert json.loads(json.dumps(document)) == document
-    assert not set(document["repeats"]["predictions"]) & set(document["repeats"]["truth"])
+    steps = pd.read_csv(tmp_path / "runs" / "steps.csv")
+    assert document["repeats"] == {"predictions": [1, 4], "truth": [2, 3]}
+    assert (steps.groupby(["repeat", "setting", "workload"]).size() >= worker.FEWEST).all()
+    assert len(steps.groupby(["repeat", "setting", "workload"])) == 4 * 2 * 2
+    for row in document["rows"]:  # a prediction knows the steps of its own repeats alone
+        of_row = steps[(steps["setting"] == row["source"]) & (steps["workload"] == row["workload"])]
+        known = of_row[of_row["repeat"].isin([1, 4])].groupby("repeat")["wall_s"].median().min()
+        told = read_profile(tmp_path / "runs" / "captures" / row["source"] / row["workload"]).wall_step_s
+        assert row["source_s"] == known
+        assert told == pytest.approx(known, rel=1e-3)
     assert len(document["rows"]) == 2 * 2
     figures = pd.DataFrame(document["rows"]).drop(columns=["workload", "source", "target"]).astype(float)
     assert figures.notna().all(axis=None)
     assert (figures[["source_s", "predicted_s", "low_s", "high_s", "measured_s"]] > 0).all(axis=None)
-    own = {path.name for path in (tmp_path / "runs").glob(f"repeat-*/{settings[0].name}/*")}
-    assert own == {"small", "p1b3@0.1", runs.PLAN}
+    own = {path.name for path in (tmp_path / "runs" / "captures" / settings[0].name).iterdir()}
+    assert own == {"small", "p1b3@0.1"}
+    assert selftest.selftest(plan, tmp_path / "runs").document()["rows"] == document["rows"]  # nothing is run again
     with pytest.raises(EstimatorError, match="other workloads"):
         selftest.selftest(selftest.Plan((parse("p1b3@0.1"),), settings), tmp_path / "runs")
+
+
+@pytest.mark.skipif(not find_spec("tensorflow"), reason="needs TensorFlow")
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("def build():\n    raise ValueError('no data')\n", "no data"),
+        ("import os\nos._exit(3)\n", "terminated abruptly"),
+    ],
+)
+def test_a_workload_that_fails_is_told_of(tmp_path: Path, text: str, told: str) -> None:
+    (tmp_path / "wrong.py").write_text(text)
+    plan = selftest.Plan((parse(str(tmp_path / "wrong.py")),), (ONE,))
+    with pytest.raises(EstimatorError, match=told):
+        runs.run(Folder(tmp_path / "runs"), plan.workloads, plan.settings, 4, lambda done, total: None)
+    assert not (tmp_path / "runs" / "steps.csv").exists()
+
+
+class Ends:
+    """A training of two steps."""
+
+    def run(self, watch: Watch) -> None:
+        for _ in range(2):
+            watch.begin()
+            watch.end()
+
+
+class Fails:
+    """A training that raises in its first step."""
+
+    def run(self, watch: Watch) -> None:
+        watch.begin()
+        raise ValueError("no loss")
+
+
+@pytest.mark.parametrize(
+    ("training", "told"), [(Ends(), "its data ended after 2 steps"), (Fails(), "raised ValueError: no loss")]
+)
+def test_what_ends_a_training_is_told_of(tmp_path: Path, training: Ends | Fails, told: str) -> None:
+    turns = worker._Turns()
+    script = Script(tmp_path / "short.py", {}, Stated(name="short"))
+    Thread(target=turns.keep_running, args=(script, training), daemon=True).start()
+    with pytest.raises(EstimatorError, match=told):
+        turns.run(3)

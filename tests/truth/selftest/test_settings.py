@@ -15,8 +15,8 @@ from estimator.truth.selftest.settings import (
     Setting,
     detected,
     flags_of,
+    in_setting,
     of_machine,
-    on_cores,
     parse,
     supported,
 )
@@ -81,8 +81,9 @@ def test_without_an_account_of_the_processor(tmp_path: Path) -> None:
 
 
 @linux
-def test_cores_are_given_back() -> None:
-    own = os.sched_getaffinity(0)
-    with on_cores(1):
+def test_what_a_setting_takes_is_given_back() -> None:
+    own, variables = os.sched_getaffinity(0), dict(os.environ)
+    with in_setting(Setting(1, "AVX2")):
         assert len(os.sched_getaffinity(0)) == 1
-    assert os.sched_getaffinity(0) == own
+        assert os.environ["ONEDNN_MAX_CPU_ISA"] == "AVX2"
+    assert (os.sched_getaffinity(0), dict(os.environ)) == (own, variables)

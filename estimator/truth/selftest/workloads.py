@@ -1,0 +1,31 @@
+"""What a self-test runs: training runs of files, at a scale."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from estimator.core.errors import EstimatorError
+from estimator.profiles.capture.script import label, locate
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A workload at a scale, ``nt3@0.02``; without one at full size."""
+
+    name: str
+    file: Path
+    scale: float
+
+
+def parse(text: str) -> Workload:
+    """The workload of a file, a folder or a shipped name, at a scale. Raises EstimatorError where there is none."""
+    name, _, scale = text.partition("@")
+    try:
+        size = float(scale or 1.0)
+    except ValueError:
+        raise EstimatorError(f"workload '{text}': '{scale}' is no scale; write a number, such as nt3@0.02") from None
+    if not 0 < size <= 1:
+        raise EstimatorError(f"workload '{text}': scale {scale} is none; write a number above 0, at most 1")
+    file = locate(name)
+    return Workload(label(file) + f"@{scale}" * bool(scale), file.resolve(), size)
