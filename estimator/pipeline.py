@@ -24,11 +24,12 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
     target = load_device(plan.target)
     measurements, left_out = read_measurements(target, plan.measurements, plan.target)
     target = with_launch(target, measurements)
-    at_source = None
+    at_source: pd.DataFrame | None = None
+    left_out_there: tuple[str, ...] = ()
     if source and not measurements.empty:  # they tell of each other
-        at_source, _ = read_measurements(source, named=plan.source)
+        at_source, left_out_there = read_measurements(source, named=plan.source)
         source = with_launch(source, at_source)
-    told = (*doubts(plan.target, target), *left_out, *profile.warnings, *step.warnings(profile))
+    told = (*doubts(plan.target, target), *left_out, *left_out_there, *profile.warnings, *step.warnings(profile))
 
     profile, dropped = in_mode(profile, plan.mode)
     profiled, unread = count_work(profile.ops, profile.workload, profile.where)
@@ -39,12 +40,15 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
     precision = plan.precision or matrix_precision(profiled, profile.workload)
     crossed = precision != matrix_precision(profiled, profile.workload)
     own_device = source.name if source else profile.device
-    same_run = not (crossed or fusion.ops or sizing or relaid)
+    same_run = not (crossed or fusion.ops or sizing or len(work) > len(resized))
     same_setting = own_device in (target.name, *target.aliases) and same_run
     evidence = measurements.iloc[:0] if same_setting else measurements  # a profile's own times need no other
     prediction = predict(
-        work, source, target, evidence, plan, same_setting=same_setting, profiled=profiled, at_source=at_source
-    )
+        work, source, target, evidence, plan,
+        same_setting=same_setting, profiled=profiled, at_source=at_source, step_spread=profile.step_spread,
+    )  # fmt: skip
+
+    overlap = step.target_overlap(prediction, profile, target, same_setting)
 
     return Estimate(
         profile=profile,
@@ -53,11 +57,12 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
         plan=plan,
         precision=precision,
         prediction=prediction,
-        step=step.step_time(prediction, profile),
-        matrix_step_s=step.matrix_time(prediction, profile),
+        overlap=overlap,
+        step=step.step_time(prediction, profile, overlap),
+        matrix_step_s=step.matrix_time(prediction, overlap),
         source_step_s=math.nan if sizing else step.source_step_time(profile),
-        floor_s=step.target_overlap(prediction, profile) * float(prediction.floor_s.sum()),
-        ceiling_s=float(prediction.ceiling_s.sum()) + step.idle_time(profile),
+        floor_s=float(overlap @ prediction.floor_s),
+        ceiling_s=float(prediction.ceiling_s.sum() + step.idle_time(profile) * prediction.run.max()),
         coverage=prediction.covered_fraction * (step.coverage(profile) or 1.0),
         fusion=fusion,
         specifications=specifications(prediction.ops, target),

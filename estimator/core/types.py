@@ -257,6 +257,7 @@ class Profile:
     wall_step_s: float | None = None  # without the profiler where that is known
     busy_step_s: float | None = None  # time in which any op ran
     profiled_step_s: float | None = None  # wall time under the profiler
+    step_spread: float = 0.0  # standard deviation of the logarithm of its steps' wall time, as far as that is known
     tool_version: str | None = None
     sha256: str = ""
     files: tuple[Path, ...] = ()
@@ -344,6 +345,7 @@ class Prediction:
     launch: Floats = field(repr=False)  # samples of the part of each time that is launch latency
     floor_s: Floats = field(repr=False)
     ceiling_s: Floats = field(repr=False)
+    run: Floats = field(repr=False)  # samples by which the source's run would go another time, over what it took
     covered_fraction: float
     coefficients: Mapping[str, Any] = field(repr=False)  # of the model, with their sources
     warnings: tuple[str, ...] = ()
@@ -377,6 +379,7 @@ class Estimate:
     plan: RunPlan
     precision: str
     prediction: Prediction
+    overlap: Floats  # share of each op's time by which it lengthens the step
     step: StepTime
     matrix_step_s: Floats  # matrix products only: the lecture's own roll-up
     source_step_s: float  # NaN where the source ran another batch

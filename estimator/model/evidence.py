@@ -51,6 +51,7 @@ class Evidence:
     known: Modelled
     rung: Names  # measured, modelled, unchanged or nothing
     times: Floats  # low end, median and high end (3 × ops) [s] of what is not modelled
+    run_spread: Floats  # standard deviation of the logarithm by which it moves with the source's run
     efficiency: Floats  # on the source
 
     @property
@@ -67,6 +68,7 @@ class Evidence:
 def gathered(
     work: pd.DataFrame, source: DeviceSpec | None, target: DeviceSpec, measurements: pd.DataFrame,
     same_setting: bool = False, profiled: pd.DataFrame | None = None, at_source: pd.DataFrame | None = None,
+    step_spread: float = 0.0,
 ) -> Evidence:  # fmt: skip
     """The rung of the ladder that each op stands on, the first that speaks of it; arguments as of prediction.predict.
 
@@ -77,18 +79,26 @@ def gathered(
     table = _told_by(measurements, work)
     ran = work if profiled is None else profiled
     own = work["time_s"].to_numpy(dtype=float)
-    if source is not None and at_source is not None and transfer.same_library(at_source, measurements):
+    told_there = None if at_source is None else _told_by(at_source, ran)
+    if source is not None and told_there is not None and transfer.same_library(told_there, table):
         known = modelled(work, target, table, np.zeros(len(work)), shipped())
-        in_step = transfer.in_step(ran["time_s"].to_numpy(dtype=float), _alone(ran, source, _told_by(at_source, ran)))
-        known, factor = _in_step(known, _padded(in_step, len(work), np.nan))
+        in_step = transfer.in_step(ran["time_s"].to_numpy(dtype=float), _alone(ran, source, told_there))
+        known, factor, told = _in_step(known, _padded(in_step, len(work), np.nan))
     else:
         carried = _padded(transfer.carried_over(ran, source, shipped()), len(work), 0.0)
         known, factor = modelled(work, target, table, carried, shipped()), np.ones(len(work))
+        told = np.zeros(len(work), dtype=bool)
     times = np.array([own] * 3) if same_setting else factor * calls_of(work) * measured.times_of(work, table)
     speaks = [~np.isnan(values) for values in (times[1], known.time + known.compute_share, own)]
     rung = named(speaks, ["measured", "modelled", "unchanged"], "")
-    efficiency = _padded(transfer.efficiency(ran, source), len(work), np.nan)
-    return Evidence(known, rung, np.where(rung == "unchanged", own, times), efficiency)
+    moves = np.where(told, np.hypot(step_spread, shipped().transfer.in_step), 0.0)
+    return Evidence(
+        known,
+        rung,
+        times=np.where(rung == "unchanged", own, times),
+        run_spread=np.where(same_setting | (rung == "unchanged"), step_spread, moves),
+        efficiency=_padded(transfer.efficiency(ran, source), len(work), np.nan),
+    )
 
 
 def _told_by(measurements: pd.DataFrame, work: pd.DataFrame) -> pd.DataFrame:
@@ -104,15 +114,15 @@ def _alone(work: pd.DataFrame, device: DeviceSpec, table: pd.DataFrame) -> Float
     return np.where(np.isnan(time), known.time + known.launches * launch_latency(device, shipped()), time)
 
 
-def _in_step(known: Modelled, factor: Floats) -> tuple[Modelled, Floats]:
-    """What the models say, each op's time and launches longer by what its step made of them on the source; and by how
-    much, 1 where the source does not tell.
+def _in_step(known: Modelled, factor: Floats) -> tuple[Modelled, Floats, Flags]:
+    """What the models say, each op's time and launches longer by what its step made of them on the source; by how much,
+    1 where the source does not tell; and where it does.
     """
     told = ~np.isnan(factor)
     by = np.where(told, factor, 1.0)
     method = np.where(told & ~np.isnan(known.time), "transferred", known.method)
     longer = {name: by * getattr(known, name) for name in ("time", "serial", "launches")}
-    return dataclasses.replace(known, method=method, **longer), by
+    return dataclasses.replace(known, method=method, **longer), by, told
 
 
 def modelled(work: pd.DataFrame, target: DeviceSpec, table: pd.DataFrame, carried: Floats, c: Coefficients) -> Modelled:

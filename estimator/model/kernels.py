@@ -15,6 +15,7 @@ from estimator.core.types import DeviceSpec, Flags, Floats
 from estimator.model import convolution, gemm, memory_bound
 from estimator.model.calibration import Likeness, Ops
 from estimator.model.coefficients import Coefficients
+from estimator.model.convolution_algorithms import Convolutions
 from estimator.model.hardware import Hardware
 
 STREAMS: dict[str, Any] = {"compute": 0.1, "kind": 0.03, "shape": 0.06, "noise": 0.03, "scales": (3.0, 3.0)}
@@ -83,20 +84,21 @@ def _convolutions(rows: pd.DataFrame, on: Hardware, device: DeviceSpec, c: Coeff
     the time from below; elsewhere also what any product attains.
     """
     both = (rows["pass"] == "backward").to_numpy(dtype=bool, na_value=False)
-    time = _convolution_times(rows, on, device, c)
+    of, library = convolution.convolutions(rows, on.tensor), convolution.library_of(device)
+    time = _convolution_times(of, on, library, c)
     if both.any():
-        time[both] += _convolution_times(rows[both].assign(**{"pass": "grad_weights"}), on.of(both), device, c)
+        weights = convolution.convolutions(rows[both].assign(**{"pass": "grad_weights"}), on.tensor[both])
+        time[both] += _convolution_times(weights, on.of(both), library, c)
     flop, bytes_ = amounts(rows)
     memory, attained = bytes_ / on.bandwidth, c.convolution.attained * c.gemm.sustained.of(on)
-    transformed = convolution.may_transform(convolution.convolutions(rows, on.tensor), convolution.library_of(device))
-    direct = np.where(transformed, np.nan, physics.ideal_time(flop, bytes_, attained, on.bandwidth))
+    ideal = physics.ideal_time(flop, bytes_, attained, on.bandwidth)
+    direct = np.where(convolution.may_transform(of, library), np.nan, ideal)
     time = np.fmax(time, direct)  # TRUTH tells no amounts
     share = gemm.compute_share(np.minimum(flop / on.peak, time), memory)
     return Busy(time, time + memory, np.fmax(np.minimum(memory, time), direct), share, np.ones_like(time))
 
 
-def _convolution_times(rows: pd.DataFrame, on: Hardware, device: DeviceSpec, c: Coefficients) -> Floats:
-    of, library = convolution.convolutions(rows, on.tensor), convolution.library_of(device)
+def _convolution_times(of: Convolutions, on: Hardware, library: convolution.Library, c: Coefficients) -> Floats:
     transforms = np.broadcast_to(library.transforms, on.tensor.shape)
     corrected = convolution.shape_correction(convolution.alike(of, on.tensor, transforms), c.convolution)
     return convolution.convolution_times(of, on, c.gemm.sustained.of(on), library, c.convolution) * np.exp(corrected)

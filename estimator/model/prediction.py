@@ -29,15 +29,16 @@ def predict(
     same_setting: bool = False,
     profiled: pd.DataFrame | None = None,
     at_source: pd.DataFrame | None = None,
+    step_spread: float = 0.0,
 ) -> Prediction:
     """Time of every op of WORK on the target, as samples (1 + draws × ops), with the evidence each stands on.
 
     ``same_setting``: the profile was taken on the target in this very precision, so its own times are the answer.
     ``profiled``: the first rows of WORK as the source ran them, where the target's step differs. ``at_source``:
-    MEASUREMENTS of the source.
+    MEASUREMENTS of the source. ``step_spread``: of the profiled run, as Profile has it.
     Raises EstimatorError where the target lacks a precision that is asked of it.
     """
-    found = gathered(work, source, target, measurements, same_setting, profiled, at_source)
+    found = gathered(work, source, target, measurements, same_setting, profiled, at_source, step_spread)
     latency = uncertainty.latency(target, plan)
     samples, launch = sampler(work, found, latency, target, plan)(slice(None))
     interval = bounds(samples)
@@ -50,6 +51,7 @@ def predict(
         launch=launch,
         floor_s=floor,
         ceiling_s=ceiling,
+        run=np.exp(step_spread * uncertainty.source_run(plan)),
         covered_fraction=covered,
         coefficients=shipped().model_dump(),
         warnings=_warnings(ops, target, covered),
@@ -95,15 +97,15 @@ def _bound(found: Evidence, launch: Floats) -> Names:
 
 
 def _limits(found: Evidence, interval: Ends, latency: Floats) -> tuple[Floats, Floats]:
-    """Least and most time of each op; carried ops may vanish, and are at most what they are.
+    """Least and most time of each op; carried ops may vanish, and are at most the high end of what they are.
 
     The least is at the quoted peaks without any launch; the most with arithmetic and traffic one after the other, and
     launches of the longest ``latency``.
     """
-    (low, mid, high), known = interval, found.known
+    (low, _, high), known = interval, found.known
     floor = np.where(found.rung == "unchanged", 0.0, np.fmin(np.nan_to_num(known.least), low))
     most = found.launches * latency + known.serial * np.exp(HIGHEST * known.log_spread)
-    return floor, np.where(found.rung == "modelled", np.fmax(most, high), mid)
+    return floor, np.where(found.rung == "modelled", np.fmax(most, high), high)
 
 
 def _covered(work: pd.DataFrame, method: Names) -> float:

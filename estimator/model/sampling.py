@@ -20,7 +20,8 @@ def sampler(
     """What gives samples (1 + draws × ops) of the time of some ops [s], and of what launches take of it."""
     busy, launches, (low, mid, high) = _busy(work, found.known, target, plan), found.launches, found.times
     told = found.rung != "modelled"
-    uncertain = told & (high > low)
+    uncertain, moves = told & (high > low), found.run_spread > 0
+    run = uncertainty.source_run(plan)[:, None]
 
     def samples(ops: slice) -> tuple[Floats, Floats]:
         time, launch = busy(ops), launches[ops] * latency
@@ -30,6 +31,11 @@ def sampler(
         if wide.any():
             ends = low[ops][wide], mid[ops][wide], high[ops][wide]
             time[:, wide] = draw(f"{target.name}.measurements", *ends, plan.draws, plan.seed)
+        moved = moves[ops]
+        if moved.any():
+            longer = np.exp(run * found.run_spread[ops][moved])
+            time[:, moved] *= longer
+            launch[:, moved] *= longer
         return time, launch
 
     return samples

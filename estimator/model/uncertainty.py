@@ -58,6 +58,11 @@ def latency(device: DeviceSpec, plan: RunPlan) -> Floats:
     return draw(stream, c.low, c.mid, c.high, plan.draws, plan.seed)[:, None]
 
 
+def source_run(plan: RunPlan) -> Floats:
+    """Standard normal samples (1 + draws) by which the source's run would go another time; 0 at nominal inputs."""
+    return standard("source.run", plan.draws, plan.seed)
+
+
 def normals(names: Names, count: int, plan: RunPlan) -> list[Streams]:
     """So many times standard normal samples of the stream that each op names; 0 at nominal inputs."""
     taken, streams = pd.factorize(names)

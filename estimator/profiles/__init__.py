@@ -60,6 +60,7 @@ def _read(
     profile = canonical.tell_of_ops_outside_steps(graph.fill_shapes(profile, sides))
     return dataclasses.replace(
         canonical.without_profiler(profile, provenance.wall_step),
+        step_spread=provenance.step_spread,
         device=provenance.device or profile.device,
         tool_version=provenance.tool_version or profile.tool_version,
     )

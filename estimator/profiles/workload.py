@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 
 from pydantic import Field
 
 from estimator.core import yaml_files
+from estimator.core.interval import Z
 from estimator.core.types import File, Seconds, Whole, Workload
 
 BESIDE = ("provenance.yaml", "graph.csv")  # of one dump; a workload may have several dumps
@@ -30,6 +32,14 @@ class Provenance(File):
     date: str | None = None
     tool_version: str | None = None
     source: str | None = None
+
+    @property
+    def step_spread(self) -> float:
+        """Standard deviation of the logarithm of the unprofiled steps' wall time, of which nine in ten lie between its
+        ends; 0 where they are not known.
+        """
+        low, high = self.wall_step_low, self.wall_step_high
+        return math.log(high / low) / (2.0 * Z) if low and high else 0.0
 
 
 def side_files(place: Path, top: Path | None = None) -> dict[str, Path]:

@@ -41,7 +41,7 @@ INGEST_OPS = (
 )  # fmt: skip
 ESTIMATE_OPS = (
     "op", "op_type", "op_class", "phase", "precision", "shapes", "batch", "m", "n", "k", "calls", "flop", "bytes",
-    "time_s", "target_time_s", "low_s", "high_s", "bound", "method", "source_efficiency",
+    "time_s", "target_time_s", "overlap", "low_s", "high_s", "bound", "method", "source_efficiency",
 )  # fmt: skip
 
 
@@ -100,6 +100,7 @@ def ingest(
         "steps": profile.steps,
         "ranks": profile.ranks,
         "batch_size": profile.workload.batch_size,
+        "mode": profile.workload.mode,
         "device": profile.device,
         "wall_step_s": profile.wall_step_s,
         "op_time_s": total,
@@ -116,10 +117,10 @@ def ingest(
 
 
 FORMULAS = {
-    "step_s": "overlap × sum of the ops' target_time_s + idle time of the source, which is carried",
-    "matrix_only_step_s": "overlap × sum of target_time_s of gemm and convolution ops",
+    "step_s": "sum of the ops' overlap × target_time_s + idle time of the source, which is carried",
+    "matrix_only_step_s": "sum of overlap × target_time_s of gemm and convolution ops",
     "speedup": "source_step_s / step_s",
-    "components_s": "launch part of roofline times: latency; the rest by bound, carried ops by class; all × overlap",
+    "components_s": "launch part of roofline times: latency; the rest by bound, carried ops by class; each × overlap",
     "evidence": "share of the sum of target_time_s by method",
     "coverage": "share of the source's step in ops whose method is not 'unchanged'",
     "bound_s": "floor: max(flop / peak, bytes / bandwidth) of known work alone; ceiling: launches + (flop / peak + "
@@ -137,6 +138,8 @@ def estimate(found: Estimate) -> Document:
         "target": found.target.name,
         "level": "device",
         "precision": found.precision,
+        "mode": found.profile.workload.mode,
+        "batch_size": found.plan.batch or found.profile.workload.batch_size,
         "fusion": dict(vars(found.fusion)),
         "step_s": interval(total, "all"),
         "matrix_only_step_s": interval(found.matrix_step_s, "all"),
@@ -146,7 +149,7 @@ def estimate(found: Estimate) -> Document:
         "evidence": evidence(ops),
         "coverage": found.coverage,
         "bound_s": {"floor": found.floor_s, "ceiling": found.ceiling_s},
-        "ops": rows(ops, ESTIMATE_OPS),
+        "ops": rows(ops.assign(overlap=found.overlap), ESTIMATE_OPS),
         "target_device": device(found.target),
         "specifications": unverified(found.specifications),
         "coefficients": dict(found.prediction.coefficients),

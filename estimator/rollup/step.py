@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from estimator.core.schema import MATRIX
-from estimator.core.types import Floats, Prediction, Profile, StepTime
+from estimator.core.types import DeviceSpec, Floats, Prediction, Profile, StepTime
 
 LOW_COVERAGE = 0.8  # share of the wall time below which a warning travels to the report
 PARTS = ("compute", "memory", "latency", "communication_exposed", "input", "host", "unmodelled")
@@ -19,18 +19,15 @@ PART_OF_CLASS = {  # op classes that are a part of the step of their own, whatev
 }
 
 
-def step_time(prediction: Prediction, profile: Profile) -> StepTime:
-    """Sum the ops' samples into one step [s].
-
-    Where the source's ops overlapped (busy time below their sum), the same share of the sum stays on the target; what
-    the source's step spent beyond its busy time is carried as host time.
+def step_time(prediction: Prediction, profile: Profile, overlap: Floats) -> StepTime:
+    """Sum the ops' samples into one step [s], of each op the share that ``overlap`` says. What the source's step spent
+    beyond its busy time is carried as host time.
     """
-    overlap = target_overlap(prediction, profile)
-    rest = prediction.samples - prediction.launch
+    rest = overlap * (prediction.samples - prediction.launch)
     part = _parts(prediction.ops)
-    parts = {name: np.asarray(overlap * rest[:, part == name].sum(axis=1)) for name in PARTS}
-    parts["latency"] = overlap * prediction.launch.sum(axis=1)
-    parts["host"] = parts["host"] + idle_time(profile)
+    parts = {name: rest[:, part == name].sum(axis=1) for name in PARTS}
+    parts["latency"] = (overlap * prediction.launch).sum(axis=1)
+    parts["host"] = parts["host"] + idle_time(profile) * prediction.run
     return StepTime(**parts, total=sum_of_parts(*parts.values()))
 
 
@@ -48,20 +45,25 @@ def sum_of_parts(*parts: Floats) -> Floats:
     return np.asarray(sum(parts))
 
 
-def matrix_time(prediction: Prediction, profile: Profile) -> Floats:
+def matrix_time(prediction: Prediction, overlap: Floats) -> Floats:
     """Samples of the step's matrix products and convolutions alone [s]: the lecture's own roll-up of a pass."""
     matrix = prediction.ops["op_class"].isin(MATRIX).to_numpy()
-    return np.asarray(target_overlap(prediction, profile) * prediction.samples[:, matrix].sum(axis=1))
+    return np.asarray((overlap * prediction.samples)[:, matrix].sum(axis=1))
 
 
-def target_overlap(prediction: Prediction, profile: Profile) -> float:
-    """Share of the ops' summed time that one step takes on the target: the source's, but never below what the
-    target's peak and bandwidth allow all the ops together. A profile's own times keep the source's.
+def target_overlap(prediction: Prediction, profile: Profile, target: DeviceSpec, same_setting: bool) -> Floats:
+    """Share of each op's time by which it lengthens the step on the target: where the source's ops overlapped (busy
+    time below their sum), the same share there, but never below what the target's peak and bandwidth allow all the ops
+    together. What a processor's cores ran side by side, any other device runs one after another; what is carried, and
+    a profile's own times (``same_setting``), keep the source's share.
     """
-    own, total = overlap_factor(profile), float(prediction.samples[0].sum())
-    if (prediction.ops["method"] == "measured").all() or total == 0:
-        return own
-    return max(own, float(prediction.floor_s.sum()) / total)
+    ops, own, total = prediction.ops, overlap_factor(profile), float(prediction.samples[0].sum())
+    if same_setting or total == 0:
+        return np.full(len(ops), own)
+    share = max(own, float(prediction.floor_s.sum()) / total)
+    of_cores = ops["placement"].str.contains("cpu", case=False).fillna(False).to_numpy(dtype=bool)
+    in_turn = of_cores & (ops["method"] != "unchanged").to_numpy() & (target.compute_unit != "core")
+    return np.where(in_turn, 1.0, share)
 
 
 def warnings(profile: Profile) -> tuple[str, ...]:

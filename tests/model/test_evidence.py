@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from estimator.core.interval import bounds
+from estimator.core.interval import Z, bounds
 from estimator.core.schema import MEASUREMENTS
 from estimator.core.types import RunPlan, Workload
 from estimator.devices import load_device
@@ -246,3 +246,17 @@ def test_on_a_target_measured_as_the_source_an_op_takes_what_it_took() -> None:
     rows, device = table(ROW).assign(library="toy 1"), make_device()
     same = predict(work, device, device.model_copy(update={"name": "twin"}), rows, PLAN, at_source=rows).ops
     assert same["target_time_s"].item() == pytest.approx(1e-3)
+
+
+def test_what_moves_with_the_sources_run_is_as_uncertain_as_the_run() -> None:
+    work, _ = count_work(make_ops({"op_type": "Mystery"}, {"op_type": "MatMul", **NEAR}), Workload(name="toy"))
+    device, plan = make_device(), RunPlan("toy", draws=4000)
+    carried, modelled = predict(work, None, device, table(), plan, step_spread=0.1).ops.to_dict("records")
+    assert carried["high_s"] / carried["target_time_s"] == pytest.approx(np.exp(0.1 * Z), rel=0.02)
+    assert modelled["high_s"] == predict(work, None, device, table(), plan).ops["high_s"][1]
+    rows = table(ROW).assign(library="toy 1")
+    near, far = (
+        predict(work, device, device, rows, plan, at_source=rows, step_spread=spread).samples[1:, 1].std()
+        for spread in (0.0, 0.5)
+    )
+    assert far > 2 * near > 0

@@ -1,8 +1,10 @@
+import math
 from pathlib import Path
 
 import pytest
 
 from estimator.core.errors import EstimatorError
+from estimator.core.interval import Z
 from estimator.profiles import read_profile
 
 TABLE = "op_type,time_s\nMatMul,0.5\n"
@@ -34,6 +36,10 @@ def test_batch_comes_from_the_caller_then_provenance_then_workload(tmp_path: Pat
     read = read_profile(tmp_path)
     assert (read.workload.batch_size, read.device, read.wall_step_s) == (64, "k20x", 0.7)
     assert read_profile(tmp_path, batch=8).workload.batch_size == 8
+    assert read.step_spread == 0
+    with (tmp_path / "provenance.yaml").open("a") as file:
+        file.write("wall_step_low: 600 ms\nwall_step_high: 900 ms\n")
+    assert read_profile(tmp_path).step_spread == pytest.approx(math.log(1.5) / (2 * Z))
 
 
 def test_a_folder_must_hold_one_run(tmp_path: Path) -> None:

@@ -1,7 +1,9 @@
 import dataclasses
 
+import numpy as np
 import pytest
 
+from estimator.core.interval import Z, bounds
 from estimator.core.types import Profile, RunPlan, Workload
 from estimator.pipeline import estimate
 from estimator.profiles import canonical
@@ -41,3 +43,19 @@ def test_overlap_and_idle_time_carry_over_to_the_target() -> None:
     assert found.step.unmodelled[0] == pytest.approx(0.5)
     assert found.step.host[0] == pytest.approx(0.5)
     assert found.step.total[0] == pytest.approx(found.source_step_s)
+
+
+@pytest.mark.parametrize(("target", "turns"), [("v100", 1.0), ("epyc-7763", 0.5)])
+def test_what_cores_ran_side_by_side_other_devices_run_one_after_another(target: str, turns: float) -> None:
+    rows = ({"op_type": kind, "placement": "/host:CPU", "m": 512, "n": 512, "k": 512} for kind in ("MatMul", "Mystery"))
+    ran = dataclasses.replace(profile(), ops=canonical.to_ops(make_ops(*rows), "toy"), busy_step_s=1e-3)
+    found = estimate(ran, RunPlan(target, draws=0))
+    assert found.overlap.tolist() == [turns, 0.5]
+    assert found.step.total[0] == pytest.approx(found.overlap @ found.prediction.samples[0])
+
+
+def test_on_its_own_device_a_step_is_as_uncertain_as_its_steps_were() -> None:
+    ran = dataclasses.replace(profile(wall_step_s=1.25), device="v100", step_spread=0.1)
+    low, mid, high = bounds(estimate(ran, RunPlan("v100", draws=4000)).step.total)
+    assert mid == 1.25
+    assert [low / mid, high / mid] == pytest.approx([np.exp(-0.1 * Z), np.exp(0.1 * Z)], rel=0.02)

@@ -36,6 +36,8 @@ def precision(attrs: Mapping[str, Any]) -> str | None:
 def attributes(op_type: str, attrs: Mapping[str, Any]) -> str | None:
     """What a node's attributes tell of a product or convolution, ``key=value;key=value``."""
     told = [*_product(attrs), *(_convolution(op_type, attrs) if "Conv" in op_type else ())]
+    if "Pool" in op_type and "data_format" in attrs:
+        told.append(("layout", _text(attrs["data_format"])))
     return ";".join(f"{key}={value}" for key, value in told) or None
 
 
