@@ -41,7 +41,7 @@ def counts(name: str, table: Table, profiles: Mapping[str, Profile]) -> Iterator
         }
         for label, (printed, count, beside, widths) in found.items():
             if printed is None or count is None:
-                continue
+                continue  # nothing of the profile to hold it against
             at, origin = pair_id((name, row_name, label)), "counted where the profile was taken"
             ours = chain.given(
                 at,
@@ -69,7 +69,7 @@ def _count(printed: Printed, count: int, beside: int, widths: tuple[int, ...]) -
         return "wrong part", f"the dense layers {layers} alone have {part:,}; the whole model has {whole:,}"
     if printed.value == whole:
         return "reproduced", f"{count:,} are trained, {beside:,} are not" if beside else ""
-    return "cannot be told", f"the model has {whole:,}, and nothing here says what else was counted"
+    return "cannot be told", f"the profile has {whole:,}, and nothing here says what else was counted"
 
 
 def peaks(name: str, table: Table, devices: Mapping[str, tuple[DeviceSpec, ...]]) -> Iterator[Comparison]:
@@ -180,50 +180,61 @@ def _like_with_like(
     return None
 
 
+class Mean(NamedTuple):
+    """What a rule makes of a column's printed numbers, and the rule in words."""
+
+    value: float
+    told: str
+
+
 def means(name: str, table: Table) -> Iterator[Comparison]:
     """Every printed mean beside the rule that gives most of those printed with it."""
     for i, printed in enumerate(table.means):
         rules = {column: _means(table, column) for column in printed}
-        named = {rule for by_rule in rules.values() for rule in by_rule}
-        rule = max(sorted(named), key=lambda rule: _fit(rule, printed, rules))
+        shared = sorted(set.intersection(*(set(by_rule) for by_rule in rules.values())))
+        rule = max(shared, key=lambda rule: _fit(rule, printed, rules))
+        fits, _ = _fit(rule, printed, rules)
         for column, mean in printed.items():
-            value, at = rules[column][rule], pair_id((name, f"mean {i + 1}", column))
+            found, at = rules[column][rule], pair_id((name, f"mean {i + 1}", column))
             inputs = tuple(
                 pair_id((name, row, column, "ratio", "printed")) for row, r in table.rows.items() if column in r.ratios
             )
-            ours = Number(at, f"mean of {column}'s ratios", np.array([value]), "1", "device", rule, inputs)
-            mark = agreement(mean, value)
-            reason = f"the {rule} is {value:.4g}"
+            ours = Number(at, f"mean of {column}'s ratios", np.array([found.value]), "1", "device", found.told, inputs)
+            mark = agreement(mean, found.value)
+            reason = f"the {found.told} is {found.value:.4g}"
             if mark == "cannot be told":
-                alone = [other for other, v in rules[column].items() if agreement(mean, v) != "cannot be told"]
-                fitting = "; ".join(f"the {other}, {rules[column][other]:.4g}, would be" for other in alone)
-                reason += (
-                    f", which fits the other means printed with it and not this one; {fitting or 'nor is any other'}"
-                )
+                alone = [other for other in rules[column].values() if agreement(mean, other.value) != mark]
+                fitting = "; ".join(f"the {other.told}, {other.value:.4g}, would be" for other in alone)
+                others = "the other means printed with it and not this one" if fits else "none of those printed"
+                reason += f", which fits {others}; {fitting or 'nor is any other'}"
             yield _compared(table, f"mean {i + 1} of the ratios", None, column, mean, ours, mark, reason)
 
 
-def _means(table: Table, column: str) -> dict[str, float]:
+def _means(table: Table, column: str) -> dict[str, Mean]:
     """The means that a printed one may be, of a column's printed ratios, and ratios of its total times, by rule."""
     rows = [row for row in table.rows.values() if column in row.ratios]
     measured = [row for row in rows if not row.times[table.baseline].estimated]
     found = {}
-    for said, some in ((f"of all {len(rows)}", rows), (f"of the {len(measured)} measured", measured)):
-        values = np.array([row.ratios[column].value for row in some])
+    for which, some, said in (
+        ("all", rows, f"of all {len(rows)}"),
+        ("the measured", measured, f"of the {len(measured)} measured"),
+    ):
         if not some:
             continue
+        values = np.array([row.ratios[column].value for row in some])
         for kind in ("arithmetic", "harmonic", "geometric"):
-            found[f"{kind} mean {said} ratios"] = float(fom.MEANS[kind](values, np.ones(len(values))))
+            mean = float(fom.MEANS[kind](values, np.ones(len(values))))
+            found[f"{kind} mean of {which}"] = Mean(mean, f"{kind} mean {said} ratios")
         base, own = (sum(row.times[c].value for row in some) for c in (table.baseline, column))
-        found[f"ratio of the total times {said} rows"] = base / own
+        found[f"ratio of the total times of {which}"] = Mean(base / own, f"ratio of the total times {said} rows")
     return found
 
 
-def _fit(rule: str, printed: Mapping[str, Printed], rules: Mapping[str, Mapping[str, float]]) -> tuple[int, float]:
+def _fit(rule: str, printed: Mapping[str, Printed], rules: Mapping[str, Mapping[str, Mean]]) -> tuple[int, float]:
     """How many printed means a rule gives, and how nearly, so that the best rule is the greatest."""
-    pairs = [(mean, rules[column].get(rule, np.inf)) for column, mean in printed.items()]
-    fitting = [abs(value / mean.value - 1) for mean, value in pairs if agreement(mean, value) != "cannot be told"]
-    return len(fitting), -sum(fitting)
+    pairs = [(mean, rules[column][rule].value) for column, mean in printed.items()]
+    fitting = [(mean, value) for mean, value in pairs if agreement(mean, value) != "cannot be told"]
+    return len(fitting), -sum(abs(value / mean.value - 1) for mean, value in fitting or pairs)
 
 
 def _quotient(id: str, label: str, over: Number, under: Number) -> Number:

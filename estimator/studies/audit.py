@@ -17,7 +17,7 @@ from estimator.studies.arithmetic import Times, seconds
 from estimator.studies.marks import agreement, is_slow, mark_time, meanings
 from estimator.studies.rows import Cell, Run, count_steps, run_rows
 from estimator.studies.study import Study, UnitOfWork
-from estimator.studies.table import Alike, Printed, Rules, Table
+from estimator.studies.table import Alike, Printed, Row, Rules, Table
 from estimator.studies.unit import beside, read_unit
 from estimator.work import with_update
 
@@ -90,12 +90,15 @@ def _time(name: str, table: Table, cell: Cell, of: Runs, profile: Profile) -> Co
         numbers=(given, *known.values(), *(number for run in of[cell][1:] for number in run.numbers.values())),
     )
     told = _of_epoch(found, of[cell]) if implied else _of_unknown_epoch(table, cell, of)
-    return replace(found, reason="; ".join((*_how_known(printed), *told, *_why(found, printed, stated, table.rules))))
+    how = _how_known(printed, said if first else None)
+    return replace(found, reason="; ".join((*how, *told, *_why(found, printed, stated, table.rules))))
 
 
-def _how_known(printed: Printed) -> Iterator[str]:
+def _how_known(printed: Printed, predicted: Row | None) -> Iterator[str]:
     if printed.estimated:
         yield "estimated by its source, not measured"
+    if predicted and predicted.optimizer:
+        yield f"predicted with the update of {predicted.optimizer.name} that the study declares, not the profile's own"
 
 
 def _why(found: Comparison, printed: Printed, stated: tuple[str, ...], rules: Rules) -> Iterator[str]:

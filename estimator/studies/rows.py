@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from estimator.core.errors import within
+from estimator.core.errors import EstimatorError, within
 from estimator.core.schema import MATRIX
 from estimator.core.types import Estimate, Floats, Number, Profile, RunPlan, pair_id
 from estimator.pipeline import estimate
@@ -72,10 +72,13 @@ def _run(study: Study, at: tuple[str, str, str, str], profile: Profile, folder: 
     name, row, column, device = at
     table = study.tables[name]
     plan = RunPlan(
-        target=beside(folder, device), layout=table.columns[column].layout, draws=study.draws, seed=study.seed
-    )
+        target=beside(folder, device), precision=table.precision, layout=table.columns[column].layout,
+        draws=study.draws, seed=study.seed,
+    )  # fmt: skip
     with within(f"{name}: {row} on {device}"):
         found = estimate(profile, plan)
+        if not kernel_time(found)[0]:
+            raise EstimatorError("no model speaks of any op of the profile; give one with shapes")
     return Run(found, _chain(pair_id(at), count_steps(pair_id((name, row)), table.rows[row], profile), found))
 
 
@@ -92,7 +95,10 @@ def count_steps(at: str, row: Row, profile: Profile) -> dict[str, Number]:
         if value is not None
     }
     links = (chain.CEILED, *chain.CHAIN) if workload.steps_rounding == "ceil" else chain.CHAIN
-    return chain.derive(at, "device", given, links)
+    found = chain.derive(at, "device", given, links)
+    if "steps_per_epoch" in found and not found["steps_per_epoch"].samples[0]:
+        raise EstimatorError(f"{at}: the samples fill no step of the batch size; mend samples, or the profile")
+    return found
 
 
 def _chain(at: str, counts: Mapping[str, Number], found: Estimate) -> dict[str, Number]:

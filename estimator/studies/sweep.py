@@ -81,8 +81,8 @@ def _carried(found: dict[int, Estimate]) -> Iterator[str]:
     if shares[worst] > MUCH_CARRIED:
         step = f"{100 * shares[worst]:.0f} % of the step at batch {worst} on {found[worst].target.name}"
         yield (
-            f"{step} is the source's host, input, idle and unmodelled time, carried whatever the batch: throughput "
-            "there tells more of the source"
+            f"{step} is the source's host, input, idle and unmodelled time, carried over: throughput there tells more "
+            "of the source"
         )
 
 

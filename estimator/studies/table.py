@@ -29,12 +29,14 @@ class Printed:
 
 def read_printed(text: object, unit: str) -> Printed:
     """``"[4.8x]"``, ``"1,210 s"``, ``"~200x"`` → Printed. Raises ValueError with the tail of a sentence."""
+    if isinstance(text, float):
+        raise ValueError(f"is {text!r} without quotes, which loses zeros at its end; write it as a text, in quotes")
     found = PRINTED.fullmatch(str(text))
     if not found:
         raise ValueError(f"is {text!r}, which is no printed number; write it as it stands, such as '[4.8x]' or '8 s'")
     number, scale = found["number"], found["unit"].removesuffix("x")
     _, _, decimals = number.partition(".")
-    value, digit = (units.parse(f"{n} {scale}".strip(), unit) for n in (number, f"{10 ** -len(decimals):f}"))
+    value, digit = (units.parse(f"{n} {scale}".strip(), unit) for n in (number, f"1e-{len(decimals)}"))
     if not value > 0:
         raise ValueError(f"is {text!r}, which is not above zero")
     return Printed(str(text), value, digit, "[" in str(text))
@@ -118,8 +120,11 @@ def table_faults(table: Table, at: yaml_files.Location) -> Faults:
     for name, row in table.rows.items():
         yield from _row_faults(table, row, (*at, "rows", name))
     for i, mean in enumerate(table.means):
-        for column in mean.keys() - table.columns.keys():
-            yield (*at, "means", i), _unknown(column, "column", table.columns)
+        if not mean:
+            yield (*at, "means", i), "names no column; delete it, or give the means that are printed together"
+        ratios = {column: row for row in table.rows.values() for column in row.ratios}
+        for column in mean.keys() - ratios.keys():
+            yield (*at, "means", i), _unknown(column, "column with ratios", ratios)
     for i, alike in enumerate(table.alike):
         for name in set(alike.rows) - table.rows.keys():
             yield (*at, "alike", i), _unknown(name, "row", table.rows)

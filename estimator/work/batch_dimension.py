@@ -17,6 +17,7 @@ WEIGHT_BESIDE = {"m": ("k", "n"), "k": ("m", "n"), "n": ("m", "k")}  # where it 
 VARIABLE = r"ReadVariableOp|Variable(V2)?"
 TEMPORARY = "/tmp_var"  # in the names of variables in which TensorFlow sums gradients of activations as well
 KERNEL = ["conv_t", "conv_r", "conv_s", "conv_c", "groups", "conv_k"]
+TURNED = "labels=f"  # XLA's gradient of weights: the batch stands in the place of channels
 KNOWN = re.compile(r"-?\d{1,15}(x-?\d{1,15})*")
 
 
@@ -44,7 +45,8 @@ def weights(work: pd.DataFrame) -> frozenset[Shape]:
     rows = work[updates(work) | work["op_type"].fillna("").str.fullmatch(VARIABLE)]
     texts = pd.concat([rows["shapes"], rows["output_shapes"]]).dropna().unique()
     items = {*weight_shapes(work), *(item for text in texts for item in text.split(";"))}
-    kernels = work.loc[work["conv_n"].notna(), KERNEL].fillna(1).astype("int64").drop_duplicates()
+    turned = work["attributes"].fillna("").str.contains(TURNED, regex=False)
+    kernels = work.loc[work["conv_n"].notna() & ~turned, KERNEL].fillna(1).astype("int64").drop_duplicates()
     convolved = {form((t, r, s, c // groups, k)) for t, r, s, c, groups, k in kernels.itertuples(index=False)}
     return frozenset({form(shape) for item in items if (shape := read(item))} | convolved)
 
@@ -83,7 +85,7 @@ def place(shape: Shape, batch: Batch, op_class: str = "") -> int | None:
     time).
     """
     if -1 in shape:
-        return shape.index(-1)
+        return shape.index(-1) if shape.count(-1) == 1 else None
     leads = len(shape) > 1 and shape[0] % batch.before == 0
     weight = form(shape) in batch.weights
     if leads and (not weight or (shape[0] == batch.before and op_class not in MATRIX)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 
 from estimator.core.errors import EstimatorError
 from estimator.core.schema import MATRIX
@@ -10,14 +11,18 @@ from estimator.core.types import Mode, Profile
 from estimator.work.classify import classify
 
 RUNS = ("forward", "input")  # phases of inference
-TRAINING_ONLY = r"(?i)(^|.*[/:_])(dropout(_\d+)*|compile_loss|\w*_loss\w*|\w*cross_?entropy\w*|bernoulli_?)(/.*|$)"
+TRAINING_ONLY = re.compile(
+    r"(?i)(^|.*[/:_])"
+    r"(dropout(_\d+)*|batch_?norm\w*/moments|compile_loss|\w*_loss\w*|\w*cross_?entropy\w*|bernoulli_?)(/.*|$)"
+)
 
 
 def in_mode(profile: Profile, mode: Mode | None) -> tuple[Profile, tuple[str, ...]]:
     """The profile as it would run in a mode, and sentences on it; the profile itself at None and in its own mode.
 
-    Of training, inference keeps the forward pass without dropout and loss, and the same share of the step's wall and
-    busy time. Raises EstimatorError where that cannot be told: no op is marked as backward, or only inference was run.
+    Of training, inference keeps the forward pass without dropout, loss and batch statistics, and the same share of the
+    step's wall and busy time. Raises EstimatorError where that cannot be told: no op is marked as backward, or none as
+    forward, or only inference was run.
     """
     if mode in (None, profile.workload.mode):
         return profile, ()
@@ -33,6 +38,8 @@ def in_mode(profile: Profile, mode: Mode | None) -> tuple[Profile, tuple[str, ..
     named = ops["op"].str.fullmatch(TRAINING_ONLY) | ops["op_type"].str.fullmatch(TRAINING_ONLY).fillna(False)
     runs = ops["phase"].isin(RUNS)
     aside = runs & named & ~product
+    if not (runs & ~aside).any():
+        raise EstimatorError(f"{profile.where}: no op is marked as of the forward pass; give a dump with phases")
     total, kept = float(ops["time_s"].sum()), float(ops.loc[runs & ~aside, "time_s"].sum())
     share = kept / total if total else 1.0
     forward = dataclasses.replace(
@@ -46,6 +53,6 @@ def in_mode(profile: Profile, mode: Mode | None) -> tuple[Profile, tuple[str, ..
     return forward, (
         f"inference is the forward pass of the profiled training, {100 * share:.1f} % of its ops' time and as much of "
         f"its step: {int((~runs).sum())} ops of gradients, updates or an unknown phase are left out, and "
-        f"{int(aside.sum())} of dropout and loss in the forward pass",
-        "what else training does in the forward pass stays: regularizers, and the statistics of a batch normalization",
+        f"{int(aside.sum())} of dropout, loss and batch statistics in the forward pass",
+        "what else training does in the forward pass stays: regularizers, and moving averages of a batch normalization",
     )

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from estimator.core.errors import EstimatorError
-from estimator.core.schema import MATRIX
+from estimator.core.schema import CONV_COLUMNS, MATRIX
 from estimator.core.types import Names, Workload
 from estimator.work.batch_dimension import Batch, like_a_weight, read, resized, role, updates, weights
 from estimator.work.count import count_work
@@ -45,11 +45,12 @@ def rebatch(
     stays = updates(work) | work["op_class"].isin(STAYS)
     roles, unsure = _roles(work, batch)
     out = _recounted(work, _reshaped(work, roles, ~stays, batch), workload, batch)
-    changed = _changed(work, out)
+    stated = work["work_source"] == "reported"
+    changed = _changed(work, out) & ~stated
     rows = {
         "in doubt": changed & (unsure | _like_weights(work, batch)),
         "alone": changed & out["bytes"].isna(),
-        "untold": ~changed & ~stays & _tells_nothing(work),
+        "untold": ~changed & ~stays & (_tells_nothing(work) | (stated & (work["time_s"] > 0))),
     }
     out["time_s"] = out["time_s"].mask(rows["alone"], out["time_s"] * batch.after / batch.before)
     *told, untold = (tuple(_told(work, name, rows[name])) for name in SENTENCES)
@@ -68,7 +69,7 @@ def _profiled(workload: Workload) -> int:
 
 def _roles(work: pd.DataFrame, batch: Batch) -> tuple[Names, pd.Series]:
     """The dimension of each row's product that is the batch, else nothing; and whether that is in doubt."""
-    products = work[(work["op_class"] == "gemm") & work["m"].notna()]
+    products = work[(work["op_class"] == "gemm") & work[list(DIMENSIONS)].notna().all(axis=1)]
     sizes = [products[name].astype(int) for name in DIMENSIONS]
     found = [role(*dimensions, batch) for dimensions in zip(*sizes, products["trans_a"].fillna(""), strict=True)]
     table = pd.DataFrame(found, index=products.index, columns=["role", "doubt"]).reindex(work.index)
@@ -92,22 +93,24 @@ def _reshaped(work: pd.DataFrame, roles: Names, moves: pd.Series, batch: Batch) 
 
 def _recounted(work: pd.DataFrame, sized: pd.DataFrame, workload: Workload, batch: Batch) -> pd.DataFrame:
     """WORK of the new shapes. What a row itself states stays, and the FLOP of a convolution go with its images."""
-    stated = sized["work_source"] == "reported"
-    blank = sized.assign(**{name: sized[name].where(stated) for name in COUNTS}).drop(columns="work_source")
+    stated, read_anew = sized["work_source"] == "reported", sized["work_source"].eq("shapes") & sized["shapes"].notna()
+    counts = {name: sized[name].where(stated) for name in COUNTS}
+    convolved = {column.name: sized[column.name].mask(read_anew) for column in CONV_COLUMNS}
+    blank = sized.assign(**counts, **convolved).drop(columns="work_source")
     counted, _ = count_work(blank, workload.model_copy(update={"batch_size": batch.after}), workload.name)
-    images = sized["conv_n"].ne(work["conv_n"]).fillna(False)
+    images = sized["conv_n"].ne(work["conv_n"]).fillna(False) & ~read_anew
     flop = counted["flop"].mask(images, work["flop"] / batch.before * batch.after)
     return counted.assign(flop=flop, intensity=(flop / counted["bytes"]).where(counted["bytes"] > 0))
 
 
 def _changed(work: pd.DataFrame, out: pd.DataFrame) -> pd.Series:
-    """pd.Series that hold the batch."""
+    """Rows that hold the batch."""
     unlike = {name: (out[name].ne(work[name]) & work[name].notna()).fillna(False) for name in CHANGES}
     return pd.DataFrame(unlike).any(axis=1)
 
 
 def _like_weights(work: pd.DataFrame, batch: Batch) -> pd.Series:
-    """pd.Series of which an operand with a batch could be a weight as well."""
+    """Rows of which an operand with a batch could be a weight as well."""
     texts = work["shapes"].mask(work["op_class"].isin(MATRIX)).fillna("")
     alike = {
         text: any((shape := read(item)) and like_a_weight(shape, batch) for item in text.split(";"))
@@ -117,7 +120,7 @@ def _like_weights(work: pd.DataFrame, batch: Batch) -> pd.Series:
 
 
 def _tells_nothing(work: pd.DataFrame) -> pd.Series:
-    """pd.Series that take time, of whose dimensions nothing tells whether they hold the batch."""
+    """Rows that take time, of whose dimensions nothing tells whether they hold the batch."""
     bare = work[TEXTS].isna().all(axis=1) & (work["work_source"] != "workload")
     return (work["time_s"] > 0) & (bare | work["op_class"].isin(MATRIX))
 

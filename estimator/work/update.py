@@ -9,6 +9,7 @@ import pandas as pd
 from estimator.core.errors import EstimatorError
 from estimator.core.schema import OPS
 from estimator.core.types import Optimizer, Profile
+from estimator.work.batch_dimension import TEMPORARY
 
 PHASE = "optimizer"
 
@@ -22,7 +23,10 @@ def with_update(profile: Profile, optimizer: Optimizer | None) -> Profile:
         return profile
     if profile.workload.parameters is None:
         raise EstimatorError(f"{profile.where}: the parameters are not known; add them to its workload.yaml")
-    others = profile.ops[profile.ops["phase"].ne(PHASE).fillna(True)]
+    if not optimizer.update_ops:
+        raise EstimatorError(f"optimizer {optimizer.name}: its ops are not known; add update_ops")
+    of_gradients = profile.ops["op"].str.contains(TEMPORARY, regex=False)
+    others = profile.ops[profile.ops["phase"].ne(PHASE).fillna(True) | of_gradients]
     named = pd.DataFrame({"op": list(optimizer.update_ops)})
     update = named.assign(op_type=named["op"], phase=PHASE, precision="fp32", time_s=0.0)
     return dataclasses.replace(

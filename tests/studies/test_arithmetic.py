@@ -111,3 +111,9 @@ def test_a_printed_count_is_exact_or_that_of_a_part(fields: dict[str, object], m
 def test_a_part_that_has_not_the_printed_count_is_refused(printed: str) -> None:
     with pytest.raises(EstimatorError, match="10-20-30 alone, which have 850 of the model's 12,345"):
         counted(parameters=printed, parameters_of=[10, 20, 30])
+
+
+def test_a_mean_that_no_rule_gives() -> None:
+    (found,) = means("t", table(ALL, means=[{"new": "99x"}]))
+    assert found.mark == "cannot be told"
+    assert "fits none of those printed; nor is any other" in str(found.reason)

@@ -70,7 +70,11 @@ def test_a_sweep_of_inference_is_of_the_forward_pass() -> None:
     training, inference = (found[mode]["targets"][0]["batches"][0]["step_s"]["mid"] for mode in found)
     assert found["inference"]["mode"] == "inference"
     assert inference < training / 2
-    assert any("carried whatever the batch" in warning for warning in found["inference"]["warnings"])
+
+
+def test_a_step_that_is_mostly_the_sources_is_told_of() -> None:
+    found = sweep("p1b3/amd-epyc.xplane", ["v100"], [25], RunPlan("", draws=5))
+    assert any("carried over: throughput there tells more of the source" in said for said in found["warnings"])
 
 
 def test_a_step_that_was_measured_stands_apart_from_those_predicted() -> None:

@@ -33,6 +33,7 @@ tables:
         ("1,210 s", "s", 1210, 1, False),
         ("2.037 s", "s", 2.037, 0.001, False),
         ("[1.5 min]", "s", 90, 6, True),
+        ("0.12345678", "1", 0.12345678, 1e-8, False),
         (10, "1", 10, 1, False),
     ],
 )
@@ -63,7 +64,10 @@ def test_a_study_of_tables_needs_no_machines(tmp_path: Path) -> None:
         ),
         (("new: 10 s", "nwe: 10 s"), "'nwe' is no column of the table"),
         (("times: {old: 20 s, ", "times: {"), "the ratio of new has no time of old to be checked by; add it"),
-        (("means: [{new", "means: [{neu"), "'neu' is no column"),
+        (("means: [{new", "means: [{neu"), "'neu' is no column with ratios"),
+        (("means: [{new", "means: [{old"), "'old' is no column with ratios"),
+        (("means: [{new: 2x}]", "means: [{}]"), "names no column"),
+        (("ratios: {new: 2x}", "ratios: {new: 0.60}"), "without quotes, which loses zeros at its end"),
         (("ratios: {new: 2x}", "ratios: {new: fast}"), "is 'fast', which is no printed number"),
         (("new: 10 s", "new: 10"), "new is '10', which is a plain number"),
         (

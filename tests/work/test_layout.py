@@ -67,6 +67,7 @@ def test_images_of_one_channel_lie_alike_in_both() -> None:
         {"op_type": "aten::convolution", "shapes": "8x4x20x30;6x4x3x3", "output_shapes": "8x6x18x28"},
         {**CONVOLUTION, "precision": "fp16"},
         {"op_type": "MaxPool", "shapes": IMAGE, "output_shapes": "8x10x15x4"},
+        {"op_type": "AvgPool", "attributes": "layout=NCHW", "shapes": IMAGE, "output_shapes": "8x10x15x4"},
         {"op_type": "MatMul", "shapes": "8x20;20x30", "output_shapes": "8x30"},
     ],
 )

@@ -148,3 +148,25 @@ def test_a_batch_that_no_shape_tells_is_refused(batch: int | None, message: str)
     work, _ = counted("p1b3")
     with pytest.raises(EstimatorError, match=message):
         rebatch(work, Workload(name="own", batch_size=batch), 64)
+
+
+def test_of_two_unknown_sizes_nobody_knows_which_is_the_batch() -> None:
+    work = work_of([{"op_type": "Relu", "shapes": "-1x-1x300", "output_shapes": "-1x-1x300"}])
+    assert rebatch(work, Workload(name="own", batch_size=8), 64)[0]["shapes"].tolist() == ["-1x-1x300"]
+
+
+def test_products_of_which_a_dimension_is_missing_stay() -> None:
+    work = work_of([{"op_type": "MatMul", "m": 8, "n": 20, "k": None}])
+    assert rebatch(work, Workload(name="own", batch_size=8), 64)[0]["m"].tolist() == [8]
+
+
+@pytest.mark.parametrize("channels", [3, 8])
+def test_the_batch_of_a_gradient_that_xla_writes_as_a_convolution(channels: int) -> None:
+    def counted_at(batch: int) -> pd.DataFrame:
+        row = {"op_type": "convolution", "shapes": f"{batch}x10x10x{channels};{batch}x8x8x16",
+               "output_shapes": f"3x3x{channels}x16", "attributes": "labels=f01b_i01o->01bf;window=8x8"}  # fmt: skip
+        table = pd.DataFrame([{"op": "dW", "time_s": 1e-3, **row}])
+        return count_work(table, Workload(name="own", batch_size=batch))[0]
+
+    found = rebatch(counted_at(8), Workload(name="own", batch_size=8), 32)[0]
+    assert found[["flop", "bytes"]].to_dict() == counted_at(32)[["flop", "bytes"]].to_dict()

@@ -44,3 +44,8 @@ def test_without_parameters(profile: Profile) -> None:
     unknown = dataclasses.replace(profile, workload=profile.workload.model_copy(update={"parameters": None}))
     with pytest.raises(EstimatorError, match="parameters are not known"):
         with_update(unknown, RULE)
+
+
+def test_a_rule_without_ops_would_lose_the_update(profile: Profile) -> None:
+    with pytest.raises(EstimatorError, match="add update_ops"):
+        with_update(profile, Optimizer(name="sgd"))
