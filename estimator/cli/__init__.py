@@ -157,7 +157,7 @@ def ingest(
     document = documents.ingest(read, work, step.source_step(read, work), said, top)
     if csv:
         write_text(csv, work.reindex(columns=documents.INGEST_OPS).to_csv(index=False, lineterminator="\n"))
-    show.ingest(document | {"mode": read.workload.mode}, top, json)
+    show.ingest(document, top, json)
 
 
 app.command(cls=catalogue.WithColumns, epilog=catalogue.DEVICE_EXAMPLES)(catalogue.devices)
@@ -215,8 +215,7 @@ def estimate(
 
     plan = RunPlan(to, precision, fusion, source, measurements, seed=seed, batch=batch, mode=mode, layout=layout)
     found = pipeline.estimate(read_profile(profile), plan)
-    ran = {"batch_size": batch or found.profile.workload.batch_size, "mode": found.profile.workload.mode}
-    show.estimate(documents.estimate(found) | ran, json)
+    show.estimate(documents.estimate(found), json)
 
 
 @app.command(epilog="Example: estimator compare p1b3 --to v100 --to a100 --to h100")
@@ -227,16 +226,18 @@ def compare(
     precision: Precision = None,
     fusion: Fusion = "none",
     layout: Layout = "none",
+    batch: OtherBatch = None,
+    mode: OtherMode = None,
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
-    """Predict profiles on several devices, side by side."""
+    """Predict profiles on several devices, side by side, as they ran, or at another batch size or the forward pass."""
     from estimator.cli import show
     from estimator.core.types import RunPlan
     from estimator.reports import documents
     from estimator.studies.compare import compare as run
 
-    plan = RunPlan("", precision, fusion, source, seed=seed, layout=layout)
+    plan = RunPlan("", precision, fusion, source, seed=seed, batch=batch, mode=mode, layout=layout)
     show.compare([documents.estimate(found) for found in run(profiles, to, plan)], json)
 
 

@@ -169,16 +169,14 @@ def compare(found: Sequence[Mapping[str, Any]], as_json: bool) -> None:
         terminal.json({"estimates": list(found)})
         return
     table = terminal.table(
-        "Per device", "workload", "target", "step time", "speedup", "matrix products alone", "evidence"
+        "Per device", "workload", "batch", "target", "step time", "speedup", "matrix products alone", "evidence"
     )
     for document in found:
         shares = ", ".join(f"{m} {100 * s:.0f} %" for m, s in document["evidence"].items())
-        times = (
-            interval(document["step_s"]),
-            interval(document["speedup"], "1"),
-            interval(document["matrix_only_step_s"]),
-        )
-        table.add_row(document["workload"], document["target"], *times, shares)
+        faster = "–" if math.isnan(document["source_step_s"]) else interval(document["speedup"], "1")
+        times = (interval(document["step_s"]), faster, interval(document["matrix_only_step_s"]))
+        workload = document["workload"] + ", inference" * (document["mode"] == "inference")
+        table.add_row(workload, str(document["batch_size"] or "–"), document["target"], *times, shares)
     terminal.show(table)
     terminal.notes([_doubts([a for document in found for a in document["assumptions"]], "estimate")], "cyan")
     terminal.notes(list(dict.fromkeys(w for document in found for w in document["warnings"])))

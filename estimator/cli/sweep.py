@@ -4,6 +4,7 @@ from estimator.cli.options import (
     Batches,
     Fusion,
     Json,
+    Layout,
     OtherMode,
     Precision,
     ProfileName,
@@ -26,6 +27,7 @@ def sweep(
     source: Source = None,
     precision: Precision = None,
     fusion: Fusion = "none",
+    layout: Layout = "none",
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
@@ -38,5 +40,5 @@ def sweep(
     from estimator.core.types import RunPlan
     from estimator.studies.sweep import sweep as run
 
-    plan = RunPlan("", precision, fusion, source, seed=seed, mode=mode)
+    plan = RunPlan("", precision, fusion, source, seed=seed, mode=mode, layout=layout)
     show_sweep.swept(run(profile, to, batch or [], plan), json)
