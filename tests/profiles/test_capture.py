@@ -169,7 +169,7 @@ def test_a_file_next_to_it_can_be_imported_and_leaves_no_trace(tmp_path: Path) -
         assert own.get("WIDTH") == 3
     assert sys.path == before
     assert script.NAME not in sys.modules
-    sys.modules.pop("helper_of_the_user")
+    assert "helper_of_the_user" not in sys.modules
 
 
 class Recorded:

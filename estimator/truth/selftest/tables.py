@@ -20,7 +20,7 @@ from estimator.studies.profile_shapes import profile_shapes
 from estimator.truth.selftest.folder import Folder
 from estimator.truth.selftest.settings import Setting, ended, in_setting
 
-BUDGET_S = 30  # of measuring in one setting, once
+BUDGET_S = 75  # of measuring in one setting, once, the start of the library included
 
 
 def measure(folder: Folder, number: int, setting: Setting) -> None:
