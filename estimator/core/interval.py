@@ -34,6 +34,11 @@ def standard(stream: str, draws: int, seed: int) -> Floats:
     return np.concatenate(([0.0], rng.standard_normal(draws)))
 
 
+def log_spread(low: ArrayLike, high: ArrayLike) -> Floats:
+    """Standard deviation of the logarithm of what lies in [low, high] nine times of ten."""
+    return np.asarray(np.log(np.asarray(high, float) / np.asarray(low, float)) / (2.0 * Z))
+
+
 def draw_sourced(stream: str, sourced: Sourced, draws: int, seed: int) -> Floats:
     """Samples (1 + draws) of a catalogue number; without a declared uncertainty all are its value."""
     ratio = 1 + (sourced.relative_uncertainty or 0.0)

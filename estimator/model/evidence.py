@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from estimator.core.errors import EstimatorError
-from estimator.core.interval import Z
+from estimator.core.interval import log_spread
 from estimator.core.schema import MATRIX, STREAMING
 from estimator.core.types import DeviceSpec, Flags, Floats, Names
 from estimator.model import measured, transfer
@@ -193,7 +193,7 @@ def told(
     busied = rows["time_s"].to_numpy(dtype=float) - launch
     tells = np.flatnonzero((busy.time > FEW_LAUNCHES * launch) & (busied > 0))
     low, high = (rows[end].fillna(rows["time_s"]).to_numpy(dtype=float) for end in ("time_low_s", "time_high_s"))
-    doubt = np.log(high / low) / (2.0 * Z)
+    doubt = log_spread(low, high)
     return model.alike(rows, on, device, busy).at(tells), np.log(busied[tells] / busy.time[tells]), doubt[tells]
 
 

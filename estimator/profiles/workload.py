@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from pathlib import Path
 
 from pydantic import Field
 
 from estimator.core import yaml_files
-from estimator.core.interval import Z
+from estimator.core.interval import log_spread
 from estimator.core.types import File, Seconds, Whole, Workload
 
 BESIDE = ("provenance.yaml", "graph.csv")  # of one dump; a workload may have several dumps
@@ -39,7 +38,7 @@ class Provenance(File):
         ends; 0 where they are not known.
         """
         low, high = self.wall_step_low, self.wall_step_high
-        return math.log(high / low) / (2.0 * Z) if low and high else 0.0
+        return float(log_spread(low, high)) if low and high else 0.0
 
 
 def side_files(place: Path, top: Path | None = None) -> dict[str, Path]:
