@@ -22,12 +22,14 @@ LARGEST_WHOLE = 2**53  # beyond it a float no longer counts by ones
 PANDAS_DTYPE = {"text": "string[python]", "integer": "Int64", "number": "float64"}
 
 OP_CLASSES = (
-    "gemm", "convolution", "recurrent", "elementwise", "reduction", "normalization", "embedding", "movement",
+    "gemm", "convolution", "recurrent", "elementwise", "reduction", "pooling", "normalization", "embedding", "movement",
     "collective", "input", "host", "unmodelled",
 )  # fmt: skip
 LAUNCH = "launch"  # kernel of a measured row: an addition of one element
 MATRIX = ("gemm", "convolution")  # classes that the matrix units run
-STREAMING = ("elementwise", "reduction", "normalization", "embedding", "movement")  # classes that memory binds
+STREAMING = (  # classes that memory binds
+    "elementwise", "reduction", "pooling", "normalization", "embedding", "movement",
+)  # fmt: skip
 PHASES = ("forward", "backward", "optimizer", "input", "other", "unknown")
 PRECISIONS = tuple(ITEMSIZE)
 PASSES = ("forward", "grad_input", "grad_weights", "backward")  # backward: both gradients in one op
@@ -216,6 +218,7 @@ OPS = Table(
         Column("attributes", "text", "what shapes do not tell, 'strides=2x2;padding=SAME;layout=NHWC'"),
         Column("calls", "number", "how often the op ran in one step", "1/step", minimum=0),
         Column("time_s", "number", "self time of all calls", "s/step", required=True, minimum=0),
+        Column("shared_s", "number", "that time, each instant divided among the ops that ran", "s/step", minimum=0),
         Column("time_spread_s", "number", "spread of the time over steps or ranks", "s/step", minimum=0),
         Column("reported_flop", "number", "FLOP as the profiler counted", "FLOP/step", minimum=0),
         Column(

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from estimator.core import physics
+from estimator.core.pools import averages
 from estimator.core.schema import MATRIX, SHAPED_BY, STREAMING
 from estimator.core.types import DeviceSpec, Flags, Floats
 from estimator.model import convolution, gemm, memory_bound
@@ -18,6 +19,9 @@ from estimator.model.coefficients import Coefficients
 from estimator.model.convolution_algorithms import Convolutions
 from estimator.model.hardware import Hardware
 
+POOLS: dict[str, Any] = {  # libraries differ widely: oneDNN has a gradient of maxima for AVX2 on, none for AVX
+    "compute": 0.1, "kind": 0.5, "shape": 0.5, "noise": 0.03, "scales": (3.0, 3.0, 3.0, 0.3, 0.3),
+}  # fmt: skip
 STREAMS: dict[str, Any] = {"compute": 0.1, "kind": 0.03, "shape": 0.06, "noise": 0.03, "scales": (3.0, 3.0)}
 
 
@@ -40,6 +44,8 @@ class Model(NamedTuple):
     alike: Callable[[pd.DataFrame, Hardware, DeviceSpec, Busy], Ops]
     likeness: Callable[[Coefficients], Likeness]
     by_precision: bool = True  # whether measurements of one precision tell nothing of another: bytes are bytes
+    by_caches: float = 0.0  # standard deviation (logarithm) between sizes that caches of unlike speeds hold
+    instead: str = ""  # the model that is corrected where nothing of its own was measured
 
 
 def calls_of(rows: pd.DataFrame) -> Floats:
@@ -140,6 +146,20 @@ def _stream_likeness(c: Coefficients) -> Likeness:
     return Likeness(memory=c.memory_bound.streaming_spread, **STREAMS)
 
 
+def _alike_pools(rows: pd.DataFrame, on: Hardware, device: DeviceSpec, busy: Busy) -> Ops:
+    """By their amount, channels and window, in octaves, by whether a window's largest or mean comes out, and by the
+    pass, which is a kind as well.
+    """
+    of = memory_bound.streams(rows, _divisor(rows))
+    sizes = {name: rows[name].to_numpy(dtype=float, na_value=usual) for name, usual in memory_bound.USUAL_POOL.items()}
+    channels, *window = sizes.values()
+    mean = averages(rows).astype(float)
+    gradient = (rows["pass"] == "grad_input").to_numpy(dtype=int, na_value=0)
+    octaves = [np.log2(np.maximum(of.bytes, 1.0)), np.log2(channels), np.log2(np.prod(window, axis=0))]
+    features = np.stack([*octaves, mean, gradient], axis=1)
+    return Ops(features, busy.compute_share, gradient, np.zeros(len(rows), dtype=bool))
+
+
 def _alike_amounts(rows: pd.DataFrame, on: Hardware, device: DeviceSpec, busy: Busy) -> Ops:
     """By their amounts alone: nothing is measured of them."""
     nothing = np.zeros(len(rows), dtype=int)
@@ -159,8 +179,20 @@ MODELS: dict[str, Model] = {  # the first that speaks
         _alike_convolutions,
         lambda c: c.convolution.likeness,
     ),
+    "pooling": Model(
+        lambda rows: _have(rows, ["pooling"], ("bytes",)),
+        _streams,
+        _alike_pools,
+        lambda c: Likeness(memory=c.memory_bound.streaming_spread, **POOLS),
+        instead="memory-bound",
+    ),
     "memory-bound": Model(
-        lambda rows: _have(rows, STREAMING, ("bytes",)), _streams, _alike_streams, _stream_likeness, by_precision=False
+        lambda rows: _have(rows, [name for name in STREAMING if name != "pooling"], ("bytes",)),
+        _streams,
+        _alike_streams,
+        _stream_likeness,
+        by_precision=False,
+        by_caches=0.5,
     ),
     "other": Model(
         lambda rows: _have(rows, MATRIX, ("flop", "bytes")),

@@ -30,6 +30,7 @@ LOADS = 2048 * 16  # bytes in flight in one unit: threads that reside in it, tim
 SOFTMAX_ROWS, NORMALIZATION_ROWS = 2, 16  # rows in flight in one unit: blocks of 1,024 and of 128 threads
 READ_AGAIN = 0.5  # of the traffic of a normalization, one read and one write
 KEPT = 0.5  # share of the cache that holds what is read; the rest holds what is written
+USUAL_POOL = {"conv_c": 64.0, "conv_r": 2.0, "conv_s": 2.0}  # where a pool's sizes are not known
 SHARPNESS = 3.0  # with which a cache ceases to hold a growing amount
 
 

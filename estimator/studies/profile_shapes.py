@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import pandas as pd
 
+from estimator.core.pools import averages
 from estimator.core.schema import CONV_COLUMNS, GEMM_COLUMNS, MATRIX, SHAPED_BY, SHAPES, STREAMING
 from estimator.profiles import read_profile
 from estimator.work import count_work, cross
 
 DIMENSIONS = [column.name for column in (*GEMM_COLUMNS, *CONV_COLUMNS)]
-OF_A_SHAPE = ["op_class", "precision", *DIMENSIONS, "bytes", "flop"]
+OF_A_SHAPE = ["op_class", "kernel", "precision", *DIMENSIONS, "bytes", "flop"]
+POOLED = ["conv_n", "conv_c", "conv_h", "conv_w", "conv_r", "conv_s", "conv_p", "conv_q"]
 
 
 def profile_shapes(names: Sequence[str], precision: str | None = None) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """The distinct shapes of one call in these profiles, those of most time first, and sentences on what has none.
 
-    ``precision`` is that of the matrix products and convolutions on the device. Memory-bound ops are told by their
-    bytes and FLOP. Raises EstimatorError as read_profile and count_work do.
+    ``precision`` is that of the matrix products and convolutions on the device. Pools are told by their sizes, other
+    memory-bound ops by their bytes and FLOP. Raises EstimatorError as read_profile and count_work do.
     """
     parts, said = [], []
     for name in names:
@@ -40,10 +43,12 @@ def _shapes(work: pd.DataFrame) -> pd.DataFrame:
     """The rows of WORK that a shape tells of, their bytes and FLOP those of one call where nothing else tells it."""
     products = (work["op_class"] == "gemm") & work[list(SHAPED_BY["gemm"])].notna().all(axis=1)
     convolutions = (work["op_class"] == "convolution") & work[list(SHAPED_BY["convolution"])].notna().all(axis=1)
-    streams = work["op_class"].isin(STREAMING) & (work["bytes"] > 0)
+    pools = work["op_class"] == "pooling"
+    streams = work["op_class"].isin(STREAMING) & (work["bytes"] > 0) & (~pools | work[POOLED].notna().all(axis=1))
+    kernel = pd.Series(np.where(averages(work), "avg_pool", "max_pool"), index=work.index).where(pools)
     calls = work["calls"].fillna(1.0).where(work["calls"] > 0, 1.0)
     amounts = {n: (work[n] / calls).round().mask(work["op_class"].isin(MATRIX)) for n in ("bytes", "flop")}
     rows = products | convolutions | streams
-    found = work.assign(**amounts)[rows.to_numpy(dtype=bool)]
+    found = work.assign(**amounts, kernel=kernel)[rows.to_numpy(dtype=bool)]
     found.loc[(found["op_class"] == "gemm").to_numpy(dtype=bool), "batch"] = found["batch"].fillna(1)
     return found[[*OF_A_SHAPE, "time_s"]]

@@ -46,7 +46,8 @@ def weights(work: pd.DataFrame) -> frozenset[Shape]:
     texts = pd.concat([rows["shapes"], rows["output_shapes"]]).dropna().unique()
     items = {*weight_shapes(work), *(item for text in texts for item in text.split(";"))}
     turned = work["attributes"].fillna("").str.contains(TURNED, regex=False)
-    kernels = work.loc[work["conv_n"].notna() & ~turned, KERNEL].fillna(1).astype("int64").drop_duplicates()
+    convolutions = (work["op_class"] == "convolution") & work["conv_n"].notna()
+    kernels = work.loc[convolutions & ~turned, KERNEL].fillna(1).astype("int64").drop_duplicates()
     convolved = {form((t, r, s, c // groups, k)) for t, r, s, c, groups, k in kernels.itertuples(index=False)}
     return frozenset({form(shape) for item in items if (shape := read(item))} | convolved)
 

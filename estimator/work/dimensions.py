@@ -1,4 +1,4 @@
-"""The dimensions of matrix products and convolutions, filled into WORK from what the ops' descriptions state."""
+"""The dimensions of matrix products, convolutions and pools, filled into WORK from what the ops' descriptions state."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from estimator.core.errors import EstimatorError
 from estimator.core.schema import CONV_COLUMNS
 from estimator.core.types import Floats, Workload
 from estimator.work.convolution import read_convolution
+from estimator.work.pooling import read_pool
 from estimator.work.products import Product, factors, readings, resolve_products, stated_product
 from estimator.work.shapes import Op, Ops
 
@@ -65,15 +66,26 @@ def fill_convolutions(work: pd.DataFrame, ops: Ops, where: str) -> tuple[pd.Data
     """WORK with the dimensions of its convolutions, and their FLOP where those are XLA's own count, else NaN."""
     rows = (work["op_class"] == "convolution") & work["conv_n"].isna() & work["shapes"].notna()
     found = ops.each(rows, read_convolution, where)
-    columns = {i: convolution.columns() for i, convolution in found.items()}
-    for name, kind in ((column.name, column.kind) for column in CONV_COLUMNS if columns):
+    work = _filled(work, ops, rows, {i: convolution.columns() for i, convolution in found.items()})
+    return work, np.where(rows, ops.spread(found, lambda convolution: convolution.flop), np.nan)
+
+
+def fill_pools(work: pd.DataFrame, ops: Ops, where: str) -> pd.DataFrame:
+    """WORK with the sizes of its pools, in the columns of convolutions."""
+    rows = (work["op_class"] == "pooling") & work["conv_n"].isna() & work["shapes"].notna()
+    return _filled(work, ops, rows, ops.each(rows, read_pool, where))
+
+
+def _filled(work: pd.DataFrame, ops: Ops, rows: pd.Series, told: Mapping[int, Mapping[str, int | str]]) -> pd.DataFrame:
+    """WORK with what is told of the descriptions of these rows, column by column."""
+    for name, kind in ((column.name, column.kind) for column in CONV_COLUMNS if told):
         if kind == "text":
-            values = _texts(ops, {i: str(known[name]) for i, known in columns.items()}, rows)
+            values = _texts(ops, {i: str(known[name]) for i, known in told.items()}, rows)
         else:
-            numbers = ops.spread(columns, lambda known, name=name: known.get(name))  # type: ignore[misc]
+            numbers = ops.spread(told, lambda known, name=name: known.get(name))  # type: ignore[misc]
             values = pd.Series(numbers, index=work.index).where(rows).astype("Int64")
         work[name] = work[name].fillna(values)
-    return work, np.where(rows, ops.spread(found, lambda convolution: convolution.flop), np.nan)
+    return work
 
 
 def _unread(work: pd.DataFrame, rows: pd.Series, workload: Workload) -> Iterator[str]:

@@ -32,7 +32,7 @@ TENSORFLOW: Rules = (
     ("movement", r"(Parallel)?DynamicStitch|DynamicPartition"),
     ("host", r"Optional\w+|VariableShape"),
     ("reduction", r"Sum|Mean|Max|Min|Prod|All|Any|Arg(Max|Min)|L2Loss|BiasAddGrad|Cum(sum|prod)|EuclideanNorm"),
-    ("reduction", r"(Max|Avg)Pool(3D)?(V2|WithArgmax)?((Grad){1,2}(V2|WithArgmax)?)?"),
+    ("pooling", r"(Max|Avg)Pool(3D)?(V2|WithArgmax)?((Grad){1,2}(V2|WithArgmax)?)?"),
     ("reduction", r"(Unsorted)?Segment(Sum|Mean|Max|Min|Prod)(V2)?"),
     (
         "elementwise",
@@ -76,7 +76,7 @@ TORCH: Rules = (
     ("normalization", r"(masked_|safe_)?(log_)?softmax(_backward)?(_data)?|cross_entropy_loss"),
     ("reduction", r"sum|nansum|mean|prod|max|min|amax|amin|aminmax|arg(max|min)|all|any|std|var|(std|var)_mean|norm"),
     ("reduction", r"count_nonzero|linalg_vector_norm|logsumexp|cum(sum|prod)|foreach_(norm|max)"),
-    ("reduction", r"((mkldnn|cudnn)_)?(adaptive_)?(max|avg)_pool[123]d\w*"),
+    ("pooling", r"((mkldnn|cudnn)_)?(adaptive_)?(max|avg)_pool[123]d\w*"),
     (
         "reduction",
         r"(mse|l1|smooth_l1|huber|nll)_loss(2d|_nd)?(_forward)?|(kl_div|soft_margin_loss|binary_cross_entropy\w*)",
@@ -180,7 +180,8 @@ KERNELS: Rules = (  # GPU kernels that only their whole signature gives away as 
     ("movement", r"(nchw|nhwc)To\w+|CatArray|Concat\w*Kernel|SwapDimension|ShuffleInTensor|\w*transpose"),
     ("movement", r"\w*elementwise_kernel\w*<.*(direct_copy_kernel|FillFunctor)"),
     ("reduction", r"\w*reduce_?\w*kernel|Device\w*(Reduce|Scan)\w*Kernel|(Row|Column)Reduce|nll_loss_forward"),
-    ("reduction", r"\w*(max|avg)_pool|pooling_(fw|bw)|(Max|Ave|Avg)Pool|BiasGradNHWC"),
+    ("pooling", r"\w*(max|avg)_pool|pooling_(fw|bw)|(Max|Ave|Avg)Pool"),
+    ("reduction", r"BiasGradNHWC"),
     ("elementwise", r"\w*elementwise_kernel|multi_tensor_apply|\w*dropout|EigenMetaKernel|Bias\w+Kernel"),
     ("elementwise", r"\w*(lstm|gru)_cell|LSTM_elementWise|elementWiseRNN|(Sparse)?Apply\w+Kernel"),
 )

@@ -16,7 +16,9 @@ import numpy as np
 
 from estimator.work.shapes import Op, Shape, elements
 
-FLOP_PER_ELEMENT = {"elementwise": 1.0, "reduction": 1.0, "normalization": 8.0, "movement": 0.0, "embedding": 0.0}
+FLOP_PER_ELEMENT = {
+    "elementwise": 1.0, "reduction": 1.0, "pooling": 1.0, "normalization": 8.0, "movement": 0.0, "embedding": 0.0,
+}  # fmt: skip
 STATES = {  # tensors that an optimizer keeps beside each variable
     "GradientDescent": 0, "ProximalGradientDescent": 0, "Momentum": 1, "KerasMomentum": 1, "Adagrad": 1, "AdagradV2": 1,
     "ProximalAdagrad": 1, "AddSign": 1, "PowerSign": 1, "Adam": 2, "AdaMax": 2, "RMSProp": 2, "Adadelta": 2, "Ftrl": 2,
@@ -56,7 +58,7 @@ def _streams(op: Op) -> Traffic | None:
         return None
     largest = max(map(math.prod, _tensors(op.operands)))
     gradient = re.search("Grad|backward", op.op_type) and op.op_type != "BiasAddGrad"
-    alike = 0 if op.op_class == "reduction" and not gradient else largest
+    alike = 0 if op.op_class in ("reduction", "pooling") and not gradient else largest
     written = told if told is not None else max(alike, _broadcast(op.operands) if op.op_class == "elementwise" else 0)
     return Traffic(read, written, FLOP_PER_ELEMENT[op.op_class] * max(largest, written))
 

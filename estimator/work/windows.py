@@ -16,9 +16,10 @@ Sizes = Mapping[str, int]  # of one tensor by letter: N, C, O, I and the spatial
 
 
 def per_axis(op: Op, key: str, axes: int) -> Shape:
-    """Strides or dilations along each axis, 1 where not stated. Raises EstimatorError."""
+    """Strides, dilations or a window along each axis, 1 where not stated. Raises EstimatorError."""
     if "labels" in op.attributes:  # what dilates XLA's image is the stride of the forward convolution
-        key = {"dilations": "rhs_dilations", "strides": "lhs_dilations" if runs_backwards(op) else "strides"}[key]
+        named = {"dilations": "rhs_dilations", "strides": "lhs_dilations" if runs_backwards(op) else "strides"}
+        key = named.get(key, key)
     found = op.whole_numbers(key) or (1,) * axes
     if len(found) != axes or min(found) < 1:
         raise EstimatorError(

@@ -36,6 +36,22 @@ def test_the_precision_of_the_target(tmp_path: Path) -> None:
     assert found.loc[1, "bytes"] == 100
 
 
+def test_pools_are_told_with_their_sizes(tmp_path: Path) -> None:
+    path = tmp_path / "ops.csv"
+    rows = [
+        'MaxPool,"2x8x8x3","2x4x4x3",window=3x3;strides=2x2;padding=SAME,0.002',
+        'AvgPoolGrad,"4;2x4x4x3","2x8x8x3",,0.001',
+        "aten::max_pool2d,2x3x8x8,2x3x4x4,,0.001",
+    ]  # fmt: skip
+    path.write_text("\n".join(["op_type,shapes,output_shapes,attributes,time_s", *rows]))
+    found, said = profile_shapes([str(path)])
+    assert found["kernel"].tolist() == ["max_pool", "avg_pool"]
+    assert found[["conv_h", "conv_r", "conv_p", "stride_h", "pass"]].to_numpy().tolist() == [
+        [8, 3, 4, 2, "forward"], [8, 2, 4, 2, "grad_input"],
+    ]  # fmt: skip
+    assert "25.0 % of the step's time" in said[0]
+
+
 @pytest.mark.parametrize("name", ["p1b3", "p1b3/amd-epyc.xplane"])
 def test_shipped_profiles(name: str) -> None:
     found, said = profile_shapes([name])

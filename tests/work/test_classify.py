@@ -50,15 +50,17 @@ TABLE = {
         rng-bit-generator exponential logistic fusion loop_add_fusion loop_multiply_fusion_3 and reduce-precision
         triton_poi_fused_add_relu_0 flash_bwd_convert_dq_kernel
         """,
+    "pooling": """
+        MaxPool MaxPoolGrad MaxPoolV2 AvgPool AvgPoolGrad MaxPool3D AvgPool3DGrad MaxPoolWithArgmax _MklMaxPool
+        aten::max_pool2d aten::max_pool2d_with_indices aten::max_pool2d_with_indices_backward aten::avg_pool2d
+        aten::_adaptive_avg_pool2d aten::_adaptive_avg_pool2d_backward
+        """,
     "reduction": """
-        Sum Mean Max Min Prod ArgMax All L2Loss BiasAddGrad MaxPool MaxPoolGrad MaxPoolV2 AvgPool AvgPoolGrad
-        MaxPool3D AvgPool3DGrad MaxPoolWithArgmax _MklMaxPool UnsortedSegmentSum SegmentSum Cumsum aten::sum
-        aten::mean aten::max aten::amax aten::argmax aten::std_mean aten::var aten::cumsum aten::max_pool2d
-        aten::max_pool2d_with_indices aten::max_pool2d_with_indices_backward aten::avg_pool2d
-        aten::_adaptive_avg_pool2d aten::_adaptive_avg_pool2d_backward aten::mse_loss aten::nll_loss_forward
-        aten::nll_loss_nd aten::_foreach_norm aten::linalg_vector_norm aten::binary_cross_entropy_with_logits reduce
-        reduce-window select-and-scatter input_reduce_fusion_2 triton_red_fused_sum_1 triton_per_fused_mean_2
-        splitKreduce_kernel
+        Sum Mean Max Min Prod ArgMax All L2Loss BiasAddGrad UnsortedSegmentSum SegmentSum Cumsum aten::sum
+        aten::mean aten::max aten::amax aten::argmax aten::std_mean aten::var aten::cumsum aten::mse_loss
+        aten::nll_loss_forward aten::nll_loss_nd aten::_foreach_norm aten::linalg_vector_norm
+        aten::binary_cross_entropy_with_logits reduce reduce-window select-and-scatter input_reduce_fusion_2
+        triton_red_fused_sum_1 triton_per_fused_mean_2 splitKreduce_kernel
         """,
     "normalization": """
         FusedBatchNorm FusedBatchNormV3 FusedBatchNormGradV3 _FusedBatchNormEx _FusedBatchNormGradEx
@@ -144,8 +146,8 @@ SPACED = {  # names with spaces
     "void at::native::(anonymous namespace)::cunn_SoftMaxBackward<4, float>(float*)": "normalization",
     "void at::native::batch_norm_collect_statistics_channels_last_kernel<Var>(params)": "normalization",
     "void cudnn::bn_fw_tr_1C11_kernel_NCHW<float, float, 512, true, 1>(params)": "normalization",
-    "void at::native::(anonymous namespace)::max_pool_forward_nhwc<float>(params)": "reduction",
-    "void cudnn::pooling_fw_4d_kernel<float, float>(params)": "reduction",
+    "void at::native::(anonymous namespace)::max_pool_forward_nhwc<float>(params)": "pooling",
+    "void cudnn::pooling_fw_4d_kernel<float, float>(params)": "pooling",
     "void at::native::(anonymous namespace)::fused_dropout_kernel_vec<float>(params)": "elementwise",
     "void Eigen::internal::EigenMetaKernel<Eigen::TensorEvaluator<X>, long>(params)": "elementwise",
     "void tensorflow::BiasNHWCKernel<float>(int, float const*)": "elementwise",

@@ -15,7 +15,7 @@ def test_classes() -> None:
         "MatMul": "gemm", "_FusedMatMul": "gemm", "BatchMatMulV2": "gemm", "Conv2D": "convolution",
         "Conv2DBackpropFilter": "convolution", "Relu": "elementwise", "ReluGrad": "elementwise", "Assign": "movement",
         "AssignAdd": "elementwise", "ResourceApplyAdam": "elementwise", "BiasAddGrad": "reduction",
-        "FusedBatchNormV3": "normalization", "Placeholder": "input", "VariableV2": "host", "MaxPool": "reduction",
+        "FusedBatchNormV3": "normalization", "Placeholder": "input", "VariableV2": "host", "MaxPool": "pooling",
         "Mystery": "unmodelled", "unlisted": "unmodelled",
     }  # fmt: skip
     assert dict(zip(expected, classify(pd.Series(list(expected))), strict=True)) == expected

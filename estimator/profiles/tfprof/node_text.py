@@ -34,10 +34,12 @@ def precision(attrs: Mapping[str, Any]) -> str | None:
 
 
 def attributes(op_type: str, attrs: Mapping[str, Any]) -> str | None:
-    """What a node's attributes tell of a product or convolution, ``key=value;key=value``."""
-    told = [*_product(attrs), *(_convolution(op_type, attrs) if "Conv" in op_type else ())]
-    if "Pool" in op_type and "data_format" in attrs:
-        told.append(("layout", _text(attrs["data_format"])))
+    """What a node's attributes tell of a product, convolution or pool, ``key=value;key=value``."""
+    told = [*_product(attrs)]
+    if "Conv" in op_type:
+        told += _convolution(op_type, attrs)
+    elif "Pool" in op_type:
+        told += _pool(attrs)
     return ";".join(f"{key}={value}" for key, value in told) or None
 
 
@@ -62,6 +64,16 @@ def _convolution(op_type: str, attrs: Mapping[str, Any]) -> Iterator[tuple[str, 
         yield "layout", layout
         yield "kernel_layout", "DHWIO" if len(layout) == 5 else "HWIO"
     yield "pass", next((found for name, found in PASS.items() if name in op_type), "forward")
+
+
+def _pool(attrs: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    layout = _text(attrs["data_format"]) if "data_format" in attrs else "NHWC"
+    for key, name in (("window", "ksize"), ("strides", "strides")):
+        if name in attrs:
+            yield key, _spatial(attrs[name].list.i, layout)
+    yield from _padding(attrs, layout)
+    if "data_format" in attrs:
+        yield "layout", layout
 
 
 def _padding(attrs: Mapping[str, Any], layout: str) -> Iterator[tuple[str, str]]:

@@ -40,6 +40,12 @@ def attrs(**values: Any) -> Any:
             attrs(strides=[1, 1, 2, 3, 1], padding=b"SAME"),
             "strides=1x2x3;padding=SAME;layout=NDHWC;kernel_layout=DHWIO;pass=grad_input",
         ),
+        (
+            "MaxPoolGrad",
+            attrs(ksize=[1, 1, 2, 3], strides=[1, 1, 4, 5], padding=b"SAME", data_format=b"NCHW"),
+            "window=2x3;strides=4x5;padding=SAME;layout=NCHW",
+        ),
+        ("AvgPool", attrs(ksize=[1, 2, 3, 1], strides=[1, 1, 1, 1]), "window=2x3;strides=1x1"),
     ],
 )
 def test_attributes(op_type: str, given: Any, told: str | None) -> None:
