@@ -13,7 +13,7 @@ from estimator.core.types import Profile
 OPERAND = r"(-?\d+(x-?\d+)*|unknown)"
 SHAPES = rf"{OPERAND}(;{OPERAND})*"
 SLACK = 0.02  # of a step's time, within which its ops may outlast it
-AMOUNTS = ("calls", "time_s", "time_spread_s", "reported_flop", "reported_bytes", "flop", "bytes")
+AMOUNTS = ("calls", "time_s", "shared_s", "time_spread_s", "reported_flop", "reported_bytes", "flop", "bytes")
 
 
 def to_ops(rows: pd.DataFrame, where: str) -> pd.DataFrame:
@@ -73,7 +73,7 @@ def without_profiler(profile: Profile, wall_step_s: float | None) -> Profile:
 
 def _scaled(profile: Profile, busy_step_s: float, scale: float) -> Profile:
     """The profile with the times of its ops, together busy for so long [s], longer by a factor."""
-    times = {name: profile.ops[name] * scale for name in ("time_s", "time_spread_s")}
+    times = {name: profile.ops[name] * scale for name in ("time_s", "shared_s", "time_spread_s")}
     return dataclasses.replace(profile, ops=profile.ops.assign(**times), busy_step_s=busy_step_s * scale)
 
 

@@ -15,8 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from estimator.core.errors import EstimatorError
+from estimator.core.types import Floats
+from estimator.profiles.sharing import Sharing
 
 Integers = npt.NDArray[np.int64]
+Pieces = tuple[Integers, Integers]  # beginnings and ends
 LONGEST_SUM = 2.0**62  # [ps], so that no sum overflows
 FIRST, LAST = -(2**63), 2**63 - 1  # in time
 NONE: Integers = np.empty(0, dtype=np.int64)
@@ -61,13 +64,14 @@ def join(*batches: Batch) -> Batch:
 
 @dataclass
 class Tally:
-    """Calls, self time and first start [ps] by kind, busy time [ps] of all lanes together, and what crossed its
-    parent's end.
+    """Calls, self time, first start [ps] and share of the time that counts where lanes ran side by side, all by kind;
+    busy time [ps] of all lanes together, and what crossed its parent's end.
     """
 
     calls: Integers = field(default_factory=lambda: NONE)
     self_ps: Integers = field(default_factory=lambda: NONE)
     first_ps: Integers = field(default_factory=lambda: NONE)
+    share: Floats = field(default_factory=lambda: np.empty(0))
     busy_ps: int = 0
     sum_ps: float = 0.0
     crossing: int = 0
@@ -95,7 +99,7 @@ def tally(lanes: Iterable[Iterable[Batch]], flat: Iterable[Iterable[Batch]] = ()
     All lanes are read side by side in the order of time; only what lies between their fronts is in memory.
     """
     result = Tally()
-    busy = _Union()
+    busy, sharing = _Union(), Sharing()
     nests = [_Nest(iter(lane), result) for lane in lanes] + [_Flat(iter(lane), result) for lane in flat]
     behind = [(nest.front, number) for number, nest in enumerate(nests)]  # a heap, the lane furthest behind first
     while behind:
@@ -104,9 +108,20 @@ def tally(lanes: Iterable[Iterable[Batch]], flat: Iterable[Iterable[Batch]] = ()
             if nests[number].advance():
                 heapq.heappush(behind, (nests[number].front, number))
         horizon = behind[0][0] if behind else LAST
-        busy.cover([nest.release(horizon) for nest in nests if nest.waits_before(horizon)])
+        released = [nest.release(horizon) for nest in nests if nest.waits_before(horizon)]
+        busy.cover([batch for batch, _ in released])
+        if released and (len(nests) > 1 or any(isinstance(nest, _Flat) for nest in nests)):
+            _share(sharing, released)
     result.busy_ps = busy.total
+    result.share = sharing.shares(len(result.calls))
     return result
+
+
+def _share(sharing: Sharing, released: list[tuple[Batch, Pieces]]) -> None:
+    events = join(*(batch for batch, _ in released))
+    events = events.take(np.argsort(events.start, kind="stable"))
+    opening, closing = (np.concatenate(ends) for ends in zip(*(pieces for _, pieces in released), strict=True))
+    sharing.add(events.kind, events.start, events.duration, opening, closing)
 
 
 def covered(runs: npt.ArrayLike) -> int:
@@ -131,7 +146,7 @@ class _Nest:
         self.batches, self.result = batches, result
         self.front = FIRST
         self.open, self.inside = NO_EVENTS, NONE  # events still open, and the time of what lies in each
-        self.waiting = NO_EVENTS
+        self.waiting, self.reached = NO_EVENTS, FIRST  # and the end of what was given out
 
     def advance(self) -> bool:
         """Take one batch; whether there was one. Behind the last, nothing more can lie in the events still open."""
@@ -149,11 +164,20 @@ class _Nest:
         """Whether an event that starts no later than the horizon waits."""
         return len(self.waiting) > 0 and int(self.waiting.start[0]) <= horizon
 
-    def release(self, horizon: int) -> Batch:
-        """The events that start no later than the horizon, given out once."""
+    def release(self, horizon: int) -> tuple[Batch, Pieces]:
+        """The events that start no later than the horizon, given out once; when they begin and cease to keep the lane
+        busy that is not so yet.
+        """
         count = int(np.searchsorted(self.waiting.start, horizon, "right"))
         out, self.waiting = self.waiting.take(slice(count)), self.waiting.take(slice(count, None))
-        return out
+        return out, self._busy(out)
+
+    def _busy(self, batch: Batch) -> Pieces:
+        end = batch.start + batch.duration
+        reached = np.maximum.accumulate(np.concatenate([[self.reached], end]))
+        self.reached, before = int(reached[-1]), reached[:-1]
+        further = end > before
+        return np.maximum(batch.start, before)[further], end[further]
 
     def _nest(self, batch: Batch) -> None:
         events = join(self.open, batch)
@@ -177,6 +201,9 @@ class _Flat(_Nest):
 
     def _nest(self, batch: Batch) -> None:
         self.result.add(batch.kind, batch.start, batch.duration)
+
+    def _busy(self, batch: Batch) -> Pieces:
+        return batch.start, batch.start + batch.duration
 
 
 def parents(start: Integers, end: Integers) -> tuple[Integers, Integers]:

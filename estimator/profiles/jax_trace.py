@@ -154,7 +154,7 @@ def _table(trace: _Trace, tally: Tally) -> pd.DataFrame:
         }
         for lane, op, _, _ in list(trace.kinds)[: len(tally.calls)]
     ]
-    table = pd.DataFrame(rows).assign(calls=tally.calls, time_s=tally.self_ps)
+    time = tally.self_ps / 1e12
+    table = pd.DataFrame(rows).assign(calls=tally.calls, time_s=time, shared_s=time * tally.share)
     told = ["op", "op_type", "placement"]
-    sums = table[tally.calls > 0].groupby(told, dropna=False, sort=False).sum().reset_index()
-    return sums.assign(time_s=sums["time_s"] / 1e12)
+    return table[tally.calls > 0].groupby(told, dropna=False, sort=False).sum().reset_index()

@@ -57,10 +57,12 @@ def target_overlap(prediction: Prediction, profile: Profile, target: DeviceSpec,
     together. What a processor's cores ran side by side, any other device runs one after another; what is carried, and
     a profile's own times (``same_setting``), keep the source's share.
     """
-    ops, own, total = prediction.ops, overlap_factor(profile), float(prediction.samples[0].sum())
-    if same_setting or total == 0:
-        return np.full(len(ops), own)
-    share = max(own, float(prediction.floor_s.sum()) / total)
+    ops, own = prediction.ops, source_overlap(prediction.ops, profile)
+    if same_setting:
+        return own
+    alone, beside = float(prediction.samples[0].sum()), float(own @ prediction.samples[0])
+    short = float(prediction.floor_s.sum()) - beside  # of what the target allows
+    share = own + (1.0 - own) * min(1.0, short / (alone - beside)) if alone > beside and short > 0 else own
     of_cores = ops["placement"].str.contains("cpu", case=False).fillna(False).to_numpy(dtype=bool)
     in_turn = of_cores & (ops["method"] != "unchanged").to_numpy() & (target.compute_unit != "core")
     return np.where(in_turn, 1.0, share)
@@ -78,6 +80,17 @@ def warnings(profile: Profile) -> tuple[str, ...]:
 def source_step_time(profile: Profile) -> float:
     """The source's own step [s]: its wall time where known, else the sum of its ops."""
     return profile.wall_step_s or float(profile.ops["time_s"].sum()) * overlap_factor(profile)
+
+
+def source_overlap(ops: pd.DataFrame, profile: Profile) -> Floats:
+    """Share of each op's time by which it lengthened the source's step: by what ran beside it, where the dump tells,
+    else alike for all; the shared times together are the busy time.
+    """
+    time, shared = (ops[name].to_numpy(dtype=float, na_value=np.nan) for name in ("time_s", "shared_s"))
+    own = overlap_factor(profile)
+    share = np.divide(shared, time, out=np.full(len(ops), own), where=(time > 0) & ~np.isnan(shared))
+    total = float(share @ time)
+    return np.minimum(share * (own * float(time.sum()) / total), 1.0) if total > 0 else np.full(len(ops), own)
 
 
 def overlap_factor(profile: Profile) -> float:

@@ -40,7 +40,8 @@ def in_mode(profile: Profile, mode: Mode | None) -> tuple[Profile, tuple[str, ..
     aside = runs & named & ~product
     if not (runs & ~aside).any():
         raise EstimatorError(f"{profile.where}: no op is marked as of the forward pass; give a dump with phases")
-    total, kept = float(ops["time_s"].sum()), float(ops.loc[runs & ~aside, "time_s"].sum())
+    time = ops["shared_s"].fillna(ops["time_s"])
+    total, kept = float(time.sum()), float(time[runs & ~aside].sum())
     share = kept / total if total else 1.0
     forward = dataclasses.replace(
         profile,

@@ -52,7 +52,8 @@ def rebatch(
         "alone": changed & out["bytes"].isna(),
         "untold": ~changed & ~stays & (_tells_nothing(work) | (stated & (work["time_s"] > 0))),
     }
-    out["time_s"] = out["time_s"].mask(rows["alone"], out["time_s"] * batch.after / batch.before)
+    for name in ("time_s", "shared_s"):
+        out[name] = out[name].mask(rows["alone"], out[name] * batch.after / batch.before)
     *told, untold = (tuple(_told(work, name, rows[name])) for name in SENTENCES)
     return out, (_step(batch, int(changed.sum())), *(sentence for found in told for sentence in found)), untold
 
@@ -98,7 +99,7 @@ def _recounted(work: pd.DataFrame, sized: pd.DataFrame, workload: Workload, batc
     convolved = {column.name: sized[column.name].mask(read_anew) for column in CONV_COLUMNS}
     blank = sized.assign(**counts, **convolved).drop(columns="work_source")
     counted, _ = count_work(blank, workload.model_copy(update={"batch_size": batch.after}), workload.name)
-    images = sized["conv_n"].ne(work["conv_n"]).fillna(False) & ~read_anew
+    images = sized["conv_n"].ne(work["conv_n"]).fillna(False) & ~read_anew & (sized["op_class"] == "convolution")
     flop = counted["flop"].mask(images, work["flop"] / batch.before * batch.after)
     return counted.assign(flop=flop, intensity=(flop / counted["bytes"]).where(counted["bytes"] > 0))
 

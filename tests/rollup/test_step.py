@@ -59,3 +59,19 @@ def test_on_its_own_device_a_step_is_as_uncertain_as_its_steps_were() -> None:
     low, mid, high = bounds(estimate(ran, RunPlan("v100", draws=4000)).step.total)
     assert mid == 1.25
     assert [low / mid, high / mid] == pytest.approx([np.exp(-0.1 * Z), np.exp(0.1 * Z)], rel=0.02)
+
+
+def test_an_op_that_others_ran_beside_lengthens_the_step_by_its_share() -> None:
+    alone, beside = {"op_type": "Mystery", "time_s": 0.2, "shared_s": 0.2}, {"op_type": "Mystery", "time_s": 0.4}
+    rows = (alone, {**beside, "shared_s": 0.2}, {**beside, "shared_s": 0.2})
+    ran = dataclasses.replace(profile(), ops=canonical.to_ops(make_ops(*rows), "toy"), busy_step_s=0.6)
+    assert step.source_overlap(ran.ops, ran).tolist() == pytest.approx([1.0, 0.5, 0.5])
+    scaled = dataclasses.replace(ran, busy_step_s=0.3)  # the shares are of the busy time
+    assert step.source_overlap(scaled.ops, scaled).tolist() == pytest.approx([0.5, 0.25, 0.25])
+    waited = dataclasses.replace(ran, busy_step_s=0.9)  # no op lengthens the step by more than its time
+    assert step.source_overlap(waited.ops, waited).tolist() == pytest.approx([1.0, 0.75, 0.75])
+    nothing = dataclasses.replace(ran, ops=ran.ops.assign(shared_s=0.0))
+    assert step.source_overlap(nothing.ops, nothing).tolist() == pytest.approx([0.6] * 3)
+    untold = dataclasses.replace(ran, ops=ran.ops.assign(shared_s=np.nan))
+    assert step.source_overlap(untold.ops, untold).tolist() == pytest.approx([0.6] * 3)
+    assert estimate(ran, RunPlan("v100", draws=0)).step.total[0] == pytest.approx(0.6)

@@ -170,3 +170,17 @@ def test_the_batch_of_a_gradient_that_xla_writes_as_a_convolution(channels: int)
 
     found = rebatch(counted_at(8), Workload(name="own", batch_size=8), 32)[0]
     assert found[["flop", "bytes"]].to_dict() == counted_at(32)[["flop", "bytes"]].to_dict()
+
+
+def test_a_pool_is_no_weight_and_goes_with_its_images() -> None:
+    """Its window of 10 points over 128 channels is as large as an activation at batch 10."""
+    rows: list[dict[str, object]] = [
+        {"op_type": "MaxPool", "shapes": "10x50x1x128", "output_shapes": "10x5x1x128", "attributes": "window=10x1"},
+        {"op_type": "Relu", "shapes": "10x128", "output_shapes": "10x128"},
+    ]
+    table = pd.DataFrame(rows).assign(op=lambda found: found["op_type"], time_s=1e-3)
+    work, _ = count_work(table, Workload(name="own", batch_size=10))
+    sized, told, _ = rebatch(work, Workload(name="own", batch_size=10), 40)
+    assert sized["bytes"].tolist() == pytest.approx((4 * work["bytes"]).tolist())
+    assert sized["conv_n"].tolist()[0] == 40
+    assert not any("a weight are alike" in sentence for sentence in told)

@@ -130,7 +130,8 @@ def _self_times(found: list[Event], where: str) -> tuple[pd.DataFrame, events.Ta
     lanes = [lane[columns].to_numpy(dtype=np.int64).T for _, lane in table.groupby("lane", sort=False)]
     tally = events.tally([[events.Batch(*lane).sorted()] for lane in lanes])
     rows = table.drop_duplicates("kind").sort_values("kind")[KIND]
-    return rows.assign(calls=tally.calls, time_s=tally.self_ps / 1e12).reset_index(drop=True), tally
+    time = tally.self_ps / 1e12
+    return rows.assign(calls=tally.calls, time_s=time, shared_s=time * tally.share).reset_index(drop=True), tally
 
 
 def _load(dump: Dump) -> list[Any]:

@@ -65,8 +65,9 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
     steps = found.steps.seen()
     rows = canonical.to_ops(ops.rows(found.kinds, found.total), str(dump))
     devices = [table for _, table in rows.groupby("placement")]
+    apart = [table.assign(shared_s=np.nan) for table in devices]  # what ran on another device shares nothing
     profile = Profile(
-        ops=ranks.mean_ops(devices) if len(devices) > 1 else rows,
+        ops=ranks.mean_ops(apart) if len(devices) > 1 else rows,
         ranks=len(devices),
         workload=workload,
         device=None,

@@ -40,6 +40,7 @@ BOOKKEEPING = re.compile(r"::|^\$|^end: |^Memory(De)?[aA]llocation$|^Eager|^TFE_
 TYPED_SHAPE = re.compile(r"(\w+)\[([\d,?-]*)\]")
 PRECISIONS = {"float": "fp32", "half": "fp16", "bfloat16": "bf16", "double": "fp64", "int8": "int8", "uint8": "int8"}
 PICO = 1e-12
+SUMMED = ("calls", "time_s", "shared_s")  # over rows that are alike
 DESCRIBED = ("op_type", "kernel", "shapes", "output_shapes", "attributes", "precision")
 COLUMNS = ("op", "placement", *DESCRIBED, "launched")  # the last one is what an accelerator's event is called
 
@@ -276,18 +277,19 @@ def rows(found: Sequence[Kind], total: Tally) -> pd.DataFrame:
     nameless = (paths == "") & (table["op"] != table["op_type"])  # XLA made the instruction itself
     table["phase"] = phases.of(paths, table["op_type"]).mask(nameless, "unknown")
     share = np.array([kind.share for kind in found])
-    table = table.assign(calls=total.calls[event].astype(float), time_s=total.self_ps[event] * share * PICO)
+    time = total.self_ps[event] * share * PICO
+    table = table.assign(calls=total.calls[event].astype(float), time_s=time, shared_s=time * total.share[event])
     return _sum_alike(_one_kernel_each(_sum_alike(table)).drop(columns="launched"))
 
 
 def _sum_alike(table: pd.DataFrame) -> pd.DataFrame:
-    same = [name for name in table if name not in ("calls", "time_s")]
+    same = [name for name in table if name not in SUMMED]
     return table.groupby(same, dropna=False, sort=False).sum().reset_index()
 
 
 def _one_kernel_each(table: pd.DataFrame) -> pd.DataFrame:
     """Of several kernels that an accelerator launched for one op, the longest does its work; the others only help."""
-    of_op = [name for name in table if name not in ("calls", "time_s", "launched", "kernel")]
+    of_op = [name for name in table if name not in (*SUMMED, "launched", "kernel")]
     table = table.sort_values("time_s", ascending=False, kind="stable")
     helps = table["launched"].notna() & table.duplicated(of_op)
     table.loc[helps, "kernel"] = table.loc[helps, "launched"]
