@@ -22,7 +22,7 @@ from estimator.model import measured, transfer
 from estimator.model.calibration import AXES, Correction, Ops, correction
 from estimator.model.coefficients import Coefficients, shipped
 from estimator.model.hardware import Hardware, hardware_of
-from estimator.model.kernels import Model, by_model, calls_of, launch_latency
+from estimator.model.kernels import MODELS, Model, by_model, calls_of, launch_latency
 
 FEW_LAUNCHES = 3.0  # times its launches that a measured op must be busy, to tell anything of the kernel
 TELLING = 0.05  # share of an op's uncertainty that evidence must remove to be named
@@ -81,7 +81,7 @@ def gathered(
     own = work["time_s"].to_numpy(dtype=float)
     told_there = None if at_source is None else _told_by(at_source, ran)
     if source is not None and told_there is not None and transfer.same_library(told_there, table):
-        known = modelled(work, target, table, np.zeros(len(work)), shipped())
+        known = modelled(work, target, table, np.zeros(len(work)), shipped(), alone=True)
         in_step = transfer.in_step(ran["time_s"].to_numpy(dtype=float), _alone(ran, source, told_there))
         known, factor, told = _in_step(known, _padded(in_step, len(work), np.nan))
     else:
@@ -109,7 +109,7 @@ def _told_by(measurements: pd.DataFrame, work: pd.DataFrame) -> pd.DataFrame:
 
 def _alone(work: pd.DataFrame, device: DeviceSpec, table: pd.DataFrame) -> Floats:
     """What all calls of each op take by themselves [s]: as the very shape was measured, else as modelled; else NaN."""
-    known = modelled(work, device, table, np.zeros(len(work)), shipped())
+    known = modelled(work, device, table, np.zeros(len(work)), shipped(), alone=True)
     time = calls_of(work) * measured.times_of(work, table)[1]
     return np.where(np.isnan(time), known.time + known.launches * launch_latency(device, shipped()), time)
 
@@ -122,21 +122,28 @@ def _in_step(known: Modelled, factor: Floats) -> tuple[Modelled, Floats, Flags]:
     by = np.where(told, factor, 1.0)
     method = np.where(told & ~np.isnan(known.time), "transferred", known.method)
     longer = {name: by * getattr(known, name) for name in ("time", "serial", "launches")}
+    longer["least"] = np.minimum(by, 1.0) * known.least  # what did not move on the source moves nowhere
     return dataclasses.replace(known, method=method, **longer), by, told
 
 
-def modelled(work: pd.DataFrame, target: DeviceSpec, table: pd.DataFrame, carried: Floats, c: Coefficients) -> Modelled:
+def modelled(
+    work: pd.DataFrame, target: DeviceSpec, table: pd.DataFrame, carried: Floats, c: Coefficients, alone: bool = False
+) -> Modelled:
     """What the models say of every op on the target, corrected by a table of its measured ops, and, as far as those do
     not tell, by the logarithm that is ``carried`` over from the source's run.
+
+    ``alone``: as benchmarks time ops, which find their operands in the cache, faster than memory allows.
     """
     on = hardware_of(target, work["op_class"], work["precision"])
     out = _nothing(len(work))
     precisions = work["precision"].to_numpy(dtype=object)
-    for name, model, speaks in by_model(work):
+    for name, found_model, speaks in by_model(work):
+        measured_too = not found_model.instead or found_model.speaks(table).any()
+        model = found_model if measured_too else MODELS[found_model.instead]
         for precision in set(precisions[speaks]):
             rows = speaks & (precisions == precision)
             like = table[table["precision"] == precision] if model.by_precision else table
-            found = _of_model(name, model, work[rows], on.of(rows), target, like, carried[rows], c)
+            found = _of_model(name, model, work[rows], on.of(rows), target, like, carried[rows], c, alone)
             for field, values in vars(found).items():
                 getattr(out, field)[rows] = values
     return out
@@ -155,21 +162,24 @@ def _nothing(count: int) -> Modelled:
 
 def _of_model(
     name: str, model: Model, work: pd.DataFrame, on: Hardware, target: DeviceSpec, table: pd.DataFrame, carried: Floats,
-    c: Coefficients,
+    c: Coefficients, alone: bool,
 ) -> Modelled:  # fmt: skip
     """What one model says of ops of its class."""
     busy = model.busy(work, on, target, c)
     ops = model.alike(work, on, target, busy)
-    rows = table[model.speaks(table) & table["flag"].isna().to_numpy()]
+    rows = table[model.speaks(table) & (alone | table["flag"].isna().to_numpy())]
     met = hardware_of(target, rows["op_class"], rows["precision"])
-    said = correction(*told(model, rows, met, target, launch_latency(target, c), c), ops, model.likeness(c))
+    like = model.likeness(c)
+    like = like.model_copy(update={"shape": max(like.shape, model.by_caches)}) if alone else like
+    said = correction(*told(model, rows, met, target, launch_latency(target, c), c), ops, like)
     calls = calls_of(work)
-    time = np.maximum(busy.time * np.exp(said.mean + (1.0 - said.told) * carried), busy.least)
+    time = busy.time * np.exp(said.mean + (1.0 - said.told) * carried)
+    time = time if alone else np.maximum(time, busy.least)
     return Modelled(
         model=np.full(len(work), name, dtype=object),
         time=calls * time,
         serial=calls * busy.serial * np.divide(time, busy.time, out=np.ones_like(time), where=busy.time > 0),
-        least=calls * busy.least,
+        least=calls * np.minimum(busy.least, time),
         compute_share=busy.compute_share,
         launches=calls * busy.launches,
         log_spread=said.spread,

@@ -7,10 +7,13 @@ hold them all.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from estimator.core import physics
 from estimator.core.schema import CONV_COLUMNS, MATRIX, STREAMING
 from estimator.core.types import Floats
 
@@ -20,6 +23,7 @@ MISSING = -1.0  # no size is negative
 SPARE = 2  # bits, as pandas adds up the distances of an index's labels
 CONVOLUTION = {column.name: 1.0 for column in CONV_COLUMNS if column.kind == "integer"}
 CONVOLUTION |= dict.fromkeys(("pad_d", "pad_h", "pad_w"), 0.0)
+OUTPUTS = {"conv_z": ("d", "t"), "conv_p": ("h", "r"), "conv_q": ("w", "s")}  # by image and kernel where not stated
 ENDS = ("time_low_s", "time_s", "time_high_s")
 
 
@@ -82,15 +86,25 @@ def keys(rows: pd.DataFrame, *, transposes: bool = True) -> pd.Series:
     turned = (m == n) & (first == "t") & (second == "n")  # of a square C, the transpose has the very shape
     stored = [np.where(turned, "n", first), np.where(turned, "t", second)] if transposes else []
     matrix = rows["op_class"].isin(MATRIX).to_numpy(dtype=bool)
+    sizes = {name: _number(rows, name, missing) for name, missing in CONVOLUTION.items()}
     told = [
         *(_text(rows, name) for name in ("op_class", "precision", "pass")), *stored,
         np.maximum(m, n), np.minimum(m, n), _number(rows, "k"), _number(rows, "batch", 1.0),
-        *(_number(rows, name, missing) for name, missing in CONVOLUTION.items()),
+        *(sizes | {name: _output(rows, name, sizes) for name in OUTPUTS}).values(),
         *(np.where(matrix, "", _text(rows, name)) for name in NAMES_OF_OTHERS),
         *(np.where(matrix, MISSING, _number(rows, name)) for name in SIZES_OF_OTHERS),
     ]  # fmt: skip
     shapes = zip(*(column.tolist() for column in told), strict=True)
     return pd.Series([hash(shape) >> SPARE for shape in shapes], index=rows.index, dtype="int64")
+
+
+def _output(rows: pd.DataFrame, name: str, sizes: Mapping[str, Floats]) -> Floats:
+    """Output sizes along one axis as they are stated, else as image and kernel have them."""
+    axis, kernel = OUTPUTS[name]
+    of_axis = (sizes[f"{what}_{axis}"] for what in ("stride", "pad", "dilation"))
+    natural = physics.conv_output(sizes[f"conv_{axis}"], sizes[f"conv_{kernel}"], *of_axis)
+    stated = _number(rows, name, np.nan)
+    return np.where(np.isnan(stated), natural, stated)
 
 
 def _text(rows: pd.DataFrame, name: str) -> npt.NDArray[np.object_]:

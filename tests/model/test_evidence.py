@@ -8,7 +8,7 @@ from estimator.core.interval import Z, bounds
 from estimator.core.schema import MEASUREMENTS
 from estimator.core.types import RunPlan, Workload
 from estimator.devices import load_device
-from estimator.devices.measurements import load_measurements
+from estimator.devices.measurements import check_rows, load_measurements
 from estimator.model import predict, uncertainty
 from estimator.model.coefficients import shipped
 from estimator.model.evidence import told
@@ -260,3 +260,92 @@ def test_what_moves_with_the_sources_run_is_as_uncertain_as_the_run() -> None:
         for spread in (0.0, 0.5)
     )
     assert far > 2 * near > 0
+
+
+CONVOLUTION: dict[str, object] = {
+    "op_class": "convolution", "precision": "fp32", "conv_n": 8, "conv_c": 16, "conv_h": 9, "conv_w": 10, "conv_k": 32,
+    "conv_r": 3, "conv_s": 3, "pad_h": 1, "pad_w": 1, "stride_h": 2, "pass": "forward",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("stated", "method"), [({}, "measured"), ({"conv_p": 5, "conv_q": 10}, "measured"),
+                                                ({"conv_p": 4, "conv_q": 10}, "interpolated")])  # fmt: skip
+def test_a_convolution_is_measured_whether_its_output_is_stated_or_not(stated: dict[str, object], method: str) -> None:
+    for measured, wanted in ((stated, {}), ({}, stated)):
+        rows = MEASUREMENTS.conform(pd.DataFrame([{**CONVOLUTION, **measured, "time_s": 1e-3}]), "table")
+        work, _ = count_work(make_ops({"op_type": "Conv2D", **CONVOLUTION, **wanted}), Workload(name="toy"))
+        assert predict(work, None, make_device(), rows, PLAN).ops["method"].tolist() == [method]
+
+
+def streams(*times: float, kernel: str = "add", op_class: str = "elementwise", **row: object) -> pd.DataFrame:
+    """Measured streams of 12, 24, 48 … kB; a device of 800 GB/s needs 15 ns for the first."""
+    sizes = [12e3 * 2**place for place in range(len(times))]
+    rows = pd.DataFrame({"bytes": sizes, "time_s": times, "flop": [size / 12 for size in sizes]})
+    known = rows.assign(op_class=op_class, kernel=kernel, precision="fp32", cache="warm", library="toy 1", **row)
+    return check_rows(MEASUREMENTS.conform(known, "streams"), make_device(), "streams")
+
+
+def test_streams_from_the_cache_tell_of_streams_where_one_library_was_measured_on_both() -> None:
+    """Twice as fast as memory on the source, eight times on the target."""
+    there, here = (streams(*(12e3 * 2**place / 800e9 / by for place in range(6))) for by in (2.0, 8.0))
+    assert here["flag"].notna().all()
+    work, _ = count_work(make_ops({"op_type": "AddV2", "shapes": "4000;4000", "time_s": 1e-6}), Workload(name="toy"))
+    source = make_device(name="source", launch_latency="1 ns")
+    device = make_device(launch_latency="1 ns")
+    found = predict(work, source, device, here, PLAN, at_source=there).ops
+    assert found["target_time_s"].item() == pytest.approx(1e-6 / 4, rel=0.1)
+
+
+def test_what_did_not_move_on_the_source_moves_nowhere() -> None:
+    rows = streams(*(12e3 * 2**place / 800e9 for place in range(3)))
+    ran = {"op_type": "AssignVariableOp", "shapes": "1;100000000", "time_s": 1e-7}
+    work, _ = count_work(make_ops(ran), Workload(name="toy"))
+    found = predict(work, make_device(name="source"), make_device(), rows, PLAN, at_source=rows)
+    assert found.ops["target_time_s"].item() == pytest.approx(1e-7)
+    assert found.floor_s.item() <= 1e-7
+
+
+def pool(time_s: float, what: str) -> dict[str, object]:
+    sizes = {
+        "conv_n": 8,
+        "conv_c": 64,
+        "conv_h": 32,
+        "conv_w": 32,
+        "conv_r": 2,
+        "conv_s": 2,
+        "conv_p": 16,
+        "conv_q": 16,
+    }
+    both = 2 if what == "grad_input" else 1  # image and output, and of a gradient theirs too
+    moved = {"bytes": both * 4.0 * 800 * 64 * (32 * 32 + 16 * 16), "flop": 800.0 * 64 * 32 * 32}
+    about = {"op_class": "pooling", "kernel": "max_pool", "precision": "fp32", "library": "toy 1", "pass": what}
+    return {**about, **sizes, **moved, "time_s": time_s}
+
+
+def test_a_measured_pool_tells_of_pools_of_its_pass() -> None:
+    there, here = (
+        MEASUREMENTS.conform(pd.DataFrame([pool(1e-3, "forward"), pool(back, "grad_input")]), "pools")
+        for back in (2e-3, 60e-3)
+    )
+    images = {"shapes": "800x32x32x64", "output_shapes": "800x16x16x64"}
+    gradient = {"shapes": "800x32x32x64;800x16x16x64;800x16x16x64", "output_shapes": "800x32x32x64"}
+    ran = ({"op_type": "MaxPool", **images, "time_s": 1e-3}, {"op_type": "MaxPoolGrad", **gradient, "time_s": 2e-3})
+    work, _ = count_work(make_ops(*ran), Workload(name="toy"))
+    found = predict(work, make_device(name="source"), make_device(), here, PLAN, at_source=there).ops
+    forward, back = found["target_time_s"]
+    assert forward == pytest.approx(1e-3, rel=0.1)
+    assert back == pytest.approx(60e-3, rel=0.1)
+
+
+def test_streams_learn_nothing_from_pools_but_pools_from_streams_where_no_pool_was_measured() -> None:
+    slow = MEASUREMENTS.conform(pd.DataFrame([pool(60e-3, "grad_input")]), "pools")
+    wide = {"op_class": "elementwise", "kernel": "add", "pass": None, "bytes": 3e8, "flop": 1.0, "time_s": 3e-3}
+    stream = MEASUREMENTS.conform(pd.DataFrame([{**pool(1.0, ""), **wide}]), "streams")
+    pooled = {"op_type": "MaxPool", "shapes": "800x32x32x64", "output_shapes": "800x16x16x64"}
+    work, _ = count_work(make_ops({"op_type": "Relu", "shapes": "8000x4000"}, pooled), Workload(name="toy"))
+    alone, both, neither = (
+        predict(work, None, make_device(), rows, PLAN).ops["target_time_s"]
+        for rows in (stream, pd.concat([stream, slow], ignore_index=True), stream.iloc[:0])
+    )
+    assert both[0] == alone[0] > 2 * neither[0]
+    assert alone[1] > 2 * neither[1]
