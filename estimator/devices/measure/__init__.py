@@ -12,7 +12,7 @@ import os
 import re
 import shutil
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,7 +35,9 @@ NAME = re.compile(r"\w[\w.+-]*")  # of a device
 
 @dataclass(frozen=True)
 class Plan:
-    """How to measure: back end, device, threads (None: all), relative error of each median, budget [s]."""
+    """How to measure: back end, device, threads (None: all), relative error of each median, budget [s], and how many
+    samples of a shape there are at least.
+    """
 
     backend: str = "numpy"
     device: str = "auto"
@@ -43,12 +45,13 @@ class Plan:
     relative_error: float = 0.02
     budget_s: float = 600.0
     ranks: int = 0  # processes of an all-reduce
+    least: int = bench.LEAST
 
     def options(self) -> list[str]:
         """The options of bench.py."""
         told = {
             "--backend": self.backend, "--device": self.device, "--relative-error": self.relative_error,
-            "--budget": self.budget_s, "--all-reduce": self.ranks,
+            "--budget": self.budget_s, "--least": self.least, "--all-reduce": self.ranks,
         }  # fmt: skip
         if self.threads:
             told["--threads"] = self.threads
@@ -92,9 +95,11 @@ def precisions(backend: str, device: str) -> tuple[str, ...]:
 
 
 def measure(
-    shapes: pd.DataFrame, output: Path, plan: Plan, command: str, progress: child.Progress = lambda done, total: None
-) -> Measured:
+    shapes: pd.DataFrame, output: Path, plan: Plan, command: str, progress: child.Progress = lambda done, total: None,
+    run: Callable[[Sequence[str], child.Progress], None] = child.run,
+) -> Measured:  # fmt: skip
     """Time every row of SHAPES and write ``output``.csv and ``output``.yaml; ``command`` goes into their source.
+    ``run`` runs bench.py with options, and tells ``progress`` of it.
 
     Raises EstimatorError where the files are there already or cannot be, the back end fails, or a stopped run had other
     conditions.
@@ -103,7 +108,7 @@ def measure(
     place = _begin(output, shapes)
     table = place / "measurements.csv"
     try:
-        child.run([*plan.options(), "--shapes", str(place / "shapes.csv"), "-o", str(table)], progress)
+        run([*plan.options(), "--shapes", str(place / "shapes.csv"), "-o", str(table)], progress)
     finally:
         if not {path.name for path in place.iterdir()} - {"shapes.csv"}:
             shutil.rmtree(place)  # nothing was begun

@@ -40,12 +40,13 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
-VERSION = 2  # of what is timed and how: a run that was stopped goes on with the same one alone
+VERSION = 3  # of what is timed and how: a run that was stopped goes on with the same one alone
 Row = dict[str, Any]
 Run = Callable[[], Any]
 Timed = tuple[float, bool]  # seconds, and whether something else took the processor meanwhile
 Timer = Callable[[int], Timed]  # times so many calls
 Conv = namedtuple("Conv", "n c h w k r s stride pad dilation groups what")  # sizes as in ops below; the pass timed
+Pool = namedtuple("Pool", "maxima n c h w r s p q stride padding what")  # padding as TensorFlow calls it
 ITEMSIZE = {"fp64": 8, "fp32": 4, "tf32": 4, "bf16": 2, "fp16": 2}
 DTYPE = {"fp64": "float64", "fp32": "float32", "tf32": "float32", "bf16": "bfloat16", "fp16": "float16"}
 
@@ -128,6 +129,10 @@ class Library:
     def convolution(self, precision: str, c: Conv) -> Run:
         """One pass of a convolution."""
         raise LeftOutError(f"{self.name} has no convolution")
+
+    def pool(self, precision: str, p: Pool) -> Run:
+        """One pass of a pool."""
+        raise LeftOutError(f"{self.name} has no pool")
 
     def stream(self, kernel: str, precision: str, shape: Sequence[int]) -> Run:
         """One memory-bound op over arrays of this shape."""
@@ -280,6 +285,26 @@ class Torch(Library):
         }  # fmt: skip
 
 
+def _padding(c: Conv) -> str:
+    """What TensorFlow calls a convolution's padding: oneDNN has no gradient of the image where it is EXPLICIT."""
+    if not any(c.pad):
+        return "VALID"
+    sizes = [(c.h, c.r), (c.w, c.s)]
+    same = [max((-(-h // c.stride[i]) - 1) * c.stride[i] + c.dilation[i] * (r - 1) + 1 - h, 0)
+            for i, (h, r) in enumerate(sizes)]  # fmt: skip
+    return "SAME" if same == [2 * pad for pad in c.pad] else "EXPLICIT"
+
+
+class _InChains:
+    """A call that is timed in chains of its own lengths: those of long, short and very short calls."""
+
+    def __init__(self, run: Run, lengths: tuple[int, int, int]) -> None:
+        self.run, self.lengths = run, lengths
+
+    def __call__(self) -> Any:
+        return self.run()
+
+
 class TensorFlow(Library):
     """TensorFlow's own kernels, in graphs of several calls; by XLA what they would do in several steps."""
 
@@ -301,7 +326,8 @@ class TensorFlow(Library):
 
     def timed(self, run: Run, count: int, flush: Run | None) -> Timed:
         """In a graph, as training runs ops: to call one by itself takes longer than many an op."""
-        length = CHAIN if count > 1 else 1  # each length is traced anew, which takes long
+        lengths = getattr(run, "lengths", LENGTHS)
+        length = lengths[(count > 1) + (count > LENGTHS[-1])]  # each is traced anew, which takes long
         calls = length * self.chains
         graphs = math.ceil(count / calls)
         spent, other = super().timed(self.graph(run, length), graphs, flush)
@@ -340,8 +366,9 @@ class TensorFlow(Library):
     def convolution(self, precision: str, c: Conv) -> Run:
         raw, image, kernel = self.module.raw_ops, (c.n, c.h, c.w, c.c), (c.r, c.s, c.c // c.groups, c.k)
         x, w = self.array(image, precision), self.array(kernel, precision)
-        how: Row = {"strides": (1, *c.stride, 1), "dilations": (1, *c.dilation, 1), "padding": "EXPLICIT"}
-        how["explicit_paddings"] = (0, 0, c.pad[0], c.pad[0], c.pad[1], c.pad[1], 0, 0)
+        how: Row = {"strides": (1, *c.stride, 1), "dilations": (1, *c.dilation, 1), "padding": _padding(c)}
+        if how["padding"] == "EXPLICIT":
+            how["explicit_paddings"] = (0, 0, c.pad[0], c.pad[0], c.pad[1], c.pad[1], 0, 0)
         if c.what == "forward":
             return lambda: raw.Conv2D(input=x, filter=w, **how)
         how["out_backprop"] = raw.Conv2D(input=x, filter=w, **how)
@@ -352,9 +379,26 @@ class TensorFlow(Library):
         wanted = [run for name, run in passes.items() if c.what in (name, "backward")]
         return lambda: [run() for run in wanted]
 
+    def pool(self, precision: str, p: Pool) -> Run:
+        """oneDNN has a kernel for a gradient of maxima only where the forward pass is in the graph: once in a chain."""
+        raw, x = self.module.raw_ops, self.array((p.n, p.h, p.w, p.c), precision)
+        how = {"ksize": (1, p.r, p.s, 1), "strides": (1, *p.stride, 1), "padding": p.padding}
+        if p.what == "forward":
+            return (lambda: raw.MaxPool(input=x, **how)) if p.maxima else (lambda: raw.AvgPool(value=x, **how))
+        dy = self.array((p.n, p.p, p.q, p.c), precision)
+        if not p.maxima:
+            return lambda: raw.AvgPoolGrad(orig_input_shape=x.shape, grad=dy, **how)
+        graph = self.module.compat.v1.get_default_graph
+        forward = functools.lru_cache(maxsize=1)(lambda graph: raw.MaxPool(input=x, **how))
+        gradient = lambda: raw.MaxPoolGrad(orig_input=x, orig_output=forward(graph()), grad=dy, **how)  # noqa: E731
+        return _InChains(gradient, (4, *LENGTHS[1:]))  # the forward pass, run once, is among their time
+
     def call(self, kernel: str, arrays: Sequence[Any]) -> Run:
         op, own = self.ops()[kernel], ("add", "copy", "relu", "sum", "softmax")
-        return functools.partial(op if kernel in own else self.module.function(op, jit_compile=True), *arrays)
+        if kernel in own:
+            return functools.partial(op, *arrays)
+        compiled = functools.partial(self.module.function(op, jit_compile=True), *arrays)
+        return _InChains(compiled, (*LENGTHS[:2], LENGTHS[1]))  # XLA compiles long chains slowly
 
     def ops(self) -> dict[str, Callable[..., Any]]:
         tf = self.module
@@ -465,6 +509,7 @@ KERNELS = {  # memory-bound op: class, arrays read, arrays written, FLOP per ele
     "layer_norm": ("normalization", 1, 1, 8),
     "copy": ("movement", 1, 1, 0),
 }
+POOLS = ("max_pool", "avg_pool")
 STANDS_FOR = {"elementwise": "add", "reduction": "sum", "normalization": "layer_norm", "movement": "copy"}
 LAUNCH = "launch"  # an addition of one element
 WIDTH = 1024  # of the rows that normalizations run over
@@ -519,7 +564,8 @@ def job(shape: Shape, ranks: int = 0) -> Job:
         size = shape.number("bytes")
         columns = {"op_class": kind, "kernel": "all_reduce", "precision": "fp32", "ranks": ranks, "bytes": size}
         return Job(columns, size, size, (), lambda library: lambda: None)
-    maker = {"gemm": _gemm, "convolution": _convolution, **dict.fromkeys(STANDS_FOR, _stream)}.get(kind)
+    others = {"gemm": _gemm, "convolution": _convolution, "pooling": _pooling}
+    maker = {**others, **dict.fromkeys(STANDS_FOR, _stream)}.get(kind)
     if maker is None:
         raise LeftOutError(f"{kind or 'a row without op_class'} is not measured here")
     if precision not in ITEMSIZE:
@@ -527,7 +573,7 @@ def job(shape: Shape, ranks: int = 0) -> Job:
     found = maker(shape, kind, precision)
     if found.size >= MOST_SIZE:
         raise FaultError(f"{shape.where}: needs {found.size:.3g} B, more than any memory holds; check the sizes")
-    sums = {"accumulate": "fp32"} if maker is not _stream and precision in ("tf32", "bf16", "fp16") else {}
+    sums = {"accumulate": "fp32"} if maker in (_gemm, _convolution) and precision in ("tf32", "bf16", "fp16") else {}
     return found._replace(columns={"op_class": kind, "precision": precision, **found.columns, **sums})
 
 
@@ -576,6 +622,24 @@ def _convolution(shape: Shape, kind: str, precision: str) -> Job:
     return Job(columns, flop, size, ("",), functools.partial(_call, "convolution", precision, conv))
 
 
+def _pooling(shape: Shape, kind: str, precision: str) -> Job:
+    """The largest or the mean of each window of r × s, over n images of c channels; p × q come out."""
+    kernel, what = shape.choice("kernel", POOLS, POOLS[0]), shape.choice("pass", PASSES[:2], "forward")
+    stated = {f"conv_{name}": shape.number(f"conv_{name}") for name in "nchwrspq"}
+    strides = {f"stride_{axis}": shape.number(f"stride_{axis}", 1) for axis in "hw"}
+    n, c, h, w, r, s, p, q = stated.values()
+    down, right = strides.values()
+    outputs = {"VALID": ((h - r) // down + 1, (w - s) // right + 1), "SAME": (-(-h // down), -(-w // right))}
+    padding = next((name for name, output in outputs.items() if output == (p, q)), None)
+    if padding is None:
+        raise LeftOutError(f"a pool of {h}x{w} to {p}x{q} is not measured here")
+    moved = ITEMSIZE[precision] * (n * c * h * w + n * c * p * q)
+    bytes_ = moved if kernel == "avg_pool" or what == "forward" else 2 * moved
+    columns = {"kernel": kernel, **stated, **strides, "pass": what, "bytes": bytes_, "flop": n * c * h * w}
+    pool = Pool(kernel == POOLS[0], n, c, h, w, r, s, p, q, (down, right), padding, what)
+    return Job(columns, bytes_, 2 * moved, ("",), functools.partial(_call, "pool", precision, pool))
+
+
 def _stream(shape: Shape, kind: str, precision: str) -> Job:
     """A memory-bound op of so many bytes: the one named, else the one that stands for its class."""
     known = [name for name, of in KERNELS.items() if of[0] == kind] + [LAUNCH] * (kind == "elementwise")
@@ -599,7 +663,7 @@ MOST_OF_BUDGET = 0.1  # of what is left, for the least repeats of one shape
 MOST_OF_MEMORY = 0.8  # of what is free, for the arrays of one shape
 BATCH_S = 1e-3  # short calls are timed so many at once that they last so long together
 RESOURCE: Any = importlib.util.find_spec("resource") and importlib.import_module("resource")  # Windows has none
-CHAIN = 16  # calls in a graph of TensorFlow
+LENGTHS = (1, 16, 64)  # calls in a chain of TensorFlow: of long ones, short ones, very short ones
 QUIET_S = 0.04  # of one thread, in which the system's own work interrupts it about once
 
 
@@ -634,11 +698,12 @@ def relative_error(samples: Sequence[float]) -> float:
 
 
 def repeat(
-    timed: Timer, wanted: float, share: float, most: float, single: bool, clock: Run = time.perf_counter
-) -> tuple[list[float], float]:
+    timed: Timer, wanted: float, share: float, most: float, single: bool, clock: Run = time.perf_counter,
+    least: int = LEAST,
+) -> tuple[list[float], float]:  # fmt: skip
     """Seconds of one call, timed again until the median's relative error is as wanted or its share [s] is spent.
 
-    The least number of repeats may take ``most`` seconds, else LeftOutError.
+    The ``least`` number of repeats may take ``most`` seconds, else LeftOutError.
     ``timed(count)`` gives the time of so many calls; ``single`` times each call alone. The first call compiles;
     calls warm up until two in a row are alike (memory touched, clock awake); none of these is among the samples.
     Disturbed samples count where there are no others; their share stands beside.
@@ -647,16 +712,16 @@ def repeat(
     start, warm = clock(), [timed(1)[0], timed(1)[0]]
     while max(warm[-2:]) > 1.3 * min(warm[-2:]) and len(warm) < 9 and clock() < start + share / 2:
         warm.append(timed(1)[0])
-    if LEAST * min(warm) > most:
-        raise LeftOutError(f"{LEAST} calls last longer than its share of the budget")
+    if least * min(warm) > most:
+        raise LeftOutError(f"{least} calls last longer than its share of the budget")
     count, samples, disturbed = 1, list[float](), list[float]()
     while not single and count < 1 << 20 and (spent := min(timed(count), timed(count))[0]) < BATCH_S:
         count = max(2 * count, min(10 * count, math.ceil(1.2 * BATCH_S * count / max(spent, 1e-9))))
     while len(samples) < MOST:
         spent, other = timed(count)
         (disturbed if other else samples).append(spent / count)
-        known = len(samples) >= LEAST and relative_error(samples) <= wanted
-        if known or (len(samples) + len(disturbed) >= LEAST and clock() > start + share):
+        known = len(samples) >= least and relative_error(samples) <= wanted
+        if known or (len(samples) + len(disturbed) >= least and clock() > start + share):
             break
     return samples or disturbed, len(disturbed) / (len(samples) + len(disturbed))
 
@@ -863,6 +928,7 @@ class Sweep:
         conditions = {
             "version": VERSION, "shapes": digest(options.shapes), "library": library.versions(),
             "threads": library.threads, "device": describe(library), "relative_error": options.relative_error,
+            "least": options.least,
         }  # fmt: skip
         self.about, records = resume(self.partial, conditions, self._first)
         self.rows: dict[int, list[Row]] = {record["shape"]: record["rows"] for record in records}
@@ -914,14 +980,14 @@ class Sweep:
         remaining = (self.end - time.perf_counter()) / len(found.caches)
         share, most = 1.5 * remaining / left, max(1.5 / left, MOST_OF_BUDGET) * remaining
         work, took = self.largest.get((kind, precision), (math.inf, 0.0))
-        if remaining <= 0 or LEAST * took * found.work / work > 2 * most:
+        if remaining <= 0 or self.options.least * took * found.work / work > 2 * most:
             raise LeftOutError(f"the budget of {self.options.budget:g} s does not last for it")
         self.library.select(precision)
         run = found.build(self.library)
         rows = []
         for cache in found.caches:
             timed = functools.partial(self.library.timed, run, flush=self.flush if cache == "cold" else None)
-            samples = repeat(timed, self.options.relative_error, share, most, cache == "cold")
+            samples = repeat(timed, self.options.relative_error, share, most, cache == "cold", least=self.options.least)
             rows.append(self._row(found, cache, *samples))
         if rows[0]["time_s"] >= BATCH_S and (found.work > work or not took):  # shorter ones tell of launches
             self.largest[kind, precision] = found.work, rows[0]["time_s"]
@@ -1038,6 +1104,7 @@ def arguments(words: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--shapes", type=Path, default=here / "shapes.csv", help="table of shapes")
     parser.add_argument("--relative-error", type=share, default=0.02, help="of the median, to repeat until; 0.02")
     parser.add_argument("--budget", type=above_zero, default=1800.0, help="seconds for all shapes; 1800")
+    parser.add_argument("--least", type=int, default=LEAST, metavar="N", help=f"samples of a shape; {LEAST}")
     parser.add_argument("--all-reduce", type=int, default=0, metavar="N", help="all-reduce over N processes (torch)")
     parser.add_argument("-o", "--output", type=Path, default=here / "measurements.csv", help="the table written")
     return parser.parse_args(words)

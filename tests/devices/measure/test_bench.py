@@ -26,6 +26,9 @@ SHAPES = (
     + KERNELS
 )
 CONVOLUTION = "convolution,{},,,,,,,,2,4,6,5,6,3,2,1,0,1,{},\n"
+POOL = {"op_class": "pooling"} | {
+    f"conv_{name}": size for name, size in zip("nchwrspq", (2, 3, 9, 7, 3, 3, 4, 3), strict=True)
+}
 
 
 class Machine:
@@ -157,6 +160,27 @@ def test_an_op_without_rows_is_timed_on_exactly_so_many_elements(elements: int) 
     rowed = job(op_class="normalization", bytes=8 * elements)
     assert math.prod(rowed.build(library)()[0]) * 8 == rowed.columns["bytes"]
     assert rowed.columns["bytes"] % (8 * min(elements, bench.WIDTH)) == 0
+
+
+@pytest.mark.parametrize(
+    ("pad", "stride", "padding"), [(0, 1, "VALID"), (1, 1, "SAME"), (2, 1, "EXPLICIT"), (1, 2, "EXPLICIT")]
+)
+def test_what_tensorflow_calls_a_padding(pad: int, stride: int, padding: str) -> None:
+    conv = bench.Conv(1, 1, 8, 8, 1, 3, 3, (stride, stride), (pad, pad), (1, 1), 1, "forward")
+    assert bench._padding(conv) == padding
+
+
+def test_the_work_of_a_pool() -> None:
+    image, pooled = 2 * 3 * 9 * 7, 2 * 3 * 4 * 3
+    found = job(**POOL, stride_h=2, stride_w=2)
+    assert found.columns.items() >= {"kernel": "max_pool", "pass": "forward", "flop": image}.items()
+    assert found.columns["bytes"] == found.work == 4 * (image + pooled)
+    backward = job(**POOL, stride_h=2, stride_w=2, **{"pass": "grad_input"})
+    assert backward.columns["bytes"] == 8 * (image + pooled)
+    with pytest.raises(bench.LeftOutError, match="a pool of 9x7 to 4x3 is not measured here"):
+        job(**POOL)
+    with pytest.raises(bench.LeftOutError, match="numpy has no pool"):
+        found.build(bench.Numpy("cpu", 1))
 
 
 def test_the_work_of_an_update() -> None:
@@ -449,6 +473,22 @@ def test_every_op_of_a_library(backend: str, tmp_path: Path) -> None:
     assert provenance["left_out"] == {}
     assert provenance["library"].startswith(backend)
     assert len({row["kernel"] for row in read(tmp_path / "out.csv")}) == len(bench.KERNELS) + 2  # launch, and none
+
+
+@pytest.mark.skipif(not find_spec("tensorflow"), reason="needs TensorFlow")
+def test_pools_of_tensorflow(tmp_path: Path) -> None:
+    rows = [
+        {**POOL, "precision": "fp32", "stride_h": 2, "stride_w": 2, "kernel": kernel, "pass": what}
+        for kernel in bench.POOLS for what in bench.PASSES[:2]
+    ]  # fmt: skip
+    lines = [",".join(rows[0]), *(",".join(map(str, row.values())) for row in rows)]
+    (tmp_path / "shapes.csv").write_text("\n".join(lines) + "\n")
+    command = [sys.executable, bench.__file__, "--backend", "tensorflow", "--device", "cpu", "--relative-error", "0.5"]
+    places = ["--shapes", str(tmp_path / "shapes.csv"), "-o", str(tmp_path / "out.csv")]
+    subprocess.run([*command, *places], check=True, capture_output=True, timeout=300)
+    found = read(tmp_path / "out.csv")
+    assert [(row["kernel"], row["pass"]) for row in found] == [(row["kernel"], row["pass"]) for row in rows]
+    assert all(float(row["time_s"]) > 0 and int(row["repeats"]) >= 1 for row in found)
 
 
 def test_all_reduce_over_processes(tmp_path: Path) -> None:
