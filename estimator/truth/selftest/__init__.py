@@ -1,6 +1,6 @@
 """``estimator selftest``: the whole chain against reality, on the machine at hand, which in its settings is several.
 
-Workloads are profiled in one setting, products and streams measured in another, the step there is predicted, and then
+Workloads are profiled in one setting, shapes of their ops measured in another, the step there is predicted, and then
 run: each setting from every other one. Truth shares no step with what predictions use.
 """
 

@@ -1,7 +1,4 @@
-"""Predictions of each setting from every other one, beside what really ran there.
-
-A figure is the least of the medians of several repeats: what else the machine does only adds.
-"""
+"""Predictions of each setting from every other one, beside what really ran there; a figure is its steps' median."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """What is run in each setting, again and again: steps of workloads, and their shapes measured in between.
 
-A process for each setting holds all workloads ready. Settings take turns within seconds, and so do repeats for
-predictions and repeats of truth, so that what else the machine does meets all of them. They share no step.
+A process for each setting holds all workloads ready, another times shapes. Settings take turns within seconds, and so
+do repeats for predictions and repeats of truth, so that what else the machine does meets all of them. They share no
+step.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from shutil import rmtree
@@ -31,7 +33,6 @@ from estimator.truth.selftest.settings import Setting, ended, in_setting
 from estimator.truth.selftest.workloads import Workload
 
 BURST_S = 1.0  # of steps of one workload, in one repeat
-TABLES = 2  # how often shapes are measured
 Progress = Callable[[int, int], None]
 
 
@@ -53,7 +54,7 @@ def run(
             rmtree(folder.path / name, ignore_errors=True)  # of a run that was cut off
         keep_steps(folder, _steps(folder, workloads, settings, repeats, progress), workloads, settings)
     for setting in settings:
-        tables.merge(folder, setting, range(TABLES))
+        tables.merge(folder, setting)
 
 
 def keep_steps(folder: Folder, steps: pd.DataFrame, workloads: Sequence[Workload], settings: Sequence[Setting]) -> None:
@@ -71,15 +72,16 @@ def seconds_of(steps: pd.DataFrame, setting: Setting, workload: Workload, *, kno
 
 
 def step_time(repeats: Sequence[Floats]) -> float:
-    """The time of a step [s]: the least of the repeats' medians, as what else the machine does only adds."""
-    return float(min(map(np.median, repeats)))
+    """The time of a step [s]: the median of all. A processor that may clock higher at times makes the least of a few
+    repeats a matter of luck.
+    """
+    return float(np.median(np.concatenate(repeats)))
 
 
 def _tell_wall(capture: Path, repeats: Sequence[Floats]) -> None:
     """Write what a step took in some repeats into a capture's provenance, in place of what it took at first."""
     low, high = np.quantile(np.concatenate(repeats), [INTERVAL[0], INTERVAL[-1]])
-    wall = step_time(repeats)
-    times = {"wall_step": wall, "wall_step_low": min(low, wall), "wall_step_high": max(high, wall)}
+    times = {"wall_step": step_time(repeats), "wall_step_low": low, "wall_step_high": high}
     path = capture / "provenance.yaml"
     told = yaml.safe_load(files.read_text(path)) | {name: units.show(float(t), "s", 4) for name, t in times.items()}
     describing.write(path, told | {"repeats": sum(map(len, repeats)), "warmup": len(repeats)})
@@ -100,17 +102,21 @@ def _keep_plan(folder: Folder, workloads: Sequence[Workload], settings: Sequence
 def _steps(
     folder: Folder, workloads: Sequence[Workload], settings: Sequence[Setting], repeats: int, progress: Progress
 ) -> pd.DataFrame:
-    """Profile every workload in every setting, then by turns time its steps, and measure its shapes in between."""
+    """Profile every workload in every setting, then by turns time its steps, and its shapes before every other repeat:
+    as often before one for predictions as before one of truth, as a processor that has worked long may be slower.
+    """
     named = {workload.name: (workload.file, workload.scale) for workload in workloads}
-    measured = {1 + number * repeats // TABLES: number for number in range(TABLES)}
-    found = []
-    with _processes(folder, settings) as ask:
+    found: list[tuple[int, str, str, float]] = []
+    measured = itertools.count()
+    with _processes(folder, settings, "workloads") as ask, _processes(folder, settings, "measuring") as ask_bench:
         for setting in settings:
             ask(setting, worker.hold, named, setting.precision, folder.captures(setting))
         for repeat in range(1, repeats + 1):
             progress(repeat - 1, repeats)
-            for setting in settings if repeat in measured else ():
-                tables.measure(folder, measured[repeat], setting)
+            if repeat % 2:
+                number = next(measured)
+                for setting in settings:
+                    tables.measure(folder, number, setting, partial(ask_bench, setting, tables.bench_main))
             for setting in settings:
                 seconds = ask(setting, worker.burst, BURST_S)
                 found += [(repeat, setting.name, name, wall) for name, walls in seconds.items() for wall in walls]
@@ -119,15 +125,15 @@ def _steps(
 
 
 @contextmanager
-def _processes(folder: Folder, settings: Sequence[Setting]) -> Iterator[Callable[..., Any]]:
-    """A process in each setting; yields what asks one of them for a function of the worker's.
+def _processes(folder: Folder, settings: Sequence[Setting], what: str) -> Iterator[Callable[..., Any]]:
+    """A process in each setting that runs ``what``; yields what asks one of them for a function.
 
     That raises EstimatorError where the function does, or the process ends.
     """
     with ExitStack() as stack:
         pools = {}
         for setting in settings:
-            pool = ProcessPoolExecutor(1, get_context("spawn"), worker.begin, (folder.log(setting),))
+            pool = ProcessPoolExecutor(1, get_context("spawn"), worker.begin, (folder.log(setting, what),))
             pools[setting] = stack.enter_context(pool)
 
         def ask(setting: Setting, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -137,6 +143,6 @@ def _processes(folder: Folder, settings: Sequence[Setting]) -> Iterator[Callable
             except EstimatorError:
                 raise
             except Exception as error:
-                raise ended(setting, f"the process that runs workloads ({folder.log(setting)})", str(error)) from None
+                raise ended(setting, f"the process of {what} ({folder.log(setting, what)})", str(error)) from None
 
         yield ask

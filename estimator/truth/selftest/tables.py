@@ -1,47 +1,58 @@
-"""Products and streams of the workloads' shapes, measured in each setting several times, never a workload itself."""
+"""Shapes of the workloads' products, convolutions, pools and streams, measured in each setting several times, never a
+workload itself.
+"""
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from collections.abc import Sequence
+import gc
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pandas as pd
 
 from estimator.core import csv_files, files
 from estimator.core.errors import EstimatorError
-from estimator.core.schema import MEASUREMENTS, STREAMING
+from estimator.core.schema import MEASUREMENTS, SHAPES, STREAMING
 from estimator.core.types import DeviceSpec
 from estimator.devices import load_device
-from estimator.devices.measure import kit, sweep
+from estimator.devices.measure import Plan, bench, child, kit, sweep
+from estimator.devices.measure import measure as measured
 from estimator.studies.profile_shapes import profile_shapes
 from estimator.truth.selftest.folder import Folder
-from estimator.truth.selftest.settings import Setting, ended, in_setting
+from estimator.truth.selftest.settings import Setting, ended
 
-BUDGET_S = 75  # of measuring in one setting, once, the start of the library included
+FIRST_S, AGAIN_S = 75.0, 25.0  # of measuring in one setting, the first time and each time after it
+LEAST = 3  # samples of a shape at one time
+MOST = 40  # shapes that are measured again, those that take most of the workloads' time
 
 
-def measure(folder: Folder, number: int, setting: Setting) -> None:
-    """Time every shape of the captures in a setting, unless that is there. Raises EstimatorError where it fails."""
+def bench_main(options: Sequence[str]) -> int:
+    """Run bench.py's main function, and give back what it held: its process stays."""
+    code = bench.main(options)
+    gc.collect()
+    return code
+
+
+def measure(folder: Folder, number: int, setting: Setting, bench_there: Callable[[Sequence[str]], int]) -> None:
+    """Time the shapes of the captures in a setting, in whose process ``bench_there`` calls :func:`bench_main`: all the
+    first time, then those that take most time.
+
+    Raises EstimatorError where it fails.
+    """
     output = folder.table(number, setting)
-    if output.with_suffix(".yaml").exists():
-        return
     captures = [str(path) for path in sorted(folder.captures(setting).iterdir())]
     needed = _distinct(profile_shapes(captures, setting.precision)[0])
-    shapes = pd.concat([sweep.anchors([setting.precision], quick=True), needed], ignore_index=True)
-    files.write_text(output.with_suffix(".shapes"), kit.csv_text(shapes))
-    command = ["--backend", "tensorflow", "--device", "cpu", "--quick", "--threads", str(setting.threads), "--shapes",
-               str(output.with_suffix(".shapes")), "--budget", f"{BUDGET_S} s", "-o", str(output)]  # fmt: skip
-    with in_setting(setting):
-        done = subprocess.run(
-            [sys.executable, "-m", "estimator", "measure", *command], env={**os.environ, "PYTHONSAFEPATH": "1"},
-            capture_output=True, text=True,
-        )  # fmt: skip
-    if done.returncode:
-        raise ended(setting, "estimator measure", done.stderr)
-    if load_device(str(output.with_suffix(".yaml"))).peak_of(setting.precision).matrix is None:
+    asked = needed[:MOST] if number else needed
+    shapes = pd.concat([sweep.anchors([setting.precision], quick=True), asked], ignore_index=True)
+    plan = Plan("tensorflow", "cpu", setting.threads, budget_s=AGAIN_S if number else FIRST_S, least=LEAST)
+
+    def run(options: Sequence[str], _: child.Progress) -> None:
+        if bench_there(options):
+            raise ended(setting, "measuring", files.read_text(folder.log(setting, "measuring")))
+
+    output.parent.mkdir(parents=True, exist_ok=True)
+    made = measured(shapes, output, plan, f"estimator selftest, in setting {setting.name}", run=run)
+    if load_device(str(made.device)).peak_of(setting.precision).matrix is None:
         raise EstimatorError(
             f"estimator selftest: setting {setting.name}: products in {setting.precision} are no faster than in fp32 "
             "here; leave it out"
@@ -49,24 +60,28 @@ def measure(folder: Folder, number: int, setting: Setting) -> None:
 
 
 def _distinct(shapes: pd.DataFrame) -> pd.DataFrame:
-    """Every product and convolution, and of streams one for each class and half octave of bytes, in the cache's state
-    that steps leave: warm.
+    """Every product, convolution and pool, and one stream for each class and half octave of bytes, in the state of the
+    cache that steps leave: warm.
     """
     size = np.log2(shapes["bytes"].astype(float)).mul(2).round()
-    streams = shapes["op_class"].isin(STREAMING)
+    streams = shapes["op_class"].isin(STREAMING) & (shapes["op_class"] != "pooling")
     thinned = ~streams | ~shapes.assign(size=size)[["op_class", "size"]].duplicated()
-    return shapes.assign(cache=streams.map({True: "warm", False: None}))[thinned]
+    known = shapes.assign(cache=streams.map({True: "warm", False: None}))
+    return SHAPES.conform(known[thinned], "shapes")[sweep.OF_A_SHAPE]
 
 
-def merge(folder: Folder, setting: Setting, numbers: Sequence[int]) -> None:
-    """The fastest row of each shape, and the device file of the highest peak, so that no row beats it."""
-    tables = [folder.table(number, setting) for number in numbers]
+def merge(folder: Folder, setting: Setting) -> None:
+    """All rows, of which evidence is the median for each shape, and the device file of the highest peak, so that no row
+    beats it.
+    """
+    tables = [path.with_suffix("") for path in sorted((folder.path / "measured").glob(f"*/{setting.name}.csv"))]
     read = [MEASUREMENTS.conform(csv_files.read_csv(t.with_suffix(".csv")), setting.name) for t in tables]
     rows = pd.concat(read, ignore_index=True)
-    fastest = rows.loc[rows.groupby(sweep.OF_A_SHAPE, dropna=False)["time_s"].idxmin()]
+    clocks = rows["clock"].unique()  # of several times it is none
+    kept = rows.assign(clock=clocks[0] if len(clocks) == 1 else pd.NA)
     best = max(tables, key=lambda table: highest_rate(load_device(str(table.with_suffix(".yaml"))), setting.precision))
     files.write_text(folder.device(setting), files.read_text(best.with_suffix(".yaml")))
-    files.write_text(folder.device(setting).with_suffix(".csv"), kit.csv_text(fastest.sort_index()))
+    files.write_text(folder.device(setting).with_suffix(".csv"), kit.csv_text(kept))
 
 
 def highest_rate(device: DeviceSpec, precision: str) -> float:
