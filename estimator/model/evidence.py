@@ -137,13 +137,11 @@ def modelled(
     on = hardware_of(target, work["op_class"], work["precision"])
     out = _nothing(len(work))
     precisions = work["precision"].to_numpy(dtype=object)
-    for name, found_model, speaks in by_model(work):
-        measured_too = not found_model.instead or found_model.speaks(table).any()
-        model = found_model if measured_too else MODELS[found_model.instead]
+    for name, _, speaks in by_model(work):
         for precision in set(precisions[speaks]):
             rows = speaks & (precisions == precision)
-            like = table[table["precision"] == precision] if model.by_precision else table
-            found = _of_model(name, model, work[rows], on.of(rows), target, like, carried[rows], c, alone)
+            corrected, like = _like(name, precision, table, alone)
+            found = _of_model(corrected, work[rows], on.of(rows), target, like, carried[rows], c, alone)
             for field, values in vars(found).items():
                 getattr(out, field)[rows] = values
     return out
@@ -160,14 +158,26 @@ def _nothing(count: int) -> Modelled:
     return Modelled(**{field: blank.get(field, numbers).copy() for field in Modelled.__dataclass_fields__})
 
 
+def _like(name: str, precision: str, table: pd.DataFrame, alone: bool) -> tuple[str, pd.DataFrame]:
+    """The model that is asked for ops of one model in a precision, and the measured rows that correct it: the other one
+    that it names, where nothing of its own was measured.
+    """
+    model = MODELS[name]
+    counts = table["flag"].isna().to_numpy() | alone
+    if model.by_precision:
+        counts &= (table["precision"] == precision).to_numpy(dtype=bool)
+    rows = table[model.speaks(table) & counts]
+    return _like(model.instead, precision, table, alone) if rows.empty and model.instead else (name, rows)
+
+
 def _of_model(
-    name: str, model: Model, work: pd.DataFrame, on: Hardware, target: DeviceSpec, table: pd.DataFrame, carried: Floats,
+    name: str, work: pd.DataFrame, on: Hardware, target: DeviceSpec, rows: pd.DataFrame, carried: Floats,
     c: Coefficients, alone: bool,
 ) -> Modelled:  # fmt: skip
-    """What one model says of ops of its class."""
+    """What one model says of ops, corrected by measured rows."""
+    model = MODELS[name]
     busy = model.busy(work, on, target, c)
     ops = model.alike(work, on, target, busy)
-    rows = table[model.speaks(table) & (alone | table["flag"].isna().to_numpy())]
     met = hardware_of(target, rows["op_class"], rows["precision"])
     like = model.likeness(c)
     like = like.model_copy(update={"shape": max(like.shape, model.by_caches)}) if alone else like
@@ -179,7 +189,7 @@ def _of_model(
         model=np.full(len(work), name, dtype=object),
         time=calls * time,
         serial=calls * busy.serial * np.divide(time, busy.time, out=np.ones_like(time), where=busy.time > 0),
-        least=calls * np.minimum(busy.least, time),
+        least=calls * np.where(alone & (time < busy.least), 0.0, busy.least),  # memory bounds no op in the cache
         compute_share=busy.compute_share,
         launches=calls * busy.launches,
         log_spread=said.spread,

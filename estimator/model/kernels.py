@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from estimator.core import physics
-from estimator.core.pools import averages
+from estimator.core.pools import averages, gradients
 from estimator.core.schema import MATRIX, SHAPED_BY, STREAMING
 from estimator.core.types import DeviceSpec, Flags, Floats
 from estimator.model import convolution, gemm, memory_bound
@@ -154,7 +154,7 @@ def _alike_pools(rows: pd.DataFrame, on: Hardware, device: DeviceSpec, busy: Bus
     sizes = {name: rows[name].to_numpy(dtype=float, na_value=usual) for name, usual in memory_bound.USUAL_POOL.items()}
     channels, *window = sizes.values()
     mean = averages(rows).astype(float)
-    gradient = (rows["pass"] == "grad_input").to_numpy(dtype=int, na_value=0)
+    gradient = gradients(rows).astype(int)
     octaves = [np.log2(np.maximum(of.bytes, 1.0)), np.log2(channels), np.log2(np.prod(window, axis=0))]
     features = np.stack([*octaves, mean, gradient], axis=1)
     return Ops(features, busy.compute_share, gradient, np.zeros(len(rows), dtype=bool))

@@ -1,8 +1,8 @@
 """Events of lanes that run side by side → how much of its time each kind of op lengthens the step by.
 
 Each instant is divided evenly among the lanes that are busy then (in lanes whose events do not hold each other, among
-these events), so that the shares of all ops sum to the time in which any lane was busy. An event that holds others is
-shared as its whole time is.
+these events). An event that holds others is shared as its whole time is; where none does, the shares of all ops sum to
+the time in which any lane was busy.
 """
 
 from __future__ import annotations

@@ -60,9 +60,8 @@ def target_overlap(prediction: Prediction, profile: Profile, target: DeviceSpec,
     ops, own = prediction.ops, source_overlap(prediction.ops, profile)
     if same_setting:
         return own
-    alone, beside = float(prediction.samples[0].sum()), float(own @ prediction.samples[0])
-    short = float(prediction.floor_s.sum()) - beside  # of what the target allows
-    share = own + (1.0 - own) * min(1.0, short / (alone - beside)) if alone > beside and short > 0 else own
+    time = prediction.samples[0]
+    share = _lasting(own, time, max(float(own @ time), float(prediction.floor_s.sum())))
     of_cores = ops["placement"].str.contains("cpu", case=False).fillna(False).to_numpy(dtype=bool)
     in_turn = of_cores & (ops["method"] != "unchanged").to_numpy() & (target.compute_unit != "core")
     return np.where(in_turn, 1.0, share)
@@ -89,8 +88,17 @@ def source_overlap(ops: pd.DataFrame, profile: Profile) -> Floats:
     time, shared = (ops[name].to_numpy(dtype=float, na_value=np.nan) for name in ("time_s", "shared_s"))
     own = overlap_factor(profile)
     share = np.divide(shared, time, out=np.full(len(ops), own), where=(time > 0) & ~np.isnan(shared))
-    total = float(share @ time)
-    return np.minimum(share * (own * float(time.sum()) / total), 1.0) if total > 0 else np.full(len(ops), own)
+    return _lasting(share, time, own * float(time.sum()))
+
+
+def _lasting(share: Floats, time: Floats, whole: float) -> Floats:
+    """The shares of ops that take so long [s] each, all less alike, or each more by part of what others took of it, so
+    that together they last ``whole`` [s]; none is above 1.
+    """
+    together, in_turn = float(share @ time), float(time.sum())
+    if whole <= together:
+        return share * whole / together if together > 0 else share
+    return share + (1.0 - share) * min(1.0, (whole - together) / (in_turn - together)) if in_turn > together else share
 
 
 def overlap_factor(profile: Profile) -> float:

@@ -294,6 +294,7 @@ def test_streams_from_the_cache_tell_of_streams_where_one_library_was_measured_o
     device = make_device(launch_latency="1 ns")
     found = predict(work, source, device, here, PLAN, at_source=there).ops
     assert found["target_time_s"].item() == pytest.approx(1e-6 / 4, rel=0.1)
+    assert found["low_s"].item() < 0.98 * found["target_time_s"].item()
 
 
 def test_what_did_not_move_on_the_source_moves_nowhere() -> None:
@@ -349,3 +350,12 @@ def test_streams_learn_nothing_from_pools_but_pools_from_streams_where_no_pool_w
     )
     assert both[0] == alone[0] > 2 * neither[0]
     assert alone[1] > 2 * neither[1]
+
+
+def test_a_pool_of_a_precision_in_which_none_was_measured_learns_from_streams() -> None:
+    wide = {"op_class": "elementwise", "kernel": "add", "pass": None, "bytes": 3e8, "flop": 1.0, "time_s": 3e-3}
+    rows = MEASUREMENTS.conform(pd.DataFrame([{**pool(1.0, ""), **wide}, pool(60e-3, "forward")]), "rows")
+    pooled = {"op_type": "MaxPool", "shapes": "800x32x32x64", "output_shapes": "800x16x16x64"}
+    work, _ = count_work(make_ops(pooled), Workload(name="toy", precision="fp16"))
+    slow, usual = (predict(work, None, make_device(), t, PLAN).ops["target_time_s"].item() for t in (rows, rows[:0]))
+    assert 1.5 * usual < slow < 20e-3

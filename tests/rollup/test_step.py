@@ -69,7 +69,8 @@ def test_an_op_that_others_ran_beside_lengthens_the_step_by_its_share() -> None:
     scaled = dataclasses.replace(ran, busy_step_s=0.3)  # the shares are of the busy time
     assert step.source_overlap(scaled.ops, scaled).tolist() == pytest.approx([0.5, 0.25, 0.25])
     waited = dataclasses.replace(ran, busy_step_s=0.9)  # no op lengthens the step by more than its time
-    assert step.source_overlap(waited.ops, waited).tolist() == pytest.approx([1.0, 0.75, 0.75])
+    assert step.source_overlap(waited.ops, waited).tolist() == pytest.approx([1.0, 0.875, 0.875])
+    assert step.source_overlap(waited.ops, waited) @ waited.ops["time_s"] == pytest.approx(0.9)
     nothing = dataclasses.replace(ran, ops=ran.ops.assign(shared_s=0.0))
     assert step.source_overlap(nothing.ops, nothing).tolist() == pytest.approx([0.6] * 3)
     untold = dataclasses.replace(ran, ops=ran.ops.assign(shared_s=np.nan))

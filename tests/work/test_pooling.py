@@ -3,6 +3,7 @@
 import pandas as pd
 import pytest
 
+from estimator.core import pools
 from estimator.core.errors import EstimatorError
 from estimator.core.types import Workload
 from estimator.work import count_work
@@ -64,3 +65,18 @@ def test_sizes_that_nothing_tells(op_type: str, shapes: str, output: str, attrib
 def test_attributes_that_cannot_be(attributes: str) -> None:
     with pytest.raises(EstimatorError, match="whole numbers"):
         counted("MaxPool", "8x20x12x5", "8x10x4x5", attributes)
+
+
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        ({"op_type": "aten::max_pool2d_with_indices_backward"}, (False, True)),
+        ({"op_type": "AvgPoolGrad", "pass": pd.NA}, (True, True)),
+        ({"op_type": None, "kernel": "cudnn::pooling_bw_4d"}, (False, True)),
+        ({"op_type": "x", "kernel": "avg_pool", "pass": "grad_input"}, (True, True)),
+        ({"op_type": "MaxPoolGrad", "pass": "forward"}, (False, False)), ({"kernel": "max_pool"}, (False, False)),
+    ],
+)  # fmt: skip
+def test_what_a_name_tells_of_a_pool(row: dict[str, object], told: tuple[bool, bool]) -> None:
+    rows = pd.DataFrame([row])
+    assert (pools.averages(rows).item(), pools.gradients(rows).item()) == told
