@@ -624,7 +624,9 @@ def _convolution(shape: Shape, kind: str, precision: str) -> Job:
 
 def _pooling(shape: Shape, kind: str, precision: str) -> Job:
     """The largest or the mean of each window of r × s, over n images of c channels; p × q come out."""
-    kernel, what = shape.choice("kernel", POOLS, POOLS[0]), shape.choice("pass", PASSES[:2], "forward")
+    kernel, what = shape.text("kernel", POOLS[0]), shape.choice("pass", PASSES[:2], "forward")
+    if kernel not in POOLS or not all(shape.text(f"conv_{name}") for name in "nchwrspq"):
+        raise LeftOutError("a pool of another kind or of unknown sizes is not measured here")
     stated = {f"conv_{name}": shape.number(f"conv_{name}") for name in "nchwrspq"}
     strides = {f"stride_{axis}": shape.number(f"stride_{axis}", 1) for axis in "hw"}
     n, c, h, w, r, s, p, q = stated.values()
@@ -703,7 +705,8 @@ def repeat(
 ) -> tuple[list[float], float]:  # fmt: skip
     """Seconds of one call, timed again until the median's relative error is as wanted or its share [s] is spent.
 
-    The ``least`` number of repeats may take ``most`` seconds, else LeftOutError.
+    The ``least`` number of repeats may take ``most`` seconds, else LeftOutError, each of one call, though a library may
+    run some more at once.
     ``timed(count)`` gives the time of so many calls; ``single`` times each call alone. The first call compiles;
     calls warm up until two in a row are alike (memory touched, clock awake); none of these is among the samples.
     Disturbed samples count where there are no others; their share stands beside.
@@ -1094,6 +1097,14 @@ def above_zero(text: str, below: float = math.inf) -> float:
     return found
 
 
+def at_least_one(text: str) -> int:
+    """A count of an option."""
+    found = int(text)
+    if found < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not a whole number above 0")
+    return found
+
+
 def arguments(words: Sequence[str] | None) -> argparse.Namespace:
     """The options."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -1104,7 +1115,7 @@ def arguments(words: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--shapes", type=Path, default=here / "shapes.csv", help="table of shapes")
     parser.add_argument("--relative-error", type=share, default=0.02, help="of the median, to repeat until; 0.02")
     parser.add_argument("--budget", type=above_zero, default=1800.0, help="seconds for all shapes; 1800")
-    parser.add_argument("--least", type=int, default=LEAST, metavar="N", help=f"samples of a shape; {LEAST}")
+    parser.add_argument("--least", type=at_least_one, default=LEAST, metavar="N", help=f"samples of a shape; {LEAST}")
     parser.add_argument("--all-reduce", type=int, default=0, metavar="N", help="all-reduce over N processes (torch)")
     parser.add_argument("-o", "--output", type=Path, default=here / "measurements.csv", help="the table written")
     return parser.parse_args(words)

@@ -102,8 +102,8 @@ def _keep_plan(folder: Folder, workloads: Sequence[Workload], settings: Sequence
 def _steps(
     folder: Folder, workloads: Sequence[Workload], settings: Sequence[Setting], repeats: int, progress: Progress
 ) -> pd.DataFrame:
-    """Profile every workload in every setting, then by turns time its steps, and its shapes before every other repeat:
-    as often before one for predictions as before one of truth, as a processor that has worked long may be slower.
+    """Profile every workload in every setting, then by turns time its steps, and its shapes before every other repeat,
+    of truth or not: a processor that has worked long may be slower.
     """
     named = {workload.name: (workload.file, workload.scale) for workload in workloads}
     found: list[tuple[int, str, str, float]] = []

@@ -75,6 +75,8 @@ def merge(folder: Folder, setting: Setting) -> None:
     beats it.
     """
     tables = [path.with_suffix("") for path in sorted((folder.path / "measured").glob(f"*/{setting.name}.csv"))]
+    if not tables:
+        raise EstimatorError(f"{folder.path / 'measured'}: holds no table of {setting.name}; choose a new folder")
     read = [MEASUREMENTS.conform(csv_files.read_csv(t.with_suffix(".csv")), setting.name) for t in tables]
     rows = pd.concat(read, ignore_index=True)
     clocks = rows["clock"].unique()  # of several times it is none

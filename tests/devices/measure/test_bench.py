@@ -179,6 +179,9 @@ def test_the_work_of_a_pool() -> None:
     assert backward.columns["bytes"] == 8 * (image + pooled)
     with pytest.raises(bench.LeftOutError, match="a pool of 9x7 to 4x3 is not measured here"):
         job(**POOL)
+    for cells in ({"bytes": 80}, {"kernel": "cudnn::pooling_fw", **POOL}):
+        with pytest.raises(bench.LeftOutError, match="another kind or of unknown sizes"):
+            job(**{"op_class": "pooling", **cells})
     with pytest.raises(bench.LeftOutError, match="numpy has no pool"):
         found.build(bench.Numpy("cpu", 1))
 
@@ -410,7 +413,9 @@ def test_a_row_with_too_many_cells(folder: Path, capsys: pytest.CaptureFixture[s
     assert "row 1 has more cells" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("words", [("--budget", "inf"), ("--budget", "nan"), ("--relative-error", "1")])
+@pytest.mark.parametrize(
+    "words", [("--budget", "inf"), ("--budget", "nan"), ("--relative-error", "1"), ("--least", "0")]
+)
 def test_numbers_of_options_are_above_zero(folder: Path, words: tuple[str, ...]) -> None:
     with pytest.raises(SystemExit):
         measure(folder, *words)
