@@ -28,13 +28,15 @@ def gemm_bytes(batch: ArrayLike, m: ArrayLike, n: ArrayLike, k: ArrayLike, items
 
 
 def conv_output(
-    size: ArrayLike, kernel: ArrayLike, stride: ArrayLike = 1, pad: ArrayLike = 0, dilation: ArrayLike = 1
-) -> Floats:
-    """Output size of a convolution along one axis (Dumoulin & Visin):
+    size: ArrayLike, kernel: ArrayLike, stride: ArrayLike = 1, pad: ArrayLike = 0, dilation: ArrayLike = 1,
+    stated: ArrayLike = np.nan,
+) -> Floats:  # fmt: skip
+    """Output size of a convolution along one axis, as it is ``stated``, else (NaN) by Dumoulin & Visin:
     floor((size + 2·pad − dilation·(kernel − 1) − 1) / stride) + 1.
     """
     reach = np.asarray(dilation, float) * (np.asarray(kernel) - 1) + 1
-    return _array(np.floor((np.asarray(size) + 2 * np.asarray(pad, float) - reach) / np.asarray(stride)) + 1)
+    natural = np.floor((np.asarray(size) + 2 * np.asarray(pad, float) - reach) / np.asarray(stride)) + 1
+    return _array(np.where(np.isnan(stated), natural, stated))
 
 
 def conv_flop(

@@ -144,8 +144,7 @@ def _outputs(rows: pd.DataFrame) -> list[Floats]:
     """Depth, height and width of a convolution's output, as given or as the other sizes make them."""
     image, kernel, output = ([_numbers(rows, f"conv_{name}") for name in names] for names in ("dhw", "trs", "zpq"))
     stride, pad, dilation = ([_numbers(rows, f"{what}_{a}") for a in "dhw"] for what in ("stride", "pad", "dilation"))
-    axes = zip(output, image, kernel, stride, pad, dilation, strict=True)
-    return [np.where(np.isnan(given), physics.conv_output(*sizes), given) for given, *sizes in axes]
+    return [physics.conv_output(*sizes) for sizes in zip(image, kernel, stride, pad, dilation, output, strict=True)]
 
 
 def _numbers(rows: pd.DataFrame, name: str) -> Floats:

@@ -101,10 +101,9 @@ def keys(rows: pd.DataFrame, *, transposes: bool = True) -> pd.Series:
 def _output(rows: pd.DataFrame, name: str, sizes: Mapping[str, Floats]) -> Floats:
     """Output sizes along one axis as they are stated, else as image and kernel have them."""
     axis, kernel = OUTPUTS[name]
-    of_axis = (sizes[f"{what}_{axis}"] for what in ("stride", "pad", "dilation"))
-    natural = physics.conv_output(sizes[f"conv_{axis}"], sizes[f"conv_{kernel}"], *of_axis)
+    stride, pad, dilation = (sizes[f"{what}_{axis}"] for what in ("stride", "pad", "dilation"))
     stated = _number(rows, name, np.nan)
-    return np.where(np.isnan(stated), natural, stated)
+    return physics.conv_output(sizes[f"conv_{axis}"], sizes[f"conv_{kernel}"], stride, pad, dilation, stated)
 
 
 def _text(rows: pd.DataFrame, name: str) -> npt.NDArray[np.object_]:

@@ -100,9 +100,10 @@ def _count_convolutions(work: pd.DataFrame, exact: Floats) -> pd.DataFrame:
 def _output(work: pd.DataFrame, axis: str, kernel: str, output: str) -> Floats:
     """Output size along one axis, as stated or from the sizes of image and kernel."""
     names = {f"conv_{axis}": 1, f"conv_{kernel}": 1, f"stride_{axis}": 1, f"pad_{axis}": 0, f"dilation_{axis}": 1}
-    sizes = (work[name].to_numpy(dtype=float, na_value=default) for name, default in names.items())
+    image, window, *steps = (work[name].to_numpy(dtype=float, na_value=default) for name, default in names.items())
+    stride, pad, dilation = steps
     stated = work[f"conv_{output}"].to_numpy(dtype=float, na_value=np.nan)
-    return np.where(np.isnan(stated), physics.conv_output(*sizes), stated)
+    return physics.conv_output(image, window, stride, pad, dilation, stated)
 
 
 def _count_layers(work: pd.DataFrame, described: shapes.Ops, layers: dict[int, Layer]) -> pd.DataFrame:

@@ -107,16 +107,15 @@ def _steps(
     """
     named = {workload.name: (workload.file, workload.scale) for workload in workloads}
     found: list[tuple[int, str, str, float]] = []
-    measured = itertools.count()
     with _processes(folder, settings, "workloads") as ask, _processes(folder, settings, "measuring") as ask_bench:
         for setting in settings:
             ask(setting, worker.hold, named, setting.precision, folder.captures(setting))
+        needed = {setting: tables.needed(folder, setting) for setting in settings}
         for repeat in range(1, repeats + 1):
             progress(repeat - 1, repeats)
-            if repeat % 2:
-                number = next(measured)
-                for setting in settings:
-                    tables.measure(folder, number, setting, partial(ask_bench, setting, tables.bench_main))
+            for setting in settings if repeat % 2 else ():
+                bench_there = partial(ask_bench, setting, tables.bench_main)
+                tables.measure(folder, repeat // 2, setting, needed[setting], bench_there)
             for setting in settings:
                 seconds = ask(setting, worker.burst, BURST_S)
                 found += [(repeat, setting.name, name, wall) for name, walls in seconds.items() for wall in walls]

@@ -33,16 +33,22 @@ def bench_main(options: Sequence[str]) -> int:
     return code
 
 
-def measure(folder: Folder, number: int, setting: Setting, bench_there: Callable[[Sequence[str]], int]) -> None:
-    """Time the shapes of the captures in a setting, in whose process ``bench_there`` calls :func:`bench_main`: all the
-    first time, then those that take most time.
+def needed(folder: Folder, setting: Setting) -> pd.DataFrame:
+    """The shapes of the captures in a setting, those of most time first."""
+    captures = [str(path) for path in sorted(folder.captures(setting).iterdir())]
+    return _distinct(profile_shapes(captures, setting.precision)[0])
+
+
+def measure(
+    folder: Folder, number: int, setting: Setting, found: pd.DataFrame, bench_there: Callable[[Sequence[str]], int]
+) -> None:
+    """Time the shapes found in a setting, in whose process ``bench_there`` calls :func:`bench_main`: all the first
+    time, then those that take most time.
 
     Raises EstimatorError where it fails.
     """
     output = folder.table(number, setting)
-    captures = [str(path) for path in sorted(folder.captures(setting).iterdir())]
-    needed = _distinct(profile_shapes(captures, setting.precision)[0])
-    asked = needed[:MOST] if number else needed
+    asked = found[:MOST] if number else found
     shapes = pd.concat([sweep.anchors([setting.precision], quick=True), asked], ignore_index=True)
     plan = Plan("tensorflow", "cpu", setting.threads, budget_s=AGAIN_S if number else FIRST_S, least=LEAST)
 

@@ -123,7 +123,7 @@ def test_shapes_are_measured_in_the_process_of_their_setting(tmp_path: Path, mon
 
     for number in (0, 1):
         with pytest.raises(EstimatorError, match="measuring ended so: no memory is left"):
-            tables.measure(folder, number, ONE, bench_there)
+            tables.measure(folder, number, ONE, tables.needed(folder, ONE), bench_there)
     assert [float(words[words.index("--budget") + 1]) for words in asked] == [tables.FIRST_S, tables.AGAIN_S]
     anchors = len(sweep.anchors(["fp32"], quick=True))
     assert counts[0] > counts[1] == anchors + 2
