@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
+Integers = npt.NDArray[np.int64]
 Names = npt.NDArray[np.object_]  # words that many rows share
 Status = Literal["read", "recall", "derived", "assumed", "measured"]
 Confidence = Literal["high", "medium", "low"]

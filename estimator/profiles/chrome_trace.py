@@ -18,8 +18,8 @@ from typing import Any, Literal
 import numpy as np
 
 from estimator.core.errors import EstimatorError
+from estimator.core.types import Integers
 from estimator.profiles.dump import Dump
-from estimator.profiles.events import Integers
 
 EVENTS = "traceEvents"
 BOM = b"\xef\xbb\xbf"

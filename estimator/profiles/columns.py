@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from estimator.core.types import Flags
-from estimator.profiles.events import NONE, Integers
+from estimator.core.types import Flags, Integers
+
+NONE: Integers = np.empty(0, dtype=np.int64)
 
 
 class Ids(dict[Any, int]):

@@ -15,14 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from estimator.core.errors import EstimatorError
-from estimator.core.types import Floats
+from estimator.core.types import Flags, Floats, Integers
+from estimator.profiles.columns import NONE
 from estimator.profiles.sharing import Sharing
 
-Integers = npt.NDArray[np.int64]
 Pieces = tuple[Integers, Integers]  # beginnings and ends
 LONGEST_SUM = 2.0**62  # [ps], so that no sum overflows
 FIRST, LAST = -(2**63), 2**63 - 1  # in time
-NONE: Integers = np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,7 @@ class Batch:
     def __len__(self) -> int:
         return len(self.kind)
 
-    def take(self, rows: npt.NDArray[np.bool_] | Integers | slice) -> Batch:
+    def take(self, rows: Flags | Integers | slice) -> Batch:
         """The events of these rows."""
         return Batch(self.kind[rows], self.start[rows], self.duration[rows])
 

@@ -8,12 +8,10 @@ the time in which any lane was busy.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from estimator.core.types import Floats
+from estimator.core.types import Floats, Integers
+from estimator.profiles.columns import NONE
 
-Integers = npt.NDArray[np.int64]
-NONE: Integers = np.empty(0, dtype=np.int64)
 ORIGIN = -(2**63)
 
 

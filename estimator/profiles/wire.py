@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from estimator.core.errors import EstimatorError
+from estimator.core.types import Integers
 from estimator.profiles.dump import FileBytes
-from estimator.profiles.events import Integers
 
 Content = bytes | FileBytes
 Words = npt.NDArray[np.uint64]

@@ -149,6 +149,14 @@ def test_flop_of_a_training_step_are_those_of_its_layers(name: str, runs: Path) 
     assert products(runs / name)["flop"].sum() == 2 * (2 * first + 3 * behind)
 
 
+@needs_tensorflow
+@pytest.mark.parametrize("name", LAYERS)
+def test_a_training_step_in_bf16_has_the_same_products(name: str, runs: Path) -> None:
+    found = products(runs / "bf16" / name)
+    assert found["flop"].sum() == products(runs / name)["flop"].sum()
+    assert set(found["precision"]) == {"bf16"}
+
+
 @pytest.mark.parametrize("name", LAYERS)
 def test_flop_of_the_shipped_captures_are_those_of_their_layers(name: str) -> None:
     first, behind = multiply_adds(name, 1.0)

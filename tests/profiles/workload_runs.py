@@ -1,7 +1,8 @@
 """Every shipped workload once: python tests/profiles/workload_runs.py FOLDER SCALES
 
-SCALES is a JSON object by name. FOLDER/<name> holds a capture at that scale, FOLDER/inference/<name> for some one of
-the forward pass alone, and FOLDER/parameters.json the parameters at full size, on variables that take no memory.
+SCALES is a JSON object by name. FOLDER/<name> holds a capture at that scale, FOLDER/bf16/<name> one in bf16,
+FOLDER/inference/<name> for some one of the forward pass alone, and FOLDER/parameters.json the parameters at full size,
+on variables that take no memory.
 """
 
 import json
@@ -24,13 +25,15 @@ FORWARD = ("nt3", "p3b3")
 def main(folder: Path, scales: Mapping[str, float]) -> None:
     for name, scale in scales.items():
         run(name, folder / name, scale, "training")
+        run(name, folder / "bf16" / name, scale, "training", "mixed_bfloat16")
     for name in FORWARD:
         run(name, folder / "inference" / name, scales[name], "inference")
     keras.Model.compile = lambda self, **options: None  # an optimizer's variables would take memory
     (folder / "parameters.json").write_text(json.dumps({name: parameters(name) for name in scales}))
 
 
-def run(name: str, folder: Path, scale: float, mode: Mode) -> None:
+def run(name: str, folder: Path, scale: float, mode: Mode, policy: str = "float32") -> None:
+    keras.mixed_precision.set_global_policy(policy)
     plan = Plan(steps=1, warmup=1, profiled=1, scale=scale, mode=mode)
     capture(script.locate(name), folder, plan)
     keras.backend.clear_session()

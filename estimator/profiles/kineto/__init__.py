@@ -18,11 +18,10 @@ import pandas as pd
 
 from estimator.core.errors import EstimatorError
 from estimator.core.schema import PHASES
-from estimator.core.types import Profile, Workload
+from estimator.core.types import Integers, Profile, Workload
 from estimator.profiles import canonical, chrome_trace, events
-from estimator.profiles.columns import Columns, Ids
+from estimator.profiles.columns import NONE, Columns, Ids
 from estimator.profiles.dump import Dump
-from estimator.profiles.events import Integers
 from estimator.profiles.kineto import torch_ops
 from estimator.profiles.kineto.launches import EVERY, NO, share_out
 from estimator.profiles.kineto.nesting import UNKNOWN, Nesting, inside, nesting
@@ -188,7 +187,7 @@ def _busy_s(timed: Columns) -> float:
 
 def _outside(trace: Trace, timed: Columns) -> Iterator[str]:
     steps = trace.marks.take(trace.marked(PROFILER_STEP))
-    outside = timed.take(~inside(timed["start"], steps) if len(steps) else events.NONE)
+    outside = timed.take(~inside(timed["start"], steps) if len(steps) else NONE)
     share = _busy_s(outside) / (_busy_s(timed) or 1.0)
     if share > WORTH_SAYING:
         yield f"{share:.0%} of the ops' time lies outside of the steps marked {PROFILER_STEP}"

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from estimator.core.types import Flags
+from estimator.core.types import Flags, Integers
 from estimator.profiles.columns import slices
-from estimator.profiles.events import Integers
 from estimator.profiles.kineto import torch_ops
 from estimator.profiles.kineto.nesting import Nesting, is_matrix
 from estimator.profiles.kineto.trace import ABSENT, KERNEL, Trace

@@ -9,10 +9,9 @@ import numpy as np
 
 from estimator.core.errors import EstimatorError
 from estimator.core.schema import PHASES
-from estimator.core.types import Flags
+from estimator.core.types import Flags, Integers
 from estimator.profiles import events
 from estimator.profiles.columns import Columns, slices
-from estimator.profiles.events import Integers
 from estimator.profiles.kineto import torch_ops
 from estimator.profiles.kineto.trace import LOADER, OPTIMIZER, Trace
 

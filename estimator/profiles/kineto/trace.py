@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from estimator.core.types import Flags
+from estimator.core.types import Flags, Integers
 from estimator.profiles import chrome_trace
 from estimator.profiles.chrome_trace import Identity
 from estimator.profiles.columns import Columns, Ids
 from estimator.profiles.dump import Dump
-from estimator.profiles.events import Integers
 from estimator.profiles.kineto import torch_ops
 from estimator.profiles.kineto.torch_ops import Call
 

@@ -14,10 +14,10 @@ from functools import partial
 import numpy as np
 
 from estimator.core.errors import EstimatorError, within
-from estimator.core.types import Profile, Workload
+from estimator.core.types import Integers, Profile, Workload
 from estimator.profiles import canonical, ranks, wire
 from estimator.profiles.dump import Dump
-from estimator.profiles.events import Batch, Integers, Tally, crossing, tally
+from estimator.profiles.events import Batch, Tally, crossing, tally
 from estimator.profiles.steps import Windows
 from estimator.profiles.wire import Content, Span
 from estimator.profiles.xplane import hlo, ops

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from estimator.core.types import Flags
-from estimator.profiles.events import NONE, Integers
+from estimator.core.types import Flags, Integers
+from estimator.profiles.columns import NONE
 from estimator.profiles.wire import Chunk, Content, fields, signed, skip, varint
 
 CHUNK = 1 << 20  # [B]

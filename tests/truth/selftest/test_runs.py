@@ -44,6 +44,14 @@ def test_a_workload_at_a_scale(text: str, name: str, scale: float) -> None:
     assert (found.name, found.scale, found.file.name) == (name, scale, "model.py")
 
 
+def test_a_path_may_hold_the_sign_of_a_scale(tmp_path: Path) -> None:
+    file = tmp_path / "me@work" / "train.py"
+    file.parent.mkdir()
+    file.write_text(MODEL)
+    assert (parse(str(file)).file, parse(str(file)).scale) == (file, 1.0)
+    assert (parse(f"{file}@0.5").file, parse(f"{file}@0.5").scale) == (file, 0.5)
+
+
 @pytest.mark.parametrize(
     ("text", "told"), [("p1b3@big", "is no scale"), ("p1b3@2", "is none"), ("p1b9", "Did you mean")]
 )
