@@ -12,7 +12,7 @@ import pandas as pd
 from estimator.core import physics
 from estimator.core.pools import averages, gradients
 from estimator.core.schema import MATRIX, SHAPED_BY, STREAMING
-from estimator.core.types import DeviceSpec, Flags, Floats
+from estimator.core.types import ITEMSIZE, DeviceSpec, Flags, Floats
 from estimator.model import convolution, gemm, memory_bound
 from estimator.model.calibration import Likeness, Ops
 from estimator.model.coefficients import Coefficients
@@ -22,7 +22,8 @@ from estimator.model.hardware import Hardware
 POOLS: dict[str, Any] = {  # libraries differ widely: oneDNN has a gradient of maxima for AVX2 on, none for AVX
     "compute": 0.1, "kind": 0.5, "shape": 0.5, "noise": 0.03, "scales": (3.0, 3.0, 3.0, 0.3, 0.3),
 }  # fmt: skip
-STREAMS: dict[str, Any] = {"compute": 0.1, "kind": 0.03, "shape": 0.06, "noise": 0.03, "scales": (3.0, 3.0)}
+STREAMS: dict[str, Any] = {"compute": 0.1, "kind": 0.03, "shape": 0.06, "noise": 0.03, "scales": (3.0, 3.0, 0.5)}
+WAYS = 3  # of streaming
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class Model(NamedTuple):
     busy: Callable[[pd.DataFrame, Hardware, DeviceSpec, Coefficients], Busy]
     alike: Callable[[pd.DataFrame, Hardware, DeviceSpec, Busy], Ops]
     likeness: Callable[[Coefficients], Likeness]
-    by_precision: bool = True  # whether measurements of one precision tell nothing of another: bytes are bytes
+    by_precision: bool = True  # whether measurements of one precision tell nothing of another
     by_caches: float = 0.0  # standard deviation (logarithm) between sizes that caches of unlike speeds hold
     instead: str = ""  # the model that is corrected where nothing of its own was measured
 
@@ -135,10 +136,13 @@ def _alike_convolutions(rows: pd.DataFrame, on: Hardware, device: DeviceSpec, bu
 
 
 def _alike_streams(rows: pd.DataFrame, on: Hardware, device: DeviceSpec, busy: Busy) -> Ops:
-    """By their amount and the length of their rows, in octaves; each way of streaming is a kind."""
+    """By their amount, the length of their rows and the size of an element, in octaves; each way of streaming is a
+    kind, and again for elements narrower than fp32: processors without arithmetic in them convert each one.
+    """
     of = memory_bound.streams(rows, _divisor(rows))
-    sizes = np.log2([np.maximum(of.bytes, 1.0), np.nan_to_num(of.row_length, nan=1.0)])
-    kind = np.select([of.kernel == "softmax", of.kernel == "normalization"], [1, 2], 0)
+    sizes = np.log2([np.maximum(of.bytes, 1.0), np.nan_to_num(of.row_length, nan=1.0), of.itemsize])
+    way = np.select([of.kernel == "softmax", of.kernel == "normalization"], [1, 2], 0)
+    kind = way + WAYS * (of.itemsize < ITEMSIZE["fp32"])
     return Ops(sizes.T, busy.compute_share, kind, np.zeros(len(rows), dtype=bool))
 
 

@@ -83,11 +83,12 @@ def source_step_time(profile: Profile) -> float:
 
 def source_overlap(ops: pd.DataFrame, profile: Profile) -> Floats:
     """Share of each op's time by which it lengthened the source's step: by what ran beside it, where the dump tells,
-    else alike for all; the shared times together are the busy time.
+    else alike for all; the shared times together are the busy time. What did not run there shares with nothing.
     """
     time, shared = (ops[name].to_numpy(dtype=float, na_value=np.nan) for name in ("time_s", "shared_s"))
     own = overlap_factor(profile)
-    share = np.divide(shared, time, out=np.full(len(ops), own), where=(time > 0) & ~np.isnan(shared))
+    alike = np.where(time > 0, own, 1.0)
+    share = np.divide(shared, time, out=alike, where=(time > 0) & ~np.isnan(shared))
     return _lasting(share, time, own * float(time.sum()))
 
 

@@ -18,7 +18,8 @@ POOLED = ["conv_n", "conv_c", "conv_h", "conv_w", "conv_r", "conv_s", "conv_p", 
 
 
 def profile_shapes(names: Sequence[str], precision: str | None = None) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """The distinct shapes of one call in these profiles, those of most time first, and sentences on what has none.
+    """The distinct shapes of one call in these profiles, those that take most of a step first, and sentences on what
+    has none.
 
     ``precision`` is that of the matrix products and convolutions on the device. Pools are told by their sizes, other
     memory-bound ops by their bytes and FLOP. Raises EstimatorError as read_profile and count_work do.
@@ -29,13 +30,13 @@ def profile_shapes(names: Sequence[str], precision: str | None = None) -> tuple[
         work, _ = count_work(profile.ops, profile.workload, profile.where)
         work, _ = cross(work, profile.workload, precision)
         shapes = _shapes(work)
-        parts.append(shapes)
-        share = 1 - shapes["time_s"].sum() / max(work["time_s"].sum(), 1e-300)
-        if share > 0.005:
-            said.append(f"{name}: {100 * share:.1f} % of the step's time is in ops that no shape tells of")
+        parts.append(shapes.assign(share=shapes["time_s"] / max(work["time_s"].sum(), 1e-300)))
+        rest = 1 - parts[-1]["share"].sum()
+        if rest > 0.005:
+            said.append(f"{name}: {100 * rest:.1f} % of the step's time is in ops that no shape tells of")
     found = pd.concat(parts, ignore_index=True)
-    found = found.groupby(OF_A_SHAPE, dropna=False, sort=False)["time_s"].sum().reset_index()
-    ordered = found.sort_values("time_s", ascending=False, kind="stable", ignore_index=True)
+    found = found.groupby(OF_A_SHAPE, dropna=False, sort=False)["share"].sum().reset_index()
+    ordered = found.sort_values("share", ascending=False, kind="stable", ignore_index=True)
     return SHAPES.conform(ordered[OF_A_SHAPE], "the shapes of the profile")[OF_A_SHAPE], tuple(said)
 
 

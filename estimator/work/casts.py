@@ -1,4 +1,4 @@
-"""The casts that mixed precision adds to a step which was profiled without it, as rows of WORK.
+"""The casts that mixed precision adds to a step which was profiled without it, as rows of WORK, or takes from it.
 
 Weights are cast once a step for the products, and their gradients back for the update; fp16 also has its gradients
 scaled back (Micikevicius et al., "Mixed Precision Training", ICLR 2018). Activations are cast before and behind each op
@@ -19,6 +19,7 @@ from estimator.core.types import ITEMSIZE, Workload
 WIDE = "fp32"  # what weights, their updates, and ops that need accuracy stay in
 SCALED = ("fp16",)  # of so short a range that the loss is scaled
 NAMED = 5  # casts that a sentence names
+CASTS = ("Cast", "convert", "aten::_to_copy")  # by TensorFlow, XLA and PyTorch
 NOT_FORWARD = ("backward", "optimizer")
 
 
@@ -54,6 +55,17 @@ def add_casts(
     around = work.iloc[:0] if folded else _around(work[kept & (work["bytes"] > 0)], stored)
     casts = _behind(_behind(work, added), around)
     return casts, tuple(_told(casts.iloc[len(work) :], weights, trains, folded))
+
+
+def without_casts(work: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """WORK of mixed precision whose casts between floating-point formats move nothing and are not called, and a
+    sentence on them. What casts integers stays; where a dump does not tell formats, all that the framework calls a cast
+    goes.
+    """
+    gone = work["op_type"].isin(CASTS) & ~work["attributes"].fillna("").str.contains(r"(?:from|to)=(?:other|int)")
+    amounts = {name: work[name].mask(gone, 0.0) for name in ("calls", "flop", "bytes")}
+    said = f"{int(gone.sum())} casts between formats are gone; updates and what else the profile has in {WIDE} stays"
+    return work.assign(**amounts, intensity=work["intensity"].mask(gone)), (said,)
 
 
 def _takes_weights(work: pd.DataFrame) -> pd.Series:

@@ -3,7 +3,7 @@
 What users of automatic mixed precision get (Micikevicius et al., "Mixed Precision Training", ICLR 2018; the op lists of
 PyTorch's autocast and of Keras' mixed_bfloat16): products run in the narrow format, activations between them are stored
 in it, and what loses accuracy in it stays in fp32, such as softmax, losses, sums, and the weights with what updates
-them. Hence casts, which casts.py adds.
+them. Hence casts, which casts.py adds, and takes away where a step goes back to the wide format.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import pandas as pd
 
 from estimator.core.schema import MATRIX, STREAMING
 from estimator.core.types import ITEMSIZE, Workload, itemsizes
-from estimator.work.casts import WIDE, add_casts, weight_shapes
+from estimator.work.casts import WIDE, add_casts, weight_shapes, without_casts
 
 PRODUCTS = (*MATRIX, "recurrent")
 STORED = {"tf32": "fp32", "fp8": "bf16", "fp4": "bf16", "int8": "bf16", "int4": "bf16"}  # activations; else as products
@@ -56,7 +56,10 @@ def cross(
     if narrows:
         crossed, of_casts = add_casts(crossed, workload, kept & ~moved, precision, after, folded=folded)
         return crossed, (*told, *_stays(kept & ~moved), *of_casts)
-    return crossed, (*told, *_left(stored, after))
+    if any(ITEMSIZE[p] < ITEMSIZE[after] for p in stored):
+        crossed, of_casts = without_casts(crossed)
+        return crossed, (*told, *of_casts)
+    return crossed, tuple(told)
 
 
 def _formats(work: pd.DataFrame, workload: Workload) -> set[str]:
@@ -108,9 +111,3 @@ def _stays(kept: pd.Series) -> Iterator[str]:
     if kept.any():
         names = ", ".join({**KEPT, **KEPT_FORWARD})
         yield f"{int(kept.sum())} op(s) stay in {WIDE}, as automatic mixed precision keeps {names}"
-
-
-def _left(stored: set[str], after: str) -> Iterator[str]:
-    """What a change of format does not undo."""
-    if any(ITEMSIZE[p] < ITEMSIZE[after] for p in stored):
-        yield "casts, updates and all that the profile has in another format stay as they are"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from estimator.core.types import ITEMSIZE
+
 PRECISION = {  # of DataType numbers; the fp8 variants are one precision
     1: "fp32", 2: "fp64", 6: "int8", 14: "bf16", 19: "fp16", 24: "fp8", 25: "fp8", 26: "fp8", 27: "fp8", 28: "fp8",
     29: "int4", 33: "fp4",
@@ -29,13 +31,16 @@ def shapes_text(shapes: Sequence[tuple[int, ...] | None]) -> str | None:
 
 
 def precision(attrs: Mapping[str, Any]) -> str | None:
-    """The number format that a node's attributes state."""
+    """The number format that a node's attributes state; of a cast the wider one."""
+    of_cast = [found for key, found in _cast(attrs) if found in ITEMSIZE]
+    if of_cast:
+        return max(of_cast, key=lambda name: ITEMSIZE[name])
     return next((PRECISION.get(attrs[name].type) for name in ("T", "Ta", "dtype") if name in attrs), None)
 
 
 def attributes(op_type: str, attrs: Mapping[str, Any]) -> str | None:
-    """What a node's attributes tell of a product, convolution or pool, ``key=value;key=value``."""
-    told = [*_product(attrs)]
+    """What a node's attributes tell of a product, convolution, pool or cast, ``key=value;key=value``."""
+    told = [*_product(attrs), *_cast(attrs)]
     if "Conv" in op_type:
         told += _convolution(op_type, attrs)
     elif "Pool" in op_type:
@@ -50,6 +55,13 @@ def _product(attrs: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield key, "t" if attrs[name].b else "n"
     if "equation" in attrs:
         yield "equation", _text(attrs["equation"]).replace(" ", "")
+
+
+def _cast(attrs: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """The formats of a cast: what precision is to it, ``other`` for integers that no product takes."""
+    for key, name in (("from", "SrcT"), ("to", "DstT")):
+        if name in attrs:
+            yield key, PRECISION.get(attrs[name].type, "other")
 
 
 def _convolution(op_type: str, attrs: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
