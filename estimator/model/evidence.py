@@ -25,6 +25,9 @@ from estimator.model.hardware import Hardware, hardware_of
 from estimator.model.kernels import MODELS, Model, by_model, calls_of, launch_latency
 
 FEW_LAUNCHES = 3.0  # times its launches that a measured op must be busy, to tell anything of the kernel
+FEW_ALONE = 0.3  # the same where one library timed ops and launches alike
+LEAST_BUSY = 0.1  # times its launches that its measured time must be beyond them
+TIME_ENDS = ("time_low_s", "time_high_s")
 TELLING = 0.05  # share of an op's uncertainty that evidence must remove to be named
 NOTHING = Ops(np.empty((0, 0)), np.empty(0), np.empty(0, dtype=int), np.empty(0, dtype=bool))
 
@@ -181,7 +184,8 @@ def _of_model(
     met = hardware_of(target, rows["op_class"], rows["precision"])
     like = model.likeness(c)
     like = like.model_copy(update={"shape": max(like.shape, model.by_caches)}) if alone else like
-    said = correction(*told(model, rows, met, target, launch_latency(target, c), c), ops, like)
+    few = FEW_ALONE if alone else FEW_LAUNCHES
+    said = correction(*told(model, rows, met, target, launch_latency(target, c), c, few), ops, like)
     calls = calls_of(work)
     time = busy.time * np.exp(said.mean + (1.0 - said.told) * carried)
     time = time if alone else np.maximum(time, busy.least)
@@ -199,22 +203,29 @@ def _of_model(
 
 
 def told(
-    model: Model, rows: pd.DataFrame, on: Hardware, device: DeviceSpec, latency: Floats | float, c: Coefficients
+    model: Model,
+    rows: pd.DataFrame,
+    on: Hardware,
+    device: DeviceSpec,
+    latency: Floats | float,
+    c: Coefficients,
+    few: float = FEW_LAUNCHES,
 ) -> tuple[Ops, Floats, Floats]:
     """The measured ops of a model's class, the logarithm of measured over modelled busy time of each, and how far that
-    is in doubt by the ends of the measured time.
+    is in doubt by the ends of the measured time, the more the larger a part of it launches are.
 
-    ``latency`` [s] of one launch as it was measured. What is little beside its launches tells nothing.
+    ``latency`` [s] of one launch as it was measured. What is little beside its launches, ``few`` times them, tells
+    nothing.
     """
     if rows.empty:
         return NOTHING, np.empty(0), np.empty(0)
     busy = model.busy(rows, on, device, c)
     launch = busy.launches * latency
-    busied = rows["time_s"].to_numpy(dtype=float) - launch
-    tells = np.flatnonzero((busy.time > FEW_LAUNCHES * launch) & (busied > 0))
-    low, high = (rows[end].fillna(rows["time_s"]).to_numpy(dtype=float) for end in ("time_low_s", "time_high_s"))
-    doubt = log_spread(low, high)
-    return model.alike(rows, on, device, busy).at(tells), np.log(busied[tells] / busy.time[tells]), doubt[tells]
+    time, low, high = (rows[of].fillna(rows["time_s"]).to_numpy(dtype=float) for of in ("time_s", *TIME_ENDS))
+    busied = time - launch
+    tells = np.flatnonzero((busy.time > few * launch) & (busied > LEAST_BUSY * launch))
+    doubt = log_spread(low, high)[tells] * time[tells] / busied[tells]
+    return model.alike(rows, on, device, busy).at(tells), np.log(busied[tells] / busy.time[tells]), doubt
 
 
 def _method(said: Correction, carried: Floats) -> Names:

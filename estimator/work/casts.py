@@ -1,8 +1,10 @@
 """The casts that mixed precision adds to a step which was profiled without it, as rows of WORK, or takes from it.
 
-Weights are cast once a step for the products, and their gradients back for the update; fp16 also has its gradients
-scaled back (Micikevicius et al., "Mixed Precision Training", ICLR 2018). Activations are cast before and behind each op
-that stays in fp32, and, where products take a narrower format than activations are stored in (fp8), before a product.
+Weights are cast for the products, and their gradients back for the update; fp16 also has its gradients scaled back
+(Micikevicius et al., "Mixed Precision Training", ICLR 2018). A weight that several products take, as in each step of a
+recurrent layer, is cast for every one of them; PyTorch's autocast keeps the first cast (documentation of torch.amp).
+Activations are cast before and behind each op that stays in fp32, and, where products take a narrower format than
+activations are stored in (fp8), before a product.
 """
 
 from __future__ import annotations
@@ -25,11 +27,15 @@ NOT_FORWARD = ("backward", "optimizer")
 
 @dataclass(frozen=True)
 class Weights:
-    """The weights that the products of one step take: their elements, in how many tensors, and what tells."""
+    """The weights that the products of one step take: how many tensors of how many elements, and what tells."""
 
-    elements: float
-    tensors: float
+    tensors: Mapping[float, float]  # by the elements of each
     source: str  # one of work_source
+
+    @property
+    def elements(self) -> float:
+        """Of all."""
+        return sum(size * count for size, count in self.tensors.items())
 
 
 def weight_shapes(work: pd.DataFrame) -> set[str]:
@@ -78,15 +84,23 @@ def _is_forward(work: pd.DataFrame) -> pd.Series:
 
 
 def _weights(work: pd.DataFrame, workload: Workload) -> Weights | None:
-    """As the workload file says, less what only embeddings take; else from the forward products' dimensions."""
+    """From the forward products' dimensions; what the workload file says beyond them, such as biases, beside them,
+    but for what only embeddings take.
+    """
     rows = work[_takes_weights(work)]
-    calls = rows["calls"].fillna(1.0)
-    elements = float((_weight_elements(rows) * calls).sum())
-    if workload.parameters:
-        only_embedded = elements and (work["op_class"] == "embedding").any()
-        told = min(workload.parameters, elements) if only_embedded else workload.parameters
-        return Weights(float(told), workload.variables or max(float(calls.sum()), 1.0), "workload")
-    return Weights(elements, float(calls.sum()), "shapes") if elements else None
+    used = rows["calls"].fillna(1.0).groupby(_weight_elements(rows)).sum().to_dict()
+    found = Weights({size: used[size] for size in sorted(used, reverse=True) if size * used[size] > 0}, "shapes")
+    if not workload.parameters:
+        return found if found.tensors else None
+    told = workload.parameters / max(found.elements, 1.0)
+    if told < 1.0 and work["op_type"].fillna("").str.startswith("aten::").any():
+        return Weights({size: told * count for size, count in found.tensors.items()}, "workload")
+    rest = workload.parameters - found.elements
+    only_embedded = found.tensors and (work["op_class"] == "embedding").any()
+    if rest <= 0 or only_embedded:
+        return Weights(found.tensors, "workload")
+    others = max((workload.variables or 0.0) - sum(found.tensors.values()), 1.0)
+    return Weights({**found.tensors, rest / others: others}, "workload")
 
 
 def _weight_elements(rows: pd.DataFrame) -> pd.Series:
@@ -98,9 +112,10 @@ def _weight_elements(rows: pd.DataFrame) -> pd.Series:
 
 
 def _of_weights(weights: Weights, precision: str, stored: str, folded: bool) -> Iterator[Mapping[str, object]]:
-    yield _cast("weights", "forward", weights.elements, weights.tensors, (WIDE, precision), weights.source)
-    if not folded:
-        yield _cast("gradients", "backward", weights.elements, weights.tensors, (stored, WIDE), weights.source)
+    for size, count in weights.tensors.items():
+        yield _cast(f"weights of {size:.0f}", "forward", size * count, count, (WIDE, precision), weights.source)
+    for size, count in weights.tensors.items() if not folded else ():
+        yield _cast(f"gradients of {size:.0f}", "backward", size * count, count, (stored, WIDE), weights.source)
     if precision in SCALED:
         yield _cast("gradients' scale", "optimizer", weights.elements, 1.0, (WIDE, WIDE), weights.source)
 

@@ -174,7 +174,7 @@ def test_a_measured_time_is_of_launch_and_kernel_and_as_sure_as_its_ends() -> No
     rows = rows.assign(time_s=time, time_low_s=time * np.exp(-sides), time_high_s=time * np.exp(sides))
     _, residual, doubt = told(MODELS["gemm"], rows, on, device, latency, c)
     assert residual == pytest.approx([0, 0], abs=1e-12)
-    assert doubt == pytest.approx([0, 0.1])
+    assert doubt == pytest.approx([0, 0.1 * time[1] / (time[1] - latency)])
 
 
 def lengthened(measured: pd.DataFrame, slower: float) -> float:
@@ -295,6 +295,27 @@ def test_streams_from_the_cache_tell_of_streams_where_one_library_was_measured_o
     found = predict(work, source, device, here, PLAN, at_source=there).ops
     assert found["target_time_s"].item() == pytest.approx(1e-6 / 4, rel=0.1)
     assert found["low_s"].item() < 0.98 * found["target_time_s"].item()
+
+
+def in_format(precision: str, measured: pd.DataFrame) -> float:
+    """What a stream takes that took 1 us on a device without launches, measured as this one."""
+    work, _ = count_work(
+        make_ops({"op_type": "AddV2", "shapes": "16000;16000", "time_s": 1e-6}),
+        Workload(name="toy", precision=precision),
+    )
+    device = make_device(launch_latency="1 ns", peak={"fp32": "10 TFLOP/s", "bf16": "10 TFLOP/s"})
+    usual = streams(*(12e3 * 2**place / 800e9 for place in range(6)))
+    there = pd.concat([usual, usual.assign(precision="bf16")])
+    named = device.model_copy(update={"name": "source"})
+    return float(predict(work, named, device, measured, PLAN, at_source=there).ops["target_time_s"].item())
+
+
+def test_streams_of_a_narrow_format_tell_little_of_wide_ones() -> None:
+    """The target adds at the source's rate in fp32, and at a fifth of it in bf16, which its processor lacks."""
+    wide, slow = (streams(*(by * 12e3 * 2**place / 800e9 for place in range(6))) for by in (1.0, 5.0))
+    both = pd.concat([wide, slow.assign(precision="bf16")])
+    assert in_format("bf16", both) == pytest.approx(5e-6, rel=0.25)
+    assert in_format("fp32", both) == pytest.approx(1e-6, rel=0.25)
 
 
 def test_what_did_not_move_on_the_source_moves_nowhere() -> None:

@@ -8,13 +8,14 @@ from tests.profiles.tensorflow_dumps import CPU, GPU
 
 
 def attrs(**values: Any) -> Any:
-    """The attributes of a node: texts, flags, lists of numbers."""
+    """The attributes of a node: texts, flags, lists of numbers, numbers of types."""
     node = messages.get("NodeDef")()
     for name, value in values.items():
         if isinstance(value, list):
             node.attr[name].list.i.extend(value)
         else:
-            setattr(node.attr[name], "b" if isinstance(value, bool) else "s", value)
+            kind = {bool: "b", int: "type"}.get(type(value), "s")
+            setattr(node.attr[name], kind, value)
     return node.attr
 
 
@@ -45,11 +46,22 @@ def attrs(**values: Any) -> Any:
             attrs(ksize=[1, 1, 2, 3], strides=[1, 1, 4, 5], padding=b"SAME", data_format=b"NCHW"),
             "window=2x3;strides=4x5;padding=SAME;layout=NCHW",
         ),
+        ("Cast", attrs(SrcT=1, DstT=14), "from=fp32;to=bf16"),
+        ("Cast", attrs(SrcT=3, DstT=1), "from=other;to=fp32"),
         ("AvgPool", attrs(ksize=[1, 2, 3, 1], strides=[1, 1, 1, 1]), "window=2x3;strides=1x1"),
     ],
 )
 def test_attributes(op_type: str, given: Any, told: str | None) -> None:
     assert node_text.attributes(op_type, given) == told
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [(attrs(T=14), "bf16"), (attrs(SrcT=14, DstT=1), "fp32"), (attrs(SrcT=1, DstT=14), "fp32"),
+     (attrs(SrcT=3, DstT=19), "fp16")],
+)  # fmt: skip
+def test_the_precision_of_a_cast_is_its_wider_one(given: Any, told: str) -> None:
+    assert node_text.precision(given) == told
 
 
 def test_shapes_are_written_with_what_is_not_known() -> None:
