@@ -17,7 +17,7 @@ import numpy.typing as npt
 from estimator.core.types import File, Flags, Floats
 
 NEAREST = 64  # measured ops that tell of one other
-KINDS, WAVES = 6, 32  # kinds of op at most; random Fourier features of the kernel
+KINDS, WAVES = 3, 32  # kinds of op at most; random Fourier features of the kernel
 OWN = 1 + KINDS  # columns of loadings that ops of one model and precision have to themselves: compute, and the kinds
 AXES = OWN + 2 + WAVES
 AT_ONCE = 256  # ops whose neighbours are held in memory

@@ -17,7 +17,7 @@ import pandas as pd
 from estimator.core.errors import EstimatorError
 from estimator.core.interval import log_spread
 from estimator.core.schema import MATRIX, STREAMING
-from estimator.core.types import DeviceSpec, Flags, Floats, Names
+from estimator.core.types import ITEMSIZE, DeviceSpec, Flags, Floats, Names, itemsizes
 from estimator.model import measured, transfer
 from estimator.model.calibration import AXES, Correction, Ops, correction
 from estimator.model.coefficients import Coefficients, shipped
@@ -27,7 +27,6 @@ from estimator.model.kernels import MODELS, Model, by_model, calls_of, launch_la
 FEW_LAUNCHES = 3.0  # times its launches that a measured op must be busy, to tell anything of the kernel
 FEW_ALONE = 0.3  # the same where one library timed ops and launches alike
 LEAST_BUSY = 0.1  # times its launches that its measured time must be beyond them
-TIME_ENDS = ("time_low_s", "time_high_s")
 TELLING = 0.05  # share of an op's uncertainty that evidence must remove to be named
 NOTHING = Ops(np.empty((0, 0)), np.empty(0), np.empty(0, dtype=int), np.empty(0, dtype=bool))
 
@@ -170,6 +169,8 @@ def _like(name: str, precision: str, table: pd.DataFrame, alone: bool) -> tuple[
     if model.by_precision:
         counts &= (table["precision"] == precision).to_numpy(dtype=bool)
     rows = table[model.speaks(table) & counts]
+    if not (itemsizes(rows["precision"]) == ITEMSIZE.get(precision)).any():
+        rows = rows.assign(precision=precision)  # bytes are bytes, where nobody measured their format
     return _like(model.instead, precision, table, alone) if rows.empty and model.instead else (name, rows)
 
 
@@ -203,16 +204,11 @@ def _of_model(
 
 
 def told(
-    model: Model,
-    rows: pd.DataFrame,
-    on: Hardware,
-    device: DeviceSpec,
-    latency: Floats | float,
-    c: Coefficients,
+    model: Model, rows: pd.DataFrame, on: Hardware, device: DeviceSpec, latency: Floats | float, c: Coefficients,
     few: float = FEW_LAUNCHES,
-) -> tuple[Ops, Floats, Floats]:
+) -> tuple[Ops, Floats, Floats]:  # fmt: skip
     """The measured ops of a model's class, the logarithm of measured over modelled busy time of each, and how far that
-    is in doubt by the ends of the measured time, the more the larger a part of it launches are.
+    is in doubt by the ends of the measured time and by its noise, more than usual where launches are a part of it.
 
     ``latency`` [s] of one launch as it was measured. What is little beside its launches, ``few`` times them, tells
     nothing.
@@ -221,10 +217,12 @@ def told(
         return NOTHING, np.empty(0), np.empty(0)
     busy = model.busy(rows, on, device, c)
     launch = busy.launches * latency
-    time, low, high = (rows[of].fillna(rows["time_s"]).to_numpy(dtype=float) for of in ("time_s", *TIME_ENDS))
+    low, time, high = (rows[end].fillna(rows["time_s"]).to_numpy(dtype=float) for end in measured.ENDS)
     busied = time - launch
     tells = np.flatnonzero((busy.time > few * launch) & (busied > LEAST_BUSY * launch))
-    doubt = log_spread(low, high)[tells] * time[tells] / busied[tells]
+    part, noise = time[tells] / busied[tells], model.likeness(c).noise
+    spread = log_spread(low, high) / np.sqrt(rows["pieces"]) if "pieces" in rows else log_spread(low, high)
+    doubt = np.sqrt((part * np.asarray(spread)[tells]) ** 2 + (part**2 - 1.0) * noise**2)
     return model.alike(rows, on, device, busy).at(tells), np.log(busied[tells] / busy.time[tells]), doubt
 
 

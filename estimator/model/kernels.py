@@ -12,7 +12,7 @@ import pandas as pd
 from estimator.core import physics
 from estimator.core.pools import averages, gradients
 from estimator.core.schema import MATRIX, SHAPED_BY, STREAMING
-from estimator.core.types import ITEMSIZE, DeviceSpec, Flags, Floats
+from estimator.core.types import DeviceSpec, Flags, Floats
 from estimator.model import convolution, gemm, memory_bound
 from estimator.model.calibration import Likeness, Ops
 from estimator.model.coefficients import Coefficients
@@ -23,7 +23,6 @@ POOLS: dict[str, Any] = {  # libraries differ widely: oneDNN has a gradient of m
     "compute": 0.1, "kind": 0.5, "shape": 0.5, "noise": 0.03, "scales": (3.0, 3.0, 3.0, 0.3, 0.3),
 }  # fmt: skip
 STREAMS: dict[str, Any] = {"compute": 0.1, "kind": 0.03, "shape": 0.06, "noise": 0.03, "scales": (3.0, 3.0, 0.5)}
-WAYS = 3  # of streaming
 
 
 @dataclass(frozen=True)
@@ -136,13 +135,12 @@ def _alike_convolutions(rows: pd.DataFrame, on: Hardware, device: DeviceSpec, bu
 
 
 def _alike_streams(rows: pd.DataFrame, on: Hardware, device: DeviceSpec, busy: Busy) -> Ops:
-    """By their amount, the length of their rows and the size of an element, in octaves; each way of streaming is a
-    kind, and again for elements narrower than fp32: processors without arithmetic in them convert each one.
+    """By their amount, the length of their rows and the size of an element, in octaves, as processors convert elements
+    of formats that they have no arithmetic in; each way of streaming is a kind.
     """
     of = memory_bound.streams(rows, _divisor(rows))
     sizes = np.log2([np.maximum(of.bytes, 1.0), np.nan_to_num(of.row_length, nan=1.0), of.itemsize])
-    way = np.select([of.kernel == "softmax", of.kernel == "normalization"], [1, 2], 0)
-    kind = way + WAYS * (of.itemsize < ITEMSIZE["fp32"])
+    kind = np.select([of.kernel == "softmax", of.kernel == "normalization"], [1, 2], 0)
     return Ops(sizes.T, busy.compute_share, kind, np.zeros(len(rows), dtype=bool))
 
 

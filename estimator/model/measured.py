@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from estimator.core import physics
+from estimator.core.interval import Z, log_spread
 from estimator.core.schema import CONV_COLUMNS, MATRIX, STREAMING
 from estimator.core.types import Floats
 
@@ -29,8 +30,8 @@ ENDS = ("time_low_s", "time_s", "time_high_s")
 
 def evidence(measurements: pd.DataFrame) -> pd.DataFrame:
     """The rows that tell of dense ops whose operands lie where the last call left them, as benchmarks time them; one
-    row a ``shape``, a column of :func:`keys`. What streams tells of memory with a cold cache too, where no warm one was
-    timed. Rows that beat a bound count only where a shape has no others.
+    row a ``shape``, a column of :func:`keys`, of so many ``pieces``. What streams tells of memory with a cold cache
+    too, where no warm one was timed. Rows that beat a bound count only where a shape has no others.
     """
     dense, warm = measurements["sparsity"].fillna(0) == 0, measurements["cache"].fillna("warm") == "warm"
     rows = measurements[dense & (warm | measurements["op_class"].isin(STREAMING))].reset_index(drop=True)
@@ -44,8 +45,21 @@ def evidence(measurements: pd.DataFrame) -> pd.DataFrame:
         time_low_s=times["time_low_s"].transform("min"),
         time_s=times["time_s"].transform("median"),
         time_high_s=times["time_high_s"].transform("max"),
+        pieces=times["time_s"].transform("count"),
     )
-    return merged[~shape[rows.index].duplicated()].reset_index(drop=True)
+    return _as_sure(merged[~shape[rows.index].duplicated()].reset_index(drop=True))
+
+
+def _as_sure(merged: pd.DataFrame) -> pd.DataFrame:
+    """Rows of which those of one piece are no surer than one piece of the others is, where there are others."""
+    low, high = (merged[end].to_numpy(dtype=float) for end in (ENDS[0], ENDS[-1]))
+    spread, one = log_spread(low, high), (merged["pieces"] == 1).to_numpy(dtype=bool)
+    if one.all() or not one.any():
+        return merged
+    usual = float(np.median(spread[~one]))
+    apart = np.exp(Z * np.hypot(spread, usual))
+    ends = {"time_low_s": merged["time_s"] / apart, "time_high_s": merged["time_s"] * apart}
+    return merged.assign(**{name: merged[name].mask(one, times) for name, times in ends.items()})
 
 
 def times_of(work: pd.DataFrame, table: pd.DataFrame) -> Floats:

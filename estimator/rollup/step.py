@@ -83,7 +83,7 @@ def source_step_time(profile: Profile) -> float:
 
 def source_overlap(ops: pd.DataFrame, profile: Profile) -> Floats:
     """Share of each op's time by which it lengthened the source's step: by what ran beside it, where the dump tells,
-    else alike for all; the shared times together are the busy time. What did not run there shares with nothing.
+    else alike for all, and of what did not run there its whole time; the shared times together are the busy time.
     """
     time, shared = (ops[name].to_numpy(dtype=float, na_value=np.nan) for name in ("time_s", "shared_s"))
     own = overlap_factor(profile)

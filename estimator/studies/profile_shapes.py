@@ -30,7 +30,8 @@ def profile_shapes(names: Sequence[str], precision: str | None = None) -> tuple[
         work, _ = count_work(profile.ops, profile.workload, profile.where)
         work, _ = cross(work, profile.workload, precision)
         shapes = _shapes(work)
-        parts.append(shapes.assign(share=shapes["time_s"] / max(work["time_s"].sum(), 1e-300)))
+        whole = work.loc[work["calls"].fillna(1.0) > 0, "time_s"].sum()  # casts that crossing takes away are not called
+        parts.append(shapes.assign(share=shapes["time_s"] / max(whole, 1e-300)))
         rest = 1 - parts[-1]["share"].sum()
         if rest > 0.005:
             said.append(f"{name}: {100 * rest:.1f} % of the step's time is in ops that no shape tells of")

@@ -9,33 +9,37 @@ activations are stored in (fp8), before a product.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
 
 from estimator.core import units
-from estimator.core.schema import MATRIX, WORK
-from estimator.core.types import ITEMSIZE, Workload
+from estimator.core.schema import MATRIX, STREAMING, WORK
+from estimator.core.types import ITEMSIZE, Floats, Workload, itemsizes
 
 WIDE = "fp32"  # what weights, their updates, and ops that need accuracy stay in
 SCALED = ("fp16",)  # of so short a range that the loss is scaled
 NAMED = 5  # casts that a sentence names
-CASTS = ("Cast", "convert", "aten::_to_copy")  # by TensorFlow, XLA and PyTorch
+CASTS = r"Cast|convert"  # TensorFlow's and XLA's, where a dump does not tell the formats
+TENSORFLOW = r"_?[A-Z]\w*"  # ops of its executor; XLA's and PyTorch's are in small letters
+MIXED = ("fp32", "tf32", "bf16", "fp16", "fp8", "fp4")  # formats that mixed precision casts between
+FORMATS = r"(?:^|;)from=(\w+);to=(\w+)"  # among the attributes of what casts
 NOT_FORWARD = ("backward", "optimizer")
 
 
 @dataclass(frozen=True)
-class Weights:
-    """The weights that the products of one step take: how many tensors of how many elements, and what tells."""
+class Use:
+    """Weights of one size that products of one step take."""
 
-    tensors: Mapping[float, float]  # by the elements of each
-    source: str  # one of work_source
+    size: float  # elements of each
+    count: float  # how many, each time that one is taken anew
+    source: str  # what tells, one of work_source
 
     @property
     def elements(self) -> float:
         """Of all."""
-        return sum(size * count for size, count in self.tensors.items())
+        return self.size * self.count
 
 
 def weight_shapes(work: pd.DataFrame) -> set[str]:
@@ -53,25 +57,43 @@ def add_casts(
     Products run in ``precision``, activations are ``stored`` in a narrow format, but for the rows that are ``kept`` in
     fp32. ``folded``: a compiler fuses the casts of activations and gradients into the ops beside them.
     """
-    weights = _weights(work, workload)
+    uses = _uses(work, workload)
     trains = bool(work["phase"].isin(NOT_FORWARD).any())
-    of_weights = _of_weights(weights, precision, stored, folded) if weights and trains else []
+    of_weights = _of_weights(uses, precision, stored, folded) if uses and trains else []
     operands = _of_operands(work, precision, stored) if ITEMSIZE[precision] < ITEMSIZE[stored] else []
     added = pd.DataFrame([*of_weights, *operands])
     around = work.iloc[:0] if folded else _around(work[kept & (work["bytes"] > 0)], stored)
     casts = _behind(_behind(work, added), around)
-    return casts, tuple(_told(casts.iloc[len(work) :], weights, trains, folded))
+    return casts, tuple(_told(casts.iloc[len(work) :], uses, trains, folded))
+
+
+def formats(work: pd.DataFrame) -> pd.DataFrame:
+    """The formats that each row casts ``from`` and ``to``; NA for what casts none, or does not tell."""
+    return work["attributes"].str.extract(FORMATS).set_axis(["from", "to"], axis=1)
+
+
+def moved_sizes(work: pd.DataFrame) -> tuple[Floats, Floats]:
+    """Bytes of an element that each row reads, and of one that it writes."""
+    found = formats(work)
+    own, known = itemsizes(work["precision"]), found.isin(ITEMSIZE.keys()).all(axis=1).to_numpy(dtype=bool)
+    read, written = own.copy(), own.copy()
+    for sizes, name in ((read, "from"), (written, "to")):
+        sizes[known] = itemsizes(found.loc[known, name])
+    return read, written
 
 
 def without_casts(work: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """WORK of mixed precision whose casts between floating-point formats move nothing and are not called, and a
-    sentence on them. What casts integers stays; where a dump does not tell formats, all that the framework calls a cast
-    goes.
+    """WORK of mixed precision whose casts between its formats move nothing and are not called, and sentences on them.
+
+    Where a dump does not tell the formats, all that the framework calls a cast goes.
     """
-    gone = work["op_type"].isin(CASTS) & ~work["attributes"].fillna("").str.contains(r"(?:from|to)=(?:other|int)")
+    found = formats(work)
+    named = work["op_type"].fillna("").str.fullmatch(CASTS) & found.isna().any(axis=1)
+    gone = work["op_class"].isin(STREAMING) & (named | found.isin(MIXED).all(axis=1))
     amounts = {name: work[name].mask(gone, 0.0) for name in ("calls", "flop", "bytes")}
-    said = f"{int(gone.sum())} casts between formats are gone; updates and what else the profile has in {WIDE} stays"
-    return work.assign(**amounts, intensity=work["intensity"].mask(gone)), (said,)
+    said = [f"{int(gone.sum())} casts between formats are gone"] if gone.any() else []
+    told = (*said, f"updates and what else the profile has in {WIDE} stay as they are")
+    return work.assign(**amounts, intensity=work["intensity"].mask(gone)), told
 
 
 def _takes_weights(work: pd.DataFrame) -> pd.Series:
@@ -83,24 +105,24 @@ def _is_forward(work: pd.DataFrame) -> pd.Series:
     return work["op_class"].isin(MATRIX) & work["phase"].eq("forward").fillna(False)
 
 
-def _weights(work: pd.DataFrame, workload: Workload) -> Weights | None:
-    """From the forward products' dimensions; what the workload file says beyond them, such as biases, beside them,
-    but for what only embeddings take.
+def _uses(work: pd.DataFrame, workload: Workload) -> tuple[Use, ...]:
+    """From the forward products' dimensions; what the workload file says beyond them, such as biases, behind them, but
+    for what only embeddings take.
+
+    TensorFlow casts a weight each time that a product takes it; elsewhere there are no more than the file says.
     """
     rows = work[_takes_weights(work)]
-    used = rows["calls"].fillna(1.0).groupby(_weight_elements(rows)).sum().to_dict()
-    found = Weights({size: used[size] for size in sorted(used, reverse=True) if size * used[size] > 0}, "shapes")
-    if not workload.parameters:
-        return found if found.tensors else None
-    told = workload.parameters / max(found.elements, 1.0)
-    if told < 1.0 and work["op_type"].fillna("").str.startswith("aten::").any():
-        return Weights({size: told * count for size, count in found.tensors.items()}, "workload")
-    rest = workload.parameters - found.elements
-    only_embedded = found.tensors and (work["op_class"] == "embedding").any()
-    if rest <= 0 or only_embedded:
-        return Weights(found.tensors, "workload")
-    others = max((workload.variables or 0.0) - sum(found.tensors.values()), 1.0)
-    return Weights({**found.tensors, rest / others: others}, "workload")
+    used = rows["calls"].fillna(1.0).groupby(_weight_elements(rows)).sum().sort_index(ascending=False)
+    found = tuple(Use(size, count, "shapes") for size, count in used.items() if size * count > 0)
+    elements, parameters = sum(use.elements for use in found), workload.parameters or 0.0
+    anew = rows["op_type"].fillna("").str.fullmatch(TENSORFLOW).all()
+    if parameters < elements and not (anew or not parameters):
+        return tuple(Use(use.size, use.count * parameters / elements, "workload") for use in found)
+    only_embedded = found and (work["op_class"] == "embedding").any()
+    if parameters <= elements or only_embedded:
+        return found
+    others = max((workload.variables or 0.0) - sum(use.count for use in found), 1.0)
+    return (*found, Use((parameters - elements) / others, others, "workload"))
 
 
 def _weight_elements(rows: pd.DataFrame) -> pd.Series:
@@ -111,13 +133,14 @@ def _weight_elements(rows: pd.DataFrame) -> pd.Series:
     return (number["n"] * number["k"]).fillna(kernel)
 
 
-def _of_weights(weights: Weights, precision: str, stored: str, folded: bool) -> Iterator[Mapping[str, object]]:
-    for size, count in weights.tensors.items():
-        yield _cast(f"weights of {size:.0f}", "forward", size * count, count, (WIDE, precision), weights.source)
-    for size, count in weights.tensors.items() if not folded else ():
-        yield _cast(f"gradients of {size:.0f}", "backward", size * count, count, (stored, WIDE), weights.source)
+def _of_weights(uses: Sequence[Use], precision: str, stored: str, folded: bool) -> Iterator[Mapping[str, object]]:
+    for use in uses:
+        yield _cast(f"weights of {use.size:.6g} elements", "forward", use, (WIDE, precision))
+    for use in uses if not folded else ():
+        yield _cast(f"gradients of {use.size:.6g} elements", "backward", use, (stored, WIDE))
     if precision in SCALED:
-        yield _cast("gradients' scale", "optimizer", weights.elements, 1.0, (WIDE, WIDE), weights.source)
+        every = Use(sum(use.elements for use in uses), 1.0, uses[0].source)
+        yield _cast("gradients' scale", "optimizer", every, (WIDE, WIDE))
 
 
 def _of_operands(work: pd.DataFrame, precision: str, stored: str) -> Iterator[Mapping[str, object]]:
@@ -127,15 +150,14 @@ def _of_operands(work: pd.DataFrame, precision: str, stored: str) -> Iterator[Ma
     weights = (_weight_elements(rows) * calls).where(_takes_weights(rows), 0.0)
     elements = float((rows["bytes"] / ITEMSIZE[precision] - weights).sum())
     if elements > 0:
-        yield _cast("products' operands", "forward", elements, 2.0 * float(calls.sum()), (stored, precision), "shapes")
+        count = 2.0 * float(calls.sum())
+        yield _cast("products' operands", "forward", Use(elements / count, count, "shapes"), (stored, precision))
 
 
-def _cast(
-    what: str, phase: str, elements: float, calls: float, formats: tuple[str, str], source: str
-) -> Mapping[str, object]:
-    bytes_ = elements * sum(ITEMSIZE[p] for p in formats)
-    name = f"cast of {what}, {formats[0]} to {formats[1]}"
-    return {"op": name, "phase": phase, "calls": calls, "flop": elements, "bytes": bytes_, "work_source": source}
+def _cast(what: str, phase: str, of: Use, between: tuple[str, str]) -> Mapping[str, object]:
+    name, amounts = f"cast of {what}, {between[0]} to {between[1]}", {"calls": of.count, "flop": of.elements}
+    bytes_ = of.elements * sum(ITEMSIZE[p] for p in between)
+    return {"op": name, "phase": phase, **amounts, "bytes": bytes_, "work_source": of.source}
 
 
 def _around(kept: pd.DataFrame, stored: str) -> pd.DataFrame:
@@ -162,16 +184,18 @@ def _behind(work: pd.DataFrame, casts: pd.DataFrame) -> pd.DataFrame:
     return WORK.conform(longer, "casts")
 
 
-def _told(casts: pd.DataFrame, weights: Weights | None, trains: bool, folded: bool) -> Iterator[str]:
+def _told(casts: pd.DataFrame, uses: Sequence[Use], trains: bool, folded: bool) -> Iterator[str]:
     if len(casts):
         names = ", ".join(casts["op"].head(NAMED)) + (", …" if len(casts) > NAMED else "")
         yield f"casts are added that move {units.show(casts['bytes'].sum(), 'B', 4)} a step: {names}"
     if folded:
         yield "casts of activations and gradients are fused into the ops beside them"
-    if weights and trains:
-        told = "workload.yaml tells" if weights.source == "workload" else "the forward products' dimensions tell"
-        yield f"casts of weights and gradients are those of {weights.elements:g} elements, as {told}"
+    if uses and trains:
+        sources = (("shapes", "the forward products' dimensions"), ("workload", "workload.yaml"))
+        told = " and ".join(name for source, name in sources if any(use.source == source for use in uses))
+        elements = sum(use.elements for use in uses)
+        yield f"casts of weights and gradients are those of {elements:g} elements over all their uses, by {told}"
     if not trains:
         yield "no op is known to be of a backward pass or an update, so weights are taken to be cast beforehand"
-    elif weights is None:
+    elif not uses:
         yield "casts of weights and gradients are free: neither workload.yaml nor a forward product tells the weights"

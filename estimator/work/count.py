@@ -14,6 +14,7 @@ from estimator.core.errors import EstimatorError
 from estimator.core.schema import MATRIX, SHAPED_BY, STREAMING, WORK
 from estimator.core.types import ITEMSIZE, Floats, Workload, itemsizes
 from estimator.work import aggregates, shapes
+from estimator.work.casts import formats, moved_sizes
 from estimator.work.classify import classify, foreign_shapes
 from estimator.work.dimensions import fill_convolutions, fill_pools, fill_products, undescribed
 from estimator.work.layers import Layer, read_layer
@@ -35,7 +36,7 @@ def count_work(ops: pd.DataFrame, workload: Workload, where: str = "profile") ->
     layer = pd.Series(np.isin(described.codes, list(layers)), index=work.index)
     work["op_class"] = work["op_class"].mask(layer, "gemm")
     unstated = _unstated_precision(work, workload)
-    work = work.assign(precision=work["precision"].fillna(workload.precision))
+    work = work.assign(precision=_of_casts(work).fillna(work["precision"]).fillna(workload.precision))
     work = _mark_reported(work)
     products = (work["op_class"] == "gemm") & work["m"].isna() & work["shapes"].notna() & ~layer
     work, warnings = fill_products(work, described, products, workload, where)
@@ -49,6 +50,14 @@ def count_work(ops: pd.DataFrame, workload: Workload, where: str = "profile") ->
     work = _count_aggregates(work, workload)
     work["intensity"] = (work["flop"] / work["bytes"]).where(work["bytes"] > 0)
     return WORK.conform(work, where), (*unstated, *warnings, *undescribed(work), *_uncounted(work))
+
+
+def _of_casts(work: pd.DataFrame) -> pd.Series:
+    """The wider format of what casts, whichever of the two the dump calls its own; NA for all else."""
+    found = formats(work)
+    known = found.isin(ITEMSIZE.keys()).all(axis=1)
+    first, second = (found[name].map(ITEMSIZE) for name in ("from", "to"))
+    return found["from"].where(first >= second, found["to"]).where(known)
 
 
 def _unstated_precision(work: pd.DataFrame, workload: Workload) -> tuple[str, ...]:
@@ -118,9 +127,11 @@ def _count_streams(work: pd.DataFrame, described: shapes.Ops, where: str) -> pd.
     """Memory-bound ops with shapes."""
     rows = work["op_class"].isin(STREAMING) & (work["shapes"].notna() | work["output_shapes"].notna())
     found = described.each(rows, _traffic, where)
-    moved = described.spread(found, lambda traffic: traffic.read + traffic.written)
+    read, written = (described.spread(found, lambda traffic, of=of: getattr(traffic, of)) for of in ("read", "written"))
+    of_read, of_written = moved_sizes(work)
+    moved = read * of_read + written * of_written
     flop = described.spread(found, lambda traffic: traffic.flop)
-    return _fill(work, rows & ~np.isnan(moved), flop, moved * itemsizes(work["precision"]), "shapes")
+    return _fill(work, rows & ~np.isnan(moved), flop, moved, "shapes")
 
 
 def _traffic(op: shapes.Op) -> Traffic | None:

@@ -16,8 +16,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from estimator.core.types import Flags, Floats, Fusing, Fusion, Workload, itemsizes
+from estimator.core.types import Flags, Floats, Fusing, Fusion, Workload
 from estimator.work import shapes
+from estimator.work.casts import moved_sizes
 from estimator.work.traffic import Traffic, read_traffic
 
 LANE = ["placement", "stream", "rank"]
@@ -80,10 +81,11 @@ def _fused(work: pd.DataFrame) -> pd.Series:
 
 
 def _neighbours(work: pd.DataFrame) -> Rows:
-    """The numbers of the rows lane by lane, as they ran, without what runs aside."""
+    """The numbers of the rows lane by lane, as they ran, without what runs aside, or no longer runs."""
     lane = work.groupby(LANE, dropna=False, sort=False).ngroup().to_numpy()
     rows = np.argsort(lane, kind="stable")
-    return np.asarray(rows[~work["op_class"].isin(ASIDE).to_numpy(dtype=bool)[rows]])
+    stands = ~work["op_class"].isin(ASIDE) & (work["calls"].fillna(1.0) > 0)
+    return np.asarray(rows[stands.to_numpy(dtype=bool)[rows]])
 
 
 def _links(work: pd.DataFrame, rows: Rows, loose: Flags, workload: Workload) -> tuple[Flags, Floats]:
@@ -98,8 +100,8 @@ def _links(work: pd.DataFrame, rows: Rows, loose: Flags, workload: Workload) -> 
     repeated = described.codes[rows[:-1]] == described.codes[rows[1:]]  # in an update: the same of the next variable
     goes_on &= ~(repeated & work["phase"].eq("optimizer").to_numpy(dtype=bool, na_value=False)[rows[1:]])
     between = np.where(goes_on, _between(described.codes[rows], points), 0.0)
-    element = itemsizes(work["precision"])[rows]
-    saved = between * (element[:-1] + element[1:]) * calls.to_numpy()[rows[1:]]
+    read, written = (sizes[rows] for sizes in moved_sizes(work))
+    saved = between * (written[:-1] + read[1:]) * calls.to_numpy()[rows[1:]]
     return np.append(False, between > 0)[: len(rows)], np.append(0.0, saved)[: len(rows)]
 
 

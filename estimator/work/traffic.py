@@ -14,7 +14,6 @@ from functools import lru_cache
 
 import numpy as np
 
-from estimator.core.types import ITEMSIZE
 from estimator.work.shapes import Op, Shape, elements
 
 FLOP_PER_ELEMENT = {
@@ -106,15 +105,6 @@ def _copy(op: Op) -> Traffic | None:
     return _moved(elements(op.operands[place : place + 1]) or elements(op.outputs[:1]))
 
 
-def _cast(op: Op) -> Traffic | None:
-    """Both formats count as elements of the wider one, which the op's precision is."""
-    copied, told = _copy(op), [ITEMSIZE.get(op.attributes.get(key, "")) for key in ("from", "to")]
-    if copied is None or None in told:
-        return copied
-    before, after = (size / max(filter(None, told)) for size in told if size)
-    return Traffic(copied.read * before, copied.written * after, copied.flop)
-
-
 def _all(op: Op) -> Traffic | None:
     """What is read is written, in another arrangement."""
     return _moved(elements(tuple(_tensors(op.operands))) if None not in op.operands else None)
@@ -187,8 +177,7 @@ RULES: tuple[tuple[re.Pattern[str], Rule], ...] = tuple(
     for pattern, rule in (
         (r"(Resource)?(Sparse)?Apply[A-Z]\w+", _optimizer_update),
         (r"Assign(Add|Sub)(VariableOp)?", _accumulation),
-        (r"Assign(VariableOp)?|aten::_?(to_)?copy_?|(Conjugate)?Transpose|copy(-start|-done)?", _copy),
-        (r"Cast", _cast),
+        (r"Assign(VariableOp)?|aten::_?(to_)?copy_?|(Conjugate)?Transpose|copy(-start|-done)?|Cast|convert", _copy),
         (r"(Parallel)?Concat(V2)?|Pack|Unpack|Split(V)?|concatenate|aten::_?(cat|stack|chunk_cat)", _all),
         (
             r"Fill|BroadcastTo|broadcast|iota|rng\S*|(Stateless)?(Random|TruncatedNormal)\w*|OneHot|(Ones|Zeros)Like",

@@ -318,6 +318,24 @@ def test_streams_of_a_narrow_format_tell_little_of_wide_ones() -> None:
     assert in_format("fp32", both) == pytest.approx(1e-6, rel=0.25)
 
 
+def test_where_nobody_measured_a_format_bytes_are_bytes() -> None:
+    """Streams that the caches hold at eight times the rate of memory, in fp32 alone, on both devices."""
+    cached = streams(*(12e3 * 2**place / 800e9 / 8.0 for place in range(6)))
+    assert in_format("bf16", cached) == pytest.approx(in_format("fp32", cached), rel=0.05)
+
+
+def test_a_small_stream_tells_where_one_library_timed_both_devices() -> None:
+    """Half as long as a launch beside it; by one device alone its time may be the launch's."""
+    rows = streams(1e-6 + 0.5e-6)
+    work, _ = count_work(make_ops({"op_type": "AddV2", "shapes": "1000;1000", "time_s": 1.5e-6}), Workload(name="toy"))
+    device = make_device(launch_latency="1 us", memory_bandwidth="24 GB/s")
+    named = device.model_copy(update={"name": "source"})
+    slow = rows.assign(time_s=1e-6 + 1.5e-6)
+    one, both = (predict(work, named, device, slow, PLAN, at_source=there).ops for there in (None, rows))
+    assert one["method"].item() == "roofline"
+    assert both["target_time_s"].item() == pytest.approx(2.5e-6, rel=0.15)
+
+
 def test_what_did_not_move_on_the_source_moves_nowhere() -> None:
     rows = streams(*(12e3 * 2**place / 800e9 for place in range(3)))
     ran = {"op_type": "AssignVariableOp", "shapes": "1;100000000", "time_s": 1e-7}

@@ -75,6 +75,7 @@ def test_an_op_that_others_ran_beside_lengthens_the_step_by_its_share() -> None:
     assert step.source_overlap(nothing.ops, nothing).tolist() == pytest.approx([0.6] * 3)
     more = canonical.to_ops(make_ops(*rows, {"op_type": "Cast", "time_s": 0.0}), "toy")
     assert step.source_overlap(more, ran)[-1] == pytest.approx(1.0)  # what did not run on the source
+    assert step.source_overlap(more, scaled)[-1] == pytest.approx(0.5)  # of steps that the profiler did not slow down
     untold = dataclasses.replace(ran, ops=ran.ops.assign(shared_s=np.nan))
     assert step.source_overlap(untold.ops, untold).tolist() == pytest.approx([0.6] * 3)
     assert estimate(ran, RunPlan("v100", draws=0)).step.total[0] == pytest.approx(0.6)

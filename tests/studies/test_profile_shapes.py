@@ -28,6 +28,15 @@ def test_each_shape_once_those_of_most_time_first(tmp_path: Path) -> None:
     assert "90.0 % of the step's time" in said[0]
 
 
+def test_the_steps_of_all_profiles_weigh_alike(tmp_path: Path) -> None:
+    """A hundredth of a long step, and most of a short one."""
+    head = "op_type,op_class,precision,m,n,k,time_s"
+    long, short = tmp_path / "long.csv", tmp_path / "short.csv"
+    long.write_text(f"{head}\nMatMul,gemm,fp32,8,4,2,1\nMagic,unmodelled,fp32,,,,99\n")
+    short.write_text(f"{head}\nMatMul,gemm,fp32,9,4,2,0.001\n")
+    assert profile_shapes([str(long), str(short)])[0]["m"].tolist() == [9, 8]
+
+
 def test_the_precision_of_the_target(tmp_path: Path) -> None:
     path = tmp_path / "ops.csv"
     path.write_text(TABLE)

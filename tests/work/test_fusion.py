@@ -42,6 +42,21 @@ def test_a_chain_moves_its_operands_and_its_result() -> None:
     assert warnings == ()
 
 
+def test_a_cast_hands_on_what_it_writes() -> None:
+    """In bf16 from the first op to the last; behind the cast, what it wrote in fp32 is neither written nor read."""
+    cast = op("Cast", "100x50", "100x50", attributes="from=bf16;to=fp32")
+    _, found, saved, _ = fused({**BIAS, "precision": "bf16"}, cast, {**RELU, "precision": "fp32"})
+    assert saved.saved_bytes == 2 * 5000 * (2 + 4)
+    assert found["bytes"].iloc[0] == 2 * (5000 + 50) + 4 * 5000
+
+
+def test_what_no_longer_runs_keeps_nothing_apart() -> None:
+    gone = op("Cast", "100x50", "100x50", attributes="from=bf16;to=fp32")
+    work, _ = count_work(make_ops(BIAS, gone, RELU), TOY)
+    gone_work = work.assign(calls=work["calls"].where(work["op_type"] != "Cast", 0.0))
+    assert fuse(gone_work, TOY, "elementwise")[1].ops == 2
+
+
 def test_none_fuses_nothing() -> None:
     work, _ = count_work(make_ops(BIAS, RELU), TOY)
     found, saved, warnings = fuse(work, TOY, "none")

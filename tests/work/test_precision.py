@@ -45,15 +45,15 @@ def test_products_and_activations_narrow_and_the_rest_stays() -> None:
 def test_casts_of_weights_and_gradients_and_around_what_stays() -> None:
     _, casts, told = crossed(*STEP)
     assert casts["bytes"].to_dict() == {
-        "cast of weights of 64, fp32 to bf16": 16 * 4 * (4 + 2),
-        "cast of gradients of 64, bf16 to fp32": 16 * 4 * (2 + 4),
+        "cast of weights of 64 elements, fp32 to bf16": 16 * 4 * (4 + 2),
+        "cast of gradients of 64 elements, bf16 to fp32": 16 * 4 * (2 + 4),
         "casts around op2": 2 * 8 * 4 * (4 + 2),  # 32 elements to fp32 before the softmax, 32 back behind it
     }
     assert list(casts["phase"]) == ["forward", "backward", "forward"]
     assert list(casts["calls"].iloc[:2]) == [1, 1]
     assert (casts["time_s"] == 0).all()
     assert (casts["precision"] == "fp32").all()
-    assert "64 elements, as the forward products' dimensions tell" in str(told)
+    assert "64 elements over all their uses, by the forward products' dimensions" in str(told)
 
 
 def test_fp16_scales_its_gradients_back() -> None:
@@ -63,7 +63,7 @@ def test_fp16_scales_its_gradients_back() -> None:
 
 def test_a_compiler_folds_all_casts_but_those_of_the_weights() -> None:
     rows, casts, told = crossed(*STEP, folded=True)
-    assert list(casts.index) == ["cast of weights of 64, fp32 to bf16"]
+    assert list(casts.index) == ["cast of weights of 64 elements, fp32 to bf16"]
     assert rows["bytes"].iloc[2] == 2 * 64  # what the softmax reads and writes is narrow
     assert "fused into the ops beside them" in str(told)
 
@@ -72,7 +72,12 @@ def test_the_workload_file_tells_the_weights() -> None:
     workload = Workload(name="toy", precision="fp32", parameters=100, variables=7)
     _, casts, _ = crossed(*STEP, workload=workload)
     told = casts.loc[casts["phase"] == "forward", ["bytes", "calls", "work_source"]].iloc[:2]
-    assert told.to_numpy().tolist() == [[64 * 6, 1, "workload"], [36 * 6, 6, "workload"]]
+    assert told.to_numpy().tolist() == [[64 * 6, 1, "shapes"], [36 * 6, 6, "workload"]]
+
+
+def test_other_weights_of_the_same_size_are_cast_too() -> None:
+    _, casts, _ = crossed(*STEP, workload=Workload(name="toy", precision="fp32", parameters=128))
+    assert casts.loc[casts["phase"] == "backward", "bytes"].tolist() == [64 * 6, 64 * 6]
 
 
 def test_a_table_of_embeddings_is_not_cast() -> None:
@@ -80,7 +85,7 @@ def test_a_table_of_embeddings_is_not_cast() -> None:
     workload = Workload(name="toy", precision="fp32", parameters=1000 * 16 + 64)
     rows, casts, _ = crossed(table, *STEP, workload=workload)
     assert rows["precision"].iloc[0] == "fp32"
-    assert casts.loc["cast of weights of 64, fp32 to bf16", "bytes"] == 64 * 6
+    assert casts.loc["cast of weights of 64 elements, fp32 to bf16", "bytes"] == 64 * 6
     assert len(casts) == 3
 
 
@@ -89,15 +94,15 @@ def test_a_convolution_casts_its_kernel() -> None:
     dims = {f"conv_{letter}": size for letter, size in sizes.items()}
     convolution: Row = {"op_class": "convolution", **dims, "groups": 2, "phase": "forward"}
     _, casts, _ = crossed(convolution, UPDATE)
-    assert casts.loc["cast of weights of 270, fp32 to bf16", "bytes"] == 10 * 3 * 9 * 6
+    assert casts.loc["cast of weights of 270 elements, fp32 to bf16", "bytes"] == 10 * 3 * 9 * 6
 
 
 def test_fp8_products_read_operands_that_are_stored_in_bf16() -> None:
     rows, casts, _ = crossed(*STEP, to="fp8")
     assert list(rows["precision"]) == ["fp8", "bf16", "fp32", "fp8", "fp32"]
     assert casts["bytes"].to_dict() == {
-        "cast of weights of 64, fp32 to fp8": 64 * (4 + 1),
-        "cast of gradients of 64, bf16 to fp32": 64 * (2 + 4),
+        "cast of weights of 64 elements, fp32 to fp8": 64 * (4 + 1),
+        "cast of gradients of 64 elements, bf16 to fp32": 64 * (2 + 4),
         "cast of products' operands, bf16 to fp8": (8 * 16 + 8 * 4) * (2 + 1),  # input, and gradient of the output
         "casts around op2": 64 * 6,
     }
@@ -126,28 +131,40 @@ def test_from_bf16_to_fp32_bytes_grow_and_nothing_is_cast() -> None:
 
 def test_from_bf16_to_fp32_casts_between_formats_are_gone() -> None:
     cast: Row = {"op_type": "Cast", "shapes": "8x4", "output_shapes": "8x4", "precision": "fp32", "phase": "forward"}
-    formats = ("from=fp32;to=bf16", "from=other;to=fp32", None)
+    formats = ("from=fp32;to=bf16", "from=other;to=fp32", None, "from=fp64;to=fp32")
     casts: list[Row] = [{**cast, "attributes": told} for told in formats]
     rows, _, told = crossed({**FORWARD, "precision": "bf16"}, *casts, to="fp32")
-    assert list(rows["calls"].fillna(1.0).iloc[1:]) == [0, 1, 0]
-    assert list(rows["bytes"].iloc[1:]) == [0, 32 * 8, 0]
+    assert list(rows["calls"].fillna(1.0).iloc[1:]) == [0, 1, 0, 1]
+    assert list(rows["bytes"].iloc[1:]) == [0, 32 * 8, 0, 32 * 12]
     assert (rows["time_s"] == 1e-3).all()  # as they ran on the source
     assert "2 casts between formats are gone" in str(told)
 
 
-def test_a_cast_moves_each_format_once() -> None:
-    cast: Row = {"op_type": "Cast", "shapes": "8x4", "output_shapes": "8x4", "precision": "fp32"}
+def test_a_copy_between_formats_is_a_cast() -> None:
+    copy: Row = {"op_type": "aten::copy_", "shapes": "8x4;8x4", "phase": "forward"}
+    product: Row = {**FORWARD, "precision": "bf16"}
+    rows, _, told = crossed(product, copy, {**copy, "attributes": "from=bf16;to=fp32"}, to="fp32")
+    assert list(rows["bytes"].iloc[1:]) == [32 * 8, 0]
+    assert "1 casts between formats are gone" in told
+    assert not any("gone" in sentence for sentence in crossed(product, to="fp32")[2])
+
+
+@pytest.mark.parametrize("dump_says", ["fp32", "bf16", None])
+def test_a_cast_moves_each_format_once(dump_says: str | None) -> None:
+    cast: Row = {"op_type": "Cast", "shapes": "8x4", "output_shapes": "8x4", "precision": dump_says}
     rows, _ = count_work(make_ops(*({**cast, "attributes": f"from={a};to={b}"} for a, b in FORMATS)), TOY)
-    assert list(rows["bytes"]) == [32 * 6, 32 * 6, 32 * 8]
+    assert list(rows["bytes"].iloc[:2]) == [32 * 6, 32 * 6]
+    assert list(rows["precision"].iloc[:2]) == ["fp32", "fp32"]
+    assert rows["bytes"].iloc[2] == 32 * 8 or dump_says == "bf16"
 
 
 def test_each_use_of_a_weight_is_cast_but_autocast_of_pytorch_keeps_the_first() -> None:
     steps: Row = {**FORWARD, "calls": 5}
     workload = Workload(name="toy", precision="fp32", parameters=64)
     _, casts, _ = crossed(steps, BACKWARD, workload=workload)
-    assert casts.loc["cast of gradients of 64, bf16 to fp32", ["bytes", "calls"]].tolist() == [5 * 64 * 6, 5]
-    _, casts, _ = crossed(steps, BACKWARD, {**RELU, "op_type": "aten::relu"}, workload=workload)
-    assert casts.loc["cast of gradients of 64, bf16 to fp32", ["bytes", "calls"]].tolist() == [64 * 6, 1]
+    assert casts.loc["cast of gradients of 64 elements, bf16 to fp32", ["bytes", "calls"]].tolist() == [5 * 64 * 6, 5]
+    _, casts, _ = crossed({**steps, "op_type": "aten::mm"}, BACKWARD, workload=workload)
+    assert casts.loc["cast of gradients of 64 elements, bf16 to fp32", ["bytes", "calls"]].tolist() == [64 * 6, 1]
 
 
 @pytest.mark.parametrize(("source", "to", "state"), [("fp64", "fp32", "fp32"), ("fp32", "fp64", "fp64")])

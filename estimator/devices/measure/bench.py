@@ -40,7 +40,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
-VERSION = 3  # of what is timed and how: a run that was stopped goes on with the same one alone
+VERSION = 4  # of what is timed and how: a run that was stopped goes on with the same one alone
 Row = dict[str, Any]
 Run = Callable[[], Any]
 Timed = tuple[float, bool]  # seconds, and whether something else took the processor meanwhile
@@ -118,6 +118,10 @@ class Library:
             output = run()
         self.wait(output)
         return stop()
+
+    def prepared(self, build: Callable[[Library], Run], copies: int) -> Run:
+        """An op as a call; on up to so many ``copies`` of its arrays, where several run side by side."""
+        return build(self)
 
     def gemm(self, precision: str, a: Sequence[int], b: Sequence[int], trans_a: bool, trans_b: bool) -> Run:
         """C = A·B, each stored in the shape given and read transposed where said."""
@@ -305,6 +309,16 @@ class _InChains:
         return self.run()
 
 
+class _SideBySide:
+    """Calls of one op on arrays of their own, for chains that run side by side: they would share what a cache holds."""
+
+    def __init__(self, runs: Sequence[Run]) -> None:
+        self.runs, self.lengths = runs, getattr(runs[0], "lengths", LENGTHS)
+
+    def __call__(self) -> Any:
+        return self.runs[0]()
+
+
 class TensorFlow(Library):
     """TensorFlow's own kernels, in graphs of several calls; by XLA what they would do in several steps."""
 
@@ -324,6 +338,9 @@ class TensorFlow(Library):
         self.graph = functools.lru_cache(maxsize=4)(self.graph_of)
         self.chains = 1 if self.gpu else self.threads
 
+    def prepared(self, build: Callable[[Library], Run], copies: int) -> Run:
+        return _SideBySide([build(self) for _ in range(max(1, min(self.chains, copies)))])
+
     def timed(self, run: Run, count: int, flush: Run | None) -> Timed:
         """In a graph, as training runs ops: to call one by itself takes longer than many an op."""
         lengths = getattr(run, "lengths", LENGTHS)
@@ -337,13 +354,13 @@ class TensorFlow(Library):
         """Chains of so many calls, one after the other, as one function. On a processor as many chains as threads stand
         side by side, as ops in a step do: a thread that sleeps takes longer to wake than many an op.
         """
-        tf = self.module
+        tf, runs = self.module, getattr(run, "runs", [run])
 
         def chain(number: int) -> Any:
             output: Any = tf.constant(number)  # chains that are alike would be run once
             for _ in range(length):
                 with tf.control_dependencies(tf.nest.flatten(output)):
-                    output = run()
+                    output = runs[number % len(runs)]()
             return output
 
         graph: Run = tf.function(lambda: [chain(number) for number in range(self.chains)]).get_concrete_function()
@@ -986,7 +1003,7 @@ class Sweep:
         if remaining <= 0 or self.options.least * took * found.work / work > 2 * most:
             raise LeftOutError(f"the budget of {self.options.budget:g} s does not last for it")
         self.library.select(precision)
-        run = found.build(self.library)
+        run = self.library.prepared(found.build, int(MOST_OF_MEMORY * room / max(found.size, 1)) if room else 1)
         rows = []
         for cache in found.caches:
             timed = functools.partial(self.library.timed, run, flush=self.flush if cache == "cold" else None)

@@ -128,7 +128,8 @@ def describe(call: Call) -> tuple[Work, ...]:
     elif base in PRODUCTS:
         found = _products(dict(zip(PRODUCTS[base].split(), _arguments(call), strict=False)))
     precision = _precision(call.types)
-    return tuple(work._replace(precision=precision) for work in found) or _plain(call.dims, call.types)
+    found = tuple(work._replace(precision=precision) for work in found) or _plain(call.dims, call.types)
+    return (found[0]._replace(attributes=_cast(call.types)),) if base == "copy" else found
 
 
 @lru_cache(maxsize=1 << 14)
@@ -143,6 +144,13 @@ def _plain(dims: bytes, types: bytes) -> tuple[Work]:
     """The operands of an op that is neither product nor convolution, or whose arguments are not known."""
     tensors = [tensor for argument in _arguments(Call("", dims, types)) for tensor in _tensors(argument)]
     return (Work(_listed(tensors), _lists(dims), _precision(types)),)
+
+
+def _cast(types: bytes) -> str | None:
+    """``from=fp32;to=bf16`` of a copy to the first argument from the second; nothing where they are of one type."""
+    to, source, *_ = [*_list(types), "", ""]
+    formats = [_format(str(name)) or "other" for name in (source, to)]
+    return f"from={formats[0]};to={formats[1]}" if to != source and "" not in (to, source) else None
 
 
 def _lists(dims: bytes) -> str | None:

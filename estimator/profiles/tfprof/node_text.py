@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from estimator.core.types import ITEMSIZE
-
 PRECISION = {  # of DataType numbers; the fp8 variants are one precision
     1: "fp32", 2: "fp64", 6: "int8", 14: "bf16", 19: "fp16", 24: "fp8", 25: "fp8", 26: "fp8", 27: "fp8", 28: "fp8",
     29: "int4", 33: "fp4",
@@ -31,10 +29,7 @@ def shapes_text(shapes: Sequence[tuple[int, ...] | None]) -> str | None:
 
 
 def precision(attrs: Mapping[str, Any]) -> str | None:
-    """The number format that a node's attributes state; of a cast the wider one."""
-    of_cast = [found for key, found in _cast(attrs) if found in ITEMSIZE]
-    if of_cast:
-        return max(of_cast, key=lambda name: ITEMSIZE[name])
+    """The number format that a node's attributes state."""
     return next((PRECISION.get(attrs[name].type) for name in ("T", "Ta", "dtype") if name in attrs), None)
 
 
@@ -58,7 +53,7 @@ def _product(attrs: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _cast(attrs: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """The formats of a cast: what precision is to it, ``other`` for integers that no product takes."""
+    """The formats of a cast, ``other`` for what is no precision, such as whole numbers and truth values."""
     for key, name in (("from", "SrcT"), ("to", "DstT")):
         if name in attrs:
             yield key, PRECISION.get(attrs[name].type, "other")

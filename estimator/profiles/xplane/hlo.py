@@ -101,9 +101,17 @@ def _described(instruction: Any, named: Mapping[int, Any]) -> Instruction:
         path=instruction.metadata.op_name,
         shapes=";".join(map(_text, shapes)) or None,
         output_shapes=";".join(map(_text, outputs)) or None,
-        attributes=_attributes(instruction) or None,
+        attributes=_attributes(instruction) or _cast(instruction, operands) or None,
         precision=precisions[0] if precisions else None,
     )
+
+
+def _cast(instruction: Any, operands: Sequence[Any]) -> str:
+    """The formats of a conversion, ``other`` for what is no precision."""
+    if instruction.opcode != "convert" or len(operands) != 1:
+        return ""
+    source, to = (PRECISIONS.get(shape.element_type, "other") for shape in (operands[0], instruction.shape))
+    return f"from={source};to={to}"
 
 
 def _flat(shape: Any, depth: int = 0) -> Iterator[Any]:

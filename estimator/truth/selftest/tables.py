@@ -23,7 +23,7 @@ from estimator.truth.selftest.settings import Setting, ended
 
 FIRST_S, AGAIN_S = 75.0, 25.0  # of measuring in one setting, the first time and each time after it
 LEAST = 3  # samples of a shape at one time
-MOST = 40  # shapes that are measured again, those that take most of the workloads' time
+MOST = 40  # shapes that are measured again, those that take most of any workload's step
 
 
 def bench_main(options: Sequence[str]) -> int:
@@ -34,7 +34,7 @@ def bench_main(options: Sequence[str]) -> int:
 
 
 def needed(folder: Folder, setting: Setting) -> pd.DataFrame:
-    """The shapes of the captures in a setting, those of most time first."""
+    """The shapes of the captures in a setting, those that take most of a step first."""
     captures = [str(path) for path in sorted(folder.captures(setting).iterdir())]
     return _distinct(profile_shapes(captures, setting.precision)[0])
 
@@ -43,7 +43,7 @@ def measure(
     folder: Folder, number: int, setting: Setting, found: pd.DataFrame, bench_there: Callable[[Sequence[str]], int]
 ) -> None:
     """Time the shapes found in a setting, in whose process ``bench_there`` calls :func:`bench_main`: all the first
-    time, then those that take most time.
+    time, then those that take most of a step.
 
     Raises EstimatorError where it fails.
     """

@@ -21,7 +21,7 @@ class Workload:
 def parse(text: str) -> Workload:
     """The workload of a file, a folder or a shipped name, at a scale. Raises EstimatorError where there is none."""
     name, at, scale = text.rpartition("@")
-    if not at or Path(text).exists():  # a path may hold an @ of its own
+    if not at or "/" in scale or Path(text).exists():  # a path may hold an @ of its own
         name, scale = text, ""
     try:
         size = float(scale or 1.0)

@@ -10,6 +10,20 @@ SQUARE = [64, 64]
 
 
 @pytest.mark.parametrize(
+    ("types", "attributes"),
+    [
+        (["c10::BFloat16", "float", "Scalar"], "from=fp32;to=bf16"),
+        (["float", "long int", "Scalar"], "from=other;to=fp32"),
+        (["float", "float", "Scalar"], None),
+        ([], None),
+    ],
+)
+def test_a_copy_between_types_is_a_cast(types: list[str], attributes: str | None) -> None:
+    (work,) = describe(Call("aten::copy_", json.dumps([SQUARE, SQUARE, []]).encode(), json.dumps(types).encode()))
+    assert (work.shapes, work.attributes) == ("64x64;64x64", attributes)
+
+
+@pytest.mark.parametrize(
     ("dims", "types", "shapes", "attributes"),
     [
         ([[SQUARE] * 3, [SQUARE] * 3, [], []], ["TensorList"] * 2 + ["Scalar", ""], 6, "lists=2"),

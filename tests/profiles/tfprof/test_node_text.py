@@ -55,15 +55,6 @@ def test_attributes(op_type: str, given: Any, told: str | None) -> None:
     assert node_text.attributes(op_type, given) == told
 
 
-@pytest.mark.parametrize(
-    ("given", "told"),
-    [(attrs(T=14), "bf16"), (attrs(SrcT=14, DstT=1), "fp32"), (attrs(SrcT=1, DstT=14), "fp32"),
-     (attrs(SrcT=3, DstT=19), "fp16")],
-)  # fmt: skip
-def test_the_precision_of_a_cast_is_its_wider_one(given: Any, told: str) -> None:
-    assert node_text.precision(given) == told
-
-
 def test_shapes_are_written_with_what_is_not_known() -> None:
     assert node_text.shapes_text([(-1, 3), (), None]) == "-1x3;1;unknown"
     assert node_text.shapes_text([None, None]) is None

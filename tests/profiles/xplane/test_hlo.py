@@ -83,6 +83,13 @@ def test_another_fusion_is_what_it_finally_computes() -> None:
     assert (part.op_type, part.kernel, part.shapes, part.share) == ("fusion", "add", "8x4", 1.0)
 
 
+@pytest.mark.parametrize(("kind", "told"), [(F32, "from=fp32;to=bf16"), (4, "from=other;to=bf16")])
+def test_a_conversion_tells_its_formats(kind: int, told: str) -> None:
+    converted = {"name": "c", "id": 2, "opcode": "convert", "shape": array(8, kind=BF16), "operand_ids": [1]}
+    (found,) = program([parameter(1, 8, kind=kind), converted])["c"]
+    assert found.attributes == told
+
+
 def test_a_library_call_is_named_by_its_target() -> None:
     call = {"name": "c", "id": 3, "opcode": "custom-call", "custom_call_target": "__cublas$gemm", "shape": {}}
     outputs = {"tuple_shapes": [array(8, 3), array(16)]}
