@@ -127,7 +127,8 @@ def _count_streams(work: pd.DataFrame, described: shapes.Ops, where: str) -> pd.
     """Memory-bound ops with shapes."""
     rows = work["op_class"].isin(STREAMING) & (work["shapes"].notna() | work["output_shapes"].notna())
     found = described.each(rows, _traffic, where)
-    read, written = (described.spread(found, lambda traffic, of=of: getattr(traffic, of)) for of in ("read", "written"))
+    read = described.spread(found, lambda traffic: traffic.read)
+    written = described.spread(found, lambda traffic: traffic.written)
     of_read, of_written = moved_sizes(work)
     moved = read * of_read + written * of_written
     flop = described.spread(found, lambda traffic: traffic.flop)
