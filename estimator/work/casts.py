@@ -135,9 +135,9 @@ def _weight_elements(rows: pd.DataFrame) -> pd.Series:
 
 def _of_weights(uses: Sequence[Use], precision: str, stored: str, folded: bool) -> Iterator[Mapping[str, object]]:
     for use in uses:
-        yield _cast(f"weights of {use.size:.6g} elements", "forward", use, (WIDE, precision))
+        yield _cast(f"weights of {use.size:.0f} elements", "forward", use, (WIDE, precision))
     for use in uses if not folded else ():
-        yield _cast(f"gradients of {use.size:.6g} elements", "backward", use, (stored, WIDE))
+        yield _cast(f"gradients of {use.size:.0f} elements", "backward", use, (stored, WIDE))
     if precision in SCALED:
         every = Use(sum(use.elements for use in uses), 1.0, uses[0].source)
         yield _cast("gradients' scale", "optimizer", every, (WIDE, WIDE))

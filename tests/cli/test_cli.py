@@ -114,7 +114,7 @@ def test_estimate_in_another_precision_and_fused() -> None:
     assert fused["source_step_s"] == plain["source_step_s"]
     told = str(fused["assumptions"])
     assert f"a compiler fuses {fused['fusion']['ops']} element-wise ops" in told
-    assert "cast of weights, fp32 to bf16" in told
+    assert "cast of weights of 29532000 elements, fp32 to bf16" in told
     added = [op for op in plain["ops"] if op["op"].startswith("cast")]
     assert {op["time_s"] for op in added} == {0}
     assert all(op["target_time_s"] > 0 for op in added)
