@@ -69,7 +69,7 @@ def target_overlap(prediction: Prediction, profile: Profile, target: DeviceSpec,
 
 def warnings(profile: Profile) -> tuple[str, ...]:
     """Sentences on a step of which the ops explain little."""
-    share, ops = coverage(profile), float(profile.ops["time_s"].sum())
+    share, ops = coverage(profile), float(profile.ops["time_s"].sum()) * overlap_factor(profile)
     if share is None or share >= LOW_COVERAGE:
         return ()
     times = f"wall {profile.wall_step_s:.3g} s, ops {ops:.3g} s"

@@ -37,6 +37,11 @@ class Use:
     source: str  # what tells, one of work_source
 
     @property
+    def shown(self) -> str:
+        """The elements of each in a name; of what differs in size, a mean."""
+        return f"{self.size:.0f}" if self.size == round(self.size) else f"about {self.size:.0f}"
+
+    @property
     def elements(self) -> float:
         """Of all."""
         return self.size * self.count
@@ -50,14 +55,16 @@ def weight_shapes(work: pd.DataFrame) -> set[str]:
 
 
 def add_casts(
-    work: pd.DataFrame, workload: Workload, kept: pd.Series, precision: str, stored: str, *, folded: bool
-) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    work: pd.DataFrame, workload: Workload, kept: pd.Series, already: pd.Series, precision: str, stored: str, *,
+    folded: bool,
+) -> tuple[pd.DataFrame, tuple[str, ...]]:  # fmt: skip
     """WORK with the casts behind its rows, and sentences on them.
 
     Products run in ``precision``, activations are ``stored`` in a narrow format, but for the rows that are ``kept`` in
-    fp32. ``folded``: a compiler fuses the casts of activations and gradients into the ops beside them.
+    fp32. The weights of products that ran in a narrow format ``already`` have their casts. ``folded``: a compiler fuses
+    the casts of activations and gradients into the ops beside them.
     """
-    uses = _uses(work, workload)
+    uses = _uses(work, workload, already)
     trains = bool(work["phase"].isin(NOT_FORWARD).any())
     of_weights = _of_weights(uses, precision, stored, folded) if uses and trains else []
     operands = _of_operands(work, precision, stored) if ITEMSIZE[precision] < ITEMSIZE[stored] else []
@@ -105,13 +112,13 @@ def _is_forward(work: pd.DataFrame) -> pd.Series:
     return work["op_class"].isin(MATRIX) & work["phase"].eq("forward").fillna(False)
 
 
-def _uses(work: pd.DataFrame, workload: Workload) -> tuple[Use, ...]:
-    """From the forward products' dimensions; what the workload file says beyond them, such as biases, behind them, but
-    for what only embeddings take.
+def _uses(work: pd.DataFrame, workload: Workload, already: pd.Series) -> tuple[Use, ...]:
+    """From the forward products' dimensions, but for those that are cast ``already``; what the workload file says
+    beyond them, such as biases, behind them, but for what only embeddings take.
 
     TensorFlow casts a weight each time that a product takes it; elsewhere there are no more than the file says.
     """
-    rows = work[_takes_weights(work)]
+    rows = work[_takes_weights(work) & ~already]
     used = rows["calls"].fillna(1.0).groupby(_weight_elements(rows)).sum().sort_index(ascending=False)
     found = tuple(Use(size, count, "shapes") for size, count in used.items() if size * count > 0)
     elements, parameters = sum(use.elements for use in found), workload.parameters or 0.0
@@ -119,7 +126,7 @@ def _uses(work: pd.DataFrame, workload: Workload) -> tuple[Use, ...]:
     if parameters < elements and not (anew or not parameters):
         return tuple(Use(use.size, use.count * parameters / elements, "workload") for use in found)
     only_embedded = found and (work["op_class"] == "embedding").any()
-    if parameters <= elements or only_embedded:
+    if parameters <= elements or only_embedded or already.any():
         return found
     others = max((workload.variables or 0.0) - sum(use.count for use in found), 1.0)
     return (*found, Use((parameters - elements) / others, others, "workload"))
@@ -135,9 +142,9 @@ def _weight_elements(rows: pd.DataFrame) -> pd.Series:
 
 def _of_weights(uses: Sequence[Use], precision: str, stored: str, folded: bool) -> Iterator[Mapping[str, object]]:
     for use in uses:
-        yield _cast(f"weights of {use.size:.0f} elements", "forward", use, (WIDE, precision))
+        yield _cast(f"weights of {use.shown} elements", "forward", use, (WIDE, precision))
     for use in uses if not folded else ():
-        yield _cast(f"gradients of {use.size:.0f} elements", "backward", use, (stored, WIDE))
+        yield _cast(f"gradients of {use.shown} elements", "backward", use, (stored, WIDE))
     if precision in SCALED:
         every = Use(sum(use.elements for use in uses), 1.0, uses[0].source)
         yield _cast("gradients' scale", "optimizer", every, (WIDE, WIDE))

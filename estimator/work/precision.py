@@ -54,9 +54,11 @@ def cross(
     told = [f"products run in {precision}, and {int(moved.sum())} ops on activations move {after}"]
     crossed = _in(work, _whole_formats(work, precision).mask(moved, after))
     if narrows:
-        crossed, of_casts = add_casts(crossed, workload, kept & ~moved, precision, after, folded=folded)
-        return crossed, (*told, *_stays(kept & ~moved), *of_casts)
-    if any(ITEMSIZE[p] < ITEMSIZE[after] for p in stored):
+        cast_already = work["op_class"].isin(MATRIX) & (itemsizes(work["precision"]) < ITEMSIZE[WIDE])
+        kept &= ~moved
+        crossed, of_casts = add_casts(crossed, workload, kept, cast_already, precision, after, folded=folded)
+        return crossed, (*told, *_stays(kept), *of_casts)
+    if any(ITEMSIZE[p] < ITEMSIZE[WIDE] <= ITEMSIZE[after] for p in stored):
         crossed, of_casts = without_casts(crossed)
         return crossed, (*told, *of_casts)
     return crossed, tuple(told)

@@ -140,6 +140,21 @@ def test_from_bf16_to_fp32_casts_between_formats_are_gone() -> None:
     assert "2 casts between formats are gone" in str(told)
 
 
+def test_products_that_are_narrow_already_have_their_casts() -> None:
+    """One of two layers in bf16 as it is; the other is cast."""
+    narrow: Row = {**FORWARD, "shapes": "8x32;32x4", "precision": "bf16"}
+    workload = Workload(name="toy", precision="fp32", parameters=16 * 4 + 32 * 4 + 8)
+    _, casts, _ = crossed(narrow, FORWARD, BACKWARD, workload=workload)
+    assert casts["bytes"].tolist() == [16 * 4 * 6, 16 * 4 * 6]
+
+
+def test_only_casts_of_narrow_formats_go() -> None:
+    cast: Row = {"op_type": "Cast", "shapes": "8x4", "output_shapes": "8x4", "phase": "forward"}
+    rows, _, told = crossed(FORWARD, cast, to="fp64")
+    assert rows["bytes"].iloc[1] > 0
+    assert not any("gone" in sentence for sentence in told)
+
+
 def test_a_copy_between_formats_is_a_cast() -> None:
     copy: Row = {"op_type": "aten::copy_", "shapes": "8x4;8x4", "phase": "forward"}
     product: Row = {**FORWARD, "precision": "bf16"}

@@ -96,7 +96,11 @@ def _keep_plan(folder: Folder, workloads: Sequence[Workload], settings: Sequence
             raise EstimatorError(f"{folder.path}: holds something else; choose a new folder")
         files.write_text(folder.plan, text)
     elif files.read_text(folder.plan) != text:
-        raise EstimatorError(f"{folder.path}: holds runs of other workloads, settings or repeats; choose a new folder")
+        if folder.steps.exists():
+            raise EstimatorError(
+                f"{folder.path}: holds runs of other workloads, settings or repeats; choose a new folder"
+            )
+        files.write_text(folder.plan, text)  # of a run that was cut off, with nothing to keep
 
 
 def _steps(

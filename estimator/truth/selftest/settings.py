@@ -92,7 +92,7 @@ def of_machine(asked: Sequence[str] = ()) -> tuple[Setting, ...]:
     if not found:
         raise EstimatorError("estimator selftest: oneDNN has no instructions for this processor; it needs an x86 one")
     if len(found) < 2:
-        raise EstimatorError("estimator selftest: needs two settings; give --setting twice")
+        raise EstimatorError("estimator selftest: needs two settings that differ; give --setting twice")
     return found
 
 

@@ -8,6 +8,8 @@ from pathlib import Path
 from estimator.core.errors import EstimatorError
 from estimator.profiles.capture.script import label, locate
 
+LEAST_SCALE = 1e-3  # as of a capture
+
 
 @dataclass(frozen=True)
 class Workload:
@@ -21,13 +23,13 @@ class Workload:
 def parse(text: str) -> Workload:
     """The workload of a file, a folder or a shipped name, at a scale. Raises EstimatorError where there is none."""
     name, at, scale = text.rpartition("@")
-    if not at or "/" in scale or Path(text).exists():  # a path may hold an @ of its own
-        name, scale = text, ""
+    if not at or not name or "/" in scale or Path(text).exists():  # a path may hold an @ of its own
+        name, at, scale = text, "", ""
     try:
-        size = float(scale or 1.0)
+        size = float(scale if at else 1.0)
     except ValueError:
         raise EstimatorError(f"workload '{text}': '{scale}' is no scale; write a number, such as nt3@0.02") from None
-    if not 0 < size <= 1:
-        raise EstimatorError(f"workload '{text}': scale {scale} is none; write a number above 0, at most 1")
+    if not LEAST_SCALE <= size <= 1:
+        raise EstimatorError(f"workload '{text}': scale {scale} is none; write a number from {LEAST_SCALE:g} to 1")
     file = locate(name)
     return Workload(label(file) + f"@{scale}" * bool(scale), file.resolve(), size)

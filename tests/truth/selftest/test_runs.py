@@ -53,7 +53,16 @@ def test_a_path_may_hold_the_sign_of_a_scale(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"), [("p1b3@big", "is no scale"), ("p1b3@2", "is none"), ("p1b9", "Did you mean")]
+    ("text", "told"),
+    [
+        ("p1b3@big", "is no scale"),
+        ("p1b3@", "'' is no scale"),
+        ("p1b3@2", "is none"),
+        ("p1b3@1e-9", "from 0.001 to 1"),
+        ("p1b3@nan", "is none"),
+        ("@0.1", "@0.1"),
+        ("p1b9", "Did you mean"),
+    ],
 )
 def test_what_is_no_workload(text: str, told: str) -> None:
     with pytest.raises(EstimatorError, match=told):
@@ -198,6 +207,9 @@ def test_a_workload_that_fails_is_told_of(tmp_path: Path, text: str, told: str) 
     with pytest.raises(EstimatorError, match=told):
         runs.run(Folder(tmp_path / "runs"), plan.workloads, plan.settings, 4, lambda done, total: None)
     assert not (tmp_path / "runs" / "steps.csv").exists()
+    (tmp_path / "wrong.py").write_text("raise ValueError('mended')\n")
+    with pytest.raises(EstimatorError, match="mended"):  # the same folder, as nothing in it is to be kept
+        runs.run(Folder(tmp_path / "runs"), plan.workloads, plan.settings, 4, lambda done, total: None)
 
 
 class Ends:
