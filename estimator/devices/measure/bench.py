@@ -300,10 +300,10 @@ def _padding(c: Conv) -> str:
 
 
 class _InChains:
-    """A call that is timed in chains of its own lengths: those of long, short and very short calls; or in one alone."""
+    """A call that is timed in chains of its own lengths: those of long, short and very short calls."""
 
-    def __init__(self, run: Run, lengths: tuple[int, int, int], alone: bool = False) -> None:
-        self.run, self.lengths, self.alone = run, lengths, alone
+    def __init__(self, run: Run, lengths: tuple[int, int, int]) -> None:
+        self.run, self.lengths = run, lengths
 
     def __call__(self) -> Any:
         return self.run()
@@ -314,7 +314,6 @@ class _SideBySide:
 
     def __init__(self, runs: Sequence[Run]) -> None:
         self.runs, self.lengths = runs, getattr(runs[0], "lengths", LENGTHS)
-        self.alone = getattr(runs[0], "alone", False)
 
     def __call__(self) -> Any:
         return self.runs[0]()
@@ -346,7 +345,7 @@ class TensorFlow(Library):
         """In a graph, as training runs ops: to call one by itself takes longer than many an op."""
         lengths = getattr(run, "lengths", LENGTHS)
         length = lengths[(count > 1) + (count > LENGTHS[-1])]  # each is traced anew, which takes long
-        calls = length * (1 if getattr(run, "alone", False) else self.chains)
+        calls = length * self.chains
         graphs = math.ceil(count / calls)
         spent, other = super().timed(self.graph(run, length), graphs, flush)
         return spent * count / (graphs * calls), other
@@ -355,7 +354,7 @@ class TensorFlow(Library):
         """Chains of so many calls, one after the other, as one function. On a processor as many chains as threads stand
         side by side, as ops in a step do: a thread that sleeps takes longer to wake than many an op.
         """
-        tf, runs, chains = self.module, getattr(run, "runs", [run]), 1 if getattr(run, "alone", False) else self.chains
+        tf, runs = self.module, getattr(run, "runs", [run])
 
         def chain(number: int) -> Any:
             output: Any = tf.constant(number)  # chains that are alike would be run once
@@ -364,7 +363,7 @@ class TensorFlow(Library):
                     output = runs[number % len(runs)]()
             return output
 
-        graph: Run = tf.function(lambda: [chain(number) for number in range(chains)]).get_concrete_function()
+        graph: Run = tf.function(lambda: [chain(number) for number in range(self.chains)]).get_concrete_function()
         return graph
 
     def array(self, shape: Sequence[int], precision: str) -> Any:
@@ -398,23 +397,18 @@ class TensorFlow(Library):
         return lambda: [run() for run in wanted]
 
     def pool(self, precision: str, p: Pool) -> Run:
-        """oneDNN has a kernel for a gradient of maxima only where the forward pass is in the graph: once in a chain.
-
-        TensorFlow's small pools that run side by side may wait for each other for ever: they stand in one chain alone.
-        """
+        """oneDNN has a kernel for a gradient of maxima only where the forward pass is in the graph: once in a chain."""
         raw, x = self.module.raw_ops, self.array((p.n, p.h, p.w, p.c), precision)
         how = {"ksize": (1, p.r, p.s, 1), "strides": (1, *p.stride, 1), "padding": p.padding}
         if p.what == "forward":
-            forward = (lambda: raw.MaxPool(input=x, **how)) if p.maxima else (lambda: raw.AvgPool(value=x, **how))
-            return _InChains(forward, LENGTHS, alone=True)
+            return (lambda: raw.MaxPool(input=x, **how)) if p.maxima else (lambda: raw.AvgPool(value=x, **how))
         dy = self.array((p.n, p.p, p.q, p.c), precision)
         if not p.maxima:
-            mean = lambda: raw.AvgPoolGrad(orig_input_shape=x.shape, grad=dy, **how)  # noqa: E731
-            return _InChains(mean, LENGTHS, alone=True)
+            return lambda: raw.AvgPoolGrad(orig_input_shape=x.shape, grad=dy, **how)
         graph = self.module.compat.v1.get_default_graph
-        maxima = functools.lru_cache(maxsize=1)(lambda graph: raw.MaxPool(input=x, **how))
-        gradient = lambda: raw.MaxPoolGrad(orig_input=x, orig_output=maxima(graph()), grad=dy, **how)  # noqa: E731
-        return _InChains(gradient, (4, *LENGTHS[1:]), alone=True)  # the forward pass, run once, is among their time
+        forward = functools.lru_cache(maxsize=1)(lambda graph: raw.MaxPool(input=x, **how))
+        gradient = lambda: raw.MaxPoolGrad(orig_input=x, orig_output=forward(graph()), grad=dy, **how)  # noqa: E731
+        return _InChains(gradient, (4, *LENGTHS[1:]))  # the forward pass, run once, is among their time
 
     def call(self, kernel: str, arrays: Sequence[Any]) -> Run:
         op, own = self.ops()[kernel], ("add", "copy", "relu", "sum", "softmax")
