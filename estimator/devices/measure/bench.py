@@ -40,7 +40,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
-VERSION = 4  # of what is timed and how: a run that was stopped goes on with the same one alone
+VERSION = 5  # of what is timed and how: a run that was stopped goes on with the same one alone
 Row = dict[str, Any]
 Run = Callable[[], Any]
 Timed = tuple[float, bool]  # seconds, and whether something else took the processor meanwhile
@@ -299,21 +299,13 @@ def _padding(c: Conv) -> str:
     return "SAME" if same == [2 * pad for pad in c.pad] else "EXPLICIT"
 
 
-class _InChains:
-    """A call that is timed in chains of its own lengths: those of long, short and very short calls."""
+class _Chained:
+    """A call that is timed in chains: the lengths of those of long, short and very short calls, and the same call on
+    other arrays for chains that run side by side, which would share what a cache holds.
+    """
 
-    def __init__(self, run: Run, lengths: tuple[int, int, int]) -> None:
-        self.run, self.lengths = run, lengths
-
-    def __call__(self) -> Any:
-        return self.run()
-
-
-class _SideBySide:
-    """Calls of one op on arrays of their own, for chains that run side by side: they would share what a cache holds."""
-
-    def __init__(self, runs: Sequence[Run]) -> None:
-        self.runs, self.lengths = runs, getattr(runs[0], "lengths", LENGTHS)
+    def __init__(self, runs: Sequence[Run], lengths: tuple[int, int, int]) -> None:
+        self.runs, self.lengths = runs, lengths
 
     def __call__(self) -> Any:
         return self.runs[0]()
@@ -339,16 +331,21 @@ class TensorFlow(Library):
         self.chains = 1 if self.gpu else self.threads
 
     def prepared(self, build: Callable[[Library], Run], copies: int) -> Run:
-        return _SideBySide([build(self) for _ in range(max(1, min(self.chains, copies)))])
+        runs = [build(self) for _ in range(max(1, min(self.chains, copies)))]
+        return _Chained(runs, getattr(runs[0], "lengths", LENGTHS))
 
     def timed(self, run: Run, count: int, flush: Run | None) -> Timed:
-        """In a graph, as training runs ops: to call one by itself takes longer than many an op."""
+        """In a graph, as training runs ops: to call one by itself takes longer than many an op.
+
+        Its pools of threads, one for ops and one for their parts, put each other off the processors: how often tells
+        nothing of other processes.
+        """
         lengths = getattr(run, "lengths", LENGTHS)
         length = lengths[(count > 1) + (count > LENGTHS[-1])]  # each is traced anew, which takes long
         calls = length * self.chains
         graphs = math.ceil(count / calls)
         spent, other = super().timed(self.graph(run, length), graphs, flush)
-        return spent * count / (graphs * calls), other
+        return spent * count / (graphs * calls), other and self.chains == 1
 
     def graph_of(self, run: Run, length: int) -> Run:
         """Chains of so many calls, one after the other, as one function. On a processor as many chains as threads stand
@@ -408,14 +405,14 @@ class TensorFlow(Library):
         graph = self.module.compat.v1.get_default_graph
         forward = functools.lru_cache(maxsize=1)(lambda graph: raw.MaxPool(input=x, **how))
         gradient = lambda: raw.MaxPoolGrad(orig_input=x, orig_output=forward(graph()), grad=dy, **how)  # noqa: E731
-        return _InChains(gradient, (4, *LENGTHS[1:]))  # the forward pass, run once, is among their time
+        return _Chained([gradient], (4, *LENGTHS[1:]))  # the forward pass, run once, is among their time
 
     def call(self, kernel: str, arrays: Sequence[Any]) -> Run:
         op, own = self.ops()[kernel], ("add", "copy", "relu", "sum", "softmax")
         if kernel in own:
             return functools.partial(op, *arrays)
         compiled = functools.partial(self.module.function(op, jit_compile=True), *arrays)
-        return _InChains(compiled, (*LENGTHS[:2], LENGTHS[1]))  # XLA compiles long chains slowly
+        return _Chained([compiled], (*LENGTHS[:2], LENGTHS[1]))  # XLA compiles long chains slowly
 
     def ops(self) -> dict[str, Callable[..., Any]]:
         tf = self.module

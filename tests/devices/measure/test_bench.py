@@ -98,6 +98,17 @@ def test_a_busy_neighbour_disturbs(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [bench.stopwatch()()[1] for _ in range(3)] == [True, False, True]
 
 
+@pytest.mark.parametrize(("chains", "disturbed"), [(1, True), (2, False)])
+def test_tensorflows_own_threads_do_not_disturb_it(
+    chains: int, disturbed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bench, "switches", iter(range(0, 1000, 100)).__next__)
+    library = object.__new__(bench.TensorFlow)
+    library.gpu, library.chains = False, chains
+    monkeypatch.setattr(library, "graph", lambda run, length: run, raising=False)
+    assert library.timed(lambda: None, 4, None)[1] is disturbed
+
+
 def test_short_calls_are_timed_many_at_once() -> None:
     machine = Machine(1e-7)
     assert machine.repeat(single=False) == pytest.approx([1e-7] * bench.LEAST)
