@@ -49,6 +49,9 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
     )  # fmt: skip
 
     overlap = step.target_overlap(prediction, profile, target, same_setting)
+    time = step.step_time(prediction, profile, overlap)
+    by_method = step.evidence(prediction, overlap, time)
+    carried = () if same_setting else step.mostly_carried(by_method, target)
 
     return Estimate(
         profile=profile,
@@ -58,12 +61,13 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
         precision=precision,
         prediction=prediction,
         overlap=overlap,
-        step=step.step_time(prediction, profile, overlap),
+        step=time,
         matrix_step_s=step.matrix_time(prediction, overlap),
         source_step_s=math.nan if sizing else step.source_step_time(profile),
         floor_s=float(overlap @ prediction.floor_s),
         ceiling_s=float(prediction.ceiling_s.sum() + step.idle_time(profile) * prediction.run.max()),
         coverage=prediction.covered_fraction * (step.coverage(profile) or 1.0),
+        evidence=by_method,
         fusion=fusion,
         specifications=specifications(prediction.ops, target),
         assumptions=(
@@ -74,7 +78,7 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
             *fusion.told(),
             *relaid,
         ),
-        warnings=(*told, *unread, *unsized, *unfused, *prediction.warnings),
+        warnings=(*told, *unread, *unsized, *unfused, *prediction.warnings, *carried),
     )
 
 

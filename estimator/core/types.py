@@ -387,6 +387,7 @@ class Estimate:
     floor_s: float
     ceiling_s: float
     coverage: float  # share of the source's step in ops that are modelled
+    evidence: Mapping[str, float]  # share of the step by method, the largest first
     fusion: Fusion = Fusion()
     specifications: Mapping[str, Sourced] = field(default_factory=dict)  # the catalogue's numbers it divides by
     assumptions: tuple[str, ...] = ()

@@ -121,7 +121,7 @@ FORMULAS = {
     "matrix_only_step_s": "sum of overlap × target_time_s of gemm and convolution ops",
     "speedup": "source_step_s / step_s",
     "components_s": "launch part of roofline times: latency; the rest by bound, carried ops by class; each × overlap",
-    "evidence": "share of the sum of target_time_s by method",
+    "evidence": "share of step_s by method: sum of overlap × target_time_s; idle time is unchanged",
     "coverage": "share of the source's step in ops whose method is not 'unchanged'",
     "bound_s": "floor: max(flop / peak, bytes / bandwidth) of known work alone; ceiling: launches + (flop / peak + "
     "bytes / bandwidth) / lowest attained share, with carried and idle time",
@@ -146,7 +146,7 @@ def estimate(found: Estimate) -> Document:
         "source_step_s": found.source_step_s,
         "speedup": interval(found.source_step_s / total, "all"),
         "components_s": {name: samples[0] for name, samples in found.step.parts().items()},
-        "evidence": evidence(ops),
+        "evidence": dict(found.evidence),
         "coverage": found.coverage,
         "bound_s": {"floor": found.floor_s, "ceiling": found.ceiling_s},
         "ops": rows(ops.assign(overlap=found.overlap), ESTIMATE_OPS),
@@ -162,12 +162,6 @@ def unverified(specifications: Mapping[str, Sourced]) -> Document:
     """How many of the catalogue's numbers behind a figure nobody has seen in their source, and which."""
     found = [name for name, value in specifications.items() if value.unverified]
     return {"used": len(specifications), "unverified": len(found), "names": found}
-
-
-def evidence(ops: pd.DataFrame) -> Document:
-    """Share of the predicted time that each kind of evidence gave, largest first."""
-    shares = (ops.groupby("method")["target_time_s"].sum() / ops["target_time_s"].sum()).sort_values(ascending=False)
-    return {str(method): float(share) for method, share in shares.items() if share > 0}
 
 
 def figures_of_merit(result: StudyResult) -> Document:

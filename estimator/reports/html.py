@@ -59,7 +59,6 @@ def render(result: StudyResult) -> str:
         machines=list(dict.fromkeys(machine for machine, _ in result.chains)),
         units=list(dict.fromkeys(unit for _, unit in result.chains)),
         estimates={pair_id(pair): found for pair, found in result.estimates.items()},
-        evidence=documents.evidence,
         specifications=documents.unverified(result.specifications),
         figures=_figures(result),
         op_columns=[OP_HEADINGS.get(name, name.replace("_", " ")) for name in OP_COLUMNS],

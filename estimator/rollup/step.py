@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
@@ -10,6 +12,8 @@ from estimator.core.schema import MATRIX
 from estimator.core.types import DeviceSpec, Floats, Prediction, Profile, StepTime
 
 LOW_COVERAGE = 0.8  # share of the wall time below which a warning travels to the report
+NOTHING = 1e-9  # share of a step that is rounding
+MUCH_CARRIED = 0.5  # share of the predicted step above which one does
 PARTS = ("compute", "memory", "latency", "communication_exposed", "input", "host", "unmodelled")
 PART_OF_CLASS = {  # op classes that are a part of the step of their own, whatever their evidence
     "input": "input",
@@ -65,6 +69,27 @@ def target_overlap(prediction: Prediction, profile: Profile, target: DeviceSpec,
     of_cores = ops["placement"].str.contains("cpu", case=False).fillna(False).to_numpy(dtype=bool)
     in_turn = of_cores & (ops["method"] != "unchanged").to_numpy() & (target.compute_unit != "core")
     return np.where(in_turn, 1.0, share)
+
+
+def evidence(prediction: Prediction, overlap: Floats, step: StepTime) -> dict[str, float]:
+    """The share of the step that each method of the ops' times gave, the largest first; the source's idle time is
+    carried unchanged.
+    """
+    whole = float(step.total[0])
+    times = pd.Series(overlap * prediction.samples[0]).groupby(prediction.ops["method"].to_numpy()).sum()
+    times["unchanged"] = whole - float(times.drop("unchanged", errors="ignore").sum())
+    shares = (times / whole).sort_values(ascending=False)
+    return {str(method): float(share) for method, share in shares.items() if share > NOTHING}
+
+
+def mostly_carried(shares: Mapping[str, float], target: DeviceSpec) -> tuple[str, ...]:
+    """A sentence where most of the predicted step is the source's own time."""
+    if shares.get("unchanged", 0.0) <= MUCH_CARRIED:
+        return ()
+    return (
+        f"most of the step on {target.name} is the source's own time, carried over unchanged (host, input, idle, and "
+        "what no rule knows): it tells more of the source than of the target",
+    )
 
 
 def warnings(profile: Profile) -> tuple[str, ...]:

@@ -22,8 +22,6 @@ from estimator.reports import documents
 from estimator.rollup import epoch
 
 AROUND = 3  # doublings on each side of the profiled batch
-CARRIED = ("host", "input", "unmodelled", "communication_exposed")
-MUCH_CARRIED = 0.5  # share of a step above which a warning says so
 LITTLE = 0.1  # gain in throughput per doubling of the batch below which it is marked
 ROUNDING = {"floor": epoch.steps_per_epoch_floor, "ceil": epoch.steps_per_epoch_ceil}
 ACCURACY = (
@@ -48,7 +46,7 @@ def sweep(name: str, targets: Sequence[str], batches: Sequence[int], plan: RunPl
         for target in dict.fromkeys(targets)
     }
     made = [one for by_batch in found.values() for one in by_batch.values()]
-    doubts = [said for by_batch in found.values() for said in (*_own_times(by_batch), *_carried(by_batch))]
+    doubts = [said for by_batch in found.values() for said in _own_times(by_batch)]
     return {
         "workload": profile.workload.name,
         "mode": made[0].profile.workload.mode,
@@ -70,19 +68,6 @@ def _own_times(found: dict[int, Estimate]) -> Iterator[str]:
         yield (
             f"{name}: the step at batch {own[0]} is the profile's own, the others are predicted; the gain between them "
             "holds the errors of the models"
-        )
-
-
-def _carried(found: dict[int, Estimate]) -> Iterator[str]:
-    """A warning where most of some step is time that goes from the source to any device."""
-    parts = {size: estimate.step.parts() for size, estimate in found.items()}
-    shares = {size: sum(float(parts[size][name][0]) for name in CARRIED) / found[size].step.total[0] for size in found}
-    worst = max(shares, key=shares.__getitem__)
-    if shares[worst] > MUCH_CARRIED:
-        step = f"{100 * shares[worst]:.0f} % of the step at batch {worst} on {found[worst].target.name}"
-        yield (
-            f"{step} is the source's host, input, idle and unmodelled time, carried over: throughput there tells more "
-            "of the source"
         )
 
 
@@ -134,7 +119,7 @@ def _point(size: int, found: Estimate, rate: Floats, gain: float | None) -> dict
         "steps_per_epoch": steps,
         "shares": parts,
         "efficiency": found.floor_s / float(total[0]),
-        "evidence": documents.evidence(found.prediction.ops),
+        "evidence": dict(found.evidence),
     }
 
 

@@ -45,6 +45,19 @@ def test_overlap_and_idle_time_carry_over_to_the_target() -> None:
     assert found.step.total[0] == pytest.approx(found.source_step_s)
 
 
+def test_the_evidence_is_of_the_whole_step() -> None:
+    product = canonical.to_ops(make_ops({"op_type": "MatMul", "m": 4096, "n": 4096, "k": 4096, "time_s": 0.1}), "toy")
+    waited = dataclasses.replace(profile(wall_step_s=0.3), ops=product)
+    found = estimate(waited, RunPlan("v100", draws=3))
+    idle = 0.2 / found.step.total[0]
+    assert found.evidence == pytest.approx({"unchanged": idle, "interpolated": 1 - idle})
+    assert "most of the step on v100-sxm2-16gb" in found.warnings[-1]
+    busy = estimate(dataclasses.replace(waited, wall_step_s=0.1), RunPlan("v100", draws=3))
+    assert sum(busy.evidence.values()) == pytest.approx(1)
+    assert "unchanged" not in busy.evidence
+    assert not any("source's own time" in said for said in busy.warnings)
+
+
 @pytest.mark.parametrize(("target", "turns"), [("v100", 1.0), ("epyc-7763", 0.5)])
 def test_what_cores_ran_side_by_side_other_devices_run_one_after_another(target: str, turns: float) -> None:
     rows = ({"op_type": kind, "placement": "/host:CPU", "m": 512, "n": 512, "k": 512} for kind in ("MatMul", "Mystery"))

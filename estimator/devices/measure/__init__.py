@@ -35,9 +35,7 @@ NAME = re.compile(r"\w[\w.+-]*")  # of a device
 
 @dataclass(frozen=True)
 class Plan:
-    """How to measure: back end, device, threads (None: all), relative error of each median, budget [s], and how many
-    samples of a shape there are at least.
-    """
+    """How to measure: back end, device, threads (None: all), relative error of each median, and budget [s]."""
 
     backend: str = "numpy"
     device: str = "auto"
@@ -45,13 +43,12 @@ class Plan:
     relative_error: float = 0.02
     budget_s: float = 600.0
     ranks: int = 0  # processes of an all-reduce
-    least: int = bench.LEAST
 
     def options(self) -> list[str]:
         """The options of bench.py."""
         told = {
             "--backend": self.backend, "--device": self.device, "--relative-error": self.relative_error,
-            "--budget": self.budget_s, "--least": self.least, "--all-reduce": self.ranks,
+            "--budget": self.budget_s, "--all-reduce": self.ranks,
         }  # fmt: skip
         if self.threads:
             told["--threads"] = self.threads

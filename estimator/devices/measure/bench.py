@@ -337,15 +337,15 @@ class TensorFlow(Library):
     def timed(self, run: Run, count: int, flush: Run | None) -> Timed:
         """In a graph, as training runs ops: to call one by itself takes longer than many an op.
 
-        Its pools of threads, one for ops and one for their parts, put each other off the processors: how often tells
-        nothing of other processes.
+        Its threads, one that calls, those for ops and those for their parts, put each other off the processors: how
+        often tells nothing of other processes.
         """
         lengths = getattr(run, "lengths", LENGTHS)
         length = lengths[(count > 1) + (count > LENGTHS[-1])]  # each is traced anew, which takes long
         calls = length * self.chains
         graphs = math.ceil(count / calls)
-        spent, other = super().timed(self.graph(run, length), graphs, flush)
-        return spent * count / (graphs * calls), other and self.chains == 1
+        spent, _ = super().timed(self.graph(run, length), graphs, flush)
+        return spent * count / (graphs * calls), False
 
     def graph_of(self, run: Run, length: int) -> Run:
         """Chains of so many calls, one after the other, as one function. On a processor as many chains as threads stand
@@ -714,12 +714,11 @@ def relative_error(samples: Sequence[float]) -> float:
 
 
 def repeat(
-    timed: Timer, wanted: float, share: float, most: float, single: bool, clock: Run = time.perf_counter,
-    least: int = LEAST,
-) -> tuple[list[float], float]:  # fmt: skip
+    timed: Timer, wanted: float, share: float, most: float, single: bool, clock: Run = time.perf_counter
+) -> tuple[list[float], float]:
     """Seconds of one call, timed again until the median's relative error is as wanted or its share [s] is spent.
 
-    The ``least`` number of repeats may take ``most`` seconds, else LeftOutError, each of one call, though a library may
+    The fewest repeats may take ``most`` seconds, else LeftOutError, each of one call, though a library may
     run some more at once.
     ``timed(count)`` gives the time of so many calls; ``single`` times each call alone. The first call compiles;
     calls warm up until two in a row are alike (memory touched, clock awake); none of these is among the samples.
@@ -729,16 +728,16 @@ def repeat(
     start, warm = clock(), [timed(1)[0], timed(1)[0]]
     while max(warm[-2:]) > 1.3 * min(warm[-2:]) and len(warm) < 9 and clock() < start + share / 2:
         warm.append(timed(1)[0])
-    if least * min(warm) > most:
-        raise LeftOutError(f"{least} calls last longer than its share of the budget")
+    if LEAST * min(warm) > most:
+        raise LeftOutError(f"{LEAST} calls last longer than its share of the budget")
     count, samples, disturbed = 1, list[float](), list[float]()
     while not single and count < 1 << 20 and (spent := min(timed(count), timed(count))[0]) < BATCH_S:
         count = max(2 * count, min(10 * count, math.ceil(1.2 * BATCH_S * count / max(spent, 1e-9))))
     while len(samples) < MOST:
         spent, other = timed(count)
         (disturbed if other else samples).append(spent / count)
-        known = len(samples) >= least and relative_error(samples) <= wanted
-        if known or (len(samples) + len(disturbed) >= least and clock() > start + share):
+        known = len(samples) >= LEAST and relative_error(samples) <= wanted
+        if known or (len(samples) + len(disturbed) >= LEAST and clock() > start + share):
             break
     return samples or disturbed, len(disturbed) / (len(samples) + len(disturbed))
 
@@ -945,7 +944,6 @@ class Sweep:
         conditions = {
             "version": VERSION, "shapes": digest(options.shapes), "library": library.versions(),
             "threads": library.threads, "device": describe(library), "relative_error": options.relative_error,
-            "least": options.least,
         }  # fmt: skip
         self.about, records = resume(self.partial, conditions, self._first)
         self.rows: dict[int, list[Row]] = {record["shape"]: record["rows"] for record in records}
@@ -997,14 +995,14 @@ class Sweep:
         remaining = (self.end - time.perf_counter()) / len(found.caches)
         share, most = 1.5 * remaining / left, max(1.5 / left, MOST_OF_BUDGET) * remaining
         work, took = self.largest.get((kind, precision), (math.inf, 0.0))
-        if remaining <= 0 or self.options.least * took * found.work / work > 2 * most:
+        if remaining <= 0 or LEAST * took * found.work / work > 2 * most:
             raise LeftOutError(f"the budget of {self.options.budget:g} s does not last for it")
         self.library.select(precision)
         run = self.library.prepared(found.build, int(MOST_OF_MEMORY * room / max(found.size, 1)) if room else 1)
         rows = []
         for cache in found.caches:
             timed = functools.partial(self.library.timed, run, flush=self.flush if cache == "cold" else None)
-            samples = repeat(timed, self.options.relative_error, share, most, cache == "cold", least=self.options.least)
+            samples = repeat(timed, self.options.relative_error, share, most, cache == "cold")
             rows.append(self._row(found, cache, *samples))
         if rows[0]["time_s"] >= BATCH_S and (found.work > work or not took):  # shorter ones tell of launches
             self.largest[kind, precision] = found.work, rows[0]["time_s"]
@@ -1111,14 +1109,6 @@ def above_zero(text: str, below: float = math.inf) -> float:
     return found
 
 
-def at_least_one(text: str) -> int:
-    """A count of an option."""
-    found = int(text)
-    if found < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not a whole number above 0")
-    return found
-
-
 def arguments(words: Sequence[str] | None) -> argparse.Namespace:
     """The options."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -1129,7 +1119,6 @@ def arguments(words: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--shapes", type=Path, default=here / "shapes.csv", help="table of shapes")
     parser.add_argument("--relative-error", type=share, default=0.02, help="of the median, to repeat until; 0.02")
     parser.add_argument("--budget", type=above_zero, default=1800.0, help="seconds for all shapes; 1800")
-    parser.add_argument("--least", type=at_least_one, default=LEAST, metavar="N", help=f"samples of a shape; {LEAST}")
     parser.add_argument("--all-reduce", type=int, default=0, metavar="N", help="all-reduce over N processes (torch)")
     parser.add_argument("-o", "--output", type=Path, default=here / "measurements.csv", help="the table written")
     return parser.parse_args(words)

@@ -22,8 +22,7 @@ from estimator.truth.selftest.folder import Folder
 from estimator.truth.selftest.settings import Setting, ended
 
 FIRST_S, AGAIN_S = 75.0, 25.0  # of measuring in one setting, the first time and each time after it
-LEAST = 3  # samples of a shape at one time
-MOST = 40  # shapes that are measured again, those that take most of any workload's step
+MOST = 100  # shapes that are measured again, those that take most of any workload's step
 
 
 def bench_main(options: Sequence[str]) -> int:
@@ -50,7 +49,7 @@ def measure(
     output = folder.table(number, setting)
     asked = found[:MOST] if number else found
     shapes = pd.concat([sweep.anchors([setting.precision], quick=True), asked], ignore_index=True)
-    plan = Plan("tensorflow", "cpu", setting.threads, budget_s=AGAIN_S if number else FIRST_S, least=LEAST)
+    plan = Plan("tensorflow", "cpu", setting.threads, budget_s=AGAIN_S if number else FIRST_S)
 
     def run(options: Sequence[str], _: child.Progress) -> None:
         if bench_there(options):
@@ -66,12 +65,12 @@ def measure(
 
 
 def _distinct(shapes: pd.DataFrame) -> pd.DataFrame:
-    """Every product, convolution and pool, and one stream for each class and half octave of bytes, in the state of the
-    cache that steps leave: warm.
+    """Every product, convolution and pool, and one stream for each class, format and half octave of bytes, in the state
+    of the cache that steps leave: warm.
     """
     size = np.log2(shapes["bytes"].astype(float)).mul(2).round()
     streams = shapes["op_class"].isin(STREAMING) & (shapes["op_class"] != "pooling")
-    thinned = ~streams | ~shapes.assign(size=size)[["op_class", "size"]].duplicated()
+    thinned = ~streams | ~shapes.assign(size=size)[["op_class", "precision", "size"]].duplicated()
     known = shapes.assign(cache=streams.map({True: "warm", False: None}))
     return SHAPES.conform(known[thinned], "shapes")[sweep.OF_A_SHAPE]
 

@@ -98,15 +98,14 @@ def test_a_busy_neighbour_disturbs(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [bench.stopwatch()()[1] for _ in range(3)] == [True, False, True]
 
 
-@pytest.mark.parametrize(("chains", "disturbed"), [(1, True), (2, False)])
-def test_tensorflows_own_threads_do_not_disturb_it(
-    chains: int, disturbed: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("chains", [1, 2])
+def test_tensorflows_own_threads_do_not_disturb_it(chains: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bench, "switches", iter(range(0, 1000, 100)).__next__)
     library = object.__new__(bench.TensorFlow)
     library.gpu, library.chains = False, chains
     monkeypatch.setattr(library, "graph", lambda run, length: run, raising=False)
-    assert library.timed(lambda: None, 4, None)[1] is disturbed
+    assert bench.Library.timed(library, lambda: None, 4, None)[1]
+    assert not library.timed(lambda: None, 4, None)[1]
 
 
 def test_short_calls_are_timed_many_at_once() -> None:
@@ -424,9 +423,7 @@ def test_a_row_with_too_many_cells(folder: Path, capsys: pytest.CaptureFixture[s
     assert "row 1 has more cells" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    "words", [("--budget", "inf"), ("--budget", "nan"), ("--relative-error", "1"), ("--least", "0")]
-)
+@pytest.mark.parametrize("words", [("--budget", "inf"), ("--budget", "nan"), ("--relative-error", "1")])
 def test_numbers_of_options_are_above_zero(folder: Path, words: tuple[str, ...]) -> None:
     with pytest.raises(SystemExit):
         measure(folder, *words)

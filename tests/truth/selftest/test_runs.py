@@ -155,6 +155,8 @@ def test_streams_are_measured_once_in_half_an_octave() -> None:
     streams = found["op_class"].isin(["elementwise", "reduction"])
     assert set(found.loc[streams, "cache"]) == {"warm"}
     assert found.loc[~streams, "cache"].isna().all()
+    of_formats = shapes.iloc[[0, 0]].assign(precision=["fp32", "bf16"])
+    assert len(tables._distinct(of_formats)) == 2
 
 
 @pytest.mark.skipif(
