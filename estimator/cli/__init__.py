@@ -1,6 +1,7 @@
 """The command line: thin commands in pipeline order. Only this package prints, and only it exits."""
 
 import os
+import signal
 import sys
 from io import TextIOWrapper
 from pathlib import Path
@@ -53,7 +54,10 @@ app = typer.Typer(
 
 
 def main() -> None:
-    """Run the command line; errors of the input, and defects of ours, become a sentence and exit 1."""
+    """Run the command line; errors of the input, and defects of ours, become a sentence and exit 1. A request to end is
+    taken as Ctrl-C is, which leaves nothing half-written.
+    """
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal without UTF-8 still gets every table
@@ -96,7 +100,7 @@ def capture(
     epochs: Annotated[int | None, typer.Option(min=1, help="Epochs to time without the profiler.")] = None,
     steps: Annotated[int | None, typer.Option(min=1, help="Or steps to time without it.  [default: 30]")] = None,
     warmup: Annotated[int, typer.Option(min=0, help="Steps before those, left out.")] = 5,
-    profiled: Annotated[int, typer.Option(min=1, help="Steps to profile after those.")] = 5,
+    profiled: Annotated[int, typer.Option(min=1, help="Steps to profile after those, twice.")] = 5,
     batch: Annotated[int | None, typer.Option(min=1, help="Batch size, where the file does not say.")] = None,
     scale: Annotated[float, typer.Option(min=1e-3, help="Size of the model over its full size.")] = 1.0,
     mode: Annotated[Mode, typer.Option(help="inference: the forward pass alone.")] = "training",

@@ -103,7 +103,7 @@ def _carried(ops: pd.DataFrame) -> Iterator[str]:
         total = show(carried["time_s"].sum(), "s", 3)
         names = ", ".join(carried.nlargest(NAMED, "time_s")["op"])
         more = f", … {len(carried) - NAMED} more" if len(carried) > NAMED else ""
-        yield f"{total} of {len(carried)} ops ({names}{more}) are carried from the source unchanged"
+        yield f"{total} of {len(carried)} op(s) ({names}{more}) are carried from the source unchanged"
 
 
 def _precisions(workload: Workload) -> Iterator[str]:

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from estimator.core import physics
+from estimator.core.activations import activations
 from estimator.core.pools import averages, gradients
 from estimator.core.schema import MATRIX, SHAPED_BY, STREAMING
 from estimator.core.types import DeviceSpec, Flags, Floats
@@ -22,6 +23,7 @@ from estimator.model.hardware import Hardware
 POOLS: dict[str, Any] = {  # libraries differ widely: oneDNN has a gradient of maxima for AVX2 on, none for AVX
     "compute": 0.1, "kind": 0.5, "shape": 0.5, "noise": 0.03, "scales": (3.0, 3.0, 3.0, 0.3, 0.3),
 }  # fmt: skip
+ACTIVATIONS: dict[str, Any] = {"compute": 0.1, "kind": 0.3, "shape": 0.5, "noise": 0.03, "scales": (3.0,)}
 STREAMS: dict[str, Any] = {"compute": 0.1, "kind": 0.03, "shape": 0.06, "noise": 0.03, "scales": (3.0, 3.0, 0.5)}
 
 
@@ -162,6 +164,13 @@ def _alike_pools(rows: pd.DataFrame, on: Hardware, device: DeviceSpec, busy: Bus
     return Ops(features, busy.compute_share, gradient, np.zeros(len(rows), dtype=bool))
 
 
+def _alike_activations(rows: pd.DataFrame, on: Hardware, device: DeviceSpec, busy: Busy) -> Ops:
+    """By their amount, in octaves; those by exponential, and their gradients, are kinds."""
+    kind = pd.Series(activations(rows)).map({"sigmoid": 0, "tanh": 1}).fillna(2).to_numpy(dtype=int)
+    octaves = np.log2(np.maximum(amounts(rows)[1], 1.0))
+    return Ops(octaves[:, None], busy.compute_share, kind, np.zeros(len(rows), dtype=bool))
+
+
 def _alike_amounts(rows: pd.DataFrame, on: Hardware, device: DeviceSpec, busy: Busy) -> Ops:
     """By their amounts alone: nothing is measured of them."""
     nothing = np.zeros(len(rows), dtype=int)
@@ -188,8 +197,17 @@ MODELS: dict[str, Model] = {  # the first that speaks
         lambda c: Likeness(memory=c.memory_bound.streaming_spread, **POOLS),
         instead="memory-bound",
     ),
+    "activation": Model(
+        lambda rows: _have(rows, ["elementwise"], ("bytes",)) & (activations(rows) != ""),
+        _streams,
+        _alike_activations,
+        lambda c: Likeness(memory=c.memory_bound.streaming_spread, **ACTIVATIONS),
+        instead="memory-bound",
+    ),
     "memory-bound": Model(
-        lambda rows: _have(rows, [name for name in STREAMING if name != "pooling"], ("bytes",)),
+        lambda rows: (
+            _have(rows, [name for name in STREAMING if name != "pooling"], ("bytes",)) & (activations(rows) == "")
+        ),
         _streams,
         _alike_streams,
         _stream_likeness,

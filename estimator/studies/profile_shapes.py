@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from estimator.core.activations import activations
 from estimator.core.pools import averages
 from estimator.core.schema import CONV_COLUMNS, GEMM_COLUMNS, MATRIX, SHAPED_BY, SHAPES, STREAMING
 from estimator.profiles import read_profile
@@ -21,8 +22,9 @@ def profile_shapes(names: Sequence[str], precision: str | None = None) -> tuple[
     """The distinct shapes of one call in these profiles, those that take most of a step first, and sentences on what
     has none.
 
-    ``precision`` is that of the matrix products and convolutions on the device. Pools are told by their sizes, other
-    memory-bound ops by their bytes and FLOP. Raises EstimatorError as read_profile and count_work do.
+    ``precision`` is that of the matrix products and convolutions on the device. Pools are told by their sizes,
+    activations by their kernel, other memory-bound ops by their bytes and FLOP. Raises EstimatorError as read_profile
+    and count_work do.
     """
     parts, said = [], []
     for name in names:
@@ -47,7 +49,8 @@ def _shapes(work: pd.DataFrame) -> pd.DataFrame:
     convolutions = (work["op_class"] == "convolution") & work[list(SHAPED_BY["convolution"])].notna().all(axis=1)
     pools = work["op_class"] == "pooling"
     streams = work["op_class"].isin(STREAMING) & (work["bytes"] > 0) & (~pools | work[POOLED].notna().all(axis=1))
-    kernel = pd.Series(np.where(averages(work), "avg_pool", "max_pool"), index=work.index).where(pools)
+    named = pd.Series(activations(work), index=work.index).replace("", pd.NA)
+    kernel = named.mask(pools, np.where(averages(work), "avg_pool", "max_pool"))
     calls = work["calls"].fillna(1.0).where(work["calls"] > 0, 1.0)
     amounts = {n: (work[n] / calls).round().mask(work["op_class"].isin(MATRIX)) for n in ("bytes", "flop")}
     rows = products | convolutions | streams

@@ -53,7 +53,7 @@ def in_mode(profile: Profile, mode: Mode | None) -> tuple[Profile, tuple[str, ..
     )
     return forward, (
         f"inference is the forward pass of the profiled training, {100 * share:.1f} % of its ops' time and as much of "
-        f"its step: {int((~runs).sum())} ops of gradients, updates or an unknown phase are left out, and "
+        f"its step: {int((~runs).sum())} op(s) of gradients, updates or an unknown phase are left out, and "
         f"{int(aside.sum())} of dropout, loss and batch statistics in the forward pass",
         "what else training does in the forward pass stays: regularizers, and moving averages of a batch normalization",
     )

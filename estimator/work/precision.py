@@ -51,7 +51,7 @@ def cross(
     activations = work["op_class"].isin(STREAMING) & work["precision"].isin(stored) & ~_of_weights(work)
     kept = activations & _kept(work)
     moved = activations & ~kept | (kept & (narrows and folded))
-    told = [f"products run in {precision}, and {int(moved.sum())} ops on activations move {after}"]
+    told = [f"products run in {precision}, and {int(moved.sum())} op(s) on activations move {after}"]
     crossed = _in(work, _whole_formats(work, precision).mask(moved, after))
     if narrows:
         cast_already = work["op_class"].isin(MATRIX) & (itemsizes(work["precision"]) < ITEMSIZE[WIDE])

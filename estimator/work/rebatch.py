@@ -127,7 +127,7 @@ def _tells_nothing(work: pd.DataFrame) -> pd.Series:
 
 
 def _step(batch: Batch, count: int) -> str:
-    sized = f"the step is that of batch {batch.after}, from a profile of batch {batch.before}: {count} ops go with it"
+    sized = f"the step is that of batch {batch.after}, from a profile of batch {batch.before}: {count} op(s) go with it"
     return f"{sized}; weights, their updates, and what host and idle time there was stay"
 
 

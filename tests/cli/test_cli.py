@@ -245,3 +245,21 @@ def test_help_does_not_load_what_is_heavy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_request_to_end_leaves_nothing_behind() -> None:
+    code = (
+        "import os, signal, time\n"
+        "from estimator import cli\n"
+        "def app():\n"
+        "    try:\n"
+        "        os.kill(os.getpid(), signal.SIGTERM)\n"
+        "        time.sleep(10)\n"
+        "    finally:\n"
+        "        print('tidied up')\n"
+        "cli.app = app\n"
+        "cli.main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout == "tidied up\n"
+    assert done.returncode != 0

@@ -189,14 +189,14 @@ class Recorded:
         self.told.append("stop")
 
 
-def test_the_watch_records_the_last_steps_alone() -> None:
+def test_the_watch_records_the_last_steps_alone_and_twice() -> None:
     recorder, shown = Recorded(), []
     watch = Watch(2, 3, 2, recorder, lambda done, total: shown.append((done, total)), waits=False)
     while not watch.done:
         watch.begin()
         watch.end()
-    assert recorder.told == ["start", "step 0", "step 1", "stop"]
-    assert shown == [(i, 7) for i in range(1, 8)]
+    assert recorder.told == ["start", "step 0", "step 1", "stop"] * 2
+    assert shown == [(i, 9) for i in range(1, 10)]
 
 
 def test_the_watch_leaves_warm_up_and_profiled_steps_out_of_the_step_time() -> None:

@@ -38,7 +38,7 @@ def test_inference_keeps_the_forward_pass_without_dropout_and_loss() -> None:
     assert forward.workload.mode == "inference"
     assert (forward.wall_step_s, forward.busy_step_s) == (16.0, 4.0)
     assert "40.0 % of its ops' time" in told[0]
-    assert "3 ops of gradients" in told[0]
+    assert "3 op(s) of gradients" in told[0]
     assert "3 of dropout, loss and batch statistics" in told[0]
 
 

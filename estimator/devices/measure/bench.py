@@ -185,6 +185,11 @@ class Numpy(Library):
             np.exp(x - x.max(-1, keepdims=True), out=out)
             out /= out.sum(-1, keepdims=True)
 
+        def sigmoid(x: Any, out: Any) -> None:
+            np.exp(-x, out=out)
+            out += 1.0
+            np.reciprocal(out, out=out)
+
         def momentum(p: Any, g: Any, v: Any, out: Any) -> None:
             v *= 0.9
             v += g
@@ -202,7 +207,10 @@ class Numpy(Library):
             "relu": lambda x, out: np.maximum(x, 0, out=out),
             "sum": lambda x, out: x.sum(),
             "layer_norm": lambda x, out: np.divide(x - x.mean(-1, keepdims=True), x.std(-1, keepdims=True), out=out),
-            "softmax": softmax, "sgd_momentum": momentum, "adam": adam,
+            "softmax": softmax, "sgd_momentum": momentum, "adam": adam, "sigmoid": sigmoid,
+            "tanh": lambda x, out: np.tanh(x, out=out),
+            "sigmoid_grad": lambda y, dy, out: np.multiply(dy, y * (1.0 - y), out=out),
+            "tanh_grad": lambda y, dy, out: np.multiply(dy, 1.0 - y * y, out=out),
         }  # fmt: skip
 
 
@@ -278,8 +286,10 @@ class Torch(Library):
             return make().step  # type: ignore[no-any-return]
 
     def ops(self) -> dict[str, Callable[..., Any]]:
-        torch, nn = self.module, self.module.nn.functional
+        torch, nn, aten = self.module, self.module.nn.functional, self.module.ops.aten
         return {
+            "sigmoid": torch.sigmoid, "sigmoid_grad": lambda y, dy: aten.sigmoid_backward(dy, y),
+            "tanh": torch.tanh, "tanh_grad": lambda y, dy: aten.tanh_backward(dy, y),
             "add": torch.add, "copy": torch.clone, "relu": torch.relu, "gelu": nn.gelu, "sum": torch.sum,
             "triad": lambda x, y: torch.add(x, y, alpha=3.0),
             "softmax": lambda x: torch.softmax(x, -1),
@@ -408,8 +418,8 @@ class TensorFlow(Library):
         return _Chained([gradient], (4, *LENGTHS[1:]))  # the forward pass, run once, is among their time
 
     def call(self, kernel: str, arrays: Sequence[Any]) -> Run:
-        op, own = self.ops()[kernel], ("add", "copy", "relu", "sum", "softmax")
-        if kernel in own:
+        op, composed = self.ops()[kernel], ("gelu", "layer_norm", *FORMULAS)
+        if kernel not in composed:
             return functools.partial(op, *arrays)
         compiled = functools.partial(self.module.function(op, jit_compile=True), *arrays)
         return _Chained([compiled], (*LENGTHS[:2], LENGTHS[1]))  # XLA compiles long chains slowly
@@ -418,7 +428,9 @@ class TensorFlow(Library):
         tf = self.module
         return {
             "add": tf.add, "relu": tf.nn.relu, "gelu": tf.nn.gelu, "sum": tf.reduce_sum, "softmax": tf.nn.softmax,
-            "copy": lambda x: tf.raw_ops.DeepCopy(x=x),
+            "copy": lambda x: tf.raw_ops.DeepCopy(x=x), "sigmoid": tf.sigmoid, "tanh": tf.tanh,
+            "sigmoid_grad": lambda y, dy: tf.raw_ops.SigmoidGrad(y=y, dy=dy),
+            "tanh_grad": lambda y, dy: tf.raw_ops.TanhGrad(y=y, dy=dy),
             "layer_norm": lambda x: (x - tf.reduce_mean(x, -1, True)) / tf.math.reduce_std(x, -1, True), **FORMULAS,
         }  # fmt: skip
 
@@ -481,7 +493,8 @@ class Jax(Library):
         nn, np = self.module.nn, self.module.numpy
         return {
             "add": np.add, "copy": np.copy, "relu": nn.relu, "gelu": nn.gelu, "sum": np.sum, "softmax": nn.softmax,
-            "layer_norm": nn.standardize, **FORMULAS,
+            "layer_norm": nn.standardize, "sigmoid": nn.sigmoid, "tanh": np.tanh,
+            "sigmoid_grad": lambda y, dy: dy * y * (1.0 - y), "tanh_grad": lambda y, dy: dy * (1.0 - y * y), **FORMULAS,
         }  # fmt: skip
 
 
@@ -515,6 +528,10 @@ KERNELS = {  # memory-bound op: class, arrays read, arrays written, FLOP per ele
     "add": ("elementwise", 2, 1, 1),
     "relu": ("elementwise", 1, 1, 1),
     "gelu": ("elementwise", 1, 1, 8),
+    "sigmoid": ("elementwise", 1, 1, 4),
+    "tanh": ("elementwise", 1, 1, 4),
+    "sigmoid_grad": ("elementwise", 2, 1, 3),
+    "tanh_grad": ("elementwise", 2, 1, 3),
     "triad": ("elementwise", 2, 1, 2),
     "sgd_momentum": ("elementwise", 3, 2, 4),
     "adam": ("elementwise", 4, 3, 12),

@@ -47,7 +47,7 @@ class SessionRun:
 
     def start(self) -> None:
         """Record from here on."""
-        self.recording = True
+        self.recording, self.messages = True, []
 
     def step(self, number: int) -> Any:
         """A message is a step: nothing to mark."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from shutil import move
+from shutil import copyfile
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -41,4 +41,4 @@ class XPlane:
             dumps = list(Path(logs).rglob("*.xplane.pb"))
             if not dumps:
                 raise EstimatorError(f"{self.folder}: TensorFlow's profiler wrote no dump; try --format tfprof")
-            move(dumps[0], self.folder / FILE)
+            copyfile(dumps[0], self.folder / FILE)

@@ -6,6 +6,7 @@ run: each setting from every other one. Truth shares no step with what predictio
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from estimator import __version__
 from estimator.core.errors import EstimatorError
+from estimator.devices.measure import BUSY, bench
 from estimator.profiles.workload import Provenance, read_provenance, side_files
 from estimator.truth.selftest import judge, runs, settings, workloads
 from estimator.truth.selftest.folder import Folder
@@ -23,7 +25,7 @@ from estimator.truth.selftest.workloads import Workload
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["QUICK", "WORKLOADS", "Plan", "Result", "planned", "selftest"]
+__all__ = ["QUICK", "WORKLOADS", "Plan", "Result", "busy", "planned", "selftest"]
 
 WORKLOADS, QUICK = ("p1b3", "nt3@0.02", "cnn", "p1b2", "p3b2"), ("p1b3@0.3", "cnn")
 REPEATS, FEWEST = 12, 4  # half for predictions, half of truth
@@ -84,6 +86,16 @@ def planned(
         raise EstimatorError(f"estimator selftest: two workloads are called alike ({', '.join(names)}); give each once")
     chosen = settings.of_machine(asked)
     return Plan(found, chosen[:2] if quick and not asked else chosen, repeats)
+
+
+def busy() -> tuple[str, ...]:
+    """A sentence where other processes hold the processors."""
+    load, count = os.getloadavg()[0], len(bench.usable())
+    if load <= BUSY * count:
+        return ()
+    return (
+        f"the machine is busy: load {load:.1f} on {count} processor(s); run nothing else, or its noise is measured",
+    )
 
 
 def selftest(plan: Plan, folder: Path, progress: Progress = lambda done, total: None) -> Result:

@@ -65,12 +65,12 @@ def measure(
 
 
 def _distinct(shapes: pd.DataFrame) -> pd.DataFrame:
-    """Every product, convolution and pool, and one stream for each class, format and half octave of bytes, in the state
-    of the cache that steps leave: warm.
+    """Every product, convolution and pool, and one stream for each class, kernel, format and half octave of bytes, in
+    the state of the cache that steps leave: warm.
     """
     size = np.log2(shapes["bytes"].astype(float)).mul(2).round()
     streams = shapes["op_class"].isin(STREAMING) & (shapes["op_class"] != "pooling")
-    thinned = ~streams | ~shapes.assign(size=size)[["op_class", "precision", "size"]].duplicated()
+    thinned = ~streams | ~shapes.assign(size=size)[["op_class", "kernel", "precision", "size"]].duplicated()
     known = shapes.assign(cache=streams.map({True: "warm", False: None}))
     return SHAPES.conform(known[thinned], "shapes")[sweep.OF_A_SHAPE]
 

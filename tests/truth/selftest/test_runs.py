@@ -150,13 +150,13 @@ def test_streams_are_measured_once_in_half_an_octave() -> None:
     rows = [("elementwise", 1000.0), ("elementwise", 1010.0), ("elementwise", 2000.0), ("reduction", 1000.0)]
     shapes = pd.DataFrame(rows, columns=["op_class", "bytes"])
     every = pd.DataFrame([("gemm", float("nan")), ("pooling", 1000.0)] * 2, columns=["op_class", "bytes"])
-    found = tables._distinct(pd.concat([shapes, every], ignore_index=True).assign(precision="fp32"))
+    found = tables._distinct(pd.concat([shapes, every], ignore_index=True).assign(precision="fp32", kernel=None))
     assert list(found["op_class"]) == ["elementwise", "elementwise", "reduction", *every["op_class"]]
     streams = found["op_class"].isin(["elementwise", "reduction"])
     assert set(found.loc[streams, "cache"]) == {"warm"}
     assert found.loc[~streams, "cache"].isna().all()
-    of_formats = shapes.iloc[[0, 0]].assign(precision=["fp32", "bf16"])
-    assert len(tables._distinct(of_formats)) == 2
+    of_formats = shapes.iloc[[0, 0, 0]].assign(precision=["fp32", "bf16", "fp32"], kernel=[None, None, "tanh"])
+    assert len(tables._distinct(of_formats)) == 3
 
 
 @pytest.mark.skipif(
@@ -240,3 +240,10 @@ def test_what_ends_a_training_is_told_of(tmp_path: Path, training: Ends | Fails,
     Thread(target=turns.keep_running, args=(script, training), daemon=True).start()
     with pytest.raises(EstimatorError, match=told):
         turns.run(3)
+
+
+@pytest.mark.parametrize(("load", "told"), [(0.3, ()), (1.0, ("the machine is busy: load 1.0 on 2 processor(s)",))])
+def test_a_busy_machine_is_told_of(load: float, told: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.getloadavg", lambda: (load, 0.0, 0.0))
+    monkeypatch.setattr("estimator.devices.measure.bench.usable", lambda: [0, 1])
+    assert tuple(said.split(";")[0] for said in selftest.busy()) == told
