@@ -4,6 +4,7 @@ exponential, and their gradients.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,7 +27,11 @@ def activations(rows: pd.DataFrame) -> Names:
     found = np.full(len(rows), "", dtype=object)
     for column in ("kernel", "op_type"):  # the last one that tells decides
         if column in rows:
-            name = rows[column].astype(object).fillna("").astype(str).str.lower()
-            for kernel, types in KERNELS.items():
-                found[name.str.fullmatch(f"{kernel}|{types}").to_numpy(dtype=bool)] = kernel
+            name = rows[column].astype(object).fillna("")
+            told = name.map({text: _stands_for(str(text).lower()) for text in name.unique()}).to_numpy(dtype=object)
+            found = np.where(told == "", found, told)
     return found
+
+
+def _stands_for(name: str) -> str:
+    return next((kernel for kernel, types in KERNELS.items() if re.fullmatch(f"{kernel}|{types}", name)), "")

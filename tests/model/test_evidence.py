@@ -400,3 +400,17 @@ def test_a_pool_of_a_precision_in_which_none_was_measured_learns_from_streams() 
     work, _ = count_work(make_ops(pooled), Workload(name="toy", precision="fp16"))
     slow, usual = (predict(work, None, make_device(), t, PLAN).ops["target_time_s"].item() for t in (rows, rows[:0]))
     assert 1.5 * usual < slow < 20e-3
+
+
+def test_an_activation_by_exponential_takes_what_its_kernel_takes() -> None:
+    def measured(sigmoid_s: float) -> pd.DataFrame:
+        amounts = {"op_class": "elementwise", "precision": "fp32", "library": "toy 1", "bytes": 3e8, "flop": 1e8}
+        rows = [{**amounts, "kernel": name, "time_s": t} for name, t in (("add", 1e-3), ("sigmoid", sigmoid_s))]
+        return MEASUREMENTS.conform(pd.DataFrame(rows), "streams")
+
+    ran = ({"op_type": name, "shapes": "37500x1000", "time_s": 1e-3} for name in ("Sigmoid", "Relu"))
+    work, _ = count_work(make_ops(*ran), Workload(name="toy"))
+    for slower in (1.0, 4.0):
+        tables = {"measurements": measured(slower * 1e-3), "at_source": measured(1e-3)}
+        found = predict(work, make_device(name="source"), make_device(), plan=PLAN, **tables).ops["target_time_s"]
+        assert found.tolist() == pytest.approx([slower * 1e-3, 1e-3], rel=0.05)

@@ -185,25 +185,39 @@ class Recorded:
         self.told.append(f"step {number}")
         return nullcontext()
 
-    def stop(self) -> None:
-        self.told.append("stop")
+    def stop(self, *, keep: bool) -> None:
+        self.told.append("keep" if keep else "forget")
 
 
-def test_the_watch_records_the_last_steps_alone_and_twice() -> None:
+def test_the_watch_records_the_last_steps_alone() -> None:
     recorder, shown = Recorded(), []
     watch = Watch(2, 3, 2, recorder, lambda done, total: shown.append((done, total)), waits=False)
     while not watch.done:
         watch.begin()
         watch.end()
-    assert recorder.told == ["start", "step 0", "step 1", "stop"] * 2
+    steps = ["start", "step 0", "step 1"]
+    assert recorder.told == [*steps, "forget", *steps, "keep"]
     assert shown == [(i, 9) for i in range(1, 10)]
 
 
 def test_the_watch_leaves_warm_up_and_profiled_steps_out_of_the_step_time() -> None:
-    watch = Watch(1, 3, 2, seconds=[9.0, 1.0, 2.0, 3.0, 5.0, 7.0], waits=False)
+    watch = Watch(1, 3, 2, seconds=[9.0, 1.0, 2.0, 3.0], kept=[5.0, 7.0], waits=False)
     low, mid, high = watch.step_s()
     assert (low, mid, high) == pytest.approx((1.1, 2.0, 2.9))
     assert watch.profiled_s() == 6.0
+
+
+def test_the_dump_is_of_the_shortest_steps_but_for_those_of_the_first_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    took = iter([1.0, 1.0, 4.0, 2.0, 3.0, 2.0, 3.0, 9.0])
+    clock = (time for seconds in took for time in (0.0, seconds))
+    monkeypatch.setattr("estimator.profiles.capture.watch.perf_counter", lambda: next(clock))
+    recorder = Recorded()
+    watch = Watch(0, 0, 2, recorder, waits=False, sessions=4)
+    while not watch.done:
+        watch.begin()
+        watch.end()
+    assert [word for word in recorder.told if "step" not in word][1::2] == ["forget", "keep", "keep", "forget"]
+    assert watch.kept == [3.0, 2.0]
 
 
 def test_a_provenance_is_read_as_it_was_written(tmp_path: Path) -> None:

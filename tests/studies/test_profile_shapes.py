@@ -61,6 +61,12 @@ def test_pools_are_told_with_their_sizes(tmp_path: Path) -> None:
     assert "25.0 % of the step's time" in said[0]
 
 
+def test_activations_are_told_by_their_kernel(tmp_path: Path) -> None:
+    path = tmp_path / "ops.csv"
+    path.write_text("op_type,shapes,time_s\nSigmoid,100x64,0.002\nRelu,100x64,0.001\n")
+    assert profile_shapes([str(path)])[0]["kernel"].fillna("").tolist() == ["sigmoid", ""]
+
+
 @pytest.mark.parametrize("name", ["p1b3", "p1b3/amd-epyc.xplane"])
 def test_shipped_profiles(name: str) -> None:
     found, said = profile_shapes([name])

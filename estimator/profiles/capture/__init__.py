@@ -84,12 +84,12 @@ def record(
     timed = plan.steps or _epoch_steps(own, run, plan.epochs)
     shapes = [tuple(tensor.shape) for tensor in quiet.tensorflow().nest.flatten(run.batch())]
     runner, recorder, graphs = _traced(own, run, place, plan.format)
-    watch = Watch(plan.warmup, timed, plan.profiled, recorder, progress)
+    watch = Watch(plan.warmup, timed, plan.profiled, recorder, progress, sessions=plan.sessions)
     try:
         runner.run(watch)
     finally:
         if not watch.done:
-            recorder.stop()
+            recorder.stop(keep=False)
     if not watch.done:
         raise own.fault(f"its data ended after {len(watch.seconds)} steps; expected {watch.total}, so give fewer")
     found = nodes.table(graphs, shapes)

@@ -12,7 +12,9 @@ Format = Literal["xplane", "tfprof"]
 
 @dataclass(frozen=True)
 class Plan:
-    """How many steps of each kind to run, of which part and size of the training, and the dump's format."""
+    """How many steps of each kind to run, of which part and size of the training, and the dump's format; ``sessions``
+    of the profiler, as watch.py says.
+    """
 
     steps: int | None = None
     epochs: int | None = None
@@ -23,3 +25,4 @@ class Plan:
     verbose: bool = False
     scale: float = 1.0
     mode: Mode = "training"
+    sessions: int = 2

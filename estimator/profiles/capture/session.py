@@ -53,9 +53,11 @@ class SessionRun:
         """A message is a step: nothing to mark."""
         return nullcontext()
 
-    def stop(self) -> None:
-        """Write one RunMetadata for each step, its length before it."""
+    def stop(self, *, keep: bool) -> None:
+        """Write one RunMetadata for each step, its length before it, or forget them."""
         self.recording = False
+        if not keep:
+            return
         framed = b"".join(len(message).to_bytes(LENGTH, "little") + message for message in self.messages)
         (self.folder / FILE).write_bytes(framed)
 

@@ -31,13 +31,15 @@ class XPlane:
         """A mark that readers find steps by."""
         return self.profiler.Trace("train", step_num=number, _r=1)
 
-    def stop(self) -> None:
-        """Write the dump under a name that tells no host."""
+    def stop(self, *, keep: bool) -> None:
+        """Write the dump under a name that tells no host, or forget it."""
         if self.logs is None:
             return
         with self.logs as logs:
             self.logs = None
             self.profiler.stop()
+            if not keep:
+                return
             dumps = list(Path(logs).rglob("*.xplane.pb"))
             if not dumps:
                 raise EstimatorError(f"{self.folder}: TensorFlow's profiler wrote no dump; try --format tfprof")

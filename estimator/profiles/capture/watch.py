@@ -1,8 +1,9 @@
 """Steps watched as they run: first warm-up, then steps that are timed alone, then steps that a profiler records.
 
-It records them twice, and the second dump replaces the first: a profiler that begins takes its memory from the system
-page by page, and large outputs of ops, whose place its records took, do so too. So TensorFlow's made steps of P3B2 up
-to three times as long, and its second dump a tenth longer.
+It records them in several sessions, of which the first counts for nothing: a profiler that begins takes its memory
+from the system page by page, and so do large outputs of ops, whose place its records took. TensorFlow's made steps of
+P3B2 up to three times as long so, and in later sessions a tenth. Of those the one of the shortest steps is kept: what
+else the machine did disturbed it least.
 """
 
 from __future__ import annotations
@@ -31,13 +32,13 @@ class Recorder(Protocol):
     def step(self, number: int) -> AbstractContextManager[Any]:
         """A context around one recorded step."""
 
-    def stop(self) -> None:
-        """Write what was recorded, where anything was."""
+    def stop(self, *, keep: bool) -> None:
+        """Write what was recorded since the last start in place of what was before, or forget it."""
 
 
 @dataclass
 class Watch:
-    """How many steps of each kind to run, those ``profiled`` twice, and the wall time [s] of each that ran."""
+    """How many steps of each kind to run, ``profiled`` in every session, and the wall time [s] of each that ran."""
 
     warmup: int
     timed: int = 0
@@ -45,12 +46,14 @@ class Watch:
     recorder: Recorder | None = None
     progress: Progress = lambda done, total: None
     seconds: list[float] = field(default_factory=list)
+    sessions: int = 2
+    kept: list[float] = field(default_factory=list)  # the part of seconds that the dump holds
     waits: bool = field(default_factory=lambda: bool(machine.accelerators()))
 
     @property
     def total(self) -> int:
         """How many steps to run."""
-        return self.warmup + self.timed + 2 * self.profiled
+        return self.warmup + self.timed + self.sessions * self.profiled
 
     @property
     def done(self) -> bool:
@@ -74,9 +77,16 @@ class Watch:
             quiet.tensorflow().test.experimental.sync_devices()
         self.seconds.append(perf_counter() - self._started)
         self._mark.__exit__(None, None, None)
-        if self.recorder and self.total - len(self.seconds) in (0, self.profiled):
-            self.recorder.stop()
+        ran = len(self.seconds) - self.warmup - self.timed
+        if self.recorder and ran > 0 and ran % self.profiled == 0:
+            self._end_session(self.recorder, first=ran == self.profiled)
         self.progress(len(self.seconds), self.total)
+
+    def _end_session(self, recorder: Recorder, *, first: bool) -> None:
+        last = self.seconds[-self.profiled :]
+        keep = not first and (not self.kept or sum(last) < sum(self.kept))
+        recorder.stop(keep=keep)
+        self.kept = last if keep else self.kept
 
     def step_s(self) -> Floats:
         """Low, mid (median) and high of the timed steps [s]; low and high leave out the outer tenth."""
@@ -84,4 +94,4 @@ class Watch:
 
     def profiled_s(self) -> float:
         """The median of the profiled steps [s] that the dump holds."""
-        return float(np.median(self.seconds[-self.profiled :]))
+        return float(np.median(self.kept))
