@@ -39,9 +39,9 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
     work, relaid = relay(work, profile.workload, plan.layout)
     precision = plan.precision or matrix_precision(profiled, profile.workload)
     crossed = precision != matrix_precision(profiled, profile.workload)
-    own_device = source.name if source else profile.device
     same_run = not (crossed or fusion.ops or sizing or len(work) > len(resized))
-    same_setting = own_device in (target.name, *target.aliases) and same_run
+    own = (source.name if source else profile.device) in (target.name, *target.aliases)
+    same_setting = own and same_run
     evidence = measurements.iloc[:0] if same_setting else measurements  # a profile's own times need no other
     prediction = predict(
         work, source, target, evidence, plan,
@@ -50,8 +50,8 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
 
     overlap = step.target_overlap(prediction, profile, target, same_setting)
     time = step.step_time(prediction, profile, overlap)
-    by_method = step.evidence(prediction, overlap, time)
-    carried = () if same_setting else step.mostly_carried(by_method, target)
+    by_method = step.evidence(prediction, overlap, profile)
+    carried = () if own else step.mostly_carried(by_method, target)
 
     return Estimate(
         profile=profile,

@@ -1,5 +1,5 @@
-"""Which element-wise ops are activations that a processor takes longer for than to move their elements: those by an
-exponential, and their gradients.
+"""Which element-wise ops are sigmoids, hyperbolic tangents and their gradients: processors take longer for them than to
+move their elements, above all in formats that they have no arithmetic in.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
 KERNELS = {  # of a measurement: the op types that it stands for
-    "sigmoid": r"sigmoid|logistic|aten::sigmoid_?",
-    "tanh": r"tanh|aten::tanh_?",
-    "sigmoid_grad": r"sigmoidgrad|aten::sigmoid_backward",
-    "tanh_grad": r"tanhgrad|aten::tanh_backward",
+    "sigmoid": "sigmoid|logistic",
+    "tanh": "tanh",
+    "sigmoid_grad": "sigmoid_?grad|sigmoid_backward",
+    "tanh_grad": "tanh_?grad|tanh_backward",
 }
+NAME = r"(?:aten::|_mkl(?:native)?)?(?:{})(?:_|[._](?:out|grad_input))?"
 
 
 def activations(rows: pd.DataFrame) -> Names:
@@ -34,4 +35,4 @@ def activations(rows: pd.DataFrame) -> Names:
 
 
 def _stands_for(name: str) -> str:
-    return next((kernel for kernel, types in KERNELS.items() if re.fullmatch(f"{kernel}|{types}", name)), "")
+    return next((kernel for kernel, types in KERNELS.items() if re.fullmatch(NAME.format(types), name)), "")

@@ -8,7 +8,7 @@ The source's run tells by how much an op is off there. Ops of which no model spe
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,6 +28,7 @@ FEW_LAUNCHES = 3.0  # times its launches that a measured op must be busy, to tel
 FEW_ALONE = 0.3  # the same where one library timed ops and launches alike
 LEAST_BUSY = 0.1  # times its launches that its measured time must be beyond them
 TELLING = 0.05  # share of an op's uncertainty that evidence must remove to be named
+Told = tuple[Ops, Floats, Floats]  # as correction takes them: known ops, their residuals, and how far in doubt
 NOTHING = Ops(np.empty((0, 0)), np.empty(0), np.empty(0, dtype=int), np.empty(0, dtype=bool))
 
 
@@ -83,6 +84,7 @@ def gathered(
     own = work["time_s"].to_numpy(dtype=float)
     told_there = None if at_source is None else _told_by(at_source, ran)
     if source is not None and told_there is not None and transfer.same_library(told_there, table):
+        told_there, table = _of_the_same_models(told_there, table)
         known = modelled(work, target, table, np.zeros(len(work)), shipped(), alone=True)
         in_step = transfer.in_step(ran["time_s"].to_numpy(dtype=float), _alone(ran, source, told_there))
         known, factor, told = _in_step(known, _padded(in_step, len(work), np.nan))
@@ -107,6 +109,17 @@ def _told_by(measurements: pd.DataFrame, work: pd.DataFrame) -> pd.DataFrame:
     """The measured rows that tell of ops like these."""
     alike = measurements["op_class"].isin(work["op_class"]) & measurements["precision"].isin(work["precision"])
     return measured.evidence(measurements[alike | measurements["op_class"].isin(STREAMING)])
+
+
+def _of_the_same_models(*tables: pd.DataFrame) -> Iterator[pd.DataFrame]:
+    """The tables without what one of them alone tells in place of another model: the factor between devices would hold
+    the difference between the models.
+    """
+    one_sided = [
+        model for model in MODELS.values() if model.instead and len({bool(model.speaks(t).any()) for t in tables}) > 1
+    ]
+    for table in tables:
+        yield table[~np.any([model.speaks(table) for model in one_sided], axis=0)] if one_sided else table
 
 
 def _alone(work: pd.DataFrame, device: DeviceSpec, table: pd.DataFrame) -> Floats:
@@ -142,8 +155,8 @@ def modelled(
     for name, _, speaks in by_model(work):
         for precision in set(precisions[speaks]):
             rows = speaks & (precisions == precision)
-            corrected, like = _like(name, precision, table, alone)
-            found = _of_model(corrected, work[rows], on.of(rows), target, like, carried[rows], c, alone)
+            corrected, known = _like(name, precision, table, target, c, alone)
+            found = _of_model(corrected, work[rows], on.of(rows), target, known, carried[rows], c, alone)
             for field, values in vars(found).items():
                 getattr(out, field)[rows] = values
     return out
@@ -160,9 +173,11 @@ def _nothing(count: int) -> Modelled:
     return Modelled(**{field: blank.get(field, numbers).copy() for field in Modelled.__dataclass_fields__})
 
 
-def _like(name: str, precision: str, table: pd.DataFrame, alone: bool) -> tuple[str, pd.DataFrame]:
-    """The model that is asked for ops of one model in a precision, and the measured rows that correct it: the other one
-    that it names, where nothing of its own was measured.
+def _like(
+    name: str, precision: str, table: pd.DataFrame, target: DeviceSpec, c: Coefficients, alone: bool
+) -> tuple[str, Told]:
+    """The model that is asked for ops of one model in a precision, and what measured rows tell it: the other one that
+    it names, where none of its own tells.
     """
     model = MODELS[name]
     counts = table["flag"].isna().to_numpy() | alone
@@ -171,22 +186,23 @@ def _like(name: str, precision: str, table: pd.DataFrame, alone: bool) -> tuple[
     rows = table[model.speaks(table) & counts]
     if not (itemsizes(rows["precision"]) == ITEMSIZE.get(precision)).any():
         rows = rows.assign(precision=precision)  # bytes are bytes, where nobody measured their format
-    return _like(model.instead, precision, table, alone) if rows.empty and model.instead else (name, rows)
+    on, latency = hardware_of(target, rows["op_class"], rows["precision"]), launch_latency(target, c)
+    known = told(model, rows, on, target, latency, c, FEW_ALONE if alone else FEW_LAUNCHES)
+    nothing = not len(known[1]) and model.instead
+    return _like(model.instead, precision, table, target, c, alone) if nothing else (name, known)
 
 
 def _of_model(
-    name: str, work: pd.DataFrame, on: Hardware, target: DeviceSpec, rows: pd.DataFrame, carried: Floats,
-    c: Coefficients, alone: bool,
+    name: str, work: pd.DataFrame, on: Hardware, target: DeviceSpec, known: Told, carried: Floats, c: Coefficients,
+    alone: bool,
 ) -> Modelled:  # fmt: skip
-    """What one model says of ops, corrected by measured rows."""
+    """What one model says of ops, corrected by what measured rows tell it."""
     model = MODELS[name]
     busy = model.busy(work, on, target, c)
     ops = model.alike(work, on, target, busy)
-    met = hardware_of(target, rows["op_class"], rows["precision"])
     like = model.likeness(c)
     like = like.model_copy(update={"shape": max(like.shape, model.by_caches)}) if alone else like
-    few = FEW_ALONE if alone else FEW_LAUNCHES
-    said = correction(*told(model, rows, met, target, launch_latency(target, c), c, few), ops, like)
+    said = correction(*known, ops, like)
     calls = calls_of(work)
     time = busy.time * np.exp(said.mean + (1.0 - said.told) * carried)
     time = time if alone else np.maximum(time, busy.least)
@@ -206,7 +222,7 @@ def _of_model(
 def told(
     model: Model, rows: pd.DataFrame, on: Hardware, device: DeviceSpec, latency: Floats | float, c: Coefficients,
     few: float = FEW_LAUNCHES,
-) -> tuple[Ops, Floats, Floats]:  # fmt: skip
+) -> Told:  # fmt: skip
     """The measured ops of a model's class, the logarithm of measured over modelled busy time of each, and how far that
     is in doubt by the ends of the measured time and by its noise, more than usual where launches are a part of it.
 

@@ -23,7 +23,7 @@ from estimator.model.hardware import Hardware
 POOLS: dict[str, Any] = {  # libraries differ widely: oneDNN has a gradient of maxima for AVX2 on, none for AVX
     "compute": 0.1, "kind": 0.5, "shape": 0.5, "noise": 0.03, "scales": (3.0, 3.0, 3.0, 0.3, 0.3),
 }  # fmt: skip
-ACTIVATIONS: dict[str, Any] = {"compute": 0.1, "kind": 0.3, "shape": 0.5, "noise": 0.03, "scales": (3.0,)}
+ACTIVATIONS: dict[str, Any] = {"compute": 0.1, "kind": 0.3, "shape": 0.5, "noise": 0.03, "scales": (3.0, 0.5, 0.3, 0.3)}
 STREAMS: dict[str, Any] = {"compute": 0.1, "kind": 0.03, "shape": 0.06, "noise": 0.03, "scales": (3.0, 3.0, 0.5)}
 
 
@@ -165,10 +165,14 @@ def _alike_pools(rows: pd.DataFrame, on: Hardware, device: DeviceSpec, busy: Bus
 
 
 def _alike_activations(rows: pd.DataFrame, on: Hardware, device: DeviceSpec, busy: Busy) -> Ops:
-    """By their amount, in octaves; those by exponential, and their gradients, are kinds."""
-    kind = pd.Series(activations(rows)).map({"sigmoid": 0, "tanh": 1}).fillna(2).to_numpy(dtype=int)
-    octaves = np.log2(np.maximum(amounts(rows)[1], 1.0))
-    return Ops(octaves[:, None], busy.compute_share, kind, np.zeros(len(rows), dtype=bool))
+    """By their amount and the size of an element, in octaves, by whether it is tanh, and by the pass, which is a kind
+    as well.
+    """
+    of, kernel = memory_bound.streams(rows, _divisor(rows)), activations(rows).astype(str)
+    gradient = np.char.endswith(kernel, "_grad").astype(int)
+    octaves = np.log2([np.maximum(of.bytes, 1.0), of.itemsize])
+    features = np.stack([*octaves, np.char.startswith(kernel, "tanh").astype(float), gradient], axis=1)
+    return Ops(features, busy.compute_share, gradient, np.zeros(len(rows), dtype=bool))
 
 
 def _alike_amounts(rows: pd.DataFrame, on: Hardware, device: DeviceSpec, busy: Busy) -> Ops:
@@ -202,6 +206,7 @@ MODELS: dict[str, Model] = {  # the first that speaks
         _streams,
         _alike_activations,
         lambda c: Likeness(memory=c.memory_bound.streaming_spread, **ACTIVATIONS),
+        by_precision=False,
         instead="memory-bound",
     ),
     "memory-bound": Model(

@@ -12,8 +12,7 @@ from estimator.core.schema import MATRIX
 from estimator.core.types import DeviceSpec, Floats, Prediction, Profile, StepTime
 
 LOW_COVERAGE = 0.8  # share of the wall time below which a warning travels to the report
-NOTHING = 1e-9  # share of a step that is rounding
-MUCH_CARRIED = 0.5  # share of the predicted step above which one does
+MUCH_CARRIED = 0.5  # share of the predicted step above which a warning says so
 PARTS = ("compute", "memory", "latency", "communication_exposed", "input", "host", "unmodelled")
 PART_OF_CLASS = {  # op classes that are a part of the step of their own, whatever their evidence
     "input": "input",
@@ -71,15 +70,14 @@ def target_overlap(prediction: Prediction, profile: Profile, target: DeviceSpec,
     return np.where(in_turn, 1.0, share)
 
 
-def evidence(prediction: Prediction, overlap: Floats, step: StepTime) -> dict[str, float]:
+def evidence(prediction: Prediction, overlap: Floats, profile: Profile) -> dict[str, float]:
     """The share of the step that each method of the ops' times gave, the largest first; the source's idle time is
     carried unchanged.
     """
-    whole = float(step.total[0])
     times = pd.Series(overlap * prediction.samples[0]).groupby(prediction.ops["method"].to_numpy()).sum()
-    times["unchanged"] = whole - float(times.drop("unchanged", errors="ignore").sum())
-    shares = (times / whole).sort_values(ascending=False)
-    return {str(method): float(share) for method, share in shares.items() if share > NOTHING}
+    times["unchanged"] = times.get("unchanged", 0.0) + idle_time(profile) * prediction.run[0]
+    shares = (times / times.sum()).sort_values(ascending=False)
+    return {str(method): float(share) for method, share in shares.items() if share > 0}
 
 
 def mostly_carried(shares: Mapping[str, float], target: DeviceSpec) -> tuple[str, ...]:

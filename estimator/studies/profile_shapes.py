@@ -49,7 +49,7 @@ def _shapes(work: pd.DataFrame) -> pd.DataFrame:
     convolutions = (work["op_class"] == "convolution") & work[list(SHAPED_BY["convolution"])].notna().all(axis=1)
     pools = work["op_class"] == "pooling"
     streams = work["op_class"].isin(STREAMING) & (work["bytes"] > 0) & (~pools | work[POOLED].notna().all(axis=1))
-    named = pd.Series(activations(work), index=work.index).replace("", pd.NA)
+    named = pd.Series(activations(work), index=work.index).where(work["op_class"] == "elementwise").replace("", pd.NA)
     kernel = named.mask(pools, np.where(averages(work), "avg_pool", "max_pool"))
     calls = work["calls"].fillna(1.0).where(work["calls"] > 0, 1.0)
     amounts = {n: (work[n] / calls).round().mask(work["op_class"].isin(MATRIX)) for n in ("bytes", "flop")}

@@ -9,7 +9,8 @@ from estimator.devices.measure import bench
     ("op_type", "kernel"),
     [
         ("Sigmoid", "sigmoid"), ("aten::sigmoid_", "sigmoid"), ("logistic", "sigmoid"), ("TanhGrad", "tanh_grad"),
-        ("aten::tanh_backward", "tanh_grad"), ("LogSigmoid", ""), ("Relu", ""), (None, ""),
+        ("aten::tanh_backward", "tanh_grad"), ("_MklTanh", "tanh"),
+        ("aten::sigmoid.out", "sigmoid"), ("LogSigmoid", ""), ("Relu", ""), (None, ""),
     ],
 )  # fmt: skip
 def test_the_kernel_that_stands_for_an_op(op_type: str | None, kernel: str) -> None:

@@ -15,7 +15,7 @@ from estimator.model.evidence import told
 from estimator.model.hardware import hardware_of
 from estimator.model.kernels import MODELS
 from estimator.model.measured import evidence
-from estimator.work import count_work
+from estimator.work import count_work, cross
 from tests.conftest import make_device, make_ops
 
 PLAN = RunPlan("toy", draws=10)
@@ -402,15 +402,39 @@ def test_a_pool_of_a_precision_in_which_none_was_measured_learns_from_streams() 
     assert 1.5 * usual < slow < 20e-3
 
 
-def test_an_activation_by_exponential_takes_what_its_kernel_takes() -> None:
-    def measured(sigmoid_s: float) -> pd.DataFrame:
-        amounts = {"op_class": "elementwise", "precision": "fp32", "library": "toy 1", "bytes": 3e8, "flop": 1e8}
-        rows = [{**amounts, "kernel": name, "time_s": t} for name, t in (("add", 1e-3), ("sigmoid", sigmoid_s))]
-        return MEASUREMENTS.conform(pd.DataFrame(rows), "streams")
+def activation_tables(*sigmoid_s: float | None) -> list[pd.DataFrame]:
+    """Tables of an addition, and of a sigmoid of the same bytes where it has a time."""
+    amounts = {"op_class": "elementwise", "precision": "fp32", "library": "toy 1", "bytes": 3e8, "flop": 1e8}
+    add, sigmoid = ({**amounts, "kernel": name, "time_s": 1e-3} for name in ("add", "sigmoid"))
+    rows = ([add, {**sigmoid, "time_s": time_s}] if time_s else [add] for time_s in sigmoid_s)
+    return [MEASUREMENTS.conform(pd.DataFrame(found), "streams") for found in rows]
 
-    ran = ({"op_type": name, "shapes": "37500x1000", "time_s": 1e-3} for name in ("Sigmoid", "Relu"))
-    work, _ = count_work(make_ops(*ran), Workload(name="toy"))
-    for slower in (1.0, 4.0):
-        tables = {"measurements": measured(slower * 1e-3), "at_source": measured(1e-3)}
-        found = predict(work, make_device(name="source"), make_device(), plan=PLAN, **tables).ops["target_time_s"]
-        assert found.tolist() == pytest.approx([slower * 1e-3, 1e-3], rel=0.05)
+
+def activated(there: pd.DataFrame, here: pd.DataFrame, precision: str = "fp32") -> list[float]:
+    """Time of a sigmoid that took 4 ms and of a Relu that took 1 ms on a source."""
+    rows = [{"op_type": name, "shapes": "37500x1000", "time_s": t} for name, t in (("Sigmoid", 4e-3), ("Relu", 1e-3))]
+    work, _ = count_work(make_ops(*rows), Workload(name="toy"))
+    crossed, _ = cross(work, Workload(name="toy"), precision)
+    crossed = crossed[crossed["op_type"].isin(["Sigmoid", "Relu"])].reset_index(drop=True)
+    source, target = make_device(name="source"), make_device()
+    found = predict(crossed, source, target, here, PLAN, profiled=work, at_source=there).ops
+    return [float(time) for time in found["target_time_s"]]
+
+
+@pytest.mark.parametrize(("here", "took"), [(4e-3, 4e-3), (8e-3, 8e-3)])
+def test_an_activation_takes_what_its_kernel_takes(here: float, took: float) -> None:
+    assert activated(*activation_tables(4e-3, here)) == pytest.approx([took, 1e-3], rel=0.05)
+
+
+@pytest.mark.parametrize("tables", [(4e-3, None), (None, 4e-3), (None, None)])
+def test_where_one_device_alone_has_an_activations_kernel_streams_tell_of_both(
+    tables: tuple[float | None, ...],
+) -> None:
+    there, here = activation_tables(*tables)
+    assert activated(there, here) == pytest.approx([4e-3, 1e-3], rel=0.05)
+
+
+def test_an_activation_in_a_format_that_nobody_measured_stays_as_slow_as_it_is() -> None:
+    there, here = activation_tables(4e-3, 4e-3)
+    sigmoid, relu = activated(there, here, "bf16")
+    assert sigmoid > 2.5 * relu

@@ -212,7 +212,7 @@ def test_the_dump_is_of_the_shortest_steps_but_for_those_of_the_first_session(mo
     clock = (time for seconds in took for time in (0.0, seconds))
     monkeypatch.setattr("estimator.profiles.capture.watch.perf_counter", lambda: next(clock))
     recorder = Recorded()
-    watch = Watch(0, 0, 2, recorder, waits=False, sessions=4)
+    watch = Watch(0, 0, 2, recorder, waits=False, tries=3)
     while not watch.done:
         watch.begin()
         watch.end()

@@ -165,7 +165,7 @@ def _warnings(rows: pd.DataFrame, provenance: Mapping[str, Any]) -> Iterator[str
     wide = int(((rows["time_high_s"] - rows["time_low_s"]) / rows["time_s"] > WIDE).sum())
     if wide:
         yield f"{wide} of {len(rows)} rows vary by more than {WIDE:.0%} of their time; run nothing else meanwhile"
-    if (provenance["load"] or 0.0) > BUSY * provenance["threads"] or provenance["disturbed_share"] > DISTURBED:
+    if (provenance["load"] or 0.0) > BUSY * provenance["threads"] or (provenance["disturbed_share"] or 0.0) > DISTURBED:
         yield f"the machine was busy: {_conditions(provenance)}"
     yield from _disturbed(provenance)
     if not provenance["clock"]:
@@ -174,8 +174,9 @@ def _warnings(rows: pd.DataFrame, provenance: Mapping[str, Any]) -> Iterator[str
 
 def _conditions(provenance: Mapping[str, Any]) -> str:
     load = "not told" if provenance["load"] is None else f"{provenance['load']:.1f}"
-    share = f"other processes disturbed {provenance['disturbed_share']:.0%} of the samples"
-    return f"load {load} before the run, on {provenance['threads']} threads; {share}"
+    said = f"load {load} before the run, on {provenance['threads']} threads"
+    share = provenance["disturbed_share"]
+    return said if share is None else f"{said}; other processes disturbed {share:.0%} of the samples"
 
 
 def _disturbed(provenance: Mapping[str, Any]) -> list[str]:

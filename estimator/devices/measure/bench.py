@@ -64,6 +64,7 @@ class Library:
     """One back end: how it makes arrays, waits for its device, and gives each op as a call without arguments."""
 
     name = ""
+    tells_disturbance = True  # whether its threads are put off the processors by other processes alone
     precisions: tuple[str, ...] = ("fp64", "fp32", "bf16", "fp16")
 
     def __init__(self, device: str, threads: int) -> None:
@@ -325,6 +326,7 @@ class TensorFlow(Library):
     """TensorFlow's own kernels, in graphs of several calls; by XLA what they would do in several steps."""
 
     name = "tensorflow"
+    tells_disturbance = False  # those that call, those for ops and those for their parts put each other off
 
     def sees_gpu(self) -> bool:
         return bool(self.module.config.list_physical_devices("GPU"))
@@ -345,17 +347,13 @@ class TensorFlow(Library):
         return _Chained(runs, getattr(runs[0], "lengths", LENGTHS))
 
     def timed(self, run: Run, count: int, flush: Run | None) -> Timed:
-        """In a graph, as training runs ops: to call one by itself takes longer than many an op.
-
-        Its threads, one that calls, those for ops and those for their parts, put each other off the processors: how
-        often tells nothing of other processes.
-        """
+        """In a graph, as training runs ops: to call one by itself takes longer than many an op."""
         lengths = getattr(run, "lengths", LENGTHS)
         length = lengths[(count > 1) + (count > LENGTHS[-1])]  # each is traced anew, which takes long
         calls = length * self.chains
         graphs = math.ceil(count / calls)
-        spent, _ = super().timed(self.graph(run, length), graphs, flush)
-        return spent * count / (graphs * calls), False
+        spent, other = super().timed(self.graph(run, length), graphs, flush)
+        return spent * count / (graphs * calls), other and self.tells_disturbance
 
     def graph_of(self, run: Run, length: int) -> Run:
         """Chains of so many calls, one after the other, as one function. On a processor as many chains as threads stand
@@ -1108,7 +1106,8 @@ def write(sweep: Sweep, options: argparse.Namespace) -> None:
     hashes = {path.name: digest(path) for path in (Path(__file__), options.shapes, options.output)}
     disturbed, share = sweep.disturbed()
     provenance = {
-        **sweep.about, "disturbed": disturbed, "disturbed_share": share,
+        **sweep.about, "disturbed": disturbed,
+        "disturbed_share": share if sweep.library.tells_disturbance else None,
         "backend": sweep.library.name, "gpu": sweep.library.gpu, "command": sys.argv,
         "processor": processor(), "system": platform.platform(), "python": platform.python_version(),
         "numpy": sweep.library.np.__version__, "driver": smi().get("driver"), "sha256": hashes,

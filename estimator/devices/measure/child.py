@@ -40,15 +40,16 @@ def run(options: Sequence[str], progress: Progress) -> None:
 
 
 def _stop(process: subprocess.Popen[str]) -> None:
-    """End the program, deaf meanwhile to a second Ctrl-C, which would leave it behind."""
-    deaf_to = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """End the program, deaf meanwhile to a second request to end, which would leave it behind."""
+    deaf_to = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGTERM)}
     process.send_signal(signal.SIGTERM if sys.platform == "win32" else signal.SIGINT)
     try:
         process.wait(PATIENCE_S)
     except subprocess.TimeoutExpired:  # in the midst of a long call
         process.kill()
     finally:
-        signal.signal(signal.SIGINT, deaf_to)
+        for number, handler in deaf_to.items():
+            signal.signal(number, handler)
 
 
 def _judge(code: int, said: str) -> None:

@@ -84,7 +84,7 @@ def record(
     timed = plan.steps or _epoch_steps(own, run, plan.epochs)
     shapes = [tuple(tensor.shape) for tensor in quiet.tensorflow().nest.flatten(run.batch())]
     runner, recorder, graphs = _traced(own, run, place, plan.format)
-    watch = Watch(plan.warmup, timed, plan.profiled, recorder, progress, sessions=plan.sessions)
+    watch = Watch(plan.warmup, timed, plan.profiled, recorder, progress, tries=plan.tries)
     try:
         runner.run(watch)
     finally:

@@ -12,8 +12,8 @@ Format = Literal["xplane", "tfprof"]
 
 @dataclass(frozen=True)
 class Plan:
-    """How many steps of each kind to run, of which part and size of the training, and the dump's format; ``sessions``
-    of the profiler, as watch.py says.
+    """How many steps of each kind to run, of which part and size of the training, and the dump's format; ``tries`` are
+    sessions of the profiler that count, as watch.py says.
     """
 
     steps: int | None = None
@@ -25,4 +25,4 @@ class Plan:
     verbose: bool = False
     scale: float = 1.0
     mode: Mode = "training"
-    sessions: int = 2
+    tries: int = 1

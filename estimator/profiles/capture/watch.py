@@ -2,8 +2,8 @@
 
 It records them in several sessions, of which the first counts for nothing: a profiler that begins takes its memory
 from the system page by page, and so do large outputs of ops, whose place its records took. TensorFlow's made steps of
-P3B2 up to three times as long so, and in later sessions a tenth. Of those the one of the shortest steps is kept: what
-else the machine did disturbed it least.
+P3B2 up to three times as long so, and in later sessions a tenth longer. Of those the one of the shortest steps is
+kept: what else the machine did disturbed it least.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ class Watch:
     recorder: Recorder | None = None
     progress: Progress = lambda done, total: None
     seconds: list[float] = field(default_factory=list)
-    sessions: int = 2
+    tries: int = 1  # sessions that count
     kept: list[float] = field(default_factory=list)  # the part of seconds that the dump holds
     waits: bool = field(default_factory=lambda: bool(machine.accelerators()))
 
     @property
     def total(self) -> int:
         """How many steps to run."""
-        return self.warmup + self.timed + self.sessions * self.profiled
+        return self.warmup + self.timed + (1 + self.tries) * self.profiled
 
     @property
     def done(self) -> bool:

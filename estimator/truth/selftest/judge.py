@@ -1,4 +1,4 @@
-"""Predictions of each setting from every other one, beside what really ran there; a figure is its steps' median."""
+"""Predictions of each setting from every other one, beside what really ran there."""
 
 from __future__ import annotations
 

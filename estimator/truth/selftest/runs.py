@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from pathlib import Path
 from shutil import rmtree
 from typing import Any
@@ -32,6 +32,7 @@ from estimator.truth.selftest.folder import Folder
 from estimator.truth.selftest.settings import Setting, ended, in_setting
 from estimator.truth.selftest.workloads import Workload
 
+QUIET = 0.25  # share of the steps that are taken to have run alone
 BURST_S = 1.0  # of steps of one workload, in one repeat
 Progress = Callable[[int, int], None]
 
@@ -72,10 +73,10 @@ def seconds_of(steps: pd.DataFrame, setting: Setting, workload: Workload, *, kno
 
 
 def step_time(repeats: Sequence[Floats]) -> float:
-    """The time of a step [s]: the median of all. A processor that may clock higher at times makes the least of a few
-    repeats a matter of luck.
+    """The time of a step [s] where nothing else runs: the lower quartile of all, as what else runs only makes steps
+    longer. A processor that may clock higher at times makes the least of a few a matter of luck.
     """
-    return float(np.median(np.concatenate(repeats)))
+    return float(np.quantile(np.concatenate(repeats), QUIET))
 
 
 def _tell_wall(capture: Path, repeats: Sequence[Floats]) -> None:
@@ -148,4 +149,9 @@ def _processes(folder: Folder, settings: Sequence[Setting], what: str) -> Iterat
             except Exception as error:
                 raise ended(setting, f"the process of {what} ({folder.log(setting, what)})", str(error)) from None
 
-        yield ask
+        try:
+            yield ask
+        except KeyboardInterrupt:  # a request to end reaches this process alone
+            for child in active_children():
+                child.terminate()
+            raise

@@ -21,7 +21,7 @@ from estimator.profiles.capture.training import Training
 from estimator.profiles.capture.watch import Watch
 
 POLICY = {"fp32": "float32", "bf16": "mixed_bfloat16"}
-PLAN = Plan(steps=3, warmup=2, profiled=12, verbose=True, sessions=4)  # what it says is in the log
+PLAN = Plan(steps=3, warmup=2, profiled=12, verbose=True, tries=3)  # what it says is in the log
 FEWEST, MOST = 3, 100  # steps of one burst
 
 

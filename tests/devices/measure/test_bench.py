@@ -98,11 +98,10 @@ def test_a_busy_neighbour_disturbs(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [bench.stopwatch()()[1] for _ in range(3)] == [True, False, True]
 
 
-@pytest.mark.parametrize("chains", [1, 2])
-def test_tensorflows_own_threads_do_not_disturb_it(chains: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tensorflows_own_threads_do_not_disturb_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bench, "switches", iter(range(0, 1000, 100)).__next__)
     library = object.__new__(bench.TensorFlow)
-    library.gpu, library.chains = False, chains
+    library.gpu, library.chains = False, 2
     monkeypatch.setattr(library, "graph", lambda run, length: run, raising=False)
     assert bench.Library.timed(library, lambda: None, 4, None)[1]
     assert not library.timed(lambda: None, 4, None)[1]
