@@ -733,8 +733,8 @@ def repeat(
 ) -> tuple[list[float], float]:
     """Seconds of one call, timed again until the median's relative error is as wanted or its share [s] is spent.
 
-    The fewest repeats may take ``most`` seconds, else LeftOutError, each of one call, though a library may
-    run some more at once.
+    The fewest repeats may take ``most`` seconds, else LeftOutError, each of one call, though a library may run some
+    more at once.
     ``timed(count)`` gives the time of so many calls; ``single`` times each call alone. The first call compiles;
     calls warm up until two in a row are alike (memory touched, clock awake); none of these is among the samples.
     Disturbed samples count where there are no others; their share stands beside.

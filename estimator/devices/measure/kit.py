@@ -38,7 +38,7 @@ after 30 minutes at most and leaves out what did not fit.
 | `--relative-error 0.01` | repeat each until its median is known so well; 0.02 by default |
 | `--all-reduce 8` | rows of class collective: over so many processes on this machine (PyTorch) |
 
-For figures worth comparing, run nothing else meanwhile (samples that others disturbed are dropped, and told, but
+For figures worth comparing, run nothing else meanwhile (samples that others disturbed are dropped, and told, except
 under TensorFlow), and leave clocks and power limits as your customers have them.
 Please run it once for each device and software stack, each in a copy of this folder.
 
