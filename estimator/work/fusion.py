@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from estimator.core.activations import activations
 from estimator.core.types import Flags, Floats, Fusing, Fusion, Workload
 from estimator.work import shapes
 from estimator.work.casts import moved_sizes
@@ -54,7 +55,7 @@ def fuse(work: pd.DataFrame, workload: Workload, kind: Fusing) -> tuple[pd.DataF
     fused = {name: _gathered(work[name], rows, first, less) for name, less in amounts}
     inner = pd.Series(False, index=work.index)
     inner.iloc[rows[linked]] = True
-    out = work.assign(**fused, calls=work["calls"].mask(inner, 0.0))
+    out = work.assign(**fused, calls=work["calls"].mask(inner, 0.0), kernel=_kernels(work, rows[linked], first[linked]))
     out["intensity"] = (out["flop"] / out["bytes"]).where(out["bytes"] > 0)
     launches = float(work["calls"].fillna(1.0)[inner].sum())
     chains = len(np.unique(first[linked]))
@@ -146,6 +147,17 @@ def _passed(maker: Pointwise | None, reader: Pointwise | None) -> int:
         return 0
     size = math.prod(maker.result)
     return size if min(maker.traffic.written, reader.traffic.read) >= size else 0
+
+
+def _kernels(work: pd.DataFrame, rows: Rows, first: Rows) -> pd.Series:
+    """What runs; of a chain that has an activation among ``rows``, which follow its ``first``, the activation, as it
+    takes longer than to move what the chain moves.
+    """
+    kernel, stands_for = work["kernel"].copy(), activations(work)
+    told = pd.Series(stands_for[rows], index=first)[(stands_for[rows] != "") & (stands_for[first] == "")]
+    once = told[~told.index.duplicated()]
+    kernel.iloc[once.index.to_numpy()] = once.to_numpy()
+    return kernel
 
 
 def _gathered(values: pd.Series, rows: Rows, first: Rows, saved: Floats) -> Floats:

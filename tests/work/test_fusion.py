@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from estimator.core.activations import activations
 from estimator.core.types import Fusion, Workload
 from estimator.profiles import read_profile
 from estimator.work import count_work, fuse
@@ -55,6 +56,13 @@ def test_what_no_longer_runs_keeps_nothing_apart() -> None:
     work, _ = count_work(make_ops(BIAS, gone, RELU), TOY)
     gone_work = work.assign(calls=work["calls"].where(work["op_type"] != "Cast", 0.0))
     assert fuse(gone_work, TOY, "elementwise")[1].ops == 2
+
+
+def test_a_chain_with_an_activation_is_one() -> None:
+    tanh, sigmoid = op("Tanh", "100x50", "100x50"), op("Sigmoid", "100x50", "100x50")
+    _, found, _, _ = fused(BIAS, RELU, tanh, sigmoid, op("Sum", "100x50", "50"), BIAS, RELU)
+    assert found["kernel"].isna().tolist() == [False] + 6 * [True]
+    assert activations(found).tolist() == ["tanh", "", "tanh", "sigmoid", "", "", ""]
 
 
 def test_none_fuses_nothing() -> None:
