@@ -79,16 +79,16 @@ def gathered(
     """
     if not same_setting:
         _refuse(target, work, measurements)
-    table = _told_by(measurements, work)
+    rows = _alike(measurements, work)
     ran = work if profiled is None else profiled
     own = work["time_s"].to_numpy(dtype=float)
-    told_there = None if at_source is None else _told_by(at_source, ran)
-    if source is not None and told_there is not None and transfer.same_library(told_there, table):
-        told_there, table = _of_the_same_models(told_there, table)
-        known = modelled(work, target, table, np.zeros(len(work)), shipped(), alone=True)
-        in_step = transfer.in_step(ran["time_s"].to_numpy(dtype=float), _alone(ran, source, told_there))
-        known, factor, told = _in_step(known, _padded(in_step, len(work), np.nan))
+    rows_there = None if at_source is None else _alike(at_source, ran)
+    if source is not None and rows_there is not None and transfer.same_library(rows_there, rows):
+        tables = (measured.evidence(measured.undisturbed(those)) for those in (rows_there, rows))
+        there, table = _of_the_same_models(*tables)
+        known, factor, told = _by_kernels(ran, source, there, work, target, table)
     else:
+        table = measured.evidence(rows)
         carried = _padded(transfer.carried_over(ran, source, shipped()), len(work), 0.0)
         known, factor = modelled(work, target, table, carried, shipped()), np.ones(len(work))
         told = np.zeros(len(work), dtype=bool)
@@ -105,10 +105,10 @@ def gathered(
     )
 
 
-def _told_by(measurements: pd.DataFrame, work: pd.DataFrame) -> pd.DataFrame:
+def _alike(measurements: pd.DataFrame, work: pd.DataFrame) -> pd.DataFrame:
     """The measured rows that tell of ops like these."""
     alike = measurements["op_class"].isin(work["op_class"]) & measurements["precision"].isin(work["precision"])
-    return measured.evidence(measurements[alike | measurements["op_class"].isin(STREAMING)])
+    return measurements[alike | measurements["op_class"].isin(STREAMING)]
 
 
 def _of_the_same_models(*tables: pd.DataFrame) -> Iterator[pd.DataFrame]:
@@ -122,17 +122,30 @@ def _of_the_same_models(*tables: pd.DataFrame) -> Iterator[pd.DataFrame]:
         yield table[~np.any([model.speaks(table) for model in one_sided], axis=0)] if one_sided else table
 
 
-def _alone(work: pd.DataFrame, device: DeviceSpec, table: pd.DataFrame) -> Floats:
-    """What all calls of each op take by themselves [s]: as the very shape was measured, else as modelled; else NaN."""
+def _by_kernels(
+    ran: pd.DataFrame, source: DeviceSpec, there: pd.DataFrame, work: pd.DataFrame, target: DeviceSpec,
+    table: pd.DataFrame,
+) -> tuple[Modelled, Floats, Flags]:  # fmt: skip
+    """What the models say, each op's time and launches longer by what its step makes of them; by how much, 1 where the
+    source does not tell; and where it does. The table of each device is of a library in common.
+    """
+    known, alone = _alone(work, target, table)
+    own, shared = (ran[name].to_numpy(dtype=float) for name in ("time_s", "shared_s"))
+    shared = np.where(np.isnan(shared), own, shared)
+    factor = transfer.in_step(own, shared, _alone(ran, source, there)[1], alone[: len(ran)])
+    return _in_step(known, _padded(factor, len(work), np.nan))
+
+
+def _alone(work: pd.DataFrame, device: DeviceSpec, table: pd.DataFrame) -> tuple[Modelled, Floats]:
+    """What the models say of each op by itself, and what all its calls take so [s]: as the very shape was measured,
+    else as modelled; else NaN.
+    """
     known = modelled(work, device, table, np.zeros(len(work)), shipped(), alone=True)
     time = calls_of(work) * measured.times_of(work, table)[1]
-    return np.where(np.isnan(time), known.time + known.launches * launch_latency(device, shipped()), time)
+    return known, np.where(np.isnan(time), known.time + known.launches * launch_latency(device, shipped()), time)
 
 
 def _in_step(known: Modelled, factor: Floats) -> tuple[Modelled, Floats, Flags]:
-    """What the models say, each op's time and launches longer by what its step made of them on the source; by how much,
-    1 where the source does not tell; and where it does.
-    """
     told = ~np.isnan(factor)
     by = np.where(told, factor, 1.0)
     method = np.where(told & ~np.isnan(known.time), "transferred", known.method)

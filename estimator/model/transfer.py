@@ -4,9 +4,8 @@ A part of such a miss is the ops' own (work that is not as counted, kernels of a
 the target; the rest is the source device's. Sums over a class are used: single ops carry the noise of one profile. A
 class that is far off the model is unlike what the model was fitted to, and tells nothing.
 
-Where one library was measured on the source and on the target, each op's kernel is known on both: what its step made of
-it on the source (memory that is new, operands that no cache holds any more, ops beside it) is its own, and goes with it
-as it is.
+Where one library was measured on the source and on the target, each op's kernel is known on both: what its step made
+of it on the source (memory that is new, operands that no cache holds any more, ops beside it) goes with it.
 """
 
 from __future__ import annotations
@@ -44,10 +43,21 @@ def same_library(one: pd.DataFrame, other: pd.DataFrame) -> bool:
     return bool(set(one["library"].dropna()) & set(other["library"].dropna()))
 
 
-def in_step(own: Floats, alone: Floats) -> Floats:
-    """Time of each op in its step over that by itself, both [s]; NaN where one of them is nothing or not known."""
-    told = (own > 0) & (alone > 0)
-    return np.asarray(np.divide(own, alone, out=np.full_like(own, np.nan), where=told))
+def in_step(own: Floats, shared: Floats, alone: Floats, there: Floats) -> Floats:
+    """Time of each op in a step on the target over that by itself, as its times on the source have it, all in seconds:
+    in its step (``own``, of which ``shared`` is left once each instant is divided among the ops that ran), by itself
+    (``alone``), and by itself on the target (``there``). NaN where one of the first two is nothing or not known.
+
+    Of what a step adds to an op, a part grows with it (operands that no cache holds) and a part does not (memory that
+    is new, threads that wake). Which, no single run tells: it grows as the root of the op's time does.
+    """
+    nothing = np.full_like(own, np.nan)
+    factor = np.divide(own, alone, out=nothing.copy(), where=(own > 0) & (alone > 0))
+    alike = np.divide(alone, there, out=nothing.copy(), where=there > 0)
+    longer = factor * np.divide(shared, own, out=nothing.copy(), where=own > 0)
+    added = longer > 1.0
+    grown = (1.0 + (longer - 1.0) * np.sqrt(alike)) / np.where(added, longer, 1.0)
+    return np.asarray(factor * np.where(added & ~np.isnan(grown), grown, 1.0))
 
 
 def efficiency(work: pd.DataFrame, source: DeviceSpec | None) -> Floats:

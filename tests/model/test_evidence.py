@@ -239,8 +239,25 @@ def in_step(at_source: pd.DataFrame, at_target: pd.DataFrame, own: float, *wante
 def test_what_a_step_makes_of_an_op_goes_with_it() -> None:
     measured, near = in_step(table(ROW), table(SLOW), 4.5e-4, SHAPE, NEAR).to_dict("records")
     assert measured["method"] == "measured"
-    assert measured["target_time_s"] == pytest.approx(4.5e-4 / ROW[-1] * SLOW[-1])
+    assert measured["target_time_s"] == pytest.approx(6e-4 + 1.5e-4 * np.sqrt(2))  # what is added grows by the root
     assert near["method"] == "transferred"
+
+
+def test_an_op_shorter_in_its_step_is_so_by_the_same_factor() -> None:
+    found = in_step(table(ROW), table(SLOW), 2e-4, SHAPE)
+    assert found["target_time_s"].item() == pytest.approx(4e-4)
+
+
+def test_what_ran_beside_an_op_adds_nothing_to_it() -> None:
+    """Twice as long as by itself, as another op had half of each instant."""
+    found = in_step(table(ROW), table(SLOW), 6e-4, {**SHAPE, "shared_s": 3e-4})
+    assert found["target_time_s"].item() == pytest.approx(12e-4)
+
+
+def test_of_a_kernel_on_both_devices_the_quickest_repeats_tell() -> None:
+    """The same kernel: half of the target's repeats were put off the processor."""
+    late = table(SLOW).assign(time_low_s=ROW[-1], time_high_s=SLOW[-1])
+    assert in_step(table(ROW), late, 4.5e-4, SHAPE)["target_time_s"].item() == pytest.approx(4.5e-4)
 
 
 def test_on_a_target_measured_as_the_source_an_op_takes_what_it_took() -> None:
@@ -291,18 +308,18 @@ def test_streams_from_the_cache_tell_of_streams_where_one_library_was_measured_o
     """Twice as fast as memory on the source, eight times on the target."""
     there, here = (streams(*(12e3 * 2**place / 800e9 / by for place in range(6))) for by in (2.0, 8.0))
     assert here["flag"].notna().all()
-    work, _ = count_work(make_ops({"op_type": "AddV2", "shapes": "4000;4000", "time_s": 1e-6}), Workload(name="toy"))
+    work, _ = count_work(make_ops({"op_type": "AddV2", "shapes": "4000;4000", "time_s": 25e-9}), Workload(name="toy"))
     source = make_device(name="source", launch_latency="1 ns")
     device = make_device(launch_latency="1 ns")
     found = predict(work, source, device, here, PLAN, at_source=there).ops
-    assert found["target_time_s"].item() == pytest.approx(1e-6 / 4, rel=0.1)
+    assert found["target_time_s"].item() == pytest.approx(25e-9 / 4, rel=0.1)
     assert found["low_s"].item() < 0.98 * found["target_time_s"].item()
 
 
 def in_format(precision: str, measured: pd.DataFrame) -> float:
-    """What a stream takes that took 1 us on a device without launches, measured as this one."""
+    """What a stream takes that took 120 ns, no longer than by itself, on a device that is measured as this one."""
     work, _ = count_work(
-        make_ops({"op_type": "AddV2", "shapes": "16000;16000", "time_s": 1e-6}),
+        make_ops({"op_type": "AddV2", "shapes": "16000;16000", "time_s": 1.2e-7}),
         Workload(name="toy", precision=precision),
     )
     device = make_device(launch_latency="1 ns", peak={"fp32": "10 TFLOP/s", "bf16": "10 TFLOP/s"})
@@ -316,8 +333,8 @@ def test_streams_of_a_narrow_format_tell_little_of_wide_ones() -> None:
     """The target adds at the source's rate in fp32, and at a fifth of it in bf16, which its processor lacks."""
     wide, slow = (streams(*(by * 12e3 * 2**place / 800e9 for place in range(6))) for by in (1.0, 5.0))
     both = pd.concat([wide, slow.assign(precision="bf16")])
-    assert in_format("bf16", both) == pytest.approx(5e-6, rel=0.25)
-    assert in_format("fp32", both) == pytest.approx(1e-6, rel=0.25)
+    assert in_format("bf16", both) == pytest.approx(5 * 1.2e-7, rel=0.25)
+    assert in_format("fp32", both) == pytest.approx(1.2e-7, rel=0.25)
 
 
 def test_where_nobody_measured_a_format_bytes_are_bytes() -> None:

@@ -49,8 +49,15 @@ def test_a_source_of_unknown_specifications_tells_nothing() -> None:
 
 
 def test_what_a_step_makes_of_an_op_is_a_factor() -> None:
-    found = in_step(np.array([3.0, 1.0, 0.0, 1.0]), np.array([2.0, 2.0, 2.0, np.nan]))
-    np.testing.assert_array_equal(found, [1.5, 0.5, np.nan, np.nan])
+    own, alone = np.array([3.0, 1.0, 0.0, 1.0]), np.array([2.0, 2.0, 2.0, np.nan])
+    np.testing.assert_array_equal(in_step(own, own, alone, alone), [1.5, 0.5, np.nan, np.nan])
+
+
+def test_what_a_step_adds_grows_as_the_root_of_the_op() -> None:
+    """Twice as long in its step; then half of that is another op's; then nothing tells of the op on the target."""
+    own, alone = np.full(4, 2.0), np.ones(4)
+    found = in_step(own, np.array([2.0, 2.0, 1.0, 2.0]), alone, np.array([4.0, 0.25, 4.0, np.nan]))
+    np.testing.assert_allclose(found, [1.5, 3.0, 2.0, 2.0])
 
 
 def test_tables_of_one_library_tell_of_each_other() -> None:
