@@ -32,8 +32,13 @@ def judge(folder: Folder, workloads: Sequence[Workload], settings: Sequence[Sett
     ``noise`` is how far the target's repeats for predictions are from its truth.
     """
     steps = csv_files.read_csv(folder.steps)
-    pairs = itertools.product(workloads, itertools.permutations(settings, 2))
-    rows = [_row(folder, steps, workload, source, target) for workload, (source, target) in pairs]
+    rows = [
+        _row(folder, steps, workload, profile, source, target)
+        for workload, source in itertools.product(workloads, settings)
+        for profile in [read_profile(str(folder.captures(source) / workload.name))]
+        for target in settings
+        if target != source
+    ]
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
@@ -54,8 +59,9 @@ def summary(rows: pd.DataFrame) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _row(folder: Folder, steps: pd.DataFrame, workload: Workload, source: Setting, target: Setting) -> tuple[Any, ...]:
-    profile = read_profile(str(folder.captures(source) / workload.name))
+def _row(
+    folder: Folder, steps: pd.DataFrame, workload: Workload, profile: Profile, source: Setting, target: Setting
+) -> tuple[Any, ...]:
     low, predicted, high = _predicted(profile, folder, source, target)
     own, again = (step_time(seconds_of(steps, setting, workload, known=True)) for setting in (source, target))
     measured = step_time(seconds_of(steps, target, workload, known=False))
