@@ -2,7 +2,8 @@
 
 A process for each setting holds all workloads ready, another times shapes. Settings take turns within seconds, and so
 do repeats for predictions and repeats of truth, so that what else the machine does meets all of them. They share no
-step.
+step. After some repeats new processes take over: where a process's threads and memory happen to lie makes all its steps
+some per cent shorter or longer.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from estimator.truth.selftest.workloads import Workload
 
 QUIET = 0.25  # share of the steps that are taken to have run alone
 BURST_S = 1.0  # of steps of one workload, in one repeat
+TURN = 4  # repeats, half of them truth, after which new processes take over
 Progress = Callable[[int, int], None]
 
 
@@ -107,25 +109,36 @@ def _keep_plan(folder: Folder, workloads: Sequence[Workload], settings: Sequence
 def _steps(
     folder: Folder, workloads: Sequence[Workload], settings: Sequence[Setting], repeats: int, progress: Progress
 ) -> pd.DataFrame:
-    """Profile every workload in every setting, then by turns time its steps, and its shapes before every other repeat,
-    of truth or not: a processor that has worked long may be slower.
+    """Profile every workload in every setting, then by turns time its steps and its shapes."""
+    found: list[pd.DataFrame] = []
+    for first in range(1, repeats + 1, TURN):
+        these = range(first, min(first + TURN, repeats + 1))
+        found += _turn(folder, workloads, settings, these, lambda done: progress(done, repeats))
+    progress(repeats, repeats)
+    return pd.concat(found, ignore_index=True)
+
+
+def _turn(
+    folder: Folder, workloads: Sequence[Workload], settings: Sequence[Setting], repeats: range,
+    progress: Callable[[int], None],
+) -> Iterator[pd.DataFrame]:  # fmt: skip
+    """The steps of some repeats, by processes of their own, which the first of all has profile them as well. Shapes are
+    timed before every other repeat, of truth or not: a processor that has worked long may be slower.
     """
     named = {workload.name: (workload.file, workload.scale) for workload in workloads}
-    found: list[tuple[int, str, str, float]] = []
     with _processes(folder, settings, "workloads") as ask, _processes(folder, settings, "measuring") as ask_bench:
         for setting in settings:
-            ask(setting, worker.hold, named, setting.precision, folder.captures(setting))
+            ask(setting, worker.hold, named, setting.precision, folder.captures(setting) if repeats[0] == 1 else None)
         needed = {setting: tables.needed(folder, setting) for setting in settings}
-        for repeat in range(1, repeats + 1):
-            progress(repeat - 1, repeats)
+        for repeat in repeats:
+            progress(repeat - 1)
             for setting in settings if repeat % 2 else ():
                 bench_there = partial(ask_bench, setting, tables.bench_main)
                 tables.measure(folder, repeat // 2, setting, needed[setting], bench_there)
             for setting in settings:
                 seconds = ask(setting, worker.burst, BURST_S)
-                found += [(repeat, setting.name, name, wall) for name, walls in seconds.items() for wall in walls]
-        progress(repeats, repeats)
-    return pd.DataFrame(found, columns=["repeat", "setting", "workload", "wall_s"])
+                walls = [(name, wall) for name, several in seconds.items() for wall in several]
+                yield pd.DataFrame(walls, columns=["workload", "wall_s"]).assign(repeat=repeat, setting=setting.name)
 
 
 @contextmanager

@@ -98,20 +98,21 @@ def _without_autotuning() -> None:
     data.Dataset.__iter__ = lambda dataset: iterate(dataset.with_options(options))
 
 
-def hold(workloads: Mapping[str, tuple[Path, float]], precision: str, folder: Path) -> None:
-    """Profile each workload, a file at a scale, into a folder of its name, and keep it. Raises EstimatorError as
-    ``capture`` does.
+def hold(workloads: Mapping[str, tuple[Path, float]], precision: str, folder: Path | None) -> None:
+    """Profile each workload, a file at a scale, into a folder of its name, where there is a ``folder``, and keep it.
+    Raises EstimatorError as ``capture`` does.
     """
     _without_autotuning()
     for name, (file, scale) in workloads.items():
         quiet.tensorflow("keras").mixed_precision.set_global_policy(POLICY[precision])  # a file may set another
         plan = replace(PLAN, scale=scale)
-        (folder / name).mkdir(parents=True)
         with opened(file, plan) as (script, training):
-            seen = record(script, training, folder / name, plan)
+            if folder:
+                (folder / name).mkdir(parents=True)
+                record(script, training, folder / name, plan)
         turns = _Turns()
         Thread(target=turns.keep_running, args=(script, training), daemon=True).start()
-        _held[name] = _Held(turns, float(seen.watch.step_s()[1]))
+        _held[name] = _Held(turns, float(np.median(turns.run(PLAN.warmup + FEWEST)[PLAN.warmup :])))
     gc.collect()
     gc.freeze()  # nothing of the captures is cleared away in the middle of a step
 

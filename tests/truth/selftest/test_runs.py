@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -84,6 +85,24 @@ def test_a_plan_that_cannot_be_run(words: dict[str, object], told: str) -> None:
 
 def test_truth_stands_before_predictions_and_behind_by_turns() -> None:
     assert [repeat for repeat in range(1, 9) if predicts(repeat)] == [1, 4, 5, 8]
+
+
+def test_after_some_repeats_new_processes_take_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of them runs as many repeats for predictions as of truth."""
+    turns, told = list[list[int]](), list[tuple[int, int]]()
+
+    def turn(*given: Any) -> list[pd.DataFrame]:
+        *_, repeats, progress = given
+        turns.append(list(repeats))
+        progress(repeats[0] - 1)
+        return [pd.DataFrame({"repeat": list(repeats)})]
+
+    monkeypatch.setattr(runs, "_turn", turn)
+    steps = runs._steps(Folder(tmp_path), [], [], 10, lambda done, total: told.append((done, total)))
+    assert turns == [[1, 2, 3, 4], [5, 6, 7, 8], [9, 10]]
+    assert steps["repeat"].tolist() == list(range(1, 11))
+    assert told == [(0, 10), (4, 10), (8, 10), (10, 10)]
+    assert all(2 * sum(map(predicts, repeats)) == len(repeats) for repeats in turns)
 
 
 def test_a_step_takes_the_lower_quartile_of_all() -> None:
