@@ -80,15 +80,14 @@ def gathered(
     if not same_setting:
         _refuse(target, work, measurements)
     rows = _alike(measurements, work)
+    table = measured.evidence(rows)
     ran = work if profiled is None else profiled
     own = work["time_s"].to_numpy(dtype=float)
     rows_there = None if at_source is None else _alike(at_source, ran)
-    if source is not None and rows_there is not None and transfer.same_library(rows_there, rows):
-        tables = (measured.evidence(measured.undisturbed(those)) for those in (rows_there, rows))
-        there, table = _of_the_same_models(*tables)
+    if source is not None and rows_there is not None and transfer.same_library(measured.evidence(rows_there), table):
+        there, table = _of_the_same_models(*map(measured.evidence, measured.undisturbed(rows_there, rows)))
         known, factor, told = _by_kernels(ran, source, there, work, target, table)
     else:
-        table = measured.evidence(rows)
         carried = _padded(transfer.carried_over(ran, source, shipped()), len(work), 0.0)
         known, factor = modelled(work, target, table, carried, shipped()), np.ones(len(work))
         told = np.zeros(len(work), dtype=bool)
@@ -126,8 +125,8 @@ def _by_kernels(
     ran: pd.DataFrame, source: DeviceSpec, there: pd.DataFrame, work: pd.DataFrame, target: DeviceSpec,
     table: pd.DataFrame,
 ) -> tuple[Modelled, Floats, Flags]:  # fmt: skip
-    """What the models say, each op's time and launches longer by what its step makes of them; by how much, 1 where the
-    source does not tell; and where it does. The table of each device is of a library in common.
+    """As :func:`_in_step`, by the tables of both devices, which are of a library in common: what the source ``ran`` has
+    the times of, by ``there``, and ``work`` by ``table``.
     """
     known, alone = _alone(work, target, table)
     own, shared = (ran[name].to_numpy(dtype=float) for name in ("time_s", "shared_s"))
@@ -146,6 +145,9 @@ def _alone(work: pd.DataFrame, device: DeviceSpec, table: pd.DataFrame) -> tuple
 
 
 def _in_step(known: Modelled, factor: Floats) -> tuple[Modelled, Floats, Flags]:
+    """What the models say, each op's time and launches longer by what its step makes of them; by how much, 1 where the
+    source does not tell; and where it does.
+    """
     told = ~np.isnan(factor)
     by = np.where(told, factor, 1.0)
     method = np.where(told & ~np.isnan(known.time), "transferred", known.method)

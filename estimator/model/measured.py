@@ -28,12 +28,15 @@ OUTPUTS = {"conv_z": ("d", "t"), "conv_p": ("h", "r"), "conv_q": ("w", "s")}  # 
 ENDS = ("time_low_s", "time_s", "time_high_s")
 
 
-def undisturbed(measurements: pd.DataFrame) -> pd.DataFrame:
-    """The rows, with the time of the quickest repeats in place of the median, and as much in doubt: what else runs, and
-    threads that wait for each other, only make a kernel longer, and are no part of it.
+def undisturbed(*tables: pd.DataFrame) -> list[pd.DataFrame]:
+    """Tables with the time of the quickest repeats in place of the median, and as much in doubt: what else runs, and
+    threads that wait for each other, only make a kernel longer, and are no part of it. As they are where a row does not
+    tell its repeats: the low end of its time may be a digit's that is not printed.
     """
-    quick = (measurements["time_low_s"] / measurements["time_s"]).fillna(1.0)
-    return measurements.assign(**{end: quick * measurements[end] for end in ENDS})
+    if not all(rows["repeats"].notna().all() for rows in tables):
+        return list(tables)
+    quick = [(rows["time_low_s"] / rows["time_s"]).fillna(1.0) for rows in tables]
+    return [rows.assign(**{end: q * rows[end] for end in ENDS}) for rows, q in zip(tables, quick, strict=True)]
 
 
 def evidence(measurements: pd.DataFrame) -> pd.DataFrame:

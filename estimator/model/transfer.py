@@ -46,18 +46,18 @@ def same_library(one: pd.DataFrame, other: pd.DataFrame) -> bool:
 def in_step(own: Floats, shared: Floats, alone: Floats, there: Floats) -> Floats:
     """Time of each op in a step on the target over that by itself, as its times on the source have it, all in seconds:
     in its step (``own``, of which ``shared`` is left once each instant is divided among the ops that ran), by itself
-    (``alone``), and by itself on the target (``there``). NaN where one of the first two is nothing or not known.
+    (``alone``), and by itself on the target (``there``). NaN where ``own`` or ``alone`` is nothing or not known.
 
     Of what a step adds to an op, a part grows with it (operands that no cache holds) and a part does not (memory that
-    is new, threads that wake). Which, no single run tells: it grows as the root of the op's time does.
+    is new, threads that wake). Which, no single run tells: it grows as the root of the time by itself does, and as that
+    time where that is not known on the target.
     """
-    nothing = np.full_like(own, np.nan)
-    factor = np.divide(own, alone, out=nothing.copy(), where=(own > 0) & (alone > 0))
-    alike = np.divide(alone, there, out=nothing.copy(), where=there > 0)
-    longer = factor * np.divide(shared, own, out=nothing.copy(), where=own > 0)
-    added = longer > 1.0
-    grown = (1.0 + (longer - 1.0) * np.sqrt(alike)) / np.where(added, longer, 1.0)
-    return np.asarray(factor * np.where(added & ~np.isnan(grown), grown, 1.0))
+    told = (own > 0) & (alone > 0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        longer = shared / alone
+        grown = (1.0 + (longer - 1.0) * np.sqrt(alone / there)) / longer
+        factor = own / alone * np.where((longer > 1.0) & (there > 0), grown, 1.0)
+    return np.where(told, factor, np.nan)
 
 
 def efficiency(work: pd.DataFrame, source: DeviceSpec | None) -> Floats:

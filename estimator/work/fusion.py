@@ -150,13 +150,13 @@ def _passed(maker: Pointwise | None, reader: Pointwise | None) -> int:
 
 
 def _kernels(work: pd.DataFrame, rows: Rows, first: Rows) -> pd.Series:
-    """What runs; of a chain that has an activation among ``rows``, which follow its ``first``, the activation, as it
-    takes longer than to move what the chain moves.
+    """What runs; of a chain whose ``first`` op is no activation, the first one among the ``rows`` that follow it, as an
+    activation takes longer than to move what the chain moves.
     """
     kernel, stands_for = work["kernel"].copy(), activations(work)
     told = pd.Series(stands_for[rows], index=first)[(stands_for[rows] != "") & (stands_for[first] == "")]
-    once = told[~told.index.duplicated()]
-    kernel.iloc[once.index.to_numpy()] = once.to_numpy()
+    one = told.groupby(level=0).first()
+    kernel.iloc[one.index] = one
     return kernel
 
 

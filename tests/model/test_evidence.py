@@ -256,8 +256,14 @@ def test_what_ran_beside_an_op_adds_nothing_to_it() -> None:
 
 def test_of_a_kernel_on_both_devices_the_quickest_repeats_tell() -> None:
     """The same kernel: half of the target's repeats were put off the processor."""
-    late = table(SLOW).assign(time_low_s=ROW[-1], time_high_s=SLOW[-1])
-    assert in_step(table(ROW), late, 4.5e-4, SHAPE)["target_time_s"].item() == pytest.approx(4.5e-4)
+    usual = table(ROW).assign(repeats=9)
+    late = table(SLOW).assign(time_low_s=ROW[-1], time_high_s=SLOW[-1], repeats=9)
+    assert in_step(usual, late, 4.5e-4, SHAPE)["target_time_s"].item() == pytest.approx(4.5e-4)
+
+
+def test_the_low_end_of_a_printed_time_is_no_repeat() -> None:
+    usual, printed = table(ROW).assign(repeats=9), table(ROW).assign(time_low_s=0.9 * ROW[-1])
+    assert in_step(usual, printed, 4.5e-4, SHAPE)["target_time_s"].item() == pytest.approx(4.5e-4)
 
 
 def test_on_a_target_measured_as_the_source_an_op_takes_what_it_took() -> None:

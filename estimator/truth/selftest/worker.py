@@ -110,9 +110,9 @@ def hold(workloads: Mapping[str, tuple[Path, float]], precision: str, folder: Pa
             if folder:
                 (folder / name).mkdir(parents=True)
                 record(script, training, folder / name, plan)
-        turns = _Turns()
-        Thread(target=turns.keep_running, args=(script, training), daemon=True).start()
-        _held[name] = _Held(turns, float(np.median(turns.run(PLAN.warmup + FEWEST)[PLAN.warmup :])))
+            turns = _Turns()
+            Thread(target=turns.keep_running, args=(script, training), daemon=True).start()
+            _held[name] = _Held(turns, float(np.median(turns.run(PLAN.warmup + FEWEST)[PLAN.warmup :])))
     gc.collect()
     gc.freeze()  # nothing of the captures is cleared away in the middle of a step
 

@@ -185,6 +185,7 @@ def test_the_whole_chain_on_this_machine(tmp_path: Path, monkeypatch: pytest.Mon
     """Structure, not figures: what else this machine does decides on those."""
     monkeypatch.setattr(tables, "FIRST_S", 15)
     monkeypatch.setattr(tables, "AGAIN_S", 5)
+    monkeypatch.setattr(runs, "TURN", 2)
     try:
         settings = of_machine()[:2]
     except EstimatorError as error:
