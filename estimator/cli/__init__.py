@@ -53,11 +53,17 @@ app = typer.Typer(
 )
 
 
+def _end(number: int, frame: object) -> None:
+    """Ends as Ctrl-C does; what asks once more, as ``timeout`` does, shall not interrupt the clearing away."""
+    signal.signal(number, signal.SIG_IGN)
+    raise KeyboardInterrupt
+
+
 def main() -> None:
     """Run the command line; errors of the input, and defects of ours, become a sentence and exit 1. A request to end is
     taken as Ctrl-C is, which leaves nothing half-written.
     """
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, _end)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal without UTF-8 still gets every table

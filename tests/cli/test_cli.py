@@ -256,6 +256,7 @@ def test_a_request_to_end_leaves_nothing_behind() -> None:
         "        os.kill(os.getpid(), signal.SIGTERM)\n"
         "        time.sleep(10)\n"
         "    finally:\n"
+        "        os.kill(os.getpid(), signal.SIGTERM)\n"  # as timeout asks twice
         "        print('tidied up')\n"
         "cli.app = app\n"
         "cli.main()"

@@ -4,6 +4,7 @@ import os
 import sys
 import warnings
 from contextlib import nullcontext
+from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,6 +22,8 @@ from estimator.profiles.workload import Provenance
 from estimator.work import count_work
 
 LAYERS = (29532, 1000, 500, 100, 50, 1)
+MODEL = "class Model:\n    compiled, steps_per_execution = True, 1\nmodel = Model()\n"
+LOOP = "def train_step(batch): ...\n"
 
 
 def written(folder: Path, text: str) -> Path:
@@ -121,8 +124,26 @@ def test_a_model_that_is_not_compiled_or_hides_its_steps(tmp_path: Path) -> None
     assert "build() gives int; expected a Keras model on which compile() was called" in fault(
         bare, lambda own: training.find(own, Plan())
     )
-    model = "class Model:\n    compiled, steps_per_execution = True, 8\nmodel = Model()\ndata = ()\n"
+    model = f"{MODEL}Model.steps_per_execution, data = 8, ()\n"
     assert "set it to 1" in fault(written(tmp_path, model), lambda own: training.find(own, Plan()))
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            "def build(units): ...\n",
+            "build() cannot be called without arguments (missing a required argument: 'units')",
+        ),
+        (f"{MODEL}def data(): return 5\n", "data() gives int; expected (x, y) or an iterable of batches"),
+        (f"{MODEL}def data(): return []\n", "data() gives no batch; expected at least one"),
+        (f"{LOOP}def batches(): return 5\n", "batches() gives int; expected an iterable of batches"),
+        (f"{LOOP}def batches(): return iter([])\n", "batches() gives no batch; expected at least one"),
+    ],
+)
+@pytest.mark.skipif(not find_spec("tensorflow"), reason="needs TensorFlow")
+def test_functions_that_give_nothing_of_use(tmp_path: Path, text: str, told: str) -> None:
+    assert told in fault(written(tmp_path, text), lambda own: training.find(own, Plan()))
 
 
 def test_a_scale_or_mode_that_the_file_cannot_have(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ import pandas as pd
 
 from estimator.core import csv_files, files
 from estimator.core.errors import EstimatorError
-from estimator.core.schema import MEASUREMENTS
+from estimator.core.schema import MATRIX, MEASUREMENTS
 from estimator.core.types import DeviceSpec
 from estimator.devices.catalogue import source_device
 from estimator.devices.conditions import Conditions
@@ -32,6 +32,7 @@ from estimator.devices.survey import NOTHING, survey, total
 # and numbers in the columns of MEASUREMENTS; a row that cannot be used says why in `left_out`, `versions` belong to the
 # library, and `attrs["where"]` names the part of the file. TAKES_TOPOLOGY marks the one that needs a second file.
 READERS = ("deepbench_sheet", "scale_sim", "table_csv", "deepbench_log")
+LITTLE = 0.02  # share of the peak; all products below it may be another device's
 HEAD = 1 << 16  # what a reader recognises its format by [B]
 
 
@@ -199,6 +200,10 @@ def _tell_doubts(found: Imported) -> None:
         found.tell(f"{unknown[0]} is not in the catalogue: times are not checked against its peak; --device FILE.yaml")
     elif not found.devices:
         found.tell("no device is named: times are not checked against its peak; --device names one")
+    best = found.survey.loc[found.survey["op_class"].isin(MATRIX), "best_share"].max()
+    if best < LITTLE:
+        about = f"no product reaches more than {best:.1%} of the peak of {', '.join(found.names())}"
+        found.tell(f"{about}; if the rows were not measured on it, what is predicted by them is wrong")
     rows = found.conditions
     for sentence in (*found.odd.sentences(), *rows.repeats(str(found.path)), *rows.apart(str(found.path))):
         found.tell(sentence)

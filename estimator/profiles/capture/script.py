@@ -8,6 +8,7 @@ import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from inspect import signature
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -37,9 +38,15 @@ class Script:
         return self.names.get(name)
 
     def made(self, name: str) -> Any:
-        """What a name holds, or what its function returns."""
+        """What a name holds, or what its function returns. Raises EstimatorError where that needs arguments."""
         found = self.names[name]
-        return found() if callable(found) else found
+        if not callable(found):
+            return found
+        try:
+            signature(found).bind()
+        except TypeError as error:
+            raise self.fault(f"{name}() cannot be called without arguments ({error}); give them defaults") from None
+        return found()
 
     def whole(self, name: str) -> int | None:
         """A count that the file states, or workload.yaml. Raises EstimatorError where it is none above zero."""

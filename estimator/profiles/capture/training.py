@@ -72,7 +72,7 @@ class Fit:
             self.data = _cut(data, self.epoch_steps * self.batch_size)
         else:
             self.data, self.samples = data, None
-            self.batch_size = _agreed(script, "data()", stated, _first(next(iter(data))))
+            self.batch_size = _agreed(script, "data()", stated, _first_batch(script, "data()", data))
             self.epoch_steps = _length(data)
         if self.epoch_steps == 0:
             raise script.fault(f"data() holds {self.samples or 0} samples; expected a batch of {self.batch_size}")
@@ -157,7 +157,7 @@ class Loop:
         stated = self.stated or self.script.whole("BATCH_SIZE")
         batches = self.script.made("batches")
         self.epoch_steps = _length(batches)
-        self.batch_size = _agreed(self.script, "batches()", stated, _first(next(iter(batches))))
+        self.batch_size = _agreed(self.script, "batches()", stated, _first_batch(self.script, "batches()", batches))
         self.samples: int | None = None
 
     def run(self, watch: Watch) -> None:
@@ -203,9 +203,10 @@ class Loop:
 def _compiled_model(script: Script, scale: float) -> Any:
     if scale != 1 and ("build" not in script or "scale" not in signature(script.names["build"]).parameters):
         raise script.fault("its model has no scale; expected a function such as 'def build(scale=1.0)'")
-    model = (
-        script.names["build"](**({"scale": scale} if scale != 1 else {})) if "build" in script else script.get("model")
-    )
+    if scale != 1:
+        model = script.names["build"](scale=scale)
+    else:
+        model = script.made("build") if "build" in script else script.get("model")
     name = "build()" if "build" in script else "model"
     if not getattr(model, "compiled", False):
         raise script.fault(f"{name} gives {type(model).__name__}; expected a Keras model on which compile() was called")
@@ -223,6 +224,20 @@ def _agreed(script: Script, name: str, stated: int | None, tensor: Any) -> int:
     if stated and stated != shape[0]:
         raise script.fault(f"{name} gives batches of {shape[0]}, but {stated} is stated; let {name} make such batches")
     return int(shape[0])
+
+
+def _first_batch(script: Script, name: str, batches: Any) -> Any:
+    """The first array of the first batch. Raises EstimatorError where there is none."""
+    try:
+        feed = iter(batches)
+    except TypeError:
+        raise script.fault(
+            f"{name} gives {type(batches).__name__}; expected {'(x, y) or ' * (name == 'data()')}an iterable of batches"
+        ) from None
+    tensors = quiet.tensorflow().nest.flatten(next(feed, None))
+    if not tensors or tensors[0] is None:
+        raise script.fault(f"{name} gives no batch; expected at least one")
+    return tensors[0]
 
 
 def _first(nested: Any) -> Any:

@@ -77,6 +77,14 @@ def test_what_could_not_be_checked_is_told(tmp_path: Path) -> None:
     assert any("new is not in the catalogue" in note for note in import_text(tmp_path, other).notes)
 
 
+@pytest.mark.parametrize(("time_us", "told"), [(900, True), (9, False)])
+def test_rows_that_are_slow_for_the_device_are_told(tmp_path: Path, time_us: int, told: bool) -> None:
+    """The toy's peak is 10 TFLOP/s; what a processor took is read as its own."""
+    text = f"m,n,k,dtype,time_us\n256,256,256,float,{time_us}\n"
+    notes = import_text(tmp_path, text, Said(device=make_device())).notes
+    assert any("if the rows were not measured on it" in note for note in notes) is told
+
+
 def test_times_of_another_unit_are_told(tmp_path: Path) -> None:
     found = import_text(tmp_path, "m,n,k,dtype,time_s\n640,640,640,float,90\n", Said(device=make_device()))
     assert any("in.txt: row 1: over 1000 x the time" in note for note in found.notes)
