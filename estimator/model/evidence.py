@@ -79,15 +79,15 @@ def gathered(
     """
     if not same_setting:
         _refuse(target, work, measurements)
-    rows = _alike(measurements, work)
-    table = measured.evidence(rows)
+    rows = _telling(measurements, work)
     ran = work if profiled is None else profiled
     own = work["time_s"].to_numpy(dtype=float)
-    rows_there = None if at_source is None else _alike(at_source, ran)
-    if source is not None and rows_there is not None and transfer.same_library(measured.evidence(rows_there), table):
+    rows_there = None if at_source is None else _telling(at_source, ran)
+    if source is not None and rows_there is not None and transfer.same_library(rows_there, rows):
         there, table = _of_the_same_models(*map(measured.evidence, measured.undisturbed(rows_there, rows)))
         known, factor, told = _by_kernels(ran, source, there, work, target, table)
     else:
+        table = measured.evidence(rows)
         carried = _padded(transfer.carried_over(ran, source, shipped()), len(work), 0.0)
         known, factor = modelled(work, target, table, carried, shipped()), np.ones(len(work))
         told = np.zeros(len(work), dtype=bool)
@@ -104,10 +104,10 @@ def gathered(
     )
 
 
-def _alike(measurements: pd.DataFrame, work: pd.DataFrame) -> pd.DataFrame:
+def _telling(measurements: pd.DataFrame, work: pd.DataFrame) -> pd.DataFrame:
     """The measured rows that tell of ops like these."""
     alike = measurements["op_class"].isin(work["op_class"]) & measurements["precision"].isin(work["precision"])
-    return measurements[alike | measurements["op_class"].isin(STREAMING)]
+    return measured.telling(measurements[alike | measurements["op_class"].isin(STREAMING)])
 
 
 def _of_the_same_models(*tables: pd.DataFrame) -> Iterator[pd.DataFrame]:

@@ -28,6 +28,19 @@ OUTPUTS = {"conv_z": ("d", "t"), "conv_p": ("h", "r"), "conv_q": ("w", "s")}  # 
 ENDS = ("time_low_s", "time_s", "time_high_s")
 
 
+def telling(measurements: pd.DataFrame) -> pd.DataFrame:
+    """The rows that tell of dense ops whose operands lie where the last call left them, as benchmarks time them, with
+    their ``shape``, a column of :func:`keys`. What streams tells of memory with a cold cache too, where no warm one was
+    timed. Rows that beat a bound count only where a shape has no others.
+    """
+    dense, warm = measurements["sparsity"].fillna(0) == 0, measurements["cache"].fillna("warm") == "warm"
+    rows = measurements[dense & (warm | measurements["op_class"].isin(STREAMING))].reset_index(drop=True)
+    if rows.empty:
+        return rows
+    shape, warm = keys(rows), rows["cache"].fillna("warm") == "warm"
+    return rows.assign(shape=shape)[(warm | ~warm.groupby(shape).transform("any")) & _counts(rows, shape)]
+
+
 def undisturbed(*tables: pd.DataFrame) -> list[pd.DataFrame]:
     """Tables with the time of the quickest repeats in place of the median, and as much in doubt: what else runs, and
     threads that wait for each other, only make a kernel longer, and are no part of it. As they are where a row does not
@@ -39,26 +52,18 @@ def undisturbed(*tables: pd.DataFrame) -> list[pd.DataFrame]:
     return [rows.assign(**{end: q * rows[end] for end in ENDS}) for rows, q in zip(tables, quick, strict=True)]
 
 
-def evidence(measurements: pd.DataFrame) -> pd.DataFrame:
-    """The rows that tell of dense ops whose operands lie where the last call left them, as benchmarks time them; one
-    row a ``shape``, a column of :func:`keys`, of so many ``pieces``. What streams tells of memory with a cold cache
-    too, where no warm one was timed. Rows that beat a bound count only where a shape has no others.
-    """
-    dense, warm = measurements["sparsity"].fillna(0) == 0, measurements["cache"].fillna("warm") == "warm"
-    rows = measurements[dense & (warm | measurements["op_class"].isin(STREAMING))].reset_index(drop=True)
+def evidence(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows that are :func:`telling`, as one row a ``shape``, of so many ``pieces``."""
     if rows.empty:
         return rows
-    shape, warm = keys(rows), rows["cache"].fillna("warm") == "warm"
-    rows = rows[(warm | ~warm.groupby(shape).transform("any")) & _counts(rows, shape)]
-    times = {name: rows[name].fillna(rows["time_s"]).groupby(shape[rows.index]) for name in ENDS}
+    times = {name: rows[name].fillna(rows["time_s"]).groupby(rows["shape"]) for name in ENDS}
     merged = rows.assign(
-        shape=shape,
         time_low_s=times["time_low_s"].transform("min"),
         time_s=times["time_s"].transform("median"),
         time_high_s=times["time_high_s"].transform("max"),
         pieces=times["time_s"].transform("count"),
     )
-    return _as_sure(merged[~shape[rows.index].duplicated()].reset_index(drop=True))
+    return _as_sure(merged[~rows["shape"].duplicated()].reset_index(drop=True))
 
 
 def _as_sure(merged: pd.DataFrame) -> pd.DataFrame:

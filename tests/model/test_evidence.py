@@ -14,7 +14,7 @@ from estimator.model.coefficients import shipped
 from estimator.model.evidence import told
 from estimator.model.hardware import hardware_of
 from estimator.model.kernels import MODELS
-from estimator.model.measured import evidence
+from estimator.model.measured import evidence, telling
 from estimator.work import count_work, cross
 from tests.conftest import make_device, make_ops
 
@@ -224,7 +224,7 @@ def test_a_stream_tells_of_every_precision_and_a_cold_one_where_there_is_no_warm
 def test_a_cold_stream_counts_only_where_its_shape_has_no_warm_one() -> None:
     rows = pd.DataFrame({"op_class": "elementwise", "precision": "fp32", "kernel": "add", "bytes": 8e8,
                          "cache": ["warm", "cold"], "time_s": [1e-3, 9e-3]})  # fmt: skip
-    assert evidence(MEASUREMENTS.conform(rows, "table"))["time_s"].tolist() == [1e-3]
+    assert evidence(telling(MEASUREMENTS.conform(rows, "table")))["time_s"].tolist() == [1e-3]
 
 
 def in_step(at_source: pd.DataFrame, at_target: pd.DataFrame, own: float, *wanted: dict[str, object]) -> pd.DataFrame:

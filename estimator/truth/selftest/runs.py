@@ -111,25 +111,28 @@ def _steps(
 ) -> pd.DataFrame:
     """Profile every workload in every setting, then by turns time its steps and its shapes."""
     found: list[pd.DataFrame] = []
+    needed: dict[Setting, pd.DataFrame] = {}
     for first in range(1, repeats + 1, TURN):
         these = range(first, min(first + TURN, repeats + 1))
-        found += _turn(folder, workloads, settings, these, lambda done: progress(done, repeats))
+        found += _turn(folder, workloads, settings, needed, these, lambda done: progress(done, repeats))
     progress(repeats, repeats)
     return pd.concat(found, ignore_index=True)
 
 
 def _turn(
-    folder: Folder, workloads: Sequence[Workload], settings: Sequence[Setting], repeats: range,
-    progress: Callable[[int], None],
+    folder: Folder, workloads: Sequence[Workload], settings: Sequence[Setting], needed: dict[Setting, pd.DataFrame],
+    repeats: range, progress: Callable[[int], None],
 ) -> Iterator[pd.DataFrame]:  # fmt: skip
-    """The steps of some repeats, by processes of their own, which the first of all has profile them as well. Shapes are
-    timed before every other repeat, of truth or not: a processor that has worked long may be slower.
+    """The steps of some repeats, by processes of their own. Those of the first turn profile them as well, which tells
+    the shapes ``needed``. Shapes are timed before every other repeat, of truth or not: a processor that has worked long
+    may be slower.
     """
     named = {workload.name: (workload.file, workload.scale) for workload in workloads}
     with _processes(folder, settings, "workloads") as ask, _processes(folder, settings, "measuring") as ask_bench:
         for setting in settings:
-            ask(setting, worker.hold, named, setting.precision, folder.captures(setting) if repeats[0] == 1 else None)
-        needed = {setting: tables.needed(folder, setting) for setting in settings}
+            ask(setting, worker.hold, named, setting.precision, None if needed else folder.captures(setting))
+        if not needed:
+            needed.update({setting: tables.needed(folder, setting) for setting in settings})
         for repeat in repeats:
             progress(repeat - 1)
             for setting in settings if repeat % 2 else ():

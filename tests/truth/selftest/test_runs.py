@@ -18,7 +18,7 @@ from estimator.core.types import Workload as Stated
 from estimator.devices import load_device
 from estimator.devices.measure import sweep
 from estimator.devices.measurements import load_measurements
-from estimator.model.measured import evidence
+from estimator.model.measured import evidence, telling
 from estimator.profiles import read_profile
 from estimator.profiles.capture.script import Script
 from estimator.profiles.capture.watch import Watch
@@ -137,7 +137,7 @@ def test_a_shape_takes_the_median_of_all_tables(tmp_path: Path, clock: str) -> N
     tables.merge(folder, ONE)
     device = load_device(str(folder.device(ONE)))
     rows = load_measurements(device, named=folder.device(ONE))
-    assert evidence(rows).set_index("m")["time_s"].to_dict() == {8: 2.0, 16: 5.0}
+    assert evidence(telling(rows)).set_index("m")["time_s"].to_dict() == {8: 2.0, 16: 5.0}
     assert rows["clock"].dropna().unique().tolist() == ([clock] if clock == "2 GHz" else [])
     peak = device.peak_of("fp32").vector
     assert peak is not None
