@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-import pandas as pd
-
 from estimator.core.schema import MATRIX
-from estimator.work.casts import weight_shapes
-from estimator.work.precision import UPDATES
 from estimator.work.shapes import Shape
+from estimator.work.weights import form, read
 
 WEIGHT_BESIDE = {"m": ("k", "n"), "k": ("m", "n"), "n": ("m", "k")}  # where it is the batch, these two are a weight's
-VARIABLE = r"ReadVariableOp|Variable(V2)?"
-TEMPORARY = "/tmp_var"  # in the names of variables in which TensorFlow sums gradients of activations as well
-KERNEL = ["conv_t", "conv_r", "conv_s", "conv_c", "groups", "conv_k"]
-TURNED = "labels=f"  # XLA's gradient of weights: the batch stands in the place of channels
-KNOWN = re.compile(r"-?\d{1,15}(x-?\d{1,15})*")
 
 
 @dataclass(frozen=True)
 class Batch:
-    """The batch as profiled and as asked for, and the shapes of weights, as :func:`form` has them."""
+    """The batch as profiled and as asked for, and the forms of weights."""
 
     before: int
     after: int
@@ -32,35 +23,6 @@ class Batch:
     def of(self, size: int) -> int:
         """A dimension that holds the profiled batch, once or several times, or is unknown, as asked for."""
         return self.after if size < 0 else size // self.before * self.after
-
-
-def updates(work: pd.DataFrame) -> pd.Series:
-    """Rows that update weights."""
-    named = work["op_type"].fillna("").str.fullmatch(UPDATES)
-    return (work["phase"].eq("optimizer").fillna(False) | named) & ~work["op"].str.contains(TEMPORARY, regex=False)
-
-
-def weights(work: pd.DataFrame) -> frozenset[Shape]:
-    """The forms of weights: of variables and their updates, and of what forward products and convolutions take."""
-    rows = work[updates(work) | work["op_type"].fillna("").str.fullmatch(VARIABLE)]
-    texts = pd.concat([rows["shapes"], rows["output_shapes"]]).dropna().unique()
-    items = {*weight_shapes(work), *(item for text in texts for item in text.split(";"))}
-    turned = work["attributes"].fillna("").str.contains(TURNED, regex=False)
-    convolutions = (work["op_class"] == "convolution") & work["conv_n"].notna()
-    kernels = work.loc[convolutions & ~turned, KERNEL].fillna(1).astype("int64").drop_duplicates()
-    convolved = {form((t, r, s, c // groups, k)) for t, r, s, c, groups, k in kernels.itertuples(index=False)}
-    return frozenset({form(shape) for item in items if (shape := read(item))} | convolved)
-
-
-def form(shape: Shape) -> Shape:
-    """A shape whatever its layout, without dimensions of 1."""
-    return tuple(sorted(size for size in shape if size != 1))
-
-
-@lru_cache(maxsize=2**16)
-def read(item: str) -> Shape | None:
-    """The shape of ``100x50``, -1 where a dimension is unknown; None where the text is none."""
-    return tuple(map(int, item.split("x"))) if KNOWN.fullmatch(item) else None
 
 
 @lru_cache(maxsize=2**16)

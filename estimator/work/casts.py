@@ -15,8 +15,9 @@ from dataclasses import dataclass
 import pandas as pd
 
 from estimator.core import units
-from estimator.core.schema import MATRIX, STREAMING, WORK
+from estimator.core.schema import STREAMING, WORK
 from estimator.core.types import ITEMSIZE, Floats, Workload, itemsizes
+from estimator.work.weights import is_forward, takes_weights
 
 WIDE = "fp32"  # what weights, their updates, and ops that need accuracy stay in
 SCALED = ("fp16",)  # of so short a range that the loss is scaled
@@ -45,13 +46,6 @@ class Use:
     def elements(self) -> float:
         """Of all."""
         return self.size * self.count
-
-
-def weight_shapes(work: pd.DataFrame) -> set[str]:
-    """The shapes of the forward products' weights, such as ``1000x500``, in both storage orders."""
-    rows = work[_takes_weights(work) & work["m"].notna()]
-    pairs = set(zip(rows["k"].astype(str), rows["n"].astype(str), strict=True))
-    return {"x".join(order) for pair in pairs for order in (pair, pair[::-1])}
 
 
 def add_casts(
@@ -103,22 +97,13 @@ def without_casts(work: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str, ...]]:
     return work.assign(**amounts, intensity=work["intensity"].mask(gone)), told
 
 
-def _takes_weights(work: pd.DataFrame) -> pd.Series:
-    """Products of activations with weights, which have no batch, in the forward pass."""
-    return _is_forward(work) & ~(work["batch"] > 1).fillna(False)
-
-
-def _is_forward(work: pd.DataFrame) -> pd.Series:
-    return work["op_class"].isin(MATRIX) & work["phase"].eq("forward").fillna(False)
-
-
 def _uses(work: pd.DataFrame, workload: Workload, already: pd.Series) -> tuple[Use, ...]:
     """From the forward products' dimensions, but for those that are cast ``already``; what the workload file says
     beyond them, such as biases, behind them, but for what only embeddings take.
 
     TensorFlow casts a weight each time that a product takes it; elsewhere there are no more than the file says.
     """
-    rows = work[_takes_weights(work) & ~already]
+    rows = work[takes_weights(work) & ~already]
     used = rows["calls"].fillna(1.0).groupby(_weight_elements(rows)).sum().sort_index(ascending=False)
     found = tuple(Use(size, count, "shapes") for size, count in used.items() if size * count > 0)
     elements, parameters = sum(use.elements for use in found), workload.parameters or 0.0
@@ -152,9 +137,9 @@ def _of_weights(uses: Sequence[Use], precision: str, stored: str, folded: bool) 
 
 def _of_operands(work: pd.DataFrame, precision: str, stored: str) -> Iterator[Mapping[str, object]]:
     """Input and output's gradient of each layer: what its forward product moves beside its weights."""
-    rows = work[_is_forward(work)]
+    rows = work[is_forward(work)]
     calls = rows["calls"].fillna(1.0)
-    weights = (_weight_elements(rows) * calls).where(_takes_weights(rows), 0.0)
+    weights = (_weight_elements(rows) * calls).where(takes_weights(rows), 0.0)
     elements = float((rows["bytes"] / ITEMSIZE[precision] - weights).sum())
     if elements > 0:
         count = 2.0 * float(calls.sum())

@@ -16,7 +16,8 @@ import pandas as pd
 
 from estimator.core.schema import MATRIX, STREAMING
 from estimator.core.types import ITEMSIZE, Workload, itemsizes
-from estimator.work.casts import WIDE, add_casts, weight_shapes, without_casts
+from estimator.work.casts import WIDE, add_casts, without_casts
+from estimator.work.weights import activations, hold, updates, weights
 
 PRODUCTS = (*MATRIX, "recurrent")
 STORED = {"tf32": "fp32", "fp8": "bf16", "fp4": "bf16", "int8": "bf16", "int4": "bf16"}  # activations; else as products
@@ -32,7 +33,6 @@ KEPT_FORWARD = {  # a sum in the backward pass takes what format the gradients h
     "sums, products and norms": r"(nan|cum)?(sum|prod)|(euclidean|linalg_\w+)?norm|logsumexp",
 }
 KEPT_KERNELS = r"(?i).*(softmax|layer_?norm|group_?norm|nll_loss|cross_?entropy).*"  # where only a kernel has a name
-UPDATES = r"(Resource)?(Sparse)?Apply\w+|Assign(Add|Sub)?(VariableOp)?|aten::_(foreach|fused|amp)_\w+|multi_tensor.*"
 
 
 def cross(
@@ -84,14 +84,15 @@ def _in(work: pd.DataFrame, precision: pd.Series) -> pd.DataFrame:
 
 
 def _of_weights(work: pd.DataFrame) -> pd.Series:
-    """Rows that hold weights or their updates: tables of embeddings, optimizers, and where no phase is known, what has
-    the shape of a weight.
+    """Rows that hold weights or their updates: tables of embeddings, optimizers, and what has the shape of a weight in
+    fp32, such as a penalty on weights or a sum of their gradients. Where an activation has the same shape, only rows
+    whose phase nothing tells; a forward movement prepares weights for their product, in its format.
     """
-    shapes, op_type = weight_shapes(work), work["op_type"].fillna("")
-    update = work["phase"].eq("optimizer").fillna(False) | op_type.str.fullmatch(UPDATES)
-    shaped = work["shapes"].fillna("").map(lambda text: not shapes.isdisjoint(text.split(";")))
+    shapes = frozenset(form for form in weights(work) if len(form) > 1)
     unknown = work["phase"].fillna("unknown").isin(["unknown", "other"])
-    return (work["op_class"] == "embedding") | update | (unknown & shaped)
+    prepared = (work["op_class"] == "movement") & work["phase"].eq("forward").fillna(False)
+    alone = (work["precision"] == WIDE) & ~prepared & hold(work, shapes - activations(work))
+    return (work["op_class"] == "embedding") | updates(work) | alone | (unknown & hold(work, shapes))
 
 
 def _kept(work: pd.DataFrame) -> pd.Series:

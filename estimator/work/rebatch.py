@@ -15,8 +15,9 @@ import pandas as pd
 from estimator.core.errors import EstimatorError
 from estimator.core.schema import CONV_COLUMNS, MATRIX
 from estimator.core.types import Names, Workload
-from estimator.work.batch_dimension import Batch, like_a_weight, read, resized, role, updates, weights
+from estimator.work.batch_dimension import Batch, like_a_weight, resized, role
 from estimator.work.count import count_work
+from estimator.work.weights import read, updates, weights
 
 STAYS = ("host", "collective")  # classes whose ops go with the model, whatever the batch
 TEXTS = ["shapes", "output_shapes"]

@@ -9,7 +9,7 @@ import pandas as pd
 from estimator.core.errors import EstimatorError
 from estimator.core.schema import OPS
 from estimator.core.types import Optimizer, Profile
-from estimator.work.batch_dimension import TEMPORARY
+from estimator.work.weights import TEMPORARY
 
 PHASE = "optimizer"
 

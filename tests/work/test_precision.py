@@ -21,6 +21,7 @@ BACKWARD: Row = {"op_type": "MatMul", "shapes": "16x8;8x4", "phase": "backward"}
 RELU: Row = {"op_type": "Relu", "shapes": "8x4", "phase": "forward"}
 SOFTMAX: Row = {"op_type": "Softmax", "shapes": "8x4", "phase": "forward"}
 UPDATE: Row = {"op_type": "ApplyGradientDescent", "shapes": "16x4;1;16x4", "phase": "optimizer"}
+RELU_SHAPES: Row = {"shapes": "8x4;8x4", "output_shapes": "8x4"}
 FORMATS = (("fp32", "bf16"), ("bf16", "fp32"), ("other", "fp32"))
 STEP: tuple[Row, ...] = (FORWARD, RELU, SOFTMAX, BACKWARD, UPDATE)
 
@@ -198,8 +199,47 @@ def test_without_a_backward_pass_no_weights_are_cast() -> None:
 
 def test_what_has_a_weights_shape_is_an_update_where_no_phase_is_known() -> None:
     fusion: Row = {"op_type": "fusion", "kernel": "subtract", "output_shapes": "16x4", "phase": "unknown"}
-    rows, _, _ = crossed(FORWARD, BACKWARD, {**fusion, "shapes": "16x4;16x4"}, {**fusion, "shapes": "8x4;8x4"})
+    rows, _, _ = crossed(FORWARD, BACKWARD, {**fusion, "shapes": "16x4;16x4"}, {**fusion, **RELU_SHAPES})
     assert list(rows["precision"].iloc[2:]) == ["fp32", "bf16"]
+
+
+@pytest.mark.parametrize("phase", ["forward", "backward", "unknown"])
+@pytest.mark.parametrize(
+    "shapes", [{"shapes": "16x4;16x4"}, {"shapes": "4x16"}, {"shapes": "1x1;2", "output_shapes": "16x4"}]
+)
+def test_what_has_the_shape_of_a_weight_stays_with_the_weights(phase: str, shapes: Row) -> None:
+    """A penalty on weights: their squares, and the sum of its gradient and that of the loss."""
+    rows, casts, _ = crossed(*STEP, {"op_type": "Mul", "phase": phase, **shapes}, {**RELU, "phase": phase})
+    assert list(rows["precision"].iloc[-2:]) == ["fp32", "bf16"]
+    assert len(casts) == 3  # and none around it
+
+
+def test_a_convolutions_kernel_is_a_weight() -> None:
+    sizes = dict(zip("nchwkrs", (2, 6, 5, 5, 10, 3, 3), strict=True))
+    convolution: Row = {"op_class": "convolution", **{f"conv_{x}": size for x, size in sizes.items()}}
+    square: Row = {"op_type": "Square", "phase": "backward"}
+    beside: list[Row] = [{**square, "shapes": shape} for shape in ("3x3x6x10", "10x6x3x3", "2x5x5x6")]
+    rows, _, _ = crossed({**convolution, "phase": "forward"}, *beside, UPDATE)
+    assert list(rows["precision"].iloc[1:4]) == ["fp32", "fp32", "bf16"]
+
+
+def test_an_activation_that_is_as_large_as_a_weight_goes_by_its_phase() -> None:
+    square: Row = {**FORWARD, "shapes": "16x16;16x4", "output_shapes": "16x4"}
+    relu: Row = {**RELU, "shapes": "16x4"}
+    rows, _, _ = crossed(square, relu, BACKWARD, {**relu, "phase": "optimizer"}, {**relu, "phase": "unknown"})
+    assert list(rows["precision"]) == ["bf16", "bf16", "bf16", "fp32", "fp32"]
+
+
+def test_weights_that_are_turned_before_their_product_are_cast_first() -> None:
+    turned: Row = {"op_type": "Transpose", "shapes": "16x4;2", "output_shapes": "4x16"}
+    rows, _, _ = crossed(*STEP, {**turned, "phase": "forward"}, {**turned, "phase": "backward"})
+    assert list(rows["precision"].iloc[-2:]) == ["bf16", "fp32"]
+
+
+def test_a_step_that_is_narrow_as_a_whole_widens_with_its_weights() -> None:
+    narrow: list[Row] = [{**row, "precision": "bf16"} for row in (FORWARD, BACKWARD, {**RELU, "shapes": "16x4"})]
+    rows, _, _ = crossed(*narrow, to="fp32")
+    assert list(rows["precision"]) == ["fp32", "fp32", "fp32"]
 
 
 def test_stated_amounts_do_not_freeze_the_precision() -> None:

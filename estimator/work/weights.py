@@ -1,0 +1,79 @@
+"""Which rows and shapes are those of weights: variables, their updates, and what products and convolutions take."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+import pandas as pd
+
+from estimator.core.schema import MATRIX
+from estimator.work.shapes import Shape
+
+UPDATES = r"(Resource)?(Sparse)?Apply\w+|Assign(Add|Sub)?(VariableOp)?|aten::_(foreach|fused|amp)_\w+|multi_tensor.*"
+VARIABLE = r"ReadVariableOp|Variable(V2)?"
+TEMPORARY = "/tmp_var"  # in the names of variables in which TensorFlow sums gradients of activations as well
+KERNEL = ["conv_t", "conv_r", "conv_s", "conv_c", "groups", "conv_k"]
+TURNED = "labels=f"  # XLA's gradient of weights: the batch stands in the place of channels
+KNOWN = re.compile(r"-?\d{1,15}(x-?\d{1,15})*")
+
+
+def updates(work: pd.DataFrame) -> pd.Series:
+    """Rows that update weights."""
+    named = work["op_type"].fillna("").str.fullmatch(UPDATES)
+    return (work["phase"].eq("optimizer").fillna(False) | named) & ~work["op"].str.contains(TEMPORARY, regex=False)
+
+
+def is_forward(work: pd.DataFrame) -> pd.Series:
+    """Matrix products and convolutions of the forward pass."""
+    return work["op_class"].isin(MATRIX) & work["phase"].eq("forward").fillna(False)
+
+
+def takes_weights(work: pd.DataFrame) -> pd.Series:
+    """Products of activations with weights, which have no batch, in the forward pass."""
+    return is_forward(work) & ~(work["batch"] > 1).fillna(False)
+
+
+def weights(work: pd.DataFrame) -> frozenset[Shape]:
+    """The forms of weights: of variables and their updates, and of what forward products and convolutions take."""
+    rows = work[updates(work) | work["op_type"].fillna("").str.fullmatch(VARIABLE)]
+    texts = pd.concat([rows["shapes"], rows["output_shapes"]]).dropna().unique()
+    items = {item for text in texts for item in text.split(";")}
+    turned = work["attributes"].fillna("").str.contains(TURNED, regex=False)
+    convolutions = (work["op_class"] == "convolution") & work["conv_n"].notna()
+    kernels = work.loc[convolutions & ~turned, KERNEL].fillna(1).astype("int64").drop_duplicates()
+    convolved = {form((t, r, s, c // groups, k)) for t, r, s, c, groups, k in kernels.itertuples(index=False)}
+    return frozenset({form(shape) for item in items if (shape := read(item))} | convolved | _sides(work, ("k", "n")))
+
+
+def activations(work: pd.DataFrame) -> frozenset[Shape]:
+    """The forms of what forward products read beside weights, and of what they make."""
+    return _sides(work, ("m", "k")) | _sides(work, ("m", "n"))
+
+
+def hold(work: pd.DataFrame, forms: frozenset[Shape]) -> pd.Series:
+    """Rows of which an operand or a result has one of these forms."""
+    texts = work["shapes"].fillna("") + ";" + work["output_shapes"].fillna("")
+    held = {text: _holds(text, forms) for text in texts.unique()}
+    return texts.map(held).astype(bool)
+
+
+def _holds(text: str, forms: frozenset[Shape]) -> bool:
+    return any(form(shape) in forms for item in text.split(";") if (shape := read(item)))
+
+
+def _sides(work: pd.DataFrame, sides: tuple[str, str]) -> frozenset[Shape]:
+    """The forms that forward products' dimensions make, such as that of the weights, k x n."""
+    rows = work.loc[takes_weights(work) & work["m"].notna(), [*sides]].astype("int64").drop_duplicates()
+    return frozenset(form(pair) for pair in rows.itertuples(index=False, name=None))
+
+
+def form(shape: Shape) -> Shape:
+    """A shape whatever its layout, without dimensions of 1."""
+    return tuple(sorted(size for size in shape if size != 1))
+
+
+@lru_cache(maxsize=2**16)
+def read(item: str) -> Shape | None:
+    """The shape of ``100x50``, -1 where a dimension is unknown; None where the text is none."""
+    return tuple(map(int, item.split("x"))) if KNOWN.fullmatch(item) else None
