@@ -184,7 +184,7 @@ def test_streams_are_measured_once_in_half_an_octave() -> None:
 def test_the_whole_chain_on_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Structure, not figures: what else this machine does decides on those."""
     monkeypatch.setattr(tables, "FIRST_S", 15)
-    monkeypatch.setattr(tables, "AGAIN_S", 5)
+    monkeypatch.setattr(tables, "AGAIN_S", 10)
     monkeypatch.setattr(runs, "TURN", 2)
     try:
         settings = of_machine()[:2]
