@@ -32,13 +32,13 @@ def product_rates(rows: pd.DataFrame) -> Floats:
 
 def rates(rows: pd.DataFrame) -> Floats:
     """Rate of direct arithmetic of each row [FLOP/s]; NaN where the arithmetic is not known."""
-    flop = _work(rows)[0]
+    flop = work_of_call(rows)[0]
     return np.asarray(np.where(flop > 0, flop, np.nan) / rows["time_s"].to_numpy())
 
 
 def least_times(rows: pd.DataFrame, device: DeviceSpec) -> Floats:
     """The time [s] that direct arithmetic at the peak and compulsory traffic from memory take; 0 where not known."""
-    flop, bytes_ = _work(rows)
+    flop, bytes_ = work_of_call(rows)
     bandwidth = device.memory_bandwidth.value if device.memory_bandwidth else np.inf
     return physics.ideal_time(flop, bytes_, peaks(rows, device), bandwidth)
 
@@ -113,7 +113,7 @@ def empty_outputs(rows: pd.DataFrame) -> Flags:
     return np.asarray(conv & np.any([size < 1 for size in _outputs(rows)], axis=0))
 
 
-def _work(rows: pd.DataFrame) -> tuple[Floats, Floats]:
+def work_of_call(rows: pd.DataFrame) -> tuple[Floats, Floats]:
     """Direct FLOP and compulsory bytes of one call of each row; 0 where neither is known."""
     itemsize = itemsizes(rows["precision"])
     gemm, conv = dense_products(rows), (rows["op_class"] == "convolution").to_numpy(dtype=bool)

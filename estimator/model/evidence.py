@@ -79,15 +79,13 @@ def gathered(
     """
     if not same_setting:
         _refuse(target, work, measurements)
-    rows = _telling(measurements, work)
     ran = work if profiled is None else profiled
     own = work["time_s"].to_numpy(dtype=float)
-    rows_there = None if at_source is None else _telling(at_source, ran)
+    rows, rows_there = _of_these_ops(measurements, work), None if at_source is None else _of_these_ops(at_source, ran)
     if source is not None and rows_there is not None and transfer.same_library(rows_there, rows):
-        there, table = _of_the_same_models(*map(measured.evidence, measured.undisturbed(rows_there, rows)))
-        known, factor, told = _by_kernels(ran, source, there, work, target, table)
+        known, factor, told, table = _by_kernels(ran, source, rows_there, work, target, rows)
     else:
-        table = measured.evidence(rows)
+        table = measured.evidence(measured.telling(rows))
         carried = _padded(transfer.carried_over(ran, source, shipped()), len(work), 0.0)
         known, factor = modelled(work, target, table, carried, shipped()), np.ones(len(work))
         told = np.zeros(len(work), dtype=bool)
@@ -104,10 +102,16 @@ def gathered(
     )
 
 
-def _telling(measurements: pd.DataFrame, work: pd.DataFrame) -> pd.DataFrame:
-    """The measured rows that tell of ops like these."""
+def _of_these_ops(measurements: pd.DataFrame, work: pd.DataFrame) -> pd.DataFrame:
+    """The measured rows that may tell of ops like these."""
     alike = measurements["op_class"].isin(work["op_class"]) & measurements["precision"].isin(work["precision"])
-    return measured.telling(measurements[alike | measurements["op_class"].isin(STREAMING)])
+    return measurements[alike | measurements["op_class"].isin(STREAMING)]
+
+
+def _tables(*measured_rows: pd.DataFrame, cache: str) -> Iterator[pd.DataFrame]:
+    """What each device's rows tell of ops in a state of the cache."""
+    rows = (measured.telling(rows, cache) for rows in measured_rows)
+    return _of_the_same_models(*map(measured.evidence, measured.undisturbed(*rows)))
 
 
 def _of_the_same_models(*tables: pd.DataFrame) -> Iterator[pd.DataFrame]:
@@ -122,17 +126,26 @@ def _of_the_same_models(*tables: pd.DataFrame) -> Iterator[pd.DataFrame]:
 
 
 def _by_kernels(
-    ran: pd.DataFrame, source: DeviceSpec, there: pd.DataFrame, work: pd.DataFrame, target: DeviceSpec,
-    table: pd.DataFrame,
-) -> tuple[Modelled, Floats, Flags]:  # fmt: skip
-    """As :func:`_in_step`, by the tables of both devices, which are of a library in common: what the source ``ran`` has
-    the times of, by ``there``, and ``work`` by ``table``.
+    ran: pd.DataFrame, source: DeviceSpec, at_source: pd.DataFrame, work: pd.DataFrame, target: DeviceSpec,
+    measurements: pd.DataFrame,
+) -> tuple[Modelled, Floats, Flags, pd.DataFrame]:  # fmt: skip
+    """As :func:`_in_step`, by the rows of both devices, which are of a library in common: what the source ``ran`` has
+    the times of, by ``at_source``, and ``work`` by ``measurements``; and what those tell of ops in the cache.
     """
-    known, alone = _alone(work, target, table)
+    there, table = _tables(at_source, measurements, cache="warm")
+    known, warm = _alone(work, target, table)
+    warm_there = _alone(ran, source, there)[1]
+    cold_rows_there, cold_rows = _tables(at_source, measurements, cache="cold")
+    cold_there = np.fmax(_alone(ran, source, cold_rows_there)[1], warm_there)
+    cold = np.fmax(_alone(work, target, cold_rows)[1], warm)
     own, shared = (ran[name].to_numpy(dtype=float) for name in ("time_s", "shared_s"))
     shared = np.where(np.isnan(shared), own, shared)
-    factor = transfer.in_step(own, shared, _alone(ran, source, there)[1], alone[: len(ran)])
-    return _in_step(known, _padded(factor, len(work), np.nan))
+    share = transfer.emptied(shared, warm_there, cold_there)
+    alone_there = warm_there + share * (cold_there - warm_there)
+    alone = warm + _padded(share, len(work), 1.0) * (cold - warm)
+    factor = _padded(transfer.in_step(own, shared, alone_there, alone[: len(ran)]), len(work), np.nan)
+    emptied = np.divide(alone, warm, out=np.ones_like(warm), where=warm > 0)
+    return *_in_step(known, factor, emptied), table
 
 
 def _alone(work: pd.DataFrame, device: DeviceSpec, table: pd.DataFrame) -> tuple[Modelled, Floats]:
@@ -144,12 +157,12 @@ def _alone(work: pd.DataFrame, device: DeviceSpec, table: pd.DataFrame) -> tuple
     return known, np.where(np.isnan(time), known.time + known.launches * launch_latency(device, shipped()), time)
 
 
-def _in_step(known: Modelled, factor: Floats) -> tuple[Modelled, Floats, Flags]:
-    """What the models say, each op's time and launches longer by what its step makes of them; by how much, 1 where the
-    source does not tell; and where it does.
+def _in_step(known: Modelled, factor: Floats, emptied: Floats) -> tuple[Modelled, Floats, Flags]:
+    """What the models say, each op's time and launches longer by what its step makes of them, of which ``emptied`` is
+    the cache's part; by how much, the cache's part alone where the source does not tell; and where it does.
     """
     told = ~np.isnan(factor)
-    by = np.where(told, factor, 1.0)
+    by = np.where(told, factor, 1.0) * emptied
     method = np.where(told & ~np.isnan(known.time), "transferred", known.method)
     longer = {name: by * getattr(known, name) for name in ("time", "serial", "launches")}
     longer["least"] = np.minimum(by, 1.0) * known.least  # what did not move on the source moves nowhere

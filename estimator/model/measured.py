@@ -28,17 +28,19 @@ OUTPUTS = {"conv_z": ("d", "t"), "conv_p": ("h", "r"), "conv_q": ("w", "s")}  # 
 ENDS = ("time_low_s", "time_s", "time_high_s")
 
 
-def telling(measurements: pd.DataFrame) -> pd.DataFrame:
-    """The rows that tell of dense ops whose operands lie where the last call left them, as benchmarks time them, with
-    their ``shape``, a column of :func:`keys`. What streams tells of memory with a cold cache too, where no warm one was
-    timed. Rows that beat a bound count only where a shape has no others.
+def telling(measurements: pd.DataFrame, cache: str = "warm") -> pd.DataFrame:
+    """The rows that tell of dense ops whose operands lie in the ``cache``, where the last call left them, as benchmarks
+    time them, or (cold) do not, with their ``shape``, a column of :func:`keys`. Where a shape was timed in one state
+    alone, that tells of the other too, but for products in a cold cache. Rows that beat a bound count only where a
+    shape has no others.
     """
-    dense, warm = measurements["sparsity"].fillna(0) == 0, measurements["cache"].fillna("warm") == "warm"
-    rows = measurements[dense & (warm | measurements["op_class"].isin(STREAMING))].reset_index(drop=True)
+    dense, alike = measurements["sparsity"].fillna(0) == 0, measurements["cache"].fillna("warm") == cache
+    either = measurements["op_class"].isin(STREAMING) | (cache == "cold")
+    rows = measurements[dense & (alike | either)].reset_index(drop=True)
     if rows.empty:
         return rows
-    shape, warm = keys(rows), rows["cache"].fillna("warm") == "warm"
-    return rows.assign(shape=shape)[(warm | ~warm.groupby(shape).transform("any")) & _counts(rows, shape)]
+    shape, alike = keys(rows), rows["cache"].fillna("warm") == cache
+    return rows.assign(shape=shape)[(alike | ~alike.groupby(shape).transform("any")) & _counts(rows, shape)]
 
 
 def undisturbed(*tables: pd.DataFrame) -> list[pd.DataFrame]:

@@ -43,6 +43,18 @@ def same_library(one: pd.DataFrame, other: pd.DataFrame) -> bool:
     return bool(set(one["library"].dropna()) & set(other["library"].dropna()))
 
 
+def emptied(shared: Floats, warm: Floats, cold: Floats) -> Floats:
+    """Share, 0 to 1, of what an op takes longer where no cache holds its operands that it takes longer in its step; 1
+    where it takes no longer, or nothing tells: between two uses of an array, steps use many others.
+
+    All in seconds: in its step once each instant is divided among the ops that ran, and by itself with its operands in
+    the cache, and out of it.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.clip((shared - warm) / (cold - warm), 0.0, 1.0)
+    return np.where((shared > 0) & (cold > warm), share, 1.0)
+
+
 def in_step(own: Floats, shared: Floats, alone: Floats, there: Floats) -> Floats:
     """Time of each op in a step on the target over that by itself, as its times on the source have it, all in seconds:
     in its step (``own``, of which ``shared`` is left once each instant is divided among the ops that ran), by itself

@@ -224,7 +224,17 @@ def test_a_stream_tells_of_every_precision_and_a_cold_one_where_there_is_no_warm
 def test_a_cold_stream_counts_only_where_its_shape_has_no_warm_one() -> None:
     rows = pd.DataFrame({"op_class": "elementwise", "precision": "fp32", "kernel": "add", "bytes": 8e8,
                          "cache": ["warm", "cold"], "time_s": [1e-3, 9e-3]})  # fmt: skip
-    assert evidence(telling(MEASUREMENTS.conform(rows, "table")))["time_s"].tolist() == [1e-3]
+    found = MEASUREMENTS.conform(rows, "table")
+    assert evidence(telling(found))["time_s"].tolist() == [1e-3]
+    assert evidence(telling(found, "cold"))["time_s"].tolist() == [9e-3]
+
+
+def test_a_product_tells_of_a_cold_cache_where_it_was_timed_in_none_but_not_the_other_way_round() -> None:
+    rows = table(ROW, (8, 8, 8, "n", "n", 1e-6))
+    cold = rows.iloc[:1].assign(cache="cold", time_s=5e-4)
+    assert evidence(telling(pd.concat([rows, cold]), "cold"))["time_s"].tolist() == [1e-6, 5e-4]
+    assert telling(pd.concat([rows, cold]))["time_s"].tolist() == [3e-4, 1e-6]
+    assert telling(cold).empty
 
 
 def in_step(at_source: pd.DataFrame, at_target: pd.DataFrame, own: float, *wanted: dict[str, object]) -> pd.DataFrame:
@@ -252,6 +262,30 @@ def test_what_ran_beside_an_op_adds_nothing_to_it() -> None:
     """Twice as long as by itself, as another op had half of each instant."""
     found = in_step(table(ROW), table(SLOW), 6e-4, {**SHAPE, "shared_s": 3e-4})
     assert found["target_time_s"].item() == pytest.approx(12e-4)
+
+
+@pytest.mark.parametrize(("own", "wanted"), [(3e-4, 4e-4), (6e-4, 1e-3), (4.5e-4, 7e-4), (1.2e-3, 2.0e-3)])
+def test_an_op_takes_as_much_longer_as_the_caches_of_both_lack_of_it(own: float, wanted: float) -> None:
+    """In the cache, 300 and 400 us; out of it, 600 and 1000; half of the way between; beyond, it is the step's own."""
+    there, here = (pd.concat([table(ROW).assign(time_s=warm), table(ROW).assign(time_s=cold, cache="cold")])
+                   for warm, cold in ((3e-4, 6e-4), (4e-4, 1e-3)))  # fmt: skip
+    added = 1.0 + np.sqrt(6e-4 / 1e-3)  # grows by the root
+    found = in_step(there, here, own, SHAPE)["target_time_s"].item()
+    assert found == pytest.approx(wanted if own < 1e-3 else 1e-3 * added)
+
+
+def test_a_cast_that_is_added_finds_nothing_in_the_cache() -> None:
+    """The source does not tell of it: the weights that it reads were used a step ago."""
+    rows = pd.DataFrame({"op_class": "elementwise", "precision": "fp32", "kernel": "add", "bytes": 1024 * 512 * 6,
+                         "cache": ["warm", "cold"], "time_s": [1e-4, 9e-4]})  # fmt: skip
+    streams = MEASUREMENTS.conform(rows, "table").assign(library="toy 1")
+    ops = make_ops({"op_type": "MatMul", "shapes": "8x1024;1024x512", "output_shapes": "8x512", "phase": "forward"},
+                   {"op_type": "MatMul", "shapes": "8x1024;8x512", "phase": "backward"})  # fmt: skip
+    work, _ = count_work(ops, Workload(name="toy"))
+    narrow, _ = cross(work, Workload(name="toy"), "bf16")
+    device = make_device(launch_latency="1 ns", peak={"fp32": "10 TFLOP/s", "bf16": "20 TFLOP/s"})
+    found = predict(narrow, device, device, streams, PLAN, profiled=work, at_source=streams).ops.iloc[len(work) :]
+    assert found["target_time_s"].to_numpy() == pytest.approx(9e-4, rel=0.05)
 
 
 def test_of_a_kernel_on_both_devices_the_quickest_repeats_tell() -> None:

@@ -8,7 +8,7 @@ from estimator.core.types import Workload
 from estimator.model.coefficients import shipped
 from estimator.model.hardware import hardware_of
 from estimator.model.kernels import MODELS, launch_latency
-from estimator.model.transfer import carried_over, in_step, same_library
+from estimator.model.transfer import carried_over, emptied, in_step, same_library
 from estimator.work import count_work
 from tests.conftest import make_device, make_ops
 
@@ -58,6 +58,13 @@ def test_what_a_step_adds_grows_as_the_root_of_the_op() -> None:
     own, alone = np.full(4, 2.0), np.ones(4)
     found = in_step(own, np.array([2.0, 2.0, 1.0, 2.0]), alone, np.array([4.0, 0.25, 4.0, np.nan]))
     np.testing.assert_allclose(found, [1.5, 3.0, 2.0, 2.0])
+
+
+def test_how_far_a_step_empties_the_cache() -> None:
+    """Half; all, beyond it as well; nothing where it is shorter; all where nothing tells: unknown, or as long cold."""
+    shared, warm, cold = np.array([1.5, 2.0, 4.0, 0.5, np.nan, 1.0, 1.0]), np.ones(7), np.array([2.0] * 5 + [1.0, 0.9])
+    np.testing.assert_array_equal(emptied(shared, warm, cold), [0.5, 1.0, 1.0, 0.0, 1.0, 1.0, 1.0])
+    assert emptied(np.ones(1), np.full(1, np.nan), cold[:1]).item() == 1.0
 
 
 def test_tables_of_one_library_tell_of_each_other() -> None:

@@ -40,7 +40,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
-VERSION = 5  # of what is timed and how: a run that was stopped goes on with the same one alone
+VERSION = 6  # of what is timed and how: a run that was stopped goes on with the same one alone
 Row = dict[str, Any]
 Run = Callable[[], Any]
 Timed = tuple[float, bool]  # seconds, and whether something else took the processor meanwhile
@@ -66,6 +66,7 @@ class Library:
     name = ""
     tells_disturbance = True  # whether its threads are put off the processors by other processes alone
     precisions: tuple[str, ...] = ("fp64", "fp32", "bf16", "fp16")
+    batch_s = 1e-3  # short calls are timed so many at once that they last so long together
 
     def __init__(self, device: str, threads: int) -> None:
         self.np: Any = importlib.import_module("numpy")
@@ -123,6 +124,12 @@ class Library:
     def prepared(self, build: Callable[[Library], Run], copies: int) -> Run:
         """An op as a call; on up to so many ``copies`` of its arrays, where several run side by side."""
         return build(self)
+
+    def prepared_cold(self, build: Callable[[Library], Run], copies: int, apart: int) -> Run | None:
+        """The same where calls take turns on ``apart`` copies, so that none finds its own in the cache; None where the
+        cache must be emptied before each call instead.
+        """
+        return None
 
     def gemm(self, precision: str, a: Sequence[int], b: Sequence[int], trans_a: bool, trans_b: bool) -> Run:
         """C = A·B, each stored in the shape given and read transposed where said."""
@@ -311,11 +318,11 @@ def _padding(c: Conv) -> str:
 
 
 class _Chained:
-    """A call that is timed in chains: the lengths of those of long, short and very short calls, and the same call on
-    other arrays for chains that run side by side, which would share what a cache holds.
+    """A call that is timed in chains of some length, the shorter the longer it lasts; and the same call on other
+    arrays, for chains that run side by side, which would share what a cache holds, and for calls in turn.
     """
 
-    def __init__(self, runs: Sequence[Run], lengths: tuple[int, int, int]) -> None:
+    def __init__(self, runs: Sequence[Run], lengths: tuple[int, ...]) -> None:
         self.runs, self.lengths = runs, lengths
 
     def __call__(self) -> Any:
@@ -341,15 +348,24 @@ class TensorFlow(Library):
         config.optimizer.set_experimental_options({"disable_meta_optimizer": True})  # it removes what nobody reads
         self.graph = functools.lru_cache(maxsize=4)(self.graph_of)
         self.chains = 1 if self.gpu else self.threads
+        self.batch_s = self.batch_s if self.gpu else BUSY_S
 
     def prepared(self, build: Callable[[Library], Run], copies: int) -> Run:
         runs = [build(self) for _ in range(max(1, min(self.chains, copies)))]
         return _Chained(runs, getattr(runs[0], "lengths", LENGTHS))
 
+    def prepared_cold(self, build: Callable[[Library], Run], copies: int, apart: int) -> Run | None:
+        if self.gpu:
+            return None
+        length = max(1, min(math.ceil(apart / self.chains), LENGTHS[-1]))
+        runs = [build(self) for _ in range(max(1, min(length * self.chains, copies)))]
+        return _Chained(runs, (length,))
+
     def timed(self, run: Run, count: int, flush: Run | None) -> Timed:
         """In a graph, as training runs ops: to call one by itself takes longer than many an op."""
         lengths = getattr(run, "lengths", LENGTHS)
-        length = lengths[(count > 1) + (count > LENGTHS[-1])]  # each is traced anew, which takes long
+        enough = (length for length in lengths if length * self.chains >= count)
+        length = next(enough, lengths[-1])  # each is traced anew, which takes long
         calls = length * self.chains
         graphs = math.ceil(count / calls)
         spent, other = super().timed(self.graph(run, length), graphs, flush)
@@ -363,9 +379,9 @@ class TensorFlow(Library):
 
         def chain(number: int) -> Any:
             output: Any = tf.constant(number)  # chains that are alike would be run once
-            for _ in range(length):
+            for turn in range(length):
                 with tf.control_dependencies(tf.nest.flatten(output)):
-                    output = runs[number % len(runs)]()
+                    output = runs[(turn * self.chains + number) % len(runs)]()
             return output
 
         graph: Run = tf.function(lambda: [chain(number) for number in range(self.chains)]).get_concrete_function()
@@ -413,14 +429,14 @@ class TensorFlow(Library):
         graph = self.module.compat.v1.get_default_graph
         forward = functools.lru_cache(maxsize=1)(lambda graph: raw.MaxPool(input=x, **how))
         gradient = lambda: raw.MaxPoolGrad(orig_input=x, orig_output=forward(graph()), grad=dy, **how)  # noqa: E731
-        return _Chained([gradient], (4, *LENGTHS[1:]))  # the forward pass, run once, is among their time
+        return _Chained([gradient], LENGTHS[1:])  # the forward pass, run once, is among their time
 
     def call(self, kernel: str, arrays: Sequence[Any]) -> Run:
         op, composed = self.ops()[kernel], ("gelu", "layer_norm", *FORMULAS)
         if kernel not in composed:
             return functools.partial(op, *arrays)
         compiled = functools.partial(self.module.function(op, jit_compile=True), *arrays)
-        return _Chained([compiled], (*LENGTHS[:2], LENGTHS[1]))  # XLA compiles long chains slowly
+        return _Chained([compiled], LENGTHS[:-1])  # XLA compiles long chains slowly
 
     def ops(self) -> dict[str, Callable[..., Any]]:
         tf = self.module
@@ -615,7 +631,12 @@ def _gemm(shape: Shape, kind: str, precision: str) -> Job:
     columns = {"batch": batch, "m": m, "n": n, "k": k, "trans_a": trans_a, "trans_b": trans_b}
     size = ITEMSIZE[precision] * batch * (m * k + k * n + m * n)
     run = functools.partial(_call, "gemm", precision, a, b, trans_a == "t", trans_b == "t")
-    return Job(columns, 2.0 * batch * m * n * k, size, ("",), run)
+    return Job(columns, 2.0 * batch * m * n * k, size, (_cache(shape),), run)
+
+
+def _cache(shape: Shape) -> str:
+    """Whether the operands are to lie in the cache, where a shape says so."""
+    return shape.choice("cache", ("cold", "warm"))
 
 
 def _call(op: str, *arguments: Any) -> Run:
@@ -648,7 +669,7 @@ def _convolution(shape: Shape, kind: str, precision: str) -> Job:
     flop = (2 if what == "backward" else 1) * 2.0 * n * k * p * q * c / groups * r * s
     size = 2 * ITEMSIZE[precision] * (n * c * h * w + k * c / groups * r * s + n * k * p * q)
     columns.update({"groups": groups, "pass": what})
-    return Job(columns, flop, size, ("",), functools.partial(_call, "convolution", precision, conv))
+    return Job(columns, flop, size, (_cache(shape),), functools.partial(_call, "convolution", precision, conv))
 
 
 def _pooling(shape: Shape, kind: str, precision: str) -> Job:
@@ -681,7 +702,7 @@ def _stream(shape: Shape, kind: str, precision: str) -> Job:
     size = 1 if kernel == LAUNCH else max(1, shape.number("bytes", least=0) // per_element)
     by_rows = kind == "normalization" and size > WIDTH  # whole rows, as near as may be to what is asked
     sizes = (round(size / WIDTH), WIDTH) if by_rows else (1, size) if kind == "normalization" else (size,)
-    size, asked = math.prod(sizes), shape.choice("cache", ("cold", "warm"))
+    size, asked = math.prod(sizes), _cache(shape)
     caches = ("warm",) if kernel == LAUNCH else (asked,) if asked else ("cold", "warm")
     columns = {"kernel": kernel, "bytes": size * per_element, "flop": size * flop}
     run = functools.partial(_call, "stream", op, precision, sizes)
@@ -692,9 +713,9 @@ def _stream(shape: Shape, kind: str, precision: str) -> Job:
 LEAST, MOST = 7, 400  # repeats
 MOST_OF_BUDGET = 0.1  # of what is left, for the least repeats of one shape
 MOST_OF_MEMORY = 0.8  # of what is free, for the arrays of one shape
-BATCH_S = 1e-3  # short calls are timed so many at once that they last so long together
+BUSY_S = 10e-3  # the same where chains side by side begin and end one by one
 RESOURCE: Any = importlib.util.find_spec("resource") and importlib.import_module("resource")  # Windows has none
-LENGTHS = (1, 16, 64)  # calls in a chain of TensorFlow: of long ones, short ones, very short ones
+LENGTHS = (1, 4, 16, 64)  # calls in a chain of TensorFlow: of long ones to very short ones
 QUIET_S = 0.04  # of one thread, in which the system's own work interrupts it about once
 
 
@@ -729,14 +750,15 @@ def relative_error(samples: Sequence[float]) -> float:
 
 
 def repeat(
-    timed: Timer, wanted: float, share: float, most: float, single: bool, clock: Run = time.perf_counter
+    timed: Timer, wanted: float, share: float, most: float, batch: float = 0.0, clock: Run = time.perf_counter
 ) -> tuple[list[float], float]:
     """Seconds of one call, timed again until the median's relative error is as wanted or its share [s] is spent.
 
     The fewest repeats may take ``most`` seconds, else LeftOutError, each of one call, though a library may run some
     more at once.
-    ``timed(count)`` gives the time of so many calls; ``single`` times each call alone. The first call compiles;
-    calls warm up until two in a row are alike (memory touched, clock awake); none of these is among the samples.
+    ``timed(count)`` gives the time of so many calls, of which short ones last ``batch`` [s] together. The first call
+    compiles; calls warm up until two in a row are alike (memory touched, clock awake); none of these is among the
+    samples.
     Disturbed samples count where there are no others; their share stands beside.
     """
     timed(1)
@@ -746,8 +768,8 @@ def repeat(
     if LEAST * min(warm) > most:
         raise LeftOutError(f"{LEAST} calls last longer than its share of the budget")
     count, samples, disturbed = 1, list[float](), list[float]()
-    while not single and count < 1 << 20 and (spent := min(timed(count), timed(count))[0]) < BATCH_S:
-        count = max(2 * count, min(10 * count, math.ceil(1.2 * BATCH_S * count / max(spent, 1e-9))))
+    while batch and count < 1 << 20 and (spent := min(timed(count), timed(count))[0]) < batch:
+        count = max(2 * count, min(10 * count, math.ceil(1.2 * batch * count / max(spent, 1e-9))))
     while len(samples) < MOST:
         spent, other = timed(count)
         (disturbed if other else samples).append(spent / count)
@@ -767,6 +789,12 @@ def keep_memory() -> None:
     if sys.platform == "linux" and hasattr(ctypes.CDLL(None), "mallopt"):
         for option, value in ((-4, 0), (-1, 2**31 - 1), (-8, 1)):  # M_MMAP_MAX, M_TRIM_THRESHOLD, M_ARENA_MAX
             ctypes.CDLL(None).mallopt(option, value)
+
+
+def return_memory() -> None:
+    """Give the system back what :func:`keep_memory` kept, of a process that stays."""
+    if sys.platform == "linux" and hasattr(ctypes.CDLL(None), "malloc_trim"):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def usable() -> list[int]:
@@ -1013,21 +1041,38 @@ class Sweep:
         if remaining <= 0 or LEAST * took * found.work / work > 2 * most:
             raise LeftOutError(f"the budget of {self.options.budget:g} s does not last for it")
         self.library.select(precision)
-        run = self.library.prepared(found.build, int(MOST_OF_MEMORY * room / max(found.size, 1)) if room else 1)
+        timer = {"cold": self._cold, "warm": self._warm, "": self._warm}
         rows = []
         for cache in found.caches:
-            timed = functools.partial(self.library.timed, run, flush=self.flush if cache == "cold" else None)
-            samples = repeat(timed, self.options.relative_error, share, most, cache == "cold")
+            timed, batch = timer[cache](found, int(MOST_OF_MEMORY * room / max(found.size, 1)) if room else 1)
+            samples = repeat(timed, self.options.relative_error, share, most, batch)
             rows.append(self._row(found, cache, *samples))
-        if rows[0]["time_s"] >= BATCH_S and (found.work > work or not took):  # shorter ones tell of launches
+        if rows[0]["time_s"] >= Library.batch_s and (found.work > work or not took):  # shorter ones tell of launches
             self.largest[kind, precision] = found.work, rows[0]["time_s"]
         return rows
 
+    def _warm(self, found: Job, room: int) -> tuple[Timer, float]:
+        """What times calls that find their arrays where the last one left them; and how long it does so at once [s]."""
+        run = self.library.prepared(found.build, room)
+        return functools.partial(self.library.timed, run, flush=None), self.library.batch_s
+
+    def _cold(self, found: Job, room: int) -> tuple[Timer, float]:
+        """The same where no cache holds their arrays: calls go through twice as many as it holds, or it is emptied."""
+        run = self.library.prepared_cold(found.build, room, math.ceil(2 * self.cache / max(found.size, 1)))
+        if run is not None:
+            return functools.partial(self.library.timed, run, flush=None), self.library.batch_s
+        run = self.library.prepared(found.build, room)
+        return functools.partial(self.library.timed, run, flush=self.flush), 0.0
+
+    @property
+    def cache(self) -> int:
+        """The size of the last-level cache [B]; 64 MiB where it is not known."""
+        return self.about["device"]["cache"] or 2**26
+
     @functools.cached_property
     def flush(self) -> Run:
-        """Copy arrays of four times the last-level cache; of 256 MiB where its size is not known."""
-        size = math.ceil(2 * (self.about["device"]["cache"] or 2**26) / 4)
-        return self.library.stream("copy", "fp32", (size,))
+        """Copy arrays of four times the last-level cache."""
+        return self.library.stream("copy", "fp32", (math.ceil(2 * self.cache / 4),))
 
     def _row(self, found: Job, cache: str, samples: list[float], disturbed: float = 0.0) -> Row:
         low, mid, high = (quantile(samples, share) for share in (0.05, 0.5, 0.95))

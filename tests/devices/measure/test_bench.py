@@ -45,9 +45,9 @@ class Machine:
         return count * cost, cost >= self.slow
 
     def repeat(
-        self, wanted: float = 0.02, share: float = 100.0, most: float = 100.0, single: bool = True
+        self, wanted: float = 0.02, share: float = 100.0, most: float = 100.0, batch: float = 0.0
     ) -> list[float]:
-        samples, self.disturbed = bench.repeat(self.timed, wanted, share, most, single, lambda: self.now)
+        samples, self.disturbed = bench.repeat(self.timed, wanted, share, most, batch, lambda: self.now)
         return samples
 
 
@@ -107,10 +107,42 @@ def test_tensorflows_own_threads_do_not_disturb_it(monkeypatch: pytest.MonkeyPat
     assert not library.timed(lambda: None, 4, None)[1]
 
 
+@pytest.mark.parametrize(("count", "length"), [(1, 1), (2, 1), (3, 4), (100, 64), (1000, 64)])
+def test_tensorflows_chains_are_as_long_as_calls_are_many(
+    count: int, length: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library, lengths = object.__new__(bench.TensorFlow), list[int]()
+    library.gpu, library.chains = False, 2
+
+    def graph(run: bench.Run, length: int) -> bench.Run:
+        lengths.append(length)
+        return run
+
+    monkeypatch.setattr(library, "graph", graph, raising=False)
+    library.timed(lambda: None, count, None)
+    assert lengths == [length]
+
+
+def test_calls_that_find_nothing_in_the_cache_take_turns_on_arrays_of_their_own() -> None:
+    library, made = object.__new__(bench.TensorFlow), list[int]()
+    library.gpu, library.chains = False, 2
+
+    def build(_: bench.Library) -> bench.Run:
+        made.append(len(made))
+        return lambda: None
+
+    for copies, apart, runs, length in ((1000, 5, 6, 3), (4, 5, 4, 3), (1000, 1, 2, 1), (1000, 10_000, 128, 64)):
+        found = library.prepared_cold(build, copies, apart)
+        assert isinstance(found, bench._Chained)
+        assert (len(found.runs), found.lengths) == (runs, (length,))
+    library.gpu = True
+    assert library.prepared_cold(build, 1000, 5) is None
+
+
 def test_short_calls_are_timed_many_at_once() -> None:
     machine = Machine(1e-7)
-    assert machine.repeat(single=False) == pytest.approx([1e-7] * bench.LEAST)
-    assert machine.counts[-1] * 1e-7 >= bench.BATCH_S
+    assert machine.repeat(batch=1e-3) == pytest.approx([1e-7] * bench.LEAST)
+    assert machine.counts[-1] * 1e-7 >= 1e-3
     alone = Machine(1e-7)
     alone.repeat()
     assert set(alone.counts) == {1}
@@ -142,6 +174,8 @@ def test_the_work_of_a_product() -> None:
     found = job(op_class="gemm", batch=2, m=3, n=5, k=7, precision="fp16")
     assert (found.work, found.size) == (2 * 2 * 3 * 5 * 7, 2 * 2 * (21 + 35 + 15))
     assert found.columns.items() >= {"trans_a": "n", "accumulate": "fp32"}.items()
+    assert found.caches == ("",)
+    assert job(op_class="gemm", m=3, n=5, k=7, cache="cold").caches == ("cold",)
 
 
 def test_padding_that_differs_by_side_is_timed_on_an_image_that_holds_it() -> None:

@@ -14,6 +14,7 @@ import pytest
 
 from estimator.core import library
 from estimator.core.errors import EstimatorError
+from estimator.core.schema import SHAPES
 from estimator.core.types import Workload as Stated
 from estimator.devices import load_device
 from estimator.devices.measure import sweep
@@ -176,6 +177,18 @@ def test_streams_are_measured_once_in_half_an_octave() -> None:
     assert found.loc[~streams, "cache"].isna().all()
     of_formats = shapes.iloc[[0, 0, 0]].assign(precision=["fp32", "bf16", "fp32"], kernel=[None, None, "tanh"])
     assert len(tables._distinct(of_formats)) == 3
+
+
+def test_what_a_cache_may_lose_is_measured_in_both_states() -> None:
+    """Not what is small, nor what computes, nor pools, which are timed with their forward pass."""
+    product = {"op_class": "gemm", "precision": "fp32", "batch": 1, "m": 10, "n": 1000}
+    stream = {"op_class": "elementwise", "precision": "fp32", "cache": "warm", "flop": 1.0}
+    products = [{**product, "k": 1000}, {**product, "k": 100}, {**product, "m": 1000, "k": 1000}]
+    streams = [{**stream, "bytes": size} for size in (4e6, 4e4, 4e8)]
+    rows = [*products, *streams, {**stream, "op_class": "pooling", "bytes": 4e6}]
+    found = tables.in_both_states(SHAPES.conform(pd.DataFrame(rows), "shapes"))
+    assert found["cache"].fillna("").tolist() == ["", "cold", "", "", "warm", "cold", "warm", "warm", "warm"]
+    assert found["k"].fillna(0).tolist()[:4] == [1000, 1000, 100, 1000]
 
 
 @pytest.mark.skipif(
