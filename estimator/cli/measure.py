@@ -119,11 +119,12 @@ def _asked(
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """The shapes of a table or of profiles, and notes on them."""
     from estimator.devices.measure import check_shapes
-    from estimator.studies.profile_shapes import profile_shapes
+    from estimator.studies.profile_shapes import in_both_states, profile_shapes
     from estimator.studies.shapes import read_shapes
 
     if not shapes:
-        return profile_shapes(profiles or [], precision)
+        needed, said = profile_shapes(profiles or [], precision)
+        return in_both_states(needed), said
     found = read_shapes(shapes)
     check_shapes(found, str(shapes))
     return found, ()

@@ -108,10 +108,9 @@ def _of_these_ops(measurements: pd.DataFrame, work: pd.DataFrame) -> pd.DataFram
     return measurements[alike | measurements["op_class"].isin(STREAMING)]
 
 
-def _tables(*measured_rows: pd.DataFrame, cache: str) -> Iterator[pd.DataFrame]:
+def _tables(rows: Sequence[pd.DataFrame], cache: str) -> Iterator[pd.DataFrame]:
     """What each device's rows tell of ops in a state of the cache."""
-    rows = (measured.telling(rows, cache) for rows in measured_rows)
-    return _of_the_same_models(*map(measured.evidence, measured.undisturbed(*rows)))
+    return _of_the_same_models(*(measured.evidence(measured.telling(each, cache)) for each in rows))
 
 
 def _of_the_same_models(*tables: pd.DataFrame) -> Iterator[pd.DataFrame]:
@@ -132,20 +131,26 @@ def _by_kernels(
     """As :func:`_in_step`, by the rows of both devices, which are of a library in common: what the source ``ran`` has
     the times of, by ``at_source``, and ``work`` by ``measurements``; and what those tell of ops in the cache.
     """
-    there, table = _tables(at_source, measurements, cache="warm")
+    rows = measured.undisturbed(at_source, measurements)
+    there, table = _tables(rows, "warm")
     known, warm = _alone(work, target, table)
     warm_there = _alone(ran, source, there)[1]
-    cold_rows_there, cold_rows = _tables(at_source, measurements, cache="cold")
-    cold_there = np.fmax(_alone(ran, source, cold_rows_there)[1], warm_there)
-    cold = np.fmax(_alone(work, target, cold_rows)[1], warm)
+    cold, cold_there = warm, warm_there
+    there, here = _tables(rows, "cold")
+    both = measured.timed_cold(work, here) & (
+        _padded(measured.timed_cold(ran, there).astype(float), len(work), 1.0) > 0.0
+    )
+    if both.any():
+        cold = np.where(both, _alone(work, target, here)[1], warm)
+        cold_there = np.where(both[: len(ran)], _alone(ran, source, there)[1], warm_there)
     own, shared = (ran[name].to_numpy(dtype=float) for name in ("time_s", "shared_s"))
     shared = np.where(np.isnan(shared), own, shared)
     share = transfer.emptied(shared, warm_there, cold_there)
-    alone_there = warm_there + share * (cold_there - warm_there)
-    alone = warm + _padded(share, len(work), 1.0) * (cold - warm)
+    alone_there = warm_there + share * np.maximum(cold_there - warm_there, 0.0)
+    alone = warm + _padded(share, len(work), 1.0) * np.maximum(cold - warm, 0.0)
     factor = _padded(transfer.in_step(own, shared, alone_there, alone[: len(ran)]), len(work), np.nan)
-    emptied = np.divide(alone, warm, out=np.ones_like(warm), where=warm > 0)
-    return *_in_step(known, factor, emptied), table
+    colder = np.divide(alone, warm, out=np.ones_like(warm), where=warm > 0)
+    return *_in_step(known, factor, colder), table
 
 
 def _alone(work: pd.DataFrame, device: DeviceSpec, table: pd.DataFrame) -> tuple[Modelled, Floats]:
@@ -157,12 +162,12 @@ def _alone(work: pd.DataFrame, device: DeviceSpec, table: pd.DataFrame) -> tuple
     return known, np.where(np.isnan(time), known.time + known.launches * launch_latency(device, shipped()), time)
 
 
-def _in_step(known: Modelled, factor: Floats, emptied: Floats) -> tuple[Modelled, Floats, Flags]:
-    """What the models say, each op's time and launches longer by what its step makes of them, of which ``emptied`` is
-    the cache's part; by how much, the cache's part alone where the source does not tell; and where it does.
+def _in_step(known: Modelled, factor: Floats, colder: Floats) -> tuple[Modelled, Floats, Flags]:
+    """What the models say, each op's time and launches longer by what its step makes of them: ``colder`` caches, and
+    by a ``factor`` beyond them, of which the source does not always tell; by how much in all; and where it tells.
     """
     told = ~np.isnan(factor)
-    by = np.where(told, factor, 1.0) * emptied
+    by = np.where(told, factor, 1.0) * colder
     method = np.where(told & ~np.isnan(known.time), "transferred", known.method)
     longer = {name: by * getattr(known, name) for name in ("time", "serial", "launches")}
     longer["least"] = np.minimum(by, 1.0) * known.least  # what did not move on the source moves nowhere

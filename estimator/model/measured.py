@@ -16,7 +16,7 @@ import pandas as pd
 from estimator.core import physics
 from estimator.core.interval import Z, log_spread
 from estimator.core.schema import CONV_COLUMNS, MATRIX, STREAMING
-from estimator.core.types import Floats
+from estimator.core.types import Flags, Floats
 
 NAMES_OF_OTHERS = ("kernel", "cell")
 SIZES_OF_OTHERS = ("bytes", "flop", "hidden", "sequences", "timesteps", "ranks")
@@ -40,7 +40,19 @@ def telling(measurements: pd.DataFrame, cache: str = "warm") -> pd.DataFrame:
     if rows.empty:
         return rows
     shape, alike = keys(rows), rows["cache"].fillna("warm") == cache
-    return rows.assign(shape=shape)[(alike | ~alike.groupby(shape).transform("any")) & _counts(rows, shape)]
+    found = rows.assign(shape=shape)[alike | ~alike.groupby(shape).transform("any")]
+    return found[_counts(found, found["shape"])]
+
+
+def timed_cold(work: pd.DataFrame, rows: pd.DataFrame) -> Flags:
+    """Ops of which rows that are :func:`telling` of an empty cache were timed in one: of a product, the very shape."""
+    cold = rows[rows["cache"].eq("cold").fillna(False).to_numpy(dtype=bool)]
+    if cold.empty:
+        return np.zeros(len(work), dtype=bool)
+    told = keys(work).isin(cold["shape"]) | (work["op_class"].isin(STREAMING) & cold["op_class"].isin(STREAMING).any())
+    unknown = _however(work)
+    told[unknown] |= keys(work[unknown], transposes=False).isin(keys(cold, transposes=False))
+    return np.asarray(told, dtype=bool)
 
 
 def undisturbed(*tables: pd.DataFrame) -> list[pd.DataFrame]:
@@ -89,10 +101,15 @@ def times_of(work: pd.DataFrame, table: pd.DataFrame) -> Floats:
         return np.full((len(ENDS), len(work)), np.nan)
     by_shape = table.set_index("shape")[list(ENDS)]
     times = by_shape.reindex(keys(work)).to_numpy(dtype=float)
-    unknown = ((work["op_class"] == "gemm") & work[["trans_a", "trans_b"]].isna().any(axis=1)).to_numpy(dtype=bool)
+    unknown = _however(work)
     if unknown.any():
         times[unknown] = _however_stored(table).reindex(keys(work[unknown], transposes=False)).to_numpy(dtype=float)
     return np.asarray(times.T)
+
+
+def _however(work: pd.DataFrame) -> Flags:
+    """Products of which nothing tells how their operands are stored."""
+    return np.asarray((work["op_class"] == "gemm") & work[["trans_a", "trans_b"]].isna().any(axis=1), dtype=bool)
 
 
 def _however_stored(table: pd.DataFrame) -> pd.DataFrame:

@@ -5,7 +5,7 @@ the target; the rest is the source device's. Sums over a class are used: single 
 class that is far off the model is unlike what the model was fitted to, and tells nothing.
 
 Where one library was measured on the source and on the target, each op's kernel is known on both: what its step made
-of it on the source (memory that is new, operands that no cache holds any more, ops beside it) goes with it.
+of it on the source (operands that no cache holds any more, memory that is new, ops beside it) goes with it.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from estimator.core.types import DeviceSpec, Floats
 from estimator.model.coefficients import Coefficients
 from estimator.model.hardware import hardware_of
 from estimator.model.kernels import by_model, calls_of, launch_latency
+
+LONGER = 1.05  # than in the cache that an op must take out of it, beyond the noise of repeats, to tell anything
 
 
 def carried_over(work: pd.DataFrame, source: DeviceSpec | None, c: Coefficients) -> Floats:
@@ -45,14 +47,14 @@ def same_library(one: pd.DataFrame, other: pd.DataFrame) -> bool:
 
 def emptied(shared: Floats, warm: Floats, cold: Floats) -> Floats:
     """Share, 0 to 1, of what an op takes longer where no cache holds its operands that it takes longer in its step; 1
-    where it takes no longer, or nothing tells: between two uses of an array, steps use many others.
+    where that is hardly longer, or nothing tells: between two uses of an array, steps use many others.
 
     All in seconds: in its step once each instant is divided among the ops that ran, and by itself with its operands in
     the cache, and out of it.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         share = np.clip((shared - warm) / (cold - warm), 0.0, 1.0)
-    return np.where((shared > 0) & (cold > warm), share, 1.0)
+    return np.where((shared > 0) & (cold > LONGER * warm), share, 1.0)
 
 
 def in_step(own: Floats, shared: Floats, alone: Floats, there: Floats) -> Floats:
@@ -60,8 +62,8 @@ def in_step(own: Floats, shared: Floats, alone: Floats, there: Floats) -> Floats
     in its step (``own``, of which ``shared`` is left once each instant is divided among the ops that ran), by itself
     (``alone``), and by itself on the target (``there``). NaN where ``own`` or ``alone`` is nothing or not known.
 
-    Of what a step adds to an op, a part grows with it (operands that no cache holds) and a part does not (memory that
-    is new, threads that wake). Which, no single run tells: it grows as the root of the time by itself does, and as that
+    Of what a step adds to an op, a part grows with it (memory that is new) and a part does not (threads that wake).
+    Which, no single run tells: it grows as the root of the time by itself does, and as that
     time where that is not known on the target.
     """
     told = (own > 0) & (alone > 0)

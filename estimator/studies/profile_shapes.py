@@ -10,9 +10,12 @@ import pandas as pd
 from estimator.core.activations import activations
 from estimator.core.pools import averages
 from estimator.core.schema import CONV_COLUMNS, GEMM_COLUMNS, MATRIX, SHAPED_BY, SHAPES, STREAMING
+from estimator.devices import bounds
 from estimator.profiles import read_profile
 from estimator.work import count_work, cross
 
+LOST_B = 2.0**20, 2.0**27  # that an op moves: less stays in some cache, of more few caches hold any
+BOUND_BY_COMPUTE = 100.0  # FLOP per byte, from which on it matters little where operands lie
 DIMENSIONS = [column.name for column in (*GEMM_COLUMNS, *CONV_COLUMNS)]
 OF_A_SHAPE = ["op_class", "kernel", "precision", *DIMENSIONS, "bytes", "flop"]
 POOLED = ["conv_n", "conv_c", "conv_h", "conv_w", "conv_r", "conv_s", "conv_p", "conv_q"]
@@ -41,6 +44,18 @@ def profile_shapes(names: Sequence[str], precision: str | None = None) -> tuple[
     found = found.groupby(OF_A_SHAPE, dropna=False, sort=False)["share"].sum().reset_index()
     ordered = found.sort_values("share", ascending=False, kind="stable", ignore_index=True)
     return SHAPES.conform(ordered[OF_A_SHAPE], "the shapes of the profile")[OF_A_SHAPE], tuple(said)
+
+
+def in_both_states(shapes: pd.DataFrame) -> pd.DataFrame:
+    """Shapes, and behind each of those that a cache may lose between two uses in a step the same with an empty one:
+    products and convolutions, which are else timed with their operands in the cache, and streams that are to be so.
+    """
+    told = SHAPES.conform(shapes, "shapes")
+    flop, bytes_ = bounds.work_of_call(told)
+    lost = (bytes_ >= LOST_B[0]) & (bytes_ <= LOST_B[1]) & (flop < BOUND_BY_COMPUTE * bytes_)
+    warm = told["op_class"].isin(MATRIX) | (told["cache"].eq("warm").fillna(False) & (told["op_class"] != "pooling"))
+    both = pd.concat([told, told[lost & warm].assign(cache="cold")]).sort_index(kind="stable", ignore_index=True)
+    return both[[*shapes.columns, *({"cache"} - {*shapes.columns})]]
 
 
 def _shapes(work: pd.DataFrame) -> pd.DataFrame:

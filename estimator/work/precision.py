@@ -17,7 +17,7 @@ import pandas as pd
 from estimator.core.schema import MATRIX, STREAMING
 from estimator.core.types import ITEMSIZE, Workload, itemsizes
 from estimator.work.casts import WIDE, add_casts, without_casts
-from estimator.work.weights import activations, hold, updates, weights
+from estimator.work.weights import activation_forms, holds_any, updates, weight_forms
 
 PRODUCTS = (*MATRIX, "recurrent")
 STORED = {"tf32": "fp32", "fp8": "bf16", "fp4": "bf16", "int8": "bf16", "int4": "bf16"}  # activations; else as products
@@ -88,11 +88,11 @@ def _of_weights(work: pd.DataFrame) -> pd.Series:
     fp32, such as a penalty on weights or a sum of their gradients. Where an activation has the same shape, only rows
     whose phase nothing tells; a forward movement prepares weights for their product, in its format.
     """
-    shapes = frozenset(form for form in weights(work) if len(form) > 1)
+    shapes = frozenset(form for form in weight_forms(work) if len(form) > 1)  # vectors are short, and like others
     unknown = work["phase"].fillna("unknown").isin(["unknown", "other"])
     prepared = (work["op_class"] == "movement") & work["phase"].eq("forward").fillna(False)
-    alone = (work["precision"] == WIDE) & ~prepared & hold(work, shapes - activations(work))
-    return (work["op_class"] == "embedding") | updates(work) | alone | (unknown & hold(work, shapes))
+    alone = (work["precision"] == WIDE) & ~prepared & holds_any(work, shapes - activation_forms(work))
+    return (work["op_class"] == "embedding") | updates(work) | alone | (unknown & holds_any(work, shapes))
 
 
 def _kept(work: pd.DataFrame) -> pd.Series:

@@ -17,7 +17,7 @@ from estimator.core.schema import CONV_COLUMNS, MATRIX
 from estimator.core.types import Names, Workload
 from estimator.work.batch_dimension import Batch, like_a_weight, resized, role
 from estimator.work.count import count_work
-from estimator.work.weights import read, updates, weights
+from estimator.work.weights import read, updates, weight_forms
 
 STAYS = ("host", "collective")  # classes whose ops go with the model, whatever the batch
 TEXTS = ["shapes", "output_shapes"]
@@ -42,7 +42,7 @@ def rebatch(
     """
     if size is None or size == workload.batch_size:
         return work, (), ()
-    batch = Batch(_profiled(workload), size, weights(work))
+    batch = Batch(_profiled(workload), size, weight_forms(work))
     stays = updates(work) | work["op_class"].isin(STAYS)
     roles, unsure = _roles(work, batch)
     out = _recounted(work, _reshaped(work, roles, ~stays, batch), workload, batch)

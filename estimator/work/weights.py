@@ -34,7 +34,7 @@ def takes_weights(work: pd.DataFrame) -> pd.Series:
     return is_forward(work) & ~(work["batch"] > 1).fillna(False)
 
 
-def weights(work: pd.DataFrame) -> frozenset[Shape]:
+def weight_forms(work: pd.DataFrame) -> frozenset[Shape]:
     """The forms of weights: of variables and their updates, and of what forward products and convolutions take."""
     rows = work[updates(work) | work["op_type"].fillna("").str.fullmatch(VARIABLE)]
     texts = pd.concat([rows["shapes"], rows["output_shapes"]]).dropna().unique()
@@ -46,12 +46,12 @@ def weights(work: pd.DataFrame) -> frozenset[Shape]:
     return frozenset({form(shape) for item in items if (shape := read(item))} | convolved | _sides(work, ("k", "n")))
 
 
-def activations(work: pd.DataFrame) -> frozenset[Shape]:
+def activation_forms(work: pd.DataFrame) -> frozenset[Shape]:
     """The forms of what forward products read beside weights, and of what they make."""
     return _sides(work, ("m", "k")) | _sides(work, ("m", "n"))
 
 
-def hold(work: pd.DataFrame, forms: frozenset[Shape]) -> pd.Series:
+def holds_any(work: pd.DataFrame, forms: frozenset[Shape]) -> pd.Series:
     """Rows of which an operand or a result has one of these forms."""
     texts = work["shapes"].fillna("") + ";" + work["output_shapes"].fillna("")
     held = {text: _holds(text, forms) for text in texts.unique()}
@@ -64,7 +64,7 @@ def _holds(text: str, forms: frozenset[Shape]) -> bool:
 
 def _sides(work: pd.DataFrame, sides: tuple[str, str]) -> frozenset[Shape]:
     """The forms that forward products' dimensions make, such as that of the weights, k x n."""
-    rows = work.loc[takes_weights(work) & work["m"].notna(), [*sides]].astype("int64").drop_duplicates()
+    rows = work.loc[takes_weights(work), [*sides]].dropna().astype("int64").drop_duplicates()
     return frozenset(form(pair) for pair in rows.itertuples(index=False, name=None))
 
 

@@ -229,6 +229,14 @@ def test_a_cold_stream_counts_only_where_its_shape_has_no_warm_one() -> None:
     assert evidence(telling(found, "cold"))["time_s"].tolist() == [9e-3]
 
 
+def test_a_warm_row_that_beats_a_bound_leaves_no_cold_one_to_tell_of_the_cache() -> None:
+    rows = pd.DataFrame({"op_class": "elementwise", "precision": "fp32", "kernel": "add", "bytes": 8e5,
+                         "cache": ["warm", "cold"], "flag": ["beats_bound", None], "time_s": [1e-6, 9e-6]})  # fmt: skip
+    found = MEASUREMENTS.conform(rows, "table")
+    assert telling(found)["time_s"].tolist() == [1e-6]
+    assert telling(found, "cold")["time_s"].tolist() == [9e-6]
+
+
 def test_a_product_tells_of_a_cold_cache_where_it_was_timed_in_none_but_not_the_other_way_round() -> None:
     rows = table(ROW, (8, 8, 8, "n", "n", 1e-6))
     cold = rows.iloc[:1].assign(cache="cold", time_s=5e-4)
@@ -270,8 +278,17 @@ def test_an_op_takes_as_much_longer_as_the_caches_of_both_lack_of_it(own: float,
     there, here = (pd.concat([table(ROW).assign(time_s=warm), table(ROW).assign(time_s=cold, cache="cold")])
                    for warm, cold in ((3e-4, 6e-4), (4e-4, 1e-3)))  # fmt: skip
     added = 1.0 + np.sqrt(6e-4 / 1e-3)  # grows by the root
-    found = in_step(there, here, own, SHAPE)["target_time_s"].item()
-    assert found == pytest.approx(wanted if own < 1e-3 else 1e-3 * added)
+    stored: tuple[dict[str, object], ...] = ({}, {"trans_a": "n", "trans_b": "t"})  # not known how, and as measured
+    found = in_step(there, here, own, *({**SHAPE, **how} for how in stored))["target_time_s"]
+    assert found.to_numpy() == pytest.approx(wanted if own < 1e-3 else 1e-3 * added)
+
+
+def test_what_one_device_alone_was_asked_of_an_empty_cache_tells_nothing() -> None:
+    """What the source's step lacks of the cache is in its own time already."""
+    cold = pd.concat([table(SLOW), table(SLOW).assign(time_s=5e-3, cache="cold")])
+    for there, here in ((table(ROW), cold), (cold, table(SLOW))):
+        alone = there["time_s"].min()
+        assert in_step(there, here, alone, SHAPE)["target_time_s"].item() == pytest.approx(6e-4)
 
 
 def test_a_cast_that_is_added_finds_nothing_in_the_cache() -> None:

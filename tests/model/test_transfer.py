@@ -61,8 +61,8 @@ def test_what_a_step_adds_grows_as_the_root_of_the_op() -> None:
 
 
 def test_how_far_a_step_empties_the_cache() -> None:
-    """Half; all, beyond it as well; nothing where it is shorter; all where nothing tells: unknown, or as long cold."""
-    shared, warm, cold = np.array([1.5, 2.0, 4.0, 0.5, np.nan, 1.0, 1.0]), np.ones(7), np.array([2.0] * 5 + [1.0, 0.9])
+    """Half; all, beyond it as well; nothing where it is shorter; all where nothing tells: unknown, or hardly longer."""
+    shared, warm, cold = np.array([1.5, 2.0, 4.0, 0.5, np.nan, 1.0, 0.9]), np.ones(7), np.array([2.0] * 5 + [1.0, 1.04])
     np.testing.assert_array_equal(emptied(shared, warm, cold), [0.5, 1.0, 1.0, 0.0, 1.0, 1.0, 1.0])
     assert emptied(np.ones(1), np.full(1, np.nan), cold[:1]).item() == 1.0
 

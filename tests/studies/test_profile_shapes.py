@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
-from estimator.studies.profile_shapes import profile_shapes
+from estimator.core.schema import SHAPES
+from estimator.studies.profile_shapes import in_both_states, profile_shapes
 
 TABLE = """op_type,op_class,precision,m,n,k,bytes,flop,calls,time_s
 MatMul,gemm,fp32,8,4,2,,,3,0.001
@@ -74,3 +76,28 @@ def test_shipped_profiles(name: str) -> None:
     assert {1000, 100, 29532} == set(found.loc[found["k"] == 29532, ["m", "n", "k"]].iloc[0])
     assert not found.duplicated().any()
     assert all("1.3 %" in sentence for sentence in said)
+
+
+def test_what_a_cache_may_lose_is_measured_in_both_states() -> None:
+    """Not what is small, nor what computes, nor pools, which are timed with their forward pass."""
+    product = {"op_class": "gemm", "precision": "fp32", "batch": 1, "m": 10, "n": 1000}
+    stream = {"op_class": "elementwise", "precision": "fp32", "cache": "warm", "flop": 1.0}
+    products = [{**product, "k": 1000}, {**product, "k": 100}, {**product, "m": 1000, "k": 1000}]
+    streams = [{**stream, "bytes": size} for size in (4e6, 4e4, 4e8)]
+    rows = [*products, *streams, {**stream, "op_class": "pooling", "bytes": 4e6}]
+    found = in_both_states(SHAPES.conform(pd.DataFrame(rows), "shapes"))
+    assert found["cache"].fillna("").tolist() == ["", "cold", "", "", "warm", "cold", "warm", "warm", "warm"]
+    assert found["k"].fillna(0).tolist()[:4] == [1000, 1000, 100, 1000]
+
+
+def test_streams_without_a_state_are_timed_in_both_anyway(tmp_path: Path) -> None:
+    path = tmp_path / "ops.csv"
+    path.write_text(
+        "op_type,op_class,precision,m,n,k,bytes,time_s\nMatMul,gemm,fp32,9,1000,1000,,1\nRelu,elementwise,fp32,,,,8e6,1\n"
+    )
+    found = in_both_states(profile_shapes([str(path)])[0])
+    assert found[["op_class", "cache"]].fillna("").to_numpy().tolist() == [
+        ["gemm", ""],
+        ["gemm", "cold"],
+        ["elementwise", ""],
+    ]

@@ -214,6 +214,12 @@ def test_what_has_the_shape_of_a_weight_stays_with_the_weights(phase: str, shape
     assert len(casts) == 3  # and none around it
 
 
+def test_products_of_partly_known_sizes_tell_of_no_weights() -> None:
+    partly: Row = {"op_type": "MatMul", "m": 8, "n": 4, "phase": "forward"}
+    rows, _, _ = crossed(*STEP, partly, {"op_type": "Mul", "phase": "backward", "shapes": "8x4"})
+    assert rows["precision"].iloc[-1] == "bf16"
+
+
 def test_a_convolutions_kernel_is_a_weight() -> None:
     sizes = dict(zip("nchwkrs", (2, 6, 5, 5, 10, 3, 3), strict=True))
     convolution: Row = {"op_class": "convolution", **{f"conv_{x}": size for x, size in sizes.items()}}

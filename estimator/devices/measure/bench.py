@@ -126,8 +126,8 @@ class Library:
         return build(self)
 
     def prepared_cold(self, build: Callable[[Library], Run], copies: int, apart: int) -> Run | None:
-        """The same where calls take turns on ``apart`` copies, so that none finds its own in the cache; None where the
-        cache must be emptied before each call instead.
+        """The same where calls take turns on ``apart`` copies, so that none finds its own in the cache; None where they
+        cannot, and the cache must be emptied before each call instead.
         """
         return None
 
@@ -355,11 +355,13 @@ class TensorFlow(Library):
         return _Chained(runs, getattr(runs[0], "lengths", LENGTHS))
 
     def prepared_cold(self, build: Callable[[Library], Run], copies: int, apart: int) -> Run | None:
-        if self.gpu:
+        length = math.ceil(apart / self.chains)
+        if self.gpu or length * self.chains > copies:
             return None
-        length = max(1, min(math.ceil(apart / self.chains), LENGTHS[-1]))
-        runs = [build(self) for _ in range(max(1, min(length * self.chains, copies)))]
-        return _Chained(runs, (length,))
+        first = build(self)
+        if length > getattr(first, "lengths", LENGTHS)[-1]:
+            return None
+        return _Chained([first, *(build(self) for _ in range(length * self.chains - 1))], (length,))
 
     def timed(self, run: Run, count: int, flush: Run | None) -> Timed:
         """In a graph, as training runs ops: to call one by itself takes longer than many an op."""
@@ -563,11 +565,14 @@ MOST_SIZE = 2**48  # what no machine holds
 
 
 class Job(NamedTuple):
-    """One shape: the columns that name it, its work [FLOP or B], memory [B], caches to time it under, and its call."""
+    """One shape: the columns that name it, its work [FLOP or B], memory [B], what a call reads [B], caches to time it
+    under, and its call.
+    """
 
     columns: Row
     work: float
     size: float
+    reads: float
     caches: tuple[str, ...]
     build: Callable[[Library], Run]
 
@@ -608,7 +613,7 @@ def job(shape: Shape, ranks: int = 0) -> Job:
     if kind == "collective" and ranks and shape.number("ranks", ranks) == ranks:
         size = shape.number("bytes")
         columns = {"op_class": kind, "kernel": "all_reduce", "precision": "fp32", "ranks": ranks, "bytes": size}
-        return Job(columns, size, size, (), lambda library: lambda: None)
+        return Job(columns, size, size, size, (), lambda library: lambda: None)
     others = {"gemm": _gemm, "convolution": _convolution, "pooling": _pooling}
     maker = {**others, **dict.fromkeys(STANDS_FOR, _stream)}.get(kind)
     if maker is None:
@@ -629,9 +634,9 @@ def _gemm(shape: Shape, kind: str, precision: str) -> Job:
     several = (batch,) if batch > 1 else ()
     a, b = (*several, *((k, m) if trans_a == "t" else (m, k))), (*several, *((n, k) if trans_b == "t" else (k, n)))
     columns = {"batch": batch, "m": m, "n": n, "k": k, "trans_a": trans_a, "trans_b": trans_b}
-    size = ITEMSIZE[precision] * batch * (m * k + k * n + m * n)
+    reads, writes = (ITEMSIZE[precision] * batch * elements for elements in (m * k + k * n, m * n))
     run = functools.partial(_call, "gemm", precision, a, b, trans_a == "t", trans_b == "t")
-    return Job(columns, 2.0 * batch * m * n * k, size, (_cache(shape),), run)
+    return Job(columns, 2.0 * batch * m * n * k, reads + writes, reads, (_cache(shape),), run)
 
 
 def _cache(shape: Shape) -> str:
@@ -667,9 +672,13 @@ def _convolution(shape: Shape, kind: str, precision: str) -> Job:
         columns.update(conv_p=p, conv_q=q, padding=f"image {h}x{w}, no padding")
     conv = Conv(n, c, h, w, k, r, s, stride, pad, dilation, groups, what)
     flop = (2 if what == "backward" else 1) * 2.0 * n * k * p * q * c / groups * r * s
-    size = 2 * ITEMSIZE[precision] * (n * c * h * w + k * c / groups * r * s + n * k * p * q)
+    image, kernels, output = n * c * h * w, k * c / groups * r * s, n * k * p * q
+    read = {"forward": image + kernels, "grad_input": kernels + output, "grad_weights": image + output}
+    reads = ITEMSIZE[precision] * read.get(what, image + kernels + output)
+    size = 2 * ITEMSIZE[precision] * (image + kernels + output)
     columns.update({"groups": groups, "pass": what})
-    return Job(columns, flop, size, (_cache(shape),), functools.partial(_call, "convolution", precision, conv))
+    run = functools.partial(_call, "convolution", precision, conv)
+    return Job(columns, flop, size, reads, (_cache(shape),), run)
 
 
 def _pooling(shape: Shape, kind: str, precision: str) -> Job:
@@ -689,7 +698,7 @@ def _pooling(shape: Shape, kind: str, precision: str) -> Job:
     bytes_ = moved if kernel == "avg_pool" or what == "forward" else 2 * moved
     columns = {"kernel": kernel, **stated, **strides, "pass": what, "bytes": bytes_, "flop": n * c * h * w}
     pool = Pool(kernel == POOLS[0], n, c, h, w, r, s, p, q, (down, right), padding, what)
-    return Job(columns, bytes_, 2 * moved, ("",), functools.partial(_call, "pool", precision, pool))
+    return Job(columns, bytes_, 2 * moved, moved, ("",), functools.partial(_call, "pool", precision, pool))
 
 
 def _stream(shape: Shape, kind: str, precision: str) -> Job:
@@ -706,7 +715,7 @@ def _stream(shape: Shape, kind: str, precision: str) -> Job:
     caches = ("warm",) if kernel == LAUNCH else (asked,) if asked else ("cold", "warm")
     columns = {"kernel": kernel, "bytes": size * per_element, "flop": size * flop}
     run = functools.partial(_call, "stream", op, precision, sizes)
-    return Job(columns, size * per_element, size * per_element, caches, run)
+    return Job(columns, size * per_element, size * per_element, size * reads * ITEMSIZE[precision], caches, run)
 
 
 # --------------------------------------------------------------------------------------------------------- timing
@@ -789,12 +798,6 @@ def keep_memory() -> None:
     if sys.platform == "linux" and hasattr(ctypes.CDLL(None), "mallopt"):
         for option, value in ((-4, 0), (-1, 2**31 - 1), (-8, 1)):  # M_MMAP_MAX, M_TRIM_THRESHOLD, M_ARENA_MAX
             ctypes.CDLL(None).mallopt(option, value)
-
-
-def return_memory() -> None:
-    """Give the system back what :func:`keep_memory` kept, of a process that stays."""
-    if sys.platform == "linux" and hasattr(ctypes.CDLL(None), "malloc_trim"):
-        ctypes.CDLL(None).malloc_trim(0)
 
 
 def usable() -> list[int]:
@@ -980,8 +983,8 @@ def resume(partial: Path, conditions: Row, first: Callable[[], Row]) -> tuple[Ro
 class Sweep:
     """The shapes on one library: what is measured, and what is left out."""
 
-    def __init__(self, library: Library, jobs: Sequence[Job | str], options: Any, started: float) -> None:
-        self.library, self.jobs, self.options = library, jobs, options
+    def __init__(self, library: Library, jobs: Sequence[Job | str], options: Any) -> None:
+        started, self.library, self.jobs, self.options = time.perf_counter(), library, jobs, options
         self.largest: dict[tuple[str, str], tuple[float, float]] = {}  # work and time by op class and precision
         self.partial = Path(f"{options.output}.partial")
         conditions = {
@@ -1041,38 +1044,37 @@ class Sweep:
         if remaining <= 0 or LEAST * took * found.work / work > 2 * most:
             raise LeftOutError(f"the budget of {self.options.budget:g} s does not last for it")
         self.library.select(precision)
-        timer = {"cold": self._cold, "warm": self._warm, "": self._warm}
+        copies = int(MOST_OF_MEMORY * room / max(found.size, 1)) if room else 1
         rows = []
         for cache in found.caches:
-            timed, batch = timer[cache](found, int(MOST_OF_MEMORY * room / max(found.size, 1)) if room else 1)
-            samples = repeat(timed, self.options.relative_error, share, most, batch)
+            samples = self._samples(found, cache == "cold", copies, share, most)
             rows.append(self._row(found, cache, *samples))
         if rows[0]["time_s"] >= Library.batch_s and (found.work > work or not took):  # shorter ones tell of launches
             self.largest[kind, precision] = found.work, rows[0]["time_s"]
         return rows
 
-    def _warm(self, found: Job, room: int) -> tuple[Timer, float]:
-        """What times calls that find their arrays where the last one left them; and how long it does so at once [s]."""
-        run = self.library.prepared(found.build, room)
-        return functools.partial(self.library.timed, run, flush=None), self.library.batch_s
-
-    def _cold(self, found: Job, room: int) -> tuple[Timer, float]:
-        """The same where no cache holds their arrays: calls go through twice as many as it holds, or it is emptied."""
-        run = self.library.prepared_cold(found.build, room, math.ceil(2 * self.cache / max(found.size, 1)))
-        if run is not None:
-            return functools.partial(self.library.timed, run, flush=None), self.library.batch_s
-        run = self.library.prepared(found.build, room)
-        return functools.partial(self.library.timed, run, flush=self.flush), 0.0
+    def _samples(self, found: Job, cold: bool, copies: int, share: float, most: float) -> tuple[list[float], float]:
+        """As :func:`repeat` has them, of calls that find their arrays where the last one left them, or (cold) that no
+        cache holds them for: they go through twice as many as it holds, or it is emptied before each.
+        """
+        run = cold and self.library.prepared_cold(found.build, copies, math.ceil(2 * self.cache_size / found.reads))
+        emptied = cold and not run
+        timed = functools.partial(
+            self.library.timed,
+            run or self.library.prepared(found.build, copies),
+            flush=self.flush if emptied else None,
+        )
+        return repeat(timed, self.options.relative_error, share, most, 0.0 if emptied else self.library.batch_s)
 
     @property
-    def cache(self) -> int:
+    def cache_size(self) -> int:
         """The size of the last-level cache [B]; 64 MiB where it is not known."""
         return self.about["device"]["cache"] or 2**26
 
     @functools.cached_property
     def flush(self) -> Run:
         """Copy arrays of four times the last-level cache."""
-        return self.library.stream("copy", "fp32", (math.ceil(2 * self.cache / 4),))
+        return self.library.stream("copy", "fp32", (math.ceil(2 * self.cache_size / 4),))
 
     def _row(self, found: Job, cache: str, samples: list[float], disturbed: float = 0.0) -> Row:
         low, mid, high = (quantile(samples, share) for share in (0.05, 0.5, 0.95))
@@ -1187,7 +1189,7 @@ def arguments(words: Sequence[str] | None) -> argparse.Namespace:
 
 def main(words: Sequence[str] | None = None) -> int:
     """Run the command."""
-    started, options = time.perf_counter(), arguments(words)
+    options = arguments(words)
     try:
         name = choose(options.backend)
         if options.all_reduce and name != "torch":
@@ -1197,7 +1199,7 @@ def main(words: Sequence[str] | None = None) -> int:
         keep_memory()
         library = LIBRARIES[name](options.device, threads)
         say(f"{library.versions()} on {describe(library)['name']}, {threads} threads")
-        sweep = Sweep(library, jobs, options, started)
+        sweep = Sweep(library, jobs, options)
         sweep.run()
         write(sweep, options)
     except (FaultError, OSError) as error:

@@ -28,9 +28,9 @@ class Folder:
         """The captures of all workloads in a setting, each in a folder of its name."""
         return self.path / "captures" / setting.name
 
-    def log(self, setting: Setting, what: str) -> Path:
-        """What the process of a setting prints that runs ``what``."""
-        return self.path / f"{setting.name}.{what}.log"
+    def log(self, setting: Setting) -> Path:
+        """What the process of workloads in a setting prints."""
+        return self.path / f"{setting.name}.log"
 
     def table(self, number: int, setting: Setting) -> Path:
         """What was measured at one time: NAME.csv and NAME.yaml, without their suffix."""

@@ -1,9 +1,9 @@
 """What is run in each setting, again and again: steps of workloads, and their shapes measured in between.
 
-A process for each setting holds all workloads ready, another times shapes. Settings take turns within seconds, and so
-do repeats for predictions and repeats of truth, so that what else the machine does meets all of them. They share no
-step. After some repeats new processes take over: where a process's threads and memory happen to lie makes all its steps
-some per cent shorter or longer.
+A process for each setting holds all workloads ready. Settings take turns within seconds, and so do repeats for
+predictions and repeats of truth, so that what else the machine does meets all of them. They share no step. After some
+repeats new processes take over: where a process's threads and memory happen to lie makes all its steps some per cent
+shorter or longer.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import itertools
 import json
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager
-from functools import partial
 from multiprocessing import active_children, get_context
 from pathlib import Path
 from shutil import rmtree
@@ -36,6 +36,7 @@ from estimator.truth.selftest.workloads import Workload
 QUIET = 0.25  # share of the steps that are taken to have run alone
 BURST_S = 1.0  # of steps of one workload, in one repeat
 TURN = 4  # repeats, half of them truth, after which new processes take over
+KILLED = "it terminated abruptly; if memory ran out, give fewer workloads or settings, or a smaller scale"
 Progress = Callable[[int, int], None]
 
 
@@ -128,7 +129,7 @@ def _turn(
     may be slower.
     """
     named = {workload.name: (workload.file, workload.scale) for workload in workloads}
-    with _processes(folder, settings, "workloads") as ask, _processes(folder, settings, "measuring") as ask_bench:
+    with _processes(folder, settings) as ask:
         for setting in settings:
             ask(setting, worker.hold, named, setting.precision, None if needed else folder.captures(setting))
         if not needed:
@@ -136,8 +137,7 @@ def _turn(
         for repeat in repeats:
             progress(repeat - 1)
             for setting in settings if repeat % 2 else ():
-                bench_there = partial(ask_bench, setting, tables.bench_main)
-                tables.measure(folder, repeat // 2, setting, needed[setting], bench_there)
+                tables.measure(folder, repeat // 2, setting, needed[setting])
             for setting in settings:
                 seconds = ask(setting, worker.burst, BURST_S)
                 walls = [(name, wall) for name, several in seconds.items() for wall in several]
@@ -145,15 +145,15 @@ def _turn(
 
 
 @contextmanager
-def _processes(folder: Folder, settings: Sequence[Setting], what: str) -> Iterator[Callable[..., Any]]:
-    """A process in each setting that runs ``what``; yields what asks one of them for a function.
+def _processes(folder: Folder, settings: Sequence[Setting]) -> Iterator[Callable[..., Any]]:
+    """A process in each setting; yields what asks one of them for a function.
 
     That raises EstimatorError where the function does, or the process ends.
     """
     with ExitStack() as stack:
         pools = {}
         for setting in settings:
-            pool = ProcessPoolExecutor(1, get_context("spawn"), worker.begin, (folder.log(setting, what),))
+            pool = ProcessPoolExecutor(1, get_context("spawn"), worker.begin, (folder.log(setting),))
             pools[setting] = stack.enter_context(pool)
 
         def ask(setting: Setting, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -163,7 +163,8 @@ def _processes(folder: Folder, settings: Sequence[Setting], what: str) -> Iterat
             except EstimatorError:
                 raise
             except Exception as error:
-                raise ended(setting, f"the process of {what} ({folder.log(setting, what)})", str(error)) from None
+                words = KILLED if isinstance(error, BrokenProcessPool) else str(error)
+                raise ended(setting, f"the process of workloads ({folder.log(setting)})", words) from None
 
         try:
             yield ask

@@ -4,10 +4,6 @@ workload itself.
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable, Sequence
-from importlib import import_module
-
 import numpy as np
 import pandas as pd
 
@@ -15,26 +11,15 @@ from estimator.core import csv_files, files
 from estimator.core.errors import EstimatorError
 from estimator.core.schema import MEASUREMENTS, SHAPES, STREAMING
 from estimator.core.types import DeviceSpec
-from estimator.devices import bounds, load_device
-from estimator.devices.measure import Plan, bench, child, kit, sweep
+from estimator.devices import load_device
+from estimator.devices.measure import Plan, kit, sweep
 from estimator.devices.measure import measure as measured
-from estimator.studies.profile_shapes import profile_shapes
+from estimator.studies.profile_shapes import in_both_states, profile_shapes
 from estimator.truth.selftest.folder import Folder
-from estimator.truth.selftest.settings import Setting, ended
+from estimator.truth.selftest.settings import Setting, in_setting
 
 FIRST_S, AGAIN_S = 90.0, 30.0  # of measuring in one setting, the first time and each time after it
-COLD_B = 2.0**20, 2.0**27  # that an op moves: less stays in some cache, of more no cache holds any
-BOUND_BY_COMPUTE = 100.0  # FLOP per byte, from which on it matters little where operands lie
 MOST = 100  # shapes that are measured again, those that take most of any workload's step
-
-
-def bench_main(options: Sequence[str]) -> int:
-    """Run bench.py's main function, and give back what it held: its process stays."""
-    import_module("tensorflow")  # in a new process it takes seconds, which are none of measuring
-    code = bench.main(options)
-    gc.collect()
-    bench.return_memory()
-    return code
 
 
 def needed(folder: Folder, setting: Setting) -> pd.DataFrame:
@@ -43,11 +28,8 @@ def needed(folder: Folder, setting: Setting) -> pd.DataFrame:
     return _distinct(profile_shapes(captures, setting.precision)[0])
 
 
-def measure(
-    folder: Folder, number: int, setting: Setting, found: pd.DataFrame, bench_there: Callable[[Sequence[str]], int]
-) -> None:
-    """Time the shapes found in a setting, in whose process ``bench_there`` calls :func:`bench_main`: all the first
-    time, then those that take most of a step.
+def measure(folder: Folder, number: int, setting: Setting, found: pd.DataFrame) -> None:
+    """Time the shapes found in a setting: all the first time, then those that take most of a step.
 
     Raises EstimatorError where it fails.
     """
@@ -56,25 +38,14 @@ def measure(
     shapes = pd.concat([sweep.anchors([setting.precision], quick=True), asked], ignore_index=True)
     plan = Plan("tensorflow", "cpu", setting.threads, budget_s=AGAIN_S if number else FIRST_S)
 
-    def run(options: Sequence[str], _: child.Progress) -> None:
-        if bench_there(options):
-            raise ended(setting, "measuring", files.read_text(folder.log(setting, "measuring")))
-
     output.parent.mkdir(parents=True, exist_ok=True)
-    made = measured(shapes, output, plan, f"estimator selftest, in setting {setting.name}", run=run)
+    with in_setting(setting):
+        made = measured(shapes, output, plan, f"estimator selftest, in setting {setting.name}")
     if load_device(str(made.device)).peak_of(setting.precision).matrix is None:
         raise EstimatorError(
             f"estimator selftest: setting {setting.name}: products in {setting.precision} are no faster than in fp32 "
             "here; leave it out"
         )
-
-
-def in_both_states(shapes: pd.DataFrame) -> pd.DataFrame:
-    """Shapes, warm, and behind each of those that a cache may lose between two uses in a step the same cold."""
-    flop, bytes_ = bounds.work_of_call(shapes)
-    lost = (bytes_ >= COLD_B[0]) & (bytes_ <= COLD_B[1]) & (flop < BOUND_BY_COMPUTE * bytes_)
-    cold = shapes[lost & (shapes["op_class"] != "pooling")].assign(cache="cold")
-    return pd.concat([shapes, cold]).sort_index(kind="stable", ignore_index=True)
 
 
 def _distinct(shapes: pd.DataFrame) -> pd.DataFrame:

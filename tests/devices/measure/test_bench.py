@@ -131,12 +131,24 @@ def test_calls_that_find_nothing_in_the_cache_take_turns_on_arrays_of_their_own(
         made.append(len(made))
         return lambda: None
 
-    for copies, apart, runs, length in ((1000, 5, 6, 3), (4, 5, 4, 3), (1000, 1, 2, 1), (1000, 10_000, 128, 64)):
-        found = library.prepared_cold(build, copies, apart)
+    for apart, runs, length in ((5, 6, 3), (1, 2, 1), (128, 128, 64)):
+        found = library.prepared_cold(build, 1000, apart)
         assert isinstance(found, bench._Chained)
         assert (len(found.runs), found.lengths) == (runs, (length,))
+    assert library.prepared_cold(build, 5, 5) is None  # there is not memory enough for six
+    assert library.prepared_cold(build, 1000, 129) is None  # nor would a chain be short enough
+    assert library.prepared_cold(lambda _: bench._Chained([], bench.LENGTHS[:-1]), 1000, 128) is None
     library.gpu = True
     assert library.prepared_cold(build, 1000, 5) is None
+
+
+@pytest.mark.parametrize(
+    ("what", "reads"), [("forward", 96 + 36), ("grad_input", 36 + 128), ("grad_weights", 96 + 128), ("backward", 260)]
+)
+def test_what_a_convolution_reads(what: str, reads: int) -> None:
+    """An image of 2 x 3 x 4 x 4, four kernels of 3 x 1 x 3, and as large an output of four channels."""
+    sizes = {f"conv_{name}": size for name, size in zip("nchwkrs", (2, 3, 4, 4, 4, 1, 3), strict=True)}
+    assert job(op_class="convolution", pad_w=1, **{**sizes, "pass": what}).reads == 4 * reads
 
 
 def test_short_calls_are_timed_many_at_once() -> None:
@@ -173,6 +185,7 @@ def job(**cells: object) -> bench.Job:
 def test_the_work_of_a_product() -> None:
     found = job(op_class="gemm", batch=2, m=3, n=5, k=7, precision="fp16")
     assert (found.work, found.size) == (2 * 2 * 3 * 5 * 7, 2 * 2 * (21 + 35 + 15))
+    assert found.reads == 2 * 2 * (21 + 35)
     assert found.columns.items() >= {"trans_a": "n", "accumulate": "fp32"}.items()
     assert found.caches == ("",)
     assert job(op_class="gemm", m=3, n=5, k=7, cache="cold").caches == ("cold",)

@@ -1,8 +1,8 @@
 """What a self-test runs, in which order, and which measured rows it keeps."""
 
 import json
+import os
 import shutil
-from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Thread
@@ -14,10 +14,9 @@ import pytest
 
 from estimator.core import library
 from estimator.core.errors import EstimatorError
-from estimator.core.schema import SHAPES
 from estimator.core.types import Workload as Stated
 from estimator.devices import load_device
-from estimator.devices.measure import sweep
+from estimator.devices.measure import Plan, sweep
 from estimator.devices.measurements import load_measurements
 from estimator.model.measured import evidence, telling
 from estimator.profiles import read_profile
@@ -145,25 +144,27 @@ def test_a_shape_takes_the_median_of_all_tables(tmp_path: Path, clock: str) -> N
     assert peak.value == 4e9
 
 
-def test_shapes_are_measured_in_the_process_of_their_setting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All the first time, then those of most time; what goes wrong there is told."""
-    folder, asked, counts = Folder(tmp_path), list[list[str]](), list[int]()
+def test_shapes_are_measured_in_their_setting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All the first time, then those of most time."""
+    folder, budgets, counts, isa = Folder(tmp_path), list[float](), list[int](), list[str]()
     shipped = library.names("profiles", "*")["nt3"] / "amd-epyc.xplane"
     shutil.copytree(shipped, folder.captures(ONE) / "nt3")
     monkeypatch.setattr(tables, "MOST", 2)
 
-    def bench_there(options: Sequence[str]) -> int:
-        asked.append(list(options))
-        counts.append(len(pd.read_csv(options[list(options).index("--shapes") + 1])))
-        folder.log(ONE, "measuring").write_text("not the cause\nno memory is left\n")
-        return 1
+    def measured(shapes: pd.DataFrame, output: Path, plan: Plan, command: str) -> None:
+        budgets.append(plan.budget_s)
+        counts.append(shapes["cache"].ne("cold").fillna(True).sum())
+        isa.append(os.environ["ONEDNN_MAX_CPU_ISA"])
+        raise EstimatorError("no memory is left")
 
+    monkeypatch.setattr(tables, "measured", measured)
     for number in (0, 1):
-        with pytest.raises(EstimatorError, match="measuring ended so: no memory is left"):
-            tables.measure(folder, number, ONE, tables.needed(folder, ONE), bench_there)
-    assert [float(words[words.index("--budget") + 1]) for words in asked] == [tables.FIRST_S, tables.AGAIN_S]
-    anchors = len(sweep.anchors(["fp32"], quick=True))
-    assert counts[0] > counts[1] == anchors + 2
+        with pytest.raises(EstimatorError, match="no memory is left"):
+            tables.measure(folder, number, ONE, tables.needed(folder, ONE))
+    assert budgets == [tables.FIRST_S, tables.AGAIN_S]
+    assert isa == [ONE.isa, ONE.isa]
+    cold_anchors = 3  # streams
+    assert counts[0] > counts[1] == len(sweep.anchors(["fp32"], quick=True)) - cold_anchors + 2
 
 
 def test_streams_are_measured_once_in_half_an_octave() -> None:
@@ -177,18 +178,6 @@ def test_streams_are_measured_once_in_half_an_octave() -> None:
     assert found.loc[~streams, "cache"].isna().all()
     of_formats = shapes.iloc[[0, 0, 0]].assign(precision=["fp32", "bf16", "fp32"], kernel=[None, None, "tanh"])
     assert len(tables._distinct(of_formats)) == 3
-
-
-def test_what_a_cache_may_lose_is_measured_in_both_states() -> None:
-    """Not what is small, nor what computes, nor pools, which are timed with their forward pass."""
-    product = {"op_class": "gemm", "precision": "fp32", "batch": 1, "m": 10, "n": 1000}
-    stream = {"op_class": "elementwise", "precision": "fp32", "cache": "warm", "flop": 1.0}
-    products = [{**product, "k": 1000}, {**product, "k": 100}, {**product, "m": 1000, "k": 1000}]
-    streams = [{**stream, "bytes": size} for size in (4e6, 4e4, 4e8)]
-    rows = [*products, *streams, {**stream, "op_class": "pooling", "bytes": 4e6}]
-    found = tables.in_both_states(SHAPES.conform(pd.DataFrame(rows), "shapes"))
-    assert found["cache"].fillna("").tolist() == ["", "cold", "", "", "warm", "cold", "warm", "warm", "warm"]
-    assert found["k"].fillna(0).tolist()[:4] == [1000, 1000, 100, 1000]
 
 
 @pytest.mark.skipif(
@@ -233,7 +222,7 @@ def test_the_whole_chain_on_this_machine(tmp_path: Path, monkeypatch: pytest.Mon
     ("text", "told"),
     [
         ("def build():\n    raise ValueError('no data')\n", "no data"),
-        ("import os\nos._exit(3)\n", "terminated abruptly"),
+        ("import os\nos._exit(3)\n", "terminated abruptly; if memory ran out"),
     ],
 )
 def test_a_workload_that_fails_is_told_of(tmp_path: Path, text: str, told: str) -> None:
