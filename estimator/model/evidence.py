@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -68,6 +69,15 @@ class Evidence:
         return np.where(self.rung == "modelled", self.known.launches, 0.0)
 
 
+class Kernels(NamedTuple):
+    """Ops on a device, and what tables of its measured ops tell of them with their operands in the cache, and not."""
+
+    work: pd.DataFrame
+    device: DeviceSpec
+    warm: pd.DataFrame
+    cold: pd.DataFrame
+
+
 def gathered(
     work: pd.DataFrame, source: DeviceSpec | None, target: DeviceSpec, measurements: pd.DataFrame,
     same_setting: bool = False, profiled: pd.DataFrame | None = None, at_source: pd.DataFrame | None = None,
@@ -83,7 +93,8 @@ def gathered(
     own = work["time_s"].to_numpy(dtype=float)
     rows, rows_there = _of_these_ops(measurements, work), None if at_source is None else _of_these_ops(at_source, ran)
     if source is not None and rows_there is not None and transfer.same_library(rows_there, rows):
-        known, factor, told, table = _by_kernels(ran, source, rows_there, work, target, rows)
+        there, here = _kernels((ran, source, rows_there), (work, target, rows))
+        known, factor, told, table = *_by_kernels(there, here), here.warm
     else:
         table = measured.evidence(measured.telling(rows))
         carried = _padded(transfer.carried_over(ran, source, shipped()), len(work), 0.0)
@@ -108,9 +119,15 @@ def _of_these_ops(measurements: pd.DataFrame, work: pd.DataFrame) -> pd.DataFram
     return measurements[alike | measurements["op_class"].isin(STREAMING)]
 
 
-def _tables(rows: Sequence[pd.DataFrame], cache: str) -> Iterator[pd.DataFrame]:
-    """What each device's rows tell of ops in a state of the cache."""
-    return _of_the_same_models(*(measured.evidence(measured.telling(each, cache)) for each in rows))
+def _kernels(*sides: tuple[pd.DataFrame, DeviceSpec, pd.DataFrame]) -> Iterator[Kernels]:
+    """Ops on each of two devices, and what the measured rows of the devices, of a library in common, tell of them."""
+    rows = measured.undisturbed(*(rows for _, _, rows in sides))
+    warm, cold = (
+        _of_the_same_models(*(measured.evidence(measured.telling(each, cache)) for each in rows))
+        for cache in ("warm", "cold")
+    )
+    for (work, device, _), *tables in zip(sides, warm, cold, strict=True):
+        yield Kernels(work, device, *tables)
 
 
 def _of_the_same_models(*tables: pd.DataFrame) -> Iterator[pd.DataFrame]:
@@ -124,33 +141,31 @@ def _of_the_same_models(*tables: pd.DataFrame) -> Iterator[pd.DataFrame]:
         yield table[~np.any([model.speaks(table) for model in one_sided], axis=0)] if one_sided else table
 
 
-def _by_kernels(
-    ran: pd.DataFrame, source: DeviceSpec, at_source: pd.DataFrame, work: pd.DataFrame, target: DeviceSpec,
-    measurements: pd.DataFrame,
-) -> tuple[Modelled, Floats, Flags, pd.DataFrame]:  # fmt: skip
-    """As :func:`_in_step`, by the rows of both devices, which are of a library in common: what the source ``ran`` has
-    the times of, by ``at_source``, and ``work`` by ``measurements``; and what those tell of ops in the cache.
-    """
-    rows = measured.undisturbed(at_source, measurements)
-    there, table = _tables(rows, "warm")
-    known, warm = _alone(work, target, table)
-    warm_there = _alone(ran, source, there)[1]
-    cold, cold_there = warm, warm_there
-    there, here = _tables(rows, "cold")
-    both = measured.timed_cold(work, here) & (
-        _padded(measured.timed_cold(ran, there).astype(float), len(work), 1.0) > 0.0
-    )
-    if both.any():
-        cold = np.where(both, _alone(work, target, here)[1], warm)
-        cold_there = np.where(both[: len(ran)], _alone(ran, source, there)[1], warm_there)
-    own, shared = (ran[name].to_numpy(dtype=float) for name in ("time_s", "shared_s"))
+def _by_kernels(there: Kernels, here: Kernels) -> tuple[Modelled, Floats, Flags]:
+    """As :func:`_in_step`, by the kernels on the source, in whose step each took its time, and on the target."""
+    known, warm = _alone(here.work, here.device, here.warm)
+    warm_there = _alone(there.work, there.device, there.warm)[1]
+    cold_there, cold = _out_of_cache(there, here, warm_there, warm)
+    own, shared = (there.work[name].to_numpy(dtype=float) for name in ("time_s", "shared_s"))
     shared = np.where(np.isnan(shared), own, shared)
     share = transfer.emptied(shared, warm_there, cold_there)
-    alone_there = warm_there + share * np.maximum(cold_there - warm_there, 0.0)
-    alone = warm + _padded(share, len(work), 1.0) * np.maximum(cold - warm, 0.0)
-    factor = _padded(transfer.in_step(own, shared, alone_there, alone[: len(ran)]), len(work), np.nan)
-    colder = np.divide(alone, warm, out=np.ones_like(warm), where=warm > 0)
-    return *_in_step(known, factor, colder), table
+    alone_there = warm_there + share * (cold_there - warm_there)
+    alone = warm + _padded(share, len(warm), 1.0) * (cold - warm)
+    factor = _padded(transfer.in_step(own, shared, alone_there, alone[: len(own)]), len(warm), np.nan)
+    return _in_step(known, factor, np.divide(alone, warm, out=np.ones_like(warm), where=warm > 0))
+
+
+def _out_of_cache(there: Kernels, here: Kernels, warm_there: Floats, warm: Floats) -> tuple[Floats, Floats]:
+    """What all calls of each op take by themselves [s] where no cache holds their operands, on the source and on the
+    target; as in the cache where that was not timed on both.
+    """
+    both = measured.timed_cold(here.work, here.cold)
+    ran = both[: len(there.work)] & measured.timed_cold(there.work, there.cold)
+    if not (ran.any() or both[len(ran) :].any()):
+        return warm_there, warm
+    both = np.append(ran, both[len(ran) :])
+    cold_there, cold = (_alone(side.work, side.device, side.cold)[1] for side in (there, here))
+    return np.fmax(np.where(ran, cold_there, np.nan), warm_there), np.fmax(np.where(both, cold, np.nan), warm)
 
 
 def _alone(work: pd.DataFrame, device: DeviceSpec, table: pd.DataFrame) -> tuple[Modelled, Floats]:
