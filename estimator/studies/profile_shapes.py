@@ -14,7 +14,7 @@ from estimator.devices import bounds
 from estimator.profiles import read_profile
 from estimator.work import count_work, cross
 
-LOST_B = 2.0**20, 2.0**27  # that an op moves: less stays in some cache, of more few caches hold any
+LOST_B = 2.0**20, 2.0**26  # that an op moves: less stays in some cache, of more few caches hold any
 BOUND_BY_COMPUTE = 100.0  # FLOP per byte, from which on it matters little where operands lie
 DIMENSIONS = [column.name for column in (*GEMM_COLUMNS, *CONV_COLUMNS)]
 OF_A_SHAPE = ["op_class", "kernel", "precision", *DIMENSIONS, "bytes", "flop"]

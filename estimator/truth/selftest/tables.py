@@ -18,7 +18,7 @@ from estimator.studies.profile_shapes import in_both_states, profile_shapes
 from estimator.truth.selftest.folder import Folder
 from estimator.truth.selftest.settings import Setting, in_setting
 
-FIRST_S, AGAIN_S = 90.0, 30.0  # of measuring in one setting, the first time and each time after it
+FIRST_S, AGAIN_S = 90.0, 45.0  # of measuring in one setting, the first time and each time after it
 MOST = 100  # shapes that are measured again, those that take most of any workload's step
 
 
