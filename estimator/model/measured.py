@@ -49,10 +49,9 @@ def timed_cold(work: pd.DataFrame, rows: pd.DataFrame) -> Flags:
     cold = rows[rows["cache"].eq("cold").fillna(False).to_numpy(dtype=bool)]
     if cold.empty:
         return np.zeros(len(work), dtype=bool)
-    told = keys(work).isin(cold["shape"]) | (work["op_class"].isin(STREAMING) & cold["op_class"].isin(STREAMING).any())
-    unknown = _however(work)
-    told[unknown] |= keys(work[unknown], transposes=False).isin(keys(cold, transposes=False))
-    return np.asarray(told, dtype=bool)
+    streams = work["op_class"].isin(STREAMING) & cold["op_class"].isin(STREAMING).any()
+    however = _however(work) & keys(work, transposes=False).isin(keys(cold, transposes=False))
+    return np.asarray(streams | however | keys(work).isin(cold["shape"]), dtype=bool)
 
 
 def undisturbed(*tables: pd.DataFrame) -> list[pd.DataFrame]:
