@@ -54,7 +54,8 @@ def in_both_states(shapes: pd.DataFrame) -> pd.DataFrame:
     flop, bytes_ = bounds.work_of_call(told)
     lost = (bytes_ >= LOST_B[0]) & (bytes_ <= LOST_B[1]) & (flop < BOUND_BY_COMPUTE * bytes_)
     warm = told["op_class"].isin(MATRIX) | (told["cache"].eq("warm").fillna(False) & (told["op_class"] != "pooling"))
-    both = pd.concat([told, told[lost & warm].assign(cache="cold")]).sort_index(kind="stable", ignore_index=True)
+    cold = SHAPES.conform(told[lost & warm].assign(cache="cold"), "shapes")
+    both = pd.concat([told, cold]).sort_index(kind="stable", ignore_index=True)
     return both[[*shapes.columns, *({"cache"} - {*shapes.columns})]]
 
 
