@@ -91,7 +91,8 @@ def gathered(
         _refuse(target, work, measurements)
     ran = work if profiled is None else profiled
     own = work["time_s"].to_numpy(dtype=float)
-    rows, rows_there = _of_these_ops(measurements, work), None if at_source is None else _of_these_ops(at_source, ran)
+    rows = _of_these_ops(measurements, work)
+    rows_there = None if at_source is None else _of_these_ops(at_source, ran)
     if source is not None and rows_there is not None and transfer.same_library(rows_there, rows):
         there, here = _kernels((ran, source, rows_there), (work, target, rows))
         known, factor, told, table = *_by_kernels(there, here), here.warm

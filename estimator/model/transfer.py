@@ -63,8 +63,8 @@ def in_step(own: Floats, shared: Floats, alone: Floats, there: Floats) -> Floats
     (``alone``), and by itself on the target (``there``). NaN where ``own`` or ``alone`` is nothing or not known.
 
     Of what a step adds to an op, a part grows with it (memory that is new) and a part does not (threads that wake).
-    Which, no single run tells: it grows as the root of the time by itself does, and as that
-    time where that is not known on the target.
+    Which, no single run tells: it grows as the root of the time by itself does, and as that time where it is not known
+    on the target.
     """
     told = (own > 0) & (alone > 0)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -11,6 +11,7 @@ from estimator.core.activations import activations
 from estimator.core.pools import averages
 from estimator.core.schema import CONV_COLUMNS, GEMM_COLUMNS, MATRIX, SHAPED_BY, SHAPES, STREAMING
 from estimator.devices import bounds
+from estimator.devices.measure import sweep
 from estimator.profiles import read_profile
 from estimator.work import count_work, cross
 
@@ -55,8 +56,7 @@ def in_both_states(shapes: pd.DataFrame) -> pd.DataFrame:
     lost = (bytes_ >= LOST_B[0]) & (bytes_ <= LOST_B[1]) & (flop < BOUND_BY_COMPUTE * bytes_)
     warm = told["op_class"].isin(MATRIX) | (told["cache"].eq("warm").fillna(False) & (told["op_class"] != "pooling"))
     cold = SHAPES.conform(told[lost & warm].assign(cache="cold"), "shapes")
-    both = pd.concat([told, cold]).sort_index(kind="stable", ignore_index=True)
-    return both[[*shapes.columns, *({"cache"} - {*shapes.columns})]]
+    return pd.concat([told, cold]).sort_index(kind="stable", ignore_index=True)[sweep.OF_A_SHAPE]
 
 
 def _shapes(work: pd.DataFrame) -> pd.DataFrame:

@@ -12,7 +12,7 @@ import os
 import re
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -92,11 +92,9 @@ def precisions(backend: str, device: str) -> tuple[str, ...]:
 
 
 def measure(
-    shapes: pd.DataFrame, output: Path, plan: Plan, command: str, progress: child.Progress = lambda done, total: None,
-    run: Callable[[Sequence[str], child.Progress], None] = child.run,
-) -> Measured:  # fmt: skip
+    shapes: pd.DataFrame, output: Path, plan: Plan, command: str, progress: child.Progress = lambda done, total: None
+) -> Measured:
     """Time every row of SHAPES and write ``output``.csv and ``output``.yaml; ``command`` goes into their source.
-    ``run`` runs bench.py with options, and tells ``progress`` of it.
 
     Raises EstimatorError where the files are there already or cannot be, the back end fails, or a stopped run had other
     conditions.
@@ -105,7 +103,7 @@ def measure(
     place = _begin(output, shapes)
     table = place / "measurements.csv"
     try:
-        run([*plan.options(), "--shapes", str(place / "shapes.csv"), "-o", str(table)], progress)
+        child.run([*plan.options(), "--shapes", str(place / "shapes.csv"), "-o", str(table)], progress)
     finally:
         if not {path.name for path in place.iterdir()} - {"shapes.csv"}:
             shutil.rmtree(place)  # nothing was begun

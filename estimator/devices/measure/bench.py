@@ -348,7 +348,7 @@ class TensorFlow(Library):
         config.optimizer.set_experimental_options({"disable_meta_optimizer": True})  # it removes what nobody reads
         self.graph = functools.lru_cache(maxsize=4)(self.graph_of)
         self.chains = 1 if self.gpu else self.threads
-        self.batch_s = self.batch_s if self.gpu else BUSY_S
+        self.batch_s = self.batch_s if self.gpu else CHAINS_S
 
     def prepared(self, build: Callable[[Library], Run], copies: int) -> Run:
         runs = [build(self) for _ in range(max(1, min(self.chains, copies)))]
@@ -722,7 +722,7 @@ def _stream(shape: Shape, kind: str, precision: str) -> Job:
 LEAST, MOST = 7, 400  # repeats
 MOST_OF_BUDGET = 0.1  # of what is left, for the least repeats of one shape
 MOST_OF_MEMORY = 0.8  # of what is free, for the arrays of one shape
-BUSY_S = 10e-3  # the same where chains side by side begin and end one by one
+CHAINS_S = 10e-3  # that chains side by side last at least, which begin and end one by one
 RESOURCE: Any = importlib.util.find_spec("resource") and importlib.import_module("resource")  # Windows has none
 LENGTHS = (1, 4, 16, 64)  # calls in a chain of TensorFlow: of long ones to very short ones
 QUIET_S = 0.04  # of one thread, in which the system's own work interrupts it about once

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager
+from functools import cache, partial
 from multiprocessing import active_children, get_context
 from pathlib import Path
 from shutil import rmtree
@@ -112,7 +113,7 @@ def _steps(
 ) -> pd.DataFrame:
     """Profile every workload in every setting, then by turns time its steps and its shapes."""
     found: list[pd.DataFrame] = []
-    needed: dict[Setting, pd.DataFrame] = {}
+    needed = cache(partial(tables.needed, folder))
     for first in range(1, repeats + 1, TURN):
         these = range(first, min(first + TURN, repeats + 1))
         found += _turn(folder, workloads, settings, needed, these, lambda done: progress(done, repeats))
@@ -121,23 +122,21 @@ def _steps(
 
 
 def _turn(
-    folder: Folder, workloads: Sequence[Workload], settings: Sequence[Setting], needed: dict[Setting, pd.DataFrame],
-    repeats: range, progress: Callable[[int], None],
+    folder: Folder, workloads: Sequence[Workload], settings: Sequence[Setting],
+    needed: Callable[[Setting], pd.DataFrame], repeats: range, progress: Callable[[int], None],
 ) -> Iterator[pd.DataFrame]:  # fmt: skip
     """The steps of some repeats, by processes of their own. Those of the first turn profile them as well, which tells
-    the shapes ``needed``. Shapes are timed before every other repeat, of truth or not: a processor that has worked long
-    may be slower.
+    the shapes ``needed`` in a setting. Shapes are timed before every other repeat, of truth or not: a processor that
+    has worked long may be slower.
     """
     named = {workload.name: (workload.file, workload.scale) for workload in workloads}
     with _processes(folder, settings) as ask:
         for setting in settings:
-            ask(setting, worker.hold, named, setting.precision, None if needed else folder.captures(setting))
-        if not needed:
-            needed.update({setting: tables.needed(folder, setting) for setting in settings})
+            ask(setting, worker.hold, named, setting.precision, folder.captures(setting) if repeats[0] == 1 else None)
         for repeat in repeats:
             progress(repeat - 1)
             for setting in settings if repeat % 2 else ():
-                tables.measure(folder, repeat // 2, setting, needed[setting])
+                tables.measure(folder, repeat // 2, setting, needed(setting))
             for setting in settings:
                 seconds = ask(setting, worker.burst, BURST_S)
                 walls = [(name, wall) for name, several in seconds.items() for wall in several]

@@ -16,7 +16,7 @@ from estimator.devices.measure import Plan, kit, sweep
 from estimator.devices.measure import measure as measured
 from estimator.studies.profile_shapes import in_both_states, profile_shapes
 from estimator.truth.selftest.folder import Folder
-from estimator.truth.selftest.settings import Setting, in_setting
+from estimator.truth.selftest.settings import Setting, ended, in_setting
 
 FIRST_S, AGAIN_S = 90.0, 45.0  # of measuring in one setting, the first time and each time after it
 MOST = 100  # shapes that are measured again, those that take most of any workload's step
@@ -29,23 +29,34 @@ def needed(folder: Folder, setting: Setting) -> pd.DataFrame:
 
 
 def measure(folder: Folder, number: int, setting: Setting, found: pd.DataFrame) -> None:
-    """Time the shapes found in a setting: all the first time, then those that take most of a step.
+    """Time the shapes found in a setting: all the first time, then those that take most of a step, by turns.
 
     Raises EstimatorError where it fails.
     """
     output = folder.table(number, setting)
-    asked = in_both_states(found[:MOST] if number else found)
+    asked = in_both_states(again(found, number) if number else found)
     shapes = pd.concat([sweep.anchors([setting.precision], quick=True), asked], ignore_index=True)
     plan = Plan("tensorflow", "cpu", setting.threads, budget_s=AGAIN_S if number else FIRST_S)
 
     output.parent.mkdir(parents=True, exist_ok=True)
-    with in_setting(setting):
-        made = measured(shapes, output, plan, f"estimator selftest, in setting {setting.name}")
+    try:
+        with in_setting(setting):
+            made = measured(shapes, output, plan, f"estimator selftest, in setting {setting.name}")
+    except EstimatorError as error:
+        raise ended(setting, "measuring", str(error)) from None
     if load_device(str(made.device)).peak_of(setting.precision).matrix is None:
         raise EstimatorError(
             f"estimator selftest: setting {setting.name}: products in {setting.precision} are no faster than in fp32 "
             "here; leave it out"
         )
+
+
+def again(found: pd.DataFrame, number: int) -> pd.DataFrame:
+    """The shapes that take most of a step, every other one first, and the next time the others: no budget lasts for
+    all, and one measurement alone may be a disturbed one.
+    """
+    kept = found[:MOST]
+    return pd.concat([kept[number % 2 :: 2], kept[1 - number % 2 :: 2]], ignore_index=True)
 
 
 def _distinct(shapes: pd.DataFrame) -> pd.DataFrame:

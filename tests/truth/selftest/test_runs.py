@@ -159,12 +159,22 @@ def test_shapes_are_measured_in_their_setting(tmp_path: Path, monkeypatch: pytes
 
     monkeypatch.setattr(tables, "measured", measured)
     for number in (0, 1):
-        with pytest.raises(EstimatorError, match="no memory is left"):
+        with pytest.raises(EstimatorError, match=f"in setting {ONE.name}, measuring ended so: no memory is left"):
             tables.measure(folder, number, ONE, tables.needed(folder, ONE))
     assert budgets == [tables.FIRST_S, tables.AGAIN_S]
     assert isa == [ONE.isa, ONE.isa]
     cold_anchors = 3  # streams
     assert counts[0] > counts[1] == len(sweep.anchors(["fp32"], quick=True)) - cold_anchors + 2
+
+
+def test_shapes_are_measured_again_by_turns() -> None:
+    found = pd.DataFrame({"m": range(tables.MOST + 4)})
+    odd, even = tables.again(found, 1)["m"], tables.again(found, 2)["m"]
+    half = tables.MOST // 2
+    assert set(odd) == set(even) == set(range(tables.MOST))
+    assert set(odd[:half]) == set(even[half:])
+    assert odd[:half].is_monotonic_increasing
+    assert odd.index.equals(pd.RangeIndex(tables.MOST))
 
 
 def test_streams_are_measured_once_in_half_an_octave() -> None:
