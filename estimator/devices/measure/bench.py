@@ -359,7 +359,8 @@ class TensorFlow(Library):
         if self.gpu or length * self.chains > copies:
             return None
         first = build(self)
-        if length > getattr(first, "lengths", LENGTHS)[-1]:
+        lengths = getattr(first, "lengths", LENGTHS)
+        if length > (MOST_IN_TURN if lengths == LENGTHS else lengths[-1]):
             return None
         return _Chained([first, *(build(self) for _ in range(length * self.chains - 1))], (length,))
 
@@ -725,6 +726,7 @@ MOST_OF_MEMORY = 0.8  # of what is free, for the arrays of one shape
 CHAINS_S = 10e-3  # that chains side by side last at least, which begin and end one by one
 RESOURCE: Any = importlib.util.find_spec("resource") and importlib.import_module("resource")  # Windows has none
 LENGTHS = (1, 4, 16, 64)  # calls in a chain of TensorFlow: of long ones to very short ones
+MOST_IN_TURN = 2048  # the same where each call has arrays of its own: a cache is emptied for so many small ones
 QUIET_S = 0.04  # of one thread, in which the system's own work interrupts it about once
 
 

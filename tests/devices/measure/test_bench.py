@@ -131,12 +131,12 @@ def test_calls_that_find_nothing_in_the_cache_take_turns_on_arrays_of_their_own(
         made.append(len(made))
         return lambda: None
 
-    for apart, runs, length in ((5, 6, 3), (1, 2, 1), (128, 128, 64)):
-        found = library.prepared_cold(build, 1000, apart)
+    for apart, runs, length in ((5, 6, 3), (1, 2, 1), (300, 300, 150)):
+        found = library.prepared_cold(build, 9000, apart)
         assert isinstance(found, bench._Chained)
         assert (len(found.runs), found.lengths) == (runs, (length,))
     assert library.prepared_cold(build, 5, 5) is None  # there is not memory enough for six
-    assert library.prepared_cold(build, 1000, 129) is None  # nor would a chain be short enough
+    assert library.prepared_cold(build, 9000, 2 * bench.MOST_IN_TURN + 1) is None  # nor would a chain be short enough
     assert library.prepared_cold(lambda _: bench._Chained([], bench.LENGTHS[:-1]), 1000, 128) is None
     library.gpu = True
     assert library.prepared_cold(build, 1000, 5) is None
