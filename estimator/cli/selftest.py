@@ -20,7 +20,10 @@ SETTING_HELP = "Threads, oneDNN's instructions and precision, such as 2xAVX2 or 
 Settings = Annotated[list[str] | None, typer.Option("--setting", metavar="SETTING", help=SETTING_HELP)]
 REPEATS_HELP = "Of steps: half for predictions, half of truth.  [default: 12, with --quick 4]"
 Kept = Annotated[
-    Path | None, typer.Option("-o", metavar="DIR", help="Keep all runs here; what is there is not run again.")
+    Path | None,
+    typer.Option(
+        "-o", metavar="DIR", help="Keep all runs here; they are not run again, but for a run that was cut off."
+    ),
 ]
 
 

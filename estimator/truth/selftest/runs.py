@@ -38,6 +38,7 @@ QUIET = 0.25  # share of the steps that are taken to have run alone
 BURST_S = 1.0  # of steps of one workload, in one repeat
 TURN = 4  # repeats, half of them truth, after which new processes take over
 KILLED = "it terminated abruptly; if memory ran out, give fewer workloads or settings, or a smaller scale"
+PLANNED = ("workloads", "settings", "repeats")
 Progress = Callable[[int, int], None]
 
 
@@ -95,17 +96,29 @@ def _tell_wall(capture: Path, repeats: Sequence[Floats]) -> None:
 def _keep_plan(folder: Folder, workloads: Sequence[Workload], settings: Sequence[Setting], repeats: int) -> None:
     """Write down what is run, or check that it is what the folder holds. Raises EstimatorError."""
     named = {w.name: [str(w.file), files.sha256(w.file), w.scale] for w in workloads}
-    text = json.dumps({"workloads": named, "settings": [s.name for s in settings], "repeats": repeats}, indent=2)
+    plan = dict(zip(PLANNED, (named, [s.name for s in settings], repeats), strict=True))
+    text = json.dumps(plan, indent=2)
     if not folder.plan.exists():
         if folder.path.exists() and any(folder.path.iterdir()):
             raise EstimatorError(f"{folder.path}: holds something else; choose a new folder")
         files.write_text(folder.plan, text)
+    elif not _is_plan(files.read_text(folder.plan)):
+        raise EstimatorError(f"{folder.path}: holds something else, with a {folder.plan.name}; choose a new folder")
     elif files.read_text(folder.plan) != text:
         if folder.steps.exists():
             raise EstimatorError(
                 f"{folder.path}: holds runs of other workloads, settings or repeats; choose a new folder"
             )
         files.write_text(folder.plan, text)  # of a run that was cut off, with nothing to keep
+
+
+def _is_plan(text: str) -> bool:
+    """Whether a self-test wrote it: what stands beside another's is not to be cleared away."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return False
+    return isinstance(found, dict) and tuple(found) == PLANNED
 
 
 def _steps(

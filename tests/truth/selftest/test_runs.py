@@ -105,6 +105,35 @@ def test_after_some_repeats_new_processes_take_over(tmp_path: Path, monkeypatch:
     assert all(2 * sum(map(predicts, repeats)) == len(repeats) for repeats in turns)
 
 
+@pytest.mark.parametrize("plan", [None, '{"mine": 1}', "junk", "[]"])
+def test_nothing_of_others_is_cleared_away(tmp_path: Path, plan: str | None) -> None:
+    kept = {"captures/thesis.txt": "mine"} | ({} if plan is None else {"plan.json": plan})
+    for name, text in kept.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    with pytest.raises(EstimatorError, match=r"holds something else.*; choose a new folder"):
+        selftest.selftest(selftest.planned(["cnn"], ["1xSSE41", "1xAVX"]), tmp_path)
+    assert {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.*")} == {*kept}
+    assert all((tmp_path / name).read_text() == text for name, text in kept.items())
+
+
+def test_runs_of_another_plan_are_not_mixed_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun = list[int]()
+
+    def steps(*_: object) -> pd.DataFrame:
+        begun.append(1)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(runs, "_steps", steps)
+    for workload in ("cnn", "p1b3"):  # a run that was cut off gives way
+        with pytest.raises(KeyboardInterrupt):
+            selftest.selftest(selftest.planned([workload], ["1xSSE41", "1xAVX"]), tmp_path)
+    Folder(tmp_path).steps.write_text("repeat,setting,workload,wall_s\n")
+    with pytest.raises(EstimatorError, match="holds runs of other workloads, settings or repeats"):
+        selftest.selftest(selftest.planned(["cnn"], ["1xSSE41", "1xAVX"]), tmp_path)
+    assert len(begun) == 2
+
+
 def test_a_step_takes_the_lower_quartile_of_all() -> None:
     steps = pd.DataFrame(
         [
