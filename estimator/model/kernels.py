@@ -24,6 +24,9 @@ POOLS: dict[str, Any] = {  # libraries differ widely: oneDNN has a gradient of m
     "compute": 0.1, "kind": 0.5, "shape": 0.5, "noise": 0.03, "scales": (3.0, 3.0, 3.0, 0.3, 0.3),
 }  # fmt: skip
 ACTIVATIONS: dict[str, Any] = {"compute": 0.1, "kind": 0.3, "shape": 0.5, "noise": 0.03, "scales": (3.0, 0.5, 0.3, 0.3)}
+CHANNELS: dict[str, Any] = {  # libraries differ widely: Eigen takes ten times as long as to move the elements
+    "compute": 0.1, "kind": 1.5, "shape": 0.5, "noise": 0.03, "scales": (3.0, 0.5, 3.0),
+}  # fmt: skip
 STREAMS: dict[str, Any] = {"compute": 0.1, "kind": 0.03, "shape": 0.06, "noise": 0.03, "scales": (3.0, 3.0, 0.5)}
 
 
@@ -175,6 +178,14 @@ def _alike_activations(rows: pd.DataFrame, on: Hardware, device: DeviceSpec, bus
     return Ops(features, busy.compute_share, gradient, np.zeros(len(rows), dtype=bool))
 
 
+def _alike_channels(rows: pd.DataFrame, on: Hardware, device: DeviceSpec, busy: Busy) -> Ops:
+    """By their amount, the size of an element and the channels, in octaves; sums are a kind."""
+    of = memory_bound.streams(rows, _divisor(rows))
+    octaves = np.log2([np.maximum(of.bytes, 1.0), of.itemsize, rows["conv_c"].to_numpy(dtype=float)])
+    sums = (rows["op_class"] == "reduction").to_numpy(dtype=int)
+    return Ops(octaves.T, busy.compute_share, sums, np.zeros(len(rows), dtype=bool))
+
+
 def _alike_amounts(rows: pd.DataFrame, on: Hardware, device: DeviceSpec, busy: Busy) -> Ops:
     """By their amounts alone: nothing is measured of them."""
     nothing = np.zeros(len(rows), dtype=int)
@@ -209,9 +220,19 @@ MODELS: dict[str, Model] = {  # the first that speaks
         by_precision=False,
         instead="memory-bound",
     ),
+    "channels": Model(
+        lambda rows: _along_channels(rows),
+        _streams,
+        _alike_channels,
+        lambda c: Likeness(memory=c.memory_bound.streaming_spread, **CHANNELS),
+        by_precision=False,
+        instead="memory-bound",
+    ),
     "memory-bound": Model(
         lambda rows: (
-            _have(rows, [name for name in STREAMING if name != "pooling"], ("bytes",)) & (activations(rows) == "")
+            _have(rows, [name for name in STREAMING if name != "pooling"], ("bytes",))
+            & (activations(rows) == "")
+            & ~_along_channels(rows)
         ),
         _streams,
         _alike_streams,
@@ -236,6 +257,12 @@ def by_model(rows: pd.DataFrame) -> Iterator[tuple[str, Model, Flags]]:
         free &= ~speaks
         if speaks.any():
             yield name, model, speaks
+
+
+def _along_channels(rows: pd.DataFrame) -> Flags:
+    """Ops that meet each channel with one number, or sum it up."""
+    told = "conv_c" in rows
+    return _have(rows, ["elementwise", "reduction"], ("bytes", "conv_c")) if told else np.zeros(len(rows), dtype=bool)
 
 
 def _have(rows: pd.DataFrame, op_classes: Sequence[str], needed: Sequence[str]) -> Flags:

@@ -11,14 +11,14 @@ from estimator.core.activations import activations
 from estimator.core.pools import averages
 from estimator.core.schema import CONV_COLUMNS, GEMM_COLUMNS, MATRIX, SHAPED_BY, SHAPES, STREAMING
 from estimator.devices import bounds
-from estimator.devices.measure import sweep
+from estimator.devices.measure import bench, sweep
 from estimator.profiles import read_profile
 from estimator.work import count_work, cross
 
 LOST_B = 2.0**20, 2.0**26  # that an op moves: less stays in some cache, of more few caches hold any
 BOUND_BY_COMPUTE = 100.0  # FLOP per byte, from which on it matters little where operands lie
 DIMENSIONS = [column.name for column in (*GEMM_COLUMNS, *CONV_COLUMNS)]
-OF_A_SHAPE = ["op_class", "kernel", "precision", *DIMENSIONS, "bytes", "flop"]
+OF_AN_OP = ["op_class", "kernel", "precision", *DIMENSIONS, "bytes", "flop"]
 POOLED = ["conv_n", "conv_c", "conv_h", "conv_w", "conv_r", "conv_s", "conv_p", "conv_q"]
 
 
@@ -27,8 +27,8 @@ def profile_shapes(names: Sequence[str], precision: str | None = None) -> tuple[
     has none.
 
     ``precision`` is that of the matrix products and convolutions on the device. Pools are told by their sizes,
-    activations by their kernel, other memory-bound ops by their bytes and FLOP. Raises EstimatorError as read_profile
-    and count_work do.
+    activations by their kernel, ops along channels by these, other memory-bound ops by their bytes and FLOP. Raises
+    EstimatorError as read_profile and count_work do.
     """
     parts, said = [], []
     for name in names:
@@ -42,9 +42,9 @@ def profile_shapes(names: Sequence[str], precision: str | None = None) -> tuple[
         if rest > 0.005:
             said.append(f"{name}: {100 * rest:.1f} % of the step's time is in ops that no shape tells of")
     found = pd.concat(parts, ignore_index=True)
-    found = found.groupby(OF_A_SHAPE, dropna=False, sort=False)["share"].sum().reset_index()
+    found = found.groupby(OF_AN_OP, dropna=False, sort=False)["share"].sum().reset_index()
     ordered = found.sort_values("share", ascending=False, kind="stable", ignore_index=True)
-    return SHAPES.conform(ordered[OF_A_SHAPE], "the shapes of the profile")[OF_A_SHAPE], tuple(said)
+    return SHAPES.conform(ordered[OF_AN_OP], "the shapes of the profile")[OF_AN_OP], tuple(said)
 
 
 def in_both_states(shapes: pd.DataFrame) -> pd.DataFrame:
@@ -54,7 +54,8 @@ def in_both_states(shapes: pd.DataFrame) -> pd.DataFrame:
     told = SHAPES.conform(shapes, "shapes")
     flop, bytes_ = bounds.work_of_call(told)
     lost = (bytes_ >= LOST_B[0]) & (bytes_ <= LOST_B[1]) & (flop < BOUND_BY_COMPUTE * bytes_)
-    warm = told["op_class"].isin(MATRIX) | (told["cache"].eq("warm").fillna(False) & (told["op_class"] != "pooling"))
+    moved = (told["op_class"] != "pooling") & ~told["kernel"].isin(bench.OF_CHANNELS)
+    warm = told["op_class"].isin(MATRIX) | (told["cache"].eq("warm").fillna(False) & moved)
     cold = SHAPES.conform(told[lost & warm].assign(cache="cold"), "shapes")
     return pd.concat([told, cold]).sort_index(kind="stable", ignore_index=True)[sweep.OF_A_SHAPE]
 
@@ -67,9 +68,11 @@ def _shapes(work: pd.DataFrame) -> pd.DataFrame:
     streams = work["op_class"].isin(STREAMING) & (work["bytes"] > 0) & (~pools | work[POOLED].notna().all(axis=1))
     named = pd.Series(activations(work), index=work.index).where(work["op_class"] == "elementwise").replace("", pd.NA)
     kernel = named.mask(pools, np.where(averages(work), "avg_pool", "max_pool"))
+    for op_class, of_channels in zip(("elementwise", "reduction"), bench.OF_CHANNELS, strict=True):
+        kernel = kernel.mask((work["op_class"] == op_class) & work["conv_c"].notna(), of_channels)
     calls = work["calls"].fillna(1.0).where(work["calls"] > 0, 1.0)
     amounts = {n: (work[n] / calls).round().mask(work["op_class"].isin(MATRIX)) for n in ("bytes", "flop")}
     rows = products | convolutions | streams
     found = work.assign(**amounts, kernel=kernel)[rows.to_numpy(dtype=bool)]
     found.loc[(found["op_class"] == "gemm").to_numpy(dtype=bool), "batch"] = found["batch"].fillna(1)
-    return found[[*OF_A_SHAPE, "time_s"]]
+    return found[[*OF_AN_OP, "time_s"]]

@@ -16,7 +16,7 @@ from estimator.core.types import ITEMSIZE, Floats, Workload, itemsizes
 from estimator.work import aggregates, shapes
 from estimator.work.casts import formats, moved_sizes
 from estimator.work.classify import classify, foreign_shapes
-from estimator.work.dimensions import fill_convolutions, fill_pools, fill_products, undescribed
+from estimator.work.dimensions import fill_channels, fill_convolutions, fill_pools, fill_products, undescribed
 from estimator.work.layers import Layer, read_layer
 from estimator.work.traffic import Traffic, read_traffic
 
@@ -41,7 +41,7 @@ def count_work(ops: pd.DataFrame, workload: Workload, where: str = "profile") ->
     products = (work["op_class"] == "gemm") & work["m"].isna() & work["shapes"].notna() & ~layer
     work, warnings = fill_products(work, described, products, workload, where)
     work, exact = fill_convolutions(work, described, where)
-    work = fill_pools(work, described, where)
+    work = fill_channels(fill_pools(work, described, where), described, where)
     work = _count_products(work)
     work = _count_convolutions(work, exact)
     work = _count_layers(work, described, layers)

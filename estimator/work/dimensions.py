@@ -10,6 +10,7 @@ import pandas as pd
 from estimator.core.errors import EstimatorError
 from estimator.core.schema import CONV_COLUMNS
 from estimator.core.types import Floats, Workload
+from estimator.work.channels import read_broadcast, read_sum
 from estimator.work.convolution import read_convolution
 from estimator.work.pooling import read_pool
 from estimator.work.products import Product, factors, readings, resolve_products, stated_product
@@ -76,11 +77,19 @@ def fill_pools(work: pd.DataFrame, ops: Ops, where: str) -> pd.DataFrame:
     return _filled(work, ops, rows, ops.each(rows, read_pool, where))
 
 
+def fill_channels(work: pd.DataFrame, ops: Ops, where: str) -> pd.DataFrame:
+    """WORK with the channels of the ops that go along them, in the column of convolutions."""
+    for op_class, read in (("elementwise", read_broadcast), ("reduction", read_sum)):
+        rows = (work["op_class"] == op_class) & work["conv_c"].isna() & work["shapes"].notna()
+        work = _filled(work, ops, rows, ops.each(rows, read, where))
+    return work
+
+
 def _filled(work: pd.DataFrame, ops: Ops, rows: pd.Series, told: Mapping[int, Mapping[str, int | str]]) -> pd.DataFrame:
     """WORK with what is told of the descriptions of these rows, column by column."""
     for name, kind in ((column.name, column.kind) for column in CONV_COLUMNS if told):
         if kind == "text":
-            values = _texts(ops, {i: str(known[name]) for i, known in told.items()}, rows)
+            values = _texts(ops, {i: str(known[name]) for i, known in told.items() if name in known}, rows)
         else:
             numbers = ops.spread(told, lambda known, name=name: known.get(name))  # type: ignore[misc]
             values = pd.Series(numbers, index=work.index).where(rows).astype("Int64")

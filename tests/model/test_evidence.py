@@ -455,7 +455,15 @@ def test_a_measured_pool_tells_of_pools_of_its_pass() -> None:
 
 def test_streams_learn_nothing_from_pools_but_pools_from_streams_where_no_pool_was_measured() -> None:
     slow = MEASUREMENTS.conform(pd.DataFrame([pool(60e-3, "grad_input")]), "pools")
-    wide = {"op_class": "elementwise", "kernel": "add", "pass": None, "bytes": 3e8, "flop": 1.0, "time_s": 3e-3}
+    wide = {
+        "op_class": "elementwise",
+        "kernel": "add",
+        "pass": None,
+        "conv_c": None,
+        "bytes": 3e8,
+        "flop": 1.0,
+        "time_s": 3e-3,
+    }
     stream = MEASUREMENTS.conform(pd.DataFrame([{**pool(1.0, ""), **wide}]), "streams")
     pooled = {"op_type": "MaxPool", "shapes": "800x32x32x64", "output_shapes": "800x16x16x64"}
     work, _ = count_work(make_ops({"op_type": "Relu", "shapes": "8000x4000"}, pooled), Workload(name="toy"))
@@ -468,12 +476,41 @@ def test_streams_learn_nothing_from_pools_but_pools_from_streams_where_no_pool_w
 
 
 def test_a_pool_of_a_precision_in_which_none_was_measured_learns_from_streams() -> None:
-    wide = {"op_class": "elementwise", "kernel": "add", "pass": None, "bytes": 3e8, "flop": 1.0, "time_s": 3e-3}
+    wide = {
+        "op_class": "elementwise",
+        "kernel": "add",
+        "pass": None,
+        "conv_c": None,
+        "bytes": 3e8,
+        "flop": 1.0,
+        "time_s": 3e-3,
+    }
     rows = MEASUREMENTS.conform(pd.DataFrame([{**pool(1.0, ""), **wide}, pool(60e-3, "forward")]), "rows")
     pooled = {"op_type": "MaxPool", "shapes": "800x32x32x64", "output_shapes": "800x16x16x64"}
     work, _ = count_work(make_ops(pooled), Workload(name="toy", precision="fp16"))
     slow, usual = (predict(work, None, make_device(), t, PLAN).ops["target_time_s"].item() for t in (rows, rows[:0]))
     assert 1.5 * usual < slow < 20e-3
+
+
+def test_ops_along_channels_learn_from_their_own_kernels_and_others_nothing_of_them() -> None:
+    add = {"op_class": "elementwise", "kernel": "add", "precision": "fp32", "library": "toy 1", "bytes": 3e8}
+    add |= {"flop": 1.0, "time_s": 3e-3}
+    bias = {**add, "kernel": "bias_add", "conv_c": 64, "time_s": 60e-3}
+    sums = {**bias, "op_class": "reduction", "kernel": "bias_grad", "time_s": 20e-3}
+    rows = MEASUREMENTS.conform(pd.DataFrame([add, bias, sums]), "rows")
+    image, channel = "800x732x64", "64"
+    ran = (
+        {"op_type": "Relu", "shapes": image},
+        {"op_type": "BiasAdd", "shapes": f"{image};{channel}"},
+        {"op_type": "BiasAddGrad", "shapes": image, "output_shapes": channel},
+    )
+    work, _ = count_work(make_ops(*ran), Workload(name="toy"))
+    stream, broadcast, gradient = predict(work, None, make_device(), rows, PLAN).ops["target_time_s"]
+    assert stream < 5e-3
+    assert broadcast == pytest.approx(60e-3, rel=0.1)
+    assert gradient == pytest.approx(10e-3, rel=0.25)
+    untold = predict(work, None, make_device(), rows[:1], PLAN).ops["target_time_s"]
+    assert untold[1] == pytest.approx(stream, rel=0.1)
 
 
 def activation_tables(*sigmoid_s: float | None) -> list[pd.DataFrame]:

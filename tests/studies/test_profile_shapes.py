@@ -78,6 +78,20 @@ def test_shipped_profiles(name: str) -> None:
     assert all("1.3 %" in sentence for sentence in said)
 
 
+def test_ops_along_channels_are_kernels_of_their_own(tmp_path: Path) -> None:
+    rows = [
+        "BiasAdd,elementwise,60x1024;1024,60x1024,0.001",
+        "BiasAddGrad,reduction,60x1024,1024,0.001",
+        "Sum,reduction,60x1024;2,1,0.001",
+    ]
+    (tmp_path / "ops.csv").write_text("\n".join(["op_type,op_class,shapes,output_shapes,time_s", *rows]))
+    found, _ = profile_shapes([str(tmp_path / "ops.csv")])
+    channels = found.dropna(subset="conv_c").set_index("kernel")["conv_c"]
+    assert channels.to_dict() == {"bias_add": 1024, "bias_grad": 1024}
+    assert len(found) == 3
+    assert in_both_states(found.assign(cache="warm", bytes=4e6))["cache"].eq("cold").sum() == 1
+
+
 def test_what_a_cache_may_lose_is_measured_in_both_states() -> None:
     """Not what is small, nor what computes, nor pools, which are timed with their forward pass."""
     product = {"op_class": "gemm", "precision": "fp32", "batch": 1, "m": 10, "n": 1000}

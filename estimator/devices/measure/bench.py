@@ -213,6 +213,8 @@ class Numpy(Library):
             "triad": lambda x, y, out: np.add(x, np.multiply(y, 3.0, out=out), out=out),
             "copy": lambda x, out: np.copyto(out, x),
             "relu": lambda x, out: np.maximum(x, 0, out=out),
+            "bias_add": lambda x, out: np.add(x, x[0], out=out),
+            "bias_grad": lambda x, out: x.sum(0),
             "sum": lambda x, out: x.sum(),
             "layer_norm": lambda x, out: np.divide(x - x.mean(-1, keepdims=True), x.std(-1, keepdims=True), out=out),
             "softmax": softmax, "sgd_momentum": momentum, "adam": adam, "sigmoid": sigmoid,
@@ -299,6 +301,7 @@ class Torch(Library):
             "sigmoid": torch.sigmoid, "sigmoid_grad": lambda y, dy: aten.sigmoid_backward(dy, y),
             "tanh": torch.tanh, "tanh_grad": lambda y, dy: aten.tanh_backward(dy, y),
             "add": torch.add, "copy": torch.clone, "relu": torch.relu, "gelu": nn.gelu, "sum": torch.sum,
+            "bias_add": lambda x: torch.add(x, x[0]), "bias_grad": lambda x: torch.sum(x, 0),
             "triad": lambda x, y: torch.add(x, y, alpha=3.0),
             "softmax": lambda x: torch.softmax(x, -1),
             "layer_norm": lambda x: nn.layer_norm(x, x.shape[-1:]),
@@ -436,6 +439,8 @@ class TensorFlow(Library):
 
     def call(self, kernel: str, arrays: Sequence[Any]) -> Run:
         op, composed = self.ops()[kernel], ("gelu", "layer_norm", *FORMULAS)
+        if kernel == "bias_add":
+            arrays = [*arrays, arrays[0][0]]  # no slice in its graph
         if kernel not in composed:
             return functools.partial(op, *arrays)
         compiled = functools.partial(self.module.function(op, jit_compile=True), *arrays)
@@ -446,6 +451,7 @@ class TensorFlow(Library):
         return {
             "add": tf.add, "relu": tf.nn.relu, "gelu": tf.nn.gelu, "sum": tf.reduce_sum, "softmax": tf.nn.softmax,
             "copy": lambda x: tf.raw_ops.DeepCopy(x=x), "sigmoid": tf.sigmoid, "tanh": tf.tanh,
+            "bias_add": tf.add, "bias_grad": lambda x: tf.reduce_sum(x, 0),
             "sigmoid_grad": lambda y, dy: tf.raw_ops.SigmoidGrad(y=y, dy=dy),
             "tanh_grad": lambda y, dy: tf.raw_ops.TanhGrad(y=y, dy=dy),
             "layer_norm": lambda x: (x - tf.reduce_mean(x, -1, True)) / tf.math.reduce_std(x, -1, True), **FORMULAS,
@@ -511,6 +517,7 @@ class Jax(Library):
         return {
             "add": np.add, "copy": np.copy, "relu": nn.relu, "gelu": nn.gelu, "sum": np.sum, "softmax": nn.softmax,
             "layer_norm": nn.standardize, "sigmoid": nn.sigmoid, "tanh": np.tanh,
+            "bias_add": lambda x: x + x[0], "bias_grad": lambda x: np.sum(x, 0),
             "sigmoid_grad": lambda y, dy: dy * y * (1.0 - y), "tanh_grad": lambda y, dy: dy * (1.0 - y * y), **FORMULAS,
         }  # fmt: skip
 
@@ -549,18 +556,21 @@ KERNELS = {  # memory-bound op: class, arrays read, arrays written, FLOP per ele
     "tanh": ("elementwise", 1, 1, 4),
     "sigmoid_grad": ("elementwise", 2, 1, 3),
     "tanh_grad": ("elementwise", 2, 1, 3),
+    "bias_add": ("elementwise", 1, 1, 1),
     "triad": ("elementwise", 2, 1, 2),
     "sgd_momentum": ("elementwise", 3, 2, 4),
     "adam": ("elementwise", 4, 3, 12),
     "sum": ("reduction", 1, 0, 1),
+    "bias_grad": ("reduction", 1, 0, 1),
     "softmax": ("normalization", 1, 1, 8),
     "layer_norm": ("normalization", 1, 1, 8),
     "copy": ("movement", 1, 1, 0),
 }
 POOLS = ("max_pool", "avg_pool")
+OF_CHANNELS = ("bias_add", "bias_grad")  # the columns of a matrix, each with a number of its own
 STANDS_FOR = {"elementwise": "add", "reduction": "sum", "normalization": "layer_norm", "movement": "copy"}
 LAUNCH = "launch"  # an addition of one element
-WIDTH = 1024  # of the rows that normalizations run over
+WIDTH = 1024  # of the rows that normalizations run over; channels where they are not told
 PASSES = ("forward", "grad_input", "grad_weights", "backward")
 MOST_SIZE = 2**48  # what no machine holds
 
@@ -710,11 +720,13 @@ def _stream(shape: Shape, kind: str, precision: str) -> Job:
     _, reads, writes, flop = KERNELS[op]
     per_element = (reads + writes) * ITEMSIZE[precision]
     size = 1 if kernel == LAUNCH else max(1, shape.number("bytes", least=0) // per_element)
-    by_rows = kind == "normalization" and size > WIDTH  # whole rows, as near as may be to what is asked
-    sizes = (round(size / WIDTH), WIDTH) if by_rows else (1, size) if kind == "normalization" else (size,)
+    width = shape.number("conv_c", WIDTH) if kernel in OF_CHANNELS else WIDTH
+    rows = (round(size / width), width) if size > width else (1, size)  # whole ones, as near as may be to what is asked
+    sizes = rows if kind == "normalization" or kernel in OF_CHANNELS else (size,)
     size, asked = math.prod(sizes), _cache(shape)
     caches = ("warm",) if kernel == LAUNCH else (asked,) if asked else ("cold", "warm")
     columns = {"kernel": kernel, "bytes": size * per_element, "flop": size * flop}
+    columns |= {"conv_c": sizes[-1]} if kernel in OF_CHANNELS else {}
     run = functools.partial(_call, "stream", op, precision, sizes)
     return Job(columns, size * per_element, size * per_element, size * reads * ITEMSIZE[precision], caches, run)
 

@@ -65,7 +65,7 @@ def _distinct(shapes: pd.DataFrame) -> pd.DataFrame:
     """
     size = np.log2(shapes["bytes"].astype(float)).mul(2).round()
     streams = shapes["op_class"].isin(STREAMING) & (shapes["op_class"] != "pooling")
-    thinned = ~streams | ~shapes.assign(size=size)[["op_class", "kernel", "precision", "size"]].duplicated()
+    thinned = ~streams | ~shapes.assign(size=size)[["op_class", "kernel", "conv_c", "precision", "size"]].duplicated()
     known = shapes.assign(cache=streams.map({True: "warm", False: None}))
     return SHAPES.conform(known[thinned], "shapes")[sweep.OF_A_SHAPE]
 

@@ -207,6 +207,18 @@ def test_a_memory_bound_op_moves_the_bytes_asked_for() -> None:
     assert job(op_class="movement", bytes=8, cache="cold").caches == ("cold",)
 
 
+@pytest.mark.parametrize(("kind", "kernel", "arrays"), [("elementwise", "bias_add", 2), ("reduction", "bias_grad", 1)])
+def test_an_op_along_channels_has_as_many_as_told(kind: str, kernel: str, arrays: int) -> None:
+    found = job(op_class=kind, kernel=kernel, bytes=arrays * 4 * 321, conv_c=32)
+    assert found.columns.items() >= {"conv_c": 32, "bytes": arrays * 4 * 320, "flop": 320}.items()
+    library = bench.Numpy("cpu", 1)
+    library.call = lambda kernel, arrays: lambda: [x.shape for x in arrays]  # type: ignore[method-assign]
+    assert found.build(library)() == [(10, 32)]
+    assert job(op_class=kind, kernel=kernel, bytes=40, conv_c=32).columns["conv_c"] == 40 / 4 / arrays
+    assert job(op_class=kind, kernel=kernel, bytes=1e7).columns["conv_c"] == bench.WIDTH
+    assert "conv_c" not in job(op_class=kind, bytes=1e7, conv_c=32).columns
+
+
 @pytest.mark.parametrize("elements", [1, 2047, 5000])
 def test_an_op_without_rows_is_timed_on_exactly_so_many_elements(elements: int) -> None:
     library = bench.Numpy("cpu", 1)

@@ -210,13 +210,16 @@ def test_streams_are_measured_once_in_half_an_octave() -> None:
     rows = [("elementwise", 1000.0), ("elementwise", 1010.0), ("elementwise", 2000.0), ("reduction", 1000.0)]
     shapes = pd.DataFrame(rows, columns=["op_class", "bytes"])
     every = pd.DataFrame([("gemm", float("nan")), ("pooling", 1000.0)] * 2, columns=["op_class", "bytes"])
-    found = tables._distinct(pd.concat([shapes, every], ignore_index=True).assign(precision="fp32", kernel=None))
+    found = tables._distinct(
+        pd.concat([shapes, every], ignore_index=True).assign(precision="fp32", kernel=None, conv_c=None)
+    )
     assert list(found["op_class"]) == ["elementwise", "elementwise", "reduction", *every["op_class"]]
     streams = found["op_class"].isin(["elementwise", "reduction"])
     assert set(found.loc[streams, "cache"]) == {"warm"}
     assert found.loc[~streams, "cache"].isna().all()
-    of_formats = shapes.iloc[[0, 0, 0]].assign(precision=["fp32", "bf16", "fp32"], kernel=[None, None, "tanh"])
-    assert len(tables._distinct(of_formats)) == 3
+    told = {"precision": ["fp32", "bf16", "fp32", "fp32"], "kernel": [None, None, "tanh", None]}
+    of_formats = shapes.iloc[[0, 0, 0, 0]].assign(**told, conv_c=[None, None, None, 32])
+    assert len(tables._distinct(of_formats)) == 4
 
 
 @pytest.mark.skipif(

@@ -1,0 +1,38 @@
+"""Ops that meet each channel with one number, or sum it up."""
+
+import pandas as pd
+import pytest
+
+from estimator.core.types import Workload
+from estimator.work import count_work
+from tests.conftest import make_ops
+
+
+@pytest.mark.parametrize(
+    ("op_type", "shapes", "output", "channels"),
+    [
+        ("BiasAdd", "60x1024;1024", "60x1024", 1024),
+        ("Mul", "1x1x1x32;64x8x8x32", "64x8x8x32", 32),
+        ("Mul", "64x8x8x32;64x8x8x32", "64x8x8x32", None),
+        ("Mul", "64x8x8x32;1", "64x8x8x32", None),
+        ("Mul", "64x32;64x1", "64x32", None),
+        ("Mul", "32;32", "32", None),
+        ("Relu", "64x32", "64x32", None),
+        ("SquaredDifference", "64x32;unknown", "64x32", None),
+        ("Sum", "64x8x8x32;3", "32", 32),
+        ("Mean", "64x8x8x32;3", "1x1x1x32", 32),
+        ("Sum", "64x8x8x32;3", "64", None),
+        ("Sum", "32x32;1", "32", None),  # of which axis, nobody tells
+        ("Sum", "32x32;1", "1x32", 32),
+        ("BiasAddGrad", "32x32", "32", 32),
+        ("Sum", "64x32;2", "1", None),
+        ("Sum", "64x32", None, None),
+        ("MaxPool", "8x4x4x3", "8x2x2x3", 3),
+    ],
+)
+def test_channels_are_those_of_the_last_axis(
+    op_type: str, shapes: str, output: str | None, channels: int | None
+) -> None:
+    ops = make_ops({"op_type": op_type, "shapes": shapes, "output_shapes": output})
+    work, _ = count_work(ops, Workload(name="toy"))
+    assert work["conv_c"].item() is pd.NA if channels is None else work["conv_c"].item() == channels
