@@ -11,6 +11,7 @@ import pandas as pd
 
 from estimator.core import physics
 from estimator.core.activations import activations
+from estimator.core.channels import along_channels
 from estimator.core.pools import averages, gradients
 from estimator.core.schema import MATRIX, SHAPED_BY, STREAMING
 from estimator.core.types import DeviceSpec, Flags, Floats
@@ -221,7 +222,7 @@ MODELS: dict[str, Model] = {  # the first that speaks
         instead="memory-bound",
     ),
     "channels": Model(
-        lambda rows: _along_channels(rows),
+        lambda rows: _have(rows, STREAMING, ("bytes",)) & along_channels(rows),
         _streams,
         _alike_channels,
         lambda c: Likeness(memory=c.memory_bound.streaming_spread, **CHANNELS),
@@ -232,7 +233,7 @@ MODELS: dict[str, Model] = {  # the first that speaks
         lambda rows: (
             _have(rows, [name for name in STREAMING if name != "pooling"], ("bytes",))
             & (activations(rows) == "")
-            & ~_along_channels(rows)
+            & ~along_channels(rows)
         ),
         _streams,
         _alike_streams,
@@ -257,12 +258,6 @@ def by_model(rows: pd.DataFrame) -> Iterator[tuple[str, Model, Flags]]:
         free &= ~speaks
         if speaks.any():
             yield name, model, speaks
-
-
-def _along_channels(rows: pd.DataFrame) -> Flags:
-    """Ops that meet each channel with one number, or sum it up."""
-    told = "conv_c" in rows
-    return _have(rows, ["elementwise", "reduction"], ("bytes", "conv_c")) if told else np.zeros(len(rows), dtype=bool)
 
 
 def _have(rows: pd.DataFrame, op_classes: Sequence[str], needed: Sequence[str]) -> Flags:

@@ -11,7 +11,7 @@ import math
 from estimator.work.shapes import Op, Shape
 
 
-def read_broadcast(op: Op) -> dict[str, int | str] | None:
+def read_broadcast(op: Op) -> dict[str, int] | None:
     """The channels of an element-wise op of two operands; None where these do not meet so."""
     if len(op.operands) != 2:
         return None
@@ -19,7 +19,7 @@ def read_broadcast(op: Op) -> dict[str, int | str] | None:
     return _channels(large, small)
 
 
-def read_sum(op: Op) -> dict[str, int | str] | None:
+def read_sum(op: Op) -> dict[str, int] | None:
     """The channels of a sum or mean over all other axes; None where it is not one, or shapes do not tell of which."""
     first, result = (next(iter(shapes), None) for shapes in (op.operands, op.outputs))
     kept = bool(first and result and len(first) == len(result))
@@ -27,7 +27,7 @@ def read_sum(op: Op) -> dict[str, int | str] | None:
     return _channels(first, result) if kept or alone else None
 
 
-def _channels(large: Shape | None, small: Shape | None) -> dict[str, int | str] | None:
+def _channels(large: Shape | None, small: Shape | None) -> dict[str, int] | None:
     if not large or not small or not large[-1] == small[-1] == math.prod(small) > 1:
         return None
     return {"conv_c": large[-1]} if math.prod(large) > large[-1] else None

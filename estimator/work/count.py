@@ -41,7 +41,8 @@ def count_work(ops: pd.DataFrame, workload: Workload, where: str = "profile") ->
     products = (work["op_class"] == "gemm") & work["m"].isna() & work["shapes"].notna() & ~layer
     work, warnings = fill_products(work, described, products, workload, where)
     work, exact = fill_convolutions(work, described, where)
-    work = fill_channels(fill_pools(work, described, where), described, where)
+    work = fill_pools(work, described, where)
+    work = fill_channels(work, described, where)
     work = _count_products(work)
     work = _count_convolutions(work, exact)
     work = _count_layers(work, described, layers)

@@ -18,6 +18,7 @@ from estimator.work.shapes import Op, Ops
 
 SIZES = ("batch", "m", "n", "k")
 TEXTS = ("trans_a", "trans_b", "phase")
+READ_CHANNELS = {"elementwise": read_broadcast, "reduction": read_sum}
 
 
 def fill_products(
@@ -79,7 +80,7 @@ def fill_pools(work: pd.DataFrame, ops: Ops, where: str) -> pd.DataFrame:
 
 def fill_channels(work: pd.DataFrame, ops: Ops, where: str) -> pd.DataFrame:
     """WORK with the channels of the ops that go along them, in the column of convolutions."""
-    for op_class, read in (("elementwise", read_broadcast), ("reduction", read_sum)):
+    for op_class, read in READ_CHANNELS.items():
         rows = (work["op_class"] == op_class) & work["conv_c"].isna() & work["shapes"].notna()
         work = _filled(work, ops, rows, ops.each(rows, read, where))
     return work
@@ -87,7 +88,8 @@ def fill_channels(work: pd.DataFrame, ops: Ops, where: str) -> pd.DataFrame:
 
 def _filled(work: pd.DataFrame, ops: Ops, rows: pd.Series, told: Mapping[int, Mapping[str, int | str]]) -> pd.DataFrame:
     """WORK with what is told of the descriptions of these rows, column by column."""
-    for name, kind in ((column.name, column.kind) for column in CONV_COLUMNS if told):
+    names = {name for known in told.values() for name in known}
+    for name, kind in ((column.name, column.kind) for column in CONV_COLUMNS if column.name in names):
         if kind == "text":
             values = _texts(ops, {i: str(known[name]) for i, known in told.items() if name in known}, rows)
         else:

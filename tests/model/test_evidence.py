@@ -455,15 +455,7 @@ def test_a_measured_pool_tells_of_pools_of_its_pass() -> None:
 
 def test_streams_learn_nothing_from_pools_but_pools_from_streams_where_no_pool_was_measured() -> None:
     slow = MEASUREMENTS.conform(pd.DataFrame([pool(60e-3, "grad_input")]), "pools")
-    wide = {
-        "op_class": "elementwise",
-        "kernel": "add",
-        "pass": None,
-        "conv_c": None,
-        "bytes": 3e8,
-        "flop": 1.0,
-        "time_s": 3e-3,
-    }
+    wide = {"op_class": "elementwise", "kernel": "add", "pass": None, "bytes": 3e8, "flop": 1.0, "time_s": 3e-3}
     stream = MEASUREMENTS.conform(pd.DataFrame([{**pool(1.0, ""), **wide}]), "streams")
     pooled = {"op_type": "MaxPool", "shapes": "800x32x32x64", "output_shapes": "800x16x16x64"}
     work, _ = count_work(make_ops({"op_type": "Relu", "shapes": "8000x4000"}, pooled), Workload(name="toy"))
@@ -476,15 +468,7 @@ def test_streams_learn_nothing_from_pools_but_pools_from_streams_where_no_pool_w
 
 
 def test_a_pool_of_a_precision_in_which_none_was_measured_learns_from_streams() -> None:
-    wide = {
-        "op_class": "elementwise",
-        "kernel": "add",
-        "pass": None,
-        "conv_c": None,
-        "bytes": 3e8,
-        "flop": 1.0,
-        "time_s": 3e-3,
-    }
+    wide = {"op_class": "elementwise", "kernel": "add", "pass": None, "bytes": 3e8, "flop": 1.0, "time_s": 3e-3}
     rows = MEASUREMENTS.conform(pd.DataFrame([{**pool(1.0, ""), **wide}, pool(60e-3, "forward")]), "rows")
     pooled = {"op_type": "MaxPool", "shapes": "800x32x32x64", "output_shapes": "800x16x16x64"}
     work, _ = count_work(make_ops(pooled), Workload(name="toy", precision="fp16"))

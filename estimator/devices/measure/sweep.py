@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from estimator.core.schema import LAUNCH, SHAPES
 from estimator.devices import load_device
-from estimator.devices.measure.bench import KERNELS, STANDS_FOR
+from estimator.devices.measure.bench import KERNELS, OF_CHANNELS, STANDS_FOR
 from estimator.devices.measurements import load_measurements
 
 if TYPE_CHECKING:
@@ -93,7 +93,12 @@ def _quick(precisions: Sequence[str], convolutions: bool) -> Iterator[Row]:
     yield from (_gemm("fp32", m, n, k, batch) for batch, m, n, k in QUICK_BATCHED)
     yield from _transposed("fp32")
     yield from (_convolution("fp32", what, *CONVOLUTIONS[3]) for what in PASSES if convolutions)
-    yield from (_stream(kernel, size) for size in QUICK_SMALL for kernel in KERNELS)
+    yield from (_stream(kernel, size) for size in QUICK_SMALL for kernel in KERNELS if _tells(kernel, size))
+
+
+def _tells(kernel: str, size: float) -> bool:
+    """Whether a quick sweep times a kernel at a size: those along channels, bound by indices, at one alone."""
+    return kernel not in OF_CHANNELS or size == QUICK_SMALL[0]
 
 
 def _full(precisions: Sequence[str], convolutions: bool) -> Iterator[Row]:

@@ -98,13 +98,14 @@ def _keep_plan(folder: Folder, workloads: Sequence[Workload], settings: Sequence
     named = {w.name: [str(w.file), files.sha256(w.file), w.scale] for w in workloads}
     plan = dict(zip(PLANNED, (named, [s.name for s in settings], repeats), strict=True))
     text = json.dumps(plan, indent=2)
-    if not folder.plan.exists():
+    kept = files.read_text(folder.plan) if folder.plan.exists() else None
+    if kept is None:
         if folder.path.exists() and any(folder.path.iterdir()):
             raise EstimatorError(f"{folder.path}: holds something else; choose a new folder")
         files.write_text(folder.plan, text)
-    elif not _is_plan(files.read_text(folder.plan)):
+    elif not _is_plan(kept):
         raise EstimatorError(f"{folder.path}: holds something else, with a {folder.plan.name}; choose a new folder")
-    elif files.read_text(folder.plan) != text:
+    elif kept != text:
         if folder.steps.exists():
             raise EstimatorError(
                 f"{folder.path}: holds runs of other workloads, settings or repeats; choose a new folder"
