@@ -176,7 +176,7 @@ GEMM_COLUMNS = (
 )
 CONV_COLUMNS = (
     Column("conv_n", "integer", "images in one call", above=0),
-    Column("conv_c", "integer", "input channels", above=0),
+    Column("conv_c", "integer", "input channels; alone, those that bias_add and sums have a number for", above=0),
     Column("conv_h", "integer", "input height", above=0),
     Column("conv_w", "integer", "input width", above=0),
     Column("conv_k", "integer", "output channels", above=0),

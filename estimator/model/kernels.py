@@ -180,17 +180,29 @@ def _alike_activations(rows: pd.DataFrame, on: Hardware, device: DeviceSpec, bus
 
 
 def _alike_channels(rows: pd.DataFrame, on: Hardware, device: DeviceSpec, busy: Busy) -> Ops:
-    """By their amount, the size of an element and the channels, in octaves; sums are a kind."""
+    """By their amount, the size of an element and the channels, in octaves."""
     of = memory_bound.streams(rows, _divisor(rows))
     octaves = np.log2([np.maximum(of.bytes, 1.0), of.itemsize, rows["conv_c"].to_numpy(dtype=float)])
-    sums = (rows["op_class"] == "reduction").to_numpy(dtype=int)
-    return Ops(octaves.T, busy.compute_share, sums, np.zeros(len(rows), dtype=bool))
+    alike = np.zeros(len(rows), dtype=int)
+    return Ops(octaves.T, busy.compute_share, alike, alike > 0)
 
 
 def _alike_amounts(rows: pd.DataFrame, on: Hardware, device: DeviceSpec, busy: Busy) -> Ops:
     """By their amounts alone: nothing is measured of them."""
     nothing = np.zeros(len(rows), dtype=int)
     return Ops(np.log2(np.stack(amounts(rows), axis=1)), busy.compute_share, kind=nothing, cached=nothing > 0)
+
+
+def _along_channels(kernel: str, instead: str = "memory-bound") -> Model:
+    """One kernel's own model: what one device measured of biases alone tells nothing of their gradients on it."""
+    return Model(
+        lambda rows: _have(rows, STREAMING, ("bytes",)) & (along_channels(rows) == kernel),
+        _streams,
+        _alike_channels,
+        lambda c: Likeness(memory=c.memory_bound.streaming_spread, **CHANNELS),
+        by_precision=False,
+        instead=instead,
+    )
 
 
 MODELS: dict[str, Model] = {  # the first that speaks
@@ -221,19 +233,14 @@ MODELS: dict[str, Model] = {  # the first that speaks
         by_precision=False,
         instead="memory-bound",
     ),
-    "channels": Model(
-        lambda rows: _have(rows, STREAMING, ("bytes",)) & along_channels(rows),
-        _streams,
-        _alike_channels,
-        lambda c: Likeness(memory=c.memory_bound.streaming_spread, **CHANNELS),
-        by_precision=False,
-        instead="memory-bound",
-    ),
+    "bias_add": _along_channels("bias_add"),
+    "channel_sum": _along_channels("channel_sum"),
+    "bias_grad": _along_channels("bias_grad", instead="channel_sum"),
     "memory-bound": Model(
         lambda rows: (
             _have(rows, [name for name in STREAMING if name != "pooling"], ("bytes",))
             & (activations(rows) == "")
-            & ~along_channels(rows)
+            & (along_channels(rows) == "")
         ),
         _streams,
         _alike_streams,

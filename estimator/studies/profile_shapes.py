@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from estimator.core.activations import activations
-from estimator.core.channels import KERNELS, along_channels
+from estimator.core.channels import along_channels
 from estimator.core.pools import averages
 from estimator.core.schema import CONV_COLUMNS, GEMM_COLUMNS, MATRIX, SHAPED_BY, SHAPES, STREAMING
 from estimator.devices import bounds
@@ -50,12 +50,13 @@ def profile_shapes(names: Sequence[str], precision: str | None = None) -> tuple[
 
 def in_both_states(shapes: pd.DataFrame) -> pd.DataFrame:
     """Shapes, and behind each of those that a cache may lose between two uses in a step the same with an empty one:
-    products and convolutions, which are else timed with their operands in the cache, and streams that are to be so.
+    products and convolutions, which are else timed with their operands in the cache, and streams that are to be so, but
+    those that take longer than to move what they move: pools, and ops along channels.
     """
     told = SHAPES.conform(shapes, "shapes")
     flop, bytes_ = bounds.work_of_call(told)
     lost = (bytes_ >= LOST_B[0]) & (bytes_ <= LOST_B[1]) & (flop < BOUND_BY_COMPUTE * bytes_)
-    moved = (told["op_class"] != "pooling") & ~along_channels(told)
+    moved = (told["op_class"] != "pooling") & (along_channels(told) == "")
     warm = told["op_class"].isin(MATRIX) | (told["cache"].eq("warm").fillna(False) & moved)
     cold = SHAPES.conform(told[lost & warm].assign(cache="cold"), "shapes")
     return pd.concat([told, cold]).sort_index(kind="stable", ignore_index=True)[sweep.OF_A_SHAPE]
@@ -69,7 +70,8 @@ def _shapes(work: pd.DataFrame) -> pd.DataFrame:
     streams = work["op_class"].isin(STREAMING) & (work["bytes"] > 0) & (~pools | work[POOLED].notna().all(axis=1))
     named = pd.Series(activations(work), index=work.index).where(work["op_class"] == "elementwise").replace("", pd.NA)
     kernel = named.mask(pools, np.where(averages(work), "avg_pool", "max_pool"))
-    kernel = kernel.mask(along_channels(work), work["op_class"].map(KERNELS))
+    along = along_channels(work)
+    kernel = kernel.mask(along != "", along)
     calls = work["calls"].fillna(1.0).where(work["calls"] > 0, 1.0)
     amounts = {n: (work[n] / calls).round().mask(work["op_class"].isin(MATRIX)) for n in ("bytes", "flop")}
     rows = products | convolutions | streams

@@ -42,8 +42,6 @@ def predict_shapes(path: str | Path, plan: RunPlan) -> tuple[pd.DataFrame, tuple
     ops = timeless.assign(op=table["op_class"], calls=1.0)
     workload = Workload(name=path.stem, precision="fp32")
     work, _ = count_work(ops, workload, where=str(path))
-    if work.empty:
-        raise EstimatorError(f"{path}: there are no rows; expected at least one shape")
     predict = partial(predict_ops, target=target, measurements=measurements, plan=plan)
     for first in _of_no_peak(work, target)[:1]:
         with within(f"{path}: row {first + 1}"):
@@ -55,7 +53,7 @@ def predict_shapes(path: str | Path, plan: RunPlan) -> tuple[pd.DataFrame, tuple
 
 
 def read_shapes(path: str | Path) -> pd.DataFrame:
-    """The rows of a SHAPES CSV. Raises EstimatorError where one lacks what its op class needs."""
+    """The rows of a SHAPES CSV. Raises EstimatorError where there are none, or one lacks what its op class needs."""
     return _read(Path(path))[1]
 
 
@@ -63,6 +61,8 @@ def _read(path: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The cells as they stand, and as SHAPES."""
     asked = csv_files.read_csv(path)
     table = SHAPES.conform(asked, str(path))
+    if table.empty:
+        raise EstimatorError(f"{path}: there are no rows; expected at least one shape")
     _refuse_incomplete(table, path)
     return asked, table
 

@@ -12,22 +12,23 @@ from estimator.work.shapes import Op, Shape
 
 
 def read_broadcast(op: Op) -> dict[str, int] | None:
-    """The channels of an element-wise op of two operands; None where these do not meet so."""
-    if len(op.operands) != 2:
+    """The channels of an element-wise op of two operands; None where these do not meet so, or stand in a list."""
+    if len(op.operands) != 2 or "lists" in op.attributes:
         return None
     small, large = sorted(op.operands, key=lambda shape: math.prod(shape or ()))
-    return _channels(large, small)
+    return _channels(large, small) if {large, None} & set(op.outputs or (None,)) else None
 
 
 def read_sum(op: Op) -> dict[str, int] | None:
-    """The channels of a sum or mean over all other axes; None where it is not one, or shapes do not tell of which."""
-    first, result = (next(iter(shapes), None) for shapes in (op.operands, op.outputs))
-    kept = bool(first and result and len(first) == len(result))
-    alone = bool(first and first.count(first[-1]) == 1) or op.op_type == "BiasAddGrad"
-    return _channels(first, result) if kept or alone else None
+    """The channels of a reduction of all other axes; None where it is not one, or shapes do not tell of which."""
+    first, result = ((shapes or (None,))[0] or () for shapes in (op.operands, op.outputs))
+    if op.op_type == "BiasAddGrad":
+        return _channels(first, result or first[-1:])
+    told = len(first) == len(result) or not {*first[-1:]} & {*first[:-1]}  # of two axes alike, which one is left?
+    return _channels(first, result) if told else None
 
 
 def _channels(large: Shape | None, small: Shape | None) -> dict[str, int] | None:
-    if not large or not small or not large[-1] == small[-1] == math.prod(small) > 1:
+    if not large or not small or not small[-1] == large[-1] == math.prod(small):
         return None
-    return {"conv_c": large[-1]} if math.prod(large) > large[-1] else None
+    return {"conv_c": large[-1]} if math.prod(large) > large[-1] > 1 else None

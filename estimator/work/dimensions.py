@@ -1,4 +1,6 @@
-"""The dimensions of matrix products, convolutions and pools, filled into WORK from what the ops' descriptions state."""
+"""The dimensions of matrix products, convolutions and pools, and the channels of what goes along them, filled into WORK
+from what the ops' descriptions state.
+"""
 
 from __future__ import annotations
 

@@ -17,6 +17,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from estimator.core.activations import activations
+from estimator.core.channels import along_channels
 from estimator.core.types import Flags, Floats, Fusing, Fusion, Workload
 from estimator.work import shapes
 from estimator.work.casts import moved_sizes
@@ -43,7 +44,8 @@ class Pointwise:
 
 def fuse(work: pd.DataFrame, workload: Workload, kind: Fusing) -> tuple[pd.DataFrame, Fusion, tuple[str, ...]]:
     """WORK in which the first op of each chain bears all its traffic, arithmetic and launches, and the others none;
-    what that saves; and warnings of rows that cannot be fused. The ops' times stay the source's.
+    what that saves; and warnings of rows that cannot be fused. The ops' times stay the source's. A chain goes along no
+    channels: a compiler's loop is not the library's kernel for a bias.
     """
     if kind == "none":
         return work, Fusion(), ()
@@ -55,7 +57,9 @@ def fuse(work: pd.DataFrame, workload: Workload, kind: Fusing) -> tuple[pd.DataF
     fused = {name: _gathered(work[name], rows, first, less) for name, less in amounts}
     inner = pd.Series(False, index=work.index)
     inner.iloc[rows[linked]] = True
-    out = work.assign(**fused, calls=work["calls"].mask(inner, 0.0), kernel=_kernels(work, rows[linked], first[linked]))
+    channels = work["conv_c"].mask((along_channels(work) != "") & work.index.isin(work.index[first[linked]]))
+    kernel = _kernels(work, rows[linked], first[linked])
+    out = work.assign(**fused, calls=work["calls"].mask(inner, 0.0), kernel=kernel, conv_c=channels)
     out["intensity"] = (out["flop"] / out["bytes"]).where(out["bytes"] > 0)
     launches = float(work["calls"].fillna(1.0)[inner].sum())
     chains = len(np.unique(first[linked]))

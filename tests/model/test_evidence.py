@@ -497,6 +497,23 @@ def test_ops_along_channels_learn_from_their_own_kernels_and_others_nothing_of_t
     assert untold[1] == pytest.approx(stream, rel=0.1)
 
 
+@pytest.mark.parametrize("with_sums", [(True, False), (False, True), (False, False), (True, True)])
+def test_what_one_device_alone_measured_along_channels_tells_nothing(with_sums: tuple[bool, bool]) -> None:
+    amounts = {"op_class": "elementwise", "precision": "fp32", "library": "toy 1", "bytes": 3e8, "flop": 1e8}
+    add = {**amounts, "kernel": "add", "time_s": 1e-3}
+    bias = {**amounts, "kernel": "bias_add", "conv_c": 64, "time_s": 9e-3}
+    sums = {**bias, "op_class": "reduction", "kernel": "bias_grad"}
+    there, here = (MEASUREMENTS.conform(pd.DataFrame([add, bias] + [sums] * told), "rows") for told in with_sums)
+    image, source = "37500x16x64", make_device(name="source")
+    ran = (
+        {"op_type": "BiasAdd", "shapes": f"{image};64", "time_s": 9e-3},
+        {"op_type": "BiasAddGrad", "shapes": image, "output_shapes": "64", "time_s": 9e-3},
+    )
+    work, _ = count_work(make_ops(*ran), Workload(name="toy"))
+    found = predict(work, source, make_device(), here, PLAN, profiled=work, at_source=there).ops["target_time_s"]
+    assert list(found) == pytest.approx([9e-3, 9e-3], rel=0.1)
+
+
 def activation_tables(*sigmoid_s: float | None) -> list[pd.DataFrame]:
     """Tables of an addition, and of a sigmoid of the same bytes where it has a time."""
     amounts = {"op_class": "elementwise", "precision": "fp32", "library": "toy 1", "bytes": 3e8, "flop": 1e8}

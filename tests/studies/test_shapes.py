@@ -80,3 +80,8 @@ def test_faults_are_sentences(tmp_path: Path, text: str, words: str) -> None:
     with pytest.raises(EstimatorError, match=r".") as caught:
         shapes.predict_shapes(write(tmp_path, text), RunPlan("v100"))
     assert words in str(caught.value)
+
+
+def test_a_table_without_rows_is_not_measured_either(tmp_path: Path) -> None:
+    with pytest.raises(EstimatorError, match="there are no rows"):
+        shapes.read_shapes(write(tmp_path, "op_class,precision,m,n,k\n"))

@@ -16,6 +16,7 @@ from tests.conftest import make_ops
         ("Mul", "64x8x8x32;64x8x8x32", "64x8x8x32", None),
         ("Mul", "64x8x8x32;1", "64x8x8x32", None),
         ("Mul", "64x32;64x1", "64x32", None),
+        ("Mul", "64x32;32", None, 32),
         ("Mul", "32;32", "32", None),
         ("Relu", "64x32", "64x32", None),
         ("SquaredDifference", "64x32;unknown", "64x32", None),
@@ -27,7 +28,9 @@ from tests.conftest import make_ops
         ("BiasAddGrad", "32x32", "32", 32),
         ("Sum", "64x32;2", "1", None),
         ("Sum", "64x32", None, None),
-        ("MaxPool", "8x4x4x3", "8x2x2x3", 3),
+        ("BiasAddGrad", "64x32", None, 32),
+        ("BiasAddGrad", "8x32x4x4", "32", None),  # the channels stand first
+        ("BroadcastTo", "64x1x3;3", "64x7x3", None),
     ],
 )
 def test_channels_are_those_of_the_last_axis(
@@ -36,3 +39,8 @@ def test_channels_are_those_of_the_last_axis(
     ops = make_ops({"op_type": op_type, "shapes": shapes, "output_shapes": output})
     work, _ = count_work(ops, Workload(name="toy"))
     assert work["conv_c"].item() is pd.NA if channels is None else work["conv_c"].item() == channels
+
+
+def test_tensors_of_a_list_do_not_meet() -> None:
+    listed = make_ops({"op_type": "aten::_foreach_mul_", "shapes": "64x32;32", "attributes": "lists=1"})
+    assert count_work(listed, Workload(name="toy"))[0]["conv_c"].isna().all()

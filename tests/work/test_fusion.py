@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from estimator.core.activations import activations
+from estimator.core.channels import along_channels
 from estimator.core.types import Fusion, Workload
 from estimator.profiles import read_profile
 from estimator.work import count_work, fuse
@@ -41,6 +42,14 @@ def test_a_chain_moves_its_operands_and_its_result() -> None:
     assert found["intensity"].iloc[0] == 15000 / operands_and_result
     assert saved == Fusion("elementwise", chains=1, ops=3, saved_bytes=2 * 2 * 4 * 5000, saved_launches=2)
     assert warnings == ()
+
+
+def test_a_chain_is_no_kernel_of_a_bias_wherever_that_stands() -> None:
+    for rows in ((BIAS, RELU), (MUL, BIAS)):
+        _, found, saved, _ = fused(*rows)
+        assert saved.chains == 1
+        assert along_channels(found)[0] == ""
+    assert along_channels(fused(BIAS)[1])[0] == "bias_add"  # alone, it is no chain
 
 
 def test_a_cast_hands_on_what_it_writes() -> None:

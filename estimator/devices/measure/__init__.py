@@ -69,7 +69,7 @@ class Measured:
         """The run as JSON says it."""
         about = self.provenance
         told = {key: about[key] for key in ("backend", "gpu", "library", "threads", "clock", "device", "date")}
-        best = described.rates(described.best(self.rows, about["device"]["cache"]))
+        best = described.rates(described.best(self.rows, about["cache"]))
         counts = {str(name): int(count) for name, count in self.rows["op_class"].value_counts().items()}
         files = {"measurements": str(self.csv), "device": str(self.device)}
         return {"files": files, **told, "rows": counts, "best": best, "left_out": about["left_out"],
@@ -111,7 +111,7 @@ def measure(
     rows = MEASUREMENTS.conform(csv_files.read_csv(table), str(table)).assign(device=output.name)
     if rows.empty:
         raise EstimatorError(f"{table}: nothing was measured ({next(iter(provenance['left_out'].values()))})")
-    best = described.best(rows, provenance["device"]["cache"])
+    best = described.best(rows, provenance["cache"])
     warnings, conditions = tuple(_warnings(rows, provenance)), _conditions(provenance)
     text = described.device_file(output.name, best, provenance, command, [conditions, *_disturbed(provenance)])
     files.write_text(table_csv, kit.csv_text(rows))

@@ -40,7 +40,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
-VERSION = 6  # of what is timed and how: a run that was stopped goes on with the same one alone
+VERSION = 7  # of what is timed and how: a run that was stopped goes on with the same one alone
 Row = dict[str, Any]
 Run = Callable[[], Any]
 Timed = tuple[float, bool]  # seconds, and whether something else took the processor meanwhile
@@ -127,7 +127,7 @@ class Library:
 
     def prepared_cold(self, build: Callable[[Library], Run], copies: int, apart: int) -> Run | None:
         """The same where calls take turns on ``apart`` copies, so that none finds its own in the cache; None where they
-        cannot, and the cache must be emptied before each call instead.
+        cannot, or last so long that the cache is rather emptied before each.
         """
         return None
 
@@ -150,7 +150,8 @@ class Library:
         """One memory-bound op over arrays of this shape."""
         if kernel not in self.ops():
             raise LeftOutError(f"{self.name} has no {kernel}")
-        return self.call(kernel, [self.array(shape, precision) for _ in range(KERNELS[kernel][1])])
+        arrays = [self.array(shape, precision) for _ in range(KERNELS[kernel][1])]
+        return self.call(kernel, [*arrays, *([self.array(shape[-1:], precision)] if kernel == "bias_add" else [])])
 
     def call(self, kernel: str, arrays: Sequence[Any]) -> Run:
         """A memory-bound op on arrays as a call."""
@@ -178,7 +179,8 @@ class Numpy(Library):
 
     def call(self, kernel: str, arrays: Sequence[Any]) -> Run:
         op, arrays = self.ops()[kernel], [*arrays, self.np.empty_like(arrays[0])]
-        step = max(1, self.block // math.prod(arrays[0].shape[1:]))
+        arrays = [x if x.ndim == arrays[0].ndim else self.np.broadcast_to(x, arrays[0].shape) for x in arrays]
+        step = max(2, self.block // math.prod(arrays[0].shape[1:]))
         parts = [[x[i : i + step] for x in arrays] for i in range(0, len(arrays[0]), step)]
         if self.threads == 1 or sum(x.nbytes for x in arrays) < self.worth:
             return lambda: [op(*part) for part in parts]
@@ -213,8 +215,8 @@ class Numpy(Library):
             "triad": lambda x, y, out: np.add(x, np.multiply(y, 3.0, out=out), out=out),
             "copy": lambda x, out: np.copyto(out, x),
             "relu": lambda x, out: np.maximum(x, 0, out=out),
-            "bias_add": lambda x, out: np.add(x, x[0], out=out),
-            "bias_grad": lambda x, out: x.sum(0),
+            "bias_add": lambda x, bias, out: np.add(x, bias, out=out),
+            **dict.fromkeys(SUMS, lambda x, out: x.sum(0)),
             "sum": lambda x, out: x.sum(),
             "layer_norm": lambda x, out: np.divide(x - x.mean(-1, keepdims=True), x.std(-1, keepdims=True), out=out),
             "softmax": softmax, "sgd_momentum": momentum, "adam": adam, "sigmoid": sigmoid,
@@ -301,7 +303,7 @@ class Torch(Library):
             "sigmoid": torch.sigmoid, "sigmoid_grad": lambda y, dy: aten.sigmoid_backward(dy, y),
             "tanh": torch.tanh, "tanh_grad": lambda y, dy: aten.tanh_backward(dy, y),
             "add": torch.add, "copy": torch.clone, "relu": torch.relu, "gelu": nn.gelu, "sum": torch.sum,
-            "bias_add": lambda x: torch.add(x, x[0]), "bias_grad": lambda x: torch.sum(x, 0),
+            "bias_add": torch.add, **dict.fromkeys(SUMS, lambda x: torch.sum(x, 0)),
             "triad": lambda x, y: torch.add(x, y, alpha=3.0),
             "softmax": lambda x: torch.softmax(x, -1),
             "layer_norm": lambda x: nn.layer_norm(x, x.shape[-1:]),
@@ -364,6 +366,8 @@ class TensorFlow(Library):
         first = build(self)
         lengths = getattr(first, "lengths", LENGTHS)
         if length > (MOST_IN_TURN if lengths == LENGTHS else lengths[-1]):
+            return None
+        if min(self.timed(first, 1, None)[0] for _ in range(2)) > LONG_S:
             return None
         return _Chained([first, *(build(self) for _ in range(length * self.chains - 1))], (length,))
 
@@ -439,8 +443,6 @@ class TensorFlow(Library):
 
     def call(self, kernel: str, arrays: Sequence[Any]) -> Run:
         op, composed = self.ops()[kernel], ("gelu", "layer_norm", *FORMULAS)
-        if kernel == "bias_add":
-            arrays = [*arrays, arrays[0][0]]  # no slice in its graph
         if kernel not in composed:
             return functools.partial(op, *arrays)
         compiled = functools.partial(self.module.function(op, jit_compile=True), *arrays)
@@ -451,7 +453,8 @@ class TensorFlow(Library):
         return {
             "add": tf.add, "relu": tf.nn.relu, "gelu": tf.nn.gelu, "sum": tf.reduce_sum, "softmax": tf.nn.softmax,
             "copy": lambda x: tf.raw_ops.DeepCopy(x=x), "sigmoid": tf.sigmoid, "tanh": tf.tanh,
-            "bias_add": tf.add, "bias_grad": lambda x: tf.reduce_sum(x, 0),
+            "bias_add": tf.add, "channel_sum": lambda x: tf.reduce_sum(x, 0),
+            "bias_grad": lambda x: tf.raw_ops.BiasAddGrad(out_backprop=x),
             "sigmoid_grad": lambda y, dy: tf.raw_ops.SigmoidGrad(y=y, dy=dy),
             "tanh_grad": lambda y, dy: tf.raw_ops.TanhGrad(y=y, dy=dy),
             "layer_norm": lambda x: (x - tf.reduce_mean(x, -1, True)) / tf.math.reduce_std(x, -1, True), **FORMULAS,
@@ -517,7 +520,7 @@ class Jax(Library):
         return {
             "add": np.add, "copy": np.copy, "relu": nn.relu, "gelu": nn.gelu, "sum": np.sum, "softmax": nn.softmax,
             "layer_norm": nn.standardize, "sigmoid": nn.sigmoid, "tanh": np.tanh,
-            "bias_add": lambda x: x + x[0], "bias_grad": lambda x: np.sum(x, 0),
+            "bias_add": np.add, **dict.fromkeys(SUMS, lambda x: np.sum(x, 0)),
             "sigmoid_grad": lambda y, dy: dy * y * (1.0 - y), "tanh_grad": lambda y, dy: dy * (1.0 - y * y), **FORMULAS,
         }  # fmt: skip
 
@@ -561,14 +564,17 @@ KERNELS = {  # memory-bound op: class, arrays read, arrays written, FLOP per ele
     "sgd_momentum": ("elementwise", 3, 2, 4),
     "adam": ("elementwise", 4, 3, 12),
     "sum": ("reduction", 1, 0, 1),
+    "channel_sum": ("reduction", 1, 0, 1),
     "bias_grad": ("reduction", 1, 0, 1),
     "softmax": ("normalization", 1, 1, 8),
     "layer_norm": ("normalization", 1, 1, 8),
     "copy": ("movement", 1, 1, 0),
 }
 POOLS = ("max_pool", "avg_pool")
-OF_CHANNELS = ("bias_add", "bias_grad")  # the columns of a matrix, each with a number of its own
+SUMS = ("channel_sum", "bias_grad")  # of each column of a matrix; TensorFlow has a kernel of its own for gradients
+OF_CHANNELS = ("bias_add", *SUMS)
 STANDS_FOR = {"elementwise": "add", "reduction": "sum", "normalization": "layer_norm", "movement": "copy"}
+ALONG = {"elementwise": "bias_add", "reduction": "channel_sum"}  # the same where channels are told
 LAUNCH = "launch"  # an addition of one element
 WIDTH = 1024  # of the rows that normalizations run over; channels where they are not told
 PASSES = ("forward", "grad_input", "grad_weights", "backward")
@@ -715,30 +721,34 @@ def _pooling(shape: Shape, kind: str, precision: str) -> Job:
 def _stream(shape: Shape, kind: str, precision: str) -> Job:
     """A memory-bound op of so many bytes: the one named, else the one that stands for its class."""
     known = [name for name, of in KERNELS.items() if of[0] == kind] + [LAUNCH] * (kind == "elementwise")
-    kernel = shape.choice("kernel", known, STANDS_FOR[kind])
+    along = kind in ALONG and shape.text("conv_c") and not shape.text("conv_n")
+    kernel = shape.choice("kernel", known, ALONG[kind] if along else STANDS_FOR[kind])
     op = "add" if kernel == LAUNCH else kernel
     _, reads, writes, flop = KERNELS[op]
     per_element = (reads + writes) * ITEMSIZE[precision]
     size = 1 if kernel == LAUNCH else max(1, shape.number("bytes", least=0) // per_element)
-    width = shape.number("conv_c", WIDTH) if kernel in OF_CHANNELS else WIDTH
-    rows = (round(size / width), width) if size > width else (1, size)  # whole ones, as near as may be to what is asked
-    sizes = rows if kind == "normalization" or kernel in OF_CHANNELS else (size,)
+    channels = shape.number("conv_c", WIDTH) if kernel in OF_CHANNELS else 0
+    width = channels or min(size, WIDTH)  # whole rows, as near as may be to what is asked; of one, no op goes along
+    rows = (max(2 if channels else 1, round(size / width)), width)
+    sizes = rows if kind == "normalization" or channels else (size,)
     size, asked = math.prod(sizes), _cache(shape)
     caches = ("warm",) if kernel == LAUNCH else (asked,) if asked else ("cold", "warm")
     columns = {"kernel": kernel, "bytes": size * per_element, "flop": size * flop}
-    columns |= {"conv_c": sizes[-1]} if kernel in OF_CHANNELS else {}
+    columns |= {"conv_c": channels} if channels else {}
     run = functools.partial(_call, "stream", op, precision, sizes)
     return Job(columns, size * per_element, size * per_element, size * reads * ITEMSIZE[precision], caches, run)
 
 
 # --------------------------------------------------------------------------------------------------------- timing
 LEAST, MOST = 7, 400  # repeats
+LONG_S = 2e-3  # of a call, to which what an emptied cache holds of its code, and sleeping threads, add little
 MOST_OF_BUDGET = 0.1  # of what is left, for the least repeats of one shape
 MOST_OF_MEMORY = 0.8  # of what is free, for the arrays of one shape
 CHAINS_S = 10e-3  # that chains side by side last at least, which begin and end one by one
 RESOURCE: Any = importlib.util.find_spec("resource") and importlib.import_module("resource")  # Windows has none
 LENGTHS = (1, 4, 16, 64)  # calls in a chain of TensorFlow: of long ones to very short ones
 MOST_IN_TURN = 2048  # the same where each call has arrays of its own: a cache is emptied for so many small ones
+FROM_CACHE, SMALL_CACHE = 1.3, 2**24  # times as fast as from memory; bytes from which on a cache is a last-level one
 QUIET_S = 0.04  # of one thread, in which the system's own work interrupts it about once
 
 
@@ -866,14 +876,44 @@ def memory(key: str) -> float | None:
     return min(float(found[0].split()[0]) * 1024, allowed("memory.max")) if found else None
 
 
-def last_level_cache(folder: str = CPUS) -> float | None:
-    """Bytes of the last-level caches of the usable processors together; None where the machine does not tell."""
+def last_level_caches(folder: str = CPUS) -> list[float]:
+    """Bytes of each last-level cache of the usable processors; none where the machine does not tell."""
     found: dict[tuple[str, str], float] = {}
     for index in (path for cpu in usable() for path in Path(f"{folder}/cpu{cpu}/cache").glob("index*")):
         level, size, shared = ("".join(told(str(index / name))) for name in ("level", "size", "shared_cpu_list"))
         found[level, shared] = float(size.rstrip("K") or 0) * 1024
     last = max((level for level, _ in found), default="")
-    return sum(size for (level, _), size in found.items() if level == last) or None
+    return [size for (level, _), size in found.items() if level == last and size]
+
+
+def held(cache: float, rate: Callable[[float], float]) -> float:
+    """How much of a cache of so many bytes holds arrays, by the ``rate`` [B/s] at which one of some size is read again:
+    a virtual machine names the whole cache of its host, of which it has a part. All of it where no rate tells.
+    """
+    beyond = rate(2 * cache)
+    smaller = (cache / 2**i for i in range(1, 10) if cache / 2**i >= SMALL_CACHE)
+    return next((2 * size for size in smaller if rate(size) > FROM_CACHE * beyond), cache)
+
+
+def reached_cache(library: Library) -> float | None:
+    """Bytes of the last-level caches that arrays may fill; None where the machine does not tell."""
+    caches, room = last_level_caches(), memory("MemAvailable")
+    if library.gpu or not caches:
+        return library.accelerator().get("cache") if library.gpu else None
+    largest = max(caches)
+    if room and 2 * largest > MOST_OF_MEMORY * room:
+        return sum(caches)
+    return sum(caches) * held(largest, functools.partial(rate_of_reading, library.np)) / largest
+
+
+def rate_of_reading(np: Any, size: float) -> float:
+    """B/s at which one thread reads an array of so many bytes again."""
+    array, times = np.ones(int(size / 4), "float32"), []
+    for _ in range(4):
+        start = time.perf_counter()
+        array.max()
+        times.append(time.perf_counter() - start)
+    return 4.0 * len(array) / min(times)
 
 
 def query(*names: str) -> list[Any]:
@@ -920,7 +960,8 @@ def clock_under_load(library: Library, seconds: float = 0.6) -> str:
 def describe(library: Library) -> Row:
     """The device measured: name, memory and cache [B], compute units, highest clock [Hz]; None is unknown."""
     highest, units = told(f"{CPUS}/cpu0/cpufreq/cpuinfo_max_freq"), min(len(cores()), library.threads)
-    known = {"name": processor(), "memory": memory("MemTotal"), "cache": last_level_cache(), "units": units}
+    known = {"name": processor(), "memory": memory("MemTotal"), "cache": sum(last_level_caches()) or None}
+    known["units"] = units
     known["max_clock"] = float(highest[0]) * 1e3 if highest else None
     if not library.gpu:
         return known
@@ -1012,8 +1053,8 @@ class Sweep:
 
     def _first(self) -> Row:
         load, date = os.getloadavg()[0] if hasattr(os, "getloadavg") else None, time.strftime("%Y-%m-%d")
-        found = clock_under_load(self.library)
-        return {"load": load, "clock": found, "date": date, "source": f"measure.py {VERSION}, {date}"}
+        found, source = clock_under_load(self.library), f"measure.py {VERSION}, {date}"
+        return {"load": load, "clock": found, "date": date, "source": source, "cache": reached_cache(self.library)}
 
     def _keep(self, place: int, rows: list[Row], reason: str = "") -> None:
         """Append what is settled about a shape to the partial file."""
@@ -1082,8 +1123,8 @@ class Sweep:
 
     @property
     def cache_size(self) -> int:
-        """The size of the last-level cache [B]; 64 MiB where it is not known."""
-        return self.about["device"]["cache"] or 2**26
+        """What arrays may fill of the last-level cache [B]; 64 MiB where it is not known."""
+        return int(self.about["cache"] or 2**26)
 
     @functools.cached_property
     def flush(self) -> Run:

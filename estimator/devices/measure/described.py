@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 DIGITS = 4
 SEVERAL = 4.0  # times the last-level cache from which on arrays tell of the memory
+LEAST = 1e6  # bytes, below which a stream tells more of its launch than of any bandwidth
 MOST_DOUBT = 3.0  # relative uncertainty; a row that varies by more was disturbed
 NOTE = (
     "Measured, no data sheet: peak is the best rate of any product timed, bandwidth that of copies, additions and "
@@ -27,19 +28,20 @@ NO_PATH = "not faster than fp32 here, so without a path of their own; their rows
 FASTER = {"fp64": 0.0, "fp32": 0.0, "tf32": 1.1}  # times fp32 from which on a precision has a path of its own; else 1
 TENSOR = {"fp64": math.inf, "fp32": math.inf, "tf32": 0.0}  # beyond which it is a GPU's tensor units; else 2.2,
 TWICE = 2.2  # as vector units may compute narrow formats at twice the rate of fp32
-FIELDS = {"memory": ("memory_capacity", "B"), "cache": ("last_level_cache", "B"), "max_clock": ("boost_clock", "Hz")}
+FIELDS = {"memory": ("memory_capacity", "B"), "max_clock": ("boost_clock", "Hz")}
 
 
 def best(rows: pd.DataFrame, cache: float | None) -> dict[str, Any]:
     """The rows of the fastest product of each precision, of the fastest large stream, and of the launch.
 
-    ``cache``: bytes of the last-level cache, None where unknown. A key is absent where nothing tells of it.
+    ``cache``: bytes of the last-level cache, None where unknown; where no stream is several times larger, smaller ones
+    tell, from LEAST on. A key is absent where nothing tells of it.
     """
     found: dict[str, Any] = {"peak": {}}
     products = rows[rows["op_class"] == "gemm"]
     for precision, group in products.groupby("precision", sort=False):
         found["peak"][str(precision)] = group.loc[_rate(group).idxmax()]
-    streams = rows[rows["kernel"].isin(STREAMS) & (rows["cache"] == "cold")]
+    streams = rows[rows["kernel"].isin(STREAMS) & (rows["cache"] == "cold") & (rows["bytes"] >= LEAST)]
     large = streams[streams["bytes"] >= SEVERAL * (cache or 0)]
     if len(streams := large if len(large) else streams):
         found["memory_bandwidth"] = streams.loc[(streams["bytes"] / streams["time_s"]).idxmax()]
@@ -81,6 +83,7 @@ def device_file(
     ):
         if value is not None:
             data[key] = _measured(value, unit, found[key], source)
+    data |= _cache(provenance, source)
     data |= _of_machine(machine, bool(provenance["gpu"]), f"the machine's own account, {provenance['date']}")
     data["source"] = f"{command} on {provenance['date']}: {provenance['processor']}, {provenance['system']}"
     slower = [p for p in found["peak"] if p not in own]
@@ -93,6 +96,18 @@ def _peak(row: Any, path: str, provenance: Mapping[str, Any], value: dict[str, A
     accumulate = {"accumulate": row["accumulate"]} if isinstance(row["accumulate"], str) else {}
     clock = provenance["clock"].partition(",")[0]
     return {**value, **accumulate, **({"clock": clock} if clock else {})}
+
+
+def _cache(provenance: Mapping[str, Any], source: str) -> dict[str, Any]:
+    """As named, unless arrays fill only a part of it, as in a virtual machine on a larger host."""
+    named, filled = provenance["device"]["cache"], provenance["cache"]
+    if not filled:
+        return {}
+    told = {"status": "read", "source": f"the machine's own account, {provenance['date']}"}
+    if filled < named:
+        shown = units.show(named, "B", DIGITS, binary=True)
+        told = {"status": "measured", "source": f"{source}; the machine names {shown}, of which arrays fill no more"}
+    return {"last_level_cache": {"value": units.show(filled, "B", DIGITS, binary=True), **told}}
 
 
 def _of_machine(machine: Mapping[str, Any], gpu: bool, source: str) -> dict[str, Any]:

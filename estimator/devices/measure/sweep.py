@@ -97,7 +97,7 @@ def _quick(precisions: Sequence[str], convolutions: bool) -> Iterator[Row]:
 
 
 def _tells(kernel: str, size: float) -> bool:
-    """Whether a quick sweep times a kernel at a size: those along channels, bound by indices, at one alone."""
+    """Whether a quick sweep times a kernel at a size: those along channels at one alone, so that all ends in time."""
     return kernel not in OF_CHANNELS or size == QUICK_SMALL[0]
 
 

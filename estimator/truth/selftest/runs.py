@@ -96,30 +96,28 @@ def _tell_wall(capture: Path, repeats: Sequence[Floats]) -> None:
 def _keep_plan(folder: Folder, workloads: Sequence[Workload], settings: Sequence[Setting], repeats: int) -> None:
     """Write down what is run, or check that it is what the folder holds. Raises EstimatorError."""
     named = {w.name: [str(w.file), files.sha256(w.file), w.scale] for w in workloads}
-    plan = dict(zip(PLANNED, (named, [s.name for s in settings], repeats), strict=True))
-    text = json.dumps(plan, indent=2)
-    kept = files.read_text(folder.plan) if folder.plan.exists() else None
-    if kept is None:
+    plan = dict(zip(PLANNED, (named, sorted(s.name for s in settings), repeats), strict=True))
+    if not folder.plan.exists():
         if folder.path.exists() and any(folder.path.iterdir()):
             raise EstimatorError(f"{folder.path}: holds something else; choose a new folder")
-        files.write_text(folder.plan, text)
-    elif not _is_plan(kept):
+    elif (kept := _plan(files.read_text(folder.plan))) is None:
         raise EstimatorError(f"{folder.path}: holds something else, with a {folder.plan.name}; choose a new folder")
-    elif kept != text:
-        if folder.steps.exists():
-            raise EstimatorError(
-                f"{folder.path}: holds runs of other workloads, settings or repeats; choose a new folder"
-            )
-        files.write_text(folder.plan, text)  # of a run that was cut off, with nothing to keep
+    elif kept == plan:
+        return
+    elif folder.steps.exists():
+        raise EstimatorError(f"{folder.path}: holds runs of other workloads, settings or repeats; choose a new folder")
+    files.write_text(folder.plan, json.dumps(plan, indent=2))  # also of a run that was cut off, with nothing to keep
 
 
-def _is_plan(text: str) -> bool:
-    """Whether a self-test wrote it: what stands beside another's is not to be cleared away."""
+def _plan(text: str) -> dict[str, Any] | None:
+    """What a self-test wrote down, settings in order; None where another program wrote it: what stands beside that is
+    not to be cleared away.
+    """
     try:
         found = json.loads(text)
-    except ValueError:
-        return False
-    return isinstance(found, dict) and tuple(found) == PLANNED
+        return {**found, "settings": sorted(found["settings"])} if {*found} == {*PLANNED} else None
+    except (ValueError, TypeError):
+        return None
 
 
 def _steps(

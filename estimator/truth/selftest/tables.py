@@ -56,12 +56,12 @@ def again(found: pd.DataFrame, number: int) -> pd.DataFrame:
     all, and one measurement alone may be a disturbed one.
     """
     kept = found[:MOST]
-    return pd.concat([kept[number % 2 :: 2], kept[1 - number % 2 :: 2]], ignore_index=True)
+    return pd.concat([kept[1 - number % 2 :: 2], kept[number % 2 :: 2]], ignore_index=True)
 
 
 def _distinct(shapes: pd.DataFrame) -> pd.DataFrame:
-    """Every product, convolution and pool, and one stream for each class, kernel, format and half octave of bytes, in
-    the state of the cache that steps leave: warm.
+    """Every product, convolution and pool, and one stream for each class, kernel, number of channels, format and half
+    octave of bytes, in the state of the cache that steps leave: warm.
     """
     size = np.log2(shapes["bytes"].astype(float)).mul(2).round()
     streams = shapes["op_class"].isin(STREAMING) & (shapes["op_class"] != "pooling")

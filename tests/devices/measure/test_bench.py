@@ -2,11 +2,12 @@
 
 import argparse
 import csv
+import itertools
 import json
 import math
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
@@ -124,8 +125,9 @@ def test_tensorflows_chains_are_as_long_as_calls_are_many(
 
 
 def test_calls_that_find_nothing_in_the_cache_take_turns_on_arrays_of_their_own() -> None:
-    library, made = object.__new__(bench.TensorFlow), list[int]()
+    library, made, took = object.__new__(bench.TensorFlow), list[int](), [1e-3]
     library.gpu, library.chains = False, 2
+    library.timed = lambda run, count, flush: (took[0], False)  # type: ignore[method-assign]
 
     def build(_: bench.Library) -> bench.Run:
         made.append(len(made))
@@ -138,7 +140,9 @@ def test_calls_that_find_nothing_in_the_cache_take_turns_on_arrays_of_their_own(
     assert library.prepared_cold(build, 5, 5) is None  # there is not memory enough for six
     assert library.prepared_cold(build, 9000, 2 * bench.MOST_IN_TURN + 1) is None  # nor would a chain be short enough
     assert library.prepared_cold(lambda _: bench._Chained([], bench.LENGTHS[:-1]), 1000, 128) is None
-    library.gpu = True
+    took[0] = 2 * bench.LONG_S
+    assert library.prepared_cold(build, 9000, 5) is None  # the cache is emptied in less
+    library.gpu, took[0] = True, 1e-3
     assert library.prepared_cold(build, 1000, 5) is None
 
 
@@ -207,16 +211,35 @@ def test_a_memory_bound_op_moves_the_bytes_asked_for() -> None:
     assert job(op_class="movement", bytes=8, cache="cold").caches == ("cold",)
 
 
-@pytest.mark.parametrize(("kind", "kernel", "arrays"), [("elementwise", "bias_add", 2), ("reduction", "bias_grad", 1)])
+@pytest.mark.parametrize(
+    ("kind", "kernel", "arrays"), [("elementwise", "bias_add", 2), ("reduction", "channel_sum", 1)]
+)
 def test_an_op_along_channels_has_as_many_as_told(kind: str, kernel: str, arrays: int) -> None:
     found = job(op_class=kind, kernel=kernel, bytes=arrays * 4 * 321, conv_c=32)
     assert found.columns.items() >= {"conv_c": 32, "bytes": arrays * 4 * 320, "flop": 320}.items()
     library = bench.Numpy("cpu", 1)
     library.call = lambda kernel, arrays: lambda: [x.shape for x in arrays]  # type: ignore[method-assign]
-    assert found.build(library)() == [(10, 32)]
-    assert job(op_class=kind, kernel=kernel, bytes=40, conv_c=32).columns["conv_c"] == 40 / 4 / arrays
+    assert found.build(library)() == [(10, 32), (32,)][:arrays]
+    fewest = job(op_class=kind, kernel=kernel, bytes=40, conv_c=32)
+    assert fewest.columns["bytes"] == arrays * 4 * 2 * 32  # one row meets no other's number
     assert job(op_class=kind, kernel=kernel, bytes=1e7).columns["conv_c"] == bench.WIDTH
-    assert "conv_c" not in job(op_class=kind, bytes=1e7, conv_c=32).columns
+    assert job(op_class=kind, bytes=1e7, conv_c=32).columns.items() >= {"conv_c": 32, "kernel": kernel}.items()
+    assert "conv_c" not in job(op_class=kind, kernel=bench.STANDS_FOR[kind], bytes=1e7, conv_c=32).columns
+
+
+@pytest.mark.parametrize("width", [3, 20_000])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_what_numpy_makes_along_channels(width: int, threads: int) -> None:
+    library = bench.Numpy("cpu", threads)
+    x, bias = library.array((7, width), "fp32"), library.array((width,), "fp32")
+    made = library.np.concatenate(list(_parts(library.call("bias_add", [x, bias])())))
+    assert (made == x + bias).all()
+    assert library.np.allclose(sum(_parts(library.call("bias_grad", [x])())), x.sum(0), atol=1e-4)
+
+
+def _parts(made: list[Any]) -> Iterator[Any]:
+    """What each block of an op made, whether threads shared them or not."""
+    return itertools.chain.from_iterable(part if isinstance(part, list) else [part] for part in made)
 
 
 @pytest.mark.parametrize("elements", [1, 2047, 5000])
@@ -363,8 +386,28 @@ def test_the_last_level_cache_is_counted_once_for_those_that_share_it(tmp_path: 
             folder.mkdir(parents=True)
             for file, text in zip(("level", "size", "shared_cpu_list"), texts, strict=True):
                 (folder / file).write_text(f"{text.format(cpu)}\n")
-    assert bench.last_level_cache(str(tmp_path)) == 32768 * 1024
-    assert bench.last_level_cache(str(tmp_path / "none")) is None
+    assert bench.last_level_caches(str(tmp_path)) == [32768 * 1024]
+    assert bench.last_level_caches(str(tmp_path / "none")) == []
+
+
+@pytest.mark.parametrize(("part", "found"), [(60, 120), (70, 120), (480, 480), (250, 480), (1, 480)])
+def test_what_of_a_cache_holds_arrays(part: float, found: float) -> None:
+    """As much as is read faster, twice over, so that no array of the rest lies in it; all of it where nothing tells."""
+    mib = 2.0**20
+    assert bench.held(480 * mib, lambda size: 30e9 if size <= part * mib else 15e9) == found * mib
+    assert bench.held(480 * mib, lambda size: 15e9) == 480 * mib
+
+
+def test_the_cache_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    library, named = bench.Numpy("cpu", 1), [2.0**28, 2.0**28]
+    assert bench.rate_of_reading(library.np, 1e6) > 1e8
+    monkeypatch.setattr(bench, "last_level_caches", lambda: named)
+    monkeypatch.setattr(bench, "rate_of_reading", lambda np, size: 1e10 if size > 2.0**24 else 2e10)
+    assert bench.reached_cache(library) == 2 * 2.0**25
+    monkeypatch.setattr(bench, "memory", lambda key: 2.0**28)  # too little to tell
+    assert bench.reached_cache(library) == 2 * 2.0**28
+    named.clear()
+    assert bench.reached_cache(library) is None
 
 
 def measure(folder: Path, *words: str, shapes: str = SHAPES) -> int:
@@ -470,6 +513,7 @@ def test_what_an_option_left_out_is_open_to_the_next_run(folder: Path, monkeypat
 
 def test_a_row_that_others_disturbed_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bench, "stopwatch", lambda: lambda: (1e-3, True))
+    monkeypatch.setattr(bench, "reached_cache", lambda library: None)  # which takes a while
     assert measure(folder, "--budget", "0.2", shapes="op_class,precision,m,n,k\ngemm,fp32,8,4,2\n") == 0
     about = json.loads((folder / "provenance.json").read_text())
     assert (about["disturbed"], about["disturbed_share"]) == (["gemm fp32 1 8 4 2 n n"], 1.0)

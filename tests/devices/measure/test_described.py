@@ -13,7 +13,7 @@ from estimator.devices.measure import described
 
 PROVENANCE: dict[str, Any] = {
     "device": {"name": "AMD EPYC", "memory": 2.0**34, "cache": 2.0**25, "units": 2, "max_clock": None},
-    "date": "2026-11-21", "library": "numpy 2.4.6", "threads": 2, "gpu": False, "clock": "2445 MHz",
+    "cache": 2.0**25, "date": "2026-11-21", "library": "numpy 2.4.6", "threads": 2, "gpu": False, "clock": "2445 MHz",
     "processor": "AMD EPYC", "system": "Linux",
 }  # fmt: skip
 MIB = 2**20
@@ -46,7 +46,7 @@ TABLE = rows(
 def written(folder: Path, table: pd.DataFrame, **changes: object) -> DeviceSpec:
     provenance = {**PROVENANCE, **changes}
     path = folder / "mine.yaml"
-    best = described.best(table, PROVENANCE["device"]["cache"])
+    best = described.best(table, PROVENANCE["cache"])
     path.write_text(described.device_file("mine", best, provenance, "estimator measure"))
     assert catalogue.check(DeviceSpec, str(path)) == (1, [])
     return load_device(path)
@@ -66,6 +66,10 @@ def test_the_best_rates_become_the_device(tmp_path: Path) -> None:
     assert found.last_level_cache is not None
     assert found.compute_units is not None
     assert (found.last_level_cache.value, found.compute_units.value) == (2.0**25, 2)
+    part = written(tmp_path, TABLE, cache=2.0**23).last_level_cache
+    assert part is not None
+    assert (part.value, part.status) == (2.0**23, "measured")
+    assert "the machine names 32.00 MiB" in str(part.source)
 
 
 def test_a_precision_that_a_processor_converts_has_no_peak(tmp_path: Path) -> None:
@@ -104,8 +108,11 @@ def test_a_gpu_without_tensor_units_has_none(tmp_path: Path) -> None:
 
 
 def test_what_nothing_tells_of_is_left_open(tmp_path: Path) -> None:
-    found = written(tmp_path, rows(gemm("fp32", 64, 10e9)))
+    found = written(tmp_path, rows(gemm("fp32", 64, 10e9), stream("copy", 100, 5e5)))
     assert (found.specifications, found.memory_bandwidth) == ("incomplete", None)
+    small = written(tmp_path, rows(gemm("fp32", 64, 10e9), stream("copy", 100, 5e11), stream("add", 2e6, 9e9)))
+    assert small.memory_bandwidth is not None
+    assert small.memory_bandwidth.value == pytest.approx(9e9, rel=1e-3)
 
 
 def test_what_disturbed_the_run_stands_in_the_device_and_among_the_warnings() -> None:

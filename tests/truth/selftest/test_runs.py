@@ -39,6 +39,10 @@ def build():
 """
 
 
+def plan_of(workload: str, *settings: Setting) -> selftest.Plan:
+    return selftest.Plan((parse(workload),), settings or (ONE, TWO))
+
+
 @pytest.mark.parametrize(("text", "name", "scale"), [("p1b3", "p1b3", 1.0), ("nt3@0.02", "nt3@0.02", 0.02)])
 def test_a_workload_at_a_scale(text: str, name: str, scale: float) -> None:
     found = parse(text)
@@ -112,7 +116,7 @@ def test_nothing_of_others_is_cleared_away(tmp_path: Path, plan: str | None) -> 
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
     with pytest.raises(EstimatorError, match=r"holds something else.*; choose a new folder"):
-        selftest.selftest(selftest.planned(["cnn"], ["1xSSE41", "1xAVX"]), tmp_path)
+        selftest.selftest(plan_of("cnn"), tmp_path)
     assert {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.*")} == {*kept}
     assert all((tmp_path / name).read_text() == text for name, text in kept.items())
 
@@ -127,10 +131,12 @@ def test_runs_of_another_plan_are_not_mixed_with_it(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(runs, "_steps", steps)
     for workload in ("cnn", "p1b3"):  # a run that was cut off gives way
         with pytest.raises(KeyboardInterrupt):
-            selftest.selftest(selftest.planned([workload], ["1xSSE41", "1xAVX"]), tmp_path)
+            selftest.selftest(plan_of(workload), tmp_path)
     Folder(tmp_path).steps.write_text("repeat,setting,workload,wall_s\n")
     with pytest.raises(EstimatorError, match="holds runs of other workloads, settings or repeats"):
-        selftest.selftest(selftest.planned(["cnn"], ["1xSSE41", "1xAVX"]), tmp_path)
+        selftest.selftest(plan_of("cnn"), tmp_path)
+    with pytest.raises(EstimatorError, match="holds no table"):  # its own, in whatever order they are asked for
+        selftest.selftest(plan_of("p1b3", TWO, ONE), tmp_path)
     assert len(begun) == 2
 
 
@@ -198,12 +204,13 @@ def test_shapes_are_measured_in_their_setting(tmp_path: Path, monkeypatch: pytes
 
 def test_shapes_are_measured_again_by_turns() -> None:
     found = pd.DataFrame({"m": range(tables.MOST + 4)})
-    odd, even = tables.again(found, 1)["m"], tables.again(found, 2)["m"]
+    first, then = tables.again(found, 1)["m"], tables.again(found, 2)["m"]
     half = tables.MOST // 2
-    assert set(odd) == set(even) == set(range(tables.MOST))
-    assert set(odd[:half]) == set(even[half:])
-    assert odd[:half].is_monotonic_increasing
-    assert odd.index.equals(pd.RangeIndex(tables.MOST))
+    assert set(first) == set(then) == set(range(tables.MOST))
+    assert set(first[:half]) == set(then[half:])
+    assert first[0] == 0  # the shape that takes most
+    assert first[:half].is_monotonic_increasing
+    assert first.index.equals(pd.RangeIndex(tables.MOST))
 
 
 def test_streams_are_measured_once_in_half_an_octave() -> None:
