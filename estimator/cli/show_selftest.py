@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from rich.table import Table
 
 from estimator.cli import terminal
 from estimator.core import units
 from estimator.truth.selftest import Result
 
-COLUMNS = ("workload", "from", "to", "there", "predicted", "interval", "measured", "error", "noise")
+COLUMNS = ("workload", "from", "to", "source", "predicted", "interval", "measured", "error", "noise")
 
 
 def judged(found: Result, as_json: bool) -> None:
@@ -21,7 +23,7 @@ def judged(found: Result, as_json: bool) -> None:
     terminal.show(_summary(document))
 
 
-def _rows(document: dict[str, list[dict[str, float]]]) -> Table:
+def _rows(document: dict[str, Any]) -> Table:
     table = terminal.table("Step times, predicted and run", *COLUMNS, right=COLUMNS[3:])
     for row in document["rows"]:
         source, predicted, low, high, measured = (
@@ -35,7 +37,7 @@ def _rows(document: dict[str, list[dict[str, float]]]) -> Table:
     return table
 
 
-def _summary(document: dict[str, dict[str, float]]) -> Table:
+def _summary(document: dict[str, Any]) -> Table:
     figures = {name: f"{100 * value:.1f} %" for name, value in document["summary"].items() if name != "reached"}
     lines = {
         "median error": f"{figures['median_error']}; to be at most {figures['median_reach']}",

@@ -9,16 +9,17 @@ import pandas as pd
 
 from estimator.core.types import Names
 
-STANDS_FOR = {"elementwise": "bias_add", "reduction": "channel_sum"}  # of a measurement, by the class of ops
-KERNELS = (*STANDS_FOR.values(), "bias_grad")  # TensorFlow's own sum, in less than half the time of any other
-BIAS_GRAD = {"kernel": "bias_grad", "op_type": "BiasAddGrad"}
+ALONG = {"elementwise": "bias_add", "reduction": "channel_sum"}  # the kernel that stands for a class
+BIAS_GRAD = "bias_grad"  # TensorFlow's own sum, in less than half the time of any other
+BIAS_GRADIENTS = {"kernel": BIAS_GRAD, "op_type": "BiasAddGrad"}
 
 
-def along_channels(rows: pd.DataFrame) -> Names:
-    """The kernel that stands for each row; nothing for all other ops, and where a table has no such columns."""
+def channel_kernels(rows: pd.DataFrame) -> Names:
+    """The measured kernel that stands for each row; nothing for all other ops, and where no channels can be told."""
     if "conv_c" not in rows:
         return np.full(len(rows), "", dtype=object)
     told = rows["conv_c"].notna() & rows["conv_n"].isna()
-    found = rows["op_class"].map(STANDS_FOR).where(told).fillna("")
-    own = pd.DataFrame({name: rows[name].eq(text) for name, text in BIAS_GRAD.items() if name in rows}).any(axis=1)
-    return np.asarray(found.mask((found == "channel_sum") & own, "bias_grad"), dtype=object)
+    found = rows["op_class"].map(ALONG).where(told).fillna("")
+    gradients = [rows[name].eq(text).fillna(False) for name, text in BIAS_GRADIENTS.items() if name in rows]
+    own = np.any([*gradients, np.zeros(len(rows), dtype=bool)], axis=0) & (found == ALONG["reduction"])
+    return np.asarray(found.mask(own, BIAS_GRAD), dtype=object)

@@ -11,7 +11,7 @@ import pandas as pd
 
 from estimator.core import physics
 from estimator.core.activations import activations
-from estimator.core.channels import along_channels
+from estimator.core.channels import channel_kernels
 from estimator.core.pools import averages, gradients
 from estimator.core.schema import MATRIX, SHAPED_BY, STREAMING
 from estimator.core.types import DeviceSpec, Flags, Floats
@@ -193,10 +193,10 @@ def _alike_amounts(rows: pd.DataFrame, on: Hardware, device: DeviceSpec, busy: B
     return Ops(np.log2(np.stack(amounts(rows), axis=1)), busy.compute_share, kind=nothing, cached=nothing > 0)
 
 
-def _along_channels(kernel: str, instead: str = "memory-bound") -> Model:
+def _channel_model(kernel: str, instead: str = "memory-bound") -> Model:
     """One kernel's own model: what one device measured of biases alone tells nothing of their gradients on it."""
     return Model(
-        lambda rows: _have(rows, STREAMING, ("bytes",)) & (along_channels(rows) == kernel),
+        lambda rows: _have(rows, STREAMING, ("bytes",)) & (channel_kernels(rows) == kernel),
         _streams,
         _alike_channels,
         lambda c: Likeness(memory=c.memory_bound.streaming_spread, **CHANNELS),
@@ -233,14 +233,14 @@ MODELS: dict[str, Model] = {  # the first that speaks
         by_precision=False,
         instead="memory-bound",
     ),
-    "bias_add": _along_channels("bias_add"),
-    "channel_sum": _along_channels("channel_sum"),
-    "bias_grad": _along_channels("bias_grad", instead="channel_sum"),
+    "bias_add": _channel_model("bias_add"),
+    "channel_sum": _channel_model("channel_sum"),
+    "bias_grad": _channel_model("bias_grad", instead="channel_sum"),
     "memory-bound": Model(
         lambda rows: (
             _have(rows, [name for name in STREAMING if name != "pooling"], ("bytes",))
             & (activations(rows) == "")
-            & (along_channels(rows) == "")
+            & (channel_kernels(rows) == "")
         ),
         _streams,
         _alike_streams,

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from estimator.core.activations import activations
-from estimator.core.channels import along_channels
+from estimator.core.channels import channel_kernels
 from estimator.core.pools import averages
 from estimator.core.schema import CONV_COLUMNS, GEMM_COLUMNS, MATRIX, SHAPED_BY, SHAPES, STREAMING
 from estimator.devices import bounds
@@ -56,7 +56,7 @@ def in_both_states(shapes: pd.DataFrame) -> pd.DataFrame:
     told = SHAPES.conform(shapes, "shapes")
     flop, bytes_ = bounds.work_of_call(told)
     lost = (bytes_ >= LOST_B[0]) & (bytes_ <= LOST_B[1]) & (flop < BOUND_BY_COMPUTE * bytes_)
-    moved = (told["op_class"] != "pooling") & (along_channels(told) == "")
+    moved = (told["op_class"] != "pooling") & (channel_kernels(told) == "")
     warm = told["op_class"].isin(MATRIX) | (told["cache"].eq("warm").fillna(False) & moved)
     cold = SHAPES.conform(told[lost & warm].assign(cache="cold"), "shapes")
     return pd.concat([told, cold]).sort_index(kind="stable", ignore_index=True)[sweep.OF_A_SHAPE]
@@ -70,7 +70,7 @@ def _shapes(work: pd.DataFrame) -> pd.DataFrame:
     streams = work["op_class"].isin(STREAMING) & (work["bytes"] > 0) & (~pools | work[POOLED].notna().all(axis=1))
     named = pd.Series(activations(work), index=work.index).where(work["op_class"] == "elementwise").replace("", pd.NA)
     kernel = named.mask(pools, np.where(averages(work), "avg_pool", "max_pool"))
-    along = along_channels(work)
+    along = channel_kernels(work)
     kernel = kernel.mask(along != "", along)
     calls = work["calls"].fillna(1.0).where(work["calls"] > 0, 1.0)
     amounts = {n: (work[n] / calls).round().mask(work["op_class"].isin(MATRIX)) for n in ("bytes", "flop")}

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from estimator.core.activations import activations
-from estimator.core.channels import along_channels
+from estimator.core.channels import channel_kernels
 from estimator.core.types import Flags, Floats, Fusing, Fusion, Workload
 from estimator.work import shapes
 from estimator.work.casts import moved_sizes
@@ -45,7 +45,7 @@ class Pointwise:
 def fuse(work: pd.DataFrame, workload: Workload, kind: Fusing) -> tuple[pd.DataFrame, Fusion, tuple[str, ...]]:
     """WORK in which the first op of each chain bears all its traffic, arithmetic and launches, and the others none;
     what that saves; and warnings of rows that cannot be fused. The ops' times stay the source's. A chain goes along no
-    channels: a compiler's loop is not the library's kernel for a bias.
+    channels: what a compiler writes is a loop, and not a library's kernel for biases.
     """
     if kind == "none":
         return work, Fusion(), ()
@@ -57,7 +57,8 @@ def fuse(work: pd.DataFrame, workload: Workload, kind: Fusing) -> tuple[pd.DataF
     fused = {name: _gathered(work[name], rows, first, less) for name, less in amounts}
     inner = pd.Series(False, index=work.index)
     inner.iloc[rows[linked]] = True
-    channels = work["conv_c"].mask((along_channels(work) != "") & work.index.isin(work.index[first[linked]]))
+    begins = np.isin(np.arange(len(work)), first[linked])
+    channels = work["conv_c"].mask(begins & (channel_kernels(work) != ""))
     kernel = _kernels(work, rows[linked], first[linked])
     out = work.assign(**fused, calls=work["calls"].mask(inner, 0.0), kernel=kernel, conv_c=channels)
     out["intensity"] = (out["flop"] / out["bytes"]).where(out["bytes"] > 0)

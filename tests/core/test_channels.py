@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from estimator.core.channels import KERNELS, STANDS_FOR, along_channels
+from estimator.core.channels import ALONG, BIAS_GRAD, channel_kernels
 from estimator.devices.measure import bench
 
 
@@ -13,14 +13,14 @@ def test_channels_alone_tell_of_an_op_along_them() -> None:
         columns=["op_class", "op_type", "conv_c", "conv_n"],
     )  # fmt: skip
     found = ["bias_add", "channel_sum", "bias_grad", "", "", ""]
-    assert along_channels(rows).tolist() == found
+    assert channel_kernels(rows).tolist() == found
     kernel = pd.Series(["bias_add", "channel_sum", "bias_grad", "add", pd.NA, pd.NA])
-    assert along_channels(rows.drop(columns="op_type").assign(kernel=kernel)).tolist() == found
-    assert along_channels(rows.drop(columns="conv_c")).tolist() == [""] * 6
+    assert channel_kernels(rows.drop(columns="op_type").assign(kernel=kernel)).tolist() == found
+    assert channel_kernels(rows.drop(columns="conv_c")).tolist() == [""] * 6
 
 
 def test_their_kernels_are_measured() -> None:
-    assert KERNELS == bench.OF_CHANNELS
-    assert STANDS_FOR == bench.ALONG
-    sums = dict.fromkeys(("channel_sum", "bias_grad"), "reduction")
-    assert {kernel: bench.KERNELS[kernel][0] for kernel in KERNELS} == {"bias_add": "elementwise", **sums}
+    assert bench.ALONG == ALONG
+    assert (*ALONG.values(), BIAS_GRAD) == bench.OF_CHANNELS
+    assert {bench.KERNELS[kernel][0] for kernel in bench.SUMS} == {"reduction"}
+    assert bench.KERNELS["bias_add"][0] == "elementwise"

@@ -497,7 +497,7 @@ def test_ops_along_channels_learn_from_their_own_kernels_and_others_nothing_of_t
     assert untold[1] == pytest.approx(stream, rel=0.1)
 
 
-@pytest.mark.parametrize("with_sums", [(True, False), (False, True), (False, False), (True, True)])
+@pytest.mark.parametrize("with_sums", [(True, False), (False, True)])
 def test_what_one_device_alone_measured_along_channels_tells_nothing(with_sums: tuple[bool, bool]) -> None:
     amounts = {"op_class": "elementwise", "precision": "fp32", "library": "toy 1", "bytes": 3e8, "flop": 1e8}
     add = {**amounts, "kernel": "add", "time_s": 1e-3}

@@ -741,14 +741,14 @@ def _stream(shape: Shape, kind: str, precision: str) -> Job:
 
 # --------------------------------------------------------------------------------------------------------- timing
 LEAST, MOST = 7, 400  # repeats
-LONG_S = 2e-3  # of a call, to which what an emptied cache holds of its code, and sleeping threads, add little
+LONG_S = 8e-3  # of a call, to which what an emptied cache holds of its code, and sleeping threads, add little
 MOST_OF_BUDGET = 0.1  # of what is left, for the least repeats of one shape
 MOST_OF_MEMORY = 0.8  # of what is free, for the arrays of one shape
 CHAINS_S = 10e-3  # that chains side by side last at least, which begin and end one by one
 RESOURCE: Any = importlib.util.find_spec("resource") and importlib.import_module("resource")  # Windows has none
 LENGTHS = (1, 4, 16, 64)  # calls in a chain of TensorFlow: of long ones to very short ones
 MOST_IN_TURN = 2048  # the same where each call has arrays of its own: a cache is emptied for so many small ones
-FROM_CACHE, SMALL_CACHE = 1.3, 2**24  # times as fast as from memory; bytes from which on a cache is a last-level one
+FROM_CACHE, SMALL_CACHE = 1.5, 2**24  # times as fast as from memory; bytes from which on a cache is a last-level one
 QUIET_S = 0.04  # of one thread, in which the system's own work interrupts it about once
 
 
@@ -887,8 +887,9 @@ def last_level_caches(folder: str = CPUS) -> list[float]:
 
 
 def held(cache: float, rate: Callable[[float], float]) -> float:
-    """How much of a cache of so many bytes holds arrays, by the ``rate`` [B/s] at which one of some size is read again:
-    a virtual machine names the whole cache of its host, of which it has a part. All of it where no rate tells.
+    """At most how much of a cache of so many bytes holds arrays: a virtual machine names the whole cache of its host,
+    of which it has a part. That is twice the largest array, halved again and again, that is read again at a higher
+    ``rate`` [B/s] than from memory; all of it where no rate tells.
     """
     beyond = rate(2 * cache)
     smaller = (cache / 2**i for i in range(1, 10) if cache / 2**i >= SMALL_CACHE)
@@ -1128,8 +1129,10 @@ class Sweep:
 
     @functools.cached_property
     def flush(self) -> Run:
-        """Copy arrays of four times the last-level cache."""
-        return self.library.stream("copy", "fp32", (math.ceil(2 * self.cache_size / 4),))
+        """Copy arrays of four times the last-level cache, or as large ones as memory holds."""
+        room = None if self.library.gpu else memory("MemAvailable")
+        size = min(2 * self.cache_size, MOST_OF_MEMORY / 4 * room if room else math.inf)  # two, and two of them in host
+        return self.library.stream("copy", "fp32", (math.ceil(size / 4),))
 
     def _row(self, found: Job, cache: str, samples: list[float], disturbed: float = 0.0) -> Row:
         low, mid, high = (quantile(samples, share) for share in (0.05, 0.5, 0.95))

@@ -51,9 +51,9 @@ host name, user name or path of yours is in them but the command's words.
 ## What is timed
 
 Each row of `shapes.csv`, with warm-up and compilation left out, until the median is known to 2 %. Products and
-convolutions run with a warm cache, as in DeepBench, and memory-bound operations with a cold and with a warm one,
-unless the column `cache` says which. Times are seconds: the median, and the 5 % and 95 % points. `schema.md` explains
-every column.
+convolutions run with a warm cache, as in DeepBench, and memory-bound operations with a cold and with a warm one (pools
+and the launch with a warm one), unless the column `cache` says which. Times are seconds: the median, and the 5 % and
+95 % points. `schema.md` explains every column.
 """
 
 

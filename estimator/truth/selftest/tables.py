@@ -46,8 +46,8 @@ def measure(folder: Folder, number: int, setting: Setting, found: pd.DataFrame) 
         raise ended(setting, "measuring", str(error)) from None
     if load_device(str(made.device)).peak_of(setting.precision).matrix is None:
         raise EstimatorError(
-            f"estimator selftest: setting {setting.name}: products in {setting.precision} are no faster than in fp32 "
-            "here; leave it out"
+            f"estimator selftest: setting {setting.name}: no product in {setting.precision} could be measured; leave "
+            "it out, or run nothing else meanwhile"
         )
 
 
