@@ -898,12 +898,12 @@ def held(cache: float, rate: Callable[[float], float]) -> float:
 
 def reached_cache(library: Library) -> float | None:
     """Bytes of the last-level caches that arrays may fill; None where the machine does not tell."""
+    if library.gpu:
+        return library.accelerator().get("cache")
     caches, room = last_level_caches(), memory("MemAvailable")
-    if library.gpu or not caches:
-        return library.accelerator().get("cache") if library.gpu else None
-    largest = max(caches)
-    if room and 2 * largest > MOST_OF_MEMORY * room:
-        return sum(caches)
+    largest = max(caches, default=0.0)
+    if not largest or (room and 2 * largest > MOST_OF_MEMORY * room):
+        return sum(caches) or None
     return sum(caches) * held(largest, functools.partial(rate_of_reading, library.np)) / largest
 
 
@@ -1131,7 +1131,7 @@ class Sweep:
     def flush(self) -> Run:
         """Copy arrays of four times the last-level cache, or as large ones as memory holds."""
         room = None if self.library.gpu else memory("MemAvailable")
-        size = min(2 * self.cache_size, MOST_OF_MEMORY / 4 * room if room else math.inf)  # two, and two of them in host
+        size = min(2 * self.cache_size, MOST_OF_MEMORY / 4 * room if room else math.inf)  # read, written, made of two
         return self.library.stream("copy", "fp32", (math.ceil(size / 4),))
 
     def _row(self, found: Job, cache: str, samples: list[float], disturbed: float = 0.0) -> Row:
