@@ -51,6 +51,16 @@ def test_what_it_writes_is_a_target(tmp_path: Path, shapes: Path) -> None:
     assert "is there already" in refused.stderr
 
 
+def test_nothing_of_others_is_deleted(tmp_path: Path, shapes: Path) -> None:
+    notes = tmp_path / "mine.partial/notes.txt"
+    notes.parent.mkdir()
+    notes.write_text("precious")
+    refused = run("measure", "--shapes", str(shapes), *NUMPY, "-o", str(tmp_path / "mine"), code=1)
+    assert "mine.partial: holds something else" in refused.stderr
+    assert notes.read_text() == "precious"
+    assert [*notes.parent.iterdir()] == [notes]
+
+
 def test_ctrl_c_keeps_what_is_measured(tmp_path: Path, shapes: Path) -> None:
     words = ("measure", "--shapes", str(shapes), *NUMPY, "--budget", "20 s", "-o", str(tmp_path / "mine"))
     started = subprocess.Popen(

@@ -31,6 +31,7 @@ WIDE = 0.5  # spread of a row beyond which something else ran
 BUSY = 0.3  # load for each thread beyond which something else ran
 DISTURBED = 0.2  # share of the samples beyond which something else ran
 NAME = re.compile(r"\w[\w.+-]*")  # of a device
+OWN = re.compile(r"\.?(shapes\.csv|measurements\.csv|provenance\.json).*")  # in NAME.partial, temporary ones with them
 
 
 @dataclass(frozen=True)
@@ -145,9 +146,14 @@ def _places(output: Path) -> Iterator[Path]:
 
 
 def _begin(output: Path, shapes: pd.DataFrame) -> Path:
-    """The folder of a run that may be stopped, with its shapes."""
+    """The folder of a run that may be stopped, with its shapes. It is deleted at the end: nothing else may lie there.
+
+    Raises EstimatorError where something does, or a run of other shapes.
+    """
     place, text = output.with_name(f"{output.name}.partial"), kit.csv_text(shapes)
     known = place / "shapes.csv"
+    if place.is_dir() and not all(OWN.fullmatch(path.name) for path in place.iterdir()):
+        raise EstimatorError(f"{place}: holds something else; choose another name, or move it away")
     if known.exists() and files.read_text(known) != text:
         raise EstimatorError(
             f"{place}: holds a stopped run of other shapes; repeat its command, or delete the folder to begin anew"
