@@ -125,9 +125,9 @@ def _asked(
     if not shapes:
         needed, said = profile_shapes(profiles or [], precision)
         return in_both_states(needed), said
-    found = read_shapes(shapes)
+    found, said = read_shapes(shapes)
     check_shapes(found, str(shapes))
-    return found, ()
+    return found, said
 
 
 def _refuse_unused(given: set[str], why: str, unused: Mapping[str, str]) -> None:

@@ -48,7 +48,7 @@ def selftest(
     from estimator.truth import selftest as truth
 
     plan = truth.planned(workload or [], setting or [], repeats, quick=quick)
-    terminal.notes(truth.busy())
+    terminal.notes(truth.busy(keep))
     with tempfile.TemporaryDirectory() as own, terminal.progress("runs", json) as progress:
         found = truth.selftest(plan, keep or Path(own), progress)
     show_selftest.judged(found, json)

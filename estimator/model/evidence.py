@@ -81,9 +81,11 @@ class Kernels(NamedTuple):
 def gathered(
     work: pd.DataFrame, source: DeviceSpec | None, target: DeviceSpec, measurements: pd.DataFrame,
     same_setting: bool = False, profiled: pd.DataFrame | None = None, at_source: pd.DataFrame | None = None,
-    step_spread: float = 0.0,
+    step_spread: float = 0.0, cache: str = "warm",
 ) -> Evidence:  # fmt: skip
     """The rung of the ladder that each op stands on, the first that speaks of it; arguments as of prediction.predict.
+
+    ``cache``: of the measured rows that tell where the source has none.
 
     Raises EstimatorError where the target lacks a precision that is asked of it, or all that a time could follow from.
     """
@@ -97,7 +99,7 @@ def gathered(
         there, here = _kernels((ran, source, rows_there), (work, target, rows))
         known, factor, told, table = *_by_kernels(there, here), here.warm
     else:
-        table = measured.evidence(measured.telling(rows))
+        table = measured.evidence(measured.telling(rows, cache))
         carried = _padded(transfer.carried_over(ran, source, shipped()), len(work), 0.0)
         known, factor = modelled(work, target, table, carried, shipped()), np.ones(len(work))
         told = np.zeros(len(work), dtype=bool)

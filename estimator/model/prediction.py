@@ -58,13 +58,15 @@ def predict(
 
 
 def predict_ops(
-    work: pd.DataFrame, target: DeviceSpec, measurements: pd.DataFrame, plan: RunPlan, *, at_once: int
-) -> pd.DataFrame:
-    """PREDICTION of ops that are no step of a profile, of any number: the samples of AT_ONCE ops are held in memory.
+    work: pd.DataFrame, target: DeviceSpec, measurements: pd.DataFrame, plan: RunPlan, *, at_once: int,
+    cache: str = "warm",
+) -> pd.DataFrame:  # fmt: skip
+    """PREDICTION of ops that are no step of a profile, of any number, as measured with such a ``cache``: the samples of
+    AT_ONCE ops are held in memory.
 
     Raises EstimatorError as :func:`predict` does.
     """
-    found = gathered(work, None, target, measurements)
+    found = gathered(work, None, target, measurements, cache=cache)
     latency = uncertainty.latency(target, plan)
     sampled = sampler(work, found, latency, target, plan)
     intervals = [bounds(sampled(slice(i, i + at_once))[0]) for i in range(0, len(work), at_once)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -9,10 +10,11 @@ import numpy as np
 import pandas as pd
 
 from estimator.core import csv_files
-from estimator.core.errors import EstimatorError, within
+from estimator.core.errors import EstimatorError, suggestion, within
 from estimator.core.schema import MATRIX, SHAPED_BY, SHAPES, STREAMING
 from estimator.core.types import DeviceSpec, RunPlan, Workload
 from estimator.devices import doubts, load_device
+from estimator.devices.measure import as_timed
 from estimator.devices.measurements import read_measurements, with_launch
 from estimator.model import assumptions
 from estimator.model.prediction import predict_ops
@@ -38,23 +40,39 @@ def predict_shapes(path: str | Path, plan: RunPlan) -> tuple[pd.DataFrame, tuple
     target = load_device(plan.target)
     measurements, impossible = read_measurements(target, plan.measurements, plan.target)
     target = with_launch(target, measurements)
-    timeless = table.drop(columns=["time_s", "time_low_s", "time_high_s"])
-    ops = timeless.assign(op=table["op_class"], calls=1.0)
     workload = Workload(name=path.stem, precision="fp32")
-    work, _ = count_work(ops, workload, where=str(path))
+    work = _work(table if measurements.empty else as_timed(table), workload, path)
     predict = partial(predict_ops, target=target, measurements=measurements, plan=plan)
     for first in _of_no_peak(work, target)[:1]:
         with within(f"{path}: row {first + 1}"):
             predict(work.iloc[[first]], at_once=1)  # tells what is there instead
-    found = predict(work, at_once=max(1, SAMPLES_AT_ONCE // (1 + plan.draws)))
+    found = _by_cache(work, partial(predict, at_once=max(1, SAMPLES_AT_ONCE // (1 + plan.draws))))
     answer = found.drop(columns="time_s").rename(columns={"target_time_s": "time_s"})[ANSWER]
     rows = pd.concat([table[[name for name in asked if name not in ANSWER]], answer], axis=1)
-    return rows, (*doubts(plan.target, target), *impossible, *assumptions(found, target, measurements, workload))
+    said = *_unread(asked, path), *doubts(plan.target, target), *impossible
+    return rows, (*said, *assumptions(found, target, measurements, workload))
 
 
-def read_shapes(path: str | Path) -> pd.DataFrame:
-    """The rows of a SHAPES CSV. Raises EstimatorError where there are none, or one lacks what its op class needs."""
-    return _read(Path(path))[1]
+def _work(table: pd.DataFrame, workload: Workload, path: Path) -> pd.DataFrame:
+    """One call of each shape as WORK."""
+    timeless = table.drop(columns=["time_s", "time_low_s", "time_high_s"])
+    ops = timeless.assign(op=timeless["op_class"], op_type=timeless["kernel"], calls=1.0)
+    return count_work(ops, workload, where=str(path))[0]
+
+
+def _by_cache(work: pd.DataFrame, predict: Callable[..., pd.DataFrame]) -> pd.DataFrame:
+    """What is predicted of each row with the cache that it asks for; warm, as benchmarks time it, where none."""
+    cold = work["cache"].eq("cold").fillna(False).to_numpy(dtype=bool)
+    parts = [predict(work[rows], cache=cache) for cache, rows in (("warm", ~cold), ("cold", cold)) if rows.any()]
+    return pd.concat(parts).sort_index()
+
+
+def read_shapes(path: str | Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """The rows of a SHAPES CSV, and a sentence on columns that are not read. Raises EstimatorError where there are no
+    rows, or one lacks what its op class needs.
+    """
+    asked, table = _read(Path(path))
+    return table, _unread(asked, path)
 
 
 def _read(path: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -65,6 +83,13 @@ def _read(path: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
         raise EstimatorError(f"{path}: there are no rows; expected at least one shape")
     _refuse_incomplete(table, path)
     return asked, table
+
+
+def _unread(asked: pd.DataFrame, path: str | Path) -> tuple[str, ...]:
+    """A sentence on columns that say nothing of a shape, which may be misspelt."""
+    names = [name for name in asked if name not in (*SHAPES.names(), *ANSWER)]
+    meant = dict.fromkeys(suggestion(name, SHAPES.names()) for name in names)
+    return (f"{path}: columns that are not read: {', '.join(names)}.{''.join(meant)}",) if names else ()
 
 
 def _of_no_peak(work: pd.DataFrame, target: DeviceSpec) -> list[int]:

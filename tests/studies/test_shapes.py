@@ -58,6 +58,43 @@ def test_the_kit_that_measure_writes_is_predicted(tmp_path: Path) -> None:
     assert (launch["bound"], found["time_s"].min()) == ("latency", launch["time_s"])
 
 
+MEASURED = """device,op_class,kernel,precision,conv_c,bytes,flop,time_s,cache
+mine,elementwise,add,fp32,,39996,3333,1e-5,warm
+mine,elementwise,add,fp32,,39996,3333,3e-5,cold
+mine,elementwise,bias_add,fp32,1024,1048576,131072,5e-5,warm
+mine,reduction,sum,fp32,,40000,10000,2e-5,warm
+mine,normalization,softmax,fp32,,81920,81920,7e-5,warm
+"""
+ASKED = """op_class,kernel,precision,conv_c,bytes,flop,cache
+elementwise,,fp32,,40000,,
+elementwise,,fp32,,40000,,cold
+elementwise,add,fp32,,40000,,warm
+elementwise,bias_add,fp32,,1048576,,
+reduction,sum,fp32,100,40000,,
+normalization,softmax,fp32,,81920,,
+elementwise,,fp32,,40000,99999,
+elementwise,volta_add,fp32,,40000,,
+elementwise,,fp32,,39000,,
+"""
+
+
+def test_memory_bound_rows_meet_what_was_timed_of_them(tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text("name: mine\npeak: {fp32: 1 TFLOP/s}\nmemory_bandwidth: 10 GB/s\n")
+    (tmp_path / "mine.csv").write_text(MEASURED)
+    plan = RunPlan(str(tmp_path / "mine.yaml"), measurements=str(tmp_path / "mine.csv"))
+    found, _ = shapes.predict_shapes(write(tmp_path, ASKED), plan)
+    assert found["method"].eq("measured").tolist() == [True] * 6 + [False] * 3
+    assert found["time_s"][:6].tolist() == [1e-5, 3e-5, 1e-5, 5e-5, 2e-5, 7e-5]
+    assert found["bytes"].tolist() == [40000] * 3 + [1048576, 40000, 81920, 40000, 40000, 39000]
+
+
+def test_columns_that_say_nothing_of_a_shape_are_named(tmp_path: Path) -> None:
+    path = write(tmp_path, "op_class,precision,m,n,k,layer,trans_A\ngemm,fp32,1,2,3,first,t\n")
+    said = f"{path}: columns that are not read: layer, trans_A."
+    assert shapes.read_shapes(path)[1][0].startswith(said)
+    assert "Did you mean trans_a" in shapes.predict_shapes(path, RunPlan("v100"))[1][0]
+
+
 def test_many_rows_are_cut_into_parts_with_the_same_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path, TABLE)
     whole, _ = shapes.predict_shapes(path, RunPlan("v100"))

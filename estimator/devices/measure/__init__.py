@@ -19,18 +19,20 @@ from typing import TYPE_CHECKING, Any
 
 from estimator.core import csv_files, files
 from estimator.core.errors import EstimatorError
-from estimator.core.schema import MEASUREMENTS
-from estimator.devices.measure import bench, child, described, kit
+from estimator.core.schema import MEASUREMENTS, SHAPES, STREAMING
+from estimator.devices.measure import bench, child, described, kit, sweep
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Measured", "Plan", "check_shapes", "chosen_backend", "measure", "precisions"]
+__all__ = ["Measured", "Plan", "as_timed", "check_shapes", "chosen_backend", "measure", "precisions"]
 
 WIDE = 0.5  # spread of a row beyond which something else ran
 BUSY = 0.3  # load for each thread beyond which something else ran
 DISTURBED = 0.2  # share of the samples beyond which something else ran
 NAME = re.compile(r"\w[\w.+-]*")  # of a device
+TIMED = ["kernel", "bytes", "flop", "conv_c"]  # of a memory-bound op, by the program that times it
+ALIKE = 0.01  # share by which whole elements may be off the bytes that are asked for
 OWN = re.compile(r"\.?(shapes\.csv|measurements\.csv|provenance\.json).*")  # in NAME.partial, temporary ones with them
 
 
@@ -73,8 +75,8 @@ class Measured:
         best = described.rates(described.best(self.rows, about["cache"]))
         counts = {str(name): int(count) for name, count in self.rows["op_class"].value_counts().items()}
         files = {"measurements": str(self.csv), "device": str(self.device)}
-        return {"files": files, **told, "rows": counts, "best": best, "left_out": about["left_out"],
-                "load": about["load"],
+        return {"files": files, **told, "reached_cache_b": about["cache"], "rows": counts, "best": best,
+                "left_out": about["left_out"], "load": about["load"],
                 "disturbed_share": about["disturbed_share"], "warnings": list(self.warnings)}  # fmt: skip
 
 
@@ -123,13 +125,36 @@ def measure(
 
 def check_shapes(shapes: pd.DataFrame, where: str) -> None:
     """Raises EstimatorError at a row that the program would refuse."""
+    for found in _jobs(shapes, where):
+        if isinstance(found, bench.FaultError):
+            raise EstimatorError(str(found))
+
+
+def as_timed(shapes: pd.DataFrame) -> pd.DataFrame:
+    """SHAPES, in which memory-bound rows that state no FLOP are as they would be timed, and so meet their measurement:
+    the kernel that stands for their class, its FLOP, its channels, and whole elements. Rows that would move other
+    amounts, or that nothing here times, stay as they are.
+    """
+    import pandas as pd
+
+    asked = shapes[(shapes["op_class"].isin(STREAMING) & shapes["flop"].isna()).to_numpy(dtype=bool)]
+    which = asked.groupby(sweep.OF_A_SHAPE, dropna=False, sort=False).ngroup()
+    jobs = _jobs(asked[~which.duplicated()], "shapes")
+    timed = [job.columns if isinstance(job, bench.Job) else {} for job in jobs]
+    each = pd.DataFrame(timed, columns=TIMED).iloc[which].set_index(asked.index)
+    alike = (each["bytes"].astype(float) - asked["bytes"]).abs() <= ALIKE * asked["bytes"]
+    found = shapes.astype(dict.fromkeys(TIMED, object))
+    found.loc[alike.index[alike], TIMED] = each[alike]
+    return SHAPES.conform(found, "shapes")
+
+
+def _jobs(shapes: pd.DataFrame, where: str) -> Iterator[bench.Job | Exception]:
+    """What is to be timed for each row, or why nothing is: it is not measured here, or a fault."""
     for place, row in enumerate(csv.DictReader(io.StringIO(kit.csv_text(shapes)))):
         try:
-            bench.job(bench.Shape(row, f"{where}: row {place + 1}"))
-        except bench.LeftOutError:  # not measured here, which the run tells at its end
-            continue
-        except bench.FaultError as error:
-            raise EstimatorError(str(error)) from None
+            yield bench.job(bench.Shape(row, f"{where}: row {place + 1}"))
+        except (bench.LeftOutError, bench.FaultError) as reason:
+            yield reason
 
 
 def _places(output: Path) -> Iterator[Path]:

@@ -88,10 +88,10 @@ def planned(
     return Plan(found, chosen[:2] if quick and not asked else chosen, repeats)
 
 
-def busy() -> tuple[str, ...]:
-    """A sentence where other processes hold the processors."""
+def busy(kept: Path | None = None) -> tuple[str, ...]:
+    """A sentence where other processes hold the processors, and what is ``kept`` does not hold all runs already."""
     load, count = os.getloadavg()[0], len(bench.usable())
-    if load <= BUSY * count:
+    if load <= BUSY * count or (kept and Folder(kept).steps.exists()):
         return ()
     return (
         f"the machine is busy: load {load:.1f} on {count} processor(s); run nothing else, or its noise is measured",

@@ -95,7 +95,7 @@ def _tell_wall(capture: Path, repeats: Sequence[Floats]) -> None:
 
 def _keep_plan(folder: Folder, workloads: Sequence[Workload], settings: Sequence[Setting], repeats: int) -> None:
     """Write down what is run, or check that it is what the folder holds. Raises EstimatorError."""
-    named = {w.name: [str(w.file), files.sha256(w.file), w.scale] for w in workloads}
+    named = {w.name: [files.sha256(w.file), w.scale] for w in workloads}
     plan = dict(zip(PLANNED, (named, sorted(s.name for s in settings), repeats), strict=True))
     if not folder.plan.exists():
         if folder.path.exists() and any(folder.path.iterdir()):
