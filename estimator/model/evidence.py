@@ -117,9 +117,10 @@ def gathered(
 
 
 def _of_these_ops(measurements: pd.DataFrame, work: pd.DataFrame) -> pd.DataFrame:
-    """The measured rows that may tell of ops like these."""
+    """The measured rows that may tell of ops like these; of pools, only those of their precision."""
     alike = measurements["op_class"].isin(work["op_class"]) & measurements["precision"].isin(work["precision"])
-    return measurements[alike | measurements["op_class"].isin(STREAMING)]
+    streams = measurements["op_class"].isin(STREAMING) & (measurements["op_class"] != "pooling")
+    return measurements[alike | streams]
 
 
 def _kernels(*sides: tuple[pd.DataFrame, DeviceSpec, pd.DataFrame]) -> Iterator[Kernels]:

@@ -17,9 +17,10 @@ from estimator.core import physics
 from estimator.core.interval import Z, log_spread
 from estimator.core.schema import CONV_COLUMNS, MATRIX, STREAMING
 from estimator.core.types import Flags, Floats
+from estimator.model.kernels import amounts
 
 NAMES_OF_OTHERS = ("kernel", "cell")
-SIZES_OF_OTHERS = ("bytes", "flop", "hidden", "sequences", "timesteps", "ranks")
+SIZES_OF_OTHERS = ("hidden", "sequences", "timesteps", "ranks")
 MISSING = -1.0  # no size is negative
 SPARE = 2  # bits, as pandas adds up the distances of an index's labels
 CONVOLUTION = {column.name: 1.0 for column in CONV_COLUMNS if column.kind == "integer"}
@@ -141,6 +142,7 @@ def keys(rows: pd.DataFrame, *, transposes: bool = True) -> pd.Series:
         *(sizes | {name: _output(rows, name, sizes) for name in OUTPUTS}).values(),
         *(np.where(matrix, "", _text(rows, name)) for name in NAMES_OF_OTHERS),
         *(np.where(matrix, MISSING, _number(rows, name)) for name in SIZES_OF_OTHERS),
+        *(np.where(matrix | np.isnan(amount), MISSING, amount.round()) for amount in amounts(rows)),
     ]  # fmt: skip
     shapes = zip(*(column.tolist() for column in told), strict=True)
     return pd.Series([hash(shape) >> SPARE for shape in shapes], index=rows.index, dtype="int64")

@@ -55,7 +55,7 @@ def predict_shapes(path: str | Path, plan: RunPlan) -> tuple[pd.DataFrame, tuple
 
 def _work(table: pd.DataFrame, workload: Workload, path: Path) -> pd.DataFrame:
     """One call of each shape as WORK."""
-    timeless = table.drop(columns=["time_s", "time_low_s", "time_high_s"])
+    timeless = table[SHAPES.names()].drop(columns=["time_s", "time_low_s", "time_high_s"])
     ops = timeless.assign(op=timeless["op_class"], op_type=timeless["kernel"], calls=1.0)
     return count_work(ops, workload, where=str(path))[0]
 

@@ -13,7 +13,7 @@ from estimator.model import predict, uncertainty
 from estimator.model.coefficients import shipped
 from estimator.model.evidence import told
 from estimator.model.hardware import hardware_of
-from estimator.model.kernels import MODELS
+from estimator.model.kernels import MODELS, launch_latency
 from estimator.model.measured import evidence, telling
 from estimator.work import count_work, cross
 from tests.conftest import make_device, make_ops
@@ -42,6 +42,14 @@ SHAPE: dict[str, object] = {"m": 1024, "n": 512, "k": 2048}
 def test_the_very_shape_gives_the_measured_time_of_every_call() -> None:
     found = times(table(ROW), {**SHAPE, "trans_a": "n", "trans_b": "t", "calls": 3}).iloc[0]
     assert (found["method"], found["target_time_s"]) == ("measured", pytest.approx(9e-4))
+
+
+def test_a_stream_is_known_by_what_one_call_moves() -> None:
+    rows = streams(1e-5).assign(bytes=[4e6], flop=[3.0])
+    ops = {"op_type": "Relu", "bytes": 8e6, "flop": 6.0, "calls": 2, "kernel": "add"}
+    work, _ = count_work(make_ops(ops), Workload(name="toy"))
+    found = predict(work, None, make_device(), rows, PLAN).ops.iloc[0]
+    assert (found["method"], found["target_time_s"]) == ("measured", pytest.approx(2e-5))
 
 
 def test_a_product_and_its_transpose_are_one_shape() -> None:
@@ -119,7 +127,10 @@ def test_small_products_take_a_launch_and_grow_no_faster(name: str) -> None:
     dims = [{"op_type": "MatMul", "m": m, "n": 16, "k": 64} for m in (64, 96, 128, 192, 256, 384, 512)]
     work, _ = count_work(make_ops(*dims), Workload(name="toy"))
     found = predict(work, None, device, load_measurements(device), RunPlan(name, draws=0)).samples[0]
-    assert found.min() >= 4e-6
+    longer = found[1:] / found[:-1]
+    assert found.min() >= launch_latency(device, shipped())
+    assert (longer > 0.99).all()
+    assert (longer < 1.01 * work["m"].to_numpy(dtype=float)[1:] / work["m"].to_numpy(dtype=float)[:-1]).all()
 
 
 NEAR: dict[str, object] = {**SHAPE, "m": 1032}
@@ -451,6 +462,19 @@ def test_a_measured_pool_tells_of_pools_of_its_pass() -> None:
     forward, back = found["target_time_s"]
     assert forward == pytest.approx(1e-3, rel=0.1)
     assert back == pytest.approx(60e-3, rel=0.1)
+
+
+def test_a_pool_that_one_device_timed_in_another_precision_learns_from_streams_on_both() -> None:
+    """Else the factor between the devices would be that between a pool and a stream."""
+    wide = {"op_class": "elementwise", "kernel": "add", "pass": None, "bytes": 3e8, "flop": 1.0, "time_s": 3e-3}
+    there, here = (
+        MEASUREMENTS.conform(pd.DataFrame([{**pool(1.0, ""), **wide}, {**pool(60e-3, "forward"), "precision": p}]), "")
+        for p in ("fp32", "bf16")
+    )
+    pooled = {"op_type": "MaxPool", "shapes": "800x32x32x64", "output_shapes": "800x16x16x64", "time_s": 60e-3}
+    work, _ = count_work(make_ops(pooled), Workload(name="toy"))
+    found = predict(work, make_device(name="source"), make_device(), here, PLAN, at_source=there).ops
+    assert found["target_time_s"].item() == pytest.approx(60e-3, rel=0.1)
 
 
 def test_streams_learn_nothing_from_pools_but_pools_from_streams_where_no_pool_was_measured() -> None:

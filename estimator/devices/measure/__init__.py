@@ -38,7 +38,7 @@ OWN = re.compile(r"\.?(shapes\.csv|measurements\.csv|provenance\.json).*")  # in
 
 @dataclass(frozen=True)
 class Plan:
-    """How to measure: back end, device, threads (None: all), relative error of each median, and budget [s]."""
+    """How to measure: back end, device, threads (None: one a core), relative error of each median, and budget [s]."""
 
     backend: str = "numpy"
     device: str = "auto"

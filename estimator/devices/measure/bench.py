@@ -100,7 +100,8 @@ class Library:
 
     def host(self, shape: Sequence[int], precision: str) -> Any:
         """Normal numbers in host memory, a block of them repeated: never denormal, never all alike."""
-        return self.np.resize(self.noise, tuple(shape)).astype("float64" if precision == "fp64" else "float32")
+        wide = "float64" if precision == "fp64" else "float32"
+        return self.np.resize(self.noise, tuple(shape)).astype(wide, copy=False)
 
     def array(self, shape: Sequence[int], precision: str) -> Any:
         """The same on the device, in the precision."""
@@ -792,7 +793,8 @@ def repeat(
     ``timed(count)`` gives the time of so many calls, of which short ones last ``batch`` [s] together. The first call
     compiles; calls warm up until two in a row are alike (memory touched, clock awake); none of these is among the
     samples.
-    Disturbed samples count where there are no others; their share stands beside.
+    Disturbed samples count where there are no others, the quickest of them where there are few; their share stands
+    beside.
     """
     timed(1)
     start, warm = clock(), [timed(1)[0], timed(1)[0]]
@@ -809,7 +811,8 @@ def repeat(
         known = len(samples) >= LEAST and relative_error(samples) <= wanted
         if known or (len(samples) + len(disturbed) >= LEAST and clock() > start + share):
             break
-    return samples or disturbed, len(disturbed) / (len(samples) + len(disturbed))
+    quickest = sorted(disturbed)[: max(0, LEAST - len(samples))]
+    return samples + (quickest if samples else disturbed), len(disturbed) / (len(samples) + len(disturbed))
 
 
 # -------------------------------------------------------------------------------------------------------- machine
@@ -871,9 +874,13 @@ def processor() -> str:
 
 
 def memory(key: str) -> float | None:
-    """MemTotal or MemAvailable [B], at most what a container may have; None where the machine does not tell."""
-    found = told("/proc/meminfo", key)
-    return min(float(found[0].split()[0]) * 1024, allowed("memory.max")) if found else None
+    """MemTotal or MemAvailable [B], at most what a container may have, or has left; None where the machine does not
+    tell.
+    """
+    found, limit = told("/proc/meminfo", key), allowed("memory.max")
+    if key == "MemAvailable":
+        limit -= sum(float(line.split()[1]) for line in told(f"{CGROUP}/memory.stat") if line.startswith("anon "))
+    return max(0.0, min(float(found[0].split()[0]) * 1024, limit)) if found else None
 
 
 def last_level_caches(folder: str = CPUS) -> list[float]:

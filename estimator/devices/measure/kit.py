@@ -26,8 +26,8 @@ python measure.py
 It needs Python 3.9 or newer and numpy. Known to work on processors: numpy 2.4, PyTorch 2.13, TensorFlow 2.21, JAX 0.10.
 Older ones should do (TensorFlow on a GPU from 2.12). It uses PyTorch where that is installed, on the GPU it sees first;
 so install the build that your customers would use. Nothing is downloaded or sent, no setting is changed, no file
-outside this folder is written. Ctrl-C stops it; the same command goes on where it stopped. Without options it ends
-after 30 minutes at most and leaves out what did not fit.
+outside this folder is written, but for where the processes of `--all-reduce` meet. Ctrl-C stops it; the same command
+goes on where it stopped. Without options it ends after 30 minutes at most and leaves out what did not fit.
 
 | option | meaning |
 |---|---|

@@ -36,6 +36,10 @@ class Folder:
         """What was measured at one time: NAME.csv and NAME.yaml, without their suffix."""
         return self.path / "measured" / str(number) / setting.name
 
+    def known(self, source: Setting, target: Setting) -> Path:
+        """What was measured of the target, of shapes that captures of the source ask for."""
+        return self.path / "devices" / f"{source.name} to {target.name}.csv"
+
     def device(self, setting: Setting) -> Path:
         """The device that a setting is, its table beside it."""
         return self.path / "devices" / f"{setting.name}.yaml"

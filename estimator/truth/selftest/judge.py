@@ -74,7 +74,8 @@ def _row(
 def _predicted(profile: Profile, folder: Folder, source: Setting, target: Setting) -> tuple[float, ...]:
     """Low end, nominal value and high end of the step's time [s]."""
     crossed = target.precision if target.precision != source.precision else None
-    plan = RunPlan(target=str(folder.device(target)), source=str(folder.device(source)), precision=crossed)
+    device, known, own = (str(p) for p in (folder.device(target), folder.known(source, target), folder.device(source)))
+    plan = RunPlan(target=device, measurements=known, source=own, precision=crossed)
     return tuple(float(end) for end in bounds(estimate(profile, plan).step.total))
 
 

@@ -25,7 +25,7 @@ import pandas as pd
 import yaml
 
 from estimator.core import files, units
-from estimator.core.errors import EstimatorError
+from estimator.core.errors import EstimatorError, within
 from estimator.core.types import Floats
 from estimator.profiles.capture import describing
 from estimator.profiles.capture.watch import INTERVAL
@@ -61,6 +61,7 @@ def run(
         keep_steps(folder, _steps(folder, workloads, settings, repeats, progress), workloads, settings)
     for setting in settings:
         tables.merge(folder, setting)
+    tables.tell(folder, settings)
 
 
 def keep_steps(folder: Folder, steps: pd.DataFrame, workloads: Sequence[Workload], settings: Sequence[Setting]) -> None:
@@ -125,7 +126,7 @@ def _steps(
 ) -> pd.DataFrame:
     """Profile every workload in every setting, then by turns time its steps and its shapes."""
     found: list[pd.DataFrame] = []
-    needed = cache(partial(tables.needed, folder))
+    needed = cache(partial(tables.needed, folder, settings))
     for first in range(1, repeats + 1, TURN):
         these = range(first, min(first + TURN, repeats + 1))
         found += _turn(folder, workloads, settings, needed, these, lambda done: progress(done, repeats))
@@ -135,10 +136,10 @@ def _steps(
 
 def _turn(
     folder: Folder, workloads: Sequence[Workload], settings: Sequence[Setting],
-    needed: Callable[[Setting], pd.DataFrame], repeats: range, progress: Callable[[int], None],
+    needed: Callable[[str], pd.DataFrame], repeats: range, progress: Callable[[int], None],
 ) -> Iterator[pd.DataFrame]:  # fmt: skip
     """The steps of some repeats, by processes of their own. Those of the first turn profile them as well, which tells
-    the shapes ``needed`` in a setting. Shapes are timed before every other repeat, of truth or not: a processor that
+    the shapes ``needed`` in a precision. Shapes are timed before every other repeat, of truth or not: a processor that
     has worked long may be slower.
     """
     named = {workload.name: (workload.file, workload.scale) for workload in workloads}
@@ -148,7 +149,7 @@ def _turn(
         for repeat in repeats:
             progress(repeat - 1)
             for setting in settings if repeat % 2 else ():
-                tables.measure(folder, repeat // 2, setting, needed(setting))
+                tables.measure(folder, repeat // 2, setting, needed(setting.precision))
             for setting in settings:
                 seconds = ask(setting, worker.burst, BURST_S)
                 walls = [(name, wall) for name, several in seconds.items() for wall in several]
@@ -169,7 +170,7 @@ def _processes(folder: Folder, settings: Sequence[Setting]) -> Iterator[Callable
 
         def ask(setting: Setting, function: Callable[..., Any], *arguments: Any) -> Any:
             try:
-                with in_setting(setting):  # where its process begins
+                with within(f"in setting {setting.name}"), in_setting(setting):  # where its process begins
                     return pools[setting].submit(function, *arguments).result()
             except EstimatorError:
                 raise

@@ -1,19 +1,29 @@
 """Shapes of the workloads' products, convolutions, pools and streams, measured in each setting several times, never a
 workload itself.
+
+Of a target, a prediction knows the shapes that the source's captures ask for there, as of a machine on which nothing
+ran.
 """
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pandas as pd
+import yaml
 
 from estimator.core import csv_files, files
 from estimator.core.errors import EstimatorError
-from estimator.core.schema import MEASUREMENTS, SHAPES, STREAMING
+from estimator.core.schema import MATRIX, MEASUREMENTS, SHAPES, STREAMING
 from estimator.core.types import DeviceSpec
 from estimator.devices import load_device
-from estimator.devices.measure import Plan, kit, sweep
+from estimator.devices.measure import Plan, bench, kit, sweep
 from estimator.devices.measure import measure as measured
+from estimator.model.measured import keys
 from estimator.studies.profile_shapes import in_both_states, profile_shapes
 from estimator.truth.selftest.folder import Folder
 from estimator.truth.selftest.settings import Setting, ended, in_setting
@@ -22,10 +32,16 @@ FIRST_S, AGAIN_S = 90.0, 45.0  # of measuring in one setting, the first time and
 MOST = 100  # shapes that are measured again, those that take most of any workload's step
 
 
-def needed(folder: Folder, setting: Setting) -> pd.DataFrame:
-    """The shapes of the captures in a setting, those that take most of a step first."""
-    captures = [str(path) for path in sorted(folder.captures(setting).iterdir())]
-    return _distinct(profile_shapes(captures, setting.precision)[0])
+def needed(folder: Folder, sources: Sequence[Setting], precision: str) -> pd.DataFrame:
+    """The shapes that steps captured in some settings need in a precision, those that take most of a step first, what
+    was captured in another precision last.
+    """
+    found = []
+    for crossed in (None, precision):
+        several = [source for source in sources if (source.precision == precision) is (crossed is None)]
+        captures = [str(path) for source in several for path in sorted(folder.captures(source).iterdir())]
+        found += [profile_shapes(captures, crossed)[0]] if captures else []
+    return _distinct(pd.concat(found, ignore_index=True))
 
 
 def measure(folder: Folder, number: int, setting: Setting, found: pd.DataFrame) -> None:
@@ -35,7 +51,7 @@ def measure(folder: Folder, number: int, setting: Setting, found: pd.DataFrame) 
     """
     output = folder.table(number, setting)
     asked = in_both_states(again(found, number) if number else found)
-    shapes = pd.concat([sweep.anchors([setting.precision], quick=True), asked], ignore_index=True)
+    shapes = pd.concat([_anchors(setting, found), asked], ignore_index=True)
     plan = Plan("tensorflow", "cpu", setting.threads, budget_s=AGAIN_S if number else FIRST_S)
 
     output.parent.mkdir(parents=True, exist_ok=True)
@@ -59,20 +75,39 @@ def again(found: pd.DataFrame, number: int) -> pd.DataFrame:
     return pd.concat([kept[1 - number % 2 :: 2], kept[number % 2 :: 2]], ignore_index=True)
 
 
+def _anchors(setting: Setting, found: pd.DataFrame) -> pd.DataFrame:
+    """What tells bandwidth, launches, and the peaks of the precisions that products need: mixed ones keep some wide."""
+    return sweep.anchors(list(dict.fromkeys([setting.precision, *_precisions(found)])), quick=True)
+
+
+def _precisions(rows: pd.DataFrame) -> Iterator[str]:
+    """Of products and convolutions."""
+    return map(str, rows.loc[rows["op_class"].isin(MATRIX).to_numpy(dtype=bool), "precision"].unique())
+
+
 def _distinct(shapes: pd.DataFrame) -> pd.DataFrame:
-    """Every product, convolution and pool, and one stream for each class, kernel, number of channels, format and half
-    octave of bytes, in the state of the cache that steps leave: warm.
+    """One shape of each sort, in the state of the cache that steps leave streams in: warm."""
+    known = shapes.assign(cache=_streams(shapes).map({True: "warm", False: None}))
+    return SHAPES.conform(known[~_sorts(shapes).duplicated()], "shapes")[sweep.OF_A_SHAPE]
+
+
+def _sorts(shapes: pd.DataFrame) -> pd.Series:
+    """Numbers, alike for one product, convolution or pool, and for streams of one class, kernel, number of channels,
+    format and half octave of bytes.
     """
     size = np.log2(shapes["bytes"].astype(float)).mul(2).round()
-    streams = shapes["op_class"].isin(STREAMING) & (shapes["op_class"] != "pooling")
-    thinned = ~streams | ~shapes.assign(size=size)[["op_class", "kernel", "conv_c", "precision", "size"]].duplicated()
-    known = shapes.assign(cache=streams.map({True: "warm", False: None}))
-    return SHAPES.conform(known[thinned], "shapes")[sweep.OF_A_SHAPE]
+    kernel = shapes["kernel"].fillna(shapes["op_class"].map(bench.STANDS_FOR))
+    alike = shapes.assign(kernel=kernel, size=size)[["op_class", "kernel", "conv_c", "precision", "size"]]
+    return keys(shapes).mask(_streams(shapes), pd.util.hash_pandas_object(alike, index=False).astype("int64"))
+
+
+def _streams(shapes: pd.DataFrame) -> pd.Series:
+    return shapes["op_class"].isin(STREAMING) & (shapes["op_class"] != "pooling")
 
 
 def merge(folder: Folder, setting: Setting) -> None:
-    """All rows, of which evidence is the median for each shape, and the device file of the highest peak, so that no row
-    beats it.
+    """All rows, of which evidence is the median for each shape, and the device file of the highest peaks, so that no
+    row beats them.
     """
     tables = [path.with_suffix("") for path in sorted((folder.path / "measured").glob(f"*/{setting.name}.csv"))]
     if not tables:
@@ -81,12 +116,31 @@ def merge(folder: Folder, setting: Setting) -> None:
     rows = pd.concat(read, ignore_index=True)
     clocks = rows["clock"].unique()  # of several times it is none
     kept = rows.assign(clock=clocks[0] if len(clocks) == 1 else pd.NA)
-    best = max(tables, key=lambda table: highest_rate(load_device(str(table.with_suffix(".yaml"))), setting.precision))
-    files.write_text(folder.device(setting), files.read_text(best.with_suffix(".yaml")))
+    text = yaml.safe_dump(_of_highest_peaks(tables, setting.precision), sort_keys=False, allow_unicode=True)
+    files.write_text(folder.device(setting), text)
     files.write_text(folder.device(setting).with_suffix(".csv"), kit.csv_text(kept))
 
 
+def _of_highest_peaks(tables: Sequence[Path], precision: str) -> dict[str, Any]:
+    """The device file beside the table that has the highest peak in a precision, with those that others have higher."""
+    paths = [table.with_suffix(".yaml") for table in tables]
+    devices, texts = [load_device(str(path)) for path in paths], [yaml.safe_load(files.read_text(p)) for p in paths]
+    best = {str(p): int(np.nanargmax([highest_rate(d, p) for d in devices])) for d in devices for p in d.peak}
+    return {**texts[best[precision]], "peak": {p: texts[number]["peak"][p] for p, number in best.items()}}
+
+
+def tell(folder: Folder, settings: Sequence[Setting]) -> None:
+    """Write down what each source knows of each target that is merged: the rows of shapes that its captures ask for."""
+    precisions = {setting.precision for setting in settings}
+    found = {(source, p): needed(folder, [source], p) for source, p in itertools.product(settings, precisions)}
+    for source, target in itertools.permutations(settings, 2):
+        shapes = found[source, target.precision]
+        asked = pd.concat([_anchors(target, shapes), shapes], ignore_index=True)
+        rows = MEASUREMENTS.conform(csv_files.read_csv(folder.device(target).with_suffix(".csv")), target.name)
+        files.write_text(folder.known(source, target), kit.csv_text(rows[_sorts(rows).isin(_sorts(asked))]))
+
+
 def highest_rate(device: DeviceSpec, precision: str) -> float:
-    """The highest rate [FLOP/s] that any product reached in a precision."""
-    found = device.peak_of(precision).matrix
+    """The highest rate [FLOP/s] that any product reached in a precision; NaN where none was timed."""
+    found = device.peak_of(precision).matrix if precision in device.peak else None
     return found.value if found else float("nan")

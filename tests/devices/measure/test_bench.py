@@ -93,6 +93,14 @@ def test_where_every_sample_is_disturbed_it_is_told() -> None:
     assert machine.disturbed == 1.0
 
 
+def test_few_samples_are_not_taken_for_sure() -> None:
+    machine = Machine(1.0, 1.0, 1.0, 1.0, *[70.0, 60.0, 50.0] * 20)
+    machine.slow = 50.0
+    samples = machine.repeat(share=2000.0)
+    assert sorted(samples) == [1.0, *[50.0] * (bench.LEAST - 1)]
+    assert machine.disturbed > 0.9
+
+
 def test_a_busy_neighbour_disturbs(monkeypatch: pytest.MonkeyPatch) -> None:
     count = iter((0, 1, 1, 1, 5, 9))
     monkeypatch.setattr(bench, "switches", lambda: next(count))
@@ -352,7 +360,9 @@ def test_a_containers_limits_count(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert bench.allowed("cpu.max") == math.inf
     (tmp_path / "cpu.max").write_text("150000 100000\n")
     (tmp_path / "memory.max").write_text("1048576\n")
+    (tmp_path / "memory.stat").write_text("anon 524288\nfile 4096\nanon_thp 7\n")
     assert (bench.allowed("cpu.max"), bench.memory("MemTotal")) == (1.5, 2.0**20)
+    assert bench.memory("MemAvailable") == 2.0**19
     with pytest.raises(bench.FaultError, match="this process may use 1 processors"):
         bench.limit_threads(2)
     (tmp_path / "cpu.max").write_text("max 100000\n")

@@ -9,7 +9,10 @@ import pytest
 import yaml
 
 from estimator.core import files, library
-from estimator.truth.selftest import runs
+from estimator.core.schema import MEASUREMENTS
+from estimator.devices.measure import kit
+from estimator.studies.profile_shapes import profile_shapes
+from estimator.truth.selftest import runs, tables
 from estimator.truth.selftest.folder import Folder
 from estimator.truth.selftest.judge import COLUMNS, judge, summary
 from estimator.truth.selftest.settings import Setting
@@ -17,20 +20,38 @@ from estimator.truth.selftest.workloads import parse
 
 ONE, TWO = Setting(1, "AVX2"), Setting(2, "AVX2")
 WORKLOAD = parse("p1b2")
+OTHER = "p1b3"
+SHIPPED = {name: library.names("profiles", "*")[name] / "amd-epyc.xplane" for name in (WORKLOAD.name, OTHER)}
 WALLS = {ONE: (0.9, 1.1, 1.0, 0.8), TWO: (0.5, 0.7, 0.6, 0.45)}  # [s] of each repeat: known, truth, truth, known
 
 
-def filled(path: Path, walls: Mapping[Setting, tuple[float, ...]]) -> Folder:
-    """As if steps had taken so long: captures of the shipped one, devices, and every step."""
-    folder, shipped = Folder(path), library.names("profiles", "*")[WORKLOAD.name] / "amd-epyc.xplane"
+def filled(path: Path, walls: Mapping[Setting, tuple[float, ...]], others: str = "") -> Folder:
+    """As if steps had taken so long: captures of the shipped one (or of ``others`` in all but the first setting),
+    devices with a product of either workload, and every step.
+    """
+    captured = WORKLOAD.name
+    folder = Folder(path)
     for setting in walls:
-        files.write_text(folder.device(setting), yaml.safe_dump(device(setting)))
-        capture = folder.captures(setting) / WORKLOAD.name
-        shutil.copytree(shipped, capture)
+        table = folder.table(0, setting)
+        files.write_text(table.with_suffix(".yaml"), yaml.safe_dump(device(setting)))
+        files.write_text(table.with_suffix(".csv"), kit.csv_text(measured(setting)))
+        tables.merge(folder, setting)
+        shutil.copytree(SHIPPED[captured], folder.captures(setting) / WORKLOAD.name)
+        captured = others or captured
+    tables.tell(folder, list(walls))
     steps = [(n, s.name, WORKLOAD.name, wall) for s, seconds in walls.items() for n, wall in enumerate(seconds, 1)]
     table = pd.DataFrame(steps, columns=["repeat", "setting", "workload", "wall_s"])
     runs.keep_steps(folder, table, [WORKLOAD], list(walls))
     return folder
+
+
+def measured(setting: Setting) -> pd.DataFrame:
+    """A product of each workload, of which one is slow."""
+    shapes = pd.concat([profile_shapes([str(SHIPPED[name])])[0] for name in (WORKLOAD.name, OTHER)])
+    products = shapes[shapes["op_class"] == "gemm"].groupby("k").head(1)
+    times = 2 * products[["m", "n", "k"]].astype(float).prod(axis=1) / 1e9 / setting.threads
+    told = {"time_s": times, "library": "toy 1", "clock": "1 GHz", "threads": setting.threads, "source": "here"}
+    return MEASUREMENTS.conform(products.assign(**told), "products")
 
 
 def device(setting: Setting) -> dict[str, object]:
@@ -70,6 +91,15 @@ def test_truth_tells_predictions_nothing_nor_they_it(rows: pd.DataFrame, tmp_pat
     assert (other["measured_s"] == 7.5).all()
     fast = {setting: (0.01, second, third, 0.02) for setting, (_, second, third, _) in WALLS.items()}
     assert (judged(tmp_path / "known", fast)["measured_s"] == rows["measured_s"]).all()
+
+
+def test_of_a_target_a_prediction_knows_what_its_source_asks_for(rows: pd.DataFrame, tmp_path: Path) -> None:
+    """Also where something else was captured in the target."""
+    folder = filled(tmp_path, WALLS, OTHER)
+    whole, known = (pd.read_csv(p) for p in (folder.device(TWO).with_suffix(".csv"), folder.known(ONE, TWO)))
+    assert 0 < len(known) < len(whole)
+    found = judge(folder, [WORKLOAD], [ONE, TWO]).set_index(["source", "target"]).loc[ONE.name, TWO.name]
+    assert found["predicted_s"] == rows.loc[ONE.name, TWO.name]["predicted_s"]
 
 
 def test_the_figures_of_all_rows(rows: pd.DataFrame) -> None:

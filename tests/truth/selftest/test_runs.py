@@ -14,6 +14,7 @@ import pytest
 
 from estimator.core import library
 from estimator.core.errors import EstimatorError
+from estimator.core.schema import SHAPES
 from estimator.core.types import Workload as Stated
 from estimator.devices import load_device
 from estimator.devices.measure import Plan, sweep
@@ -195,7 +196,7 @@ def test_shapes_are_measured_in_their_setting(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(tables, "measured", measured)
     for number in (0, 1):
         with pytest.raises(EstimatorError, match=f"in setting {ONE.name}, measuring ended so: no memory is left"):
-            tables.measure(folder, number, ONE, tables.needed(folder, ONE))
+            tables.measure(folder, number, ONE, tables.needed(folder, [ONE], "fp32"))
     assert budgets == [tables.FIRST_S, tables.AGAIN_S]
     assert isa == [ONE.isa, ONE.isa]
     cold_anchors = 3  # streams
@@ -217,16 +218,48 @@ def test_streams_are_measured_once_in_half_an_octave() -> None:
     rows = [("elementwise", 1000.0), ("elementwise", 1010.0), ("elementwise", 2000.0), ("reduction", 1000.0)]
     shapes = pd.DataFrame(rows, columns=["op_class", "bytes"])
     every = pd.DataFrame([("gemm", float("nan")), ("pooling", 1000.0)] * 2, columns=["op_class", "bytes"])
-    found = tables._distinct(
-        pd.concat([shapes, every], ignore_index=True).assign(precision="fp32", kernel=None, conv_c=None)
-    )
-    assert list(found["op_class"]) == ["elementwise", "elementwise", "reduction", *every["op_class"]]
+    found = tables._distinct(SHAPES.conform(pd.concat([shapes, every], ignore_index=True).assign(precision="fp32"), ""))
+    assert list(found["op_class"]) == ["elementwise", "elementwise", "reduction", "gemm", "pooling"]
     streams = found["op_class"].isin(["elementwise", "reduction"])
     assert set(found.loc[streams, "cache"]) == {"warm"}
     assert found.loc[~streams, "cache"].isna().all()
     told = {"precision": ["fp32", "bf16", "fp32", "fp32"], "kernel": [None, None, "tanh", None]}
-    of_formats = shapes.iloc[[0, 0, 0, 0]].assign(**told, conv_c=[None, None, None, 32])
-    assert len(tables._distinct(of_formats)) == 4
+    of_formats = shapes.iloc[[0, 0, 0, 0]].reset_index(drop=True).assign(**told, conv_c=[None, None, None, 32])
+    assert len(tables._distinct(SHAPES.conform(of_formats, ""))) == 4
+
+
+def test_what_a_step_needs_is_asked_in_the_precision_of_its_setting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As it is predicted: captures of other precisions are crossed to it, its own may keep layers in fp32."""
+    folder, narrow = Folder(tmp_path), Setting(1, "AVX512_CORE_BF16", "bf16")
+    asked = list[tuple[list[str], str | None]]()
+    products = {None: [(8, "bf16"), (4, "fp32")], "bf16": [(8, "bf16"), (4, "bf16")]}
+    for setting in (ONE, narrow):
+        (folder.captures(setting) / "cnn").mkdir(parents=True)
+
+    def shapes(names: list[str], precision: str | None) -> tuple[pd.DataFrame, tuple[str, ...]]:
+        asked.append(([Path(name).parent.name for name in names], precision))
+        rows = [{"op_class": "gemm", "precision": p, "m": m, "n": 1, "k": 2} for m, p in products[precision]]
+        return SHAPES.conform(pd.DataFrame(rows), "shapes"), ()
+
+    monkeypatch.setattr(tables, "profile_shapes", shapes)
+    found = tables.needed(folder, [ONE, narrow], "bf16")
+    assert asked == [([narrow.name], None), ([ONE.name], "bf16")]
+    assert found[["m", "precision"]].to_numpy().tolist() == [[8, "bf16"], [4, "fp32"], [4, "bf16"]]
+    anchored = tables._anchors(narrow, found)
+    assert set(anchored.loc[anchored["op_class"] == "gemm", "precision"]) == {"fp32", "bf16"}
+
+
+def test_a_device_has_the_highest_peak_of_each_precision(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    for number, peak in enumerate(("1 GFLOP/s, bf16: 5 GFLOP/s", "2 GFLOP/s, bf16: 4 GFLOP/s", "1 GFLOP/s")):
+        table(folder, number, [4.0, 5.0], peak)
+    tables.merge(folder, ONE)
+    device = load_device(str(folder.device(ONE)))
+    assert [tables.highest_rate(device, p) for p in ("fp32", "bf16", "fp16")] == pytest.approx(
+        [2e9, 5e9, np.nan], nan_ok=True
+    )
 
 
 @pytest.mark.skipif(

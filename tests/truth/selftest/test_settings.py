@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from estimator.core.errors import EstimatorError
+from estimator.devices.measure import bench
 from estimator.devices.measure.bench import usable
 from estimator.truth.selftest.settings import (
     IN_BF16,
@@ -71,6 +72,14 @@ def test_what_the_machine_has_not_is_refused() -> None:
         of_machine([f"{len(usable()) + 1}xAVX2", "1xAVX2"])
     with pytest.raises(EstimatorError, match="needs two settings"):
         of_machine(["1xSSE41", "1xsse41"])
+
+
+@linux
+def test_a_containers_quota_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "cpu.max").write_text("150000 100000\n")
+    monkeypatch.setattr(bench, "CGROUP", str(tmp_path))
+    with pytest.raises(EstimatorError, match="'2xSSE41' is not one of this machine's"):
+        of_machine(["2xSSE41", "1xSSE41"])
 
 
 def test_without_an_account_of_the_processor(tmp_path: Path) -> None:
