@@ -30,6 +30,7 @@ MATRIX = ("gemm", "convolution")  # classes that the matrix units run
 STREAMING = (  # classes that memory binds
     "elementwise", "reduction", "pooling", "normalization", "embedding", "movement",
 )  # fmt: skip
+UNPOOLED = tuple(name for name in STREAMING if name != "pooling")  # those that tell of each other by what they move
 PHASES = ("forward", "backward", "optimizer", "input", "other", "unknown")
 PRECISIONS = tuple(ITEMSIZE)
 PASSES = ("forward", "grad_input", "grad_weights", "backward")  # backward: both gradients in one op

@@ -17,7 +17,7 @@ import pandas as pd
 
 from estimator.core.errors import EstimatorError
 from estimator.core.interval import log_spread
-from estimator.core.schema import MATRIX, STREAMING
+from estimator.core.schema import MATRIX, UNPOOLED
 from estimator.core.types import ITEMSIZE, DeviceSpec, Flags, Floats, Names, itemsizes
 from estimator.model import measured, transfer
 from estimator.model.calibration import AXES, Correction, Ops, correction
@@ -85,7 +85,7 @@ def gathered(
 ) -> Evidence:  # fmt: skip
     """The rung of the ladder that each op stands on, the first that speaks of it; arguments as of prediction.predict.
 
-    ``cache``: of the measured rows that tell where the source has none.
+    ``cache``: the state in which the measured rows that tell were timed, where no table of the source is at hand.
 
     Raises EstimatorError where the target lacks a precision that is asked of it, or all that a time could follow from.
     """
@@ -119,8 +119,7 @@ def gathered(
 def _of_these_ops(measurements: pd.DataFrame, work: pd.DataFrame) -> pd.DataFrame:
     """The measured rows that may tell of ops like these; of pools, only those of their precision."""
     alike = measurements["op_class"].isin(work["op_class"]) & measurements["precision"].isin(work["precision"])
-    streams = measurements["op_class"].isin(STREAMING) & (measurements["op_class"] != "pooling")
-    return measurements[alike | streams]
+    return measurements[alike | measurements["op_class"].isin(UNPOOLED)]
 
 
 def _kernels(*sides: tuple[pd.DataFrame, DeviceSpec, pd.DataFrame]) -> Iterator[Kernels]:

@@ -13,7 +13,7 @@ from estimator.core import physics
 from estimator.core.activations import activations
 from estimator.core.channels import channel_kernels
 from estimator.core.pools import averages, gradients
-from estimator.core.schema import MATRIX, SHAPED_BY, STREAMING
+from estimator.core.schema import MATRIX, SHAPED_BY, STREAMING, UNPOOLED
 from estimator.core.types import DeviceSpec, Flags, Floats
 from estimator.model import convolution, gemm, memory_bound
 from estimator.model.calibration import Likeness, Ops
@@ -237,11 +237,7 @@ MODELS: dict[str, Model] = {  # the first that speaks
     "channel_sum": _channel_model("channel_sum"),
     "bias_grad": _channel_model("bias_grad", instead="channel_sum"),
     "memory-bound": Model(
-        lambda rows: (
-            _have(rows, [name for name in STREAMING if name != "pooling"], ("bytes",))
-            & (activations(rows) == "")
-            & (channel_kernels(rows) == "")
-        ),
+        lambda rows: _have(rows, UNPOOLED, ("bytes",)) & (activations(rows) == "") & (channel_kernels(rows) == ""),
         _streams,
         _alike_streams,
         _stream_likeness,

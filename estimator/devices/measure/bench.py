@@ -846,9 +846,14 @@ def allowed(name: str) -> float:
     return float(words[0]) / float((words[1:] or ["1"])[0]) if words and words[0] != "max" else math.inf
 
 
+def within_quota(processors: Sequence[int]) -> int:
+    """How many of the processors a container's quota lets work at a time, one at least."""
+    return max(1, int(min(len(processors), allowed("cpu.max"))))
+
+
 def limit_threads(asked: int | None) -> int:
     """Hold this process to so many threads, else to one for each core; libraries must not be loaded yet."""
-    most, own = max(1, int(min(len(usable()), allowed("cpu.max")))), cores()
+    most, own = within_quota(usable()), cores()
     if asked is not None and not 0 < asked <= most:
         raise FaultError(f"--threads is {asked}, and this process may use {most} processors; ask for 1 to {most}")
     threads = asked or min(len(own), most)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal, cast
 
 from estimator.core.errors import EstimatorError, suggestion
-from estimator.devices.measure.bench import allowed, cores, usable
+from estimator.devices.measure.bench import cores, usable, within_quota
 
 NEEDS: dict[str, frozenset[str]] = {  # of the processor's flags, by oneDNN's name of the instructions, narrowest first
     "SSE41": frozenset({"sse4_1"}),
@@ -83,7 +83,7 @@ def of_machine(asked: Sequence[str] = ()) -> tuple[Setting, ...]:
     """The settings asked for, else those detected. Raises EstimatorError where the machine has one of them not, or
     fewer than two are left to predict one from the other.
     """
-    flags, count = flags_of(CPUINFO), max(1, int(min(len(cores()), allowed("cpu.max"))))
+    flags, count = flags_of(CPUINFO), within_quota(cores())
     found = tuple(dict.fromkeys(map(parse, asked))) or detected(flags, count)
     for setting in found:
         if not supported(setting, flags, count):

@@ -18,7 +18,7 @@ import yaml
 
 from estimator.core import csv_files, files
 from estimator.core.errors import EstimatorError
-from estimator.core.schema import MATRIX, MEASUREMENTS, SHAPES, STREAMING
+from estimator.core.schema import MATRIX, MEASUREMENTS, SHAPES, UNPOOLED
 from estimator.core.types import DeviceSpec
 from estimator.devices import load_device
 from estimator.devices.measure import Plan, bench, kit, sweep
@@ -87,7 +87,7 @@ def _precisions(rows: pd.DataFrame) -> Iterator[str]:
 
 def _distinct(shapes: pd.DataFrame) -> pd.DataFrame:
     """One shape of each sort, in the state of the cache that steps leave streams in: warm."""
-    known = shapes.assign(cache=_streams(shapes).map({True: "warm", False: None}))
+    known = shapes.assign(cache=shapes["op_class"].isin(UNPOOLED).map({True: "warm", False: None}))
     return SHAPES.conform(known[~_sorts(shapes).duplicated()], "shapes")[sweep.OF_A_SHAPE]
 
 
@@ -98,11 +98,8 @@ def _sorts(shapes: pd.DataFrame) -> pd.Series:
     size = np.log2(shapes["bytes"].astype(float)).mul(2).round()
     kernel = shapes["kernel"].fillna(shapes["op_class"].map(bench.STANDS_FOR))
     alike = shapes.assign(kernel=kernel, size=size)[["op_class", "kernel", "conv_c", "precision", "size"]]
-    return keys(shapes).mask(_streams(shapes), pd.util.hash_pandas_object(alike, index=False).astype("int64"))
-
-
-def _streams(shapes: pd.DataFrame) -> pd.Series:
-    return shapes["op_class"].isin(STREAMING) & (shapes["op_class"] != "pooling")
+    streams = pd.util.hash_pandas_object(alike, index=False).astype("int64")
+    return keys(shapes).mask(shapes["op_class"].isin(UNPOOLED), streams)
 
 
 def merge(folder: Folder, setting: Setting) -> None:
@@ -133,11 +130,13 @@ def tell(folder: Folder, settings: Sequence[Setting]) -> None:
     """Write down what each source knows of each target that is merged: the rows of shapes that its captures ask for."""
     precisions = {setting.precision for setting in settings}
     found = {(source, p): needed(folder, [source], p) for source, p in itertools.product(settings, precisions)}
-    for source, target in itertools.permutations(settings, 2):
-        shapes = found[source, target.precision]
-        asked = pd.concat([_anchors(target, shapes), shapes], ignore_index=True)
+    for target in settings:
         rows = MEASUREMENTS.conform(csv_files.read_csv(folder.device(target).with_suffix(".csv")), target.name)
-        files.write_text(folder.known(source, target), kit.csv_text(rows[_sorts(rows).isin(_sorts(asked))]))
+        sorts = _sorts(rows)
+        for source in (setting for setting in settings if setting != target):
+            shapes = found[source, target.precision]
+            asked = pd.concat([_anchors(target, shapes), shapes], ignore_index=True)
+            files.write_text(folder.known(source, target), kit.csv_text(rows[sorts.isin(_sorts(asked))]))
 
 
 def highest_rate(device: DeviceSpec, precision: str) -> float:
