@@ -34,7 +34,6 @@ from estimator.truth.selftest.folder import Folder
 from estimator.truth.selftest.settings import Setting, ended, in_setting
 from estimator.truth.selftest.workloads import Workload
 
-QUIET = 0.25  # share of the steps that are taken to have run alone
 BURST_S = 1.0  # of steps of one workload, in one repeat
 TURN = 4  # repeats, half of them truth, after which new processes take over
 KILLED = "it terminated abruptly; if memory ran out, give fewer workloads or settings, or a smaller scale"
@@ -79,10 +78,10 @@ def seconds_of(steps: pd.DataFrame, setting: Setting, workload: Workload, *, kno
 
 
 def step_time(repeats: Sequence[Floats]) -> float:
-    """The time of a step [s] where nothing else runs: the lower quartile of all, as what else runs only makes steps
-    longer. A processor that may clock higher at times makes the least of a few a matter of luck.
+    """The time of a step [s] where nothing else runs: the least of all. What else runs, here or beside a virtual
+    machine, only makes steps longer, and may do so for minutes: a quantile tells how many of them it took.
     """
-    return float(np.quantile(np.concatenate(repeats), QUIET))
+    return float(np.concatenate(repeats).min())
 
 
 def _tell_wall(capture: Path, repeats: Sequence[Floats]) -> None:

@@ -103,14 +103,14 @@ def _sorts(shapes: pd.DataFrame) -> pd.Series:
 
 
 def merge(folder: Folder, setting: Setting) -> None:
-    """All rows, of which evidence is the median for each shape, and the device file of the highest peaks, so that no
-    row beats them.
+    """The fastest row of each shape, as of a step its least time is taken, and the device file of the highest peaks, so
+    that no row beats them.
     """
     tables = [path.with_suffix("") for path in sorted((folder.path / "measured").glob(f"*/{setting.name}.csv"))]
     if not tables:
         raise EstimatorError(f"{folder.path / 'measured'}: holds no table of {setting.name}; choose a new folder")
     read = [MEASUREMENTS.conform(csv_files.read_csv(t.with_suffix(".csv")), setting.name) for t in tables]
-    rows = pd.concat(read, ignore_index=True)
+    rows = pd.concat(read, ignore_index=True).sort_values("time_s", kind="stable").drop_duplicates(sweep.OF_A_SHAPE)
     clocks = rows["clock"].unique()  # of several times it is none
     kept = rows.assign(clock=clocks[0] if len(clocks) == 1 else pd.NA)
     text = yaml.safe_dump(_of_highest_peaks(tables, setting.precision), sort_keys=False, allow_unicode=True)
