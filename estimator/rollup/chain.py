@@ -32,7 +32,11 @@ CHAIN = (
          step.sum_of_parts, tuple(f"step_{part}_s" for part in step.PARTS)),
     Link("steps_per_epoch", "steps per epoch", "1", "worker", "floor(samples / batch size)",
          epoch.steps_per_epoch_floor, ("samples", "batch_size")),
-    Link("epoch_s", "time per epoch", "s", "worker", "step time × steps per epoch",
+    Link("validation_steps", "steps of a validation", "1", "worker", "ceil(validation samples / batch size)",
+         epoch.steps_per_epoch_ceil, ("validation_samples", "batch_size")),
+    Link("epoch_s", "time per epoch", "s", "worker", "step time × steps per epoch + forward time × validation steps",
+         epoch.validated_epoch_time, ("step_s", "steps_per_epoch", "forward_s", "validation_steps")),
+    Link("epoch_s", "time per epoch", "s", "worker", "step time × steps per epoch",  # where nothing is validated
          epoch.epoch_time, ("step_s", "steps_per_epoch")),
     Link("time_per_unit_s", "time per unit", "s", "worker", "load time + epoch time × epochs",
          epoch.run_time, ("epoch_s", "epochs", "load_s")),
@@ -56,7 +60,9 @@ RATIOS = (
 
 
 def derive(prefix: str, worker: str, given: Mapping[str, Number], links: tuple[Link, ...] = CHAIN) -> dict[str, Number]:
-    """Every quantity that follows from the given ones, with the given ones; what is given is not derived again."""
+    """Every quantity that follows from the given ones, with the given ones; what is given is not derived again, and of
+    two links of one name the first that can.
+    """
     numbers = dict(given)
     for link in links:
         if link.name not in numbers and all(name in numbers for name in link.inputs):

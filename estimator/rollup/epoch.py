@@ -22,6 +22,18 @@ def epoch_time(step_s: Floats, steps_per_epoch: Floats) -> Floats:
     return step_s * steps_per_epoch
 
 
+def validated_epoch_time(
+    step_s: Floats, steps_per_epoch: Floats, forward_s: Floats, validation_steps: Floats
+) -> Floats:
+    """Time of one epoch [s] that ends with forward passes over samples held out."""
+    return epoch_time(step_s, steps_per_epoch) + forward_s * validation_steps
+
+
+def step_of_epoch(epoch_s: Floats, steps_per_epoch: Floats) -> Floats:
+    """Time of one step [s] with its share of what else the epoch takes."""
+    return epoch_s / steps_per_epoch
+
+
 def run_time(epoch_s: Floats, epochs: Floats, load_s: Floats) -> Floats:
     """Time of one run [s]: the time of an epoch × the number of epochs, after loading the data once."""
     return load_s + epoch_s * epochs

@@ -7,7 +7,7 @@ input time of the machine that the profile was taken on, and how its ops overlap
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +16,7 @@ from estimator.core.errors import EstimatorError, within
 from estimator.core.schema import MATRIX
 from estimator.core.types import Estimate, Floats, Number, Profile, RunPlan, pair_id
 from estimator.pipeline import estimate
-from estimator.rollup import chain
+from estimator.rollup import chain, epoch
 from estimator.rollup.step import PART_OF_CLASS
 from estimator.studies.study import Study
 from estimator.studies.table import Row
@@ -24,6 +24,15 @@ from estimator.studies.unit import beside
 
 Cell = tuple[str, str]  # row and column
 OF_THE_WORKLOAD = "workload file of the profile"
+OF_A_STEP = chain.Link(
+    name="epoch_step_s",
+    label="kernels of one step and its share of the validation",
+    unit="s",
+    level="worker",
+    formula="time per epoch / steps per epoch",
+    function=epoch.step_of_epoch,
+    inputs=("epoch_s", "steps_per_epoch"),
+)
 
 
 @dataclass(frozen=True)
@@ -32,23 +41,32 @@ class Run:
 
     estimate: Estimate
     numbers: Mapping[str, Number]
+    forward: Estimate | None = None  # of the validation that ends an epoch, where there is one
 
     @property
     def step(self) -> Number:
-        """The kernels of one step [s]."""
-        return self.numbers["step_s"]
+        """The kernels of one step [s], with its share of the validation."""
+        return self.numbers.get(OF_A_STEP.name, self.numbers["step_s"])
 
     @property
     def matrix_flop(self) -> float:
-        """Matrix products and convolutions of one step [FLOP]."""
-        ops = self.estimate.prediction.ops
-        return float(ops.loc[ops["op_class"].isin(MATRIX), "flop"].sum())
+        """Matrix products and convolutions of one step, with its share of the validation [FLOP]."""
+        own = _matrix_flop(self.estimate)
+        if self.forward is None or OF_A_STEP.name not in self.numbers:
+            return own
+        validation, training = (self.numbers[name].samples[0] for name in ("validation_steps", "steps_per_epoch"))
+        return own + float(validation / training) * _matrix_flop(self.forward)
 
     @property
     def peak(self) -> float | None:
         """What the device does at most in the precision of the run [FLOP/s]."""
         found = self.estimate.target.peak_of(self.estimate.precision).matrix
         return found.value if found else None
+
+
+def _matrix_flop(found: Estimate) -> float:
+    ops = found.prediction.ops
+    return float(ops.loc[ops["op_class"].isin(MATRIX), "flop"].sum())
 
 
 def kernel_time(found: Estimate) -> Floats:
@@ -70,7 +88,7 @@ def run_rows(study: Study, name: str, profiles: Mapping[str, Profile], folder: P
 
 def _run(study: Study, at: tuple[str, str, str, str], profile: Profile, folder: Path) -> Run:
     name, row, column, device = at
-    table = study.tables[name]
+    table, said = study.tables[name], study.tables[name].rows[row]
     plan = RunPlan(
         target=beside(folder, device), precision=table.precision, layout=table.columns[column].layout,
         draws=study.draws, seed=study.seed,
@@ -79,7 +97,8 @@ def _run(study: Study, at: tuple[str, str, str, str], profile: Profile, folder: 
         found = estimate(profile, plan)
         if not kernel_time(found)[0]:
             raise EstimatorError("no model speaks of any op of the profile; give one with shapes")
-    return Run(found, _chain(pair_id(at), count_steps(pair_id((name, row)), table.rows[row], profile), found))
+        forward = estimate(profile, replace(plan, mode="inference")) if said.validation_samples else None
+    return Run(found, _chain(pair_id(at), count_steps(pair_id((name, row)), said, profile), found, forward), forward)
 
 
 def count_steps(at: str, row: Row, profile: Profile) -> dict[str, Number]:
@@ -87,6 +106,7 @@ def count_steps(at: str, row: Row, profile: Profile) -> dict[str, Number]:
     workload = profile.workload
     known = {
         "samples": (row.samples or workload.samples, "study file" if row.samples else OF_THE_WORKLOAD),
+        "validation_samples": (row.validation_samples, "study file"),
         "batch_size": (workload.batch_size, OF_THE_WORKLOAD),
     }
     given = {
@@ -101,7 +121,11 @@ def count_steps(at: str, row: Row, profile: Profile) -> dict[str, Number]:
     return found
 
 
-def _chain(at: str, counts: Mapping[str, Number], found: Estimate) -> dict[str, Number]:
+def _chain(at: str, counts: Mapping[str, Number], found: Estimate, forward: Estimate | None) -> dict[str, Number]:
     ops, formula = f"ops of {at} on {found.target.name}", "sum of its kernels' times, one after another"
-    step = chain.given(f"{at}/step_s", "kernels of one step", kernel_time(found), "s", "device", ops, formula)
-    return chain.derive(at, "device", {**counts, "step_s": step})
+    times = {
+        name: chain.given(f"{at}/{name}", f"kernels of one {what}", kernel_time(one), "s", "device", ops, formula)
+        for name, what, one in (("step_s", "step", found), ("forward_s", "forward pass", forward))
+        if one
+    }
+    return chain.derive(at, "device", {**counts, **times}, (*chain.CHAIN, OF_A_STEP) if forward else chain.CHAIN)

@@ -43,6 +43,7 @@ class UnitOfWork(File):
     layout: Layout = "none"
     batch_size: Whole | None = None
     samples: Whole | None = None
+    validation_samples: Whole | None = None  # held out, over which forward passes end each epoch
     epochs: Whole | None = None
     steps_rounding: Literal["floor", "ceil"] | None = None
     load_time: Seconds | None = None

@@ -81,6 +81,7 @@ class Row(File):
 
     profile: str
     samples: Whole | None = None
+    validation_samples: Whole | None = None  # whose forward passes at its end the printed time of an epoch holds
     batch_size: PrintedNumber | None = None
     parameters: PrintedNumber | None = None
     parameters_of: tuple[Whole, ...] = ()  # widths of the dense layers that the printed count is of, if not of all

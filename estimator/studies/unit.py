@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from estimator.core.errors import EstimatorError
+from estimator.core.errors import EstimatorError, within
 from estimator.core.types import Estimate, Floats, Number, Profile, RunPlan, Sourced, Workload, pair_id
 from estimator.devices import load_system
 from estimator.pipeline import estimate
@@ -70,11 +70,16 @@ def derive_chain(study: Study, pair: tuple[str, str], found: Estimate | None, si
         give("time_per_unit_s", "time per unit", times[machine_name], "s", "node", "study file")
         return chain.derive(at, "node", numbers)
 
+    ops = f"ops of {at} on {found.target.name}"
     give("workers_per_node", "devices per node", size.devices, "1", "node", size.devices_source)
     for part, samples in found.step.parts().items():
-        ops = f"ops of {at} on {found.target.name}"
         formula = HOST if part == "host" else PART
         give(f"step_{part}_s", f"step, {part.replace('_', ' ')}", samples, "s", "device", ops, formula)
+    if unit.validation_samples:
+        with within("validation"):
+            forward = estimate(found.profile, replace(found.plan, mode="inference")).step.total
+        give("forward_s", "forward pass", forward, "s", "device", ops, "sum of its parts")
+        give("validation_samples", "validation samples", unit.validation_samples, "1", "device", "study file")
     run = _run(unit, unit_name, found.profile.workload)
     for name, value in run.items():
         give(name, name.replace("_", " "), value, "1", "device", _origin(unit, found.profile.workload, name))

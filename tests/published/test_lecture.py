@@ -127,6 +127,11 @@ def test_the_vendors_ratios_divide_a_data_bound_time_by_one_of_kernels(
     assert found.like_with_like.samples[0] < 0.2 * printed
 
 
+@pytest.mark.parametrize("row", ["NT3", "TC1"])
+def test_networks_that_compute_are_predicted_on_v100_within_a_quarter(table: Audit, row: str) -> None:
+    assert the(table, "times", row, "V100").mark == "reproduced"
+
+
 def test_the_p100_contradicts_itself(table: Audit) -> None:
     found = {c.on: str(c.reason) for c in table.comparisons["like rows"]}
     assert "518 ms and 352 ms a step, which contradict each other, 1.47 to 1" in found["P100"]

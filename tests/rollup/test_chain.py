@@ -36,6 +36,15 @@ def test_a_last_small_batch_can_count() -> None:
     assert found["steps_per_epoch"].formula.startswith("ceil")
 
 
+def test_an_epoch_may_end_with_a_validation() -> None:
+    held_out = {"validation_samples": 101, "forward_s": 0.03}
+    given = {name: chain.given(f"m/u/{name}", name, value, "1", "device", "test") for name, value in held_out.items()}
+    found = chain.derive("m/u", "device", numbers() | given)
+    assert found["validation_steps"].samples[0] == 2
+    assert found["epoch_s"].samples[0] == pytest.approx(1.06)
+    assert found["epoch_s"].formula == "step time × steps per epoch + forward time × validation steps"
+
+
 def test_every_number_names_formula_inputs_and_level() -> None:
     found = chain.derive("m/u", "device", numbers())
     ids = {number.id for number in found.values()}

@@ -12,10 +12,10 @@ from estimator.reports import documents
 from estimator.studies.run import run_study
 
 STEPS = 10
-OPS = """op_type,op_class,precision,m,n,k,calls,time_s,bytes
-MatMul,gemm,fp32,2048,2048,2048,4,0.5,
-Add,elementwise,fp32,,,,2,0.1,80000000
-Sleep,host,,,,,1,30,
+OPS = """op_type,op_class,phase,precision,m,n,k,calls,time_s,bytes
+MatMul,gemm,forward,fp32,2048,2048,2048,4,0.5,
+Add,elementwise,backward,fp32,,,,2,0.1,80000000
+Sleep,host,other,,,,,1,30,
 """
 
 
@@ -68,6 +68,20 @@ def test_times_are_marked_by_the_predicted_kernels(
     assert "on p100-pcie-16gb the epoch's kernels would take" in str(found.reason)
     assert found.achieved_flop_per_s == pytest.approx(4 * 2 * 2048**3 / (new * kernels["new"] / STEPS))
     assert ("no utilisation is printed" in str(found.reason)) == (new > 3)
+
+
+def test_an_epoch_ends_with_forward_passes_over_the_samples_held_out(tmp_path: Path, kernels: dict[str, float]) -> None:
+    """12 samples of them are two steps of 8, beside the ten of training."""
+    found = audited(tmp_path, times(kernels, 1, 1), validation_samples=12).cells("times", "A", "new")[0]
+    at = "one/A/new/v100-sxm2-16gb/"
+    said = {n.id.removeprefix(at): float(n.samples[0]) for n in found.numbers if n.id.startswith(at)}
+    assert 0 < said["forward_s"] < said["step_s"]
+    assert said["epoch_s"] == pytest.approx(STEPS * said["step_s"] + 2 * said["forward_s"])
+    assert said["epoch_step_s"] == pytest.approx(said["epoch_s"] / STEPS)
+    assert found.ours is not None
+    assert found.ours.samples[0] == pytest.approx(said["epoch_s"])
+    assert found.achieved_flop_per_s == pytest.approx((1 + 2 / STEPS) * 4 * 2 * 2048**3 / (kernels["new"] / STEPS))
+    assert "share of the forward passes over 12 samples held out" in str(found.reason)
 
 
 def test_a_ratio_of_unlike_times_says_what_like_with_like_would_be(tmp_path: Path, kernels: dict[str, float]) -> None:

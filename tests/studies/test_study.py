@@ -114,6 +114,17 @@ def test_what_a_study_names_must_be_there(folder: Path, change: tuple[str, str],
     assert words in str(caught.value)
 
 
+def test_an_epoch_may_end_with_a_validation(folder: Path) -> None:
+    held_out = ESTIMATED.replace("p1b3, epochs: 2", "p1b3/amd-epyc.xplane, validation_samples: 450")
+    said = {name: n.samples[0] for name, n in run_study(write(folder, held_out)).chains["mine", "A"].items()}
+    assert said["validation_steps"] == 5
+    assert 0 < said["forward_s"] < said["step_s"]
+    assert said["epoch_s"] == pytest.approx(9001 * said["step_s"] + 5 * said["forward_s"])
+    without_phases = ESTIMATED.replace("epochs: 2", "validation_samples: 450")
+    with pytest.raises(EstimatorError, match=r"validation: .* no op is marked as of the backward pass"):
+        run_study(write(folder, without_phases))
+
+
 def test_samples_must_be_known(folder: Path) -> None:
     (folder / "dump.csv").write_text("op_type,time_s\nMatMul,0.5\n")
     with pytest.raises(EstimatorError, match="samples and batch_size not known"):
