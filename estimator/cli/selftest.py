@@ -40,7 +40,7 @@ def selftest(
     One core or two, with less or more of the processor's instructions, are devices of their own. In each, products,
     convolutions, pools and streams are measured, never a workload; every setting is predicted from every other one. The
     error is shown beside the noise floor: how far two sets of runs of the same step are from each other. It takes about
-    an hour, with --quick a few minutes; run nothing else meanwhile.
+    40 minutes, with --quick a few; run nothing else meanwhile.
     """
     import tempfile
 

@@ -395,7 +395,8 @@ class TensorFlow(Library):
                     output = runs[(turn * self.chains + number) % len(runs)]()
             return output
 
-        graph: Run = tf.function(lambda: [chain(number) for number in range(self.chains)]).get_concrete_function()
+        chains = tf.function(lambda: [chain(number) for number in range(self.chains)], autograph=False)
+        graph: Run = chains.get_concrete_function()
         return graph
 
     def array(self, shape: Sequence[int], precision: str) -> Any:

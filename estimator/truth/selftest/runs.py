@@ -15,6 +15,7 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager
 from functools import cache, partial
+from math import ceil
 from multiprocessing import active_children, get_context
 from pathlib import Path
 from shutil import rmtree
@@ -35,6 +36,7 @@ from estimator.truth.selftest.settings import Setting, ended, in_setting
 from estimator.truth.selftest.workloads import Workload
 
 BURST_S = 1.0  # of steps of one workload, in one repeat
+TABLES, MEASURING_S = 4, 210.0  # of each setting's shapes at most, and of measuring for all of them together
 TURN = 4  # repeats, half of them truth, after which new processes take over
 KILLED = "it terminated abruptly; if memory ran out, give fewer workloads or settings, or a smaller scale"
 PLANNED = ("workloads", "settings", "repeats")
@@ -126,20 +128,27 @@ def _steps(
     """Profile every workload in every setting, then by turns time its steps and its shapes."""
     found: list[pd.DataFrame] = []
     needed = cache(partial(tables.needed, folder, settings))
+    every = max(2, ceil(repeats / TABLES))
+    budget_s = MEASURING_S / ceil(repeats / every)
+
+    def measure(repeat: int) -> None:
+        for setting in settings if repeat % every == 1 else ():
+            tables.measure(folder, repeat // every, setting, needed(setting.precision), budget_s)
+
     for first in range(1, repeats + 1, TURN):
         these = range(first, min(first + TURN, repeats + 1))
-        found += _turn(folder, workloads, settings, needed, these, lambda done: progress(done, repeats))
+        found += _turn(folder, workloads, settings, measure, these, lambda done: progress(done, repeats))
     progress(repeats, repeats)
     return pd.concat(found, ignore_index=True)
 
 
 def _turn(
     folder: Folder, workloads: Sequence[Workload], settings: Sequence[Setting],
-    needed: Callable[[str], pd.DataFrame], repeats: range, progress: Callable[[int], None],
+    measure: Callable[[int], None], repeats: range, progress: Callable[[int], None],
 ) -> Iterator[pd.DataFrame]:  # fmt: skip
     """The steps of some repeats, by processes of their own. Those of the first turn profile them as well, which tells
-    the shapes ``needed`` in a precision. Shapes are timed before every other repeat, of truth or not: a processor that
-    has worked long may be slower.
+    the shapes that are needed. They are measured before some repeats, of truth or not: a processor that has worked long
+    may be slower.
     """
     named = {workload.name: (workload.file, workload.scale) for workload in workloads}
     with _processes(folder, settings) as ask:
@@ -147,8 +156,7 @@ def _turn(
             ask(setting, worker.hold, named, setting.precision, folder.captures(setting) if repeats[0] == 1 else None)
         for repeat in repeats:
             progress(repeat - 1)
-            for setting in settings if repeat % 2 else ():
-                tables.measure(folder, repeat // 2, setting, needed(setting.precision))
+            measure(repeat)
             for setting in settings:
                 seconds = ask(setting, worker.burst, BURST_S)
                 walls = [(name, wall) for name, several in seconds.items() for wall in several]

@@ -28,8 +28,7 @@ from estimator.studies.profile_shapes import in_both_states, profile_shapes
 from estimator.truth.selftest.folder import Folder
 from estimator.truth.selftest.settings import Setting, ended, in_setting
 
-FIRST_S, AGAIN_S = 90.0, 45.0  # of measuring in one setting, the first time and each time after it
-MOST = 100  # shapes that are measured again, those that take most of any workload's step
+ALIKE = 0.1  # relative error of a median: it is better to time a shape at several moments than long at one
 
 
 def needed(folder: Folder, sources: Sequence[Setting], precision: str) -> pd.DataFrame:
@@ -44,15 +43,15 @@ def needed(folder: Folder, sources: Sequence[Setting], precision: str) -> pd.Dat
     return _distinct(pd.concat(found, ignore_index=True))
 
 
-def measure(folder: Folder, number: int, setting: Setting, found: pd.DataFrame) -> None:
-    """Time the shapes found in a setting: all the first time, then those that take most of a step, by turns.
+def measure(folder: Folder, number: int, setting: Setting, found: pd.DataFrame, budget_s: float) -> None:
+    """Time the shapes found in a setting, as many as the budget [s] lasts for, those first that were timed least often.
 
     Raises EstimatorError where it fails.
     """
     output = folder.table(number, setting)
-    asked = in_both_states(again(found, number) if number else found)
-    shapes = pd.concat([_anchors(setting, found), asked], ignore_index=True)
-    plan = Plan("tensorflow", "cpu", setting.threads, budget_s=AGAIN_S if number else FIRST_S)
+    asked = least_timed_first(found, [_rows(path.with_suffix(".csv")) for path in _tables(folder, setting)])
+    shapes = pd.concat([_anchors(setting, found), in_both_states(asked)], ignore_index=True)
+    plan = Plan("tensorflow", "cpu", setting.threads, ALIKE, budget_s)
 
     output.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -67,12 +66,22 @@ def measure(folder: Folder, number: int, setting: Setting, found: pd.DataFrame) 
         )
 
 
-def again(found: pd.DataFrame, number: int) -> pd.DataFrame:
-    """The shapes that take most of a step, every other one first, and the next time the others: no budget lasts for
-    all, and one measurement alone may be a disturbed one.
+def least_timed_first(found: pd.DataFrame, timed: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """The shapes in the order of how many tables have timed them, of as many those first that take most of a step: no
+    budget lasts for all, and one measurement alone may be a disturbed one.
     """
-    kept = found[:MOST]
-    return pd.concat([kept[1 - number % 2 :: 2], kept[number % 2 :: 2]], ignore_index=True)
+    sorts = _sorts(found)
+    times = sum((sorts.isin(_sorts(rows)).astype(int) for rows in timed), start=pd.Series(0, found.index))
+    return found.loc[times.sort_values(kind="stable").index].reset_index(drop=True)
+
+
+def _tables(folder: Folder, setting: Setting) -> list[Path]:
+    """Those of a setting, in order, without their endings."""
+    return [path.with_suffix("") for path in sorted((folder.path / "measured").glob(f"*/{setting.name}.csv"))]
+
+
+def _rows(table: Path) -> pd.DataFrame:
+    return MEASUREMENTS.conform(csv_files.read_csv(table), table.stem)
 
 
 def _anchors(setting: Setting, found: pd.DataFrame) -> pd.DataFrame:
@@ -106,10 +115,10 @@ def merge(folder: Folder, setting: Setting) -> None:
     """The fastest row of each shape, as of a step its least time is taken, and the device file of the highest peaks, so
     that no row beats them.
     """
-    tables = [path.with_suffix("") for path in sorted((folder.path / "measured").glob(f"*/{setting.name}.csv"))]
+    tables = _tables(folder, setting)
     if not tables:
         raise EstimatorError(f"{folder.path / 'measured'}: holds no table of {setting.name}; choose a new folder")
-    read = [MEASUREMENTS.conform(csv_files.read_csv(t.with_suffix(".csv")), setting.name) for t in tables]
+    read = [_rows(table.with_suffix(".csv")) for table in tables]
     rows = pd.concat(read, ignore_index=True).sort_values("time_s", kind="stable").drop_duplicates(sweep.OF_A_SHAPE)
     clocks = rows["clock"].unique()  # of several times it is none
     kept = rows.assign(clock=clocks[0] if len(clocks) == 1 else pd.NA)
@@ -131,7 +140,7 @@ def tell(folder: Folder, settings: Sequence[Setting]) -> None:
     precisions = {setting.precision for setting in settings}
     found = {(source, p): needed(folder, [source], p) for source, p in itertools.product(settings, precisions)}
     for target in settings:
-        rows = MEASUREMENTS.conform(csv_files.read_csv(folder.device(target).with_suffix(".csv")), target.name)
+        rows = _rows(folder.device(target).with_suffix(".csv"))
         sorts = _sorts(rows)
         for source in (setting for setting in settings if setting != target):
             shapes = found[source, target.precision]

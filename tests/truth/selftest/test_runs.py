@@ -14,10 +14,10 @@ import pytest
 
 from estimator.core import library
 from estimator.core.errors import EstimatorError
-from estimator.core.schema import SHAPES
+from estimator.core.schema import MEASUREMENTS, SHAPES
 from estimator.core.types import Workload as Stated
 from estimator.devices import load_device
-from estimator.devices.measure import Plan, sweep
+from estimator.devices.measure import Plan
 from estimator.devices.measurements import load_measurements
 from estimator.model.measured import evidence, telling
 from estimator.profiles import read_profile
@@ -182,37 +182,33 @@ def test_a_shape_takes_the_least_time_of_all_tables(tmp_path: Path, clock: str) 
 
 
 def test_shapes_are_measured_in_their_setting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All the first time, then those of most time."""
-    folder, budgets, counts, isa = Folder(tmp_path), list[float](), list[int](), list[str]()
+    folder, budgets, isa = Folder(tmp_path), list[float](), list[str]()
     shipped = library.names("profiles", "*")["nt3"] / "amd-epyc.xplane"
     shutil.copytree(shipped, folder.captures(ONE) / "nt3")
-    monkeypatch.setattr(tables, "MOST", 2)
 
     def measured(shapes: pd.DataFrame, output: Path, plan: Plan, command: str) -> None:
         budgets.append(plan.budget_s)
-        counts.append(shapes["cache"].ne("cold").fillna(True).sum())
         isa.append(os.environ["ONEDNN_MAX_CPU_ISA"])
         raise EstimatorError("no memory is left")
 
     monkeypatch.setattr(tables, "measured", measured)
     for number in (0, 1):
         with pytest.raises(EstimatorError, match=f"in setting {ONE.name}, measuring ended so: no memory is left"):
-            tables.measure(folder, number, ONE, tables.needed(folder, [ONE], "fp32"))
-    assert budgets == [tables.FIRST_S, tables.AGAIN_S]
+            tables.measure(folder, number, ONE, tables.needed(folder, [ONE], "fp32"), budget_s=20.0)
+    assert budgets == [20.0, 20.0]
     assert isa == [ONE.isa, ONE.isa]
-    cold_anchors = 3  # streams
-    assert counts[0] > counts[1] == len(sweep.anchors(["fp32"], quick=True)) - cold_anchors + 2
 
 
-def test_shapes_are_measured_again_by_turns() -> None:
-    found = pd.DataFrame({"m": range(tables.MOST + 4)})
-    first, then = tables.again(found, 1)["m"], tables.again(found, 2)["m"]
-    half = tables.MOST // 2
-    assert set(first) == set(then) == set(range(tables.MOST))
-    assert set(first[:half]) == set(then[half:])
-    assert first[0] == 0  # the shape that takes most
-    assert first[:half].is_monotonic_increasing
-    assert first.index.equals(pd.RangeIndex(tables.MOST))
+def test_what_was_timed_least_often_is_timed_first() -> None:
+    shapes = [("gemm", 8, None), ("gemm", 16, None), ("elementwise", None, 1000.0), ("gemm", 32, None)]
+    rows = pd.DataFrame(shapes, columns=["op_class", "m", "bytes"]).assign(precision="fp32", n=8, k=8)
+    found = SHAPES.conform(rows, "shapes")
+    timed = found.assign(kernel=["", "", "add", ""], time_s=1.0)  # bytes of half an octave are one shape
+    timed = MEASUREMENTS.conform(timed.assign(bytes=[None, None, 1010.0, None]).replace("", None), "table")
+    order = [
+        tables.least_timed_first(found, of)["m"].fillna(0).tolist() for of in ([], [timed[:1]], [timed[:1], timed[:3]])
+    ]
+    assert order == [[8, 16, 0, 32], [16, 0, 32, 8], [32, 16, 0, 8]]
 
 
 def test_streams_are_measured_once_in_half_an_octave() -> None:
@@ -268,8 +264,7 @@ def test_a_device_has_the_highest_peak_of_each_precision(tmp_path: Path) -> None
 )
 def test_the_whole_chain_on_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Structure, not figures: what else this machine does decides on those."""
-    monkeypatch.setattr(tables, "FIRST_S", 15)
-    monkeypatch.setattr(tables, "AGAIN_S", 10)
+    monkeypatch.setattr(runs, "MEASURING_S", 25)
     monkeypatch.setattr(runs, "TURN", 2)
     try:
         settings = of_machine()[:2]
