@@ -7,7 +7,7 @@ input time of the machine that the profile was taken on, and how its ops overlap
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +20,7 @@ from estimator.rollup import chain, epoch
 from estimator.rollup.step import PART_OF_CLASS
 from estimator.studies.study import Study
 from estimator.studies.table import Row
-from estimator.studies.unit import beside
+from estimator.studies.unit import beside, validation
 
 Cell = tuple[str, str]  # row and column
 OF_THE_WORKLOAD = "workload file of the profile"
@@ -97,7 +97,7 @@ def _run(study: Study, at: tuple[str, str, str, str], profile: Profile, folder: 
         found = estimate(profile, plan)
         if not kernel_time(found)[0]:
             raise EstimatorError("no model speaks of any op of the profile; give one with shapes")
-        forward = estimate(profile, replace(plan, mode="inference")) if said.validation_samples else None
+        forward = validation(found) if said.validation_samples else None
     return Run(found, _chain(pair_id(at), count_steps(pair_id((name, row)), said, profile), found, forward), forward)
 
 

@@ -46,6 +46,14 @@ def estimate_unit(study: Study, unit_name: str, machine: Machine, profile: Profi
     return estimate(profile, plan)
 
 
+def validation(found: Estimate) -> Estimate:
+    """The forward pass alone of an estimated step of training. Raises EstimatorError where the profile tells none."""
+    with within("validation"):
+        if found.profile.workload.mode == "inference":
+            raise EstimatorError(f"{found.profile.where}: is of inference, which has nothing to validate")
+        return estimate(found.profile, replace(found.plan, mode="inference"))
+
+
 def beside(folder: Path, name: str) -> str:
     """A path relative to the study's folder where such a file is there; else the name as it stands."""
     return str(folder / name) if (folder / name).is_file() else name
@@ -76,9 +84,7 @@ def derive_chain(study: Study, pair: tuple[str, str], found: Estimate | None, si
         formula = HOST if part == "host" else PART
         give(f"step_{part}_s", f"step, {part.replace('_', ' ')}", samples, "s", "device", ops, formula)
     if unit.validation_samples:
-        with within("validation"):
-            forward = estimate(found.profile, replace(found.plan, mode="inference")).step.total
-        give("forward_s", "forward pass", forward, "s", "device", ops, "sum of its parts")
+        give("forward_s", "forward pass", validation(found).step.total, "s", "device", ops, "sum of its parts")
         give("validation_samples", "validation samples", unit.validation_samples, "1", "device", "study file")
     run = _run(unit, unit_name, found.profile.workload)
     for name, value in run.items():

@@ -36,7 +36,7 @@ from estimator.truth.selftest.settings import Setting, ended, in_setting
 from estimator.truth.selftest.workloads import Workload
 
 BURST_S = 1.0  # of steps of one workload, in one repeat
-TABLES, MEASURING_S = 4, 210.0  # of each setting's shapes at most, and of measuring for all of them together
+TABLES, MEASURING_S = 4, 210.0  # of one setting's shapes at most, and of measuring for all of those tables
 TURN = 4  # repeats, half of them truth, after which new processes take over
 KILLED = "it terminated abruptly; if memory ran out, give fewer workloads or settings, or a smaller scale"
 PLANNED = ("workloads", "settings", "repeats")
