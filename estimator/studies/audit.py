@@ -118,7 +118,7 @@ def _of_epoch(found: Comparison, runs: Sequence[Run]) -> Iterator[str]:
         return
     kernels, estimated = float(runs[0].step.samples[0]), runs[0].estimate
     yield f"{seconds(implied)} a step, {implied / kernels:.3g} times the {seconds(kernels)} of its kernels"
-    if "forward_s" in runs[0].numbers:
+    if runs[0].forward:
         held_out = runs[0].numbers["validation_samples"].samples[0]
         yield f"both with their share of the forward passes over {held_out:,.0f} samples held out, which end the epoch"
     if found.achieved_flop_per_s and found.utilisation:

@@ -41,7 +41,7 @@ class Run:
 
     estimate: Estimate
     numbers: Mapping[str, Number]
-    forward: Estimate | None = None  # of the validation that ends an epoch, where there is one
+    forward: Estimate | None = None  # of the validation that ends an epoch of a known number of steps
 
     @property
     def step(self) -> Number:
@@ -52,7 +52,7 @@ class Run:
     def matrix_flop(self) -> float:
         """Matrix products and convolutions of one step, with its share of the validation [FLOP]."""
         own = _matrix_flop(self.estimate)
-        if self.forward is None or OF_A_STEP.name not in self.numbers:
+        if self.forward is None:
             return own
         validation, training = (self.numbers[name].samples[0] for name in ("validation_steps", "steps_per_epoch"))
         return own + float(validation / training) * _matrix_flop(self.forward)
@@ -88,7 +88,8 @@ def run_rows(study: Study, name: str, profiles: Mapping[str, Profile], folder: P
 
 def _run(study: Study, at: tuple[str, str, str, str], profile: Profile, folder: Path) -> Run:
     name, row, column, device = at
-    table, said = study.tables[name], study.tables[name].rows[row]
+    table = study.tables[name]
+    counts = count_steps(pair_id((name, row)), table.rows[row], profile)
     plan = RunPlan(
         target=beside(folder, device), precision=table.precision, layout=table.columns[column].layout,
         draws=study.draws, seed=study.seed,
@@ -97,8 +98,8 @@ def _run(study: Study, at: tuple[str, str, str, str], profile: Profile, folder: 
         found = estimate(profile, plan)
         if not kernel_time(found)[0]:
             raise EstimatorError("no model speaks of any op of the profile; give one with shapes")
-        forward = validation(found) if said.validation_samples else None
-    return Run(found, _chain(pair_id(at), count_steps(pair_id((name, row)), said, profile), found, forward), forward)
+        forward = validation(found) if {"steps_per_epoch", "validation_steps"} <= counts.keys() else None
+    return Run(found, _chain(pair_id(at), counts, found, forward), forward)
 
 
 def count_steps(at: str, row: Row, profile: Profile) -> dict[str, Number]:

@@ -49,7 +49,7 @@ def measure(folder: Folder, number: int, setting: Setting, found: pd.DataFrame, 
     Raises EstimatorError where it fails.
     """
     output = folder.table(number, setting)
-    asked = least_timed_first(found, [_rows(path.with_suffix(".csv")) for path in _tables(folder, setting)])
+    asked = least_timed_first(found, [_rows(table) for table in _tables(folder, setting)])
     shapes = pd.concat([_anchors(setting, found), in_both_states(asked)], ignore_index=True)
     plan = Plan("tensorflow", "cpu", setting.threads, ALIKE, budget_s)
 
@@ -81,7 +81,8 @@ def _tables(folder: Folder, setting: Setting) -> list[Path]:
 
 
 def _rows(table: Path) -> pd.DataFrame:
-    return MEASUREMENTS.conform(csv_files.read_csv(table), table.stem)
+    """The rows of a table, whatever its path ends in."""
+    return MEASUREMENTS.conform(csv_files.read_csv(table.with_suffix(".csv")), table.stem)
 
 
 def _anchors(setting: Setting, found: pd.DataFrame) -> pd.DataFrame:
@@ -118,7 +119,7 @@ def merge(folder: Folder, setting: Setting) -> None:
     tables = _tables(folder, setting)
     if not tables:
         raise EstimatorError(f"{folder.path / 'measured'}: holds no table of {setting.name}; choose a new folder")
-    read = [_rows(table.with_suffix(".csv")) for table in tables]
+    read = [_rows(table) for table in tables]
     rows = pd.concat(read, ignore_index=True).sort_values("time_s", kind="stable").drop_duplicates(sweep.OF_A_SHAPE)
     clocks = rows["clock"].unique()  # of several times it is none
     kept = rows.assign(clock=clocks[0] if len(clocks) == 1 else pd.NA)
@@ -140,7 +141,7 @@ def tell(folder: Folder, settings: Sequence[Setting]) -> None:
     precisions = {setting.precision for setting in settings}
     found = {(source, p): needed(folder, [source], p) for source, p in itertools.product(settings, precisions)}
     for target in settings:
-        rows = _rows(folder.device(target).with_suffix(".csv"))
+        rows = _rows(folder.device(target))
         sorts = _sorts(rows)
         for source in (setting for setting in settings if setting != target):
             shapes = found[source, target.precision]

@@ -93,17 +93,25 @@ def test_truth_stands_before_predictions_and_behind_by_turns() -> None:
 
 
 def test_after_some_repeats_new_processes_take_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each of them runs as many repeats for predictions as of truth."""
+    """Each of them runs as many repeats for predictions as of truth; shapes are timed before four of ten."""
     turns, told = list[list[int]](), list[tuple[int, int]]()
+    before, measured = list[int](), list[tuple[int, float]]()
 
     def turn(*given: Any) -> list[pd.DataFrame]:
-        *_, repeats, progress = given
+        *_, measure, repeats, progress = given
         turns.append(list(repeats))
+        for repeat in repeats:
+            measure(repeat)
+            before.extend([repeat] * (len(measured) - len(before)))
         progress(repeats[0] - 1)
         return [pd.DataFrame({"repeat": list(repeats)})]
 
     monkeypatch.setattr(runs, "_turn", turn)
-    steps = runs._steps(Folder(tmp_path), [], [], 10, lambda done, total: told.append((done, total)))
+    monkeypatch.setattr(tables, "needed", lambda *given: None)
+    monkeypatch.setattr(tables, "measure", lambda *given: measured.append((given[1], given[-1])))
+    steps = runs._steps(Folder(tmp_path), [], [ONE], 10, lambda done, total: told.append((done, total)))
+    assert before == [1, 4, 7, 10]
+    assert measured == [(number, runs.MEASURING_S / 4) for number in range(4)]
     assert turns == [[1, 2, 3, 4], [5, 6, 7, 8], [9, 10]]
     assert steps["repeat"].tolist() == list(range(1, 11))
     assert told == [(0, 10), (4, 10), (8, 10), (10, 10)]
@@ -182,12 +190,16 @@ def test_a_shape_takes_the_least_time_of_all_tables(tmp_path: Path, clock: str) 
 
 
 def test_shapes_are_measured_in_their_setting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder, budgets, isa = Folder(tmp_path), list[float](), list[str]()
+    """Those first that an earlier table lacks."""
+    folder, asked, isa = Folder(tmp_path), list[pd.DataFrame](), list[str]()
+    told = list[tuple[float, float]]()
     shipped = library.names("profiles", "*")["nt3"] / "amd-epyc.xplane"
     shutil.copytree(shipped, folder.captures(ONE) / "nt3")
 
     def measured(shapes: pd.DataFrame, output: Path, plan: Plan, command: str) -> None:
-        budgets.append(plan.budget_s)
+        told.append((plan.budget_s, plan.relative_error))
+        asked.append(shapes[shapes["op_class"] == "convolution"])
+        asked[-1][:1].assign(time_s=1.0).to_csv(output.with_suffix(".csv"), index=False)
         isa.append(os.environ["ONEDNN_MAX_CPU_ISA"])
         raise EstimatorError("no memory is left")
 
@@ -195,7 +207,10 @@ def test_shapes_are_measured_in_their_setting(tmp_path: Path, monkeypatch: pytes
     for number in (0, 1):
         with pytest.raises(EstimatorError, match=f"in setting {ONE.name}, measuring ended so: no memory is left"):
             tables.measure(folder, number, ONE, tables.needed(folder, [ONE], "fp32"), budget_s=20.0)
-    assert budgets == [20.0, 20.0]
+    assert told == [(20.0, tables.ALIKE)] * 2
+    first, then = (shapes.drop_duplicates("pass")["pass"].tolist() for shapes in asked)
+    assert len(first) == 3
+    assert then == [*first[1:], first[0]]
     assert isa == [ONE.isa, ONE.isa]
 
 
