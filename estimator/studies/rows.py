@@ -20,7 +20,7 @@ from estimator.rollup import chain, epoch
 from estimator.rollup.step import PART_OF_CLASS
 from estimator.studies.study import Study
 from estimator.studies.table import Row
-from estimator.studies.unit import beside, validation
+from estimator.studies.unit import beside, forward_ops, validation
 
 Cell = tuple[str, str]  # row and column
 OF_THE_WORKLOAD = "workload file of the profile"
@@ -123,10 +123,13 @@ def count_steps(at: str, row: Row, profile: Profile) -> dict[str, Number]:
 
 
 def _chain(at: str, counts: Mapping[str, Number], found: Estimate, forward: Estimate | None) -> dict[str, Number]:
-    ops, formula = f"ops of {at} on {found.target.name}", "sum of its kernels' times, one after another"
-    times = {
-        name: chain.given(f"{at}/{name}", f"kernels of one {what}", kernel_time(one), "s", "device", ops, formula)
-        for name, what, one in (("step_s", "step", found), ("forward_s", "forward pass", forward))
-        if one
-    }
-    return chain.derive(at, "device", {**counts, **times}, (*chain.CHAIN, OF_A_STEP) if forward else chain.CHAIN)
+    ops = f"ops of {at} on {found.target.name}"
+    kernels = {"step_s": _kernels(f"{at}/step_s", "step", found, ops)}
+    if forward:
+        kernels["forward_s"] = _kernels(f"{at}/forward_s", "forward pass", forward, forward_ops(ops, forward, found))
+    return chain.derive(at, "device", {**counts, **kernels}, (*chain.CHAIN, OF_A_STEP) if forward else chain.CHAIN)
+
+
+def _kernels(id: str, what: str, found: Estimate, origin: str) -> Number:
+    formula = "sum of its kernels' times, one after another"
+    return chain.given(id, f"kernels of one {what}", kernel_time(found), "s", "device", origin, formula)

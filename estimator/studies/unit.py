@@ -54,6 +54,15 @@ def validation(found: Estimate) -> Estimate:
         return estimate(found.profile, replace(found.plan, mode="inference"))
 
 
+def forward_ops(ops: str, forward: Estimate, found: Estimate) -> str:
+    """The origin of a validation's forward time: the ops, and what its estimate says beyond that of the training."""
+    beyond = [
+        *(said for said in forward.assumptions if said not in found.assumptions),
+        *(said for said in forward.warnings if said not in found.warnings),
+    ]
+    return "; ".join([f"forward {ops}", *beyond])
+
+
 def beside(folder: Path, name: str) -> str:
     """A path relative to the study's folder where such a file is there; else the name as it stands."""
     return str(folder / name) if (folder / name).is_file() else name
@@ -84,7 +93,9 @@ def derive_chain(study: Study, pair: tuple[str, str], found: Estimate | None, si
         formula = HOST if part == "host" else PART
         give(f"step_{part}_s", f"step, {part.replace('_', ' ')}", samples, "s", "device", ops, formula)
     if unit.validation_samples:
-        give("forward_s", "forward pass", validation(found).step.total, "s", "device", ops, "sum of its parts")
+        forward = validation(found)
+        origin = forward_ops(ops, forward, found)
+        give("forward_s", "forward pass", forward.step.total, "s", "device", origin, "sum of its parts")
         give("validation_samples", "validation samples", unit.validation_samples, "1", "device", "study file")
     run = _run(unit, unit_name, found.profile.workload)
     for name, value in run.items():

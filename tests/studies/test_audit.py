@@ -74,7 +74,9 @@ def test_an_epoch_ends_with_forward_passes_over_the_samples_held_out(tmp_path: P
     """12 samples of them are two steps of 8, beside the ten of training."""
     found = audited(tmp_path, times(kernels, 1, 1), validation_samples=12).cells("times", "A", "new")[0]
     at = "one/A/new/v100-sxm2-16gb/"
-    said = {n.id.removeprefix(at): float(n.samples[0]) for n in found.numbers if n.id.startswith(at)}
+    numbers = {n.id.removeprefix(at): n for n in found.numbers if n.id.startswith(at)}
+    said = {name: float(number.samples[0]) for name, number in numbers.items()}
+    assert str(numbers["forward_s"].source).startswith("forward ops of one/A/new")
     assert 0 < said["forward_s"] < said["step_s"]
     assert said["epoch_s"] == pytest.approx(STEPS * said["step_s"] + 2 * said["forward_s"])
     assert said["epoch_step_s"] == pytest.approx(said["epoch_s"] / STEPS)

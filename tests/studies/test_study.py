@@ -116,8 +116,10 @@ def test_what_a_study_names_must_be_there(folder: Path, change: tuple[str, str],
 
 def test_an_epoch_may_end_with_a_validation(folder: Path) -> None:
     held_out = ESTIMATED.replace("p1b3, epochs: 2", "p1b3/amd-epyc.xplane, validation_samples: 450")
-    said = {name: n.samples[0] for name, n in run_study(write(folder, held_out)).chains["mine", "A"].items()}
+    chain = run_study(write(folder, held_out)).chains["mine", "A"]
+    said = {name: n.samples[0] for name, n in chain.items()}
     assert said["validation_steps"] == 5
+    assert "; inference is the forward pass of the profiled training" in str(chain["forward_s"].source)
     assert 0 < said["forward_s"] < said["step_s"]
     assert said["epoch_s"] == pytest.approx(9001 * said["step_s"] + 5 * said["forward_s"])
     (folder / "dump.csv").write_text("op_type,time_s\nMatMul,0.5\n")
