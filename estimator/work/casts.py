@@ -3,12 +3,13 @@
 Weights are cast for the products, and their gradients back for the update; fp16 also has its gradients scaled back
 (Micikevicius et al., "Mixed Precision Training", ICLR 2018). A weight that several products take, as in each step of a
 recurrent layer, is cast for every one of them; PyTorch's autocast keeps the first cast (documentation of torch.amp).
-Activations are cast before and behind each op that stays in fp32, and, where products take a narrower format than
-activations are stored in (fp8), before a product.
+Activations are cast before and behind each op that stays in fp32, or each layer of such ops, and, where products take a
+narrower format than activations are stored in (fp8), before a product.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -17,7 +18,7 @@ import pandas as pd
 from estimator.core import units
 from estimator.core.schema import STREAMING, WORK
 from estimator.core.types import ITEMSIZE, Floats, Workload, itemsizes
-from estimator.work.weights import is_forward, takes_weights
+from estimator.work.weights import is_forward, read, takes_weights
 
 WIDE = "fp32"  # what weights, their updates, and ops that need accuracy stay in
 SCALED = ("fp16",)  # of so short a range that the loss is scaled
@@ -27,6 +28,7 @@ TENSORFLOW = r"_?[A-Z]\w*"  # ops of its executor; XLA's and PyTorch's are in sm
 MIXED = ("fp32", "tf32", "bf16", "fp16", "fp8", "fp4")  # formats that mixed precision casts between
 FORMATS = r"(?:^|;)from=(\w+);to=(\w+)"  # among the attributes of what casts
 NOT_FORWARD = ("backward", "optimizer")
+NORMALIZATION = r"^(.*?)/(?:moments|batchnorm)(?:_\d+)?/"  # scopes of tf.nn, of which Keras makes its layers, in fp32
 
 
 @dataclass(frozen=True)
@@ -63,9 +65,16 @@ def add_casts(
     of_weights = _of_weights(uses, precision, stored, folded) if uses and trains else []
     operands = _of_operands(work, precision, stored) if ITEMSIZE[precision] < ITEMSIZE[stored] else []
     added = pd.DataFrame([*of_weights, *operands])
-    around = work.iloc[:0] if folded else _around(work[kept & (work["bytes"] > 0)], stored)
+    stays, layer = kept & (work["bytes"] > 0), normalizing(work)
+    alone, layers = work[stays & layer.isna()], _layers(work[stays], layer[stays])
+    around = work.iloc[:0] if folded else _around(pd.concat([alone, layers]), stored)
     casts = _behind(_behind(work, added), around)
     return casts, tuple(_told(casts.iloc[len(work) :], uses, trains, folded))
+
+
+def normalizing(work: pd.DataFrame) -> pd.Series:
+    """The normalization that each row is an op of, where a framework makes it of several; NA for all others."""
+    return work["op"].str.extract(NORMALIZATION)[0]
 
 
 def formats(work: pd.DataFrame) -> pd.DataFrame:
@@ -152,8 +161,21 @@ def _cast(what: str, phase: str, of: Use, between: tuple[str, str]) -> Mapping[s
     return {"op": name, "phase": phase, **amounts, "bytes": bytes_, "work_source": of.source}
 
 
+def _layers(work: pd.DataFrame, layer: pd.Series) -> pd.DataFrame:
+    """A row for each layer in each phase, of what it reads and what it makes: between them its ops cast nothing."""
+    largest = (work["shapes"].fillna("") + ";" + work["output_shapes"].fillna("")).map(_largest)
+    elements = largest.astype(float) * work["calls"].fillna(1.0)
+    ends = work.assign(op=layer, bytes=2.0 * elements * ITEMSIZE[WIDE])[layer.notna() & (elements > 0)]
+    return ends.sort_values("bytes").drop_duplicates(["op", "phase", "placement", "stream", "rank"], keep="last")
+
+
+def _largest(shapes: str) -> float:
+    """Elements of the largest of shapes such as ``64x32;32``; 0 where none is known."""
+    return max((float(math.prod(shape)) for item in shapes.split(";") if (shape := read(item))), default=0.0)
+
+
 def _around(kept: pd.DataFrame, stored: str) -> pd.DataFrame:
-    """A cast before and a cast behind each op: whatever it reads or writes changes its format once."""
+    """A cast before and a cast behind each op or layer: whatever it reads or writes changes its format once."""
     elements = kept["bytes"] / ITEMSIZE[WIDE]
     columns = ["placement", "stream", "rank", "phase", "work_source"]
     return kept[columns].assign(

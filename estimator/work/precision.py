@@ -16,7 +16,7 @@ import pandas as pd
 
 from estimator.core.schema import MATRIX, STREAMING
 from estimator.core.types import ITEMSIZE, Workload, itemsizes
-from estimator.work.casts import WIDE, add_casts, without_casts
+from estimator.work.casts import WIDE, add_casts, normalizing, without_casts
 from estimator.work.weights import activation_forms, holds_any, updates, weight_forms
 
 PRODUCTS = (*MATRIX, "recurrent")
@@ -49,7 +49,7 @@ def cross(
     stored, after = {STORED.get(p, p) for p in before}, STORED.get(precision, precision)
     narrows = ITEMSIZE[after] < ITEMSIZE[WIDE] <= max(ITEMSIZE[p] for p in stored)
     activations = work["op_class"].isin(STREAMING) & work["precision"].isin(stored) & ~_of_weights(work)
-    kept = activations & _kept(work)
+    kept = activations & (_kept(work) | normalizing(work).notna())
     moved = activations & ~kept | (kept & (narrows and folded))
     told = [f"products run in {precision}, and {int(moved.sum())} op(s) on activations move {after}"]
     crossed = _in(work, _whole_formats(work, precision).mask(moved, after))
@@ -112,5 +112,5 @@ def _keeps(op_type: str, kernel: str, backward: bool) -> bool:
 def _stays(kept: pd.Series) -> Iterator[str]:
     yield f"weights, their updates, embeddings, and gradients that go between devices stay in {WIDE}"
     if kept.any():
-        names = ", ".join({**KEPT, **KEPT_FORWARD})
+        names = ", ".join([*KEPT, *KEPT_FORWARD, "moments and normalizations by them"])
         yield f"{int(kept.sum())} op(s) stay in {WIDE}, as automatic mixed precision keeps {names}"

@@ -57,6 +57,28 @@ def test_casts_of_weights_and_gradients_and_around_what_stays() -> None:
     assert "64 elements over all their uses, by the forward products' dimensions" in str(told)
 
 
+def test_a_normalization_made_of_several_ops_stays_as_a_whole() -> None:
+    """As Keras has it: its input is cast to fp32 and its output back, and so are the gradients."""
+    images: Row = {"shapes": "8x4x4x2;2", "output_shapes": "8x4x4x2"}
+    forward = [
+        {"op": f"net/norm_{layer}/{op}", "op_type": kind, "phase": "forward", **images}
+        for layer in (1, 2)
+        for op, kind in (("moments/SquaredDifference", "SquaredDifference"), ("batchnorm/mul_1", "Mul"))
+    ]
+    backward: Row = {"op": "gradient_tape/net/norm_1/batchnorm/mul_1/Mul", "op_type": "Mul", "phase": "backward"}
+    rows, casts, told = crossed(FORWARD, *forward, backward | images, BACKWARD)
+    assert list(rows["precision"]) == ["bf16", *["fp32"] * 5, "bf16"]
+    around = casts[casts.index.str.startswith("casts around")]
+    assert around["bytes"].to_dict() == {
+        f"casts around {layer}": 2 * 8 * 4 * 4 * 2 * (4 + 2)  # in to fp32, out to bf16
+        for layer in ("net/norm_1", "net/norm_2", "gradient_tape/net/norm_1")
+    }
+    assert "moments and normalizations by them" in str(told)
+    folded, casts, _ = crossed(FORWARD, *forward, BACKWARD, folded=True)
+    assert set(folded["precision"]) == {"bf16"}
+    assert not casts.index.str.startswith("casts around").any()
+
+
 def test_fp16_scales_its_gradients_back() -> None:
     _, casts, _ = crossed(*STEP, to="fp16")
     assert casts.loc["cast of gradients' scale, fp32 to fp32", "bytes"] == 16 * 4 * 8
