@@ -149,7 +149,14 @@ def test_runs_of_another_plan_are_not_mixed_with_it(tmp_path: Path, monkeypatch:
     assert len(begun) == 2
 
 
-def test_a_step_takes_the_least_of_all() -> None:
+def test_a_step_takes_the_lower_quartile_of_the_least_of_each_repeat() -> None:
+    one, lucky = np.array([1.3, 1.0, 1.1]), np.array([0.7, 1.2])
+    assert step_time([one, lucky]) == 0.7
+    assert step_time([one, one, lucky, one, one]) == 1.0
+    assert step_time([one, lucky, lucky, one, one]) == 0.7
+
+
+def test_steps_of_predictions_are_none_of_truth() -> None:
     steps = pd.DataFrame(
         [
             (repeat, setting.name, "toy", wall)
