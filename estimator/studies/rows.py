@@ -126,10 +126,10 @@ def _chain(at: str, counts: Mapping[str, Number], found: Estimate, forward: Esti
     ops = f"ops of {at} on {found.target.name}"
     kernels = {"step_s": _kernels(f"{at}/step_s", "step", found, ops)}
     if forward:
-        kernels["forward_s"] = _kernels(f"{at}/forward_s", "forward pass", forward, forward_ops(ops, forward, found))
+        kernels["forward_s"] = _kernels(f"{at}/forward_s", "forward pass", forward, forward_ops(ops, found))
     return chain.derive(at, "device", {**counts, **kernels}, (*chain.CHAIN, OF_A_STEP) if forward else chain.CHAIN)
 
 
-def _kernels(id: str, what: str, found: Estimate, origin: str) -> Number:
+def _kernels(id: str, what: str, one: Estimate, origin: str) -> Number:
     formula = "sum of its kernels' times, one after another"
-    return chain.given(id, f"kernels of one {what}", kernel_time(found), "s", "device", origin, formula)
+    return chain.given(id, f"kernels of one {what}", kernel_time(one), "s", "device", origin, formula)

@@ -12,6 +12,7 @@ from estimator.pipeline import estimate
 from estimator.profiles import read_profile
 from estimator.rollup import chain
 from estimator.studies.study import Machine, Study, UnitOfWork
+from estimator.work import in_mode
 
 PART = "overlap × sum of its ops' times"
 HOST = f"{PART} + the source's idle time"
@@ -54,13 +55,9 @@ def validation(found: Estimate) -> Estimate:
         return estimate(found.profile, replace(found.plan, mode="inference"))
 
 
-def forward_ops(ops: str, forward: Estimate, found: Estimate) -> str:
-    """The origin of a validation's forward time: the ops, and what its estimate says beyond that of the training."""
-    beyond = [
-        *(said for said in forward.assumptions if said not in found.assumptions),
-        *(said for said in forward.warnings if said not in found.warnings),
-    ]
-    return "; ".join([f"forward {ops}", *beyond])
+def forward_ops(ops: str, found: Estimate) -> str:
+    """The origin of a validation's forward time: the ops of the training step, and which of them run in it."""
+    return "; ".join([f"forward {ops}", *in_mode(found.profile, "inference")[1]])
 
 
 def beside(folder: Path, name: str) -> str:
@@ -93,9 +90,8 @@ def derive_chain(study: Study, pair: tuple[str, str], found: Estimate | None, si
         formula = HOST if part == "host" else PART
         give(f"step_{part}_s", f"step, {part.replace('_', ' ')}", samples, "s", "device", ops, formula)
     if unit.validation_samples:
-        forward = validation(found)
-        origin = forward_ops(ops, forward, found)
-        give("forward_s", "forward pass", forward.step.total, "s", "device", origin, "sum of its parts")
+        forward, origin = validation(found).step.total, forward_ops(ops, found)
+        give("forward_s", "forward pass", forward, "s", "device", origin, "sum of its parts")
         give("validation_samples", "validation samples", unit.validation_samples, "1", "device", "study file")
     run = _run(unit, unit_name, found.profile.workload)
     for name, value in run.items():

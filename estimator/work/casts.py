@@ -10,13 +10,13 @@ narrower format than activations are stored in (fp8), before a product.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
 
 from estimator.core import units
-from estimator.core.schema import STREAMING, WORK
+from estimator.core.schema import MATRIX, STREAMING, WORK
 from estimator.core.types import ITEMSIZE, Floats, Workload, itemsizes
 from estimator.work.weights import is_forward, read, takes_weights
 
@@ -28,7 +28,8 @@ TENSORFLOW = r"_?[A-Z]\w*"  # ops of its executor; XLA's and PyTorch's are in sm
 MIXED = ("fp32", "tf32", "bf16", "fp16", "fp8", "fp4")  # formats that mixed precision casts between
 FORMATS = r"(?:^|;)from=(\w+);to=(\w+)"  # among the attributes of what casts
 NOT_FORWARD = ("backward", "optimizer")
-NORMALIZATION = r"^(.*?)/(?:moments|batchnorm)(?:_\d+)?/"  # scopes of tf.nn, of which Keras makes its layers, in fp32
+NORMALIZATION = r"^(.+?)/(?:moments|batchnorm)(?:_\d+)?/"  # scopes of tf.nn, of which Keras makes its layers, in fp32
+GRADIENT = "gradient_tape/"  # before the scope of the layer
 
 
 @dataclass(frozen=True)
@@ -73,8 +74,21 @@ def add_casts(
 
 
 def normalizing(work: pd.DataFrame) -> pd.Series:
-    """The normalization that each row is an op of, where a framework makes it of several; NA for all others."""
-    return work["op"].str.extract(NORMALIZATION)[0]
+    """The layer that each row is an op of, where TensorFlow makes a normalization of several; NA for all others."""
+    ours = work["op_type"].fillna("").str.fullmatch(TENSORFLOW)
+    scope = work["op"].str.replace(GRADIENT, "", regex=False).where(ours)
+    layers = set(scope.str.extract(NORMALIZATION)[0].dropna())
+    if not layers:
+        return pd.Series(pd.NA, index=work.index, dtype="str")
+    found = {op: _within(op, layers) for op in scope.dropna().unique()}
+    layer = scope.map(found).astype("str")
+    return layer.mask(layer.isin(layer[work["op_class"].isin(MATRIX)]))  # a whole network in such a scope is no layer
+
+
+def _within(op: str, layers: Container[str]) -> str | None:
+    """The outermost of the layers that an op lies in."""
+    ends = [place for place, letter in enumerate(op) if letter == "/"]
+    return next((op[:end] for end in ends if op[:end] in layers), None)
 
 
 def formats(work: pd.DataFrame) -> pd.DataFrame:
@@ -163,15 +177,17 @@ def _cast(what: str, phase: str, of: Use, between: tuple[str, str]) -> Mapping[s
 
 def _layers(work: pd.DataFrame, layer: pd.Series) -> pd.DataFrame:
     """A row for each layer in each phase, of what it reads and what it makes: between them its ops cast nothing."""
-    largest = (work["shapes"].fillna("") + ";" + work["output_shapes"].fillna("")).map(_largest)
-    elements = largest.astype(float) * work["calls"].fillna(1.0)
-    ends = work.assign(op=layer, bytes=2.0 * elements * ITEMSIZE[WIDE])[layer.notna() & (elements > 0)]
-    return ends.sort_values("bytes").drop_duplicates(["op", "phase", "placement", "stream", "rank"], keep="last")
+    largest = (work["shapes"].fillna("") + ";" + work["output_shapes"].fillna("")).map(_largest).astype(float)
+    ends = (2.0 * ITEMSIZE[WIDE] * largest * work["calls"].fillna(1.0)).mask(largest == 0, work["bytes"])
+    name = layer.where(work["phase"].ne("backward").fillna(True), "gradients of " + layer)
+    rows = work.assign(op=name, bytes=ends)[layer.notna()].sort_values("bytes", kind="stable")
+    return rows.drop_duplicates(["op", "phase", "placement", "stream", "rank"], keep="last").sort_index()
 
 
 def _largest(shapes: str) -> float:
-    """Elements of the largest of shapes such as ``64x32;32``; 0 where none is known."""
-    return max((float(math.prod(shape)) for item in shapes.split(";") if (shape := read(item))), default=0.0)
+    """Elements of the largest of shapes such as ``64x32;32``; 0 where there are none, or a dimension is unknown."""
+    known = [shape for item in shapes.split(";") if (shape := read(item))]
+    return 0.0 if any(min(shape) < 0 for shape in known) else max((float(math.prod(s)) for s in known), default=0.0)
 
 
 def _around(kept: pd.DataFrame, stored: str) -> pd.DataFrame:

@@ -49,13 +49,12 @@ def cross(
     stored, after = {STORED.get(p, p) for p in before}, STORED.get(precision, precision)
     narrows = ITEMSIZE[after] < ITEMSIZE[WIDE] <= max(ITEMSIZE[p] for p in stored)
     activations = work["op_class"].isin(STREAMING) & work["precision"].isin(stored) & ~_of_weights(work)
-    kept = activations & (_kept(work) | normalizing(work).notna())
-    moved = activations & ~kept | (kept & (narrows and folded))
+    kept = activations & (_kept(work) | normalizing(work).notna()) & (narrows and not folded)
+    moved = activations & ~kept
     told = [f"products run in {precision}, and {int(moved.sum())} op(s) on activations move {after}"]
     crossed = _in(work, _whole_formats(work, precision).mask(moved, after))
     if narrows:
         cast_already = work["op_class"].isin(MATRIX) & (itemsizes(work["precision"]) < ITEMSIZE[WIDE])
-        kept &= ~moved
         crossed, of_casts = add_casts(crossed, workload, kept, cast_already, precision, after, folded=folded)
         return crossed, (*told, *_stays(kept), *of_casts)
     if any(ITEMSIZE[p] < ITEMSIZE[WIDE] <= ITEMSIZE[after] for p in stored):

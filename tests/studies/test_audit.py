@@ -77,6 +77,7 @@ def test_an_epoch_ends_with_forward_passes_over_the_samples_held_out(tmp_path: P
     numbers = {n.id.removeprefix(at): n for n in found.numbers if n.id.startswith(at)}
     said = {name: float(number.samples[0]) for name, number in numbers.items()}
     assert str(numbers["forward_s"].source).startswith("forward ops of one/A/new")
+    assert "; inference is the forward pass of the profiled training" in str(numbers["forward_s"].source)
     assert 0 < said["forward_s"] < said["step_s"]
     assert said["epoch_s"] == pytest.approx(STEPS * said["step_s"] + 2 * said["forward_s"])
     assert said["epoch_step_s"] == pytest.approx(said["epoch_s"] / STEPS)

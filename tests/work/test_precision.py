@@ -57,26 +57,62 @@ def test_casts_of_weights_and_gradients_and_around_what_stays() -> None:
     assert "64 elements over all their uses, by the forward products' dimensions" in str(told)
 
 
+IMAGES: Row = {"shapes": "8x4x4x2;2", "output_shapes": "8x4x4x2"}
+
+
+def of_norm(op: str, phase: str = "forward", op_type: str = "Mul") -> Row:
+    """An op on images, as TensorFlow names those that it makes a normalization of."""
+    return {"op": op, "op_type": op_type, "phase": phase, **IMAGES}
+
+
 def test_a_normalization_made_of_several_ops_stays_as_a_whole() -> None:
     """As Keras has it: its input is cast to fp32 and its output back, and so are the gradients."""
-    images: Row = {"shapes": "8x4x4x2;2", "output_shapes": "8x4x4x2"}
-    forward = [
-        {"op": f"net/norm_{layer}/{op}", "op_type": kind, "phase": "forward", **images}
-        for layer in (1, 2)
-        for op, kind in (("moments/SquaredDifference", "SquaredDifference"), ("batchnorm/mul_1", "Mul"))
-    ]
-    backward: Row = {"op": "gradient_tape/net/norm_1/batchnorm/mul_1/Mul", "op_type": "Mul", "phase": "backward"}
-    rows, casts, told = crossed(FORWARD, *forward, backward | images, BACKWARD)
-    assert list(rows["precision"]) == ["bf16", *["fp32"] * 5, "bf16"]
+    rows, casts, told = crossed(
+        FORWARD,
+        of_norm("net/norm_1/moments/SquaredDifference", op_type="SquaredDifference"),
+        of_norm("net/norm_1/batchnorm/mul_1"),
+        of_norm("net/layer/moments/mean", op_type="Mean"),
+        of_norm("net/layer/mul_1"),  # a layer normalization has no scope of its own for the rest
+        of_norm("gradient_tape/net/norm_1/batchnorm/mul_1/Mul", "backward"),
+        of_norm("net/mul"),
+        BACKWARD,
+    )
+    assert list(rows["precision"]) == ["bf16", *["fp32"] * 5, "bf16", "bf16"]
     around = casts[casts.index.str.startswith("casts around")]
     assert around["bytes"].to_dict() == {
         f"casts around {layer}": 2 * 8 * 4 * 4 * 2 * (4 + 2)  # in to fp32, out to bf16
-        for layer in ("net/norm_1", "net/norm_2", "gradient_tape/net/norm_1")
+        for layer in ("net/norm_1", "net/layer", "gradients of net/norm_1")
     }
     assert "moments and normalizations by them" in str(told)
-    folded, casts, _ = crossed(FORWARD, *forward, BACKWARD, folded=True)
-    assert set(folded["precision"]) == {"bf16"}
+
+
+@pytest.mark.parametrize(
+    "row", [of_norm("net/moments/mul"), of_norm("net/norm/batchnorm/mul", op_type="fusion")], ids=["net", "by XLA"]
+)
+def test_what_is_no_normalization_narrows(row: Row) -> None:
+    """A whole network in a scope of that name is none; of what XLA makes, casts are a part."""
+    rows, casts, _ = crossed({**FORWARD, "op": "net/dense/MatMul"}, row, BACKWARD)
+    assert set(rows["precision"]) == {"bf16"}
     assert not casts.index.str.startswith("casts around").any()
+
+
+def test_a_compiler_folds_the_casts_of_normalizations_too() -> None:
+    rows, casts, _ = crossed(FORWARD, of_norm("net/norm/batchnorm/mul"), BACKWARD, folded=True)
+    assert set(rows["precision"]) == {"bf16"}
+    assert not casts.index.str.startswith("casts around").any()
+
+
+@pytest.mark.parametrize("row", [of_norm("net/norm/batchnorm/mul"), SOFTMAX], ids=["normalization", "softmax"])
+def test_on_the_way_back_what_was_narrow_widens_whatever_it_is(row: Row) -> None:
+    rows, _, _ = crossed(FORWARD, row, BACKWARD, to="fp32", workload=Workload(name="toy", precision="bf16"))
+    assert set(rows["precision"]) == {"fp32"}
+
+
+@pytest.mark.parametrize("shapes", ["8x4x4x2;2", "-1x4x4x2;2", None])
+def test_a_normalization_of_unknown_size_is_cast_by_its_bytes(shapes: str | None) -> None:
+    row: Row = {"op": "net/norm/batchnorm/mul", "op_type": "Mul", "phase": "forward", "shapes": shapes, "bytes": 2048}
+    _, casts, _ = crossed(FORWARD, row, BACKWARD)
+    assert casts.loc["casts around net/norm", "bytes"] == 2048 / 4 * (4 + 2)
 
 
 def test_fp16_scales_its_gradients_back() -> None:
