@@ -79,9 +79,9 @@ def normalizing(work: pd.DataFrame) -> pd.Series:
     scope = work["op"].str.replace(GRADIENT, "", regex=False).where(ours)
     layers = set(scope.str.extract(NORMALIZATION)[0].dropna())
     if not layers:
-        return pd.Series(pd.NA, index=work.index, dtype="str")
+        return pd.Series(pd.NA, index=work.index, dtype="string[python]")
     found = {op: _within(op, layers) for op in scope.dropna().unique()}
-    layer = scope.map(found).astype("str")
+    layer = scope.map(found).astype("string[python]")
     return layer.mask(layer.isin(layer[work["op_class"].isin(MATRIX)]))  # a whole network in such a scope is no layer
 
 
