@@ -20,7 +20,7 @@ class Provenance(File):
     device: str | None = None
     batch_size: Whole | None = None
     steps: Whole | None = None
-    wall_step: Seconds | None = None  # median without the profiler; in a self-test the least
+    wall_step: Seconds | None = None  # median without the profiler; in a self-test as its step_time
     wall_step_low: Seconds | None = None
     wall_step_high: Seconds | None = None
     repeats: Whole | None = None  # steps behind those three

@@ -10,15 +10,16 @@ narrower format than activations are stored in (fp8), before a product.
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
 
 from estimator.core import units
-from estimator.core.schema import MATRIX, STREAMING, WORK
+from estimator.core.schema import STREAMING, WORK
 from estimator.core.types import ITEMSIZE, Floats, Workload, itemsizes
-from estimator.work.weights import is_forward, read, takes_weights
+from estimator.work.shapes import read_shapes
+from estimator.work.weights import is_forward, takes_weights
 
 WIDE = "fp32"  # what weights, their updates, and ops that need accuracy stay in
 SCALED = ("fp16",)  # of so short a range that the loss is scaled
@@ -28,8 +29,6 @@ TENSORFLOW = r"_?[A-Z]\w*"  # ops of its executor; XLA's and PyTorch's are in sm
 MIXED = ("fp32", "tf32", "bf16", "fp16", "fp8", "fp4")  # formats that mixed precision casts between
 FORMATS = r"(?:^|;)from=(\w+);to=(\w+)"  # among the attributes of what casts
 NOT_FORWARD = ("backward", "optimizer")
-NORMALIZATION = r"^(.+?)/(?:moments|batchnorm)(?:_\d+)?/"  # scopes of tf.nn, of which Keras makes its layers, in fp32
-GRADIENT = "gradient_tape/"  # before the scope of the layer
 
 
 @dataclass(frozen=True)
@@ -52,43 +51,25 @@ class Use:
 
 
 def add_casts(
-    work: pd.DataFrame, workload: Workload, kept: pd.Series, already: pd.Series, precision: str, stored: str, *,
-    folded: bool,
+    work: pd.DataFrame, workload: Workload, kept: pd.Series, layer: pd.Series, already: pd.Series, precision: str,
+    stored: str, *, folded: bool,
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:  # fmt: skip
     """WORK with the casts behind its rows, and sentences on them.
 
     Products run in ``precision``, activations are ``stored`` in a narrow format, but for the rows that are ``kept`` in
-    fp32. The weights of products that ran in a narrow format ``already`` have their casts. ``folded``: a compiler fuses
-    the casts of activations and gradients into the ops beside them.
+    fp32, each by itself or with all of its ``layer``. The weights of products that ran in a narrow format ``already``
+    have their casts. ``folded``: a compiler fuses the casts of activations and gradients into the ops beside them, and
+    nothing is kept.
     """
     uses = _uses(work, workload, already)
     trains = bool(work["phase"].isin(NOT_FORWARD).any())
     of_weights = _of_weights(uses, precision, stored, folded) if uses and trains else []
     operands = _of_operands(work, precision, stored) if ITEMSIZE[precision] < ITEMSIZE[stored] else []
     added = pd.DataFrame([*of_weights, *operands])
-    stays, layer = kept & (work["bytes"] > 0), normalizing(work)
-    alone, layers = work[stays & layer.isna()], _layers(work[stays], layer[stays])
-    around = work.iloc[:0] if folded else _around(pd.concat([alone, layers]), stored)
-    casts = _behind(_behind(work, added), around)
+    alone, together = (kept & (work["bytes"] > 0) & of for of in (layer.isna(), layer.notna()))
+    layers = _layers(work[together], layer[together], workload.batch_size)
+    casts = _behind(_behind(work, added), _around(pd.concat([work[alone], layers]), stored))
     return casts, tuple(_told(casts.iloc[len(work) :], uses, trains, folded))
-
-
-def normalizing(work: pd.DataFrame) -> pd.Series:
-    """The layer that each row is an op of, where TensorFlow makes a normalization of several; NA for all others."""
-    ours = work["op_type"].fillna("").str.fullmatch(TENSORFLOW)
-    scope = work["op"].str.replace(GRADIENT, "", regex=False).where(ours)
-    layers = set(scope.str.extract(NORMALIZATION)[0].dropna())
-    if not layers:
-        return pd.Series(pd.NA, index=work.index, dtype="string[python]")
-    found = {op: _within(op, layers) for op in scope.dropna().unique()}
-    layer = scope.map(found).astype("string[python]")
-    return layer.mask(layer.isin(layer[work["op_class"].isin(MATRIX)]))  # a whole network in such a scope is no layer
-
-
-def _within(op: str, layers: Container[str]) -> str | None:
-    """The outermost of the layers that an op lies in."""
-    ends = [place for place, letter in enumerate(op) if letter == "/"]
-    return next((op[:end] for end in ends if op[:end] in layers), None)
 
 
 def formats(work: pd.DataFrame) -> pd.DataFrame:
@@ -175,19 +156,21 @@ def _cast(what: str, phase: str, of: Use, between: tuple[str, str]) -> Mapping[s
     return {"op": name, "phase": phase, **amounts, "bytes": bytes_, "work_source": of.source}
 
 
-def _layers(work: pd.DataFrame, layer: pd.Series) -> pd.DataFrame:
+def _layers(work: pd.DataFrame, layer: pd.Series, batch: int | None) -> pd.DataFrame:
     """A row for each layer in each phase, of what it reads and what it makes: between them its ops cast nothing."""
-    largest = (work["shapes"].fillna("") + ";" + work["output_shapes"].fillna("")).map(_largest).astype(float)
+    texts = zip(work["shapes"].fillna(""), work["output_shapes"].fillna(""), strict=True)
+    largest = pd.Series([_largest(*text, batch) for text in texts], index=work.index, dtype=float)
     ends = (2.0 * ITEMSIZE[WIDE] * largest * work["calls"].fillna(1.0)).mask(largest == 0, work["bytes"])
     name = layer.where(work["phase"].ne("backward").fillna(True), "gradients of " + layer)
-    rows = work.assign(op=name, bytes=ends)[layer.notna()].sort_values("bytes", kind="stable")
+    rows = work.assign(op=name, bytes=ends).sort_values("bytes", kind="stable")
     return rows.drop_duplicates(["op", "phase", "placement", "stream", "rank"], keep="last").sort_index()
 
 
-def _largest(shapes: str) -> float:
-    """Elements of the largest of shapes such as ``64x32;32``; 0 where there are none, or a dimension is unknown."""
-    known = [shape for item in shapes.split(";") if (shape := read(item))]
-    return 0.0 if any(min(shape) < 0 for shape in known) else max((float(math.prod(s)) for s in known), default=0.0)
+def _largest(operands: str, results: str, batch: int | None) -> float:
+    """Elements of the largest of an op's shapes; 0 where there are none, or one is unknown."""
+    shapes = (*read_shapes(operands, batch), *read_shapes(results, batch))
+    known = [math.prod(shape) for shape in shapes if shape is not None]
+    return float(max(known)) if known and len(known) == len(shapes) else 0.0
 
 
 def _around(kept: pd.DataFrame, stored: str) -> pd.DataFrame:

@@ -16,7 +16,7 @@ import pandas as pd
 
 from estimator.core.schema import MATRIX, STREAMING
 from estimator.core.types import ITEMSIZE, Workload, itemsizes
-from estimator.work.casts import WIDE, add_casts, normalizing, without_casts
+from estimator.work.casts import TENSORFLOW, WIDE, add_casts, without_casts
 from estimator.work.weights import activation_forms, holds_any, updates, weight_forms
 
 PRODUCTS = (*MATRIX, "recurrent")
@@ -33,6 +33,8 @@ KEPT_FORWARD = {  # a sum in the backward pass takes what format the gradients h
     "sums, products and norms": r"(nan|cum)?(sum|prod)|(euclidean|linalg_\w+)?norm|logsumexp",
 }
 KEPT_KERNELS = r"(?i).*(softmax|layer_?norm|group_?norm|nll_loss|cross_?entropy).*"  # where only a kernel has a name
+NORMALIZATION = r"^(.+?)/(?:moments|batchnorm)(?:_\d+)?/"  # scopes of tf.nn, of which Keras makes its layers, in fp32
+GRADIENT = "gradient_tape/"  # before the scope of the layer
 
 
 def cross(
@@ -49,13 +51,14 @@ def cross(
     stored, after = {STORED.get(p, p) for p in before}, STORED.get(precision, precision)
     narrows = ITEMSIZE[after] < ITEMSIZE[WIDE] <= max(ITEMSIZE[p] for p in stored)
     activations = work["op_class"].isin(STREAMING) & work["precision"].isin(stored) & ~_of_weights(work)
-    kept = activations & (_kept(work) | normalizing(work).notna()) & (narrows and not folded)
+    layer = _normalization(work)
+    kept = activations & (_kept(work) | layer.notna()) & (narrows and not folded)
     moved = activations & ~kept
     told = [f"products run in {precision}, and {int(moved.sum())} op(s) on activations move {after}"]
     crossed = _in(work, _whole_formats(work, precision).mask(moved, after))
     if narrows:
         cast_already = work["op_class"].isin(MATRIX) & (itemsizes(work["precision"]) < ITEMSIZE[WIDE])
-        crossed, of_casts = add_casts(crossed, workload, kept, cast_already, precision, after, folded=folded)
+        crossed, of_casts = add_casts(crossed, workload, kept, layer, cast_already, precision, after, folded=folded)
         return crossed, (*told, *_stays(kept), *of_casts)
     if any(ITEMSIZE[p] < ITEMSIZE[WIDE] <= ITEMSIZE[after] for p in stored):
         crossed, of_casts = without_casts(crossed)
@@ -106,6 +109,22 @@ def _keeps(op_type: str, kernel: str, backward: bool) -> bool:
     lists = KEPT if backward else {**KEPT, **KEPT_FORWARD}
     pattern = f"{BEFORE}({'|'.join(lists.values())}){BEHIND}"
     return bool(re.fullmatch(pattern, op_type or kernel) or (not op_type and re.fullmatch(KEPT_KERNELS, kernel)))
+
+
+def _normalization(work: pd.DataFrame) -> pd.Series:
+    """The layer that each row is an op of, where TensorFlow makes a normalization of several; NA for all others."""
+    ours = work["op_type"].fillna("").str.fullmatch(TENSORFLOW)
+    scope = work["op"].str.replace(GRADIENT, "", regex=False).where(ours)
+    layers = frozenset(scope.str.extract(NORMALIZATION)[0].dropna())
+    found = {op: _within(op, layers) for op in scope.dropna().unique()} if layers else {}
+    layer = scope.map(found).astype("string[python]")
+    return layer.mask(layer.isin(layer[work["op_class"].isin(MATRIX)]))  # a whole network in such a scope is no layer
+
+
+def _within(op: str, layers: frozenset[str]) -> str | None:
+    """The outermost of the layers that an op lies in."""
+    ends = [place for place, letter in enumerate(op) if letter == "/"]
+    return next((op[:end] for end in ends if op[:end] in layers), None)
 
 
 def _stays(kept: pd.Series) -> Iterator[str]:
