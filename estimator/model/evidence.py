@@ -125,21 +125,21 @@ def _of_these_ops(measurements: pd.DataFrame, work: pd.DataFrame) -> pd.DataFram
 def _kernels(*sides: tuple[pd.DataFrame, DeviceSpec, pd.DataFrame]) -> Iterator[Kernels]:
     """Ops on each of two devices, and what the measured rows of the devices, of a library in common, tell of them."""
     rows = measured.undisturbed(*(rows for _, _, rows in sides))
+    ran = sides[0][0]
     warm, cold = (
-        _of_the_same_models(*(measured.evidence(measured.telling(each, cache)) for each in rows))
+        _of_the_same_models(ran, *(measured.evidence(measured.telling(each, cache)) for each in rows))
         for cache in ("warm", "cold")
     )
     for (work, device, _), *tables in zip(sides, warm, cold, strict=True):
         yield Kernels(work, device, *tables)
 
 
-def _of_the_same_models(*tables: pd.DataFrame) -> Iterator[pd.DataFrame]:
-    """The tables without what one of them alone tells in place of another model: the factor between devices would hold
-    the difference between the models.
+def _of_the_same_models(ran: pd.DataFrame, *tables: pd.DataFrame) -> Iterator[pd.DataFrame]:
+    """The tables without what one of them alone tells in place of another model, of ops such as the source ``ran``: the
+    factor between devices would hold the difference between the models.
     """
-    one_sided = [
-        model for model in MODELS.values() if model.instead and len({bool(model.speaks(t).any()) for t in tables}) > 1
-    ]
+    instead = [model for model in MODELS.values() if model.instead and model.speaks(ran).any()]
+    one_sided = [model for model in instead if len({bool(model.speaks(table).any()) for table in tables}) > 1]
     for table in tables:
         yield table[~np.any([model.speaks(table) for model in one_sided], axis=0)] if one_sided else table
 
@@ -154,8 +154,17 @@ def _by_kernels(there: Kernels, here: Kernels) -> tuple[Modelled, Floats, Flags]
     share = transfer.emptied(shared, warm_there, cold_there)
     alone_there = warm_there + share * (cold_there - warm_there)
     alone = warm + _padded(share, len(warm), 1.0) * (cold - warm)
+    launch_there, launch = _launches(there), _launches(here)
+    left_out = transfer.left_out(shared, alone_there, launch_there)
+    alone_there = transfer.without(alone_there, left_out * launch_there)
+    alone = transfer.without(alone, _padded(left_out, len(alone), 0.0) * launch)
     factor = _padded(transfer.in_step(own, shared, alone_there, alone[: len(own)]), len(warm), np.nan)
     return _in_step(known, factor, np.divide(alone, warm, out=np.ones_like(warm), where=warm > 0))
+
+
+def _launches(side: Kernels) -> Floats:
+    """What launches of all calls of each op take [s] on a device."""
+    return calls_of(side.work) * launch_latency(side.device, shipped())
 
 
 def _out_of_cache(there: Kernels, here: Kernels, warm_there: Floats, warm: Floats) -> tuple[Floats, Floats]:

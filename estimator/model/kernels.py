@@ -12,6 +12,7 @@ import pandas as pd
 from estimator.core import physics
 from estimator.core.activations import activations
 from estimator.core.channels import channel_kernels
+from estimator.core.conversions import converts
 from estimator.core.pools import averages, gradients
 from estimator.core.schema import MATRIX, SHAPED_BY, STREAMING, UNPOOLED
 from estimator.core.types import DeviceSpec, Flags, Floats
@@ -28,6 +29,7 @@ ACTIVATIONS: dict[str, Any] = {"compute": 0.1, "kind": 0.3, "shape": 0.5, "noise
 CHANNELS: dict[str, Any] = {  # libraries differ widely: Eigen takes ten times as long as to move the elements
     "compute": 0.1, "kind": 1.5, "shape": 0.5, "noise": 0.03, "scales": (3.0, 0.5, 3.0),
 }  # fmt: skip
+CASTS: dict[str, Any] = {"compute": 0.1, "kind": 0.5, "shape": 0.5, "noise": 0.03, "scales": (3.0,)}
 STREAMS: dict[str, Any] = {"compute": 0.1, "kind": 0.03, "shape": 0.06, "noise": 0.03, "scales": (3.0, 3.0, 0.5)}
 
 
@@ -187,6 +189,12 @@ def _alike_channels(rows: pd.DataFrame, on: Hardware, device: DeviceSpec, busy: 
     return Ops(octaves.T, busy.compute_share, alike, alike > 0)
 
 
+def _alike_casts(rows: pd.DataFrame, on: Hardware, device: DeviceSpec, busy: Busy) -> Ops:
+    """By their amount, in octaves."""
+    of, alike = memory_bound.streams(rows, _divisor(rows)), np.zeros(len(rows), dtype=int)
+    return Ops(np.log2(np.maximum(of.bytes, 1.0))[:, None], busy.compute_share, alike, alike > 0)
+
+
 def _alike_amounts(rows: pd.DataFrame, on: Hardware, device: DeviceSpec, busy: Busy) -> Ops:
     """By their amounts alone: nothing is measured of them."""
     nothing = np.zeros(len(rows), dtype=int)
@@ -233,11 +241,19 @@ MODELS: dict[str, Model] = {  # the first that speaks
         by_precision=False,
         instead="memory-bound",
     ),
+    "cast": Model(
+        lambda rows: _have(rows, STREAMING, ("bytes",)) & converts(rows),
+        _streams,
+        _alike_casts,
+        lambda c: Likeness(memory=c.memory_bound.streaming_spread, **CASTS),
+        by_precision=False,
+        instead="memory-bound",
+    ),
     "bias_add": _channel_model("bias_add"),
     "channel_sum": _channel_model("channel_sum"),
     "bias_grad": _channel_model("bias_grad", instead="channel_sum"),
     "memory-bound": Model(
-        lambda rows: _have(rows, UNPOOLED, ("bytes",)) & (activations(rows) == "") & (channel_kernels(rows) == ""),
+        lambda rows: _have(rows, UNPOOLED, ("bytes",)) & ~_has_a_kernel(rows),
         _streams,
         _alike_streams,
         _stream_likeness,
@@ -261,6 +277,11 @@ def by_model(rows: pd.DataFrame) -> Iterator[tuple[str, Model, Flags]]:
         free &= ~speaks
         if speaks.any():
             yield name, model, speaks
+
+
+def _has_a_kernel(rows: pd.DataFrame) -> Flags:
+    """Whether a row's op is measured by a kernel of its own."""
+    return np.asarray((activations(rows) != "") | (channel_kernels(rows) != "") | converts(rows), dtype=bool)
 
 
 def _have(rows: pd.DataFrame, op_classes: Sequence[str], needed: Sequence[str]) -> Flags:

@@ -5,7 +5,8 @@ the target; the rest is the source device's. Sums over a class are used: single 
 class that is far off the model is unlike what the model was fitted to, and tells nothing.
 
 Where one library was measured on the source and on the target, each op's kernel is known on both: what its step made
-of it on the source (operands that no cache holds any more, memory that is new, ops beside it) goes with it.
+of it on the source (operands that no cache holds any more, memory that is new, ops beside it) goes with it, and what
+launches it counts on the target as far as it does on the source.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from estimator.model.coefficients import Coefficients
 from estimator.model.hardware import hardware_of
 from estimator.model.kernels import by_model, calls_of, launch_latency
 
+LEAST = 0.1  # of what an op takes by itself, that is left of it without its launch
 LONGER = 1.05  # than in the cache that an op must take out of it, beyond the noise of repeats, to tell anything
 
 
@@ -55,6 +57,23 @@ def emptied(shared: Floats, warm: Floats, cold: Floats) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         share = np.clip((shared - warm) / (cold - warm), 0.0, 1.0)
     return np.where((shared > 0) & (cold > LONGER * warm), share, 1.0)
+
+
+def left_out(shared: Floats, alone: Floats, launch: Floats) -> Floats:
+    """Share, 0 to 1, of an op's launch that its time in its step does not hold: what launches an op from a processor
+    is no part of its time in most profiles, but of its time by itself, where ops are timed in a chain. 0 where nothing
+    tells.
+
+    All in seconds: in its step once each instant is divided among the ops that ran, by itself, and its ``launch``.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.clip((alone - shared) / launch, 0.0, 1.0)
+    return np.where((shared > 0) & (launch > 0) & (alone > 0), share, 0.0)
+
+
+def without(alone: Floats, launch: Floats) -> Floats:
+    """What an op takes by itself [s] without a part of its launch; at least a little of it."""
+    return np.asarray(np.maximum(alone - launch, LEAST * alone))
 
 
 def in_step(own: Floats, shared: Floats, alone: Floats, there: Floats) -> Floats:

@@ -9,6 +9,7 @@ import pandas as pd
 
 from estimator.core.activations import activations
 from estimator.core.channels import channel_kernels
+from estimator.core.conversions import CAST, narrower
 from estimator.core.pools import averages
 from estimator.core.schema import CONV_COLUMNS, GEMM_COLUMNS, MATRIX, SHAPED_BY, SHAPES, STREAMING
 from estimator.devices import bounds
@@ -72,9 +73,11 @@ def _shapes(work: pd.DataFrame) -> pd.DataFrame:
     kernel = named.mask(pools, np.where(averages(work), "avg_pool", "max_pool"))
     along = channel_kernels(work)
     kernel = kernel.mask(along != "", along)
+    narrow = narrower(work)
+    kernel = kernel.mask(narrow.notna(), CAST)
     calls = work["calls"].fillna(1.0).where(work["calls"] > 0, 1.0)
     amounts = {n: (work[n] / calls).round().mask(work["op_class"].isin(MATRIX)) for n in ("bytes", "flop")}
     rows = products | convolutions | streams
-    found = work.assign(**amounts, kernel=kernel)[rows.to_numpy(dtype=bool)]
+    found = work.assign(**amounts, kernel=kernel, precision=narrow.fillna(work["precision"]))[rows.to_numpy(dtype=bool)]
     found.loc[(found["op_class"] == "gemm").to_numpy(dtype=bool), "batch"] = found["batch"].fillna(1)
     return found[[*OF_AN_OP, "time_s"]]

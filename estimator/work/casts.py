@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from estimator.core import units
+from estimator.core.conversions import formats
 from estimator.core.schema import STREAMING, WORK
 from estimator.core.types import ITEMSIZE, Floats, Workload, itemsizes
 from estimator.work.shapes import read_shapes
@@ -25,9 +26,9 @@ WIDE = "fp32"  # what weights, their updates, and ops that need accuracy stay in
 SCALED = ("fp16",)  # of so short a range that the loss is scaled
 NAMED = 5  # casts that a sentence names
 CASTS = r"Cast|convert"  # TensorFlow's and XLA's, where a dump does not tell the formats
+BIAS_GRADIENT = "BiasAddGrad"  # TensorFlow's, once for each use of a bias
 TENSORFLOW = r"_?[A-Z]\w*"  # ops of its executor; XLA's and PyTorch's are in small letters
 MIXED = ("fp32", "tf32", "bf16", "fp16", "fp8", "fp4")  # formats that mixed precision casts between
-FORMATS = r"(?:^|;)from=(\w+);to=(\w+)"  # among the attributes of what casts
 NOT_FORWARD = ("backward", "optimizer")
 
 
@@ -72,11 +73,6 @@ def add_casts(
     return casts, tuple(_told(casts.iloc[len(work) :], uses, trains, folded))
 
 
-def formats(work: pd.DataFrame) -> pd.DataFrame:
-    """The formats that each row casts ``from`` and ``to``; NA for what casts none, or does not tell."""
-    return work["attributes"].str.extract(FORMATS).set_axis(["from", "to"], axis=1)
-
-
 def moved_sizes(work: pd.DataFrame) -> tuple[Floats, Floats]:
     """Bytes of an element that each row reads, and of one that it writes."""
     found = formats(work)
@@ -102,13 +98,15 @@ def without_casts(work: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str, ...]]:
 
 
 def _uses(work: pd.DataFrame, workload: Workload, already: pd.Series) -> tuple[Use, ...]:
-    """From the forward products' dimensions, but for those that are cast ``already``; what the workload file says
-    beyond them, such as biases, behind them, but for what only embeddings take.
+    """From the forward products' dimensions, but for those that are cast ``already``, and from the gradients of biases;
+    what the workload file says beyond them behind them, but for what only embeddings take.
 
     TensorFlow casts a weight each time that a product takes it; elsewhere there are no more than the file says.
     """
     rows = work[takes_weights(work) & ~already]
-    used = rows["calls"].fillna(1.0).groupby(_weight_elements(rows)).sum().sort_index(ascending=False)
+    biases = work[work["op_type"].eq(BIAS_GRADIENT).fillna(False) & ~already.any()]
+    taken = pd.concat([_weight_elements(rows), biases["conv_c"].astype(float)])
+    used = pd.concat([rows, biases])["calls"].fillna(1.0).groupby(taken).sum().sort_index(ascending=False)
     found = tuple(Use(size, count, "shapes") for size, count in used.items() if size * count > 0)
     elements, parameters = sum(use.elements for use in found), workload.parameters or 0.0
     anew = rows["op_type"].fillna("").str.fullmatch(TENSORFLOW).all()
@@ -153,7 +151,12 @@ def _of_operands(work: pd.DataFrame, precision: str, stored: str) -> Iterator[Ma
 def _cast(what: str, phase: str, of: Use, between: tuple[str, str]) -> Mapping[str, object]:
     name, amounts = f"cast of {what}, {between[0]} to {between[1]}", {"calls": of.count, "flop": of.elements}
     bytes_ = of.elements * sum(ITEMSIZE[p] for p in between)
-    return {"op": name, "phase": phase, **amounts, "bytes": bytes_, "work_source": of.source}
+    return {"op": name, "phase": phase, **amounts, "bytes": bytes_, "work_source": of.source, **_between(*between)}
+
+
+def _between(read: str, written: str) -> Mapping[str, object]:
+    """What an op that casts between these formats is told by."""
+    return {"attributes": f"from={read};to={written}"}
 
 
 def _layers(work: pd.DataFrame, layer: pd.Series, batch: int | None) -> pd.DataFrame:
@@ -182,6 +185,7 @@ def _around(kept: pd.DataFrame, stored: str) -> pd.DataFrame:
         calls=2.0 * kept["calls"],
         flop=elements,
         bytes=elements * (ITEMSIZE[WIDE] + ITEMSIZE[stored]),
+        **_between(WIDE, stored),
     )
 
 

@@ -10,11 +10,12 @@ import numpy as np
 import pandas as pd
 
 from estimator.core import physics
+from estimator.core.conversions import formats
 from estimator.core.errors import EstimatorError
 from estimator.core.schema import MATRIX, SHAPED_BY, STREAMING, WORK
 from estimator.core.types import ITEMSIZE, Floats, Workload, itemsizes
 from estimator.work import aggregates, shapes
-from estimator.work.casts import formats, moved_sizes
+from estimator.work.casts import moved_sizes
 from estimator.work.classify import classify, foreign_shapes
 from estimator.work.dimensions import fill_channels, fill_convolutions, fill_pools, fill_products, undescribed
 from estimator.work.layers import Layer, read_layer

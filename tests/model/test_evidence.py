@@ -261,8 +261,8 @@ def in_step(at_source: pd.DataFrame, at_target: pd.DataFrame, own: float, *wante
     ops = make_ops(*({"op_type": "MatMul", "time_s": own, **row} for row in wanted))
     work, _ = count_work(ops, Workload(name="toy"))
     told_by = [rows.assign(library="toy 1") for rows in (at_source, at_target)]
-    source = make_device(name="source", launch_latency="1 ns")
-    return predict(work, source, make_device(), told_by[1], PLAN, at_source=told_by[0]).ops
+    source, target = (make_device(name=name, launch_latency="1 ns") for name in ("source", "target"))
+    return predict(work, source, target, told_by[1], PLAN, at_source=told_by[0]).ops
 
 
 def test_what_a_step_makes_of_an_op_goes_with_it() -> None:
@@ -274,7 +274,16 @@ def test_what_a_step_makes_of_an_op_goes_with_it() -> None:
 
 def test_an_op_shorter_in_its_step_is_so_by_the_same_factor() -> None:
     found = in_step(table(ROW), table(SLOW), 2e-4, SHAPE)
-    assert found["target_time_s"].item() == pytest.approx(4e-4)
+    assert found["target_time_s"].item() == pytest.approx(4e-4, rel=1e-5)
+
+
+def test_what_launches_an_op_is_no_part_of_its_step_where_it_is_none_on_the_source() -> None:
+    """Timed in chains 300 us there and 600 us here, of which launches are 40 us and 60 us; in its step 260 us."""
+    work, _ = count_work(make_ops({"op_type": "MatMul", "time_s": 2.6e-4, **SHAPE}), Workload(name="toy"))
+    source, target = make_device(name="source", launch_latency="40 us"), make_device(launch_latency="60 us")
+    there, here = (rows.assign(library="toy 1") for rows in (table(ROW), table(SLOW)))
+    found = predict(work, source, target, here, PLAN, at_source=there).ops
+    assert found["target_time_s"].item() == pytest.approx(5.4e-4)
 
 
 def test_what_ran_beside_an_op_adds_nothing_to_it() -> None:
@@ -314,6 +323,28 @@ def test_a_cast_that_is_added_finds_nothing_in_the_cache() -> None:
     device = make_device(launch_latency="1 ns", peak={"fp32": "10 TFLOP/s", "bf16": "20 TFLOP/s"})
     found = predict(narrow, device, device, streams, PLAN, profiled=work, at_source=streams).ops.iloc[len(work) :]
     assert found["target_time_s"].to_numpy() == pytest.approx(9e-4, rel=0.05)
+
+
+def cast_on(target: dict[str, object], *rows: dict[str, object]) -> float:
+    """What a cast to bf16 of a megabyte takes that is added to a step, of a device on which these rows were timed."""
+    ops = make_ops({"op_type": "MatMul", "shapes": "8x512;512x512", "output_shapes": "8x512", "phase": "forward"},
+                   {"op_type": "MatMul", "shapes": "8x512;8x512", "phase": "backward"})  # fmt: skip
+    work, _ = count_work(ops, Workload(name="toy"))
+    narrow, _ = cross(work, Workload(name="toy"), "bf16")
+    streams = MEASUREMENTS.conform(pd.DataFrame([target, *rows]), "table").assign(library="toy 1")
+    device = make_device(launch_latency="1 ns", peak={"fp32": "10 TFLOP/s", "bf16": "20 TFLOP/s"})
+    there = streams.iloc[:1]
+    found = predict(narrow, device, device, streams, PLAN, profiled=work, at_source=there).ops.iloc[len(work) :]
+    return float(found["target_time_s"].iloc[0])
+
+
+def test_a_cast_is_told_by_casts_where_they_were_timed() -> None:
+    """Also where the source's table has none: its step has none either."""
+    stream = {"op_class": "elementwise", "precision": "fp32", "kernel": "add", "bytes": 1.5e6, "time_s": 1e-4}
+    assert cast_on(stream) == pytest.approx(1e-4, rel=0.1)
+    assert cast_on(stream, {**stream, "kernel": "cast", "precision": "bf16", "time_s": 3e-4}) == pytest.approx(
+        3e-4, rel=0.1
+    )
 
 
 def test_of_a_kernel_on_both_devices_the_quickest_repeats_tell() -> None:
@@ -377,8 +408,8 @@ def test_streams_from_the_cache_tell_of_streams_where_one_library_was_measured_o
     there, here = (streams(*(12e3 * 2**place / 800e9 / by for place in range(6))) for by in (2.0, 8.0))
     assert here["flag"].notna().all()
     work, _ = count_work(make_ops({"op_type": "AddV2", "shapes": "4000;4000", "time_s": 25e-9}), Workload(name="toy"))
-    source = make_device(name="source", launch_latency="1 ns")
-    device = make_device(launch_latency="1 ns")
+    source = make_device(name="source", launch_latency="0.01 ns")
+    device = make_device(launch_latency="0.01 ns")
     found = predict(work, source, device, here, PLAN, at_source=there).ops
     assert found["target_time_s"].item() == pytest.approx(25e-9 / 4, rel=0.1)
     assert found["low_s"].item() < 0.98 * found["target_time_s"].item()

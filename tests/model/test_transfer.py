@@ -8,7 +8,7 @@ from estimator.core.types import Workload
 from estimator.model.coefficients import shipped
 from estimator.model.hardware import hardware_of
 from estimator.model.kernels import MODELS, launch_latency
-from estimator.model.transfer import carried_over, emptied, in_step, same_library
+from estimator.model.transfer import carried_over, emptied, in_step, left_out, same_library, without
 from estimator.work import count_work
 from tests.conftest import make_device, make_ops
 
@@ -65,6 +65,13 @@ def test_how_far_a_step_empties_the_cache() -> None:
     shared, warm, cold = np.array([1.5, 2.0, 4.0, 0.5, np.nan, 1.0, 0.9]), np.ones(7), np.array([2.0] * 5 + [1.0, 1.04])
     np.testing.assert_array_equal(emptied(shared, warm, cold), [0.5, 1.0, 1.0, 0.0, 1.0, 1.0, 1.0])
     assert emptied(np.ones(1), np.full(1, np.nan), cold[:1]).item() == 1.0
+
+
+def test_how_much_of_its_launch_an_op_lacks_in_its_step() -> None:
+    """Half; all, and no more where it is shorter still; nothing where it is longer, or nothing tells."""
+    shared, launch = np.array([8.0, 6.0, 3.0, 11.0, np.nan, 0.0, 8.0]), np.array([4.0] * 6 + [0.0])
+    np.testing.assert_array_equal(left_out(shared, np.full(7, 10.0), launch), [0.5, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0])
+    np.testing.assert_array_equal(without(np.array([10.0, 4.0]), np.full(2, 4.0)), [6.0, 0.4])
 
 
 def test_tables_of_one_library_tell_of_each_other() -> None:

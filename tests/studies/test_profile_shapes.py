@@ -70,6 +70,18 @@ def test_activations_are_told_by_their_kernel(tmp_path: Path) -> None:
     assert profile_shapes([str(path)])[0]["kernel"].fillna("").tolist() == ["sigmoid", "", ""]
 
 
+def test_casts_are_told_by_their_narrower_format(tmp_path: Path) -> None:
+    """Those of the dump, and those that another precision adds."""
+    path = tmp_path / "ops.csv"
+    path.write_text("op_type,attributes,shapes,output_shapes,time_s\nCast,from=bf16;to=fp32,100x64,100x64,0.002\n"
+                    "Cast,from=other;to=fp32,100x64,100x64,0.001\n")  # fmt: skip
+    found = profile_shapes([str(path)])[0]
+    assert found[["kernel", "precision", "bytes"]].fillna("").to_numpy().tolist()[0] == ["cast", "bf16", 6400 * 6]
+    assert found["kernel"].isna().tolist() == [False, True]
+    added, _ = profile_shapes(["p1b3/amd-epyc.xplane"], "fp16")
+    assert added.loc[added["kernel"] == "cast", "precision"].unique().tolist() == ["fp16"]
+
+
 @pytest.mark.parametrize(("name", "told"), [("p1b3", 1), ("p1b3/amd-epyc.xplane", 0)])
 def test_shipped_profiles(name: str, told: int) -> None:
     found, said = profile_shapes([name])

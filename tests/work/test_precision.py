@@ -241,6 +241,14 @@ def test_each_use_of_a_weight_is_cast_but_autocast_of_pytorch_keeps_the_first() 
     assert casts.loc["cast of gradients of 64 elements, bf16 to fp32", ["bytes", "calls"]].tolist() == [64 * 6, 1]
 
 
+def test_each_use_of_a_bias_is_cast_as_its_gradients_tell() -> None:
+    gradient: Row = {"op_type": "BiasAddGrad", "op_class": "reduction", "shapes": "4x8", "output_shapes": "8",
+                     "phase": "backward", "calls": 5}  # fmt: skip
+    _, casts, _ = crossed({**FORWARD, "calls": 5}, BACKWARD, gradient)
+    assert casts.loc["cast of weights of 8 elements, fp32 to bf16", ["bytes", "calls"]].tolist() == [5 * 8 * 6, 5]
+    assert casts.loc["cast of gradients of 8 elements, bf16 to fp32", "calls"] == 5
+
+
 @pytest.mark.parametrize(("source", "to", "state"), [("fp64", "fp32", "fp32"), ("fp32", "fp64", "fp64")])
 def test_double_precision_is_a_matter_of_the_whole_step(source: str, to: str, state: str) -> None:
     rows, casts, _ = crossed(*({**row, "precision": source} for row in STEP), to=to)

@@ -40,7 +40,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
-VERSION = 7  # of what is timed and how: a run that was stopped goes on with the same one alone
+VERSION = 8  # of what is timed and how: a run that was stopped goes on with the same one alone
 Row = dict[str, Any]
 Run = Callable[[], Any]
 Timed = tuple[float, bool]  # seconds, and whether something else took the processor meanwhile
@@ -153,6 +153,10 @@ class Library:
             raise LeftOutError(f"{self.name} has no {kernel}")
         arrays = [self.array(shape, precision) for _ in range(KERNELS[kernel][1])]
         return self.call(kernel, [*arrays, *([self.array(shape[-1:], precision)] if kernel == "bias_add" else [])])
+
+    def cast(self, precision: str, shape: Sequence[int]) -> Run:
+        """An array of this shape from fp32 to a precision."""
+        raise LeftOutError(f"{self.name} has no cast to {precision}")
 
     def call(self, kernel: str, arrays: Sequence[Any]) -> Run:
         """A memory-bound op on arrays as a call."""
@@ -287,6 +291,9 @@ class Torch(Library):
         dy = aten.convolution(x, w, None, *how)
         wanted = [c.what != "grad_weights", c.what != "grad_input", False]
         return lambda: aten.convolution_backward(dy, x, w, None, *how, wanted)
+
+    def cast(self, precision: str, shape: Sequence[int]) -> Run:
+        return functools.partial(self.array(shape, "fp32").to, getattr(self.module, DTYPE[precision]))
 
     def call(self, kernel: str, arrays: Sequence[Any]) -> Run:
         if kernel not in ("sgd_momentum", "adam"):
@@ -443,6 +450,9 @@ class TensorFlow(Library):
         gradient = lambda: raw.MaxPoolGrad(orig_input=x, orig_output=forward(graph()), grad=dy, **how)  # noqa: E731
         return _Chained([gradient], LENGTHS[1:])  # the forward pass, run once, is among their time
 
+    def cast(self, precision: str, shape: Sequence[int]) -> Run:
+        return functools.partial(self.module.cast, self.array(shape, "fp32"), DTYPE[precision])
+
     def call(self, kernel: str, arrays: Sequence[Any]) -> Run:
         op, composed = self.ops()[kernel], ("gelu", "layer_norm", *FORMULAS)
         if kernel not in composed:
@@ -514,6 +524,9 @@ class Jax(Library):
         x, w = self.array((c.n, c.c, c.h, c.w), precision), self.array((c.k, c.c // c.groups, c.r, c.s), precision)
         return self.compiled(*((forward, x, w) if c.what == "forward" else (backward, x, w, forward(x, w))))
 
+    def cast(self, precision: str, shape: Sequence[int]) -> Run:
+        return self.compiled(lambda x: x.astype(DTYPE[precision]), self.array(shape, "fp32"))
+
     def call(self, kernel: str, arrays: Sequence[Any]) -> Run:
         return self.compiled(self.ops()[kernel], *arrays)
 
@@ -578,6 +591,7 @@ OF_CHANNELS = ("bias_add", *SUMS)
 STANDS_FOR = {"elementwise": "add", "reduction": "sum", "normalization": "layer_norm", "movement": "copy"}
 ALONG = {"elementwise": "bias_add", "reduction": "channel_sum"}  # the same where channels are told
 LAUNCH = "launch"  # an addition of one element
+CAST = "cast"  # from fp32 to a narrower precision
 WIDTH = 1024  # of the rows that normalizations run over; channels where they are not told
 PASSES = ("forward", "grad_input", "grad_weights", "backward")
 MOST_SIZE = 2**48  # what no machine holds
@@ -722,9 +736,11 @@ def _pooling(shape: Shape, kind: str, precision: str) -> Job:
 
 def _stream(shape: Shape, kind: str, precision: str) -> Job:
     """A memory-bound op of so many bytes: the one named, else the one that stands for its class."""
-    known = [name for name, of in KERNELS.items() if of[0] == kind] + [LAUNCH] * (kind == "elementwise")
+    known = [name for name, of in KERNELS.items() if of[0] == kind] + [LAUNCH, CAST] * (kind == "elementwise")
     along = kind in ALONG and shape.text("conv_c") and not shape.text("conv_n")
     kernel = shape.choice("kernel", known, ALONG[kind] if along else STANDS_FOR[kind])
+    if kernel == CAST:
+        return _cast(shape, precision)
     op = "add" if kernel == LAUNCH else kernel
     _, reads, writes, flop = KERNELS[op]
     per_element = (reads + writes) * ITEMSIZE[precision]
@@ -739,6 +755,18 @@ def _stream(shape: Shape, kind: str, precision: str) -> Job:
     columns |= {"conv_c": channels} if channels else {}
     run = functools.partial(_call, "stream", op, precision, sizes)
     return Job(columns, size * per_element, size * per_element, size * reads * ITEMSIZE[precision], caches, run)
+
+
+def _cast(shape: Shape, precision: str) -> Job:
+    """A cast from fp32, of so many bytes read and written."""
+    read, written = ITEMSIZE["fp32"], ITEMSIZE[precision]
+    if written >= read:
+        raise LeftOutError(f"a cast from fp32 to {precision} is not measured here")
+    size, asked = max(1, shape.number("bytes", least=0) // (read + written)), _cache(shape)
+    moved = size * (read + written)
+    run = functools.partial(_call, "cast", precision, (size,))
+    columns = {"kernel": CAST, "bytes": moved, "flop": size}
+    return Job(columns, moved, moved, size * read, (asked,) if asked else ("cold", "warm"), run)
 
 
 # --------------------------------------------------------------------------------------------------------- timing

@@ -591,14 +591,23 @@ def test_every_op_of_a_library(backend: str, tmp_path: Path) -> None:
         pytest.skip(f"{backend} is not installed")
     passes = "".join(CONVOLUTION.format("fp32", name) for name in bench.PASSES)
     ragged = CONVOLUTION.format("fp32", "forward").replace("forward,", "forward,7")
-    (tmp_path / "shapes.csv").write_text(SHAPES + passes + ragged + "gemm,bf16,,8,8,8,n,,,,,,,,,,,,,,\n")
+    cast = "elementwise,bf16,,,,,,cast,6000,,,,,,,,,,,,\n"
+    (tmp_path / "shapes.csv").write_text(SHAPES + passes + ragged + "gemm,bf16,,8,8,8,n,,,,,,,,,,,,,,\n" + cast)
     command = [sys.executable, bench.__file__, "--backend", backend, "--device", "cpu", "--relative-error", "0.5"]
     places = ["--shapes", str(tmp_path / "shapes.csv"), "-o", str(tmp_path / "out.csv")]
     subprocess.run([*command, *places], check=True, capture_output=True, timeout=300)
     provenance = json.loads((tmp_path / "provenance.json").read_text())
     assert provenance["left_out"] == {}
     assert provenance["library"].startswith(backend)
-    assert len({row["kernel"] for row in read(tmp_path / "out.csv")}) == len(bench.KERNELS) + 2  # launch, and none
+    rows = read(tmp_path / "out.csv")
+    assert {row["kernel"] for row in rows} == {*bench.KERNELS, bench.LAUNCH, bench.CAST, ""}
+    assert {row["bytes"] for row in rows if row["kernel"] == bench.CAST} == {"6000"}
+
+
+@pytest.mark.parametrize(("precision", "why"), [("bf16", "numpy has no bf16"), ("fp32", "to fp32 is not measured")])
+def test_a_cast_that_is_none_or_that_nothing_here_can(folder: Path, precision: str, why: str) -> None:
+    assert measure(folder, shapes=f"op_class,precision,kernel,bytes\nelementwise,{precision},cast,6000\n") == 0
+    assert why in json.loads((folder / "provenance.json").read_text())["left_out"]["1"]
 
 
 @pytest.mark.skipif(not find_spec("tensorflow"), reason="needs TensorFlow")
