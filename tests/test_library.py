@@ -65,9 +65,11 @@ def test_every_system_names_a_device_of_the_catalogue(name: str) -> None:
 
 @pytest.mark.parametrize("name", MEASURED)
 def test_every_measurement_names_its_source(name: str) -> None:
-    rows = load_measurements(load_device(name))
+    device, _, framework = name.partition(".")
+    rows = load_measurements(load_device(device), MEASURED[name])
     assert len(rows) >= 160
     assert rows["source"].notna().all()
+    assert rows["library"].str.startswith(framework).all()
     assert rows["library"].notna().all()
 
 

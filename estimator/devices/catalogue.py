@@ -49,19 +49,24 @@ def load_system(name: str | Path) -> SystemSpec:
     return _read(SystemSpec, find("system", str(name), SYSTEM_FILES))
 
 
-def measurements_path(device: str, path: str | Path | None = None, named: str | Path | None = None) -> Path | None:
-    """The measurements given by the caller, else those of a name in the library; of a YAML file given by path the CSV
-    beside it, and the library's only where the file is the library's own. None where there are none.
+def measurements_paths(
+    device: str, path: str | Path | None = None, named: str | Path | None = None
+) -> tuple[Path, ...]:
+    """The measurements given by the caller, else those of a name in the library, what a framework timed
+    (NAME.FRAMEWORK.csv) before what loops over a library's calls did (NAME.csv); of a YAML file given by path the CSV
+    beside it, and the library's only where the file is the library's own. Nothing where there are none.
     """
     if path:
-        return Path(path)
+        return (Path(path),)
     if named and _is_path(str(named)):
         beside, shipped = Path(named).with_suffix(".csv"), library.names("devices", DEVICE_FILES).get(device)
         if beside.is_file():
-            return beside
+            return (beside,)
         if shipped is None or shipped.resolve() != Path(named).resolve():
-            return None
-    return library.names("devices", MEASURED_FILES).get(device)
+            return ()
+    tables = library.names("devices", MEASURED_FILES)
+    of_frameworks = [place for name, place in tables.items() if name.startswith(f"{device}.")]
+    return (*of_frameworks, *([tables[device]] if device in tables else []))
 
 
 def all_devices() -> list[DeviceSpec]:

@@ -13,11 +13,12 @@ from estimator.core.errors import EstimatorError
 from estimator.core.schema import LAUNCH, MEASUREMENTS, SHAPED_BY
 from estimator.core.types import DeviceSpec, Flags, Sourced
 from estimator.devices import bounds
-from estimator.devices.catalogue import measurements_path
+from estimator.devices.catalogue import measurements_paths
 from estimator.devices.conditions import Conditions
 from estimator.devices.odd_rows import OddRows, and_more
 
 MOST_ROWS = 100_000  # that evidence for a prediction may have; a DeepBench table has about a thousand
+KIND = ["op_class", "precision"]  # of which one table tells
 NEEDED = {
     **SHAPED_BY,
     "recurrent": ("cell", "hidden", "sequences", "timesteps"),
@@ -33,17 +34,30 @@ def load_measurements(
 
 
 def read_measurements(
-    device: DeviceSpec, path: str | Path | None = None, named: str | Path | None = None
+    device: DeviceSpec, path: str | Path | None = None, named: str | Path | None = None, *, alone: bool = False
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """MEASUREMENTS of a device, from a CSV, from beside the file that names it, or from the library; and sentences on
     what was left out of them or looks wrong. ``flag`` is computed anew from the device.
 
-    Raises EstimatorError for unreadable rows, rows of another device, products above the device's peak, unlike
-    conditions, and more rows than a prediction can use.
+    Of several tables the first that has an op class in a precision tells of it: a framework's, in which a profile's ops
+    ran as well; of ops ``alone`` that of a loop over a library's calls. Raises EstimatorError for unreadable rows, rows
+    of another device, products above the device's peak, unlike conditions, and more rows than a prediction can use.
     """
-    place = measurements_path(device.name, path, named)
-    if place is None:
+    places = measurements_paths(device.name, path, named)
+    places = places[::-1] if alone else places
+    if not places:
         return MEASUREMENTS.conform(pd.DataFrame(columns=MEASUREMENTS.names()), device.name), ()
+    rows, notes = _read(device, places[0])
+    for place in places[1:]:
+        others, said = _read(device, place)
+        outranked = pd.MultiIndex.from_frame(others[KIND]).isin(pd.MultiIndex.from_frame(rows[KIND]))
+        notes = (*notes, *said, *_outranked(others[outranked], f"{device.name}: {place.name}", places[0]))
+        rows = pd.concat([rows, others[~outranked]], ignore_index=True)
+    return rows, notes
+
+
+def _read(device: DeviceSpec, place: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """The rows of one table, and sentences on what was left out of it or looks wrong."""
     rows = MEASUREMENTS.conform(pd.concat(list(_bounded(place))), str(place))
     _refuse_other_devices(rows, device, place)
     rows = check_rows(rows, device, str(place))
@@ -129,6 +143,12 @@ def _incomplete(rows: pd.DataFrame) -> Iterator[tuple[Flags, str]]:
     sentence = "the kernel is larger than the padded image, so nothing comes out; check the sizes and the padding"
     yield bounds.empty_outputs(rows), sentence
     yield (rows["sparsity"] >= 1).to_numpy(), "sparsity is not below 1; write the share of zeros, such as 0.95"
+
+
+def _outranked(rows: pd.DataFrame, where: str, by: Path) -> Iterator[str]:
+    if len(rows):
+        kinds = " and ".join(" in ".join(kind) for kind in rows[KIND].drop_duplicates().itertuples(index=False))
+        yield f"{where}: its {kinds} tell nothing beside those of {by.name}"
 
 
 def _left_out(rows: pd.DataFrame, where: str) -> Iterator[str]:

@@ -11,6 +11,8 @@ launches it counts on the target as far as it does on the source.
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 
@@ -43,8 +45,9 @@ def carried_over(work: pd.DataFrame, source: DeviceSpec | None, c: Coefficients)
 
 
 def same_library(one: pd.DataFrame, other: pd.DataFrame) -> bool:
-    """Whether two tables of MEASUREMENTS were made by a library in common."""
-    return bool(set(one["library"].dropna()) & set(other["library"].dropna()))
+    """Whether two tables of MEASUREMENTS were made by a library in common, of a version that is told."""
+    common = set(one["library"].dropna()) & set(other["library"].dropna())
+    return any(re.search(r"\d", name) for name in common)
 
 
 def emptied(shared: Floats, warm: Floats, cold: Floats) -> Floats:

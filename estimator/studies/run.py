@@ -9,7 +9,7 @@ from estimator.core import files
 from estimator.core.errors import within
 from estimator.core.types import Chains, Estimate, Number, Profile, Sourced, StudyResult, pair_id
 from estimator.devices import load_system
-from estimator.devices.catalogue import DEVICE_FILES, SYSTEM_FILES, find, measurements_path
+from estimator.devices.catalogue import DEVICE_FILES, SYSTEM_FILES, find, measurements_paths
 from estimator.rollup import chain
 from estimator.studies.audit import audit_table
 from estimator.studies.merit import figure_of_merit, fom_number, weight_numbers
@@ -93,9 +93,9 @@ def _inputs(study: Study, path: Path, profiles: dict[str, Profile], estimates: l
     for found in estimates:
         name, plan = found.target.name, found.plan
         read[f"device {name}"] = files.sha256(find("device", plan.target, DEVICE_FILES))
-        measured = measurements_path(name, plan.measurements, plan.target)
-        if measured:
-            read[f"measurements {name}"] = files.sha256(measured)
+        for place in measurements_paths(name, plan.measurements, plan.target):
+            framework = place.stem.removeprefix(name) if place.stem.startswith(name) else ""
+            read[f"measurements {name}{framework}"] = files.sha256(place)
     return read
 
 

@@ -38,7 +38,7 @@ def predict_shapes(path: str | Path, plan: RunPlan) -> tuple[pd.DataFrame, tuple
     path = Path(path)
     asked, table = _read(path)
     target = load_device(plan.target)
-    measurements, impossible = read_measurements(target, plan.measurements, plan.target)
+    measurements, impossible = read_measurements(target, plan.measurements, plan.target, alone=True)
     target = with_launch(target, measurements)
     workload = Workload(name=path.stem, precision="fp32")
     work = _work(table if measurements.empty else as_timed(table), workload, path)

@@ -36,6 +36,23 @@ def test_the_table_beside_the_file_that_names_the_device_is_its_own(tmp_path: Pa
     assert load_measurements(make_device(), named="mine").empty
 
 
+def test_what_a_framework_timed_tells_of_an_op_class_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not of another precision, nor of a class that it did not time."""
+    folder = tmp_path / "devices" / "measurements"
+    folder.mkdir(parents=True)
+    monkeypatch.setenv("ESTIMATOR_LIBRARY", str(tmp_path))
+    others = ROW.replace("fp32", "fp16") + "elementwise,fp32,,,,0.001,lib 1,me\n"
+    (folder / "toy.csv").write_text(HEADER + ROW + ROW + others)
+    (folder / "toy.torch.csv").write_text(HEADER + ROW.replace("lib 1", "torch 2"))
+    (folder / "toy-2.csv").write_text(HEADER + ROW)
+    device = make_device(peak={"fp32": "10 TFLOP/s", "fp16": "10 TFLOP/s"})
+    rows, notes = read_measurements(device)
+    assert rows["library"].tolist() == ["torch 2", "lib 1", "lib 1"]
+    assert rows["precision"].tolist() == ["fp32", "fp16", "fp32"]
+    assert notes == ("toy: toy.csv: its gemm in fp32 tell nothing beside those of toy.torch.csv",)
+    assert read_measurements(device, alone=True)[0]["library"].tolist() == ["lib 1"] * 4
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

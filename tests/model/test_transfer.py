@@ -79,3 +79,5 @@ def test_tables_of_one_library_tell_of_each_other() -> None:
     assert same_library(one, one)
     assert not same_library(one, other)
     assert not same_library(unknown, unknown)
+    unversioned = pd.DataFrame({"library": ["a"]})
+    assert not same_library(unversioned, unversioned)

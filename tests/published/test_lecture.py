@@ -132,6 +132,11 @@ def test_networks_that_compute_are_predicted_on_v100_within_a_quarter(table: Aud
     assert the(table, "times", row, "V100").mark == "reproduced"
 
 
+def test_their_geometric_mean_on_p100_is_predicted_within_a_quarter(table: Audit) -> None:
+    marks = {c.on: c.mark for c in table.comparisons["like rows"]}
+    assert marks["P100"] == marks["V100"] == "reproduced"
+
+
 def test_the_p100_contradicts_itself(table: Audit) -> None:
     found = {c.on: str(c.reason) for c in table.comparisons["like rows"]}
     assert "518 ms and 352 ms a step, which contradict each other, 1.47 to 1" in found["P100"]

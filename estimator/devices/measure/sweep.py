@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from estimator.core.schema import LAUNCH, SHAPES
 from estimator.devices import load_device
+from estimator.devices.catalogue import measurements_paths
 from estimator.devices.measure.bench import KERNELS, OF_CHANNELS, STANDS_FOR
 from estimator.devices.measurements import load_measurements
 
@@ -133,7 +134,8 @@ def collectives(ranks: int) -> pd.DataFrame:
 
 def deepbench(device: str) -> pd.DataFrame:
     """The shapes of the DeepBench table that is shipped for a device, those of them that are measured here."""
-    shapes = load_measurements(load_device(device))[OF_A_SHAPE]
+    table = measurements_paths(device)[-1]  # a framework's stands before it
+    shapes = load_measurements(load_device(device), table)[OF_A_SHAPE]
     shapes = shapes[shapes["op_class"].isin(["gemm", "convolution", *STANDS_FOR])]
     return shapes.drop_duplicates(ignore_index=True)
 

@@ -145,6 +145,5 @@ def part_of(device: DeviceSpec) -> Cell:
 
 
 def measured(device: DeviceSpec) -> Cell:
-    """The file of measured ops that the library holds of a device."""
-    path = catalogue.measurements_path(device.name)
-    return path.name if path else None
+    """The files of measured ops that the library holds of a device."""
+    return ", ".join(path.name for path in catalogue.measurements_paths(device.name)) or None
