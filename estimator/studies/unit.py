@@ -49,7 +49,7 @@ def estimate_unit(study: Study, unit_name: str, machine: Machine, profile: Profi
 
 def validation(found: Estimate) -> Estimate:
     """The forward pass alone of an estimated step of training. Raises EstimatorError where the profile tells none."""
-    with within("validation"):
+    with within("validation (without validation_samples there is none)"):
         if found.profile.workload.mode == "inference":
             raise EstimatorError(f"{found.profile.where}: is of inference, which has nothing to validate")
         return estimate(found.profile, replace(found.plan, mode="inference"))

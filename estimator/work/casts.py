@@ -203,7 +203,8 @@ def _behind(work: pd.DataFrame, casts: pd.DataFrame) -> pd.DataFrame:
 
 def _told(casts: pd.DataFrame, uses: Sequence[Use], trains: bool, folded: bool) -> Iterator[str]:
     if len(casts):
-        names = ", ".join(casts["op"].head(NAMED)) + (", …" if len(casts) > NAMED else "")
+        largest = casts.sort_values("bytes", ascending=False, kind="stable")["op"].head(NAMED)
+        names = ", ".join(largest) + (", …" if len(casts) > NAMED else "")
         yield f"casts are added that move {units.show(casts['bytes'].sum(), 'B', 4)} a step: {names}"
     if folded:
         yield "casts of activations and gradients are fused into the ops beside them"

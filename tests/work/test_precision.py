@@ -57,6 +57,11 @@ def test_casts_of_weights_and_gradients_and_around_what_stays() -> None:
     assert "64 elements over all their uses, by the forward products' dimensions" in str(told)
 
 
+def test_the_largest_casts_are_named() -> None:
+    *_, told = crossed({**SOFTMAX, "op": "huge", "shapes": "800x4"}, *STEP)
+    assert "a step: casts around huge, cast of weights" in str(told)
+
+
 IMAGES: Row = {"shapes": "8x4x4x2;2", "output_shapes": "8x4x4x2"}
 
 
