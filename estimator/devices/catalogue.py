@@ -52,9 +52,9 @@ def load_system(name: str | Path) -> SystemSpec:
 def measurements_paths(
     device: str, path: str | Path | None = None, named: str | Path | None = None
 ) -> tuple[Path, ...]:
-    """The measurements given by the caller, else those of a name in the library, what a framework timed
-    (NAME.FRAMEWORK.csv) before what loops over a library's calls did (NAME.csv); of a YAML file given by path the CSV
-    beside it, and the library's only where the file is the library's own. Nothing where there are none.
+    """The measurements given by the caller, else those of a name in the first folder of the library that has any, what
+    a framework timed (NAME.FRAMEWORK.csv) before what loops over a library's calls did (NAME.csv); of a YAML file given
+    by path the CSV beside it, and the library's only where the file is the library's own. Nothing where there are none.
     """
     if path:
         return (Path(path),)
@@ -64,9 +64,13 @@ def measurements_paths(
             return (beside,)
         if shipped is None or shipped.resolve() != Path(named).resolve():
             return ()
-    tables = library.names("devices", MEASURED_FILES)
-    of_frameworks = [place for name, place in tables.items() if name.startswith(f"{device}.")]
-    return (*of_frameworks, *([tables[device]] if device in tables else []))
+    devices = library.names("devices", DEVICE_FILES).keys() - {device}
+    for folder in library.folders("devices"):
+        tables = {place.stem: place for place in sorted(folder.glob(MEASURED_FILES))}
+        of_frameworks = [name for name in tables if name.startswith(f"{device}.") and name not in devices]
+        if found := [tables[name] for name in (*of_frameworks, device) if name in tables]:
+            return tuple(found)
+    return ()
 
 
 def all_devices() -> list[DeviceSpec]:

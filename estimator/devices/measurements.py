@@ -10,7 +10,7 @@ import pandas as pd
 
 from estimator.core import csv_files
 from estimator.core.errors import EstimatorError
-from estimator.core.schema import LAUNCH, MEASUREMENTS, SHAPED_BY
+from estimator.core.schema import LAUNCH, MATRIX, MEASUREMENTS, SHAPED_BY
 from estimator.core.types import DeviceSpec, Flags, Sourced
 from estimator.devices import bounds
 from estimator.devices.catalogue import measurements_paths
@@ -18,7 +18,6 @@ from estimator.devices.conditions import Conditions
 from estimator.devices.odd_rows import OddRows, and_more
 
 MOST_ROWS = 100_000  # that evidence for a prediction may have; a DeepBench table has about a thousand
-KIND = ["op_class", "precision"]  # of which one table tells
 NEEDED = {
     **SHAPED_BY,
     "recurrent": ("cell", "hidden", "sequences", "timesteps"),
@@ -39,21 +38,28 @@ def read_measurements(
     """MEASUREMENTS of a device, from a CSV, from beside the file that names it, or from the library; and sentences on
     what was left out of them or looks wrong. ``flag`` is computed anew from the device.
 
-    Of several tables the first that has an op class in a precision tells of it: a framework's, in which a profile's ops
-    ran as well; of ops ``alone`` that of a loop over a library's calls. Raises EstimatorError for unreadable rows, rows
-    of another device, products above the device's peak, unlike conditions, and more rows than a prediction can use.
+    Of two tables one tells of an op class in a precision, of memory-bound ops of a kernel: a framework's, in which a
+    profile's ops ran as well; of ops ``alone`` that of a loop over a library's calls. Raises EstimatorError for
+    unreadable rows, rows of another device, products above the device's peak, unlike conditions, and more rows than a
+    prediction can use.
     """
     places = measurements_paths(device.name, path, named)
-    places = places[::-1] if alone else places
     if not places:
         return MEASUREMENTS.conform(pd.DataFrame(columns=MEASUREMENTS.names()), device.name), ()
-    rows, notes = _read(device, places[0])
-    for place in places[1:]:
-        others, said = _read(device, place)
-        outranked = pd.MultiIndex.from_frame(others[KIND]).isin(pd.MultiIndex.from_frame(rows[KIND]))
-        notes = (*notes, *said, *_outranked(others[outranked], f"{device.name}: {place.name}", places[0]))
-        rows = pd.concat([rows, others[~outranked]], ignore_index=True)
+    first, *others = reversed(places) if alone else places
+    rows, notes = _read(device, first)
+    for count, place in enumerate(others):
+        more, said = _read(device, place)
+        outranked = _kinds(more).isin(_kinds(rows))
+        before = " and ".join(path.name for path in (first, *others[:count]))
+        notes = (*notes, *said, *_outranked(more[outranked], f"{device.name}: {place.name}", before))
+        rows = pd.concat([rows, more[~outranked]], ignore_index=True)
     return rows, notes
+
+
+def _kinds(rows: pd.DataFrame) -> pd.MultiIndex:
+    kernel = rows["kernel"].fillna("").mask(rows["op_class"].isin(MATRIX), "")
+    return pd.MultiIndex.from_frame(rows[["op_class", "precision"]].assign(kernel=kernel))
 
 
 def _read(device: DeviceSpec, place: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
@@ -145,10 +151,11 @@ def _incomplete(rows: pd.DataFrame) -> Iterator[tuple[Flags, str]]:
     yield (rows["sparsity"] >= 1).to_numpy(), "sparsity is not below 1; write the share of zeros, such as 0.95"
 
 
-def _outranked(rows: pd.DataFrame, where: str, by: Path) -> Iterator[str]:
+def _outranked(rows: pd.DataFrame, where: str, by: str) -> Iterator[str]:
     if len(rows):
-        kinds = " and ".join(" in ".join(kind) for kind in rows[KIND].drop_duplicates().itertuples(index=False))
-        yield f"{where}: its {kinds} tell nothing beside those of {by.name}"
+        kinds = rows[["op_class", "precision"]].drop_duplicates().itertuples(index=False)
+        told = " and ".join(" in ".join(kind) for kind in kinds)
+        yield f"{where}: its {told} tell nothing beside those of {by}"
 
 
 def _left_out(rows: pd.DataFrame, where: str) -> Iterator[str]:

@@ -95,8 +95,9 @@ def gathered(
     own = work["time_s"].to_numpy(dtype=float)
     rows = _of_these_ops(measurements, work)
     rows_there = None if at_source is None else _of_these_ops(at_source, ran)
-    if source is not None and rows_there is not None and transfer.same_library(rows_there, rows):
-        there, here = _kernels((ran, source, rows_there), (work, target, rows))
+    alike = () if source is None or rows_there is None else transfer.in_common(rows_there, rows)
+    if source is not None and alike and len(alike[0]):
+        there, here = _kernels((ran, source, alike[0]), (work, target, alike[1]))
         known, factor, told, table = *_by_kernels(there, here), here.warm
     else:
         table = measured.evidence(measured.telling(rows, cache))
@@ -138,8 +139,10 @@ def _of_the_same_models(ran: pd.DataFrame, *tables: pd.DataFrame) -> Iterator[pd
     """The tables without what one of them alone tells in place of another model, of ops such as the source ``ran``: the
     factor between devices would hold the difference between the models.
     """
-    instead = [model for model in MODELS.values() if model.instead and model.speaks(ran).any()]
-    one_sided = [model for model in instead if len({bool(model.speaks(table).any()) for table in tables}) > 1]
+    asked = [name for name, _, _ in by_model(ran)]
+    asked += [MODELS[name].instead for name in asked if MODELS[name].instead]  # in whose place yet another may stand
+    of_ran = [MODELS[name] for name in dict.fromkeys(asked) if MODELS[name].instead]
+    one_sided = [model for model in of_ran if len({bool(model.speaks(table).any()) for table in tables}) > 1]
     for table in tables:
         yield table[~np.any([model.speaks(table) for model in one_sided], axis=0)] if one_sided else table
 
@@ -156,10 +159,17 @@ def _by_kernels(there: Kernels, here: Kernels) -> tuple[Modelled, Floats, Flags]
     alone = warm + _padded(share, len(warm), 1.0) * (cold - warm)
     launch_there, launch = _launches(there), _launches(here)
     left_out = transfer.left_out(shared, alone_there, launch_there)
+    kept = 1.0 - _padded(left_out, len(warm), 0.0)  # what is added to a step is launched there, beside its other ops
     alone_there = transfer.without(alone_there, left_out * launch_there)
-    alone = transfer.without(alone, _padded(left_out, len(alone), 0.0) * launch)
-    factor = _padded(transfer.in_step(own, shared, alone_there, alone[: len(own)]), len(warm), np.nan)
-    return _in_step(known, factor, np.divide(alone, warm, out=np.ones_like(warm), where=warm > 0))
+    busy = transfer.without(alone, (1.0 - kept) * launch)
+    factor = _padded(transfer.in_step(own, shared, alone_there, busy[: len(own)]), len(warm), np.nan)
+    colder, shorter = (_over(*pair) for pair in ((alone, warm), (busy, alone)))
+    return _in_step(known, factor, colder, kept, shorter)
+
+
+def _over(one: Floats, other: Floats) -> Floats:
+    """One time over another; 1 where the other is nothing or not known."""
+    return np.divide(one, other, out=np.ones_like(other), where=other > 0)
 
 
 def _launches(side: Kernels) -> Floats:
@@ -189,16 +199,21 @@ def _alone(work: pd.DataFrame, device: DeviceSpec, table: pd.DataFrame) -> tuple
     return known, np.where(np.isnan(time), known.time + known.launches * launch_latency(device, shipped()), time)
 
 
-def _in_step(known: Modelled, factor: Floats, colder: Floats) -> tuple[Modelled, Floats, Flags]:
+def _in_step(
+    known: Modelled, factor: Floats, colder: Floats, kept: Floats, shorter: Floats
+) -> tuple[Modelled, Floats, Flags]:
     """What the models say, each op's time and launches longer by what its step makes of them: ``colder`` caches, and
     by a ``factor`` beyond them, of which the source does not always tell; by how much in all; and where it tells.
+
+    Of its launches a part is ``kept``, so that with them it is ``shorter`` by itself.
     """
     told = ~np.isnan(factor)
     by = np.where(told, factor, 1.0) * colder
     method = np.where(told & ~np.isnan(known.time), "transferred", known.method)
-    longer = {name: by * getattr(known, name) for name in ("time", "serial", "launches")}
+    longer = {name: by * getattr(known, name) for name in ("time", "serial")}
+    longer["launches"] = by * kept * known.launches
     longer["least"] = np.minimum(by, 1.0) * known.least  # what did not move on the source moves nowhere
-    return dataclasses.replace(known, method=method, **longer), by, told
+    return dataclasses.replace(known, method=method, **longer), by * shorter, told
 
 
 def modelled(
@@ -244,8 +259,8 @@ def _like(
     if model.by_precision:
         counts &= (table["precision"] == precision).to_numpy(dtype=bool)
     rows = table[model.speaks(table) & counts]
-    if not (itemsizes(rows["precision"]) == ITEMSIZE.get(precision)).any():
-        rows = rows.assign(precision=precision)  # bytes are bytes, where nobody measured their format
+    if model.by_format and not (itemsizes(rows["precision"]) == ITEMSIZE.get(precision)).any():
+        rows = rows.assign(precision=precision)
     on, latency = hardware_of(target, rows["op_class"], rows["precision"]), launch_latency(target, c)
     known = told(model, rows, on, target, latency, c, FEW_ALONE if alone else FEW_LAUNCHES)
     nothing = not len(known[1]) and model.instead

@@ -12,7 +12,7 @@ import pandas as pd
 from estimator.core import physics
 from estimator.core.activations import activations
 from estimator.core.channels import channel_kernels
-from estimator.core.conversions import converts
+from estimator.core.conversions import converts, narrower
 from estimator.core.pools import averages, gradients
 from estimator.core.schema import MATRIX, SHAPED_BY, STREAMING, UNPOOLED
 from estimator.core.types import DeviceSpec, Flags, Floats
@@ -53,6 +53,7 @@ class Model(NamedTuple):
     likeness: Callable[[Coefficients], Likeness]
     by_precision: bool = True  # whether measurements of one precision tell nothing of another
     by_caches: float = 0.0  # standard deviation (logarithm) between sizes that caches of unlike speeds hold
+    by_format: bool = True  # whether rows of other formats stand for one that nobody measured: bytes are bytes
     instead: str = ""  # the model that is corrected where nothing of its own was measured
 
 
@@ -190,9 +191,10 @@ def _alike_channels(rows: pd.DataFrame, on: Hardware, device: DeviceSpec, busy: 
 
 
 def _alike_casts(rows: pd.DataFrame, on: Hardware, device: DeviceSpec, busy: Busy) -> Ops:
-    """By their amount, in octaves."""
-    of, alike = memory_bound.streams(rows, _divisor(rows)), np.zeros(len(rows), dtype=int)
-    return Ops(np.log2(np.maximum(of.bytes, 1.0))[:, None], busy.compute_share, alike, alike > 0)
+    """By their amount, in octaves; each narrow format is a kind, as a processor may convert one and not the other."""
+    of, narrow = memory_bound.streams(rows, _divisor(rows)), narrower(rows)
+    kind = np.select([(narrow == name).fillna(False).to_numpy(dtype=bool) for name in ("bf16", "fp16")], [0, 1], 2)
+    return Ops(np.log2(np.maximum(of.bytes, 1.0))[:, None], busy.compute_share, kind, np.zeros(len(rows), dtype=bool))
 
 
 def _alike_amounts(rows: pd.DataFrame, on: Hardware, device: DeviceSpec, busy: Busy) -> Ops:
@@ -247,6 +249,7 @@ MODELS: dict[str, Model] = {  # the first that speaks
         _alike_casts,
         lambda c: Likeness(memory=c.memory_bound.streaming_spread, **CASTS),
         by_precision=False,
+        by_format=False,
         instead="memory-bound",
     ),
     "bias_add": _channel_model("bias_add"),

@@ -44,10 +44,10 @@ def carried_over(work: pd.DataFrame, source: DeviceSpec | None, c: Coefficients)
     return out
 
 
-def same_library(one: pd.DataFrame, other: pd.DataFrame) -> bool:
-    """Whether two tables of MEASUREMENTS were made by a library in common, of a version that is told."""
-    common = set(one["library"].dropna()) & set(other["library"].dropna())
-    return any(re.search(r"\d", name) for name in common)
+def in_common(one: pd.DataFrame, other: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Of two tables of MEASUREMENTS the rows that were made by libraries in common, of versions that are told."""
+    common = {name for name in {*one["library"].dropna()} & {*other["library"].dropna()} if re.search(r"\d", name)}
+    return one[one["library"].isin(common)], other[other["library"].isin(common)]
 
 
 def emptied(shared: Floats, warm: Floats, cold: Floats) -> Floats:
@@ -74,9 +74,9 @@ def left_out(shared: Floats, alone: Floats, launch: Floats) -> Floats:
     return np.where((shared > 0) & (launch > 0) & (alone > 0), share, 0.0)
 
 
-def without(alone: Floats, launch: Floats) -> Floats:
-    """What an op takes by itself [s] without a part of its launch; at least a little of it."""
-    return np.asarray(np.maximum(alone - launch, LEAST * alone))
+def without(alone: Floats, launching: Floats) -> Floats:
+    """What an op takes by itself [s] without the part that launches it; at least a little of it."""
+    return np.asarray(np.maximum(alone - launching, LEAST * alone))
 
 
 def in_step(own: Floats, shared: Floats, alone: Floats, there: Floats) -> Floats:

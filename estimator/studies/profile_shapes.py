@@ -78,6 +78,10 @@ def _shapes(work: pd.DataFrame) -> pd.DataFrame:
     calls = work["calls"].fillna(1.0).where(work["calls"] > 0, 1.0)
     amounts = {n: (work[n] / calls).round().mask(work["op_class"].isin(MATRIX)) for n in ("bytes", "flop")}
     rows = products | convolutions | streams
-    found = work.assign(**amounts, kernel=kernel, precision=narrow.fillna(work["precision"]))[rows.to_numpy(dtype=bool)]
+    narrowed = {
+        "op_class": work["op_class"].mask(narrow.notna(), "elementwise"),
+        "precision": narrow.fillna(work["precision"]),
+    }
+    found = work.assign(**amounts, **narrowed, kernel=kernel)[rows.to_numpy(dtype=bool)]
     found.loc[(found["op_class"] == "gemm").to_numpy(dtype=bool), "batch"] = found["batch"].fillna(1)
     return found[[*OF_AN_OP, "time_s"]]

@@ -94,7 +94,7 @@ def _inputs(study: Study, path: Path, profiles: dict[str, Profile], estimates: l
         name, plan = found.target.name, found.plan
         read[f"device {name}"] = files.sha256(find("device", plan.target, DEVICE_FILES))
         for place in measurements_paths(name, plan.measurements, plan.target):
-            framework = place.stem.removeprefix(name) if place.stem.startswith(name) else ""
+            framework = place.stem.removeprefix(name) if place.stem.startswith(f"{name}.") else ""
             read[f"measurements {name}{framework}"] = files.sha256(place)
     return read
 

@@ -1,8 +1,8 @@
 """``python -m estimator.truth.frameworks DATA``: what is shipped of the kernels that NeuSight timed in PyTorch.
 
-Writes devices/measurements/NAME.torch.csv: of each device some hundred products, convolutions and streams. A call there
-takes 25 to 70 us to launch, which is no part of a profile's kernels: so only what takes a millisecond counts, spread
-evenly in the order of the times.
+Writes devices/measurements/NAME.torch.csv: of each device some hundred products, and convolutions and streams where it
+timed them. A call there takes 25 to 70 us to launch, which is no part of a profile's kernels: so only what takes a
+millisecond counts, spread evenly in the order of the times.
 """
 
 from __future__ import annotations

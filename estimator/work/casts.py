@@ -209,7 +209,10 @@ def _told(casts: pd.DataFrame, uses: Sequence[Use], trains: bool, folded: bool) 
     if folded:
         yield "casts of activations and gradients are fused into the ops beside them"
     if uses and trains:
-        sources = (("shapes", "the forward products' dimensions"), ("workload", "workload.yaml"))
+        sources = (
+            ("shapes", "the dimensions of forward products and of biases' gradients"),
+            ("workload", "workload.yaml"),
+        )
         told = " and ".join(name for source, name in sources if any(use.source == source for use in uses))
         elements = sum(use.elements for use in uses)
         yield f"casts of weights and gradients are those of {elements:g} elements over all their uses, by {told}"

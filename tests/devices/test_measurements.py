@@ -41,16 +41,39 @@ def test_what_a_framework_timed_tells_of_an_op_class_alone(tmp_path: Path, monke
     folder = tmp_path / "devices" / "measurements"
     folder.mkdir(parents=True)
     monkeypatch.setenv("ESTIMATOR_LIBRARY", str(tmp_path))
-    others = ROW.replace("fp32", "fp16") + "elementwise,fp32,,,,0.001,lib 1,me\n"
-    (folder / "toy.csv").write_text(HEADER + ROW + ROW + others)
-    (folder / "toy.torch.csv").write_text(HEADER + ROW.replace("lib 1", "torch 2"))
+    header = HEADER.replace("op_class", "op_class,kernel")
+    row, add, launch = (
+        ROW.replace("gemm", "gemm,"),
+        *(f"elementwise,{k},fp32,,,,1e-3,lib 1,me\n" for k in ("add", "launch")),
+    )
+    loops, framed = row + row + row.replace("fp32", "fp16") + add + launch, (row + add).replace("lib 1", "torch 2")
+    (folder / "toy.csv").write_text(header + loops)
+    (folder / "toy.torch.csv").write_text(header + framed)
     (folder / "toy-2.csv").write_text(HEADER + ROW)
     device = make_device(peak={"fp32": "10 TFLOP/s", "fp16": "10 TFLOP/s"})
     rows, notes = read_measurements(device)
-    assert rows["library"].tolist() == ["torch 2", "lib 1", "lib 1"]
-    assert rows["precision"].tolist() == ["fp32", "fp16", "fp32"]
-    assert notes == ("toy: toy.csv: its gemm in fp32 tell nothing beside those of toy.torch.csv",)
-    assert read_measurements(device, alone=True)[0]["library"].tolist() == ["lib 1"] * 4
+    assert rows["library"].tolist() == ["torch 2", "torch 2", "lib 1", "lib 1"]
+    assert rows["precision"].tolist() == ["fp32", "fp32", "fp16", "fp32"]
+    told = "its gemm in fp32 and elementwise in fp32 tell nothing beside those of toy.torch.csv"
+    assert notes == (f"toy: toy.csv: {told}",)
+    assert read_measurements(device, alone=True)[0]["library"].tolist() == ["lib 1"] * 5
+
+
+def test_a_users_own_table_stands_before_a_shipped_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "devices" / "measurements"
+    folder.mkdir(parents=True)
+    monkeypatch.setenv("ESTIMATOR_LIBRARY", str(tmp_path))
+    (folder / "p100-pcie-16gb.csv").write_text(HEADER + ROW.replace("0.001", "1.0"))
+    assert load_measurements(load_device("p100"))["time_s"].tolist() == [1.0]
+
+
+def test_a_device_whose_name_goes_on_is_no_framework(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "devices" / "measurements"
+    folder.mkdir(parents=True)
+    monkeypatch.setenv("ESTIMATOR_LIBRARY", str(tmp_path))
+    (tmp_path / "devices" / "toy.gpu.yaml").write_text("name: toy.gpu\n")
+    (folder / "toy.gpu.csv").write_text(HEADER + ROW)
+    assert load_measurements(make_device()).empty
 
 
 @pytest.mark.parametrize(

@@ -286,6 +286,18 @@ def test_what_launches_an_op_is_no_part_of_its_step_where_it_is_none_on_the_sour
     assert found["target_time_s"].item() == pytest.approx(5.4e-4)
 
 
+@pytest.mark.parametrize(("own", "kept"), [(1e-4, 0.0), (9e-4, 1.0)])
+def test_a_launch_that_is_left_out_is_no_part_of_a_modelled_time(own: float, kept: float) -> None:
+    """Its time by itself and its least time stay what they are."""
+    work, _ = count_work(make_ops({"op_type": "MatMul", "time_s": own, **NEAR}), Workload(name="toy"))
+    source, target = make_device(name="source", launch_latency="40 us"), make_device(launch_latency="60 us")
+    there, here = (rows.assign(library="toy 1") for rows in (table(ROW), table(SLOW)))
+    found, without = (predict(work, source, target, here, PLAN, at_source=at) for at in (there, there.iloc[:0]))
+    assert found.ops["method"].tolist() == ["transferred"]
+    assert (found.launch > 0).all() == (kept > 0)
+    assert found.floor_s[0] <= without.floor_s[0]
+
+
 def test_what_ran_beside_an_op_adds_nothing_to_it() -> None:
     """Twice as long as by itself, as another op had half of each instant."""
     found = in_step(table(ROW), table(SLOW), 6e-4, {**SHAPE, "shared_s": 3e-4})

@@ -8,7 +8,7 @@ from estimator.core.types import Workload
 from estimator.model.coefficients import shipped
 from estimator.model.hardware import hardware_of
 from estimator.model.kernels import MODELS, launch_latency
-from estimator.model.transfer import carried_over, emptied, in_step, left_out, same_library, without
+from estimator.model.transfer import carried_over, emptied, in_common, in_step, left_out, without
 from estimator.work import count_work
 from tests.conftest import make_device, make_ops
 
@@ -74,10 +74,8 @@ def test_how_much_of_its_launch_an_op_lacks_in_its_step() -> None:
     np.testing.assert_array_equal(without(np.array([10.0, 4.0]), np.full(2, 4.0)), [6.0, 0.4])
 
 
-def test_tables_of_one_library_tell_of_each_other() -> None:
-    one, other, unknown = (pd.DataFrame({"library": [name, None]}) for name in ("a 1", "a 2", None))
-    assert same_library(one, one)
-    assert not same_library(one, other)
-    assert not same_library(unknown, unknown)
-    unversioned = pd.DataFrame({"library": ["a"]})
-    assert not same_library(unversioned, unversioned)
+def test_rows_of_one_library_tell_of_each_other() -> None:
+    one, other, unknown, unversioned = (pd.DataFrame({"library": [name, None]}) for name in ("a 1", "a 2", None, "a"))
+    assert [len(rows) for rows in in_common(one, pd.concat([other, one, one]))] == [1, 2]
+    for rows, others in ((one, other), (unknown, unknown), (unversioned, unversioned)):
+        assert not any(map(len, in_common(rows, others)))

@@ -1,11 +1,13 @@
 """A profile → the shapes that its step needs."""
 
+import csv
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from estimator.core.schema import SHAPES
+from estimator.devices.measure import bench, kit
 from estimator.studies.profile_shapes import in_both_states, profile_shapes
 
 TABLE = """op_type,op_class,precision,m,n,k,bytes,flop,calls,time_s
@@ -71,13 +73,17 @@ def test_activations_are_told_by_their_kernel(tmp_path: Path) -> None:
 
 
 def test_casts_are_told_by_their_narrower_format(tmp_path: Path) -> None:
-    """Those of the dump, and those that another precision adds."""
-    path = tmp_path / "ops.csv"
-    path.write_text("op_type,attributes,shapes,output_shapes,time_s\nCast,from=bf16;to=fp32,100x64,100x64,0.002\n"
-                    "Cast,from=other;to=fp32,100x64,100x64,0.001\n")  # fmt: skip
+    """Those of the dump, of any framework, and those that another precision adds."""
+    path, moved = tmp_path / "ops.csv", "100x64,100x64"
+    path.write_text(f"op_type,attributes,shapes,output_shapes,time_s\nCast,from=bf16;to=fp32,{moved},0.002\n"
+                    f"aten::copy_,from=fp32;to=fp16,{moved},0.0015\nCast,from=other;to=fp32,{moved},0.001\n"
+                    f"Cast,from=fp64;to=fp32,{moved},0.0005\n")  # fmt: skip
     found = profile_shapes([str(path)])[0]
-    assert found[["kernel", "precision", "bytes"]].fillna("").to_numpy().tolist()[0] == ["cast", "bf16", 6400 * 6]
-    assert found["kernel"].isna().tolist() == [False, True]
+    told = found[["op_class", "kernel", "precision", "bytes"]].fillna("").to_numpy().tolist()
+    assert told[:2] == [["elementwise", "cast", name, 6400 * 6] for name in ("bf16", "fp16")]
+    assert found["kernel"].isna().tolist() == [False, False, True, True]
+    for row in csv.DictReader(kit.csv_text(found).splitlines()):
+        assert bench.job(bench.Shape(row, "shapes")).work > 0
     added, _ = profile_shapes(["p1b3/amd-epyc.xplane"], "fp16")
     assert added.loc[added["kernel"] == "cast", "precision"].unique().tolist() == ["fp16"]
 

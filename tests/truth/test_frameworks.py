@@ -27,6 +27,13 @@ def test_long_rows_are_chosen_evenly() -> None:
     assert times.diff().dropna().between(2.2e-4, 2.4e-4).all()
 
 
+@pytest.mark.parametrize("name", library.names("devices", "measurements/*.torch.csv"))
+def test_no_launch_is_much_of_a_shipped_time(name: str) -> None:
+    rows = pd.read_csv(library.names("devices", "measurements/*.torch.csv")[name])
+    assert rows["time_s"].min() >= frameworks.SHORTEST_S
+    assert set(rows["op_class"]) <= {"gemm", "convolution", "elementwise"}
+
+
 def test_the_shipped_tables_are_those_that_it_writes(public_data: Callable[[str], Path], tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     frameworks.main(public_data("data/neusight").parent, tmp_path)

@@ -54,7 +54,7 @@ def test_casts_of_weights_and_gradients_and_around_what_stays() -> None:
     assert list(casts["calls"].iloc[:2]) == [1, 1]
     assert (casts["time_s"] == 0).all()
     assert (casts["precision"] == "fp32").all()
-    assert "64 elements over all their uses, by the forward products' dimensions" in str(told)
+    assert "64 elements over all their uses, by the dimensions of forward products" in str(told)
 
 
 def test_the_largest_casts_are_named() -> None:

@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from estimator.core.conversions import CAST, NARROW
 from estimator.core.schema import LAUNCH, SHAPES
 from estimator.devices import load_device
 from estimator.devices.catalogue import measurements_paths
@@ -108,6 +109,7 @@ def _full(precisions: Sequence[str], convolutions: bool) -> Iterator[Row]:
     yield from itertools.chain.from_iterable(_transposed(p) for p in wide)
     yield from _kit(wide)
     yield from (_stream(kernel, size) for size in SMALL for kernel in KERNELS)
+    yield from (_cast(p, size) for p in precisions if p in NARROW for size in SMALL)
     shapes = CONVOLUTIONS if convolutions else ()
     yield from (_convolution(p, what, *shape) for p in wide for shape in shapes for what in PASSES)
     yield from (_gemm(p, *shape) for p in precisions for shape in GRID)
@@ -134,8 +136,8 @@ def collectives(ranks: int) -> pd.DataFrame:
 
 def deepbench(device: str) -> pd.DataFrame:
     """The shapes of the DeepBench table that is shipped for a device, those of them that are measured here."""
-    table = measurements_paths(device)[-1]  # a framework's stands before it
-    shapes = load_measurements(load_device(device), table)[OF_A_SHAPE]
+    found = load_device(device)
+    shapes = load_measurements(found, measurements_paths(found.name)[-1])[OF_A_SHAPE]  # a framework's stands before it
     shapes = shapes[shapes["op_class"].isin(["gemm", "convolution", *STANDS_FOR])]
     return shapes.drop_duplicates(ignore_index=True)
 
@@ -160,6 +162,10 @@ def _convolution(precision: str, what: str, *sizes: int) -> Row:
 def _stream(kernel: str, size: float, cache: str = "") -> Row:
     """A memory-bound op of about so many bytes; where no cache is said, cold and warm are timed."""
     return {"op_class": KERNELS[kernel][0], "precision": "fp32", "kernel": kernel, "bytes": int(size), "cache": cache}
+
+
+def _cast(precision: str, size: float) -> Row:
+    return {"op_class": "elementwise", "precision": precision, "kernel": CAST, "bytes": int(size)}
 
 
 def _table(rows: Iterable[Row]) -> pd.DataFrame:

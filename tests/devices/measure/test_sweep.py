@@ -25,6 +25,11 @@ def test_the_default_sweep_holds_every_kind_of_work() -> None:
         assert set(bench.KERNELS) | {bench.LAUNCH} == set(found["kernel"].dropna())
 
 
+def test_the_full_sweep_casts_to_every_narrow_format() -> None:
+    found = sweep.default(("fp32", "bf16", "fp16"))
+    assert set(found.loc[found["kernel"] == bench.CAST, "precision"]) == {"bf16", "fp16"}
+
+
 def test_the_quick_sweep_is_the_smaller_one() -> None:
     quick, full = (sweep.with_anchors(sweep.default(("fp32", "fp64"), quick=q), quick=q) for q in (True, False))
     assert len(quick) < 60 < len(full)
