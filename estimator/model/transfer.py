@@ -17,11 +17,12 @@ import numpy as np
 import pandas as pd
 
 from estimator.core import physics
-from estimator.core.types import DeviceSpec, Floats
+from estimator.core.types import DeviceSpec, Flags, Floats
 from estimator.model.coefficients import Coefficients
 from estimator.model.hardware import hardware_of
 from estimator.model.kernels import by_model, calls_of, launch_latency
 
+BESIDE = 2.0  # times the share of its time that is another's, of an op beside which one other ran throughout
 LEAST = 0.1  # of what an op takes by itself, that is left of it without its launch
 LONGER = 1.05  # than in the cache that an op must take out of it, beyond the noise of repeats, to tell anything
 
@@ -86,14 +87,22 @@ def in_step(own: Floats, shared: Floats, alone: Floats, there: Floats) -> Floats
 
     Of what a step adds to an op, a part grows with it (memory that is new) and a part does not (threads that wake).
     Which, no single run tells: it grows as the root of the time by itself does, and as that time where it is not known
-    on the target.
+    on the target. As far as others ran beside the op, it waited for them, and what is added grows as all ops do.
     """
     told = (own > 0) & (alone > 0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        longer = shared / alone
-        grown = (1.0 + (longer - 1.0) * np.sqrt(alone / there)) / longer
-        factor = own / alone * np.where((longer > 1.0) & (there > 0), grown, 1.0)
+        longer, ratio, beside = shared / alone, there / alone, np.clip(BESIDE * (1.0 - shared / own), 0.0, 1.0)
+        grown = ratio ** (0.5 * (1.0 - beside)) * _ratio(alone, there, told) ** beside
+        factor = (
+            own / alone * np.where((longer > 1.0) & (there > 0), (1.0 + (longer - 1.0) * grown / ratio) / longer, 1.0)
+        )
     return np.where(told, factor, np.nan)
+
+
+def _ratio(alone: Floats, there: Floats, told: Flags) -> float:
+    """The time of all told ops by themselves on the target, over that on the source."""
+    known = told & (there > 0)
+    return float(there[known].sum() / alone[known].sum()) if known.any() else 1.0
 
 
 def efficiency(work: pd.DataFrame, source: DeviceSpec | None) -> Floats:

@@ -60,6 +60,14 @@ def test_what_a_step_adds_grows_as_the_root_of_the_op() -> None:
     np.testing.assert_allclose(found, [1.5, 3.0, 2.0, 2.0])
 
 
+def test_what_an_op_waits_for_others_grows_as_they_do() -> None:
+    """Beside another throughout, of its 8 s it had 4, 3 more than by itself; all ops take half as long on the target."""
+    own, shared, alone = np.array([8.0, 8.0]), np.array([4.0, 8.0]), np.array([1.0, 8.0])
+    found = in_step(own, shared, alone, np.array([4.0, 0.5]))
+    np.testing.assert_allclose(found[0] * 4.0, 2.0 * (4.0 + 3.0 / 2.0))
+    assert found[1] == 1.0
+
+
 def test_how_far_a_step_empties_the_cache() -> None:
     """Half; all, beyond it as well; nothing where it is shorter; all where nothing tells: unknown, or hardly longer."""
     shared, warm, cold = np.array([1.5, 2.0, 4.0, 0.5, np.nan, 1.0, 0.9]), np.ones(7), np.array([2.0] * 5 + [1.0, 1.04])
