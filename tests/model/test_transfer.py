@@ -61,7 +61,7 @@ def test_what_a_step_adds_grows_as_the_root_of_the_op() -> None:
 
 
 def test_what_an_op_waits_for_others_grows_as_they_do() -> None:
-    """Beside another throughout, of its 8 s it had 4, 3 more than by itself; all ops take half as long on the target."""
+    """Beside another throughout, of its 8 s it had 4, 3 more than by itself; all ops take half as long there."""
     own, shared, alone = np.array([8.0, 8.0]), np.array([4.0, 8.0]), np.array([1.0, 8.0])
     found = in_step(own, shared, alone, np.array([4.0, 0.5]))
     np.testing.assert_allclose(found[0] * 4.0, 2.0 * (4.0 + 3.0 / 2.0))
