@@ -37,7 +37,6 @@ from estimator.truth.selftest.workloads import Workload
 
 BURST_S = 1.0  # of steps of one workload, in one repeat
 TABLES, MEASURING_S = 4, 210.0  # of one setting's shapes at most, and of measuring for all of those tables
-QUARTILE = 0.25
 TURN = 4  # repeats, half of them truth, after which new processes take over
 KILLED = "it terminated abruptly; if memory ran out, give fewer workloads or settings, or a smaller scale"
 PLANNED = ("workloads", "settings", "repeats")
@@ -81,12 +80,12 @@ def seconds_of(steps: pd.DataFrame, setting: Setting, workload: Workload, *, kno
 
 
 def step_time(repeats: Sequence[Floats]) -> float:
-    """The time of a step [s]: the lower quartile of the least of each repeat, of less than five the least of all.
+    """The time of a step [s]: the median of the least of each repeat.
 
-    What else runs, here or beside a virtual machine, only makes steps longer; but memory may be a third faster for some
-    seconds in many minutes, and what falls into them is not how long the step takes.
+    Within a second, what else runs only makes steps longer; but a machine's memory may be a third faster for some
+    seconds in many, and how a half of the repeats happens to catch those is not how long the step takes.
     """
-    return float(np.quantile([walls.min() for walls in repeats], QUARTILE, method="lower"))
+    return float(np.median([walls.min() for walls in repeats]))
 
 
 def _tell_wall(capture: Path, repeats: Sequence[Floats]) -> None:

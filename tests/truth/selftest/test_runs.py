@@ -149,11 +149,11 @@ def test_runs_of_another_plan_are_not_mixed_with_it(tmp_path: Path, monkeypatch:
     assert len(begun) == 2
 
 
-def test_a_step_takes_the_lower_quartile_of_the_least_of_each_repeat() -> None:
+def test_a_step_takes_the_median_of_the_least_of_each_repeat() -> None:
     one, lucky = np.array([1.3, 1.0, 1.1]), np.array([0.7, 1.2])
-    assert step_time([one, lucky]) == 0.7
-    assert step_time([one, one, lucky, one, one]) == 1.0
-    assert step_time([one, lucky, lucky, one, one]) == 0.7
+    assert step_time([one, lucky]) == pytest.approx(0.85)
+    assert step_time([one, lucky, lucky, one, one]) == 1.0
+    assert step_time([one, lucky, lucky, one, lucky]) == 0.7
 
 
 def test_steps_of_predictions_are_none_of_truth() -> None:
@@ -167,8 +167,8 @@ def test_steps_of_predictions_are_none_of_truth() -> None:
         columns=["repeat", "setting", "workload", "wall_s"],
     )
     toy = Workload("toy", Path("toy.py"), 1.0)
-    assert step_time(seconds_of(steps, ONE, toy, known=True)) == 2.0
-    assert step_time(seconds_of(steps, TWO, toy, known=False)) == 10.0
+    assert step_time(seconds_of(steps, ONE, toy, known=True)) == 2.5
+    assert step_time(seconds_of(steps, TWO, toy, known=False)) == 15.0
 
 
 def table(folder: Folder, number: int, times: list[float], peak: str, clock: str = "2 GHz") -> None:
@@ -194,6 +194,20 @@ def test_a_shape_takes_the_least_time_of_all_tables(tmp_path: Path, clock: str) 
     peak = device.peak_of("fp32").vector
     assert peak is not None
     assert peak.value == 4e9
+
+
+def test_what_memory_binds_takes_the_median_of_all_tables(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    for number, time in enumerate((2.0, 1.0, 4.0)):
+        table(folder, number, [1.0, 1.0], "4 GFLOP/s")
+        path = folder.table(number, ONE).with_suffix(".csv")
+        rows = pd.read_csv(path)
+        stream = rows.iloc[:1].assign(op_class="elementwise", kernel="add", m=None, n=None, k=None, bytes=8)
+        pd.concat([rows, stream.assign(time_s=time, time_low_s=0.9 * time)]).to_csv(path, index=False)
+    tables.merge(folder, ONE)
+    rows = load_measurements(load_device(str(folder.device(ONE))), named=folder.device(ONE))
+    stream = rows[rows["op_class"] == "elementwise"]
+    assert stream[["time_s", "time_low_s"]].to_numpy().tolist() == [[2.0, 1.8]]
 
 
 def test_shapes_are_measured_in_their_setting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -302,7 +316,7 @@ def test_the_whole_chain_on_this_machine(tmp_path: Path, monkeypatch: pytest.Mon
     assert len(steps.groupby(["repeat", "setting", "workload"])) == 4 * 2 * 2
     for row in document["rows"]:  # a prediction knows the steps of its own repeats alone
         of_row = steps[(steps["setting"] == row["source"]) & (steps["workload"] == row["workload"])]
-        known = of_row[of_row["repeat"].isin([1, 4])]["wall_s"].min()
+        known = of_row[of_row["repeat"].isin([1, 4])].groupby("repeat")["wall_s"].min().median()
         told = read_profile(tmp_path / "runs" / "captures" / row["source"] / row["workload"]).wall_step_s
         assert row["source_s"] == pytest.approx(known, rel=1e-12)  # pandas may round the last digit
         assert told == pytest.approx(known, rel=1e-3)
