@@ -28,14 +28,14 @@ OneShape = tuple[npt.NDArray[np.intp], npt.NDArray[np.uint64], npt.NDArray[np.fl
 def kinds(rows: pd.DataFrame) -> pd.DataFrame:
     """The kinds of row among MEASUREMENTS with their conditions, as text; '' where one is not said."""
     found = rows[[*KIND[:-1], *CONDITIONS]].assign(
-        kernel=_op(rows),
+        kernel=op_kernel(rows),
         cache=_cache(rows),
         sparse=np.where(rows["sparsity"] > 0, "sparse", ""),
     )
     return found.drop_duplicates().astype("string[python]").fillna("")[[*KIND, *CONDITIONS]]
 
 
-def _op(rows: pd.DataFrame) -> pd.Series:
+def op_kernel(rows: pd.DataFrame) -> pd.Series:
     """What ``kernel`` says of the op; of matrix work it is an algorithm, chosen by shape."""
     return rows["kernel"].mask(rows["op_class"].isin(MATRIX))
 
@@ -63,7 +63,7 @@ class Conditions:
         texts = rows["padding"].fillna("")
         for text in texts.unique():
             self.paddings.setdefault(str(text), len(self.paddings))
-        self.shapes.append(_hashes(rows[SHAPE].assign(op=_op(rows), cache=_cache(rows))))
+        self.shapes.append(_hashes(rows[SHAPE].assign(op=op_kernel(rows), cache=_cache(rows))))
         self.times.append(rows["time_s"].to_numpy(dtype=float))
         self.codes.append(texts.map(self.paddings).to_numpy(dtype=np.int32))
 

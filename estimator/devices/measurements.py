@@ -10,11 +10,11 @@ import pandas as pd
 
 from estimator.core import csv_files
 from estimator.core.errors import EstimatorError
-from estimator.core.schema import LAUNCH, MATRIX, MEASUREMENTS, SHAPED_BY
+from estimator.core.schema import LAUNCH, MEASUREMENTS, SHAPED_BY
 from estimator.core.types import DeviceSpec, Flags, Sourced
 from estimator.devices import bounds
 from estimator.devices.catalogue import measurements_paths
-from estimator.devices.conditions import Conditions
+from estimator.devices.conditions import Conditions, op_kernel
 from estimator.devices.odd_rows import OddRows, and_more
 
 MOST_ROWS = 100_000  # that evidence for a prediction may have; a DeepBench table has about a thousand
@@ -58,8 +58,7 @@ def read_measurements(
 
 
 def _kinds(rows: pd.DataFrame) -> pd.MultiIndex:
-    kernel = rows["kernel"].fillna("").mask(rows["op_class"].isin(MATRIX), "")
-    return pd.MultiIndex.from_frame(rows[["op_class", "precision"]].assign(kernel=kernel))
+    return pd.MultiIndex.from_frame(rows[["op_class", "precision"]].assign(kernel=op_kernel(rows).fillna("")))
 
 
 def _read(device: DeviceSpec, place: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:

@@ -94,8 +94,7 @@ def gathered(
     ran = work if profiled is None else profiled
     own = work["time_s"].to_numpy(dtype=float)
     rows = _of_these_ops(measurements, work)
-    rows_there = None if at_source is None else _of_these_ops(at_source, ran)
-    alike = () if source is None or rows_there is None else transfer.in_common(rows_there, rows)
+    alike = None if at_source is None else transfer.in_common(_of_these_ops(at_source, ran), rows)
     if source is not None and alike and len(alike[0]):
         there, here = _kernels((ran, source, alike[0]), (work, target, alike[1]))
         known, factor, told, table = *_by_kernels(there, here), here.warm
@@ -159,12 +158,12 @@ def _by_kernels(there: Kernels, here: Kernels) -> tuple[Modelled, Floats, Flags]
     alone = warm + _padded(share, len(warm), 1.0) * (cold - warm)
     launch_there, launch = _launches(there), _launches(here)
     left_out = transfer.left_out(shared, alone_there, launch_there)
-    kept = 1.0 - _padded(left_out, len(warm), 0.0)  # what is added to a step is launched there, beside its other ops
+    lacking = _padded(left_out, len(warm), 0.0)  # what is added to a step is launched there, beside its other ops
     alone_there = transfer.without(alone_there, left_out * launch_there)
-    busy = transfer.without(alone, (1.0 - kept) * launch)
+    busy = transfer.without(alone, lacking * launch)
     factor = _padded(transfer.in_step(own, shared, alone_there, busy[: len(own)]), len(warm), np.nan)
     colder, shorter = (_over(*pair) for pair in ((alone, warm), (busy, alone)))
-    return _in_step(known, factor, colder, kept, shorter)
+    return _in_step(known, factor, colder, 1.0 - lacking, shorter)
 
 
 def _over(one: Floats, other: Floats) -> Floats:

@@ -33,9 +33,8 @@ ROWS = {
 
 def chosen(rows: pd.DataFrame) -> pd.DataFrame:
     """Those of one device's rows that are shipped, as MEASUREMENTS, in the order of ROWS and of their times."""
-    named = rows["op"] if "op" in rows else pd.Series(pd.NA, rows.index)
-    op = named.fillna(rows["data_set"])
-    long = rows.assign(op=op, kernel=named)[rows["time_s"] >= SHORTEST_S].sort_values("time_s", kind="stable")
+    op = rows["op"].fillna(rows["data_set"])
+    long = rows.assign(op=op, kernel=rows["op"])[rows["time_s"] >= SHORTEST_S].sort_values("time_s", kind="stable")
     parts = [_evenly(long[long["op"] == name], count) for name, count in ROWS.items()]
     found = pd.concat(parts, ignore_index=True)
     times = found["time_s"].map(lambda time: float(f"{time:.{DIGITS}g}"))

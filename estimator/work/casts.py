@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from estimator.core import units
+from estimator.core.channels import BIAS_GRAD, channel_kernels
 from estimator.core.conversions import formats
 from estimator.core.schema import STREAMING, WORK
 from estimator.core.types import ITEMSIZE, Floats, Workload, itemsizes
@@ -26,7 +27,6 @@ WIDE = "fp32"  # what weights, their updates, and ops that need accuracy stay in
 SCALED = ("fp16",)  # of so short a range that the loss is scaled
 NAMED = 5  # casts that a sentence names
 CASTS = r"Cast|convert"  # TensorFlow's and XLA's, where a dump does not tell the formats
-BIAS_GRADIENT = "BiasAddGrad"  # TensorFlow's, once for each use of a bias
 TENSORFLOW = r"_?[A-Z]\w*"  # ops of its executor; XLA's and PyTorch's are in small letters
 MIXED = ("fp32", "tf32", "bf16", "fp16", "fp8", "fp4")  # formats that mixed precision casts between
 NOT_FORWARD = ("backward", "optimizer")
@@ -104,7 +104,7 @@ def _uses(work: pd.DataFrame, workload: Workload, already: pd.Series) -> tuple[U
     TensorFlow casts a weight each time that a product takes it; elsewhere there are no more than the file says.
     """
     rows = work[takes_weights(work) & ~already]
-    biases = work[work["op_type"].eq(BIAS_GRADIENT).fillna(False) & ~already.any()]
+    biases = work[(channel_kernels(work) == BIAS_GRAD) & ~already.any()]  # of TensorFlow, once for each use of a bias
     taken = pd.concat([_weight_elements(rows), biases["conv_c"].astype(float)])
     used = pd.concat([rows, biases])["calls"].fillna(1.0).groupby(taken).sum().sort_index(ascending=False)
     found = tuple(Use(size, count, "shapes") for size, count in used.items() if size * count > 0)

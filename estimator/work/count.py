@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from estimator.core import physics
-from estimator.core.conversions import formats
+from estimator.core.conversions import by_size
 from estimator.core.errors import EstimatorError
 from estimator.core.schema import MATRIX, SHAPED_BY, STREAMING, WORK
 from estimator.core.types import ITEMSIZE, Floats, Workload, itemsizes
@@ -37,7 +37,8 @@ def count_work(ops: pd.DataFrame, workload: Workload, where: str = "profile") ->
     layer = pd.Series(np.isin(described.codes, list(layers)), index=work.index)
     work["op_class"] = work["op_class"].mask(layer, "gemm")
     unstated = _unstated_precision(work, workload)
-    work = work.assign(precision=_of_casts(work).fillna(work["precision"]).fillna(workload.precision))
+    of_casts = by_size(work)["wider"]  # whichever of the two formats the dump calls its own
+    work = work.assign(precision=of_casts.fillna(work["precision"]).fillna(workload.precision))
     work = _mark_reported(work)
     products = (work["op_class"] == "gemm") & work["m"].isna() & work["shapes"].notna() & ~layer
     work, warnings = fill_products(work, described, products, workload, where)
@@ -52,14 +53,6 @@ def count_work(ops: pd.DataFrame, workload: Workload, where: str = "profile") ->
     work = _count_aggregates(work, workload)
     work["intensity"] = (work["flop"] / work["bytes"]).where(work["bytes"] > 0)
     return WORK.conform(work, where), (*unstated, *warnings, *undescribed(work), *_uncounted(work))
-
-
-def _of_casts(work: pd.DataFrame) -> pd.Series:
-    """The wider format of what casts, whichever of the two the dump calls its own; NA for all else."""
-    found = formats(work)
-    known = found.isin(ITEMSIZE.keys()).all(axis=1)
-    first, second = (found[name].map(ITEMSIZE) for name in ("from", "to"))
-    return found["from"].where(first >= second, found["to"]).where(known)
 
 
 def _unstated_precision(work: pd.DataFrame, workload: Workload) -> tuple[str, ...]:
