@@ -76,11 +76,11 @@ def test_every_ordered_pair_is_judged_by_its_own_steps(rows: pd.DataFrame) -> No
     assert set(rows.reset_index()) == set(COLUMNS)
     assert list(rows.index) == [(ONE.name, TWO.name), (TWO.name, ONE.name)]
     there = rows.loc[ONE.name, TWO.name]
-    assert (there["source_s"], there["measured_s"]) == pytest.approx((0.8, 0.6))
-    assert there["noise"] == pytest.approx(0.45 / 0.6 - 1)
-    assert there["error_if_unchanged"] == pytest.approx(0.8 / 0.6 - 1)
-    assert there["error_by_peaks"] == pytest.approx(0.8 / 2 / 0.6 - 1)
-    assert there["error"] == pytest.approx(there["predicted_s"] / 0.6 - 1)
+    assert (there["source_s"], there["measured_s"]) == pytest.approx((0.85, 0.65))
+    assert there["noise"] == pytest.approx(0.475 / 0.65 - 1)
+    assert there["error_if_unchanged"] == pytest.approx(0.85 / 0.65 - 1)
+    assert there["error_by_peaks"] == pytest.approx(0.85 / 2 / 0.65 - 1)
+    assert there["error"] == pytest.approx(there["predicted_s"] / 0.65 - 1)
 
 
 def test_truth_tells_predictions_nothing_nor_they_it(rows: pd.DataFrame, tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ def test_truth_tells_predictions_nothing_nor_they_it(rows: pd.DataFrame, tmp_pat
     other = judged(tmp_path / "truth", slow)
     known = ["source_s", "predicted_s", "low_s", "high_s"]
     pd.testing.assert_frame_equal(other[known], rows[known])
-    assert (other["measured_s"] == 7.0).all()
+    assert (other["measured_s"] == 8.0).all()
     fast = {setting: (0.01, second, third, 0.02) for setting, (_, second, third, _) in WALLS.items()}
     assert (judged(tmp_path / "known", fast)["measured_s"] == rows["measured_s"]).all()
 
