@@ -50,9 +50,10 @@ def read_measurements(
     rows, notes = _read(device, first)
     for count, place in enumerate(others):
         more, said = _read(device, place)
-        outranked = _kinds(more).isin(_kinds(rows))
+        kinds = _kinds(more)
+        outranked = kinds.isin(_kinds(rows))
         before = " and ".join(path.name for path in (first, *others[:count]))
-        notes = (*notes, *said, *_outranked(more[outranked], f"{device.name}: {place.name}", before))
+        notes = (*notes, *said, *_outranked(kinds[outranked], f"{device.name}: {place.name}", before))
         rows = pd.concat([rows, more[~outranked]], ignore_index=True)
     return rows, notes
 
@@ -150,10 +151,9 @@ def _incomplete(rows: pd.DataFrame) -> Iterator[tuple[Flags, str]]:
     yield (rows["sparsity"] >= 1).to_numpy(), "sparsity is not below 1; write the share of zeros, such as 0.95"
 
 
-def _outranked(rows: pd.DataFrame, where: str, by: str) -> Iterator[str]:
-    if len(rows):
-        kinds = rows[["op_class", "precision"]].drop_duplicates().itertuples(index=False)
-        told = " and ".join(" in ".join(kind) for kind in kinds)
+def _outranked(kinds: pd.MultiIndex, where: str, by: str) -> Iterator[str]:
+    if len(kinds):
+        told = " and ".join(f"{kernel or op_class} in {precision}" for op_class, precision, kernel in kinds.unique())
         yield f"{where}: its {told} tell nothing beside those of {by}"
 
 

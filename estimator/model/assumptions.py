@@ -10,6 +10,7 @@ from estimator.core.schema import MATRIX, STREAMING
 from estimator.core.types import ITEMSIZE, DeviceSpec, Sourced, Workload
 from estimator.core.units import in_operations, show
 from estimator.model.coefficients import shipped
+from estimator.model.evidence import of_these_ops
 from estimator.model.hardware import TYPICAL_YEAR, peak_of_op
 
 MODELLED = ("interpolated", "scaled", "transferred", "roofline")
@@ -56,8 +57,8 @@ def _specifications(ops: pd.DataFrame, target: DeviceSpec) -> Iterator[str]:
 
 
 def _measurements(ops: pd.DataFrame, target: DeviceSpec, measurements: pd.DataFrame) -> Iterator[str]:
-    told = ops.loc[ops["method"].isin(["measured", "interpolated", "scaled"]), "op_class"]
-    used = measurements.loc[measurements["op_class"].isin(told), "source"]
+    told = ops[ops["method"].isin(["measured", "interpolated", "scaled"])]
+    used = of_these_ops(measurements[measurements["op_class"].isin(told["op_class"])], told)["source"]
     for source in used.fillna("no source given").unique():
         yield f"{target.name}: measured ops are those of {source}"
     unused = measurements.loc[~measurements["op_class"].isin(USED), "op_class"].unique()

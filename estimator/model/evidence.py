@@ -93,8 +93,8 @@ def gathered(
         _refuse(target, work, measurements)
     ran = work if profiled is None else profiled
     own = work["time_s"].to_numpy(dtype=float)
-    rows = _of_these_ops(measurements, work)
-    alike = None if at_source is None else transfer.in_common(_of_these_ops(at_source, ran), rows)
+    rows = of_these_ops(measurements, work)
+    alike = None if at_source is None else transfer.in_common(of_these_ops(at_source, ran), rows)
     if source is not None and alike and len(alike[0]):
         there, here = _kernels((ran, source, alike[0]), (work, target, alike[1]))
         known, factor, told, table = *_by_kernels(there, here), here.warm
@@ -116,7 +116,7 @@ def gathered(
     )
 
 
-def _of_these_ops(measurements: pd.DataFrame, work: pd.DataFrame) -> pd.DataFrame:
+def of_these_ops(measurements: pd.DataFrame, work: pd.DataFrame) -> pd.DataFrame:
     """The measured rows that may tell of ops like these; of pools, only those of their precision."""
     alike = measurements["op_class"].isin(work["op_class"]) & measurements["precision"].isin(work["precision"])
     return measurements[alike | measurements["op_class"].isin(UNPOOLED)]

@@ -54,7 +54,7 @@ def test_what_a_framework_timed_tells_of_an_op_class_alone(tmp_path: Path, monke
     rows, notes = read_measurements(device)
     assert rows["library"].tolist() == ["torch 2", "torch 2", "lib 1", "lib 1"]
     assert rows["precision"].tolist() == ["fp32", "fp32", "fp16", "fp32"]
-    told = "its gemm in fp32 and elementwise in fp32 tell nothing beside those of toy.torch.csv"
+    told = "its gemm in fp32 and add in fp32 tell nothing beside those of toy.torch.csv"
     assert notes == (f"toy: toy.csv: {told}",)
     assert read_measurements(device, alone=True)[0]["library"].tolist() == ["lib 1"] * 5
 

@@ -10,6 +10,7 @@ from estimator.core.types import RunPlan, Workload
 from estimator.devices import load_device
 from estimator.devices.measurements import check_rows, load_measurements
 from estimator.model import predict, uncertainty
+from estimator.model.assumptions import assumptions
 from estimator.model.coefficients import shipped
 from estimator.model.evidence import told
 from estimator.model.hardware import hardware_of
@@ -357,6 +358,15 @@ def test_a_cast_is_told_by_casts_where_they_were_timed() -> None:
     assert cast_on(stream, {**stream, "kernel": "cast", "precision": "bf16", "time_s": 3e-4}) == pytest.approx(
         3e-4, rel=0.1
     )
+
+
+def test_only_rows_of_its_precision_are_told_to_be_behind_a_product() -> None:
+    measured = pd.concat([table(ROW).assign(source="mine"), table(ROW).assign(precision="fp16", source="theirs")])
+    work, _ = count_work(make_ops({"op_type": "MatMul", **SHAPE}), Workload(name="toy"))
+    device = make_device(peak={"fp32": "10 TFLOP/s", "fp16": "20 TFLOP/s"})
+    found = predict(work, None, device, measured, PLAN).ops
+    said = [s for s in assumptions(found, device, measured, Workload(name="toy")) if "measured ops" in s]
+    assert said == ["toy: measured ops are those of mine"]
 
 
 def test_of_a_kernel_on_both_devices_the_quickest_repeats_tell() -> None:

@@ -13,9 +13,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from estimator.core.conversions import CAST, NARROW
+from estimator.core.library import names
 from estimator.core.schema import LAUNCH, SHAPES
 from estimator.devices import load_device
-from estimator.devices.catalogue import measurements_paths
+from estimator.devices.catalogue import MEASURED_FILES
 from estimator.devices.measure.bench import KERNELS, OF_CHANNELS, STANDS_FOR
 from estimator.devices.measurements import load_measurements
 
@@ -137,7 +138,7 @@ def collectives(ranks: int) -> pd.DataFrame:
 def deepbench(device: str) -> pd.DataFrame:
     """The shapes of the DeepBench table that is shipped for a device, those of them that are measured here."""
     found = load_device(device)
-    shapes = load_measurements(found, measurements_paths(found.name)[-1])[OF_A_SHAPE]  # a framework's stands before it
+    shapes = load_measurements(found, names("devices", MEASURED_FILES)[found.name])[OF_A_SHAPE]  # no framework's
     shapes = shapes[shapes["op_class"].isin(["gemm", "convolution", *STANDS_FOR])]
     return shapes.drop_duplicates(ignore_index=True)
 

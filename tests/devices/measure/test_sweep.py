@@ -1,8 +1,10 @@
 """Which shapes are measured."""
 
 import csv
+from pathlib import Path
 
 import pandas as pd
+import pytest
 
 from estimator.core.schema import LAUNCH, PRECISIONS, SHAPES
 from estimator.devices.measure import bench, kit, sweep
@@ -67,6 +69,16 @@ def test_deepbench_gives_distinct_shapes_without_times() -> None:
     assert not found.duplicated().any()
     assert "time_s" not in found
     assert classes(found) <= {"gemm", "convolution", *bench.STANDS_FOR}
+
+
+def test_a_frameworks_table_gives_no_shapes_of_deepbench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, shipped = tmp_path / "devices" / "measurements", sweep.deepbench("v100-sxm2-16gb")
+    folder.mkdir(parents=True)
+    (folder / "v100-sxm2-16gb.torch.csv").write_text(
+        "op_class,kernel,precision,bytes,time_s\nelementwise,add,fp32,12,1\n"
+    )
+    monkeypatch.setenv("ESTIMATOR_LIBRARY", str(tmp_path))
+    pd.testing.assert_frame_equal(sweep.deepbench("v100-sxm2-16gb"), shipped)
 
 
 def test_the_programs_words_are_the_schemas() -> None:
