@@ -25,7 +25,7 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from estimator.core import files, units
+from estimator.core import csv_files, files, units
 from estimator.core.errors import EstimatorError, within
 from estimator.core.types import Floats
 from estimator.profiles.capture import describing
@@ -60,9 +60,23 @@ def run(
         for name in ("captures", "measured"):
             rmtree(folder.path / name, ignore_errors=True)  # of a run that was cut off
         keep_steps(folder, _steps(folder, workloads, settings, repeats, progress), workloads, settings)
+    _check_kept(folder, workloads, settings)
     for setting in settings:
         tables.merge(folder, setting)
     tables.tell(folder, settings)
+
+
+def _check_kept(folder: Folder, workloads: Sequence[Workload], settings: Sequence[Setting]) -> None:
+    """Raises EstimatorError where a capture, or the steps of a workload, are gone from a folder of kept runs."""
+    steps = csv_files.read_csv(folder.steps).reindex(columns=["setting", "workload"])
+    there = set(steps.itertuples(index=False, name=None))
+    for setting, workload in itertools.product(settings, workloads):
+        if not (capture := folder.captures(setting) / workload.name).is_dir():
+            raise EstimatorError(f"{capture}: the capture is gone; choose a new folder")
+        if (setting.name, workload.name) not in there:
+            raise EstimatorError(
+                f"{folder.steps}: holds no step of {workload.name} in {setting.name}; choose a new folder"
+            )
 
 
 def keep_steps(folder: Folder, steps: pd.DataFrame, workloads: Sequence[Workload], settings: Sequence[Setting]) -> None:

@@ -144,9 +144,26 @@ def test_runs_of_another_plan_are_not_mixed_with_it(tmp_path: Path, monkeypatch:
     Folder(tmp_path).steps.write_text("repeat,setting,workload,wall_s\n")
     with pytest.raises(EstimatorError, match="holds runs of other workloads, settings or repeats"):
         selftest.selftest(plan_of("cnn"), tmp_path)
-    with pytest.raises(EstimatorError, match="holds no table"):  # its own, in whatever order they are asked for
+    with pytest.raises(EstimatorError, match="the capture is gone"):  # its own, in whatever order they are asked for
         selftest.selftest(plan_of("p1b3", TWO, ONE), tmp_path)
     assert len(begun) == 2
+
+
+def test_kept_runs_of_which_a_part_is_gone(tmp_path: Path) -> None:
+    folder, plan = Folder(tmp_path), plan_of("cnn")
+    runs._keep_plan(folder, plan.workloads, plan.settings, plan.repeats)
+    steps = "repeat,setting,workload,wall_s\n"
+    folder.steps.write_text(steps)
+    for setting in plan.settings:
+        with pytest.raises(EstimatorError, match=f"{setting.name}/cnn: the capture is gone"):
+            selftest.selftest(plan, tmp_path)
+        (folder.captures(setting) / "cnn").mkdir(parents=True)
+        with pytest.raises(EstimatorError, match=f"holds no step of cnn in {setting.name};"):
+            selftest.selftest(plan, tmp_path)
+        steps += f"1,{setting.name},cnn,0.1\n"
+        folder.steps.write_text(steps)
+    with pytest.raises(EstimatorError, match=f"holds no table of {ONE.name}"):
+        selftest.selftest(plan, tmp_path)
 
 
 def test_a_step_takes_the_median_of_the_least_of_each_repeat() -> None:

@@ -37,7 +37,12 @@ def test_a_setting_is_read_as_it_is_written(threads: int, isa: str, precision: s
 
 @pytest.mark.parametrize(
     ("text", "told"),
-    [("AVX2", "write threads and instructions"), ("2xAVX3", "Did you mean"), ("2xAVX2-fp16", "not understood")],
+    [
+        ("AVX2", "write threads and instructions"),
+        ("2xAVX3", "Did you mean"),
+        ("1xFOO", "oneDNN has SSE41, AVX,"),
+        ("2xAVX2-fp16", "not understood"),
+    ],
 )
 def test_what_is_no_setting(text: str, told: str) -> None:
     with pytest.raises(EstimatorError, match=told):
