@@ -8,14 +8,13 @@ from typing import Any
 
 import pandas as pd
 
-from estimator.core import csv_files
 from estimator.core.interval import bounds
 from estimator.core.types import Profile, RunPlan
 from estimator.devices import load_device
 from estimator.pipeline import estimate
 from estimator.profiles import read_profile
 from estimator.truth.selftest.folder import Folder
-from estimator.truth.selftest.runs import seconds_of, step_time
+from estimator.truth.selftest.runs import read_steps, seconds_of, step_time
 from estimator.truth.selftest.settings import Setting
 from estimator.truth.selftest.tables import highest_rate
 from estimator.truth.selftest.workloads import Workload
@@ -31,7 +30,7 @@ def judge(folder: Folder, workloads: Sequence[Workload], settings: Sequence[Sett
     """One row for each workload and ordered pair of settings, with the columns COLUMNS. Errors are signed and relative;
     ``noise`` is how far the target's repeats for predictions are from its truth.
     """
-    steps = csv_files.read_csv(folder.steps)
+    steps = read_steps(folder)
     rows = [
         _row(folder, steps, workload, profile, source, target)
         for workload, source in itertools.product(workloads, settings)

@@ -27,6 +27,7 @@ import yaml
 
 from estimator.core import csv_files, files, units
 from estimator.core.errors import EstimatorError, within
+from estimator.core.schema import Column, Table
 from estimator.core.types import Floats
 from estimator.profiles.capture import describing
 from estimator.profiles.capture.watch import INTERVAL
@@ -39,6 +40,15 @@ BURST_S = 1.0  # of steps of one workload, in one repeat
 TABLES, MEASURING_S = 4, 210.0  # of one setting's shapes at most, and of measuring for all of those tables
 TURN = 4  # repeats, half of them truth, after which new processes take over
 KILLED = "it terminated abruptly; if memory ran out, give fewer workloads or settings, or a smaller scale"
+STEPS = Table(
+    "STEPS",
+    (
+        Column("repeat", "integer", "number of the repeat, from 1", required=True, above=0),
+        Column("setting", "text", "what of the machine the step could use", required=True),
+        Column("workload", "text", "with its scale", required=True),
+        Column("wall_s", "number", "wall time of one step", "s", required=True, above=0),
+    ),
+)
 PLANNED = ("workloads", "settings", "repeats")
 Progress = Callable[[int, int], None]
 
@@ -60,30 +70,35 @@ def run(
         for name in ("captures", "measured"):
             rmtree(folder.path / name, ignore_errors=True)  # of a run that was cut off
         keep_steps(folder, _steps(folder, workloads, settings, repeats, progress), workloads, settings)
-    _check_kept(folder, workloads, settings)
+    _check_kept(folder, workloads, settings, repeats)
     for setting in settings:
         tables.merge(folder, setting)
     tables.tell(folder, settings)
 
 
-def _check_kept(folder: Folder, workloads: Sequence[Workload], settings: Sequence[Setting]) -> None:
-    """Raises EstimatorError where a capture, or the steps of a workload, are gone from a folder of kept runs."""
-    steps = csv_files.read_csv(folder.steps).reindex(columns=["setting", "workload"])
-    there = set(steps.itertuples(index=False, name=None))
+def _check_kept(folder: Folder, workloads: Sequence[Workload], settings: Sequence[Setting], repeats: int) -> None:
+    """Raises EstimatorError where a capture, or a repeat of a workload, is gone from a folder of kept runs."""
+    there = set(read_steps(folder)[["setting", "workload", "repeat"]].itertuples(index=False, name=None))
     for setting, workload in itertools.product(settings, workloads):
-        if not (capture := folder.captures(setting) / workload.name).is_dir():
+        capture = folder.captures(setting) / workload.name
+        if not capture.is_dir() or not any(capture.iterdir()):
             raise EstimatorError(f"{capture}: the capture is gone; choose a new folder")
-        if (setting.name, workload.name) not in there:
-            raise EstimatorError(
-                f"{folder.steps}: holds no step of {workload.name} in {setting.name}; choose a new folder"
-            )
+        gone = [number for number in range(1, repeats + 1) if (setting.name, workload.name, number) not in there]
+        if gone:
+            where = f"of {workload.name} in {setting.name} in repeat {gone[0]}"
+            raise EstimatorError(f"{folder.steps}: holds no step {where}; choose a new folder")
+
+
+def read_steps(folder: Folder) -> pd.DataFrame:
+    """STEPS of a folder of kept runs. Raises EstimatorError where they cannot be read."""
+    return STEPS.conform(csv_files.read_csv(folder.steps), str(folder.steps))
 
 
 def keep_steps(folder: Folder, steps: pd.DataFrame, workloads: Sequence[Workload], settings: Sequence[Setting]) -> None:
     """Write down every step, and in the captures how long those took that predictions know."""
     for setting, workload in itertools.product(settings, workloads):
         _tell_wall(folder.captures(setting) / workload.name, seconds_of(steps, setting, workload, known=True))
-    files.write_text(folder.steps, steps.to_csv(index=False, lineterminator="\n"))
+    files.write_text(folder.steps, steps[STEPS.names()].to_csv(index=False, lineterminator="\n"))
 
 
 def seconds_of(steps: pd.DataFrame, setting: Setting, workload: Workload, *, known: bool) -> list[Floats]:

@@ -60,7 +60,7 @@ def parse(text: str) -> Setting:
         raise EstimatorError(f"setting '{text}' is not understood; write threads and instructions, such as {EXAMPLE}")
     isa = found[2].upper()
     if isa not in NEEDS:
-        known = f"oneDNN has {', '.join(NEEDS)}."
+        known = f"oneDNN knows {', '.join(NEEDS)}."
         raise EstimatorError(f"setting '{text}': unknown instructions '{found[2]}'; {known}{suggestion(isa, NEEDS)}")
     return Setting(int(found[1]), isa, cast(Format, found[3] or "fp32"))
 

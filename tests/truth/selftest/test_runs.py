@@ -1,5 +1,6 @@
 """What a self-test runs, in which order, and which measured rows it keeps."""
 
+import itertools
 import json
 import os
 import shutil
@@ -150,19 +151,28 @@ def test_runs_of_another_plan_are_not_mixed_with_it(tmp_path: Path, monkeypatch:
 
 
 def test_kept_runs_of_which_a_part_is_gone(tmp_path: Path) -> None:
-    folder, plan = Folder(tmp_path), plan_of("cnn")
+    folder, plan = Folder(tmp_path), selftest.Plan((parse("cnn"), parse("p1b3")), (ONE, TWO))
     runs._keep_plan(folder, plan.workloads, plan.settings, plan.repeats)
     steps = "repeat,setting,workload,wall_s\n"
     folder.steps.write_text(steps)
-    for setting in plan.settings:
-        with pytest.raises(EstimatorError, match=f"{setting.name}/cnn: the capture is gone"):
-            selftest.selftest(plan, tmp_path)
-        (folder.captures(setting) / "cnn").mkdir(parents=True)
-        with pytest.raises(EstimatorError, match=f"holds no step of cnn in {setting.name};"):
-            selftest.selftest(plan, tmp_path)
-        steps += f"1,{setting.name},cnn,0.1\n"
-        folder.steps.write_text(steps)
+    for setting, workload in itertools.product(plan.settings, plan.workloads):
+        capture = folder.captures(setting) / workload.name
+        for _ in range(2):
+            with pytest.raises(EstimatorError, match=f"{setting.name}/{workload.name}: the capture is gone"):
+                selftest.selftest(plan, tmp_path)
+            capture.mkdir(parents=True, exist_ok=True)  # an empty one is none
+        (capture / "provenance.yaml").write_text("")
+        for repeat in range(1, plan.repeats + 1):
+            with pytest.raises(
+                EstimatorError, match=f"no step of {workload.name} in {setting.name} in repeat {repeat};"
+            ):
+                selftest.selftest(plan, tmp_path)
+            steps += f"{repeat},{setting.name},{workload.name},0.1\n"
+            folder.steps.write_text(steps)
     with pytest.raises(EstimatorError, match=f"holds no table of {ONE.name}"):
+        selftest.selftest(plan, tmp_path)
+    folder.steps.write_text(steps.replace("wall_s", "wall"))
+    with pytest.raises(EstimatorError, match="the column 'wall_s' is missing"):
         selftest.selftest(plan, tmp_path)
 
 

@@ -40,7 +40,7 @@ def test_a_setting_is_read_as_it_is_written(threads: int, isa: str, precision: s
     [
         ("AVX2", "write threads and instructions"),
         ("2xAVX3", "Did you mean"),
-        ("1xFOO", "oneDNN has SSE41, AVX,"),
+        ("1xFOO", "oneDNN knows SSE41, AVX,"),
         ("2xAVX2-fp16", "not understood"),
     ],
 )
