@@ -28,7 +28,7 @@ from estimator.truth import selftest
 from estimator.truth.selftest import runs, tables, worker
 from estimator.truth.selftest.folder import Folder
 from estimator.truth.selftest.runs import predicts, seconds_of, step_time
-from estimator.truth.selftest.settings import Setting, of_machine
+from estimator.truth.selftest.settings import Setting
 from estimator.truth.selftest.workloads import Workload, parse
 
 ONE, TWO = Setting(1, "AVX"), Setting(1, "AVX2")
@@ -326,15 +326,13 @@ def test_a_device_has_the_highest_peak_of_each_precision(tmp_path: Path) -> None
     not find_spec("tensorflow") or not Path("/proc/cpuinfo").exists(), reason="needs TensorFlow on Linux"
 )
 def test_the_whole_chain_on_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Structure, not figures: what else this machine does decides on those."""
+    """What ``--quick`` runs, with less time for shapes. Structure, not figures: what else runs here decides those."""
     monkeypatch.setattr(runs, "MEASURING_S", 25)
     monkeypatch.setattr(runs, "TURN", 2)
     try:
-        settings = of_machine()[:2]
+        plan = selftest.planned(quick=True)
     except EstimatorError as error:
         pytest.skip(str(error))
-    (tmp_path / "small.py").write_text(MODEL)
-    plan = selftest.Plan((parse(str(tmp_path / "small.py")), parse("p1b3@0.1")), settings)
     document = selftest.selftest(plan, tmp_path / "runs").document()
     assert json.loads(json.dumps(document)) == document
     steps = pd.read_csv(tmp_path / "runs" / "steps.csv")
@@ -351,11 +349,11 @@ def test_the_whole_chain_on_this_machine(tmp_path: Path, monkeypatch: pytest.Mon
     figures = pd.DataFrame(document["rows"]).drop(columns=["workload", "source", "target"]).astype(float)
     assert figures.notna().all(axis=None)
     assert (figures[["source_s", "predicted_s", "low_s", "high_s", "measured_s"]] > 0).all(axis=None)
-    own = {path.name for path in (tmp_path / "runs" / "captures" / settings[0].name).iterdir()}
-    assert own == {"small", "p1b3@0.1"}
+    own = {path.name for path in (tmp_path / "runs" / "captures" / plan.settings[0].name).iterdir()}
+    assert own == {*selftest.QUICK}
     assert selftest.selftest(plan, tmp_path / "runs").document()["rows"] == document["rows"]  # nothing is run again
     with pytest.raises(EstimatorError, match="other workloads"):
-        selftest.selftest(selftest.Plan((parse("p1b3@0.1"),), settings), tmp_path / "runs")
+        selftest.selftest(selftest.Plan(plan.workloads[:1], plan.settings), tmp_path / "runs")
 
 
 @pytest.mark.skipif(not find_spec("tensorflow"), reason="needs TensorFlow")
