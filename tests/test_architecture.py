@@ -1,4 +1,4 @@
-"""Imports point one way: cli → {studies, truth} → pipeline → {profiles … reports} → core."""
+"""Imports point one way: cli → fitting → validation → studies → {collect, pipeline} → {profiles … reports} → core."""
 
 import ast
 from pathlib import Path
@@ -11,9 +11,11 @@ ALLOWED = {
     "core": set(),
     **{stage: {"core"} for stage in STAGES},
     "pipeline": STAGES | {"core"},
-    "studies": STAGES | {"core", "pipeline"},
-    "truth": STAGES | {"core", "pipeline", "studies"},
-    "cli": STAGES | {"core", "pipeline", "studies", "truth"},
+    "collect": {"core", "profiles", "devices"},
+    "studies": STAGES | {"core", "pipeline", "collect"},
+    "validation": STAGES | {"core", "pipeline", "collect", "studies"},
+    "fitting": STAGES | {"core", "pipeline", "collect", "studies", "validation"},
+    "cli": STAGES | {"core", "pipeline", "collect", "studies", "validation", "fitting"},
     "__main__": {"cli"},
     "__init__": STAGES | {"core", "pipeline", "studies"},
 }

@@ -6,10 +6,11 @@ import pytest
 
 from estimator.core import library
 from estimator.core.types import DeviceSpec, SystemSpec
-from estimator.devices import catalogue, load_device, load_system
+from estimator.devices import load_device, load_system
 from estimator.devices.lints.peaks import computed, rates
 from estimator.devices.measurements import load_measurements
-from estimator.devices.values import sourced_values
+from estimator.devices.specs import catalogue
+from estimator.devices.specs.values import sourced_values
 from estimator.profiles import read_profile, shipped
 from estimator.studies.study import read_study
 from estimator.work import count_work

@@ -124,9 +124,9 @@ def capture(
     shrink.
     """
     from estimator.cli import show, terminal
-    from estimator.profiles.capture import Plan
-    from estimator.profiles.capture import capture as run
-    from estimator.profiles.capture.script import locate
+    from estimator.collect.capture import Plan
+    from estimator.collect.capture import capture as run
+    from estimator.collect.capture.script import locate
 
     if steps and epochs:
         raise typer.BadParameter("give --steps or --epochs, not both")

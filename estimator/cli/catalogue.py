@@ -13,7 +13,7 @@ from estimator.cli.options import CSV, Check, DeviceNames, Json, SystemNames
 if TYPE_CHECKING:
     from typer._click import Context, HelpFormatter
 
-    from estimator.devices.table.layout import Layout
+    from estimator.devices.specs.table.layout import Layout
 
 DEVICE_EXAMPLES = """\b
 Example: estimator devices v100
@@ -29,7 +29,7 @@ Example: estimator systems --where 'rmax >= 1 EFLOP/s' --sort -rmax_per_watt
 
 
 def _layout(what: str | None) -> Layout:
-    from estimator.devices.table import columns
+    from estimator.devices.specs.table import columns
 
     return {"devices": columns.DEVICES, "systems": columns.SYSTEMS}[str(what)]
 
@@ -103,7 +103,7 @@ def _catalogue(
 ) -> None:
     from estimator.cli import show_catalogue, show_comparison, show_entry, terminal
     from estimator.core.files import write_text
-    from estimator.devices.table import rows
+    from estimator.devices.specs.table import rows
 
     if check:
         show_catalogue.checked(layout.what, *rows.check(layout, names), json)

@@ -15,7 +15,7 @@ from estimator.cli.options import PROFILES, Json, Precision
 if TYPE_CHECKING:
     import pandas as pd
 
-    from estimator.devices.measure import Plan
+    from estimator.collect.measure import Plan
 
 DEEPBENCH = "v100-sxm2-16gb"  # the shipped table that holds all of DeepBench's training problems
 KIT_PRECISIONS = ("fp32", "bf16")
@@ -67,9 +67,9 @@ def measure(
     the same command goes on from there.
     """
     from estimator.cli import show, terminal
+    from estimator.collect.measure import Plan, chosen_backend, precisions, sweep
+    from estimator.collect.measure.kit import write_kit
     from estimator.core.schema import PRECISIONS
-    from estimator.devices.measure import Plan, chosen_backend, precisions, sweep
-    from estimator.devices.measure.kit import write_kit
 
     given = {name for name in ctx.params if getattr(ctx.get_parameter_source(name), "name", "") == "COMMANDLINE"}
     if sum(map(bool, (shapes, profile, deepbench))) > 1:
@@ -102,7 +102,7 @@ def measure(
 
 def _run(shapes: pd.DataFrame, output: Path, plan: Plan, as_json: bool) -> None:
     from estimator.cli import show_measure, terminal
-    from estimator.devices.measure import measure as run
+    from estimator.collect.measure import measure as run
 
     terminal.notes([f"measuring {len(shapes)} shapes with {plan.backend}"], "cyan")
     with terminal.progress("shapes", as_json) as progress:
@@ -118,7 +118,7 @@ def _asked(
     shapes: Path | None, profiles: list[str] | None, precision: str | None
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """The shapes of a table or of profiles, and notes on them."""
-    from estimator.devices.measure import check_shapes
+    from estimator.collect.measure import check_shapes
     from estimator.studies.profile_shapes import in_both_states, profile_shapes
     from estimator.studies.shapes import read_shapes
 

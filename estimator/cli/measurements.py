@@ -72,9 +72,9 @@ def show(device: Device, measurements: Measured = None, json: Json = False) -> N
     """What is measured of a device: rows, best rates, flags and conditions by op class and precision."""
     from estimator.cli import show_measurements
     from estimator.devices import load_device
-    from estimator.devices.conditions import kinds
     from estimator.devices.measurements import read_measurements
-    from estimator.devices.survey import survey
+    from estimator.devices.measurements.conditions import kinds
+    from estimator.devices.measurements.survey import survey
 
     spec = load_device(device)
     rows, notes = read_measurements(spec, measurements, device)

@@ -45,7 +45,7 @@ def selftest(
     import tempfile
 
     from estimator.cli import show_selftest, terminal
-    from estimator.truth import selftest as truth
+    from estimator.validation import selftest as truth
 
     plan = truth.planned(workload or [], setting or [], repeats, quick=quick)
     terminal.notes(truth.busy(keep))

@@ -12,9 +12,9 @@ from typer import Exit
 
 from estimator.cli import terminal
 from estimator.core.types import ITEMSIZE, Sourced
-from estimator.devices.table.cells import UNSUPPORTED, Cell, Subject, spec_of
-from estimator.devices.table.layout import PEAK, Column, Layout
-from estimator.devices.table.rows import tally
+from estimator.devices.specs.table.cells import UNSUPPORTED, Cell, Subject, spec_of
+from estimator.devices.specs.table.layout import PEAK, Column, Layout
+from estimator.devices.specs.table.rows import tally
 from estimator.reports import documents
 
 UNVERIFIED, WAIVED, NONE = "?", "*", "none"

@@ -7,9 +7,9 @@ from textwrap import fill
 
 from estimator.cli import terminal
 from estimator.cli.show_catalogue import document, legend, marked, titled
-from estimator.devices.table.cells import Subject, value
-from estimator.devices.table.layout import Column, Layout
-from estimator.devices.table.rows import ratios_to_first, tally
+from estimator.devices.specs.table.cells import Subject, value
+from estimator.devices.specs.table.layout import Column, Layout
+from estimator.devices.specs.table.rows import ratios_to_first, tally
 
 SHORT_TEXT = 12  # that stays on one line of a comparison too wide for its terminal
 Texts = list[str]  # of one column, its heading first

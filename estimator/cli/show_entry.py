@@ -14,10 +14,10 @@ from estimator.cli.show_catalogue import document, legend, mark, marked, titled
 from estimator.core import units
 from estimator.core.types import ITEMSIZE, DeviceSpec, PeakRate, Sourced
 from estimator.core.units import in_operations
-from estimator.devices.table.cells import UNSUPPORTED, Machine, Subject, peak, spec_of
-from estimator.devices.table.columns import BALANCES, PATHS, balances
-from estimator.devices.table.layout import USUAL, Layout
-from estimator.devices.values import sourced_values
+from estimator.devices.specs.table.cells import UNSUPPORTED, Machine, Subject, peak, spec_of
+from estimator.devices.specs.table.columns import BALANCES, PATHS, balances
+from estimator.devices.specs.table.layout import USUAL, Layout
+from estimator.devices.specs.values import sourced_values
 
 
 def in_full(layout: Layout, row: Subject, named: str, as_json: bool) -> None:

@@ -8,7 +8,7 @@ from estimator.cli import terminal
 from estimator.core import units
 
 if TYPE_CHECKING:
-    from estimator.devices.measure import Measured
+    from estimator.collect.measure import Measured
 
 
 def measured(found: Measured, as_json: bool) -> None:

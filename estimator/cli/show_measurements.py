@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 
 from estimator.cli import terminal
-from estimator.devices.conditions import CONDITIONS, KIND
+from estimator.devices.measurements.conditions import CONDITIONS, KIND
 
 if TYPE_CHECKING:
     import pandas as pd

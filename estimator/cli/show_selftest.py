@@ -8,7 +8,7 @@ from rich.table import Table
 
 from estimator.cli import terminal
 from estimator.core import units
-from estimator.truth.selftest import Result
+from estimator.validation.selftest import Result
 
 COLUMNS = ("workload", "from", "to", "source", "predicted", "interval", "measured", "error", "noise")
 

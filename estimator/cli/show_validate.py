@@ -11,9 +11,9 @@ from rich.table import Table
 
 from estimator.cli import terminal
 from estimator.core import units
-from estimator.truth import scores
-from estimator.truth.tables import KEYS
-from estimator.truth.validate import TITLES, Validation
+from estimator.validation import scores
+from estimator.validation.tables import KEYS
+from estimator.validation.validate import TITLES, Validation
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -18,7 +18,7 @@ DATA_HELP = (
 
 
 def _complete(incomplete: str) -> list[str]:
-    from estimator.truth.validate import TITLES
+    from estimator.validation.validate import TITLES
 
     return [name for name in TITLES if name.startswith(incomplete)]
 
@@ -41,15 +41,16 @@ def validate(
     """
     from estimator.cli import show_validate, terminal
     from estimator.core.files import write_text
-    from estimator.truth import validate as truth
+    from estimator.fitting.fitted_model import fitted_side_by_side
+    from estimator.validation import validate as judge
 
     if quick and data is None:
         raise typer.BadParameter("--quick changes nothing without --data; leave it out")
     if data is None:
-        found = truth.shipped(problem or [])
+        found = judge.shipped(problem or [])
     else:
         with terminal.progress("device families", json) as progress:
-            found = truth.validate(data, problem or [], quick=quick, progress=progress)
+            found = judge.validate(data, fitted_side_by_side, problem or [], quick=quick, progress=progress)
     show_validate.validated(found, data, json)
     if csv:
         write_text(csv, found.held_out.to_csv(index=False, lineterminator="\n"))

@@ -1,7 +1,7 @@
 """Time of convolutions: of the algorithms that a library may choose, the one that takes least.
 
 convolution_algorithms.py has the algorithms; coefficients/convolution.yaml their numbers, fitted by
-estimator/truth/fit_convolution.py; convolution_shapes.csv beside it what the model misses on shapes that were measured,
+estimator/fitting/convolution.py; convolution_shapes.csv beside it what the model misses on shapes that were measured,
 of all devices in common, told apart by the kernels that a library has for them. Shapes like those are missed alike.
 """
 

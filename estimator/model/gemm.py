@@ -7,7 +7,7 @@ Compute and memory overlap but for a soft corner: t³ = C³ + M³.
 
 The form is that of tile models such as NVIDIA's matrix multiplication guide (docs.nvidia.com, "Matrix Multiplication
 Background", tile and wave quantization) and NeuSight (Lee et al., ASPLOS 2025); coefficients/gemm.yaml holds its
-numbers, fitted by estimator/truth/fit_gemm.py. No time is below the roofline, and none falls when m, n or k grows.
+numbers, fitted by estimator/fitting/gemm.py. No time is below the roofline, and none falls when m, n or k grows.
 """
 
 from __future__ import annotations

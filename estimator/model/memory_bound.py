@@ -6,7 +6,7 @@ flight outgrow the cache. So PyTorch's kernels are built (aten/src/ATen/native/c
 a short row of a softmax stays in registers, a longer one is read for its maximum, its sum and its result; a layer norm
 reads each row for its moments and for its result.
 
-The coefficients are those of coefficients/memory_bound.yaml, fitted by estimator/truth/fit_memory_bound.py. As shares
+The coefficients are those of coefficients/memory_bound.yaml, fitted by estimator/fitting/memory_bound.py. As shares
 are at most 1, and passes at least 1, no time is below the roofline.
 """
 

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from estimator.collect.measure import sweep
 from estimator.core.activations import activations
 from estimator.core.channels import channel_kernels
 from estimator.core.conversions import CAST, narrower
 from estimator.core.pools import averages
 from estimator.core.schema import CONV_COLUMNS, GEMM_COLUMNS, MATRIX, SHAPED_BY, SHAPES, STREAMING
-from estimator.devices import bounds
-from estimator.devices.measure import sweep
+from estimator.devices.measurements import bounds
 from estimator.profiles import read_profile
 from estimator.work import count_work, cross
 

@@ -9,7 +9,7 @@ from estimator.core import files
 from estimator.core.errors import within
 from estimator.core.types import Chains, Estimate, Number, Profile, Sourced, StudyResult, pair_id
 from estimator.devices import load_system
-from estimator.devices.catalogue import DEVICE_FILES, SYSTEM_FILES, find, measurements_paths
+from estimator.devices.specs.catalogue import DEVICE_FILES, SYSTEM_FILES, find, measurements_paths
 from estimator.rollup import chain
 from estimator.studies.audit import audit_table
 from estimator.studies.merit import figure_of_merit, fom_number, weight_numbers

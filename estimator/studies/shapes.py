@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from estimator.collect.measure import as_timed
 from estimator.core import csv_files
 from estimator.core.errors import EstimatorError, suggestion, within
 from estimator.core.schema import MATRIX, SHAPED_BY, SHAPES, STREAMING
 from estimator.core.types import DeviceSpec, RunPlan, Workload
 from estimator.devices import doubts, load_device
-from estimator.devices.measure import as_timed
 from estimator.devices.measurements import read_measurements, with_launch
 from estimator.model import assumptions
 from estimator.model.prediction import predict_ops

@@ -2,7 +2,7 @@
 
 import keras
 
-from estimator.profiles.capture import scaled
+from estimator.collect.capture import scaled
 
 
 def build(scale: float = 1.0) -> keras.Model:

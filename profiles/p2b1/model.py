@@ -2,7 +2,7 @@
 
 import keras
 
-from estimator.profiles.capture import scaled
+from estimator.collect.capture import scaled
 
 BEADS, FEATURES, NEIGHBOURS = 12, 20, 201
 PENALTY = keras.regularizers.L2(0.01)

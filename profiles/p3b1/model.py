@@ -2,7 +2,7 @@
 
 import keras
 
-from estimator.profiles.capture import scaled
+from estimator.collect.capture import scaled
 
 CLASSES = (13, 2, 4)
 

@@ -2,7 +2,7 @@
 
 import keras
 
-from estimator.profiles.capture import scaled
+from estimator.collect.capture import scaled
 
 WORDS, CLASSES = 4654, (6, 6, 6, 6)
 OF_WORDS, OF_KERNELS = keras.regularizers.L2(0.001), keras.regularizers.L2(0.01)

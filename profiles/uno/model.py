@@ -2,7 +2,7 @@
 
 import keras
 
-from estimator.profiles.capture import scaled
+from estimator.collect.capture import scaled
 
 FEATURES = {"rnaseq": 949, "descriptors": 5270, "fingerprints": 2048}
 ENCODED = ("rnaseq", "descriptors", "fingerprints", "descriptors", "fingerprints")  # of the cell and of two drugs

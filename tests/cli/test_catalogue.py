@@ -14,7 +14,7 @@ import pytest
 from estimator.cli import app, main
 from estimator.core.errors import Fault
 from estimator.core.types import Sourced
-from estimator.devices.table.columns import DEVICES, SYSTEMS
+from estimator.devices.specs.table.columns import DEVICES, SYSTEMS
 from tests.cli.test_cli import run as process
 
 Run = Callable[..., str]

@@ -7,9 +7,9 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from estimator.truth import scores, validate
+from estimator.validation import scores, validate
 from tests.cli.test_cli import read, run
-from tests.truth.public import LINEAR, write
+from tests.validation.public import LINEAR, write
 
 pytest.importorskip("sklearn", reason="extra 'fit' is not installed")
 DEVICES = {"Tesla P4": 0.3, "Tesla V100-PCIE-32GB": 0.6, "Tesla T4": 0.3}  # TFLOP/s over 10

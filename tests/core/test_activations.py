@@ -1,8 +1,8 @@
 import pandas as pd
 import pytest
 
+from estimator.collect.measure import bench
 from estimator.core.activations import KERNELS, activations
-from estimator.devices.measure import bench
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@
 
 import pandas as pd
 
+from estimator.collect.measure import bench
 from estimator.core.channels import ALONG, BIAS_GRAD, channel_kernels
-from estimator.devices.measure import bench
 
 
 def test_channels_alone_tell_of_an_op_along_them() -> None:

@@ -3,8 +3,8 @@
 import pandas as pd
 import pytest
 
+from estimator.collect.measure import bench
 from estimator.core.conversions import CAST, converts, narrower
-from estimator.devices.measure import bench
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from estimator.core import library, yaml_files
 from estimator.core.errors import EstimatorError, Fault
 from estimator.core.types import DeviceSpec, SystemSpec
-from estimator.devices import catalogue, lints
+from estimator.devices import lints
+from estimator.devices.specs import catalogue
 from tests.conftest import make_device
 from tests.devices import mutants
 from tests.devices.mutants import MUTATIONS, Data

@@ -8,7 +8,7 @@ from estimator.core.interval import Z, bounds
 from estimator.core.schema import MEASUREMENTS
 from estimator.core.types import RunPlan, Workload
 from estimator.devices import load_device
-from estimator.devices.measurements import check_rows, load_measurements
+from estimator.devices.measurements.tables import check_rows, load_measurements
 from estimator.model import predict, uncertainty
 from estimator.model.assumptions import assumptions
 from estimator.model.coefficients import shipped

@@ -1,4 +1,4 @@
-"""The tile model of matrix products: its physics, not its figures, which tests/truth holds against measurements."""
+"""The tile model of matrix products: its physics. tests/validation judges its figures."""
 
 import numpy as np
 import pytest

@@ -18,7 +18,7 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.python.client import timeline
 
-from estimator.profiles.capture import nodes
+from estimator.collect.capture import nodes
 
 v1 = tf.compat.v1
 BATCH, SIZES, STEPS = 128, (2000, 1500, 800, 1), 3

@@ -6,8 +6,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from estimator.collect.measure import bench, kit
 from estimator.core.schema import SHAPES
-from estimator.devices.measure import bench, kit
 from estimator.studies.profile_shapes import in_both_states, profile_shapes
 
 TABLE = """op_type,op_class,precision,m,n,k,bytes,flop,calls,time_s

@@ -3,12 +3,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from estimator.collect.measure import sweep
+from estimator.collect.measure.bench import LAUNCH
+from estimator.collect.measure.kit import csv_text
 from estimator.core.errors import EstimatorError
 from estimator.core.types import RunPlan
 from estimator.devices import doubts, load_device
-from estimator.devices.measure import sweep
-from estimator.devices.measure.bench import LAUNCH
-from estimator.devices.measure.kit import csv_text
 from estimator.studies import shapes
 
 TABLE = """op_class,precision,batch,m,n,k,bytes,flop

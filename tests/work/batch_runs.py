@@ -12,8 +12,8 @@ os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 
 import keras
 
+from estimator.collect.capture import Plan, capture, script
 from estimator.core.types import Mode
-from estimator.profiles.capture import Plan, capture, script
 
 
 def run(folder: Path, name: str, scale: float, batch: int, mode: Mode) -> None:

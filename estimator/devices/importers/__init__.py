@@ -19,13 +19,13 @@ from estimator.core import csv_files, files
 from estimator.core.errors import EstimatorError
 from estimator.core.schema import MATRIX, MEASUREMENTS
 from estimator.core.types import DeviceSpec
-from estimator.devices.catalogue import source_device
-from estimator.devices.conditions import Conditions
 from estimator.devices.importers.columns import joined
 from estimator.devices.importers.said import Said, first_line
-from estimator.devices.measurements import check_rows
-from estimator.devices.odd_rows import OddRows
-from estimator.devices.survey import NOTHING, survey, total
+from estimator.devices.measurements.conditions import Conditions
+from estimator.devices.measurements.survey import NOTHING, survey, total
+from estimator.devices.measurements.suspicious_rows import OddRows
+from estimator.devices.measurements.tables import check_rows
+from estimator.devices.specs.catalogue import source_device
 
 # The modules that read one format each, in the order of trial, imported when a file gets that far. A reader has FORMAT,
 # recognises(head of the file), and read(path, what the user said, what takes a sentence), which gives frames of text
@@ -65,7 +65,7 @@ def import_measurements(
     """Read files of any format and write their rows as one CSV of MEASUREMENTS, whole or not at all, in bounded memory.
 
     ``keep_impossible``: a product above the device's peak is flagged, not refused. Raises EstimatorError for files that
-    no reader knows, and for all that :func:`~estimator.devices.measurements.check_rows` and Conditions refuse.
+    no reader knows, and for all that :func:`~estimator.devices.measurements.tables.check_rows` and Conditions refuse.
     """
     said, found, surveys = (said or Said()).checked(), Imported(output), [NOTHING]
     _refuse_own_input(paths, output)

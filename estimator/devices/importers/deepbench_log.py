@@ -21,7 +21,7 @@ from estimator.core.errors import EstimatorError
 from estimator.devices.importers import names
 from estimator.devices.importers.columns import Tell, read_table
 from estimator.devices.importers.said import Said
-from estimator.devices.odd_rows import and_more
+from estimator.devices.measurements.suspicious_rows import and_more
 
 FORMAT = "DeepBench log (gemm, conv, rnn, sparse, all-reduce; NVIDIA, AMD, ARM, Intel)"
 LONGEST_LINE = 1 << 16  # what is longer is read as several [characters]

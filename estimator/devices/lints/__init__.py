@@ -9,7 +9,7 @@ from estimator.core.errors import suggestion
 from estimator.core.types import DeviceSpec, Sourced, SystemSpec
 from estimator.devices.lints import memory, names, peaks, plausible, siblings, systems
 from estimator.devices.lints.finding import Finding, Lint, Rest
-from estimator.devices.values import sourced_values
+from estimator.devices.specs.values import sourced_values
 
 __all__ = ["Finding", "Rest", "findings", "helps"]
 

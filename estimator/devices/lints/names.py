@@ -7,7 +7,7 @@ from collections import Counter
 from estimator.core.errors import EstimatorError
 from estimator.core.types import DeviceSpec, Sourced, SystemSpec
 from estimator.devices.lints.finding import Finding, Findings, Rest, near
-from estimator.devices.values import sourced_values
+from estimator.devices.specs.values import sourced_values
 
 SLACK = 0.03
 SHARED = ("memory_bandwidth", "memory_capacity", "compute_units", "last_level_cache")  # split among a module's parts

@@ -13,7 +13,7 @@ from estimator.devices.lints.finding import Finding, Findings, Rest
 from estimator.devices.lints.memory import memory_of
 from estimator.devices.lints.peaks import rates
 from estimator.devices.lints.ranges import Range
-from estimator.devices.values import sourced_values
+from estimator.devices.specs.values import sourced_values
 
 MEASURED = 5.0  # times wider are the ranges of quotients with a measured rate: a busy machine has less of it
 Numbers = dict[str, tuple[float, str]]  # dotted name → SI value, and the field whose waiver speaks for it

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from estimator.core.types import DeviceSpec, Sourced
 from estimator.devices.lints.finding import Finding, Findings, Rest, near
-from estimator.devices.values import sourced_values
+from estimator.devices.specs.values import sourced_values
 
 SAME, SLIP = 0.01, 0.02
 SHARED = ("peak.", "memory_bandwidth", "compute_units")  # equal ones make two devices similar

@@ -1,4 +1,4 @@
-"""The coefficients of the model, which the wheel ships as readable text; ``estimator.truth.fit`` writes them.
+"""The coefficients of the model, which the wheel ships as readable text; ``estimator.fitting.ship`` writes them.
 
 Each file says where its numbers come from; held_out.csv beside them says how far the model is off on devices that it
 was not fitted on.

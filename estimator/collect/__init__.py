@@ -1,0 +1,1 @@
+"""What runs other programs: ``capture`` profiles a training run, ``measure`` times kernels on a machine."""

@@ -1,0 +1,121 @@
+"""The same training step run by a TensorFlow 1 session, which records RunMetadata: kernels, inputs, true shapes."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+from estimator.collect.capture import quiet
+from estimator.collect.capture.watch import Watch
+from estimator.core.errors import EstimatorError
+
+FILE = "steps.runmetadata.pb"
+LENGTH = 8  # bytes of the length before each step's message
+
+
+class SessionRun:
+    """A traced function on one batch, with the values that its variables hold; and the recorder of its steps."""
+
+    def __init__(self, function: Any, batch: Any, folder: Path) -> None:
+        self.folder = folder
+        self.recording = False
+        self.messages: list[bytes] = []
+        self.v1 = quiet.tensorflow().compat.v1
+        outside = [(_content(*pair), pair[1].dtype == "resource") for pair in function.graph.captures]
+        graph = quiet.tensorflow().Graph()
+        with graph.as_default():
+            loads: list[tuple[Any, dict[Any, Any]]] = []
+            inputs = [*_repeated(batch, loads), *(_held(*found, loads) for found in outside)]
+            self.training_step = _imported(function, inputs)
+        config = quiet.tensorflow("tensorflow.python.eager.context").context().config
+        self.session = self.v1.Session(graph=graph, config=config)
+        for load, feed in loads:
+            self.session.run(load, feed)
+
+    def run(self, watch: Watch) -> None:
+        """Run the steps that the watch asks for."""
+        while not watch.done:
+            watch.begin()
+            self._run()
+            watch.end()
+
+    def graphs(self) -> list[Any]:
+        """The graphs that the session runs, one for each device; the step that tells them sets up the tracing too."""
+        traced = self._traced(trace_level=self.v1.RunOptions.FULL_TRACE, output_partition_graphs=True)
+        return list(traced.partition_graphs)
+
+    def start(self) -> None:
+        """Record from here on."""
+        self.recording, self.messages = True, []
+
+    def step(self, number: int) -> Any:
+        """A message is a step: nothing to mark."""
+        return nullcontext()
+
+    def stop(self, *, keep: bool) -> None:
+        """Write one RunMetadata for each step, its length before it, or forget them."""
+        self.recording = False
+        if not keep:
+            return
+        framed = b"".join(len(message).to_bytes(LENGTH, "little") + message for message in self.messages)
+        (self.folder / FILE).write_bytes(framed)
+
+    def _run(self) -> None:
+        if self.recording:
+            metadata = self._traced(trace_level=self.v1.RunOptions.FULL_TRACE)
+            self.messages.append(metadata.SerializeToString())
+        else:
+            self.session.run(self.training_step)
+
+    def _traced(self, **options: Any) -> Any:
+        metadata = self.v1.RunMetadata()
+        self.session.run(self.training_step, options=self.v1.RunOptions(**options), run_metadata=metadata)
+        return metadata
+
+
+def _repeated(batch: Any, loads: list[tuple[Any, dict[Any, Any]]]) -> tuple[Any, ...]:
+    """The batch as the elements of an endless input pipeline."""
+    tf = quiet.tensorflow()
+    with tf.name_scope("estimator_input"):
+        values = tf.nest.flatten(batch)
+        feeds = tuple(tf.compat.v1.placeholder(value.dtype, value.shape) for value in values)
+        elements = tf.data.Dataset.from_tensors(feeds).repeat()
+        iterator = tf.compat.v1.data.make_initializable_iterator(elements)
+        loads.append((iterator.initializer, {f: v.numpy() for f, v in zip(feeds, values, strict=True)}))
+        return tuple(iterator.get_next())
+
+
+def _content(value: Any, inside: Any) -> Any:
+    """What a tensor or variable that the function takes from outside holds now; ``inside`` knows its format."""
+    tf = quiet.tensorflow()
+    if value.dtype != tf.resource:
+        return value.numpy()
+    data = quiet.tensorflow("tensorflow.python.ops.handle_data_util").get_resource_handle_data(inside)
+    if not data.is_set:
+        raise EstimatorError(
+            "the training step uses a table or another resource that is no variable, which a session cannot take over; "
+            "use --format xplane"
+        )
+    return tf.raw_ops.ReadVariableOp(resource=value, dtype=data.shape_and_type[0].dtype).numpy()
+
+
+def _held(content: Any, variable: bool, loads: list[tuple[Any, dict[Any, Any]]]) -> Any:
+    """A constant or variable of the session's graph, with what the outer one held."""
+    tf = quiet.tensorflow()
+    with tf.name_scope("estimator_variable") as scope:
+        if not variable:
+            return tf.constant(content)
+        handle = tf.raw_ops.VarHandleOp(dtype=content.dtype, shape=content.shape, shared_name=scope)
+        feed = tf.compat.v1.placeholder(content.dtype, content.shape)
+        loads.append((tf.raw_ops.AssignVariableOp(resource=handle, value=feed), {feed: content}))
+    return handle
+
+
+def _imported(function: Any, inputs: list[Any]) -> Any:
+    """One op that runs all of the function's outputs and effects."""
+    tf, graph = quiet.tensorflow(), function.graph
+    effects = [output.op.name for output in graph.outputs] + [op.name for op in graph.control_outputs]
+    names = [placeholder.name for placeholder in graph.inputs]
+    mapped = dict(zip(names, inputs, strict=True))
+    return tf.group(tf.import_graph_def(graph.as_graph_def(), mapped, return_elements=effects, name=""))

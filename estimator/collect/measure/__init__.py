@@ -1,0 +1,213 @@
+"""``estimator measure``: time shapes on the machine at hand → NAME.csv (MEASUREMENTS) and NAME.yaml (a device).
+
+The timing itself is done by ``bench.py``, which is also the program of the vendor kit, in a process of its own. What
+it has measured so far lies in the folder NAME.partial; the two files appear whole, when all is done.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import re
+import shutil
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from estimator.collect.measure import bench, child, described, kit, sweep
+from estimator.core import csv_files, files
+from estimator.core.errors import EstimatorError
+from estimator.core.schema import MEASUREMENTS, SHAPES, STREAMING
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Measured", "Plan", "as_timed", "check_shapes", "chosen_backend", "measure", "precisions"]
+
+WIDE = 0.5  # spread of a row beyond which something else ran
+BUSY = 0.3  # load for each thread beyond which something else ran
+DISTURBED = 0.2  # share of the samples beyond which something else ran
+NAME = re.compile(r"\w[\w.+-]*")  # of a device
+TIMED = ["kernel", "bytes", "flop", "conv_c"]  # of a memory-bound op, by the program that times it
+ALIKE = 0.01  # share by which whole elements may be off the bytes that are asked for
+OWN = re.compile(r"\.?(shapes\.csv|measurements\.csv|provenance\.json).*")  # in NAME.partial, temporary ones with them
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How to measure: back end, device, threads (None: one a core), relative error of each median, and budget [s]."""
+
+    backend: str = "numpy"
+    device: str = "auto"
+    threads: int | None = None
+    relative_error: float = 0.02
+    budget_s: float = 600.0
+    ranks: int = 0  # processes of an all-reduce
+
+    def options(self) -> list[str]:
+        """The options of bench.py."""
+        told = {
+            "--backend": self.backend, "--device": self.device, "--relative-error": self.relative_error,
+            "--budget": self.budget_s, "--all-reduce": self.ranks,
+        }  # fmt: skip
+        if self.threads:
+            told["--threads"] = self.threads
+        return [str(word) for option in told.items() for word in option]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a run measured, and where its two files lie."""
+
+    csv: Path
+    device: Path
+    rows: pd.DataFrame = field(repr=False)
+    provenance: Mapping[str, Any] = field(repr=False)
+    warnings: tuple[str, ...] = ()
+
+    def document(self) -> dict[str, Any]:
+        """The run as JSON says it."""
+        about = self.provenance
+        told = {key: about[key] for key in ("backend", "gpu", "library", "threads", "clock", "device", "date")}
+        best = described.rates(described.best(self.rows, about["cache"]))
+        counts = {str(name): int(count) for name, count in self.rows["op_class"].value_counts().items()}
+        files = {"measurements": str(self.csv), "device": str(self.device)}
+        return {"files": files, **told, "reached_cache_b": about["cache"], "rows": counts, "best": best,
+                "left_out": about["left_out"], "load": about["load"],
+                "disturbed_share": about["disturbed_share"], "warnings": list(self.warnings)}  # fmt: skip
+
+
+def chosen_backend(name: str) -> str:
+    """The back end meant. Raises EstimatorError where it is unknown or not installed."""
+    try:
+        return bench.choose(name)
+    except bench.FaultError as error:
+        raise EstimatorError(f"estimator measure: {error}") from None
+
+
+def precisions(backend: str, device: str) -> tuple[str, ...]:
+    """The precisions to ask of a back end, fp32 first; tf32 where there may be a GPU that has it."""
+    on_gpu = ("tf32",) if backend != "numpy" and device != "cpu" and bench.smi() else ()
+    return tuple(sorted(bench.LIBRARIES[backend].precisions, key=lambda p: p != "fp32")) + on_gpu
+
+
+def measure(
+    shapes: pd.DataFrame, output: Path, plan: Plan, command: str, progress: child.Progress = lambda done, total: None
+) -> Measured:
+    """Time every row of SHAPES and write ``output``.csv and ``output``.yaml; ``command`` goes into their source.
+
+    Raises EstimatorError where the files are there already or cannot be, the back end fails, or a stopped run had other
+    conditions.
+    """
+    table_csv, device = _places(output)
+    place = _begin(output, shapes)
+    table = place / "measurements.csv"
+    try:
+        child.run([*plan.options(), "--shapes", str(place / "shapes.csv"), "-o", str(table)], progress)
+    finally:
+        if not {path.name for path in place.iterdir()} - {"shapes.csv"}:
+            shutil.rmtree(place)  # nothing was begun
+    provenance = child.provenance(place / "provenance.json")
+    rows = MEASUREMENTS.conform(csv_files.read_csv(table), str(table)).assign(device=output.name)
+    if rows.empty:
+        raise EstimatorError(f"{table}: nothing was measured ({next(iter(provenance['left_out'].values()))})")
+    best = described.best(rows, provenance["cache"])
+    warnings, conditions = tuple(_warnings(rows, provenance)), _conditions(provenance)
+    text = described.device_file(output.name, best, provenance, command, [conditions, *_disturbed(provenance)])
+    files.write_text(table_csv, kit.csv_text(rows))
+    files.write_text(device, text)
+    shutil.rmtree(place)
+    return Measured(table_csv, device, rows, provenance, warnings)
+
+
+def check_shapes(shapes: pd.DataFrame, where: str) -> None:
+    """Raises EstimatorError at a row that the program would refuse."""
+    for found in _jobs(shapes, where):
+        if isinstance(found, bench.FaultError):
+            raise EstimatorError(str(found))
+
+
+def as_timed(shapes: pd.DataFrame) -> pd.DataFrame:
+    """SHAPES, in which memory-bound rows that state no FLOP are as they would be timed, and so meet their measurement:
+    the kernel that stands for their class, its FLOP, its channels, and whole elements. Rows that would move other
+    amounts, or that nothing here times, stay as they are.
+    """
+    import pandas as pd
+
+    asked = shapes[(shapes["op_class"].isin(STREAMING) & shapes["flop"].isna()).to_numpy(dtype=bool)]
+    which = asked.groupby(sweep.OF_A_SHAPE, dropna=False, sort=False).ngroup()
+    jobs = _jobs(asked[~which.duplicated()], "shapes")
+    timed = [job.columns if isinstance(job, bench.Job) else {} for job in jobs]
+    each = pd.DataFrame(timed, columns=TIMED).iloc[which].set_index(asked.index)
+    alike = (each["bytes"].astype(float) - asked["bytes"]).abs() <= ALIKE * asked["bytes"]
+    found = shapes.astype(dict.fromkeys(TIMED, object))
+    found.loc[alike.index[alike], TIMED] = each[alike]
+    return SHAPES.conform(found, "shapes")
+
+
+def _jobs(shapes: pd.DataFrame, where: str) -> Iterator[bench.Job | Exception]:
+    """What is to be timed for each row, or why nothing is: it is not measured here, or a fault."""
+    for place, row in enumerate(csv.DictReader(io.StringIO(kit.csv_text(shapes)))):
+        try:
+            yield bench.job(bench.Shape(row, f"{where}: row {place + 1}"))
+        except (bench.LeftOutError, bench.FaultError) as reason:
+            yield reason
+
+
+def _places(output: Path) -> Iterator[Path]:
+    """Where the two files will lie. Raises EstimatorError where they cannot, before anything is measured."""
+    if not NAME.fullmatch(output.name):
+        raise EstimatorError(f"-o {output}: is no name of a device; write letters and digits, such as -o my-machine")
+    if not output.parent.is_dir() or not os.access(output.parent, os.W_OK):
+        raise EstimatorError(f"-o {output}: there is no folder {output.parent} to write to; make it, or choose another")
+    for suffix in (".csv", ".yaml"):
+        path = output.with_name(f"{output.name}{suffix}")
+        if path.exists():
+            raise EstimatorError(f"{path}: is there already; choose another name, or delete it first")
+        yield path
+
+
+def _begin(output: Path, shapes: pd.DataFrame) -> Path:
+    """The folder of a run that may be stopped, with its shapes. It is deleted at the end: nothing else may lie there.
+
+    Raises EstimatorError where something does, or a run of other shapes.
+    """
+    place, text = output.with_name(f"{output.name}.partial"), kit.csv_text(shapes)
+    known = place / "shapes.csv"
+    if place.is_dir() and not all(OWN.fullmatch(path.name) for path in place.iterdir()):
+        raise EstimatorError(f"{place}: holds something else; choose another name, or move it away")
+    if known.exists() and files.read_text(known) != text:
+        raise EstimatorError(
+            f"{place}: holds a stopped run of other shapes; repeat its command, or delete the folder to begin anew"
+        )
+    files.write_text(known, text)
+    return place
+
+
+def _warnings(rows: pd.DataFrame, provenance: Mapping[str, Any]) -> Iterator[str]:
+    reasons = Counter(provenance["left_out"].values())
+    for reason, count in reasons.items():
+        yield f"{count} shape{'s' * (count > 1)} left out: {reason}"
+    wide = int(((rows["time_high_s"] - rows["time_low_s"]) / rows["time_s"] > WIDE).sum())
+    if wide:
+        yield f"{wide} of {len(rows)} rows vary by more than {WIDE:.0%} of their time; run nothing else meanwhile"
+    if (provenance["load"] or 0.0) > BUSY * provenance["threads"] or (provenance["disturbed_share"] or 0.0) > DISTURBED:
+        yield f"the machine was busy: {_conditions(provenance)}"
+    yield from _disturbed(provenance)
+    if not provenance["clock"]:
+        yield "the machine does not tell its clock"
+
+
+def _conditions(provenance: Mapping[str, Any]) -> str:
+    load = "not told" if provenance["load"] is None else f"{provenance['load']:.1f}"
+    said = f"load {load} before the run, on {provenance['threads']} threads"
+    share = provenance["disturbed_share"]
+    return said if share is None else f"{said}; other processes disturbed {share:.0%} of the samples"
+
+
+def _disturbed(provenance: Mapping[str, Any]) -> list[str]:
+    rows = provenance["disturbed"]
+    return [f"{len(rows)} rows hold samples alone that other processes disturbed: {'; '.join(rows)}"] if rows else []

@@ -1,0 +1,67 @@
+"""``bench.py`` in a process of its own: libraries see its threads alone, and what they print stays away."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from estimator.collect.measure import bench
+from estimator.core.errors import EstimatorError
+
+Progress = Callable[[int, int], None]
+PATIENCE_S = 5.0  # for the program to end by itself
+DONE = re.compile(r"(\d+)/(\d+) ")
+
+
+def run(options: Sequence[str], progress: Progress) -> None:
+    """Run the program with these options; ``progress`` is told shapes done, and of how many.
+
+    Raises EstimatorError with what it says where it fails. KeyboardInterrupt stops it too, its partial file kept.
+    """
+    command = [sys.executable, str(Path(bench.__file__)), *options]
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as said:
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=said, text=True, encoding="utf-8") as process:
+            try:
+                for line in process.stdout or ():
+                    if found := DONE.match(line):
+                        progress(int(found[1]), int(found[2]))
+            except KeyboardInterrupt:
+                _stop(process)
+                raise
+        said.seek(0)
+        _judge(process.returncode, said.read())
+
+
+def _stop(process: subprocess.Popen[str]) -> None:
+    """End the program, deaf meanwhile to a second request to end, which would leave it behind."""
+    deaf_to = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGTERM)}
+    process.send_signal(signal.SIGTERM if sys.platform == "win32" else signal.SIGINT)
+    try:
+        process.wait(PATIENCE_S)
+    except subprocess.TimeoutExpired:  # in the midst of a long call
+        process.kill()
+    finally:
+        for number, handler in deaf_to.items():
+            signal.signal(number, handler)
+
+
+def _judge(code: int, said: str) -> None:
+    if code == 130:
+        raise KeyboardInterrupt
+    if code:
+        last = said.strip().rpartition("\n")[2] or "without a word"
+        ended = f"the measuring process ended with {code}: {last}" if code != 1 or "Traceback" in said else last
+        raise EstimatorError(f"estimator measure: {ended}")
+
+
+def provenance(path: Path) -> dict[str, Any]:
+    """What the program wrote beside its table."""
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return found

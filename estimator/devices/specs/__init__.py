@@ -1,0 +1,1 @@
+"""Device and system files: read, validated, and shown as one table."""

@@ -1,0 +1,77 @@
+"""Conditions on the columns of a table, such as ``memory_bandwidth >= 2 TB/s``."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable
+from typing import Any
+
+from estimator.core import units
+from estimator.core.errors import EstimatorError
+from estimator.devices.specs.table.cells import UNSUPPORTED, value
+from estimator.devices.specs.table.layout import Column, Layout
+
+Condition = Callable[[Any], bool]
+CONDITION = re.compile(r"^\s*([^\s<>=!~]+)\s*(?:(>=|<=|==|!=|!~|=|>|<|~)\s*([^\s<>=!~](?:.*\S)?)\s*)?$")
+EXAMPLES = "'memory_bandwidth >= 2 TB/s', 'vendor = NVIDIA', 'name ~ h100' or 'bf16'"
+EQUALITIES: dict[str, Callable[[Any, Any], bool]] = {"=": operator.eq, "==": operator.eq, "!=": operator.ne}
+OF_NUMBERS = {**EQUALITIES, ">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
+OF_TEXTS = {**EQUALITIES, "~": operator.contains, "!~": lambda text, part: part not in text}
+STATES = {UNSUPPORTED: UNSUPPORTED, "none": UNSUPPORTED, "unknown": None}  # words that a condition has for no number
+
+
+def condition(layout: Layout, text: str) -> Condition:
+    """The test that ``"memory_bandwidth >= 2 TB/s"`` or a column's bare name makes of a row.
+
+    A comparison holds only where the column's value is known, so that it and its negation part those rows.
+    Raises EstimatorError for what is no condition, for unknown columns and for operands of another kind.
+    """
+    match = CONDITION.match(text)
+    if not match:
+        raise EstimatorError(f"'{text}' is no condition; write one such as {EXAMPLES}")
+    name, sign, operand = match.groups()
+    column = layout.column(name)
+    if sign is None:
+        return lambda row: value(column.get(row)) is not None
+    signs = OF_TEXTS if column.kind == "text" else OF_NUMBERS
+    if sign not in signs:
+        kind = "text" if column.kind == "text" else "a number"
+        raise EstimatorError(f"'{text}': {name} is {kind}; compare it with one of {' '.join(signs)}")
+    if operand.lower() in STATES and sign in EQUALITIES:
+        return _state(column, sign, operand.lower())
+    try:
+        return _comparison(column, signs[sign], _operand(column, operand))
+    except ValueError as error:
+        raise EstimatorError(f"'{text}': {name} {error}") from None
+
+
+def _state(column: Column, sign: str, word: str) -> Condition:
+    """Whether a cell is unknown or unsupported (of the latter only where it is known), or a text of just that word."""
+    state = STATES[word]
+
+    def holds(row: object) -> bool:
+        cell = column.get(row)
+        return (cell in (state, word)) == (sign != "!=") and (state is None or cell is not None)
+
+    return holds
+
+
+def _comparison(column: Column, compare: Callable[[Any, Any], bool], operand: float | str) -> Condition:
+    def holds(row: object) -> bool:
+        found = value(column.get(row))
+        return found is not None and compare(found, operand)
+
+    return holds
+
+
+def _operand(column: Column, text: str) -> float | str:
+    """The SI value of a condition's right side, or its text in lower case. Raises ValueError for another kind."""
+    if column.kind == "text":
+        return text.casefold()
+    if column.unit in units.KINDS:
+        return units.parse(text, column.unit)
+    try:
+        return units.parse(text.removesuffix(column.shown), "1") * column.scale
+    except ValueError:
+        raise ValueError(f"is '{text}'; write a number of {column.shown}") from None

@@ -1,0 +1,1 @@
+"""The coefficients of the models, fitted to public measurements (extra ``fit``)."""

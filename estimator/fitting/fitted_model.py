@@ -1,0 +1,102 @@
+"""The model of this program as a method to be judged: fitted on TRUTH of other families, then asked as users ask it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from estimator.core.schema import STREAMING
+from estimator.core.types import File, Floats
+from estimator.devices import load_device
+from estimator.fitting import convolution, gemm, memory_bound
+from estimator.model import coefficients
+from estimator.model.calibration import correction
+from estimator.model.coefficients import Coefficients
+from estimator.model.evidence import told
+from estimator.model.kernels import Model, by_model
+from estimator.validation import arguments
+from estimator.validation.protocol import Method, Predictor
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+FITS: dict[str, Callable[[pd.DataFrame, Coefficients], File]] = {  # in this order; what is fitted already
+    "gemm": lambda truth, c: gemm.fit(truth),
+    "convolution": lambda truth, c: convolution.fit(truth, c.gemm.sustained),
+    "memory_bound": lambda truth, c: memory_bound.fit(truth),
+}
+NEEDED = {  # class of ops → fits that its times stand on: vectors are streamed, convolutions sustain what products do
+    "gemm": ("gemm", "memory_bound"),
+    "convolution": ("gemm", "convolution"),
+    **dict.fromkeys(STREAMING, ("memory_bound",)),
+}
+
+
+def fit(truth: pd.DataFrame, op_classes: Iterable[str] = tuple(NEEDED)) -> Coefficients:
+    """The coefficients that times of these classes of ops stand on from TRUTH, all others as shipped.
+
+    Raises EstimatorError where there are no rows to fit.
+    """
+    needed = {name for op_class in op_classes for name in NEEDED[op_class]}
+    c = coefficients.shipped()
+    for name, fitted in FITS.items():
+        if name in needed:
+            c = c.model_copy(update={name: fitted(truth, c)})
+    return c
+
+
+@contextmanager
+def fitted_side_by_side(truth: pd.DataFrame, op_classes: Iterable[str]) -> Iterator[Method]:
+    """The model; meanwhile, what times of these classes stand on is fitted without each family on all processors."""
+    families, op_classes = sorted(truth["family"].unique()), tuple(op_classes)
+    with ProcessPoolExecutor(initializer=_hold.append, initargs=(truth,)) as pool:
+        without = {family: pool.submit(_fit_without, family, op_classes) for family in families}
+        try:
+            yield lambda train: predictor(without[(set(families) - set(train["family"])).pop()].result())
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+_hold: list[pd.DataFrame] = []  # a worker's TRUTH, handed over once
+
+
+def _fit_without(family: str, op_classes: tuple[str, ...]) -> Coefficients:
+    return fit(_hold[0][_hold[0]["family"] != family], op_classes)
+
+
+def predictor(c: Coefficients) -> Predictor:
+    """What the model predicts of an unseen device with these coefficients."""
+
+    def predict(rows: pd.DataFrame, own: pd.DataFrame) -> Floats:
+        found = np.full(len(rows), np.nan)
+        for device, of_device in rows.groupby("device").indices.items():
+            here, mine = rows.iloc[of_device], own[(own["device"] == device).to_numpy(dtype=bool)]
+            found[of_device] = _of_device(here, mine, c)
+        return found
+
+    return predict
+
+
+def _of_device(rows: pd.DataFrame, own: pd.DataFrame, c: Coefficients) -> Floats:
+    """Times [s] of rows of one device, each class and precision corrected by its own rows; NaN without a model."""
+    found = np.full(len(rows), np.nan)
+    for _, model, speaks in by_model(rows):
+        for precision in rows.loc[speaks, "precision"].unique():
+            asked = speaks & (rows["precision"] == precision).to_numpy(dtype=bool)
+            alike = own[model.speaks(own) & (own["precision"] == precision).to_numpy(dtype=bool)]
+            found[asked] = _times(model, rows[asked], alike, c)
+    return found
+
+
+def _times(model: Model, rows: pd.DataFrame, own: pd.DataFrame, c: Coefficients) -> Floats:
+    """Times [s] of rows of one device and class, corrected by its own rows."""
+    device, on = load_device(str(rows["device"].iloc[0])), arguments.hardware(rows)
+    busy = model.busy(rows, on, device, c)
+    known = told(model, own, arguments.hardware(own), device, arguments.latencies(own), c)
+    said = correction(*known, model.alike(rows, on, device, busy), model.likeness(c))
+    return np.asarray(busy.launches * arguments.latencies(rows) + busy.time * np.exp(said.mean))

@@ -1,0 +1,133 @@
+"""Coefficients of the tile model of matrix products from TRUTH, in stages, so that no device bends the kernels' shape.
+
+First, per path, what tiles cost, with a sustained peak of each (data set, device) of its own; then the few numbers that
+say what an unseen device sustains, to those peaks; last, from what is left, how far alike products err alike. Each
+number has a prior, every (data set, device) counts alike, and losses are robust.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from estimator.core.errors import EstimatorError
+from estimator.core.types import Floats
+from estimator.fitting.optimise import least_squares, likeness, robust
+from estimator.model.calibration import Likeness
+from estimator.model.gemm import (
+    SCALES,
+    Gemm,
+    Tiling,
+    alike,
+    compute_share,
+    overlapped,
+    product_times,
+    products,
+    tiled_times,
+)
+from estimator.model.sustained import Sustained
+from estimator.validation import arguments, shapes
+from estimator.validation.protocol import worth_judging
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Prior = tuple[float, float]  # median and standard deviation
+TILING: dict[str, Prior] = {
+    "start": (20.0, 30.0), "half_tile": (8.0, 6.0), "wave": (0.3, 0.2), "memory": (0.8, 0.1), "reload": (0.2, 0.2),
+    "resident": (1.0, 0.3),
+}  # fmt: skip
+PRIOR = np.array([median for median, _ in TILING.values()])
+SHARES = ("wave", "memory")  # at most 1
+SUSTAINED: dict[str, Prior] = {  # of logarithms
+    "share": (np.log(0.97), 0.05), "vector_need": (np.log(11e-12), 0.1), "tensor_need": (np.log(1.5e-12), 0.15),
+    "halving": (np.log(4.0), 0.1),
+}  # fmt: skip
+LIKENESS = Likeness(compute=0.2, memory=0.2, kind=0.1, shape=0.3, noise=0.03, scales=SCALES)  # prior
+FARTHEST = 1.2  # of a row's logarithm, in the fit of likeness
+ROWS_OF_A_GROUP, ROWS_OF_LIKENESS = 150, 100  # at most
+EVALUATIONS = 50  # of the Jacobian of what tiles cost, at most
+ROW_NOISE, PEAK_NOISE = 0.15, 0.15  # of a row's logarithm; of the logarithm of the peak that a group sustains
+SOURCE = (
+    "DeepBench (baidu-research/DeepBench), NeuSight (sitar-lab/NeuSight), aiconfigurator (ai-dynamo/aiconfigurator), "
+    "Vidur (microsoft/vidur); python -m estimator.fitting.ship"
+)
+
+
+def fit(truth: pd.DataFrame) -> Gemm:
+    """The coefficients from the matrix products of TRUTH; those of a path without any are the priors.
+
+    Raises EstimatorError where there are none at all.
+    """
+    rows = _sample(truth[(truth["op_class"] == "gemm") & worth_judging(truth)], ROWS_OF_A_GROUP)
+    if rows.empty:
+        raise EstimatorError("no matrix product is there to fit; give a folder with such a table")
+    tiling, peaks = dict[str, Tiling](), dict[str, float]()
+    for path in ("vector", "tensor"):
+        of_path = rows[rows["path"] == path]
+        tiling[path], shares = (_tiling_of(PRIOR), {}) if of_path.empty else _tiling(of_path)
+        peaks |= shares
+    sustained = _sustained(rows, peaks)
+    draft = Gemm(source=SOURCE, **tiling, sustained=sustained, likeness=LIKENESS)
+    return draft.model_copy(update={"likeness": _likeness(_sample(rows, ROWS_OF_LIKENESS), draft)})
+
+
+def _sample(rows: pd.DataFrame, most: int) -> pd.DataFrame:
+    return rows[shapes.lowest(shapes.lots(rows, seed=0), arguments.groups(rows), most)]
+
+
+def _tiling(rows: pd.DataFrame) -> tuple[Tiling, dict[str, float]]:
+    """What tiles cost on one path, and the share of its peak that each (data set, device) sustains."""
+    of, on = products(rows), arguments.hardware(rows)
+    latency, measured = arguments.latencies(rows), rows["time_s"].to_numpy(dtype=float)
+    names, place = np.unique(arguments.groups(rows), return_inverse=True)
+    weight = 1.0 / np.sqrt(np.bincount(place)[place])
+    prior = np.array(list(TILING.values()))
+
+    def residuals(x: Floats) -> Floats:
+        tiling, share = _tiling_of(x), np.exp(x[len(prior) :])[place]
+        time = latency + overlapped(*tiled_times(of, on.peak * share, on.attained(tiling.memory), on.units, tiling))
+        missed = robust(np.log(time / measured) / ROW_NOISE)
+        return np.concatenate([missed * weight * 5.0, 0.5 * (x[: len(prior)] - prior[:, 0]) / prior[:, 1]])
+
+    most = [1.0 if name in SHARES else np.inf for name in TILING]
+    bounds = ([0.0] * len(prior) + [-2.5] * len(names), most + [0.3] * len(names))
+    start, scale = [*prior[:, 0], *[-0.1] * len(names)], [*prior[:, 1], *[0.1] * len(names)]
+    x = least_squares(residuals, start, bounds, scale, place, EVALUATIONS)
+    return _tiling_of(x), dict(zip(names, np.exp(x[len(prior) :]), strict=True))
+
+
+def _tiling_of(x: Floats) -> Tiling:
+    return Tiling(**{name: float(value) for name, value in zip(TILING, x, strict=False)})
+
+
+def _sustained(rows: pd.DataFrame, peaks: dict[str, float]) -> Sustained:
+    """What devices sustain, from the share that each (data set, device) does; families count alike."""
+    first = rows.groupby(arguments.groups(rows)).head(1)
+    first = first.set_index(arguments.groups(first)).loc[list(peaks)]
+    on, found = arguments.hardware(first), np.log(list(peaks.values()))
+    weight = 1.0 / np.sqrt(first.groupby("family")["family"].transform("size").to_numpy(dtype=float))
+    prior = np.array(list(SUSTAINED.values()))
+
+    def residuals(x: Floats) -> Floats:
+        missed = robust((np.log(_sustained_of(x).of(on) / on.peak) - found) / PEAK_NOISE)
+        return np.concatenate([missed * weight, (x - prior[:, 0]) / prior[:, 1]])
+
+    no_more = ([-np.inf] * len(prior), [0.0, *[np.inf] * (len(prior) - 1)])
+    return _sustained_of(least_squares(residuals, prior[:, 0], no_more, prior[:, 1]))
+
+
+def _sustained_of(x: Floats) -> Sustained:
+    return Sustained(**{name: float(np.exp(value)) for name, value in zip(SUSTAINED, x, strict=True)})
+
+
+def _likeness(rows: pd.DataFrame, c: Gemm) -> Likeness:
+    """How far residuals of the model differ, by their marginal likelihood within each device and stack."""
+    of, on = products(rows), arguments.hardware(rows)
+    latency, measured = arguments.latencies(rows), rows["time_s"].to_numpy(dtype=float)
+    compute, memory = product_times(of, on, c)
+    residual = np.clip(np.log(measured / (latency + overlapped(compute, memory))), -FARTHEST, FARTHEST)
+    ops = alike(rows, on, compute_share(compute, memory))
+    together = rows.groupby(["stack", "device", "precision"]).indices.values()
+    return likeness([(ops.at(places), residual[places]) for places in together], LIKENESS)

@@ -1,0 +1,81 @@
+"""``python -m estimator.fitting.ship DATA``: the coefficients that are shipped, from public measurements.
+
+Writes estimator/model/coefficients: a readable file for each model, and held_out.csv, the errors on families that were
+left out, by the same fit. Deterministic; needs the extra 'fit'.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import pandas as pd
+import typer
+import yaml
+
+from estimator.core.files import write_text
+from estimator.fitting import fitted_model
+from estimator.model.coefficients import Coefficients, Transfer
+from estimator.model.convolution import Published
+from estimator.validation import whole_models
+from estimator.validation.data import read_truth
+from estimator.validation.selftest import results
+from estimator.validation.validate import validate
+
+HERE = Path(__file__).parents[1] / "model" / "coefficients"
+DIGITS = 4
+LIMIT = float(np.log(2.0))  # a class off by more than a factor of 2 is unlike what the models were fitted to
+SOURCE = (
+    "NeuSight whole models (sitar-lab/NeuSight, MIT), and self-tests (estimator/validation/selftest/results); "
+    "python -m estimator.fitting.ship"
+)
+WRITTEN = (
+    "# Fitted, not written by hand: python -m estimator.fitting.ship; held_out.csv says how far off it is elsewhere.\n"
+)
+
+
+def write(c: Coefficients, folder: Path) -> None:
+    """Write each fitted model's coefficients as text."""
+    for name in ("gemm", "convolution", "memory_bound", "transfer"):
+        told = _rounded(getattr(c, name).model_dump(exclude={"published"}))
+        write_text(folder / f"{name}.yaml", WRITTEN + yaml.safe_dump(told, sort_keys=False, width=120))
+    rows = [",".join(map(str, row)) for row in c.convolution.published or ()]
+    write_text(folder / "convolution_shapes.csv", "\n".join([",".join(Published._fields), *rows, ""]))
+
+
+def transfer(data: Path, truth: pd.DataFrame, c: Coefficients) -> Transfer:
+    """How much of what whole models take beyond their kernels on one device they take on others too."""
+    runs = whole_models.read_runs(data)
+    missed = whole_models.misses(fitted_model.predictor(c), runs, truth, set(runs.whole_s.index.unique("device")))
+    return Transfer(
+        source=SOURCE, weight=whole_models.shared_weight(missed), limit=LIMIT, in_step=results.spread(results.kept())
+    )
+
+
+def _rounded(told: Any) -> Any:
+    """Numbers to DIGITS significant ones."""
+    if isinstance(told, dict):
+        return {name: _rounded(value) for name, value in told.items()}
+    if isinstance(told, tuple):
+        return [_rounded(value) for value in told]
+    return float(f"{told:.{DIGITS}g}") if isinstance(told, float) else told
+
+
+def main(data: Annotated[Path, typer.Argument(help="folder of public data sets")], out: Path = HERE) -> None:
+    """Fit all coefficients and judge them."""
+    truth, notes = read_truth(data)
+    c = fitted_model.fit(truth)
+    write(c.model_copy(update={"transfer": transfer(data, truth, c)}), out)
+    found = validate(
+        data,
+        fitted_model.fitted_side_by_side,
+        progress=lambda done, total: typer.echo(f"{done} of {total} families judged", err=True),
+    )
+    write_text(out / "held_out.csv", found.held_out.to_csv(index=False, lineterminator="\n"))
+    for note in notes:
+        typer.echo(note, err=True)
+
+
+if __name__ == "__main__":
+    typer.run(main)

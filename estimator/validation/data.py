@@ -1,0 +1,91 @@
+"""A folder of public data sets → one TRUTH frame, with what the device files know of each row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from estimator.core import physics
+from estimator.core.errors import EstimatorError
+from estimator.core.schema import MATRIX
+from estimator.core.types import DeviceSpec, Floats
+from estimator.devices.measurements import bounds
+from estimator.devices.specs.catalogue import source_device
+from estimator.validation import aiconfigurator, deepbench, layer_ops, neusight, vidur
+from estimator.validation.tables import TRUTH
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+READERS = (deepbench, neusight, aiconfigurator, vidur)
+WHOLE_MODELS = ("neusight/whole_model.csv", layer_ops.FILE)  # no rows of kernels
+
+
+def read_truth(folder: str | Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """TRUTH of every public table that lies in the folder; and sentences on the rows that were left out.
+
+    Raises EstimatorError where the folder holds none, where a table cannot be read, and where no row can be used.
+    """
+    import pandas as pd
+
+    folder, notes, frames = Path(folder), list[str](), list[pd.DataFrame]()
+    for rows in _published(folder):
+        for name, of_device in rows.groupby("device", sort=False):
+            described, note = describe(of_device, source_device(str(name)))
+            frames.append(described)
+            if note:
+                notes.append(f"{', '.join(of_device['data_set'].unique())}: {name}: {note}")
+    if not any(map(len, frames)):
+        raise EstimatorError(f"{folder}: no row can be judged", *notes)
+    return TRUTH.conform(pd.concat(frames, ignore_index=True), str(folder)), tuple(notes)
+
+
+def _published(folder: Path) -> Iterator[pd.DataFrame]:
+    """The rows of each table that is there, under the data set's own device names or those that its reader knows."""
+    if not folder.is_dir():
+        raise EstimatorError(f"{folder}: there is no such folder; name the one that holds the public data sets")
+    files = [(reader, folder / name) for reader in READERS for name in reader.FILES]
+    if not any(path.exists() for _, path in files):
+        expected = ", ".join(str(path.relative_to(folder)) for _, path in files)
+        raise EstimatorError(
+            f"{folder}: holds none of the public tables; expected {expected}; beside them, {' and '.join(WHOLE_MODELS)}"
+        )
+    for reader, path in files:
+        if path.exists():
+            rows = TRUTH.conform(reader.read(path), str(path))
+            yield rows.assign(device=rows["device"].replace(reader.DEVICES))
+
+
+def describe(rows: pd.DataFrame, device: DeviceSpec | None) -> tuple[pd.DataFrame, str]:
+    """The usable rows of one device with its name, family, path and roofline time, and what was left out of them."""
+    if device is None or device.memory_bandwidth is None:
+        why = "no device file bears this name" if device is None else "its device file gives no bandwidth"
+        return rows.iloc[:0], f"{len(rows)} rows are left out, as {why}"
+    peaks, matrix = bounds.peaks(rows, device), rows["op_class"].isin(MATRIX).to_numpy(dtype=bool)
+    of_tensor_units = rows["precision"].map({p: peak.tensor.value for p, peak in device.peak.items() if peak.tensor})
+    usable = (rows["time_s"] > 0).to_numpy() & (np.isfinite(peaks) | ~matrix)
+    too_fast = usable & bounds.above_peak(rows, device)
+    described = rows.assign(
+        device=device.name,
+        family=device.architecture or device.name,
+        stack=rows["data_set"].str.partition("-")[0],
+        path=np.where(matrix & (of_tensor_units == peaks), "tensor", "vector"),
+        peak=np.where(matrix, peaks, np.nan),
+        ideal_s=bounds.least_times(rows, device),
+        conv_p=_output(rows, "h", "r"),
+        conv_q=_output(rows, "w", "s"),
+    )[usable & ~too_fast]
+    left_out = {
+        "they have no time or their precision no peak": int((~usable).sum()),
+        f"they are matrix products above {bounds.ABOVE_PEAK} x the peak": int(too_fast.sum()),
+    }
+    return described, "; ".join(f"{count} rows are left out, as {why}" for why, count in left_out.items() if count)
+
+
+def _output(rows: pd.DataFrame, image: str, kernel: str) -> Floats:
+    """Output size of the convolutions along one axis; NaN of other rows."""
+    names = (f"conv_{image}", f"conv_{kernel}", f"stride_{image}", f"pad_{image}")
+    return physics.conv_output(*(rows[name].to_numpy(dtype=float, na_value=np.nan) for name in names))

@@ -1,0 +1,86 @@
+"""Which shapes are measured."""
+
+import csv
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from estimator.collect.measure import bench, kit, sweep
+from estimator.core.schema import LAUNCH, PRECISIONS, SHAPES
+
+
+def classes(table: pd.DataFrame) -> set[str]:
+    return set(table["op_class"])
+
+
+def test_the_default_sweep_holds_every_kind_of_work() -> None:
+    for quick in (True, False):
+        swept = sweep.default(("fp32", "fp64"), quick=quick)
+        found = SHAPES.conform(sweep.with_anchors(swept, quick=quick), "sweep")
+        assert set(found["precision"]) == {"fp32", "fp64"}
+        assert classes(found) == {"gemm", "convolution", "elementwise", "reduction", "normalization", "movement"}
+        transposes = found[found["op_class"] == "gemm"][["trans_a", "trans_b"]].drop_duplicates()
+        assert len(transposes) == 4
+        assert set(found["pass"].dropna()) == {"forward", "grad_input", "grad_weights"}
+        assert (found["batch"] > 1).any()
+        assert set(bench.KERNELS) | {bench.LAUNCH} == set(found["kernel"].dropna())
+
+
+def test_the_full_sweep_casts_to_every_narrow_format() -> None:
+    found = sweep.default(("fp32", "bf16", "fp16"))
+    assert set(found.loc[found["kernel"] == bench.CAST, "precision"]) == {"bf16", "fp16"}
+
+
+def test_the_quick_sweep_is_the_smaller_one() -> None:
+    quick, full = (sweep.with_anchors(sweep.default(("fp32", "fp64"), quick=q), quick=q) for q in (True, False))
+    assert len(quick) < 60 < len(full)
+
+
+def test_every_precision_has_products_from_small_to_large() -> None:
+    found = sweep.anchors(("fp32", "bf16"))
+    for precision in ("fp32", "bf16"):
+        sizes = found.loc[(found["op_class"] == "gemm") & (found["precision"] == precision), "m"]
+        assert sizes.is_monotonic_increasing
+        assert sizes.iloc[-1] >= 8192
+
+
+def test_the_program_takes_every_shape() -> None:
+    table = sweep.with_anchors(sweep.default(("fp32", "fp64", "bf16")), ranks=4)
+    for row in csv.DictReader(kit.csv_text(table).splitlines()):
+        assert bench.job(bench.Shape(row, "sweep"), ranks=4).work > 0
+
+
+def test_what_was_asked_for_comes_before_the_anchors_and_small_ones_before_large_ones() -> None:
+    asked = SHAPES.conform(pd.DataFrame([{"op_class": "gemm", "precision": "bf16", "m": 9, "n": 9, "k": 9}]), "asked")
+    found = sweep.with_anchors(asked, ranks=2)
+    assert list(found["m"][:1]) == [9]
+    assert classes(found[1 : 1 + len(sweep.MESSAGES)]) == {"collective"}
+    anchors = sweep.anchors(("fp32", "fp64"))
+    assert anchors["kernel"][0] == bench.LAUNCH == LAUNCH
+    last_small = anchors.index[anchors["m"] == 512].max()
+    assert last_small < anchors.index[anchors["m"] == 1024].min()
+    assert anchors.index[anchors["bytes"].notna()].min() < anchors.index[anchors["m"] == 16384].min()
+
+
+def test_deepbench_gives_distinct_shapes_without_times() -> None:
+    found = sweep.deepbench("v100-sxm2-16gb")
+    assert len(found[found["op_class"] == "gemm"]) >= 160
+    assert not found.duplicated().any()
+    assert "time_s" not in found
+    assert classes(found) <= {"gemm", "convolution", *bench.STANDS_FOR}
+
+
+def test_a_frameworks_table_gives_no_shapes_of_deepbench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, shipped = tmp_path / "devices" / "measurements", sweep.deepbench("v100-sxm2-16gb")
+    folder.mkdir(parents=True)
+    (folder / "v100-sxm2-16gb.torch.csv").write_text(
+        "op_class,kernel,precision,bytes,time_s\nelementwise,add,fp32,12,1\n"
+    )
+    monkeypatch.setenv("ESTIMATOR_LIBRARY", str(tmp_path))
+    pd.testing.assert_frame_equal(sweep.deepbench("v100-sxm2-16gb"), shipped)
+
+
+def test_the_programs_words_are_the_schemas() -> None:
+    assert set(bench.ITEMSIZE) <= set(PRECISIONS)
+    assert {op[0] for op in bench.KERNELS.values()} < set(SHAPES.columns[1].choices)

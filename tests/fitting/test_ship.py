@@ -1,0 +1,28 @@
+"""What the fit writes is what the model reads."""
+
+from pathlib import Path
+
+import pytest
+
+from estimator.core.yaml_files import read_yaml
+from estimator.fitting import ship
+from estimator.model.coefficients import Transfer, shipped
+from estimator.model.convolution import Convolution
+from estimator.model.gemm import Gemm
+from estimator.model.memory_bound import MemoryBound
+
+KINDS: dict[str, type[Gemm] | type[Convolution] | type[MemoryBound] | type[Transfer]] = {
+    "gemm": Gemm, "convolution": Convolution, "memory_bound": MemoryBound, "transfer": Transfer
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_what_is_written_is_read(name: str, tmp_path: Path) -> None:
+    ship.write(shipped(), tmp_path)
+    written = KINDS[name].model_validate(read_yaml(tmp_path / f"{name}.yaml").data)
+    assert written == getattr(shipped(), name)
+
+
+def test_the_files_say_that_nobody_wrote_them_by_hand(tmp_path: Path) -> None:
+    ship.write(shipped(), tmp_path)
+    assert all("not written by hand" in path.read_text() for path in tmp_path.glob("*.yaml"))

@@ -1,0 +1,35 @@
+"""Self-tests that were run by hand: what they hold, and the coefficient that follows."""
+
+import pandas as pd
+import pytest
+
+from estimator.core.interval import Z
+from estimator.model.coefficients import shipped
+from estimator.validation.selftest import results
+from estimator.validation.selftest.judge import COLUMNS
+
+
+def test_every_run_has_its_rows_processor_and_date() -> None:
+    rows = results.kept()
+    assert set(rows) == {*COLUMNS, "processor", "date"}
+    assert rows.notna().all(axis=None)
+    assert not rows.duplicated(["workload", "source", "target", "measured_s"]).any()
+
+
+def test_intervals_would_hold_nine_in_ten_rows() -> None:
+    rows = pd.DataFrame({"predicted_s": [1.0] * 10 + [2.0], "measured_s": [1.0] * 9 + [1.5, 2.0]})
+    rows = rows.assign(processor="a")
+    assert results.spread(rows) == 0.0
+    wide = rows.assign(predicted_s=3.0 * rows["measured_s"])
+    assert results.spread(wide) == pytest.approx(1.0986 / Z, rel=1e-3)
+
+
+def test_a_processor_of_few_runs_counts_as_one_of_many() -> None:
+    usual = pd.DataFrame({"predicted_s": [1.0] * 100, "measured_s": 1.0, "processor": "a"})
+    unlike = pd.DataFrame({"predicted_s": [1.1] * 5 + [3.0] * 5, "measured_s": 1.0, "processor": "b"})
+    assert results.spread(pd.concat([usual, unlike], ignore_index=True)) == pytest.approx(1.0986 / Z, rel=1e-3)
+    assert results.spread(pd.concat([usual, unlike[:5]], ignore_index=True)) == pytest.approx(0.0953 / Z, rel=1e-3)
+
+
+def test_what_is_shipped_follows_from_them() -> None:
+    assert shipped().transfer.in_step == pytest.approx(results.spread(results.kept()), rel=1e-3)

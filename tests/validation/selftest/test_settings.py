@@ -1,0 +1,103 @@
+"""Settings of a machine: what is written, what a processor has, what a process is given."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from estimator.collect.measure import bench
+from estimator.collect.measure.bench import usable
+from estimator.core.errors import EstimatorError
+from estimator.validation.selftest.settings import (
+    IN_BF16,
+    NEEDS,
+    Setting,
+    detected,
+    flags_of,
+    in_setting,
+    of_machine,
+    parse,
+    supported,
+)
+
+MILAN = frozenset({"sse4_1", "avx", "avx2", "fma"})
+ICE_LAKE = MILAN | {"avx512f", "avx512bw", "avx512vl", "avx512dq"}
+GENOA = ICE_LAKE | {"avx512_bf16"}
+linux = pytest.mark.skipif(not Path("/proc/cpuinfo").exists(), reason="settings are Linux's")
+
+
+@given(st.integers(1, 256), st.sampled_from([*NEEDS]), st.sampled_from(["fp32", "bf16"]))
+def test_a_setting_is_read_as_it_is_written(threads: int, isa: str, precision: str) -> None:
+    setting = Setting(threads, isa, precision)  # type: ignore[arg-type]
+    assert parse(setting.name) == setting
+    assert parse(setting.name.lower()) == setting
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("AVX2", "write threads and instructions"),
+        ("2xAVX3", "Did you mean"),
+        ("1xFOO", "oneDNN knows SSE41, AVX,"),
+        ("2xAVX2-fp16", "not understood"),
+    ],
+)
+def test_what_is_no_setting(text: str, told: str) -> None:
+    with pytest.raises(EstimatorError, match=told):
+        parse(text)
+
+
+@pytest.mark.parametrize(
+    ("flags", "cores", "names"),
+    [
+        (MILAN, 1, ["1xAVX", "1xAVX2"]),
+        (MILAN, 8, ["1xAVX", "1xAVX2", "2xAVX", "2xAVX2"]),
+        (ICE_LAKE, 1, ["1xAVX2", "1xAVX512_CORE"]),
+        (GENOA, 1, ["1xAVX2", "1xAVX512_CORE", "1xAVX512_CORE_BF16-bf16"]),
+        (frozenset(), 4, []),
+    ],
+)
+def test_what_a_processor_has_is_found(flags: frozenset[str], cores: int, names: list[str]) -> None:
+    found = detected(flags, cores)
+    assert [setting.name for setting in found] == names
+    assert all(supported(setting, flags, cores) for setting in found)
+
+
+def test_bf16_needs_instructions_for_it() -> None:
+    everything = frozenset().union(*NEEDS.values())
+    assert [isa for isa in NEEDS if supported(Setting(1, isa, "bf16"), everything, 1)] == [*IN_BF16]
+    assert not supported(Setting(2, "AVX2"), everything, 1)
+
+
+@linux
+def test_what_the_machine_has_not_is_refused() -> None:
+    with pytest.raises(EstimatorError, match="is not one of this machine's; it has 1x"):
+        of_machine([f"{len(usable()) + 1}xAVX2", "1xAVX2"])
+    with pytest.raises(EstimatorError, match="needs two settings"):
+        of_machine(["1xSSE41", "1xsse41"])
+
+
+@linux
+def test_a_containers_quota_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "cpu.max").write_text("150000 100000\n")
+    monkeypatch.setattr(bench, "CGROUP", str(tmp_path))
+    with pytest.raises(EstimatorError, match="'2xSSE41' is not one of this machine's"):
+        of_machine(["2xSSE41", "1xSSE41"])
+
+
+def test_without_an_account_of_the_processor(tmp_path: Path) -> None:
+    with pytest.raises(EstimatorError, match="Linux alone"):
+        flags_of(tmp_path / "cpuinfo")
+    (tmp_path / "cpuinfo").write_text("model name : toy\nflags\t\t: sse4_1 avx\n")
+    assert flags_of(tmp_path / "cpuinfo") == {"sse4_1", "avx"}
+
+
+@linux
+def test_what_a_setting_takes_is_given_back() -> None:
+    own, variables = os.sched_getaffinity(0), dict(os.environ)
+    with in_setting(Setting(1, "AVX2")):
+        assert len(os.sched_getaffinity(0)) == 1
+        assert os.environ["ONEDNN_MAX_CPU_ISA"] == "AVX2"
+    assert (os.sched_getaffinity(0), dict(os.environ)) == (own, variables)

@@ -1,0 +1,65 @@
+"""The figures are those of their definition."""
+
+import pandas as pd
+import pytest
+
+from estimator.validation import scores
+from estimator.validation.tables import KEYS
+from tests.validation.public import truth
+
+SHAPE = {"device": "p4", "m": 4096, "n": 4096, "k": 4096, "time_s": 1.0}
+
+
+@pytest.fixture
+def judged() -> pd.DataFrame:
+    """Errors of one group −50, 10, 40 %, of another 100 %, of batched products 0 %."""
+    rows = [
+        *({**SHAPE, "data_set": "a"} for _ in range(3)),
+        {**SHAPE, "data_set": "a", "device": "v100-sxm2-16gb"},
+        {**SHAPE, "data_set": "b", "batch": 8},
+    ]
+    return truth(*rows).assign(model=[0.5, 1.1, 1.4, 2.0, 1.0], perfect=1.0)
+
+
+def figures(judged: pd.DataFrame, **keys: str) -> dict[str, object]:
+    table = scores.held_out({"gemm": judged}, ["model", "perfect"]).query("method == 'model'")
+    wanted = dict.fromkeys(KEYS, "") | keys
+    found = table[(table[KEYS] == list(wanted.values())).all(axis=1)]
+    assert len(found) == 1
+    return dict(found.iloc[0])
+
+
+def test_a_group(judged: pd.DataFrame) -> None:
+    said = {"family": "pascal-gp102", "op_class": "gemm", "precision": "fp32", "path": "vector"}
+    found = figures(judged, data_set="a", device="p4", **said)
+    assert (found["n"], found["groups"], found["max"]) == (3, 1, 50)
+    assert found["median"] == pytest.approx(40)
+    assert found["mean"] == pytest.approx(100 / 3, abs=0.01)
+    assert found["p90"] == pytest.approx(48)
+    assert found["bias"] == pytest.approx(10)
+
+
+def test_a_slice_counts_every_group_alike(judged: pd.DataFrame) -> None:
+    found = figures(judged)
+    assert (found["n"], found["groups"], found["max"]) == (5, 3, 100)
+    assert found["median"] == pytest.approx((40 + 100 + 0) / 3, abs=0.01)
+    assert figures(judged, data_set="a")["median"] == pytest.approx((40 + 100) / 2)
+    assert figures(judged, family="volta")["median"] == pytest.approx(100)
+
+
+def test_batched_products_are_a_class_of_their_own(judged: pd.DataFrame) -> None:
+    assert figures(judged, op_class="batched gemm")["mean"] == 0
+    assert figures(judged, op_class="gemm")["groups"] == 2
+
+
+def test_a_key_of_one_value_makes_no_slice(judged: pd.DataFrame) -> None:
+    table = scores.held_out({"gemm": judged}, ["model"])
+    assert set(table["precision"]) == {"", "fp32"}
+    assert table[(table["precision"] == "fp32") & (table["device"] == "")].empty
+
+
+def test_the_worst_misses_are_by_factor_either_way(judged: pd.DataFrame) -> None:
+    shapes = [row["shape"] for row in scores.worst(judged, "model", 2)]
+    assert shapes == ["m 4096, n 4096, k 4096"] * 2
+    ratios = {row["predicted_s"] / row["measured_s"] for row in scores.worst(judged, "model", 2)}
+    assert ratios == {0.5, 2.0}

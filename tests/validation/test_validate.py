@@ -1,0 +1,53 @@
+"""What cannot be judged is refused before the long work begins."""
+
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from estimator.core.errors import EstimatorError
+from estimator.fitting.fitted_model import fitted_side_by_side
+from estimator.validation import validate
+from tests.validation.public import LINEAR, write
+
+pytest.importorskip("sklearn", reason="extra 'fit' is not installed")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Products of one family, memory-bound ops of two."""
+    streams = [
+        {"op": op, "B": rows, "H": 8192, "time_ms": 1e-3 * rows, "kernel": "k", "device": f"Tesla {name}"}
+        for op in ("add", "relu")
+        for rows in (4096, 8192, 16384)
+        for name in ("P4", "T4")
+    ]
+    write(tmp_path, "neusight/gemm.parquet", [{**LINEAR, "m": 8192, "time_ms": 9.0, "device": "Tesla P4"}])
+    write(tmp_path, "neusight/vector_ops.parquet", streams)
+    return tmp_path
+
+
+def never(*args: object) -> NoReturn:
+    raise AssertionError("this takes long, and comes too early")
+
+
+def test_one_family_is_refused_before_anything_is_fitted(folder: Path) -> None:
+    with pytest.raises(EstimatorError, match="rows of one device family alone, pascal-gp102; so gemm cannot be judged"):
+        validate.validate(folder, never, ["gemm"])
+
+
+def test_whole_models_without_their_table_are_refused_before_anything_is_read(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(validate, "read_truth", never)
+    with pytest.raises(EstimatorError, match=r"holds no neusight/whole_model\.csv; so whole-kit cannot be judged"):
+        validate.validate(folder, never, ["whole-kit"])
+    (folder / "neusight" / "whole_model.csv").touch()
+    with pytest.raises(EstimatorError, match=r"holds no neusight/per_op\.csv"):
+        validate.validate(folder, never, ["whole-kit"])
+
+
+def test_all_that_can_be_judged_is_and_the_rest_is_told(folder: Path) -> None:
+    found = validate.validate(folder, fitted_side_by_side)
+    assert list(found.judged) == ["memory", "memory-kit"]
+    assert "so gemm, gemm-kit, gemm-own cannot be judged" in str(found.notes)

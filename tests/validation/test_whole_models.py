@@ -1,0 +1,162 @@
+"""Whole transformers from their kernels: counted right, and predicted by any method."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from estimator.core import physics
+from estimator.core.types import Floats
+from estimator.devices import load_device
+from estimator.validation.protocol import Predictor
+from estimator.validation.tables import TRUTH
+from estimator.validation.whole_models import (
+    Runs,
+    backward_multipliers,
+    judge,
+    kernels,
+    read_runs,
+    shared_weight,
+    summed,
+)
+from tests.validation.public import truth
+
+V100, A100, P4 = "v100-pcie-32gb", "a100-pcie-40gb", "p4"
+TWIN = "v100-sxm2-16gb"  # of the V100
+PRODUCT = {"op": "addmm", "op_class": "gemm", "batch": 1, "m": 64, "n": 32, "k": 16, "trans_a": "n", "trans_b": "t"}
+STREAM = {"op": "tanh", "op_class": "elementwise", "bytes": 8e6, "flop": 1e6}
+TIMES = {"calls": 2.0, "forward_s": 1e-3, "backward_s": 3e-3}
+NO_ROWS = TRUTH.conform(pd.DataFrame({"op_class": pd.Series(dtype=str), "precision": [], "time_s": []}), "nothing")
+
+
+def ops(*rows: dict[str, object], model: str = "toy-train", device: str = V100) -> pd.DataFrame:
+    columns = ["batch", "m", "n", "k", "trans_a", "trans_b", "bytes", "flop", "row_length"]
+    given = pd.DataFrame([{"model": model, "device": device, **TIMES, **row} for row in rows])
+    return given.reindex(columns=[*given.columns, *(name for name in columns if name not in given)])
+
+
+def at_the_roofline(rows: pd.DataFrame, own: pd.DataFrame) -> Floats:
+    return np.asarray(rows["ideal_s"], dtype=float)
+
+
+def test_a_training_pass_adds_both_gradients_of_a_product() -> None:
+    found = kernels(ops(PRODUCT), {})
+    products = found[found["op_class"] == "gemm"]
+    assert products[["m", "n", "k"]].astype(int).to_numpy().tolist() == [[64, 32, 16], [64, 16, 32], [16, 32, 64]]
+    assert products[["trans_a", "trans_b"]].agg("".join, axis=1).tolist() == ["nt", "nn", "tn"]
+    assert physics.gemm_flop(*(products[name].astype(float) for name in ("batch", "m", "n", "k"))).std() == 0
+    assert found.loc[found["op_class"] == "elementwise", "bytes"].tolist() == [3 * 4 * 16 * 32]
+    assert (found["calls"] == 2).all()
+
+
+def test_inference_runs_each_kernel_once() -> None:
+    assert len(kernels(ops(PRODUCT, STREAM, model="toy-inf"), {"tanh": 2.0})) == 2
+
+
+def test_other_ops_stream_their_multiplier_again() -> None:
+    assert kernels(ops(STREAM), {"tanh": 1.5})["bytes"].tolist() == [8e6, 12e6]
+    assert kernels(ops(STREAM), {"tanh": 0.0})["bytes"].tolist() == [8e6]
+    assert kernels(ops(STREAM), {})["bytes"].tolist() == [8e6, 8e6]
+
+
+def test_multipliers_are_learnt_from_training_runs_of_memory_bound_ops() -> None:
+    runs = [ops(STREAM, PRODUCT), ops({**STREAM, "backward_s": 9e-3}, model="toy-inf")]
+    assert backward_multipliers(pd.concat(runs)) == {"tanh": 3.0}
+
+
+def test_a_sum_counts_every_call_on_the_device_asked() -> None:
+    at = {d: summed(at_the_roofline, ops(STREAM, model="toy-inf"), {}, d, NO_ROWS)[V100, "toy-inf"] for d in (V100, P4)}
+    assert at[V100] == pytest.approx(2 * 8e6 / 900e9)
+    assert at[P4] == pytest.approx(2 * 8e6 / 192e9)
+
+
+def test_the_weight_is_what_devices_miss_alike() -> None:
+    models = [f"model{i}" for i in range(40)]
+    miss = np.exp(np.random.default_rng(0).normal(0, 0.2, len(models)))
+    alike = {(d, m): float(r) for d in (V100, A100) for m, r in zip(models, miss, strict=True)}
+    unlike = {(d, m): r ** (1 if d == V100 else -1) for (d, m), r in alike.items()}
+    assert shared_weight(alike) > 0.8
+    assert shared_weight(unlike) == 0.0
+    assert shared_weight({(V100, "alone"): 2.0}) == shared_weight({})
+
+
+def test_a_judged_pair_never_learns_from_the_targets_family() -> None:
+    seen: list[set[str]] = []
+
+    def method(train: pd.DataFrame) -> Callable[[pd.DataFrame, pd.DataFrame], Floats]:
+        seen.append(set(train["family"]))
+        return at_the_roofline
+
+    devices = (V100, A100, P4)
+    whole = pd.Series({(d, "toy-inf"): 1.0 for d in devices}).rename_axis(["device", "model"])
+    listed = pd.concat([ops(STREAM, model="toy-inf", device=d) for d in devices])
+    truth = pd.concat([NO_ROWS.reindex([0]).assign(family=f, device=d) for f, d in (("volta", V100), ("ampere", A100))])
+    found = judge(truth, Runs(whole, listed), {"roofline": method}, {"whole": "", "whole-kit-75w": ""})
+    assert [len(rows) for rows in found.values()] == [6, 4]  # no pair onto the P4 over 75 W
+    assert not (found["whole"]["source"] == found["whole"]["target"]).any()
+    assert seen[0] == {"ampere"}
+    assert (found["whole"]["roofline"] > 0).all()
+
+
+Asked = tuple[str, str, frozenset[str]]  # of which family's judge, of which device, whose own rows are given
+
+
+def spied(problem: str, *devices: str) -> tuple[pd.DataFrame, set[Asked]]:
+    """The judged pairs of devices, each with rows of its own in TRUTH, and what a method is asked meanwhile."""
+    rows = truth(
+        *({"device": device, "data_set": "neusight-linear", "m": 8192, "n": 8192, "k": 64} for device in devices)
+    )
+    asked: set[Asked] = set()
+
+    def method(train: pd.DataFrame) -> Predictor:
+        (unseen,) = set(rows["family"]) - set(train["family"])
+
+        def predict(of: pd.DataFrame, own: pd.DataFrame) -> Floats:
+            asked.add((unseen, of["device"].iloc[0], frozenset(own["device"])))
+            return at_the_roofline(of, own)
+
+        return predict
+
+    whole = pd.Series({(device, "toy-inf"): 1.0 for device in devices}).rename_axis(["device", "model"])
+    listed = pd.concat([ops(STREAM, model="toy-inf", device=device) for device in devices])
+    return judge(rows, Runs(whole, listed), {"spy": method}, {problem: ""})[problem], asked
+
+
+def test_a_twin_of_the_target_is_no_source_and_tells_nothing() -> None:
+    pairs, asked = spied("whole", V100, TWIN, A100)
+    assert set(zip(pairs["source"], pairs["target"], strict=True)) == {
+        (A100, V100),
+        (A100, TWIN),
+        (V100, A100),
+        (TWIN, A100),
+    }
+    of_volta = [own for unseen, _, own in asked if unseen == "volta"]
+    assert frozenset().union(*of_volta) == {A100}
+
+
+@pytest.mark.parametrize(("problem", "given"), [("whole", set()), ("whole-kit", {V100})])
+def test_own_rows_of_the_target_are_given_with_the_kit_alone(problem: str, given: set[str]) -> None:
+    _, asked = spied(problem, V100, A100)
+    family = load_device(V100).architecture
+    assert {own for unseen, device, own in asked if (unseen, device) == (family, V100)} == {frozenset(given)}
+
+
+def test_measured_ops_add_up_to_the_whole(public_data: Callable[[str], Path]) -> None:
+    runs = read_runs(public_data("data"))
+    inference = runs.ops[runs.ops["model"].str.contains("inf")]
+    sums = (inference["forward_s"] * inference["calls"]).groupby([inference["device"], inference["model"]]).sum()
+    ratio = (sums / runs.whole_s).dropna()
+    assert len(ratio) == 34
+    assert ratio.drop(A100).between(0.95, 1.10).all()
+    assert ratio[A100].drop([m for m in ratio[A100].index if "bert" in m or "gpt2" in m]).between(0.90, 1.10).all()
+
+
+def test_every_ordered_pair_is_judged(public_data: Callable[[str], Path]) -> None:
+    runs = read_runs(public_data("data"))
+    found = judge(NO_ROWS, runs, {"roofline": lambda train: at_the_roofline}, {"whole": ""})["whole"]
+    assert len(found) == 108
+    assert found.groupby(["source", "target", "model"]).size().max() == 1
+    assert (found["roofline"] / found["time_s"]).between(0.3, 1.6).all()
+    assert runs.notes == ("10 of 50 whole runs are left out, as their ops are not listed",)
