@@ -1,6 +1,6 @@
 """What many tests share."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -8,6 +8,8 @@ import pandas as pd
 import pytest
 from hypothesis import settings
 
+from estimator.core.operators import with_operators
+from estimator.core.schema import MEASUREMENTS
 from estimator.core.types import DeviceSpec, Profile, StudyResult
 from estimator.profiles import read_profile
 from estimator.studies.run import run_study
@@ -52,3 +54,11 @@ def make_device(**fields: object) -> DeviceSpec:
 def make_ops(*rows: Mapping[str, object]) -> pd.DataFrame:
     """An op table; a missing time is 1 ms."""
     return pd.DataFrame([{"op": f"op{i}", "time_s": 1e-3, **row} for i, row in enumerate(rows)])
+
+
+def make_measurements(rows: pd.DataFrame | Sequence[Mapping[str, object]]) -> pd.DataFrame:
+    """MEASUREMENTS as they are read from a file, with the operator of each row."""
+    found = pd.DataFrame(rows)
+    return with_operators(
+        MEASUREMENTS.conform(found if len(found) else found.reindex(columns=MEASUREMENTS.names()), "")
+    )

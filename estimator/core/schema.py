@@ -25,7 +25,6 @@ OP_CLASSES = (
     "gemm", "convolution", "recurrent", "elementwise", "reduction", "pooling", "normalization", "embedding", "movement",
     "collective", "input", "host", "unmodelled",
 )  # fmt: skip
-LAUNCH = "launch"  # kernel of a measured row: an addition of one element
 MATRIX = ("gemm", "convolution")  # classes that the matrix units run
 STREAMING = (  # classes that memory binds
     "elementwise", "reduction", "pooling", "normalization", "embedding", "movement",
@@ -202,6 +201,9 @@ CONV_COLUMNS = (
     Column("dilation_h", "integer", "distance of the kernel's points along the height; 1 where missing", above=0),
     Column("dilation_w", "integer", "distance of the kernel's points along the width; 1 where missing", above=0),
 )
+OPERATOR = Column("operator", "text", "what the op computes, one of core/operators.csv")
+ROW_LENGTH = Column("row_length", "integer", "length of the rows that a softmax or layer norm runs over", above=0)
+FORMATS = (*PRECISIONS, "other")
 
 OPS = Table(
     "OPS",
@@ -234,8 +236,12 @@ OPS = Table(
 WORK = OPS.extend(
     "WORK",
     Column("op_class", "text", "what kind of work the op is", choices=OP_CLASSES),
+    OPERATOR,
     *GEMM_COLUMNS,
     *CONV_COLUMNS,
+    ROW_LENGTH,
+    Column("from_precision", "text", "number format that a cast reads", choices=FORMATS),
+    Column("to_precision", "text", "number format that a cast writes", choices=FORMATS),
     Column("flop", "number", "arithmetic of all calls, a multiply-add counted as 2", "FLOP/step", minimum=0),
     Column("bytes", "number", "compulsory traffic of all calls", "B/step", minimum=0),
     Column("intensity", "number", "flop / bytes", "FLOP/B", minimum=0),
@@ -254,10 +260,12 @@ MEASUREMENTS = Table(
     (
         Column("device", "text", "the device measured"),
         Column("op_class", "text", "what kind of work was timed", required=True, choices=OP_CLASSES),
+        OPERATOR,
         Column("kernel", "text", "the kernel that ran"),
         Column("precision", "text", "number format of the operands", required=True, choices=PRECISIONS),
         *GEMM_COLUMNS,
         *CONV_COLUMNS,
+        ROW_LENGTH,
         Column("sparsity", "number", "share of zeros in A of a sparse product; 0 where missing", minimum=0),
         Column("cell", "text", "kind of recurrent layer", choices=CELLS),
         Column("hidden", "integer", "width of a recurrent layer", above=0),

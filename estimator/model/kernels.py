@@ -10,10 +10,7 @@ import numpy as np
 import pandas as pd
 
 from estimator.core import physics
-from estimator.core.activations import activations
-from estimator.core.channels import channel_kernels
-from estimator.core.conversions import converts, narrower
-from estimator.core.pools import averages, gradients
+from estimator.core.operators import attribute, benchmark_kernels, cast_formats, is_cast
 from estimator.core.schema import MATRIX, SHAPED_BY, STREAMING, UNPOOLED
 from estimator.core.types import DeviceSpec, Flags, Floats
 from estimator.model import convolution, gemm, memory_bound
@@ -31,6 +28,8 @@ CHANNELS: dict[str, Any] = {  # libraries differ widely: Eigen takes ten times a
 }  # fmt: skip
 CASTS: dict[str, Any] = {"compute": 0.1, "kind": 0.5, "shape": 0.5, "noise": 0.03, "scales": (3.0,)}
 STREAMS: dict[str, Any] = {"compute": 0.1, "kind": 0.03, "shape": 0.06, "noise": 0.03, "scales": (3.0, 3.0, 0.5)}
+ACTIVATION_KERNELS = ("sigmoid", "tanh", "sigmoid_grad", "tanh_grad")
+CHANNEL_KERNELS = ("bias_add", "channel_sum", "bias_grad")
 
 
 @dataclass(frozen=True)
@@ -164,8 +163,8 @@ def _alike_pools(rows: pd.DataFrame, on: Hardware, device: DeviceSpec, busy: Bus
     of = memory_bound.streams(rows, _divisor(rows))
     sizes = {name: rows[name].to_numpy(dtype=float, na_value=usual) for name, usual in memory_bound.USUAL_POOL.items()}
     channels, *window = sizes.values()
-    mean = averages(rows).astype(float)
-    gradient = gradients(rows).astype(int)
+    mean = np.char.startswith(benchmark_kernels(rows).astype(str), "avg_pool").astype(float)
+    gradient = _is_gradient(rows).astype(int)
     octaves = [np.log2(np.maximum(of.bytes, 1.0)), np.log2(channels), np.log2(np.prod(window, axis=0))]
     features = np.stack([*octaves, mean, gradient], axis=1)
     return Ops(features, busy.compute_share, gradient, np.zeros(len(rows), dtype=bool))
@@ -175,8 +174,8 @@ def _alike_activations(rows: pd.DataFrame, on: Hardware, device: DeviceSpec, bus
     """By their amount and the size of an element, in octaves, by whether it is tanh, and by the pass, which is a kind
     as well.
     """
-    of, kernel = memory_bound.streams(rows, _divisor(rows)), activations(rows).astype(str)
-    gradient = np.char.endswith(kernel, "_grad").astype(int)
+    of, kernel = memory_bound.streams(rows, _divisor(rows)), benchmark_kernels(rows).astype(str)
+    gradient = _is_gradient(rows).astype(int)
     octaves = np.log2([np.maximum(of.bytes, 1.0), of.itemsize])
     features = np.stack([*octaves, np.char.startswith(kernel, "tanh").astype(float), gradient], axis=1)
     return Ops(features, busy.compute_share, gradient, np.zeros(len(rows), dtype=bool))
@@ -192,7 +191,7 @@ def _alike_channels(rows: pd.DataFrame, on: Hardware, device: DeviceSpec, busy: 
 
 def _alike_casts(rows: pd.DataFrame, on: Hardware, device: DeviceSpec, busy: Busy) -> Ops:
     """By their amount, in octaves; each narrow format is a kind, as a processor may convert one and not the other."""
-    of, narrow = memory_bound.streams(rows, _divisor(rows)), narrower(rows)
+    of, narrow = memory_bound.streams(rows, _divisor(rows)), cast_formats(rows)
     kind = np.select([(narrow == name).fillna(False).to_numpy(dtype=bool) for name in ("bf16", "fp16")], [0, 1], 2)
     return Ops(np.log2(np.maximum(of.bytes, 1.0))[:, None], busy.compute_share, kind, np.zeros(len(rows), dtype=bool))
 
@@ -206,7 +205,7 @@ def _alike_amounts(rows: pd.DataFrame, on: Hardware, device: DeviceSpec, busy: B
 def _channel_model(kernel: str, instead: str = "memory-bound") -> Model:
     """One kernel's own model: what one device measured of biases alone tells nothing of their gradients on it."""
     return Model(
-        lambda rows: _have(rows, STREAMING, ("bytes",)) & (channel_kernels(rows) == kernel),
+        lambda rows: _have(rows, STREAMING, ("bytes",)) & (benchmark_kernels(rows) == kernel),
         _streams,
         _alike_channels,
         lambda c: Likeness(memory=c.memory_bound.streaming_spread, **CHANNELS),
@@ -236,7 +235,7 @@ MODELS: dict[str, Model] = {  # the first that speaks
         instead="memory-bound",
     ),
     "activation": Model(
-        lambda rows: _have(rows, ["elementwise"], ("bytes",)) & (activations(rows) != ""),
+        lambda rows: _have(rows, ["elementwise"], ("bytes",)) & _is_activation(rows),
         _streams,
         _alike_activations,
         lambda c: Likeness(memory=c.memory_bound.streaming_spread, **ACTIVATIONS),
@@ -244,7 +243,7 @@ MODELS: dict[str, Model] = {  # the first that speaks
         instead="memory-bound",
     ),
     "cast": Model(
-        lambda rows: _have(rows, STREAMING, ("bytes",)) & converts(rows),
+        lambda rows: _have(rows, STREAMING, ("bytes",)) & is_cast(rows),
         _streams,
         _alike_casts,
         lambda c: Likeness(memory=c.memory_bound.streaming_spread, **CASTS),
@@ -282,9 +281,21 @@ def by_model(rows: pd.DataFrame) -> Iterator[tuple[str, Model, Flags]]:
             yield name, model, speaks
 
 
+def _is_activation(rows: pd.DataFrame) -> Flags:
+    """Rows whose op takes longer than to move its elements: sigmoids, hyperbolic tangents and their gradients."""
+    return np.isin(benchmark_kernels(rows), ACTIVATION_KERNELS)
+
+
+def _is_gradient(rows: pd.DataFrame) -> Flags:
+    """Rows whose op is a gradient: as its pass is stated, else as its operator is."""
+    stated = rows["pass"].to_numpy(dtype=object, na_value="") if "pass" in rows else np.full(len(rows), "")
+    own = np.isin(attribute(rows, "direction"), ("backward", "grad_input"))
+    return np.where(stated == "", own, stated == "grad_input")
+
+
 def _has_a_kernel(rows: pd.DataFrame) -> Flags:
     """Whether a row's op is measured by a kernel of its own."""
-    return np.asarray((activations(rows) != "") | (channel_kernels(rows) != "") | converts(rows), dtype=bool)
+    return np.isin(benchmark_kernels(rows), (*ACTIVATION_KERNELS, *CHANNEL_KERNELS)) | is_cast(rows)
 
 
 def _have(rows: pd.DataFrame, op_classes: Sequence[str], needed: Sequence[str]) -> Flags:

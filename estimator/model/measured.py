@@ -15,12 +15,14 @@ import pandas as pd
 
 from estimator.core import physics
 from estimator.core.interval import Z, log_spread
+from estimator.core.operators import benchmark_kernels, cast_formats
 from estimator.core.schema import CONV_COLUMNS, MATRIX, STREAMING
 from estimator.core.types import Flags, Floats
 from estimator.model.kernels import amounts
 
-NAMES_OF_OTHERS = ("kernel", "cell")
-SIZES_OF_OTHERS = ("hidden", "sequences", "timesteps", "ranks")
+STAND_IN = 0.06  # standard deviation (logarithm) between memory-bound ops that move the same amount
+NEAR = 0.01  # share by which the amount that a measured row moves may be off
+SIZES_OF_OTHERS = ("row_length", "hidden", "sequences", "timesteps", "ranks")
 MISSING = -1.0  # no size is negative
 SPARE = 2  # bits, as pandas adds up the distances of an index's labels
 CONVOLUTION = {column.name: 1.0 for column in CONV_COLUMNS if column.kind == "integer"}
@@ -95,16 +97,45 @@ def _as_sure(merged: pd.DataFrame) -> pd.DataFrame:
 def times_of(work: pd.DataFrame, table: pd.DataFrame) -> Floats:
     """Low end, median and high end [s] of one call (3 × ops) of each op whose shape was measured; else NaN.
 
-    Where the op's transposes are not known, those of all measured ones together.
+    Where the op's transposes are not known, those of all measured ones together. A memory-bound op is known by what it
+    moves, give or take NEAR, as benchmarks move whole elements; where it was not timed itself, by a kernel that stands
+    for it, whose time is as much less sure as ops of one kind differ.
     """
     if table.empty:
         return np.full((len(ENDS), len(work)), np.nan)
-    by_shape = table.set_index("shape")[list(ENDS)]
-    times = by_shape.reindex(keys(work)).to_numpy(dtype=float)
+    times = table.set_index("shape")[list(ENDS)].reindex(keys(work)).to_numpy(dtype=float)
     unknown = _however(work)
     if unknown.any():
         times[unknown] = _however_stored(table).reindex(keys(work[unknown], transposes=False)).to_numpy(dtype=float)
+    streams = work["op_class"].isin(STREAMING).to_numpy(dtype=bool)
+    if streams.any():
+        times[streams] = _of_streams(work[streams], table[table["op_class"].isin(STREAMING)])
     return np.asarray(times.T)
+
+
+def _of_streams(work: pd.DataFrame, table: pd.DataFrame) -> Floats:
+    """Times [s] (ops × 3) of memory-bound ops, as they were timed themselves, else as their stand-ins were."""
+    stand_ins = pd.Series(benchmark_kernels(work), index=work.index, dtype="string[python]").replace("", pd.NA)
+    own, others = (_of_amount(rows, table) for rows in (work, work.assign(operator=stand_ins)))
+    wider = np.exp(Z * STAND_IN * np.array([-1.0, 0.0, 1.0]))
+    return np.where(np.isnan(own), others * wider, own)
+
+
+def _of_amount(work: pd.DataFrame, table: pd.DataFrame) -> Floats:
+    """Times [s] (ops × 3) of the measured rows of the same operator and sizes that move the nearest amount."""
+    sides = []
+    for rows in (work, table):
+        amount = np.log(np.maximum(amounts(rows)[1], 1.0))
+        sides.append(pd.DataFrame({"shape": keys(rows, amount=False).to_numpy(), "amount": amount}))
+    asked, known = (
+        sides[0].rename_axis("place").reset_index(),
+        sides[1].assign(**{end: table[end].to_numpy() for end in ENDS}),
+    )
+    found = pd.merge_asof(
+        asked.dropna().sort_values("amount"), known.sort_values("amount"),
+        on="amount", by="shape", tolerance=np.log1p(NEAR), direction="nearest",
+    )  # fmt: skip
+    return np.asarray(found.set_index("place")[list(ENDS)].reindex(range(len(work))), dtype=float)
 
 
 def _however(work: pd.DataFrame) -> Flags:
@@ -125,9 +156,9 @@ def _counts(rows: pd.DataFrame, shape: pd.Series) -> pd.Series:
     return ~flagged | flagged.groupby(shape).transform("all")
 
 
-def keys(rows: pd.DataFrame, *, transposes: bool = True) -> pd.Series:
-    """One number for each shape of op in one precision, the same within a process; equal for a product C and its
-    transpose.
+def keys(rows: pd.DataFrame, *, transposes: bool = True, amount: bool = True) -> pd.Series:
+    """One number for each operator, precision and sizes, the same within a process; equal for a product C and its
+    transpose. Of ops without matrix dimensions the ``amount`` that they move counts as a size.
     """
     m, n = _number(rows, "m"), _number(rows, "n")
     a, b = _text(rows, "trans_a"), _text(rows, "trans_b")
@@ -136,16 +167,20 @@ def keys(rows: pd.DataFrame, *, transposes: bool = True) -> pd.Series:
     stored = [np.where(turned, "n", first), np.where(turned, "t", second)] if transposes else []
     matrix = rows["op_class"].isin(MATRIX).to_numpy(dtype=bool)
     sizes = {name: _number(rows, name, missing) for name, missing in CONVOLUTION.items()}
-    told = [
-        *(_text(rows, name) for name in ("op_class", "precision", "pass")), *stored,
+    columns = [
+        *(_text(rows, name) for name in ("operator", "pass", "cell")), _format(rows), *stored,
         np.maximum(m, n), np.minimum(m, n), _number(rows, "k"), _number(rows, "batch", 1.0),
         *(sizes | {name: _output(rows, name, sizes) for name in OUTPUTS}).values(),
-        *(np.where(matrix, "", _text(rows, name)) for name in NAMES_OF_OTHERS),
         *(np.where(matrix, MISSING, _number(rows, name)) for name in SIZES_OF_OTHERS),
-        *(np.where(matrix | np.isnan(amount), MISSING, amount.round()) for amount in amounts(rows)),
+        np.where(matrix | np.isnan(moved := amounts(rows)[1]) | (not amount), MISSING, moved.round()),
     ]  # fmt: skip
-    shapes = zip(*(column.tolist() for column in told), strict=True)
+    shapes = zip(*(column.tolist() for column in columns), strict=True)
     return pd.Series([hash(shape) >> SPARE for shape in shapes], index=rows.index, dtype="int64")
+
+
+def _format(rows: pd.DataFrame) -> npt.NDArray[np.object_]:
+    """The precision of each row; of a cast, the narrow format."""
+    return np.asarray(cast_formats(rows).fillna(rows["precision"]).to_numpy(dtype=object, na_value=""))
 
 
 def _output(rows: pd.DataFrame, name: str, sizes: Mapping[str, Floats]) -> Floats:

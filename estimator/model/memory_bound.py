@@ -20,11 +20,10 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from pydantic import Field
 
+from estimator.core.operators import benchmark_kernels
 from estimator.core.types import File, Floats, itemsizes
 from estimator.model.hardware import Hardware
 
-OVER_LAST = r"softmax|layer_?norm|\bln\b|rms_?norm"  # what runs over rows along the last dimension
-LAST = r"^(?:\d+x)*(\d+)(?:;|$)"  # the last dimension of the first operand
 REGISTERS = 1024  # elements of the longest row that a softmax keeps in registers
 LOADS = 2048 * 16  # bytes in flight in one unit: threads that reside in it, times a vector load
 SOFTMAX_ROWS, NORMALIZATION_ROWS = 2, 16  # rows in flight in one unit: blocks of 1,024 and of 128 threads
@@ -58,23 +57,12 @@ class Streams:
 
 def streams(rows: pd.DataFrame, calls: ArrayLike = 1.0) -> Streams:
     """The calls of rows of WORK, whose ``bytes`` and ``flop`` are those of so many calls, or of TRUTH."""
-    named = next(column for column in ("op_type", "op", "kernel") if column in rows)
-    name = rows[named].astype(object).fillna("").astype(str).str.lower()
     normal = (rows["op_class"] == "normalization").to_numpy(dtype=bool, na_value=False)
-    softmax = normal & name.str.contains("softmax").to_numpy(dtype=bool)
+    softmax = normal & (benchmark_kernels(rows) == "softmax")
     kernel = np.select([softmax, normal], ["softmax", "normalization"], "stream")
     bytes_, flop = (rows[of].to_numpy(dtype=float, na_value=np.nan) / calls for of in ("bytes", "flop"))
-    length = _row_lengths(rows).where(name.str.contains(OVER_LAST))
-    return Streams(kernel, bytes_, np.nan_to_num(flop), length.to_numpy(dtype=float), itemsizes(rows["precision"]))
-
-
-def _row_lengths(rows: pd.DataFrame) -> pd.Series:
-    """Lengths of rows as stated, else the last dimension of the first operand; NaN where neither is known."""
-    if "row_length" in rows:
-        return pd.Series(rows["row_length"].to_numpy(dtype=float, na_value=np.nan), rows.index)
-    if "shapes" not in rows:
-        return pd.Series(np.nan, rows.index)
-    return pd.to_numeric(rows["shapes"].astype(object).str.extract(LAST, expand=False), errors="coerce")
+    length = rows["row_length"].to_numpy(dtype=float, na_value=np.nan)
+    return Streams(kernel, bytes_, np.nan_to_num(flop), length, itemsizes(rows["precision"]))
 
 
 def passes(of: Streams, on: Hardware, c: MemoryBound) -> Floats:

@@ -8,10 +8,7 @@ import numpy as np
 import pandas as pd
 
 from estimator.collect.measure import sweep
-from estimator.core.activations import activations
-from estimator.core.channels import channel_kernels
-from estimator.core.conversions import CAST, narrower
-from estimator.core.pools import averages
+from estimator.core.operators import CAST, attribute, benchmark_kernels, cast_formats, is_cast, with_operators
 from estimator.core.schema import CONV_COLUMNS, GEMM_COLUMNS, MATRIX, SHAPED_BY, SHAPES, STREAMING
 from estimator.devices.measurements import bounds
 from estimator.profiles import read_profile
@@ -20,7 +17,8 @@ from estimator.work import count_work, cross
 LOST_B = 2.0**20, 2.0**26  # that an op moves: less stays in some cache, of more few caches hold any
 BOUND_BY_COMPUTE = 100.0  # FLOP per byte, from which on it matters little where operands lie
 DIMENSIONS = [column.name for column in (*GEMM_COLUMNS, *CONV_COLUMNS)]
-OF_AN_OP = ["op_class", "kernel", "precision", *DIMENSIONS, "bytes", "flop"]
+OF_AN_OP = ["op_class", "operator", "kernel", "precision", *DIMENSIONS, "row_length", "bytes", "flop"]
+ALONG_CHANNELS = ("bias_add", "channel_sum", "bias_grad")
 POOLED = ["conv_n", "conv_c", "conv_h", "conv_w", "conv_r", "conv_s", "conv_p", "conv_q"]
 
 
@@ -54,10 +52,10 @@ def in_both_states(shapes: pd.DataFrame) -> pd.DataFrame:
     products and convolutions, which are else timed with their operands in the cache, and streams that are to be so, but
     those that take longer than to move what they move: pools, and ops along channels.
     """
-    told = SHAPES.conform(shapes, "shapes")
+    told = with_operators(SHAPES.conform(shapes, "shapes"))
     flop, bytes_ = bounds.work_of_call(told)
     lost = (bytes_ >= LOST_B[0]) & (bytes_ <= LOST_B[1]) & (flop < BOUND_BY_COMPUTE * bytes_)
-    moved = (told["op_class"] != "pooling") & (channel_kernels(told) == "")
+    moved = ~np.isin(attribute(told, "along"), ("windows", "channels")) & ~told["kernel"].isin(ALONG_CHANNELS)
     warm = told["op_class"].isin(MATRIX) | (told["cache"].eq("warm").fillna(False) & moved)
     cold = SHAPES.conform(told[lost & warm].assign(cache="cold"), "shapes")
     return pd.concat([told, cold]).sort_index(kind="stable", ignore_index=True)[sweep.OF_A_SHAPE]
@@ -69,19 +67,16 @@ def _shapes(work: pd.DataFrame) -> pd.DataFrame:
     convolutions = (work["op_class"] == "convolution") & work[list(SHAPED_BY["convolution"])].notna().all(axis=1)
     pools = work["op_class"] == "pooling"
     streams = work["op_class"].isin(STREAMING) & (work["bytes"] > 0) & (~pools | work[POOLED].notna().all(axis=1))
-    named = pd.Series(activations(work), index=work.index).where(work["op_class"] == "elementwise").replace("", pd.NA)
-    kernel = named.mask(pools, np.where(averages(work), "avg_pool", "max_pool"))
-    along = channel_kernels(work)
-    kernel = kernel.mask(along != "", along)
-    narrow = narrower(work)
-    kernel = kernel.mask(narrow.notna(), CAST)
     calls = work["calls"].fillna(1.0).where(work["calls"] > 0, 1.0)
     amounts = {n: (work[n] / calls).round().mask(work["op_class"].isin(MATRIX)) for n in ("bytes", "flop")}
     rows = products | convolutions | streams
-    narrowed = {
-        "op_class": work["op_class"].mask(narrow.notna(), "elementwise"),
-        "precision": narrow.fillna(work["precision"]),
+    casts, kernel = is_cast(work), pd.Series(benchmark_kernels(work), index=work.index).replace("", pd.NA)
+    named = {
+        "op_class": work["op_class"].mask(casts, "elementwise"),
+        "operator": work["operator"].mask(casts, CAST),
+        "precision": cast_formats(work).fillna(work["precision"]),
+        "kernel": kernel.mask(products | convolutions),
     }
-    found = work.assign(**amounts, **narrowed, kernel=kernel)[rows.to_numpy(dtype=bool)]
+    found = work.assign(**amounts, **named)[rows.to_numpy(dtype=bool)]
     found.loc[(found["op_class"] == "gemm").to_numpy(dtype=bool), "batch"] = found["batch"].fillna(1)
     return found[[*OF_AN_OP, "time_s"]]

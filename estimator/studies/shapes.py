@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from estimator.collect.measure import as_timed
 from estimator.core import csv_files
 from estimator.core.errors import EstimatorError, suggestion, within
+from estimator.core.operators import CAST, with_operators
 from estimator.core.schema import MATRIX, SHAPED_BY, SHAPES, STREAMING
 from estimator.core.types import DeviceSpec, RunPlan, Workload
 from estimator.devices import doubts, load_device
@@ -41,7 +41,7 @@ def predict_shapes(path: str | Path, plan: RunPlan) -> tuple[pd.DataFrame, tuple
     measurements, impossible = read_measurements(target, plan.measurements, plan.target, alone=True)
     target = with_launch(target, measurements)
     workload = Workload(name=path.stem, precision="fp32")
-    work = _work(table if measurements.empty else as_timed(table), workload, path)
+    work = _work(table, workload, path)
     predict = partial(predict_ops, target=target, measurements=measurements, plan=plan)
     for first in _of_no_peak(work, target)[:1]:
         with within(f"{path}: row {first + 1}"):
@@ -56,7 +56,9 @@ def predict_shapes(path: str | Path, plan: RunPlan) -> tuple[pd.DataFrame, tuple
 def _work(table: pd.DataFrame, workload: Workload, path: Path) -> pd.DataFrame:
     """One call of each shape as WORK."""
     timeless = table[SHAPES.names()].drop(columns=["time_s", "time_low_s", "time_high_s"])
-    ops = timeless.assign(op=timeless["op_class"], op_type=timeless["kernel"], calls=1.0)
+    narrow = timeless["precision"].where(timeless["operator"].eq(CAST).fillna(False))
+    casts = {"from_precision": narrow.where(narrow.isna(), "fp32"), "to_precision": narrow}
+    ops = timeless.assign(op=timeless["op_class"], op_type=timeless["kernel"], calls=1.0, **casts)
     return count_work(ops, workload, where=str(path))[0]
 
 
@@ -78,7 +80,7 @@ def read_shapes(path: str | Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
 def _read(path: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The cells as they stand, and as SHAPES."""
     asked = csv_files.read_csv(path)
-    table = SHAPES.conform(asked, str(path))
+    table = with_operators(SHAPES.conform(asked, str(path)))
     if table.empty:
         raise EstimatorError(f"{path}: there are no rows; expected at least one shape")
     _refuse_incomplete(table, path)

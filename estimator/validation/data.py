@@ -15,7 +15,7 @@ from estimator.core.types import DeviceSpec, Floats
 from estimator.devices.measurements import bounds
 from estimator.devices.specs.catalogue import source_device
 from estimator.validation import aiconfigurator, deepbench, layer_ops, neusight, vidur
-from estimator.validation.tables import TRUTH
+from estimator.validation.tables import TRUTH, with_operator
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,7 +56,7 @@ def _published(folder: Path) -> Iterator[pd.DataFrame]:
     for reader, path in files:
         if path.exists():
             rows = TRUTH.conform(reader.read(path), str(path))
-            yield rows.assign(device=rows["device"].replace(reader.DEVICES))
+            yield with_operator(rows).assign(device=rows["device"].replace(reader.DEVICES))
 
 
 def describe(rows: pd.DataFrame, device: DeviceSpec | None) -> tuple[pd.DataFrame, str]:

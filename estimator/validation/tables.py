@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from estimator.core import csv_files
 from estimator.core.errors import EstimatorError
+from estimator.core.operators import operators, with_operators
 from estimator.core.schema import MEASUREMENTS, Column
 
 if TYPE_CHECKING:
@@ -18,12 +19,20 @@ TRUTH = MEASUREMENTS.extend(
     Column("data_set", "text", "public data set and kind of kernel"),
     Column("stack", "text", "public data set: on one device its rows were timed alike, by one software stack"),
     Column("op", "text", "the data set's own name of a memory-bound op"),
-    Column("row_length", "integer", "length of the rows that a softmax or layer norm runs over", above=0),
     Column("family", "text", "architecture of the device: what is left out at once"),
     Column("path", "text", "units that the arithmetic runs on", choices=("vector", "tensor")),
     Column("peak", "number", "peak of those units; empty for a memory-bound op", "FLOP/s", above=0),
     Column("ideal_s", "number", "roofline time of the listed shape: max(W/P, Q/B)", "s", above=0),
 )
+
+OPERATORS = {"ln": "layer_norm", "where": "select"}  # where a data set calls one by another name
+
+
+def with_operator(rows: pd.DataFrame) -> pd.DataFrame:
+    """TRUTH with the operator of each row: that which the data set's own name of its op means, else its class's."""
+    op = rows["op"].replace(OPERATORS)
+    return with_operators(rows.assign(operator=op.where(op.isin(operators().keys()))))
+
 
 GROUP = ["data_set", "device"]
 KEYS = [*GROUP, "family", "op_class", "precision", "path"]  # what errors are told by

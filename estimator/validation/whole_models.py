@@ -24,7 +24,7 @@ from estimator.validation.calibration_rows import kit_rows
 from estimator.validation.data import WHOLE_MODELS, describe
 from estimator.validation.layer_ops import PRECISION, read_ops
 from estimator.validation.protocol import MEASURED, Method, Predictor
-from estimator.validation.tables import TRUTH
+from estimator.validation.tables import TRUTH, with_operator
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -184,7 +184,9 @@ def summed(
 ) -> pd.Series:
     """Sum over kernels of the time that a device takes [s], by (device, model) of the runs that list the ops."""
     launched = kernels(ops, multipliers)
-    rows, _ = describe(TRUTH.conform(launched.assign(device=device, time_s=UNTIMED_S), FILE), load_device(device))
+    rows, _ = describe(
+        with_operator(TRUTH.conform(launched.assign(device=device, time_s=UNTIMED_S), FILE)), load_device(device)
+    )
     times = (
         predictor(rows.drop(columns=[*MEASURED, "calls"]).assign(stack=DATA_SET), own) * launched["calls"].to_numpy()
     )

@@ -8,24 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from estimator.core.operators import operators
 from estimator.core.physics import streaming_bytes
 from estimator.core.types import Workload
-
-# op type -> passes (reads, writes) over a layer's output, and FLOP per element
-LAYER_OPS = {
-    "BiasAdd": (1, 1, 1),
-    "BiasAddGrad": (1, 0, 1),
-    "Relu": (1, 1, 1),
-    "ReluGrad": (2, 1, 1),
-    "Sigmoid": (1, 1, 4),
-    "SigmoidGrad": (2, 1, 3),
-    "Tanh": (1, 1, 4),
-    "TanhGrad": (2, 1, 3),
-    "RandomUniform": (0, 1, 1),
-    "RealDiv": (1, 1, 1),
-    "Floor": (1, 1, 1),
-    "Fill": (0, 1, 0),
-}
 
 
 @dataclass(frozen=True)
@@ -48,11 +33,13 @@ def update_work(op_type: str, workload: Workload, itemsize: float) -> Amount | N
     return Amount(calls, float(rule.calls * rule.flop * workload.parameters), float(bytes_), "optimizer")
 
 
-def layer_work(op_type: str, workload: Workload, itemsize: float) -> Amount | None:
-    """One op type's passes over every layer's output of one batch; None where the layers are not known."""
-    if op_type not in LAYER_OPS or not workload.layer_outputs or not workload.batch_size:
+def layer_work(operator: str, workload: Workload, itemsize: float) -> Amount | None:
+    """One operator's passes over every layer's output of one batch; None where it is not of layers, or the layers are
+    not known.
+    """
+    rule = operators()[operator]
+    if not rule.layerwise or not workload.layer_outputs or not workload.batch_size:
         return None
-    reads, writes, flop = LAYER_OPS[op_type]
     elements = workload.batch_size * sum(workload.layer_outputs)
-    bytes_ = streaming_bytes(elements, reads, writes, itemsize)
-    return Amount(len(workload.layer_outputs), float(flop * elements), float(bytes_), "unknown")
+    bytes_ = streaming_bytes(elements, rule.reads, rule.writes, itemsize)
+    return Amount(len(workload.layer_outputs), rule.flop_per_element * elements, float(bytes_), "unknown")

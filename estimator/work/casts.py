@@ -13,23 +13,24 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 
 from estimator.core import units
-from estimator.core.channels import BIAS_GRAD, channel_kernels
-from estimator.core.conversions import formats
+from estimator.core.operators import CAST, benchmark_kernels
 from estimator.core.schema import STREAMING, WORK
 from estimator.core.types import ITEMSIZE, Floats, Workload, itemsizes
+from estimator.work.operators import runs_in_executor
 from estimator.work.shapes import read_shapes
 from estimator.work.weights import is_forward, takes_weights
 
 WIDE = "fp32"  # what weights, their updates, and ops that need accuracy stay in
 SCALED = ("fp16",)  # of so short a range that the loss is scaled
 NAMED = 5  # casts that a sentence names
-CASTS = r"Cast|convert"  # TensorFlow's and XLA's, where a dump does not tell the formats
-TENSORFLOW = r"_?[A-Z]\w*"  # ops of its executor; XLA's and PyTorch's are in small letters
 MIXED = ("fp32", "tf32", "bf16", "fp16", "fp8", "fp4")  # formats that mixed precision casts between
 NOT_FORWARD = ("backward", "optimizer")
+FORMATS = ["from_precision", "to_precision"]
+BIAS_GRAD = "bias_grad"
 
 
 @dataclass(frozen=True)
@@ -75,11 +76,9 @@ def add_casts(
 
 def moved_sizes(work: pd.DataFrame) -> tuple[Floats, Floats]:
     """Bytes of an element that each row reads, and of one that it writes."""
-    found = formats(work)
-    own, known = itemsizes(work["precision"]), found.isin(ITEMSIZE.keys()).all(axis=1).to_numpy(dtype=bool)
-    read, written = own.copy(), own.copy()
-    for sizes, name in ((read, "from"), (written, "to")):
-        sizes[known] = itemsizes(found.loc[known, name])
+    own = itemsizes(work["precision"])
+    known = work[FORMATS].isin(ITEMSIZE.keys()).all(axis=1).to_numpy(dtype=bool)
+    read, written = (np.where(known, itemsizes(work[name]), own) for name in FORMATS)
     return read, written
 
 
@@ -88,9 +87,8 @@ def without_casts(work: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str, ...]]:
 
     Where a dump does not tell the formats, all that the framework calls a cast goes.
     """
-    found = formats(work)
-    named = work["op_type"].fillna("").str.fullmatch(CASTS) & found.isna().any(axis=1)
-    gone = work["op_class"].isin(STREAMING) & (named | found.isin(MIXED).all(axis=1))
+    named = work["operator"].eq(CAST).fillna(False) & work[FORMATS].isna().any(axis=1)
+    gone = work["op_class"].isin(STREAMING) & (named | work[FORMATS].isin(MIXED).all(axis=1))
     amounts = {name: work[name].mask(gone, 0.0) for name in ("calls", "flop", "bytes")}
     said = [f"{int(gone.sum())} casts between formats are gone"] if gone.any() else []
     told = (*said, f"updates and what else the profile has in {WIDE} stay as they are")
@@ -104,12 +102,12 @@ def _uses(work: pd.DataFrame, workload: Workload, already: pd.Series) -> tuple[U
     TensorFlow casts a weight each time that a product takes it; elsewhere there are no more than the file says.
     """
     rows = work[takes_weights(work) & ~already]
-    biases = work[(channel_kernels(work) == BIAS_GRAD) & ~already.any()]  # of TensorFlow, once for each use of a bias
+    biases = work[(benchmark_kernels(work) == BIAS_GRAD) & ~already.any()]  # once for each use of a bias
     taken = pd.concat([_weight_elements(rows), biases["conv_c"].astype(float)])
     used = pd.concat([rows, biases])["calls"].fillna(1.0).groupby(taken).sum().sort_index(ascending=False)
     found = tuple(Use(size, count, "shapes") for size, count in used.items() if size * count > 0)
     elements, parameters = sum(use.elements for use in found), workload.parameters or 0.0
-    anew = rows["op_type"].fillna("").str.fullmatch(TENSORFLOW).all()
+    anew = runs_in_executor(rows).all()
     if parameters < elements and not (anew or not parameters):
         return tuple(Use(use.size, use.count * parameters / elements, "workload") for use in found)
     only_embedded = found and (work["op_class"] == "embedding").any()
@@ -155,8 +153,8 @@ def _cast(what: str, phase: str, of: Use, between: tuple[str, str]) -> Mapping[s
 
 
 def _between(read: str, written: str) -> Mapping[str, object]:
-    """What an op that casts between these formats is told by."""
-    return {"attributes": f"from={read};to={written}"}
+    """The columns of an op that casts between these formats."""
+    return dict(zip(FORMATS, (read, written), strict=True))
 
 
 def _layers(work: pd.DataFrame, layer: pd.Series, batch: int | None) -> pd.DataFrame:
@@ -193,8 +191,8 @@ def _behind(work: pd.DataFrame, casts: pd.DataFrame) -> pd.DataFrame:
     """WORK with these casts as its last rows."""
     if casts.empty:
         return work
-    alike = {"op_type": "Cast", "op_class": "elementwise", "precision": WIDE, "time_s": 0.0}
-    rows = casts.assign(**alike, intensity=casts["flop"] / casts["bytes"])
+    common = {"op_type": CAST, "operator": CAST, "op_class": "elementwise", "precision": WIDE, "time_s": 0.0}
+    rows = casts.assign(**common, intensity=casts["flop"] / casts["bytes"])
     longer = work.reset_index(drop=True).reindex(range(len(work) + len(rows)))
     for name in rows:
         longer.loc[len(work) :, name] = rows[name].to_numpy()

@@ -22,7 +22,7 @@ def read_broadcast(op: Op) -> dict[str, int] | None:
 def read_sum(op: Op) -> dict[str, int] | None:
     """The channels of a reduction of all other axes; None where it is not one, or shapes do not tell of which."""
     first, result = ((shapes or (None,))[0] or () for shapes in (op.operands, op.outputs))
-    if op.op_type == "BiasAddGrad":
+    if op.operator.operator == "bias_grad":
         return _channels(first, result or first[-1:])
     told = len(first) == len(result) or not {*first[-1:]} & {*first[:-1]}  # of two axes alike, which one is left?
     return _channels(first, result) if told else None

@@ -7,7 +7,6 @@ products that meet padding counted, as TensorFlow and PyTorch have it; XLA's own
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 
 from estimator.core.errors import EstimatorError
@@ -15,23 +14,12 @@ from estimator.work.shapes import Op, Shape
 from estimator.work.windows import SPATIAL, Sizes, per_axis, spatial_sizes
 from estimator.work.xla_convolution import exact_flop, labelled_layouts, runs_backwards
 
+GRADIENTS = ("grad_input", "grad_weights")
 CHANNELS = {"image": ("CN",), "output": ("CN",), "weights": ("IO", "CM", "IM")}  # axes beside the spatial ones
-PASSES = (  # names of kernels and ops → the pass
-    (re.compile(r"wgrad|BackpropFilter|backward_weight|convBackwardFilter"), "grad_weights"),
-    (re.compile(r"dgrad|BackpropInput|backward_input|convBackwardInput"), "grad_input"),
-    (re.compile(r"_backward"), "backward"),
-)
 RESULT = {"forward": "output", "grad_input": "image", "grad_weights": "weights"}
 OF_TRANSPOSED = {"forward": "grad_input", "grad_input": "forward"}
 OPPOSITE = {"image": "output", "output": "image"}
-OPERANDS = (  # what is asked for → its operands; one of rank below 3 lists sizes or is a bias
-    (re.compile(r"__cudnn\$convBackwardInput"), ("output", "weights")),
-    (re.compile(r"__cudnn\$convBackwardFilter"), ("image", "output")),
-    (re.compile(r"aten::\w+_backward_input"), ("image", "output", "weights")),
-    (re.compile(r"aten::\w+_backward_weight"), ("weights", "output", "image")),
-    (re.compile(r"aten::(cudnn|miopen|mkldnn)_\w+_backward"), ("image", "output", "weights")),
-    (re.compile(r"aten::\w+_backward\w*"), ("output", "image", "weights")),
-)
+TENSORS = ("image", "weights", "output")
 
 
 @dataclass(frozen=True)
@@ -77,26 +65,23 @@ def read_convolution(op: Op) -> Convolution | None:
     found = _complete(op, image, weights, output, direction)
     if found is None or "labels" not in op.attributes:
         return found
-    return replace(found, flop=exact_flop(op)) if "$" not in op.kernel else found
+    return found if op.ran.counts_padding else replace(found, flop=exact_flop(op))
 
 
 def _direction(op: Op) -> str:
     """The pass: the kernel's own, else as stated, else by the op's name."""
-    ran = next((found for pattern, found in PASSES[:2] if pattern.search(op.kernel)), None)
-    named = next((found for pattern, found in PASSES if pattern.search(op.op_type)), "forward")
-    return ran or op.attributes.get("pass", named)
+    ran, asked = op.ran.of.direction, op.asked.of.direction
+    return ran if ran in GRADIENTS else op.attributes.get("pass", asked or "forward")
 
 
 def _tensors(op: Op, direction: str, backwards: bool) -> tuple[Sizes, Sizes, Sizes]:
     """Image, weights and output of the forward convolution; empty where unknown."""
-    asked = op.kernel if "$" in op.kernel else op.op_type
-    plain = (
-        ("image", "weights") if direction == "forward" or "labels" in op.attributes else ("image", "weights", "output")
-    )
-    roles = next((roles for pattern, roles in OPERANDS if pattern.fullmatch(asked)), plain)
+    plain = ("image", "weights") if direction == "forward" or "labels" in op.attributes else TENSORS
+    roles = (op.ran if op.ran.counts_padding else op.asked).operands or plain
     result = (RESULT[direction],) if direction in RESULT else ()
-    told = (*zip(result, op.outputs, strict=False), *zip(roles, op.operands, strict=False))
-    shapes = {role: shape for role, shape in told if shape is not None and len(shape) > 2}
+    roles = tuple(role.removesuffix("_sizes") for role in roles)  # which tables made by hand list as a tensor
+    listed = (*zip(result, op.outputs, strict=False), *zip(roles, op.operands, strict=False))
+    shapes = {role: shape for role, shape in listed if shape is not None and len(shape) > 2}
     layouts = _layouts(op, max(map(len, shapes.values()), default=0))
     found: dict[str, Sizes] = {role: _named(shapes.get(role, ()), layouts[role], role) for role in layouts}
     if backwards:
@@ -110,7 +95,7 @@ def _layouts(op: Op, rank: int) -> dict[str, str]:
     if "labels" in op.attributes:
         return labelled_layouts(op.attributes["labels"])
     spatial = SPATIAL[max(0, 5 - rank) :]
-    first = "::" in op.op_type  # PyTorch puts channels first, TensorFlow last
+    first = op.asked.channels_first
     images = op.attributes.get("layout", f"NC{spatial}" if first else f"N{spatial}C")
     weights = op.attributes.get("kernel_layout", f"OI{spatial}" if first else f"{spatial}IO")
     return {"image": images, "weights": weights, "output": images}
@@ -154,7 +139,7 @@ def _complete(op: Op, image: Sizes, weights: Sizes, output: Sizes, direction: st
 
 def _channels(op: Op, image: Sizes, weights: Sizes) -> tuple[int, int, int]:
     """Groups, input channels of one group, output channels; TensorFlow states the groups by its shapes alone."""
-    if "M" in weights or ("::" not in op.op_type and "Depthwise" in op.op_type + op.kernel):
+    if "M" in weights or op.asked.depthwise:
         channels = weights.get("C", weights.get("I", 1))
         return channels, 1, channels * weights.get("M", weights.get("O", 1))
     stated = op.whole_numbers("groups")

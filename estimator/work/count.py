@@ -10,18 +10,21 @@ import numpy as np
 import pandas as pd
 
 from estimator.core import physics
-from estimator.core.conversions import by_size
-from estimator.core.errors import EstimatorError
+from estimator.core.errors import EstimatorError, suggestion
+from estimator.core.operators import SUFFIXES, attribute, class_of, operators
 from estimator.core.schema import MATRIX, SHAPED_BY, STREAMING, WORK
 from estimator.core.types import ITEMSIZE, Floats, Workload, itemsizes
 from estimator.work import aggregates, shapes
-from estimator.work.casts import moved_sizes
-from estimator.work.classify import classify, foreign_shapes
+from estimator.work.casts import FORMATS, moved_sizes
 from estimator.work.dimensions import fill_channels, fill_convolutions, fill_pools, fill_products, undescribed
 from estimator.work.layers import Layer, read_layer
+from estimator.work.operators import operator_in_class, operators_of
 from estimator.work.traffic import Traffic, read_traffic
 
+LAYERS = ("gemm", "recurrent", "unmodelled")  # classes in which an op may be a whole layer
+CAST_FORMATS = r"(?:^|;)from=(\w+);to=(\w+)"  # among the attributes of what casts
 CONV_DEFAULTS = {"conv_d": 1, "conv_t": 1, "groups": 1}
+ROW_KIND = ("op_type", "operator", "precision")  # rows that are alike in these do the same work
 AXES = (("d", "t", "z"), ("h", "r", "p"), ("w", "s", "q"))  # of image, kernel and output
 
 
@@ -30,19 +33,18 @@ def count_work(ops: pd.DataFrame, workload: Workload, where: str = "profile") ->
 
     Raises EstimatorError where given dimensions are unreadable, or shapes do not fit the op that states them.
     """
-    work = WORK.conform(ops, where)
-    work["op_class"] = work["op_class"].fillna(classify(work["op_type"], work["kernel"], work["attributes"]))
+    work = _named(WORK.conform(ops, where), where)
     described = shapes.describe(work, workload.batch_size)
-    layers = described.each(work["op_class"].isin(["gemm", "unmodelled"]), read_layer, where)
+    layers = described.each(work["op_class"].isin(LAYERS), read_layer, where)
     layer = pd.Series(np.isin(described.codes, list(layers)), index=work.index)
     work["op_class"] = work["op_class"].mask(layer, "gemm")
     unstated = _unstated_precision(work, workload)
-    of_casts = by_size(work)["wider"]  # whichever of the two formats the dump calls its own
-    work = work.assign(precision=of_casts.fillna(work["precision"]).fillna(workload.precision))
-    work = _mark_reported(work)
+    work["row_length"] = work["row_length"].fillna(_row_lengths(work, described))
+    work = _mark_reported(_with_formats(work, workload))
     products = (work["op_class"] == "gemm") & work["m"].isna() & work["shapes"].notna() & ~layer
     work, warnings = fill_products(work, described, products, workload, where)
     work, exact = fill_convolutions(work, described, where)
+    work = _named_by_pass(work)
     work = fill_pools(work, described, where)
     work = fill_channels(work, described, where)
     work = _count_products(work)
@@ -53,6 +55,44 @@ def count_work(ops: pd.DataFrame, workload: Workload, where: str = "profile") ->
     work = _count_aggregates(work, workload)
     work["intensity"] = (work["flop"] / work["bytes"]).where(work["bytes"] > 0)
     return WORK.conform(work, where), (*unstated, *warnings, *undescribed(work), *_uncounted(work))
+
+
+def _named(work: pd.DataFrame, where: str) -> pd.DataFrame:
+    """WORK with the operator and the class of each op; a class that a row states outranks what its names say."""
+    unknown = set(work["operator"].dropna()) - operators().keys()
+    if unknown:
+        hint = suggestion(min(unknown), operators())
+        raise EstimatorError(f"{where}: operator '{min(unknown)}' is not known.{hint} core/operators.csv lists all.")
+    operator = work["operator"].fillna(operators_of(work))
+    stated = work["op_class"].fillna(operator.map(class_of))
+    named = [operator_in_class(*pair) for pair in zip(operator, stated, strict=True)]
+    return work.assign(operator=pd.array(named, dtype="string[python]"), op_class=stated)
+
+
+def _named_by_pass(work: pd.DataFrame) -> pd.DataFrame:
+    """WORK with the operator of each convolution as its pass has it."""
+    known = (work["op_class"] == "convolution") & work["pass"].notna()
+    by_pass = {name: f"convolution{suffix}" for name, suffix in SUFFIXES["convolution"].items()}
+    return work.assign(operator=work["operator"].mask(known, work["pass"].map(by_pass)))
+
+
+def _row_lengths(work: pd.DataFrame, described: shapes.Ops) -> pd.Series:
+    """The last dimension of what an op reads that goes along rows; NA for all others."""
+    along = pd.Series(attribute(work, "along") == "rows", index=work.index)
+    first = described.each(along, lambda op: op.operands[0] if op.operands else None, "row length")
+    lengths = described.spread(first, lambda shape: shape[-1] if shape else None)
+    return pd.Series(lengths, index=work.index).where(along).astype("Int64")
+
+
+def _with_formats(work: pd.DataFrame, workload: Workload) -> pd.DataFrame:
+    """WORK with the formats that casts read and write, and the precision of each op: of a cast the wider one, whichever
+    of the two the dump calls its own.
+    """
+    for name, found in work["attributes"].str.extract(CAST_FORMATS).set_axis(FORMATS, axis=1).items():
+        work[name] = work[name].fillna(found)
+    sizes = [itemsizes(work[name]) for name in FORMATS]
+    wider = work[FORMATS[0]].where(sizes[0] >= sizes[1], work[FORMATS[1]]).where(~np.isnan(sizes[0] + sizes[1]))
+    return work.assign(precision=wider.fillna(work["precision"]).fillna(workload.precision))
 
 
 def _unstated_precision(work: pd.DataFrame, workload: Workload) -> tuple[str, ...]:
@@ -131,14 +171,13 @@ def _count_streams(work: pd.DataFrame, described: shapes.Ops, where: str) -> pd.
 
 
 def _traffic(op: shapes.Op) -> Traffic | None:
-    return None if foreign_shapes(op.kernel, op.op_type) else read_traffic(op)
+    return None if op.shapes_of_another else read_traffic(op)
 
 
 def _count_copies(work: pd.DataFrame) -> pd.DataFrame:
     """Copies and fills of device memory, of which profilers report the bytes: a copy reads them and writes them."""
-    kernel = work["kernel"].fillna(work["op_type"]).fillna("").str.lower()
-    copies, fills = kernel.str.startswith("memcpy"), kernel.str.startswith("memset")
-    rows = (work["op_class"] == "movement") & (copies | fills) & work["reported_bytes"].notna()
+    copies, fills = (work["operator"].eq(name).fillna(False) for name in ("memcpy", "memset"))
+    rows = (copies | fills) & work["reported_bytes"].notna()
     calls = work["calls"].fillna(1.0).replace(0.0, np.nan)
     bytes_ = (work["reported_bytes"] / calls * np.where(copies, 2.0, 1.0)).to_numpy(dtype=float)
     return _fill(work, rows & calls.notna(), np.zeros(len(work)), bytes_, "reported")
@@ -167,7 +206,8 @@ def _count_aggregates(work: pd.DataFrame, workload: Workload) -> pd.DataFrame:
     open_rows = work.loc[is_open, ["op_type", "precision", "time_s"]]
     of_type = open_rows.groupby("op_type")["time_s"]
     shares = (open_rows["time_s"] / of_type.transform("sum")).fillna(1.0 / of_type.transform("size"))
-    kinds = list(zip(work["op_type"][shares.index].fillna(""), work["precision"][shares.index], strict=True))
+    op_type, operator, precision = (work.loc[shares.index, name].fillna("") for name in ROW_KIND)
+    kinds = list(zip(op_type, operator, precision, strict=True))
     amounts = {kind: _amount(*kind, workload) for kind in set(kinds)}
     told = {i: amount for i, kind in zip(shares.index, kinds, strict=True) if (amount := amounts[kind])}
     if not told:
@@ -181,9 +221,9 @@ def _count_aggregates(work: pd.DataFrame, workload: Workload) -> pd.DataFrame:
     return work
 
 
-def _amount(op_type: str, precision: str, workload: Workload) -> aggregates.Amount | None:
+def _amount(op_type: str, operator: str, precision: str, workload: Workload) -> aggregates.Amount | None:
     found = aggregates.update_work(op_type, workload, ITEMSIZE[precision])
-    return found or aggregates.layer_work(op_type, workload, ITEMSIZE[precision])
+    return found or aggregates.layer_work(operator, workload, ITEMSIZE[precision])
 
 
 def _uncounted(work: pd.DataFrame) -> tuple[str, ...]:

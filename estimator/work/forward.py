@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 
 from estimator.core.errors import EstimatorError
+from estimator.core.operators import class_of
 from estimator.core.schema import MATRIX
 from estimator.core.types import Mode, Profile
-from estimator.work.classify import classify
+from estimator.work.operators import is_for_training, operators_of
 
 RUNS = ("forward", "input")  # phases of inference
-TRAINING_ONLY = re.compile(
-    r"(?i)(^|.*[/:_])"
-    r"(dropout(_\d+)*|batch_?norm\w*/moments|compile_loss|\w*_loss\w*|\w*cross_?entropy\w*|bernoulli_?)(/.*|$)"
-)
 
 
 def in_mode(profile: Profile, mode: Mode | None) -> tuple[Profile, tuple[str, ...]]:
@@ -34,10 +30,9 @@ def in_mode(profile: Profile, mode: Mode | None) -> tuple[Profile, tuple[str, ..
             f"{profile.where}: no op is marked as of the backward pass, so that nothing tells the forward one; "
             "give a dump with phases, or capture the run with --mode inference"
         )
-    product = classify(ops["op_type"], ops["kernel"], ops["attributes"]).isin(MATRIX)
-    named = ops["op"].str.fullmatch(TRAINING_ONLY) | ops["op_type"].str.fullmatch(TRAINING_ONLY).fillna(False)
+    product = operators_of(ops).map(class_of).isin(MATRIX)
     runs = ops["phase"].isin(RUNS)
-    aside = runs & named & ~product
+    aside = runs & is_for_training(ops) & ~product
     if not (runs & ~aside).any():
         raise EstimatorError(f"{profile.where}: no op is marked as of the forward pass; give a dump with phases")
     time = ops["shared_s"].fillna(ops["time_s"])

@@ -16,19 +16,18 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from estimator.core.activations import activations
-from estimator.core.channels import channel_kernels
+from estimator.core.operators import benchmark_kernels
 from estimator.core.types import Flags, Floats, Fusing, Fusion, Workload
 from estimator.work import shapes
 from estimator.work.casts import moved_sizes
+from estimator.work.operators import ends_in_variable, is_fusion
 from estimator.work.traffic import Traffic, read_traffic
 
 LANE = ["placement", "stream", "rank"]
 ASIDE = ("host", "input")  # classes of ops that stand between others without keeping them apart
-MOVES = r"Assign(VariableOp)?"  # point for point; other copies arrange anew, or are parts of other ops
-FUSED = r"(?i).*(fus|triton|foreach|multi_tensor).*"  # kernels that are fusions already
-WRITES_VARIABLE = r"Assign\w*|(Resource)?(Sparse)?Apply\w+"  # nothing reads it in the same step
-IN_PLACE = r"aten::\w+_"  # writes a variable where an optimizer runs it
+MOVES = "assign"  # point for point; other copies arrange anew, or are parts of other ops
+ALONG_CHANNELS = ("bias_add", "channel_sum", "bias_grad")
+ACTIVATIONS = ("sigmoid", "sigmoid_grad", "tanh", "tanh_grad")  # take longer than to move their elements
 BY_CHANCE = 8  # fewer ops may stand in the order of their times by chance
 Rows = npt.NDArray[np.intp]
 
@@ -58,9 +57,9 @@ def fuse(work: pd.DataFrame, workload: Workload, kind: Fusing) -> tuple[pd.DataF
     inner = pd.Series(False, index=work.index)
     inner.iloc[rows[linked]] = True
     begins = np.isin(np.arange(len(work)), first[linked])
-    channels = work["conv_c"].mask(begins & (channel_kernels(work) != ""))
-    kernel = _kernels(work, rows[linked], first[linked])
-    out = work.assign(**fused, calls=work["calls"].mask(inner, 0.0), kernel=kernel, conv_c=channels)
+    channels = work["conv_c"].mask(begins & np.isin(benchmark_kernels(work), ALONG_CHANNELS))
+    operator = _operators(work, rows[linked], first[linked])
+    out = work.assign(**fused, calls=work["calls"].mask(inner, 0.0), operator=operator, conv_c=channels)
     out["intensity"] = (out["flop"] / out["bytes"]).where(out["bytes"] > 0)
     launches = float(work["calls"].fillna(1.0)[inner].sum())
     chains = len(np.unique(first[linked]))
@@ -73,17 +72,11 @@ def _unordered(work: pd.DataFrame) -> tuple[Flags, tuple[str, ...]]:
     sums = work["placement"].isna() & of_type.fillna(False).astype(bool)
     times = work.loc[~work["op_class"].isin(ASIDE), "time_s"]
     by_time = len(times) >= BY_CHANCE and times.is_monotonic_decreasing
-    loose = (work["op_class"].eq("elementwise") & (sums | by_time) & ~_fused(work)).to_numpy(dtype=bool)
+    loose = (work["op_class"].eq("elementwise") & (sums | by_time) & ~is_fusion(work)).to_numpy(dtype=bool)
     if not loose.any():
         return loose, ()
     why = "the dump lists its ops by their times" if by_time else "they are sums over alike ops"
     return loose, (f"{int(loose.sum())} element-wise rows are not fused, as nothing tells what ran before: {why}",)
-
-
-def _fused(work: pd.DataFrame) -> pd.Series:
-    """Rows that are a fusion already."""
-    op_type, kernel = (work[name].fillna("").str.fullmatch(FUSED) for name in ("op_type", "kernel"))
-    return op_type | kernel
 
 
 def _neighbours(work: pd.DataFrame) -> Rows:
@@ -97,11 +90,12 @@ def _neighbours(work: pd.DataFrame) -> Rows:
 def _links(work: pd.DataFrame, rows: Rows, loose: Flags, workload: Workload) -> tuple[Flags, Floats]:
     """Whether each of these rows goes on with the chain of the one before it, and the traffic [B] which that saves."""
     described = shapes.describe(work, workload.batch_size)
-    op_type, calls = work["op_type"].fillna(""), work["calls"].fillna(1.0)
-    fusible = (work["op_class"] == "elementwise") | op_type.str.fullmatch(MOVES)
-    fusible &= (work["work_source"] == "shapes") & (calls > 0) & ~loose & ~_fused(work)
+    calls = work["calls"].fillna(1.0)
+    fusible = (work["op_class"] == "elementwise") | work["operator"].eq(MOVES).fillna(False)
+    fusible &= (work["work_source"] == "shapes") & (calls > 0) & ~loose & ~is_fusion(work)
     points = described.each(fusible, _pointwise, "fusion")
-    goes_on = (fusible & ~_ends(work)).to_numpy(dtype=bool)[rows[:-1]] & fusible.to_numpy(dtype=bool)[rows[1:]]
+    continues = (fusible & ~ends_in_variable(work)).to_numpy(dtype=bool)
+    goes_on = continues[rows[:-1]] & fusible.to_numpy(dtype=bool)[rows[1:]]
     goes_on &= _alike(work.assign(calls=calls), [*LANE, "phase", "calls"], rows)
     repeated = described.codes[rows[:-1]] == described.codes[rows[1:]]  # in an update: the same of the next variable
     goes_on &= ~(repeated & work["phase"].eq("optimizer").to_numpy(dtype=bool, na_value=False)[rows[1:]])
@@ -127,13 +121,6 @@ def _result(op: shapes.Op) -> shapes.Shape | None:
         return None
 
 
-def _ends(work: pd.DataFrame) -> pd.Series:
-    """Ops that write a variable, which nothing reads in the same step."""
-    op_type = work["op_type"].fillna("")
-    in_place = work["phase"].eq("optimizer").fillna(False) & op_type.str.fullmatch(IN_PLACE)
-    return (op_type.str.fullmatch(WRITES_VARIABLE) | in_place).astype(bool)
-
-
 def _alike(work: pd.DataFrame, names: list[str], rows: Rows) -> Flags:
     """Whether each of these rows but the first has the texts of the one before it."""
     group = work.groupby(names, dropna=False, sort=False).ngroup().to_numpy()[rows]
@@ -154,15 +141,16 @@ def _passed(maker: Pointwise | None, reader: Pointwise | None) -> int:
     return size if min(maker.traffic.written, reader.traffic.read) >= size else 0
 
 
-def _kernels(work: pd.DataFrame, rows: Rows, first: Rows) -> pd.Series:
-    """What runs; of a chain whose ``first`` op is no activation, the first one among the ``rows`` that follow it, as an
-    activation takes longer than to move what the chain moves.
+def _operators(work: pd.DataFrame, rows: Rows, first: Rows) -> pd.Series:
+    """The operator of each row; of a chain whose ``first`` op is no activation, the first activation among the ``rows``
+    that follow it, as an activation takes longer than to move what the chain moves.
     """
-    kernel, stands_for = work["kernel"].copy(), activations(work)
-    told = pd.Series(stands_for[rows], index=first)[(stands_for[rows] != "") & (stands_for[first] == "")]
-    one = told.groupby(level=0).first()
-    kernel.iloc[one.index] = one
-    return kernel
+    operator = work["operator"].copy()
+    slow = operator.isin(ACTIVATIONS).to_numpy(dtype=bool)
+    following = pd.Series(operator.iloc[rows].to_numpy(dtype=object), index=first)[slow[rows] & ~slow[first]]
+    one = following.groupby(level=0).first()
+    operator.iloc[one.index] = one
+    return operator
 
 
 def _gathered(values: pd.Series, rows: Rows, first: Rows, saved: Floats) -> Floats:

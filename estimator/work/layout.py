@@ -10,7 +10,6 @@ fewer: this is the most.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator
 
 import pandas as pd
@@ -22,19 +21,10 @@ from estimator.work import shapes
 
 TRANSPOSES = " (transposes)"  # behind the name of the op
 PRECISION = "fp32"  # kernels for 16 bits have channels last
-NAME = r"_?(Mkl|Native)*"
-IMAGES: tuple[tuple[re.Pattern[str], tuple[int, ...], int], ...] = tuple(  # operands' places; how often the result goes
-    (re.compile(NAME + name), operands, results)
-    for name, operands, results in (
-        (r"Conv[23]D", (0,), 1),
-        (r"FusedConv[23]D", (0,), 2),  # once more to add the bias, which is fused on processors alone
-        (r"Conv[23]DBackpropInput(V2)?", (2,), 1),
-        (r"Conv[23]DBackpropFilter(V2)?", (0, 2), 0),
-        (r"AvgPool(3D)?", (0,), 1),  # maxima have a kernel of their own with channels last
-        (r"MaxPool(3D)?Grad(V2)?", (0, 1, 2), 1),
-        (r"AvgPool(3D)?Grad", (1,), 1),
-    )
-)
+TRANSPOSED = (  # operators whose kernels work channels first; maxima have one with channels last
+    "convolution", "convolution_grad_input", "convolution_grad_weights", "avg_pool", "max_pool_grad", "avg_pool_grad",
+)  # fmt: skip
+IMAGES = ("image", "output")  # roles of operands
 KEPT = ["placement", "stream", "rank", "phase", "precision"]  # of the op, for its transposes
 
 
@@ -57,11 +47,14 @@ def relay(work: pd.DataFrame, workload: Workload, layout: Layout) -> tuple[pd.Da
 
 def _images(op: shapes.Op) -> list[shapes.Shape | None] | None:
     """The images that an op takes and makes, channels last, of more than one channel; None of other ops."""
-    found = next(((operands, results) for name, operands, results in IMAGES if name.fullmatch(op.op_type)), None)
-    if found is None or not op.attributes.get("layout", "NHWC").endswith("C"):
+    rule = op.asked
+    known = rule.operator in TRANSPOSED and rule.operands and not (rule.depthwise or rule.channels_first)
+    if not known or not op.attributes.get("layout", "NHWC").endswith("C"):
         return None
-    operands, results = found
-    taken = [op.operands[place] if place < len(op.operands) else None for place in operands]
+    places = [place for place, role in enumerate(rule.operands) if role in IMAGES]
+    taken = [op.operands[place] if place < len(op.operands) else None for place in places]
+    makes_image = rule.of.direction != "grad_weights"
+    results = (2 if rule.fused_bias else 1) if makes_image else 0  # a bias is fused on processors alone
     made = [op.outputs[0] if op.outputs else None] * results
     return [image for image in (*taken, *made) if image is None or image[-1] > 1]
 
@@ -76,7 +69,8 @@ def _transposes(work: pd.DataFrame, number: pd.DataFrame) -> pd.DataFrame:
     calls = work["calls"].fillna(1.0)
     return work[KEPT].assign(
         op=work["op"] + TRANSPOSES,
-        op_type="Transpose",
+        op_type="transpose",
+        operator="transpose",
         op_class="movement",
         calls=number["count"] * calls,
         bytes=2.0 * number["elements"] * itemsizes(work["precision"]) * calls,

@@ -5,13 +5,10 @@ Those of TensorFlow with two spatial axes; of others the traffic alone is known.
 
 from __future__ import annotations
 
-import re
-
 from estimator.work.shapes import Op, Shape
 from estimator.work.windows import per_axis
 
 AXES = (("conv_h", "conv_r", "conv_p", "stride_h"), ("conv_w", "conv_s", "conv_q", "stride_w"))
-NAME = re.compile(r"_?(Mkl|Native)*(Max|Avg)Pool(V2)?(Grad(V2)?)?")
 
 
 def read_pool(op: Op) -> dict[str, int | str] | None:
@@ -30,16 +27,14 @@ def read_pool(op: Op) -> dict[str, int | str] | None:
     found: dict[str, int | str] = {"conv_n": image["N"], "conv_c": image["C"]}
     for axis, names, stride, size in zip("HW", AXES, strides, window, strict=True):
         found |= dict(zip(names, (image[axis], size, output[axis], stride), strict=True))
-    return {**found, "pass": "grad_input" if "Grad" in op.op_type else "forward"}
+    return {**found, "pass": op.asked.of.direction}
 
 
 def _images(op: Op) -> tuple[Shape | None, Shape | None]:
     """The image and what the forward pass makes of it; the gradient of means knows the size of its result alone."""
-    first, second, *_ = (*op.operands, None, None)
-    result, *_ = (*op.outputs, None)
-    named = NAME.fullmatch(op.op_type)
-    if named is None:
+    result = next(iter(op.outputs), None)
+    if not op.asked.operands:
         return None, None
-    if named[4] is None:
-        return first, result
-    return (result, second) if named[2] == "Avg" else (first, second)
+    if op.asked.of.direction == "forward":
+        return op.operand("image"), result
+    return (op.operand("image") if "image" in op.asked.operands else result), op.operand("output")

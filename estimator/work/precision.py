@@ -8,33 +8,23 @@ them. Hence casts, which casts.py adds, and takes away where a step goes back to
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from functools import lru_cache
 
 import pandas as pd
 
+from estimator.core.operators import attribute
 from estimator.core.schema import MATRIX, STREAMING
 from estimator.core.types import ITEMSIZE, Workload, itemsizes
-from estimator.work.casts import TENSORFLOW, WIDE, add_casts, without_casts
+from estimator.work.casts import WIDE, add_casts, without_casts
+from estimator.work.operators import normalization_layers
 from estimator.work.weights import activation_forms, holds_any, updates, weight_forms
 
 PRODUCTS = (*MATRIX, "recurrent")
 STORED = {"tf32": "fp32", "fp8": "bf16", "fp4": "bf16", "int8": "bf16", "int4": "bf16"}  # activations; else as products
-BEFORE, BEHIND = r"(?i)(aten::_{0,2}|_?(Quantized|Mkl|Native|Fused)*)", r"(_?(forward|backward|data|grad|out)|\.\w+|_)*"
-KEPT = {  # ops that autocast runs in fp32, with their gradients
-    "softmax": r"(masked_|safe_)?(log_?)?soft(max|min|plus)",
-    "losses": r"\w*(loss(2d|_nd)?|CrossEntropy\w*)|binary_cross_entropy\w*|kl_div",
-    "normalizations over features": r"(native_|fused_)?(layer|group|instance|rms)_?norm\w*",
-    "powers, exponentials and logarithms": r"pow(er)?|exp2?|expm1|exponential(-minus-one)?|log(2|10|1p|-plus-one)?"
-    r"|rsqrt|reciprocal|tan|a(cos|sin)|(cos|sin)h|erfinv",
-}
-KEPT_FORWARD = {  # a sum in the backward pass takes what format the gradients have
-    "sums, products and norms": r"(nan|cum)?(sum|prod)|(euclidean|linalg_\w+)?norm|logsumexp",
-}
-KEPT_KERNELS = r"(?i).*(softmax|layer_?norm|group_?norm|nll_loss|cross_?entropy).*"  # where only a kernel has a name
-NORMALIZATION = r"^(.+?)/(?:moments|batchnorm)(?:_\d+)?/"  # scopes of tf.nn, of which Keras makes its layers, in fp32
-GRADIENT = "gradient_tape/"  # before the scope of the layer
+KEPT = (  # what core/operators.csv keeps in fp32, for people
+    "softmax", "losses", "normalizations over features", "powers, exponentials and logarithms",
+    "sums, products and norms", "moments and normalizations by them",
+)  # fmt: skip
 
 
 def cross(
@@ -98,37 +88,18 @@ def _of_weights(work: pd.DataFrame) -> pd.Series:
 
 
 def _kept(work: pd.DataFrame) -> pd.Series:
-    """Rows that autocast keeps in fp32, by the name of the op, or of the kernel where XLA or nothing names the op."""
-    op_type = work["op_type"].mask(work["op_type"] == "fusion")
-    names = zip(op_type.fillna(""), work["kernel"].fillna(""), work["phase"].eq("backward").fillna(False), strict=True)
-    return pd.Series([_keeps(*name) for name in names], index=work.index, dtype=bool)
-
-
-@lru_cache(maxsize=2**14)
-def _keeps(op_type: str, kernel: str, backward: bool) -> bool:
-    lists = KEPT if backward else {**KEPT, **KEPT_FORWARD}
-    pattern = f"{BEFORE}({'|'.join(lists.values())}){BEHIND}"
-    return bool(re.fullmatch(pattern, op_type or kernel) or (not op_type and re.fullmatch(KEPT_KERNELS, kernel)))
+    """Rows that autocast keeps in fp32; sums only in the forward pass, as gradients stay in the format they have."""
+    kept = pd.Series(attribute(work, "kept_in_fp32"), index=work.index)
+    return kept.eq("yes") | (kept.eq("forward") & work["phase"].ne("backward").fillna(True).astype(bool))
 
 
 def _normalization(work: pd.DataFrame) -> pd.Series:
-    """The layer that each row is an op of, where TensorFlow makes a normalization of several; NA for all others."""
-    ours = work["op_type"].fillna("").str.fullmatch(TENSORFLOW)
-    scope = work["op"].str.replace(GRADIENT, "", regex=False).where(ours)
-    layers = frozenset(scope.str.extract(NORMALIZATION)[0].dropna())
-    found = {op: _within(op, layers) for op in scope.dropna().unique()} if layers else {}
-    layer = scope.map(found).astype("string[python]")
+    """The layer that each row is an op of, where the framework makes a normalization of several; NA for all others."""
+    layer = normalization_layers(work)
     return layer.mask(layer.isin(layer[work["op_class"].isin(MATRIX)]))  # a whole network in such a scope is no layer
-
-
-def _within(op: str, layers: frozenset[str]) -> str | None:
-    """The outermost of the layers that an op lies in."""
-    ends = [place for place, letter in enumerate(op) if letter == "/"]
-    return next((op[:end] for end in ends if op[:end] in layers), None)
 
 
 def _stays(kept: pd.Series) -> Iterator[str]:
     yield f"weights, their updates, embeddings, and gradients that go between devices stay in {WIDE}"
     if kept.any():
-        names = ", ".join([*KEPT, *KEPT_FORWARD, "moments and normalizations by them"])
-        yield f"{int(kept.sum())} op(s) stay in {WIDE}, as automatic mixed precision keeps {names}"
+        yield f"{int(kept.sum())} op(s) stay in {WIDE}, as automatic mixed precision keeps {', '.join(KEPT)}"

@@ -9,12 +9,10 @@ guessed: what stays ambiguous stays NA.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Collection, Hashable, Iterable
 from dataclasses import dataclass, replace
 
 from estimator.core.errors import EstimatorError
-from estimator.work.classify import foreign_shapes
 from estimator.work.shapes import Op, Shape
 
 Labels = tuple[Hashable, ...]  # one for each dimension; those alike in both operands belong together
@@ -22,11 +20,7 @@ Pair = tuple[Shape, Shape]
 AXES = ("contract_a", "contract_b", "batch_a", "batch_b")
 FORMS = {"equation", "trans_a", "trans_b", *AXES}
 PHASES = {("n", "n"): "forward", ("t", "n"): "backward", ("n", "t"): "backward", ("t", "t"): "unknown"}
-SUMMAND_FIRST = re.compile(r"aten::_?(addmm|baddbmm|addbmm|addmv)\w*")  # operands: what is added, then the factors
-AS_LISTED = re.compile(
-    r"aten::_?(addmm\w*|baddbmm|addbmm|addmv|b?mm|mv|v?dot|matmul|(int|scaled)_mm)_?"
-)  # strides aside
-WEIGHTS_TRANSPOSED = re.compile(r"(aten|mkldnn)::_?(mkldnn_)?linear(_pointwise)?")
+ALL = 3  # operands of a product with a summand
 
 
 @dataclass(frozen=True)
@@ -50,9 +44,9 @@ class Product:
 
 def factors(op: Op) -> Pair | None:
     """The shapes of the two operands that are multiplied; None where either is unknown, empty, or not the product's."""
-    if foreign_shapes(op.kernel, op.op_type):
+    if op.shapes_of_another:
         return None
-    skip = 1 if SUMMAND_FIRST.fullmatch(op.op_type) and len(op.operands) > 2 else 0
+    skip = 1 if op.asked.operands[:1] == ("summand",) and len(op.operands) >= ALL else 0
     pair = op.operands[skip : skip + 2]
     if len(pair) < 2 or pair[0] is None or pair[1] is None or 0 in (*pair[0], *pair[1]):
         return None
@@ -72,7 +66,7 @@ def stated_product(op: Op) -> Product | None:
         shapes = ";".join("x".join(map(str, shape)) for shape in pair)
         form = ";".join(f"{key}={value}" for key, value in op.attributes.items())
         raise EstimatorError(f"its shapes '{shapes}' do not multiply as '{form}' says; mend one of them")
-    return replace(found, phase=None) if found and "::" in op.op_type else found  # PyTorch's forward is transposed
+    return replace(found, phase=None) if found and op.asked.channels_first else found  # its transposes tell no phase
 
 
 def _says_how(op: Op) -> bool:
@@ -88,8 +82,7 @@ def _stated(op: Op, pair: Pair) -> Product | None:
         return _dot_general(pair, *(op.whole_numbers(name) or () for name in AXES))
     if known.keys() & FORMS:
         return multiply(pair, known.get("trans_a", "n"), known.get("trans_b", "n"))
-    transposed = WEIGHTS_TRANSPOSED.fullmatch(op.op_type)
-    return multiply(pair, "n", "t" if transposed else "n") if transposed or AS_LISTED.fullmatch(op.op_type) else None
+    return multiply(pair, *op.asked.multiply) if op.asked.multiply else None
 
 
 def multiply(pair: Pair, trans_a: str, trans_b: str) -> Product | None:

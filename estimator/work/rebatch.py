@@ -98,7 +98,8 @@ def _recounted(work: pd.DataFrame, sized: pd.DataFrame, workload: Workload, batc
     stated, read_anew = sized["work_source"] == "reported", sized["work_source"].eq("shapes") & sized["shapes"].notna()
     counts = {name: sized[name].where(stated) for name in COUNTS}
     convolved = {column.name: sized[column.name].mask(read_anew) for column in CONV_COLUMNS}
-    blank = sized.assign(**counts, **convolved).drop(columns="work_source")
+    lengths = sized["row_length"].mask(read_anew)
+    blank = sized.assign(**counts, **convolved, row_length=lengths).drop(columns="work_source")
     counted, _ = count_work(blank, workload.model_copy(update={"batch_size": batch.after}), workload.name)
     images = sized["conv_n"].ne(work["conv_n"]).fillna(False) & ~read_anew & (sized["op_class"] == "convolution")
     flop = counted["flop"].mask(images, work["flop"] / batch.before * batch.after)

@@ -14,12 +14,16 @@ import numpy.typing as npt
 import pandas as pd
 
 from estimator.core.errors import EstimatorError, within
+from estimator.core.operators import Operator, operators
 from estimator.core.types import Floats
+from estimator.work.operators import ROOTS, Rule, operator_in_class, operator_of, rule_of, shapes_of_another
 
 Shape = tuple[int, ...]
 Found = TypeVar("Found")
 LARGEST = 2**53  # beyond it a float no longer counts by ones
 WHOLE_NUMBERS = re.compile(r"\d{1,15}(x\d{1,15})*")
+PARTIAL = ("slice", "update_slice", "gather")  # operators that touch a part of a tensor
+UNKNOWN = Rule("unmodelled", "")
 DESCRIBED = ("op_type", "kernel", "shapes", "output_shapes", "attributes", "op_class")
 
 
@@ -33,6 +37,41 @@ class Op:
     outputs: tuple[Shape | None, ...]
     attributes: dict[str, str]
     op_class: str = "unmodelled"
+
+    @property
+    def operator(self) -> Operator:
+        """What it computes, in the class that it is of."""
+        return operators()[operator_in_class(operator_of(self.kernel, self.op_type), self.op_class)]
+
+    @property
+    def asked(self) -> Rule:
+        """What the name says whose operands are listed: the op type, else the kernel."""
+        return rule_of(self.op_type or self.kernel) or UNKNOWN
+
+    @property
+    def ran(self) -> Rule:
+        """What the name of the kernel says."""
+        return rule_of(self.kernel) or UNKNOWN
+
+    @property
+    def runs_another(self) -> bool:
+        """Whether a kernel of another name ran than what was asked for."""
+        return self.kernel not in ("", self.op_type)
+
+    @property
+    def shapes_of_another(self) -> bool:
+        """Whether the kernel does only a part of what was asked for, so that the shapes are not its own."""
+        return shapes_of_another(self.kernel, self.op_type)
+
+    @property
+    def counted_as(self) -> Rule:
+        """What tells how its operands are moved; of fusions the root, where that touches a part of a tensor."""
+        return self.ran if self.asked.operator in ROOTS and self.ran.operator in PARTIAL else self.asked
+
+    def operand(self, role: str) -> Shape | None:
+        """The first operand that has this role among those that the asked name lists; None where none is known."""
+        places = [place for place, name in enumerate(self.asked.operands) if name == role]
+        return next((self.operands[place] for place in places if place < len(self.operands)), None)
 
     def whole_numbers(self, key: str) -> tuple[int, ...] | None:
         """An attribute such as ``strides=2x2``; None where it is missing. Raises EstimatorError."""

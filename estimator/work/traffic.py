@@ -7,28 +7,15 @@ reductions. Where the shapes do not tell what a rule needs, the traffic stays un
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import dataclass
 
 import numpy as np
 
+from estimator.core.operators import operators
 from estimator.work.shapes import Op, Shape, elements
 
-FLOP_PER_ELEMENT = {
-    "elementwise": 1.0, "reduction": 1.0, "pooling": 1.0, "normalization": 8.0, "movement": 0.0, "embedding": 0.0,
-}  # fmt: skip
-STATES = {  # tensors that an optimizer keeps beside each variable
-    "GradientDescent": 0, "ProximalGradientDescent": 0, "Momentum": 1, "KerasMomentum": 1, "Adagrad": 1, "AdagradV2": 1,
-    "ProximalAdagrad": 1, "AddSign": 1, "PowerSign": 1, "Adam": 2, "AdaMax": 2, "RMSProp": 2, "Adadelta": 2, "Ftrl": 2,
-    "FtrlV2": 2, "AdagradDA": 2, "CenteredRMSProp": 3, "AdamWithAmsgrad": 3,
-}  # fmt: skip
-GRADIENT = dict.fromkeys(  # its place in sparse updates with operands behind the indices; else before the last
-    ("Momentum", "KerasMomentum", "Ftrl", "FtrlV2", "AdagradDA"), 3
-)
-PARTIAL = ("slice", "dynamic-slice", "dynamic-update-slice", "gather")  # roots of fusions that touch part of a tensor
-UPDATE_FLOP = 5  # about, per element and state, beside the two of the update itself
+READ_ONLY = ("reduction", "pooling")  # classes whose forward ops write little beside what they read
 
 
 @dataclass(frozen=True)
@@ -42,25 +29,20 @@ class Traffic:
 
 def read_traffic(op: Op) -> Traffic | None:
     """The traffic of one call; None where its shapes do not tell."""
-    name = op.kernel if op.op_type == "fusion" and op.kernel in PARTIAL else op.op_type or op.kernel
-    rule = _rule(name)
-    return rule(op) if rule else _streams(op)
-
-
-@lru_cache(maxsize=2**12)
-def _rule(name: str) -> Rule | None:
-    return next((rule for pattern, rule in RULES if pattern.fullmatch(name)), None)
+    return RULES.get(op.counted_as.operator, _streams)(op)
 
 
 def _streams(op: Op) -> Traffic | None:
-    read, told = elements(op.operands), elements(op.outputs)
+    """Every operand is read and every result written."""
+    read, results = elements(op.operands), elements(op.outputs)
     if not read:
         return None
     largest = max(map(math.prod, _tensors(op.operands)))
-    gradient = re.search("Grad|backward", op.op_type) and op.op_type != "BiasAddGrad"
-    alike = 0 if op.op_class in ("reduction", "pooling") and not gradient else largest
-    written = told if told is not None else max(alike, _broadcast(op.operands) if op.op_class == "elementwise" else 0)
-    return Traffic(read, written, FLOP_PER_ELEMENT[op.op_class] * max(largest, written))
+    gradient = op.asked.of.direction in ("backward", "grad_input") and op.asked.of.along != "channels"
+    like_operand = 0 if op.op_class in READ_ONLY and not gradient else largest
+    broadcast = _broadcast(op.operands) if op.op_class == "elementwise" else 0
+    written = results if results is not None else max(like_operand, broadcast)
+    return Traffic(read, written, op.operator.flop_per_element * max(largest, written))
 
 
 def _tensors(shapes: Sequence[Shape | None]) -> list[Shape]:
@@ -77,32 +59,38 @@ def _broadcast(shapes: Sequence[Shape | None]) -> int:
         return 0
 
 
-def _moved(size: int | None, flop: float = 0.0) -> Traffic | None:
+def _moved(size: int | None, flop_per_element: float = 0.0) -> Traffic | None:
     """So many elements read and as many written."""
-    return Traffic(size, size, flop) if size else None
+    return Traffic(size, size, flop_per_element * size) if size else None
+
+
+def _subject(op: Op) -> tuple[Shape | None, ...]:
+    """The operand that tells how much is moved, where the name says which; the first else."""
+    place = op.asked.subject or 0
+    return op.operands[place:][:1]
 
 
 def _optimizer_update(op: Op) -> Traffic | None:
     """Variable, states and gradient read, all but the gradient written; sparse ones touch the gradient's rows only."""
-    found = re.search(r"(Sparse)?Apply(\w+)", op.op_type)
-    states = STATES.get(found[2]) if found else None
-    operands = op.operands[GRADIENT.get(found[2], -2) :][:1] if found and found[1] else op.operands
+    if "lists" in op.attributes:
+        return _fused_update(op)
+    passes = op.asked.of
+    operands = op.operands if op.asked.subject is None else _subject(op)
     size = max(map(math.prod, _tensors(operands)), default=0)
-    if states is None or size == 0 or (size == 1 and None in operands):
+    if math.isnan(passes.reads) or size == 0 or (size == 1 and None in operands):
         return None
-    return Traffic((states + 2) * size, (states + 1) * size, (2 + UPDATE_FLOP * states) * size)
+    return Traffic(passes.reads * size, passes.writes * size, passes.flop_per_element * size)
 
 
 def _accumulation(op: Op) -> Traffic | None:
-    """``AssignAdd``: variable and value read, variable written; the variable may be a handle without a shape."""
-    size = elements(op.operands[1:2])
+    """Variable and value read, variable written; the variable may be a handle without a shape."""
+    size = elements(_subject(op))
     return Traffic(2 * size, size, size) if size else None
 
 
 def _copy(op: Op) -> Traffic | None:
-    """One tensor read, one written, whatever else stands among the operands; of ``Assign`` the value counts."""
-    place = 1 if op.op_type.startswith("Assign") else 0
-    return _moved(elements(op.operands[place : place + 1]) or elements(op.outputs[:1]))
+    """One tensor read, one written, whatever else stands among the operands."""
+    return _moved(elements(_subject(op)) or elements(op.outputs[:1]), op.operator.flop_per_element)
 
 
 def _all(op: Op) -> Traffic | None:
@@ -111,9 +99,8 @@ def _all(op: Op) -> Traffic | None:
 
 
 def _fill(op: Op) -> Traffic | None:
-    """Only the result is written; PyTorch's in-place ops and ``ZerosLike`` have its shape as their operand's."""
-    alike = op.op_type.startswith("aten::") or op.op_type.endswith("Like")
-    size = elements(op.outputs[:1]) or (elements(op.operands[:1]) if alike else None)
+    """Only the result is written; it has the shape of an operand where the name says which."""
+    size = elements(op.outputs[:1]) or (elements(_subject(op)) if op.asked.subject is not None else None)
     return Traffic(0, size, 0) if size else None
 
 
@@ -151,49 +138,52 @@ def _segments(op: Op) -> Traffic | None:
 
 
 def _scatter(op: Op) -> Traffic | None:
-    """Updates read and added to as many elements: the last tensor, the second of ``ScatterNd``, else the first."""
+    """Updates, one of the tensors that are known, read and added to as many elements."""
     tensors = _tensors(op.operands) if None not in op.operands[-1:] else []
-    place = 0 if "embedding" in op.op_type else 1 if op.op_type == "ScatterNd" else len(tensors) - 1
-    size = elements(tuple(tensors[place : place + 1]))
+    place = op.asked.subject or 0
+    size = elements(tuple(tensors[place:][:1]))
     return Traffic(2 * size, size, size) if size else None
 
 
 def _lists(op: Op) -> Traffic | None:
-    """Torch's lists of tensors, one behind the other: all are read, the first written; of updates all but gradients."""
-    count = next(iter(op.whole_numbers("lists") or ()), 0)
-    read = elements(tuple(_tensors(op.operands)))
-    if not (read and count) or None in op.operands:
+    """Lists of tensors, one behind the other: all are read, the first written; of fills nothing is read of it."""
+    found = _of_lists(op)
+    if found is None:
         return None
-    name, fused, size = re.sub(r"aten::_(foreach|fused)_|_$", "", op.op_type), "_fused_" in op.op_type, read / count
-    if fused:
-        return Traffic(read, (count - 1) * size, (2 + UPDATE_FLOP * (count - 2)) * size) if count > 1 else None
-    fills = name in ("zero", "copy")  # without reading what they fill
+    read, size, _ = found
+    fills = op.asked.operator == "foreach_copy"
     return Traffic(read - size if fills else read, size, 0 if fills else size)
 
 
-Rule = Callable[[Op], Traffic | None]
-RULES: tuple[tuple[re.Pattern[str], Rule], ...] = tuple(
-    (re.compile(pattern), rule)
-    for pattern, rule in (
-        (r"(Resource)?(Sparse)?Apply[A-Z]\w+", _optimizer_update),
-        (r"Assign(Add|Sub)(VariableOp)?", _accumulation),
-        (r"Assign(VariableOp)?|aten::_?(to_)?copy_?|(Conjugate)?Transpose|copy(-start|-done)?|Cast|convert", _copy),
-        (r"(Parallel)?Concat(V2)?|Pack|Unpack|Split(V)?|concatenate|aten::_?(cat|stack|chunk_cat)", _all),
-        (
-            r"Fill|BroadcastTo|broadcast|iota|rng\S*|(Stateless)?(Random|TruncatedNormal)\w*|OneHot|(Ones|Zeros)Like",
-            _fill,
-        ),
-        (r"aten::(fill_|zero_|zeros|ones|full|arange|bernoulli_|normal_|uniform_|random_|exponential_)", _fill),
-        (r"(Strided)?Slice|GatherNd|slice|dynamic-slice|aten::index", _slice),
-        (r"dynamic-update-slice", _update_in_place),
-        (r"(Resource)?Gather(V2)?|gather|aten::embedding\w*(?<!backward)|aten::index_select", _gather),
-        (r"aten::(gather|take|nll_loss(2d)?_forward)", _picked),
-        (r"aten::nll_loss(2d)?_backward", lambda op: _fill(replace(op, operands=op.operands[1:2]))),
-        (r"SparseSegment\w+", _segments),
-        (
-            r"(Resource|Tensor)?Scatter\w+|scatter|aten::(scatter|index_(add|put))\w*|aten::embedding\w*_backward",
-            _scatter,
-        ),
-        (r"aten::_(foreach|fused)_(?!norm|max)\w+", _lists),
-    )
-)
+def _fused_update(op: Op) -> Traffic | None:
+    """An optimizer's update of lists of tensors: all are read, all but the gradients written."""
+    found = _of_lists(op)
+    if found is None or found[2] < 2:
+        return None
+    read, size, count = found
+    return Traffic(read, (count - 1) * size, op.asked.of.flop_per_element * size)
+
+
+def _of_lists(op: Op) -> tuple[float, float, int] | None:
+    """Elements read in all, those of one list, and the number of lists; None where an operand is not known."""
+    count = next(iter(op.whole_numbers("lists") or ()), 0)
+    read = elements(tuple(_tensors(op.operands)))
+    return (read, read / count, count) if read and count and None not in op.operands else None
+
+
+Counter = Callable[[Op], Traffic | None]
+UPDATES = tuple(o.operator for o in operators().values() if o.direction == "update" and o.reads != 1)
+RULES: dict[str, Counter] = {  # by operator; all others stream
+    **dict.fromkeys(UPDATES, _optimizer_update),
+    "accumulate": _accumulation,
+    **dict.fromkeys(("assign", "copy", "transpose", "cast"), _copy),
+    **dict.fromkeys(("concatenate", "split"), _all),
+    **dict.fromkeys(("fill", "broadcast", "random", "one_hot", "set", "loss_pick_grad"), _fill),
+    **dict.fromkeys(("slice", "gather_nd", "index"), _slice),
+    "update_slice": _update_in_place,
+    **dict.fromkeys(("gather", "embedding", "index_select"), _gather),
+    **dict.fromkeys(("pick", "loss_pick"), _picked),
+    **dict.fromkeys(("segment_gather", "segment_gather_grad"), _segments),
+    **dict.fromkeys(("scatter", "scatter_nd", "embedding_grad"), _scatter),
+    **dict.fromkeys(("foreach", "foreach_copy"), _lists),
+}

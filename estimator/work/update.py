@@ -9,7 +9,7 @@ import pandas as pd
 from estimator.core.errors import EstimatorError
 from estimator.core.schema import OPS
 from estimator.core.types import Optimizer, Profile
-from estimator.work.weights import TEMPORARY
+from estimator.work.operators import is_temporary
 
 PHASE = "optimizer"
 
@@ -25,8 +25,7 @@ def with_update(profile: Profile, optimizer: Optimizer | None) -> Profile:
         raise EstimatorError(f"{profile.where}: the parameters are not known; add them to its workload.yaml")
     if not optimizer.update_ops:
         raise EstimatorError(f"optimizer {optimizer.name}: its ops are not known; add update_ops")
-    of_gradients = profile.ops["op"].str.contains(TEMPORARY, regex=False)
-    others = profile.ops[profile.ops["phase"].ne(PHASE).fillna(True) | of_gradients]
+    others = profile.ops[profile.ops["phase"].ne(PHASE).fillna(True) | is_temporary(profile.ops)]
     named = pd.DataFrame({"op": list(optimizer.update_ops)})
     update = named.assign(op_type=named["op"], phase=PHASE, precision="fp32", time_s=0.0)
     return dataclasses.replace(

@@ -8,11 +8,9 @@ from functools import lru_cache
 import pandas as pd
 
 from estimator.core.schema import MATRIX
+from estimator.work.operators import is_temporary, is_update, is_variable
 from estimator.work.shapes import Shape
 
-UPDATES = r"(Resource)?(Sparse)?Apply\w+|Assign(Add|Sub)?(VariableOp)?|aten::_(foreach|fused|amp)_\w+|multi_tensor.*"
-VARIABLE = r"ReadVariableOp|Variable(V2)?"
-TEMPORARY = "/tmp_var"  # in the names of variables in which TensorFlow sums gradients of activations as well
 KERNEL = ["conv_t", "conv_r", "conv_s", "conv_c", "groups", "conv_k"]
 TURNED = "labels=f"  # XLA's gradient of weights: the batch stands in the place of channels
 KNOWN = re.compile(r"-?\d{1,15}(x-?\d{1,15})*")
@@ -20,8 +18,7 @@ KNOWN = re.compile(r"-?\d{1,15}(x-?\d{1,15})*")
 
 def updates(work: pd.DataFrame) -> pd.Series:
     """Rows that update weights."""
-    named = work["op_type"].fillna("").str.fullmatch(UPDATES)
-    return (work["phase"].eq("optimizer").fillna(False) | named) & ~work["op"].str.contains(TEMPORARY, regex=False)
+    return (work["phase"].eq("optimizer").fillna(False) | is_update(work)) & ~is_temporary(work)
 
 
 def is_forward(work: pd.DataFrame) -> pd.Series:
@@ -36,7 +33,7 @@ def takes_weights(work: pd.DataFrame) -> pd.Series:
 
 def weight_forms(work: pd.DataFrame) -> frozenset[Shape]:
     """The forms of weights: of variables and their updates, and of what forward products and convolutions take."""
-    rows = work[updates(work) | work["op_type"].fillna("").str.fullmatch(VARIABLE)]
+    rows = work[updates(work) | is_variable(work)]
     texts = pd.concat([rows["shapes"], rows["output_shapes"]]).dropna().unique()
     items = {item for text in texts for item in text.split(";")}
     turned = work["attributes"].fillna("").str.contains(TURNED, regex=False)

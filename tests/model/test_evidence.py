@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 
 from estimator.core.interval import Z, bounds
-from estimator.core.schema import MEASUREMENTS
 from estimator.core.types import RunPlan, Workload
 from estimator.devices import load_device
 from estimator.devices.measurements.tables import check_rows, load_measurements
@@ -17,7 +16,7 @@ from estimator.model.hardware import hardware_of
 from estimator.model.kernels import MODELS, launch_latency
 from estimator.model.measured import evidence, telling
 from estimator.work import count_work, cross
-from tests.conftest import make_device, make_ops
+from tests.conftest import make_device, make_measurements, make_ops
 
 PLAN = RunPlan("toy", draws=10)
 DEVICES = ("p100-pcie-16gb", "v100-sxm2-16gb", "xeon-phi-7250")
@@ -26,7 +25,7 @@ DEVICES = ("p100-pcie-16gb", "v100-sxm2-16gb", "xeon-phi-7250")
 def table(*rows: tuple[int, int, int, str, str, float]) -> pd.DataFrame:
     columns = ("m", "n", "k", "trans_a", "trans_b", "time_s")
     frame = pd.DataFrame(rows, columns=columns).assign(op_class="gemm", precision="fp32", batch=1)
-    return MEASUREMENTS.conform(frame, "table")
+    return make_measurements(frame)
 
 
 def times(measured: pd.DataFrame, *wanted: dict[str, object]) -> pd.DataFrame:
@@ -47,7 +46,7 @@ def test_the_very_shape_gives_the_measured_time_of_every_call() -> None:
 
 def test_a_stream_is_known_by_what_one_call_moves() -> None:
     rows = streams(1e-5).assign(bytes=[4e6], flop=[3.0])
-    ops = {"op_type": "Relu", "bytes": 8e6, "flop": 6.0, "calls": 2, "kernel": "add"}
+    ops = {"op_type": "AddV2", "bytes": 8e6, "flop": 6.0, "calls": 2, "kernel": "some_kernel"}
     work, _ = count_work(make_ops(ops), Workload(name="toy"))
     found = predict(work, None, make_device(), rows, PLAN).ops.iloc[0]
     assert (found["method"], found["target_time_s"]) == ("measured", pytest.approx(2e-5))
@@ -220,7 +219,7 @@ def test_the_ceiling_is_launched_as_late_as_can_be() -> None:
 def streamed(precision: str, **row: object) -> float:
     """Time of a large element-wise op by one measured stream that took ten times the roofline."""
     sizes = {"op_class": "elementwise", "kernel": "add", "precision": "fp32", "bytes": 8e8, "time_s": 8e-3, **row}
-    measured = MEASUREMENTS.conform(pd.DataFrame([sizes]), "table")
+    measured = make_measurements([sizes])
     relu = make_ops({"op_type": "Relu", "shapes": "10000x10000"})
     work, _ = count_work(relu, Workload(name="t", precision=precision))
     return float(predict(work, None, make_device(), measured, PLAN).ops["target_time_s"].iloc[0])
@@ -236,7 +235,7 @@ def test_a_stream_tells_of_every_precision_and_a_cold_one_where_there_is_no_warm
 def test_a_cold_stream_counts_only_where_its_shape_has_no_warm_one() -> None:
     rows = pd.DataFrame({"op_class": "elementwise", "precision": "fp32", "kernel": "add", "bytes": 8e8,
                          "cache": ["warm", "cold"], "time_s": [1e-3, 9e-3]})  # fmt: skip
-    found = MEASUREMENTS.conform(rows, "table")
+    found = make_measurements(rows)
     assert evidence(telling(found))["time_s"].tolist() == [1e-3]
     assert evidence(telling(found, "cold"))["time_s"].tolist() == [9e-3]
 
@@ -244,7 +243,7 @@ def test_a_cold_stream_counts_only_where_its_shape_has_no_warm_one() -> None:
 def test_a_warm_row_that_beats_a_bound_leaves_no_cold_one_to_tell_of_the_cache() -> None:
     rows = pd.DataFrame({"op_class": "elementwise", "precision": "fp32", "kernel": "add", "bytes": 8e5,
                          "cache": ["warm", "cold"], "flag": ["beats_bound", None], "time_s": [1e-6, 9e-6]})  # fmt: skip
-    found = MEASUREMENTS.conform(rows, "table")
+    found = make_measurements(rows)
     assert telling(found)["time_s"].tolist() == [1e-6]
     assert telling(found, "cold")["time_s"].tolist() == [9e-6]
 
@@ -328,7 +327,7 @@ def test_a_cast_that_is_added_finds_nothing_in_the_cache() -> None:
     """The source does not tell of it: the weights that it reads were used a step ago."""
     rows = pd.DataFrame({"op_class": "elementwise", "precision": "fp32", "kernel": "add", "bytes": 1024 * 512 * 6,
                          "cache": ["warm", "cold"], "time_s": [1e-4, 9e-4]})  # fmt: skip
-    streams = MEASUREMENTS.conform(rows, "table").assign(library="toy 1")
+    streams = make_measurements(rows).assign(library="toy 1")
     ops = make_ops({"op_type": "MatMul", "shapes": "8x1024;1024x512", "output_shapes": "8x512", "phase": "forward"},
                    {"op_type": "MatMul", "shapes": "8x1024;8x512", "phase": "backward"})  # fmt: skip
     work, _ = count_work(ops, Workload(name="toy"))
@@ -344,7 +343,7 @@ def cast_on(target: dict[str, object], *rows: dict[str, object]) -> float:
                    {"op_type": "MatMul", "shapes": "8x512;8x512", "phase": "backward"})  # fmt: skip
     work, _ = count_work(ops, Workload(name="toy"))
     narrow, _ = cross(work, Workload(name="toy"), "bf16")
-    streams = MEASUREMENTS.conform(pd.DataFrame([target, *rows]), "table").assign(library="toy 1")
+    streams = make_measurements([target, *rows]).assign(library="toy 1")
     device = make_device(launch_latency="1 ns", peak={"fp32": "10 TFLOP/s", "bf16": "20 TFLOP/s"})
     there = streams.iloc[:1]
     found = predict(narrow, device, device, streams, PLAN, profiled=work, at_source=there).ops.iloc[len(work) :]
@@ -412,7 +411,7 @@ CONVOLUTION: dict[str, object] = {
                                                 ({"conv_p": 4, "conv_q": 10}, "interpolated")])  # fmt: skip
 def test_a_convolution_is_measured_whether_its_output_is_stated_or_not(stated: dict[str, object], method: str) -> None:
     for measured, wanted in ((stated, {}), ({}, stated)):
-        rows = MEASUREMENTS.conform(pd.DataFrame([{**CONVOLUTION, **measured, "time_s": 1e-3}]), "table")
+        rows = make_measurements([{**CONVOLUTION, **measured, "time_s": 1e-3}])
         work, _ = count_work(make_ops({"op_type": "Conv2D", **CONVOLUTION, **wanted}), Workload(name="toy"))
         assert predict(work, None, make_device(), rows, PLAN).ops["method"].tolist() == [method]
 
@@ -422,7 +421,7 @@ def streams(*times: float, kernel: str = "add", op_class: str = "elementwise", *
     sizes = [12e3 * 2**place for place in range(len(times))]
     rows = pd.DataFrame({"bytes": sizes, "time_s": times, "flop": [size / 12 for size in sizes]})
     known = rows.assign(op_class=op_class, kernel=kernel, precision="fp32", cache="warm", library="toy 1", **row)
-    return check_rows(MEASUREMENTS.conform(known, "streams"), make_device(), "streams")
+    return check_rows(make_measurements(known), make_device(), "streams")
 
 
 def test_streams_from_the_cache_tell_of_streams_where_one_library_was_measured_on_both() -> None:
@@ -503,10 +502,7 @@ def pool(time_s: float, what: str) -> dict[str, object]:
 
 
 def test_a_measured_pool_tells_of_pools_of_its_pass() -> None:
-    there, here = (
-        MEASUREMENTS.conform(pd.DataFrame([pool(1e-3, "forward"), pool(back, "grad_input")]), "pools")
-        for back in (2e-3, 60e-3)
-    )
+    there, here = (make_measurements([pool(1e-3, "forward"), pool(back, "grad_input")]) for back in (2e-3, 60e-3))
     images = {"shapes": "800x32x32x64", "output_shapes": "800x16x16x64"}
     gradient = {"shapes": "800x32x32x64;800x16x16x64;800x16x16x64", "output_shapes": "800x32x32x64"}
     ran = ({"op_type": "MaxPool", **images, "time_s": 1e-3}, {"op_type": "MaxPoolGrad", **gradient, "time_s": 2e-3})
@@ -521,7 +517,7 @@ def test_a_pool_that_one_device_timed_in_another_precision_learns_from_streams_o
     """Else the factor between the devices would be that between a pool and a stream."""
     wide = {"op_class": "elementwise", "kernel": "add", "pass": None, "bytes": 3e8, "flop": 1.0, "time_s": 3e-3}
     there, here = (
-        MEASUREMENTS.conform(pd.DataFrame([{**pool(1.0, ""), **wide}, {**pool(60e-3, "forward"), "precision": p}]), "")
+        make_measurements([{**pool(1.0, ""), **wide}, {**pool(60e-3, "forward"), "precision": p}])
         for p in ("fp32", "bf16")
     )
     pooled = {"op_type": "MaxPool", "shapes": "800x32x32x64", "output_shapes": "800x16x16x64", "time_s": 60e-3}
@@ -531,9 +527,9 @@ def test_a_pool_that_one_device_timed_in_another_precision_learns_from_streams_o
 
 
 def test_streams_learn_nothing_from_pools_but_pools_from_streams_where_no_pool_was_measured() -> None:
-    slow = MEASUREMENTS.conform(pd.DataFrame([pool(60e-3, "grad_input")]), "pools")
+    slow = make_measurements([pool(60e-3, "grad_input")])
     wide = {"op_class": "elementwise", "kernel": "add", "pass": None, "bytes": 3e8, "flop": 1.0, "time_s": 3e-3}
-    stream = MEASUREMENTS.conform(pd.DataFrame([{**pool(1.0, ""), **wide}]), "streams")
+    stream = make_measurements([{**pool(1.0, ""), **wide}])
     pooled = {"op_type": "MaxPool", "shapes": "800x32x32x64", "output_shapes": "800x16x16x64"}
     work, _ = count_work(make_ops({"op_type": "Relu", "shapes": "8000x4000"}, pooled), Workload(name="toy"))
     alone, both, neither = (
@@ -546,7 +542,7 @@ def test_streams_learn_nothing_from_pools_but_pools_from_streams_where_no_pool_w
 
 def test_a_pool_of_a_precision_in_which_none_was_measured_learns_from_streams() -> None:
     wide = {"op_class": "elementwise", "kernel": "add", "pass": None, "bytes": 3e8, "flop": 1.0, "time_s": 3e-3}
-    rows = MEASUREMENTS.conform(pd.DataFrame([{**pool(1.0, ""), **wide}, pool(60e-3, "forward")]), "rows")
+    rows = make_measurements([{**pool(1.0, ""), **wide}, pool(60e-3, "forward")])
     pooled = {"op_type": "MaxPool", "shapes": "800x32x32x64", "output_shapes": "800x16x16x64"}
     work, _ = count_work(make_ops(pooled), Workload(name="toy", precision="fp16"))
     slow, usual = (predict(work, None, make_device(), t, PLAN).ops["target_time_s"].item() for t in (rows, rows[:0]))
@@ -558,7 +554,7 @@ def test_ops_along_channels_learn_from_their_own_kernels_and_others_nothing_of_t
     add |= {"flop": 1.0, "time_s": 3e-3}
     bias = {**add, "kernel": "bias_add", "conv_c": 64, "time_s": 60e-3}
     sums = {**bias, "op_class": "reduction", "kernel": "bias_grad", "time_s": 20e-3}
-    rows = MEASUREMENTS.conform(pd.DataFrame([add, bias, sums]), "rows")
+    rows = make_measurements([add, bias, sums])
     image, channel = "800x732x64", "64"
     ran = (
         {"op_type": "Relu", "shapes": image},
@@ -580,7 +576,7 @@ def test_what_one_device_alone_measured_along_channels_tells_nothing(with_sums: 
     add = {**amounts, "kernel": "add", "time_s": 1e-3}
     bias = {**amounts, "kernel": "bias_add", "conv_c": 64, "time_s": 9e-3}
     sums = {**bias, "op_class": "reduction", "kernel": "bias_grad"}
-    there, here = (MEASUREMENTS.conform(pd.DataFrame([add, bias] + [sums] * told), "rows") for told in with_sums)
+    there, here = (make_measurements([add, bias] + [sums] * told) for told in with_sums)
     image, source = "37500x16x64", make_device(name="source")
     ran = (
         {"op_type": "BiasAdd", "shapes": f"{image};64", "time_s": 9e-3},
@@ -596,7 +592,7 @@ def activation_tables(*sigmoid_s: float | None) -> list[pd.DataFrame]:
     amounts = {"op_class": "elementwise", "precision": "fp32", "library": "toy 1", "bytes": 3e8, "flop": 1e8}
     add, sigmoid = ({**amounts, "kernel": name, "time_s": 1e-3} for name in ("add", "sigmoid"))
     rows = ([add, {**sigmoid, "time_s": time_s}] if time_s else [add] for time_s in sigmoid_s)
-    return [MEASUREMENTS.conform(pd.DataFrame(found), "streams") for found in rows]
+    return [make_measurements(found) for found in rows]
 
 
 def activated(there: pd.DataFrame, here: pd.DataFrame, precision: str = "fp32") -> list[float]:

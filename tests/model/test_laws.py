@@ -13,16 +13,15 @@ from hypothesis import strategies as st
 
 from estimator.core.errors import EstimatorError
 from estimator.core.interval import bounds
-from estimator.core.schema import MEASUREMENTS
 from estimator.core.types import DeviceSpec, Prediction, Profile, RunPlan, Sourced, Workload
 from estimator.devices import load_device
 from estimator.model import predict
 from estimator.pipeline import estimate
 from estimator.profiles import canonical
 from estimator.work import count_work
-from tests.conftest import make_device, make_ops
+from tests.conftest import make_device, make_measurements, make_ops
 
-NONE = MEASUREMENTS.conform(pd.DataFrame(columns=MEASUREMENTS.names()), "none")
+NONE = make_measurements([])
 PLAN = RunPlan("toy", draws=20)
 FEW = settings(max_examples=40)
 DIM = st.integers(min_value=1, max_value=5000)

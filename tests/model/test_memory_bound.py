@@ -82,20 +82,19 @@ def test_a_cache_half_full_of_rows_in_flight_misses_half_of_what_is_read_again()
 
 
 @pytest.mark.parametrize(
-    ("op_class", "op_type", "kernel", "row_length"),
+    ("op_class", "operator", "kernel", "row_length"),
     [
-        ("normalization", "LogSoftmax", "softmax", 64), ("normalization", "_softmax", "softmax", 64),
-        ("normalization", "FusedBatchNormV3", "normalization", None),
-        ("normalization", "LayerNorm", "normalization", 64),
-        ("elementwise", "SoftmaxGradMul", "stream", 64), ("reduction", None, "stream", None),
+        ("normalization", "softmax", "softmax", 64), ("normalization", "softmax_cross_entropy", "softmax", 64),
+        ("normalization", "batch_norm", "normalization", None), ("normalization", "layer_norm", "normalization", 64),
+        ("elementwise", "softmax", "stream", 64), ("reduction", "sum", "stream", None),
     ],
 )  # fmt: skip
-def test_work_tells_kernels_and_rows(op_class: str, op_type: str | None, kernel: str, row_length: int | None) -> None:
+def test_work_tells_kernels_and_rows(op_class: str, operator: str, kernel: str, row_length: int | None) -> None:
     row = {
         "op_class": op_class,
-        "op_type": op_type,
+        "operator": operator,
         "precision": "fp16",
-        "shapes": "32x8x64;64",
+        "row_length": row_length,
         "bytes": 8.0,
         "flop": 4.0,
     }

@@ -7,13 +7,13 @@ from estimator.core import schema
 from estimator.core.types import RunPlan
 from estimator.model import predict, specifications
 from estimator.model.coefficients import shipped
-from tests.conftest import make_device
+from tests.conftest import make_device, make_measurements
 
 WORK = pd.DataFrame(
     {"op_class": ["gemm", "elementwise"], "precision": ["fp32", "fp32"], "flop": [1e12, 1e6], "bytes": [1e6, 1e9],
      "op": ["a", "b"], "time_s": [1.0, 1.0], "calls": [1.0, 1.0]}
 )  # fmt: skip
-NOTHING = schema.MEASUREMENTS.conform(pd.DataFrame(columns=schema.MEASUREMENTS.names()), "test")
+NOTHING = make_measurements([])
 
 
 def time(op: int, field: str, status: str) -> float:

@@ -69,8 +69,8 @@ ASKED = """op_class,kernel,precision,conv_c,bytes,flop,cache
 elementwise,,fp32,,40000,,
 elementwise,,fp32,,40000,,cold
 elementwise,add,fp32,,40000,,warm
-elementwise,bias_add,fp32,,1048576,,
-reduction,sum,fp32,100,40000,,
+elementwise,bias_add,fp32,1024,1048576,,
+reduction,sum,fp32,,40000,,
 normalization,softmax,fp32,,81920,,
 elementwise,,fp32,,40000,99999,
 elementwise,volta_add,fp32,,40000,,
@@ -83,8 +83,8 @@ def test_memory_bound_rows_meet_what_was_timed_of_them(tmp_path: Path) -> None:
     (tmp_path / "mine.csv").write_text(MEASURED)
     plan = RunPlan(str(tmp_path / "mine.yaml"), measurements=str(tmp_path / "mine.csv"))
     found, _ = shapes.predict_shapes(write(tmp_path, ASKED), plan)
-    assert found["method"].eq("measured").tolist() == [True] * 6 + [False] * 3
-    assert found["time_s"][:6].tolist() == [1e-5, 3e-5, 1e-5, 5e-5, 2e-5, 7e-5]
+    assert found["method"].eq("measured").tolist() == [True] * 8 + [False]
+    assert found["time_s"][:8].tolist() == [1e-5, 3e-5, 1e-5, 5e-5, 2e-5, 7e-5, 1e-5, 1e-5]
     assert found["bytes"].tolist() == [40000] * 3 + [1048576, 40000, 81920, 40000, 40000, 39000]
 
 

@@ -4,7 +4,6 @@ import pytest
 from estimator.core.errors import EstimatorError
 from estimator.core.types import Workload
 from estimator.work import count_work
-from estimator.work.classify import classify
 from tests.conftest import make_ops
 
 BATCH = Workload(name="toy", batch_size=10)
@@ -18,7 +17,28 @@ def test_classes() -> None:
         "FusedBatchNormV3": "normalization", "Placeholder": "input", "VariableV2": "host", "MaxPool": "pooling",
         "Mystery": "unmodelled", "unlisted": "unmodelled",
     }  # fmt: skip
-    assert dict(zip(expected, classify(pd.Series(list(expected))), strict=True)) == expected
+    work, _ = count_work(make_ops(*({"op_type": name} for name in expected)), BATCH)
+    assert dict(zip(expected, work["op_class"], strict=True)) == expected
+
+
+def test_a_class_that_a_row_states_outranks_its_names() -> None:
+    work, _ = count_work(make_ops({"op_type": "Relu", "op_class": "movement"}, {"operator": "tanh"}), BATCH)
+    assert work[["operator", "op_class"]].to_numpy().tolist() == [["relu", "movement"], ["tanh", "elementwise"]]
+
+
+def test_an_unknown_operator_is_refused_with_a_hint() -> None:
+    with pytest.raises(EstimatorError, match=r"operator 'sigmoyd' is not known\. Did you mean sigmoid"):
+        count_work(make_ops({"operator": "sigmoyd"}), BATCH)
+
+
+@pytest.mark.parametrize(
+    ("op_type", "length"),
+    [("Softmax", 50), ("aten::native_layer_norm", 50), ("Relu", None), ("FusedBatchNormV3", None)],
+)
+def test_rows_of_a_softmax_or_layer_norm_are_the_last_dimension(op_type: str, length: int | None) -> None:
+    work, _ = count_work(make_ops({"op_type": op_type, "shapes": "-1x50"}), BATCH)
+    found = work["row_length"].item()
+    assert pd.isna(found) if length is None else found == length
 
 
 def test_streams_read_every_operand_and_write_one_result() -> None:

@@ -52,9 +52,11 @@ def test_recurrent_layers_are_products_where_dimensions_are_known(op_type: str, 
     assert (row["op_class"], row["flop"]) == ("gemm", flop)
 
 
-def test_recurrent_layers_without_dimensions_stay_unmodelled() -> None:
-    assert counted("CudnnRNN", None)["op_class"] == "unmodelled"
-    assert counted("BlockLSTM", "1;unknown;8x30;8x30;50x120")["op_class"] == "unmodelled"
+def test_recurrent_layers_without_dimensions_stay_uncounted() -> None:
+    for op_type, shapes in (("CudnnRNN", None), ("BlockLSTM", "1;unknown;8x30;8x30;50x120")):
+        row = counted(op_type, shapes)
+        assert row["op_class"] == "recurrent"
+        assert row[["flop", "bytes"]].isna().all()
     assert counted("aten::lstm", "7x8x20;120x20")["op_class"] == "unmodelled"
 
 

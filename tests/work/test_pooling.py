@@ -3,10 +3,10 @@
 import pandas as pd
 import pytest
 
-from estimator.core import pools
 from estimator.core.errors import EstimatorError
 from estimator.core.types import Workload
 from estimator.work import count_work
+from estimator.work.operators import operator_of
 from tests.conftest import make_ops
 
 TOY = Workload(name="toy", batch_size=8, precision="fp32")
@@ -68,15 +68,12 @@ def test_attributes_that_cannot_be(attributes: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("row", "told"),
+    ("kernel", "op_type", "operator"),
     [
-        ({"op_type": "aten::max_pool2d_with_indices_backward"}, (False, True)),
-        ({"op_type": "AvgPoolGrad", "pass": pd.NA}, (True, True)),
-        ({"op_type": None, "kernel": "cudnn::pooling_bw_4d"}, (False, True)),
-        ({"op_type": "x", "kernel": "avg_pool", "pass": "grad_input"}, (True, True)),
-        ({"op_type": "MaxPoolGrad", "pass": "forward"}, (False, False)), ({"kernel": "max_pool"}, (False, False)),
+        ("", "aten::max_pool2d_with_indices_backward", "max_pool_grad"), ("", "AvgPoolGrad", "avg_pool_grad"),
+        ("void cudnn::pooling_bw_4d_kernel<float>(x)", "", "pooling_grad"), ("avg_pool", "x", "avg_pool"),
+        ("max_pool", "", "max_pool"), ("", "aten::_adaptive_avg_pool2d", "avg_pool"),
     ],
 )  # fmt: skip
-def test_what_a_name_tells_of_a_pool(row: dict[str, object], told: tuple[bool, bool]) -> None:
-    rows = pd.DataFrame([row])
-    assert (pools.averages(rows).item(), pools.gradients(rows).item()) == told
+def test_what_a_name_tells_of_a_pool(kernel: str, op_type: str, operator: str) -> None:
+    assert operator_of(kernel, op_type) == operator

@@ -17,22 +17,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from estimator.collect.measure import bench, child, described, kit, sweep
+from estimator.collect.measure import bench, child, described, kit
 from estimator.core import csv_files, files
 from estimator.core.errors import EstimatorError
-from estimator.core.schema import MEASUREMENTS, SHAPES, STREAMING
+from estimator.core.operators import with_operators
+from estimator.core.schema import MEASUREMENTS
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Measured", "Plan", "as_timed", "check_shapes", "chosen_backend", "measure", "precisions"]
+__all__ = ["Measured", "Plan", "check_shapes", "chosen_backend", "measure", "precisions"]
 
 WIDE = 0.5  # spread of a row beyond which something else ran
 BUSY = 0.3  # load for each thread beyond which something else ran
 DISTURBED = 0.2  # share of the samples beyond which something else ran
 NAME = re.compile(r"\w[\w.+-]*")  # of a device
-TIMED = ["kernel", "bytes", "flop", "conv_c"]  # of a memory-bound op, by the program that times it
-ALIKE = 0.01  # share by which whole elements may be off the bytes that are asked for
 OWN = re.compile(r"\.?(shapes\.csv|measurements\.csv|provenance\.json).*")  # in NAME.partial, temporary ones with them
 
 
@@ -111,7 +110,7 @@ def measure(
         if not {path.name for path in place.iterdir()} - {"shapes.csv"}:
             shutil.rmtree(place)  # nothing was begun
     provenance = child.provenance(place / "provenance.json")
-    rows = MEASUREMENTS.conform(csv_files.read_csv(table), str(table)).assign(device=output.name)
+    rows = with_operators(MEASUREMENTS.conform(csv_files.read_csv(table), str(table))).assign(device=output.name)
     if rows.empty:
         raise EstimatorError(f"{table}: nothing was measured ({next(iter(provenance['left_out'].values()))})")
     best = described.best(rows, provenance["cache"])
@@ -128,24 +127,6 @@ def check_shapes(shapes: pd.DataFrame, where: str) -> None:
     for found in _jobs(shapes, where):
         if isinstance(found, bench.FaultError):
             raise EstimatorError(str(found))
-
-
-def as_timed(shapes: pd.DataFrame) -> pd.DataFrame:
-    """SHAPES, in which memory-bound rows that state no FLOP are as they would be timed, and so meet their measurement:
-    the kernel that stands for their class, its FLOP, its channels, and whole elements. Rows that would move other
-    amounts, or that nothing here times, stay as they are.
-    """
-    import pandas as pd
-
-    asked = shapes[(shapes["op_class"].isin(STREAMING) & shapes["flop"].isna()).to_numpy(dtype=bool)]
-    which = asked.groupby(sweep.OF_A_SHAPE, dropna=False, sort=False).ngroup()
-    jobs = _jobs(asked[~which.duplicated()], "shapes")
-    timed = [job.columns if isinstance(job, bench.Job) else {} for job in jobs]
-    each = pd.DataFrame(timed, columns=TIMED).iloc[which].set_index(asked.index)
-    alike = (each["bytes"].astype(float) - asked["bytes"]).abs() <= ALIKE * asked["bytes"]
-    found = shapes.astype(dict.fromkeys(TIMED, object))
-    found.loc[alike.index[alike], TIMED] = each[alike]
-    return SHAPES.conform(found, "shapes")
 
 
 def _jobs(shapes: pd.DataFrame, where: str) -> Iterator[bench.Job | Exception]:

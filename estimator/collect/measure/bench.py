@@ -40,7 +40,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
-VERSION = 8  # of what is timed and how: a run that was stopped goes on with the same one alone
+VERSION = 9  # of what is timed and how: a run that was stopped goes on with the same one alone
 Row = dict[str, Any]
 Run = Callable[[], Any]
 Timed = tuple[float, bool]  # seconds, and whether something else took the processor meanwhile
@@ -666,7 +666,8 @@ def job(shape: Shape, ranks: int = 0) -> Job:
     if found.size >= MOST_SIZE:
         raise FaultError(f"{shape.where}: needs {found.size:.3g} B, more than any memory holds; check the sizes")
     sums = {"accumulate": "fp32"} if maker in (_gemm, _convolution) and precision in ("tf32", "bf16", "fp16") else {}
-    return found._replace(columns={"op_class": kind, "precision": precision, **found.columns, **sums})
+    named = {"operator": shape.text("operator")} if shape.text("operator") else {}
+    return found._replace(columns={"op_class": kind, **named, "precision": precision, **found.columns, **sums})
 
 
 def _gemm(shape: Shape, kind: str, precision: str) -> Job:
@@ -755,13 +756,15 @@ def _stream(shape: Shape, kind: str, precision: str) -> Job:
     per_element = (reads + writes) * ITEMSIZE[precision]
     size = 1 if kernel == LAUNCH else max(1, shape.number("bytes", least=0) // per_element)
     channels = shape.number("conv_c", WIDTH) if kernel in OF_CHANNELS else 0
-    width = channels or min(size, WIDTH)  # whole rows, as near as may be to what is asked; of one, no op goes along
+    length = shape.number("row_length", WIDTH) if kind == "normalization" else WIDTH
+    width = channels or min(size, length)  # whole rows, as near as may be to what is asked; of one, no op goes along
     rows = (max(2 if channels else 1, round(size / width)), width)
     sizes = rows if kind == "normalization" or channels else (size,)
     size, asked = math.prod(sizes), _cache(shape)
     caches = ("warm",) if kernel == LAUNCH else (asked,) if asked else ("cold", "warm")
     columns = {"kernel": kernel, "bytes": size * per_element, "flop": size * flop}
     columns |= {"conv_c": channels} if channels else {}
+    columns |= {"row_length": width} if kind == "normalization" and shape.text("row_length") else {}
     run = functools.partial(_call, "stream", op, precision, sizes)
     return Job(columns, size * per_element, size * per_element, size * reads * ITEMSIZE[precision], caches, run)
 
@@ -1064,9 +1067,9 @@ def _rank(rank: int, ranks: int, sizes: Sequence[int], meeting: str, gpu: bool, 
 # ----------------------------------------------------------------------------------------------------------- rows
 COLUMNS = re.findall(
     r"\w+",
-    "op_class kernel precision batch m n k trans_a trans_b conv_n conv_c conv_h conv_w conv_k conv_r conv_s "
-    "stride_h stride_w pad_h pad_w groups pass conv_p conv_q dilation_h dilation_w ranks bytes flop time_s time_low_s "
-    "time_high_s repeats library clock threads accumulate padding cache source",
+    "op_class operator kernel precision batch m n k trans_a trans_b conv_n conv_c conv_h conv_w conv_k conv_r conv_s "
+    "stride_h stride_w pad_h pad_w groups pass conv_p conv_q dilation_h dilation_w row_length ranks bytes flop "
+    "time_s time_low_s time_high_s repeats library clock threads accumulate padding cache source",
 )
 
 

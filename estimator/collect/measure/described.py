@@ -10,8 +10,8 @@ import yaml
 
 from estimator.collect.measure.sweep import STREAMS
 from estimator.core import units
+from estimator.core.operators import LAUNCH
 from estimator.core.physics import gemm_flop
-from estimator.core.schema import LAUNCH
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,9 +13,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from estimator.collect.measure.bench import KERNELS, OF_CHANNELS, STANDS_FOR
-from estimator.core.conversions import CAST, NARROW
 from estimator.core.library import names
-from estimator.core.schema import LAUNCH, SHAPES
+from estimator.core.operators import CAST, LAUNCH, NARROW, with_operators
+from estimator.core.schema import SHAPES
 from estimator.devices import load_device
 from estimator.devices.measurements import load_measurements
 from estimator.devices.specs.catalogue import MEASURED_FILES
@@ -172,4 +172,4 @@ def _cast(precision: str, size: float) -> Row:
 def _table(rows: Iterable[Row]) -> pd.DataFrame:
     import pandas as pd
 
-    return SHAPES.conform(pd.DataFrame(list(rows)), "the sweep")[OF_A_SHAPE]
+    return with_operators(SHAPES.conform(pd.DataFrame(list(rows)), "the sweep"))[OF_A_SHAPE]

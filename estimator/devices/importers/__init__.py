@@ -17,6 +17,7 @@ import pandas as pd
 
 from estimator.core import csv_files, files
 from estimator.core.errors import EstimatorError
+from estimator.core.operators import with_operators
 from estimator.core.schema import MATRIX, MEASUREMENTS
 from estimator.core.types import DeviceSpec
 from estimator.devices.importers.columns import joined
@@ -90,7 +91,7 @@ def _rows(
         for frame in reader.read(path, said, found.tell):
             where = str(frame.attrs.get("where", path))
             usable, left_out = _filled(frame, said, path, where)
-            rows = MEASUREMENTS.conform(usable, where)
+            rows = with_operators(MEASUREMENTS.conform(usable, where))
             device = _device(rows, said, found, path)
             rows = check_rows(rows, device, where, keep_impossible=keep_impossible)
             found.conditions.add(rows, where)

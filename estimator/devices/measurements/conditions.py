@@ -16,8 +16,8 @@ from estimator.devices.measurements.suspicious_rows import and_more
 
 APART = 1.5  # times by which rows of one shape may differ before that is told
 SHAPE = [
-    "op_class", "precision", *(column.name for column in (*GEMM_COLUMNS, *CONV_COLUMNS)), "sparsity", "cell", "hidden",
-    "sequences", "timesteps", "ranks", "bytes", "flop", "cache",
+    "op_class", "operator", "precision", *(column.name for column in (*GEMM_COLUMNS, *CONV_COLUMNS)), "row_length",
+    "sparsity", "cell", "hidden", "sequences", "timesteps", "ranks", "bytes", "flop", "cache",
 ]  # fmt: skip
 KIND = ["op_class", "precision", "cache", "kernel", "sparse"]  # what one set of conditions holds for
 CONDITIONS = ["library", "clock", "threads", "accumulate"]

@@ -10,7 +10,8 @@ import pandas as pd
 
 from estimator.core import csv_files
 from estimator.core.errors import EstimatorError
-from estimator.core.schema import LAUNCH, MEASUREMENTS, SHAPED_BY
+from estimator.core.operators import LAUNCH, with_operators
+from estimator.core.schema import MEASUREMENTS, SHAPED_BY
 from estimator.core.types import DeviceSpec, Flags, Sourced
 from estimator.devices.measurements import bounds
 from estimator.devices.measurements.conditions import Conditions, op_kernel
@@ -64,7 +65,7 @@ def _kinds(rows: pd.DataFrame) -> pd.MultiIndex:
 
 def _read(device: DeviceSpec, place: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """The rows of one table, and sentences on what was left out of it or looks wrong."""
-    rows = MEASUREMENTS.conform(pd.concat(list(_bounded(place))), str(place))
+    rows = with_operators(MEASUREMENTS.conform(pd.concat(list(_bounded(place))), str(place)))
     _refuse_other_devices(rows, device, place)
     rows = check_rows(rows, device, str(place))
     conditions, odd, where = Conditions(), OddRows(), f"{device.name}: {place.name}"
@@ -78,7 +79,7 @@ def _read(device: DeviceSpec, place: Path) -> tuple[pd.DataFrame, tuple[str, ...
 
 def with_launch(device: DeviceSpec, measurements: pd.DataFrame) -> DeviceSpec:
     """The device, with its launch latency as MEASUREMENTS of it have it, if they do."""
-    rows = measurements[measurements["kernel"].eq(LAUNCH).fillna(False)]
+    rows = measurements[measurements["operator"].eq(LAUNCH).fillna(False)]
     if rows.empty:
         return device
     row = rows.loc[rows["time_s"].idxmin()]

@@ -20,6 +20,7 @@ from estimator.collect.measure import Plan, bench, kit, sweep
 from estimator.collect.measure import measure as measured
 from estimator.core import csv_files, files
 from estimator.core.errors import EstimatorError
+from estimator.core.operators import with_operators
 from estimator.core.schema import MATRIX, MEASUREMENTS, SHAPES, UNPOOLED
 from estimator.core.types import DeviceSpec
 from estimator.devices import load_device
@@ -82,7 +83,7 @@ def _tables(folder: Folder, setting: Setting) -> list[Path]:
 
 def _rows(table: Path) -> pd.DataFrame:
     """The rows of a table, whatever its path ends in."""
-    return MEASUREMENTS.conform(csv_files.read_csv(table.with_suffix(".csv")), table.stem)
+    return with_operators(MEASUREMENTS.conform(csv_files.read_csv(table.with_suffix(".csv")), table.stem))
 
 
 def _anchors(setting: Setting, found: pd.DataFrame) -> pd.DataFrame:

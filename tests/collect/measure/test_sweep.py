@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from estimator.collect.measure import bench, kit, sweep
-from estimator.core.schema import LAUNCH, PRECISIONS, SHAPES
+from estimator.core.operators import LAUNCH
+from estimator.core.schema import PRECISIONS, SHAPES
 
 
 def classes(table: pd.DataFrame) -> set[str]:

@@ -3,9 +3,8 @@
 import pandas as pd
 import pytest
 
-from estimator.core.schema import OP_CLASSES
-from estimator.work import names
-from estimator.work.classify import class_of, classify, known_class
+from estimator.core.operators import class_of, operators
+from estimator.work.operators import FAMILIES, operator_of, operators_of, rule_of
 
 TABLE = {
     "gemm": """
@@ -111,10 +110,12 @@ TABLE = {
         get-tuple-element parameter bitcast constant after-all async-start
         """,
     "unmodelled": """
-        Mystery unlisted MyMatMul MatMulish PreMaxPool ReluX aten::lstm aten::gru CudnnRNN CudnnRNNV3 LSTMBlockCell
-        GRUBlockCell BlockLSTM BlockLSTMV2 aten::_cudnn_rnn aten::sort custom-call sort fft TopKV2 aten::fft_r2c
-        aten::nonsense aten::_convert_indices_from_coo_to_csr dense_1/MatMul model/max_pool my_gemm_layer conv2d_1
-        relu softmax_head
+        Mystery unlisted MyMatMul MatMulish PreMaxPool ReluX aten::lstm aten::gru aten::_cudnn_rnn aten::sort
+        custom-call sort fft TopKV2 aten::fft_r2c aten::nonsense aten::_convert_indices_from_coo_to_csr dense_1/MatMul
+        model/max_pool my_gemm_layer conv2d_1 softmax_head
+        """,
+    "recurrent": """
+        CudnnRNN CudnnRNNV3 LSTMBlockCell GRUBlockCell BlockLSTM BlockLSTMV2 CudnnRNNBackpropV3 aten::mkldnn_rnn_layer
         """,
 }
 SPACED = {  # names with spaces
@@ -162,13 +163,44 @@ SPACED = {  # names with spaces
 CASES = [(name, op_class) for op_class, text in TABLE.items() for name in text.split()] + list(SPACED.items())
 
 
+def class_of_name(name: str) -> str:
+    rule = rule_of(name)
+    return rule.of.op_class if rule else "unmodelled"
+
+
 @pytest.mark.parametrize(("name", "op_class"), CASES)
 def test_class_of_a_name(name: str, op_class: str) -> None:
-    assert (known_class(name) or "unmodelled") == op_class
+    assert class_of_name(name) == op_class
 
 
-def test_every_class_is_one_of_the_schema() -> None:
-    assert {op_class for _, _, rules in names.FAMILIES for op_class, _ in rules} <= set(OP_CLASSES)
+def test_every_rule_means_an_operator() -> None:
+    assert {rule.operator for family in FAMILIES for rule in family.rules} <= operators().keys()
+
+
+@pytest.mark.parametrize("operator", operators())
+def test_an_operator_is_known_by_its_own_name(operator: str) -> None:
+    assert class_of_name(operator) == class_of(operator)
+
+
+@pytest.mark.parametrize(
+    ("name", "operator"),
+    [
+        ("Sigmoid", "sigmoid"), ("aten::sigmoid_", "sigmoid"), ("logistic", "sigmoid"), ("TanhGrad", "tanh_grad"),
+        ("aten::tanh_backward", "tanh_grad"), ("_MklTanh", "tanh"), ("aten::sigmoid.out", "sigmoid"),
+        ("aten::log_sigmoid_forward", "activation"), ("BiasAddGrad", "bias_grad"), ("_FusedMatMul", "gemm"),
+        ("Conv2DBackpropFilter", "convolution_grad_weights"), ("aten::convolution_backward", "convolution_grad"),
+        ("void cudnn::cnn::wgrad_alg0_engine<float>(x)", "convolution_grad_weights"),
+        ("ResourceApplyAdam", "adam"), ("ResourceApplyKerasMomentum", "sgd_momentum"),
+        ("AssignSubVariableOp", "accumulate"),
+        ("SparseSoftmaxCrossEntropyWithLogits", "softmax_cross_entropy"), ("exponential-minus-one", "expm1"),
+        ("void softmax_warp_forward<float>(x)Kernel", "softmax"), ("AvgPoolGrad", "avg_pool_grad"),
+        ("aten::max_pool2d_with_indices_backward", "max_pool_grad"), ("MEMCPYDtoD", "memcpy"), ("Cast", "cast"),
+    ],
+)  # fmt: skip
+def test_the_operator_of_a_name(name: str, operator: str) -> None:
+    rule = rule_of(name)
+    assert rule is not None
+    assert rule.operator == operator
 
 
 @pytest.mark.parametrize(
@@ -191,11 +223,17 @@ def test_every_class_is_one_of_the_schema() -> None:
     ],
 )
 def test_what_ran_decides(kernel: str, op_type: str, op_class: str) -> None:
-    assert class_of(kernel, op_type) == op_class
+    assert class_of(operator_of(kernel, op_type)) == op_class
 
 
 def test_a_wrapper_is_host_work() -> None:
     op_types = pd.Series(["aten::linear", "aten::mm", None], dtype="string[python]")
     attributes = pd.Series(["dispatch=1", "dispatch=0;trans_b=t", None], dtype="string[python]")
     missing = pd.Series([None] * 3, dtype="string[python]")
-    assert list(classify(op_types, missing, attributes)) == ["host", "gemm", "unmodelled"]
+    ops = pd.DataFrame({"op_type": op_types, "kernel": missing, "attributes": attributes})
+    assert list(operators_of(ops)) == ["host", "gemm", "unmodelled"]
+
+
+def test_the_root_of_a_fusion_is_what_it_computes() -> None:
+    assert operator_of("exponential", "fusion") == "exp"
+    assert operator_of("bitcast", "fusion") == "fused_elementwise"

@@ -1,0 +1,148 @@
+"""The one vocabulary of operators: operators.csv lists each once, with its class, its passes over memory and its FLOP.
+
+Columns of operators.csv:
+    operator           its name here, in the language of no framework
+    op_class           what kind of work it is, one of OP_CLASSES
+    direction          forward; backward, grad_input or grad_weights of a gradient; update of an optimizer
+    reads, writes      tensors of the result's size that one call reads and writes
+    flop_per_element   arithmetic for each element of the result
+    kept_in_fp32       whether mixed precision keeps it in fp32: yes, or forward where only the forward pass does
+    along              what it goes along: rows (of the last dimension), channels, or windows of an image
+    layerwise          whether training runs it once over the output of each layer
+    benchmark_kernel   the operator that a benchmark times in its place; itself where it is timed
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from estimator.core.types import ITEMSIZE, Flags, Names
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+CAST = "cast"
+LAUNCH = "launch"  # an addition of one element: what remains is the launch
+CHANNEL_KERNELS = {"elementwise": "bias_add", "reduction": "channel_sum"}  # of a class, where channels are known
+POOL_SUFFIXES = {"forward": "", "grad_input": "_grad"}
+SUFFIXES = {  # what the name of an operator ends in, by its pass
+    "convolution": {
+        "forward": "", "grad_input": "_grad_input", "grad_weights": "_grad_weights", "backward": "_grad",
+    },
+    "max_pool": POOL_SUFFIXES,
+    "avg_pool": POOL_SUFFIXES,
+}  # fmt: skip
+NARROW = tuple(name for name, size in ITEMSIZE.items() if size < ITEMSIZE["fp32"])
+
+
+@dataclass(frozen=True)
+class Operator:
+    """One row of operators.csv; a number that is not given is NaN."""
+
+    operator: str
+    op_class: str
+    direction: str
+    reads: float
+    writes: float
+    flop_per_element: float
+    kept_in_fp32: str
+    along: str
+    layerwise: bool
+    benchmark_kernel: str
+
+
+@cache
+def operators() -> dict[str, Operator]:
+    """Every operator by its name."""
+    text = (files("estimator.core") / "operators.csv").read_text(encoding="utf-8")
+    return {row["operator"]: _operator(row) for row in csv.DictReader(text.splitlines())}
+
+
+def _operator(row: dict[str, str]) -> Operator:
+    convert: dict[str, Callable[[str], object]] = {
+        **dict.fromkeys(("reads", "writes", "flop_per_element"), lambda cell: float(cell or "nan")),
+        "layerwise": lambda cell: cell == "yes",
+    }
+    return Operator(**{f.name: convert.get(f.name, str)(row[f.name]) for f in fields(Operator)})  # type: ignore[arg-type]
+
+
+def class_of(operator: str) -> str:
+    """The op class of an operator."""
+    return operators()[operator].op_class
+
+
+def attribute(rows: pd.DataFrame, name: str) -> Names:
+    """A column of operators.csv for the ``operator`` of each row (any table that has one); "" where it is missing."""
+    codes, known = rows["operator"].factorize()
+    values = [getattr(operators()[operator], name) for operator in known]
+    return np.asarray(np.array([*values, ""], dtype=object)[codes])
+
+
+def benchmark_kernels(rows: pd.DataFrame) -> Names:
+    """The operator that a benchmark times in place of each row's; "" where none does.
+
+    Ops with one number for each channel (``conv_c`` without an image, ``conv_n``) have kernels of their own, and so
+    have casts between formats of which one is narrow.
+    """
+    classes = rows["op_class"].to_numpy(dtype=object, na_value="")
+    general = np.array([operators()[name].benchmark_kernel if name else "" for name in classes], dtype=object)
+    own, casts = attribute(rows, "benchmark_kernel"), is_cast(rows)
+    along, by_name = _along_channels(rows), attribute(rows, "along") == "channels"
+    plain = (attribute(rows, "op_class") != classes) | (by_name & ~along) | (own == CAST)
+    found = np.where(plain, general, own)
+    for op_class, kernel in CHANNEL_KERNELS.items():
+        found = np.where(along & (classes == op_class) & (found == general), kernel, found)
+    return np.where(casts, CAST, found)
+
+
+def _along_channels(rows: pd.DataFrame) -> Flags:
+    """Rows of which the channels are known, and no image."""
+    return np.asarray(rows["conv_c"].notna() & rows["conv_n"].isna()) if "conv_c" in rows else np.zeros(len(rows), bool)
+
+
+def with_operators(rows: pd.DataFrame) -> pd.DataFrame:
+    """MEASUREMENTS or SHAPES with the ``operator`` of each row that states none: its kernel's, where that is one, else
+    its class's, as its pass has it.
+    """
+    kernel, op_class = (rows[name].fillna("") for name in ("kernel", "op_class"))
+    of_class = kernel.isin(operators().keys()) & (kernel.map(_class) == op_class)
+    found = kernel.where(of_class, op_class)
+    known = rows["pass"].notna()
+    for name in ("convolution", "max_pool", "avg_pool"):
+        passes = {direction: f"{name}{suffix}" for direction, suffix in SUFFIXES[name].items()}
+        found = found.mask((found == name) & known, rows["pass"].map(passes))
+    return rows.assign(operator=rows["operator"].fillna(found.astype("string[python]")))
+
+
+def _class(name: str) -> str:
+    return operators()[name].op_class if name in operators() else ""
+
+
+def cast_formats(rows: pd.DataFrame) -> pd.Series:
+    """The format narrower than fp32 that each row casts from or to; NA for all rows that cast between no such formats.
+
+    Rows of WORK tell both formats; measured casts go from fp32 to the row's ``precision``.
+    """
+    if "from_precision" in rows:
+        narrow = _narrower(rows["from_precision"], rows["to_precision"])
+    else:
+        narrow = rows["precision"].where(rows["operator"].eq(CAST).fillna(False))
+    return narrow.where(narrow.isin(NARROW))
+
+
+def _narrower(first: pd.Series, second: pd.Series) -> pd.Series:
+    """The narrower of two formats; NA where one is unknown, or both are as wide."""
+    sizes = [column.map(ITEMSIZE).to_numpy(dtype=float, na_value=np.nan) for column in (first, second)]
+    return first.where(sizes[0] < sizes[1], second).where(~np.isnan(sizes[0] + sizes[1]) & (sizes[0] != sizes[1]))
+
+
+def is_cast(rows: pd.DataFrame) -> Flags:
+    """Rows that cast between a format narrower than fp32 and a wider one."""
+    return np.asarray(cast_formats(rows).notna(), dtype=bool)

@@ -1,0 +1,55 @@
+"""Names of kernels in GPU libraries and generated code, told by how they begin."""
+
+from __future__ import annotations
+
+from estimator.work.operators.rule import Family, Rule
+
+FUSED = r"(?i).*(fus|triton|foreach|multi_tensor).*"  # kernels that are fusions already
+LIBRARY = r"(cutlass|ampere|volta|turing|maxwell|sm\d+)_\S*?"
+CUTLASS = r"Kernel2?<cutlass\S*?"
+
+DISTINCT = (  # whose names begin like no other
+    Rule("collective", r"(nccl|rccl)\w*(Kernel|Dev)"),
+    Rule("attention", r"fmha_|cudnn_generated\w*(sdpa|flash)"),
+    Rule("convolution_grad_weights", rf"{LIBRARY}wgrad"),
+    Rule("convolution_grad_input", rf"{LIBRARY}dgrad"),
+    Rule("convolution", rf"{LIBRARY}(fprop|cudnn|conv)"),
+    Rule("gemm", rf"{LIBRARY}gemm|nvjet_|Cijk_|gemm_fusion_dot|triton_tem_fused\w*mm"),
+    Rule("reduction", r"triton_(red|per)_fused"),
+    Rule("fused_elementwise", r"triton_poi_fused"),
+)
+SIGNATURES = (  # that only their whole signature gives away as kernels
+    Rule("elementwise", r"flash_bwd_(dot_do_o|convert_dq|preprocess)"),  # the lesser kernels of attention's gradient
+    Rule("attention", r"flash_(fwd|bwd)|fmha"),
+    Rule("convolution_grad_weights", rf"{CUTLASS}wgrad|\w*wgrad(?![a-z])"),
+    Rule("convolution_grad_input", rf"{CUTLASS}dgrad|\w*dgrad(?![a-z])"),
+    Rule("convolution", rf"{CUTLASS}fprop|\w*implicit_\w*gemm|\w*fprop(?![a-z])"),
+    Rule("convolution", r"\w*(convolve|[wW]inograd|conv_depthwise|conv2d)|fft2d_|(miopen|igemm)\w*(fwd|bwd|wrw)"),
+    Rule("convolution", r"\w*DepthwiseConv2d", depthwise=True),
+    Rule("split_k_sum", r"splitK\w*"),
+    Rule("gemm", r"Kernel2?<cutlass\S*gemm|\w*[sdhcz]gemm|gemm|\w*gemv|dot_kernel"),
+    Rule("softmax", r"\w*[sS]oft_?[mM]ax"),
+    Rule("layer_norm", r"\w*(layer_?norm|LayerNorm)|RowwiseMoments|GammaBetaBackward"),
+    Rule("batch_norm", r"\w*(batch_?norm|BatchNorm)|bn_(fw|bw)"),
+    Rule("group_norm", r"\w*(group_?norm|GroupNorm)"),
+    Rule("rms_norm", r"\w*(rms_?norm|RMSNorm)"),
+    Rule("embedding", r"\w*(index_?[sS]elect|index_elementwise|[eE]mbedding|[gG]ather(Op)?_?[kK]ernel)"),
+    Rule("scatter", r"\w*[sS]catter\w*_?[kK]ernel"),
+    Rule("movement", r"(nchw|nhwc)To\w+|CatArray|Concat\w*Kernel|SwapDimension|ShuffleInTensor|\w*transpose"),
+    Rule("movement", r"\w*elementwise_kernel\w*<.*(direct_copy_kernel|FillFunctor)"),
+    Rule("loss", r"nll_loss_forward"),
+    Rule("reduction", r"\w*reduce_?\w*kernel|Device\w*(Reduce|Scan)\w*Kernel|(Row|Column)Reduce"),
+    Rule("max_pool_grad", r"\w*max_pool\w*backward|pooling_bw\w*max"),
+    Rule("avg_pool_grad", r"\w*avg_pool\w*backward"),
+    Rule("max_pool", r"\w*max_pool|MaxPool"),
+    Rule("avg_pool", r"\w*avg_pool|(Ave|Avg)Pool"),
+    Rule("pooling_grad", r"pooling_bw"),
+    Rule("pooling", r"pooling_fw"),
+    Rule("bias_grad", r"BiasGradNHWC"),
+    Rule("foreach", r"multi_tensor_apply"),
+    Rule("recurrent_cell", r"\w*(lstm|gru)_cell|LSTM_elementWise|elementWiseRNN"),
+    Rule("elementwise", r"\w*elementwise_kernel|\w*dropout|EigenMetaKernel|Bias\w+Kernel"),
+    Rule("optimizer_update", r"(Sparse)?Apply\w+Kernel"),
+)
+DISTINCT_KERNELS = Family("library", r"", r".*", DISTINCT)
+KERNELS = Family("library", r"(void |(?=.*([kK]ernel|_engine)))([\w() ]+::)*", r".*", SIGNATURES)
