@@ -17,7 +17,7 @@ from estimator.model import coefficients
 from estimator.model.calibration import correction
 from estimator.model.coefficients import Coefficients
 from estimator.model.evidence import told
-from estimator.model.kernels import Model, by_model
+from estimator.model.kernels import MODELS, Model, by_model
 from estimator.validation import arguments
 from estimator.validation.protocol import Method, Predictor
 
@@ -88,12 +88,19 @@ def _of_device(rows: pd.DataFrame, own: pd.DataFrame, c: Coefficients) -> Floats
     for _, model, speaks in by_model(rows):
         for precision in rows.loc[speaks, "precision"].unique():
             asked = speaks & (rows["precision"] == precision).to_numpy(dtype=bool)
-            alike = own[model.speaks(own) & (own["precision"] == precision).to_numpy(dtype=bool)]
-            found[asked] = _times(model, rows[asked], alike, c)
+            found[asked] = _times(*_measured_model(model, own, str(precision)), rows[asked], c)
     return found
 
 
-def _times(model: Model, rows: pd.DataFrame, own: pd.DataFrame, c: Coefficients) -> Floats:
+def _measured_model(model: Model, own: pd.DataFrame, precision: str) -> tuple[Model, pd.DataFrame]:
+    """A model and the device's own rows that correct it; where there are none, the model that stands in for it."""
+    applicable = own[model.speaks(own) & (own["precision"] == precision).to_numpy(dtype=bool)]
+    if applicable.empty and model.instead:
+        return _measured_model(MODELS[model.instead], own, precision)
+    return model, applicable
+
+
+def _times(model: Model, own: pd.DataFrame, rows: pd.DataFrame, c: Coefficients) -> Floats:
     """Times [s] of rows of one device and class, corrected by its own rows."""
     device, on = load_device(str(rows["device"].iloc[0])), arguments.hardware(rows)
     busy = model.busy(rows, on, device, c)
