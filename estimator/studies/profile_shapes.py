@@ -42,7 +42,8 @@ def profile_shapes(names: Sequence[str], precision: str | None = None) -> tuple[
         if rest > 0.005:
             said.append(f"{name}: {100 * rest:.1f} % of the step's time is in ops that no shape tells of")
     found = pd.concat(parts, ignore_index=True)
-    found = found.groupby(OF_AN_OP, dropna=False, sort=False)["share"].sum().reset_index()
+    kinds = found.groupby([name for name in OF_AN_OP if name != "flop"], dropna=False, sort=False)
+    found = kinds.agg({"share": "sum", "flop": "max"}).reset_index()
     ordered = found.sort_values("share", ascending=False, kind="stable", ignore_index=True)
     return SHAPES.conform(ordered[OF_AN_OP], "the shapes of the profile")[OF_AN_OP], tuple(said)
 
