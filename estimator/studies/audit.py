@@ -15,31 +15,28 @@ from estimator.devices import load_device
 from estimator.studies import arithmetic
 from estimator.studies.arithmetic import Times, seconds
 from estimator.studies.marks import agreement, is_slow, mark_time, meanings
-from estimator.studies.rows import Cell, Run, count_steps, run_rows
-from estimator.studies.study import Study, UnitOfWork
+from estimator.studies.places import read_profile_beside
+from estimator.studies.rows import Cell, Run, count_steps, plan_runs, run_rows
 from estimator.studies.table import Alike, Printed, Row, Rules, Table
-from estimator.studies.unit import beside, read_unit
 from estimator.work import with_update
 
 Runs = Mapping[Cell, Sequence[Run]]  # on every device that the column may be, the likeliest first
 
 
-def audit_table(study: Study, name: str, folder: Path) -> Audit:
+def audit_table(name: str, table: Table, folder: Path, draws: int, seed: int) -> Audit:
     """Every number that a table prints, beside ours and marked.
 
     Raises EstimatorError where a stated mark contradicts the numbers, or what the table names is not there.
     """
-    table = study.tables[name]
     profiles = {
-        row: with_update(read_unit(UnitOfWork(profile=said.profile), folder), said.optimizer)
-        for row, said in table.rows.items()
+        row: with_update(read_profile_beside(folder, said.profile), said.optimizer) for row, said in table.rows.items()
     }
-    runs = run_rows(study, name, profiles, folder)
+    plans = plan_runs(table, folder, draws, seed)
+    runs = run_rows(name, table, profiles, plans)
     times = {cell: _time(name, table, cell, runs, profiles[cell[0]]) for cell in runs}
     steps = {cell: found[0].step for cell, found in runs.items() if found}
     devices = {
-        column: tuple(load_device(beside(folder, device)) for device in said.devices)
-        for column, said in table.columns.items()
+        column: tuple(load_device(plan.target) for plan in by_device.values()) for column, by_device in plans.items()
     }
     return Audit(
         title=table.title,

@@ -18,11 +18,12 @@ from estimator.core.types import Estimate, Floats, Number, Profile, RunPlan, pai
 from estimator.pipeline import estimate
 from estimator.rollup import chain, epoch
 from estimator.rollup.step import PART_OF_CLASS
-from estimator.studies.study import Study
-from estimator.studies.table import Row
-from estimator.studies.unit import beside, forward_ops, validation
+from estimator.studies.forward import estimate_forward, forward_origin
+from estimator.studies.places import beside
+from estimator.studies.table import Row, Table
 
 Cell = tuple[str, str]  # row and column
+Plans = Mapping[str, Mapping[str, RunPlan]]  # by column, and by the name of each device that it may be
 OF_THE_WORKLOAD = "workload file of the profile"
 OF_A_STEP = chain.Link(
     name="epoch_step_s",
@@ -76,30 +77,38 @@ def kernel_time(found: Estimate) -> Floats:
     return np.asarray(found.prediction.samples[:, own.to_numpy(dtype=bool)].sum(axis=1))
 
 
-def run_rows(study: Study, name: str, profiles: Mapping[str, Profile], folder: Path) -> dict[Cell, list[Run]]:
-    """Every row on every device that a column of its times may be. Raises EstimatorError as ``estimate`` does."""
-    table = study.tables[name]
+def plan_runs(table: Table, folder: Path, draws: int, seed: int) -> Plans:
+    """How the rows run on each device that a column may be, the likeliest first."""
     return {
-        (row, column): [_run(study, (name, row, column, device), profiles[row], folder) for device in places]
-        for row, said in table.rows.items()
-        for column, places in ((column, table.columns[column].devices) for column in said.times)
+        column: {
+            device: RunPlan(beside(folder, device), table.precision, layout=entry.layout, draws=draws, seed=seed)
+            for device in entry.devices
+        }
+        for column, entry in table.columns.items()
     }
 
 
-def _run(study: Study, at: tuple[str, str, str, str], profile: Profile, folder: Path) -> Run:
-    name, row, column, device = at
-    table = study.tables[name]
-    counts = count_steps(pair_id((name, row)), table.rows[row], profile)
-    plan = RunPlan(
-        target=beside(folder, device), precision=table.precision, layout=table.columns[column].layout,
-        draws=study.draws, seed=study.seed,
-    )  # fmt: skip
-    with within(f"{name}: {row} on {device}"):
-        found = estimate(profile, plan)
-        if not kernel_time(found)[0]:
+def run_rows(name: str, table: Table, profiles: Mapping[str, Profile], plans: Plans) -> dict[Cell, list[Run]]:
+    """Every row on every device that a column of its times may be. Raises EstimatorError as ``estimate`` does."""
+    return {
+        (row_name, column): [
+            _run(row, profiles[row_name], plan, (name, row_name, column, device))
+            for device, plan in plans[column].items()
+        ]
+        for row_name, row in table.rows.items()
+        for column in row.times
+    }
+
+
+def _run(row: Row, profile: Profile, plan: RunPlan, at: tuple[str, str, str, str]) -> Run:
+    name, row_name, _, device = at
+    counts = count_steps(pair_id((name, row_name)), row, profile)
+    with within(f"{name}: {row_name} on {device}"):
+        step = estimate(profile, plan)
+        if not kernel_time(step)[0]:
             raise EstimatorError("no model speaks of any op of the profile; give one with shapes")
-        forward = validation(found) if {"steps_per_epoch", "validation_steps"} <= counts.keys() else None
-    return Run(found, _chain(pair_id(at), counts, found, forward), forward)
+        forward = estimate_forward(step) if {"steps_per_epoch", "validation_steps"} <= counts.keys() else None
+    return Run(step, _chain(pair_id(at), counts, step, forward), forward)
 
 
 def count_steps(at: str, row: Row, profile: Profile) -> dict[str, Number]:
@@ -126,7 +135,7 @@ def _chain(at: str, counts: Mapping[str, Number], found: Estimate, forward: Esti
     ops = f"ops of {at} on {found.target.name}"
     kernels = {"step_s": _kernels(f"{at}/step_s", "step", found, ops)}
     if forward:
-        kernels["forward_s"] = _kernels(f"{at}/forward_s", "forward pass", forward, forward_ops(ops, found))
+        kernels["forward_s"] = _kernels(f"{at}/forward_s", "forward pass", forward, forward_origin(ops, found))
     return chain.derive(at, "device", {**counts, **kernels}, (*chain.CHAIN, OF_A_STEP) if forward else chain.CHAIN)
 
 

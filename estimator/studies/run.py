@@ -13,9 +13,10 @@ from estimator.devices.specs.catalogue import DEVICE_FILES, SYSTEM_FILES, find, 
 from estimator.rollup import chain
 from estimator.studies.audit import audit_table
 from estimator.studies.merit import figure_of_merit, fom_number, weight_numbers
+from estimator.studies.places import beside
 from estimator.studies.published import compare_published
 from estimator.studies.study import Study, find_study, read_study
-from estimator.studies.unit import beside, derive_chain, estimate_unit, machine_size, read_unit
+from estimator.studies.unit import derive_chain, estimate_unit, machine_size, read_unit
 
 
 def run_study(path: str | Path) -> StudyResult:
@@ -46,7 +47,9 @@ def run_study(path: str | Path) -> StudyResult:
     sizes = dict(_sizes(study, folder))
     with within(f"{path}"):
         comparisons = compare_published(study, folder, chains, foms)
-        audits = tuple(audit_table(study, name, folder) for name in study.tables)
+        audits = tuple(
+            audit_table(name, table, folder, study.draws, study.seed) for name, table in study.tables.items()
+        )
     audited = [found for audit in audits for found in audit.estimates.values()]
     rows = {found.profile.workload.name: found.profile for found in audited}
     used = [*estimates.values(), *(c.estimate for c in comparisons if c.estimate), *audited]
