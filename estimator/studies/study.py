@@ -11,7 +11,7 @@ from estimator.core import library, yaml_files
 from estimator.core.errors import EstimatorError, suggestion
 from estimator.core.types import File, Fusing, Layout, Precision, Seconds, Whole
 from estimator.rollup import fom
-from estimator.studies.table import Faults, Table, Texts, table_faults
+from estimator.studies.audit.table import Faults, Table, Texts, table_faults
 
 
 class Machine(File):

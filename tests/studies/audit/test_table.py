@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 
 from estimator.core.errors import EstimatorError
+from estimator.studies.audit.table import read_printed
 from estimator.studies.study import read_study
-from estimator.studies.table import read_printed
 
 TABLE = """title: t
 tables:

@@ -18,9 +18,9 @@ from estimator.core.types import Estimate, Floats, Number, Profile, RunPlan, pai
 from estimator.pipeline import estimate
 from estimator.rollup import chain, epoch
 from estimator.rollup.step import PART_OF_CLASS
+from estimator.studies.audit.table import Row, Table
 from estimator.studies.forward import estimate_forward, forward_origin
 from estimator.studies.places import beside
-from estimator.studies.table import Row, Table
 
 Cell = tuple[str, str]  # row and column
 Plans = Mapping[str, Mapping[str, RunPlan]]  # by column, and by the name of each device that it may be

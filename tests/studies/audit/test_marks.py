@@ -1,8 +1,8 @@
 import pytest
 
 from estimator.core.errors import EstimatorError
-from estimator.studies.marks import agreement, mark_time, meanings
-from estimator.studies.table import Row, Rules, read_printed
+from estimator.studies.audit.marks import agreement, mark_time, meanings
+from estimator.studies.audit.table import Row, Rules, read_printed
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ import pytest
 
 from estimator.core.errors import EstimatorError
 from estimator.core.types import Comparison, Profile, Workload
-from estimator.studies.arithmetic import counts, means, peaks
-from estimator.studies.table import Table
+from estimator.studies.audit.arithmetic import counts, means, peaks
+from estimator.studies.audit.table import Table
 from tests.conftest import make_device, make_ops
 
 OLD = make_device(name="old-device", peak={"fp64": "1 TFLOP/s", "fp32": "4 TFLOP/s"})

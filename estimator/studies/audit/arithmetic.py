@@ -12,8 +12,8 @@ from estimator.core import units
 from estimator.core.errors import EstimatorError, within
 from estimator.core.types import Comparison, DeviceSpec, Mark, Number, Profile, Sourced, pair_id
 from estimator.rollup import chain, fom
-from estimator.studies.marks import agreement
-from estimator.studies.table import Printed, Table
+from estimator.studies.audit.marks import agreement
+from estimator.studies.audit.table import Printed, Table
 
 Times = Mapping[tuple[str, str], Comparison]  # of the table's cells, by row and column
 

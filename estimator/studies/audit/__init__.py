@@ -12,12 +12,12 @@ from estimator.core import units
 from estimator.core.errors import within
 from estimator.core.types import Audit, Comparison, Floats, Number, Profile, pair_id
 from estimator.devices import load_device
-from estimator.studies import arithmetic
-from estimator.studies.arithmetic import Times, seconds
-from estimator.studies.marks import agreement, is_slow, mark_time, meanings
+from estimator.studies.audit import arithmetic
+from estimator.studies.audit.arithmetic import Times, seconds
+from estimator.studies.audit.marks import agreement, is_slow, mark_time, meanings
+from estimator.studies.audit.runs import Cell, Run, count_steps, plan_runs, run_rows
+from estimator.studies.audit.table import Alike, Printed, Row, Rules, Table
 from estimator.studies.places import read_profile_beside
-from estimator.studies.rows import Cell, Run, count_steps, plan_runs, run_rows
-from estimator.studies.table import Alike, Printed, Row, Rules, Table
 from estimator.work import with_update
 
 Runs = Mapping[Cell, Sequence[Run]]  # on every device that the column may be, the likeliest first

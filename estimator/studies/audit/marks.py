@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from estimator.core.errors import EstimatorError
 from estimator.core.types import Mark
-from estimator.studies.table import Printed, Row, Rules, Stated
+from estimator.studies.audit.table import Printed, Row, Rules, Stated
 
 SLACK = 1 + 1e-9  # of binary fractions
 
