@@ -19,13 +19,13 @@ from estimator.pipeline import estimate
 from estimator.rollup import chain, epoch
 from estimator.rollup.step import PART_OF_CLASS
 from estimator.studies.audit.table import Row, Table
+from estimator.studies.audit.types import Cell
 from estimator.studies.forward import estimate_forward, forward_origin
 from estimator.studies.places import beside
 
-Cell = tuple[str, str]  # row and column
 Plans = Mapping[str, Mapping[str, RunPlan]]  # by column, and by the name of each device that it may be
-OF_THE_WORKLOAD = "workload file of the profile"
-OF_A_STEP = chain.Link(
+WORKLOAD_FILE = "workload file of the profile"
+STEP_OF_EPOCH = chain.Link(
     name="epoch_step_s",
     label="kernels of one step and its share of the validation",
     unit="s",
@@ -47,7 +47,7 @@ class Run:
     @property
     def step(self) -> Number:
         """The kernels of one step [s], with its share of the validation."""
-        return self.numbers.get(OF_A_STEP.name, self.numbers["step_s"])
+        return self.numbers.get(STEP_OF_EPOCH.name, self.numbers["step_s"])
 
     @property
     def matrix_flop(self) -> float:
@@ -61,20 +61,20 @@ class Run:
     @property
     def peak(self) -> float | None:
         """What the device does at most in the precision of the run [FLOP/s]."""
-        found = self.estimate.target.peak_of(self.estimate.precision).matrix
-        return found.value if found else None
+        peak = self.estimate.target.peak_of(self.estimate.precision).matrix
+        return peak.value if peak else None
 
 
-def _matrix_flop(found: Estimate) -> float:
-    ops = found.prediction.ops
+def _matrix_flop(step: Estimate) -> float:
+    ops = step.prediction.ops
     return float(ops.loc[ops["op_class"].isin(MATRIX), "flop"].sum())
 
 
-def kernel_time(found: Estimate) -> Floats:
+def kernel_time(step: Estimate) -> Floats:
     """Samples of the device's own kernels of one step [s], one after another; no host or input time, none carried."""
-    ops = found.prediction.ops
+    ops = step.prediction.ops
     own = ~ops["op_class"].isin(list(PART_OF_CLASS)) & (ops["method"] != "unchanged")
-    return np.asarray(found.prediction.samples[:, own.to_numpy(dtype=bool)].sum(axis=1))
+    return np.asarray(step.prediction.samples[:, own.to_numpy(dtype=bool)].sum(axis=1))
 
 
 def plan_runs(table: Table, folder: Path, draws: int, seed: int) -> Plans:
@@ -106,7 +106,7 @@ def _run(row: Row, profile: Profile, plan: RunPlan, at: tuple[str, str, str, str
     with within(f"{name}: {row_name} on {device}"):
         step = estimate(profile, plan)
         if not kernel_time(step)[0]:
-            raise EstimatorError("no model speaks of any op of the profile; give one with shapes")
+            raise EstimatorError("no op of the profile is modelled; give one with shapes")
         forward = estimate_forward(step) if {"steps_per_epoch", "validation_steps"} <= counts.keys() else None
     return Run(step, _chain(pair_id(at), counts, step, forward), forward)
 
@@ -115,30 +115,31 @@ def count_steps(at: str, row: Row, profile: Profile) -> dict[str, Number]:
     """What is known of an epoch: samples, batch size, and the steps that follow."""
     workload = profile.workload
     known = {
-        "samples": (row.samples or workload.samples, "study file" if row.samples else OF_THE_WORKLOAD),
+        "samples": (row.samples or workload.samples, "study file" if row.samples else WORKLOAD_FILE),
         "validation_samples": (row.validation_samples, "study file"),
-        "batch_size": (workload.batch_size, OF_THE_WORKLOAD),
+        "batch_size": (workload.batch_size, WORKLOAD_FILE),
     }
     given = {
-        name: chain.given(f"{at}/{name}", name.replace("_", " "), value, "1", "device", said)
-        for name, (value, said) in known.items()
+        name: chain.given(f"{at}/{name}", name.replace("_", " "), value, "1", "device", origin)
+        for name, (value, origin) in known.items()
         if value is not None
     }
     links = (chain.CEILED, *chain.CHAIN) if workload.steps_rounding == "ceil" else chain.CHAIN
-    found = chain.derive(at, "device", given, links)
-    if "steps_per_epoch" in found and not found["steps_per_epoch"].samples[0]:
+    numbers = chain.derive(at, "device", given, links)
+    if "steps_per_epoch" in numbers and not numbers["steps_per_epoch"].samples[0]:
         raise EstimatorError(f"{at}: the samples fill no step of the batch size; mend samples, or the profile")
-    return found
+    return numbers
 
 
-def _chain(at: str, counts: Mapping[str, Number], found: Estimate, forward: Estimate | None) -> dict[str, Number]:
-    ops = f"ops of {at} on {found.target.name}"
-    kernels = {"step_s": _kernels(f"{at}/step_s", "step", found, ops)}
+def _chain(at: str, counts: Mapping[str, Number], step: Estimate, forward: Estimate | None) -> dict[str, Number]:
+    """The numbers from the kernels of a step to the time of an epoch."""
+    ops = f"ops of {at} on {step.target.name}"
+    kernels = {"step_s": _kernels(f"{at}/step_s", "step", step, ops)}
     if forward:
-        kernels["forward_s"] = _kernels(f"{at}/forward_s", "forward pass", forward, forward_origin(ops, found))
-    return chain.derive(at, "device", {**counts, **kernels}, (*chain.CHAIN, OF_A_STEP) if forward else chain.CHAIN)
+        kernels["forward_s"] = _kernels(f"{at}/forward_s", "forward pass", forward, forward_origin(ops, step))
+    return chain.derive(at, "device", {**counts, **kernels}, (*chain.CHAIN, STEP_OF_EPOCH) if forward else chain.CHAIN)
 
 
-def _kernels(id: str, what: str, one: Estimate, origin: str) -> Number:
+def _kernels(id: str, what: str, estimated: Estimate, origin: str) -> Number:
     formula = "sum of its kernels' times, one after another"
-    return chain.given(id, f"kernels of one {what}", kernel_time(one), "s", "device", origin, formula)
+    return chain.given(id, f"kernels of one {what}", kernel_time(estimated), "s", "device", origin, formula)
