@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 
 from estimator.core.errors import within
 from estimator.core.types import Number, Profile, pair_id
+from estimator.studies.audit.epochs import count_steps
 from estimator.studies.audit.marks import mark_time
 from estimator.studies.audit.numbers import given_time
 from estimator.studies.audit.printed import Printed
 from estimator.studies.audit.reasons import time_reasons
-from estimator.studies.audit.runs import Run, count_steps
+from estimator.studies.audit.runs import Run
 from estimator.studies.audit.table import Table
 from estimator.studies.audit.types import Cell, CheckedNumber, ImpliedStep
 

@@ -38,7 +38,7 @@ def write_study(folder: Path, times: Mapping[str, object], ratio: str = "2x", **
     (folder / "dump.csv").write_text(OPS)
     (folder / "workload.yaml").write_text(f"name: w\nbatch_size: 8\nsamples: {8 * STEPS}\n")
     columns = {"old": {"devices": "k20x"}, "new": {"devices": ["v100-sxm2-16gb", "p100-pcie-16gb"]}, "dark": {}}
-    row = {"profile": "dump.csv", "batch_size": 8, "times": times, "ratios": {"new": ratio}, **fields}
+    row = {"profile": "dump.csv", "batch_size": 8, "times": times, "ratios": {"new": ratio} if ratio else {}, **fields}
     rows = {"A": row, "B": {**row, "ratios": {}, "stated": []}}
     table = {"title": "T", "source": "s", "baseline": "old", "columns": columns, "rows": rows,
              "alike": [{"rows": ["A", "B"], "reason": "the same run"}]}  # fmt: skip

@@ -38,7 +38,7 @@ def test_times_agree_within_the_share_of_the_rules(printed: str, ours: float, ma
 
 
 def row(printed: str = "100 s", busy: str | None = None, mark: str | None = None) -> Row:
-    stated = [{"of": "new", "reason": "so it is said", **({"mark": mark} if mark else {})}]
+    stated = [{"of": "new", "reason": "so the study states", **({"mark": mark} if mark else {})}]
     return Row.model_validate(
         {"profile": "p", "times": {"new": printed}, "busy": {"new": busy} if busy else {}, "stated": stated}
     )
@@ -78,7 +78,7 @@ def test_a_stated_mark_that_the_numbers_contradict_is_an_error(
 
 
 def test_a_statement_is_of_the_columns_it_names() -> None:
-    assert [entry.reason for entry in statements(row(), "new")] == ["so it is said"]
+    assert [entry.reason for entry in statements(row(), "new")] == ["so the study states"]
     assert not statements(row(), "old")
 
 

@@ -1,50 +1,38 @@
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from estimator.core.errors import EstimatorError
-from tests.studies.audit.tables import STEPS, audit_rows, audit_study, times_of, write_study
+from estimator.profiles import read_profile
+from estimator.studies.audit.runs import plan_runs, run_rows
+from estimator.studies.study import read_study
+from tests.studies.audit.tables import STEPS, audit_study, write_study
 
 
-def test_the_sources_host_time_is_no_part_of_the_kernels(kernels: Mapping[str, float]) -> None:
-    assert 0 < kernels["new"] < kernels["old"] < STEPS * 30
+def test_a_row_runs_on_every_device_that_a_column_may_be(tmp_path: Path) -> None:
+    (table,) = read_study(write_study(tmp_path, {"old": "9 s", "new": "9 s"})).tables.values()
+    plans = plan_runs(table, tmp_path, draws=5, seed=3)
+    assert {column: list(by_device) for column, by_device in plans.items()} == {
+        "old": ["k20x"], "new": ["v100-sxm2-16gb", "p100-pcie-16gb"], "dark": [],
+    }  # fmt: skip
+    plan = plans["old"]["k20x"]
+    assert (plan.target, plan.precision, plan.layout, plan.draws, plan.seed) == ("k20x", "fp32", "none", 5, 3)
 
 
-def test_an_epoch_ends_with_forward_passes_over_the_samples_held_out(
-    tmp_path: Path, kernels: Mapping[str, float]
-) -> None:
-    """12 samples of them are two steps of 8, beside the ten of training."""
-    checked = audit_rows(tmp_path, times_of(kernels, 1, 1), validation_samples=12).cell("times", "A", "new")[0]
-    at = "one/A/new/v100-sxm2-16gb/"
-    numbers = {n.id.removeprefix(at): n for n in checked.numbers if n.id.startswith(at)}
-    value = {name: float(number.samples[0]) for name, number in numbers.items()}
-    assert str(numbers["forward_s"].source).startswith("forward ops of one/A/new")
-    assert "; inference is the forward pass of the profiled training" in str(numbers["forward_s"].source)
-    assert 0 < value["forward_s"] < value["step_s"]
-    assert value["epoch_s"] == pytest.approx(STEPS * value["step_s"] + 2 * value["forward_s"])
-    assert value["epoch_step_s"] == pytest.approx(value["epoch_s"] / STEPS)
-    assert checked.ours is not None
-    assert checked.ours.samples[0] == pytest.approx(value["epoch_s"])
+def test_the_flop_of_a_step_are_those_of_products_and_its_share_of_the_validation(tmp_path: Path) -> None:
+    for fields, share in (({}, 0), ({"validation_samples": 12}, 2 / STEPS)):
+        path = write_study(tmp_path, {"old": "9 s"}, ratio="", **fields)
+        (table,) = read_study(path).tables.values()
+        profiles = dict.fromkeys(table.rows, read_profile(tmp_path / "dump.csv"))
+        runs = run_rows("one", table, profiles, plan_runs(table, tmp_path, 0, 0))
+        assert list(runs) == [("A", "old"), ("B", "old")]
+        (run,) = runs["A", "old"]
+        assert run.matrix_flop == pytest.approx((1 + share) * 4 * 2 * 2048**3)
+        assert run.peak == pytest.approx(3.95e12)
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "words"),
-    [
-        ("dump.csv", "op_type,op_class,time_s\nSleep,host,30\n", "one: A on k20x: no op of the profile is modelled"),
-        ("workload.yaml", "name: w\nbatch_size: 8\nsamples: 7\n", "one/A: the samples fill no step of the batch size"),
-    ],
-)
-def test_a_row_that_cannot_run_is_refused(tmp_path: Path, name: str, text: str, words: str) -> None:
+def test_a_profile_without_a_modelled_op_is_refused(tmp_path: Path) -> None:
     path = write_study(tmp_path, {"old": "9 s", "new": "9 s"})
-    (tmp_path / name).write_text(text)
-    with pytest.raises(EstimatorError, match=words):
+    (tmp_path / "dump.csv").write_text("op_type,op_class,time_s\nSleep,host,30\n")
+    with pytest.raises(EstimatorError, match="one: A on k20x: no op of the profile is modelled"):
         audit_study(path)
-
-
-def test_a_rounded_up_step_counts(tmp_path: Path) -> None:
-    path = write_study(tmp_path, {"old": "9 s", "new": "9 s"})
-    for rounding, steps in (("floor", 2), ("ceil", 3)):
-        (tmp_path / "workload.yaml").write_text(f"name: w\nbatch_size: 8\nsamples: 20\nsteps_rounding: {rounding}\n")
-        checked = audit_study(path).cell("times", "A", "old")[0]
-        assert next(n for n in checked.numbers if n.id.endswith("/steps_per_epoch")).samples[0] == steps
