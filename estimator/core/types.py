@@ -32,7 +32,6 @@ Fusing = Literal["none", "elementwise"]
 Layout = Literal["none", "channels-first"]  # of images, in a library that is unlike the profile's
 Mode = Literal["training", "inference"]
 Covers = Literal["inputs", "all"]  # declared uncertainties of the inputs; the models' own errors too
-Mark = Literal["reproduced", "rounding", "data-bound", "wrong precision", "wrong part", "cannot be told"]
 LARGEST_BATCH = 10**9  # samples in one step
 Precision = Literal["fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "fp4", "int8", "int4"]
 
@@ -122,6 +121,7 @@ Time = Annotated[Sourced, quantities.sourced("s")]
 Arithmetic = Annotated[Sourced, quantities.sourced("FLOP/s")]
 Count = Annotated[Sourced, quantities.sourced("1"), AfterValidator(_whole)]
 Whole = Annotated[int, BeforeValidator(quantities.no_flag), Field(gt=0, le=10**15)]
+Texts = Annotated[tuple[str, ...], BeforeValidator(lambda given: [given] if isinstance(given, str) else given)]
 
 
 class _PeakFile(Peak):
@@ -425,49 +425,28 @@ class Comparison:
 
     quantity: str
     unit: str | None
-    on: str | None
+    on: str
     printed: float
-    ours: Number | None
+    ours: Number
     source: str
     reason: str | None = None
-    as_printed: str | None = None
-    mark: Mark | None = None
     with_their_rates: float | None = None  # what ours becomes with the rates that the source used
     implied_step_s: float | None = None  # the step time that a printed time per epoch implies
-    achieved_flop_per_s: float | None = None  # of matrix products and convolutions, in that step
-    utilisation: float | None = None  # that over the device's peak
-    busy: float | None = None  # share of the time in which the device worked, as its source says
-    like_with_like: Number | None = None  # what a ratio would be of predicted times
     estimate: Estimate | None = field(default=None, repr=False)  # made for this comparison alone
     numbers: tuple[Number, ...] = field(default=(), repr=False)  # and the chain derived from it
 
 
 @dataclass(frozen=True)
-class Audit:
-    """A published table: every number that it prints beside ours, with its mark, by what kind of number it is."""
+class Appendix:
+    """A part of a report beside the study's own figures, as plain data, with what stands behind it."""
 
+    kind: str  # names the template that lays it out
+    heading: str  # of a report that has nothing else
     title: str
-    source: str
-    rows: tuple[str, ...]
-    columns: tuple[str, ...]
-    meanings: Mapping[Mark, str]  # of the marks, with the rules they are given by
-    comparisons: Mapping[str, tuple[Comparison, ...]]
+    document: Mapping[str, Any] = field(repr=False)  # for programs, and for the template
+    view: Mapping[str, Any] = field(repr=False)  # for the template alone
+    numbers: tuple[Number, ...] = field(repr=False)
     estimates: Mapping[str, Estimate] = field(repr=False)
-
-    def cells(self, kind: str, row: str | None, column: str | None = None) -> list[Comparison]:
-        """The numbers of one kind in a row, or in one column of it."""
-        return [c for c in self.comparisons[kind] if c.unit == row and c.on == column]
-
-    def findings(self) -> list[Comparison]:
-        """What its own arithmetic does not bear out, what waits for data in it, and rows held against each other."""
-        fine = ("reproduced", "rounding")
-        kinds = {kind: found for kind, found in self.comparisons.items() if kind != "times"}
-        return [c for kind, found in kinds.items() for c in found if kind == "like rows" or c.mark not in fine]
-
-    def marks(self) -> dict[Mark, dict[str, int]]:
-        """How many numbers of each kind bear each mark."""
-        kinds = self.comparisons.items()
-        return {mark: {kind: sum(c.mark == mark for c in found) for kind, found in kinds} for mark in self.meanings}
 
 
 def pair_id(pair: tuple[str, ...]) -> str:
@@ -495,7 +474,7 @@ class StudyResult:
     fom_numbers: Mapping[str, Number]  # the figures of merit and the units' weights, by id
     estimates: Mapping[tuple[str, str], Estimate] = field(repr=False)
     comparisons: tuple[Comparison, ...] = ()
-    audits: tuple[Audit, ...] = ()
+    appendices: tuple[Appendix, ...] = ()
     assumptions: tuple[str, ...] = ()  # about the machines; those about the devices are the estimates' own
     specifications: Mapping[str, Sourced] = field(default_factory=dict)  # the catalogue's numbers behind the figures
     inputs: Mapping[str, str] = field(default_factory=dict)  # SHA-256 by a name that holds on every machine
@@ -503,6 +482,11 @@ class StudyResult:
     def numbers(self) -> dict[str, Number]:
         """Every number of the roll-up by its id."""
         chained = [number for numbers in self.chains.values() for number in numbers.values()]
-        audited = [c for audit in self.audits for found in audit.comparisons.values() for c in found]
-        compared = [number for comparison in (*self.comparisons, *audited) for number in comparison.numbers]
-        return {number.id: number for number in (*chained, *self.fom_numbers.values(), *compared)}
+        compared = [number for comparison in self.comparisons for number in comparison.numbers]
+        appended = [number for appendix in self.appendices for number in appendix.numbers]
+        return {number.id: number for number in (*chained, *self.fom_numbers.values(), *compared, *appended)}
+
+    def predictions(self) -> list[tuple[str, Estimate]]:
+        """Every estimate behind the figures, with the name that a report calls it by."""
+        appended = (item for appendix in self.appendices for item in appendix.estimates.items())
+        return [*((pair_id(pair), estimate) for pair, estimate in self.estimates.items()), *appended]

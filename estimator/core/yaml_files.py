@@ -18,6 +18,7 @@ from estimator.core.units import UnitError
 
 Model = TypeVar("Model", bound=BaseModel)
 Location = tuple[str | int, ...]
+Faults = Iterator[tuple[Location, str]]  # where a fault stands, and its sentence
 EXPECTED = {  # pydantic's fault types in the words of the file
     "dict_type": "keys with values",
     "tuple_type": "a list, such as [a, b]",

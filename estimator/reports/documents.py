@@ -14,7 +14,6 @@ from estimator.core.errors import EstimatorError
 from estimator.core.interval import summarise
 from estimator.core.schema import MATRIX, METHODS, PREDICTION
 from estimator.core.types import (
-    Audit,
     Comparison,
     Covers,
     DeviceSpec,
@@ -205,7 +204,7 @@ def _units(result: StudyResult, machine: str) -> Document:
 
 def _covers(result: StudyResult) -> Covers:
     """What a study's intervals hold: the models' errors too, where a time was predicted."""
-    return "all" if result.estimates or result.audits else "inputs"
+    return "all" if result.predictions() else "inputs"
 
 
 def unit_of_work(numbers: Mapping[str, Number], covers: Covers) -> Document:
@@ -235,28 +234,22 @@ def results(result: StudyResult) -> Document:
         "columns": {column.name: f"{column.meaning} [{column.unit}]" for column in PREDICTION.columns},
         "estimates": {pair_id(pair): estimate(found) for pair, found in result.estimates.items()},
         "published": [published(found) for found in result.comparisons],
-        "audits": [audit(found) for found in result.audits],
+        "audits": [appendix.document for appendix in result.appendices if appendix.kind == "audit"],
         "assumptions": list(result.assumptions),
         "notes": list(result.notes),
     }
 
 
+PUBLISHED_KEYS = (  # of every printed figure's document; null is what one does not have, and most is of tables alone
+    "quantity", "unit", "on", "printed", "ours", "source", "reason", "as_printed", "mark", "with_their_rates",
+    "implied_step_s", "achieved_flop_per_s", "utilisation", "busy", "like_with_like",
+)  # fmt: skip
+
+
 def published(found: Comparison) -> Document:
     """A printed figure beside ours."""
-    shown = {name: value for name, value in vars(found).items() if name not in ("estimate", "numbers")}
-    ours = {name: number(n, "all") if n else None for name, n in shown.items() if name in ("ours", "like_with_like")}
-    return {**shown, **ours}
-
-
-def audit(found: Audit) -> Document:
-    """A published table: every printed number beside ours with its mark, and how many bear which."""
-    return {
-        "title": found.title,
-        "source": found.source,
-        "marks": dict(found.meanings),
-        "counts": found.marks(),
-        "printed": {kind: [published(c) for c in compared] for kind, compared in found.comparisons.items()},
-    }
+    known = {name: value for name, value in vars(found).items() if name in PUBLISHED_KEYS}
+    return dict.fromkeys(PUBLISHED_KEYS) | known | {"ours": number(found.ours, "all")}
 
 
 def number(found: Number, covers: Covers) -> Document:

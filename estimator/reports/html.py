@@ -67,6 +67,7 @@ def render(result: StudyResult) -> str:
         assumptions={**{text: ["machines"] for text in result.assumptions}, **_by_sentence(result, "assumptions")},
         warnings=_by_sentence(result, "warnings"),
         numbers=result.numbers(),
+        predicted=bool(result.predictions()),
     )
 
 
@@ -142,8 +143,7 @@ def _op_rows(found: Estimate) -> list[list[str]]:
 def _by_sentence(result: StudyResult, kind: str) -> dict[str, list[str]]:
     """Sentence → the estimates it belongs to."""
     found: dict[str, list[str]] = {}
-    audited = ((name, estimate) for audit in result.audits for name, estimate in audit.estimates.items())
-    for name, estimate in (*((pair_id(pair), e) for pair, e in result.estimates.items()), *audited):
+    for name, estimate in result.predictions():
         for sentence in getattr(estimate, kind):
             found.setdefault(sentence, []).append(name)
     return found

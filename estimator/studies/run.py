@@ -12,10 +12,12 @@ from estimator.devices import load_system
 from estimator.devices.specs.catalogue import DEVICE_FILES, SYSTEM_FILES, find, measurements_paths
 from estimator.rollup import chain
 from estimator.studies.audit import audit_table
+from estimator.studies.audit.document import appendix
 from estimator.studies.merit import figure_of_merit, fom_number, weight_numbers
+from estimator.studies.places import beside
 from estimator.studies.published import compare_published
 from estimator.studies.study import Study, find_study, read_study
-from estimator.studies.unit import beside, derive_chain, estimate_unit, machine_size, read_unit
+from estimator.studies.unit import derive_chain, estimate_unit, machine_size, read_unit
 
 
 def run_study(path: str | Path) -> StudyResult:
@@ -46,7 +48,7 @@ def run_study(path: str | Path) -> StudyResult:
     sizes = dict(_sizes(study, folder))
     with within(f"{path}"):
         comparisons = compare_published(study, folder, chains, foms)
-        audits = tuple(audit_table(study, name, folder) for name in study.tables)
+        audits = [audit_table(name, table, folder, study.draws, study.seed) for name, table in study.tables.items()]
     audited = [found for audit in audits for found in audit.estimates.values()]
     rows = {found.profile.workload.name: found.profile for found in audited}
     used = [*estimates.values(), *(c.estimate for c in comparisons if c.estimate), *audited]
@@ -65,7 +67,7 @@ def run_study(path: str | Path) -> StudyResult:
         fom_numbers=weight_numbers(study) | {n.id: n for n in (fom_number(study, f, chains) for f in foms.values())},
         estimates=estimates,
         comparisons=comparisons,
-        audits=audits,
+        appendices=tuple(map(appendix, audits)),
         assumptions=tuple(
             f"{name} = {count} is {count.doubt} ({count.source or 'no source'})"
             for name, count in sizes.items()

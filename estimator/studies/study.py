@@ -9,9 +9,10 @@ from pydantic import Field, model_validator
 
 from estimator.core import library, yaml_files
 from estimator.core.errors import EstimatorError, suggestion
-from estimator.core.types import File, Fusing, Layout, Precision, Seconds, Whole
+from estimator.core.types import File, Fusing, Layout, Precision, Seconds, Texts, Whole
+from estimator.core.yaml_files import Faults
 from estimator.rollup import fom
-from estimator.studies.table import Faults, Table, Texts, table_faults
+from estimator.studies.audit.table import Table, table_faults
 
 
 class Machine(File):

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
-from estimator.core.errors import EstimatorError, within
+from estimator.core.errors import EstimatorError
 from estimator.core.types import Estimate, Floats, Number, Profile, RunPlan, Sourced, Workload, pair_id
 from estimator.devices import load_system
 from estimator.pipeline import estimate
-from estimator.profiles import read_profile
 from estimator.rollup import chain
+from estimator.studies.forward import estimate_forward, forward_origin
+from estimator.studies.places import beside, read_profile_beside
 from estimator.studies.study import Machine, Study, UnitOfWork
-from estimator.work import in_mode
 
 PART = "overlap × sum of its ops' times"
 HOST = f"{PART} + the source's idle time"
@@ -21,15 +21,16 @@ HOST = f"{PART} + the source's idle time"
 def read_unit(unit: UnitOfWork, folder: Path) -> Profile:
     """The profile of a unit of work, at the batch size the study asks for. Raises EstimatorError where they differ."""
     name = str(unit.profile)
-    name = str(folder / name) if (folder / name).exists() else name
-    profile = read_profile(name)
+    profile = read_profile_beside(folder, name)
     profiled = profile.workload.batch_size
     if unit.batch_size and profiled and unit.batch_size != profiled:
         raise EstimatorError(
             f"{unit.profile}: the profile was taken at batch {profiled}, the study asks for {unit.batch_size}; "
             "profile the run at the batch you want to know"
         )
-    return read_profile(name, batch=unit.batch_size) if profiled is None and unit.batch_size else profile
+    if profiled is None and unit.batch_size:
+        return read_profile_beside(folder, name, unit.batch_size)
+    return profile
 
 
 def estimate_unit(study: Study, unit_name: str, machine: Machine, profile: Profile, folder: Path) -> Estimate:
@@ -45,24 +46,6 @@ def estimate_unit(study: Study, unit_name: str, machine: Machine, profile: Profi
         seed=study.seed,
     )
     return estimate(profile, plan)
-
-
-def validation(found: Estimate) -> Estimate:
-    """The forward pass alone of an estimated step of training. Raises EstimatorError where the profile tells none."""
-    with within("validation (without validation_samples there is none)"):
-        if found.profile.workload.mode == "inference":
-            raise EstimatorError(f"{found.profile.where}: is of inference, which has nothing to validate")
-        return estimate(found.profile, replace(found.plan, mode="inference"))
-
-
-def forward_ops(ops: str, found: Estimate) -> str:
-    """The origin of a validation's forward time: the ops of the training step, and which of them run in it."""
-    return "; ".join([f"forward {ops}", *in_mode(found.profile, "inference")[1]])
-
-
-def beside(folder: Path, name: str) -> str:
-    """A path relative to the study's folder where such a file is there; else the name as it stands."""
-    return str(folder / name) if (folder / name).is_file() else name
 
 
 def derive_chain(study: Study, pair: tuple[str, str], found: Estimate | None, size: Size) -> dict[str, Number]:
@@ -90,7 +73,7 @@ def derive_chain(study: Study, pair: tuple[str, str], found: Estimate | None, si
         formula = HOST if part == "host" else PART
         give(f"step_{part}_s", f"step, {part.replace('_', ' ')}", samples, "s", "device", ops, formula)
     if unit.validation_samples:
-        forward, origin = validation(found).step.total, forward_ops(ops, found)
+        forward, origin = estimate_forward(found).step.total, forward_origin(ops, found)
         give("forward_s", "forward pass", forward, "s", "device", origin, "sum of its parts")
         give("validation_samples", "validation samples", unit.validation_samples, "1", "device", "study file")
     run = _run(unit, unit_name, found.profile.workload)

@@ -6,6 +6,7 @@ from estimator.core.types import Profile, RunPlan
 from estimator.devices import load_device
 from estimator.pipeline import estimate
 from estimator.reports import documents
+from tests.conftest import shipped
 
 
 def test_plain_values() -> None:
@@ -47,3 +48,11 @@ def test_the_catalogues_numbers_behind_an_estimate_are_counted(p1b3: Profile) ->
     behind = documents.estimate(estimate(p1b3, RunPlan("lecture-a-nodelet")))["specifications"]
     assert behind["names"] == ["lecture-a-nodelet: memory_bandwidth"]  # assumed; the peak is derived
     assert behind["unverified"] == 1 < behind["used"]
+
+
+def test_a_published_figure_has_the_keys_of_any() -> None:
+    (found,) = shipped("lecture-example").comparisons
+    document = documents.published(found)
+    assert tuple(document) == documents.PUBLISHED_KEYS
+    assert (document["printed"], document["on"], document["mark"]) == (82.599, "machine-a", None)
+    assert document["ours"]["value"]["mid"] == pytest.approx(82.5973, abs=5e-5)

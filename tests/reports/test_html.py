@@ -1,6 +1,7 @@
 import json
 import re
 from html.parser import HTMLParser
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -106,6 +107,16 @@ def test_unverified_inputs_and_the_matrix_only_figure_stand_in_the_report(tmp_pa
     found = json.loads(results)["estimates"]["machine-a/P1B3"]
     assert found["matrix_only_step_s"]["mid"] < found["step_s"]["mid"]
     assert found["step_s"]["low"] < found["step_s"]["mid"] < found["step_s"]["high"]
+
+
+def test_the_main_template_names_no_kind_of_appendix() -> None:
+    templates = files("estimator.reports") / "templates"
+    kinds = {path.name.removesuffix(".html") for path in templates.iterdir() if path.name.endswith(".html")} - {
+        "report"
+    }
+    assert kinds == {"audit"}
+    main = (templates / "report.html").read_text("utf-8")
+    assert not [kind for kind in kinds if kind in main]
 
 
 def test_an_audit_reads_as_a_review(tmp_path: Path) -> None:

@@ -1,8 +1,9 @@
 import pytest
 
 from estimator.core.errors import EstimatorError
-from estimator.studies.marks import agreement, mark_time, meanings
-from estimator.studies.table import Row, Rules, read_printed
+from estimator.studies.audit.marks import agreement, agrees, mark_time, meanings, statements
+from estimator.studies.audit.printed import read_printed
+from estimator.studies.audit.table import Row, Rules
 
 
 @pytest.mark.parametrize(
@@ -19,6 +20,7 @@ from estimator.studies.table import Row, Rules, read_printed
 )
 def test_arithmetic_agrees_to_the_last_printed_digit(printed: str, ours: float, mark: str) -> None:
     assert agreement(read_printed(printed, "1"), ours) == mark
+    assert agrees(read_printed(printed, "1"), ours) == (mark != "cannot be told")
 
 
 @pytest.mark.parametrize(
@@ -36,19 +38,19 @@ def test_times_agree_within_the_share_of_the_rules(printed: str, ours: float, ma
 
 
 def row(printed: str = "100 s", busy: str | None = None, mark: str | None = None) -> Row:
-    stated = [{"of": "new", "reason": "so it is said", **({"mark": mark} if mark else {})}]
+    stated = [{"of": "new", "reason": "so the study states", **({"mark": mark} if mark else {})}]
     return Row.model_validate(
         {"profile": "p", "times": {"new": printed}, "busy": {"new": busy} if busy else {}, "stated": stated}
     )
 
 
 def test_a_slow_time_is_data_bound_only_for_a_reason() -> None:
-    assert mark_time(row(), "new", 10.0, Rules())[0] == "cannot be told"
-    assert mark_time(row(mark="data-bound"), "new", 10.0, Rules()) == ("data-bound", ("so it is said",))
-    assert mark_time(row(busy="5 %"), "new", 10.0, Rules())[0] == "data-bound"
-    assert mark_time(row(busy="90 %"), "new", 10.0, Rules())[0] == "cannot be told"
-    assert mark_time(row("[100 s]", busy="5 %"), "new", 10.0, Rules())[0] == "cannot be told"  # an estimate waits not
-    assert mark_time(row(busy="5 %"), "new", 10.0, Rules(data_bound=11))[0] == "cannot be told"
+    assert mark_time(row(), "new", 10.0, Rules()) == "cannot be told"
+    assert mark_time(row(mark="data-bound"), "new", 10.0, Rules()) == "data-bound"
+    assert mark_time(row(busy="5 %"), "new", 10.0, Rules()) == "data-bound"
+    assert mark_time(row(busy="90 %"), "new", 10.0, Rules()) == "cannot be told"
+    assert mark_time(row("[100 s]", busy="5 %"), "new", 10.0, Rules()) == "cannot be told"  # an estimate waits not
+    assert mark_time(row(busy="5 %"), "new", 10.0, Rules(data_bound=11)) == "cannot be told"
 
 
 @pytest.mark.parametrize(
@@ -75,8 +77,13 @@ def test_a_stated_mark_that_the_numbers_contradict_is_an_error(
     assert words in str(caught.value)
 
 
+def test_a_statement_is_of_the_columns_it_names() -> None:
+    assert [entry.reason for entry in statements(row(), "new")] == ["so the study states"]
+    assert not statements(row(), "old")
+
+
 def test_the_meanings_name_the_rules() -> None:
-    said = meanings(Rules(reproduced=0.1, data_bound=7, busy=0.2))
-    assert "10 %" in said["reproduced"]
-    assert "7 times" in said["data-bound"]
-    assert "20 %" in said["data-bound"]
+    meaning = meanings(Rules(reproduced=0.1, data_bound=7, busy=0.2))
+    assert "10 %" in meaning["reproduced"]
+    assert "7 times" in meaning["data-bound"]
+    assert "20 %" in meaning["data-bound"]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from estimator.core.errors import EstimatorError
-from estimator.core.types import Mark
-from estimator.studies.table import Printed, Row, Rules, Stated
+from estimator.studies.audit.printed import Printed
+from estimator.studies.audit.table import Row, Rules, Statement
+from estimator.studies.audit.types import Mark
 
 SLACK = 1 + 1e-9  # of binary fractions
 
@@ -17,22 +18,33 @@ def agreement(printed: Printed, ours: float, tolerance: float = 0.0) -> Mark:
     return "rounding" if off <= printed.digit * SLACK else "cannot be told"
 
 
-def mark_time(row: Row, column: str, ours: float | None, rules: Rules) -> tuple[Mark, tuple[str, ...]]:
-    """The mark of a printed time beside ours [s], and the reasons stated for it.
+def agrees(printed: Printed, ours: float) -> bool:
+    """Whether a number is the printed one within its last digit."""
+    return agreement(printed, ours) != "cannot be told"
+
+
+def mark_time(row: Row, column: str, ours: float | None, rules: Rules) -> Mark:
+    """The mark of a printed time beside ours [s].
 
     Raises EstimatorError where a mark is stated that the numbers do not bear out.
     """
-    printed, stated = row.times[column], [entry for entry in row.stated if column in entry.of]
-    found: Mark = "cannot be told" if ours is None else agreement(printed, ours, rules.reproduced)
+    printed, stated = row.times[column], statements(row, column)
+    mark: Mark = "cannot be told" if ours is None else agreement(printed, ours, rules.reproduced)
     slow = ours is not None and is_slow(printed, ours, rules)
-    if found == "cannot be told" and slow and _waits(row.busy.get(column), stated, rules):
-        found = "data-bound"
+    if mark == "cannot be told" and slow and _waits(row.busy.get(column), stated, rules):
+        mark = "data-bound"
     for entry in stated:
-        if entry.mark not in (None, found):
+        if entry.mark not in (None, mark):
             raise EstimatorError(
-                f"{column} is stated to be '{entry.mark}', but the numbers make it '{found}': {_why(row, column, ours)}"
+                f"{column} is stated to be '{entry.mark}', but the numbers make it '{mark}': "
+                f"{_describe(row, column, ours)}; mend the mark or its numbers"
             )
-    return found, tuple(entry.reason for entry in stated)
+    return mark
+
+
+def statements(row: Row, column: str) -> list[Statement]:
+    """What the study file states of a column's time."""
+    return [entry for entry in row.stated if column in entry.of]
 
 
 def is_slow(printed: Printed, ours: float, rules: Rules) -> bool:
@@ -40,20 +52,20 @@ def is_slow(printed: Printed, ours: float, rules: Rules) -> bool:
     return not printed.estimated and printed.value >= rules.data_bound * ours
 
 
-def _waits(busy: float | None, stated: list[Stated], rules: Rules) -> bool:
+def _waits(busy: float | None, stated: list[Statement], rules: Rules) -> bool:
     """Whether the device is said to wait: by its share of busy time, or where none is known by a stated reason."""
     if busy is not None:
         return busy <= rules.busy
     return any(entry.mark == "data-bound" for entry in stated)
 
 
-def _why(row: Row, column: str, ours: float | None) -> str:
+def _describe(row: Row, column: str, ours: float | None) -> str:
     printed, busy = row.times[column], row.busy.get(column)
     predicted = (
         "nothing is predicted" if ours is None else f"{printed.value / ours:.3g} times the predicted {ours:.3g} s"
     )
     working = "" if busy is None else f", the device busy for {100 * busy:g} % of the time"
-    return f"printed {printed.text}, {predicted}{working}; mend the mark or its numbers"
+    return f"printed {printed.text}, {predicted}{working}"
 
 
 def meanings(rules: Rules) -> dict[Mark, str]:

@@ -4,7 +4,6 @@ import pytest
 
 from estimator.core.errors import EstimatorError
 from estimator.studies.study import read_study
-from estimator.studies.table import read_printed
 
 TABLE = """title: t
 tables:
@@ -22,31 +21,6 @@ tables:
         ratios: {new: 2x}
     means: [{new: 2x}]
 """
-
-
-@pytest.mark.parametrize(
-    ("text", "unit", "value", "digit", "estimated"),
-    [
-        ("[4.8x]", "1", 4.8, 0.1, True),
-        ("(0.66)*", "1", 0.66, 0.01, False),
-        ("~200x", "1", 200, 1, False),
-        ("1,210 s", "s", 1210, 1, False),
-        ("2.037 s", "s", 2.037, 0.001, False),
-        ("[1.5 min]", "s", 90, 6, True),
-        ("0.12345678", "1", 0.12345678, 1e-8, False),
-        (10, "1", 10, 1, False),
-    ],
-)
-def test_a_number_as_it_was_printed(text: object, unit: str, value: float, digit: float, estimated: bool) -> None:
-    found = read_printed(text, unit)
-    assert [found.value, found.digit] == pytest.approx([value, digit])
-    assert (found.text, found.estimated) == (str(text), estimated)
-
-
-@pytest.mark.parametrize(("text", "unit"), [("about 3", "1"), ("3", "s"), ("3 GB", "s"), ("0x", "1"), ("-3", "1")])
-def test_what_is_no_printed_number(text: str, unit: str) -> None:
-    with pytest.raises(ValueError, match="is '"):
-        read_printed(text, unit)
 
 
 def test_a_study_of_tables_needs_no_machines(tmp_path: Path) -> None:

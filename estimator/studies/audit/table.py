@@ -2,58 +2,23 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
 from estimator.core import units, yaml_files
 from estimator.core.errors import suggestion
-from estimator.core.types import File, Layout, Mark, Optimizer, Precision, Whole
+from estimator.core.types import File, Layout, Optimizer, Precision, Texts, Whole
+from estimator.core.yaml_files import Faults
+from estimator.studies.audit.printed import PrintedNumber, PrintedTime
+from estimator.studies.audit.types import Mark
 
-Faults = Iterator[tuple[yaml_files.Location, str]]  # where a fault stands, and its sentence
-PRINTED = re.compile(r"[~(\[]*(?P<number>[\d,]*\.?\d+) ?(?P<unit>[a-zµ]*)[)\]]*\*?")
-
-
-@dataclass(frozen=True)
-class Printed:
-    """A number as it was printed: its text, value and last digit [SI]; in [brackets] where its source estimated it."""
-
-    text: str
-    value: float
-    digit: float
-    estimated: bool
-
-
-def read_printed(text: object, unit: str) -> Printed:
-    """``"[4.8x]"``, ``"1,210 s"``, ``"~200x"`` → Printed. Raises ValueError with the tail of a sentence."""
-    if isinstance(text, float):
-        raise ValueError(f"is {text!r} without quotes, which loses zeros at its end; write it as a text, in quotes")
-    found = PRINTED.fullmatch(str(text))
-    if not found:
-        raise ValueError(f"is {text!r}, which is no printed number; write it as it stands, such as '[4.8x]' or '8 s'")
-    number, scale = found["number"], found["unit"].removesuffix("x")
-    _, _, decimals = number.partition(".")
-    value, digit = (units.parse(f"{n} {scale}".strip(), unit) for n in (number, f"1e-{len(decimals)}"))
-    if not value > 0:
-        raise ValueError(f"is {text!r}, which is not above zero")
-    return Printed(str(text), value, digit, "[" in str(text))
-
-
-def _one_or_many(written: object) -> object:
-    return [written] if isinstance(written, str) else written
-
-
-PrintedTime = Annotated[Printed, BeforeValidator(lambda text: read_printed(text, "s"))]
-PrintedNumber = Annotated[Printed, BeforeValidator(lambda text: read_printed(text, "1"))]
 Share = Annotated[float, BeforeValidator(lambda text: units.parse(text, "1")), Field(gt=0, le=1)]
-Texts = Annotated[tuple[str, ...], BeforeValidator(_one_or_many)]
 
 
 class Rules(File):
-    """By which a printed time is marked, beside the time that is predicted for the device's own kernels."""
+    """The limits by which a printed time is marked, beside the time that is predicted for the device's own kernels."""
 
     reproduced: Share = 0.25  # the prediction is at most this far from what is printed
     data_bound: float = Field(default=3.0, gt=1)  # printed over predicted from here on, with a reason
@@ -68,8 +33,8 @@ class Column(File):
     peak: PrintedNumber | None = None
 
 
-class Stated(File):
-    """What is said of some times of a row: a reason, and the mark that it gives, which the numbers must bear out."""
+class Statement(File):
+    """What the study states of some times of a row: a reason, and a mark, which the numbers must bear out."""
 
     of: Texts
     mark: Mark | None = None
@@ -90,10 +55,10 @@ class Row(File):
     times: dict[str, PrintedTime]
     ratios: dict[str, PrintedNumber] = Field(default={})
     busy: dict[str, Share] = Field(default={})
-    stated: tuple[Stated, ...] = ()
+    stated: tuple[Statement, ...] = ()
 
 
-class Alike(File):
+class LikeRows(File):
     """Rows whose steps do the same work, so that their printed times can be held against each other."""
 
     rows: tuple[str, ...] = Field(min_length=2)
@@ -110,8 +75,8 @@ class Table(File):
     rules: Rules = Rules()
     columns: dict[str, Column] = Field(min_length=2)
     rows: dict[str, Row] = Field(min_length=1)
-    means: tuple[dict[str, PrintedNumber], ...] = ()  # each printed by one rule, which nobody said
-    alike: tuple[Alike, ...] = ()
+    means: tuple[dict[str, PrintedNumber], ...] = ()  # each printed by one rule, which its source does not give
+    alike: tuple[LikeRows, ...] = ()
 
 
 def table_faults(table: Table, at: yaml_files.Location) -> Faults:
@@ -126,14 +91,14 @@ def table_faults(table: Table, at: yaml_files.Location) -> Faults:
         ratios = {column: row for row in table.rows.values() for column in row.ratios}
         for column in mean.keys() - ratios.keys():
             yield (*at, "means", i), _unknown(column, "column with ratios", ratios)
-    for i, alike in enumerate(table.alike):
-        for name in set(alike.rows) - table.rows.keys():
+    for i, like in enumerate(table.alike):
+        for name in set(like.rows) - table.rows.keys():
             yield (*at, "alike", i), _unknown(name, "row", table.rows)
 
 
 def _row_faults(table: Table, row: Row, at: yaml_files.Location) -> Faults:
-    said: dict[str, Mapping[str, object]] = {"times": row.times, "ratios": row.ratios, "busy": row.busy}
-    for key, by_column in said.items():
+    given: dict[str, Mapping[str, object]] = {"times": row.times, "ratios": row.ratios, "busy": row.busy}
+    for key, by_column in given.items():
         for column in by_column.keys() - table.columns.keys():
             yield (*at, key), _unknown(column, "column", table.columns)
     for column in row.ratios:

@@ -1,0 +1,84 @@
+"""An audit as plain data: its document for programs, and what its template in the report lays out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from estimator.core.types import Appendix
+from estimator.reports import documents
+from estimator.studies.audit.types import Audit, CheckedNumber, Kind
+
+Document = dict[str, Any]
+
+
+def appendix(audit: Audit) -> Appendix:
+    """An audit as a part of its study's report."""
+    return Appendix(
+        kind="audit",
+        heading="Audit of published figures",
+        title=audit.title,
+        document=audit_document(audit),
+        view={"findings": _documents(audit, audit.findings()), **_printed_table(audit)},
+        numbers=tuple(number for checked in audit.checked.values() for one in checked for number in one.numbers),
+        estimates=audit.estimates,
+    )
+
+
+def audit_document(audit: Audit) -> Document:
+    """Every printed number beside ours with its mark and its reason, and how many bear which mark."""
+    return {
+        "title": audit.title,
+        "source": audit.source,
+        "marks": dict(audit.meanings),
+        "counts": audit.count_marks(),
+        "printed": {kind: _documents(audit, checked) for kind, checked in audit.checked.items()},
+    }
+
+
+def _documents(audit: Audit, checked: Iterable[CheckedNumber]) -> list[Document]:
+    return [checked_document(one, audit.source) for one in checked]
+
+
+def checked_document(checked: CheckedNumber, source: str) -> Document:
+    """A printed number beside ours."""
+    step = checked.implied_step
+    return dict.fromkeys(documents.PUBLISHED_KEYS) | {
+        "quantity": checked.quantity,
+        "unit": checked.row,
+        "on": checked.column,
+        "printed": checked.printed.value,
+        "ours": documents.number(checked.ours, "all") if checked.ours else None,
+        "source": source,
+        "reason": checked.reason,
+        "as_printed": checked.printed.text,
+        "mark": checked.mark,
+        "implied_step_s": step.time_s if step else None,
+        "achieved_flop_per_s": step.flop_per_s if step else None,
+        "utilisation": step.utilisation if step else None,
+        "busy": checked.busy,
+        "like_with_like": documents.number(checked.like_with_like, "all") if checked.like_with_like else None,
+    }
+
+
+def _printed_table(audit: Audit) -> Document:
+    """The table as it was printed: its head and its lines, each cell with the numbers that stand in it."""
+
+    def cell(kind: Kind, row: str | None, column: str | None = None, quantity: str | None = None) -> list[Document]:
+        numbers = audit.cell(kind, row, column)
+        return _documents(audit, (one for one in numbers if quantity in (None, one.quantity)))
+
+    counts = list(dict.fromkeys(one.quantity for one in audit.checked["counts"]))
+    means = list(dict.fromkeys(one.quantity for one in audit.checked["means"]))
+    return {
+        "counts": counts,
+        "columns": {column: cell("peaks", None, column) for column in audit.columns},
+        "rows": {
+            row: {
+                "counts": [cell("counts", row, quantity=quantity) for quantity in counts],
+                "cells": [cell("times", row, column) + cell("ratios", row, column) for column in audit.columns],
+            }
+            for row in audit.rows
+        },
+        "means": {quantity: [cell("means", None, column, quantity) for column in audit.columns] for quantity in means},
+    }

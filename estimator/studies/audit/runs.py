@@ -1,0 +1,87 @@
+"""The rows of a published table on the devices of its columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from estimator.core.errors import EstimatorError, within
+from estimator.core.schema import MATRIX
+from estimator.core.types import Estimate, Number, Profile, RunPlan, pair_id
+from estimator.pipeline import estimate
+from estimator.studies.audit.epochs import STEP_OF_EPOCH, count_steps, derive_epoch, kernel_time
+from estimator.studies.audit.table import Row, Table
+from estimator.studies.audit.types import Cell
+from estimator.studies.forward import estimate_forward
+from estimator.studies.places import beside
+
+Plans = Mapping[str, Mapping[str, RunPlan]]  # by column, and by the name of each device that it may be
+
+
+@dataclass(frozen=True)
+class Run:
+    """One row on one device: its estimate, and the numbers from its kernels to its epoch, as far as they are known."""
+
+    estimate: Estimate
+    numbers: Mapping[str, Number]
+    forward: Estimate | None = None  # of the validation that ends an epoch of a known number of steps
+
+    @property
+    def step(self) -> Number:
+        """The kernels of one step [s], with its share of the validation."""
+        return self.numbers.get(STEP_OF_EPOCH.name, self.numbers["step_s"])
+
+    @property
+    def matrix_flop(self) -> float:
+        """Matrix products and convolutions of one step, with its share of the validation [FLOP]."""
+        own = _matrix_flop(self.estimate)
+        if self.forward is None:
+            return own
+        validation, training = (self.numbers[name].samples[0] for name in ("validation_steps", "steps_per_epoch"))
+        return own + float(validation / training) * _matrix_flop(self.forward)
+
+    @property
+    def peak(self) -> float | None:
+        """What the device does at most in the precision of the run [FLOP/s]."""
+        peak = self.estimate.target.peak_of(self.estimate.precision).matrix
+        return peak.value if peak else None
+
+
+def _matrix_flop(step: Estimate) -> float:
+    ops = step.prediction.ops
+    return float(ops.loc[ops["op_class"].isin(MATRIX), "flop"].sum())
+
+
+def plan_runs(table: Table, folder: Path, draws: int, seed: int) -> Plans:
+    """How the rows run on each device that a column may be, the likeliest first."""
+    return {
+        column: {
+            device: RunPlan(beside(folder, device), table.precision, layout=entry.layout, draws=draws, seed=seed)
+            for device in entry.devices
+        }
+        for column, entry in table.columns.items()
+    }
+
+
+def run_rows(name: str, table: Table, profiles: Mapping[str, Profile], plans: Plans) -> dict[Cell, list[Run]]:
+    """Every row on every device that a column of its times may be. Raises EstimatorError as ``estimate`` does."""
+    return {
+        (row_name, column): [
+            _run(row, profiles[row_name], plan, (name, row_name, column, device))
+            for device, plan in plans[column].items()
+        ]
+        for row_name, row in table.rows.items()
+        for column in row.times
+    }
+
+
+def _run(row: Row, profile: Profile, plan: RunPlan, at: tuple[str, str, str, str]) -> Run:
+    name, row_name, _, device = at
+    counts = count_steps(pair_id((name, row_name)), row, profile)
+    with within(f"{name}: {row_name} on {device}"):
+        step = estimate(profile, plan)
+        if not kernel_time(step)[0]:
+            raise EstimatorError("no op of the profile is modelled; give one with shapes")
+        forward = estimate_forward(step) if {"steps_per_epoch", "validation_steps"} <= counts.keys() else None
+    return Run(step, derive_epoch(pair_id(at), counts, step, forward), forward)

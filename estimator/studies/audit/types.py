@@ -1,0 +1,73 @@
+"""What the audit of a published table computes: each printed number beside ours, with its mark."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from estimator.core.types import Estimate, Number
+from estimator.studies.audit.printed import Printed
+
+Mark = Literal["reproduced", "rounding", "data-bound", "wrong precision", "wrong part", "cannot be told"]
+Kind = Literal["peaks", "counts", "means", "ratios", "like rows", "times"]
+Cell = tuple[str, str]  # row and column
+
+
+@dataclass(frozen=True)
+class ImpliedStep:
+    """The step that a printed time per epoch implies: its time, and the rate of its products and convolutions."""
+
+    time_s: float
+    flop_per_s: float | None = None
+    utilisation: float | None = None  # that rate over the device's peak
+
+
+@dataclass(frozen=True)
+class CheckedNumber:
+    """A number that a table prints, beside ours, with its mark and the reason for it."""
+
+    quantity: str
+    row: str | None
+    column: str | None
+    printed: Printed
+    ours: Number | None
+    mark: Mark
+    reason: str | None
+    numbers: tuple[Number, ...] = field(default=(), repr=False)  # ours, and what it is derived from
+    implied_step: ImpliedStep | None = None  # of a time per epoch
+    busy: float | None = None  # share of the time in which the device worked, as the table's source says
+    like_with_like: Number | None = None  # what a ratio would be of predicted times
+
+
+@dataclass(frozen=True)
+class Audit:
+    """A published table: every number that it prints, checked, by what kind of number it is."""
+
+    title: str
+    source: str
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    meanings: Mapping[Mark, str]  # of the marks, with the rules they are given by
+    checked: Mapping[Kind, tuple[CheckedNumber, ...]]
+    estimates: Mapping[str, Estimate] = field(repr=False)
+
+    def cell(self, kind: Kind, row: str | None, column: str | None = None) -> list[CheckedNumber]:
+        """The numbers of one kind that stand in a row, or in one column of it."""
+        return [number for number in self.checked[kind] if (number.row, number.column) == (row, column)]
+
+    def findings(self) -> list[CheckedNumber]:
+        """What its own arithmetic does not bear out, what waits for data in it, and rows held against each other."""
+        return [
+            number
+            for kind, numbers in self.checked.items()
+            for number in numbers
+            if kind != "times" and (kind == "like rows" or number.mark not in ("reproduced", "rounding"))
+        ]
+
+    def count_marks(self) -> dict[Mark, dict[Kind, int]]:
+        """How many numbers of each kind bear each mark."""
+        return {
+            mark: {kind: sum(number.mark == mark for number in numbers) for kind, numbers in self.checked.items()}
+            for mark in self.meanings
+        }

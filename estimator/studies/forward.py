@@ -1,0 +1,23 @@
+"""The forward pass of an estimated step of training: what validating on one batch takes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from estimator.core.errors import EstimatorError, within
+from estimator.core.types import Estimate
+from estimator.pipeline import estimate
+from estimator.work import in_mode
+
+
+def estimate_forward(step: Estimate) -> Estimate:
+    """The forward pass alone of a step of training. Raises EstimatorError where the profile has none."""
+    with within("validation (without validation_samples there is none)"):
+        if step.profile.workload.mode == "inference":
+            raise EstimatorError(f"{step.profile.where}: is of inference, which has nothing to validate")
+        return estimate(step.profile, replace(step.plan, mode="inference"))
+
+
+def forward_origin(ops: str, step: Estimate) -> str:
+    """The origin of a validation's forward time: the ops of the training step, and which of them run in it."""
+    return "; ".join([f"forward {ops}", *in_mode(step.profile, "inference")[1]])

@@ -1,0 +1,82 @@
+from typing import get_args
+
+import numpy as np
+import pytest
+
+from estimator.core.types import Number
+from estimator.reports import documents
+from estimator.studies.audit.document import appendix, audit_document, checked_document
+from estimator.studies.audit.marks import meanings
+from estimator.studies.audit.printed import read_printed
+from estimator.studies.audit.table import Rules
+from estimator.studies.audit.types import Audit, CheckedNumber, ImpliedStep, Kind, Mark
+
+
+def checked(kind: str, row: str | None, column: str | None, mark: Mark = "reproduced") -> CheckedNumber:
+    ours = Number(f"{kind}/{row}/{column}", "ours", np.array([2.0]), "s", "device", "given")
+    return CheckedNumber(kind, row, column, read_printed("4.0x", "1"), ours, mark, "why", (ours,))
+
+
+AUDIT = Audit(
+    title="T", source="S", rows=("A", "B"), columns=("old", "new"), meanings=meanings(Rules()), estimates={},
+    checked={
+        "peaks": (checked("peak", None, "new", "rounding"),),
+        "counts": (checked("batch size", "A", None), checked("parameters", "A", None, "wrong part")),
+        "means": tuple(checked(f"mean {i} of the ratios", None, "new") for i in (1, 2)),
+        "ratios": (checked("ratio", "A", "new"),),
+        "like rows": (checked("step of A and B", None, "new"),),
+        "times": (checked("time", "A", "new", "data-bound"), checked("time", "B", "old")),
+    },
+)  # fmt: skip
+
+
+def test_a_checked_number_has_the_keys_of_any_published_figure() -> None:
+    number = CheckedNumber(
+        "time per epoch", "A", "new", read_printed("[8 s]", "s"), None, "cannot be told", "why",
+        implied_step=ImpliedStep(0.5, 3e9, 0.1), busy=0.9,
+    )  # fmt: skip
+    document = checked_document(number, "S")
+    assert tuple(document) == documents.PUBLISHED_KEYS
+    assert {name: value for name, value in document.items() if value is not None} == {
+        "quantity": "time per epoch", "unit": "A", "on": "new", "printed": 8, "source": "S", "reason": "why",
+        "as_printed": "[8 s]", "mark": "cannot be told", "implied_step_s": 0.5, "achieved_flop_per_s": 3e9,
+        "utilisation": 0.1, "busy": 0.9,
+    }  # fmt: skip
+
+
+def test_the_document_counts_the_marks_of_each_kind() -> None:
+    document = audit_document(AUDIT)
+    assert document["counts"].keys() == document["marks"].keys() == set(get_args(Mark))
+    assert tuple(document["printed"]) == get_args(Kind)
+    assert document["counts"]["reproduced"] == {
+        "peaks": 0, "counts": 1, "means": 2, "ratios": 1, "like rows": 1, "times": 1,
+    }  # fmt: skip
+    assert document["printed"]["times"][0]["ours"]["value"]["mid"] == 2
+    assert documents.to_json(document)
+
+
+def test_an_appendix_holds_all_numbers_and_what_its_template_lays_out() -> None:
+    part = appendix(AUDIT)
+    assert (part.kind, part.title, len(part.numbers)) == ("audit", "T", 9)
+    assert [(found["quantity"], found["mark"]) for found in part.view["findings"]] == [
+        ("parameters", "wrong part"), ("step of A and B", "reproduced"),
+    ]  # fmt: skip
+
+
+def test_the_printed_table_is_laid_out_line_by_line() -> None:
+    view = appendix(AUDIT).view
+    quantities = {row: [[c["quantity"] for c in cell] for cell in line["cells"]] for row, line in view["rows"].items()}
+    assert quantities == {"A": [[], ["time", "ratio"]], "B": [["time"], []]}
+    assert view["counts"] == ["batch size", "parameters"]
+    assert [len(cell) for cell in view["rows"]["A"]["counts"]] == [1, 1]
+    assert [len(cell) for cell in view["rows"]["B"]["counts"]] == [0, 0]
+    assert {column: len(peaks) for column, peaks in view["columns"].items()} == {"old": 0, "new": 1}
+    assert list(view["means"]) == ["mean 1 of the ratios", "mean 2 of the ratios"]
+    assert [len(cell) for cell in view["means"]["mean 2 of the ratios"]] == [0, 1]
+
+
+@pytest.mark.parametrize("kind", get_args(Kind))
+def test_cells_are_by_row_and_column(kind: Kind) -> None:
+    for one in AUDIT.checked[kind]:
+        assert one in AUDIT.cell(kind, one.row, one.column)
+        assert not AUDIT.cell(kind, "C", one.column)

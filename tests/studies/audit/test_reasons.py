@@ -1,0 +1,69 @@
+"""Sentences on times that are made from the predictions."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.studies.audit.tables import STEPS, audit_rows, audit_study, times_of, write_study
+
+
+def reason(folder: Path, times: Mapping[str, object], **fields: object) -> str:
+    return str(audit_rows(folder, times, "2x", **fields).cell("times", "A", "new")[0].reason)
+
+
+@pytest.mark.parametrize("new", [0.5, 1.0, 2.9, 3.1, 9.0])
+def test_a_time_is_a_multiple_of_its_kernels(tmp_path: Path, kernels: Mapping[str, float], new: float) -> None:
+    sentence = reason(tmp_path, times_of(kernels, 1, new))
+    assert f" a step, {new:.3g} times the " in sentence
+    assert "on p100-pcie-16gb the epoch's kernels would take" in sentence
+    assert "% of the fp32 peak" in sentence
+    assert ("no utilisation is printed" in sentence) == (new > 3)
+
+
+def test_a_time_below_the_physical_floor_is_named(tmp_path: Path, kernels: Mapping[str, float]) -> None:
+    assert "that peak and bandwidth allow" in reason(tmp_path, times_of(kernels, 1, 0.01))
+    assert "that peak and bandwidth allow" not in reason(tmp_path, times_of(kernels, 1, 1.0))
+
+
+def test_samples_held_out_are_named(tmp_path: Path, kernels: Mapping[str, float]) -> None:
+    sentence = reason(tmp_path, times_of(kernels, 1, 1), validation_samples=12)
+    assert "share of the forward passes over 12 samples held out" in sentence
+
+
+def test_what_the_source_and_the_study_state_stands_at_the_end(tmp_path: Path, kernels: Mapping[str, float]) -> None:
+    stated = [{"of": "new", "reason": "it waits"}]
+    sentence = reason(tmp_path, times_of(kernels, 1, 9), stated=stated, busy={"new": "90 %"})
+    assert sentence.endswith("; busy 90 % of the time, as its source says; it waits")
+
+
+def test_an_estimate_and_a_declared_update_are_named_first(tmp_path: Path, kernels: Mapping[str, float]) -> None:
+    times = {**times_of(kernels, 1, 1), "new": f"[{kernels['new']:.9f} s]"}
+    sgd = {"name": "sgd", "update_ops": {"Add": {"calls": 1, "reads": 2, "writes": 1}}}
+    path = write_study(tmp_path, times, optimizer=sgd)
+    (tmp_path / "workload.yaml").write_text(f"name: w\nbatch_size: 8\nsamples: {8 * STEPS}\nparameters: 1000\n")
+    first, second, *_ = str(audit_study(path).cell("times", "A", "new")[0].reason).split("; ")
+    assert first == "estimated by its source, not measured"
+    assert second == "predicted with the update of sgd that the study declares, not the profile's own"
+
+
+def test_an_unknown_number_of_samples_is_bounded_by_the_fastest_column(
+    tmp_path: Path, kernels: Mapping[str, float]
+) -> None:
+    path = write_study(tmp_path, times_of(kernels, 1, 7))
+    (tmp_path / "workload.yaml").write_text("name: w\nbatch_size: 8\n")
+    audit = audit_study(path)
+    old, new = (audit.cell("times", "A", column)[0] for column in ("old", "new"))
+    assert (old.mark, new.mark, old.ours, old.implied_step) == ("cannot be told", "cannot be told", None, None)
+    assert "its samples are not known; it would be 10 steps" in str(old.reason)
+    assert "leaves room" not in str(old.reason)
+    assert "but old's time leaves room for 10: at least 7 times its kernels" in str(new.reason)
+    assert not audit.checked["like rows"]
+
+
+def test_an_estimated_time_bounds_no_number_of_steps(tmp_path: Path, kernels: Mapping[str, float]) -> None:
+    path = write_study(tmp_path, {**times_of(kernels, 1, 7), "old": "[1 s]"})
+    (tmp_path / "workload.yaml").write_text("name: w\nbatch_size: 8\n")
+    old, new = (audit_study(path).cell("times", "A", column)[0] for column in ("old", "new"))
+    assert old.reason == "estimated by its source, not measured; its samples are not known"
+    assert "leaves room" not in str(new.reason)

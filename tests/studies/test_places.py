@@ -1,0 +1,26 @@
+from pathlib import Path
+
+import pytest
+
+from estimator.core.errors import EstimatorError
+from estimator.studies.places import beside, read_profile_beside
+
+
+def test_a_file_beside_the_study_comes_before_a_shipped_name(tmp_path: Path) -> None:
+    assert beside(tmp_path, "v100") == "v100"
+    (tmp_path / "v100").mkdir()
+    assert beside(tmp_path, "v100") == "v100"  # a folder is no device
+    (tmp_path / "mine.yaml").touch()
+    assert beside(tmp_path, "mine.yaml") == str(tmp_path / "mine.yaml")
+
+
+def test_a_profile_may_be_a_file_or_a_folder_beside_the_study(tmp_path: Path) -> None:
+    folder = tmp_path / "p1b3"
+    folder.mkdir()
+    (folder / "dump.csv").write_text("op_type,time_s\nMatMul,0.5\n")
+    for name in ("p1b3", "p1b3/dump.csv"):
+        profile = read_profile_beside(tmp_path, name, batch=7)
+        assert (len(profile.ops), profile.workload.batch_size) == (1, 7)
+    assert read_profile_beside(tmp_path / "elsewhere", "p1b3").workload.name == "p1b3"
+    with pytest.raises(EstimatorError, match="Unknown profile 'p1b4'"):
+        read_profile_beside(tmp_path, "p1b4")
