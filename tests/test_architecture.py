@@ -1,9 +1,12 @@
 """Imports point one way: cli → fitting → validation → studies → {collect, pipeline} → {profiles … reports} → core."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
+
+from estimator.work.operators import rule_of
 
 PACKAGE = Path(__file__).resolve().parent.parent / "estimator"
 STAGES = {"profiles", "work", "devices", "model", "rollup", "reports"}
@@ -56,3 +59,37 @@ def test_only_the_command_line_prints_and_exits(path: Path) -> None:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
     }
     assert not calls & {"print", "exit", "quit", "input"}
+
+
+KNOWS_NAMES = (  # what identifies a format of dumps, or of a public table; the vocabulary; what runs
+    "profiles", "validation/layer_ops.py", "work/operators", "collect",
+)  # fmt: skip
+NAME = re.compile(r"[A-Za-z_$][\w$]*(?:::\w+)?")
+DISTINCT = re.compile(r"_?[A-Z][a-z]+\d*[A-Z]\w*|\w+::\w+|__\w+\$\w+")  # no word of a sentence
+
+
+def texts(path: Path) -> list[str]:
+    """The string constants of a module, without its docstrings."""
+    tree = ast.parse(path.read_text())
+    bodies = [node for node in ast.walk(tree) if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)]
+    docstrings = {id(node.body[0].value) for node in bodies if node.body and isinstance(node.body[0], ast.Expr)}
+    constants = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in docstrings]
+    return [node.value for node in constants if isinstance(node.value, str)]
+
+
+def op_names(text: str) -> list[str]:
+    """What a text holds of a framework's or a library's names of ops."""
+    return [name for name in NAME.findall(text) if DISTINCT.fullmatch(name) and rule_of(name)]
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_names_of_ops_are_known_in_one_place(path: Path) -> None:
+    place = path.relative_to(PACKAGE).as_posix()
+    if not place.startswith(KNOWS_NAMES):
+        assert [name for text in texts(path) for name in op_names(text)] == []
+
+
+def test_names_of_ops_are_found() -> None:
+    assert op_names("a MatMul, aten::relu_ and __cudnn$convForward; All, Max, DeepBench") == [
+        "MatMul", "aten::relu_", "__cudnn$convForward",
+    ]  # fmt: skip
