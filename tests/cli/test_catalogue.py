@@ -283,10 +283,10 @@ def test_a_fault_is_said_with_its_line_and_its_rule(run: Run, toy: Path) -> None
     ],
 )
 def test_a_fault_is_taken_apart(sentence: str, parts: tuple[str | None, int | None, str]) -> None:
-    from estimator.cli.show_catalogue import _finding
+    from estimator.cli.documents import finding
 
     file, line, rest = parts
-    assert _finding(Fault(sentence, "r")) == {"file": file, "line": line, "rule": "r", "sentence": rest}
+    assert finding(Fault(sentence, "r")) == {"file": file, "line": line, "rule": "r", "sentence": rest}
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,11 @@
-"""The command that tells how far predictions are off on devices that the model has never seen."""
+"""The command that shows how far predictions are off on devices that the model has never seen."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from estimator.cli.emit import emit
 from estimator.cli.options import CsvFile, Json
 
 EXAMPLES = """\b
@@ -32,25 +33,26 @@ Quick = Annotated[bool, typer.Option("--quick", help="Judge at most 3000 rows of
 
 
 def validate(
-    data: Data = None, problem: Problems = None, quick: Quick = False, csv: CsvFile = None, json: Json = False
+    data: Data = None, problem: Problems = None, quick: Quick = False, csv: CsvFile = None, as_json: Json = False
 ) -> None:
     """How far predictions are off on devices never seen: held-out errors on public measurements.
 
     Each device family is left out of every data set at once, and predicted from the others; simple methods are judged
     on the same rows. Without --data it prints the table that the shipped fit carries.
     """
-    from estimator.cli import show_validate, terminal
+    from estimator.cli import documents, terminal
+    from estimator.cli.render.validate import render_validate
     from estimator.core.files import write_text
     from estimator.fitting.fitted_model import fitted_side_by_side
-    from estimator.validation import validate as judge
+    from estimator.validation import validate as validation
 
     if quick and data is None:
         raise typer.BadParameter("--quick changes nothing without --data; leave it out")
     if data is None:
-        found = judge.shipped(problem or [])
+        result = validation.shipped(problem or [])
     else:
-        with terminal.progress("device families", json) as progress:
-            found = judge.validate(data, fitted_side_by_side, problem or [], quick=quick, progress=progress)
-    show_validate.validated(found, data, json)
+        with terminal.progress("device families", as_json) as progress:
+            result = validation.validate(data, fitted_side_by_side, problem or [], quick=quick, progress=progress)
+    emit(documents.held_out_errors(result, data), render_validate, as_json)
     if csv:
-        write_text(csv, found.held_out.to_csv(index=False, lineterminator="\n"))
+        write_text(csv, result.held_out.to_csv(index=False, lineterminator="\n"))

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from estimator.cli.emit import emit
 from estimator.cli.options import PROFILES, Json
 
 EXAMPLES = """\b
@@ -19,7 +20,7 @@ Workloads = Annotated[
 SETTING_HELP = "Threads, oneDNN's instructions and precision, such as 2xAVX2 or 1xAVX512_CORE_BF16-bf16; repeatable."
 Settings = Annotated[list[str] | None, typer.Option("--setting", metavar="SETTING", help=SETTING_HELP)]
 REPEATS_HELP = "Of steps: half for predictions, half of truth.  [default: 12, with --quick 4]"
-Kept = Annotated[
+RunsFolder = Annotated[
     Path | None,
     typer.Option(
         "-o", metavar="DIR", help="Keep all runs here; they are not run again, but for a run that was cut off."
@@ -32,8 +33,8 @@ def selftest(
     setting: Settings = None,
     repeats: Annotated[int | None, typer.Option(min=4, help=REPEATS_HELP)] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Two workloads in two settings.")] = False,
-    keep: Kept = None,
-    json: Json = False,
+    keep: RunsFolder = None,
+    as_json: Json = False,
 ) -> None:
     """Profile here in one setting, predict another, run it, compare (extra: tensorflow; Linux).
 
@@ -44,11 +45,13 @@ def selftest(
     """
     import tempfile
 
-    from estimator.cli import show_selftest, terminal
-    from estimator.validation import selftest as truth
+    from estimator.cli import terminal
+    from estimator.cli.render.selftest import render_selftest
+    from estimator.validation.selftest import busy, planned
+    from estimator.validation.selftest import selftest as run
 
-    plan = truth.planned(workload or [], setting or [], repeats, quick=quick)
-    terminal.notes(truth.busy(keep))
-    with tempfile.TemporaryDirectory() as own, terminal.progress("runs", json) as progress:
-        found = truth.selftest(plan, keep or Path(own), progress)
-    show_selftest.judged(found, json)
+    plan = planned(workload or [], setting or [], repeats, quick=quick)
+    terminal.print_notes(busy(keep))
+    with tempfile.TemporaryDirectory() as scratch, terminal.progress("runs", as_json) as progress:
+        result = run(plan, keep or Path(scratch), progress)
+    emit(result.document(), render_selftest, as_json)

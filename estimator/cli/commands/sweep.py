@@ -1,5 +1,6 @@
 """The command that predicts a profile at several batch sizes."""
 
+from estimator.cli.emit import emit
 from estimator.cli.options import (
     Batches,
     Fusion,
@@ -29,16 +30,16 @@ def sweep(
     fusion: Fusion = "none",
     layout: Layout = "none",
     seed: Seed = 0,
-    json: Json = False,
+    as_json: Json = False,
 ) -> None:
     """Predict a profile at several batch sizes: step time, samples per second, and where a larger batch gains little.
 
     One profile tells all of them: matrix products, convolutions and activations go with the batch, weights and their
     updates do not.
     """
-    from estimator.cli import show_sweep
+    from estimator.cli.render.sweep import render_sweep
     from estimator.core.types import RunPlan
     from estimator.studies.sweep import sweep as run
 
     plan = RunPlan("", precision, fusion, source, seed=seed, mode=mode, layout=layout)
-    show_sweep.swept(run(profile, to, batch or [], plan), json)
+    emit(run(profile, to, batch or [], plan), render_sweep, as_json)

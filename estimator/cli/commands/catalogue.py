@@ -1,19 +1,24 @@
 """The commands of the catalogue: devices and systems."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from typer.core import TyperCommand
 
+from estimator.cli.emit import emit
 from estimator.cli.options import CSV, Check, DeviceNames, Json, SystemNames
 
 if TYPE_CHECKING:
     from typer._click import Context, HelpFormatter
 
-    from estimator.devices.specs.table.layout import Layout
+    from estimator.devices.specs.table.cells import Subject
+    from estimator.devices.specs.table.layout import Column, Layout
+
+    Subjects = Mapping[str, Subject]
+    Chosen = Sequence[Column] | None  # the columns of --columns, if given
 
 DEVICE_EXAMPLES = """\b
 Example: estimator devices v100
@@ -28,7 +33,7 @@ Example: estimator systems --where 'rmax >= 1 EFLOP/s' --sort -rmax_per_watt
 """
 
 
-def _layout(what: str | None) -> Layout:
+def _layout(what: str | None) -> "Layout":
     from estimator.devices.specs.table import columns
 
     return {"devices": columns.DEVICES, "systems": columns.SYSTEMS}[str(what)]
@@ -37,7 +42,7 @@ def _layout(what: str | None) -> Layout:
 class WithColumns(TyperCommand):
     """A command whose help ends with its columns and the lints of its check, read when the help is asked for."""
 
-    def format_epilog(self, ctx: Context, formatter: HelpFormatter) -> None:
+    def format_epilog(self, ctx: "Context", formatter: "HelpFormatter") -> None:
         """Write the columns and the lints behind the examples."""
         from estimator.devices import lints
 
@@ -72,10 +77,10 @@ def devices(
     columns: Columns = None,
     csv: CsvFile = None,
     check: Check = False,
-    json: Json = False,
+    as_json: Json = False,
 ) -> None:
     """The catalogue of devices: a table to choose from, one in full, several side by side."""
-    _catalogue(_layout("devices"), names or [], where or [], sort, columns, csv, check, json)
+    _catalogue(_layout("devices"), names or [], where or [], sort, columns, csv, check, as_json)
 
 
 def systems(
@@ -85,44 +90,87 @@ def systems(
     columns: Columns = None,
     csv: CsvFile = None,
     check: Check = False,
-    json: Json = False,
+    as_json: Json = False,
 ) -> None:
     """The catalogue of systems: a table to choose from, one in full, several side by side."""
-    _catalogue(_layout("systems"), names or [], where or [], sort, columns, csv, check, json)
+    _catalogue(_layout("systems"), names or [], where or [], sort, columns, csv, check, as_json)
 
 
 def _catalogue(
-    layout: Layout,
+    layout: "Layout",
     names: list[str],
     where: list[str],
     sort: str | None,
     columns: str | None,
     csv: Path | None,
     check: bool,
-    json: bool,
+    as_json: bool,
 ) -> None:
-    from estimator.cli import show_catalogue, show_comparison, show_entry, terminal
+    from estimator.cli import terminal
     from estimator.core.files import write_text
     from estimator.devices.specs.table import rows
 
     if check:
-        show_catalogue.checked(layout.what, *rows.check(layout, names), json)
+        _check_files(layout, names, as_json)
         return
     if columns == "help":
-        show_catalogue.columns(layout, json)
+        _list_columns(layout, as_json)
         return
     if names and (where or sort):
         raise typer.BadParameter("--where and --sort choose from the whole catalogue; give them without names")
     chosen = layout.choose(columns.split(",")) if columns is not None else None
-    found = rows.named(layout, names) if names else rows.selected(layout, where, sort)
-    subjects = list(found.values())
+    subjects = rows.named(layout, names) if names else rows.selected(layout, where, sort)
     if csv:
-        compared = bool(names) and len(found) > 1
-        write_text(csv, rows.to_csv(subjects, chosen or list(layout.columns.values()), compared=compared))
+        compared = bool(names) and len(subjects) > 1
+        table_columns = chosen or list(layout.columns.values())
+        write_text(csv, rows.to_csv(list(subjects.values()), table_columns, compared=compared))
     if not names:
-        show_catalogue.listing(layout, subjects, chosen, json)
-    elif len(found) == 1 and (json or not chosen):
-        show_entry.in_full(layout, subjects[0], names[0], json)
+        _show_table(layout, subjects, chosen, as_json)
+    elif len(subjects) == 1 and (as_json or not chosen):
+        _show_entry(layout, next(iter(subjects.values())), names[0], as_json)
     else:
-        show_comparison.side_by_side(layout, found, chosen, json)
-    terminal.notes(rows.unread(subjects))
+        _show_comparison(layout, subjects, chosen, as_json)
+    terminal.print_notes(rows.unread(list(subjects.values())))
+
+
+def _check_files(layout: "Layout", names: list[str], as_json: bool) -> None:
+    from estimator.cli import documents
+    from estimator.cli.render.catalogue.check import render_check
+    from estimator.devices.specs.table import rows
+
+    count, faults = rows.check(layout, names)
+    emit(documents.catalogue_check(count, faults), partial(render_check, what=layout.what), as_json)
+    if faults:
+        raise typer.Exit(1)
+
+
+def _list_columns(layout: "Layout", as_json: bool) -> None:
+    from estimator.cli import documents
+    from estimator.cli.render.catalogue.columns import render_columns
+
+    emit(documents.catalogue_columns(layout.columns.values()), lambda _: render_columns(layout), as_json)
+
+
+def _show_table(layout: "Layout", subjects: "Subjects", chosen: "Chosen", as_json: bool) -> None:
+    from estimator.cli import documents
+    from estimator.cli.render.catalogue.table import render_table
+
+    entries = {subject.name: documents.catalogue_entry(layout, subject) for subject in subjects.values()}
+    emit(entries, lambda _: render_table(layout, list(subjects.values()), chosen), as_json)
+
+
+def _show_entry(layout: "Layout", subject: "Subject", given_name: str, as_json: bool) -> None:
+    from estimator.cli import documents
+    from estimator.cli.render.catalogue.entry import render_entry
+
+    entry = documents.catalogue_entry(layout, subject)
+    emit(entry, lambda _: render_entry(layout, subject, given_name), as_json)
+
+
+def _show_comparison(layout: "Layout", subjects: "Subjects", chosen: "Chosen", as_json: bool) -> None:
+    from estimator.cli import documents
+    from estimator.cli.render.catalogue.comparison import render_comparison
+    from estimator.devices.specs.table.rows import ratios_to_first
+
+    document = documents.catalogue_comparison(layout, subjects, ratios_to_first(subjects, chosen or layout.compared))
+    emit(document, lambda document: render_comparison(layout, subjects, chosen, document["ratios"]), as_json)

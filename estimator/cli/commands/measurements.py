@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from estimator.cli.emit import emit
 from estimator.cli.options import DEVICES, TARGET_HELP, Json, Measured
 
 app = typer.Typer(
@@ -24,13 +25,13 @@ Files = Annotated[
     list[Path], typer.Argument(metavar="FILE…", help="DeepBench logs and sheets, CSV tables, SCALE-Sim reports.")
 ]
 Output = Annotated[Path, typer.Option("-o", metavar="FILE.csv", help="The table to write, in the project's columns.")]
-OnDevice = Annotated[
+MeasuredDevice = Annotated[
     str | None, typer.Option("--device", help="The device measured: a shipped name or a path to YAML.", **DEVICES)
 ]
 Library = Annotated[str | None, typer.Option(metavar="TEXT", help=f"Library and versions, {SILENT}.")]
 Clock = Annotated[str | None, typer.Option(metavar="TEXT", help=f"Clock, such as '1.4 GHz', {SILENT}.")]
-OfPrecision = Annotated[str | None, typer.Option(metavar="P", help=f"Number format of the operands, {SILENT}.")]
-PublishedIn = Annotated[str | None, typer.Option(metavar="TEXT", help=f"Where the figures stand, {SILENT}.")]
+OperandPrecision = Annotated[str | None, typer.Option(metavar="P", help=f"Number format of the operands, {SILENT}.")]
+Publication = Annotated[str | None, typer.Option(metavar="TEXT", help=f"Where the figures stand, {SILENT}.")]
 Topology = Annotated[Path | None, typer.Option(metavar="FILE", help="Layers that SCALE-Sim was given, CSV.")]
 KeepImpossible = Annotated[
     bool, typer.Option("--keep-impossible", help="Flag matrix products above the device's peak instead of refusing.")
@@ -42,14 +43,14 @@ Device = Annotated[str, typer.Argument(help=TARGET_HELP.removeprefix("Target dev
 def import_(
     files: Files,
     output: Output,
-    device: OnDevice = None,
+    device: MeasuredDevice = None,
     library: Library = None,
     clock: Clock = None,
-    precision: OfPrecision = None,
+    precision: OperandPrecision = None,
     topology: Topology = None,
-    source: PublishedIn = None,
+    source: Publication = None,
     keep_impossible: KeepImpossible = False,
-    json: Json = False,
+    as_json: Json = False,
 ) -> None:
     """Read measured tables of any known format and write them as one CSV.
 
@@ -57,20 +58,23 @@ def import_(
     refused, as are matrix products above 1.05 x the device's peak; other rows faster than its data sheet allows are
     kept and flagged.
     """
-    from estimator.cli import show_measurements
+    from estimator.cli import documents
+    from estimator.cli.render.measurements import render_import
     from estimator.devices import load_device
     from estimator.devices.importers import import_measurements
     from estimator.devices.importers.said import Said
 
     spec = load_device(device) if device else None
-    said = Said(spec, library, clock, precision, source, topology)
-    show_measurements.imported(import_measurements(files, output, said, keep_impossible=keep_impossible), json)
+    known = Said(spec, library, clock, precision, source, topology)
+    result = import_measurements(files, output, known, keep_impossible=keep_impossible)
+    emit(documents.imported_measurements(result), render_import, as_json)
 
 
 @app.command(epilog="Example: estimator measurements show v100")
-def show(device: Device, measurements: Measured = None, json: Json = False) -> None:
+def show(device: Device, measurements: Measured = None, as_json: Json = False) -> None:
     """What is measured of a device: rows, best rates, flags and conditions by op class and precision."""
-    from estimator.cli import show_measurements
+    from estimator.cli import documents
+    from estimator.cli.render.measurements import render_show
     from estimator.devices import load_device
     from estimator.devices.measurements import read_measurements
     from estimator.devices.measurements.conditions import kinds
@@ -78,4 +82,5 @@ def show(device: Device, measurements: Measured = None, json: Json = False) -> N
 
     spec = load_device(device)
     rows, notes = read_measurements(spec, measurements, device)
-    show_measurements.surveyed(spec.name, survey(rows, spec), kinds(rows), notes, json)
+    document = documents.device_measurements(spec.name, survey(rows, spec), kinds(rows), notes)
+    emit(document, render_show, as_json)
