@@ -60,11 +60,11 @@ def _complete(ctx: typer.Context, incomplete: str) -> list[str]:
     return [f"{before}{comma}{name}" for name in known if name.startswith(last)]
 
 
-CONDITION_HELP = "Only those of which this holds, such as 'memory_bandwidth >= 2 TB/s', 'vendor = NVIDIA', 'bf16'."
+CONDITION_HELP = "Only those that meet a condition, such as 'memory_bandwidth >= 2 TB/s', 'vendor = NVIDIA', 'bf16'."
 Where = Annotated[list[str] | None, typer.Option(metavar="CONDITION", autocompletion=_complete, help=CONDITION_HELP)]
 Sort = Annotated[str | None, typer.Option(metavar="COLUMN", autocompletion=_complete, help="-COLUMN: descending.")]
 Columns = Annotated[
-    str | None, typer.Option(metavar="A,B,…", autocompletion=_complete, help="Columns to show; help: what there is.")
+    str | None, typer.Option(metavar="A,B,…", autocompletion=_complete, help="Columns to show; 'help' lists them.")
 ]
 CSV_HELP = "Write the table as CSV too, in SI units; of several devices or systems with their ratios to the first."
 CsvFile = Annotated[Path | None, typer.Option("--csv", help=CSV_HELP, **CSV)]

@@ -54,9 +54,9 @@ def import_(
 ) -> None:
     """Read measured tables of any known format and write them as one CSV.
 
-    The format is told by the content. Rows of unlike conditions (library, clock, threads, accumulation, padding) are
-    refused, as are matrix products above 1.05 x the device's peak; other rows faster than its data sheet allows are
-    kept and flagged.
+    The format is recognised from the content. Rows of different conditions (library, clock, threads, accumulation,
+    padding) are refused, as are matrix products above 1.05 x the device's peak; other rows faster than its data sheet
+    allows are kept and flagged.
     """
     from estimator.cli import documents
     from estimator.cli.render.measurements import render_import

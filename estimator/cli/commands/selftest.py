@@ -19,7 +19,7 @@ Workloads = Annotated[
 ]
 SETTING_HELP = "Threads, oneDNN's instructions and precision, such as 2xAVX2 or 1xAVX512_CORE_BF16-bf16; repeatable."
 Settings = Annotated[list[str] | None, typer.Option("--setting", metavar="SETTING", help=SETTING_HELP)]
-REPEATS_HELP = "Of steps: half for predictions, half of truth.  [default: 12, with --quick 4]"
+REPEATS_HELP = "Runs of each step: half to predict from, half as truth.  [default: 12, with --quick 4]"
 RunsFolder = Annotated[
     Path | None,
     typer.Option(

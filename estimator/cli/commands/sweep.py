@@ -34,8 +34,8 @@ def sweep(
 ) -> None:
     """Predict a profile at several batch sizes: step time, samples per second, and where a larger batch gains little.
 
-    One profile tells all of them: matrix products, convolutions and activations go with the batch, weights and their
-    updates do not.
+    One profile is enough: matrix products, convolutions and activations grow with the batch, weights and their updates
+    do not.
     """
     from estimator.cli.render.sweep import render_sweep
     from estimator.core.types import RunPlan

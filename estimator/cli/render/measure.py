@@ -15,7 +15,7 @@ def render_measure(document: Mapping[str, Any]) -> None:
     """The best rates, their conditions, and where the files lie."""
     console = terminal.console()
     threads = f"{document['threads']} thread{'s' * (document['threads'] > 1)}"
-    conditions = f"{document['library']}, {threads}, {document['clock'] or 'clock not told'}"
+    conditions = f"{document['library']}, {threads}, {document['clock'] or 'clock unknown'}"
     console.print(f"{document['device']['name']}: {conditions}")
     terminal.print_table(_best_rates(document["best"]))
     console.print("rows:", ", ".join(f"{name} {count}" for name, count in document["rows"].items()))

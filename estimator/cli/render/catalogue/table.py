@@ -65,4 +65,4 @@ def _fitting(texts: Mapping[Column, Sequence[str]], width: int) -> list[Column]:
 def _print_hint(layout: Layout, hidden: int) -> None:
     command = f"'estimator {layout.what}"
     wider = f"{hidden} more column{'s' * (hidden > 1)} in a wider terminal; " if hidden else ""
-    terminal.console().print(f"{wider}{command} --columns help' names all columns, {command} NAME' tells all of one")
+    terminal.console().print(f"{wider}{command} --columns help' names all columns, {command} NAME' shows one in full")
