@@ -13,7 +13,7 @@ from estimator.core import yaml_files
 from estimator.profiles import read_profile
 from estimator.profiles.workload import Provenance, find_workload
 from estimator.work import count_work
-from tests.cli.test_cli import run
+from tests.cli.command_line import run, run_process
 
 FIT = '''"""A tiny Keras model: 12-8-3, the batch of its data left open."""
 
@@ -62,11 +62,11 @@ needs_tensorflow = pytest.mark.skipif(not find_spec("tensorflow"), reason="Tenso
 def captured(text: str, folder: Path, *options: str) -> dict[str, Any]:
     script = folder.with_name("script.py")
     script.write_text(text)
-    done = run("capture", str(script), "-o", str(folder), *FEW, *options, "--json")
+    done = run_process("capture", str(script), "-o", str(folder), *FEW, *options, "--json")
     assert done.stderr.replace("a script may print\n", "") == ""
     assert {path.name for path in folder.parent.iterdir()} == {"script.py", folder.name}
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    document: dict[str, Any] = json.loads(done.stdout)
+    return document
 
 
 @pytest.fixture(scope="module")
@@ -142,7 +142,9 @@ def test_the_trace_of_an_own_step_counts_every_product(tmp_path: Path) -> None:
 
 @needs_tensorflow
 def test_a_shipped_workload_at_another_batch(tmp_path: Path) -> None:
-    done = run("capture", "p1b2", "-o", str(tmp_path / "dump"), *FEW, "--scale", "0.01", "--batch", "8", "--json")
+    done = run_process(
+        "capture", "p1b2", "-o", str(tmp_path / "dump"), *FEW, "--scale", "0.01", "--batch", "8", "--json"
+    )
     assert json.loads(done.stdout)["batch_size"] == find_workload(tmp_path / "dump").batch_size == 8
     sizes = (282, 10, 5, 3, 10)
     first, *behind = (rows * columns for rows, columns in pairwise(sizes))
@@ -155,7 +157,7 @@ def test_ctrl_c_leaves_nothing(tmp_path: Path) -> None:
     heard = "signal.signal(signal.SIGINT, signal.default_int_handler)"  # jobs in the background start deaf to it
     pressed = "os.kill(os.getpid(), signal.SIGINT)"
     script.write_text(f"import os, signal\n{heard}\ndef build():\n    {pressed}\ndata = ()\n")
-    run("capture", str(script), "-o", str(tmp_path / "dump"), code=130)
+    run_process("capture", str(script), "-o", str(tmp_path / "dump"), code=130)
     assert list(tmp_path.iterdir()) == [script]
 
 

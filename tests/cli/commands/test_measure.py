@@ -14,7 +14,7 @@ import pytest
 from estimator.core.schema import MEASUREMENTS
 from estimator.devices import load_device
 from estimator.devices.measurements import load_measurements
-from tests.cli.test_cli import read, run
+from tests.cli.command_line import read, run
 
 SHAPES = "op_class,precision,m,n,k,bytes\ngemm,fp32,64,32,16,\nelementwise,fp32,,,,40000\n"
 NUMPY = ("--backend", "numpy", "--relative-error", "50 %")
@@ -29,12 +29,12 @@ def shapes(tmp_path: Path) -> Path:
 
 def test_what_it_writes_is_a_target(tmp_path: Path, shapes: Path) -> None:
     name = tmp_path / "v1.5"
-    found = read("measure", "--shapes", str(shapes), *NUMPY, "--budget", "15 s", "-o", str(name))
+    document = read("measure", "--shapes", str(shapes), *NUMPY, "--budget", "15 s", "-o", str(name))
     assert {path.name for path in tmp_path.iterdir()} == {"shapes.csv", "v1.5.csv", "v1.5.yaml"}
-    assert found["files"] == {"measurements": f"{name}.csv", "device": f"{name}.yaml"}
-    assert (found["backend"], found["rows"]["gemm"] >= 2) == ("numpy", True)
-    assert found["best"]["peak_flop_per_s"]["fp32"] > 1e6
-    assert found["best"]["memory_bandwidth_b_per_s"] > 1e6
+    assert document["files"] == {"measurements": f"{name}.csv", "device": f"{name}.yaml"}
+    assert (document["backend"], document["rows"]["gemm"] >= 2) == ("numpy", True)
+    assert document["best"]["peak_flop_per_s"]["fp32"] > 1e6
+    assert document["best"]["memory_bandwidth_b_per_s"] > 1e6
     spec = load_device(f"{name}.yaml")
     rows = load_measurements(spec, f"{name}.csv")
     assert set(rows["device"]) == {"v1.5"}
@@ -73,10 +73,10 @@ def test_ctrl_c_keeps_what_is_measured(tmp_path: Path, shapes: Path) -> None:
     for _ in range(2):  # pressed twice, it does no harm
         os.kill(started.pid, signal.SIGINT)
         time.sleep(0.02)
-    said = started.communicate(timeout=60)[1]
-    assert started.returncode == 130, said
-    assert "the same command goes on" in said
-    assert "Traceback" not in said
+    errors = started.communicate(timeout=60)[1]
+    assert started.returncode == 130, errors
+    assert "the same command goes on" in errors
+    assert "Traceback" not in errors
     kept = json.loads(partial.read_text().splitlines()[1])["rows"][0]["time_s"]
     assert {path.name for path in tmp_path.iterdir()} == {"shapes.csv", "mine.partial"}
     others = run("measure", "--quick", *NUMPY, "-o", str(tmp_path / "mine"), code=1)
@@ -90,8 +90,8 @@ def test_ctrl_c_keeps_what_is_measured(tmp_path: Path, shapes: Path) -> None:
 
 def test_a_kit(tmp_path: Path) -> None:
     words = ("--profile", "p1b3", "--precision", "bf16", "--all-reduce", "4")
-    found = read("measure", "--kit", str(tmp_path / "kit"), *words)
-    assert [Path(path).name for path in found["written"]] == ["measure.py", "shapes.csv", "README.md", "schema.md"]
+    document = read("measure", "--kit", str(tmp_path / "kit"), *words)
+    assert [Path(path).name for path in document["written"]] == ["measure.py", "shapes.csv", "README.md", "schema.md"]
     shapes = pd.read_csv(tmp_path / "kit/shapes.csv")
     assert set(shapes.loc[shapes["k"] == 29532, "precision"]) == {"bf16"}
     assert set(shapes["ranks"].dropna()) == {4}
