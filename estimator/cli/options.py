@@ -1,20 +1,18 @@
 """The options and arguments that several commands share, with their help and shell completion."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from estimator.core import library
-
 
 def _complete(kind: str, pattern: str) -> Callable[[str], list[str]]:
     """Shell completion by the names of the library."""
 
     def names(incomplete: str) -> list[str]:
+        from estimator.core import library
+
         return [name for name in library.names(kind, pattern) if name.startswith(incomplete)]
 
     return names

@@ -1,9 +1,8 @@
-"""The terminal that every command prints to: its console, its tables, its notes, its one JSON document."""
+"""The terminal that every command prints to: its console, its tables, its notes, its bar of progress."""
 
 from __future__ import annotations
 
 import shutil
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
@@ -12,27 +11,32 @@ from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
-SIZE = (160, 25)  # columns and lines assumed where output is no terminal and COLUMNS is not set
+DEFAULT_SIZE = (160, 25)  # columns and lines where output is no terminal and COLUMNS is not set
 GAP = 2  # blanks between the columns of a table
 LONGEST_TEXT = 24  # that stays on one line in a table too wide for its terminal
 
 
 def console() -> Console:
     """A console that takes every text literally, whatever brackets a name holds."""
-    width, height = shutil.get_terminal_size(SIZE)
+    width, height = shutil.get_terminal_size(DEFAULT_SIZE)
     return Console(width=width, height=height, markup=False, emoji=False, highlight=False)
 
 
-def notes(sentences: Sequence[str], style: str = "yellow") -> None:
+def print_notes(sentences: Sequence[str], style: str = "yellow") -> None:
     """Print sentences on stderr, each as a note."""
     console = Console(stderr=True, markup=False, emoji=False, highlight=False)
     for sentence in sentences:
         console.print(Text("note: ", style), Text(sentence), sep="", soft_wrap=not console.is_terminal)
 
 
-def table(title: str, *columns: str, right: Sequence[str] = (), folds: bool = False) -> Table:
-    """A table without lines; those columns that align right, which ``right`` names, never wrap, nor does the first one
-    unless it ``folds``.
+def new_table(title: str, *columns: str, right: Sequence[str] = (), folds: bool = False) -> Table:
+    """A table without lines.
+
+    Args:
+        title: stands above the table.
+        columns: the headings.
+        right: the headings of columns that align right; these never wrap.
+        folds: whether the first column may wrap.
     """
     table = Table(title=title, title_justify="left", header_style="bold", box=None, pad_edge=False)
     for position, column in enumerate(columns):
@@ -45,16 +49,17 @@ def table(title: str, *columns: str, right: Sequence[str] = (), folds: bool = Fa
     return table
 
 
-def show(table: Table) -> None:
-    """Print a table, folded between words, and beyond the terminal's edge where that is too narrow even so: a number
-    cut short reads as another one.
+def print_table(table: Table) -> None:
+    """Print a table, folded between words.
+
+    A table that is too wide even so goes beyond the terminal's edge: a number cut short reads as another one.
     """
     out = console()
-    widths = _shared([_texts(column) for column in table.columns], [c.no_wrap for c in table.columns], out.width)
+    widths = _column_widths([_texts(column) for column in table.columns], [c.no_wrap for c in table.columns], out.width)
     for column, width in zip(table.columns, widths, strict=True):
         column.width = width
-    if breadth(widths) > out.width:
-        out.width = breadth(widths) + GAP  # rich before 14 also counts the gaps at both edges
+    if table_width(widths) > out.width:
+        out.width = table_width(widths) + GAP  # rich before 14 also counts the gaps at both edges
     out.print(table)
 
 
@@ -62,35 +67,35 @@ def _texts(column: Column) -> list[str]:
     return [str(column.header), *map(str, column.cells)]
 
 
-def _shared(columns: Sequence[Sequence[str]], whole: Sequence[bool], width: int) -> list[int]:
+def _column_widths(columns: Sequence[Sequence[str]], no_wrap: Sequence[bool], width: int) -> list[int]:
     """The widths of columns: first what cannot be cut, a longest word where a column folds; then all that the narrowest
     of those that fold may still have.
     """
-    most = [room(texts) for texts in columns]
-    found = [
-        wide if kept else min(room(" ".join(texts).split()), LONGEST_TEXT)
-        for texts, wide, kept in zip(columns, most, whole, strict=True)
+    full = [text_width(texts) for texts in columns]
+    widths = [
+        wide if whole else min(text_width(" ".join(texts).split()), LONGEST_TEXT)
+        for texts, wide, whole in zip(columns, full, no_wrap, strict=True)
     ]
-    for _ in range(width - breadth(found)):
-        narrow = [place for place, wide in enumerate(most) if found[place] < wide]
+    for _ in range(width - table_width(widths)):
+        narrow = [place for place, wide in enumerate(full) if widths[place] < wide]
         if narrow:
-            found[min(narrow, key=found.__getitem__)] += 1
-    return found
+            widths[min(narrow, key=widths.__getitem__)] += 1
+    return widths
 
 
-def room(texts: Iterable[str]) -> int:
+def text_width(texts: Iterable[str]) -> int:
     """The width of the longest line."""
     return max((cell_len(line) for text in texts for line in text.split("\n")), default=0)
 
 
-def breadth(rooms: Iterable[int]) -> int:
-    """The width of a table of columns that need so much room."""
-    return sum(width + GAP for width in rooms) - GAP
+def table_width(columns: Iterable[int]) -> int:
+    """The width of a table whose columns have these widths."""
+    return sum(width + GAP for width in columns) - GAP
 
 
 @contextmanager
 def progress(what: str, as_json: bool) -> Iterator[Callable[[int, int], None]]:
-    """A bar on stderr, for people on a terminal; gives what is to be told how many are done, and of how many."""
+    """A bar on stderr, for people on a terminal; the block calls what it gets with how many are done, of how many."""
     console = Console(stderr=True, markup=False, highlight=False)
     if as_json or not console.is_terminal:
         yield lambda done, total: None
@@ -101,10 +106,3 @@ def progress(what: str, as_json: bool) -> Iterator[Callable[[int, int], None]]:
     with Progress(what, *columns, console=console, transient=True, redirect_stdout=False, redirect_stderr=False) as bar:
         task = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
-
-
-def json(document: object) -> None:
-    """Print one JSON document."""
-    from estimator.reports.documents import to_json
-
-    sys.stdout.write(to_json(document))

@@ -1,0 +1,33 @@
+"""The command that predicts profiles on several devices."""
+
+from typing import Annotated
+
+import typer
+
+from estimator.cli.emit import emit
+from estimator.cli.options import Fusion, Json, Layout, OtherBatch, OtherMode, Precision, Seed, Source, Targets
+
+EXAMPLES = "Example: estimator compare p1b3 --to v100 --to a100 --to h100"
+
+
+def compare(
+    profiles: Annotated[list[str], typer.Argument(metavar="PROFILE…", help="Dumps, folders, or shipped profiles.")],
+    to: Targets,
+    source: Source = None,
+    precision: Precision = None,
+    fusion: Fusion = "none",
+    layout: Layout = "none",
+    batch: OtherBatch = None,
+    mode: OtherMode = None,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Predict profiles on several devices, side by side, as they ran, or at another batch size or the forward pass."""
+    from estimator.cli.render.compare import render_compare
+    from estimator.core.types import RunPlan
+    from estimator.reports import documents
+    from estimator.studies.compare import compare as run
+
+    plan = RunPlan("", precision, fusion, source, seed=seed, batch=batch, mode=mode, layout=layout)
+    estimates = [documents.estimate(result) for result in run(profiles, to, plan)]
+    emit({"estimates": estimates}, render_compare, as_json)

@@ -1,0 +1,47 @@
+"""The command that predicts a profiled run on a device."""
+
+from estimator.cli.emit import emit
+from estimator.cli.options import (
+    Fusion,
+    Json,
+    Layout,
+    Measured,
+    OtherBatch,
+    OtherMode,
+    Precision,
+    ProfileName,
+    Seed,
+    Source,
+    Target,
+)
+
+EXAMPLES = """\b
+Example: estimator estimate p1b3 --to v100
+Example: estimator estimate p1b3/amd-epyc.tfprof --to a100-sxm4-80gb --precision bf16 --fusion elementwise
+Example: estimator estimate nt3 --to v100 --batch 64 --mode inference
+"""
+
+
+def estimate(
+    profile: ProfileName,
+    to: Target,
+    source: Source = None,
+    precision: Precision = None,
+    measurements: Measured = None,
+    fusion: Fusion = "none",
+    layout: Layout = "none",
+    batch: OtherBatch = None,
+    mode: OtherMode = None,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Predict the step time of a profiled run on a device, as it ran, or at another batch size or the forward pass."""
+    from estimator import pipeline
+    from estimator.cli.render.estimate import render_estimate
+    from estimator.core.types import RunPlan
+    from estimator.profiles import read_profile
+    from estimator.reports import documents
+
+    plan = RunPlan(to, precision, fusion, source, measurements, seed=seed, batch=batch, mode=mode, layout=layout)
+    result = pipeline.estimate(read_profile(profile), plan)
+    emit(documents.estimate(result), render_estimate, as_json)

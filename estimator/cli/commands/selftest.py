@@ -1,0 +1,57 @@
+"""The command that checks the whole chain against reality on the machine at hand."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from estimator.cli.emit import emit
+from estimator.cli.options import PROFILES, Json
+
+EXAMPLES = """\b
+Example: estimator selftest --quick
+Example: estimator selftest uno@0.2 my_model.py --setting 1xAVX2 --setting 2xAVX2 --repeats 8 -o selftest
+"""
+WORKLOAD_HELP = "Shipped ones or files of yours; NAME@SCALE for a smaller size."
+Workloads = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="WORKLOAD…", help=WORKLOAD_HELP, **PROFILES),
+]
+SETTING_HELP = "Threads, oneDNN's instructions and precision, such as 2xAVX2 or 1xAVX512_CORE_BF16-bf16; repeatable."
+Settings = Annotated[list[str] | None, typer.Option("--setting", metavar="SETTING", help=SETTING_HELP)]
+REPEATS_HELP = "Runs of each step: half to predict from, half as truth.  [default: 12, with --quick 4]"
+RunsFolder = Annotated[
+    Path | None,
+    typer.Option(
+        "-o", metavar="DIR", help="Keep all runs here; they are not run again, but for a run that was cut off."
+    ),
+]
+
+
+def selftest(
+    workload: Workloads = None,
+    setting: Settings = None,
+    repeats: Annotated[int | None, typer.Option(min=4, help=REPEATS_HELP)] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Two workloads in two settings.")] = False,
+    keep: RunsFolder = None,
+    as_json: Json = False,
+) -> None:
+    """Profile here in one setting, predict another, run it, compare (extra: tensorflow; Linux).
+
+    One core or two, with less or more of the processor's instructions, are devices of their own. In each, products,
+    convolutions, pools and streams are measured, never a workload; every setting is predicted from every other one. The
+    error is shown beside the noise floor: how far two sets of runs of the same step are from each other. It takes about
+    40 minutes, with --quick a few; run nothing else meanwhile.
+    """
+    import tempfile
+
+    from estimator.cli import terminal
+    from estimator.cli.render.selftest import render_selftest
+    from estimator.validation.selftest import busy, planned
+    from estimator.validation.selftest import selftest as run
+
+    plan = planned(workload or [], setting or [], repeats, quick=quick)
+    terminal.print_notes(busy(keep))
+    with tempfile.TemporaryDirectory() as scratch, terminal.progress("runs", as_json) as progress:
+        result = run(plan, keep or Path(scratch), progress)
+    emit(result.document(), render_selftest, as_json)

@@ -1,0 +1,58 @@
+"""The command that shows how far predictions are off on devices that the model has never seen."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from estimator.cli.emit import emit
+from estimator.cli.options import CsvFile, Json
+
+EXAMPLES = """\b
+Example: estimator validate
+Example: estimator validate --data public --problem gemm --problem convolution
+"""
+DATA_HELP = (
+    "Folder of public data sets (deepbench, neusight, aiconfigurator, vidur): judge anew, with extra 'fit'. It takes "
+    "minutes: about 15 for all problems on two cores, less with --quick."
+)
+
+
+def _complete(incomplete: str) -> list[str]:
+    from estimator.validation.validate import TITLES
+
+    return [name for name in TITLES if name.startswith(incomplete)]
+
+
+Data = Annotated[Path | None, typer.Option("--data", metavar="DIR", help=DATA_HELP)]
+Problems = Annotated[
+    list[str] | None,
+    typer.Option("--problem", metavar="NAME", autocompletion=_complete, help="Only this problem; repeatable."),
+]
+Quick = Annotated[bool, typer.Option("--quick", help="Judge at most 3000 rows of each data set on each device.")]
+
+
+def validate(
+    data: Data = None, problem: Problems = None, quick: Quick = False, csv: CsvFile = None, as_json: Json = False
+) -> None:
+    """How far predictions are off on devices never seen: held-out errors on public measurements.
+
+    Each device family is left out of every data set at once, and predicted from the others; simple methods are judged
+    on the same rows. Without --data it prints the table that the shipped fit carries.
+    """
+    from estimator.cli import documents, terminal
+    from estimator.cli.render.validate import render_validate
+    from estimator.core.files import write_text
+    from estimator.fitting.fitted_model import fitted_side_by_side
+    from estimator.validation import validate as validation
+
+    if quick and data is None:
+        raise typer.BadParameter("--quick changes nothing without --data; leave it out")
+    if data is None:
+        result = validation.shipped(problem or [])
+    else:
+        with terminal.progress("device families", as_json) as progress:
+            result = validation.validate(data, fitted_side_by_side, problem or [], quick=quick, progress=progress)
+    emit(documents.held_out_errors(result, data), render_validate, as_json)
+    if csv:
+        write_text(csv, result.held_out.to_csv(index=False, lineterminator="\n"))

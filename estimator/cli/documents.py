@@ -1,0 +1,104 @@
+"""JSON documents that only the command line needs; the others come from ``reports.documents`` or from the result."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from estimator.core.types import Sourced, Workload
+from estimator.devices.specs.table.cells import Subject, spec_of
+from estimator.devices.specs.table.layout import Column, Layout
+from estimator.reports import documents
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from estimator.devices.importers import Imported
+    from estimator.validation.validate import Validation
+
+Document = dict[str, Any]
+FAULT = re.compile(r"(?:(?P<file>\S.*?\.ya?ml)(?::(?P<line>\d+))?: )?(?P<sentence>.*)", re.DOTALL)
+
+
+def written(paths: Iterable[Path]) -> Document:
+    """The files that a command wrote."""
+    return {"written": [str(path) for path in paths]}
+
+
+def shipped_profiles(workloads: Mapping[str, Workload]) -> Document:
+    """The profiles of the library by name."""
+    return {name: {"title": w.title, "default_profile": w.default_profile} for name, w in workloads.items()}
+
+
+def predicted_shapes(rows: pd.DataFrame, target: str, assumptions: Sequence[str]) -> Document:
+    """A table of shapes with their predicted times."""
+    return {"target": target, "rows": documents.rows(rows, list(rows.columns)), "assumptions": list(assumptions)}
+
+
+def catalogue_entry(layout: Layout, subject: Subject) -> Document:
+    """A device or system: the numbers of its file, and under ``derived`` what follows from them."""
+    derived = {
+        column.name: {"value": cell.value, "unit": cell.unit, "unverified": cell.unverified}
+        for column in layout.columns.values()
+        if column.derived and isinstance(cell := column.get(subject), Sourced)
+    }
+    return {**documents.device(spec_of(subject)), "derived": derived}
+
+
+def catalogue_comparison(layout: Layout, subjects: Mapping[str, Subject], ratios: Mapping[str, Any]) -> Document:
+    """Devices or systems by name, and by column the ratio of each to the first."""
+    return {layout.what: {name: catalogue_entry(layout, s) for name, s in subjects.items()}, "ratios": ratios}
+
+
+def catalogue_columns(columns: Iterable[Column]) -> Document:
+    """The columns of a catalogue by name."""
+    return {c.name: {"unit": c.unit or None, "kind": c.kind, "meaning": c.meaning} for c in columns}
+
+
+def catalogue_check(count: int, faults: Sequence[str]) -> Document:
+    """The faults of the checked files, as sentences and taken apart."""
+    return {"checked": count, "faults": list(faults), "findings": [finding(fault) for fault in faults]}
+
+
+def finding(fault: str) -> Document:
+    """A fault's sentence taken apart: file, line, rule."""
+    match = FAULT.fullmatch(fault)
+    assert match  # every part of the pattern is optional
+    line = match["line"]
+    return {**match.groupdict(), "line": int(line) if line else None, "rule": getattr(fault, "rule", None)}
+
+
+def imported_measurements(result: Imported) -> Document:
+    """A table that was written from files of other formats."""
+    written_from = {"written": str(result.path), "formats": result.formats, "devices": result.names()}
+    return {**written_from, **_measured_rows(result.survey, result.conditions.seen), "notes": result.notes}
+
+
+def device_measurements(device: str, survey: pd.DataFrame, conditions: pd.DataFrame, notes: Sequence[str]) -> Document:
+    """What is measured of a device."""
+    return {"device": device, **_measured_rows(survey, conditions), "notes": list(notes)}
+
+
+def _measured_rows(survey: pd.DataFrame, conditions: pd.DataFrame) -> Document:
+    """Counts and best rates by kind of op, and the conditions; an empty text becomes None."""
+    kinds = survey.astype(object).where(survey.notna(), None).to_dict("records")
+    known = [{name: value or None for name, value in row.items()} for row in conditions.to_dict("records")]
+    return {"rows": int(survey["rows"].sum()), "kinds": kinds, "conditions": known}
+
+
+def held_out_errors(result: Validation, data: Path | None) -> Document:
+    """Errors on devices never seen, and the worst rows of the first method; ``data`` is the folder judged, if any."""
+    from estimator.validation import scores
+    from estimator.validation.validate import TITLES
+
+    first_method = result.held_out["method"].iloc[0]
+    return {
+        "source": "data" if data else "shipped fit",
+        "data": str(data) if data else None,
+        "problems": {name: TITLES[name] for name in dict.fromkeys(result.held_out["problem"])},
+        "held_out": result.held_out.to_dict("records"),
+        "worst": {problem: scores.worst(rows, first_method) for problem, rows in result.judged.items()},
+        "notes": list(result.notes),
+    }

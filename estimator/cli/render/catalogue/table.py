@@ -1,0 +1,68 @@
+"""The catalogue as one table to choose from, as wide as the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from rich.table import Table
+
+from estimator.cli import terminal
+from estimator.cli.render.catalogue.cells import cell_text, mark, print_legend
+from estimator.devices.specs.table.cells import Subject
+from estimator.devices.specs.table.layout import Column, Layout
+from estimator.devices.specs.table.rows import tally
+
+
+def render_table(layout: Layout, subjects: Sequence[Subject], chosen: Sequence[Column] | None) -> None:
+    """A row for each subject: its chosen columns, or as many of the default ones as the terminal has room for."""
+    if not subjects:
+        terminal.console().print(f"no {layout.what} fit; a comparison holds only where the value is known")
+        return
+    texts = {column: _texts(column, subjects) for column in chosen or map(layout.column, layout.default)}
+    filled = {column: cells for column, cells in texts.items() if chosen or any(map(str.strip, cells))}
+    fitting = filled if chosen else _fitting(filled, terminal.console().width)
+    shown = [column for column in chosen or layout.columns.values() if column in fitting]
+    terminal.console().print(f"{len(subjects)} {layout.what}: {layout.about}")
+    terminal.print_table(_table({column: filled[column] for column in shown}))
+    print_legend(*tally(subjects, shown))
+    _print_hint(layout, len(filled) - len(shown))
+
+
+def _table(texts: Mapping[Column, Sequence[str]]) -> Table:
+    table = terminal.new_table("")
+    for column in texts:
+        side: Literal["left", "right"] = "left" if column.kind == "text" else "right"
+        table.add_column(_heading(column), justify=side, no_wrap=not _wraps(column), overflow="fold")
+    for cells in zip(*texts.values(), strict=True):
+        table.add_row(*cells)
+    return table
+
+
+def _texts(column: Column, subjects: Sequence[Subject]) -> list[str]:
+    """A column's texts; where some bear a mark, the others leave room for one, so that digits stand below digits."""
+    cells = [column.get(subject) for subject in subjects]
+    marks = [mark(cell) for cell in cells]
+    room = max(map(len, marks), default=0)
+    return [f"{cell_text(column, cell)}{m.ljust(room)}" for cell, m in zip(cells, marks, strict=True)]
+
+
+def _heading(column: Column) -> str:
+    return f"{column.heading or column.name}\n{column.shown}".rstrip()
+
+
+def _wraps(column: Column) -> bool:
+    return column.kind == "text" and column.name != "name"
+
+
+def _fitting(texts: Mapping[Column, Sequence[str]], width: int) -> list[Column]:
+    """The first columns, in order of importance, that a terminal has room for; long texts wrap."""
+    full = [terminal.text_width((_heading(column), *cells)) for column, cells in texts.items()]
+    least = [min(w, terminal.LONGEST_TEXT) if _wraps(c) else w for c, w in zip(texts, full, strict=True)]
+    return [column for count, column in enumerate(texts, start=1) if terminal.table_width(least[:count]) <= width]
+
+
+def _print_hint(layout: Layout, hidden: int) -> None:
+    command = f"'estimator {layout.what}"
+    wider = f"{hidden} more column{'s' * (hidden > 1)} in a wider terminal; " if hidden else ""
+    terminal.console().print(f"{wider}{command} --columns help' names all columns, {command} NAME' shows one in full")

@@ -1,0 +1,27 @@
+"""What ``estimator predict`` prints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from estimator.cli import terminal
+from estimator.cli.render.text import format_interval
+from estimator.core import shape_words
+
+HEADINGS = ("op class", "precision", "shape", "time", "bound", "method")
+
+
+def render_predict(document: Mapping[str, Any]) -> None:
+    """The predicted time of each shape."""
+    table = terminal.new_table(f"One call on {document['target']}, with 90 % intervals", *HEADINGS)
+    for row in document["rows"]:
+        known = row["bound"] or "", row["method"] or "nothing known"
+        table.add_row(row["op_class"], row["precision"], shape_words.words(row), _time(row), *known)
+    terminal.print_table(table)
+    terminal.print_notes(document["assumptions"], "cyan")
+
+
+def _time(row: Mapping[str, Any]) -> str:
+    interval = {"low": row["low_s"], "mid": row["time_s"], "high": row["high_s"]}
+    return "–" if row["time_s"] is None else format_interval(interval)

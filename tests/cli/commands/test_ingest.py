@@ -1,0 +1,37 @@
+"""``estimator ingest``: its document, and the op table that it writes and reads again."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command_line import read, run
+
+
+def test_the_document() -> None:
+    document = read("ingest", "p1b3")
+    assert {
+        "format", "framework", "tool_version", "steps", "batch_size", "wall_step_s", "op_time_s", "busy_step_s",
+        "coverage", "top", "warnings", "ops",
+    } <= document.keys()  # fmt: skip
+    assert [row[0] for row in document["top"]] == ["MatMul", "Assign", "Mul", "Add"]
+    assert document["matrix_flop"] == pytest.approx(12.146e9, rel=1e-4)
+    assert {
+        "op", "op_type", "op_class", "placement", "phase", "precision", "shapes", "batch", "m", "n", "k", "calls",
+        "time_s", "flop", "bytes",
+    } <= document["ops"][0].keys()  # fmt: skip
+
+
+def test_it_reads_the_op_table_that_it_wrote(tmp_path: Path) -> None:
+    run("ingest", "p1b3", "--csv", str(tmp_path / "ops.csv"))
+    document = read("ingest", str(tmp_path / "ops.csv"))
+    assert document["matrix_flop"] == pytest.approx(12.146e9, rel=1e-4)
+    assert document["op_time_s"] == pytest.approx(0.2873, rel=1e-4)
+
+
+def test_the_mode_is_that_of_the_run() -> None:
+    assert read("ingest", "nt3")["mode"] == "training"
+
+
+def test_without_a_profile_it_lists_the_shipped_ones() -> None:
+    assert read("ingest") == read("ingest", "--list")
+    assert read("ingest")["p1b3"].keys() == {"title", "default_profile"}

@@ -1,0 +1,32 @@
+"""What ``estimator compare`` prints."""
+
+import re
+from functools import partial
+
+from estimator.cli.render.compare import render_compare
+from tests.cli.command_line import printed, read, run
+
+WORDS = ("compare", "p1b3", "--to", "v100", "--to", "a100")
+INFERENCE = ("compare", "nt3", "--to", "v100", "--batch", "40", "--mode", "inference")
+
+
+def test_people_read_what_programs_get() -> None:
+    assert printed(partial(render_compare, read(*WORDS))) == run(*WORDS)
+
+
+def test_a_device_name_is_not_split() -> None:
+    shown = run(*WORDS, columns=80).stdout
+    assert "v100-sxm2-16gb" in shown
+    assert "a100-sxm4-80gb" in shown
+
+
+def test_another_run_than_the_profiled_one_has_no_speedup() -> None:
+    shown = run(*INFERENCE, columns=200).stdout
+    workload, batch, target, _, speedup, *_ = re.split(r" {2,}", shown.splitlines()[-1])
+    assert (workload, batch, target, speedup) == ("nt3, inference", "40", "v100-sxm2-16gb", "–")
+
+
+def test_assumptions_of_all_are_counted_once() -> None:
+    document = read(*WORDS)
+    assumptions = {sentence for estimate in document["estimates"] for sentence in estimate["assumptions"]}
+    assert run(*WORDS).stderr.startswith(f"note: {len(assumptions)} assumptions lie behind these figures")

@@ -1,0 +1,17 @@
+"""What ``estimator sweep`` prints."""
+
+from functools import partial
+
+from estimator.cli.render.sweep import render_sweep
+from tests.cli.command_line import printed, read, run
+
+WORDS = ("sweep", "p1b3", "--to", "k20x", "--batch", "100", "--batch", "20000", "--batch", "80000")
+
+
+def test_people_read_what_programs_get() -> None:
+    shown = run(*WORDS)
+    assert printed(partial(render_sweep, read(*WORDS))) == shown
+    assert "100 *" in shown.stdout
+    assert "beyond batch 20000 throughput gains less than 10 % per doubling" in shown.stdout
+    assert "DAWNBench" in shown.stderr
+    assert max(map(len, shown.stdout.splitlines())) <= 120
