@@ -6,13 +6,13 @@ import math
 
 import pandas as pd
 
+from estimator.core.notes import ranked, with_code
 from estimator.core.schema import MATRIX
 from estimator.core.types import Estimate, Profile, RunPlan, Workload
-from estimator.devices import doubts, load_device, source_device
-from estimator.devices.measurements import read_measurements, with_launch
+from estimator.devices.sides import load_source, load_target
 from estimator.model import assumptions, predict, specifications
 from estimator.rollup import step
-from estimator.work import count_work, cross, fuse, in_mode, rebatch, relay
+from estimator.work import convert_layout, convert_precision, count_work, fuse, rebatch, select_pass
 
 
 def estimate(profile: Profile, plan: RunPlan) -> Estimate:
@@ -20,65 +20,56 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
 
     Raises EstimatorError where a device is unknown, or the target lacks the precision asked for.
     """
-    source = load_device(plan.source) if plan.source else source_device(profile.device)
-    target = load_device(plan.target)
-    measurements, left_out = read_measurements(target, plan.measurements, plan.target)
-    target = with_launch(target, measurements)
-    at_source: pd.DataFrame | None = None
-    left_out_there: tuple[str, ...] = ()
-    if source and not measurements.empty:  # they tell of each other
-        at_source, left_out_there = read_measurements(source, named=plan.source)
-        source = with_launch(source, at_source)
-    told = (*doubts(plan.target, target), *left_out, *left_out_there, *profile.warnings, *step.warnings(profile))
+    target = load_target(plan)
+    source = load_source(profile, plan, target)
 
-    profile, dropped = in_mode(profile, plan.mode)
-    profiled, unread = count_work(profile.ops, profile.workload, profile.where)
-    resized, sizing, unsized = rebatch(profiled, profile.workload, plan.batch)
-    work, crossing = cross(resized, profile.workload, plan.precision, folded=plan.fusion != "none")
-    work, fusion, unfused = fuse(work, profile.workload, plan.fusion)
-    work, relaid = relay(work, profile.workload, plan.layout)
-    precision = plan.precision or matrix_precision(profiled, profile.workload)
-    crossed = precision != matrix_precision(profiled, profile.workload)
-    same_run = not (crossed or fusion.ops or sizing or len(work) > len(resized))
-    own = (source.name if source else profile.device) in (target.name, *target.aliases)
-    same_setting = own and same_run
-    evidence = measurements.iloc[:0] if same_setting else measurements  # a profile's own times need no other
+    as_profiled = profile
+    profile, pass_notes = select_pass(profile, plan.mode)
+    workload = profile.workload
+    counted = count_work(profile.ops, workload, profile.where)
+    resized = rebatch(counted.work, workload, plan.batch)
+    converted = convert_precision(resized.work, workload, plan.precision, folded=plan.fusion != "none")
+    fused = fuse(converted.work, workload, plan.fusion)
+    laid_out = convert_layout(fused.work, workload, plan.layout)
+    transforms = (counted, resized, converted, fused, laid_out)
+
+    same_device = (source.device.name if source else profile.device) in (target.device.name, *target.device.aliases)
+    same_setting = same_device and not any(transform.changed for transform in transforms[1:])
+    evidence = target.measurements.iloc[:0] if same_setting else target.measurements  # its own times need no other
     prediction = predict(
-        work, source, target, evidence, plan,
-        same_setting=same_setting, profiled=profiled, at_source=at_source, step_spread=profile.step_spread,
+        laid_out.work, source.device if source else None, target.device, evidence, plan, same_setting=same_setting,
+        profiled=counted.work, at_source=source.measurements if source and len(target.measurements) else None,
+        step_spread=profile.step_spread,
     )  # fmt: skip
 
-    overlap = step.target_overlap(prediction, profile, target, same_setting)
-    time = step.step_time(prediction, profile, overlap)
-    by_method = step.evidence(prediction, overlap, profile)
-    carried = () if own else step.mostly_carried(by_method, target)
-
+    overlap = step.target_overlap(prediction, profile, target.device, same_setting)
+    evidence_shares = step.evidence(prediction, overlap, profile)
+    basis = assumptions(prediction.ops, target.device, evidence, workload)
+    notes = (
+        *target.notes, *(source.notes if source else ()), *with_code("profile", as_profiled.warnings),
+        *step.notes(as_profiled), *with_code("basis", basis), *pass_notes,
+        *(note for transform in transforms for note in transform.notes),
+        *with_code("coverage-low", prediction.warnings),
+        *(() if same_device else step.mostly_carried(evidence_shares, target.device)),
+    )  # fmt: skip
     return Estimate(
         profile=profile,
-        source=source,
-        target=target,
+        source=source.device if source else None,
+        target=target.device,
         plan=plan,
-        precision=precision,
+        precision=plan.precision or matrix_precision(counted.work, workload),
         prediction=prediction,
         overlap=overlap,
-        step=time,
+        step=step.step_time(prediction, profile, overlap),
         matrix_step_s=step.matrix_time(prediction, overlap),
-        source_step_s=math.nan if sizing else step.source_step_time(profile),
+        source_step_s=math.nan if resized.changed else step.source_step_time(profile),
         floor_s=float(overlap @ prediction.floor_s),
         ceiling_s=float(prediction.ceiling_s.sum() + step.idle_time(profile) * prediction.run.max()),
         coverage=prediction.covered_fraction * (step.coverage(profile) or 1.0),
-        evidence=by_method,
-        fusion=fusion,
-        specifications=specifications(prediction.ops, target),
-        assumptions=(
-            *assumptions(prediction.ops, target, evidence, profile.workload),
-            *dropped,
-            *sizing,
-            *crossing,
-            *fusion.told(),
-            *relaid,
-        ),
-        warnings=(*told, *unread, *unsized, *unfused, *prediction.warnings, *carried),
+        evidence=evidence_shares,
+        fusion=fused.saved,
+        specifications=specifications(prediction.ops, target.device),
+        notes=ranked(notes),
     )
 
 

@@ -8,11 +8,14 @@ import pandas as pd
 import pytest
 from hypothesis import settings
 
+from estimator.core.notes import sentences
 from estimator.core.operators import with_operators
 from estimator.core.schema import MEASUREMENTS
-from estimator.core.types import DeviceSpec, Profile, StudyResult
+from estimator.core.types import DeviceSpec, Fusion, Profile, StudyResult
 from estimator.profiles import read_profile
 from estimator.studies.run import run_study
+from estimator.work import Transformed
+from estimator.work.fusion import Fused
 
 settings.register_profile("steady", deadline=None)  # a busy machine is no defect
 settings.load_profile("steady")
@@ -62,3 +65,19 @@ def make_measurements(rows: pd.DataFrame | Sequence[Mapping[str, object]]) -> pd
     return with_operators(
         MEASUREMENTS.conform(found if len(found) else found.reindex(columns=MEASUREMENTS.names()), "")
     )
+
+
+def unpacked(transformed: Transformed) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """WORK after a transform, and the sentences of its notes."""
+    return transformed.work, sentences(transformed.notes)
+
+
+def unpacked_fusion(fused: Fused) -> tuple[pd.DataFrame, Fusion, tuple[str, ...]]:
+    """WORK with its chains fused, what that saves, and the sentences of its warnings."""
+    return fused.work, fused.saved, sentences(fused.notes, "warning")
+
+
+def unpacked_by_kind(transformed: Transformed) -> tuple[pd.DataFrame, tuple[str, ...], tuple[str, ...]]:
+    """WORK after a transform, the sentences of its assumptions, and of its warnings."""
+    notes = transformed.notes
+    return transformed.work, sentences(notes, "assumption"), sentences(notes, "warning")

@@ -14,6 +14,7 @@ from estimator.devices.specs.values import sourced_values
 from estimator.profiles import read_profile, shipped
 from estimator.studies.study import read_study
 from estimator.work import count_work
+from tests.conftest import unpacked
 
 DEVICES = library.names("devices", catalogue.DEVICE_FILES)
 SYSTEMS = library.names("devices", catalogue.SYSTEM_FILES)
@@ -77,7 +78,7 @@ def test_every_measurement_names_its_source(name: str) -> None:
 @pytest.mark.parametrize("name", shipped())
 def test_every_profile_is_read_and_counted(name: str) -> None:
     profile = read_profile(name)
-    work, warnings = count_work(profile.ops, profile.workload)
+    work, warnings = unpacked(count_work(profile.ops, profile.workload))
     assert len(work) == len(profile.ops)
     assert not warnings
 

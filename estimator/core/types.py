@@ -18,6 +18,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from estimator.core import quantities, units
 from estimator.core.errors import EstimatorError
+from estimator.core.notes import Note, sentences
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -315,14 +316,14 @@ class Fusion:
     saved_bytes: float = 0.0
     saved_launches: float = 0.0
 
-    def told(self) -> tuple[str, ...]:
+    def describe(self) -> str:
         """What a prediction that counts on it says."""
         if not self.ops:
-            return () if self.kind == "none" else ("no chain of element-wise ops is known that a compiler would fuse",)
+            return "no chain of element-wise ops is known that a compiler would fuse"
         saved = f"{units.show(self.saved_bytes, 'B', 4)} of traffic and {self.saved_launches:g} launches less a step"
         return (
             f"a compiler fuses {self.ops} element-wise ops into {self.chains} kernels: {saved}; "
-            "the first op of each bears its work, and what a later op needs of it is computed again",
+            "the first op of each bears its work, and what a later op needs of it is computed again"
         )
 
 
@@ -390,8 +391,17 @@ class Estimate:
     evidence: Mapping[str, float]  # share of the step by method, the largest first
     fusion: Fusion = Fusion()
     specifications: Mapping[str, Sourced] = field(default_factory=dict)  # the catalogue's numbers it divides by
-    assumptions: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """Sentences on what it rests on that nobody has verified."""
+        return sentences(self.notes, "assumption")
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Sentences on what may make it wrong."""
+        return sentences(self.notes, "warning")
 
 
 @dataclass(frozen=True)

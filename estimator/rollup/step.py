@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from estimator.core.notes import Note
 from estimator.core.schema import MATRIX
 from estimator.core.types import DeviceSpec, Floats, Prediction, Profile, StepTime
 
@@ -80,23 +81,26 @@ def evidence(prediction: Prediction, overlap: Floats, profile: Profile) -> dict[
     return {str(method): float(share) for method, share in shares.items() if share > 0}
 
 
-def mostly_carried(shares: Mapping[str, float], target: DeviceSpec) -> tuple[str, ...]:
-    """A sentence where most of the predicted step is the source's own time."""
-    if shares.get("unchanged", 0.0) <= MUCH_CARRIED:
+def mostly_carried(shares: Mapping[str, float], target: DeviceSpec) -> tuple[Note, ...]:
+    """A note where most of the predicted step is the source's own time."""
+    share = shares.get("unchanged", 0.0)
+    if share <= MUCH_CARRIED:
         return ()
-    return (
+    text = (
         f"most of the step on {target.name} is the source's own time, carried over unchanged (host, input, idle, and "
-        "what no rule knows): it tells more of the source than of the target",
+        "what no rule knows): it tells more of the source than of the target"
     )
+    return (Note("carried-mostly", text, subject=target.name, share=share),)
 
 
-def warnings(profile: Profile) -> tuple[str, ...]:
-    """Sentences on a step of which the ops explain little."""
+def notes(profile: Profile) -> tuple[Note, ...]:
+    """A note on a step of which the ops explain little."""
     share, ops = coverage(profile), float(profile.ops["time_s"].sum()) * overlap_factor(profile)
     if share is None or share >= LOW_COVERAGE:
         return ()
     times = f"wall {profile.wall_step_s:.3g} s, ops {ops:.3g} s"
-    return (f"{profile.workload.name}: ops account for {100 * share:.0f} % of the step ({times}), the rest is carried",)
+    text = f"{profile.workload.name}: ops account for {100 * share:.0f} % of the step ({times}), the rest is carried"
+    return (Note("step-coverage-low", text, subject=profile.workload.name, share=1.0 - share),)
 
 
 def source_step_time(profile: Profile) -> float:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from estimator.core.errors import EstimatorError, within
+from estimator.core.notes import sentences
 from estimator.core.types import Estimate
 from estimator.pipeline import estimate
-from estimator.work import in_mode
+from estimator.work import select_pass
 
 
 def estimate_forward(step: Estimate) -> Estimate:
@@ -20,4 +21,4 @@ def estimate_forward(step: Estimate) -> Estimate:
 
 def forward_origin(ops: str, step: Estimate) -> str:
     """The origin of a validation's forward time: the ops of the training step, and which of them run in it."""
-    return "; ".join([f"forward {ops}", *in_mode(step.profile, "inference")[1]])
+    return "; ".join([f"forward {ops}", *sentences(select_pass(step.profile, "inference")[1])])

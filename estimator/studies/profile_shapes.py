@@ -12,7 +12,7 @@ from estimator.core.operators import CAST, attribute, benchmark_kernels, cast_fo
 from estimator.core.schema import CONV_COLUMNS, GEMM_COLUMNS, MATRIX, SHAPED_BY, SHAPES, STREAMING
 from estimator.devices.measurements import bounds
 from estimator.profiles import read_profile
-from estimator.work import count_work, cross
+from estimator.work import convert_precision, count_work
 
 LOST_B = 2.0**20, 2.0**26  # that an op moves: less stays in some cache, of more few caches hold any
 BOUND_BY_COMPUTE = 100.0  # FLOP per byte, from which on it matters little where operands lie
@@ -33,8 +33,8 @@ def profile_shapes(names: Sequence[str], precision: str | None = None) -> tuple[
     parts, said = [], []
     for name in names:
         profile = read_profile(name)
-        work, _ = count_work(profile.ops, profile.workload, profile.where)
-        work, _ = cross(work, profile.workload, precision)
+        counted = count_work(profile.ops, profile.workload, profile.where)
+        work = convert_precision(counted.work, profile.workload, precision).work
         shapes = _shapes(work)
         whole = work.loc[work["calls"].fillna(1.0) > 0, "time_s"].sum()  # casts that crossing takes away are not called
         parts.append(shapes.assign(share=shapes["time_s"] / max(whole, 1e-300)))

@@ -59,7 +59,7 @@ def _work(table: pd.DataFrame, workload: Workload, path: Path) -> pd.DataFrame:
     narrow = timeless["precision"].where(timeless["operator"].eq(CAST).fillna(False))
     casts = {"from_precision": narrow.where(narrow.isna(), "fp32"), "to_precision": narrow}
     ops = timeless.assign(op=timeless["op_class"], op_type=timeless["kernel"], calls=1.0, **casts)
-    return count_work(ops, workload, where=str(path))[0]
+    return count_work(ops, workload, where=str(path)).work
 
 
 def _by_cache(work: pd.DataFrame, predict: Callable[..., pd.DataFrame]) -> pd.DataFrame:

@@ -3,11 +3,21 @@ batch size, in another precision, fused, and in another layout.
 """
 
 from estimator.work.count import count_work
-from estimator.work.forward import in_mode
 from estimator.work.fusion import fuse
-from estimator.work.layout import relay
-from estimator.work.precision import cross
+from estimator.work.layout import convert_layout
+from estimator.work.optimizer import replace_optimizer
+from estimator.work.precision import convert_precision
 from estimator.work.rebatch import rebatch
-from estimator.work.update import with_update
+from estimator.work.step_pass import select_pass
+from estimator.work.transformed import Transformed
 
-__all__ = ["count_work", "cross", "fuse", "in_mode", "rebatch", "relay", "with_update"]
+__all__ = [
+    "Transformed",
+    "convert_layout",
+    "convert_precision",
+    "count_work",
+    "fuse",
+    "rebatch",
+    "replace_optimizer",
+    "select_pass",
+]

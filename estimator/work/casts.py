@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 from estimator.core import units
+from estimator.core.notes import Note, with_code
 from estimator.core.operators import CAST, benchmark_kernels
 from estimator.core.schema import STREAMING, WORK
 from estimator.core.types import ITEMSIZE, Floats, Workload, itemsizes
@@ -55,8 +56,8 @@ class Use:
 def add_casts(
     work: pd.DataFrame, workload: Workload, kept: pd.Series, layer: pd.Series, already: pd.Series, precision: str,
     stored: str, *, folded: bool,
-) -> tuple[pd.DataFrame, tuple[str, ...]]:  # fmt: skip
-    """WORK with the casts behind its rows, and sentences on them.
+) -> tuple[pd.DataFrame, tuple[Note, ...]]:  # fmt: skip
+    """WORK with the casts behind its rows, and notes on them.
 
     Products run in ``precision``, activations are ``stored`` in a narrow format, but for the rows that are ``kept`` in
     fp32, each by itself or with all of its ``layer``. The weights of products that ran in a narrow format ``already``
@@ -71,7 +72,7 @@ def add_casts(
     alone, together = (kept & (work["bytes"] > 0) & of for of in (layer.isna(), layer.notna()))
     layers = _layers(work[together], layer[together], workload.batch_size)
     casts = _behind(_behind(work, added), _around(pd.concat([work[alone], layers]), stored))
-    return casts, tuple(_told(casts.iloc[len(work) :], uses, trains, folded))
+    return casts, with_code("casts", _sentences(casts.iloc[len(work) :], uses, trains, folded))
 
 
 def moved_sizes(work: pd.DataFrame) -> tuple[Floats, Floats]:
@@ -82,17 +83,17 @@ def moved_sizes(work: pd.DataFrame) -> tuple[Floats, Floats]:
     return read, written
 
 
-def without_casts(work: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """WORK of mixed precision whose casts between its formats move nothing and are not called, and sentences on them.
+def without_casts(work: pd.DataFrame) -> tuple[pd.DataFrame, tuple[Note, ...]]:
+    """WORK of mixed precision whose casts between its formats move nothing and are not called, and notes on them.
 
     Where a dump does not tell the formats, all that the framework calls a cast goes.
     """
     named = work["operator"].eq(CAST).fillna(False) & work[FORMATS].isna().any(axis=1)
     gone = work["op_class"].isin(STREAMING) & (named | work[FORMATS].isin(MIXED).all(axis=1))
     amounts = {name: work[name].mask(gone, 0.0) for name in ("calls", "flop", "bytes")}
-    said = [f"{int(gone.sum())} casts between formats are gone"] if gone.any() else []
-    told = (*said, f"updates and what else the profile has in {WIDE} stay as they are")
-    return work.assign(**amounts, intensity=work["intensity"].mask(gone)), told
+    removed = [f"{int(gone.sum())} casts between formats are gone"] if gone.any() else []
+    notes = with_code("casts", (*removed, f"updates and what else the profile has in {WIDE} stay as they are"))
+    return work.assign(**amounts, intensity=work["intensity"].mask(gone)), notes
 
 
 def _uses(work: pd.DataFrame, workload: Workload, already: pd.Series) -> tuple[Use, ...]:
@@ -199,7 +200,7 @@ def _behind(work: pd.DataFrame, casts: pd.DataFrame) -> pd.DataFrame:
     return WORK.conform(longer, "casts")
 
 
-def _told(casts: pd.DataFrame, uses: Sequence[Use], trains: bool, folded: bool) -> Iterator[str]:
+def _sentences(casts: pd.DataFrame, uses: Sequence[Use], trains: bool, folded: bool) -> Iterator[str]:
     if len(casts):
         largest = casts.sort_values("bytes", ascending=False, kind="stable")["op"].head(NAMED)
         names = ", ".join(largest) + (", …" if len(casts) > NAMED else "")

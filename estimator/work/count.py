@@ -11,6 +11,7 @@ import pandas as pd
 
 from estimator.core import physics
 from estimator.core.errors import EstimatorError, suggestion
+from estimator.core.notes import Note
 from estimator.core.operators import SUFFIXES, attribute, class_of, operators
 from estimator.core.schema import MATRIX, SHAPED_BY, STREAMING, WORK
 from estimator.core.types import ITEMSIZE, Floats, Workload, itemsizes
@@ -20,6 +21,7 @@ from estimator.work.dimensions import fill_channels, fill_convolutions, fill_poo
 from estimator.work.layers import Layer, read_layer
 from estimator.work.operators import operator_in_class, operators_of
 from estimator.work.traffic import Traffic, read_traffic
+from estimator.work.transformed import Transformed
 
 LAYERS = ("gemm", "recurrent", "unmodelled")  # classes in which an op may be a whole layer
 CAST_FORMATS = r"(?:^|;)from=(\w+);to=(\w+)"  # among the attributes of what casts
@@ -28,8 +30,8 @@ ROW_KIND = ("op_type", "operator", "precision")  # rows that are alike in these 
 AXES = (("d", "t", "z"), ("h", "r", "p"), ("w", "s", "q"))  # of image, kernel and output
 
 
-def count_work(ops: pd.DataFrame, workload: Workload, where: str = "profile") -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """WORK of an OPS table as profiled, and warnings about rows whose work stays unknown.
+def count_work(ops: pd.DataFrame, workload: Workload, where: str = "profile") -> Transformed:
+    """WORK of an OPS table as profiled, and notes on rows whose work stays unknown.
 
     Raises EstimatorError where given dimensions are unreadable, or shapes do not fit the op that states them.
     """
@@ -42,7 +44,7 @@ def count_work(ops: pd.DataFrame, workload: Workload, where: str = "profile") ->
     work["row_length"] = work["row_length"].fillna(_row_lengths(work, described))
     work = _mark_reported(_with_formats(work, workload))
     products = (work["op_class"] == "gemm") & work["m"].isna() & work["shapes"].notna() & ~layer
-    work, warnings = fill_products(work, described, products, workload, where)
+    work, notes = fill_products(work, described, products, workload, where)
     work, exact = fill_convolutions(work, described, where)
     work = _named_by_pass(work)
     work = fill_pools(work, described, where)
@@ -54,7 +56,8 @@ def count_work(ops: pd.DataFrame, workload: Workload, where: str = "profile") ->
     work = _count_copies(work)
     work = _count_aggregates(work, workload)
     work["intensity"] = (work["flop"] / work["bytes"]).where(work["bytes"] > 0)
-    return WORK.conform(work, where), (*unstated, *warnings, *undescribed(work), *_uncounted(work))
+    notes = (*unstated, *notes, *undescribed(work), *_uncounted(work))
+    return Transformed(WORK.conform(work, where), changed=True, notes=notes)
 
 
 def _named(work: pd.DataFrame, where: str) -> pd.DataFrame:
@@ -95,12 +98,12 @@ def _with_formats(work: pd.DataFrame, workload: Workload) -> pd.DataFrame:
     return work.assign(precision=wider.fillna(work["precision"]).fillna(workload.precision))
 
 
-def _unstated_precision(work: pd.DataFrame, workload: Workload) -> tuple[str, ...]:
+def _unstated_precision(work: pd.DataFrame, workload: Workload) -> tuple[Note, ...]:
     rows = work["op_class"].isin(MATRIX) & work["precision"].isna() & (work["time_s"] > 0)
     if not rows.any() or "precision" in workload.model_fields_set:
         return ()
-    told = f"the dump tells no precision of {int(rows.sum())} products: {workload.precision} is taken"
-    return (f"{told}, unless workload.yaml says another",)
+    unstated = f"the dump tells no precision of {int(rows.sum())} products: {workload.precision} is taken"
+    return (Note("precision-unstated", f"{unstated}, unless workload.yaml says another"),)
 
 
 def _mark_reported(work: pd.DataFrame) -> pd.DataFrame:
@@ -226,15 +229,14 @@ def _amount(op_type: str, operator: str, precision: str, workload: Workload) -> 
     return found or aggregates.layer_work(operator, workload, ITEMSIZE[precision])
 
 
-def _uncounted(work: pd.DataFrame) -> tuple[str, ...]:
+def _uncounted(work: pd.DataFrame) -> tuple[Note, ...]:
     rows = work["op_class"].isin(STREAMING) & work["bytes"].isna() & (work["time_s"] > 0)
     if not rows.any():
         return ()
-    share, first = (
-        work.loc[rows, "time_s"].sum() / work["time_s"].sum(),
-        work.loc[rows].nlargest(1, "time_s")["op"].iloc[0],
+    share = float(work.loc[rows, "time_s"].sum() / work["time_s"].sum())
+    first = work.loc[rows].nlargest(1, "time_s")["op"].iloc[0]
+    unknown = (
+        f"{int(rows.sum())} memory-bound ops, {100 * share:.1f} % of the time, have no shapes that tell their traffic"
     )
-    return (
-        f"{int(rows.sum())} memory-bound ops, {100 * share:.1f} % of the time, have no shapes that tell their "
-        f"traffic (such as {first}): their time is carried unchanged",
-    )
+    text = f"{unknown} (such as {first}): their time is carried unchanged"
+    return (Note("traffic-unknown", text, subject=first, share=share),)

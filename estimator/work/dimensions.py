@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from estimator.core.errors import EstimatorError
+from estimator.core.notes import Note
 from estimator.core.schema import CONV_COLUMNS
 from estimator.core.types import Floats, Workload
 from estimator.work.channels import read_broadcast, read_sum
@@ -25,8 +26,8 @@ READ_CHANNELS = {"elementwise": read_broadcast, "reduction": read_sum}
 
 def fill_products(
     work: pd.DataFrame, ops: Ops, rows: pd.Series, workload: Workload, where: str
-) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Batch, m, n, k, transposes and phase of the products in these rows, and warnings of those that stay unread.
+) -> tuple[pd.DataFrame, tuple[Note, ...]]:
+    """Batch, m, n, k, transposes and phase of the products in these rows, and notes on those that stay unread.
 
     Raises EstimatorError where operands do not multiply as stated, or two matrices in any reading.
     """
@@ -101,30 +102,34 @@ def _filled(work: pd.DataFrame, ops: Ops, rows: pd.Series, told: Mapping[int, Ma
     return work
 
 
-def _unread(work: pd.DataFrame, rows: pd.Series, workload: Workload) -> Iterator[str]:
+def _unread(work: pd.DataFrame, rows: pd.Series, workload: Workload) -> Iterator[Note]:
     texts = work.loc[rows & work["m"].isna(), "shapes"]
     if len(texts):
         unknown = workload.batch_size is None and texts.str.contains("-1").any()
         hint = "; give the batch size: --batch, or batch_size in workload.yaml" if unknown else ""
-        yield f"{len(texts)} matrix products have shapes that no single reading fits ({texts.iloc[0]}){hint}"
+        unread = f"{len(texts)} matrix products have shapes that no single reading fits ({texts.iloc[0]}){hint}"
+        yield Note("ambiguous-product", unread, subject=texts.iloc[0])
 
 
-def _never_ran(work: pd.DataFrame) -> Iterator[str]:
+def _never_ran(work: pd.DataFrame) -> Iterator[Note]:
     """A step needs its forward products: where one never ran, a fused kernel did its work under another op's name."""
     count = int(((work["phase"] == "forward") & (work["op_class"] == "gemm") & (work["calls"] == 0)).sum())
     if count:
-        yield f"{count} forward matrix products never ran: a fused kernel books their time on another op, such as Relu"
+        booked = "a fused kernel books their time on another op, such as Relu"
+        yield Note("product-booked-elsewhere", f"{count} forward matrix products never ran: {booked}")
 
 
-def undescribed(work: pd.DataFrame) -> Iterator[str]:
-    """Warnings of matrix work that nothing has counted."""
+def undescribed(work: pd.DataFrame) -> Iterator[Note]:
+    """Notes on matrix work that nothing has counted."""
     uncounted = work["flop"].isna() & (work["time_s"] > 0)
     rows = uncounted & (work["op_class"] == "convolution") & work["conv_n"].isna()
     if rows.any():
         first = work.loc[rows, "op"].iloc[0]
-        yield f"{int(rows.sum())} convolutions state no dimensions ({first}): give conv_n, conv_c, … or flop and bytes"
+        unknown = f"{int(rows.sum())} convolutions state no dimensions ({first})"
+        yield Note("convolution-unknown", f"{unknown}: give conv_n, conv_c, … or flop and bytes", subject=first)
     bare = uncounted & (work["op_class"] == "gemm") & work["m"].isna() & work["shapes"].isna()
     if bare.any():
         first = work.loc[bare, "op"].iloc[0]
         hint = "give m, n, k or shapes, or graph.csv beside the dump, as 'estimator capture' writes it"
-        yield f"{int(bare.sum())} matrix products state no shapes ({first}): {hint}"
+        text = f"{int(bare.sum())} matrix products state no shapes ({first}): {hint}"
+        yield Note("product-unknown", text, subject=first)

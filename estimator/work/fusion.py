@@ -10,18 +10,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from estimator.core.notes import Note
 from estimator.core.operators import benchmark_kernels
 from estimator.core.types import Flags, Floats, Fusing, Fusion, Workload
 from estimator.work import shapes
 from estimator.work.casts import moved_sizes
 from estimator.work.operators import ends_in_variable, is_fusion
 from estimator.work.traffic import Traffic, read_traffic
+from estimator.work.transformed import Transformed
 
 LANE = ["placement", "stream", "rank"]
 ASIDE = ("host", "input")  # classes of ops that stand between others without keeping them apart
@@ -41,17 +43,36 @@ class Pointwise:
     traffic: Traffic
 
 
-def fuse(work: pd.DataFrame, workload: Workload, kind: Fusing) -> tuple[pd.DataFrame, Fusion, tuple[str, ...]]:
-    """WORK in which the first op of each chain bears all its traffic, arithmetic and launches, and the others none;
-    what that saves; and warnings of rows that cannot be fused. The ops' times stay the source's. A chain goes along no
-    channels: what a compiler writes is a loop, and not a library's kernel for biases.
+@dataclass(frozen=True)
+class Fused(Transformed):
+    """WORK with its chains fused, and what that saves."""
+
+    saved: Fusion = field(default_factory=Fusion)
+
+
+def fuse(work: pd.DataFrame, workload: Workload, kind: Fusing) -> Fused:
+    """WORK in which the first op of each chain bears all its traffic, arithmetic and launches, and the others none, and
+    what that saves. The ops' times stay the source's. A chain goes along no channels: what a compiler writes is a loop,
+    and not a library's kernel for biases.
     """
     if kind == "none":
-        return work, Fusion(), ()
-    loose, warnings = _unordered(work)
+        return Fused(work, changed=False)
+    loose, unordered = _unordered(work)
     rows = _neighbours(work)
     linked, saved = _links(work, rows, loose, workload)
     first = rows[np.maximum.accumulate(np.where(linked, 0, np.arange(len(rows))))]
+    out, inner = _merged(work, rows, linked, saved, first)
+    launches = float(work["calls"].fillna(1.0)[inner].sum())
+    chains = len(np.unique(first[linked]))
+    fusion = Fusion(kind, chains, chains + int(linked.sum()), float(saved.sum()), launches)
+    notes = (*unordered, Note("fusion", fusion.describe()))
+    return Fused(out, changed=fusion.ops > 0, notes=notes, saved=fusion)
+
+
+def _merged(
+    work: pd.DataFrame, rows: Rows, linked: Flags, saved: Floats, first: Rows
+) -> tuple[pd.DataFrame, pd.Series]:
+    """WORK with the amounts of each chain in its ``first`` row, and the rows that run in another's kernel."""
     amounts = (("bytes", saved), ("flop", np.zeros_like(saved)))
     fused = {name: _gathered(work[name], rows, first, less) for name, less in amounts}
     inner = pd.Series(False, index=work.index)
@@ -61,13 +82,11 @@ def fuse(work: pd.DataFrame, workload: Workload, kind: Fusing) -> tuple[pd.DataF
     operator = _operators(work, rows[linked], first[linked])
     out = work.assign(**fused, calls=work["calls"].mask(inner, 0.0), operator=operator, conv_c=channels)
     out["intensity"] = (out["flop"] / out["bytes"]).where(out["bytes"] > 0)
-    launches = float(work["calls"].fillna(1.0)[inner].sum())
-    chains = len(np.unique(first[linked]))
-    return out, Fusion(kind, chains, chains + int(linked.sum()), float(saved.sum()), launches), warnings
+    return out, inner
 
 
-def _unordered(work: pd.DataFrame) -> tuple[Flags, tuple[str, ...]]:
-    """The element-wise rows of which nobody knows what ran before them, and a warning of them."""
+def _unordered(work: pd.DataFrame) -> tuple[Flags, tuple[Note, ...]]:
+    """The element-wise rows of which nobody knows what ran before them, and a note on them."""
     of_type = work["op"].eq(work["op_type"]) | work["op"].eq(work["op_type"] + " " + work["shapes"])
     sums = work["placement"].isna() & of_type.fillna(False).astype(bool)
     times = work.loc[~work["op_class"].isin(ASIDE), "time_s"]
@@ -76,7 +95,8 @@ def _unordered(work: pd.DataFrame) -> tuple[Flags, tuple[str, ...]]:
     if not loose.any():
         return loose, ()
     why = "the dump lists its ops by their times" if by_time else "they are sums over alike ops"
-    return loose, (f"{int(loose.sum())} element-wise rows are not fused, as nothing tells what ran before: {why}",)
+    text = f"{int(loose.sum())} element-wise rows are not fused, as nothing tells what ran before: {why}"
+    return loose, (Note("chain-order-unknown", text),)
 
 
 def _neighbours(work: pd.DataFrame) -> Rows:

@@ -15,9 +15,11 @@ from collections.abc import Iterator
 import pandas as pd
 
 from estimator.core import units
+from estimator.core.notes import with_code
 from estimator.core.schema import WORK
 from estimator.core.types import Layout, Workload, itemsizes
 from estimator.work import shapes
+from estimator.work.transformed import Transformed
 
 TRANSPOSES = " (transposes)"  # behind the name of the op
 PRECISION = "fp32"  # kernels for 16 bits have channels last
@@ -28,21 +30,24 @@ IMAGES = ("image", "output")  # roles of operands
 KEPT = ["placement", "stream", "rank", "phase", "precision"]  # of the op, for its transposes
 
 
-def relay(work: pd.DataFrame, workload: Workload, layout: Layout) -> tuple[pd.DataFrame, tuple[str, ...]]:
+def convert_layout(work: pd.DataFrame, workload: Workload, layout: Layout) -> Transformed:
     """WORK with a row of transposes behind the others for each op on channels-last images that the target's library
-    runs ``channels-first``, and sentences on it; WORK itself at ``none``. They take no time on the source.
+    runs ``channels-first``; WORK itself at ``none``. They take no time on the source.
     """
     if layout == "none":
-        return work, ()
+        return Transformed(work, changed=False)
     described = shapes.describe(work, workload.batch_size)
     found = described.each(work["precision"] == PRECISION, _images, "layout")
-    told = {"count": described.spread(found, len), "elements": described.spread(found, _elements)}
-    number = pd.DataFrame(told, index=work.index)
+    amounts = {"count": described.spread(found, len), "elements": described.spread(found, _elements)}
+    number = pd.DataFrame(amounts, index=work.index)
     rows = (number["elements"] > 0) & (work["precision"] == PRECISION)
     transposes = _transposes(work[rows], number[rows])
     unknown = int((number["count"].notna() & number["elements"].isna()).sum())
-    relaid = WORK.conform(pd.concat([work, transposes], ignore_index=True), "layout") if rows.any() else work
-    return relaid, tuple(_told(transposes, unknown))
+    notes = with_code("layout", _sentences(transposes, unknown))
+    if not rows.any():
+        return Transformed(work, changed=False, notes=notes)
+    converted = WORK.conform(pd.concat([work, transposes], ignore_index=True), "layout")
+    return Transformed(converted, changed=True, notes=notes)
 
 
 def _images(op: shapes.Op) -> list[shapes.Shape | None] | None:
@@ -81,7 +86,7 @@ def _transposes(work: pd.DataFrame, number: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _told(transposes: pd.DataFrame, unknown: int) -> Iterator[str]:
+def _sentences(transposes: pd.DataFrame, unknown: int) -> Iterator[str]:
     if len(transposes):
         yield (
             f"the target's library is taken to have channels first: {len(transposes)} convolutions and pools on "

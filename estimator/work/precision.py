@@ -12,11 +12,13 @@ from collections.abc import Iterator
 
 import pandas as pd
 
+from estimator.core.notes import Note
 from estimator.core.operators import attribute
 from estimator.core.schema import MATRIX, STREAMING
 from estimator.core.types import ITEMSIZE, Workload, itemsizes
 from estimator.work.casts import WIDE, add_casts, without_casts
 from estimator.work.operators import normalization_layers
+from estimator.work.transformed import Transformed
 from estimator.work.weights import activation_forms, holds_any, updates, weight_forms
 
 PRODUCTS = (*MATRIX, "recurrent")
@@ -27,33 +29,34 @@ KEPT = (  # what core/operators.csv keeps in fp32, for people
 )  # fmt: skip
 
 
-def cross(
+def convert_precision(
     work: pd.DataFrame, workload: Workload, precision: str | None, *, folded: bool = False
-) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """WORK of the same step with its products in ``precision``, and sentences on what changes and what does not.
+) -> Transformed:
+    """WORK of the same step with its products in ``precision``; WORK itself at None, and where all run in it.
 
     Rows of casts, which take no time on the source, stand behind the others. ``folded``: a compiler fuses the casts of
-    activations and gradients into the ops beside them. A step whose products all run in ``precision`` stays as it is.
+    activations and gradients into the ops beside them.
     """
     before = _formats(work, workload) - {precision}
     if precision is None or not before:
-        return work, ()
+        return Transformed(work, changed=False)
     stored, after = {STORED.get(p, p) for p in before}, STORED.get(precision, precision)
     narrows = ITEMSIZE[after] < ITEMSIZE[WIDE] <= max(ITEMSIZE[p] for p in stored)
     activations = work["op_class"].isin(STREAMING) & work["precision"].isin(stored) & ~_of_weights(work)
     layer = _normalization(work)
     kept = activations & (_kept(work) | layer.notna()) & (narrows and not folded)
     moved = activations & ~kept
-    told = [f"products run in {precision}, and {int(moved.sum())} op(s) on activations move {after}"]
-    crossed = _in(work, _whole_formats(work, precision).mask(moved, after))
+    text = f"products run in {precision}, and {int(moved.sum())} op(s) on activations move {after}"
+    notes = [Note("precision-converted", text)]
+    converted = _in(work, _whole_formats(work, precision).mask(moved, after))
     if narrows:
         cast_already = work["op_class"].isin(MATRIX) & (itemsizes(work["precision"]) < ITEMSIZE[WIDE])
-        crossed, of_casts = add_casts(crossed, workload, kept, layer, cast_already, precision, after, folded=folded)
-        return crossed, (*told, *_stays(kept), *of_casts)
-    if any(ITEMSIZE[p] < ITEMSIZE[WIDE] <= ITEMSIZE[after] for p in stored):
-        crossed, of_casts = without_casts(crossed)
-        return crossed, (*told, *of_casts)
-    return crossed, tuple(told)
+        converted, of_casts = add_casts(converted, workload, kept, layer, cast_already, precision, after, folded=folded)
+        notes += [*_stays(kept), *of_casts]
+    elif any(ITEMSIZE[p] < ITEMSIZE[WIDE] <= ITEMSIZE[after] for p in stored):
+        converted, of_casts = without_casts(converted)
+        notes += of_casts
+    return Transformed(converted, changed=True, notes=tuple(notes))
 
 
 def _formats(work: pd.DataFrame, workload: Workload) -> set[str]:
@@ -99,7 +102,9 @@ def _normalization(work: pd.DataFrame) -> pd.Series:
     return layer.mask(layer.isin(layer[work["op_class"].isin(MATRIX)]))  # a whole network in such a scope is no layer
 
 
-def _stays(kept: pd.Series) -> Iterator[str]:
-    yield f"weights, their updates, embeddings, and gradients that go between devices stay in {WIDE}"
+def _stays(kept: pd.Series) -> Iterator[Note]:
+    text = f"weights, their updates, embeddings, and gradients that go between devices stay in {WIDE}"
+    yield Note("precision-kept", text)
     if kept.any():
-        yield f"{int(kept.sum())} op(s) stay in {WIDE}, as automatic mixed precision keeps {', '.join(KEPT)}"
+        text = f"{int(kept.sum())} op(s) stay in {WIDE}, as automatic mixed precision keeps {', '.join(KEPT)}"
+        yield Note("precision-kept", text)

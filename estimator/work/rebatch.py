@@ -13,10 +13,12 @@ import numpy as np
 import pandas as pd
 
 from estimator.core.errors import EstimatorError
+from estimator.core.notes import Note
 from estimator.core.schema import CONV_COLUMNS, MATRIX
 from estimator.core.types import Names, Workload
 from estimator.work.batch_dimension import Batch, like_a_weight, resized, role
 from estimator.work.count import count_work
+from estimator.work.transformed import Transformed
 from estimator.work.weights import read, updates, weight_forms
 
 STAYS = ("host", "collective")  # classes whose ops go with the model, whatever the batch
@@ -24,24 +26,22 @@ TEXTS = ["shapes", "output_shapes"]
 DIMENSIONS = ("batch", "m", "n", "k")
 COUNTS = ("flop", "bytes", "intensity")
 CHANGES = [*TEXTS, *DIMENSIONS, "conv_n", "bytes"]
-SENTENCES = {
-    "in doubt": "have sizes in which the batch and a weight are alike: taken for activations, and for rows of products",
-    "alone": "have no model: their time is taken to go with the batch",
-    "untold": "keep their work and time, as nothing tells how they go with the batch",
+DOUBTS = {  # code: what is said of such rows
+    "rebatch-ambiguous": "have sizes in which the batch and a weight are alike: taken for activations, and for rows of "
+    "products",
+    "rebatch-unmodelled": "have no model: their time is taken to go with the batch",
+    "rebatch-unknown": "keep their work and time, as nothing tells how they go with the batch",
 }
 
 
-def rebatch(
-    work: pd.DataFrame, workload: Workload, size: int | None
-) -> tuple[pd.DataFrame, tuple[str, ...], tuple[str, ...]]:
-    """WORK of the same step at a batch of ``size`` samples, sentences on it, and warnings of rows that nothing tells
-    of; WORK itself and nothing more at None and at the profiled batch.
+def rebatch(work: pd.DataFrame, workload: Workload, size: int | None) -> Transformed:
+    """WORK of the same step at a batch of ``size`` samples; WORK itself at None and at the profiled batch.
 
     ``time_s`` stays the source's at the profiled batch, but where no model can speak: there it goes with the batch.
     Raises EstimatorError where the profiled batch is not known, or is 1, as every dimension holds that.
     """
     if size is None or size == workload.batch_size:
-        return work, (), ()
+        return Transformed(work, changed=False)
     batch = Batch(_profiled(workload), size, weight_forms(work))
     stays = updates(work) | work["op_class"].isin(STAYS)
     roles, unsure = _roles(work, batch)
@@ -49,14 +49,14 @@ def rebatch(
     stated = work["work_source"] == "reported"
     changed = _changed(work, out) & ~stated
     rows = {
-        "in doubt": changed & (unsure | _like_weights(work, batch)),
-        "alone": changed & out["bytes"].isna(),
-        "untold": ~changed & ~stays & (_tells_nothing(work) | (stated & (work["time_s"] > 0))),
+        "rebatch-ambiguous": changed & (unsure | _like_weights(work, batch)),
+        "rebatch-unmodelled": changed & out["bytes"].isna(),
+        "rebatch-unknown": ~changed & ~stays & (_tells_nothing(work) | (stated & (work["time_s"] > 0))),
     }
     for name in ("time_s", "shared_s"):
-        out[name] = out[name].mask(rows["alone"], out[name] * batch.after / batch.before)
-    *told, untold = (tuple(_told(work, name, rows[name])) for name in SENTENCES)
-    return out, (_step(batch, int(changed.sum())), *(sentence for found in told for sentence in found)), untold
+        out[name] = out[name].mask(rows["rebatch-unmodelled"], out[name] * batch.after / batch.before)
+    notes = (note for code, concerned in rows.items() for note in _notes(work, code, concerned))
+    return Transformed(out, changed=True, notes=(_step(batch, int(changed.sum())), *notes))
 
 
 def _profiled(workload: Workload) -> int:
@@ -100,7 +100,7 @@ def _recounted(work: pd.DataFrame, sized: pd.DataFrame, workload: Workload, batc
     convolved = {column.name: sized[column.name].mask(read_anew) for column in CONV_COLUMNS}
     lengths = sized["row_length"].mask(read_anew)
     blank = sized.assign(**counts, **convolved, row_length=lengths).drop(columns="work_source")
-    counted, _ = count_work(blank, workload.model_copy(update={"batch_size": batch.after}), workload.name)
+    counted = count_work(blank, workload.model_copy(update={"batch_size": batch.after}), workload.name).work
     images = sized["conv_n"].ne(work["conv_n"]).fillna(False) & ~read_anew & (sized["op_class"] == "convolution")
     flop = counted["flop"].mask(images, work["flop"] / batch.before * batch.after)
     return counted.assign(flop=flop, intensity=(flop / counted["bytes"]).where(counted["bytes"] > 0))
@@ -128,13 +128,14 @@ def _tells_nothing(work: pd.DataFrame) -> pd.Series:
     return (work["time_s"] > 0) & (bare | work["op_class"].isin(MATRIX))
 
 
-def _step(batch: Batch, count: int) -> str:
+def _step(batch: Batch, count: int) -> Note:
     sized = f"the step is that of batch {batch.after}, from a profile of batch {batch.before}: {count} op(s) go with it"
-    return f"{sized}; weights, their updates, and what host and idle time there was stay"
+    return Note("rebatched", f"{sized}; weights, their updates, and what host and idle time there was stay")
 
 
-def _told(work: pd.DataFrame, name: str, rows: pd.Series) -> Iterator[str]:
-    """A sentence on some rows and their share of the time; none where there are none."""
+def _notes(work: pd.DataFrame, code: str, rows: pd.Series) -> Iterator[Note]:
+    """A note on some rows and their share of the time; none where there are none."""
     if rows.any():
-        share = work.loc[rows, "time_s"].sum() / max(work["time_s"].sum(), np.finfo(float).tiny)
-        yield f"{int(rows.sum())} op(s), {100 * share:.1f} % of the source's time, {SENTENCES[name]}"
+        share = float(work.loc[rows, "time_s"].sum() / max(work["time_s"].sum(), np.finfo(float).tiny))
+        text = f"{int(rows.sum())} op(s), {100 * share:.1f} % of the source's time, {DOUBTS[code]}"
+        yield Note(code, text, share=share)

@@ -52,7 +52,7 @@ def random_work(rows: int, mix: dict[str, float]) -> pd.DataFrame:
         conv_r=window, conv_s=window, pad_h=window // 2, pad_w=window // 2,
         bytes=pd.Series(sizes(2**10, 2**30)).where(~product & ~convolution),
     )  # fmt: skip
-    return count_work(ops, Workload(name="benchmark", precision="fp32"))[0]
+    return count_work(ops, Workload(name="benchmark", precision="fp32")).work
 
 
 def parts(work: pd.DataFrame, plan: RunPlan) -> Iterator[pd.DataFrame]:

@@ -15,7 +15,7 @@ from estimator.model.evidence import told
 from estimator.model.hardware import hardware_of
 from estimator.model.kernels import MODELS, launch_latency
 from estimator.model.measured import evidence, telling
-from estimator.work import count_work, cross
+from estimator.work import convert_precision, count_work
 from tests.conftest import make_device, make_measurements, make_ops
 
 PLAN = RunPlan("toy", draws=10)
@@ -30,7 +30,7 @@ def table(*rows: tuple[int, int, int, str, str, float]) -> pd.DataFrame:
 
 def times(measured: pd.DataFrame, *wanted: dict[str, object]) -> pd.DataFrame:
     ops = make_ops(*({"op_type": "MatMul", **row} for row in wanted))
-    work, _ = count_work(ops, Workload(name="toy"))
+    work = count_work(ops, Workload(name="toy")).work
     return predict(work, None, make_device(), measured, PLAN).ops
 
 
@@ -47,7 +47,7 @@ def test_the_very_shape_gives_the_measured_time_of_every_call() -> None:
 def test_a_stream_is_known_by_what_one_call_moves() -> None:
     rows = streams(1e-5).assign(bytes=[4e6], flop=[3.0])
     ops = {"op_type": "AddV2", "bytes": 8e6, "flop": 6.0, "calls": 2, "kernel": "some_kernel"}
-    work, _ = count_work(make_ops(ops), Workload(name="toy"))
+    work = count_work(make_ops(ops), Workload(name="toy")).work
     found = predict(work, None, make_device(), rows, PLAN).ops.iloc[0]
     assert (found["method"], found["target_time_s"]) == ("measured", pytest.approx(2e-5))
 
@@ -97,7 +97,7 @@ def test_interpolated_times_never_beat_the_roofline() -> None:
 
 def test_declared_ends_become_the_interval() -> None:
     measured = table(ROW).assign(time_low_s=2.7e-4, time_high_s=3.3e-4)
-    ops, _ = count_work(make_ops({"op_type": "MatMul", **SHAPE}), Workload(name="toy"))
+    ops = count_work(make_ops({"op_type": "MatMul", **SHAPE}), Workload(name="toy")).work
     found = predict(ops, None, make_device(), measured, RunPlan("toy", draws=4000)).ops.iloc[0]
     assert found["low_s"] == pytest.approx(2.7e-4, rel=0.02)
     assert found["high_s"] == pytest.approx(3.3e-4, rel=0.02)
@@ -109,7 +109,7 @@ def test_the_order_of_the_measured_rows_does_not_matter() -> None:
     dims = [
         {"op_type": "MatMul", "m": m, "n": n, "k": k} for m in (64, 1000, 4096) for n in (32, 700) for k in (512, 3000)
     ]
-    work, _ = count_work(make_ops(*dims), Workload(name="toy"))
+    work = count_work(make_ops(*dims), Workload(name="toy")).work
     shuffled = rows.sample(frac=1, random_state=1).reset_index(drop=True)
     a, b = (predict(work, None, device, table, RunPlan("v100", draws=0)).samples for table in (rows, shuffled))
     assert np.allclose(a, b, rtol=1e-12)
@@ -125,7 +125,7 @@ def test_a_square_product_is_its_own_transpose() -> None:
 def test_small_products_take_a_launch_and_grow_no_faster(name: str) -> None:
     device = load_device(name)
     dims = [{"op_type": "MatMul", "m": m, "n": 16, "k": 64} for m in (64, 96, 128, 192, 256, 384, 512)]
-    work, _ = count_work(make_ops(*dims), Workload(name="toy"))
+    work = count_work(make_ops(*dims), Workload(name="toy")).work
     found = predict(work, None, device, load_measurements(device), RunPlan(name, draws=0)).samples[0]
     longer = found[1:] / found[:-1]
     assert found.min() >= launch_latency(device, shipped())
@@ -140,7 +140,7 @@ def test_rows_of_one_shape_are_one_piece_of_evidence() -> None:
     """Their median, whatever one of them says, with ends that hold them all; written as transposes or not."""
     alike = table(ROW, (512, 1024, 2048, "t", "n", 9e-4), (1024, 512, 2048, "n", "t", 3e-1))
     middle = times(table((*ROW[:5], 9e-4)), SHAPE).iloc[0]
-    ops, _ = count_work(make_ops({"op_type": "MatMul", **SHAPE}), Workload(name="toy"))
+    ops = count_work(make_ops({"op_type": "MatMul", **SHAPE}), Workload(name="toy")).work
     found = predict(ops, None, make_device(), alike, RunPlan("toy", draws=4000)).ops.iloc[0]
     assert (found["method"], found["target_time_s"]) == (middle["method"], pytest.approx(middle["target_time_s"]))
     assert found["low_s"] < 0.5 * middle["target_time_s"]
@@ -192,7 +192,7 @@ def test_a_measured_time_is_of_launch_and_kernel_and_as_sure_as_its_ends() -> No
 
 def lengthened(measured: pd.DataFrame, slower: float) -> float:
     """Logarithm of the time that is predicted, where the source's run took so many times what is modelled there."""
-    work, _ = count_work(make_ops({"op_type": "MatMul", **NEAR}), Workload(name="toy"))
+    work = count_work(make_ops({"op_type": "MatMul", **NEAR}), Workload(name="toy")).work
     source = make_device(name="source")
     modelled = predict(work, None, source, table(), PLAN).samples[0]
     found = predict(work.assign(time_s=slower * modelled), source, make_device(), measured, PLAN)
@@ -207,7 +207,7 @@ def test_what_the_source_tells_counts_as_far_as_the_targets_measurements_do_not(
 
 def test_the_ceiling_is_launched_as_late_as_can_be() -> None:
     """As on a device that always takes as long to launch as another at its worst."""
-    work, _ = count_work(make_ops({"op_type": "MatMul", "m": 128, "n": 128, "k": 128}), Workload(name="toy"))
+    work = count_work(make_ops({"op_type": "MatMul", "m": 128, "n": 128, "k": 128}), Workload(name="toy")).work
     wide = make_device(launch_latency={"value": "20 us", "uncertainty": "90 %"})
     longest = float(bounds(uncertainty.latency(wide, PLAN))[2][0])
     slow = make_device(launch_latency=f"{1e6 * longest} us")
@@ -221,7 +221,7 @@ def streamed(precision: str, **row: object) -> float:
     sizes = {"op_class": "elementwise", "kernel": "add", "precision": "fp32", "bytes": 8e8, "time_s": 8e-3, **row}
     measured = make_measurements([sizes])
     relu = make_ops({"op_type": "Relu", "shapes": "10000x10000"})
-    work, _ = count_work(relu, Workload(name="t", precision=precision))
+    work = count_work(relu, Workload(name="t", precision=precision)).work
     return float(predict(work, None, make_device(), measured, PLAN).ops["target_time_s"].iloc[0])
 
 
@@ -259,7 +259,7 @@ def test_a_product_tells_of_a_cold_cache_where_it_was_timed_in_none_but_not_the_
 def in_step(at_source: pd.DataFrame, at_target: pd.DataFrame, own: float, *wanted: dict[str, object]) -> pd.DataFrame:
     """Ops that took so long on a source, predicted where both devices were measured by one library."""
     ops = make_ops(*({"op_type": "MatMul", "time_s": own, **row} for row in wanted))
-    work, _ = count_work(ops, Workload(name="toy"))
+    work = count_work(ops, Workload(name="toy")).work
     told_by = [rows.assign(library="toy 1") for rows in (at_source, at_target)]
     source, target = (make_device(name=name, launch_latency="1 ns") for name in ("source", "target"))
     return predict(work, source, target, told_by[1], PLAN, at_source=told_by[0]).ops
@@ -279,7 +279,7 @@ def test_an_op_shorter_in_its_step_is_so_by_the_same_factor() -> None:
 
 def test_what_launches_an_op_is_no_part_of_its_step_where_it_is_none_on_the_source() -> None:
     """Timed in chains 300 us there and 600 us here, of which launches are 40 us and 60 us; in its step 260 us."""
-    work, _ = count_work(make_ops({"op_type": "MatMul", "time_s": 2.6e-4, **SHAPE}), Workload(name="toy"))
+    work = count_work(make_ops({"op_type": "MatMul", "time_s": 2.6e-4, **SHAPE}), Workload(name="toy")).work
     source, target = make_device(name="source", launch_latency="40 us"), make_device(launch_latency="60 us")
     there, here = (rows.assign(library="toy 1") for rows in (table(ROW), table(SLOW)))
     found = predict(work, source, target, here, PLAN, at_source=there).ops
@@ -289,7 +289,7 @@ def test_what_launches_an_op_is_no_part_of_its_step_where_it_is_none_on_the_sour
 @pytest.mark.parametrize(("own", "kept"), [(1e-4, 0.0), (9e-4, 1.0)])
 def test_a_launch_that_is_left_out_is_no_part_of_a_modelled_time(own: float, kept: float) -> None:
     """Its time by itself and its least time stay what they are."""
-    work, _ = count_work(make_ops({"op_type": "MatMul", "time_s": own, **NEAR}), Workload(name="toy"))
+    work = count_work(make_ops({"op_type": "MatMul", "time_s": own, **NEAR}), Workload(name="toy")).work
     source, target = make_device(name="source", launch_latency="40 us"), make_device(launch_latency="60 us")
     there, here = (rows.assign(library="toy 1") for rows in (table(ROW), table(SLOW)))
     found, without = (predict(work, source, target, here, PLAN, at_source=at) for at in (there, there.iloc[:0]))
@@ -330,8 +330,8 @@ def test_a_cast_that_is_added_finds_nothing_in_the_cache() -> None:
     streams = make_measurements(rows).assign(library="toy 1")
     ops = make_ops({"op_type": "MatMul", "shapes": "8x1024;1024x512", "output_shapes": "8x512", "phase": "forward"},
                    {"op_type": "MatMul", "shapes": "8x1024;8x512", "phase": "backward"})  # fmt: skip
-    work, _ = count_work(ops, Workload(name="toy"))
-    narrow, _ = cross(work, Workload(name="toy"), "bf16")
+    work = count_work(ops, Workload(name="toy")).work
+    narrow = convert_precision(work, Workload(name="toy"), "bf16").work
     device = make_device(launch_latency="1 ns", peak={"fp32": "10 TFLOP/s", "bf16": "20 TFLOP/s"})
     found = predict(narrow, device, device, streams, PLAN, profiled=work, at_source=streams).ops.iloc[len(work) :]
     assert found["target_time_s"].to_numpy() == pytest.approx(9e-4, rel=0.05)
@@ -341,8 +341,8 @@ def cast_on(target: dict[str, object], *rows: dict[str, object]) -> float:
     """What a cast to bf16 of a megabyte takes that is added to a step, of a device on which these rows were timed."""
     ops = make_ops({"op_type": "MatMul", "shapes": "8x512;512x512", "output_shapes": "8x512", "phase": "forward"},
                    {"op_type": "MatMul", "shapes": "8x512;8x512", "phase": "backward"})  # fmt: skip
-    work, _ = count_work(ops, Workload(name="toy"))
-    narrow, _ = cross(work, Workload(name="toy"), "bf16")
+    work = count_work(ops, Workload(name="toy")).work
+    narrow = convert_precision(work, Workload(name="toy"), "bf16").work
     streams = make_measurements([target, *rows]).assign(library="toy 1")
     device = make_device(launch_latency="1 ns", peak={"fp32": "10 TFLOP/s", "bf16": "20 TFLOP/s"})
     there = streams.iloc[:1]
@@ -361,7 +361,7 @@ def test_a_cast_is_told_by_casts_where_they_were_timed() -> None:
 
 def test_only_rows_of_its_precision_are_told_to_be_behind_a_product() -> None:
     measured = pd.concat([table(ROW).assign(source="mine"), table(ROW).assign(precision="fp16", source="theirs")])
-    work, _ = count_work(make_ops({"op_type": "MatMul", **SHAPE}), Workload(name="toy"))
+    work = count_work(make_ops({"op_type": "MatMul", **SHAPE}), Workload(name="toy")).work
     device = make_device(peak={"fp32": "10 TFLOP/s", "fp16": "20 TFLOP/s"})
     found = predict(work, None, device, measured, PLAN).ops
     said = [s for s in assumptions(found, device, measured, Workload(name="toy")) if "measured ops" in s]
@@ -381,14 +381,14 @@ def test_the_low_end_of_a_printed_time_is_no_repeat() -> None:
 
 
 def test_on_a_target_measured_as_the_source_an_op_takes_what_it_took() -> None:
-    work, _ = count_work(make_ops({"op_type": "MatMul", "time_s": 1e-3, **NEAR}), Workload(name="toy"))
+    work = count_work(make_ops({"op_type": "MatMul", "time_s": 1e-3, **NEAR}), Workload(name="toy")).work
     rows, device = table(ROW).assign(library="toy 1"), make_device()
     same = predict(work, device, device.model_copy(update={"name": "twin"}), rows, PLAN, at_source=rows).ops
     assert same["target_time_s"].item() == pytest.approx(1e-3)
 
 
 def test_what_moves_with_the_sources_run_is_as_uncertain_as_the_run() -> None:
-    work, _ = count_work(make_ops({"op_type": "Mystery"}, {"op_type": "MatMul", **NEAR}), Workload(name="toy"))
+    work = count_work(make_ops({"op_type": "Mystery"}, {"op_type": "MatMul", **NEAR}), Workload(name="toy")).work
     device, plan = make_device(), RunPlan("toy", draws=4000)
     carried, modelled = predict(work, None, device, table(), plan, step_spread=0.1).ops.to_dict("records")
     assert carried["high_s"] / carried["target_time_s"] == pytest.approx(np.exp(0.1 * Z), rel=0.02)
@@ -412,7 +412,7 @@ CONVOLUTION: dict[str, object] = {
 def test_a_convolution_is_measured_whether_its_output_is_stated_or_not(stated: dict[str, object], method: str) -> None:
     for measured, wanted in ((stated, {}), ({}, stated)):
         rows = make_measurements([{**CONVOLUTION, **measured, "time_s": 1e-3}])
-        work, _ = count_work(make_ops({"op_type": "Conv2D", **CONVOLUTION, **wanted}), Workload(name="toy"))
+        work = count_work(make_ops({"op_type": "Conv2D", **CONVOLUTION, **wanted}), Workload(name="toy")).work
         assert predict(work, None, make_device(), rows, PLAN).ops["method"].tolist() == [method]
 
 
@@ -428,7 +428,7 @@ def test_streams_from_the_cache_tell_of_streams_where_one_library_was_measured_o
     """Twice as fast as memory on the source, eight times on the target."""
     there, here = (streams(*(12e3 * 2**place / 800e9 / by for place in range(6))) for by in (2.0, 8.0))
     assert here["flag"].notna().all()
-    work, _ = count_work(make_ops({"op_type": "AddV2", "shapes": "4000;4000", "time_s": 25e-9}), Workload(name="toy"))
+    work = count_work(make_ops({"op_type": "AddV2", "shapes": "4000;4000", "time_s": 25e-9}), Workload(name="toy")).work
     source = make_device(name="source", launch_latency="0.01 ns")
     device = make_device(launch_latency="0.01 ns")
     found = predict(work, source, device, here, PLAN, at_source=there).ops
@@ -438,10 +438,10 @@ def test_streams_from_the_cache_tell_of_streams_where_one_library_was_measured_o
 
 def in_format(precision: str, measured: pd.DataFrame) -> float:
     """What a stream takes that took 120 ns, no longer than by itself, on a device that is measured as this one."""
-    work, _ = count_work(
+    work = count_work(
         make_ops({"op_type": "AddV2", "shapes": "16000;16000", "time_s": 1.2e-7}),
         Workload(name="toy", precision=precision),
-    )
+    ).work
     device = make_device(launch_latency="1 ns", peak={"fp32": "10 TFLOP/s", "bf16": "10 TFLOP/s"})
     usual = streams(*(12e3 * 2**place / 800e9 for place in range(6)))
     there = pd.concat([usual, usual.assign(precision="bf16")])
@@ -466,7 +466,9 @@ def test_where_nobody_measured_a_format_bytes_are_bytes() -> None:
 def test_a_small_stream_tells_where_one_library_timed_both_devices() -> None:
     """Half as long as a launch beside it; by one device alone its time may be the launch's."""
     rows = streams(1e-6 + 0.5e-6)
-    work, _ = count_work(make_ops({"op_type": "AddV2", "shapes": "1000;1000", "time_s": 1.5e-6}), Workload(name="toy"))
+    work = count_work(
+        make_ops({"op_type": "AddV2", "shapes": "1000;1000", "time_s": 1.5e-6}), Workload(name="toy")
+    ).work
     device = make_device(launch_latency="1 us", memory_bandwidth="24 GB/s")
     named = device.model_copy(update={"name": "source"})
     slow = rows.assign(time_s=1e-6 + 1.5e-6)
@@ -478,7 +480,7 @@ def test_a_small_stream_tells_where_one_library_timed_both_devices() -> None:
 def test_what_did_not_move_on_the_source_moves_nowhere() -> None:
     rows = streams(*(12e3 * 2**place / 800e9 for place in range(3)))
     ran = {"op_type": "AssignVariableOp", "shapes": "1;100000000", "time_s": 1e-7}
-    work, _ = count_work(make_ops(ran), Workload(name="toy"))
+    work = count_work(make_ops(ran), Workload(name="toy")).work
     found = predict(work, make_device(name="source"), make_device(), rows, PLAN, at_source=rows)
     assert found.ops["target_time_s"].item() == pytest.approx(1e-7)
     assert found.floor_s.item() <= 1e-7
@@ -506,7 +508,7 @@ def test_a_measured_pool_tells_of_pools_of_its_pass() -> None:
     images = {"shapes": "800x32x32x64", "output_shapes": "800x16x16x64"}
     gradient = {"shapes": "800x32x32x64;800x16x16x64;800x16x16x64", "output_shapes": "800x32x32x64"}
     ran = ({"op_type": "MaxPool", **images, "time_s": 1e-3}, {"op_type": "MaxPoolGrad", **gradient, "time_s": 2e-3})
-    work, _ = count_work(make_ops(*ran), Workload(name="toy"))
+    work = count_work(make_ops(*ran), Workload(name="toy")).work
     found = predict(work, make_device(name="source"), make_device(), here, PLAN, at_source=there).ops
     forward, back = found["target_time_s"]
     assert forward == pytest.approx(1e-3, rel=0.1)
@@ -521,7 +523,7 @@ def test_a_pool_that_one_device_timed_in_another_precision_learns_from_streams_o
         for p in ("fp32", "bf16")
     )
     pooled = {"op_type": "MaxPool", "shapes": "800x32x32x64", "output_shapes": "800x16x16x64", "time_s": 60e-3}
-    work, _ = count_work(make_ops(pooled), Workload(name="toy"))
+    work = count_work(make_ops(pooled), Workload(name="toy")).work
     found = predict(work, make_device(name="source"), make_device(), here, PLAN, at_source=there).ops
     assert found["target_time_s"].item() == pytest.approx(60e-3, rel=0.1)
 
@@ -531,7 +533,7 @@ def test_streams_learn_nothing_from_pools_but_pools_from_streams_where_no_pool_w
     wide = {"op_class": "elementwise", "kernel": "add", "pass": None, "bytes": 3e8, "flop": 1.0, "time_s": 3e-3}
     stream = make_measurements([{**pool(1.0, ""), **wide}])
     pooled = {"op_type": "MaxPool", "shapes": "800x32x32x64", "output_shapes": "800x16x16x64"}
-    work, _ = count_work(make_ops({"op_type": "Relu", "shapes": "8000x4000"}, pooled), Workload(name="toy"))
+    work = count_work(make_ops({"op_type": "Relu", "shapes": "8000x4000"}, pooled), Workload(name="toy")).work
     alone, both, neither = (
         predict(work, None, make_device(), rows, PLAN).ops["target_time_s"]
         for rows in (stream, pd.concat([stream, slow], ignore_index=True), stream.iloc[:0])
@@ -544,7 +546,7 @@ def test_a_pool_of_a_precision_in_which_none_was_measured_learns_from_streams() 
     wide = {"op_class": "elementwise", "kernel": "add", "pass": None, "bytes": 3e8, "flop": 1.0, "time_s": 3e-3}
     rows = make_measurements([{**pool(1.0, ""), **wide}, pool(60e-3, "forward")])
     pooled = {"op_type": "MaxPool", "shapes": "800x32x32x64", "output_shapes": "800x16x16x64"}
-    work, _ = count_work(make_ops(pooled), Workload(name="toy", precision="fp16"))
+    work = count_work(make_ops(pooled), Workload(name="toy", precision="fp16")).work
     slow, usual = (predict(work, None, make_device(), t, PLAN).ops["target_time_s"].item() for t in (rows, rows[:0]))
     assert 1.5 * usual < slow < 20e-3
 
@@ -561,7 +563,7 @@ def test_ops_along_channels_learn_from_their_own_kernels_and_others_nothing_of_t
         {"op_type": "BiasAdd", "shapes": f"{image};{channel}"},
         {"op_type": "BiasAddGrad", "shapes": image, "output_shapes": channel},
     )
-    work, _ = count_work(make_ops(*ran), Workload(name="toy"))
+    work = count_work(make_ops(*ran), Workload(name="toy")).work
     stream, broadcast, gradient = predict(work, None, make_device(), rows, PLAN).ops["target_time_s"]
     assert stream < 5e-3
     assert broadcast == pytest.approx(60e-3, rel=0.1)
@@ -582,7 +584,7 @@ def test_what_one_device_alone_measured_along_channels_tells_nothing(with_sums: 
         {"op_type": "BiasAdd", "shapes": f"{image};64", "time_s": 9e-3},
         {"op_type": "BiasAddGrad", "shapes": image, "output_shapes": "64", "time_s": 9e-3},
     )
-    work, _ = count_work(make_ops(*ran), Workload(name="toy"))
+    work = count_work(make_ops(*ran), Workload(name="toy")).work
     found = predict(work, source, make_device(), here, PLAN, profiled=work, at_source=there).ops["target_time_s"]
     assert list(found) == pytest.approx([9e-3, 9e-3], rel=0.1)
 
@@ -598,8 +600,8 @@ def activation_tables(*sigmoid_s: float | None) -> list[pd.DataFrame]:
 def activated(there: pd.DataFrame, here: pd.DataFrame, precision: str = "fp32") -> list[float]:
     """Time of a sigmoid that took 4 ms and of a Relu that took 1 ms on a source."""
     rows = [{"op_type": name, "shapes": "37500x1000", "time_s": t} for name, t in (("Sigmoid", 4e-3), ("Relu", 1e-3))]
-    work, _ = count_work(make_ops(*rows), Workload(name="toy"))
-    crossed, _ = cross(work, Workload(name="toy"), precision)
+    work = count_work(make_ops(*rows), Workload(name="toy")).work
+    crossed = convert_precision(work, Workload(name="toy"), precision).work
     crossed = crossed[crossed["op_type"].isin(["Sigmoid", "Relu"])].reset_index(drop=True)
     source, target = make_device(name="source"), make_device()
     found = predict(crossed, source, target, here, PLAN, profiled=work, at_source=there).ops

@@ -30,7 +30,7 @@ PRODUCTS = st.lists(st.tuples(DIM, DIM, DIM), min_size=1, max_size=6)
 
 def products(dims: list[tuple[int, int, int]]) -> pd.DataFrame:
     rows: list[dict[str, object]] = [{"op_type": "MatMul", "m": m, "n": n, "k": k} for m, n, k in dims]
-    return count_work(make_ops(*rows, {"op_type": "Relu", "shapes": "7x9"}), Workload(name="toy"))[0]
+    return count_work(make_ops(*rows, {"op_type": "Relu", "shapes": "7x9"}), Workload(name="toy")).work
 
 
 def on(device: DeviceSpec, work: pd.DataFrame, plan: RunPlan = PLAN) -> Prediction:
@@ -77,7 +77,7 @@ def test_where_power_binds_it_must_double_too(name: str, precision: str, dims: l
 def test_two_vectors_take_no_less_than_one(name: str, precision: str) -> None:
     """Though libraries have a kernel of its own for one."""
     rows = [{"op_type": "MatMul", "m": m, "n": 8192, "k": 8192} for m in (1, 2, 3)]
-    work, _ = count_work(make_ops(*rows), Workload(name="toy", precision=precision))
+    work = count_work(make_ops(*rows), Workload(name="toy", precision=precision)).work
     assert np.diff(on(load_device(name), work).samples[0]).min() >= 0.0
 
 
@@ -122,7 +122,7 @@ def test_widening_a_bandwidth_widens_the_interval(narrow: float, factor: float) 
         device = make_device(
             memory_bandwidth={"value": "500 GB/s", "uncertainty": f"{100 * u} %"}, launch_latency="1 us"
         )
-        row = on(device, count_work(make_ops({"op_type": "Relu", "shapes": "9000x9000"}), Workload(name="t"))[0],
+        row = on(device, count_work(make_ops({"op_type": "Relu", "shapes": "9000x9000"}), Workload(name="t")).work,
                  RunPlan("toy", draws=400)).ops.iloc[0]  # fmt: skip
         return float(row["high_s"] - row["low_s"])
 
@@ -176,9 +176,9 @@ def test_source_efficiency_needs_the_sources_specifications(p1b3: Profile) -> No
 
 
 def test_low_coverage_is_a_warning() -> None:
-    work, _ = count_work(
+    work = count_work(
         make_ops({"op_type": "Mystery", "time_s": 0.9}, {"op_type": "Relu", "shapes": "8x8"}), Workload(name="t")
-    )
+    ).work
     found = on(make_device(), work)
     assert "carried unchanged" in found.warnings[0]
     assert found.covered_fraction < 0.1
@@ -272,7 +272,7 @@ def test_the_interval_lies_between_floor_and_ceiling() -> None:
 
 
 def test_memory_bound_work_needs_no_vector_peak() -> None:
-    work, _ = count_work(make_ops({"op_type": "Relu", "shapes": "1000x1000"}), Workload(name="toy"))
+    work = count_work(make_ops({"op_type": "Relu", "shapes": "1000x1000"}), Workload(name="toy")).work
     found = on(make_device(peak={"bf16": "100 TFLOP/s"}), work)
     assert list(found.ops["method"]) == ["roofline"]
 

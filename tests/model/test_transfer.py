@@ -19,7 +19,7 @@ C = shipped()
 def ran(slower: float) -> pd.DataFrame:
     """Two products and an element-wise op, the products so many times slower on the source than modelled."""
     rows = ({"op_type": "MatMul", "m": 4096, "n": 4096, "k": k} for k in (1024, 4096))
-    work = count_work(make_ops(*rows, {"op_type": "Mystery"}), Workload(name="toy"))[0]
+    work = count_work(make_ops(*rows, {"op_type": "Mystery"}), Workload(name="toy")).work
     on = hardware_of(SOURCE, work["op_class"], work["precision"])
     products = MODELS["gemm"].speaks(work)
     busy = MODELS["gemm"].busy(work[products], on.of(products), SOURCE, C)

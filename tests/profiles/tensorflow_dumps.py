@@ -24,7 +24,7 @@ ENDS = 1000  # [ns]
 
 def matrix_flop(profile: Profile) -> float:
     """FLOP of the matrix products of one step."""
-    work, _ = count_work(profile.ops, profile.workload)
+    work = count_work(profile.ops, profile.workload).work
     return float(work.loc[work["op_class"] == "gemm", "flop"].sum())
 
 

@@ -26,7 +26,7 @@ elsewhere,Mul,,0.1
 def test_a_graph_tells_what_the_trace_lacks(tmp_path: Path) -> None:
     (tmp_path / "graph.csv").write_text(GRAPH)
     (tmp_path / "ops.csv").write_text(TABLE)
-    work, _ = count_work((profile := read_profile(tmp_path)).ops, profile.workload)
+    work = count_work((profile := read_profile(tmp_path)).ops, profile.workload).work
     assert work["shapes"].fillna("").tolist() == ["100x50;50x10", "100x10", "100x10;50x10", ""]
     assert work["flop"].tolist()[0] == 2 * 100 * 50 * 10  # the fused kernel bears the name of its last op
     assert work.loc[2, ["m", "n", "k", "precision"]].tolist() == [100, 50, 10, "bf16"]

@@ -5,6 +5,7 @@ import pytest
 from estimator.core.errors import EstimatorError
 from estimator.profiles import read_profile
 from estimator.work import count_work
+from tests.conftest import unpacked
 
 TABLE = "op,op_type,calls,time_s,m,n,k,bytes\nd1,MatMul,2,0.003,256,4096,1024,\nr,Relu,1,0.001,,,,8388608\n"
 
@@ -17,7 +18,7 @@ def write(tmp_path: Path, text: str) -> Path:
 
 def test_dimensions_and_amounts_of_the_table_are_kept(tmp_path: Path) -> None:
     profile = read_profile(write(tmp_path, TABLE))
-    work, warnings = count_work(profile.ops, profile.workload)
+    work, warnings = unpacked(count_work(profile.ops, profile.workload))
     assert len(warnings) == 1  # that neither the table nor a workload.yaml tells the precision
     assert work["flop"].iloc[0] == 2 * 2 * 256 * 4096 * 1024
     assert work["bytes"].iloc[1] == 8388608

@@ -11,6 +11,7 @@ import pytest
 
 from estimator.profiles import read_profile
 from estimator.work import count_work
+from tests.conftest import unpacked
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "same_run"  # made by SCRIPT; file names and other planes removed
 SCRIPT, JAX = (Path(__file__).parent / name for name in ("tensorflow_run.py", "jax_run.py"))
@@ -39,7 +40,7 @@ def dump(path: Path) -> Path:
 
 def matrix_flop(path: Path) -> float:
     profile = read_profile(path, batch=BATCH)
-    work, _ = count_work(profile.ops, profile.workload)
+    work = count_work(profile.ops, profile.workload).work
     return float(work.loc[work["op_class"] == "gemm", "flop"].sum())
 
 
@@ -62,7 +63,7 @@ def test_formats_agree(first: str, second: str, run: Path) -> None:
 def test_a_format_without_shapes_says_so(name: str, run: Path) -> None:
     (run / name).parent.joinpath("graph.csv").unlink()
     profile = read_profile(dump(run / name), batch=BATCH)
-    assert "matrix products state no shapes" in str(count_work(profile.ops, profile.workload)[1])
+    assert "matrix products state no shapes" in str(unpacked(count_work(profile.ops, profile.workload))[1])
 
 
 def test_jax_writes_the_same_into_both_its_formats(tmp_path: Path) -> None:
@@ -75,4 +76,4 @@ def test_jax_writes_the_same_into_both_its_formats(tmp_path: Path) -> None:
     assert first.ops["time_s"].sum() == pytest.approx(second.ops["time_s"].sum(), rel=0.02)
     assert first.wall_step_s == pytest.approx(second.wall_step_s, rel=0.02)
     assert matrix_flop(xplane) == pytest.approx(float(told.stdout), rel=0.01)
-    assert "state no shapes" in str(count_work(second.ops, second.workload)[1])
+    assert "state no shapes" in str(unpacked(count_work(second.ops, second.workload))[1])

@@ -19,7 +19,7 @@ Ops = Sequence[Mapping[str, object]]
 
 def counted(ops: Ops) -> pd.DataFrame:
     """WORK of fp32 ops."""
-    return count_work(make_ops(*ops), Workload(name="published", precision="fp32"))[0]
+    return count_work(make_ops(*ops), Workload(name="published", precision="fp32")).work
 
 
 def predicted(device: str, ops: Ops) -> pd.DataFrame:

@@ -13,8 +13,8 @@ import pytest
 from estimator.core.schema import MATRIX
 from estimator.core.types import Profile
 from estimator.profiles import read_profile
-from estimator.work import count_work, in_mode, rebatch
-from tests.conftest import ROOT
+from estimator.work import count_work, rebatch, select_pass
+from tests.conftest import ROOT, unpacked_by_kind
 
 RUNS = {  # name → scale and two batch sizes; 100 is also a width of the first, its trap
     "p1b3": (0.1, 100, 32),
@@ -36,7 +36,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def counted(profile: Profile) -> pd.DataFrame:
-    return count_work(profile.ops, profile.workload)[0]
+    return count_work(profile.ops, profile.workload).work
 
 
 def amounts(work: pd.DataFrame) -> dict[str, float]:
@@ -55,7 +55,7 @@ def test_another_batch_is_as_captured_there(name: str, there: bool, runs: Path) 
     _, *batches = RUNS[name]
     before, after = batches if there else reversed(batches)
     profile, other = (read_profile(runs / f"{name}-{batch}-training") for batch in (before, after))
-    sized, _, untold = rebatch(counted(profile), profile.workload, after)
+    sized, _, untold = unpacked_by_kind(rebatch(counted(profile), profile.workload, after))
     found, expected = amounts(sized), amounts(counted(other))
     assert found["products' FLOP"] == expected["products' FLOP"]
     assert found["products' bytes"] == expected["products' bytes"]
@@ -66,7 +66,7 @@ def test_another_batch_is_as_captured_there(name: str, there: bool, runs: Path) 
 @pytest.mark.parametrize("name", ["p1b3", "nt3"])
 def test_the_forward_pass_of_training_is_inference(name: str, runs: Path) -> None:
     batch = RUNS[name][1]
-    forward, _ = in_mode(read_profile(runs / f"{name}-{batch}-training"), "inference")
+    forward, _ = select_pass(read_profile(runs / f"{name}-{batch}-training"), "inference")
     inference = read_profile(runs / f"{name}-{batch}-inference")
     found, expected = amounts(counted(forward)), amounts(counted(inference))
     assert found["products' FLOP"] == expected["products' FLOP"]

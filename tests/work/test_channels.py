@@ -37,10 +37,10 @@ def test_channels_are_those_of_the_last_axis(
     op_type: str, shapes: str, output: str | None, channels: int | None
 ) -> None:
     ops = make_ops({"op_type": op_type, "shapes": shapes, "output_shapes": output})
-    work, _ = count_work(ops, Workload(name="toy"))
+    work = count_work(ops, Workload(name="toy")).work
     assert work["conv_c"].item() is pd.NA if channels is None else work["conv_c"].item() == channels
 
 
 def test_tensors_of_a_list_do_not_meet() -> None:
     listed = make_ops({"op_type": "aten::_foreach_mul_", "shapes": "64x32;32", "attributes": "lists=1"})
-    assert count_work(listed, Workload(name="toy"))[0]["conv_c"].isna().all()
+    assert count_work(listed, Workload(name="toy")).work["conv_c"].isna().all()

@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 from estimator.core.errors import EstimatorError
 from estimator.core.types import Workload
 from estimator.work import count_work
-from tests.conftest import make_ops
+from tests.conftest import make_ops, unpacked
 
 TOY = Workload(name="toy", batch_size=8, precision="fp32")
 
 
 def counted(op_type: str, shapes: str, attributes: str | None = None, **columns: object) -> pd.Series:
     row = {"op_type": op_type, "shapes": shapes, "attributes": attributes, **columns}
-    return count_work(make_ops(row), TOY)[0].iloc[0]
+    return count_work(make_ops(row), TOY).work.iloc[0]
 
 
 NHWC = "strides=1x1;padding=SAME;layout=NHWC;kernel_layout=HWIO"
@@ -97,7 +97,7 @@ def test_a_kernel_computes_its_own_gradient() -> None:
 def test_stated_dimensions_in_3d_with_dilation() -> None:
     dims = {"conv_n": 2, "conv_c": 4, "conv_h": 9, "conv_w": 9, "conv_k": 6, "conv_r": 3, "conv_s": 3}
     more = {"conv_d": 5, "conv_t": 2, "stride_d": 2, "pad_d": 1, "dilation_h": 2, "dilation_w": 3}
-    work, _ = count_work(make_ops({"op_type": "Conv3D", **dims, **more}), TOY)
+    work = count_work(make_ops({"op_type": "Conv3D", **dims, **more}), TOY).work
     assert work["flop"].iloc[0] == 2 * 2 * 6 * (3 * 5 * 3) * 4 * (2 * 3 * 3)
 
 
@@ -145,7 +145,7 @@ def test_every_pass_of_a_convolution_is_the_same_arithmetic(
          "output_shapes": image},
         {"op_type": f"Conv{axes}DBackpropFilter", "shapes": f"{image};{weights};{output}", "attributes": attributes},
     )  # fmt: skip
-    work, warnings = count_work(rows, TOY)
+    work, warnings = unpacked(count_work(rows, TOY))
     expected = 2 * n * k * groups * c * kernel**axes
     for p in out:
         expected *= p

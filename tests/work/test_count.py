@@ -4,7 +4,7 @@ import pytest
 from estimator.core.errors import EstimatorError
 from estimator.core.types import Workload
 from estimator.work import count_work
-from tests.conftest import make_ops
+from tests.conftest import make_ops, unpacked
 
 BATCH = Workload(name="toy", batch_size=10)
 
@@ -17,12 +17,12 @@ def test_classes() -> None:
         "FusedBatchNormV3": "normalization", "Placeholder": "input", "VariableV2": "host", "MaxPool": "pooling",
         "Mystery": "unmodelled", "unlisted": "unmodelled",
     }  # fmt: skip
-    work, _ = count_work(make_ops(*({"op_type": name} for name in expected)), BATCH)
+    work = count_work(make_ops(*({"op_type": name} for name in expected)), BATCH).work
     assert dict(zip(expected, work["op_class"], strict=True)) == expected
 
 
 def test_a_class_that_a_row_states_outranks_its_names() -> None:
-    work, _ = count_work(make_ops({"op_type": "Relu", "op_class": "movement"}, {"operator": "tanh"}), BATCH)
+    work = count_work(make_ops({"op_type": "Relu", "op_class": "movement"}, {"operator": "tanh"}), BATCH).work
     assert work[["operator", "op_class"]].to_numpy().tolist() == [["relu", "movement"], ["tanh", "elementwise"]]
 
 
@@ -36,13 +36,13 @@ def test_an_unknown_operator_is_refused_with_a_hint() -> None:
     [("Softmax", 50), ("aten::native_layer_norm", 50), ("Relu", None), ("FusedBatchNormV3", None)],
 )
 def test_rows_of_a_softmax_or_layer_norm_are_the_last_dimension(op_type: str, length: int | None) -> None:
-    work, _ = count_work(make_ops({"op_type": op_type, "shapes": "-1x50"}), BATCH)
+    work = count_work(make_ops({"op_type": op_type, "shapes": "-1x50"}), BATCH).work
     found = work["row_length"].item()
     assert pd.isna(found) if length is None else found == length
 
 
 def test_streams_read_every_operand_and_write_one_result() -> None:
-    work, _ = count_work(make_ops({"op_type": "Add", "shapes": "-1x50;50", "calls": 3}), BATCH)
+    work = count_work(make_ops({"op_type": "Add", "shapes": "-1x50;50", "calls": 3}), BATCH).work
     row = work.iloc[0]
     assert row["bytes"] == 3 * 4 * (500 + 50 + 500)
     assert row["flop"] == 3 * 500
@@ -50,19 +50,19 @@ def test_streams_read_every_operand_and_write_one_result() -> None:
 
 def test_a_convolution_from_its_dimensions() -> None:
     dims = {"conv_n": 8, "conv_c": 3, "conv_h": 32, "conv_w": 32, "conv_k": 16, "conv_r": 3, "conv_s": 3, "pad_h": 1}
-    work, _ = count_work(make_ops({"op_type": "Conv2D", **dims, "pad_w": 1}), BATCH)
+    work = count_work(make_ops({"op_type": "Conv2D", **dims, "pad_w": 1}), BATCH).work
     assert work["flop"].iloc[0] == 2 * 8 * 16 * 32 * 32 * 3 * 3 * 3
 
 
 def test_what_no_rule_knows_stays_without_work() -> None:
-    work, _ = count_work(make_ops({"op_type": "Mystery", "shapes": "8x8"}), BATCH)
+    work = count_work(make_ops({"op_type": "Mystery", "shapes": "8x8"}), BATCH).work
     assert work["op_class"].iloc[0] == "unmodelled"
     assert work[["flop", "bytes"]].isna().all(axis=None)
     assert work["work_source"].iloc[0] == "none"
 
 
 def test_reported_amounts_are_kept() -> None:
-    work, _ = count_work(make_ops({"op_type": "Mystery", "flop": 7.0, "bytes": 9.0}), BATCH)
+    work = count_work(make_ops({"op_type": "Mystery", "flop": 7.0, "bytes": 9.0}), BATCH).work
     assert tuple(work[["flop", "bytes", "work_source"]].iloc[0]) == (7.0, 9.0, "reported")
 
 
@@ -71,14 +71,14 @@ def test_the_order_of_rows_does_not_matter(p1b3: object) -> None:
         {"op_type": "MatMul", "shapes": "-1x50;50x20"}, {"op_type": "MatMul", "shapes": "-1x50;-1x20"},
         {"op_type": "Relu", "shapes": "-1x20"}, {"op_type": "Mystery"},
     )  # fmt: skip
-    forward, _ = count_work(ops, BATCH)
-    backward, _ = count_work(ops.iloc[::-1].reset_index(drop=True), BATCH)
+    forward = count_work(ops, BATCH).work
+    backward = count_work(ops.iloc[::-1].reset_index(drop=True), BATCH).work
     assert forward.equals(backward.iloc[::-1].reset_index(drop=True))
 
 
 def test_forward_products_that_never_ran_are_a_warning() -> None:
     ops = make_ops({"op_type": "MatMul", "shapes": "-1x50;50x20", "calls": 0}, {"op_type": "Relu", "shapes": "-1x20"})
-    _, warnings = count_work(ops, BATCH)
+    _, warnings = unpacked(count_work(ops, BATCH))
     assert "never ran" in str(warnings)
 
 
@@ -96,20 +96,20 @@ UPDATED = Workload.model_validate(
 
 
 def test_an_update_is_shared_by_the_rows_of_its_op_type() -> None:
-    whole, _ = count_work(make_ops({"op_type": "Mul", "time_s": 4.0}), UPDATED)
-    parts, _ = count_work(make_ops({"op_type": "Mul", "time_s": 1.0}, {"op_type": "Mul", "time_s": 3.0}), UPDATED)
+    whole = count_work(make_ops({"op_type": "Mul", "time_s": 4.0}), UPDATED).work
+    parts = count_work(make_ops({"op_type": "Mul", "time_s": 1.0}, {"op_type": "Mul", "time_s": 3.0}), UPDATED).work
     assert whole["bytes"].sum() == parts["bytes"].sum() == 2 * 2 * 4 * 1000
     assert whole["calls"].iloc[0] == 4
     assert list(parts["bytes"]) == [4000, 12000]
 
 
 def test_a_stated_phase_stays() -> None:
-    work, _ = count_work(make_ops({"op_type": "Mul", "phase": "forward"}), UPDATED)
+    work = count_work(make_ops({"op_type": "Mul", "phase": "forward"}), UPDATED).work
     assert work["phase"].iloc[0] == "forward"
 
 
 def test_a_shape_operand_is_no_data() -> None:
-    work, _ = count_work(make_ops({"op_type": "Fill", "shapes": "2"}), BATCH)
+    work = count_work(make_ops({"op_type": "Fill", "shapes": "2"}), BATCH).work
     assert pd.isna(work["bytes"].iloc[0])
 
 
@@ -126,13 +126,15 @@ def test_impossible_shapes_are_refused(row: dict[str, object], words: str) -> No
 
 
 def test_work_without_shapes_is_a_warning() -> None:
-    _, warnings = count_work(make_ops({"op_type": "MatMul"}, {"op_type": "Conv2D", "shapes": "1x2x3x4;5x6x7x8"}), BATCH)
+    _, warnings = unpacked(
+        count_work(make_ops({"op_type": "MatMul"}, {"op_type": "Conv2D", "shapes": "1x2x3x4;5x6x7x8"}), BATCH)
+    )
     assert any("1 matrix products state no shapes" in warning for warning in warnings)
     assert any("1 convolutions state no dimensions" in warning for warning in warnings)
 
 
 def test_a_precision_that_nothing_tells_is_said_to_be_taken() -> None:
     ops = make_ops({"op_type": "MatMul", "m": 2, "n": 3, "k": 4})
-    assert "tells no precision of 1 products: fp32 is taken" in str(count_work(ops, Workload(name="toy"))[1])
-    assert count_work(ops, Workload(name="toy", precision="fp32"))[1] == ()
-    assert count_work(ops.assign(precision="bf16"), Workload(name="toy"))[1] == ()
+    assert "tells no precision of 1 products: fp32 is taken" in str(unpacked(count_work(ops, Workload(name="toy")))[1])
+    assert unpacked(count_work(ops, Workload(name="toy", precision="fp32")))[1] == ()
+    assert unpacked(count_work(ops.assign(precision="bf16"), Workload(name="toy")))[1] == ()

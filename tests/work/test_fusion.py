@@ -12,7 +12,7 @@ from estimator.core.operators import benchmark_kernels
 from estimator.core.types import Fusion, Workload
 from estimator.profiles import read_profile
 from estimator.work import count_work, fuse
-from tests.conftest import make_ops
+from tests.conftest import make_ops, unpacked_fusion
 
 TOY = Workload(name="toy", batch_size=8, precision="fp32")
 Row = dict[str, object]
@@ -24,8 +24,8 @@ def op(op_type: str, shapes: str, output: str | None = None, **more: object) -> 
 
 def fused(*rows: Row) -> tuple[pd.DataFrame, pd.DataFrame, Fusion, tuple[str, ...]]:
     """WORK before and behind, what is saved, and warnings."""
-    work, _ = count_work(make_ops(*rows), TOY)
-    return work, *fuse(work, TOY, "elementwise")
+    work = count_work(make_ops(*rows), TOY).work
+    return work, *unpacked_fusion(fuse(work, TOY, "elementwise"))
 
 
 BIAS, RELU = op("BiasAdd", "100x50;50", "100x50"), op("Relu", "100x50", "100x50")
@@ -60,9 +60,9 @@ def test_a_cast_hands_on_what_it_writes() -> None:
 
 def test_what_no_longer_runs_keeps_nothing_apart() -> None:
     gone = op("Cast", "100x50", "100x50", attributes="from=bf16;to=fp32")
-    work, _ = count_work(make_ops(BIAS, gone, RELU), TOY)
+    work = count_work(make_ops(BIAS, gone, RELU), TOY).work
     gone_work = work.assign(calls=work["calls"].where(work["op_type"] != "Cast", 0.0))
-    assert fuse(gone_work, TOY, "elementwise")[1].ops == 2
+    assert fuse(gone_work, TOY, "elementwise").saved.ops == 2
 
 
 def test_a_chain_with_an_activation_is_one() -> None:
@@ -72,8 +72,8 @@ def test_a_chain_with_an_activation_is_one() -> None:
 
 
 def test_none_fuses_nothing() -> None:
-    work, _ = count_work(make_ops(BIAS, RELU), TOY)
-    found, saved, warnings = fuse(work, TOY, "none")
+    work = count_work(make_ops(BIAS, RELU), TOY).work
+    found, saved, warnings = unpacked_fusion(fuse(work, TOY, "none"))
     assert found is work
     assert (saved, warnings) == (Fusion(), ())
 
@@ -197,10 +197,10 @@ def test_unknown_stays_unknown(rows: list[Row]) -> None:
 def test_a_plain_run_fused_moves_what_xla_moved(public_data: Callable[[str], Path]) -> None:
     """The same model under XLA has the update of the first layer as one fusion."""
     profile = read_profile("p1b3/amd-epyc.tfprof")
-    work, _ = count_work(profile.ops, profile.workload)
-    found, saved, _ = fuse(work, profile.workload, "elementwise")
+    work = count_work(profile.ops, profile.workload).work
+    found, saved, _ = unpacked_fusion(fuse(work, profile.workload, "elementwise"))
     xla = read_profile(str(public_data("profiles/p1b3_tf2_xla_h3_t1")))
-    by_xla, _ = count_work(xla.ops, xla.workload)
+    by_xla = count_work(xla.ops, xla.workload).work
     update = by_xla.set_index("op").loc["multiply_subtract_fusion.8", "bytes"]
     assert found.loc[found["op"].str.endswith("sgd/Mul"), "bytes"].tolist() == [update]
     assert saved.saved_bytes > 2 * 4 * 29532000
@@ -208,8 +208,8 @@ def test_a_plain_run_fused_moves_what_xla_moved(public_data: Callable[[str], Pat
 
 def test_what_xla_fused_is_not_fused_again(public_data: Callable[[str], Path]) -> None:
     profile = read_profile(str(public_data("profiles/p1b3_jax_t1")))
-    work, _ = count_work(profile.ops, profile.workload)
-    found, saved, warnings = fuse(work, profile.workload, "elementwise")
+    work = count_work(profile.ops, profile.workload).work
+    found, saved, warnings = unpacked_fusion(fuse(work, profile.workload, "elementwise"))
     pd.testing.assert_frame_equal(found, work)
     assert (saved.ops, warnings) == (0, ())
 
@@ -218,6 +218,6 @@ def test_both_captures_of_one_model_have_the_same_chains() -> None:
     """TensorFlow's session and its XPlane profiler, of which the one keeps ops as they ran, the other sums them up."""
     folder = Path(__file__).resolve().parents[2] / "profiles" / "p1b3"
     profiles = [read_profile(folder / name) for name in ("amd-epyc.tfprof", "amd-epyc.xplane")]
-    first, second = (fuse(count_work(p.ops, p.workload)[0], p.workload, "elementwise")[1] for p in profiles)
+    first, second = (fuse(count_work(p.ops, p.workload).work, p.workload, "elementwise").saved for p in profiles)
     assert first == second
     assert first.chains > 0

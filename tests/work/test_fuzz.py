@@ -49,7 +49,7 @@ def test_only_sentences_come_out(rows: list[tuple[str, ...]], batch: int | None)
     names = ("op_type", "kernel", "shapes", "output_shapes", "attributes")
     ops = make_ops(*(dict(zip(names, row, strict=True)) for row in rows))
     try:
-        work, _ = count_work(ops, Workload(name="toy", batch_size=batch))
+        work = count_work(ops, Workload(name="toy", batch_size=batch)).work
     except EstimatorError as error:
         assert all(fault.startswith("profile: ") or " in row " in fault for fault in error.faults)
     else:

@@ -8,14 +8,14 @@ import pytest
 
 from estimator.core.types import Workload
 from estimator.work import count_work
-from tests.conftest import make_ops
+from tests.conftest import make_ops, unpacked
 
 TOY = Workload(name="toy", batch_size=8, precision="fp32")
 WITHIN = 0.01  # what a matrix-dominated step may spend on all else, which XLA counts too
 
 
 def total(*rows: Mapping[str, object]) -> float:
-    work, warnings = count_work(make_ops(*rows), TOY)
+    work, warnings = unpacked(count_work(make_ops(*rows), TOY))
     assert not warnings
     return float(work["flop"].sum())
 
@@ -196,7 +196,7 @@ def named(spec: Any, letters: str) -> str:
 def test_one_step_of_a_table() -> None:
     """The figures hold where neither framework is at hand: a dense layer's three products."""
     shapes = ("8x30;30x20", "8x30;8x20", "8x20;30x20")
-    work, _ = count_work(
+    work = count_work(
         pd.DataFrame({"op": ["a", "b", "c"], "op_type": "MatMul", "shapes": shapes, "time_s": 1.0}), TOY
-    )
+    ).work
     assert work["flop"].sum() == 3 * 2 * 8 * 30 * 20

@@ -9,7 +9,7 @@ TOY = Workload(name="toy", batch_size=8, precision="fp32")
 
 
 def counted(op_type: str, shapes: str | None, **columns: object) -> pd.Series:
-    return count_work(make_ops({"op_type": op_type, "shapes": shapes, **columns}), TOY)[0].iloc[0]
+    return count_work(make_ops({"op_type": op_type, "shapes": shapes, **columns}), TOY).work.iloc[0]
 
 
 QKV = "2x4x128x64;2x4x100x64;2x4x100x64"

@@ -9,8 +9,8 @@ from estimator.core.errors import EstimatorError
 from estimator.core.types import Layout, RunPlan, Workload
 from estimator.pipeline import estimate
 from estimator.profiles import read_profile
-from estimator.work import count_work, cross, relay
-from tests.conftest import make_ops
+from estimator.work import convert_layout, convert_precision, count_work
+from tests.conftest import make_ops, unpacked
 
 TOY = Workload(name="toy", batch_size=8, precision="fp32")
 LAST = "strides=1x1;padding=SAME;layout=NHWC;kernel_layout=HWIO"
@@ -30,8 +30,8 @@ POOL_GRADIENT = {"op_type": "MaxPoolGrad", "shapes": f"{IMAGE};8x10x15x4;8x10x15
 
 def relaid(*rows: Mapping[str, object], layout: Layout = "channels-first") -> tuple[pd.DataFrame, tuple[str, ...]]:
     """The rows of transposes, and what is said of them."""
-    work, _ = count_work(make_ops(*rows), TOY)
-    found, told = relay(work, TOY, layout)
+    work = count_work(make_ops(*rows), TOY).work
+    found, told = unpacked(convert_layout(work, TOY, layout))
     pd.testing.assert_frame_equal(found.iloc[: len(work)], work)
     return found.iloc[len(work) :], told
 
@@ -91,9 +91,9 @@ def test_what_is_added_is_said_with_what_is_not_known() -> None:
 
 
 def test_kernels_for_16_bits_have_channels_last() -> None:
-    work, _ = count_work(make_ops(CONVOLUTION, POOL), TOY)
-    crossed, _ = cross(work, TOY, "fp16")
-    assert relay(crossed, TOY, "channels-first")[0] is crossed
+    work = count_work(make_ops(CONVOLUTION, POOL), TOY).work
+    crossed = convert_precision(work, TOY, "fp16").work
+    assert convert_layout(crossed, TOY, "channels-first").work is crossed
 
 
 def test_a_prediction_with_transposes_takes_as_much_longer_as_they_do() -> None:

@@ -8,6 +8,7 @@ import pytest
 from estimator.core.types import Profile
 from estimator.reports.documents import top_operations
 from estimator.work import count_work
+from tests.conftest import unpacked
 
 LAYERS = (29532, 1000, 500, 100, 50, 1)
 BATCH = 100
@@ -15,7 +16,7 @@ BATCH = 100
 
 @pytest.fixture
 def work(p1b3: Profile) -> pd.DataFrame:
-    counted, warnings = count_work(p1b3.ops, p1b3.workload)
+    counted, warnings = unpacked(count_work(p1b3.ops, p1b3.workload))
     assert not warnings
     return counted
 
@@ -74,7 +75,7 @@ def test_the_sgd_update_is_memory_bound_work_over_all_parameters(work: pd.DataFr
 
 def test_the_unknown_dimension_is_the_batch(p1b3: Profile) -> None:
     without = p1b3.workload.model_copy(update={"batch_size": None})
-    work, warnings = count_work(p1b3.ops, without)
+    work, warnings = unpacked(count_work(p1b3.ops, without))
     first = work[work["shapes"] == "-1x29532;29532x1000"]
     assert first["flop"].isna().all()
     assert "--batch" in warnings[0]

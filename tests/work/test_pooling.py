@@ -16,7 +16,7 @@ IMAGE, POOLED = 8 * 20 * 12 * 5, 8 * 10 * 4 * 5
 
 def counted(op_type: str, shapes: str, output: str, attributes: str | None = None) -> pd.Series:
     row = {"op_type": op_type, "shapes": shapes, "output_shapes": output, "attributes": attributes}
-    return count_work(make_ops(row), TOY)[0].iloc[0]
+    return count_work(make_ops(row), TOY).work.iloc[0]
 
 
 @pytest.mark.parametrize(

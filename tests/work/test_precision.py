@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from estimator.core.schema import PRECISIONS
 from estimator.core.types import Profile, Workload
 from estimator.profiles import read_profile
-from estimator.work import count_work, cross
-from tests.conftest import make_ops
+from estimator.work import convert_precision, count_work
+from tests.conftest import make_ops, unpacked
 
 TOY = Workload(name="toy", precision="fp32")
 Row = dict[str, object]
@@ -30,8 +30,8 @@ def crossed(
     *rows: Row, to: str = "bf16", workload: Workload = TOY, folded: bool = False
 ) -> tuple[pd.DataFrame, pd.DataFrame, tuple[str, ...]]:
     """The rows, the casts behind them, and what is told."""
-    work, _ = count_work(make_ops(*rows), workload)
-    found, told = cross(work, workload, to, folded=folded)
+    work = count_work(make_ops(*rows), workload).work
+    found, told = unpacked(convert_precision(work, workload, to, folded=folded))
     return found.iloc[: len(work)], found.iloc[len(work) :].set_index("op"), told
 
 
@@ -175,7 +175,7 @@ def test_fp8_products_read_operands_that_are_stored_in_bf16() -> None:
 def test_tf32_is_stored_as_fp32() -> None:
     rows, casts, _ = crossed(*STEP, to="tf32")
     assert list(rows["precision"]) == ["tf32", "fp32", "fp32", "tf32", "fp32"]
-    assert list(rows["bytes"]) == list(count_work(make_ops(*STEP), TOY)[0]["bytes"])
+    assert list(rows["bytes"]) == list(count_work(make_ops(*STEP), TOY).work["bytes"])
     assert casts.empty
 
 
@@ -231,7 +231,7 @@ def test_a_copy_between_formats_is_a_cast() -> None:
 @pytest.mark.parametrize("dump_says", ["fp32", "bf16", None])
 def test_a_cast_moves_each_format_once(dump_says: str | None) -> None:
     cast: Row = {"op_type": "Cast", "shapes": "8x4", "output_shapes": "8x4", "precision": dump_says}
-    rows, _ = count_work(make_ops(*({**cast, "attributes": f"from={a};to={b}"} for a, b in FORMATS)), TOY)
+    rows = count_work(make_ops(*({**cast, "attributes": f"from={a};to={b}"} for a, b in FORMATS)), TOY).work
     assert list(rows["bytes"].iloc[:2]) == [32 * 6, 32 * 6]
     assert list(rows["precision"].iloc[:2]) == ["fp32", "fp32"]
     assert rows["bytes"].iloc[2] == 32 * 8 or dump_says == "bf16"
@@ -369,8 +369,8 @@ def test_a_kernel_without_an_op_is_known_by_its_own_name() -> None:
 
 def test_a_step_in_the_target_precision_stays_as_it_is() -> None:
     rows: list[Row] = [{**row, "precision": "bf16"} for row in STEP[:4]]
-    work, _ = count_work(make_ops(*rows, UPDATE), TOY)
-    found, told = cross(work, TOY, "bf16")
+    work = count_work(make_ops(*rows, UPDATE), TOY).work
+    found, told = unpacked(convert_precision(work, TOY, "bf16"))
     pd.testing.assert_frame_equal(found, work)
     assert told == ()
 
@@ -378,13 +378,13 @@ def test_a_step_in_the_target_precision_stays_as_it_is() -> None:
 @settings(max_examples=30)
 @given(st.lists(st.sampled_from(STEP), min_size=1, max_size=8), st.sampled_from(PRECISIONS), st.booleans())
 def test_source_times_rows_and_arithmetic_stay(rows: list[Row], to: str, folded: bool) -> None:
-    work, _ = count_work(make_ops(FORWARD, *rows), TOY)
-    found, _ = cross(work, TOY, to, folded=folded)
+    work = count_work(make_ops(FORWARD, *rows), TOY).work
+    found = convert_precision(work, TOY, to, folded=folded).work
     assert found["time_s"].sum() == work["time_s"].sum()
     kept = found.iloc[: len(work)]
     pd.testing.assert_frame_equal(kept[["op", "time_s", "flop", "calls"]], work[["op", "time_s", "flop", "calls"]])
     assert (found.dtypes == work.dtypes).all()
-    again, told = cross(found, TOY, to, folded=folded)
+    again, told = unpacked(convert_precision(found, TOY, to, folded=folded))
     assert again is found
     assert told == ()
 
@@ -392,14 +392,14 @@ def test_source_times_rows_and_arithmetic_stay(rows: list[Row], to: str, folded:
 @settings(max_examples=30)
 @given(st.lists(st.sampled_from(STEP), min_size=1, max_size=8))
 def test_unknown_stays_unknown(rows: list[Row]) -> None:
-    work, _ = count_work(make_ops(*rows, {"op_type": "Relu", "phase": "forward"}, {"op_type": "Mystery"}), TOY)
-    found, _ = cross(work, TOY, "bf16")
+    work = count_work(make_ops(*rows, {"op_type": "Relu", "phase": "forward"}, {"op_type": "Mystery"}), TOY).work
+    found = convert_precision(work, TOY, "bf16").work
     assert found["bytes"].iloc[len(rows) : len(rows) + 2].isna().all()
 
 
 def test_the_shipped_profile(p1b3: Profile) -> None:
-    work, _ = count_work(p1b3.ops, p1b3.workload)
-    found, _ = cross(work, p1b3.workload, "bf16")
+    work = count_work(p1b3.ops, p1b3.workload).work
+    found = convert_precision(work, p1b3.workload, "bf16").work
     casts = found.iloc[len(work) :]
     assert casts["bytes"].sum() == 2 * 30088701 * 6
     updates = work["phase"] == "optimizer"
@@ -411,8 +411,8 @@ def test_the_shipped_profile(p1b3: Profile) -> None:
 @pytest.mark.parametrize("dump", ["p1b3_torch_t1/kineto.json", "p1b3_jax_t1", "p1b3_tf2_xla_h3_t1"])
 def test_real_updates_keep_their_traffic(dump: str, public_data: Callable[[str], Path]) -> None:
     profile = read_profile(str(public_data(f"profiles/{dump}")))
-    work, _ = count_work(profile.ops, profile.workload)
-    found, _ = cross(work, profile.workload, "bf16")
+    work = count_work(profile.ops, profile.workload).work
+    found = convert_precision(work, profile.workload, "bf16").work
     update = work.loc[work["op_class"] == "elementwise", "bytes"].idxmax()  # of 29,532 x 1,000 weights
     assert found["bytes"][update] == work["bytes"][update] == pytest.approx(3 * 4 * 29532000, rel=1e-6)
     weights = found.iloc[len(work) :]["op"].str.startswith("cast of weights")

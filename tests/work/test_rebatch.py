@@ -13,6 +13,7 @@ from estimator.core.schema import MATRIX
 from estimator.core.types import Workload
 from estimator.profiles import read_profile
 from estimator.work import count_work, rebatch
+from tests.conftest import unpacked_by_kind
 
 DIMENSIONS = ["batch", "m", "n", "k", "flop", "bytes"]
 PROFILES = ["p1b3", "p1b3/amd-epyc.xplane", "p1b3/amd-epyc.tfprof", "nt3", "p2b1", "p3b2", "p3b3"]
@@ -20,13 +21,13 @@ PROFILES = ["p1b3", "p1b3/amd-epyc.xplane", "p1b3/amd-epyc.tfprof", "nt3", "p2b1
 
 def counted(name: str) -> tuple[pd.DataFrame, Workload]:
     profile = read_profile(name)
-    return count_work(profile.ops, profile.workload)[0], profile.workload
+    return count_work(profile.ops, profile.workload).work, profile.workload
 
 
 def work_of(rows: list[dict[str, object]]) -> pd.DataFrame:
     table = pd.DataFrame(rows)
     names = table["op"].fillna(table["op_type"]) if "op" in table else table["op_type"]
-    return count_work(table.assign(op=names, time_s=1e-3), Workload(name="own", batch_size=8))[0]
+    return count_work(table.assign(op=names, time_s=1e-3), Workload(name="own", batch_size=8)).work
 
 
 def perceptron(batch: int, widths: list[int]) -> pd.DataFrame:
@@ -47,7 +48,7 @@ def perceptron(batch: int, widths: list[int]) -> pd.DataFrame:
         rows += [("ResourceApplyAdam", "optimizer", ";".join([shape] * 4), "", "") for shape in (w, str(outside))]
     table = pd.DataFrame(rows, columns=["op_type", "phase", "shapes", "output_shapes", "attributes"])
     table = table.assign(op=table["op_type"], time_s=1e-3, calls=1.0)
-    return count_work(table, Workload(name="perceptron", batch_size=batch))[0]
+    return count_work(table, Workload(name="perceptron", batch_size=batch)).work
 
 
 @given(
@@ -61,7 +62,7 @@ def test_dense_layers_are_as_counted_at_the_other_batch(
 ) -> None:
     """Also where widths equal the batch, or several batches."""
     sizes = [times * batch if alike else other for times, alike, other in widths]
-    sized, _, untold = rebatch(perceptron(batch, sizes), Workload(name="p", batch_size=batch), size)
+    sized, _, untold = unpacked_by_kind(rebatch(perceptron(batch, sizes), Workload(name="p", batch_size=batch), size))
     assert_frame_equal(sized[DIMENSIONS], perceptron(size, sizes)[DIMENSIONS])
     assert not untold
 
@@ -73,7 +74,7 @@ def test_products_go_with_the_batch_and_updates_do_not(name: str) -> None:
     matrix, updates = work["op_class"].isin(MATRIX), work["phase"].eq("optimizer").fillna(False)
     updates &= ~work["op"].str.contains("tmp_var")
     for size in (1, 2 * profiled, 64 * profiled):
-        sized, told, _ = rebatch(work, workload, size)
+        sized, told, _ = unpacked_by_kind(rebatch(work, workload, size))
         assert_series_equal(sized["flop"][matrix] * profiled, work["flop"][matrix] * size)
         assert_frame_equal(sized[updates], work[updates])
         assert f"batch {size}, from a profile of batch {profiled}" in told[0]
@@ -83,15 +84,15 @@ def test_products_go_with_the_batch_and_updates_do_not(name: str) -> None:
 def test_the_profiled_batch_is_the_profile_itself(name: str) -> None:
     work, workload = counted(name)
     for size in (None, workload.batch_size):
-        same, *nothing = rebatch(work, workload, size)
+        same, *nothing = unpacked_by_kind(rebatch(work, workload, size))
         assert same is work
         assert nothing == [(), ()]
 
 
 def test_there_and_back_again() -> None:
     work, workload = counted("p1b3/amd-epyc.xplane")
-    there, _, _ = rebatch(work, workload, 700)
-    back, _, _ = rebatch(there, workload.model_copy(update={"batch_size": 700}), 100)
+    there = rebatch(work, workload, 700).work
+    back = rebatch(there, workload.model_copy(update={"batch_size": 700}), 100).work
     assert_frame_equal(back, work)
 
 
@@ -99,7 +100,7 @@ def test_a_layer_as_wide_as_the_batch() -> None:
     """P1B3's fourth layer takes 100 in and is trained on 100 samples."""
     work, workload = counted("p1b3/amd-epyc.xplane")
     layer = work["op"].str.contains("dense_3_1") & (work["op_class"] == "gemm")
-    sized, told, _ = rebatch(work, workload, 200)
+    sized, told, _ = unpacked_by_kind(rebatch(work, workload, 200))
     found = {(row.trans_a, row.trans_b): (row.m, row.n, row.k) for row in sized[layer].itertuples()}
     assert found == {("n", "n"): (200, 50, 100), ("n", "t"): (200, 100, 50), ("t", "n"): (100, 50, 200)}
     assert any("in which the batch and a weight are alike" in sentence for sentence in told)
@@ -117,7 +118,7 @@ def test_time_steps_flattened_rows_and_temporaries() -> None:
             {"op_type": "Fill", "phase": "forward", "shapes": "", "output_shapes": "-1x7"},
         ]
     )
-    sized, _, _ = rebatch(work, Workload(name="own", batch_size=8), 16)
+    sized = rebatch(work, Workload(name="own", batch_size=8), 16).work
     assert sized["shapes"].fillna("").tolist() == ["16x4;16x4", "20x16x5", "48x5", "16x4", "16x3;16x3", ""]
     assert sized["output_shapes"].tolist()[-1] == "16x7"
     ratio = (sized["bytes"] / work["bytes"]).tolist()
@@ -134,7 +135,7 @@ def test_what_cannot_be_told_is_kept_and_said() -> None:
             {"op_type": "ReadVariableOp", "phase": "forward", "shapes": "8x6"},
         ]
     )
-    sized, told, warnings = rebatch(work, Workload(name="own", batch_size=8), 32)
+    sized, told, warnings = unpacked_by_kind(rebatch(work, Workload(name="own", batch_size=8), 32))
     assert sized["time_s"].tolist() == pytest.approx([1e-3, 1e-3, 4e-3, 4e-3, 1e-3])
     assert_frame_equal(sized.loc[:1], work.loc[:1])
     assert warnings == (
@@ -152,12 +153,12 @@ def test_a_batch_that_no_shape_tells_is_refused(batch: int | None, message: str)
 
 def test_of_two_unknown_sizes_nobody_knows_which_is_the_batch() -> None:
     work = work_of([{"op_type": "Relu", "shapes": "-1x-1x300", "output_shapes": "-1x-1x300"}])
-    assert rebatch(work, Workload(name="own", batch_size=8), 64)[0]["shapes"].tolist() == ["-1x-1x300"]
+    assert rebatch(work, Workload(name="own", batch_size=8), 64).work["shapes"].tolist() == ["-1x-1x300"]
 
 
 def test_products_of_which_a_dimension_is_missing_stay() -> None:
     work = work_of([{"op_type": "MatMul", "m": 8, "n": 20, "k": None}])
-    assert rebatch(work, Workload(name="own", batch_size=8), 64)[0]["m"].tolist() == [8]
+    assert rebatch(work, Workload(name="own", batch_size=8), 64).work["m"].tolist() == [8]
 
 
 @pytest.mark.parametrize("channels", [3, 8])
@@ -166,9 +167,9 @@ def test_the_batch_of_a_gradient_that_xla_writes_as_a_convolution(channels: int)
         row = {"op_type": "convolution", "shapes": f"{batch}x10x10x{channels};{batch}x8x8x16",
                "output_shapes": f"3x3x{channels}x16", "attributes": "labels=f01b_i01o->01bf;window=8x8"}  # fmt: skip
         table = pd.DataFrame([{"op": "dW", "time_s": 1e-3, **row}])
-        return count_work(table, Workload(name="own", batch_size=batch))[0]
+        return count_work(table, Workload(name="own", batch_size=batch)).work
 
-    found = rebatch(counted_at(8), Workload(name="own", batch_size=8), 32)[0]
+    found = rebatch(counted_at(8), Workload(name="own", batch_size=8), 32).work
     assert found[["flop", "bytes"]].to_dict() == counted_at(32)[["flop", "bytes"]].to_dict()
 
 
@@ -179,8 +180,8 @@ def test_a_pool_is_no_weight_and_goes_with_its_images() -> None:
         {"op_type": "Relu", "shapes": "10x128", "output_shapes": "10x128"},
     ]
     table = pd.DataFrame(rows).assign(op=lambda found: found["op_type"], time_s=1e-3)
-    work, _ = count_work(table, Workload(name="own", batch_size=10))
-    sized, told, _ = rebatch(work, Workload(name="own", batch_size=10), 40)
+    work = count_work(table, Workload(name="own", batch_size=10)).work
+    sized, told, _ = unpacked_by_kind(rebatch(work, Workload(name="own", batch_size=10), 40))
     assert sized["bytes"].tolist() == pytest.approx((4 * work["bytes"]).tolist())
     assert sized["conv_n"].tolist()[0] == 40
     assert not any("a weight are alike" in sentence for sentence in told)

@@ -9,7 +9,7 @@ from estimator.work import count_work
 from estimator.work.operators import operator_of
 from estimator.work.shapes import Op, read_shapes
 from estimator.work.traffic import read_traffic
-from tests.conftest import make_ops
+from tests.conftest import make_ops, unpacked
 
 TOY = Workload(name="toy", batch_size=8, precision="fp32")
 CASES = [  # op type, operands, results, elements read, elements written
@@ -106,19 +106,19 @@ def test_lists_of_tensors(name: str, operands: str, lists: int, read: int | None
 
 def test_a_fusion_that_updates_a_slice_touches_the_slice() -> None:
     row = {"op_type": "fusion", "kernel": "dynamic-update-slice", "shapes": "1000x50;10x50", "output_shapes": "1000x50"}
-    work, _ = count_work(make_ops(row), TOY)
+    work = count_work(make_ops(row), TOY).work
     assert work["bytes"].iloc[0] == 4 * 1000
 
 
 def test_flop_of_an_update_grow_with_its_states() -> None:
     rows = [{"op_type": f"Apply{name}", "shapes": "9;9;9"} for name in ("GradientDescent", "Momentum", "Adam")]
-    work, _ = count_work(make_ops(*rows), TOY)
+    work = count_work(make_ops(*rows), TOY).work
     assert list(work["flop"]) == [9 * 2, 9 * 4, 9 * 12]
 
 
 def test_kernels_that_help_a_product_do_not_have_its_shapes() -> None:
     kernel = "void cublasLt::splitKreduce_kernel<32, 16, int, float>(params)"
-    work, warnings = count_work(make_ops({"op_type": "aten::mm", "kernel": kernel, "shapes": "8x9;9x7"}), TOY)
+    work, warnings = unpacked(count_work(make_ops({"op_type": "aten::mm", "kernel": kernel, "shapes": "8x9;9x7"}), TOY))
     assert work["op_class"].iloc[0] == "reduction"
     assert pd.isna(work["bytes"].iloc[0])
     assert (
@@ -130,6 +130,6 @@ def test_copies_move_the_bytes_that_the_profiler_reports() -> None:
     copy = {"op_type": "Memcpy DtoD (Device -> Device)", "calls": 3, "reported_bytes": 3000.0}
     fill = {"op_type": "aten::zero_", "kernel": "Memset (Device)", "reported_bytes": 100.0}
     host = {"op_type": "Memcpy HtoD (Pageable -> Device)", "reported_bytes": 100.0}
-    work, _ = count_work(make_ops(copy, fill, host), TOY)
+    work = count_work(make_ops(copy, fill, host), TOY).work
     assert work["bytes"].fillna(0).tolist() == [6000, 100, 0]
     assert work["work_source"].tolist() == ["reported", "reported", "none"]

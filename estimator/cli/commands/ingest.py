@@ -26,6 +26,7 @@ def ingest(
     """Read a profile: its ops, matrix sizes, FLOP and bytes."""
     from estimator.cli.render.ingest import render_ingest
     from estimator.core.files import write_text
+    from estimator.core.notes import sentences
     from estimator.profiles import read_profile
     from estimator.reports import documents
     from estimator.rollup import step
@@ -35,11 +36,11 @@ def ingest(
         _list_shipped(as_json)
         return
     read = read_profile(profile, batch=batch, steps=steps)
-    work, work_warnings = count_work(read.ops, read.workload, where=read.where)
-    warnings = (*read.warnings, *step.warnings(read), *work_warnings)
-    document = documents.ingest(read, work, step.source_step(read, work), warnings, top)
+    counted = count_work(read.ops, read.workload, where=read.where)
+    warnings = (*read.warnings, *sentences((*step.notes(read), *counted.notes)))
+    document = documents.ingest(read, counted.work, step.source_step(read, counted.work), warnings, top)
     if csv:
-        write_text(csv, work.reindex(columns=documents.INGEST_OPS).to_csv(index=False, lineterminator="\n"))
+        write_text(csv, counted.work.reindex(columns=documents.INGEST_OPS).to_csv(index=False, lineterminator="\n"))
     emit(document, partial(render_ingest, top=top), as_json)
 
 

@@ -17,7 +17,7 @@ from estimator.studies.audit.table import Table
 from estimator.studies.audit.times import check_times
 from estimator.studies.audit.types import Audit
 from estimator.studies.places import read_profile_beside
-from estimator.work import with_update
+from estimator.work import replace_optimizer
 
 
 def audit_table(name: str, table: Table, folder: Path, draws: int, seed: int) -> Audit:
@@ -33,7 +33,7 @@ def audit_table(name: str, table: Table, folder: Path, draws: int, seed: int) ->
     Raises EstimatorError where a stated mark contradicts the numbers, or what the table names is not there.
     """
     profiles = {
-        row_name: with_update(read_profile_beside(folder, row.profile), row.optimizer)
+        row_name: replace_optimizer(read_profile_beside(folder, row.profile), row.optimizer)
         for row_name, row in table.rows.items()
     }
     plans = plan_runs(table, folder, draws, seed)

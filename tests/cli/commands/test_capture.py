@@ -83,7 +83,7 @@ def through_session(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dic
 
 def products(folder: Path) -> pd.DataFrame:
     profile = read_profile(folder)
-    work, _ = count_work(profile.ops, profile.workload)
+    work = count_work(profile.ops, profile.workload).work
     return work[work["op_class"] == "gemm"]
 
 

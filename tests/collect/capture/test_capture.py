@@ -21,6 +21,7 @@ from estimator.core.files import whole_folder
 from estimator.profiles import read_profile
 from estimator.profiles.workload import Provenance
 from estimator.work import count_work
+from tests.conftest import unpacked
 
 LAYERS = (29532, 1000, 500, 100, 50, 1)
 MODEL = "class Model:\n    compiled, steps_per_execution = True, 1\nmodel = Model()\n"
@@ -272,7 +273,7 @@ def test_what_the_users_file_prints_goes_to_stderr(capfd: pytest.CaptureFixture[
 def test_the_shipped_captures_count_every_product_of_a_step(name: str) -> None:
     weights = [rows * columns for rows, columns in pairwise(LAYERS)]
     profile = read_profile(name)
-    work, warnings = count_work(profile.ops, profile.workload)
+    work, warnings = unpacked(count_work(profile.ops, profile.workload))
     rows = work[work["op_class"] == "gemm"]
     assert rows["flop"].sum() == 2 * 100 * (3 * sum(weights) - weights[0])  # no gradient of the first layer's input
     assert len(rows) == 14

@@ -114,7 +114,7 @@ def multiply_adds(name: str, scale: float) -> tuple[int, int]:
 
 def products(place: Path) -> pd.DataFrame:
     profile = read_profile(str(place))
-    work, _ = count_work(profile.ops, profile.workload)
+    work = count_work(profile.ops, profile.workload).work
     return work[work["op_class"].isin(["gemm", "convolution"])]
 
 

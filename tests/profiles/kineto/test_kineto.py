@@ -63,7 +63,7 @@ def sorted_rows(profile: Profile) -> pd.DataFrame:
 def test_real_steps(sample: str, public_data: Callable[[str], Path]) -> None:
     path = public_data(f"profiles/{sample}/kineto.json")
     profile = kineto.read([Dump(path)], Workload(name="p1b3", batch_size=100))
-    work, _ = count_work(profile.ops, profile.workload)
+    work = count_work(profile.ops, profile.workload).work
     layers = [2 * 100 * i * o for i, o in itertools.pairwise(LAYERS)]
     passes = 3 * sum(layers) - layers[0]  # forward, and both gradients but the first layer's input's
     assert work.loc[work["op_class"] == "gemm", "flop"].sum() == passes == pytest.approx(12.146e9, rel=1e-4)
@@ -81,7 +81,7 @@ def test_real_steps(sample: str, public_data: Callable[[str], Path]) -> None:
 
 def test_small_dump() -> None:
     profile = kineto.read([Dump(DATA / "kineto_cpu.json.gz")], Workload(name="toy"))
-    work, _ = count_work(profile.ops, profile.workload)
+    work = count_work(profile.ops, profile.workload).work
     flop = work.groupby(["op_class", "phase"])["flop"].sum()
     first, grouped, transposed = 2 * 4 * 8 * 8 * 8 * 27, 2 * 4 * 12 * 6 * 6 * 36, 2 * 4 * 12 * 6 * 6 * 36
     products = 2 * 4 * 676 * 16, 2 * 4 * 16 * 5
@@ -96,7 +96,7 @@ def test_fresh_dump_counts_what_torch_counts(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     counted = profile_training(tmp_path / "fresh.json")
     profile = kineto.read([Dump(tmp_path / "fresh.json")], Workload(name="toy"))
-    work, _ = count_work(profile.ops, profile.workload)
+    work = count_work(profile.ops, profile.workload).work
     plain = ~work["attributes"].str.contains("transposed=1").fillna(False)
     forward = (work["op_class"] == "convolution") & (work["phase"] == "forward") & plain
     ours = work.loc[forward | (work["op_class"] == "gemm"), "flop"].sum()
@@ -151,7 +151,7 @@ def test_only_the_innermost_op_does_the_work(tmp_path: Path) -> None:
     assert row(profile, op="aten::addmm")["precision"] == "fp32"
     assert row(profile, op="aten::to")["attributes"] == "dispatch=1"
     assert row(profile, op="aten::copy_")["shapes"] == "8x3;8x3"
-    work, _ = count_work(profile.ops, profile.workload)
+    work = count_work(profile.ops, profile.workload).work
     assert work["flop"].max() == 2 * 8 * 3 * 5
     assert work.loc[work["op"] == "aten::linear", "op_class"].item() == "host"
 
@@ -161,7 +161,7 @@ def test_factors_are_written_as_they_lie_in_memory(tmp_path: Path) -> None:
     profile = read(tmp_path, event("aten::mm", 0, 1, **{**args, "Input Strides": [[1, 8], [1, 3]]}))
     assert row(profile, op="aten::mm")["shapes"] == "3x8;5x3"
     assert row(profile, op="aten::mm")["attributes"] == "trans_a=t;trans_b=t"
-    work, _ = count_work(profile.ops, profile.workload)
+    work = count_work(profile.ops, profile.workload).work
     assert work[["m", "n", "k"]].iloc[0].tolist() == [8, 5, 3]
 
 
@@ -181,7 +181,7 @@ def test_factors_are_written_as_they_lie_in_memory(tmp_path: Path) -> None:
     ],
 )
 def test_counts_products(name: str, dims: tuple[list[int], ...], flop: int, tmp_path: Path) -> None:
-    work, _ = count_work(read(tmp_path, event(name, 0, 1, **called(*dims))).ops, Workload(name="toy"))
+    work = count_work(read(tmp_path, event(name, 0, 1, **called(*dims))).ops, Workload(name="toy")).work
     assert work["flop"].item() == flop
     assert work["op_class"].item() == "gemm"
 
@@ -202,7 +202,7 @@ FORWARD = ["[2, 2]", "[1, 1]", "[1, 1]", "False", "[0, 0]", "1"]
 def test_counts_convolutions(name: str, dims: int, values: list[str], tmp_path: Path) -> None:
     tensors = [[4, 3, 16, 16], [8, 3, 3, 3], [8]][:dims]
     args = called(*tensors, *[[]] * len(values), values=[""] * dims + values)
-    work, _ = count_work(read(tmp_path, event(name, 0, 1, **args)).ops, Workload(name="toy"))
+    work = count_work(read(tmp_path, event(name, 0, 1, **args)).ops, Workload(name="toy")).work
     assert work["flop"].item() == 2 * 4 * 8 * 8 * 8 * 27
 
 
@@ -211,7 +211,7 @@ def test_a_backward_convolution_is_a_row_for_each_gradient(mask: str, passes: in
     tensors = [[4, 8, 8, 8], [4, 3, 16, 16], [8, 3, 3, 3]]
     args = called(*tensors, *[[]] * 8, values=["", "", "", "[8]", *FORWARD, mask])
     profile = read(tmp_path, event("aten::convolution_backward", 0, 6, **args))
-    work, _ = count_work(profile.ops, profile.workload)
+    work = count_work(profile.ops, profile.workload).work
     assert work["flop"].tolist() == [2 * 4 * 8 * 8 * 8 * 27] * passes
     assert work["pass"].tolist() == ["grad_input", "grad_weights"][-passes:]
     assert work["time_s"].tolist() == pytest.approx([6e-6 / passes] * passes)
@@ -227,14 +227,14 @@ def test_a_backward_convolution_counts_where_the_inner_op_does_the_work(tmp_path
         event("aten::convolution_backward", 0, 10, **outer),
         event("aten::_slow_conv2d_backward", 1, 8, **inner),
     )
-    work, _ = count_work(profile.ops, profile.workload)
+    work = count_work(profile.ops, profile.workload).work
     assert work.set_index("op_type")["op_class"].to_dict()["aten::convolution_backward"] == "host"
     assert work.set_index("op_type")["flop"].to_dict()["aten::_slow_conv2d_backward"] == 2 * 4 * 8 * 14 * 14 * 27
 
 
 def test_an_op_that_lies_in_its_like_is_no_dispatch(tmp_path: Path) -> None:
     profile = read(tmp_path, event("aten::div", 0, 10), event("aten::div", 1, 8))
-    work, _ = count_work(profile.ops, profile.workload)
+    work = count_work(profile.ops, profile.workload).work
     assert work["op_class"].tolist() == ["elementwise"]
 
 
@@ -345,7 +345,7 @@ def test_gpu_rows_are_what_ran_on_the_device(by_id: bool, tmp_path: Path) -> Non
     copy = row(profile, op_type="Memcpy HtoD (Pageable -> Device)")
     assert copy["reported_bytes"] == 4096
     assert row(profile, op_type="ncclDevKernel_AllReduce_Sum_f32")["phase"] == "unknown"
-    work, _ = count_work(profile.ops, profile.workload)
+    work = count_work(profile.ops, profile.workload).work
     matrix = work[work["op_class"].isin(["gemm", "convolution"])]
     assert matrix["flop"].sum() == 2 * 64 * 32 * 16 + 2 * 2 * 4 * 8 * 8 * 8 * 27
     assert profile.busy_step_s == pytest.approx((50 + 5 + 2 + 20 + 30 + 5 + 34) * 1e-6)

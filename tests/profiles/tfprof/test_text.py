@@ -11,6 +11,7 @@ from estimator.core.types import Profile
 from estimator.profiles import read_profile
 from estimator.profiles.tfprof import text
 from estimator.work import count_work
+from tests.conftest import unpacked
 from tests.profiles.tensorflow_dumps import P1B3_FLOP, matrix_flop
 
 TODAY = """
@@ -152,7 +153,7 @@ def test_float_ops_are_kept_where_no_shapes_part_them(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["op_input_shapes", "op_input_shapes_opcounts_5steps"])
 def test_real_dumps_of_today(public_data: Callable[[str], Path], name: str, threads: int) -> None:
     profile = read_profile(public_data(f"profiles/p1b3_tf1_t{threads}/{name}.txt"), batch=100)
-    work, warnings = count_work(profile.ops, profile.workload)
+    work, warnings = unpacked(count_work(profile.ops, profile.workload))
     products = work[work["op_class"] == "gemm"]
     assert products.loc[products["calls"] > 0, "flop"].sum() == P1B3_FLOP
     assert products["calls"].sum() == 14  # the five forward ones under the names of Relu and BiasAdd
@@ -176,7 +177,7 @@ def test_views_agree_with_the_same_steps_metadata(public_data: Callable[[str], P
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_view_of_products_alone_says_what_it_lacks(public_data: Callable[[str], Path], threads: int) -> None:
     profile = read_profile(public_data(f"profiles/p1b3_tf1_t{threads}/op_matmul_input_shapes.txt"), batch=100)
-    work, warnings = count_work(profile.ops, profile.workload)
+    work, warnings = unpacked(count_work(profile.ops, profile.workload))
     assert work.loc[work["op_class"] == "gemm", "calls"].sum() == 9
     assert any("forward" in warning for warning in warnings)
 

@@ -226,7 +226,7 @@ def test_steps_and_times_of_real_dumps(kind: str, steps: int, threads: int, publ
 )
 def test_flop_of_real_dumps_with_shapes(folder: str, less: int, public_data: Callable[[str], Path]) -> None:
     profile = read_profile(public_data(f"profiles/{folder}") / "vm.xplane.pb", batch=100)
-    work, _ = count_work(profile.ops, profile.workload)
+    work = count_work(profile.ops, profile.workload).work
     gemm = work[work["op_class"] == "gemm"]
     assert gemm["flop"].sum() == PRODUCTS - 2 * 100 * LAYERS[0] * LAYERS[1] - less  # no gradient of the input
 

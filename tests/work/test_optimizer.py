@@ -7,7 +7,7 @@ import pytest
 from estimator.core.errors import EstimatorError
 from estimator.core.types import Optimizer, Profile, UpdateOp
 from estimator.profiles import read_profile
-from estimator.work import count_work, with_update
+from estimator.work import count_work, replace_optimizer
 
 RULE = Optimizer(
     name="sgd",
@@ -21,8 +21,8 @@ def profile() -> Profile:
 
 
 def test_the_update_is_what_the_rule_says_of_all_parameters(profile: Profile) -> None:
-    changed = with_update(profile, RULE)
-    work, _ = count_work(changed.ops, changed.workload)
+    changed = replace_optimizer(profile, RULE)
+    work = count_work(changed.ops, changed.workload).work
     update = work[work["phase"] == "optimizer"].set_index("op_type")
     parameters, variables = profile.workload.parameters, profile.workload.variables
     assert parameters is not None
@@ -33,19 +33,19 @@ def test_the_update_is_what_the_rule_says_of_all_parameters(profile: Profile) ->
 
 
 def test_all_else_stays(profile: Profile) -> None:
-    changed = with_update(profile, RULE)
+    changed = replace_optimizer(profile, RULE)
     own = profile.ops["phase"] == "optimizer"
     assert own.any()
     assert list(changed.ops["op"][: (~own).sum()]) == list(profile.ops.loc[~own, "op"])
-    assert with_update(profile, None) is profile
+    assert replace_optimizer(profile, None) is profile
 
 
 def test_without_parameters(profile: Profile) -> None:
     unknown = dataclasses.replace(profile, workload=profile.workload.model_copy(update={"parameters": None}))
     with pytest.raises(EstimatorError, match="parameters are not known"):
-        with_update(unknown, RULE)
+        replace_optimizer(unknown, RULE)
 
 
 def test_a_rule_without_ops_would_lose_the_update(profile: Profile) -> None:
     with pytest.raises(EstimatorError, match="add update_ops"):
-        with_update(profile, Optimizer(name="sgd"))
+        replace_optimizer(profile, Optimizer(name="sgd"))

@@ -14,7 +14,7 @@ from estimator.work.operators import is_temporary
 PHASE = "optimizer"
 
 
-def with_update(profile: Profile, optimizer: Optimizer | None) -> Profile:
+def replace_optimizer(profile: Profile, optimizer: Optimizer | None) -> Profile:
     """The profile with one row for each of an optimizer's ops over all parameters, in place of its own update; the
     profile itself at None. What those ops took on the source is not known: no time. Raises EstimatorError where the
     profile does not tell its parameters.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from estimator.core.errors import EstimatorError
+from estimator.core.notes import Note, with_code
 from estimator.core.operators import class_of
 from estimator.core.schema import MATRIX
 from estimator.core.types import Mode, Profile
@@ -13,8 +14,8 @@ from estimator.work.operators import is_for_training, operators_of
 RUNS = ("forward", "input")  # phases of inference
 
 
-def in_mode(profile: Profile, mode: Mode | None) -> tuple[Profile, tuple[str, ...]]:
-    """The profile as it would run in a mode, and sentences on it; the profile itself at None and in its own mode.
+def select_pass(profile: Profile, mode: Mode | None) -> tuple[Profile, tuple[Note, ...]]:
+    """The profile as it would run in a mode, and notes on it; the profile itself at None and in its own mode.
 
     Of training, inference keeps the forward pass without dropout, loss and batch statistics, and the same share of the
     step's wall and busy time. Raises EstimatorError where that cannot be told: no op is marked as backward, or none as
@@ -46,9 +47,13 @@ def in_mode(profile: Profile, mode: Mode | None) -> tuple[Profile, tuple[str, ..
         busy_step_s=profile.busy_step_s and profile.busy_step_s * share,
         profiled_step_s=profile.profiled_step_s and profile.profiled_step_s * share,
     )
-    return forward, (
-        f"inference is the forward pass of the profiled training, {100 * share:.1f} % of its ops' time and as much of "
-        f"its step: {int((~runs).sum())} op(s) of gradients, updates or an unknown phase are left out, and "
-        f"{int(aside.sum())} of dropout, loss and batch statistics in the forward pass",
-        "what else training does in the forward pass stays: regularizers, and moving averages of a batch normalization",
+    return forward, with_code(
+        "forward-pass",
+        (
+            f"inference is the forward pass of the profiled training, {100 * share:.1f} % of its ops' time and as much "
+            f"of its step: {int((~runs).sum())} op(s) of gradients, updates or an unknown phase are left out, and "
+            f"{int(aside.sum())} of dropout, loss and batch statistics in the forward pass",
+            "what else training does in the forward pass stays: regularizers, and moving averages of a batch "
+            "normalization",
+        ),
     )

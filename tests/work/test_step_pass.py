@@ -8,7 +8,7 @@ import pytest
 from estimator.core.errors import EstimatorError
 from estimator.core.types import Profile, Workload
 from estimator.profiles import read_profile
-from estimator.work import count_work, in_mode
+from estimator.work import count_work, select_pass
 
 ROWS = [  # op, op type, phase, time, whether inference runs it
     ("net/dense_1/Relu", "_FusedMatMul", "forward", 4.0, True),
@@ -26,34 +26,34 @@ ROWS = [  # op, op type, phase, time, whether inference runs it
 def training() -> Profile:
     columns = ["op", "op_type", "phase", "time_s", "runs"]
     ops = pd.DataFrame(ROWS, columns=columns).convert_dtypes(dtype_backend="numpy_nullable").drop(columns="runs")
-    work, _ = count_work(ops, Workload(name="net"))
+    work = count_work(ops, Workload(name="net")).work
     return Profile(
         ops=work, workload=Workload(name="net"), device=None, format="own", wall_step_s=40.0, busy_step_s=10.0
     )
 
 
 def test_inference_keeps_the_forward_pass_without_dropout_and_loss() -> None:
-    forward, told = in_mode(training(), "inference")
+    forward, told = select_pass(training(), "inference")
     assert forward.ops["op"].tolist() == [name for name, *_, runs in ROWS if runs]
     assert forward.workload.mode == "inference"
     assert (forward.wall_step_s, forward.busy_step_s) == (16.0, 4.0)
-    assert "40.0 % of its ops' time" in told[0]
-    assert "3 op(s) of gradients" in told[0]
-    assert "3 of dropout, loss and batch statistics" in told[0]
+    assert "40.0 % of its ops' time" in told[0].text
+    assert "3 op(s) of gradients" in told[0].text
+    assert "3 of dropout, loss and batch statistics" in told[0].text
 
 
 @pytest.mark.parametrize("mode", [None, "training"])
 def test_a_profile_in_its_own_mode_is_itself(mode: str | None) -> None:
     profile = training()
-    assert in_mode(profile, mode) == (profile, ())  # type: ignore[arg-type]
+    assert select_pass(profile, mode) == (profile, ())  # type: ignore[arg-type]
 
 
 def test_what_cannot_be_told_is_refused() -> None:
-    forward, _ = in_mode(training(), "inference")
+    forward, _ = select_pass(training(), "inference")
     with pytest.raises(EstimatorError, match="inference has no backward pass"):
-        in_mode(forward, "training")
+        select_pass(forward, "training")
     unmarked = replace(training(), ops=training().ops.assign(phase=pd.NA))
     with pytest.raises(EstimatorError, match="no op is marked as of the backward pass"):
-        in_mode(unmarked, "inference")
+        select_pass(unmarked, "inference")
     with pytest.raises(EstimatorError, match=r"matrix_sizes|lecture-x86"):
-        in_mode(read_profile("p1b3"), "inference")
+        select_pass(read_profile("p1b3"), "inference")

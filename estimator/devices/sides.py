@@ -1,0 +1,41 @@
+"""The two devices of a prediction: each with what was measured on it, and what its files warn of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pandas as pd
+
+from estimator.core.notes import Note, with_code
+from estimator.core.types import DeviceSpec, Profile, RunPlan
+from estimator.devices.measurements import read_measurements, with_launch
+from estimator.devices.specs.catalogue import doubts, load_device, source_device
+
+
+@dataclass(frozen=True)
+class Side:
+    """A device, its launch latency as measured where it was, its MEASUREMENTS, and notes on both."""
+
+    device: DeviceSpec
+    measurements: pd.DataFrame = field(repr=False)
+    notes: tuple[Note, ...] = ()
+
+
+def load_target(plan: RunPlan) -> Side:
+    """The target of a plan. Raises EstimatorError where it is unknown, or its files cannot be read."""
+    device = load_device(plan.target)
+    rows, left_out = read_measurements(device, plan.measurements, plan.target)
+    notes = (*with_code("device-check", doubts(plan.target, device)), *with_code("measurements-left-out", left_out))
+    return Side(with_launch(device, rows), rows, notes)
+
+
+def load_source(profile: Profile, plan: RunPlan, target: Side) -> Side | None:
+    """The device that a profile was taken on, as the plan or the profile names it; None where neither does.
+
+    Its measurements count only beside those of the target. Raises EstimatorError as :func:`load_target` does.
+    """
+    device = load_device(plan.source) if plan.source else source_device(profile.device)
+    if device is None or target.measurements.empty:
+        return None if device is None else Side(device, target.measurements.iloc[:0])
+    rows, left_out = read_measurements(device, named=plan.source)
+    return Side(with_launch(device, rows), rows, with_code("measurements-left-out", left_out))
