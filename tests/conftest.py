@@ -1,11 +1,17 @@
-"""What many tests share."""
+"""What many tests share, also where several workers run them."""
 
+import os
+import pickle
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
+
+os.environ["OMP_NUM_THREADS"] = "1"  # before numpy: threads that wait for another worker's core take 100 times as long
 
 import pandas as pd
 import pytest
+from filelock import FileLock
 from hypothesis import settings
 
 from estimator.core.notes import sentences
@@ -22,6 +28,18 @@ settings.load_profile("steady")
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"
+LONG = ("slow", "tensorflow", "browser")  # markers of what lasts longest
+MadeOnce = Callable[[str, Callable[[Path], object]], Path]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files with long tests come first, so that no worker is left with one at the end."""
+    long = {item.path for item in items if any(map(item.get_closest_marker, LONG))}
+    items.sort(key=lambda item: item.path not in long)
+    if find_spec("tensorflow") is None:
+        for item in items:
+            if item.get_closest_marker("tensorflow"):
+                item.add_marker(pytest.mark.skip(reason="TensorFlow is not installed"))
 
 
 @pytest.fixture(scope="session")
@@ -42,10 +60,38 @@ def public_data() -> Callable[[str], Path]:
     return path
 
 
-@cache
-def shipped(name: str) -> StudyResult:
-    """A shipped study, run once for all tests."""
-    return run_study(name)
+@pytest.fixture(scope="session")
+def made_once(tmp_path_factory: pytest.TempPathFactory) -> MadeOnce:
+    """``made_once(name, make)`` is a folder of this name that ``make`` filled, once for all workers of a run."""
+    own = tmp_path_factory.getbasetemp()
+    of_all = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+
+    def folder(name: str, make: Callable[[Path], object]) -> Path:
+        place, made = of_all / name, of_all / f"{name}.made"
+        with FileLock(of_all / f"{name}.lock"):
+            if not made.exists():
+                place.mkdir()
+                make(place)
+                made.touch()
+        return place
+
+    return folder
+
+
+@pytest.fixture(scope="session")
+def shipped_study(made_once: MadeOnce) -> Callable[[str], StudyResult]:
+    """The result of a shipped study."""
+
+    def run(name: str, folder: Path) -> None:
+        (folder / "result").write_bytes(pickle.dumps(run_study(name)))
+
+    @cache
+    def result(name: str) -> StudyResult:
+        found = pickle.loads((made_once(f"study-{name}", lambda folder: run(name, folder)) / "result").read_bytes())
+        assert isinstance(found, StudyResult)
+        return found
+
+    return result
 
 
 def make_device(**fields: object) -> DeviceSpec:

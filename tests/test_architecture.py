@@ -1,4 +1,7 @@
-"""Imports point one way: cli → fitting → validation → studies → {collect, pipeline} → {profiles … reports} → core."""
+"""Imports point one way: cli → fitting → validation → studies → {collect, pipeline} → {profiles … reports} → core.
+
+Tests mirror the tree: estimator/A/B.py has tests/A/test_B.py, and a package estimator/A/B/ tests/A/B/test_B.py.
+"""
 
 import ast
 import re
@@ -8,7 +11,9 @@ import pytest
 
 from estimator.work.operators import rule_of
 
-PACKAGE = Path(__file__).resolve().parent.parent / "estimator"
+TESTS = Path(__file__).resolve().parent
+PACKAGE = TESTS.parent / "estimator"
+UNTESTED = TESTS / "modules_without_a_test_file.txt"  # a list that shall only get shorter
 STAGES = {"profiles", "work", "devices", "model", "rollup", "reports"}
 ALLOWED = {
     "core": set(),
@@ -93,3 +98,21 @@ def test_names_of_ops_are_found() -> None:
     assert op_names("a MatMul, aten::relu_ and __cudnn$convForward; All, Max, DeepBench") == [
         "MatMul", "aten::relu_", "__cudnn$convForward",
     ]  # fmt: skip
+
+
+def test_every_module_has_a_test_file_of_its_own() -> None:
+    lacking = {str(path.relative_to(PACKAGE)) for path in MODULES if has_content(path) and not mirrored(path).exists()}
+    excused = set(UNTESTED.read_text().split())
+    assert not lacking - excused, f"write tests/A/test_B.py for estimator/A/B.py of {sorted(lacking - excused)}"
+    assert not excused - lacking, f"take out of {UNTESTED.name}: {sorted(excused - lacking)}"
+
+
+def has_content(path: Path) -> bool:
+    """Whether a module defines a function or class."""
+    defined = (ast.FunctionDef, ast.ClassDef)
+    return any(isinstance(node, defined) for node in ast.parse(path.read_text()).body)
+
+
+def mirrored(path: Path) -> Path:
+    name = path.parent.name if path.stem == "__init__" else path.stem
+    return TESTS / path.parent.relative_to(PACKAGE) / f"test_{name}.py"

@@ -1,16 +1,19 @@
 """The report in a real browser: no network request, no console message, no sideways scrolling."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from estimator.core import library
+from estimator.core.types import StudyResult
 from estimator.reports.html import write_report
 from estimator.studies.run import run_study
 
 playwright = pytest.importorskip("playwright", reason="playwright is not installed")
 from tests.browser import render  # noqa: E402
 
+pytestmark = pytest.mark.browser
 STUDIES = library.names("reports", "*")
 HOSTILE = """
 title: "<script>console.log(1)</script><img src='http://example.invalid/x.png'>"
@@ -31,8 +34,8 @@ def browser() -> None:
 
 
 @pytest.mark.parametrize("name", STUDIES)
-def test_the_shipped_reports(name: str, tmp_path: Path) -> None:
-    report, _ = write_report(run_study(STUDIES[name] / "study.yaml"), tmp_path)
+def test_the_shipped_reports(name: str, tmp_path: Path, shipped_study: Callable[[str], StudyResult]) -> None:
+    report, _ = write_report(shipped_study(name), tmp_path)
     assert render.render(report, tmp_path) == []
     assert {path.name for path in tmp_path.glob("*.png")} == {"report-1280.png", "report-400.png"}
 

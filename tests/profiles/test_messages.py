@@ -50,8 +50,9 @@ def test_reading_profiles_loads_no_protobuf() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
+@pytest.mark.tensorflow
 def test_fields_are_those_of_tensorflow() -> None:
-    """Run where TensorFlow is installed; its descriptors are the source of the numbers and types."""
+    """Its descriptors are the source of the numbers and types."""
     originals = _originals()
     for name, fields in messages.MESSAGES.items():
         original = originals[ORIGINS.get(name, name)]

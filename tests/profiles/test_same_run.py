@@ -11,7 +11,7 @@ import pytest
 
 from estimator.profiles import read_profile
 from estimator.work import count_work
-from tests.conftest import unpacked
+from tests.conftest import MadeOnce, unpacked
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "same_run"  # made by SCRIPT; file names and other planes removed
 SCRIPT, JAX = (Path(__file__).parent / name for name in ("tensorflow_run.py", "jax_run.py"))
@@ -19,18 +19,17 @@ BATCH, SIZES = 128, (2000, 1500, 800, 1)
 FLOP = 3 * 2 * BATCH * sum(a * b for a, b in itertools.pairwise(SIZES)) - 2 * BATCH * SIZES[0] * SIZES[1]
 
 
-@pytest.fixture(scope="module", params=["committed", "fresh"])
-def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The dumps of the committed run, and of a fresh one where TensorFlow is installed."""
-    folder = tmp_path_factory.mktemp("run")
-    if request.param == "committed":
-        return Path(shutil.copytree(DATA, folder, dirs_exist_ok=True))
-    if importlib.util.find_spec("tensorflow") is None:
-        pytest.skip("TensorFlow is not installed")
+@pytest.fixture(scope="module", params=["committed", pytest.param("fresh", marks=pytest.mark.tensorflow)])
+def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, made_once: MadeOnce) -> Path:
+    """A copy of the dumps of the committed run, and of a fresh one."""
+    dumps = DATA if request.param == "committed" else made_once("same-run", train)
+    return Path(shutil.copytree(dumps, tmp_path_factory.mktemp("run"), dirs_exist_ok=True))
+
+
+def train(folder: Path) -> None:
     subprocess.run([sys.executable, str(SCRIPT), str(folder)], check=True, capture_output=True)
     (found,) = folder.rglob("*.xplane.pb")
     found.rename(folder / "both" / "host.xplane.pb")
-    return folder
 
 
 def dump(path: Path) -> Path:

@@ -1,23 +1,25 @@
 """The shipped studies against the figures that the lecture prints (Learning Systems 2018, Lecture 10)."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
 
 from estimator.core.interval import summarise
-from tests.conftest import shipped
+from estimator.core.types import StudyResult
+
+Shipped = Callable[[str], StudyResult]
 
 
 @pytest.fixture(scope="module")
-def table() -> Mapping[str, Any]:
+def table(shipped_study: Shipped) -> Mapping[str, Any]:
     """The audit of the lecture's table, as programs read it."""
-    (appendix,) = shipped("lecture-table").appendices
+    (appendix,) = shipped_study("lecture-table").appendices
     return appendix.document
 
 
-def test_the_figure_of_merit_example() -> None:
-    result = shipped("lecture-example")
+def test_the_figure_of_merit_example(shipped_study: Shipped) -> None:
+    result = shipped_study("lecture-example")
     found = summarise(result.foms["machine-a"].samples)
     assert (found.low, found.high) == (None, None)
     assert found.mid == pytest.approx(229125 / 2774, rel=1e-14)
@@ -25,22 +27,22 @@ def test_the_figure_of_merit_example() -> None:
     assert result.foms["machine-a"].dominant_unit == "P1"
 
 
-def test_the_ratios_of_the_slide() -> None:
-    chains = shipped("lecture-example").chains
+def test_the_ratios_of_the_slide(shipped_study: Shipped) -> None:
+    chains = shipped_study("lecture-example").chains
     ratios = [chains["machine-a", unit]["ratio"].samples[0] for unit in ("P1", "P2", "P3")]
     assert ratios == pytest.approx([75.4495, 60.3596, 241.4384], abs=5e-5)
 
 
-def test_other_definitions_are_other_numbers() -> None:
-    found = shipped("lecture-example").foms["machine-a"].other_definitions
+def test_other_definitions_are_other_numbers(shipped_study: Shipped) -> None:
+    found = shipped_study("lecture-example").foms["machine-a"].other_definitions
     assert found["harmonic mean of the ratios"] == pytest.approx(88.331, abs=5e-4)
     assert found["geometric mean of the ratios"] == pytest.approx(103.213, abs=5e-4)
     assert found["arithmetic mean of the ratios"] == pytest.approx(125.749, abs=5e-4)
     assert found["minimum mean of the ratios"] == pytest.approx(60.360, abs=5e-4)
 
 
-def test_the_report_explains_the_slides_figure() -> None:
-    (entry,) = shipped("lecture-example").comparisons
+def test_the_report_explains_the_slides_figure(shipped_study: Shipped) -> None:
+    (entry,) = shipped_study("lecture-example").comparisons
     assert entry.printed == 82.599
     assert entry.with_their_rates == pytest.approx(82.5990, abs=5e-5)
     assert "7475" in str(entry.reason)
@@ -49,9 +51,11 @@ def test_the_report_explains_the_slides_figure() -> None:
 @pytest.mark.parametrize(
     ("on", "implied_ms"), [("titan", 401), ("p100-pcie-16gb", 340), ("summit", 665), ("xeon-phi-7250", 812)]
 )
-def test_the_printed_p1b3_times_are_slower_than_the_profiled_step(on: str, implied_ms: float) -> None:
+def test_the_printed_p1b3_times_are_slower_than_the_profiled_step(
+    on: str, implied_ms: float, shipped_study: Shipped
+) -> None:
     """287 ms on x86: no device that is slower than that was held back by its arithmetic."""
-    result = shipped("candle-fom")
+    result = shipped_study("candle-fom")
     (entry,) = (c for c in result.comparisons if c.on == on)
     assert entry.implied_step_s is not None
     assert 1e3 * entry.implied_step_s == pytest.approx(implied_ms, abs=0.6)
@@ -59,8 +63,8 @@ def test_the_printed_p1b3_times_are_slower_than_the_profiled_step(on: str, impli
     assert "Data-bound" in str(entry.reason)
 
 
-def test_the_p1b3_study_covers_the_machines_and_names_levels() -> None:
-    result = shipped("candle-fom")
+def test_the_p1b3_study_covers_the_machines_and_names_levels(shipped_study: Shipped) -> None:
+    result = shipped_study("candle-fom")
     assert list(result.foms) == ["summit", "frontier", "aurora", "machine-a"]
     summit = result.chains["summit", "P1B3"]
     assert summit["steps_per_epoch"].samples[0] == 9001

@@ -1,12 +1,13 @@
+from collections.abc import Callable
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from estimator.core.types import Profile, RunPlan
+from estimator.core.types import Profile, RunPlan, StudyResult
 from estimator.devices import load_device
 from estimator.pipeline import estimate
 from estimator.reports import documents
-from tests.conftest import shipped
 
 
 def test_plain_values() -> None:
@@ -50,8 +51,8 @@ def test_the_catalogues_numbers_behind_an_estimate_are_counted(p1b3: Profile) ->
     assert behind["unverified"] == 1 < behind["used"]
 
 
-def test_a_published_figure_has_the_keys_of_any() -> None:
-    (found,) = shipped("lecture-example").comparisons
+def test_a_published_figure_has_the_keys_of_any(shipped_study: Callable[[str], StudyResult]) -> None:
+    (found,) = shipped_study("lecture-example").comparisons
     document = documents.published(found)
     assert tuple(document) == documents.PUBLISHED_KEYS
     assert (document["printed"], document["on"], document["mark"]) == (82.599, "machine-a", None)

@@ -1,5 +1,6 @@
 import json
 import re
+from collections.abc import Callable
 from html.parser import HTMLParser
 from importlib.resources import files
 from pathlib import Path
@@ -7,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from estimator.core import library
+from estimator.core.types import StudyResult
 from estimator.reports.html import anchor, write_report
 from estimator.studies.run import run_study
-from tests.conftest import shipped
 
 HOSTILE = """<script>alert(1)</script> & "quotes" 'single' {{ 7*7 }} $\\frac{1 </title> 名前"""
 
@@ -37,8 +38,10 @@ def report(study: Path, folder: Path) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize("name", library.names("reports", "*"))
-def test_one_offline_file_whose_links_all_lead_somewhere(name: str, tmp_path: Path) -> None:
-    html, results = (path.read_text("utf-8") for path in write_report(shipped(name), tmp_path))
+def test_one_offline_file_whose_links_all_lead_somewhere(
+    name: str, tmp_path: Path, shipped_study: Callable[[str], StudyResult]
+) -> None:
+    html, results = (path.read_text("utf-8") for path in write_report(shipped_study(name), tmp_path))
     page = Page(html)
     assert "script" not in page.tags
     assert all(link.startswith("#") or link == "data:," for link in page.links)

@@ -76,6 +76,7 @@ def test_boosting_gives_the_same_twice() -> None:
     assert once.tolist() == twice.tolist()
 
 
+@pytest.mark.slow
 def test_what_was_found_on_public_data(public_data: Callable[[str], Path]) -> None:
     """The reference errors of the data's README, where the methods are the same: a margin for rows kept back there."""
     names = ("roofline", "constant efficiency", "nearest neighbours")

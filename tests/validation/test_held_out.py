@@ -69,6 +69,7 @@ def truth(public_data: Callable[[str], Path]) -> pd.DataFrame:
     return read_truth(public_data("data"))[0]
 
 
+@pytest.mark.slow
 def test_a_family_judged_anew_is_off_as_the_table_says(truth: pd.DataFrame) -> None:
     """By a fit without it; the smallest family. With the kit the likeness of shapes counts, whose likelihood is rather
     flat: where the fit stops depends on how a machine rounds.

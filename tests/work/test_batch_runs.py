@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 import pandas as pd
@@ -14,25 +13,27 @@ from estimator.core.schema import MATRIX
 from estimator.core.types import Profile
 from estimator.profiles import read_profile
 from estimator.work import count_work, rebatch, select_pass
-from tests.conftest import ROOT, unpacked_by_kind
+from tests.conftest import ROOT, MadeOnce, unpacked_by_kind
 
 RUNS = {  # name → scale and two batch sizes; 100 is also a width of the first, its trap
     "p1b3": (0.1, 100, 32),
     "nt3": (0.02, 20, 64),
     "p3b2": (0.2, 100, 48),
 }
-pytestmark = pytest.mark.skipif(not find_spec("tensorflow"), reason="TensorFlow is not installed")
+pytestmark = pytest.mark.tensorflow
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("batches")
+def runs(made_once: MadeOnce) -> Path:
+    return made_once("batches", capture_all)
+
+
+def capture_all(folder: Path) -> None:
     wanted = [[name, scale, batch, "training"] for name, (scale, *batches) in RUNS.items() for batch in batches]
     wanted += [[name, *RUNS[name][:2], "inference"] for name in ("p1b3", "nt3")]
     command = [sys.executable, str(Path(__file__).with_name("batch_runs.py")), str(folder), json.dumps(wanted)]
     done = subprocess.run(command, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    return folder
 
 
 def counted(profile: Profile) -> pd.DataFrame:

@@ -1,7 +1,6 @@
 """``estimator capture`` end to end, each run in a process of its own: TensorFlow prints, warns and stays in memory."""
 
 import json
-from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -56,7 +55,6 @@ def batches():
 FEW = ("--steps", "6", "--warmup", "2", "--profiled", "3")
 FORWARD = 2 * 4 * (12 * 8 + 8 * 3)
 FLOP = FORWARD + FORWARD + 2 * 4 * 8 * 3  # the first layer needs no gradient of its input
-needs_tensorflow = pytest.mark.skipif(not find_spec("tensorflow"), reason="TensorFlow is not installed")
 
 
 def captured(text: str, folder: Path, *options: str) -> dict[str, Any]:
@@ -87,7 +85,7 @@ def products(folder: Path) -> pd.DataFrame:
     return work[work["op_class"] == "gemm"]
 
 
-@needs_tensorflow
+@pytest.mark.tensorflow
 def test_the_document(through_fit: tuple[Path, dict[str, Any]]) -> None:
     folder, document = through_fit
     step = document["wall_step_s"]
@@ -97,7 +95,7 @@ def test_the_document(through_fit: tuple[Path, dict[str, Any]]) -> None:
     assert document.items() >= (known | {"parameters": 131}).items()
 
 
-@needs_tensorflow
+@pytest.mark.tensorflow
 def test_what_stands_beside_the_dump(through_fit: tuple[Path, dict[str, Any]]) -> None:
     folder, document = through_fit
     assert {path.name for path in folder.iterdir()} == {
@@ -116,7 +114,7 @@ def test_what_stands_beside_the_dump(through_fit: tuple[Path, dict[str, Any]]) -
     assert provenance.processor
 
 
-@needs_tensorflow
+@pytest.mark.tensorflow
 def test_the_trace_of_fit_counts_every_product(through_fit: tuple[Path, dict[str, Any]]) -> None:
     profile = read_profile(through_fit[0])
     assert profile.steps == 3
@@ -126,7 +124,7 @@ def test_the_trace_of_fit_counts_every_product(through_fit: tuple[Path, dict[str
     assert not rows["shapes"].str.contains("-1").any()
 
 
-@needs_tensorflow
+@pytest.mark.tensorflow
 def test_a_session_of_an_own_step_counts_every_product(through_session: tuple[Path, dict[str, Any]]) -> None:
     folder, document = through_session
     assert read_profile(folder).steps == document["steps"] == 3
@@ -134,13 +132,13 @@ def test_a_session_of_an_own_step_counts_every_product(through_session: tuple[Pa
     assert (find_workload(folder).parameters, document["batch_size"]) == (131, 4)
 
 
-@needs_tensorflow
+@pytest.mark.tensorflow
 def test_the_trace_of_an_own_step_counts_every_product(tmp_path: Path) -> None:
     captured(OWN_STEP, tmp_path / "dump")
     assert products(tmp_path / "dump")["flop"].sum() == FLOP
 
 
-@needs_tensorflow
+@pytest.mark.tensorflow
 def test_a_shipped_workload_at_another_batch(tmp_path: Path) -> None:
     done = run_process(
         "capture", "p1b2", "-o", str(tmp_path / "dump"), *FEW, "--scale", "0.01", "--batch", "8", "--json"
@@ -151,7 +149,7 @@ def test_a_shipped_workload_at_another_batch(tmp_path: Path) -> None:
     assert products(tmp_path / "dump")["flop"].sum() == 2 * 8 * (2 * first + 3 * sum(behind))
 
 
-@needs_tensorflow
+@pytest.mark.tensorflow
 def test_ctrl_c_leaves_nothing(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     heard = "signal.signal(signal.SIGINT, signal.default_int_handler)"  # jobs in the background start deaf to it

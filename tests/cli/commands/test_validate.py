@@ -29,8 +29,14 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture(scope="module")
-def judged(data: str) -> Any:
-    return read("validate", "--data", data)
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What ``judged`` writes as CSV."""
+    return tmp_path_factory.mktemp("table") / "held_out.csv"
+
+
+@pytest.fixture(scope="module")
+def judged(data: str, table: Path) -> Any:
+    return read("validate", "--data", data, "--csv", str(table))
 
 
 def test_the_document(judged: Any) -> None:
@@ -75,10 +81,8 @@ def test_the_tables(data: str, judged: Any) -> None:
     assert f"{overall['median']:.1f}" in done.stdout
 
 
-def test_the_table_as_csv(tmp_path: Path, data: str, judged: Any) -> None:
-    path = tmp_path / "held_out.csv"
-    run("validate", "--data", data, "--csv", str(path))
-    written = pd.read_csv(path, keep_default_na=False)
+def test_the_table_as_csv(table: Path, judged: Any) -> None:
+    written = pd.read_csv(table, keep_default_na=False)
     assert list(written.columns) == scores.COLUMNS
     assert written["median"].tolist() == pytest.approx([row["median"] for row in judged["held_out"]])
 

@@ -4,7 +4,6 @@ import os
 import sys
 import warnings
 from contextlib import nullcontext
-from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
@@ -143,7 +142,7 @@ def test_a_model_that_is_not_compiled_or_hides_its_steps(tmp_path: Path) -> None
         (f"{LOOP}def batches(): return iter([])\n", "batches() gives no batch; expected at least one"),
     ],
 )
-@pytest.mark.skipif(not find_spec("tensorflow"), reason="needs TensorFlow")
+@pytest.mark.tensorflow
 def test_functions_that_give_nothing_of_use(tmp_path: Path, text: str, told: str) -> None:
     assert told in fault(written(tmp_path, text), lambda own: training.find(own, Plan()))
 

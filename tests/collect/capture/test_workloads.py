@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterable
-from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from estimator.core.types import Workload
 from estimator.profiles import read_profile
 from estimator.profiles.workload import find_workload
 from estimator.work import count_work
-from tests.conftest import ROOT
+from tests.conftest import ROOT, MadeOnce
 
 SCALE = 0.02
 SCALES = {"p3b2": 0.2}  # of 20 characters more than one
@@ -98,7 +97,6 @@ LAYERS: dict[str, Callable[[Size], Products]] = {
     "p3b2": characters,
     "p3b3": words,
 }
-needs_tensorflow = pytest.mark.skipif(not find_spec("tensorflow"), reason="TensorFlow is not installed")
 
 
 def stated(name: str) -> Workload:
@@ -119,21 +117,23 @@ def products(place: Path) -> pd.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("workloads")
+def runs(made_once: MadeOnce) -> Path:
+    return made_once("workloads", capture_all)
+
+
+def capture_all(folder: Path) -> None:
     script = Path(__file__).with_name("workload_runs.py")
     scales = dict.fromkeys(LAYERS, SCALE) | SCALES
     command = [sys.executable, str(script), str(folder), json.dumps(scales)]
     done = subprocess.run(command, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    return folder
 
 
 def test_every_workload_of_the_lecture_is_there() -> None:
     assert {name for name in PARAMETERS if stated(name).parameters == PARAMETERS[name]} == PARAMETERS.keys()
 
 
-@needs_tensorflow
+@pytest.mark.tensorflow
 def test_parameters_of_the_models_are_the_lectures(runs: Path) -> None:
     found = json.loads((runs / "parameters.json").read_text())
     whole = {name: next(iter(parts.values())) for name, parts in found.items()}
@@ -141,7 +141,7 @@ def test_parameters_of_the_models_are_the_lectures(runs: Path) -> None:
     assert found["combo"]["drug"] == COMBO_ON_THE_SLIDE
 
 
-@needs_tensorflow
+@pytest.mark.tensorflow
 @pytest.mark.parametrize("name", LAYERS)
 def test_flop_of_a_training_step_are_those_of_its_layers(name: str, runs: Path) -> None:
     """Layers on data run forward and the gradient of weights, all others that of their input too."""
@@ -149,7 +149,7 @@ def test_flop_of_a_training_step_are_those_of_its_layers(name: str, runs: Path) 
     assert products(runs / name)["flop"].sum() == 2 * (2 * first + 3 * behind)
 
 
-@needs_tensorflow
+@pytest.mark.tensorflow
 @pytest.mark.parametrize("name", LAYERS)
 def test_a_training_step_in_bf16_has_the_same_products(name: str, runs: Path) -> None:
     found = products(runs / "bf16" / name)
@@ -164,7 +164,7 @@ def test_flop_of_the_shipped_captures_are_those_of_their_layers(name: str) -> No
     assert found["flop"].sum() == 2 * (2 * first + 3 * behind)
 
 
-@needs_tensorflow
+@pytest.mark.tensorflow
 @pytest.mark.parametrize("name", ["nt3", "p3b3"])
 def test_inference_runs_the_forward_pass_alone(name: str, runs: Path) -> None:
     place = runs / "inference" / name
@@ -174,7 +174,7 @@ def test_inference_runs_the_forward_pass_alone(name: str, runs: Path) -> None:
     assert (workload.mode, workload.optimizer) == ("inference", None)
 
 
-@needs_tensorflow
+@pytest.mark.tensorflow
 def test_a_scaled_capture_says_so(runs: Path) -> None:
     workload = find_workload(runs / "p1b3")
     sizes = [*at(SCALE)(29532, 1000, 500, 100, 50), 1]

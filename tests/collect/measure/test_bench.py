@@ -584,7 +584,7 @@ def test_a_back_end_that_is_not_there(backend: str, words: str, monkeypatch: pyt
     assert bench.choose("auto") == "numpy"
 
 
-@pytest.mark.parametrize("backend", ["torch", "tensorflow", "jax"])
+@pytest.mark.parametrize("backend", ["torch", pytest.param("tensorflow", marks=pytest.mark.tensorflow), "jax"])
 def test_every_op_of_a_library(backend: str, tmp_path: Path) -> None:
     """Each in a process of its own: libraries print, warn and stay in memory."""
     if find_spec(backend) is None:
@@ -610,7 +610,7 @@ def test_a_cast_that_is_none_or_that_nothing_here_can(folder: Path, precision: s
     assert why in json.loads((folder / "provenance.json").read_text())["left_out"]["1"]
 
 
-@pytest.mark.skipif(not find_spec("tensorflow"), reason="needs TensorFlow")
+@pytest.mark.tensorflow
 def test_pools_of_tensorflow(tmp_path: Path) -> None:
     rows = [
         {**POOL, "precision": "fp32", "stride_h": 2, "stride_w": 2, "kernel": kernel, "pass": what}

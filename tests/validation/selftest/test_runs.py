@@ -4,7 +4,6 @@ import itertools
 import json
 import os
 import shutil
-from importlib.util import find_spec
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -322,9 +321,9 @@ def test_a_device_has_the_highest_peak_of_each_precision(tmp_path: Path) -> None
     )
 
 
-@pytest.mark.skipif(
-    not find_spec("tensorflow") or not Path("/proc/cpuinfo").exists(), reason="needs TensorFlow on Linux"
-)
+@pytest.mark.slow
+@pytest.mark.tensorflow
+@pytest.mark.skipif(not Path("/proc/cpuinfo").exists(), reason="needs Linux")
 def test_the_whole_chain_on_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What ``--quick`` runs, with less time for shapes. Structure, not figures: what else runs here decides those."""
     monkeypatch.setattr(runs, "MEASURING_S", 25)
@@ -356,7 +355,7 @@ def test_the_whole_chain_on_this_machine(tmp_path: Path, monkeypatch: pytest.Mon
         selftest.selftest(selftest.Plan(plan.workloads[:1], plan.settings), tmp_path / "runs")
 
 
-@pytest.mark.skipif(not find_spec("tensorflow"), reason="needs TensorFlow")
+@pytest.mark.tensorflow
 @pytest.mark.parametrize(
     ("text", "told"),
     [

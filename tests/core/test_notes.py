@@ -1,0 +1,18 @@
+from estimator.core.notes import Note, ranked, sentences, with_code
+
+
+def test_a_note_is_a_warning_or_an_assumption_by_its_code() -> None:
+    notes = (Note("traffic-unknown", "a"), Note("casts", "b"))
+    assert [note.kind for note in notes] == ["warning", "assumption"]
+    assert sentences(notes) == ("a", "b")
+    assert sentences(notes, "warning") == ("a",)
+
+
+def test_notes_are_told_once_and_those_first_that_concern_most_of_the_time() -> None:
+    first, much, again = Note("casts", "a"), Note("casts", "b", share=0.4), Note("layout", "a", share=0.9)
+    assert ranked([first, much, again]) == (much, first)
+    assert ranked(reversed([first, much, again])) == (again, much)
+
+
+def test_sentences_of_one_code() -> None:
+    assert with_code("profile", ["x", "y"]) == (Note("profile", "x"), Note("profile", "y"))

@@ -1,0 +1,47 @@
+"""Both devices of a prediction, with what was measured on them."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from estimator.core.errors import EstimatorError
+from estimator.core.types import Profile, RunPlan
+from estimator.devices.sides import load_source, load_target
+
+DEVICE = "name: {name}\npeak: {{fp32: 1 TFLOP/s}}\nmemory_bandwidth: 10 GB/s\n"
+ROWS = "op_class,kernel,precision,bytes,time_s,library\nelementwise,{kernel},fp32,12,{time},toy 1.0\n"
+
+
+def write(folder: Path, name: str, time: float) -> str:
+    (folder / f"{name}.yaml").write_text(DEVICE.format(name=name))
+    (folder / f"{name}.csv").write_text(ROWS.format(kernel="launch", time=time))
+    return str(folder / f"{name}.yaml")
+
+
+def test_a_target_has_its_measured_launch_and_the_checks_of_its_files(tmp_path: Path) -> None:
+    target = load_target(RunPlan(write(tmp_path, "mine", 3e-6)))
+    assert target.device.launch_latency is not None
+    assert target.device.launch_latency.value == 3e-6
+    assert len(target.measurements) == 1
+    assert {note.code for note in target.notes} <= {"device-check", "measurements-left-out"}
+
+
+def test_the_sources_measurements_count_beside_those_of_the_target_alone(tmp_path: Path, p1b3: Profile) -> None:
+    measured, here = write(tmp_path, "mine", 3e-6), write(tmp_path, "here", 5e-6)
+    plan = RunPlan(measured, source=here)
+    source = load_source(p1b3, plan, load_target(plan))
+    assert source is not None
+    assert len(source.measurements) == 1
+    unmeasured = replace(plan, target="h100")
+    source = load_source(p1b3, unmeasured, load_target(unmeasured))
+    assert source is not None
+    assert source.measurements.empty
+    assert source.device.launch_latency is None
+
+
+def test_a_source_that_nobody_names_is_none(p1b3: Profile) -> None:
+    plan = RunPlan("h100")
+    assert load_source(replace(p1b3, device=None), plan, load_target(plan)) is None
+    with pytest.raises(EstimatorError, match="Unknown device"):
+        load_source(p1b3, replace(plan, source="h1000"), load_target(plan))
