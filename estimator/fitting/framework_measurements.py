@@ -16,6 +16,7 @@ import typer
 
 from estimator.collect.measure.kit import csv_text
 from estimator.core.files import write_text
+from estimator.core.operators import with_operators
 from estimator.core.schema import MEASUREMENTS
 from estimator.devices.specs.catalogue import source_device
 from estimator.validation import neusight
@@ -38,7 +39,8 @@ def chosen(rows: pd.DataFrame) -> pd.DataFrame:
     parts = [_evenly(long[long["op"] == name], count) for name, count in ROWS.items()]
     found = pd.concat(parts, ignore_index=True)
     times = found["time_s"].map(lambda time: float(f"{time:.{DIGITS}g}"))
-    return MEASUREMENTS.conform(found.assign(time_s=times).reindex(columns=MEASUREMENTS.names()), "chosen rows")
+    rows = MEASUREMENTS.conform(found.assign(time_s=times).reindex(columns=MEASUREMENTS.names()), "chosen rows")
+    return with_operators(rows)
 
 
 def _evenly(rows: pd.DataFrame, count: int) -> pd.DataFrame:
