@@ -1,5 +1,5 @@
 """Device and system files, measured tables → DeviceSpec, SystemSpec, MEASUREMENTS (in ``measurements``)."""
 
-from estimator.devices.specs.catalogue import doubts, load_device, load_system, source_device
+from estimator.devices.specs.catalogue import load_device, load_system, source_device, target_warnings
 
-__all__ = ["doubts", "load_device", "load_system", "source_device"]
+__all__ = ["load_device", "load_system", "source_device", "target_warnings"]

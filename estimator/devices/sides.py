@@ -9,7 +9,7 @@ import pandas as pd
 from estimator.core.notes import Note, with_code
 from estimator.core.types import DeviceSpec, Profile, RunPlan
 from estimator.devices.measurements import read_measurements, with_launch
-from estimator.devices.specs.catalogue import doubts, load_device, source_device
+from estimator.devices.specs.catalogue import load_device, source_device, target_warnings
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,10 @@ def load_target(plan: RunPlan) -> Side:
     """The target of a plan. Raises EstimatorError where it is unknown, or its files cannot be read."""
     device = load_device(plan.target)
     rows, left_out = read_measurements(device, plan.measurements, plan.target)
-    notes = (*with_code("device-check", doubts(plan.target, device)), *with_code("measurements-left-out", left_out))
+    notes = (
+        *with_code("device-check", target_warnings(plan.target, device)),
+        *with_code("measurements-left-out", left_out),
+    )
     return Side(with_launch(device, rows), rows, notes)
 
 

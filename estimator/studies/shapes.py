@@ -14,7 +14,7 @@ from estimator.core.errors import EstimatorError, suggestion, within
 from estimator.core.operators import CAST, with_operators
 from estimator.core.schema import MATRIX, SHAPED_BY, SHAPES, STREAMING
 from estimator.core.types import DeviceSpec, RunPlan, Workload
-from estimator.devices import doubts, load_device
+from estimator.devices import load_device, target_warnings
 from estimator.devices.measurements import read_measurements, with_launch
 from estimator.model import assumptions
 from estimator.model.prediction import predict_ops
@@ -32,7 +32,7 @@ def predict_shapes(path: str | Path, plan: RunPlan) -> tuple[pd.DataFrame, tuple
     """The rows of a SHAPES CSV in their order, with time [s] of one call, its interval, bound and method; and the
     assumptions behind them.
 
-    Before those stand the doubts about the device and its measurements. Raises EstimatorError where a row lacks what
+    Before those stand the warnings about the device and its measurements. Raises EstimatorError where a row lacks what
     its op class needs, or the device lacks its precision.
     """
     path = Path(path)
@@ -49,7 +49,7 @@ def predict_shapes(path: str | Path, plan: RunPlan) -> tuple[pd.DataFrame, tuple
     found = _by_cache(work, partial(predict, at_once=max(1, SAMPLES_AT_ONCE // (1 + plan.draws))))
     answer = found.drop(columns="time_s").rename(columns={"target_time_s": "time_s"})[ANSWER]
     rows = pd.concat([table[[name for name in asked if name not in ANSWER]], answer], axis=1)
-    said = *_unread(asked, path), *doubts(plan.target, target), *impossible
+    said = *_unread(asked, path), *target_warnings(plan.target, target), *impossible
     return rows, (*said, *assumptions(found, target, measurements, workload))
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from estimator.core.shape_words import words
+from estimator.core.format_shape import format_shape
 from estimator.validation.tables import GROUP, KEYS
 
 if TYPE_CHECKING:
@@ -78,6 +78,11 @@ def worst(rows: pd.DataFrame, method: str, most: int = 10) -> list[dict[str, Any
     missed = rows.iloc[np.argsort(-factor, kind="stable")[:most]]
     said = [*GROUP, "op_class", "precision"]
     return [
-        {**row[said], "shape": words(row.dropna().to_dict()), "measured_s": row["time_s"], "predicted_s": row[method]}
+        {
+            **row[said],
+            "shape": format_shape(row.dropna().to_dict()),
+            "measured_s": row["time_s"],
+            "predicted_s": row[method],
+        }
         for _, row in missed.iterrows()
     ]

@@ -8,7 +8,7 @@ from estimator.collect.measure.bench import LAUNCH
 from estimator.collect.measure.kit import csv_text
 from estimator.core.errors import EstimatorError
 from estimator.core.types import RunPlan
-from estimator.devices import doubts, load_device
+from estimator.devices import load_device, target_warnings
 from estimator.studies import shapes
 
 TABLE = """op_class,precision,batch,m,n,k,bytes,flop
@@ -45,8 +45,10 @@ def test_doubts_about_the_device_are_told(tmp_path: Path) -> None:
     device = tmp_path / "mine.yaml"
     device.write_text("name: mine\npeak: {fp32: 10 TFLOP/s, fp16: 20 TFLOP/s}\nmemory_bandwidth: 1 GB/s\n")
     path = write(tmp_path, TABLE)
-    assert doubts(device, load_device(device))
-    assert set(doubts(device, load_device(device))) <= set(shapes.predict_shapes(path, RunPlan(str(device)))[1])
+    assert target_warnings(device, load_device(device))
+    assert set(target_warnings(device, load_device(device))) <= set(
+        shapes.predict_shapes(path, RunPlan(str(device)))[1]
+    )
     assert "module of 2 mi250x-gcd" in str(shapes.predict_shapes(path, RunPlan("mi250x"))[1])
 
 

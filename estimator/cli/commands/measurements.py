@@ -62,10 +62,10 @@ def import_(
     from estimator.cli.render.measurements import render_import
     from estimator.devices import load_device
     from estimator.devices.importers import import_measurements
-    from estimator.devices.importers.said import Said
+    from estimator.devices.importers.declared import Declared
 
     spec = load_device(device) if device else None
-    known = Said(spec, library, clock, precision, source, topology)
+    known = Declared(spec, library, clock, precision, source, topology)
     result = import_measurements(files, output, known, keep_impossible=keep_impossible)
     emit(documents.imported_measurements(result), render_import, as_json)
 

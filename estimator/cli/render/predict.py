@@ -7,7 +7,7 @@ from typing import Any
 
 from estimator.cli import terminal
 from estimator.cli.render.text import format_interval
-from estimator.core import shape_words
+from estimator.core import format_shape
 
 HEADINGS = ("op class", "precision", "shape", "time", "bound", "method")
 
@@ -17,7 +17,7 @@ def render_predict(document: Mapping[str, Any]) -> None:
     table = terminal.new_table(f"One call on {document['target']}, with 90 % intervals", *HEADINGS)
     for row in document["rows"]:
         known = row["bound"] or "", row["method"] or "nothing known"
-        table.add_row(row["op_class"], row["precision"], shape_words.words(row), _time(row), *known)
+        table.add_row(row["op_class"], row["precision"], format_shape.format_shape(row), _time(row), *known)
     terminal.print_table(table)
     terminal.print_notes(document["assumptions"], "cyan")
 

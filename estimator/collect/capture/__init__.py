@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from estimator.collect.capture import describing, nodes, quiet, script, training
+from estimator.collect.capture import describing, nodes, script, tensorflow_import, training
 from estimator.collect.capture.plan import Format, Plan
 from estimator.collect.capture.scale import scaled
 from estimator.collect.capture.session import SessionRun
@@ -73,7 +73,7 @@ def opened(path: Path, plan: Plan) -> Iterator[tuple[script.Script, training.Tra
     """The training run that a file defines, ready to be recorded inside the block. Raises EstimatorError as
     :func:`capture` does.
     """
-    with quiet.quiet(plan.verbose), _tensorflow(plan.verbose), script.loaded(path) as own:
+    with tensorflow_import.suppress_output(plan.verbose), _tensorflow(plan.verbose), script.loaded(path) as own:
         yield own, training.find(own, plan)
 
 
@@ -82,7 +82,7 @@ def record(
 ) -> Captured:
     """Run an opened training, and write what was seen into a folder that is there."""
     timed = plan.steps or _epoch_steps(own, run, plan.epochs)
-    shapes = [tuple(tensor.shape) for tensor in quiet.tensorflow().nest.flatten(run.batch())]
+    shapes = [tuple(tensor.shape) for tensor in tensorflow_import.import_tensorflow().nest.flatten(run.batch())]
     runner, recorder, graphs = _traced(own, run, place, plan.format)
     watch = Watch(plan.warmup, timed, plan.profiled, recorder, progress, tries=plan.tries)
     try:
@@ -132,7 +132,7 @@ def _warnings(run: training.Training, form: Format, no_graph: bool) -> Iterator[
 @contextmanager
 def _tensorflow(verbose: bool) -> Iterator[None]:
     """TensorFlow under Keras, with its own log silent unless the user said otherwise."""
-    tf, keras = quiet.tensorflow(), quiet.tensorflow("keras")
+    tf, keras = tensorflow_import.import_tensorflow(), tensorflow_import.import_tensorflow("keras")
     if getattr(keras, "backend", None) and keras.backend.backend() != "tensorflow":
         raise EstimatorError(
             f"estimator capture: Keras runs on {keras.backend.backend()}; set KERAS_BACKEND=tensorflow"

@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from estimator import __version__
-from estimator.collect.capture import machine, quiet
+from estimator.collect.capture import machine, tensorflow_import
 from estimator.collect.capture.plan import Plan
 from estimator.collect.capture.scale import MEANING
 from estimator.collect.capture.script import Script
@@ -23,7 +23,7 @@ from estimator.profiles.tfprof import node_text
 
 def workload(own: Script, run: Training, plan: Plan) -> dict[str, Any]:
     """The fields of ``Workload`` that the run tells; what it cannot, as ``workload.yaml`` beside the file states it."""
-    tf, keras = quiet.tensorflow(), quiet.tensorflow("keras")
+    tf, keras = tensorflow_import.import_tensorflow(), tensorflow_import.import_tensorflow("keras")
     model = run.model
     weights = [weight.shape for weight in model.trainable_variables] if model is not None else []
     optimizer = getattr(model, "optimizer", None) or own.get("optimizer")
@@ -80,7 +80,7 @@ def provenance(own: Script, run: Training, watch: Watch, how: str, plan: Plan) -
         "repeats": watch.timed,
         "warmup": watch.warmup,
         "profiled_step": units.show(watch.profiled_s(), "s", 4),
-        "tool_version": f"TensorFlow {quiet.tensorflow().__version__}",
+        "tool_version": f"TensorFlow {tensorflow_import.import_tensorflow().__version__}",
         "source": f"estimator {__version__} capture of {own.path.name}{_scale(plan, ' at scale {:g}')}: {how}",
     }
 

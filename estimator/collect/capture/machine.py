@@ -6,7 +6,7 @@ import os
 import platform
 from pathlib import Path
 
-from estimator.collect.capture import quiet
+from estimator.collect.capture import tensorflow_import
 
 CPUINFO = Path("/proc/cpuinfo")
 
@@ -20,7 +20,7 @@ def processor() -> str:
 
 def accelerators() -> list[str]:
     """The names of the accelerators that TensorFlow sees."""
-    config = quiet.tensorflow().config
+    config = tensorflow_import.import_tensorflow().config
     gpus = config.list_physical_devices("GPU")
     return [str(config.experimental.get_device_details(gpu).get("device_name", "GPU")) for gpu in gpus]
 
@@ -32,7 +32,7 @@ def device() -> str:
 
 def threads() -> int:
     """The threads that one op may use on the processor."""
-    stated = quiet.tensorflow().config.threading.get_intra_op_parallelism_threads()
+    stated = tensorflow_import.import_tensorflow().config.threading.get_intra_op_parallelism_threads()
     return stated or _stated(os.environ.get("TF_NUM_INTRAOP_THREADS", "")) or _usable()
 
 

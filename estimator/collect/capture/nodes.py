@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from estimator.collect.capture import quiet
+from estimator.collect.capture import tensorflow_import
 from estimator.profiles.graph import GRAPH
 from estimator.profiles.tfprof import node_text
 
@@ -22,7 +22,7 @@ WRAPPING = {"_Arg", "_Retval", "_DeviceArg", "_DeviceRetval"}  # a function's ar
 @contextmanager
 def recorded() -> Iterator[list[Any]]:
     """The graphs of all functions that first run inside the block, after TensorFlow's own rewriting of them."""
-    context = quiet.tensorflow("tensorflow.python.eager.context").context()
+    context = tensorflow_import.import_tensorflow("tensorflow.python.eager.context").context()
     graphs: list[Any] = []
     context.enable_run_metadata()
     try:
@@ -84,13 +84,13 @@ def _operand(name: str, nodes: Mapping[str, Any], results: Mapping[str, list[Sha
 
 def _inferred(graph: Any) -> dict[str, list[Shape]]:
     """The shapes of every node's results, as TensorFlow's own optimizer infers them, loops included; else none."""
-    tf = quiet.tensorflow()
+    tf = tensorflow_import.import_tensorflow()
     meta = tf.compat.v1.MetaGraphDef(graph_def=graph)
     used = {name.lstrip("^").partition(":")[0] for node in graph.node for name in node.input}
     ends = [node.name for node in graph.node if node.name not in used] or [graph.node[-1].name]
     meta.collection_def["train_op"].node_list.value.extend(ends)
     try:
-        found = quiet.tensorflow("tensorflow.python.grappler.item").Item(meta).GetOpProperties()
+        found = tensorflow_import.import_tensorflow("tensorflow.python.grappler.item").Item(meta).GetOpProperties()
     except tf.errors.InvalidArgumentError:  # an argument of unknown rank
         return {}
     return {name: [_known(result.shape) for result in results] for name, results in found.items()}

@@ -6,7 +6,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from estimator.collect.capture import quiet
+from estimator.collect.capture import tensorflow_import
 from estimator.collect.capture.watch import Watch
 from estimator.core.errors import EstimatorError
 
@@ -21,14 +21,14 @@ class SessionRun:
         self.folder = folder
         self.recording = False
         self.messages: list[bytes] = []
-        self.v1 = quiet.tensorflow().compat.v1
+        self.v1 = tensorflow_import.import_tensorflow().compat.v1
         outside = [(_content(*pair), pair[1].dtype == "resource") for pair in function.graph.captures]
-        graph = quiet.tensorflow().Graph()
+        graph = tensorflow_import.import_tensorflow().Graph()
         with graph.as_default():
             loads: list[tuple[Any, dict[Any, Any]]] = []
             inputs = [*_repeated(batch, loads), *(_held(*found, loads) for found in outside)]
             self.training_step = _imported(function, inputs)
-        config = quiet.tensorflow("tensorflow.python.eager.context").context().config
+        config = tensorflow_import.import_tensorflow("tensorflow.python.eager.context").context().config
         self.session = self.v1.Session(graph=graph, config=config)
         for load, feed in loads:
             self.session.run(load, feed)
@@ -76,7 +76,7 @@ class SessionRun:
 
 def _repeated(batch: Any, loads: list[tuple[Any, dict[Any, Any]]]) -> tuple[Any, ...]:
     """The batch as the elements of an endless input pipeline."""
-    tf = quiet.tensorflow()
+    tf = tensorflow_import.import_tensorflow()
     with tf.name_scope("estimator_input"):
         values = tf.nest.flatten(batch)
         feeds = tuple(tf.compat.v1.placeholder(value.dtype, value.shape) for value in values)
@@ -88,10 +88,12 @@ def _repeated(batch: Any, loads: list[tuple[Any, dict[Any, Any]]]) -> tuple[Any,
 
 def _content(value: Any, inside: Any) -> Any:
     """What a tensor or variable that the function takes from outside holds now; ``inside`` knows its format."""
-    tf = quiet.tensorflow()
+    tf = tensorflow_import.import_tensorflow()
     if value.dtype != tf.resource:
         return value.numpy()
-    data = quiet.tensorflow("tensorflow.python.ops.handle_data_util").get_resource_handle_data(inside)
+    data = tensorflow_import.import_tensorflow("tensorflow.python.ops.handle_data_util").get_resource_handle_data(
+        inside
+    )
     if not data.is_set:
         raise EstimatorError(
             "the training step uses a table or another resource that is no variable, which a session cannot take over; "
@@ -102,7 +104,7 @@ def _content(value: Any, inside: Any) -> Any:
 
 def _held(content: Any, variable: bool, loads: list[tuple[Any, dict[Any, Any]]]) -> Any:
     """A constant or variable of the session's graph, with what the outer one held."""
-    tf = quiet.tensorflow()
+    tf = tensorflow_import.import_tensorflow()
     with tf.name_scope("estimator_variable") as scope:
         if not variable:
             return tf.constant(content)
@@ -114,7 +116,7 @@ def _held(content: Any, variable: bool, loads: list[tuple[Any, dict[Any, Any]]])
 
 def _imported(function: Any, inputs: list[Any]) -> Any:
     """One op that runs all of the function's outputs and effects."""
-    tf, graph = quiet.tensorflow(), function.graph
+    tf, graph = tensorflow_import.import_tensorflow(), function.graph
     effects = [output.op.name for output in graph.outputs] + [op.name for op in graph.control_outputs]
     names = [placeholder.name for placeholder in graph.inputs]
     mapped = dict(zip(names, inputs, strict=True))

@@ -7,7 +7,7 @@ from shutil import copyfile
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from estimator.collect.capture import quiet
+from estimator.collect.capture import tensorflow_import
 from estimator.core.errors import EstimatorError
 
 FILE = "steps.xplane.pb"
@@ -18,7 +18,7 @@ class XPlane:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.profiler = quiet.tensorflow().profiler.experimental
+        self.profiler = tensorflow_import.import_tensorflow().profiler.experimental
         self.logs: TemporaryDirectory[str] | None = None  # the dump tells this path, which therefore tells nothing
 
     def start(self) -> None:

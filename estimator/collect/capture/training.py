@@ -8,7 +8,7 @@ from functools import cached_property
 from inspect import signature
 from typing import Any, Protocol
 
-from estimator.collect.capture import noise, quiet
+from estimator.collect.capture import synthetic_data, tensorflow_import
 from estimator.collect.capture.plan import Plan
 from estimator.collect.capture.script import Script
 from estimator.collect.capture.watch import Watch
@@ -63,7 +63,11 @@ class Fit:
         self.script = script
         self.model = _compiled_model(script, plan.scale)
         stated = plan.batch or script.whole("BATCH_SIZE")
-        data = script.made("data") if "data" in script else noise.data(self.model, stated or KERAS_BATCH)
+        data = (
+            script.made("data")
+            if "data" in script
+            else synthetic_data.synthetic_batch(self.model, stated or KERAS_BATCH)
+        )
         self.arrays = isinstance(data, tuple) and len(data) in (2, 3)
         if self.arrays:
             self.batch_size = stated or KERAS_BATCH
@@ -87,7 +91,7 @@ class Fit:
             watch.end()
             self.model.stop_training = watch.done
 
-        lambdas = quiet.tensorflow("keras").callbacks.LambdaCallback
+        lambdas = tensorflow_import.import_tensorflow("keras").callbacks.LambdaCallback
         hooks = lambdas(on_train_batch_begin=begin, on_train_batch_end=end)
         feed = dict(zip(("x", "y", "sample_weight"), self.data, strict=False)) if self.arrays else {"x": self.data}
         feed |= {"batch_size": self.batch_size} if self.arrays else {}
@@ -95,7 +99,7 @@ class Fit:
 
     def batch(self) -> tuple[Any, ...]:
         """One batch as fit would hand it over: arrays of floats in Keras' own format."""
-        tf, keras = quiet.tensorflow(), quiet.tensorflow("keras")
+        tf, keras = tensorflow_import.import_tensorflow(), tensorflow_import.import_tensorflow("keras")
 
         def standard(array: Any) -> Any:
             tensor = tf.convert_to_tensor(array)
@@ -108,7 +112,11 @@ class Fit:
         """Keras' own ``train_step`` on one batch; one step of fit before builds model and optimizer."""
         batch = self.batch()
         self.run(Watch(warmup=1))
-        return quiet.tensorflow().function(lambda *data: self.model.train_step(data)).get_concrete_function(*batch)
+        return (
+            tensorflow_import.import_tensorflow()
+            .function(lambda *data: self.model.train_step(data))
+            .get_concrete_function(*batch)
+        )
 
     @property
     def compiled(self) -> bool:
@@ -124,7 +132,9 @@ class Forward(Fit):
     @cached_property
     def forward(self) -> Any:
         """``model(x, training=False)`` as one traced function."""
-        run = quiet.tensorflow().function(lambda *x: self.model(*x, training=False), jit_compile=self.compiled)
+        run = tensorflow_import.import_tensorflow().function(
+            lambda *x: self.model(*x, training=False), jit_compile=self.compiled
+        )
         return run.get_concrete_function(*self.batch())
 
     def run(self, watch: Watch) -> None:
@@ -170,14 +180,18 @@ class Loop:
 
     def batch(self) -> Any:
         """One batch, as tensors."""
-        tf = quiet.tensorflow()
+        tf = tensorflow_import.import_tensorflow()
         return tf.nest.map_structure(tf.convert_to_tensor, next(self._endless()))
 
     def function(self) -> Any:
         """The step as one function; it runs once before, so that all variables exist."""
         batch = self.batch()
         self.step(batch)
-        step = self.step if hasattr(self.step, "get_concrete_function") else quiet.tensorflow().function(self.step)
+        step = (
+            self.step
+            if hasattr(self.step, "get_concrete_function")
+            else tensorflow_import.import_tensorflow().function(self.step)
+        )
         return step.get_concrete_function(batch)
 
     @property
@@ -234,18 +248,18 @@ def _first_batch(script: Script, name: str, batches: Any) -> Any:
         raise script.fault(
             f"{name} gives {type(batches).__name__}; expected {'(x, y) or ' * (name == 'data()')}an iterable of batches"
         ) from None
-    tensors = quiet.tensorflow().nest.flatten(next(feed, None))
+    tensors = tensorflow_import.import_tensorflow().nest.flatten(next(feed, None))
     if not tensors or tensors[0] is None:
         raise script.fault(f"{name} gives no batch; expected at least one")
     return tensors[0]
 
 
 def _first(nested: Any) -> Any:
-    return quiet.tensorflow().nest.flatten(nested)[0]
+    return tensorflow_import.import_tensorflow().nest.flatten(nested)[0]
 
 
 def _cut(nested: Any, count: int) -> Any:
-    return quiet.tensorflow().nest.map_structure(lambda array: array[:count], nested)
+    return tensorflow_import.import_tensorflow().nest.map_structure(lambda array: array[:count], nested)
 
 
 def _length(batches: Any) -> int | None:

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from estimator.collect.capture import machine, quiet
+from estimator.collect.capture import machine, tensorflow_import
 from estimator.core.types import Floats
 
 Progress = Callable[[int, int], None]  # steps done, and of how many
@@ -74,7 +74,7 @@ class Watch:
     def end(self) -> None:
         """The step has ended; what it started on a device is waited for."""
         if self.waits:
-            quiet.tensorflow().test.experimental.sync_devices()
+            tensorflow_import.import_tensorflow().test.experimental.sync_devices()
         self.seconds.append(perf_counter() - self._started)
         self._mark.__exit__(None, None, None)
         ran = len(self.seconds) - self.warmup - self.timed

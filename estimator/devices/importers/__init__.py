@@ -21,10 +21,10 @@ from estimator.core.operators import with_operators
 from estimator.core.schema import MATRIX, MEASUREMENTS
 from estimator.core.types import DeviceSpec
 from estimator.devices.importers.columns import joined
-from estimator.devices.importers.said import Said, first_line
+from estimator.devices.importers.declared import Declared, first_line
 from estimator.devices.measurements.conditions import Conditions
 from estimator.devices.measurements.survey import NOTHING, survey, total
-from estimator.devices.measurements.suspicious_rows import OddRows
+from estimator.devices.measurements.suspicious_rows import SuspiciousRows
 from estimator.devices.measurements.tables import check_rows
 from estimator.devices.specs.catalogue import source_device
 
@@ -47,7 +47,7 @@ class Imported:
     nameless: bool = False  # whether a row names no device
     survey: pd.DataFrame = field(default_factory=pd.DataFrame)
     conditions: Conditions = field(default_factory=Conditions)
-    odd: OddRows = field(default_factory=OddRows)
+    odd: SuspiciousRows = field(default_factory=SuspiciousRows)
     notes: list[str] = field(default_factory=list)
 
     def names(self) -> list[str]:
@@ -61,14 +61,14 @@ class Imported:
 
 
 def import_measurements(
-    paths: Sequence[Path], output: Path, said: Said | None = None, *, keep_impossible: bool = False
+    paths: Sequence[Path], output: Path, said: Declared | None = None, *, keep_impossible: bool = False
 ) -> Imported:
     """Read files of any format and write their rows as one CSV of MEASUREMENTS, whole or not at all, in bounded memory.
 
     ``keep_impossible``: a product above the device's peak is flagged, not refused. Raises EstimatorError for files that
     no reader knows, and for all that :func:`~estimator.devices.measurements.tables.check_rows` and Conditions refuse.
     """
-    said, found, surveys = (said or Said()).checked(), Imported(output), [NOTHING]
+    said, found, surveys = (said or Declared()).checked(), Imported(output), [NOTHING]
     _refuse_own_input(paths, output)
     readers = {path: _reader_of(path) for path in paths}
     with files.writing(output) as file:
@@ -82,7 +82,11 @@ def import_measurements(
 
 
 def _rows(
-    readers: Mapping[Path, ModuleType], said: Said, found: Imported, surveys: list[pd.DataFrame], keep_impossible: bool
+    readers: Mapping[Path, ModuleType],
+    said: Declared,
+    found: Imported,
+    surveys: list[pd.DataFrame],
+    keep_impossible: bool,
 ) -> Iterator[pd.DataFrame]:
     """The checked rows of every file, frame by frame; what is found on the way is kept."""
     for path, reader in readers.items():
@@ -118,7 +122,7 @@ def _refuse_near_misses(path: Path, head: bytes) -> None:
         csv_files.read_csv(path, first_line(head))
 
 
-def _refuse_topology(said: Said, reader: ModuleType, path: Path) -> None:
+def _refuse_topology(said: Declared, reader: ModuleType, path: Path) -> None:
     if said.topology and not hasattr(reader, "TAKES_TOPOLOGY"):
         raise EstimatorError(
             f"{path}: found {reader.FORMAT}, which takes no --topology; leave it out, or import this file apart"
@@ -129,7 +133,7 @@ def _reader(name: str) -> ModuleType:
     return importlib.import_module(f"{__name__}.{name}")
 
 
-def _filled(frame: pd.DataFrame, said: Said, path: Path, where: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+def _filled(frame: pd.DataFrame, said: Declared, path: Path, where: str) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The rows that can be used, with what the user said where they say nothing; and those left out.
 
     Raises EstimatorError where neither says the precision.
@@ -147,7 +151,7 @@ def _filled(frame: pd.DataFrame, said: Said, path: Path, where: str) -> tuple[pd
     return usable, frame[unused]
 
 
-def _device(rows: pd.DataFrame, said: Said, found: Imported, path: Path) -> DeviceSpec | None:
+def _device(rows: pd.DataFrame, said: Declared, found: Imported, path: Path) -> DeviceSpec | None:
     """The one device of all rows so far, where it is known.
 
     Raises EstimatorError for rows of several, and where some rows name none: they would go unchecked.

@@ -20,7 +20,7 @@ from estimator.core import csv_files, files
 from estimator.core.errors import EstimatorError
 from estimator.devices.importers import names
 from estimator.devices.importers.columns import Tell, read_table
-from estimator.devices.importers.said import Said
+from estimator.devices.importers.declared import Declared
 from estimator.devices.measurements.suspicious_rows import and_more
 
 FORMAT = "DeepBench log (gemm, conv, rnn, sparse, all-reduce; NVIDIA, AMD, ARM, Intel)"
@@ -55,7 +55,7 @@ def recognises(head: bytes) -> bool:
     return MARK.search(head) is not None
 
 
-def read(path: Path, said: Said, tell: Tell) -> Iterator[pd.DataFrame]:
+def read(path: Path, said: Declared, tell: Tell) -> Iterator[pd.DataFrame]:
     """The rows of every table, some thousand at a time; the index is their line.
 
     Raises EstimatorError at a row cut short, where fewer rows stand there than the log counts, and where logs of unlike
@@ -67,7 +67,7 @@ def read(path: Path, said: Said, tell: Tell) -> Iterator[pd.DataFrame]:
                 yield _frame(table, part, path, said, tell)
 
 
-def _frame(table: Table, rows: list[Row], path: Path, said: Said, tell: Tell) -> pd.DataFrame:
+def _frame(table: Table, rows: list[Row], path: Path, said: Declared, tell: Tell) -> pd.DataFrame:
     index = pd.Index([line - 1 for _, line, _ in rows])
     cells = pd.DataFrame([row for *_, row in rows], columns=list(table.headers), index=index, dtype="string[python]")
     cells = cells.assign(**dict(table.constants))

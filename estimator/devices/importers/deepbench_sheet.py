@@ -19,7 +19,7 @@ import pandas as pd
 from estimator.core.errors import EstimatorError
 from estimator.devices.importers import names
 from estimator.devices.importers.columns import Tell, read_table
-from estimator.devices.importers.said import Said
+from estimator.devices.importers.declared import Declared
 
 FORMAT = "DeepBench result sheets (xlsx)"
 MAGIC = b"PK\x03\x04"
@@ -43,7 +43,7 @@ def recognises(head: bytes) -> bool:
     return head.startswith(MAGIC)
 
 
-def read(path: Path, said: Said, tell: Tell) -> Iterator[pd.DataFrame]:
+def read(path: Path, said: Declared, tell: Tell) -> Iterator[pd.DataFrame]:
     """The rows of every table on every sheet. Raises EstimatorError where there is none, or one that is unclear."""
     found = False
     for sheet, rows in _sheets(path):

@@ -14,7 +14,7 @@ import pandas as pd
 from estimator.core import csv_files
 from estimator.core.errors import EstimatorError
 from estimator.devices.importers.columns import Tell, numbers
-from estimator.devices.importers.said import Said, first_line
+from estimator.devices.importers.declared import Declared, first_line
 
 FORMAT = "SCALE-Sim COMPUTE_REPORT.csv"
 TAKES_TOPOLOGY = True
@@ -32,7 +32,7 @@ def recognises(head: bytes) -> bool:
     return {LAYER, CYCLES} <= {header.strip() for header in first_line(head).split(",")}
 
 
-def read(path: Path, said: Said, tell: Tell) -> Iterator[pd.DataFrame]:
+def read(path: Path, said: Declared, tell: Tell) -> Iterator[pd.DataFrame]:
     """One row per layer. Raises EstimatorError where clock or topology are not said, or do not fit."""
     report = csv_files.read_csv(path)
     shapes = _layers(said.topology, path)
@@ -52,7 +52,7 @@ def read(path: Path, said: Said, tell: Tell) -> Iterator[pd.DataFrame]:
 def _clock(text: str | None, path: Path) -> float:
     if text is None:
         raise EstimatorError(f"{path}: the report counts cycles; say --clock, such as '1 GHz'")
-    return Said.hertz(text)
+    return Declared.hertz(text)
 
 
 def _layers(topology: Path | None, path: Path) -> pd.DataFrame:

@@ -10,7 +10,7 @@ import pandas as pd
 from estimator.core import csv_files
 from estimator.devices.importers import names
 from estimator.devices.importers.columns import Tell, read_table
-from estimator.devices.importers.said import Said, first_line
+from estimator.devices.importers.declared import Declared, first_line
 
 FORMAT = "CSV with columns such as op_class, precision, m, n, k, time_s"
 
@@ -22,7 +22,7 @@ def recognises(head: bytes) -> bool:
     return len(headers) > 1 and (said or names.kind_of(headers) is not None)
 
 
-def read(path: Path, said: Said, tell: Tell) -> Iterator[pd.DataFrame]:
+def read(path: Path, said: Declared, tell: Tell) -> Iterator[pd.DataFrame]:
     """The table in frames of bounded size."""
     for cells in csv_files.csv_frames(path):
         yield read_table(cells, str(path), tell)

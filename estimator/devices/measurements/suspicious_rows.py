@@ -12,7 +12,7 @@ from estimator.devices.measurements import bounds
 SLOW, LONG = 1000.0, 1e-3  # times over what the data sheet allows, and seconds, above which a unit may be wrong
 
 
-class OddRows:
+class SuspiciousRows:
     """What is odd in the frames seen so far: how many rows each sentence is about, and where the first stands."""
 
     def __init__(self) -> None:

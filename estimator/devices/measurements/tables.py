@@ -15,7 +15,7 @@ from estimator.core.schema import MEASUREMENTS, SHAPED_BY
 from estimator.core.types import DeviceSpec, Flags, Sourced
 from estimator.devices.measurements import bounds
 from estimator.devices.measurements.conditions import Conditions, op_kernel
-from estimator.devices.measurements.suspicious_rows import OddRows, and_more
+from estimator.devices.measurements.suspicious_rows import SuspiciousRows, and_more
 from estimator.devices.specs.catalogue import measurements_paths
 
 MOST_ROWS = 100_000  # that evidence for a prediction may have; a DeepBench table has about a thousand
@@ -68,7 +68,7 @@ def _read(device: DeviceSpec, place: Path) -> tuple[pd.DataFrame, tuple[str, ...
     rows = with_operators(MEASUREMENTS.conform(pd.concat(list(_bounded(place))), str(place)))
     _refuse_other_devices(rows, device, place)
     rows = check_rows(rows, device, str(place))
-    conditions, odd, where = Conditions(), OddRows(), f"{device.name}: {place.name}"
+    conditions, odd, where = Conditions(), SuspiciousRows(), f"{device.name}: {place.name}"
     conditions.add(rows, str(place))
     conditions.finish(str(place))
     odd.add(rows, device, where)

@@ -95,7 +95,7 @@ def check(spec: type[Spec], name: str | None = None) -> tuple[int, list[Fault]]:
     return len(paths), [fault for path in paths for fault in _file_faults(spec, path, others(path.parent))]
 
 
-def doubts(name: str | Path, device: DeviceSpec) -> tuple[str, ...]:
+def target_warnings(name: str | Path, device: DeviceSpec) -> tuple[str, ...]:
     """What speaks against a target, the device of that name: that it is a module of several; and what the check says
     of a file of one's own, other than that a source is missing.
     """

@@ -15,7 +15,7 @@ from threading import Semaphore, Thread
 
 import numpy as np
 
-from estimator.collect.capture import Plan, opened, quiet, record
+from estimator.collect.capture import Plan, opened, record, tensorflow_import
 from estimator.collect.capture.script import Script, blamed
 from estimator.collect.capture.training import Training
 from estimator.collect.capture.watch import Watch
@@ -92,7 +92,7 @@ def _without_autotuning() -> None:
     """Have no iterator of tf.data tune itself: one that has waited long takes up to a minute to be cleared away, as the
     thread that tunes it sleeps ever longer.
     """
-    data = quiet.tensorflow().data
+    data = tensorflow_import.import_tensorflow().data
     options, iterate = data.Options(), data.Dataset.__iter__
     options.autotune.enabled = False
     data.Dataset.__iter__ = lambda dataset: iterate(dataset.with_options(options))
@@ -104,7 +104,9 @@ def hold(workloads: Mapping[str, tuple[Path, float]], precision: str, folder: Pa
     """
     _without_autotuning()
     for name, (file, scale) in workloads.items():
-        quiet.tensorflow("keras").mixed_precision.set_global_policy(POLICY[precision])  # a file may set another
+        tensorflow_import.import_tensorflow("keras").mixed_precision.set_global_policy(
+            POLICY[precision]
+        )  # a file may set another
         plan = replace(PLAN, scale=scale)
         with opened(file, plan) as (script, training):
             if folder:

@@ -12,7 +12,16 @@ from typing import Any
 import pytest
 
 from estimator.collect import capture
-from estimator.collect.capture import Plan, describing, machine, noise, quiet, scaled, script, training
+from estimator.collect.capture import (
+    Plan,
+    describing,
+    machine,
+    scaled,
+    script,
+    synthetic_data,
+    tensorflow_import,
+    training,
+)
 from estimator.collect.capture.watch import Watch
 from estimator.core import library, yaml_files
 from estimator.core.errors import EstimatorError
@@ -166,7 +175,7 @@ def test_no_noise_is_made_up_where_shapes_are_open(sizes: list[Any], side: str) 
     inputs = [SimpleNamespace(shape=shape, dtype="float32") for shape in sizes]
     model = SimpleNamespace(name="open", layers=[], inputs=inputs, outputs=[])
     with pytest.raises(EstimatorError, match=f"the shapes of its {side} are open; define data"):
-        noise.data(model, 4)
+        synthetic_data.synthetic_batch(model, 4)
 
 
 def test_a_workload_is_found_by_name_folder_and_file(tmp_path: Path) -> None:
@@ -260,7 +269,7 @@ def test_the_processor_has_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_what_the_users_file_prints_goes_to_stderr(capfd: pytest.CaptureFixture[str]) -> None:
-    with quiet.quiet():
+    with tensorflow_import.suppress_output():
         print("said")
         os.write(2, b"noise of compiled code\n")
         warnings.warn("of no concern", stacklevel=1)

@@ -7,7 +7,7 @@ import pandas as pd
 from estimator.core import csv_files
 from estimator.core.schema import MEASUREMENTS
 from estimator.devices.importers import Imported, import_measurements
-from estimator.devices.importers.said import Said
+from estimator.devices.importers.declared import Declared
 
 DASHES = "-" * 88
 BANNER = f"Running training benchmark\n                         Times\n{DASHES}\n"
@@ -59,12 +59,12 @@ LOGS = {
 }  # fmt: skip
 
 
-def read_text(folder: Path, text: str | bytes, said: Said | None = None, name: str = "in.txt") -> pd.DataFrame:
+def read_text(folder: Path, text: str | bytes, said: Declared | None = None, name: str = "in.txt") -> pd.DataFrame:
     """The rows that a file of this content is imported as."""
     return rows_of(import_text(folder, text, said, name))
 
 
-def import_text(folder: Path, text: str | bytes, said: Said | None = None, name: str = "in.txt") -> Imported:
+def import_text(folder: Path, text: str | bytes, said: Declared | None = None, name: str = "in.txt") -> Imported:
     """The import of a file of this content."""
     (folder / name).write_bytes(text if isinstance(text, bytes) else text.encode())
     return import_measurements([folder / name], folder / "out.csv", said)

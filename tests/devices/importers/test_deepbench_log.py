@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from estimator.core.errors import EstimatorError
-from estimator.devices.importers.said import Said
+from estimator.devices.importers.declared import Declared
 from tests.devices.importers.samples import (
     ALL_REDUCE,
     AMD_GEMM,
@@ -70,7 +70,7 @@ def test_a_log_without_precisions_is_fp32_and_says_so(tmp_path: Path, log: str, 
     found = import_text(tmp_path, log)
     assert cells(rows_of(found), "precision", "trans_a", "trans_b") == [("fp32", *transposes)]
     assert any("taken to be fp32" in note for note in found.notes)
-    assert read_text(tmp_path, log, Said(precision="fp16"))["precision"].tolist() == ["fp16"]
+    assert read_text(tmp_path, log, Declared(precision="fp16"))["precision"].tolist() == ["fp16"]
 
 
 def test_intel_prints_one_line_each(tmp_path: Path) -> None:

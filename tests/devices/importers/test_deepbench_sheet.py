@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from estimator.core.errors import EstimatorError
 from estimator.devices.importers import deepbench_sheet
-from estimator.devices.importers.said import Said
+from estimator.devices.importers.declared import Declared
 from tests.devices.importers.samples import import_text, read_text, rows_of
 
 Cell = str | float | None
@@ -89,7 +89,7 @@ def test_a_precision_of_products_says_nothing_of_recurrent_layers(tmp_path: Path
     sheet = book(Mixed=[["Precision", "GEMM, Conv: Int8 multiplication, 32 bit accumulation"], *GEMM, *RNN])
     with pytest.raises(EstimatorError, match="sheet 'Mixed': row 10 says no precision"):
         import_text(tmp_path, sheet)
-    rows = read_text(tmp_path, sheet, Said(precision="fp32"))
+    rows = read_text(tmp_path, sheet, Declared(precision="fp32"))
     assert rows["precision"].tolist() == ["int8", "int8", "fp32"]
 
 

@@ -10,7 +10,7 @@ from estimator.core.errors import EstimatorError
 from estimator.core.schema import MEASUREMENTS
 from estimator.devices import load_device
 from estimator.devices.importers import import_measurements
-from estimator.devices.importers.said import Said
+from estimator.devices.importers.declared import Declared
 from estimator.devices.measurements import read_measurements
 from tests.benchmarks.measurements import write_table
 from tests.conftest import make_device
@@ -22,7 +22,7 @@ FAST = OWN + "gemm,fp32,1000,1000,1000,0.001,lib\ngemm,fp32,1000,1000,1000,0.000
 
 def test_what_the_user_says_fills_what_the_file_does_not(tmp_path: Path) -> None:
     text = "m,n,k,dtype,time_us,library,source\n64,64,64,half,9,own,\n64,64,32,half,9,own,book\n"
-    said = Said(library="said", clock="1 GHz", precision="fp32", source="page 7")
+    said = Declared(library="said", clock="1 GHz", precision="fp32", source="page 7")
     rows = read_text(tmp_path, text, said)
     assert rows[["precision", "library", "clock", "source"]].values.tolist() == [
         ["fp16", "own", "1 GHz", "page 7"], ["fp16", "own", "1 GHz", "book"]
@@ -46,7 +46,7 @@ def test_several_files_become_one_table_of_the_columns_that_hold_anything(tmp_pa
 
 
 def test_a_product_above_the_peak_is_refused_or_flagged(tmp_path: Path) -> None:
-    said = Said(device=make_device())
+    said = Declared(device=make_device())
     with pytest.raises(EstimatorError, match=r"row 2: 20 TFLOP/s is above 1\.05 x the peak of toy"):
         import_text(tmp_path, FAST, said)
     assert not (tmp_path / "out.csv").exists()
@@ -57,7 +57,7 @@ def test_a_product_above_the_peak_is_refused_or_flagged(tmp_path: Path) -> None:
 
 
 def test_a_convolution_beyond_the_bound_is_flagged(tmp_path: Path) -> None:
-    flags = read_text(tmp_path, CONV, Said(device=make_device(peak={"fp32": "2 TFLOP/s"})))["flag"]
+    flags = read_text(tmp_path, CONV, Declared(device=make_device(peak={"fp32": "2 TFLOP/s"})))["flag"]
     assert flags.fillna("").tolist() == ["beats_bound", "", *3 * ["beats_bound"]]
 
 
@@ -65,9 +65,9 @@ def test_devices_are_known_by_their_aliases(tmp_path: Path) -> None:
     text = "device,m,n,k,dtype,time_us\nNV_V100,64,64,64,float,9\n"
     found = import_text(tmp_path, text)
     assert set(rows_of(found)["device"]) == {"v100-sxm2-16gb"}
-    assert set(read_text(tmp_path, text, Said(device=load_device("v100")))["device"]) == {"v100-sxm2-16gb"}
+    assert set(read_text(tmp_path, text, Declared(device=load_device("v100")))["device"]) == {"v100-sxm2-16gb"}
     with pytest.raises(EstimatorError, match="expected those of one device"):
-        import_text(tmp_path, text, Said(device=load_device("p100")))
+        import_text(tmp_path, text, Declared(device=load_device("p100")))
 
 
 def test_what_could_not_be_checked_is_told(tmp_path: Path) -> None:
@@ -81,15 +81,15 @@ def test_what_could_not_be_checked_is_told(tmp_path: Path) -> None:
 def test_rows_that_are_slow_for_the_device_are_told(tmp_path: Path, time_us: int, told: bool) -> None:
     """The toy's peak is 10 TFLOP/s; what a processor took is read as its own."""
     text = f"m,n,k,dtype,time_us\n256,256,256,float,{time_us}\n"
-    notes = import_text(tmp_path, text, Said(device=make_device())).notes
+    notes = import_text(tmp_path, text, Declared(device=make_device())).notes
     assert any("if the rows were not measured on it" in note for note in notes) is told
 
 
 def test_times_of_another_unit_are_told(tmp_path: Path) -> None:
-    found = import_text(tmp_path, "m,n,k,dtype,time_s\n640,640,640,float,90\n", Said(device=make_device()))
+    found = import_text(tmp_path, "m,n,k,dtype,time_s\n640,640,640,float,90\n", Declared(device=make_device()))
     assert any("in.txt: row 1: over 1000 x the time" in note for note in found.notes)
     slow = "m,n,k,dtype,time_s\n640,640,640,float,90\n64,64,64,float,1e-6\n320,320,320,float,90\n"
-    import_text(tmp_path, slow, Said(device=make_device()))
+    import_text(tmp_path, slow, Declared(device=make_device()))
     notes = read_measurements(make_device(), tmp_path / "out.csv")[1]
     assert notes == (
         "toy: out.csv: row 1 and 1 more: over 1000 x the time that the data sheet of toy allows; check the unit",
@@ -110,7 +110,7 @@ def test_an_input_is_not_overwritten(tmp_path: Path) -> None:
     with pytest.raises(EstimatorError, match="there is no such file"):
         import_measurements([tmp_path / "none"], tmp_path / "new" / "out.csv")
     with pytest.raises(EstimatorError, match=r"above 1\.05 x"):
-        import_measurements([tmp_path / "in.csv"], tmp_path / "new" / "out.csv", Said(load_device("k20x")))
+        import_measurements([tmp_path / "in.csv"], tmp_path / "new" / "out.csv", Declared(load_device("k20x")))
     assert [path.name for path in tmp_path.iterdir()] == ["in.csv"]
 
 
@@ -163,20 +163,20 @@ def test_rows_given_twice_are_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("said", "words"),
     [
-        (Said(clock="1.4"), "--clock is '1.4', which is a plain number"),
-        (Said(clock="0 GHz"), "--clock is '0 GHz', which is not above zero"),
-        (Said(precision="fp99"), "--precision is 'fp99', which is not known; expected one of fp64,"),
-        (Said(topology=Path("net.csv")), "in.txt: found DeepBench log"),
+        (Declared(clock="1.4"), "--clock is '1.4', which is a plain number"),
+        (Declared(clock="0 GHz"), "--clock is '0 GHz', which is not above zero"),
+        (Declared(precision="fp99"), "--precision is 'fp99', which is not known; expected one of fp64,"),
+        (Declared(topology=Path("net.csv")), "in.txt: found DeepBench log"),
     ],
 )
-def test_what_the_user_says_is_checked(tmp_path: Path, said: Said, words: str) -> None:
+def test_what_the_user_says_is_checked(tmp_path: Path, said: Declared, words: str) -> None:
     with pytest.raises(EstimatorError) as caught:
         import_text(tmp_path, NVIDIA_GEMM, said)
     assert words in str(caught.value)
 
 
 def test_a_precision_may_be_said_in_other_words(tmp_path: Path) -> None:
-    rows = read_text(tmp_path, "m,n,k,time_us\n64,64,64,9\n", Said(precision="half"))
+    rows = read_text(tmp_path, "m,n,k,time_us\n64,64,64,9\n", Declared(precision="half"))
     assert set(rows["precision"]) == {"fp16"}
 
 
@@ -190,4 +190,4 @@ def test_files_that_name_a_device_and_files_that_do_not_are_refused_in_any_order
         (tmp_path / str(number)).write_text(text)
     with pytest.raises(EstimatorError, match="some rows name a device"):
         import_measurements(paths, tmp_path / "out.csv")
-    import_measurements(paths, tmp_path / "out.csv", Said(device=load_device("v100")))
+    import_measurements(paths, tmp_path / "out.csv", Declared(device=load_device("v100")))

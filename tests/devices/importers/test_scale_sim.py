@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from estimator.core.errors import EstimatorError
-from estimator.devices.importers.said import Said
+from estimator.devices.importers.declared import Declared
 from tests.devices.importers.samples import import_text, read_text
 
 REPORT = """LayerID, Total Cycles (incl. prefetch), Total Cycles, Stall Cycles, Overall Util %, Mapping Efficiency %, Compute Util %,
@@ -19,9 +19,9 @@ conv2, 58, 58, 3, 3, 64, 64, 1,
 """
 
 
-def said(folder: Path, topology: str = GEMM, clock: str | None = "1 GHz", precision: str | None = "int8") -> Said:
+def said(folder: Path, topology: str = GEMM, clock: str | None = "1 GHz", precision: str | None = "int8") -> Declared:
     (folder / "net.csv").write_text(topology)
-    return Said(clock=clock, precision=precision, topology=folder / "net.csv")
+    return Declared(clock=clock, precision=precision, topology=folder / "net.csv")
 
 
 def test_cycles_of_products_by_a_clock(tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_faults_are_sentences(
 
 def test_without_a_topology_there_are_no_shapes(tmp_path: Path) -> None:
     with pytest.raises(EstimatorError, match="say --topology"):
-        import_text(tmp_path, REPORT, Said(clock="1 GHz", precision="int8"))
+        import_text(tmp_path, REPORT, Declared(clock="1 GHz", precision="int8"))
 
 
 @given(data=st.data())

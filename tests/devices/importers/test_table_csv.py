@@ -10,7 +10,7 @@ from estimator.core.errors import EstimatorError
 from estimator.core.schema import MEASUREMENTS
 from estimator.devices import load_device
 from estimator.devices.importers import import_measurements
-from estimator.devices.importers.said import Said
+from estimator.devices.importers.declared import Declared
 from estimator.devices.measurements import load_measurements
 from tests.devices.importers.samples import import_text, read_text
 
@@ -91,7 +91,7 @@ def test_faults_are_sentences(tmp_path: Path, text: str, words: str) -> None:
 @pytest.mark.parametrize("name", library.names("devices", "measurements/*.csv"))
 def test_our_own_tables_come_back_the_same(tmp_path: Path, name: str) -> None:
     device, path = load_device(name.partition(".")[0]), library.names("devices", "measurements/*.csv")[name]
-    import_measurements([path], tmp_path / "out.csv", Said(device))
+    import_measurements([path], tmp_path / "out.csv", Declared(device))
     pd.testing.assert_frame_equal(load_measurements(device, tmp_path / "out.csv"), load_measurements(device, path))
 
 
@@ -137,7 +137,7 @@ def test_clocks(tmp_path: Path, header: str, said: str, ours: str) -> None:
 def test_versions_belong_to_the_library(
     tmp_path: Path, header: str, cells: str, user: str | None, library: str
 ) -> None:
-    rows = read_text(tmp_path, f"m,n,k,dtype,time_us,{header}\n64,64,64,half,9,{cells}\n", Said(library=user))
+    rows = read_text(tmp_path, f"m,n,k,dtype,time_us,{header}\n64,64,64,half,9,{cells}\n", Declared(library=user))
     assert rows["library"].tolist() == [library]
 
 

@@ -147,27 +147,27 @@ def test_the_check_of_the_form_of_an_outsider_asks_for_sources_alone(own: Path) 
     assert not any(
         "memory_bandwidth" in fault or "bf16" in fault for fault in catalogue.check(DeviceSpec, str(path))[1]
     )
-    assert catalogue.doubts(path, load_device(path)) == ()
+    assert catalogue.target_warnings(path, load_device(path)) == ()
 
 
 def test_doubts_are_of_files_of_ones_own(own: Path) -> None:
     path = write(own, "k20x", "boost_clock: 732 kHz\n")
-    (doubt,) = catalogue.doubts(str(path), load_device(str(path)))
+    (doubt,) = catalogue.target_warnings(str(path), load_device(str(path)))
     assert doubt.startswith(f"{path}:4: boost_clock is 732 kHz; expected")
-    assert catalogue.doubts("k20x", load_device("k20x")) == ()
+    assert catalogue.target_warnings("k20x", load_device("k20x")) == ()
 
 
 @pytest.mark.parametrize(("module", "part"), [("mi250x", "mi250x-gcd"), ("k80-board", "k80-gpu")])
 def test_a_module_is_doubted_and_its_part_is_not(module: str, part: str) -> None:
-    (doubt,) = catalogue.doubts(module, load_device(module))
+    (doubt,) = catalogue.target_warnings(module, load_device(module))
     assert f"{module} is a module of 2 {part}" in doubt
-    assert catalogue.doubts(part, load_device(part)) == ()
+    assert catalogue.target_warnings(part, load_device(part)) == ()
 
 
 @pytest.mark.parametrize("name", ["Blue Gene/Q node (Mira)", "blue gene/q node (mira)"])
 def test_a_name_may_hold_a_slash(name: str) -> None:
     assert load_device(name).name == "bgq-node"
-    assert not catalogue.doubts(name, load_device(name))
+    assert not catalogue.target_warnings(name, load_device(name))
 
 
 def test_a_path_without_ending_is_a_file_where_there_is_one(tmp_path: Path) -> None:

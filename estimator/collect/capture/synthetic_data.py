@@ -10,19 +10,23 @@ from typing import Any
 
 import numpy as np
 
-from estimator.collect.capture import quiet
+from estimator.collect.capture import tensorflow_import
 from estimator.core.errors import EstimatorError
 
 BATCHES = 10  # in what Keras takes for an epoch
 
 
-def data(model: Any, batch_size: int) -> Any:
+def synthetic_batch(model: Any, batch_size: int) -> Any:
     """A ``tf.data.Dataset`` of the same batch again and again. Raises EstimatorError where a shape is left open."""
     rng = np.random.default_rng(0)
     rows = min((layer.input_dim for layer in model.layers if hasattr(layer, "embeddings")), default=2)
     inputs = [_values(rng, tensor, batch_size, rows) for tensor in _closed(model, "inputs")]
     targets = [_target(rng, *pair, batch_size) for pair in zip(_closed(model, "outputs"), _losses(model), strict=True)]
-    return quiet.tensorflow().data.Dataset.from_tensors((_alone(inputs), _alone(targets))).repeat(BATCHES)
+    return (
+        tensorflow_import.import_tensorflow()
+        .data.Dataset.from_tensors((_alone(inputs), _alone(targets)))
+        .repeat(BATCHES)
+    )
 
 
 def _closed(model: Any, side: str) -> list[Any]:

@@ -1,6 +1,6 @@
 from typing import Any
 
-from estimator.core.shape_words import words
+from estimator.core.format_shape import format_shape
 
 
 def test_a_shape_in_words() -> None:
@@ -14,9 +14,9 @@ def test_a_shape_in_words() -> None:
         "trans_b": "n",
         "bytes": None,
     }
-    assert words(product) == "m 1760, n 16, k 35, trans_a t"
-    assert words({**product, "batch": 8}).startswith("batch 8, m 1760")
-    assert words({"kernel": "copy", "bytes": 1e9, "cache": "cold"}) == "copy, 1.000 GB, cold"
+    assert format_shape(product) == "m 1760, n 16, k 35, trans_a t"
+    assert format_shape({**product, "batch": 8}).startswith("batch 8, m 1760")
+    assert format_shape({"kernel": "copy", "bytes": 1e9, "cache": "cold"}) == "copy, 1.000 GB, cold"
 
 
 def test_convolutions_are_told_apart() -> None:
@@ -30,4 +30,4 @@ def test_convolutions_are_told_apart() -> None:
         "conv_s": 3,
     }
     others = [{**shape, name: 5} for name in shape] + [{**shape, "stride_h": 2}, {**shape, "pass": "backward"}]
-    assert len({words(row) for row in (shape, *others)}) == len(others) + 1
+    assert len({format_shape(row) for row in (shape, *others)}) == len(others) + 1

@@ -16,12 +16,12 @@ SIZES = (
 TRANSPOSES = ("trans_a", "trans_b")
 
 
-def words(row: Mapping[str, Any]) -> str:
+def format_shape(row: Mapping[str, Any]) -> str:
     """``m 1760, n 16, k 1760, trans_a t`` or ``copy, 192.0 MB, cold``: without what is None or needs no word."""
-    return ", ".join(_words({name: value for name, value in row.items() if value is not None}))
+    return ", ".join(_parts({name: value for name, value in row.items() if value is not None}))
 
 
-def _words(said: Mapping[str, Any]) -> Iterator[str]:
+def _parts(said: Mapping[str, Any]) -> Iterator[str]:
     yield from (said[name] for name in KINDS if name in said)
     for name in SIZES:
         if name in said and (name, said[name]) != ("batch", 1):

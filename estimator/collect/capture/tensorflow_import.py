@@ -16,7 +16,7 @@ from estimator.core.errors import EstimatorError
 INSTALL = "install it with: pip install 'fom-estimator[tensorflow]'"
 
 
-def tensorflow(module: str = "tensorflow") -> Any:
+def import_tensorflow(module: str = "tensorflow") -> Any:
     """TensorFlow, or a module of it or of Keras. Raises EstimatorError where it cannot be imported."""
     try:
         return importlib.import_module(module)
@@ -27,7 +27,7 @@ def tensorflow(module: str = "tensorflow") -> Any:
 
 
 @contextmanager
-def quiet(verbose: bool = False) -> Iterator[None]:
+def suppress_output(verbose: bool = False) -> Iterator[None]:
     """Lead stdout to stderr; unless ``verbose``, drop warnings and what compiled code writes to file descriptor 2."""
     if verbose:
         with contextlib.redirect_stdout(sys.stderr):

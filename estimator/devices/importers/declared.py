@@ -12,7 +12,7 @@ from estimator.devices.importers import names
 
 
 @dataclass(frozen=True)
-class Said:
+class Declared:
     """What holds of every row for which the file itself does not say otherwise."""
 
     device: DeviceSpec | None = None
@@ -22,7 +22,7 @@ class Said:
     source: str | None = None
     topology: Path | None = None  # the layers of a simulated network
 
-    def checked(self) -> Said:
+    def checked(self) -> Declared:
         """The same with the precision in our words. Raises EstimatorError for a precision or clock that is none."""
         precision = names.precision(self.precision) if self.precision else None
         if precision not in (None, *ITEMSIZE):
