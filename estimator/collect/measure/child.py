@@ -1,4 +1,4 @@
-"""``bench.py`` in a process of its own: libraries see its threads alone, and what they print stays away."""
+"""The program in a process of its own: libraries see its threads alone, and what they print stays away."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from estimator.collect.measure import bench
+from estimator.collect.measure.program import program
 from estimator.core.errors import EstimatorError
 
 Progress = Callable[[int, int], None]
@@ -25,18 +25,24 @@ def run(options: Sequence[str], progress: Progress) -> None:
 
     Raises EstimatorError with what it says where it fails. KeyboardInterrupt stops it too, its partial file kept.
     """
-    command = [sys.executable, str(Path(bench.__file__)), *options]
-    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as said:
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=said, text=True, encoding="utf-8") as process:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "measure.py")
+        path.write_text(program(), encoding="utf-8")
+        _run([sys.executable, str(path), *options], progress)
+
+
+def _run(command: Sequence[str], progress: Progress) -> None:
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as errors:
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, encoding="utf-8") as process:
             try:
                 for line in process.stdout or ():
-                    if found := DONE.match(line):
-                        progress(int(found[1]), int(found[2]))
+                    if done := DONE.match(line):
+                        progress(int(done[1]), int(done[2]))
             except KeyboardInterrupt:
                 _stop(process)
                 raise
-        said.seek(0)
-        _judge(process.returncode, said.read())
+        errors.seek(0)
+        _judge(process.returncode, errors.read())
 
 
 def _stop(process: subprocess.Popen[str]) -> None:

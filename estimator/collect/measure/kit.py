@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from estimator.collect.measure import bench
+from estimator.collect.measure.program import program
 from estimator.core.files import whole_folder, write_text
 from estimator.core.schema import MEASUREMENTS
 
@@ -60,7 +60,7 @@ and the launch with a warm one), unless the column `cache` says which. Times are
 def write_kit(folder: Path, shapes: pd.DataFrame) -> list[Path]:
     """Write the folder whole or not at all. Raises EstimatorError where it is there and not empty."""
     texts = {
-        "measure.py": Path(bench.__file__).read_text(encoding="utf-8"),
+        "measure.py": program(),
         "shapes.csv": csv_text(shapes),
         "README.md": README.format(count=len(shapes)),
         "schema.md": f"# The columns of shapes.csv and measurements.csv\n\n{MEASUREMENTS.document()}\n",

@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from estimator.collect.measure.bench import KERNELS, OF_CHANNELS, STANDS_FOR
+from estimator.collect.bench.operators import KERNELS, OF_CHANNELS, STANDS_FOR
 from estimator.core.library import names
 from estimator.core.operators import CAST, LAUNCH, NARROW, with_operators
 from estimator.core.schema import SHAPES

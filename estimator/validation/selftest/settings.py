@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, cast
 
-from estimator.collect.measure.bench import cores, usable, within_quota
+from estimator.collect.bench.machine import cores, usable, within_quota
 from estimator.core.errors import EstimatorError, suggestion
 
 NEEDS: dict[str, frozenset[str]] = {  # of the processor's flags, by oneDNN's name of the instructions, narrowest first

@@ -16,7 +16,8 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from estimator.collect.measure import Plan, bench, kit, sweep
+from estimator.collect.bench.operators import STANDS_FOR
+from estimator.collect.measure import Plan, kit, sweep
 from estimator.collect.measure import measure as measured
 from estimator.core import csv_files, files
 from estimator.core.errors import EstimatorError
@@ -107,7 +108,7 @@ def _sorts(shapes: pd.DataFrame) -> pd.Series:
     format and half octave of bytes.
     """
     size = np.log2(shapes["bytes"].astype(float)).mul(2).round()
-    kernel = shapes["kernel"].fillna(shapes["op_class"].map(bench.STANDS_FOR))
+    kernel = shapes["kernel"].fillna(shapes["op_class"].map(STANDS_FOR))
     alike = shapes.assign(kernel=kernel, size=size)[["op_class", "kernel", "conv_c", "precision", "size"]]
     streams = pd.util.hash_pandas_object(alike, index=False).astype("int64")
     return keys(shapes).mask(shapes["op_class"].isin(UNPOOLED), streams)

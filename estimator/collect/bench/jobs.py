@@ -1,0 +1,182 @@
+"""What is to be timed for each row of shapes.csv."""
+
+from __future__ import annotations
+
+import csv
+import functools
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from estimator.collect.bench.library import Library
+from estimator.collect.bench.operators import ALONG, CAST, KERNELS, LAUNCH, OF_CHANNELS, POOLS, STANDS_FOR, WIDTH
+from estimator.collect.bench.shapes import MOST_SIZE, Shape
+from estimator.collect.bench.types import ITEMSIZE, Conv, FaultError, LeftOutError, Pool, Row, Run
+
+PASSES = ("forward", "grad_input", "grad_weights", "backward")
+
+
+class Job(NamedTuple):
+    """One shape: the columns that name it, its work [FLOP or B], memory [B], what a call reads [B], caches to time it
+    under, and its call.
+    """
+
+    columns: Row
+    work: float
+    size: float
+    reads: float
+    caches: tuple[str, ...]
+    build: Callable[[Library], Run]
+
+
+def job(shape: Shape, ranks: int = 0) -> Job:
+    """What is to be timed for one row. Raises FaultError; LeftOutError where nothing here times it."""
+    kind, precision = shape.text("op_class"), shape.text("precision")
+    if kind == "collective" and ranks and shape.number("ranks", ranks) == ranks:
+        size = shape.number("bytes")
+        columns = {"op_class": kind, "kernel": "all_reduce", "precision": "fp32", "ranks": ranks, "bytes": size}
+        return Job(columns, size, size, size, (), lambda library: lambda: None)
+    others = {"gemm": _gemm, "convolution": _convolution, "pooling": _pooling}
+    maker = {**others, **dict.fromkeys(STANDS_FOR, _stream)}.get(kind)
+    if maker is None:
+        raise LeftOutError(f"{kind or 'a row without op_class'} is not measured here")
+    if precision not in ITEMSIZE:
+        raise LeftOutError(f"the precision {precision or '(none)'} is not measured here")
+    found = maker(shape, kind, precision)
+    if found.size >= MOST_SIZE:
+        raise FaultError(f"{shape.where}: needs {found.size:.3g} B, more than any memory holds; check the sizes")
+    sums = {"accumulate": "fp32"} if maker in (_gemm, _convolution) and precision in ("tf32", "bf16", "fp16") else {}
+    named = {"operator": shape.text("operator")} if shape.text("operator") else {}
+    return found._replace(columns={"op_class": kind, **named, "precision": precision, **found.columns, **sums})
+
+
+def _gemm(shape: Shape, kind: str, precision: str) -> Job:
+    """C[m,n] = A[m,k]·B[k,n], batch times; t: stored transposed."""
+    batch, m, n, k = shape.number("batch", 1), shape.number("m"), shape.number("n"), shape.number("k")
+    trans_a, trans_b = (shape.choice(name, "nt", "n") for name in ("trans_a", "trans_b"))
+    several = (batch,) if batch > 1 else ()
+    a, b = (*several, *((k, m) if trans_a == "t" else (m, k))), (*several, *((n, k) if trans_b == "t" else (k, n)))
+    columns = {"batch": batch, "m": m, "n": n, "k": k, "trans_a": trans_a, "trans_b": trans_b}
+    reads, writes = (ITEMSIZE[precision] * batch * elements for elements in (m * k + k * n, m * n))
+    run = functools.partial(_call, "gemm", precision, a, b, trans_a == "t", trans_b == "t")
+    return Job(columns, 2.0 * batch * m * n * k, reads + writes, reads, (_cache(shape),), run)
+
+
+def _cache(shape: Shape) -> str:
+    """Whether the operands are to lie in the cache, where a shape says so."""
+    return shape.choice("cache", ("cold", "warm"))
+
+
+def _call(op: str, *arguments: Any) -> Run:
+    """The op of the library that stands last among the arguments."""
+    return getattr(arguments[-1], op)(*arguments[:-1])  # type: ignore[no-any-return]
+
+
+def _convolution(shape: Shape, kind: str, precision: str) -> Job:
+    """n images of c channels and h × w points, k kernels of r × s; p × q points come out."""
+    n, c, h, w, k, r, s = (shape.number(f"conv_{name}") for name in "nchwkrs")
+    if shape.number("conv_d", 1) > 1 or shape.number("conv_t", 1) > 1:
+        raise LeftOutError("a 3D convolution is not measured here")
+    pairs = [tuple(shape.number(f"{name}_{axis}", default, default) for axis in "hw")
+             for name, default in (("stride", 1), ("pad", 0), ("dilation", 1))]  # fmt: skip
+    (stride, pad, dilation), groups, what = pairs, shape.number("groups", 1), shape.choice("pass", PASSES, "forward")
+    if c % groups or k % groups:
+        raise FaultError(f"{shape.where}: {groups} groups do not divide {c} channels and {k} kernels; check groups")
+    columns: Row = {"conv_n": n, "conv_c": c, "conv_h": h, "conv_w": w, "conv_k": k, "conv_r": r, "conv_s": s}
+    for name, pair in (("stride", stride), ("pad", pad), ("dilation", dilation)):
+        columns.update({f"{name}_h": pair[0], f"{name}_w": pair[1]})
+    reach = [dilation[0] * (r - 1) + 1, dilation[1] * (s - 1) + 1]
+    natural = [(size + 2 * pad[i] - reach[i]) // stride[i] + 1 for i, size in enumerate((h, w))]
+    p, q = (shape.number(f"conv_{name}", natural[i], -MOST_SIZE) for i, name in enumerate("pq"))
+    if min(p, q) < 1:
+        raise FaultError(f"{shape.where}: the kernel {r}x{s} does not fit the image {h}x{w}; check the sizes")
+    if [p, q] != natural:  # padding that differs by side: timed on an image that holds it
+        h, w, pad = (p - 1) * stride[0] + reach[0], (q - 1) * stride[1] + reach[1], (0, 0)
+        columns.update(conv_p=p, conv_q=q, padding=f"image {h}x{w}, no padding")
+    conv = Conv(n, c, h, w, k, r, s, stride, pad, dilation, groups, what)
+    flop = (2 if what == "backward" else 1) * 2.0 * n * k * p * q * c / groups * r * s
+    image, kernels, output = n * c * h * w, k * c / groups * r * s, n * k * p * q
+    read = {"forward": image + kernels, "grad_input": kernels + output, "grad_weights": image + output}
+    reads = ITEMSIZE[precision] * read.get(what, image + kernels + output)
+    size = 2 * ITEMSIZE[precision] * (image + kernels + output)
+    columns.update({"groups": groups, "pass": what})
+    run = functools.partial(_call, "convolution", precision, conv)
+    return Job(columns, flop, size, reads, (_cache(shape),), run)
+
+
+def _pooling(shape: Shape, kind: str, precision: str) -> Job:
+    """The largest or the mean of each window of r × s, over n images of c channels; p × q come out."""
+    kernel, what = shape.text("kernel", POOLS[0]), shape.choice("pass", PASSES[:2], "forward")
+    if kernel not in POOLS or not all(shape.text(f"conv_{name}") for name in "nchwrspq"):
+        raise LeftOutError("a pool of another kind or of unknown sizes is not measured here")
+    stated = {f"conv_{name}": shape.number(f"conv_{name}") for name in "nchwrspq"}
+    strides = {f"stride_{axis}": shape.number(f"stride_{axis}", 1) for axis in "hw"}
+    n, c, h, w, r, s, p, q = stated.values()
+    down, right = strides.values()
+    outputs = {"VALID": ((h - r) // down + 1, (w - s) // right + 1), "SAME": (-(-h // down), -(-w // right))}
+    padding = next((name for name, output in outputs.items() if output == (p, q)), None)
+    if padding is None:
+        raise LeftOutError(f"a pool of {h}x{w} to {p}x{q} is not measured here")
+    moved = ITEMSIZE[precision] * (n * c * h * w + n * c * p * q)
+    bytes_ = moved if kernel == "avg_pool" or what == "forward" else 2 * moved
+    columns = {"kernel": kernel, **stated, **strides, "pass": what, "bytes": bytes_, "flop": n * c * h * w}
+    pool = Pool(kernel == POOLS[0], n, c, h, w, r, s, p, q, (down, right), padding, what)
+    return Job(columns, bytes_, 2 * moved, moved, ("",), functools.partial(_call, "pool", precision, pool))
+
+
+def _stream(shape: Shape, kind: str, precision: str) -> Job:
+    """A memory-bound op of so many bytes: the one named, else the one that stands for its class."""
+    known = [name for name, of in KERNELS.items() if of[0] == kind] + [LAUNCH, CAST] * (kind == "elementwise")
+    along = kind in ALONG and shape.text("conv_c") and not shape.text("conv_n")
+    kernel = shape.choice("kernel", known, ALONG[kind] if along else STANDS_FOR[kind])
+    if kernel == CAST:
+        return _cast(shape, precision)
+    op = "add" if kernel == LAUNCH else kernel
+    _, reads, writes, flop = KERNELS[op]
+    per_element = (reads + writes) * ITEMSIZE[precision]
+    size = 1 if kernel == LAUNCH else max(1, shape.number("bytes", least=0) // per_element)
+    channels = shape.number("conv_c", WIDTH) if kernel in OF_CHANNELS else 0
+    length = shape.number("row_length", WIDTH) if kind == "normalization" else WIDTH
+    width = channels or min(size, length)  # whole rows, as near as may be to what is asked; of one, no op goes along
+    rows = (max(2 if channels else 1, round(size / width)), width)
+    sizes = rows if kind == "normalization" or channels else (size,)
+    size, asked = math.prod(sizes), _cache(shape)
+    caches = ("warm",) if kernel == LAUNCH else (asked,) if asked else ("cold", "warm")
+    columns = {"kernel": kernel, "bytes": size * per_element, "flop": size * flop}
+    columns |= {"conv_c": channels} if channels else {}
+    columns |= {"row_length": width} if kind == "normalization" and shape.text("row_length") else {}
+    run = functools.partial(_call, "stream", op, precision, sizes)
+    return Job(columns, size * per_element, size * per_element, size * reads * ITEMSIZE[precision], caches, run)
+
+
+def _cast(shape: Shape, precision: str) -> Job:
+    """A cast from fp32, of so many bytes read and written."""
+    read, written = ITEMSIZE["fp32"], ITEMSIZE[precision]
+    if written >= read:
+        raise LeftOutError(f"a cast from fp32 to {precision} is not measured here")
+    size, asked = max(1, shape.number("bytes", least=0) // (read + written)), _cache(shape)
+    moved = size * (read + written)
+    run = functools.partial(_call, "cast", precision, (size,))
+    columns = {"kernel": CAST, "bytes": moved, "flop": size}
+    return Job(columns, moved, moved, size * read, (asked,) if asked else ("cold", "warm"), run)
+
+
+def read_jobs(path: Path, ranks: int) -> list[Job | str]:
+    """What is to be timed for each row of the shapes, or why nothing is. Raises FaultError."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            shapes: list[Row] = list(csv.DictReader(file, strict=True))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise FaultError(f"{path}: cannot be read ({error}); expected the table of shapes") from None
+    if not shapes:
+        raise FaultError(f"{path}: there are no shapes; expected a line of column names and a row for each shape")
+    found: list[Job | str] = []
+    for place, shape in enumerate(shapes):
+        if None in shape:
+            raise FaultError(f"{path}: row {place + 1} has more cells than there are columns; mend it")
+        try:
+            found.append(job(Shape(shape, f"{path}: row {place + 1}"), ranks))
+        except LeftOutError as reason:
+            found.append(str(reason))
+    return found

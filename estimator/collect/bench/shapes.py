@@ -1,0 +1,40 @@
+"""A row of shapes.csv."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from estimator.collect.bench.types import FaultError, Row
+
+MOST_SIZE = 2**48  # what no machine holds
+
+
+class Shape:
+    """One row of the table of shapes, and where it stands."""
+
+    def __init__(self, cells: Row, where: str) -> None:
+        self.cells, self.where = cells, where
+
+    def text(self, name: str, default: str = "") -> str:
+        """A cell, or the default where it is empty."""
+        return (self.cells.get(name) or "").strip() or default
+
+    def choice(self, name: str, known: Sequence[str], default: str = "") -> str:
+        """A cell that is one of those known, or the default where it is empty. Raises FaultError."""
+        found = self.text(name, default)
+        if found not in (default, *known):
+            raise FaultError(f"{self.where}: {name} is {found}; write one of {', '.join(known)}")
+        return found
+
+    def number(self, name: str, default: int | None = None, least: int = 1) -> int:
+        """A cell as a whole number. Raises FaultError."""
+        cell = self.text(name, "" if default is None else str(default))
+        try:
+            found = float(cell)
+        except ValueError:
+            found = math.nan
+        if not (least <= found < MOST_SIZE and found % 1 == 0):
+            wanted = f"write a whole number of at least {least}, and below {MOST_SIZE}"
+            raise FaultError(f"{self.where}: {name} is {cell or 'missing'}; {wanted}")
+        return int(found)

@@ -1,0 +1,82 @@
+"""The program ``measure.py``: the modules of ``estimator.collect.bench`` joined to one file of plain Python."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from importlib.resources import files
+
+PACKAGE = "estimator.collect.bench"
+MAIN = "command"  # the module that is run; its docstring is the program's
+WIDTH = 120
+FOR_LINTERS = re.compile(r"  # (noqa|type: ignore|fmt: skip).*$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Module:
+    """One module of the package: its docstring, what it imports from elsewhere and within the package, and the rest."""
+
+    name: str
+    docstring: str
+    imports: frozenset[tuple[str, str]]  # module and name; no name where a module itself is imported
+    needs: tuple[str, ...]
+    body: str
+
+
+def program() -> str:
+    """The text of measure.py: the command's docstring, all imports, and a section for each module."""
+    modules = list(_in_order(MAIN, set()))
+    main = modules[-1]
+    head = [f'"""{main.docstring}\n"""', "from __future__ import annotations", _import_lines(modules)]
+    return "\n\n".join(head) + "\n\n\n" + "\n\n\n".join(map(_section, modules)) + "\n"
+
+
+def _in_order(name: str, done: set[str]) -> Iterator[Module]:
+    """A module behind those that it needs, each once."""
+    if name not in done:
+        done.add(name)
+        module = read_module(name)
+        for needed in module.needs:
+            yield from _in_order(needed, done)
+        yield module
+
+
+def read_module(name: str) -> Module:
+    """A module of the package, whose imports all stand above the rest."""
+    text = (files(PACKAGE) / f"{name}.py").read_text(encoding="utf-8")
+    tree = ast.parse(text)
+    statements = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
+    needs = [node for node in statements if isinstance(node, ast.ImportFrom) and _within(node)]
+    others = [node for node in statements if node not in needs and node.names[0].name != "annotations"]
+    body = "\n".join(text.splitlines()[statements[-1].end_lineno :]).strip("\n")
+    return Module(
+        name, ast.get_docstring(tree) or "", frozenset(_imported(others)),
+        tuple(str(node.module).removeprefix(f"{PACKAGE}.") for node in needs), FOR_LINTERS.sub("", body),
+    )  # fmt: skip
+
+
+def _within(node: ast.ImportFrom) -> bool:
+    return str(node.module).startswith(PACKAGE)
+
+
+def _imported(statements: Iterable[ast.Import | ast.ImportFrom]) -> Iterator[tuple[str, str]]:
+    for node in statements:
+        for alias in node.names:
+            yield (str(node.module), alias.name) if isinstance(node, ast.ImportFrom) else (alias.name, "")
+
+
+def _import_lines(modules: Iterable[Module]) -> str:
+    """What the modules import from elsewhere, once."""
+    imports = frozenset[tuple[str, str]]().union(*(module.imports for module in modules))
+    plain = [f"import {name}" for name, member in sorted(imports) if not member]
+    names = {name: sorted(member for of, member in imports if of == name and member) for name, _ in sorted(imports)}
+    return "\n".join([*plain, *(f"from {name} import {', '.join(of)}" for name, of in names.items() if of)])
+
+
+def _section(module: Module) -> str:
+    """A module below a line with its name; its docstring is a comment there."""
+    title = module.name.replace("_", " ")
+    about = [] if module.name == MAIN else [f"# {line}".rstrip() for line in module.docstring.splitlines()]
+    return "\n".join([f"# {title:->{WIDTH - 2}}".replace(f"-{title}", f" {title}"), *about, module.body])

@@ -1,0 +1,97 @@
+"""What is to be timed for a row of shapes.csv."""
+
+import math
+
+import pytest
+
+from estimator.collect.bench.numpy_library import Numpy
+from estimator.collect.bench.operators import STANDS_FOR, WIDTH
+from estimator.collect.bench.types import LeftOutError
+from tests.collect.bench.runs import POOL, job
+
+
+def test_the_work_of_a_product() -> None:
+    found = job(op_class="gemm", batch=2, m=3, n=5, k=7, precision="fp16")
+    assert (found.work, found.size) == (2 * 2 * 3 * 5 * 7, 2 * 2 * (21 + 35 + 15))
+    assert found.reads == 2 * 2 * (21 + 35)
+    assert found.columns.items() >= {"trans_a": "n", "accumulate": "fp32"}.items()
+    assert found.caches == ("",)
+    assert job(op_class="gemm", m=3, n=5, k=7, cache="cold").caches == ("cold",)
+
+
+@pytest.mark.parametrize(
+    ("what", "reads"), [("forward", 96 + 36), ("grad_input", 36 + 128), ("grad_weights", 96 + 128), ("backward", 260)]
+)
+def test_what_a_convolution_reads(what: str, reads: int) -> None:
+    """An image of 2 x 3 x 4 x 4, four kernels of 3 x 1 x 3, and as large an output of four channels."""
+    sizes = {f"conv_{name}": size for name, size in zip("nchwkrs", (2, 3, 4, 4, 4, 1, 3), strict=True)}
+    assert job(op_class="convolution", pad_w=1, **{**sizes, "pass": what}).reads == 4 * reads
+
+
+def test_padding_that_differs_by_side_is_timed_on_an_image_that_holds_it() -> None:
+    sizes = {f"conv_{name}": size for name, size in zip("nchwkrs", (1, 3, 28, 28, 8, 3, 3), strict=True)}
+    found = job(op_class="convolution", stride_h=2, stride_w=2, conv_p=14, conv_q=14, **sizes)
+    assert found.columns["padding"] == "image 29x29, no padding"
+    assert found.columns["conv_h"] == 28
+    assert found.work == 2 * 8 * 14 * 14 * 3 * 9
+    assert "padding" not in job(op_class="convolution", conv_p=26, conv_q=26, **sizes).columns
+
+
+def test_a_memory_bound_op_moves_the_bytes_asked_for() -> None:
+    found = job(op_class="elementwise", bytes=12 * 1024 * 10 + 5)
+    assert found.columns.items() >= {"kernel": "add", "bytes": 12 * 1024 * 10, "flop": 1024 * 10}.items()
+    assert found.caches == ("cold", "warm")
+    assert job(op_class="movement", bytes=8, cache="cold").caches == ("cold",)
+
+
+@pytest.mark.parametrize(
+    ("kind", "kernel", "arrays"), [("elementwise", "bias_add", 2), ("reduction", "channel_sum", 1)]
+)
+def test_an_op_along_channels_has_as_many_as_told(kind: str, kernel: str, arrays: int) -> None:
+    found = job(op_class=kind, kernel=kernel, bytes=arrays * 4 * 321, conv_c=32)
+    assert found.columns.items() >= {"conv_c": 32, "bytes": arrays * 4 * 320, "flop": 320}.items()
+    library = Numpy("cpu", 1)
+    library.call = lambda kernel, arrays: lambda: [x.shape for x in arrays]  # type: ignore[method-assign]
+    assert found.build(library)() == [(10, 32), (32,)][:arrays]
+    fewest = job(op_class=kind, kernel=kernel, bytes=40, conv_c=32)
+    assert fewest.columns["bytes"] == arrays * 4 * 2 * 32  # one row meets no other's number
+    assert job(op_class=kind, kernel=kernel, bytes=1e7).columns["conv_c"] == WIDTH
+    assert job(op_class=kind, bytes=1e7, conv_c=32).columns.items() >= {"conv_c": 32, "kernel": kernel}.items()
+    assert "conv_c" not in job(op_class=kind, kernel=STANDS_FOR[kind], bytes=1e7, conv_c=32).columns
+
+
+@pytest.mark.parametrize("elements", [1, 2047, 5000])
+def test_an_op_without_rows_is_timed_on_exactly_so_many_elements(elements: int) -> None:
+    library = Numpy("cpu", 1)
+    found = job(op_class="elementwise", bytes=12 * elements)
+    library.call = lambda kernel, arrays: lambda: [x.shape for x in arrays]  # type: ignore[method-assign]
+    assert (found.columns["bytes"], found.build(library)()) == (12 * elements, [(elements,)] * 2)
+    rowed = job(op_class="normalization", bytes=8 * elements)
+    assert math.prod(rowed.build(library)()[0]) * 8 == rowed.columns["bytes"]
+    assert rowed.columns["bytes"] % (8 * min(elements, WIDTH)) == 0
+
+
+def test_the_work_of_a_pool() -> None:
+    image, pooled = 2 * 3 * 9 * 7, 2 * 3 * 4 * 3
+    found = job(**POOL, stride_h=2, stride_w=2)
+    assert found.columns.items() >= {"kernel": "max_pool", "pass": "forward", "flop": image}.items()
+    assert found.columns["bytes"] == found.work == 4 * (image + pooled)
+    backward = job(**POOL, stride_h=2, stride_w=2, **{"pass": "grad_input"})
+    assert backward.columns["bytes"] == 8 * (image + pooled)
+    with pytest.raises(LeftOutError, match="a pool of 9x7 to 4x3 is not measured here"):
+        job(**POOL)
+    for cells in ({"bytes": 80}, {"kernel": "cudnn::pooling_fw", **POOL}):
+        with pytest.raises(LeftOutError, match="another kind or of unknown sizes"):
+            job(**{"op_class": "pooling", **cells})
+    with pytest.raises(LeftOutError, match="numpy has no pool"):
+        found.build(Numpy("cpu", 1))
+
+
+def test_the_work_of_an_update() -> None:
+    assert job(op_class="elementwise", kernel="sgd_momentum", bytes=20).columns["flop"] == 4
+
+
+@pytest.mark.parametrize("cells", [{"op_class": "recurrent"}, {"op_class": "gemm", "precision": "fp8"}])
+def test_what_nothing_times_is_left_out(cells: dict[str, object]) -> None:
+    with pytest.raises(LeftOutError, match="not measured here"):
+        job(**cells)
