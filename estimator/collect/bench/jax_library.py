@@ -9,7 +9,6 @@ from typing import Any
 
 from estimator.collect.bench.library import Library
 from estimator.collect.bench.machine import smi
-from estimator.collect.bench.operators import SUMS
 from estimator.collect.bench.types import DTYPE, Conv, Row, Run
 from estimator.collect.bench.xla_formulas import FORMULAS
 
@@ -76,6 +75,6 @@ class Jax(Library):
         return {
             "add": np.add, "copy": np.copy, "relu": nn.relu, "gelu": nn.gelu, "sum": np.sum, "softmax": nn.softmax,
             "layer_norm": nn.standardize, "sigmoid": nn.sigmoid, "tanh": np.tanh,
-            "bias_add": np.add, **dict.fromkeys(SUMS, lambda x: np.sum(x, 0)),
+            "bias_add": np.add, "channel_sum": lambda x: np.sum(x, 0), "bias_grad": lambda x: np.sum(x, 0),
             "sigmoid_grad": lambda y, dy: dy * y * (1.0 - y), "tanh_grad": lambda y, dy: dy * (1.0 - y * y), **FORMULAS,
         }  # fmt: skip

@@ -10,11 +10,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from estimator.collect.bench.library import Library
-from estimator.collect.bench.operators import ALONG, CAST, KERNELS, LAUNCH, OF_CHANNELS, POOLS, STANDS_FOR, WIDTH
+from estimator.collect.bench.operators import KERNELS, STAND_INS
 from estimator.collect.bench.shapes import MOST_SIZE, Shape
-from estimator.collect.bench.types import ITEMSIZE, Conv, FaultError, LeftOutError, Pool, Row, Run
+from estimator.collect.bench.types import CAST, ITEMSIZE, LAUNCH, Conv, FaultError, Kernel, LeftOutError, Pool, Row, Run
 
 PASSES = ("forward", "grad_input", "grad_weights", "backward")
+POOLS = [name for name, kernel in KERNELS.items() if kernel.op_class == "pooling"]
+CHANNEL_STAND_INS = {kernel.op_class: name for name, kernel in reversed(KERNELS.items()) if kernel.along == "channels"}
+WIDTH = 1024  # elements of a row, and channels, where a shape states none
 
 
 class Job(NamedTuple):
@@ -37,8 +40,8 @@ def job(shape: Shape, ranks: int = 0) -> Job:
         size = shape.number("bytes")
         columns = {"op_class": kind, "kernel": "all_reduce", "precision": "fp32", "ranks": ranks, "bytes": size}
         return Job(columns, size, size, size, (), lambda library: lambda: None)
-    others = {"gemm": _gemm, "convolution": _convolution, "pooling": _pooling}
-    maker = {**others, **dict.fromkeys(STANDS_FOR, _stream)}.get(kind)
+    makers = {**dict.fromkeys(STAND_INS, _stream), "gemm": _gemm, "convolution": _convolution, "pooling": _pooling}
+    maker = makers.get(kind)
     if maker is None:
         raise LeftOutError(f"{kind or 'a row without op_class'} is not measured here")
     if precision not in ITEMSIZE:
@@ -120,45 +123,56 @@ def _pooling(shape: Shape, kind: str, precision: str) -> Job:
         raise LeftOutError(f"a pool of {h}x{w} to {p}x{q} is not measured here")
     moved = ITEMSIZE[precision] * (n * c * h * w + n * c * p * q)
     bytes_ = moved if kernel == "avg_pool" or what == "forward" else 2 * moved
-    columns = {"kernel": kernel, **stated, **strides, "pass": what, "bytes": bytes_, "flop": n * c * h * w}
+    columns = {"kernel": kernel, **stated, **strides, "pass": what, "bytes": bytes_}
+    columns["flop"] = n * c * h * w * KERNELS[kernel].flop_per_element
     pool = Pool(kernel == POOLS[0], n, c, h, w, r, s, p, q, (down, right), padding, what)
     return Job(columns, bytes_, 2 * moved, moved, ("",), functools.partial(_call, "pool", precision, pool))
 
 
 def _stream(shape: Shape, kind: str, precision: str) -> Job:
     """A memory-bound op of so many bytes: the one named, else the one that stands for its class."""
-    known = [name for name, of in KERNELS.items() if of[0] == kind] + [LAUNCH, CAST] * (kind == "elementwise")
-    along = kind in ALONG and shape.text("conv_c") and not shape.text("conv_n")
-    kernel = shape.choice("kernel", known, ALONG[kind] if along else STANDS_FOR[kind])
-    if kernel == CAST:
+    known = [name for name, kernel in KERNELS.items() if kernel.op_class == kind]
+    along_channels = kind in CHANNEL_STAND_INS and shape.text("conv_c") and not shape.text("conv_n")
+    stand_in = CHANNEL_STAND_INS[kind] if along_channels else STAND_INS[kind]
+    name = shape.choice("kernel", known or [stand_in], stand_in)
+    if name == CAST:
         return _cast(shape, precision)
-    op = "add" if kernel == LAUNCH else kernel
-    _, reads, writes, flop = KERNELS[op]
-    per_element = (reads + writes) * ITEMSIZE[precision]
-    size = 1 if kernel == LAUNCH else max(1, shape.number("bytes", least=0) // per_element)
-    channels = shape.number("conv_c", WIDTH) if kernel in OF_CHANNELS else 0
-    length = shape.number("row_length", WIDTH) if kind == "normalization" else WIDTH
-    width = channels or min(size, length)  # whole rows, as near as may be to what is asked; of one, no op goes along
-    rows = (max(2 if channels else 1, round(size / width)), width)
-    sizes = rows if kind == "normalization" or channels else (size,)
-    size, asked = math.prod(sizes), _cache(shape)
-    caches = ("warm",) if kernel == LAUNCH else (asked,) if asked else ("cold", "warm")
-    columns = {"kernel": kernel, "bytes": size * per_element, "flop": size * flop}
-    columns |= {"conv_c": channels} if channels else {}
-    columns |= {"row_length": width} if kind == "normalization" and shape.text("row_length") else {}
-    run = functools.partial(_call, "stream", op, precision, sizes)
-    return Job(columns, size * per_element, size * per_element, size * reads * ITEMSIZE[precision], caches, run)
+    kernel = KERNELS[name]
+    per_element = (kernel.reads + kernel.writes) * ITEMSIZE[precision]
+    sizes = (1,) if name == LAUNCH else _sizes(shape, kernel, max(1, shape.number("bytes", least=0) // per_element))
+    elements, asked = math.prod(sizes), _cache(shape)
+    caches = ("warm",) if name == LAUNCH else (asked,) if asked else ("cold", "warm")
+    columns: Row = {"kernel": name, "bytes": elements * per_element, "flop": elements * kernel.flop_per_element}
+    columns |= {"conv_c": sizes[-1]} if kernel.along == "channels" else {}
+    columns |= {"row_length": sizes[-1]} if kernel.along == "rows" and shape.text("row_length") else {}
+    run = functools.partial(_call, "stream", "add" if name == LAUNCH else name, precision, sizes)
+    moved, read = elements * per_element, elements * kernel.reads * ITEMSIZE[precision]
+    return Job(columns, moved, moved, read, caches, run)
+
+
+def _sizes(shape: Shape, kernel: Kernel, elements: int) -> tuple[int, ...]:
+    """Sizes of arrays of about so many elements: whole rows where the kernel goes along rows or channels, of these two
+    at least, as in one row no number serves twice.
+    """
+    if kernel.along == "channels":
+        channels = shape.number("conv_c", WIDTH)
+        return max(2, round(elements / channels)), channels
+    if kernel.along == "rows":
+        length = min(elements, shape.number("row_length", WIDTH))
+        return max(1, round(elements / length)), length
+    return (elements,)
 
 
 def _cast(shape: Shape, precision: str) -> Job:
     """A cast from fp32, of so many bytes read and written."""
-    read, written = ITEMSIZE["fp32"], ITEMSIZE[precision]
-    if written >= read:
+    kernel = KERNELS[CAST]
+    read, written = kernel.reads * ITEMSIZE["fp32"], kernel.writes * ITEMSIZE[precision]
+    if ITEMSIZE[precision] >= ITEMSIZE["fp32"]:
         raise LeftOutError(f"a cast from fp32 to {precision} is not measured here")
     size, asked = max(1, shape.number("bytes", least=0) // (read + written)), _cache(shape)
     moved = size * (read + written)
     run = functools.partial(_call, "cast", precision, (size,))
-    columns = {"kernel": CAST, "bytes": moved, "flop": size}
+    columns = {"kernel": CAST, "bytes": moved, "flop": size * kernel.flop_per_element}
     return Job(columns, moved, moved, size * read, (asked,) if asked else ("cold", "warm"), run)
 
 

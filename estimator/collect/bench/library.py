@@ -104,7 +104,7 @@ class Library:
         """One memory-bound op over arrays of this shape."""
         if kernel not in self.ops():
             raise LeftOutError(f"{self.name} has no {kernel}")
-        arrays = [self.array(shape, precision) for _ in range(KERNELS[kernel][1])]
+        arrays = [self.array(shape, precision) for _ in range(KERNELS[kernel].reads)]
         return self.call(kernel, [*arrays, *([self.array(shape[-1:], precision)] if kernel == "bias_add" else [])])
 
     def cast(self, precision: str, shape: Sequence[int]) -> Run:

@@ -10,7 +10,6 @@ from typing import Any
 
 from estimator.collect.bench.library import Library
 from estimator.collect.bench.machine import smi
-from estimator.collect.bench.operators import SUMS
 from estimator.collect.bench.timing import stopwatch
 from estimator.collect.bench.types import DTYPE, Conv, Row, Run, Timed
 
@@ -95,7 +94,7 @@ class Torch(Library):
             "sigmoid": torch.sigmoid, "sigmoid_grad": lambda y, dy: aten.sigmoid_backward(dy, y),
             "tanh": torch.tanh, "tanh_grad": lambda y, dy: aten.tanh_backward(dy, y),
             "add": torch.add, "copy": torch.clone, "relu": torch.relu, "gelu": nn.gelu, "sum": torch.sum,
-            "bias_add": torch.add, **dict.fromkeys(SUMS, lambda x: torch.sum(x, 0)),
+            "bias_add": torch.add, "channel_sum": lambda x: torch.sum(x, 0), "bias_grad": lambda x: torch.sum(x, 0),
             "triad": lambda x, y: torch.add(x, y, alpha=3.0),
             "softmax": lambda x: torch.softmax(x, -1),
             "layer_norm": lambda x: nn.layer_norm(x, x.shape[-1:]),

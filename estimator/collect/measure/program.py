@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
+
+from estimator.collect.bench.operators import KERNELS, ON_IMAGES, STAND_INS
 
 PACKAGE = "estimator.collect.bench"
 MAIN = "command"  # the module that is run; its docstring is the program's
+TABLE = "operators"  # the module that reads core/operators.csv; the program holds what it reads
 WIDTH = 120
 FOR_LINTERS = re.compile(r"  # (noqa|type: ignore|fmt: skip).*$", re.MULTILINE)
 
@@ -37,7 +41,7 @@ def _in_order(name: str, done: set[str]) -> Iterator[Module]:
     """A module behind those that it needs, each once."""
     if name not in done:
         done.add(name)
-        module = read_module(name)
+        module = with_table(read_module(name)) if name == TABLE else read_module(name)
         for needed in module.needs:
             yield from _in_order(needed, done)
         yield module
@@ -55,6 +59,23 @@ def read_module(name: str) -> Module:
         name, ast.get_docstring(tree) or "", frozenset(_imported(others)),
         tuple(str(node.module).removeprefix(f"{PACKAGE}.") for node in needs), FOR_LINTERS.sub("", body),
     )  # fmt: skip
+
+
+def with_table(module: Module) -> Module:
+    """The module with the rows of operators.csv in place of what reads them."""
+    kernels = (f'    "{name}": Kernel({_items(kernel)}),' for name, kernel in KERNELS.items())
+    on_images = (f'    "{name}": ({_items(timed)}),' for name, timed in ON_IMAGES.items())
+    stand_ins = (f'    "{op_class}": "{name}",' for op_class, name in STAND_INS.items())
+    lines = [
+        "KERNELS = {  # operator: class, tensors read and written, FLOP per element, what it goes along", *kernels, "}",
+        "STAND_INS = {  # class: the operator that is timed for those of it that have no kernel", *stand_ins, "}",
+        "ON_IMAGES = {  # operator: the kernel timed for it, and its pass", *on_images, "}",
+    ]  # fmt: skip
+    return replace(module, imports=frozenset(), body="\n".join(lines))
+
+
+def _items(values: Iterable[object]) -> str:
+    return ", ".join(map(json.dumps, values))
 
 
 def _within(node: ast.ImportFrom) -> bool:

@@ -8,15 +8,15 @@ from pathlib import Path
 from estimator.collect.bench.command import main
 from estimator.collect.bench.jobs import Job
 from estimator.collect.bench.jobs import job as make_job
-from estimator.collect.bench.operators import KERNELS
 from estimator.collect.bench.shapes import Shape
 from estimator.collect.measure.program import program
+from estimator.core.operators import class_of, timed_streams
 
 SHAPES = (
     "op_class,precision,batch,m,n,k,trans_a,kernel,bytes,conv_n,conv_c,conv_h,conv_w,conv_k,conv_r,conv_s,pad_h,pad_w,"
     "groups,pass,conv_p\n"
     "gemm,fp32,2,8,4,16,t,,,,,,,,,,,,,,\ngemm,fp64,,8,4,16,n,,,,,,,,,,,,,,\nelementwise,fp32,,,,,,launch,,,,,,,,,,,,,\n"
-    + "".join(f"{op[0]},fp32,,,,,,{name},20000,,,,,,,,,,,,\n" for name, op in KERNELS.items())
+    + "".join(f"{class_of(name)},fp32,,,,,,{name},20000,,,,,,,,,,,,\n" for name in timed_streams())
 )
 CONVOLUTION = "convolution,{},,,,,,,,2,4,6,5,6,3,2,1,0,1,{},\n"
 POOL = {"op_class": "pooling"} | {

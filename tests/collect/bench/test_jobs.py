@@ -4,8 +4,9 @@ import math
 
 import pytest
 
+from estimator.collect.bench.jobs import WIDTH
 from estimator.collect.bench.numpy_library import Numpy
-from estimator.collect.bench.operators import STANDS_FOR, WIDTH
+from estimator.collect.bench.operators import STAND_INS
 from estimator.collect.bench.types import LeftOutError
 from tests.collect.bench.runs import POOL, job
 
@@ -57,7 +58,7 @@ def test_an_op_along_channels_has_as_many_as_told(kind: str, kernel: str, arrays
     assert fewest.columns["bytes"] == arrays * 4 * 2 * 32  # one row meets no other's number
     assert job(op_class=kind, kernel=kernel, bytes=1e7).columns["conv_c"] == WIDTH
     assert job(op_class=kind, bytes=1e7, conv_c=32).columns.items() >= {"conv_c": 32, "kernel": kernel}.items()
-    assert "conv_c" not in job(op_class=kind, kernel=STANDS_FOR[kind], bytes=1e7, conv_c=32).columns
+    assert "conv_c" not in job(op_class=kind, kernel=STAND_INS[kind], bytes=1e7, conv_c=32).columns
 
 
 @pytest.mark.parametrize("elements", [1, 2047, 5000])

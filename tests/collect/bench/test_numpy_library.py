@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from estimator.collect.bench import numpy_library
+from estimator.collect.bench.jobs import WIDTH
 from estimator.collect.bench.numpy_library import Numpy
-from estimator.collect.bench.operators import WIDTH
 
 
 def test_numpy_computes_what_it_times() -> None:

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from estimator.collect.bench.operators import KERNELS
 from estimator.collect.bench.sweep import COLUMNS
 from estimator.collect.bench.timing import LEAST
+from estimator.core.operators import timed_streams
 from estimator.core.schema import MEASUREMENTS
 from tests.collect.bench.runs import measure
 
@@ -20,6 +20,6 @@ def test_the_rows_are_those_of_measurements(folder: Path) -> None:
     assert (rows["repeats"] >= LEAST).all()
     assert rows[["library", "threads", "source"]].notna().all(axis=None)
     assert set(rows["clock"]) == {"1000 MHz"}
-    streams = rows[rows["kernel"].isin(KERNELS)]
+    streams = rows[rows["kernel"].isin(timed_streams())]
     assert set(streams["cache"]) == {"cold", "warm"}
     assert (streams["bytes"] > 0).all()

@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from estimator.collect.bench import timing
-from estimator.collect.bench.jobs import PASSES
+from estimator.collect.bench.jobs import PASSES, POOLS
 from estimator.collect.bench.library import Library
-from estimator.collect.bench.operators import POOLS
 from estimator.collect.bench.tensorflow_library import LENGTHS, LONG_S, MOST_IN_TURN, TensorFlow, _Chained, _padding
 from estimator.collect.bench.types import Conv, Run
 from tests.collect.bench.runs import POOL, run

@@ -7,12 +7,13 @@ import pandas as pd
 import pytest
 
 from estimator.collect.bench.jobs import job
-from estimator.collect.bench.operators import CAST, KERNELS, LAUNCH, STANDS_FOR
+from estimator.collect.bench.operators import KERNELS
 from estimator.collect.bench.shapes import Shape
-from estimator.collect.bench.types import ITEMSIZE
+from estimator.collect.bench.types import CAST, ITEMSIZE, LAUNCH
 from estimator.collect.measure import kit, sweep
-from estimator.core import operators
-from estimator.core.schema import PRECISIONS, SHAPES
+from estimator.core import operators, types
+from estimator.core.operators import timed_streams
+from estimator.core.schema import PRECISIONS, SHAPES, UNPOOLED
 
 
 def classes(table: pd.DataFrame) -> set[str]:
@@ -29,7 +30,7 @@ def test_the_default_sweep_holds_every_kind_of_work() -> None:
         assert len(transposes) == 4
         assert set(found["pass"].dropna()) == {"forward", "grad_input", "grad_weights"}
         assert (found["batch"] > 1).any()
-        assert set(KERNELS) | {LAUNCH} == set(found["kernel"].dropna())
+        assert set(timed_streams()) | {LAUNCH} == set(found["kernel"].dropna())
 
 
 def test_the_full_sweep_casts_to_every_narrow_format() -> None:
@@ -73,7 +74,7 @@ def test_deepbench_gives_distinct_shapes_without_times() -> None:
     assert len(found[found["op_class"] == "gemm"]) >= 160
     assert not found.duplicated().any()
     assert "time_s" not in found
-    assert classes(found) <= {"gemm", "convolution", *STANDS_FOR}
+    assert classes(found) <= {"gemm", "convolution", *UNPOOLED}
 
 
 def test_a_frameworks_table_gives_no_shapes_of_deepbench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,4 +89,6 @@ def test_a_frameworks_table_gives_no_shapes_of_deepbench(tmp_path: Path, monkeyp
 
 def test_the_programs_words_are_the_schemas() -> None:
     assert set(ITEMSIZE) <= set(PRECISIONS)
-    assert {op[0] for op in KERNELS.values()} < set(SHAPES.columns[1].choices)
+    assert ITEMSIZE.items() <= types.ITEMSIZE.items()
+    assert (LAUNCH, CAST) == (operators.LAUNCH, operators.CAST)
+    assert {kernel.op_class for kernel in KERNELS.values()} < set(SHAPES.columns[1].choices)
