@@ -20,11 +20,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from estimator.collect.bench.device import describe
-from estimator.collect.bench.jobs import read_jobs
+from estimator.collect.bench.jobs import make_jobs
 from estimator.collect.bench.libraries import LIBRARIES, choose
 from estimator.collect.bench.machine import keep_memory, limit_threads
 from estimator.collect.bench.output import say
 from estimator.collect.bench.results import write
+from estimator.collect.bench.shapes import read_shapes
 from estimator.collect.bench.sweep import Sweep
 from estimator.collect.bench.types import FaultError
 
@@ -59,12 +60,12 @@ def main(words: Sequence[str] | None = None) -> int:
         name = choose(options.backend)
         if options.all_reduce and name != "torch":
             raise FaultError(f"--all-reduce needs PyTorch, and the back end is {name}; add --backend torch")
-        jobs, threads = read_jobs(options.shapes, options.all_reduce), limit_threads(options.threads)
+        shapes, threads = read_shapes(options.shapes), limit_threads(options.threads)
         os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
         keep_memory()
         library = LIBRARIES[name](options.device, threads)
         say(f"{library.versions()} on {describe(library)['name']}, {threads} threads")
-        sweep = Sweep(library, jobs, options)
+        sweep = Sweep(library, make_jobs(shapes, options.all_reduce, library.kernels()), options)
         sweep.run()
         write(sweep, options)
     except (FaultError, OSError) as error:

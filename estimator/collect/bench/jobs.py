@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import functools
 import math
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from estimator.collect.bench.library import Library
-from estimator.collect.bench.operators import KERNELS, STAND_INS
+from estimator.collect.bench.operators import DIRECTIONS, KERNELS, STAND_INS
 from estimator.collect.bench.shapes import MOST_SIZE, Shape
 from estimator.collect.bench.types import CAST, ITEMSIZE, LAUNCH, Conv, FaultError, Kernel, LeftOutError, Pool, Row, Run
 
@@ -33,14 +31,23 @@ class Job(NamedTuple):
     build: Callable[[Library], Run]
 
 
-def job(shape: Shape, ranks: int = 0) -> Job:
-    """What is to be timed for one row. Raises FaultError; LeftOutError where nothing here times it."""
+Maker = Callable[[Shape, str, str], Job]
+
+
+def job(shape: Shape, ranks: int = 0, available: Collection[str] = KERNELS) -> Job:
+    """What is to be timed for one row by a library that has the kernels ``available``.
+
+    Raises FaultError; LeftOutError where nothing here times it.
+    """
     kind, precision = shape.text("op_class"), shape.text("precision")
     if kind == "collective" and ranks and shape.number("ranks", ranks) == ranks:
         size = shape.number("bytes")
         columns = {"op_class": kind, "kernel": "all_reduce", "precision": "fp32", "ranks": ranks, "bytes": size}
         return Job(columns, size, size, size, (), lambda library: lambda: None)
-    makers = {**dict.fromkeys(STAND_INS, _stream), "gemm": _gemm, "convolution": _convolution, "pooling": _pooling}
+    stream = functools.partial(_stream, available=available)
+    makers: dict[str, Maker] = {
+        **dict.fromkeys(STAND_INS, stream), "gemm": _gemm, "convolution": _convolution, "pooling": _pooling,
+    }  # fmt: skip
     maker = makers.get(kind)
     if maker is None:
         raise LeftOutError(f"{kind or 'a row without op_class'} is not measured here")
@@ -83,7 +90,7 @@ def _convolution(shape: Shape, kind: str, precision: str) -> Job:
         raise LeftOutError("a 3D convolution is not measured here")
     pairs = [tuple(shape.number(f"{name}_{axis}", default, default) for axis in "hw")
              for name, default in (("stride", 1), ("pad", 0), ("dilation", 1))]  # fmt: skip
-    (stride, pad, dilation), groups, what = pairs, shape.number("groups", 1), shape.choice("pass", PASSES, "forward")
+    (stride, pad, dilation), groups, what = pairs, shape.number("groups", 1), _pass(shape, PASSES)
     if c % groups or k % groups:
         raise FaultError(f"{shape.where}: {groups} groups do not divide {c} channels and {k} kernels; check groups")
     columns: Row = {"conv_n": n, "conv_c": c, "conv_h": h, "conv_w": w, "conv_k": k, "conv_r": r, "conv_s": s}
@@ -110,7 +117,9 @@ def _convolution(shape: Shape, kind: str, precision: str) -> Job:
 
 def _pooling(shape: Shape, kind: str, precision: str) -> Job:
     """The largest or the mean of each window of r × s, over n images of c channels; p × q come out."""
-    kernel, what = shape.text("kernel", POOLS[0]), shape.choice("pass", PASSES[:2], "forward")
+    operator = shape.text("operator")
+    own = operator if operator in POOLS else STAND_INS.get(operator, STAND_INS[kind])
+    kernel, what = shape.text("kernel", own), _pass(shape, PASSES[:2])
     if kernel not in POOLS or not all(shape.text(f"conv_{name}") for name in "nchwrspq"):
         raise LeftOutError("a pool of another kind or of unknown sizes is not measured here")
     stated = {f"conv_{name}": shape.number(f"conv_{name}") for name in "nchwrspq"}
@@ -129,12 +138,34 @@ def _pooling(shape: Shape, kind: str, precision: str) -> Job:
     return Job(columns, bytes_, 2 * moved, moved, ("",), functools.partial(_call, "pool", precision, pool))
 
 
-def _stream(shape: Shape, kind: str, precision: str) -> Job:
-    """A memory-bound op of so many bytes: the one named, else the one that stands for its class."""
+def _pass(shape: Shape, passes: Sequence[str]) -> str:
+    """The pass that a row states, else its operator's, else forward. Raises FaultError."""
+    own = DIRECTIONS.get(shape.text("operator"), "")
+    return shape.choice("pass", passes, own if own in passes else passes[0])
+
+
+def _kernel_of(shape: Shape, kind: str, precision: str, available: Collection[str]) -> str:
+    """The kernel that a row names, else its operator's own or what stands in for that where the library has one, else
+    what stands in for its class.
+
+    Where the channels are known, and no image, what stands in for the class goes along them; elsewhere no kernel does,
+    unless the row names it. Raises FaultError.
+    """
+    channels = bool(shape.text("conv_c")) and not shape.text("conv_n")
     known = [name for name, kernel in KERNELS.items() if kernel.op_class == kind]
-    along_channels = kind in CHANNEL_STAND_INS and shape.text("conv_c") and not shape.text("conv_n")
-    stand_in = CHANNEL_STAND_INS[kind] if along_channels else STAND_INS[kind]
-    name = shape.choice("kernel", known or [stand_in], stand_in)
+    stand_in = CHANNEL_STAND_INS.get(kind, STAND_INS[kind]) if channels else STAND_INS[kind]
+    possible = [name for name in known if channels or KERNELS[name].along != "channels"]
+    if ITEMSIZE[precision] >= ITEMSIZE["fp32"]:
+        possible = [name for name in possible if name != CAST]
+    operator = shape.text("operator")
+    own = (name for name in (operator, STAND_INS.get(operator, "")) if name in possible and name in available)
+    default = next((name for name in own if name != STAND_INS[kind]), stand_in)
+    return shape.choice("kernel", known or [stand_in], default)
+
+
+def _stream(shape: Shape, kind: str, precision: str, available: Collection[str]) -> Job:
+    """A memory-bound op of so many bytes."""
+    name = _kernel_of(shape, kind, precision, available)
     if name == CAST:
         return _cast(shape, precision)
     kernel = KERNELS[name]
@@ -144,7 +175,7 @@ def _stream(shape: Shape, kind: str, precision: str) -> Job:
     caches = ("warm",) if name == LAUNCH else (asked,) if asked else ("cold", "warm")
     columns: Row = {"kernel": name, "bytes": elements * per_element, "flop": elements * kernel.flop_per_element}
     columns |= {"conv_c": sizes[-1]} if kernel.along == "channels" else {}
-    columns |= {"row_length": sizes[-1]} if kernel.along == "rows" and shape.text("row_length") else {}
+    columns |= {"row_length": sizes[-1]} if kernel.along == "rows" else {}
     run = functools.partial(_call, "stream", "add" if name == LAUNCH else name, precision, sizes)
     moved, read = elements * per_element, elements * kernel.reads * ITEMSIZE[precision]
     return Job(columns, moved, moved, read, caches, run)
@@ -176,21 +207,12 @@ def _cast(shape: Shape, precision: str) -> Job:
     return Job(columns, moved, moved, size * read, (asked,) if asked else ("cold", "warm"), run)
 
 
-def read_jobs(path: Path, ranks: int) -> list[Job | str]:
-    """What is to be timed for each row of the shapes, or why nothing is. Raises FaultError."""
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            shapes: list[Row] = list(csv.DictReader(file, strict=True))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise FaultError(f"{path}: cannot be read ({error}); expected the table of shapes") from None
-    if not shapes:
-        raise FaultError(f"{path}: there are no shapes; expected a line of column names and a row for each shape")
-    found: list[Job | str] = []
-    for place, shape in enumerate(shapes):
-        if None in shape:
-            raise FaultError(f"{path}: row {place + 1} has more cells than there are columns; mend it")
+def make_jobs(shapes: Iterable[Shape], ranks: int, available: Collection[str]) -> list[Job | str]:
+    """What is to be timed for each row, or why nothing is. Raises FaultError."""
+    jobs: list[Job | str] = []
+    for shape in shapes:
         try:
-            found.append(job(Shape(shape, f"{path}: row {place + 1}"), ranks))
+            jobs.append(job(shape, ranks, available))
         except LeftOutError as reason:
-            found.append(str(reason))
-    return found
+            jobs.append(str(reason))
+    return jobs

@@ -10,7 +10,7 @@ from typing import Any
 from estimator.collect.bench.machine import smi
 from estimator.collect.bench.operators import KERNELS
 from estimator.collect.bench.timing import stopwatch
-from estimator.collect.bench.types import Conv, FaultError, LeftOutError, Pool, Row, Run, Timed
+from estimator.collect.bench.types import CAST, LAUNCH, Conv, FaultError, LeftOutError, Pool, Row, Run, Timed
 
 
 class Library:
@@ -114,6 +114,10 @@ class Library:
     def call(self, kernel: str, arrays: Sequence[Any]) -> Run:
         """A memory-bound op on arrays as a call."""
         return functools.partial(self.ops()[kernel], *arrays)
+
+    def kernels(self) -> set[str]:
+        """The memory-bound kernels that can be timed: the ops, an addition of one element, and casts."""
+        return {*self.ops(), LAUNCH, CAST}
 
     def ops(self) -> dict[str, Callable[..., Any]]:
         """The memory-bound ops on arrays."""

@@ -1,9 +1,11 @@
-"""A row of shapes.csv."""
+"""The rows of shapes.csv."""
 
 from __future__ import annotations
 
+import csv
 import math
 from collections.abc import Sequence
+from pathlib import Path
 
 from estimator.collect.bench.types import FaultError, Row
 
@@ -38,3 +40,18 @@ class Shape:
             wanted = f"write a whole number of at least {least}, and below {MOST_SIZE}"
             raise FaultError(f"{self.where}: {name} is {cell or 'missing'}; {wanted}")
         return int(found)
+
+
+def read_shapes(path: Path) -> list[Shape]:
+    """The rows of a table of shapes. Raises FaultError."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            rows: list[Row] = list(csv.DictReader(file, strict=True))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise FaultError(f"{path}: cannot be read ({error}); expected the table of shapes") from None
+    if not rows:
+        raise FaultError(f"{path}: there are no shapes; expected a line of column names and a row for each shape")
+    longer = next((place for place, row in enumerate(rows, 1) if None in row), None)
+    if longer:
+        raise FaultError(f"{path}: row {longer} has more cells than there are columns; mend it")
+    return [Shape(row, f"{path}: row {place}") for place, row in enumerate(rows, 1)]

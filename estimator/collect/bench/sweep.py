@@ -21,7 +21,7 @@ from estimator.collect.bench.output import digest, say
 from estimator.collect.bench.timing import LEAST, quantile, repeat
 from estimator.collect.bench.types import FaultError, LeftOutError, Row, Run
 
-VERSION = 9  # of what is timed and how: a run that was stopped goes on with the same one alone
+VERSION = 10  # of what is timed and how: a run that was stopped goes on with the same one alone
 MOST_OF_BUDGET = 0.1  # of what is left, for the least repeats of one shape
 COLUMNS = re.findall(
     r"\w+",

@@ -52,7 +52,9 @@ host name, user name or path of yours is in them but the command's words.
 
 Each row of `shapes.csv`, with warm-up and compilation left out, until the median is known to 2 %. Products and
 convolutions run with a warm cache, as in DeepBench, and memory-bound operations with a cold and with a warm one (pools
-and the launch with a warm one), unless the column `cache` says which. Times are seconds: the median, and the 5 % and
+and the launch with a warm one), unless the column `cache` says which. A memory-bound operation is timed by the `kernel`
+named in its row, else by its `operator`'s own kernel where the library has one, else by an addition, sum, layer norm or
+copy, which stands in for its class; the table written names both. Times are seconds: the median, and the 5 % and
 95 % points. `schema.md` explains every column.
 """
 

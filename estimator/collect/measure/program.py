@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib.resources import files
 
-from estimator.collect.bench.operators import KERNELS, ON_IMAGES, STAND_INS
+from estimator.collect.bench.operators import DIRECTIONS, KERNELS, STAND_INS
 
 PACKAGE = "estimator.collect.bench"
 MAIN = "command"  # the module that is run; its docstring is the program's
@@ -63,19 +63,19 @@ def read_module(name: str) -> Module:
 
 def with_table(module: Module) -> Module:
     """The module with the rows of operators.csv in place of what reads them."""
-    kernels = (f'    "{name}": Kernel({_items(kernel)}),' for name, kernel in KERNELS.items())
-    on_images = (f'    "{name}": ({_items(timed)}),' for name, timed in ON_IMAGES.items())
-    stand_ins = (f'    "{op_class}": "{name}",' for op_class, name in STAND_INS.items())
-    lines = [
-        "KERNELS = {  # operator: class, tensors read and written, FLOP per element, what it goes along", *kernels, "}",
-        "STAND_INS = {  # class: the operator that is timed for those of it that have no kernel", *stand_ins, "}",
-        "ON_IMAGES = {  # operator: the kernel timed for it, and its pass", *on_images, "}",
-    ]  # fmt: skip
-    return replace(module, imports=frozenset(), body="\n".join(lines))
+    kernels = {name: f"Kernel({', '.join(map(json.dumps, kernel))})" for name, kernel in KERNELS.items()}
+    stand_ins, directions = ({k: json.dumps(v) for k, v in table.items()} for table in (STAND_INS, DIRECTIONS))
+    tables = [
+        _literal("KERNELS", "operator: class, tensors read and written, FLOP per element, what it goes along", kernels),
+        _literal("STAND_INS", "class, or operator without a kernel: the operator timed in its place", stand_ins),
+        _literal("DIRECTIONS", "operator on images: its pass", directions),
+    ]
+    return replace(module, imports=frozenset(), body="\n".join(tables))
 
 
-def _items(values: Iterable[object]) -> str:
-    return ", ".join(map(json.dumps, values))
+def _literal(name: str, about: str, items: Mapping[str, str]) -> str:
+    lines = [f'    "{key}": {value},' for key, value in items.items()]
+    return "\n".join([f"{name} = {{  # {about}", *lines, "}"])
 
 
 def _within(node: ast.ImportFrom) -> bool:

@@ -2,12 +2,17 @@
 
 import math
 
+import pandas as pd
 import pytest
 
 from estimator.collect.bench.jobs import WIDTH
+from estimator.collect.bench.jobs import job as make_job
 from estimator.collect.bench.numpy_library import Numpy
 from estimator.collect.bench.operators import STAND_INS
+from estimator.collect.bench.shapes import Shape
 from estimator.collect.bench.types import LeftOutError
+from estimator.core.operators import benchmark_kernels, class_of, operators
+from estimator.core.schema import UNPOOLED
 from tests.collect.bench.runs import POOL, job
 
 
@@ -61,6 +66,48 @@ def test_an_op_along_channels_has_as_many_as_told(kind: str, kernel: str, arrays
     assert "conv_c" not in job(op_class=kind, kernel=STAND_INS[kind], bytes=1e7, conv_c=32).columns
 
 
+@pytest.mark.parametrize("channels", [None, 32])
+@pytest.mark.parametrize("operator", [name for name in operators() if class_of(name) in UNPOOLED])
+def test_an_operator_is_timed_by_the_kernel_that_stands_for_it_in_predictions(
+    operator: str, channels: int | None
+) -> None:
+    columns = {"op_class": [class_of(operator)], "operator": [operator], "precision": ["fp32"], "conv_n": [None]}
+    asked = pd.DataFrame({**columns, "conv_c": pd.array([channels], "Int64")})
+    cells = {"conv_c": channels} if channels else {}
+    found = job(op_class=class_of(operator), operator=operator, bytes=1e6, **cells).columns
+    assert (found["operator"], found["kernel"]) == (operator, benchmark_kernels(asked)[0])
+
+
+@pytest.mark.parametrize(
+    ("cells", "available", "kernel"),
+    [
+        ({"operator": "gelu"}, ("gelu", "add"), "gelu"),
+        ({"operator": "gelu"}, ("add",), "add"),
+        ({"operator": "gelu", "kernel": "tanh"}, ("gelu", "add", "tanh"), "tanh"),
+        ({"operator": "softmax"}, ("softmax", "add"), "add"),  # of another class
+        ({"operator": "cast"}, ("cast", "add"), "add"),  # to no narrower format
+        ({"operator": "cast", "precision": "bf16"}, ("cast", "add"), "cast"),
+        ({"operator": "bias_grad", "op_class": "reduction", "conv_c": 8}, ("bias_grad",), "bias_grad"),
+        ({"operator": "bias_grad", "op_class": "reduction", "conv_c": 8}, ("sum",), "channel_sum"),
+        ({"operator": "bias_grad", "op_class": "reduction", "conv_c": 8, "conv_n": 2}, ("bias_grad",), "sum"),
+        ({"operator": "embedding", "op_class": "embedding"}, (), "copy"),
+    ],
+)
+def test_the_kernel_named_then_the_operators_own_then_its_stand_in(
+    cells: dict[str, object], available: tuple[str, ...], kernel: str
+) -> None:
+    text = {"op_class": "elementwise", "precision": "fp32", "bytes": 12000, **cells}
+    shape = Shape({name: str(cell) for name, cell in text.items()}, "row 1")
+    assert make_job(shape, available=available).columns["kernel"] == kernel
+
+
+def test_a_normalization_has_rows_of_a_length_that_it_tells() -> None:
+    assert job(op_class="normalization", bytes=8e6).columns["row_length"] == WIDTH
+    assert job(op_class="normalization", bytes=8e6, row_length=100).columns["row_length"] == 100
+    assert job(op_class="normalization", bytes=80, row_length=100).columns["row_length"] == 10
+    assert "row_length" not in job(op_class="elementwise", bytes=8e6, row_length=100).columns
+
+
 @pytest.mark.parametrize("elements", [1, 2047, 5000])
 def test_an_op_without_rows_is_timed_on_exactly_so_many_elements(elements: int) -> None:
     library = Numpy("cpu", 1)
@@ -86,6 +133,30 @@ def test_the_work_of_a_pool() -> None:
             job(**{"op_class": "pooling", **cells})
     with pytest.raises(LeftOutError, match="numpy has no pool"):
         found.build(Numpy("cpu", 1))
+
+
+@pytest.mark.parametrize(
+    ("op_class", "operator", "kernel", "direction"),
+    [
+        ("pooling", "max_pool", "max_pool", "forward"),
+        ("pooling", "max_pool_grad", "max_pool", "grad_input"),
+        ("pooling", "avg_pool_grad", "avg_pool", "grad_input"),
+        ("pooling", "pooling", "max_pool", "forward"),
+        ("convolution", "convolution", None, "forward"),
+        ("convolution", "convolution_grad_input", None, "grad_input"),
+        ("convolution", "convolution_grad_weights", None, "grad_weights"),
+        ("convolution", "convolution_grad", None, "backward"),
+    ],
+)
+def test_an_operator_on_images_is_timed_in_its_pass(
+    op_class: str, operator: str, kernel: str | None, direction: str
+) -> None:
+    sizes = {**POOL, "conv_k": 4} if op_class == "convolution" else {**POOL, "stride_h": 2, "stride_w": 2}
+    sizes |= {"op_class": op_class, "conv_p": 7, "conv_q": 5} if op_class == "convolution" else {}
+    found = job(**sizes, operator=operator).columns
+    assert (found["operator"], found.get("kernel"), found["pass"]) == (operator, kernel, direction)
+    stated = job(**sizes, operator=operator, **{"pass": "grad_input"}).columns
+    assert stated["pass"] == "grad_input"
 
 
 def test_the_work_of_an_update() -> None:

@@ -105,3 +105,10 @@ def test_a_row_that_others_disturbed_is_told(folder: Path, monkeypatch: pytest.M
 def test_a_cast_that_is_none_or_that_nothing_here_can(folder: Path, precision: str, why: str) -> None:
     assert measure(folder, shapes=f"op_class,precision,kernel,bytes\nelementwise,{precision},cast,6000\n") == 0
     assert why in json.loads((folder / "provenance.json").read_text())["left_out"]["1"]
+
+
+def test_an_operator_is_timed_by_its_own_kernel_where_the_library_has_one(folder: Path) -> None:
+    shapes = "op_class,operator,precision,bytes\nelementwise,sigmoid,fp32,8000\nelementwise,gelu,fp32,12000\n"
+    assert measure(folder, shapes=shapes) == 0
+    rows = [(row["operator"], row["kernel"]) for row in read(folder / "out.csv") if row["cache"] == "warm"]
+    assert rows == [("sigmoid", "sigmoid"), ("gelu", "add")]

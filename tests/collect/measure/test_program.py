@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from estimator.collect import bench
-from estimator.collect.bench.operators import KERNELS, ON_IMAGES, STAND_INS
+from estimator.collect.bench.operators import DIRECTIONS, KERNELS, STAND_INS
 from estimator.collect.measure import child
 from estimator.collect.measure.program import Module, program, read_module
 
@@ -66,7 +66,7 @@ def test_a_module_keeps_to_what_can_be_joined(name: str) -> None:
 def test_its_table_is_that_of_the_vocabulary() -> None:
     names: dict[str, Any] = {"__name__": "measure"}
     exec(compile(program(), "measure.py", "exec"), names)
-    assert (names["KERNELS"], names["STAND_INS"], names["ON_IMAGES"]) == (KERNELS, STAND_INS, ON_IMAGES)
+    assert (names["KERNELS"], names["STAND_INS"], names["DIRECTIONS"]) == (KERNELS, STAND_INS, DIRECTIONS)
     assert "operators.csv" not in program()
 
 
@@ -84,7 +84,7 @@ def test_it_is_what_measures_here(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_module_is_read_as_its_parts() -> None:
     module = read_module("shapes")
     assert isinstance(module, Module)
-    assert module.docstring.startswith("A row of shapes.csv")
+    assert module.docstring.startswith("The rows of shapes.csv")
     assert ("math", "") in module.imports
     assert "types" in module.needs
     assert module.body.startswith("MOST_SIZE")
