@@ -23,8 +23,8 @@ from estimator.collect.bench.device import describe
 from estimator.collect.bench.jobs import make_jobs
 from estimator.collect.bench.libraries import LIBRARIES, choose
 from estimator.collect.bench.machine import keep_memory, limit_threads
-from estimator.collect.bench.output import say
-from estimator.collect.bench.results import write
+from estimator.collect.bench.output import print_line
+from estimator.collect.bench.results import write_results
 from estimator.collect.bench.shapes import read_shapes
 from estimator.collect.bench.sweep import Sweep
 from estimator.collect.bench.types import FaultError
@@ -32,10 +32,10 @@ from estimator.collect.bench.types import FaultError
 
 def above_zero(text: str, below: float = math.inf) -> float:
     """A number of an option."""
-    found = float(text)
-    if not 0 < found < below:
+    value = float(text)
+    if not 0 < value < below:
         raise argparse.ArgumentTypeError(f"{text} is not a number above 0 and below {below:g}")
-    return found
+    return value
 
 
 def arguments(words: Sequence[str] | None) -> argparse.Namespace:
@@ -64,10 +64,10 @@ def main(words: Sequence[str] | None = None) -> int:
         os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
         keep_memory()
         library = LIBRARIES[name](options.device, threads)
-        say(f"{library.versions()} on {describe(library)['name']}, {threads} threads")
+        print_line(f"{library.versions()} on {describe(library)['name']}, {threads} threads")
         sweep = Sweep(library, make_jobs(shapes, options.all_reduce, library.kernels()), options)
         sweep.run()
-        write(sweep, options)
+        write_results(sweep, options)
     except (FaultError, OSError) as error:
         sys.stderr.write(f"{error}\n")
         return 1
@@ -75,9 +75,9 @@ def main(words: Sequence[str] | None = None) -> int:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C changes nothing
         sys.stderr.write("stopped; what is measured is kept, and the same command goes on from here\n")
         return 130
-    say(f"wrote {options.output} and provenance.json beside it: {len(sweep.left_out)} shapes left out")
+    print_line(f"wrote {options.output} and provenance.json beside it: {len(sweep.left_out)} shapes left out")
     if rows := sweep.disturbed()[0]:
-        say(f"{len(rows)} rows hold samples alone that other processes disturbed: {'; '.join(rows)}")
+        print_line(f"{len(rows)} rows hold samples alone that other processes disturbed: {'; '.join(rows)}")
     return 0
 
 

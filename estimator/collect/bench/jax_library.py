@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from estimator.collect.bench.library import Library
-from estimator.collect.bench.machine import smi
+from estimator.collect.bench.machine import nvidia_gpu
 from estimator.collect.bench.types import DTYPE, Conv, Row, Run
 from estimator.collect.bench.xla_formulas import FORMULAS
 
@@ -27,8 +27,8 @@ class Jax(Library):
             self.module.config.update("jax_platforms", "cpu")
 
     def accelerator(self) -> Row:
-        found = self.module.devices()[0]
-        return {"name": found.device_kind, **smi(), "units": getattr(found, "core_count", None)}
+        first = self.module.devices()[0]
+        return {"name": first.device_kind, **nvidia_gpu(), "units": getattr(first, "core_count", None)}
 
     def array(self, shape: Sequence[int], precision: str) -> Any:
         return self.module.numpy.asarray(self.host(shape, precision), dtype=DTYPE[precision])
@@ -58,11 +58,11 @@ class Jax(Library):
 
         def backward(x: Any, w: Any, dy: Any) -> Any:
             transpose = self.module.linear_transpose
-            by_x = transpose(lambda x: forward(x, w), x)(dy) if c.what != "grad_weights" else ()
-            return by_x, transpose(lambda w: forward(x, w), w)(dy) if c.what != "grad_input" else ()
+            by_x = transpose(lambda x: forward(x, w), x)(dy) if c.direction != "grad_weights" else ()
+            return by_x, transpose(lambda w: forward(x, w), w)(dy) if c.direction != "grad_input" else ()
 
         x, w = self.array((c.n, c.c, c.h, c.w), precision), self.array((c.k, c.c // c.groups, c.r, c.s), precision)
-        return self.compiled(*((forward, x, w) if c.what == "forward" else (backward, x, w, forward(x, w))))
+        return self.compiled(*((forward, x, w) if c.direction == "forward" else (backward, x, w, forward(x, w))))
 
     def cast(self, precision: str, shape: Sequence[int]) -> Run:
         return self.compiled(lambda x: x.astype(DTYPE[precision]), self.array(shape, "fp32"))

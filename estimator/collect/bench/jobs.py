@@ -19,22 +19,20 @@ WIDTH = 1024  # elements of a row, and channels, where a shape states none
 
 
 class Job(NamedTuple):
-    """One shape: the columns that name it, its work [FLOP or B], memory [B], what a call reads [B], caches to time it
-    under, and its call.
-    """
+    """What is to be timed for a row."""
 
-    columns: Row
-    work: float
-    size: float
-    reads: float
-    caches: tuple[str, ...]
+    columns: Row  # what names it in the table written
+    work: float  # FLOP of a matrix product or convolution, else bytes moved
+    size: float  # bytes of all its arrays
+    reads: float  # bytes that one call reads
+    caches: tuple[str, ...]  # each state of the cache to time it in; "" where it is not stated
     build: Callable[[Library], Run]
 
 
 Maker = Callable[[Shape, str, str], Job]
 
 
-def job(shape: Shape, ranks: int = 0, available: Collection[str] = KERNELS) -> Job:
+def make_job(shape: Shape, ranks: int = 0, available: Collection[str] = KERNELS) -> Job:
     """What is to be timed for one row by a library that has the kernels ``available``.
 
     Raises FaultError; LeftOutError where nothing here times it.
@@ -53,12 +51,12 @@ def job(shape: Shape, ranks: int = 0, available: Collection[str] = KERNELS) -> J
         raise LeftOutError(f"{kind or 'a row without op_class'} is not measured here")
     if precision not in ITEMSIZE:
         raise LeftOutError(f"the precision {precision or '(none)'} is not measured here")
-    found = maker(shape, kind, precision)
-    if found.size >= MOST_SIZE:
-        raise FaultError(f"{shape.where}: needs {found.size:.3g} B, more than any memory holds; check the sizes")
+    job = maker(shape, kind, precision)
+    if job.size >= MOST_SIZE:
+        raise FaultError(f"{shape.where}: needs {job.size:.3g} B, more than any memory holds; check the sizes")
     sums = {"accumulate": "fp32"} if maker in (_gemm, _convolution) and precision in ("tf32", "bf16", "fp16") else {}
     named = {"operator": shape.text("operator")} if shape.text("operator") else {}
-    return found._replace(columns={"op_class": kind, **named, "precision": precision, **found.columns, **sums})
+    return job._replace(columns={"op_class": kind, **named, "precision": precision, **job.columns, **sums})
 
 
 def _gemm(shape: Shape, kind: str, precision: str) -> Job:
@@ -74,12 +72,12 @@ def _gemm(shape: Shape, kind: str, precision: str) -> Job:
 
 
 def _cache(shape: Shape) -> str:
-    """Whether the operands are to lie in the cache, where a shape says so."""
+    """The state of the cache that a row states: cold, warm or nothing. Raises FaultError."""
     return shape.choice("cache", ("cold", "warm"))
 
 
 def _call(op: str, *arguments: Any) -> Run:
-    """The op of the library that stands last among the arguments."""
+    """The op of a library, which is the last argument."""
     return getattr(arguments[-1], op)(*arguments[:-1])  # type: ignore[no-any-return]
 
 
@@ -90,7 +88,7 @@ def _convolution(shape: Shape, kind: str, precision: str) -> Job:
         raise LeftOutError("a 3D convolution is not measured here")
     pairs = [tuple(shape.number(f"{name}_{axis}", default, default) for axis in "hw")
              for name, default in (("stride", 1), ("pad", 0), ("dilation", 1))]  # fmt: skip
-    (stride, pad, dilation), groups, what = pairs, shape.number("groups", 1), _pass(shape, PASSES)
+    (stride, pad, dilation), groups, direction = pairs, shape.number("groups", 1), _pass(shape, PASSES)
     if c % groups or k % groups:
         raise FaultError(f"{shape.where}: {groups} groups do not divide {c} channels and {k} kernels; check groups")
     columns: Row = {"conv_n": n, "conv_c": c, "conv_h": h, "conv_w": w, "conv_k": k, "conv_r": r, "conv_s": s}
@@ -104,22 +102,22 @@ def _convolution(shape: Shape, kind: str, precision: str) -> Job:
     if [p, q] != natural:  # padding that differs by side: timed on an image that holds it
         h, w, pad = (p - 1) * stride[0] + reach[0], (q - 1) * stride[1] + reach[1], (0, 0)
         columns.update(conv_p=p, conv_q=q, padding=f"image {h}x{w}, no padding")
-    conv = Conv(n, c, h, w, k, r, s, stride, pad, dilation, groups, what)
-    flop = (2 if what == "backward" else 1) * 2.0 * n * k * p * q * c / groups * r * s
+    conv = Conv(n, c, h, w, k, r, s, stride, pad, dilation, groups, direction)
+    flop = (2 if direction == "backward" else 1) * 2.0 * n * k * p * q * c / groups * r * s
     image, kernels, output = n * c * h * w, k * c / groups * r * s, n * k * p * q
     read = {"forward": image + kernels, "grad_input": kernels + output, "grad_weights": image + output}
-    reads = ITEMSIZE[precision] * read.get(what, image + kernels + output)
+    reads = ITEMSIZE[precision] * read.get(direction, image + kernels + output)
     size = 2 * ITEMSIZE[precision] * (image + kernels + output)
-    columns.update({"groups": groups, "pass": what})
+    columns.update({"groups": groups, "pass": direction})
     run = functools.partial(_call, "convolution", precision, conv)
     return Job(columns, flop, size, reads, (_cache(shape),), run)
 
 
 def _pooling(shape: Shape, kind: str, precision: str) -> Job:
-    """The largest or the mean of each window of r × s, over n images of c channels; p × q come out."""
+    """The largest or the mean of each window of r × s, over n images of c channels; p × q points come out."""
     operator = shape.text("operator")
     own = operator if operator in POOLS else STAND_INS.get(operator, STAND_INS[kind])
-    kernel, what = shape.text("kernel", own), _pass(shape, PASSES[:2])
+    kernel, direction = shape.text("kernel", own), _pass(shape, PASSES[:2])
     if kernel not in POOLS or not all(shape.text(f"conv_{name}") for name in "nchwrspq"):
         raise LeftOutError("a pool of another kind or of unknown sizes is not measured here")
     stated = {f"conv_{name}": shape.number(f"conv_{name}") for name in "nchwrspq"}
@@ -131,10 +129,10 @@ def _pooling(shape: Shape, kind: str, precision: str) -> Job:
     if padding is None:
         raise LeftOutError(f"a pool of {h}x{w} to {p}x{q} is not measured here")
     moved = ITEMSIZE[precision] * (n * c * h * w + n * c * p * q)
-    bytes_ = moved if kernel == "avg_pool" or what == "forward" else 2 * moved
-    columns = {"kernel": kernel, **stated, **strides, "pass": what, "bytes": bytes_}
+    bytes_ = moved if kernel == "avg_pool" or direction == "forward" else 2 * moved
+    columns = {"kernel": kernel, **stated, **strides, "pass": direction, "bytes": bytes_}
     columns["flop"] = n * c * h * w * KERNELS[kernel].flop_per_element
-    pool = Pool(kernel == POOLS[0], n, c, h, w, r, s, p, q, (down, right), padding, what)
+    pool = Pool(kernel == POOLS[0], n, c, h, w, r, s, p, q, (down, right), padding, direction)
     return Job(columns, bytes_, 2 * moved, moved, ("",), functools.partial(_call, "pool", precision, pool))
 
 
@@ -212,7 +210,7 @@ def make_jobs(shapes: Iterable[Shape], ranks: int, available: Collection[str]) -
     jobs: list[Job | str] = []
     for shape in shapes:
         try:
-            jobs.append(job(shape, ranks, available))
+            jobs.append(make_job(shape, ranks, available))
         except LeftOutError as reason:
             jobs.append(str(reason))
     return jobs

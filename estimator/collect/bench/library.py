@@ -7,23 +7,23 @@ import importlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from estimator.collect.bench.machine import smi
+from estimator.collect.bench.machine import nvidia_gpu
 from estimator.collect.bench.operators import KERNELS
 from estimator.collect.bench.timing import stopwatch
-from estimator.collect.bench.types import CAST, LAUNCH, Conv, FaultError, LeftOutError, Pool, Row, Run, Timed
+from estimator.collect.bench.types import CAST, LAUNCH, Conv, FaultError, LeftOutError, Pool, Row, Run, Sample
 
 
 class Library:
-    """One back end: how it makes arrays, waits for its device, and gives each op as a call without arguments."""
+    """A library and its device: it makes arrays, gives each op as a call without arguments, and times calls."""
 
     name = ""
-    tells_disturbance = True  # whether its threads are put off the processors by other processes alone
+    sees_disturbance = True  # whether its threads are put off the processors by other processes alone
     precisions: tuple[str, ...] = ("fp64", "fp32", "bf16", "fp16")
     batch_s = 1e-3  # short calls are timed so many at once that they last so long together
 
     def __init__(self, device: str, threads: int) -> None:
         self.np: Any = importlib.import_module("numpy")
-        self.noise = self.np.random.default_rng(0).standard_normal(1_000_003, "float32")
+        self.numbers = self.np.random.default_rng(0).standard_normal(1_000_003, "float32")
         self.threads = threads
         try:
             self.module: Any = importlib.import_module(self.name)
@@ -45,16 +45,17 @@ class Library:
 
     def versions(self) -> str:
         """The library and what it computes with."""
-        return "; ".join([f"{self.name} {self.module.__version__}", *([smi()["driver"]] if self.gpu and smi() else [])])
+        driver = [nvidia_gpu()["driver"]] if self.gpu and nvidia_gpu() else []
+        return "; ".join([f"{self.name} {self.module.__version__}", *driver])
 
     def accelerator(self) -> Row:
         """What is known of the GPU: name, memory and cache [B], compute units, highest clock [Hz]."""
-        return smi()
+        return nvidia_gpu()
 
     def host(self, shape: Sequence[int], precision: str) -> Any:
-        """Normal numbers in host memory, a block of them repeated: never denormal, never all alike."""
+        """Normal numbers in host memory, a block of them repeated: never denormal, never all the same."""
         wide = "float64" if precision == "fp64" else "float32"
-        return self.np.resize(self.noise, tuple(shape)).astype(wide, copy=False)
+        return self.np.resize(self.numbers, tuple(shape)).astype(wide, copy=False)
 
     def array(self, shape: Sequence[int], precision: str) -> Any:
         """The same on the device, in the precision."""
@@ -66,7 +67,7 @@ class Library:
     def wait(self, output: Any) -> None:
         """Return once the device has done all that it was given; calls on a processor return when they are done."""
 
-    def timed(self, run: Run, count: int, flush: Run | None) -> Timed:
+    def time_calls(self, run: Run, count: int, flush: Run | None) -> Sample:
         """The time of ``count`` calls; what empties the cache before them is not timed."""
         self.wait(flush() if flush else None)
         output, stop = None, stopwatch()
@@ -75,18 +76,18 @@ class Library:
         self.wait(output)
         return stop()
 
-    def prepared(self, build: Callable[[Library], Run], copies: int) -> Run:
+    def prepare(self, build: Callable[[Library], Run], copies: int) -> Run:
         """An op as a call; on up to so many ``copies`` of its arrays, where several run side by side."""
         return build(self)
 
-    def prepared_cold(self, build: Callable[[Library], Run], copies: int, apart: int) -> Run | None:
+    def prepare_cold(self, build: Callable[[Library], Run], copies: int, apart: int) -> Run | None:
         """The same where calls take turns on ``apart`` copies, so that none finds its own in the cache; None where they
         cannot, or last so long that the cache is rather emptied before each.
         """
         return None
 
     def gemm(self, precision: str, a: Sequence[int], b: Sequence[int], trans_a: bool, trans_b: bool) -> Run:
-        """C = A·B, each stored in the shape given and read transposed where said."""
+        """C = A·B, each stored in the shape given and read transposed where asked."""
         x, y = self.array(a, precision), self.array(b, precision)
         x, y = (x.swapaxes(-1, -2) if trans_a else x), (y.swapaxes(-1, -2) if trans_b else y)
         out = self.module.matmul(x, y)

@@ -1,4 +1,4 @@
-"""What the machine says of itself: processors, caches, memory, clock, NVIDIA's GPUs; and what this process may use."""
+"""Facts on this machine: processors, memory, caches, clock, NVIDIA's GPU; and what of them this process may use."""
 
 from __future__ import annotations
 
@@ -27,45 +27,45 @@ def keep_memory() -> None:
             ctypes.CDLL(None).mallopt(option, value)
 
 
-def usable() -> list[int]:
+def usable_processors() -> list[int]:
     """The logical processors that this process may use."""
     return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else list(range(os.cpu_count() or 1))
 
 
 def cores(folder: str = CPUS) -> list[int]:
-    """One usable logical processor of each physical core; all of them where the machine does not tell."""
-    found: dict[str, int] = {}
-    for cpu in usable():
-        found.setdefault("".join(told(f"{folder}/cpu{cpu}/topology/thread_siblings_list")) or str(cpu), cpu)
-    return list(found.values())
+    """One usable logical processor of each physical core; all of them where the machine does not show cores."""
+    first: dict[str, int] = {}
+    for cpu in usable_processors():
+        first.setdefault("".join(read_lines(f"{folder}/cpu{cpu}/topology/thread_siblings_list")) or str(cpu), cpu)
+    return list(first.values())
 
 
-def allowed(name: str) -> float:
+def container_limit(name: str) -> float:
     """A container's limit (cgroup v2): processors of cpu.max, bytes of memory.max; infinite where there is none."""
-    words = " ".join(told(f"{CGROUP}/{name}")).split()
+    words = " ".join(read_lines(f"{CGROUP}/{name}")).split()
     return float(words[0]) / float((words[1:] or ["1"])[0]) if words and words[0] != "max" else math.inf
 
 
 def within_quota(processors: Sequence[int]) -> int:
     """How many of the processors a container's quota lets work at a time, one at least."""
-    return max(1, int(min(len(processors), allowed("cpu.max"))))
+    return max(1, int(min(len(processors), container_limit("cpu.max"))))
 
 
 def limit_threads(asked: int | None) -> int:
     """Hold this process to so many threads, else to one for each core; libraries must not be loaded yet."""
-    most, own = within_quota(usable()), cores()
+    most, own = within_quota(usable_processors()), cores()
     if asked is not None and not 0 < asked <= most:
         raise FaultError(f"--threads is {asked}, and this process may use {most} processors; ask for 1 to {most}")
     threads = asked or min(len(own), most)
     libraries = [f"{name}_THREADS" for name in ("OMP_NUM", "OPENBLAS_NUM", "MKL_NUM", "BLIS_NUM", "VECLIB_MAXIMUM")]
     os.environ.update(dict.fromkeys([*libraries, "NPROC"], str(threads)))  # the last is XLA's
     if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, [*own, *(cpu for cpu in usable() if cpu not in own)][:threads])
+        os.sched_setaffinity(0, [*own, *(cpu for cpu in usable_processors() if cpu not in own)][:threads])
     return threads
 
 
-def told(path: str, key: str = "") -> list[str]:
-    """What the lines of a system file say of a key (or all lines); nothing where there is no such file."""
+def read_lines(path: str, key: str = "") -> list[str]:
+    """The lines of a system file, of a key (if given) what stands behind it; nothing where there is no such file."""
     try:
         lines = Path(path).read_text("utf-8", "replace").splitlines()
     except OSError:
@@ -75,31 +75,29 @@ def told(path: str, key: str = "") -> list[str]:
 
 def processor() -> str:
     """The processor's name."""
-    return next(filter(None, told("/proc/cpuinfo", "model name")), platform.processor() or platform.machine())
+    return next(filter(None, read_lines("/proc/cpuinfo", "model name")), platform.processor() or platform.machine())
 
 
 def memory(key: str) -> float | None:
-    """MemTotal or MemAvailable [B], at most what a container may have, or has left; None where the machine does not
-    tell.
-    """
-    found, limit = told("/proc/meminfo", key), allowed("memory.max")
+    """MemTotal or MemAvailable [B], at most what a container may have, or has left; None where neither is known."""
+    lines, limit = read_lines("/proc/meminfo", key), container_limit("memory.max")
     if key == "MemAvailable":
-        limit -= sum(float(line.split()[1]) for line in told(f"{CGROUP}/memory.stat") if line.startswith("anon "))
-    return max(0.0, min(float(found[0].split()[0]) * 1024, limit)) if found else None
+        limit -= sum(float(line.split()[1]) for line in read_lines(f"{CGROUP}/memory.stat") if line.startswith("anon "))
+    return max(0.0, min(float(lines[0].split()[0]) * 1024, limit)) if lines else None
 
 
 def last_level_caches(folder: str = CPUS) -> list[float]:
-    """Bytes of each last-level cache of the usable processors; none where the machine does not tell."""
-    found: dict[tuple[str, str], float] = {}
-    for index in (path for cpu in usable() for path in Path(f"{folder}/cpu{cpu}/cache").glob("index*")):
-        level, size, shared = ("".join(told(str(index / name))) for name in ("level", "size", "shared_cpu_list"))
-        found[level, shared] = float(size.rstrip("K") or 0) * 1024
-    last = max((level for level, _ in found), default="")
-    return [size for (level, _), size in found.items() if level == last and size]
+    """Bytes of each last-level cache of the usable processors; none where the machine names none."""
+    sizes: dict[tuple[str, str], float] = {}
+    for index in (path for cpu in usable_processors() for path in Path(f"{folder}/cpu{cpu}/cache").glob("index*")):
+        level, size, shared = ("".join(read_lines(str(index / name))) for name in ("level", "size", "shared_cpu_list"))
+        sizes[level, shared] = float(size.rstrip("K") or 0) * 1024
+    last = max((level for level, _ in sizes), default="")
+    return [size for (level, _), size in sizes.items() if level == last and size]
 
 
-def query(*names: str) -> list[Any]:
-    """What nvidia-smi tells of the first GPU that programs see, None for [N/A]; nothing where there is none."""
+def query_nvidia_smi(*names: str) -> list[Any]:
+    """What nvidia-smi answers of the first GPU that programs see, None for [N/A]; nothing where there is none."""
     first = os.environ.get("CUDA_VISIBLE_DEVICES", "0").partition(",")[0].strip()
     if first in ("", "-1") or not shutil.which("nvidia-smi"):
         return []
@@ -110,20 +108,21 @@ def query(*names: str) -> list[Any]:
 
 
 @functools.lru_cache(maxsize=1)
-def smi() -> Row:
+def nvidia_gpu() -> Row:
     """Name, driver, memory [B] and highest clock [Hz] of the first NVIDIA GPU; nothing where there is none."""
-    found = query("name", "driver_version", "memory.total", "clocks.max.sm")
-    if not found:
+    answers = query_nvidia_smi("name", "driver_version", "memory.total", "clocks.max.sm")
+    if not answers:
         return {}
-    name, driver, mib, mhz = found
+    name, driver, mib, mhz = answers
     sizes = {"memory": mib and float(mib) * 2**20, "max_clock": mhz and float(mhz) * 1e6}
     return {"name": name, "driver": f"driver {driver}", **sizes}
 
 
-def clock(gpu: bool) -> str:
-    """The clock at this moment; nothing where the machine does not tell."""
+def current_clock(gpu: bool) -> str:
+    """The clock at this moment; nothing where the machine does not show it."""
     if gpu:
-        return ", memory ".join(f"{mhz} MHz" for mhz in query("clocks.sm", "clocks.mem") if mhz)
-    mhz = [float(khz) / 1e3 for i in usable() for khz in told(f"{CPUS}/cpu{i}/cpufreq/scaling_cur_freq")]
-    mhz = mhz or [float(cell) for cell in told("/proc/cpuinfo", "cpu MHz")]
+        return ", memory ".join(f"{mhz} MHz" for mhz in query_nvidia_smi("clocks.sm", "clocks.mem") if mhz)
+    files = [f"{CPUS}/cpu{number}/cpufreq/scaling_cur_freq" for number in usable_processors()]
+    mhz = [float(khz) / 1e3 for file in files for khz in read_lines(file)]
+    mhz = mhz or [float(cell) for cell in read_lines("/proc/cpuinfo", "cpu MHz")]
     return f"{statistics.median(mhz):.0f} MHz" if mhz else ""

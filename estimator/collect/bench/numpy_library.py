@@ -23,7 +23,7 @@ class Numpy(Library):
     def versions(self) -> str:
         try:
             blas = self.np.show_config(mode="dicts")["Build Dependencies"]["blas"]
-        except (TypeError, KeyError):  # numpy before 1.25 does not tell
+        except (TypeError, KeyError):  # numpy before 1.25 does not name it
             return super().versions()
         return f"{super().versions()}; {blas.get('name')} {blas.get('version')}"
 

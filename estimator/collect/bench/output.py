@@ -13,7 +13,7 @@ def digest(path: str | Path) -> str:
     return hashlib.sha256(Path(path).read_bytes()).hexdigest()
 
 
-def say(sentence: str) -> None:
+def print_line(sentence: str) -> None:
     """Print a line; where nobody reads any more (`| head`), go on in silence."""
     try:
         sys.stdout.write(f"{sentence}\n")
@@ -22,7 +22,7 @@ def say(sentence: str) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def whole(path: Path, text: str) -> None:
+def write_whole(path: Path, text: str) -> None:
     """Write a file whole or not at all."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     temporary.write_text(text, "utf-8")

@@ -24,22 +24,22 @@ class Shape:
 
     def choice(self, name: str, known: Sequence[str], default: str = "") -> str:
         """A cell that is one of those known, or the default where it is empty. Raises FaultError."""
-        found = self.text(name, default)
-        if found not in (default, *known):
-            raise FaultError(f"{self.where}: {name} is {found}; write one of {', '.join(known)}")
-        return found
+        cell = self.text(name, default)
+        if cell not in (default, *known):
+            raise FaultError(f"{self.where}: {name} is {cell}; write one of {', '.join(known)}")
+        return cell
 
     def number(self, name: str, default: int | None = None, least: int = 1) -> int:
         """A cell as a whole number. Raises FaultError."""
         cell = self.text(name, "" if default is None else str(default))
         try:
-            found = float(cell)
+            value = float(cell)
         except ValueError:
-            found = math.nan
-        if not (least <= found < MOST_SIZE and found % 1 == 0):
+            value = math.nan
+        if not (least <= value < MOST_SIZE and value % 1 == 0):
             wanted = f"write a whole number of at least {least}, and below {MOST_SIZE}"
             raise FaultError(f"{self.where}: {name} is {cell or 'missing'}; {wanted}")
-        return int(found)
+        return int(value)
 
 
 def read_shapes(path: Path) -> list[Shape]:

@@ -1,4 +1,4 @@
-"""All rows in turn: what is measured, what is left out, and how a run that was stopped goes on."""
+"""All rows in turn: what is measured, what is left out, and how a stopped run goes on."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from estimator.collect.bench.device import MOST_OF_MEMORY, clock_under_load, des
 from estimator.collect.bench.jobs import Job
 from estimator.collect.bench.library import Library
 from estimator.collect.bench.machine import memory
-from estimator.collect.bench.output import digest, say
-from estimator.collect.bench.timing import LEAST, quantile, repeat
+from estimator.collect.bench.output import digest, print_line
+from estimator.collect.bench.timing import FEWEST_REPEATS, quantile, repeat
 from estimator.collect.bench.types import FaultError, LeftOutError, Row, Run
 
 VERSION = 10  # of what is timed and how: a run that was stopped goes on with the same one alone
-MOST_OF_BUDGET = 0.1  # of what is left, for the least repeats of one shape
+MOST_OF_BUDGET = 0.1  # of what is left, for the fewest repeats of one shape
 COLUMNS = re.findall(
     r"\w+",
     "op_class operator kernel precision batch m n k trans_a trans_b conv_n conv_c conv_h conv_w conv_k conv_r conv_s "
@@ -32,9 +32,10 @@ COLUMNS = re.findall(
 
 
 def resume(partial: Path, conditions: Row, first: Callable[[], Row]) -> tuple[Row, list[Row]]:
-    """What a run is done under and the records it holds: those of the run that was stopped, or a new one's.
+    """The conditions of a run and its records, from the partial file of a stopped run, or new ones.
 
-    ``first()`` gives what is told once, at the beginning. Raises FaultError where the stopped run had other conditions.
+    ``first()`` gives what is noted once, when a run begins. Raises FaultError where the stopped run had other
+    conditions.
     """
     lines = partial.read_text("utf-8").splitlines(keepends=True) if partial.exists() else []
     whole = [line for line in lines if line.endswith("\n")]  # the last one may be cut short
@@ -45,6 +46,10 @@ def resume(partial: Path, conditions: Row, first: Callable[[], Row]) -> tuple[Ro
             raise FaultError(f"{begun}; unlike conditions do not mix, so repeat that run's command, or delete the file")
     partial.write_text("".join(whole) or f"{json.dumps(about)}\n", "utf-8")
     return about, records
+
+
+def _kind(job: Job) -> tuple[str, str]:
+    return job.columns["op_class"], job.columns["precision"]
 
 
 class Sweep:
@@ -65,22 +70,25 @@ class Sweep:
 
     def _first(self) -> Row:
         load, date = os.getloadavg()[0] if hasattr(os, "getloadavg") else None, time.strftime("%Y-%m-%d")
-        found, source = clock_under_load(self.library), f"measure.py {VERSION}, {date}"
-        return {"load": load, "clock": found, "date": date, "source": source, "cache": reached_cache(self.library)}
+        clock, source = clock_under_load(self.library), f"measure.py {VERSION}, {date}"
+        return {"load": load, "clock": clock, "date": date, "source": source, "cache": reached_cache(self.library)}
 
     def _keep(self, place: int, rows: list[Row], reason: str = "") -> None:
-        """Append what is settled about a shape to the partial file."""
+        """Append what is settled about a row to the partial file."""
         self.rows[place] = rows
         spent = self.options.budget - (self.end - time.perf_counter())
         with self.partial.open("a", encoding="utf-8") as file:
             record = {"shape": place, "rows": rows, "reason": reason, "elapsed_s": spent}
             file.write(f"{json.dumps(record)}\n")
-        self._tell(place, reason or ", ".join(f"{row['time_s']:.4g} s {row['cache']}".strip() for row in rows), reason)
+        self._report(place, reason)
 
-    def _tell(self, place: int, outcome: str, reason: str) -> None:
+    def _report(self, place: int, reason: str) -> None:
+        """Print the times of a row, or the reason why it has none."""
         if reason:
             self.left_out[place] = reason
-        say(f"{len(self.rows.keys() | self.left_out.keys())}/{len(self.jobs)} row {place + 1}: {outcome}")
+        times = ", ".join(f"{row['time_s']:.4g} s {row['cache']}".strip() for row in self.rows.get(place, ()))
+        done = len(self.rows.keys() | self.left_out.keys())
+        print_line(f"{done}/{len(self.jobs)} row {place + 1}: {reason or times}")
 
     def run(self) -> None:
         """Measure every shape that is not settled yet; what is left out here may be open to the next run."""
@@ -89,49 +97,67 @@ class Sweep:
             try:
                 self._keep(place, self._measure(self.jobs[place], len(self.jobs) - place))
             except (LeftOutError, MemoryError) as reason:
-                self._tell(place, said := str(reason) or "there is not memory enough", said)
+                self._report(place, str(reason) or "there is not memory enough")
             except Exception as error:  # each library refuses a shape in its own way
                 self._keep(place, [], f"{self.library.name} refuses it: {' '.join(str(error).split())[:160]}")
 
     def _open(self) -> list[int]:
         return [place for place in range(len(self.jobs)) if place not in self.rows]
 
-    def _measure(self, found: Job | str, left: int) -> list[Row]:
-        if isinstance(found, str):
-            raise LeftOutError(found)
-        kind, precision = found.columns["op_class"], found.columns["precision"]
+    def _measure(self, job: Job | str, left: int) -> list[Row]:
+        """The rows of a job, of which so many are left. Raises LeftOutError."""
+        if isinstance(job, str):
+            raise LeftOutError(job)
+        copies = self._copies(job)
+        share, most = self._time_limits(job, left)
+        self.library.select(job.columns["precision"])
+        rows = []
+        for cache in job.caches:
+            samples = self._samples(job, cache == "cold", copies, share, most)
+            rows.append(self._row(job, cache, *samples))
+        self._note_largest(job, rows[0]["time_s"])
+        return rows
+
+    def _copies(self, job: Job) -> int:
+        """How many times memory holds the arrays of a job. Raises LeftOutError where it does not hold them once, or the
+        library lacks the precision.
+        """
+        precision = job.columns["precision"]
         if precision not in self.library.precisions:
             raise LeftOutError(f"{self.library.name} has no {precision} here")
         room = self.about["device"]["memory"] if self.library.gpu else memory("MemAvailable")
-        if room and found.size > MOST_OF_MEMORY * room:
-            raise LeftOutError(f"needs {found.size / 1e9:.3g} GB of memory; there is {room / 1e9:.3g} GB")
-        remaining = (self.end - time.perf_counter()) / len(found.caches)
-        share, most = 1.5 * remaining / left, max(1.5 / left, MOST_OF_BUDGET) * remaining
-        work, took = self.largest.get((kind, precision), (math.inf, 0.0))
-        if remaining <= 0 or LEAST * took * found.work / work > 2 * most:
-            raise LeftOutError(f"the budget of {self.options.budget:g} s does not last for it")
-        self.library.select(precision)
-        copies = int(MOST_OF_MEMORY * room / max(found.size, 1)) if room else 1
-        rows = []
-        for cache in found.caches:
-            samples = self._samples(found, cache == "cold", copies, share, most)
-            rows.append(self._row(found, cache, *samples))
-        if rows[0]["time_s"] >= Library.batch_s and (found.work > work or not took):  # shorter ones tell of launches
-            self.largest[kind, precision] = found.work, rows[0]["time_s"]
-        return rows
+        if room and job.size > MOST_OF_MEMORY * room:
+            raise LeftOutError(f"needs {job.size / 1e9:.3g} GB of memory; there is {room / 1e9:.3g} GB")
+        return int(MOST_OF_MEMORY * room / max(job.size, 1)) if room else 1
 
-    def _samples(self, found: Job, cold: bool, copies: int, share: float, most: float) -> tuple[list[float], float]:
+    def _time_limits(self, job: Job, left: int) -> tuple[float, float]:
+        """Seconds to repeat a job for, and at most for its fewest repeats. Raises LeftOutError where they do not last,
+        to judge by the largest job of its class and precision.
+        """
+        remaining = (self.end - time.perf_counter()) / len(job.caches)
+        share, most = 1.5 * remaining / left, max(1.5 / left, MOST_OF_BUDGET) * remaining
+        work, took = self.largest.get(_kind(job), (math.inf, 0.0))
+        if remaining <= 0 or FEWEST_REPEATS * took * job.work / work > 2 * most:
+            raise LeftOutError(f"the budget of {self.options.budget:g} s does not last for it")
+        return share, most
+
+    def _note_largest(self, job: Job, time_s: float) -> None:
+        """Keep the work and time of the largest job of each kind; of a short one, the time is its launch's."""
+        if time_s >= Library.batch_s and job.work > self.largest.get(_kind(job), (0.0, 0.0))[0]:
+            self.largest[_kind(job)] = job.work, time_s
+
+    def _samples(self, job: Job, cold: bool, copies: int, share: float, most: float) -> tuple[list[float], float]:
         """As :func:`repeat` has them, of calls that find their arrays where the last one left them, or (cold) that no
         cache holds them for: they go through twice as many as it holds, or it is emptied before each.
         """
-        run = cold and self.library.prepared_cold(found.build, copies, math.ceil(2 * self.cache_size / found.reads))
+        run = cold and self.library.prepare_cold(job.build, copies, math.ceil(2 * self.cache_size / job.reads))
         emptied = cold and not run
-        timed = functools.partial(
-            self.library.timed,
-            run or self.library.prepared(found.build, copies),
+        time_calls = functools.partial(
+            self.library.time_calls,
+            run or self.library.prepare(job.build, copies),
             flush=self.flush if emptied else None,
         )
-        return repeat(timed, self.options.relative_error, share, most, 0.0 if emptied else self.library.batch_s)
+        return repeat(time_calls, self.options.relative_error, share, most, 0.0 if emptied else self.library.batch_s)
 
     @property
     def cache_size(self) -> int:
@@ -145,15 +171,15 @@ class Sweep:
         size = min(2 * self.cache_size, MOST_OF_MEMORY / 4 * room if room else math.inf)  # read, written, made of two
         return self.library.stream("copy", "fp32", (math.ceil(size / 4),))
 
-    def _row(self, found: Job, cache: str, samples: list[float], disturbed: float = 0.0) -> Row:
+    def _row(self, job: Job, cache: str, samples: list[float], disturbed: float = 0.0) -> Row:
         low, mid, high = (quantile(samples, share) for share in (0.05, 0.5, 0.95))
         known = {name: self.about[name] for name in ("library", "clock", "source", "threads")}
         times = {"time_s": mid, "time_low_s": low, "time_high_s": high, "repeats": len(samples)}
-        return {**known, **found.columns, **times, "cache": cache, "disturbed": disturbed}
+        return {**known, **job.columns, **times, "cache": cache, "disturbed": disturbed}
 
     def _all_reduce(self, places: list[int]) -> None:
         jobs = [self.jobs[place] for place in places]
-        sizes, wire = [int(found.size) for found in jobs if isinstance(found, Job)], WIRE[self.library.gpu]
+        sizes, wire = [int(job.size) for job in jobs if isinstance(job, Job)], WIRE[self.library.gpu]
         try:
             for i, samples in all_reduce(sizes, self.options.all_reduce, self.library.gpu) if sizes else ():
                 row = self._row(jobs[i], "", samples)  # type: ignore[arg-type]
@@ -166,5 +192,6 @@ class Sweep:
         """The rows of which every sample was disturbed, by name, and the mean share that was."""
         rows = [row for rows in self.rows.values() for row in rows]
         names = [*COLUMNS[: COLUMNS.index("flop")], "cache"]
-        told = [" ".join(str(row[name]) for name in names if row.get(name)) for row in rows if row["disturbed"] == 1]
-        return told, sum(row["disturbed"] for row in rows) / max(len(rows), 1)
+        disturbed = [row for row in rows if row["disturbed"] == 1]
+        by_name = [" ".join(str(row[name]) for name in names if row.get(name)) for row in disturbed]
+        return by_name, sum(row["disturbed"] for row in rows) / max(len(rows), 1)

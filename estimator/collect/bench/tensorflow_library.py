@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from estimator.collect.bench.library import Library
-from estimator.collect.bench.types import DTYPE, Conv, Pool, Row, Run, Timed
+from estimator.collect.bench.types import DTYPE, Conv, Pool, Row, Run, Sample
 from estimator.collect.bench.xla_formulas import FORMULAS
 
 LONG_S = 8e-3  # of a call, to which what an emptied cache holds of its code, and sleeping threads, add little
@@ -44,7 +44,7 @@ class TensorFlow(Library):
     """TensorFlow's own kernels, in graphs of several calls; by XLA what they would do in several steps."""
 
     name = "tensorflow"
-    tells_disturbance = False  # those that call, those for ops and those for their parts put each other off
+    sees_disturbance = False  # those that call, those for ops and those for their parts put each other off
 
     def sees_gpu(self) -> bool:
         return bool(self.module.config.list_physical_devices("GPU"))
@@ -61,11 +61,11 @@ class TensorFlow(Library):
         self.chains = 1 if self.gpu else self.threads
         self.batch_s = self.batch_s if self.gpu else CHAINS_S
 
-    def prepared(self, build: Callable[[Library], Run], copies: int) -> Run:
+    def prepare(self, build: Callable[[Library], Run], copies: int) -> Run:
         runs = [build(self) for _ in range(max(1, min(self.chains, copies)))]
         return _Chained(runs, getattr(runs[0], "lengths", LENGTHS))
 
-    def prepared_cold(self, build: Callable[[Library], Run], copies: int, apart: int) -> Run | None:
+    def prepare_cold(self, build: Callable[[Library], Run], copies: int, apart: int) -> Run | None:
         length = math.ceil(apart / self.chains)
         if self.gpu or length * self.chains > copies:
             return None
@@ -73,19 +73,19 @@ class TensorFlow(Library):
         lengths = getattr(first, "lengths", LENGTHS)
         if length > (MOST_IN_TURN if lengths == LENGTHS else lengths[-1]):
             return None
-        if min(self.timed(first, 1, None)[0] for _ in range(2)) > LONG_S:
+        if min(self.time_calls(first, 1, None)[0] for _ in range(2)) > LONG_S:
             return None
         return _Chained([first, *(build(self) for _ in range(length * self.chains - 1))], (length,))
 
-    def timed(self, run: Run, count: int, flush: Run | None) -> Timed:
+    def time_calls(self, run: Run, count: int, flush: Run | None) -> Sample:
         """In a graph, as training runs ops: to call one by itself takes longer than many an op."""
         lengths = getattr(run, "lengths", LENGTHS)
         enough = (length for length in lengths if length * self.chains >= count)
         length = next(enough, lengths[-1])  # each is traced anew, which takes long
         calls = length * self.chains
         graphs = math.ceil(count / calls)
-        spent, other = super().timed(self.graph(run, length), graphs, flush)
-        return spent * count / (graphs * calls), other and self.tells_disturbance
+        spent, other = super().time_calls(self.graph(run, length), graphs, flush)
+        return spent * count / (graphs * calls), other and self.sees_disturbance
 
     def graph_of(self, run: Run, length: int) -> Run:
         """Chains of so many calls, one after the other, as one function. On a processor as many chains as threads stand
@@ -94,7 +94,7 @@ class TensorFlow(Library):
         tf, runs = self.module, getattr(run, "runs", [run])
 
         def chain(number: int) -> Any:
-            output: Any = tf.constant(number)  # chains that are alike would be run once
+            output: Any = tf.constant(number)  # equal chains would be run once
             for turn in range(length):
                 with tf.control_dependencies(tf.nest.flatten(output)):
                     output = runs[(turn * self.chains + number) % len(runs)]()
@@ -125,21 +125,21 @@ class TensorFlow(Library):
         how: Row = {"strides": (1, *c.stride, 1), "dilations": (1, *c.dilation, 1), "padding": _padding(c)}
         if how["padding"] == "EXPLICIT":
             how["explicit_paddings"] = (0, 0, c.pad[0], c.pad[0], c.pad[1], c.pad[1], 0, 0)
-        if c.what == "forward":
+        if c.direction == "forward":
             return lambda: raw.Conv2D(input=x, filter=w, **how)
         how["out_backprop"] = raw.Conv2D(input=x, filter=w, **how)
         passes: dict[str, Run] = {
             "grad_input": lambda: raw.Conv2DBackpropInput(input_sizes=image, filter=w, **how),
             "grad_weights": lambda: raw.Conv2DBackpropFilter(input=x, filter_sizes=kernel, **how),
         }
-        wanted = [run for name, run in passes.items() if c.what in (name, "backward")]
+        wanted = [run for name, run in passes.items() if c.direction in (name, "backward")]
         return lambda: [run() for run in wanted]
 
     def pool(self, precision: str, p: Pool) -> Run:
         """oneDNN has a kernel for a gradient of maxima only where the forward pass is in the graph: once in a chain."""
         raw, x = self.module.raw_ops, self.array((p.n, p.h, p.w, p.c), precision)
         how = {"ksize": (1, p.r, p.s, 1), "strides": (1, *p.stride, 1), "padding": p.padding}
-        if p.what == "forward":
+        if p.direction == "forward":
             return (lambda: raw.MaxPool(input=x, **how)) if p.maxima else (lambda: raw.AvgPool(value=x, **how))
         dy = self.array((p.n, p.p, p.q, p.c), precision)
         if not p.maxima:

@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from estimator.collect.bench.library import Library
-from estimator.collect.bench.machine import smi
+from estimator.collect.bench.machine import nvidia_gpu
 from estimator.collect.bench.timing import stopwatch
-from estimator.collect.bench.types import DTYPE, Conv, Row, Run, Timed
+from estimator.collect.bench.types import DTYPE, Conv, Row, Run, Sample
 
 
 class Torch(Library):
@@ -29,16 +29,16 @@ class Torch(Library):
 
     def versions(self) -> str:
         version = self.module.version
-        found = re.findall(r"(MKL-DNN v[\d.]+|Math Kernel Library Version [\d.]+)", self.module.__config__.show())
+        parts = re.findall(r"(MKL-DNN v[\d.]+|Math Kernel Library Version [\d.]+)", self.module.__config__.show())
         if self.gpu:
             stack = f"CUDA {version.cuda}" if version.cuda else f"ROCm {version.hip}"
-            found = [stack, f"cuDNN {self.module.backends.cudnn.version()}"]
-        return "; ".join([super().versions(), *found])
+            parts = [stack, f"cuDNN {self.module.backends.cudnn.version()}"]
+        return "; ".join([super().versions(), *parts])
 
     def accelerator(self) -> Row:
-        found = self.module.cuda.get_device_properties(0)
-        known = {"name": found.name, "memory": found.total_memory, "units": found.multi_processor_count}
-        return {**smi(), **known, "cache": getattr(found, "L2_cache_size", None)}
+        gpu = self.module.cuda.get_device_properties(0)
+        known = {"name": gpu.name, "memory": gpu.total_memory, "units": gpu.multi_processor_count}
+        return {**nvidia_gpu(), **known, "cache": getattr(gpu, "L2_cache_size", None)}
 
     def array(self, shape: Sequence[int], precision: str) -> Any:
         made = self.module.from_numpy(self.host(shape, precision))
@@ -52,9 +52,9 @@ class Torch(Library):
         if self.gpu:
             self.module.cuda.synchronize()
 
-    def timed(self, run: Run, count: int, flush: Run | None) -> Timed:
+    def time_calls(self, run: Run, count: int, flush: Run | None) -> Sample:
         if not self.gpu:
-            return super().timed(run, count, flush)
+            return super().time_calls(run, count, flush)
         start, end, stop = *(self.module.cuda.Event(enable_timing=True) for _ in range(2)), stopwatch()
         if flush:
             flush()  # still runs while the call is launched, so that the time is the kernel's own
@@ -69,10 +69,10 @@ class Torch(Library):
         aten = self.module.ops.aten
         x, w = self.array((c.n, c.c, c.h, c.w), precision), self.array((c.k, c.c // c.groups, c.r, c.s), precision)
         how = (c.stride, c.pad, c.dilation, False, [0, 0], c.groups)
-        if c.what == "forward":
+        if c.direction == "forward":
             return lambda: aten.convolution(x, w, None, *how)
         dy = aten.convolution(x, w, None, *how)
-        wanted = [c.what != "grad_weights", c.what != "grad_input", False]
+        wanted = [c.direction != "grad_weights", c.direction != "grad_input", False]
         return lambda: aten.convolution_backward(dy, x, w, None, *how, wanted)
 
     def cast(self, precision: str, shape: Sequence[int]) -> Run:

@@ -1,4 +1,4 @@
-"""What the program calls its rows, calls, samples and shapes, and why a shape is not measured."""
+"""Names that all sections share."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections import namedtuple
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-Row = dict[str, Any]
-Run = Callable[[], Any]
-Timed = tuple[float, bool]  # seconds, and whether something else took the processor meanwhile
-Timer = Callable[[int], Timed]  # times so many calls
-Conv = namedtuple("Conv", "n c h w k r s stride pad dilation groups what")  # sizes as in ops below; the pass timed
-Pool = namedtuple("Pool", "maxima n c h w r s p q stride padding what")  # padding as TensorFlow calls it
+Row = dict[str, Any]  # cells by column
+Run = Callable[[], Any]  # one call of an op
+Sample = tuple[float, bool]  # seconds, and whether something else took the processor meanwhile
+TimeCalls = Callable[[int], Sample]  # the time of so many calls
+Conv = namedtuple("Conv", "n c h w k r s stride pad dilation groups direction")  # sizes as in jobs; the pass
+Pool = namedtuple("Pool", "maxima n c h w r s p q stride padding direction")  # padding as TensorFlow calls it
 ITEMSIZE = {"fp64": 8, "fp32": 4, "tf32": 4, "bf16": 2, "fp16": 2}
 DTYPE = {"fp64": "float64", "fp32": "float32", "tf32": "float32", "bf16": "bfloat16", "fp16": "float16"}
 LAUNCH = "launch"  # an addition of one element

@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from estimator.collect.bench.jobs import Job, job
+from estimator.collect.bench.jobs import Job, make_job
 from estimator.collect.bench.libraries import LIBRARIES, choose
-from estimator.collect.bench.machine import smi
+from estimator.collect.bench.machine import nvidia_gpu
 from estimator.collect.bench.shapes import Shape
 from estimator.collect.bench.types import FaultError, LeftOutError
 from estimator.collect.measure import child, described, kit
@@ -94,7 +94,7 @@ def chosen_backend(name: str) -> str:
 
 def precisions(backend: str, device: str) -> tuple[str, ...]:
     """The precisions to ask of a back end, fp32 first; tf32 where there may be a GPU that has it."""
-    on_gpu = ("tf32",) if backend != "numpy" and device != "cpu" and smi() else ()
+    on_gpu = ("tf32",) if backend != "numpy" and device != "cpu" and nvidia_gpu() else ()
     return tuple(sorted(LIBRARIES[backend].precisions, key=lambda p: p != "fp32")) + on_gpu
 
 
@@ -138,7 +138,7 @@ def _jobs(shapes: pd.DataFrame, where: str) -> Iterator[Job | Exception]:
     """What is to be timed for each row, or why nothing is: it is not measured here, or a fault."""
     for place, row in enumerate(csv.DictReader(io.StringIO(kit.csv_text(shapes)))):
         try:
-            yield job(Shape(row, f"{where}: row {place + 1}"))
+            yield make_job(Shape(row, f"{where}: row {place + 1}"))
         except (LeftOutError, FaultError) as reason:
             yield reason
 

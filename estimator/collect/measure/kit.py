@@ -38,8 +38,8 @@ goes on where it stopped. Without options it ends after 30 minutes at most and l
 | `--relative-error 0.01` | repeat each until its median is known so well; 0.02 by default |
 | `--all-reduce 8` | rows of class collective: over so many processes on this machine (PyTorch) |
 
-For figures worth comparing, run nothing else meanwhile (samples that others disturbed are dropped, and told, except
-under TensorFlow), and leave clocks and power limits as your customers have them.
+For figures worth comparing, run nothing else meanwhile (samples that others disturbed are dropped and counted,
+except under TensorFlow), and leave clocks and power limits as your customers have them.
 Please run it once for each device and software stack, each in a copy of this folder.
 
 ## Send back

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib.resources import files
@@ -33,7 +34,12 @@ def program() -> str:
     """The text of measure.py: the command's docstring, all imports, and a section for each module."""
     modules = list(_in_order(MAIN, set()))
     main = modules[-1]
-    head = [f'"""{main.docstring}\n"""', "from __future__ import annotations", _import_lines(modules)]
+    head = [
+        f'"""{main.docstring}\n"""',
+        "from __future__ import annotations",
+        _import_lines(modules),
+        _contents(modules),
+    ]
     return "\n\n".join(head) + "\n\n\n" + "\n\n\n".join(map(_section, modules)) + "\n"
 
 
@@ -96,8 +102,18 @@ def _import_lines(modules: Iterable[Module]) -> str:
     return "\n".join([*plain, *(f"from {name} import {', '.join(of)}" for name, of in names.items() if of)])
 
 
+def _contents(modules: Iterable[Module]) -> str:
+    """A comment that names the sections in their order."""
+    return textwrap.fill(
+        f"Sections: {', '.join(map(_title, modules))}.", WIDTH, initial_indent="# ", subsequent_indent="# "
+    )
+
+
 def _section(module: Module) -> str:
     """A module below a line with its name; its docstring is a comment there."""
-    title = module.name.replace("_", " ")
-    about = [] if module.name == MAIN else [f"# {line}".rstrip() for line in module.docstring.splitlines()]
-    return "\n".join([f"# {title:->{WIDTH - 2}}".replace(f"-{title}", f" {title}"), *about, module.body])
+    about = "" if module.name == MAIN else textwrap.indent(f"{module.docstring}\n", "# ")
+    return f"# {f' {_title(module)}':->{WIDTH - 2}}\n{about}\n{module.body}"
+
+
+def _title(module: Module) -> str:
+    return module.name.replace("_", " ")

@@ -6,8 +6,7 @@ import sys
 from pathlib import Path
 
 from estimator.collect.bench.command import main
-from estimator.collect.bench.jobs import Job
-from estimator.collect.bench.jobs import job as make_job
+from estimator.collect.bench.jobs import Job, make_job
 from estimator.collect.bench.shapes import Shape
 from estimator.collect.measure.program import program
 from estimator.core.operators import class_of, timed_streams

@@ -3,7 +3,7 @@
 import pytest
 
 from estimator.collect.bench import device
-from estimator.collect.bench.device import held, rate_of_reading, reached_cache
+from estimator.collect.bench.device import filled_part, rate_of_reading, reached_cache
 from estimator.collect.bench.numpy_library import Numpy
 
 
@@ -11,8 +11,8 @@ from estimator.collect.bench.numpy_library import Numpy
 def test_what_of_a_cache_holds_arrays(part: float, found: float) -> None:
     """As much as is read faster, twice over, so that no array of the rest lies in it; all of it where nothing tells."""
     mib = 2.0**20
-    assert held(480 * mib, lambda size: 30e9 if size <= part * mib else 15e9) == found * mib
-    assert held(480 * mib, lambda size: 15e9) == 480 * mib
+    assert filled_part(480 * mib, lambda size: 30e9 if size <= part * mib else 15e9) == found * mib
+    assert filled_part(480 * mib, lambda size: 15e9) == 480 * mib
 
 
 def test_the_cache_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,8 +5,7 @@ import math
 import pandas as pd
 import pytest
 
-from estimator.collect.bench.jobs import WIDTH
-from estimator.collect.bench.jobs import job as make_job
+from estimator.collect.bench.jobs import WIDTH, make_job
 from estimator.collect.bench.numpy_library import Numpy
 from estimator.collect.bench.operators import STAND_INS
 from estimator.collect.bench.shapes import Shape

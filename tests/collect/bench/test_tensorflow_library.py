@@ -18,8 +18,8 @@ def test_tensorflows_own_threads_do_not_disturb_it(monkeypatch: pytest.MonkeyPat
     library = object.__new__(TensorFlow)
     library.gpu, library.chains = False, 2
     monkeypatch.setattr(library, "graph", lambda run, length: run, raising=False)
-    assert Library.timed(library, lambda: None, 4, None)[1]
-    assert not library.timed(lambda: None, 4, None)[1]
+    assert Library.time_calls(library, lambda: None, 4, None)[1]
+    assert not library.time_calls(lambda: None, 4, None)[1]
 
 
 @pytest.mark.parametrize(("count", "length"), [(1, 1), (2, 1), (3, 4), (100, 64), (1000, 64)])
@@ -34,30 +34,30 @@ def test_tensorflows_chains_are_as_long_as_calls_are_many(
         return run
 
     monkeypatch.setattr(library, "graph", graph, raising=False)
-    library.timed(lambda: None, count, None)
+    library.time_calls(lambda: None, count, None)
     assert lengths == [length]
 
 
 def test_calls_that_find_nothing_in_the_cache_take_turns_on_arrays_of_their_own() -> None:
     library, made, took = object.__new__(TensorFlow), list[int](), [1e-3]
     library.gpu, library.chains = False, 2
-    library.timed = lambda run, count, flush: (took[0], False)  # type: ignore[method-assign]
+    library.time_calls = lambda run, count, flush: (took[0], False)  # type: ignore[method-assign]
 
     def build(_: Library) -> Run:
         made.append(len(made))
         return lambda: None
 
     for apart, runs, length in ((5, 6, 3), (1, 2, 1), (300, 300, 150)):
-        found = library.prepared_cold(build, 9000, apart)
+        found = library.prepare_cold(build, 9000, apart)
         assert isinstance(found, _Chained)
         assert (len(found.runs), found.lengths) == (runs, (length,))
-    assert library.prepared_cold(build, 5, 5) is None  # there is not memory enough for six
-    assert library.prepared_cold(build, 9000, 2 * MOST_IN_TURN + 1) is None  # nor would a chain be short enough
-    assert library.prepared_cold(lambda _: _Chained([], LENGTHS[:-1]), 1000, 128) is None
+    assert library.prepare_cold(build, 5, 5) is None  # there is not memory enough for six
+    assert library.prepare_cold(build, 9000, 2 * MOST_IN_TURN + 1) is None  # nor would a chain be short enough
+    assert library.prepare_cold(lambda _: _Chained([], LENGTHS[:-1]), 1000, 128) is None
     took[0] = 2 * LONG_S
-    assert library.prepared_cold(build, 9000, 5) is None  # the cache is emptied in less
+    assert library.prepare_cold(build, 9000, 5) is None  # the cache is emptied in less
     library.gpu, took[0] = True, 1e-3
-    assert library.prepared_cold(build, 1000, 5) is None
+    assert library.prepare_cold(build, 1000, 5) is None
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from estimator.collect.bench.jobs import job
+from estimator.collect.bench.jobs import make_job
 from estimator.collect.bench.operators import KERNELS
 from estimator.collect.bench.shapes import Shape
 from estimator.collect.bench.types import CAST, ITEMSIZE, LAUNCH
@@ -54,7 +54,7 @@ def test_every_precision_has_products_from_small_to_large() -> None:
 def test_the_program_takes_every_shape() -> None:
     table = sweep.with_anchors(sweep.default(("fp32", "fp64", "bf16")), ranks=4)
     for row in csv.DictReader(kit.csv_text(table).splitlines()):
-        assert job(Shape(row, "sweep"), ranks=4).work > 0
+        assert make_job(Shape(row, "sweep"), ranks=4).work > 0
 
 
 def test_what_was_asked_for_comes_before_the_anchors_and_small_ones_before_large_ones() -> None:
