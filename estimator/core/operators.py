@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from estimator.core.schema import UNPOOLED
 from estimator.core.types import ITEMSIZE, Flags, Names
 
 if TYPE_CHECKING:
@@ -71,6 +72,13 @@ def _operator(row: dict[str, str]) -> Operator:
         "layerwise": lambda cell: cell == "yes",
     }
     return Operator(**{f.name: convert.get(f.name, str)(row[f.name]) for f in fields(Operator)})  # type: ignore[arg-type]
+
+
+@cache
+def timed_streams() -> tuple[str, ...]:
+    """The memory-bound operators that a benchmark times by any size: none of pools, casts and the launch."""
+    own = {name for name, row in operators().items() if row.op_class in UNPOOLED and name == row.benchmark_kernel}
+    return tuple(name for name in operators() if name in own - {CAST, LAUNCH})
 
 
 def class_of(operator: str) -> str:

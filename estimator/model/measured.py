@@ -116,9 +116,20 @@ def times_of(work: pd.DataFrame, table: pd.DataFrame) -> Floats:
 def _of_streams(work: pd.DataFrame, table: pd.DataFrame) -> Floats:
     """Times [s] (ops × 3) of memory-bound ops, as they were timed themselves, else as their stand-ins were."""
     stand_ins = pd.Series(benchmark_kernels(work), index=work.index, dtype="string[python]").replace("", pd.NA)
-    own, others = (_of_amount(rows, table) for rows in (work, work.assign(operator=stand_ins)))
+    own, others = (_of_rows(rows, table) for rows in (work, work.assign(operator=stand_ins)))
     wider = np.exp(Z * STAND_IN * np.array([-1.0, 0.0, 1.0]))
     return np.where(np.isnan(own), others * wider, own)
+
+
+def _of_rows(work: pd.DataFrame, table: pd.DataFrame) -> Floats:
+    """Times [s] (ops × 3) of the measured rows of the same operator; where the length of an op's rows is not known, and
+    none was timed so, of those of any length.
+    """
+    times = _of_amount(work, table)
+    unknown = work["row_length"].isna().to_numpy(dtype=bool) & np.isnan(times[:, 0])
+    if unknown.any() and table["row_length"].notna().any():
+        times[unknown] = _of_amount(work[unknown], table.drop(columns="row_length"))
+    return times
 
 
 def _of_amount(work: pd.DataFrame, table: pd.DataFrame) -> Floats:

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from estimator.collect.measure import bench
+from estimator.collect.bench.operators import KERNELS, STAND_INS
 from estimator.core.operators import (
     CAST,
     CHANNEL_KERNELS,
@@ -32,10 +32,10 @@ def test_every_class_is_an_operator_of_itself() -> None:
 
 
 def test_every_kernel_of_a_benchmark_is_an_operator() -> None:
-    for kernel, (op_class, *_) in bench.KERNELS.items():
-        assert operators()[kernel].op_class == op_class
-    timed = {row.benchmark_kernel for row in operators().values() if row.op_class in bench.STANDS_FOR}
-    assert timed - {LAUNCH, CAST} <= bench.KERNELS.keys()
+    for name, kernel in KERNELS.items():
+        assert operators()[name].op_class == kernel.op_class
+    timed = {row.benchmark_kernel for row in operators().values() if row.op_class in STAND_INS}
+    assert timed - {LAUNCH, CAST} <= KERNELS.keys()
 
 
 def table(**columns: object) -> pd.DataFrame:

@@ -52,6 +52,14 @@ def test_a_stream_is_known_by_what_one_call_moves() -> None:
     assert (found["method"], found["target_time_s"]) == ("measured", pytest.approx(2e-5))
 
 
+@pytest.mark.parametrize(("length", "method"), [(None, "measured"), (100, "measured"), (64, "interpolated")])
+def test_a_normalization_of_unknown_rows_is_one_of_any(length: int | None, method: str) -> None:
+    given = {"op_class": "normalization", "operator": "softmax", "precision": "fp32", "bytes": 8e6}
+    rows = make_measurements([{**given, "kernel": "softmax", "row_length": 100, "time_s": 1e-3}])
+    work = count_work(make_ops({**given, "op_type": "Softmax", "row_length": length}), Workload(name="toy")).work
+    assert predict(work, None, make_device(), rows, PLAN).ops["method"].item() == method
+
+
 def test_a_product_and_its_transpose_are_one_shape() -> None:
     swapped = {"m": 512, "n": 1024, "k": 2048, "trans_a": "t", "trans_b": "n"}
     assert times(table(ROW), swapped).iloc[0]["method"] == "measured"

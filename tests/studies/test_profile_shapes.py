@@ -6,7 +6,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from estimator.collect.measure import bench, kit
+from estimator.collect.bench.jobs import make_job
+from estimator.collect.bench.shapes import Shape
+from estimator.collect.measure import kit
 from estimator.core.schema import SHAPES
 from estimator.studies.profile_shapes import in_both_states, profile_shapes
 
@@ -83,7 +85,7 @@ def test_casts_are_told_by_their_narrower_format(tmp_path: Path) -> None:
     assert told[:2] == [["elementwise", "cast", name, 6400 * 6] for name in ("bf16", "fp16")]
     assert found["kernel"].tolist() == ["cast", "cast", "add", "add"]
     for row in csv.DictReader(kit.csv_text(found).splitlines()):
-        assert bench.job(bench.Shape(row, "shapes")).work > 0
+        assert make_job(Shape(row, "shapes")).work > 0
     added, _ = profile_shapes(["p1b3/amd-epyc.xplane"], "fp16")
     assert added.loc[added["kernel"] == "cast", "precision"].unique().tolist() == ["fp16"]
 

@@ -4,9 +4,9 @@ import pandas as pd
 import pytest
 
 from estimator.collect.measure import sweep
-from estimator.collect.measure.bench import LAUNCH
 from estimator.collect.measure.kit import csv_text
 from estimator.core.errors import EstimatorError
+from estimator.core.operators import LAUNCH
 from estimator.core.types import RunPlan
 from estimator.devices import load_device, target_warnings
 from estimator.studies import shapes

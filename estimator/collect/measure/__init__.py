@@ -1,6 +1,6 @@
 """``estimator measure``: time shapes on the machine at hand → NAME.csv (MEASUREMENTS) and NAME.yaml (a device).
 
-The timing itself is done by ``bench.py``, which is also the program of the vendor kit, in a process of its own. What
+The timing itself is done by ``measure.py``, which is also the program of the vendor kit, in a process of its own. What
 it has measured so far lies in the folder NAME.partial; the two files appear whole, when all is done.
 """
 
@@ -17,7 +17,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from estimator.collect.measure import bench, child, described, kit
+from estimator.collect.bench.jobs import Job, make_job
+from estimator.collect.bench.libraries import LIBRARIES, choose
+from estimator.collect.bench.machine import nvidia_gpu
+from estimator.collect.bench.shapes import Shape
+from estimator.collect.bench.types import FaultError, LeftOutError
+from estimator.collect.measure import child, described, kit
 from estimator.core import csv_files, files
 from estimator.core.errors import EstimatorError
 from estimator.core.operators import with_operators
@@ -47,7 +52,7 @@ class Plan:
     ranks: int = 0  # processes of an all-reduce
 
     def options(self) -> list[str]:
-        """The options of bench.py."""
+        """The options of measure.py."""
         told = {
             "--backend": self.backend, "--device": self.device, "--relative-error": self.relative_error,
             "--budget": self.budget_s, "--all-reduce": self.ranks,
@@ -82,15 +87,15 @@ class Measured:
 def chosen_backend(name: str) -> str:
     """The back end meant. Raises EstimatorError where it is unknown or not installed."""
     try:
-        return bench.choose(name)
-    except bench.FaultError as error:
+        return choose(name)
+    except FaultError as error:
         raise EstimatorError(f"estimator measure: {error}") from None
 
 
 def precisions(backend: str, device: str) -> tuple[str, ...]:
     """The precisions to ask of a back end, fp32 first; tf32 where there may be a GPU that has it."""
-    on_gpu = ("tf32",) if backend != "numpy" and device != "cpu" and bench.smi() else ()
-    return tuple(sorted(bench.LIBRARIES[backend].precisions, key=lambda p: p != "fp32")) + on_gpu
+    on_gpu = ("tf32",) if backend != "numpy" and device != "cpu" and nvidia_gpu() else ()
+    return tuple(sorted(LIBRARIES[backend].precisions, key=lambda p: p != "fp32")) + on_gpu
 
 
 def measure(
@@ -125,16 +130,16 @@ def measure(
 def check_shapes(shapes: pd.DataFrame, where: str) -> None:
     """Raises EstimatorError at a row that the program would refuse."""
     for found in _jobs(shapes, where):
-        if isinstance(found, bench.FaultError):
+        if isinstance(found, FaultError):
             raise EstimatorError(str(found))
 
 
-def _jobs(shapes: pd.DataFrame, where: str) -> Iterator[bench.Job | Exception]:
+def _jobs(shapes: pd.DataFrame, where: str) -> Iterator[Job | Exception]:
     """What is to be timed for each row, or why nothing is: it is not measured here, or a fault."""
     for place, row in enumerate(csv.DictReader(io.StringIO(kit.csv_text(shapes)))):
         try:
-            yield bench.job(bench.Shape(row, f"{where}: row {place + 1}"))
-        except (bench.LeftOutError, bench.FaultError) as reason:
+            yield make_job(Shape(row, f"{where}: row {place + 1}"))
+        except (LeftOutError, FaultError) as reason:
             yield reason
 
 

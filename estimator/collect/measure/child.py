@@ -1,4 +1,4 @@
-"""``bench.py`` in a process of its own: libraries see its threads alone, and what they print stays away."""
+"""The program in a process of its own: libraries see its threads alone, and what they print stays away."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from estimator.collect.measure import bench
+from estimator.collect.measure.program import program
 from estimator.core.errors import EstimatorError
 
 Progress = Callable[[int, int], None]
@@ -21,47 +21,54 @@ DONE = re.compile(r"(\d+)/(\d+) ")
 
 
 def run(options: Sequence[str], progress: Progress) -> None:
-    """Run the program with these options; ``progress`` is told shapes done, and of how many.
+    """Run the program with these options; ``progress`` is called with the shapes done, and of how many.
 
-    Raises EstimatorError with what it says where it fails. KeyboardInterrupt stops it too, its partial file kept.
+    Raises EstimatorError with the program's last words where it fails. KeyboardInterrupt stops it too, its partial file
+    kept.
     """
-    command = [sys.executable, str(Path(bench.__file__)), *options]
-    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as said:
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=said, text=True, encoding="utf-8") as process:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "measure.py")
+        path.write_text(program(), encoding="utf-8")
+        _run([sys.executable, str(path), *options], progress)
+
+
+def _run(command: Sequence[str], progress: Progress) -> None:
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as errors:
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, encoding="utf-8") as process:
             try:
                 for line in process.stdout or ():
-                    if found := DONE.match(line):
-                        progress(int(found[1]), int(found[2]))
+                    if done := DONE.match(line):
+                        progress(int(done[1]), int(done[2]))
             except KeyboardInterrupt:
                 _stop(process)
                 raise
-        said.seek(0)
-        _judge(process.returncode, said.read())
+        errors.seek(0)
+        _judge(process.returncode, errors.read())
 
 
 def _stop(process: subprocess.Popen[str]) -> None:
-    """End the program, deaf meanwhile to a second request to end, which would leave it behind."""
-    deaf_to = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGTERM)}
+    """End the program; a second request to end would leave it behind, and is ignored meanwhile."""
+    ignored = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGTERM)}
     process.send_signal(signal.SIGTERM if sys.platform == "win32" else signal.SIGINT)
     try:
         process.wait(PATIENCE_S)
     except subprocess.TimeoutExpired:  # in the midst of a long call
         process.kill()
     finally:
-        for number, handler in deaf_to.items():
+        for number, handler in ignored.items():
             signal.signal(number, handler)
 
 
-def _judge(code: int, said: str) -> None:
+def _judge(code: int, errors: str) -> None:
+    """Raises what the end of the program means: KeyboardInterrupt or EstimatorError."""
     if code == 130:
         raise KeyboardInterrupt
     if code:
-        last = said.strip().rpartition("\n")[2] or "without a word"
-        ended = f"the measuring process ended with {code}: {last}" if code != 1 or "Traceback" in said else last
+        last = errors.strip().rpartition("\n")[2] or "without a word"
+        ended = f"the measuring process ended with {code}: {last}" if code != 1 or "Traceback" in errors else last
         raise EstimatorError(f"estimator measure: {ended}")
 
 
 def provenance(path: Path) -> dict[str, Any]:
     """What the program wrote beside its table."""
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return found
+    return dict(json.loads(path.read_text(encoding="utf-8")))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from estimator.collect.measure import bench
+from estimator.collect.measure.program import program
 from estimator.core.files import whole_folder, write_text
 from estimator.core.schema import MEASUREMENTS
 
@@ -38,8 +38,8 @@ goes on where it stopped. Without options it ends after 30 minutes at most and l
 | `--relative-error 0.01` | repeat each until its median is known so well; 0.02 by default |
 | `--all-reduce 8` | rows of class collective: over so many processes on this machine (PyTorch) |
 
-For figures worth comparing, run nothing else meanwhile (samples that others disturbed are dropped, and told, except
-under TensorFlow), and leave clocks and power limits as your customers have them.
+For figures worth comparing, run nothing else meanwhile (samples that others disturbed are dropped and counted,
+except under TensorFlow), and leave clocks and power limits as your customers have them.
 Please run it once for each device and software stack, each in a copy of this folder.
 
 ## Send back
@@ -52,7 +52,9 @@ host name, user name or path of yours is in them but the command's words.
 
 Each row of `shapes.csv`, with warm-up and compilation left out, until the median is known to 2 %. Products and
 convolutions run with a warm cache, as in DeepBench, and memory-bound operations with a cold and with a warm one (pools
-and the launch with a warm one), unless the column `cache` says which. Times are seconds: the median, and the 5 % and
+and the launch with a warm one), unless the column `cache` says which. A memory-bound operation is timed by the `kernel`
+named in its row, else by its `operator`'s own kernel where the library has one, else by an addition, sum, layer norm or
+copy, which stands in for its class; the table written names both. Times are seconds: the median, and the 5 % and
 95 % points. `schema.md` explains every column.
 """
 
@@ -60,7 +62,7 @@ and the launch with a warm one), unless the column `cache` says which. Times are
 def write_kit(folder: Path, shapes: pd.DataFrame) -> list[Path]:
     """Write the folder whole or not at all. Raises EstimatorError where it is there and not empty."""
     texts = {
-        "measure.py": Path(bench.__file__).read_text(encoding="utf-8"),
+        "measure.py": program(),
         "shapes.csv": csv_text(shapes),
         "README.md": README.format(count=len(shapes)),
         "schema.md": f"# The columns of shapes.csv and measurements.csv\n\n{MEASUREMENTS.document()}\n",

@@ -12,10 +12,9 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from estimator.collect.measure.bench import KERNELS, OF_CHANNELS, STANDS_FOR
 from estimator.core.library import names
-from estimator.core.operators import CAST, LAUNCH, NARROW, with_operators
-from estimator.core.schema import SHAPES
+from estimator.core.operators import CAST, LAUNCH, NARROW, class_of, operators, timed_streams, with_operators
+from estimator.core.schema import MATRIX, SHAPES, UNPOOLED
 from estimator.devices import load_device
 from estimator.devices.measurements import load_measurements
 from estimator.devices.specs.catalogue import MEASURED_FILES
@@ -96,12 +95,12 @@ def _quick(precisions: Sequence[str], convolutions: bool) -> Iterator[Row]:
     yield from (_gemm("fp32", m, n, k, batch) for batch, m, n, k in QUICK_BATCHED)
     yield from _transposed("fp32")
     yield from (_convolution("fp32", what, *CONVOLUTIONS[3]) for what in PASSES if convolutions)
-    yield from (_stream(kernel, size) for size in QUICK_SMALL for kernel in KERNELS if _tells(kernel, size))
+    yield from (_stream(kernel, size) for size in QUICK_SMALL for kernel in timed_streams() if _tells(kernel, size))
 
 
 def _tells(kernel: str, size: float) -> bool:
     """Whether a quick sweep times a kernel at a size: those along channels at one alone, so that all ends in time."""
-    return kernel not in OF_CHANNELS or size == QUICK_SMALL[0]
+    return operators()[kernel].along != "channels" or size == QUICK_SMALL[0]
 
 
 def _full(precisions: Sequence[str], convolutions: bool) -> Iterator[Row]:
@@ -109,7 +108,7 @@ def _full(precisions: Sequence[str], convolutions: bool) -> Iterator[Row]:
     yield from (_gemm(p, *shape) for p in wide for shape in (VECTOR, *ODD))
     yield from itertools.chain.from_iterable(_transposed(p) for p in wide)
     yield from _kit(wide)
-    yield from (_stream(kernel, size) for size in SMALL for kernel in KERNELS)
+    yield from (_stream(kernel, size) for size in SMALL for kernel in timed_streams())
     yield from (_cast(p, size) for p in precisions if p in NARROW for size in SMALL)
     shapes = CONVOLUTIONS if convolutions else ()
     yield from (_convolution(p, what, *shape) for p in wide for shape in shapes for what in PASSES)
@@ -139,7 +138,7 @@ def deepbench(device: str) -> pd.DataFrame:
     """The shapes of the DeepBench table that is shipped for a device, those of them that are measured here."""
     found = load_device(device)
     shapes = load_measurements(found, names("devices", MEASURED_FILES)[found.name])[OF_A_SHAPE]  # no framework's
-    shapes = shapes[shapes["op_class"].isin(["gemm", "convolution", *STANDS_FOR])]
+    shapes = shapes[shapes["op_class"].isin([*MATRIX, *UNPOOLED])]
     return shapes.drop_duplicates(ignore_index=True)
 
 
@@ -162,7 +161,7 @@ def _convolution(precision: str, what: str, *sizes: int) -> Row:
 
 def _stream(kernel: str, size: float, cache: str = "") -> Row:
     """A memory-bound op of about so many bytes; where no cache is said, cold and warm are timed."""
-    return {"op_class": KERNELS[kernel][0], "precision": "fp32", "kernel": kernel, "bytes": int(size), "cache": cache}
+    return {"op_class": class_of(kernel), "precision": "fp32", "kernel": kernel, "bytes": int(size), "cache": cache}
 
 
 def _cast(precision: str, size: float) -> Row:

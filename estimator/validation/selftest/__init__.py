@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from estimator import __version__
-from estimator.collect.measure import BUSY, bench
+from estimator.collect.bench.machine import usable_processors
+from estimator.collect.measure import BUSY
 from estimator.core.errors import EstimatorError
 from estimator.profiles.workload import Provenance, read_provenance, side_files
 from estimator.validation.selftest import judge, runs, settings, workloads
@@ -90,7 +91,7 @@ def planned(
 
 def busy(kept: Path | None = None) -> tuple[str, ...]:
     """A sentence where other processes hold the processors, and what is ``kept`` does not hold all runs already."""
-    load, count = os.getloadavg()[0], len(bench.usable())
+    load, count = os.getloadavg()[0], len(usable_processors())
     if load <= BUSY * count or (kept and Folder(kept).steps.exists()):
         return ()
     return (

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, cast
 
-from estimator.collect.measure.bench import cores, usable, within_quota
+from estimator.collect.bench.machine import cores, usable_processors, within_quota
 from estimator.core.errors import EstimatorError, suggestion
 
 NEEDS: dict[str, frozenset[str]] = {  # of the processor's flags, by oneDNN's name of the instructions, narrowest first
@@ -109,7 +109,7 @@ def flags_of(path: Path) -> frozenset[str]:
 @contextmanager
 def in_setting(setting: Setting) -> Iterator[None]:
     """Processes that start inside are in the setting."""
-    own, variables = usable(), dict(os.environ)
+    own, variables = usable_processors(), dict(os.environ)
     os.sched_setaffinity(0, cores()[: setting.threads])
     os.environ.update(setting.environment())
     try:

@@ -16,11 +16,11 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from estimator.collect.measure import Plan, bench, kit, sweep
+from estimator.collect.measure import Plan, kit, sweep
 from estimator.collect.measure import measure as measured
 from estimator.core import csv_files, files
 from estimator.core.errors import EstimatorError
-from estimator.core.operators import with_operators
+from estimator.core.operators import operators, with_operators
 from estimator.core.schema import MATRIX, MEASUREMENTS, SHAPES, UNPOOLED
 from estimator.core.types import DeviceSpec
 from estimator.devices import load_device
@@ -106,8 +106,9 @@ def _sorts(shapes: pd.DataFrame) -> pd.Series:
     """Numbers, alike for one product, convolution or pool, and for streams of one class, kernel, number of channels,
     format and half octave of bytes.
     """
+    stand_ins = {name: operators()[name].benchmark_kernel for name in UNPOOLED}
     size = np.log2(shapes["bytes"].astype(float)).mul(2).round()
-    kernel = shapes["kernel"].fillna(shapes["op_class"].map(bench.STANDS_FOR))
+    kernel = shapes["kernel"].fillna(shapes["op_class"].map(stand_ins))
     alike = shapes.assign(kernel=kernel, size=size)[["op_class", "kernel", "conv_c", "precision", "size"]]
     streams = pd.util.hash_pandas_object(alike, index=False).astype("int64")
     return keys(shapes).mask(shapes["op_class"].isin(UNPOOLED), streams)

@@ -9,7 +9,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from estimator.collect.measure import bench, kit
+from estimator.collect.measure import kit
+from estimator.collect.measure.program import program
 from estimator.core import csv_files, files
 from estimator.core.errors import EstimatorError
 from estimator.core.schema import MEASUREMENTS, SHAPES
@@ -28,7 +29,7 @@ def folder(tmp_path: Path) -> Path:
 
 def test_its_program_is_the_very_one_that_measures_here(folder: Path) -> None:
     assert {path.name for path in folder.iterdir()} == {"measure.py", "shapes.csv", "README.md", "schema.md"}
-    assert (folder / "measure.py").read_bytes() == Path(bench.__file__).read_bytes()
+    assert (folder / "measure.py").read_text() == program()
     assert "estimator" not in (folder / "measure.py").read_text()
     assert "| time_s | number | s |" in (folder / "schema.md").read_text()
 

@@ -6,9 +6,14 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from estimator.collect.measure import bench, kit, sweep
-from estimator.core.operators import LAUNCH
-from estimator.core.schema import PRECISIONS, SHAPES
+from estimator.collect.bench.jobs import make_job
+from estimator.collect.bench.operators import KERNELS
+from estimator.collect.bench.shapes import Shape
+from estimator.collect.bench.types import CAST, ITEMSIZE, LAUNCH
+from estimator.collect.measure import kit, sweep
+from estimator.core import operators, types
+from estimator.core.operators import timed_streams
+from estimator.core.schema import PRECISIONS, SHAPES, UNPOOLED
 
 
 def classes(table: pd.DataFrame) -> set[str]:
@@ -25,12 +30,12 @@ def test_the_default_sweep_holds_every_kind_of_work() -> None:
         assert len(transposes) == 4
         assert set(found["pass"].dropna()) == {"forward", "grad_input", "grad_weights"}
         assert (found["batch"] > 1).any()
-        assert set(bench.KERNELS) | {bench.LAUNCH} == set(found["kernel"].dropna())
+        assert set(timed_streams()) | {LAUNCH} == set(found["kernel"].dropna())
 
 
 def test_the_full_sweep_casts_to_every_narrow_format() -> None:
     found = sweep.default(("fp32", "bf16", "fp16"))
-    assert set(found.loc[found["kernel"] == bench.CAST, "precision"]) == {"bf16", "fp16"}
+    assert set(found.loc[found["kernel"] == CAST, "precision"]) == {"bf16", "fp16"}
 
 
 def test_the_quick_sweep_is_the_smaller_one() -> None:
@@ -49,7 +54,7 @@ def test_every_precision_has_products_from_small_to_large() -> None:
 def test_the_program_takes_every_shape() -> None:
     table = sweep.with_anchors(sweep.default(("fp32", "fp64", "bf16")), ranks=4)
     for row in csv.DictReader(kit.csv_text(table).splitlines()):
-        assert bench.job(bench.Shape(row, "sweep"), ranks=4).work > 0
+        assert make_job(Shape(row, "sweep"), ranks=4).work > 0
 
 
 def test_what_was_asked_for_comes_before_the_anchors_and_small_ones_before_large_ones() -> None:
@@ -58,7 +63,7 @@ def test_what_was_asked_for_comes_before_the_anchors_and_small_ones_before_large
     assert list(found["m"][:1]) == [9]
     assert classes(found[1 : 1 + len(sweep.MESSAGES)]) == {"collective"}
     anchors = sweep.anchors(("fp32", "fp64"))
-    assert anchors["kernel"][0] == bench.LAUNCH == LAUNCH
+    assert anchors["kernel"][0] == LAUNCH == operators.LAUNCH
     last_small = anchors.index[anchors["m"] == 512].max()
     assert last_small < anchors.index[anchors["m"] == 1024].min()
     assert anchors.index[anchors["bytes"].notna()].min() < anchors.index[anchors["m"] == 16384].min()
@@ -69,7 +74,7 @@ def test_deepbench_gives_distinct_shapes_without_times() -> None:
     assert len(found[found["op_class"] == "gemm"]) >= 160
     assert not found.duplicated().any()
     assert "time_s" not in found
-    assert classes(found) <= {"gemm", "convolution", *bench.STANDS_FOR}
+    assert classes(found) <= {"gemm", "convolution", *UNPOOLED}
 
 
 def test_a_frameworks_table_gives_no_shapes_of_deepbench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,5 +88,7 @@ def test_a_frameworks_table_gives_no_shapes_of_deepbench(tmp_path: Path, monkeyp
 
 
 def test_the_programs_words_are_the_schemas() -> None:
-    assert set(bench.ITEMSIZE) <= set(PRECISIONS)
-    assert {op[0] for op in bench.KERNELS.values()} < set(SHAPES.columns[1].choices)
+    assert set(ITEMSIZE) <= set(PRECISIONS)
+    assert ITEMSIZE.items() <= types.ITEMSIZE.items()
+    assert (LAUNCH, CAST) == (operators.LAUNCH, operators.CAST)
+    assert {kernel.op_class for kernel in KERNELS.values()} < set(SHAPES.columns[1].choices)

@@ -405,5 +405,5 @@ def test_what_ends_a_training_is_told_of(tmp_path: Path, training: Ends | Fails,
 @pytest.mark.parametrize(("load", "told"), [(0.3, ()), (1.0, ("the machine is busy: load 1.0 on 2 processor(s)",))])
 def test_a_busy_machine_is_told_of(load: float, told: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.getloadavg", lambda: (load, 0.0, 0.0))
-    monkeypatch.setattr("estimator.collect.measure.bench.usable", lambda: [0, 1])
+    monkeypatch.setattr("estimator.validation.selftest.usable_processors", lambda: [0, 1])
     assert tuple(said.split(";")[0] for said in selftest.busy()) == told

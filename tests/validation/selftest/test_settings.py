@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from estimator.collect.measure import bench
-from estimator.collect.measure.bench import usable
+from estimator.collect.bench import machine
+from estimator.collect.bench.machine import usable_processors
 from estimator.core.errors import EstimatorError
 from estimator.validation.selftest.settings import (
     IN_BF16,
@@ -74,7 +74,7 @@ def test_bf16_needs_instructions_for_it() -> None:
 @linux
 def test_what_the_machine_has_not_is_refused() -> None:
     with pytest.raises(EstimatorError, match="is not one of this machine's; it has 1x"):
-        of_machine([f"{len(usable()) + 1}xAVX2", "1xAVX2"])
+        of_machine([f"{len(usable_processors()) + 1}xAVX2", "1xAVX2"])
     with pytest.raises(EstimatorError, match="needs two settings"):
         of_machine(["1xSSE41", "1xsse41"])
 
@@ -82,7 +82,7 @@ def test_what_the_machine_has_not_is_refused() -> None:
 @linux
 def test_a_containers_quota_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "cpu.max").write_text("150000 100000\n")
-    monkeypatch.setattr(bench, "CGROUP", str(tmp_path))
+    monkeypatch.setattr(machine, "CGROUP", str(tmp_path))
     with pytest.raises(EstimatorError, match="'2xSSE41' is not one of this machine's"):
         of_machine(["2xSSE41", "1xSSE41"])
 

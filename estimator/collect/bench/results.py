@@ -1,0 +1,36 @@
+"""What a run leaves: measurements.csv and provenance.json."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import json
+import platform
+import sys
+from pathlib import Path
+
+from estimator.collect.bench.machine import nvidia_gpu, processor
+from estimator.collect.bench.output import digest, write_whole
+from estimator.collect.bench.sweep import COLUMNS, Sweep
+
+
+def write_results(sweep: Sweep, options: argparse.Namespace) -> None:
+    """Write the table, then what it was made with, then drop the partial file."""
+    table = io.StringIO(newline="")
+    writer = csv.DictWriter(table, COLUMNS, extrasaction="ignore", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(row for place in sorted(sweep.rows) for row in sweep.rows[place])
+    write_whole(options.output, table.getvalue())
+    hashes = {path.name: digest(path) for path in (Path(__file__), options.shapes, options.output)}
+    disturbed, share = sweep.disturbed()
+    provenance = {
+        **sweep.about, "disturbed": disturbed,
+        "disturbed_share": share if sweep.library.sees_disturbance else None,
+        "backend": sweep.library.name, "gpu": sweep.library.gpu, "command": sys.argv,
+        "processor": processor(), "system": platform.platform(), "python": platform.python_version(),
+        "numpy": sweep.library.np.__version__, "driver": nvidia_gpu().get("driver"), "sha256": hashes,
+        "left_out": {place + 1: reason for place, reason in sorted(sweep.left_out.items())},
+    }  # fmt: skip
+    write_whole(options.output.with_name("provenance.json"), json.dumps(provenance, indent=1) + "\n")
+    sweep.partial.unlink()

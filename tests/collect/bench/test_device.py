@@ -1,0 +1,28 @@
+"""The cache that arrays reach."""
+
+import pytest
+
+from estimator.collect.bench import device
+from estimator.collect.bench.device import filled_part, rate_of_reading, reached_cache
+from estimator.collect.bench.numpy_library import Numpy
+
+
+@pytest.mark.parametrize(("part", "found"), [(60, 120), (70, 120), (480, 480), (250, 480), (1, 480)])
+def test_what_of_a_cache_holds_arrays(part: float, found: float) -> None:
+    """As much as is read faster, twice over, so that no array of the rest lies in it; all of it where nothing tells."""
+    mib = 2.0**20
+    assert filled_part(480 * mib, lambda size: 30e9 if size <= part * mib else 15e9) == found * mib
+    assert filled_part(480 * mib, lambda size: 15e9) == 480 * mib
+
+
+def test_the_cache_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    library, named = Numpy("cpu", 1), [2.0**28, 2.0**28]
+    assert 1e8 < rate_of_reading(library.np, 1e6) < 1e13
+    monkeypatch.setattr(device, "memory", lambda key: 2.0**40)
+    monkeypatch.setattr(device, "last_level_caches", lambda: named)
+    monkeypatch.setattr(device, "rate_of_reading", lambda np, size: 1e10 if size > 2.0**24 else 2e10)
+    assert reached_cache(library) == 2 * 2.0**25
+    monkeypatch.setattr(device, "memory", lambda key: 2.0**28)  # too little to tell
+    assert reached_cache(library) == 2 * 2.0**28
+    named.clear()
+    assert reached_cache(library) is None

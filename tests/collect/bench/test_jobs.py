@@ -1,0 +1,168 @@
+"""What is to be timed for a row of shapes.csv."""
+
+import math
+
+import pandas as pd
+import pytest
+
+from estimator.collect.bench.jobs import WIDTH, make_job
+from estimator.collect.bench.numpy_library import Numpy
+from estimator.collect.bench.operators import STAND_INS
+from estimator.collect.bench.shapes import Shape
+from estimator.collect.bench.types import LeftOutError
+from estimator.core.operators import benchmark_kernels, class_of, operators
+from estimator.core.schema import UNPOOLED
+from tests.collect.bench.runs import POOL, job
+
+
+def test_the_work_of_a_product() -> None:
+    found = job(op_class="gemm", batch=2, m=3, n=5, k=7, precision="fp16")
+    assert (found.work, found.size) == (2 * 2 * 3 * 5 * 7, 2 * 2 * (21 + 35 + 15))
+    assert found.reads == 2 * 2 * (21 + 35)
+    assert found.columns.items() >= {"trans_a": "n", "accumulate": "fp32"}.items()
+    assert found.caches == ("",)
+    assert job(op_class="gemm", m=3, n=5, k=7, cache="cold").caches == ("cold",)
+
+
+@pytest.mark.parametrize(
+    ("what", "reads"), [("forward", 96 + 36), ("grad_input", 36 + 128), ("grad_weights", 96 + 128), ("backward", 260)]
+)
+def test_what_a_convolution_reads(what: str, reads: int) -> None:
+    """An image of 2 x 3 x 4 x 4, four kernels of 3 x 1 x 3, and as large an output of four channels."""
+    sizes = {f"conv_{name}": size for name, size in zip("nchwkrs", (2, 3, 4, 4, 4, 1, 3), strict=True)}
+    assert job(op_class="convolution", pad_w=1, **{**sizes, "pass": what}).reads == 4 * reads
+
+
+def test_padding_that_differs_by_side_is_timed_on_an_image_that_holds_it() -> None:
+    sizes = {f"conv_{name}": size for name, size in zip("nchwkrs", (1, 3, 28, 28, 8, 3, 3), strict=True)}
+    found = job(op_class="convolution", stride_h=2, stride_w=2, conv_p=14, conv_q=14, **sizes)
+    assert found.columns["padding"] == "image 29x29, no padding"
+    assert found.columns["conv_h"] == 28
+    assert found.work == 2 * 8 * 14 * 14 * 3 * 9
+    assert "padding" not in job(op_class="convolution", conv_p=26, conv_q=26, **sizes).columns
+
+
+def test_a_memory_bound_op_moves_the_bytes_asked_for() -> None:
+    found = job(op_class="elementwise", bytes=12 * 1024 * 10 + 5)
+    assert found.columns.items() >= {"kernel": "add", "bytes": 12 * 1024 * 10, "flop": 1024 * 10}.items()
+    assert found.caches == ("cold", "warm")
+    assert job(op_class="movement", bytes=8, cache="cold").caches == ("cold",)
+
+
+@pytest.mark.parametrize(
+    ("kind", "kernel", "arrays"), [("elementwise", "bias_add", 2), ("reduction", "channel_sum", 1)]
+)
+def test_an_op_along_channels_has_as_many_as_told(kind: str, kernel: str, arrays: int) -> None:
+    found = job(op_class=kind, kernel=kernel, bytes=arrays * 4 * 321, conv_c=32)
+    assert found.columns.items() >= {"conv_c": 32, "bytes": arrays * 4 * 320, "flop": 320}.items()
+    library = Numpy("cpu", 1)
+    library.call = lambda kernel, arrays: lambda: [x.shape for x in arrays]  # type: ignore[method-assign]
+    assert found.build(library)() == [(10, 32), (32,)][:arrays]
+    fewest = job(op_class=kind, kernel=kernel, bytes=40, conv_c=32)
+    assert fewest.columns["bytes"] == arrays * 4 * 2 * 32  # one row meets no other's number
+    assert job(op_class=kind, kernel=kernel, bytes=1e7).columns["conv_c"] == WIDTH
+    assert job(op_class=kind, bytes=1e7, conv_c=32).columns.items() >= {"conv_c": 32, "kernel": kernel}.items()
+    assert "conv_c" not in job(op_class=kind, kernel=STAND_INS[kind], bytes=1e7, conv_c=32).columns
+
+
+@pytest.mark.parametrize("channels", [None, 32])
+@pytest.mark.parametrize("operator", [name for name in operators() if class_of(name) in UNPOOLED])
+def test_an_operator_is_timed_by_the_kernel_that_stands_for_it_in_predictions(
+    operator: str, channels: int | None
+) -> None:
+    columns = {"op_class": [class_of(operator)], "operator": [operator], "precision": ["fp32"], "conv_n": [None]}
+    asked = pd.DataFrame({**columns, "conv_c": pd.array([channels], "Int64")})
+    cells = {"conv_c": channels} if channels else {}
+    found = job(op_class=class_of(operator), operator=operator, bytes=1e6, **cells).columns
+    assert (found["operator"], found["kernel"]) == (operator, benchmark_kernels(asked)[0])
+
+
+@pytest.mark.parametrize(
+    ("cells", "available", "kernel"),
+    [
+        ({"operator": "gelu"}, ("gelu", "add"), "gelu"),
+        ({"operator": "gelu"}, ("add",), "add"),
+        ({"operator": "gelu", "kernel": "tanh"}, ("gelu", "add", "tanh"), "tanh"),
+        ({"operator": "softmax"}, ("softmax", "add"), "add"),  # of another class
+        ({"operator": "cast"}, ("cast", "add"), "add"),  # to no narrower format
+        ({"operator": "cast", "precision": "bf16"}, ("cast", "add"), "cast"),
+        ({"operator": "bias_grad", "op_class": "reduction", "conv_c": 8}, ("bias_grad",), "bias_grad"),
+        ({"operator": "bias_grad", "op_class": "reduction", "conv_c": 8}, ("sum",), "channel_sum"),
+        ({"operator": "bias_grad", "op_class": "reduction", "conv_c": 8, "conv_n": 2}, ("bias_grad",), "sum"),
+        ({"operator": "embedding", "op_class": "embedding"}, (), "copy"),
+    ],
+)
+def test_the_kernel_named_then_the_operators_own_then_its_stand_in(
+    cells: dict[str, object], available: tuple[str, ...], kernel: str
+) -> None:
+    text = {"op_class": "elementwise", "precision": "fp32", "bytes": 12000, **cells}
+    shape = Shape({name: str(cell) for name, cell in text.items()}, "row 1")
+    assert make_job(shape, available=available).columns["kernel"] == kernel
+
+
+def test_a_normalization_has_rows_of_a_length_that_it_tells() -> None:
+    assert job(op_class="normalization", bytes=8e6).columns["row_length"] == WIDTH
+    assert job(op_class="normalization", bytes=8e6, row_length=100).columns["row_length"] == 100
+    assert job(op_class="normalization", bytes=80, row_length=100).columns["row_length"] == 10
+    assert "row_length" not in job(op_class="elementwise", bytes=8e6, row_length=100).columns
+
+
+@pytest.mark.parametrize("elements", [1, 2047, 5000])
+def test_an_op_without_rows_is_timed_on_exactly_so_many_elements(elements: int) -> None:
+    library = Numpy("cpu", 1)
+    found = job(op_class="elementwise", bytes=12 * elements)
+    library.call = lambda kernel, arrays: lambda: [x.shape for x in arrays]  # type: ignore[method-assign]
+    assert (found.columns["bytes"], found.build(library)()) == (12 * elements, [(elements,)] * 2)
+    rowed = job(op_class="normalization", bytes=8 * elements)
+    assert math.prod(rowed.build(library)()[0]) * 8 == rowed.columns["bytes"]
+    assert rowed.columns["bytes"] % (8 * min(elements, WIDTH)) == 0
+
+
+def test_the_work_of_a_pool() -> None:
+    image, pooled = 2 * 3 * 9 * 7, 2 * 3 * 4 * 3
+    found = job(**POOL, stride_h=2, stride_w=2)
+    assert found.columns.items() >= {"kernel": "max_pool", "pass": "forward", "flop": image}.items()
+    assert found.columns["bytes"] == found.work == 4 * (image + pooled)
+    backward = job(**POOL, stride_h=2, stride_w=2, **{"pass": "grad_input"})
+    assert backward.columns["bytes"] == 8 * (image + pooled)
+    with pytest.raises(LeftOutError, match="a pool of 9x7 to 4x3 is not measured here"):
+        job(**POOL)
+    for cells in ({"bytes": 80}, {"kernel": "cudnn::pooling_fw", **POOL}):
+        with pytest.raises(LeftOutError, match="another kind or of unknown sizes"):
+            job(**{"op_class": "pooling", **cells})
+    with pytest.raises(LeftOutError, match="numpy has no pool"):
+        found.build(Numpy("cpu", 1))
+
+
+@pytest.mark.parametrize(
+    ("op_class", "operator", "kernel", "direction"),
+    [
+        ("pooling", "max_pool", "max_pool", "forward"),
+        ("pooling", "max_pool_grad", "max_pool", "grad_input"),
+        ("pooling", "avg_pool_grad", "avg_pool", "grad_input"),
+        ("pooling", "pooling", "max_pool", "forward"),
+        ("convolution", "convolution", None, "forward"),
+        ("convolution", "convolution_grad_input", None, "grad_input"),
+        ("convolution", "convolution_grad_weights", None, "grad_weights"),
+        ("convolution", "convolution_grad", None, "backward"),
+    ],
+)
+def test_an_operator_on_images_is_timed_in_its_pass(
+    op_class: str, operator: str, kernel: str | None, direction: str
+) -> None:
+    sizes = {**POOL, "conv_k": 4} if op_class == "convolution" else {**POOL, "stride_h": 2, "stride_w": 2}
+    sizes |= {"op_class": op_class, "conv_p": 7, "conv_q": 5} if op_class == "convolution" else {}
+    found = job(**sizes, operator=operator).columns
+    assert (found["operator"], found.get("kernel"), found["pass"]) == (operator, kernel, direction)
+    stated = job(**sizes, operator=operator, **{"pass": "grad_input"}).columns
+    assert stated["pass"] == "grad_input"
+
+
+def test_the_work_of_an_update() -> None:
+    assert job(op_class="elementwise", kernel="sgd_momentum", bytes=20).columns["flop"] == 4
+
+
+@pytest.mark.parametrize("cells", [{"op_class": "recurrent"}, {"op_class": "gemm", "precision": "fp8"}])
+def test_what_nothing_times_is_left_out(cells: dict[str, object]) -> None:
+    with pytest.raises(LeftOutError, match="not measured here"):
+        job(**cells)
