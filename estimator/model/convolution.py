@@ -16,7 +16,8 @@ import numpy as np
 import pandas as pd
 from pydantic import Field
 
-from estimator.core import csv_files, physics
+from estimator.core import csv_files
+from estimator.core.conv_shape import ConvShape
 from estimator.core.types import DeviceSpec, File, Flags, Floats, itemsizes
 from estimator.model.calibration import AT_ONCE, Likeness, Ops, covariance
 from estimator.model.convolution_algorithms import ALGORITHMS, Convolutions, Machine
@@ -98,27 +99,16 @@ def convolutions(rows: pd.DataFrame, tensor: Flags) -> Convolutions:
     """The convolutions of rows of WORK or TRUTH; forward where the pass is not told, one gradient of ``backward``: the
     input's. On tensor units channels are padded to whole vector loads.
     """
-
-    def size(name: str, missing: float = 1.0) -> Floats:
-        told = rows[name].to_numpy(dtype=float, na_value=missing) if name in rows else missing
-        return np.broadcast_to(np.asarray(told, float), len(rows))
-
-    def output(name: str, axis: str, kernel: str) -> Floats:
-        window = size(f"conv_{kernel}"), size(f"stride_{axis}"), size(f"pad_{axis}", 0.0), size(f"dilation_{axis}")
-        told = size(f"conv_{name}", np.nan)
-        return np.where(np.isnan(told), physics.conv_output(size(f"conv_{axis}"), *window), told)
-
-    groups, itemsize = size("groups"), itemsizes(rows["precision"])
+    shape, itemsize = ConvShape.from_table(rows), itemsizes(rows["precision"])
     whole = np.where(tensor, VECTOR_LOAD / itemsize, 1.0)
-    c, k = (np.ceil(size(name) / groups / whole) * whole for name in ("conv_c", "conv_k"))
-    r, s, t = size("conv_r"), size("conv_s"), size("conv_t")
-    stride = size("stride_h") * size("stride_w") * size("stride_d")
-    by_ones = (stride == 1) & (size("dilation_h") * size("dilation_w") == 1) & (size("conv_d") * t == 1)
+    c, k = (np.ceil(channels / shape.groups / whole) * whole for channels in (shape.c, shape.k))
+    (d, h, w), (t, r, s), (z, p, q) = shape.image, shape.window, shape.output
+    stride = shape.stride.prod(axis=0)
+    by_ones = (stride == 1) & (shape.dilation[1:].prod(axis=0) == 1) & (d * t == 1)
     made = rows["pass"].astype(object).fillna("forward").replace("backward", "grad_input")
     return Convolutions(
-        made=made.to_numpy(dtype=str), n=size("conv_n"), c=c, k=k, groups=groups,
-        image=size("conv_h") * size("conv_w") * size("conv_d"),
-        p=output("p", "h", "r") * output("z", "d", "t"), q=output("q", "w", "s"), window=r * s * t,
+        made=made.to_numpy(dtype=str), n=shape.n, c=c, k=k, groups=shape.groups, image=h * w * d, p=p * z, q=q,
+        window=r * s * t,
         side=np.where(by_ones & (r == s), r, 0.0), stride=stride, itemsize=itemsize,
     )  # fmt: skip
 

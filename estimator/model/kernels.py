@@ -11,7 +11,7 @@ import pandas as pd
 
 from estimator.core import physics
 from estimator.core.operators import attribute, benchmark_kernels, cast_formats, is_cast
-from estimator.core.schema import MATRIX, SHAPED_BY, STREAMING, UNPOOLED
+from estimator.core.schema import MATRIX, SHAPED_BY, STREAMING, UNPOOLED, numbers
 from estimator.core.types import DeviceSpec, Flags, Floats
 from estimator.model import convolution, gemm, memory_bound
 from estimator.model.calibration import Likeness, Ops
@@ -58,7 +58,7 @@ class Model(NamedTuple):
 
 def calls_of(rows: pd.DataFrame) -> Floats:
     """Calls of each row; one where it does not say."""
-    return np.asarray(rows["calls"].fillna(1.0), dtype=float) if "calls" in rows else np.ones(len(rows))
+    return numbers(rows, "calls")
 
 
 def amounts(rows: pd.DataFrame) -> tuple[Floats, Floats]:
