@@ -1,4 +1,4 @@
-"""The tables, declared once as data: name, dtype, unit, meaning. The declaration validates, documents and labels.
+"""The tables, declared once as data: name, dtype, unit, meaning, default. It validates, documents and labels.
 
 Tables are extended, never rewritten: WORK holds every column of OPS, PREDICTION every column of WORK.
 """
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from estimator.core.errors import EstimatorError
-from estimator.core.types import ITEMSIZE, Flags
+from estimator.core.types import ITEMSIZE, Flags, Floats
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,6 +60,12 @@ class Column:
     minimum: float | None = None
     above: float | None = None
     choices: tuple[str, ...] = ()
+    default: float | None = None  # the number that a missing value stands for
+
+    @property
+    def description(self) -> str:
+        """The meaning, and what a missing value stands for."""
+        return self.meaning if self.default is None else f"{self.meaning}; {self.default:g} where missing"
 
 
 @dataclass(frozen=True)
@@ -79,7 +85,7 @@ class Table:
 
     def document(self) -> str:
         """The columns as a Markdown table."""
-        rows = [f"| {c.name} | {c.kind} | {c.unit} | {c.meaning} |" for c in self.columns]
+        rows = [f"| {c.name} | {c.kind} | {c.unit} | {c.description} |" for c in self.columns]
         return "\n".join(["| column | type | unit | meaning |", "|---|---|---|---|", *rows])
 
     def conform(self, frame: pd.DataFrame, where: str) -> pd.DataFrame:
@@ -167,7 +173,7 @@ def _expected(column: Column) -> str:
 
 
 GEMM_COLUMNS = (
-    Column("batch", "integer", "products in one call", above=0),
+    Column("batch", "integer", "products in one call", above=0, default=1),
     Column("m", "integer", "rows of C", above=0),
     Column("n", "integer", "columns of C", above=0),
     Column("k", "integer", "the summed dimension", above=0),
@@ -182,24 +188,24 @@ CONV_COLUMNS = (
     Column("conv_k", "integer", "output channels", above=0),
     Column("conv_r", "integer", "kernel height", above=0),
     Column("conv_s", "integer", "kernel width", above=0),
-    Column("stride_h", "integer", "stride along the height; 1 where missing", above=0),
-    Column("stride_w", "integer", "stride along the width; 1 where missing", above=0),
-    Column("pad_h", "integer", "padding above and below; 0 where missing", minimum=0),
-    Column("pad_w", "integer", "padding left and right; 0 where missing", minimum=0),
-    Column("groups", "integer", "groups of channels; 1 where missing", above=0),
+    Column("stride_h", "integer", "stride along the height", above=0, default=1),
+    Column("stride_w", "integer", "stride along the width", above=0, default=1),
+    Column("pad_h", "integer", "padding above and below", minimum=0, default=0),
+    Column("pad_w", "integer", "padding left and right", minimum=0, default=0),
+    Column("groups", "integer", "groups of channels", above=0, default=1),
     Column("pass", "text", "forward, or the gradient that is computed; backward is both", choices=PASSES),
-    Column("conv_d", "integer", "input depth of a 3D convolution; 1 where missing", above=0),
-    Column("conv_t", "integer", "kernel depth; 1 where missing", above=0),
+    Column("conv_d", "integer", "input depth of a 3D convolution", above=0, default=1),
+    Column("conv_t", "integer", "kernel depth", above=0, default=1),
     Column("conv_z", "integer", "output depth; from the other sizes where missing", above=0),
     Column(
         "conv_p", "integer", "output height; from the other sizes where missing, as padding may differ by side", above=0
     ),
     Column("conv_q", "integer", "output width; from the other sizes where missing", above=0),
-    Column("stride_d", "integer", "stride along the depth; 1 where missing", above=0),
-    Column("pad_d", "integer", "padding before and behind; 0 where missing", minimum=0),
-    Column("dilation_d", "integer", "distance of the kernel's points along the depth; 1 where missing", above=0),
-    Column("dilation_h", "integer", "distance of the kernel's points along the height; 1 where missing", above=0),
-    Column("dilation_w", "integer", "distance of the kernel's points along the width; 1 where missing", above=0),
+    Column("stride_d", "integer", "stride along the depth", above=0, default=1),
+    Column("pad_d", "integer", "padding before and behind", minimum=0, default=0),
+    Column("dilation_d", "integer", "distance of the kernel's points along the depth", above=0, default=1),
+    Column("dilation_h", "integer", "distance of the kernel's points along the height", above=0, default=1),
+    Column("dilation_w", "integer", "distance of the kernel's points along the width", above=0, default=1),
 )
 OPERATOR = Column("operator", "text", "what the op computes, one of core/operators.csv")
 ROW_LENGTH = Column("row_length", "integer", "length of the rows that a softmax or layer norm runs over", above=0)
@@ -219,7 +225,7 @@ OPS = Table(
         Column("shapes", "text", "operand shapes, '100x50;50x1'; -1 is an unknown dimension"),
         Column("output_shapes", "text", "result shapes, written alike"),
         Column("attributes", "text", "what shapes do not tell, 'strides=2x2;padding=SAME;layout=NHWC'"),
-        Column("calls", "number", "how often the op ran in one step", "1/step", minimum=0),
+        Column("calls", "number", "how often the op ran in one step", "1/step", minimum=0, default=1),
         Column("time_s", "number", "self time of all calls", "s/step", required=True, minimum=0),
         Column("shared_s", "number", "that time, each instant divided among the ops that ran", "s/step", minimum=0),
         Column("time_spread_s", "number", "spread of the time over steps or ranks", "s/step", minimum=0),
@@ -266,7 +272,7 @@ MEASUREMENTS = Table(
         *GEMM_COLUMNS,
         *CONV_COLUMNS,
         ROW_LENGTH,
-        Column("sparsity", "number", "share of zeros in A of a sparse product; 0 where missing", minimum=0),
+        Column("sparsity", "number", "share of zeros in A of a sparse product", minimum=0, default=0),
         Column("cell", "text", "kind of recurrent layer", choices=CELLS),
         Column("hidden", "integer", "width of a recurrent layer", above=0),
         Column("sequences", "integer", "sequences in one call of a recurrent layer", above=0),
@@ -303,3 +309,12 @@ PREDICTION = WORK.extend(
     Column("low_s", "number", "low end of the interval of target_time_s", "s/step", minimum=0),
     Column("high_s", "number", "high end of the interval of target_time_s", "s/step", minimum=0),
 )
+DEFAULTS = {c.name: c.default for c in (*MEASUREMENTS.columns, *PREDICTION.columns) if c.default is not None}
+
+
+def numbers(rows: pd.DataFrame, name: str) -> Floats:
+    """A column of any table as numbers: its default where one is missing, NaN where it has none."""
+    missing = DEFAULTS.get(name, np.nan)
+    if name not in rows:
+        return np.full(len(rows), missing)
+    return np.asarray(rows[name].to_numpy(dtype=float, na_value=missing))

@@ -17,15 +17,9 @@ from estimator.core.types import Floats
 from estimator.devices import load_device
 from estimator.fitting.optimise import least_squares, robust
 from estimator.model.calibration import Likeness
-from estimator.model.convolution import (
-    Convolution,
-    Library,
-    Published,
-    Shares,
-    convolution_times,
-    convolutions,
-    library_of,
-)
+from estimator.model.convolution import Library, convolution_times, library_of
+from estimator.model.convolution_coefficients import Convolution, Published, Shares
+from estimator.model.convolution_passes import convolutions
 from estimator.model.sustained import Sustained
 from estimator.validation import arguments, shapes
 from estimator.validation.protocol import worth_judging

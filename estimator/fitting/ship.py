@@ -17,7 +17,7 @@ import yaml
 from estimator.core.files import write_text
 from estimator.fitting import fitted_model
 from estimator.model.coefficients import Coefficients, Transfer
-from estimator.model.convolution import Published
+from estimator.model.convolution_coefficients import Published
 from estimator.validation import whole_models
 from estimator.validation.data import read_truth
 from estimator.validation.selftest import results

@@ -18,40 +18,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from estimator.core import physics
 from estimator.core.types import Flags, Floats
-
-if TYPE_CHECKING:
-    from estimator.model.convolution import Convolution, Shares
+from estimator.model.convolution_coefficients import Convolution, Shares
+from estimator.model.convolution_passes import Convolutions
 
 TILES = ((128, 128), (128, 64), (64, 64), (64, 32), (32, 128), (32, 32), (128, 16))
 SPLITS = (1, 4, 16, 64)
 SLICE = 64  # bytes of channels that a step of tensor units takes (CUTLASS, implicit_gemm_convolution.md)
 FFT_TILE, FREQUENCIES = 32, 32 * 17  # side of an FFT's input tile, and what is left of it by symmetry
 COMPLEX_FLOP, COMPLEX_SIZE = 8, 8  # of a complex multiply-add; bytes of a complex number
-
-
-@dataclass(frozen=True)
-class Convolutions:
-    """One pass of a convolution each, one entry per call; the depth of 3D ones is a factor of image, p and window."""
-
-    made: npt.NDArray[np.str_]  # forward, grad_input or grad_weights
-    n: Floats
-    c: Floats  # channels, of one group
-    k: Floats
-    groups: Floats
-    image: Floats  # h·w
-    p: Floats
-    q: Floats
-    window: Floats  # r·s
-    side: Floats  # of a square 2D window that moves by ones, which transforms suit; 0 of others
-    stride: Floats  # product over the axes
-    itemsize: Floats  # [B]
 
 
 @dataclass(frozen=True)

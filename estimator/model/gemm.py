@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike
 from pydantic import Field
 
 from estimator.core import physics
+from estimator.core.schema import numbers
 from estimator.core.types import File, Floats, itemsizes
 from estimator.model.calibration import Likeness, Ops
 from estimator.model.hardware import Hardware
@@ -142,10 +143,8 @@ def overlapped(compute: ArrayLike, memory: ArrayLike) -> Floats:
 
 
 def products(rows: pd.DataFrame) -> Products:
-    """The products of rows with the columns of a GEMM, in WORK or in MEASUREMENTS; one product in a call where no batch
-    is given.
-    """
-    batch, m, n, k = (rows[name].to_numpy(dtype=float, na_value=1.0) for name in ("batch", "m", "n", "k"))
+    """The products of rows with the columns of a GEMM, in WORK or in MEASUREMENTS."""
+    batch, m, n, k = (numbers(rows, name) for name in ("batch", "m", "n", "k"))
     return Products(batch, m, n, k, itemsizes(rows["precision"]))
 
 

@@ -11,12 +11,12 @@ import pandas as pd
 
 from estimator.core import physics
 from estimator.core.operators import attribute, benchmark_kernels, cast_formats, is_cast
-from estimator.core.schema import MATRIX, SHAPED_BY, STREAMING, UNPOOLED
+from estimator.core.schema import MATRIX, SHAPED_BY, STREAMING, UNPOOLED, numbers
 from estimator.core.types import DeviceSpec, Flags, Floats
-from estimator.model import convolution, gemm, memory_bound
+from estimator.model import convolution, gemm, memory_bound, published_shapes
 from estimator.model.calibration import Likeness, Ops
 from estimator.model.coefficients import Coefficients
-from estimator.model.convolution_algorithms import Convolutions
+from estimator.model.convolution_passes import Convolutions, convolutions
 from estimator.model.hardware import Hardware
 
 POOLS: dict[str, Any] = {  # libraries differ widely: oneDNN has a gradient of maxima for AVX2 on, none for AVX
@@ -58,7 +58,7 @@ class Model(NamedTuple):
 
 def calls_of(rows: pd.DataFrame) -> Floats:
     """Calls of each row; one where it does not say."""
-    return np.asarray(rows["calls"].fillna(1.0), dtype=float) if "calls" in rows else np.ones(len(rows))
+    return numbers(rows, "calls")
 
 
 def amounts(rows: pd.DataFrame) -> tuple[Floats, Floats]:
@@ -98,10 +98,10 @@ def _convolutions(rows: pd.DataFrame, on: Hardware, device: DeviceSpec, c: Coeff
     the time from below; elsewhere also what any product attains.
     """
     both = (rows["pass"] == "backward").to_numpy(dtype=bool, na_value=False)
-    of, library = convolution.convolutions(rows, on.tensor), convolution.library_of(device)
+    of, library = convolutions(rows, on.tensor), convolution.library_of(device)
     time = _convolution_times(of, on, library, c)
     if both.any():
-        weights = convolution.convolutions(rows[both].assign(**{"pass": "grad_weights"}), on.tensor[both])
+        weights = convolutions(rows[both].assign(**{"pass": "grad_weights"}), on.tensor[both])
         time[both] += _convolution_times(weights, on.of(both), library, c)
     flop, bytes_ = amounts(rows)
     memory, attained = bytes_ / on.bandwidth, c.convolution.attained * c.gemm.sustained.of(on)
@@ -114,7 +114,7 @@ def _convolutions(rows: pd.DataFrame, on: Hardware, device: DeviceSpec, c: Coeff
 
 def _convolution_times(of: Convolutions, on: Hardware, library: convolution.Library, c: Coefficients) -> Floats:
     transforms = np.broadcast_to(library.transforms, on.tensor.shape)
-    corrected = convolution.shape_correction(convolution.alike(of, on.tensor, transforms), c.convolution)
+    corrected = published_shapes.shape_correction(published_shapes.alike(of, on.tensor, transforms), c.convolution)
     return convolution.convolution_times(of, on, c.gemm.sustained.of(on), library, c.convolution) * np.exp(corrected)
 
 
@@ -139,7 +139,7 @@ def _others(rows: pd.DataFrame, on: Hardware, device: DeviceSpec, c: Coefficient
 
 def _alike_convolutions(rows: pd.DataFrame, on: Hardware, device: DeviceSpec, busy: Busy) -> Ops:
     transforms = np.broadcast_to(convolution.library_of(device).transforms, on.tensor.shape)
-    return convolution.alike(convolution.convolutions(rows, on.tensor), on.tensor, transforms)
+    return published_shapes.alike(convolutions(rows, on.tensor), on.tensor, transforms)
 
 
 def _alike_streams(rows: pd.DataFrame, on: Hardware, device: DeviceSpec, busy: Busy) -> Ops:

@@ -7,16 +7,14 @@ hold them all.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from estimator.core import physics
+from estimator.core.conv_shape import ConvShape
 from estimator.core.interval import Z, log_spread
 from estimator.core.operators import benchmark_kernels, cast_formats
-from estimator.core.schema import CONV_COLUMNS, MATRIX, STREAMING
+from estimator.core.schema import MATRIX, STREAMING, numbers
 from estimator.core.types import Flags, Floats
 from estimator.model.kernels import amounts
 
@@ -25,9 +23,6 @@ NEAR = 0.01  # share by which the amount that a measured row moves may be off
 SIZES_OF_OTHERS = ("row_length", "hidden", "sequences", "timesteps", "ranks")
 MISSING = -1.0  # no size is negative
 SPARE = 2  # bits, as pandas adds up the distances of an index's labels
-CONVOLUTION = {column.name: 1.0 for column in CONV_COLUMNS if column.kind == "integer"}
-CONVOLUTION |= dict.fromkeys(("pad_d", "pad_h", "pad_w"), 0.0)
-OUTPUTS = {"conv_z": ("d", "t"), "conv_p": ("h", "r"), "conv_q": ("w", "s")}  # by image and kernel where not stated
 ENDS = ("time_low_s", "time_s", "time_high_s")
 
 
@@ -37,7 +32,7 @@ def telling(measurements: pd.DataFrame, cache: str = "warm") -> pd.DataFrame:
     alone, that tells of the other too, but for products in a cold cache. Rows that beat a bound count only where a
     shape has no others.
     """
-    dense, alike = measurements["sparsity"].fillna(0) == 0, measurements["cache"].fillna("warm") == cache
+    dense, alike = numbers(measurements, "sparsity") == 0, measurements["cache"].fillna("warm") == cache
     either = measurements["op_class"].isin(STREAMING) | (cache == "cold")
     rows = measurements[dense & (alike | either)].reset_index(drop=True)
     if rows.empty:
@@ -177,11 +172,9 @@ def keys(rows: pd.DataFrame, *, transposes: bool = True, amount: bool = True) ->
     turned = (m == n) & (first == "t") & (second == "n")  # of a square C, the transpose has the very shape
     stored = [np.where(turned, "n", first), np.where(turned, "t", second)] if transposes else []
     matrix = rows["op_class"].isin(MATRIX).to_numpy(dtype=bool)
-    sizes = {name: _number(rows, name, missing) for name, missing in CONVOLUTION.items()}
     columns = [
         *(_text(rows, name) for name in ("operator", "pass", "cell")), _format(rows), *stored,
-        np.maximum(m, n), np.minimum(m, n), _number(rows, "k"), _number(rows, "batch", 1.0),
-        *(sizes | {name: _output(rows, name, sizes) for name in OUTPUTS}).values(),
+        np.maximum(m, n), np.minimum(m, n), _number(rows, "k"), numbers(rows, "batch"), *_geometry(rows),
         *(np.where(matrix, MISSING, _number(rows, name)) for name in SIZES_OF_OTHERS),
         np.where(matrix | np.isnan(moved := amounts(rows)[1]) | (not amount), MISSING, moved.round()),
     ]  # fmt: skip
@@ -194,12 +187,11 @@ def _format(rows: pd.DataFrame) -> npt.NDArray[np.object_]:
     return np.asarray(cast_formats(rows).fillna(rows["precision"]).to_numpy(dtype=object, na_value=""))
 
 
-def _output(rows: pd.DataFrame, name: str, sizes: Mapping[str, Floats]) -> Floats:
-    """Output sizes along one axis as they are stated, else as image and kernel have them."""
-    axis, kernel = OUTPUTS[name]
-    stride, pad, dilation = (sizes[f"{what}_{axis}"] for what in ("stride", "pad", "dilation"))
-    stated = _number(rows, name, np.nan)
-    return physics.conv_output(sizes[f"conv_{axis}"], sizes[f"conv_{kernel}"], stride, pad, dilation, stated)
+def _geometry(rows: pd.DataFrame) -> Floats:
+    """Sizes × rows of what a convolution or pool needs; 1 where one is not known."""
+    shape = ConvShape.from_table(rows)
+    along = (shape.image, shape.window, shape.output, shape.stride, shape.pad, shape.dilation)
+    return np.nan_to_num(np.vstack([shape.n, shape.c, shape.k, shape.groups, *along]), nan=1.0)
 
 
 def _text(rows: pd.DataFrame, name: str) -> npt.NDArray[np.object_]:
@@ -207,6 +199,6 @@ def _text(rows: pd.DataFrame, name: str) -> npt.NDArray[np.object_]:
     return rows[name].to_numpy(dtype=object, na_value="") if name in rows else np.full(len(rows), "", dtype=object)
 
 
-def _number(rows: pd.DataFrame, name: str, missing: float = MISSING) -> Floats:
+def _number(rows: pd.DataFrame, name: str) -> Floats:
     """A column's numbers."""
-    return rows[name].to_numpy(dtype=float, na_value=missing) if name in rows else np.full(len(rows), missing)
+    return rows[name].to_numpy(dtype=float, na_value=MISSING) if name in rows else np.full(len(rows), MISSING)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from estimator.core import physics
+from estimator.core.conv_shape import ConvShape
 from estimator.core.errors import EstimatorError
 from estimator.core.schema import MATRIX
-from estimator.core.types import DeviceSpec, Floats
+from estimator.core.types import DeviceSpec
 from estimator.devices.measurements import bounds
 from estimator.devices.specs.catalogue import source_device
 from estimator.validation import aiconfigurator, deepbench, layer_ops, neusight, vidur
@@ -66,6 +66,7 @@ def describe(rows: pd.DataFrame, device: DeviceSpec | None) -> tuple[pd.DataFram
         return rows.iloc[:0], f"{len(rows)} rows are left out, as {why}"
     peaks, matrix = bounds.peaks(rows, device), rows["op_class"].isin(MATRIX).to_numpy(dtype=bool)
     of_tensor_units = rows["precision"].map({p: peak.tensor.value for p, peak in device.peak.items() if peak.tensor})
+    _, height, width = ConvShape.from_table(rows).output
     usable = (rows["time_s"] > 0).to_numpy() & (np.isfinite(peaks) | ~matrix)
     too_fast = usable & bounds.above_peak(rows, device)
     described = rows.assign(
@@ -75,17 +76,11 @@ def describe(rows: pd.DataFrame, device: DeviceSpec | None) -> tuple[pd.DataFram
         path=np.where(matrix & (of_tensor_units == peaks), "tensor", "vector"),
         peak=np.where(matrix, peaks, np.nan),
         ideal_s=bounds.least_times(rows, device),
-        conv_p=_output(rows, "h", "r"),
-        conv_q=_output(rows, "w", "s"),
+        conv_p=height,
+        conv_q=width,
     )[usable & ~too_fast]
     left_out = {
         "they have no time or their precision no peak": int((~usable).sum()),
         f"they are matrix products above {bounds.ABOVE_PEAK} x the peak": int(too_fast.sum()),
     }
     return described, "; ".join(f"{count} rows are left out, as {why}" for why, count in left_out.items() if count)
-
-
-def _output(rows: pd.DataFrame, image: str, kernel: str) -> Floats:
-    """Output size of the convolutions along one axis; NaN of other rows."""
-    names = (f"conv_{image}", f"conv_{kernel}", f"stride_{image}", f"pad_{image}")
-    return physics.conv_output(*(rows[name].to_numpy(dtype=float, na_value=np.nan) for name in names))

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from estimator.core import physics
+from estimator.core.conv_shape import ConvShape
 from estimator.core.errors import EstimatorError, suggestion
 from estimator.core.notes import Note
 from estimator.core.operators import SUFFIXES, attribute, class_of, operators
@@ -25,9 +26,7 @@ from estimator.work.transformed import Transformed
 
 LAYERS = ("gemm", "recurrent", "unmodelled")  # classes in which an op may be a whole layer
 CAST_FORMATS = r"(?:^|;)from=(\w+);to=(\w+)"  # among the attributes of what casts
-CONV_DEFAULTS = {"conv_d": 1, "conv_t": 1, "groups": 1}
 ROW_KIND = ("op_type", "operator", "precision")  # rows that are alike in these do the same work
-AXES = (("d", "t", "z"), ("h", "r", "p"), ("w", "s", "q"))  # of image, kernel and output
 
 
 def count_work(ops: pd.DataFrame, workload: Workload, where: str = "profile") -> Transformed:
@@ -129,28 +128,17 @@ def _count_convolutions(work: pd.DataFrame, exact: Floats) -> pd.DataFrame:
     rows = (work["op_class"] == "convolution") & work[list(SHAPED_BY["convolution"])].notna().all(axis=1)
     if not rows.any():
         return work
-    n, c, h, w, k, r, s = (work[name].to_numpy(dtype=float, na_value=np.nan) for name in SHAPED_BY["convolution"])
-    d, t, groups = (work[name].to_numpy(dtype=float, na_value=default) for name, default in CONV_DEFAULTS.items())
-    z, p, q = (_output(work, *axis) for axis in AXES)
-    impossible = rows.to_numpy(dtype=bool) & ~((z > 0) & (p > 0) & (q > 0) & (c % groups == 0) & (k % groups == 0))
+    shape = ConvShape.from_table(work)
+    fits = (shape.output > 0).all(axis=0) & (shape.c % shape.groups == 0) & (shape.k % shape.groups == 0)
+    impossible = rows.to_numpy(dtype=bool) & ~fits
     if impossible.any():
         op = work["op"].iloc[int(impossible.argmax())]
         raise EstimatorError(
             f"{op} in row {int(impossible.argmax()) + 1}: kernel, image and groups of the convolution do not fit"
         )
     passes = np.where(work["pass"].eq("backward").fillna(False), 2.0, 1.0)
-    flop = passes * physics.conv_flop(n, c, k, z * p, q, t * r, s, groups)
-    bytes_ = passes * physics.conv_bytes(n, c, d * h, w, k, z * p, q, t * r, s, itemsizes(work["precision"]), groups)
-    return _fill(work, rows, np.where(np.isnan(exact), flop, exact), bytes_, "shapes")
-
-
-def _output(work: pd.DataFrame, axis: str, kernel: str, output: str) -> Floats:
-    """Output size along one axis, as stated or from the sizes of image and kernel."""
-    names = {f"conv_{axis}": 1, f"conv_{kernel}": 1, f"stride_{axis}": 1, f"pad_{axis}": 0, f"dilation_{axis}": 1}
-    image, window, *steps = (work[name].to_numpy(dtype=float, na_value=default) for name, default in names.items())
-    stride, pad, dilation = steps
-    stated = work[f"conv_{output}"].to_numpy(dtype=float, na_value=np.nan)
-    return physics.conv_output(image, window, stride, pad, dilation, stated)
+    bytes_ = passes * shape.bytes(itemsizes(work["precision"]))
+    return _fill(work, rows, np.where(np.isnan(exact), passes * shape.flop(), exact), bytes_, "shapes")
 
 
 def _count_layers(work: pd.DataFrame, described: shapes.Ops, layers: dict[int, Layer]) -> pd.DataFrame:

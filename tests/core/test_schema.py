@@ -2,7 +2,17 @@ import pandas as pd
 import pytest
 
 from estimator.core.errors import EstimatorError
-from estimator.core.schema import MEASUREMENTS, OPS, PREDICTION, SHAPES, WORK
+from estimator.core.schema import (
+    CONV_COLUMNS,
+    DEFAULTS,
+    GEMM_COLUMNS,
+    MEASUREMENTS,
+    OPS,
+    PREDICTION,
+    SHAPES,
+    WORK,
+    numbers,
+)
 
 
 def test_tables_are_extended_never_rewritten() -> None:
@@ -46,3 +56,23 @@ def test_many_faults_are_counted() -> None:
         OPS.conform(pd.DataFrame({"op": ["x"] * 9, "time_s": [-1.0] * 9}), "here")
     assert len(caught.value.faults) == 4
     assert "6 more rows" in caught.value.faults[-1]
+
+
+def test_a_default_is_declared_once_and_documented() -> None:
+    known = {column.name: column for column in (*GEMM_COLUMNS, *CONV_COLUMNS)}
+    assert {name for name in known if name in DEFAULTS} == {
+        "batch", "groups", "conv_d", "conv_t",
+        *(f"{what}_{axis}" for what in ("stride", "pad", "dilation") for axis in "dhw"),
+    }  # fmt: skip
+    assert known["pad_h"].description == "padding above and below; 0 where missing"
+    assert known["stride_h"].description in MEASUREMENTS.document()
+    assert all("where missing" not in column.meaning or column.default is None for column in MEASUREMENTS.columns)
+
+
+def test_missing_numbers_are_the_default_else_unknown() -> None:
+    rows = pd.DataFrame({"batch": [3, None], "m": [None, 2.0]})
+    assert numbers(rows, "batch").tolist() == [3, 1]
+    assert numbers(rows, "pad_h").tolist() == [0, 0]
+    assert numbers(rows, "m")[1] == 2
+    assert pd.isna(numbers(rows, "m")[0])
+    assert pd.isna(numbers(rows, "n")).all()

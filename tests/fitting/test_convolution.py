@@ -8,7 +8,7 @@ import pytest
 
 from estimator.fitting import convolution
 from estimator.fitting.convolution import _model, fit, peaks, sample
-from estimator.model.convolution import PASSES
+from estimator.model.convolution_passes import PASSES
 from estimator.model.sustained import Sustained
 from tests.validation.public import truth
 

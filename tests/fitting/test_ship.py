@@ -7,7 +7,7 @@ import pytest
 from estimator.core.yaml_files import read_yaml
 from estimator.fitting import ship
 from estimator.model.coefficients import Transfer, shipped
-from estimator.model.convolution import Convolution
+from estimator.model.convolution_coefficients import Convolution
 from estimator.model.gemm import Gemm
 from estimator.model.memory_bound import MemoryBound
 

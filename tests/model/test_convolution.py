@@ -9,22 +9,12 @@ from hypothesis import strategies as st
 from estimator.core import physics
 from estimator.core.types import Floats
 from estimator.devices import load_device
-from estimator.model.calibration import Likeness
 from estimator.model.coefficients import shipped
-from estimator.model.convolution import (
-    PASSES,
-    Convolution,
-    Library,
-    Published,
-    Shares,
-    alike,
-    convolution_times,
-    convolutions,
-    library_of,
-    shape_correction,
-    shipped_shapes,
-)
+from estimator.model.convolution import Library, convolution_times, library_of
+from estimator.model.convolution_coefficients import Convolution, Shares
+from estimator.model.convolution_passes import PASSES, convolutions
 from estimator.model.hardware import Hardware
+from tests.model.convolution_rows import row
 
 SHIPPED = shipped().convolution
 WORST = Convolution(
@@ -43,14 +33,6 @@ def device(scale: float = 1.0, tensor: bool = False) -> Hardware:
     peak, bandwidth, no = (np.array([v]) for v in (15.7e12 * scale, 0.9e12 * scale, np.nan))
     quoted = np.array([False])
     return Hardware(peak, np.array([tensor]), quoted, bandwidth, no, no, no, no, quoted, quoted)
-
-
-def row(**sizes: object) -> pd.DataFrame:
-    layer = {
-        "pass": "forward", "precision": "fp32", "conv_n": 8, "conv_c": 64, "conv_h": 28, "conv_w": 28, "conv_k": 64,
-        "conv_r": 3, "conv_s": 3, "pad_h": 1, "pad_w": 1,
-    }  # fmt: skip
-    return pd.DataFrame([{**layer, **sizes}])
 
 
 def windowed(of: tuple[int, int, int]) -> dict[str, int]:
@@ -156,25 +138,3 @@ def test_processors_made_of_cores_convolve_directly() -> None:
     assert gpu.transforms.all()
     assert not cores.transforms.any()
     assert gpu.lanes == pytest.approx(5120, rel=0.02)  # 80 SMs of 64 lanes
-
-
-def test_a_published_shape_tells_of_shapes_like_it() -> None:
-    like = Likeness(compute=0, memory=0, kind=0, shape=0.3, noise=0.01, scales=SHIPPED.likeness.scales)
-    told = Published(
-        "forward", "vector", True, "fp32", 8, 64, 28, 28, 64, 3, 3, 1, 1, 1, 1, log_residual=0.4, families=4
-    )
-    c = SHIPPED.model_copy(update={"likeness": like, "published": (told,)})
-    of = pd.concat([row(), row(conv_n=9), row(conv_n=512, conv_c=3, conv_h=224, conv_w=224, conv_r=7, conv_s=7)])
-    wanted = alike(convolutions(of, np.zeros(3, bool)), np.zeros(3, bool), np.ones(3, bool))
-    same, near, far = shape_correction(wanted, c)
-    assert same == pytest.approx(0.4, rel=0.01)
-    assert 0.2 < near < same
-    assert abs(far) < 0.05
-    assert not shape_correction(wanted, c.model_copy(update={"published": ()})).any()
-
-
-def test_the_shipped_shapes_are_named_once_and_lie_within_a_factor_of_two() -> None:
-    table = shipped_shapes()
-    assert not table.drop(columns=["log_residual", "families"]).duplicated().any()
-    assert table["log_residual"].abs().max() < np.log(2)
-    assert set(table["made"]) == set(PASSES)

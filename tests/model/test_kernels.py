@@ -7,7 +7,7 @@ import pytest
 from estimator.core.types import Floats
 from estimator.devices import load_device
 from estimator.model.coefficients import Coefficients, shipped
-from estimator.model.convolution import Published
+from estimator.model.convolution_coefficients import Published
 from estimator.model.hardware import hardware_of
 from estimator.model.kernels import MODELS
 

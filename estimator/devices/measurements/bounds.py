@@ -13,16 +13,12 @@ import numpy as np
 import pandas as pd
 
 from estimator.core import physics
-from estimator.core.schema import MATRIX, STREAMING
+from estimator.core.conv_shape import ConvShape
+from estimator.core.schema import MATRIX, STREAMING, numbers
 from estimator.core.types import ITEMSIZE, DeviceSpec, Flags, Floats, Sourced, itemsizes
 
 ABOVE_PEAK = 1.05
 WIDTH = ITEMSIZE | {"tf32": 2.5}  # bytes that a format's values need
-STEPS = [f"{what}_{axis}" for what in ("stride", "dilation") for axis in "dhw"]
-DEFAULTS = {  # what the schema says of a missing value
-    **dict.fromkeys(("batch", "groups", "conv_d", "conv_t", *STEPS), 1.0),
-    **dict.fromkeys(("sparsity", "pad_d", "pad_h", "pad_w"), 0.0),
-}
 
 
 def product_rates(rows: pd.DataFrame) -> Floats:
@@ -110,7 +106,7 @@ def of_no_path(rows: pd.DataFrame, device: DeviceSpec, precision: str) -> Flags:
 def empty_outputs(rows: pd.DataFrame) -> Flags:
     """Which rows are convolutions whose kernel is larger than the padded image."""
     conv = (rows["op_class"] == "convolution").to_numpy(dtype=bool)
-    return np.asarray(conv & np.any([size < 1 for size in _outputs(rows)], axis=0))
+    return np.asarray(conv & (ConvShape.from_table(rows).output < 1).any(axis=0))
 
 
 def work_of_call(rows: pd.DataFrame) -> tuple[Floats, Floats]:
@@ -119,7 +115,7 @@ def work_of_call(rows: pd.DataFrame) -> tuple[Floats, Floats]:
     gemm, conv = dense_products(rows), (rows["op_class"] == "convolution").to_numpy(dtype=bool)
     dimensions = _dimensions(rows)
     conv_flop, conv_bytes = _convolution(rows, itemsize)
-    streamed = np.where(rows["op_class"].isin(STREAMING), _numbers(rows, "bytes"), 0.0)
+    streamed = np.where(rows["op_class"].isin(STREAMING), numbers(rows, "bytes"), 0.0)
     flop = np.select([gemm, conv], [physics.gemm_flop(*dimensions), conv_flop], 0.0)
     bytes_ = np.select([gemm, conv], [physics.gemm_bytes(*dimensions, itemsize), conv_bytes], streamed)
     return np.nan_to_num(flop), np.nan_to_num(bytes_)
@@ -127,26 +123,11 @@ def work_of_call(rows: pd.DataFrame) -> tuple[Floats, Floats]:
 
 def _dimensions(rows: pd.DataFrame) -> tuple[Floats, Floats, Floats, Floats]:
     """Those of a matrix product: batch, m, n and k."""
-    return _numbers(rows, "batch"), _numbers(rows, "m"), _numbers(rows, "n"), _numbers(rows, "k")
+    return numbers(rows, "batch"), numbers(rows, "m"), numbers(rows, "n"), numbers(rows, "k")
 
 
 def _convolution(rows: pd.DataFrame, itemsize: Floats) -> tuple[Floats, Floats]:
-    """Direct FLOP and compulsory bytes of the passes, the depth of a 3D one as a factor of the height."""
-    n, c, k, groups = (_numbers(rows, name) for name in ("conv_n", "conv_c", "conv_k", "groups"))
-    (d, h, w), (t, r, s) = ([_numbers(rows, f"conv_{name}") for name in names] for names in ("dhw", "trs"))
-    z, p, q = _outputs(rows)
+    """Direct FLOP of all passes, and compulsory bytes of one."""
+    shape = ConvShape.from_table(rows)
     passes = np.where(rows["pass"].eq("backward").to_numpy(dtype=bool, na_value=False), 2.0, 1.0)
-    flop = passes * physics.conv_flop(n, c, k, z * p, q, t * r, s, groups)
-    return flop, physics.conv_bytes(n, c, d * h, w, k, z * p, q, t * r, s, itemsize, groups)
-
-
-def _outputs(rows: pd.DataFrame) -> list[Floats]:
-    """Depth, height and width of a convolution's output, as given or as the other sizes make them."""
-    image, kernel, output = ([_numbers(rows, f"conv_{name}") for name in names] for names in ("dhw", "trs", "zpq"))
-    stride, pad, dilation = ([_numbers(rows, f"{what}_{a}") for a in "dhw"] for what in ("stride", "pad", "dilation"))
-    return [physics.conv_output(*sizes) for sizes in zip(image, kernel, stride, pad, dilation, output, strict=True)]
-
-
-def _numbers(rows: pd.DataFrame, name: str) -> Floats:
-    """A column as numbers, with its default where the schema has one, else NaN."""
-    return np.asarray(rows[name].to_numpy(dtype=float, na_value=DEFAULTS.get(name, np.nan)))
+    return passes * shape.flop(), shape.bytes(itemsize)

@@ -10,8 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from estimator.core.errors import EstimatorError
-from estimator.core.schema import CONV_COLUMNS, GEMM_COLUMNS, MATRIX
-from estimator.devices.measurements.bounds import DEFAULTS
+from estimator.core.schema import CONV_COLUMNS, DEFAULTS, GEMM_COLUMNS, MATRIX
 from estimator.devices.measurements.suspicious_rows import and_more
 
 APART = 1.5  # times by which rows of one shape may differ before that is told

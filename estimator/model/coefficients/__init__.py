@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 
 from estimator.core.types import File
 from estimator.core.yaml_files import check, read_yaml
-from estimator.model.convolution import Convolution
+from estimator.model.convolution_coefficients import Convolution
 from estimator.model.gemm import Gemm
 from estimator.model.memory_bound import MemoryBound
 

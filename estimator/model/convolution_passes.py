@@ -1,0 +1,51 @@
+"""Passes of convolutions as algorithms compute them: channels of one group, padded as the units take them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from estimator.core.conv_shape import ConvShape
+from estimator.core.types import Flags, Floats, itemsizes
+from estimator.model.hardware import VECTOR_LOAD
+
+PASSES = ("forward", "grad_input", "grad_weights")
+
+
+@dataclass(frozen=True)
+class Convolutions:
+    """One pass of a convolution each, one entry per call; the depth of 3D ones is a factor of image, p and window."""
+
+    made: npt.NDArray[np.str_]  # forward, grad_input or grad_weights
+    n: Floats
+    c: Floats  # channels, of one group
+    k: Floats
+    groups: Floats
+    image: Floats  # h·w
+    p: Floats
+    q: Floats
+    window: Floats  # r·s
+    side: Floats  # of a square 2D window that moves by ones, which transforms suit; 0 of others
+    stride: Floats  # product over the axes
+    itemsize: Floats  # [B]
+
+
+def convolutions(rows: pd.DataFrame, tensor: Flags) -> Convolutions:
+    """The convolutions of rows of WORK or TRUTH; forward where the pass is not told, one gradient of ``backward``: the
+    input's. On tensor units channels are padded to whole vector loads.
+    """
+    shape, itemsize = ConvShape.from_table(rows), itemsizes(rows["precision"])
+    whole = np.where(tensor, VECTOR_LOAD / itemsize, 1.0)
+    c, k = (np.ceil(channels / shape.groups / whole) * whole for channels in (shape.c, shape.k))
+    (d, h, w), (t, r, s), (z, p, q) = shape.image, shape.window, shape.output
+    stride = shape.stride.prod(axis=0)
+    by_ones = (stride == 1) & (shape.dilation[1:].prod(axis=0) == 1) & (d * t == 1)
+    made = rows["pass"].astype(object).fillna("forward").replace("backward", "grad_input")
+    return Convolutions(
+        made=made.to_numpy(dtype=str), n=shape.n, c=c, k=k, groups=shape.groups, image=h * w * d, p=p * z, q=q,
+        window=r * s * t,
+        side=np.where(by_ones & (r == s), r, 0.0), stride=stride, itemsize=itemsize,
+    )  # fmt: skip

@@ -1,0 +1,44 @@
+"""The geometry of convolutions, read alike from every table."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from estimator.core.conv_shape import ConvShape
+from estimator.core.schema import MEASUREMENTS, WORK
+
+SIZES = {"conv_n": 2, "conv_c": 4, "conv_h": 9, "conv_w": 10, "conv_k": 6, "conv_r": 3, "conv_s": 2}
+
+
+def shape_of(**row: object) -> ConvShape:
+    return ConvShape.from_table(pd.DataFrame([{**SIZES, **row}]))
+
+
+def test_a_missing_column_and_a_missing_value_mean_the_default() -> None:
+    bare = shape_of()
+    row = {"op": "a", "time_s": 1.0, "op_class": "convolution", "precision": "fp32", **SIZES}
+    for table in (WORK, MEASUREMENTS):
+        empty = ConvShape.from_table(table.conform(pd.DataFrame([row]), "here"))
+        for name, values in vars(bare).items():
+            np.testing.assert_array_equal(values, getattr(empty, name))
+    assert bare.groups.tolist() == [1]
+    assert bare.stride.ravel().tolist() == bare.dilation.ravel().tolist() == [1, 1, 1]
+    assert bare.pad.ravel().tolist() == [0, 0, 0]
+    assert (bare.image[0], bare.window[0], bare.output[0]) == (1, 1, 1)
+
+
+def test_the_output_is_as_stated_else_as_the_other_sizes_make_it() -> None:
+    assert shape_of(stride_h=2, pad_h=1, dilation_w=3).output.ravel().tolist() == [1, 5, 7]
+    assert shape_of(conv_p=4).output.ravel().tolist() == [1, 4, 9]
+
+
+def test_flop_and_bytes_are_those_of_the_loops_that_define_a_convolution() -> None:
+    shape = shape_of(conv_d=5, conv_t=2, groups=2)
+    outputs, weights = 2 * 6 * (4 * 7 * 9), 6 * 4 / 2 * (2 * 3 * 2)
+    assert shape.flop().item() == 2 * outputs * 4 / 2 * (2 * 3 * 2)
+    assert shape.bytes(4).item() == 4 * (2 * 4 * 5 * 9 * 10 + weights + outputs)
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_without_a_size_nothing_is_known(name: str) -> None:
+    assert np.isnan(shape_of(**{name: np.nan}).flop() + shape_of(**{name: np.nan}).bytes(4))
