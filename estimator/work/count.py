@@ -18,7 +18,7 @@ from estimator.core.schema import MATRIX, SHAPED_BY, STREAMING, WORK
 from estimator.core.types import ITEMSIZE, Floats, Workload, itemsizes
 from estimator.work import aggregates, shapes
 from estimator.work.casts import FORMATS, moved_sizes
-from estimator.work.dimensions import fill_channels, fill_convolutions, fill_pools, fill_products, undescribed
+from estimator.work.dimensions import fill_channels, fill_convolutions, fill_pools, fill_products, uncounted_products
 from estimator.work.layers import Layer, read_layer
 from estimator.work.operators import operator_in_class, operators_of
 from estimator.work.traffic import Traffic, read_traffic
@@ -35,27 +35,27 @@ def count_work(ops: pd.DataFrame, workload: Workload, where: str = "profile") ->
     Raises EstimatorError where given dimensions are unreadable, or shapes do not fit the op that states them.
     """
     work = _named(WORK.conform(ops, where), where)
-    described = shapes.describe(work, workload.batch_size)
-    layers = described.each(work["op_class"].isin(LAYERS), read_layer, where)
-    layer = pd.Series(np.isin(described.codes, list(layers)), index=work.index)
+    parsed_ops = shapes.parse_ops(work, workload.batch_size)
+    layers = parsed_ops.each(work["op_class"].isin(LAYERS), read_layer, where)
+    layer = pd.Series(np.isin(parsed_ops.codes, list(layers)), index=work.index)
     work["op_class"] = work["op_class"].mask(layer, "gemm")
     unstated = _unstated_precision(work, workload)
-    work["row_length"] = work["row_length"].fillna(_row_lengths(work, described))
+    work["row_length"] = work["row_length"].fillna(_row_lengths(work, parsed_ops))
     work = _mark_reported(_with_formats(work, workload))
     products = (work["op_class"] == "gemm") & work["m"].isna() & work["shapes"].notna() & ~layer
-    work, notes = fill_products(work, described, products, workload, where)
-    work, exact = fill_convolutions(work, described, where)
+    work, notes = fill_products(work, parsed_ops, products, workload, where)
+    work, exact = fill_convolutions(work, parsed_ops, where)
     work = _named_by_pass(work)
-    work = fill_pools(work, described, where)
-    work = fill_channels(work, described, where)
+    work = fill_pools(work, parsed_ops, where)
+    work = fill_channels(work, parsed_ops, where)
     work = _count_products(work)
     work = _count_convolutions(work, exact)
-    work = _count_layers(work, described, layers)
-    work = _count_streams(work, described, where)
+    work = _count_layers(work, parsed_ops, layers)
+    work = _count_streams(work, parsed_ops, where)
     work = _count_copies(work)
     work = _count_aggregates(work, workload)
     work["intensity"] = (work["flop"] / work["bytes"]).where(work["bytes"] > 0)
-    notes = (*unstated, *notes, *undescribed(work), *_uncounted(work))
+    notes = (*unstated, *notes, *uncounted_products(work), *_uncounted(work))
     return Transformed(WORK.conform(work, where), changed=True, notes=notes)
 
 
@@ -78,11 +78,11 @@ def _named_by_pass(work: pd.DataFrame) -> pd.DataFrame:
     return work.assign(operator=work["operator"].mask(known, work["pass"].map(by_pass)))
 
 
-def _row_lengths(work: pd.DataFrame, described: shapes.Ops) -> pd.Series:
+def _row_lengths(work: pd.DataFrame, parsed_ops: shapes.ParsedOps) -> pd.Series:
     """The last dimension of what an op reads that goes along rows; NA for all others."""
     along = pd.Series(attribute(work, "along") == "rows", index=work.index)
-    first = described.each(along, lambda op: op.operands[0] if op.operands else None, "row length")
-    lengths = described.spread(first, lambda shape: shape[-1] if shape else None)
+    first = parsed_ops.each(along, lambda op: op.operands[0] if op.operands else None, "row length")
+    lengths = parsed_ops.spread(first, lambda shape: shape[-1] if shape else None)
     return pd.Series(lengths, index=work.index).where(along).astype("Int64")
 
 
@@ -141,23 +141,23 @@ def _count_convolutions(work: pd.DataFrame, exact: Floats) -> pd.DataFrame:
     return _fill(work, rows, np.where(np.isnan(exact), passes * shape.flop(), exact), bytes_, "shapes")
 
 
-def _count_layers(work: pd.DataFrame, described: shapes.Ops, layers: dict[int, Layer]) -> pd.DataFrame:
+def _count_layers(work: pd.DataFrame, parsed_ops: shapes.ParsedOps, layers: dict[int, Layer]) -> pd.DataFrame:
     """Attention and recurrent layers, which hold several products."""
-    flop = described.spread(layers, lambda layer: layer.flop)
-    elements = described.spread(layers, lambda layer: layer.elements)
+    flop = parsed_ops.spread(layers, lambda layer: layer.flop)
+    elements = parsed_ops.spread(layers, lambda layer: layer.elements)
     rows = pd.Series(~np.isnan(flop), index=work.index) & work["m"].isna()
     return _fill(work, rows, flop, elements * itemsizes(work["precision"]), "shapes")
 
 
-def _count_streams(work: pd.DataFrame, described: shapes.Ops, where: str) -> pd.DataFrame:
+def _count_streams(work: pd.DataFrame, parsed_ops: shapes.ParsedOps, where: str) -> pd.DataFrame:
     """Memory-bound ops with shapes."""
     rows = work["op_class"].isin(STREAMING) & (work["shapes"].notna() | work["output_shapes"].notna())
-    found = described.each(rows, _traffic, where)
-    read = described.spread(found, lambda traffic: traffic.read)
-    written = described.spread(found, lambda traffic: traffic.written)
+    found = parsed_ops.each(rows, _traffic, where)
+    read = parsed_ops.spread(found, lambda traffic: traffic.read)
+    written = parsed_ops.spread(found, lambda traffic: traffic.written)
     of_read, of_written = moved_sizes(work)
     moved = read * of_read + written * of_written
-    flop = described.spread(found, lambda traffic: traffic.flop)
+    flop = parsed_ops.spread(found, lambda traffic: traffic.flop)
     return _fill(work, rows & ~np.isnan(moved), flop, moved, "shapes")
 
 

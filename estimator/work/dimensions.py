@@ -17,7 +17,7 @@ from estimator.work.channels import read_broadcast, read_sum
 from estimator.work.convolution import read_convolution
 from estimator.work.pooling import read_pool
 from estimator.work.products import Product, factors, readings, resolve_products, stated_product
-from estimator.work.shapes import Op, Ops
+from estimator.work.shapes import Op, ParsedOps
 
 SIZES = ("batch", "m", "n", "k")
 TEXTS = ("trans_a", "trans_b", "phase")
@@ -25,7 +25,7 @@ READ_CHANNELS = {"elementwise": read_broadcast, "reduction": read_sum}
 
 
 def fill_products(
-    work: pd.DataFrame, ops: Ops, rows: pd.Series, workload: Workload, where: str
+    work: pd.DataFrame, ops: ParsedOps, rows: pd.Series, workload: Workload, where: str
 ) -> tuple[pd.DataFrame, tuple[Note, ...]]:
     """Batch, m, n, k, transposes and phase of the products in these rows, and notes on those that stay unread.
 
@@ -42,7 +42,7 @@ def fill_products(
     return work, (*_unread(work, rows, workload), *_never_ran(work))
 
 
-def _resolved(ops: Ops, unstated: list[int], stated: Mapping[int, Product], where: str) -> dict[int, Product]:
+def _resolved(ops: ParsedOps, unstated: list[int], stated: Mapping[int, Product], where: str) -> dict[int, Product]:
     """The one consistent reading of the products that state no form."""
     pairs = {i: pair for i in unstated if (pair := factors(ops.ops[i])) is not None}
     products = resolve_products(pairs.values(), stated.values())
@@ -61,13 +61,13 @@ def _refuse_unlike(op: Op, found: str) -> None:
         )
 
 
-def _texts(ops: Ops, found: Mapping[int, str | None], rows: pd.Series) -> pd.Series:
+def _texts(ops: ParsedOps, found: Mapping[int, str | None], rows: pd.Series) -> pd.Series:
     out = np.full(len(ops.ops), None, dtype=object)
     out[list(found)] = list(found.values())
     return pd.Series(out[ops.codes], index=rows.index, dtype="string[python]").where(rows)
 
 
-def fill_convolutions(work: pd.DataFrame, ops: Ops, where: str) -> tuple[pd.DataFrame, Floats]:
+def fill_convolutions(work: pd.DataFrame, ops: ParsedOps, where: str) -> tuple[pd.DataFrame, Floats]:
     """WORK with the dimensions of its convolutions, and their FLOP where those are XLA's own count, else NaN."""
     rows = (work["op_class"] == "convolution") & work["conv_n"].isna() & work["shapes"].notna()
     found = ops.each(rows, read_convolution, where)
@@ -75,13 +75,13 @@ def fill_convolutions(work: pd.DataFrame, ops: Ops, where: str) -> tuple[pd.Data
     return work, np.where(rows, ops.spread(found, lambda convolution: convolution.flop), np.nan)
 
 
-def fill_pools(work: pd.DataFrame, ops: Ops, where: str) -> pd.DataFrame:
+def fill_pools(work: pd.DataFrame, ops: ParsedOps, where: str) -> pd.DataFrame:
     """WORK with the sizes of its pools, in the columns of convolutions."""
     rows = (work["op_class"] == "pooling") & work["conv_n"].isna() & work["shapes"].notna()
     return _filled(work, ops, rows, ops.each(rows, read_pool, where))
 
 
-def fill_channels(work: pd.DataFrame, ops: Ops, where: str) -> pd.DataFrame:
+def fill_channels(work: pd.DataFrame, ops: ParsedOps, where: str) -> pd.DataFrame:
     """WORK with the channels of the ops that go along them, in the column of convolutions."""
     for op_class, read in READ_CHANNELS.items():
         rows = (work["op_class"] == op_class) & work["conv_c"].isna() & work["shapes"].notna()
@@ -89,7 +89,9 @@ def fill_channels(work: pd.DataFrame, ops: Ops, where: str) -> pd.DataFrame:
     return work
 
 
-def _filled(work: pd.DataFrame, ops: Ops, rows: pd.Series, told: Mapping[int, Mapping[str, int | str]]) -> pd.DataFrame:
+def _filled(
+    work: pd.DataFrame, ops: ParsedOps, rows: pd.Series, told: Mapping[int, Mapping[str, int | str]]
+) -> pd.DataFrame:
     """WORK with what is told of the descriptions of these rows, column by column."""
     names = {name for known in told.values() for name in known}
     for name, kind in ((column.name, column.kind) for column in CONV_COLUMNS if column.name in names):
@@ -119,7 +121,7 @@ def _never_ran(work: pd.DataFrame) -> Iterator[Note]:
         yield Note("product-booked-elsewhere", f"{count} forward matrix products never ran: {booked}")
 
 
-def undescribed(work: pd.DataFrame) -> Iterator[Note]:
+def uncounted_products(work: pd.DataFrame) -> Iterator[Note]:
     """Notes on matrix work that nothing has counted."""
     uncounted = work["flop"].isna() & (work["time_s"] > 0)
     rows = uncounted & (work["op_class"] == "convolution") & work["conv_n"].isna()

@@ -109,17 +109,17 @@ def _neighbours(work: pd.DataFrame) -> Rows:
 
 def _links(work: pd.DataFrame, rows: Rows, loose: Flags, workload: Workload) -> tuple[Flags, Floats]:
     """Whether each of these rows goes on with the chain of the one before it, and the traffic [B] which that saves."""
-    described = shapes.describe(work, workload.batch_size)
+    parsed_ops = shapes.parse_ops(work, workload.batch_size)
     calls = work["calls"].fillna(1.0)
     fusible = (work["op_class"] == "elementwise") | work["operator"].eq(MOVES).fillna(False)
     fusible &= (work["work_source"] == "shapes") & (calls > 0) & ~loose & ~is_fusion(work)
-    points = described.each(fusible, _pointwise, "fusion")
+    points = parsed_ops.each(fusible, _pointwise, "fusion")
     continues = (fusible & ~ends_in_variable(work)).to_numpy(dtype=bool)
     goes_on = continues[rows[:-1]] & fusible.to_numpy(dtype=bool)[rows[1:]]
     goes_on &= _alike(work.assign(calls=calls), [*LANE, "phase", "calls"], rows)
-    repeated = described.codes[rows[:-1]] == described.codes[rows[1:]]  # in an update: the same of the next variable
+    repeated = parsed_ops.codes[rows[:-1]] == parsed_ops.codes[rows[1:]]  # in an update: the same of the next variable
     goes_on &= ~(repeated & work["phase"].eq("optimizer").to_numpy(dtype=bool, na_value=False)[rows[1:]])
-    between = np.where(goes_on, _between(described.codes[rows], points), 0.0)
+    between = np.where(goes_on, _between(parsed_ops.codes[rows], points), 0.0)
     read, written = (sizes[rows] for sizes in moved_sizes(work))
     saved = between * (written[:-1] + read[1:]) * calls.to_numpy()[rows[1:]]
     return np.append(False, between > 0)[: len(rows)], np.append(0.0, saved)[: len(rows)]

@@ -36,9 +36,9 @@ def convert_layout(work: pd.DataFrame, workload: Workload, layout: Layout) -> Tr
     """
     if layout == "none":
         return Transformed(work, changed=False)
-    described = shapes.describe(work, workload.batch_size)
-    found = described.each(work["precision"] == PRECISION, _images, "layout")
-    amounts = {"count": described.spread(found, len), "elements": described.spread(found, _elements)}
+    parsed_ops = shapes.parse_ops(work, workload.batch_size)
+    found = parsed_ops.each(work["precision"] == PRECISION, _images, "layout")
+    amounts = {"count": parsed_ops.spread(found, len), "elements": parsed_ops.spread(found, _elements)}
     number = pd.DataFrame(amounts, index=work.index)
     rows = (number["elements"] > 0) & (work["precision"] == PRECISION)
     transposes = _transposes(work[rows], number[rows])

@@ -23,7 +23,7 @@ from estimator.work.weights import activation_forms, holds_any, updates, weight_
 
 PRODUCTS = (*MATRIX, "recurrent")
 STORED = {"tf32": "fp32", "fp8": "bf16", "fp4": "bf16", "int8": "bf16", "int4": "bf16"}  # activations; else as products
-KEPT = (  # what core/operators.csv keeps in fp32, for people
+FP32_OPS = (  # what core/operators.csv keeps in fp32, for people
     "softmax", "losses", "normalizations over features", "powers, exponentials and logarithms",
     "sums, products and norms", "moments and normalizations by them",
 )  # fmt: skip
@@ -106,5 +106,5 @@ def _stays(kept: pd.Series) -> Iterator[Note]:
     text = f"weights, their updates, embeddings, and gradients that go between devices stay in {WIDE}"
     yield Note("precision-kept", text)
     if kept.any():
-        text = f"{int(kept.sum())} op(s) stay in {WIDE}, as automatic mixed precision keeps {', '.join(KEPT)}"
+        text = f"{int(kept.sum())} op(s) stay in {WIDE}, as automatic mixed precision keeps {', '.join(FP32_OPS)}"
         yield Note("precision-kept", text)

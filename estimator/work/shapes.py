@@ -24,7 +24,7 @@ LARGEST = 2**53  # beyond it a float no longer counts by ones
 WHOLE_NUMBERS = re.compile(r"\d{1,15}(x\d{1,15})*")
 PARTIAL = ("slice", "update_slice", "gather")  # operators that touch a part of a tensor
 UNKNOWN = Rule("unmodelled", "")
-DESCRIBED = ("op_type", "kernel", "shapes", "output_shapes", "attributes", "op_class")
+OP_COLUMNS = ("op_type", "kernel", "shapes", "output_shapes", "attributes", "op_class")
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Op:
 
 
 @dataclass(frozen=True)
-class Ops:
+class ParsedOps:
     """The distinct descriptions of an op table's rows: ``ops[codes[i]]`` is row i, ``first`` a row of each."""
 
     ops: list[Op]
@@ -114,16 +114,16 @@ class Ops:
         return out[self.codes]
 
 
-def describe(ops: pd.DataFrame, batch: int | None) -> Ops:
+def parse_ops(ops: pd.DataFrame, batch: int | None) -> ParsedOps:
     """The descriptions of an op table, unknown dimensions being the batch size."""
-    codes = ops.groupby(list(DESCRIBED), dropna=False, sort=False).ngroup().to_numpy(dtype=np.intp)
+    codes = ops.groupby(list(OP_COLUMNS), dropna=False, sort=False).ngroup().to_numpy(dtype=np.intp)
     first = np.unique(codes, return_index=True)[1]
-    texts = [ops[name].iloc[first].fillna("").tolist() for name in (*DESCRIBED, "op")]
+    texts = [ops[name].iloc[first].fillna("").tolist() for name in (*OP_COLUMNS, "op")]
     found = [
         Op(op_type, kernel, read_shapes(shapes, batch), read_shapes(outputs, batch), read_attributes(attributes), kind)
         for op_type, kernel, shapes, outputs, attributes, kind in zip(*texts[:-1], strict=True)
     ]
-    return Ops(found, codes, first, texts[-1])
+    return ParsedOps(found, codes, first, texts[-1])
 
 
 @lru_cache(maxsize=2**16)

@@ -3,7 +3,7 @@ import pytest
 
 from estimator.core.errors import EstimatorError
 from estimator.core.schema import WORK
-from estimator.work.shapes import Op, Shape, describe, elements, read_attributes, read_shapes
+from estimator.work.shapes import Op, Shape, elements, parse_ops, read_attributes, read_shapes
 from tests.conftest import make_ops
 
 
@@ -49,7 +49,7 @@ def test_unreadable_attributes_are_refused(text: str) -> None:
 
 def test_rows_alike_are_described_once() -> None:
     rows = make_ops({"op_type": "Relu", "shapes": "-1x5"}, {"op_type": "Add"}, {"op_type": "Relu", "shapes": "-1x5"})
-    found = describe(WORK.conform(rows, "here"), 7)
+    found = parse_ops(WORK.conform(rows, "here"), 7)
     assert [op.operands for op in found.ops] == [((7, 5),), ()]
     assert list(found.codes) == [0, 1, 0]
     everywhere = pd.Series(True, index=rows.index)
@@ -60,4 +60,4 @@ def test_rows_alike_are_described_once() -> None:
 def test_a_fault_names_the_op() -> None:
     rows = WORK.conform(make_ops({"op": "layer/conv", "op_type": "Conv2D", "attributes": "strides=x"}), "here")
     with pytest.raises(EstimatorError, match="here: 'layer/conv': strides is 'x'"):
-        describe(rows, None).each(rows["op"].notna(), lambda op: op.whole_numbers("strides"), "here")
+        parse_ops(rows, None).each(rows["op"].notna(), lambda op: op.whole_numbers("strides"), "here")
