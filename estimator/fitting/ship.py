@@ -1,7 +1,8 @@
 """``python -m estimator.fitting.ship DATA``: the coefficients that are shipped, from public measurements.
 
-Writes estimator/model/coefficients: a readable file for each model, and held_out.csv, the errors on families that were
-left out, by the same fit. Deterministic; needs the extra 'fit'.
+Writes estimator/model/coefficients: a readable file for each model; held_out.csv, the errors on families that were left
+out, by the same fit; and held_out_pairs.csv, those of each whole model from one device to another. Deterministic; needs
+the extra 'fit'.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ from estimator.core.files import write_text
 from estimator.fitting import fitted_model
 from estimator.model.coefficients import Coefficients, Transfer
 from estimator.model.convolution_coefficients import Published
-from estimator.validation import whole_models
+from estimator.validation import scores, whole_models
 from estimator.validation.data import read_truth
 from estimator.validation.selftest import results
-from estimator.validation.validate import validate
+from estimator.validation.validate import METHODS, validate
 
 HERE = Path(__file__).parents[1] / "model" / "coefficients"
 DIGITS = 4
@@ -72,7 +73,8 @@ def main(data: Annotated[Path, typer.Argument(help="folder of public data sets")
         fitted_model.fitted_side_by_side,
         progress=lambda done, total: typer.echo(f"{done} of {total} families judged", err=True),
     )
-    write_text(out / "held_out.csv", found.held_out.to_csv(index=False, lineterminator="\n"))
+    for name, table in (("held_out", found.held_out), ("held_out_pairs", scores.of_pairs(found.judged, METHODS[0]))):
+        write_text(out / f"{name}.csv", table.to_csv(index=False, lineterminator="\n"))
     for note in notes:
         typer.echo(note, err=True)
 

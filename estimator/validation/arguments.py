@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 FRAMEWORK_CALLS = {"neusight": 30e-6}  # stacks that time a call of an eager framework, and what such a call takes [s]
 OF_A_STREAM = 0.6  # share of such a call that a memory-bound kernel's streaming does not overlap with
-OF_A_CONVOLUTION = 2.5  # such calls that one of a convolution takes: the shortest that were measured take 68 us
+OF_A_CONVOLUTION = 2.5  # such calls that one of a convolution takes: the shortest that were measured take 66 us
 KERNEL_LATENCY_S = 4e-6  # of stacks that time kernels in a loop
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from estimator.core import csv_files, physics
 from estimator.core.errors import EstimatorError
 from estimator.core.types import ITEMSIZE
-from estimator.devices.specs.catalogue import source_device
+from estimator.validation.neusight import device_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -121,7 +121,7 @@ def _product(op: str, inputs: list[tuple[int, ...]], output: tuple[int, ...]) ->
 
 def _timed(ops: pd.DataFrame) -> pd.DataFrame:
     """The ops of one device that ran a kernel there, with times that leave out the overhead of timing."""
-    spec = source_device(str(ops["device"].iloc[0]))
+    spec = device_of(str(ops["device"].iloc[0]))
     if spec is None or spec.memory_bandwidth is None:
         return ops.iloc[:0]
     idle = ops.loc[ops["op"].isna() & ops["listed"] & (ops["fw_latency"] > 0), "fw_latency"].quantile(0.25)

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from estimator.core import physics
-from estimator.core.types import ITEMSIZE
+from estimator.core.types import ITEMSIZE, DeviceSpec
+from estimator.devices.specs.catalogue import source_device
 from estimator.validation.tables import published
 
 if TYPE_CHECKING:
@@ -33,6 +34,11 @@ def read(path: Path) -> pd.DataFrame:
     """The rows of one of the three tables."""
     reader = {"gemm": _gemm, "vector_ops": _vector, "conv": _convolution}[path.stem]
     return reader(path).assign(precision="fp32", library="torch, eager", source=SOURCE)
+
+
+def device_of(name: str) -> DeviceSpec | None:
+    """The device that NeuSight names, in its tables of whole models with underscores for blanks; None where unknown."""
+    return source_device(name) or source_device(name.replace("_", " "))
 
 
 def _gemm(path: Path) -> pd.DataFrame:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 SLICES: tuple[list[str], ...] = ([], ["path"], ["op_class"], ["precision"], ["data_set"], ["family"], GROUP)
 FIGURES = ["median", "mean", "p90", "p95", "max", "bias"]
 COLUMNS = ["problem", "method", *KEYS, "groups", "n", *FIGURES]
+PAIR_COLUMNS = ["problem", "source", "target", "model", "error"]  # of a whole model on one device from another's run
+PAIR = {"source", "target", "model"}
 OVER_GROUPS = {**dict.fromkeys(FIGURES, "mean"), "max": "max", "n": "sum", "groups": "sum"}
 DIGITS = 2  # of a percentage
 
@@ -45,6 +47,19 @@ def held_out(judged: Mapping[str, pd.DataFrame], methods: Sequence[str]) -> pd.D
     return found.round(DIGITS).fillna(dict.fromkeys(KEYS, ""))
 
 
+def of_pairs(judged: Mapping[str, pd.DataFrame], method: str) -> pd.DataFrame:
+    """HELD_OUT_PAIRS, which the fit ships too: PAIR_COLUMNS of each judged whole model, with the signed error of one
+    method, so that figures can be had of some of the devices.
+    """
+    import pandas as pd
+
+    pairs = [rows.assign(problem=problem) for problem, rows in judged.items() if set(rows) >= PAIR]
+    if not pairs:
+        return pd.DataFrame(columns=PAIR_COLUMNS)
+    found = pd.concat(pairs, ignore_index=True)
+    return found.assign(error=_signed(found, method).round(DIGITS))[PAIR_COLUMNS]
+
+
 def _labelled(rows: pd.DataFrame) -> pd.DataFrame:
     """The rows, batched products as a class of their own."""
     if "batch" not in rows:
@@ -55,7 +70,7 @@ def _labelled(rows: pd.DataFrame) -> pd.DataFrame:
 
 def _slice(rows: pd.DataFrame, method: str, by: list[str]) -> pd.DataFrame:
     """The figures of one method for each value of some keys; of all rows together where there are none."""
-    signed = 100.0 * (rows[method] / rows["time_s"] - 1.0)
+    signed = _signed(rows, method)
     groups = rows[KEYS].assign(error=signed.abs(), signed=signed).groupby([*dict.fromkeys([*by, *GROUP])])
     error, others = groups["error"], [key for key in KEYS if key not in GROUP]
     figures = error.agg(["median", "mean", "max"]).assign(
@@ -65,6 +80,11 @@ def _slice(rows: pd.DataFrame, method: str, by: list[str]) -> pd.DataFrame:
         return figures.join(groups[others].agg(_common)).reset_index()
     figures = figures.reset_index()
     return figures.groupby(by or np.zeros(len(figures))).agg(OVER_GROUPS).reset_index(drop=not by)
+
+
+def _signed(rows: pd.DataFrame, method: str) -> pd.Series:
+    """Percentage error, negative where the prediction is too fast."""
+    return 100.0 * (rows[method] / rows["time_s"] - 1.0)
 
 
 def _common(values: pd.Series) -> str:

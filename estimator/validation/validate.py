@@ -31,8 +31,8 @@ SHIPPED = ("estimator.model.coefficients", "held_out.csv")
 class Request:
     """What is to be judged, on what."""
 
-    folder: Path
     truth: pd.DataFrame = field(repr=False)
+    runs: whole_models.Runs | None  # of whole models, where such a problem is asked for
     problems: Sequence[str]
     methods: Mapping[str, Method]
     most: int | None
@@ -61,10 +61,10 @@ def kernels(asked: Request) -> dict[str, pd.DataFrame]:
 def whole(asked: Request) -> dict[str, pd.DataFrame]:
     """Whole models; each ordered pair of devices is a row, all of them one group."""
     problems = {name: title for name, title in whole_models.PROBLEMS.items() if name in asked.problems}
-    if not problems:
+    if asked.runs is None:
         return {}
     methods = {name: asked.methods[name] for name in WHOLE_METHODS if name in asked.methods}
-    return whole_models.judge(asked.truth, whole_models.read_runs(asked.folder), methods, problems)
+    return whole_models.judge(asked.truth, asked.runs, methods, problems)
 
 
 JUDGES: dict[Judge, dict[str, str]] = {  # judge → its problems and their titles, in the order of the table
@@ -98,14 +98,16 @@ def validate(
     unjudged = _sentences(folder, obstacles)
     if unjudged and (problems or not possible):
         raise EstimatorError(*unjudged, *notes)
+    runs = whole_models.read_runs(folder) if set(possible) - set(KERNELS) else None
     op_classes = {op_class for name in possible for op_class in _op_classes(name)}
     with model(truth, op_classes) as ours:
         methods = {name: protocol.remembered(method) for name, method in {"ours": ours, **BASELINES}.items()}
-        asked = Request(folder, truth, possible, methods, QUICK_ROWS if quick else None, progress)
+        asked = Request(truth, runs, possible, methods, QUICK_ROWS if quick else None, progress)
         judged = {name: rows for judge in JUDGES for name, rows in judge(asked).items()}
     if not judged:
         raise EstimatorError(f"{folder}: all rows of {', '.join(possible)} calibrate, and none is left", *notes)
-    return Validation(scores.held_out(judged, list(METHODS)), judged, (*notes, *unjudged))
+    left_out = (*notes, *(runs.notes if runs else ()), *unjudged)
+    return Validation(scores.held_out(judged, list(METHODS)), judged, left_out)
 
 
 def _obstacle(name: str, folder: Path, truth: pd.DataFrame) -> str:

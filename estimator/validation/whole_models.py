@@ -19,10 +19,10 @@ from estimator.core.errors import EstimatorError
 from estimator.core.schema import STREAMING
 from estimator.core.types import ITEMSIZE
 from estimator.devices import load_device
-from estimator.devices.specs.catalogue import source_device
 from estimator.validation.calibration_rows import kit_rows
 from estimator.validation.data import WHOLE_MODELS, describe
 from estimator.validation.layer_ops import PRECISION, read_ops
+from estimator.validation.neusight import device_of
 from estimator.validation.protocol import MEASURED, Method, Predictor
 from estimator.validation.tables import TRUTH, with_operator
 
@@ -63,7 +63,8 @@ def obstacle(folder: str | Path) -> str:
 def read_runs(folder: str | Path) -> Runs:
     """The whole runs and their ops, with ``calls`` of each op in a pass. Raises EstimatorError where unreadable.
 
-    Left out are runs whose ops are not listed: those of a mixture of experts, and of fused graphs.
+    Left out are runs in another form than the listed ops (fused graphs, several devices), on a device without a file,
+    and those whose ops are not listed (a mixture of experts).
     """
     import pandas as pd
 
@@ -71,15 +72,21 @@ def read_runs(folder: str | Path) -> Runs:
     table = csv_files.read_csv(path)
     if lacking := [name for name in ("device", "name", "option", "num_layer", "e2e_latency") if name not in table]:
         raise EstimatorError(f"{path}: the column '{lacking[0]}' is missing; check that this is the public table")
-    table["device"] = [spec.name if (spec := source_device(str(name))) else pd.NA for name in table["device"]]
-    plain = table[table["option"].isna() & table["device"].notna()]
-    whole = plain.set_index(["device", "name"])["e2e_latency"].astype(float).mul(1e-3).rename_axis(RUN)
-    layers = plain.set_index(["device", "name"])["num_layer"].astype(float).rename_axis(RUN).rename("layers")
-    ops = read_ops(Path(folder)).join(layers, on=RUN)
+    files = {name: device_of(str(name)) for name in table["device"].unique()}
+    known = table["device"].map({name: spec.name for name, spec in files.items() if spec})
+    runs = table.assign(device=known, model=table["name"])
+    plain = runs[runs["option"].isna() & runs["device"].notna()].set_index(RUN)
+    ops = read_ops(Path(folder)).join(plain["num_layer"].astype(float).rename("layers"), on=RUN)
     ops["calls"] = ops["layers"].where(ops["layer"], 1.0)
-    listed = whole[whole.index.isin(pd.MultiIndex.from_frame(ops[RUN]))]
-    left_out = f"{len(table) - len(listed)} of {len(table)} whole runs are left out, as their ops are not listed"
-    return Runs(listed, ops[ops["calls"].notna()].drop(columns=["layers", "layer"]), (left_out,))
+    listed = plain[plain.index.isin(pd.MultiIndex.from_frame(ops[RUN]))]
+    reasons = {
+        "they are fused graphs or ran on several devices": int(table["option"].notna().sum()),
+        "no device file bears the device's name": int((runs["option"].isna() & runs["device"].isna()).sum()),
+        "their ops are not listed": len(plain) - len(listed),
+    }
+    notes = (f"{count} of {len(table)} whole runs are left out, as {why}" for why, count in reasons.items() if count)
+    whole_s = listed["e2e_latency"].astype(float).mul(1e-3)
+    return Runs(whole_s, ops[ops["calls"].notna()].drop(columns=["layers", "layer"]), tuple(notes))
 
 
 def backward_multipliers(ops: pd.DataFrame) -> dict[str, float]:

@@ -39,4 +39,4 @@ def test_the_shipped_tables_are_those_that_it_writes(public_data: Callable[[str]
     framework_measurements.main(public_data("data/neusight").parent, tmp_path)
     written = {path.name: path.read_text() for path in tmp_path.iterdir()}
     shipped = library.names("devices", "measurements/*.torch.csv").values()
-    assert written == {path.name: path.read_text() for path in shipped}
+    assert written.items() >= {path.name: path.read_text() for path in shipped}.items()

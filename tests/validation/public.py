@@ -7,7 +7,7 @@ import pandas as pd
 
 from estimator.devices import load_device
 from estimator.validation.data import describe
-from estimator.validation.tables import TRUTH
+from estimator.validation.tables import TRUTH, with_operator
 
 LINEAR = {"op": "linear", "batch": 1, "m": 512, "n": 1024, "k": 2048, "time_ms": 3.0, "kernel": "sgemm"}
 DEEPBENCH = {
@@ -26,7 +26,7 @@ def write(folder: Path, name: str, rows: Iterable[Mapping[str, object]]) -> Path
 def truth(*rows: Mapping[str, object]) -> pd.DataFrame:
     """TRUTH of the rows; a row without a time takes twice its roofline time."""
     said = {"op_class": "gemm", "precision": "fp32", "batch": 1, "data_set": "toy", "time_s": 1e6}
-    given = TRUTH.conform(pd.DataFrame([{**said, **row} for row in rows]), "test")
+    given = with_operator(TRUTH.conform(pd.DataFrame([{**said, **row} for row in rows]), "test"))
     known = [describe(of_device, load_device(str(name)))[0] for name, of_device in given.groupby("device")]
     found = TRUTH.conform(pd.concat(known).sort_index(), "test")
     timed = pd.Series(["time_s" in row for row in rows], found.index)

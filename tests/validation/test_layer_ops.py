@@ -59,6 +59,13 @@ def test_the_traced_layer_ends_with_the_last_op_that_bears_its_name(ops: pd.Data
     assert ops["layer"].to_dict() == {"linear": True, "bmm": True, "addmm": True, "ln": True, "add": False}
 
 
+def test_a_device_is_known_with_underscores_for_blanks(tmp_path: Path) -> None:
+    path = tmp_path / FILE
+    path.parent.mkdir()
+    path.write_text("\n".join([COLUMNS, *(row.replace("Tesla V100-PCIE-32GB", "NVIDIA_L4") for row in ROWS)]))
+    assert set(read_ops(tmp_path)["device"]) == {"l4"}
+
+
 def test_a_table_without_its_columns_is_refused(tmp_path: Path) -> None:
     path = tmp_path / FILE
     path.parent.mkdir()

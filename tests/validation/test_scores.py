@@ -63,3 +63,10 @@ def test_the_worst_misses_are_by_factor_either_way(judged: pd.DataFrame) -> None
     assert shapes == ["m 4096, n 4096, k 4096"] * 2
     ratios = {row["predicted_s"] / row["measured_s"] for row in scores.worst(judged, "model", 2)}
     assert ratios == {0.5, 2.0}
+
+
+def test_of_whole_models_each_pair_has_its_signed_error(judged: pd.DataFrame) -> None:
+    pairs = judged.iloc[:1].assign(source="p4", target="v100", model="toy", ours=0.5)
+    found = scores.of_pairs({"gemm": judged, "whole": pairs}, "ours")
+    assert found.to_numpy().tolist() == [["whole", "p4", "v100", "toy", -50.0]]
+    assert scores.of_pairs({"gemm": judged}, "ours").empty
