@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from estimator import __version__
-from estimator.cli import catalogue, measure, measurements, selftest, sweep, validate
+from estimator.cli import catalogue, garbage, measure, measurements, selftest, sweep, validate
 from estimator.cli.options import (
     PROFILES,
     CsvFile,
@@ -63,6 +63,7 @@ def main() -> None:
     """Run the command line; errors of the input, and defects of ours, become a sentence and exit 1. A request to end is
     taken as Ctrl-C is, which leaves nothing half-written.
     """
+    garbage.collect_rarely()
     signal.signal(signal.SIGTERM, _end)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
@@ -131,6 +132,7 @@ def capture(
     if steps and epochs:
         raise typer.BadParameter("give --steps or --epochs, not both")
     plan = Plan(steps, epochs, warmup, profiled, batch, format_, verbose, scale, mode)
+    garbage.collect_as_usual()  # the training runs as it does without us
     with terminal.progress("training steps", json) as progress:
         captured = run(locate(model), output, plan, progress)
     show.captured(captured.document(), json)
