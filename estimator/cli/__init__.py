@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from estimator import __version__
+from estimator.cli import garbage
 from estimator.cli.commands import (
     capture,
     catalogue,
@@ -79,6 +80,7 @@ def main() -> None:
 
     A request to end (SIGTERM) is taken as Ctrl-C is, which leaves nothing half-written.
     """
+    garbage.collect_rarely()
     signal.signal(signal.SIGTERM, _interrupt)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):

@@ -10,6 +10,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+import numpy as np
+
 from estimator.core.errors import EstimatorError
 from estimator.core.files import open_text
 
@@ -95,8 +97,9 @@ def _cells(rows: list[list[str]], header: list[str], first: int) -> pd.DataFrame
     import pandas as pd
 
     columns = zip(*rows, strict=True) if rows else ([] for _ in header)
-    cells = {
-        name: pd.array([cell.strip() or pd.NA for cell in column], dtype="string[python]")
-        for name, column in zip(header, columns, strict=True)
-    }
+    cells = {}
+    for name, column in zip(header, columns, strict=True):
+        texts = np.empty(len(rows), dtype=object)
+        texts[:] = [cell.strip() or pd.NA for cell in column]
+        cells[name] = pd.array(texts, dtype="string[python]")  # from a list this takes three times as long
     return pd.DataFrame(cells, index=pd.RangeIndex(first, first + len(rows)))

@@ -88,6 +88,13 @@ class Table:
         rows = [f"| {c.name} | {c.kind} | {c.unit} | {c.description} |" for c in self.columns]
         return "\n".join(["| column | type | unit | meaning |", "|---|---|---|---|", *rows])
 
+    def empty(self) -> pd.DataFrame:
+        """The table without any rows."""
+        import pandas as pd
+
+        blank = {kind: pd.Series(dtype=dtype) for kind, dtype in PANDAS_DTYPE.items()}
+        return pd.DataFrame({column.name: blank[column.kind] for column in self.columns})
+
     def conform(self, frame: pd.DataFrame, where: str) -> pd.DataFrame:
         """The frame with every declared column, typed and in order; other columns stay behind them.
 
@@ -128,9 +135,9 @@ def _text(values: pd.Series, column: Column) -> tuple[pd.Series, Flags]:
     if values.dtype != PANDAS_DTYPE["text"]:
         values = values.astype("string[python]").replace("", pd.NA)
     missing = np.asarray(values.array.isna())
-    if column.choices:
-        return values, ~values.isin(column.choices).to_numpy() & (~missing | column.required)
-    return values, missing & column.required
+    bad = missing & column.required
+    others = set(values.to_numpy(dtype=object)) - {*column.choices, pd.NA} if column.choices else None
+    return values, bad | values.isin(others).to_numpy() if others else bad
 
 
 def _number(values: pd.Series, column: Column) -> tuple[pd.Series, Flags]:

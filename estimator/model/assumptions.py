@@ -57,8 +57,9 @@ def _specifications(ops: pd.DataFrame, target: DeviceSpec) -> Iterator[str]:
 
 
 def _measurements(ops: pd.DataFrame, target: DeviceSpec, measurements: pd.DataFrame) -> Iterator[str]:
-    told = ops[ops["method"].isin(["measured", "interpolated", "scaled"])]
-    used = of_these_ops(measurements[measurements["op_class"].isin(told["op_class"])], told)["source"]
+    told = ops.loc[ops["method"].isin(["measured", "interpolated", "scaled"]), ["op_class", "precision"]]
+    rows = measurements[["op_class", "precision", "source"]]
+    used = of_these_ops(rows[rows["op_class"].isin(told["op_class"])], told)["source"]
     for source in used.fillna("no source given").unique():
         yield f"{target.name}: measured ops are those of {source}"
     unused = measurements.loc[~measurements["op_class"].isin(USED), "op_class"].unique()

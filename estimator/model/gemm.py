@@ -80,6 +80,8 @@ def product_times(of: Products, on: Hardware, c: Gemm) -> tuple[Floats, Floats]:
     peak = c.sustained.of(on)
     compute, memory = np.empty_like(of.m), np.empty_like(of.m)
     for rows, tiling in ((~on.tensor, c.vector), (on.tensor, c.tensor)):
+        if not rows.any():
+            continue
         of_path = Products(*(sizes[rows] for sizes in vars(of).values()))
         found = tiled_times(of_path, peak[rows], on.attained(tiling.memory)[rows], on.units[rows], tiling)
         compute[rows], memory[rows] = found

@@ -300,4 +300,5 @@ def _has_a_kernel(rows: pd.DataFrame) -> Flags:
 
 def _have(rows: pd.DataFrame, op_classes: Sequence[str], needed: Sequence[str]) -> Flags:
     """Whether rows are of one of the classes and have all that is needed of them."""
-    return np.asarray(rows["op_class"].isin(op_classes) & rows[list(needed)].notna().all(axis=1), dtype=bool)
+    conditions = [rows["op_class"].isin(op_classes), *(rows[name].notna() for name in needed)]
+    return np.asarray(np.logical_and.reduce(conditions), dtype=bool)

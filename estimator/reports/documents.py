@@ -273,7 +273,8 @@ def device(spec: DeviceSpec | SystemSpec) -> Document:
 
 def _spec_value(value: object) -> Any:
     if isinstance(value, Sourced):
-        return {"text": str(value), "unverified": value.unverified, **value.model_dump(exclude_none=True)}
+        stated = {name: item for name, item in value if item is not None}
+        return {"text": str(value), "unverified": value.unverified, **stated}
     if isinstance(value, Mapping):
         return {key: _spec_value(item) for key, item in value.items()}
     if isinstance(value, File):

@@ -79,14 +79,27 @@ def test_help_has_an_example_for_every_command(command: str) -> None:
     assert f"Example: estimator {command}" in run(command, "--help").stdout
 
 
-def test_help_does_not_load_what_is_heavy() -> None:
+REPORTS, READERS = {"matplotlib", "jinja2"}, {"google.protobuf", "msgspec", "python_calamine", "pint"}
+FITS = {"scipy", "sklearn", "numba", "tensorflow"}
+
+
+@pytest.mark.parametrize(
+    ("words", "heavy"),
+    [
+        (["--help"], {"pandas", "numpy", "pydantic", "yaml", *REPORTS, *READERS, *FITS}),
+        (["estimate", "p1b3", "--to", "v100"], {"estimator.devices.lints", *REPORTS, *READERS, *FITS}),
+    ],
+    ids=["help", "estimate"],
+)
+def test_a_command_loads_nothing_heavy_that_it_does_not_need(words: list[str], heavy: set[str]) -> None:
     code = (
-        "import sys; sys.argv = ['estimator', '--help']\n"
+        f"import sys; sys.argv = {['estimator', *words]}\n"
         "from estimator.cli import main\n"
         "try: main()\n"
         "except SystemExit: pass\n"
-        "heavy = set('pandas numpy matplotlib pydantic pint rich scipy tensorflow'.split()) & set(sys.modules)\n"
-        "heavy |= {name for name in sys.modules if name.startswith(('estimator.cli.render', 'estimator.reports'))}\n"
+        f"heavy = {heavy} & set(sys.modules)\n"
+        "if 'estimate' not in sys.argv:\n"
+        "    heavy |= {n for n in sys.modules if n.startswith(('estimator.cli.render', 'estimator.reports'))}\n"
         "sys.exit(f'loaded {heavy}' if heavy else 0)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

@@ -20,18 +20,18 @@ SHAPE = [
 ]  # fmt: skip
 KIND = ["op_class", "precision", "cache", "kernel", "sparse"]  # what one set of conditions holds for
 CONDITIONS = ["library", "clock", "threads", "accumulate"]
-PARTS = 32  # in which the rows of one shape are looked for
+ROWS_OF_A_PART = 20_000  # in which the rows of one shape are looked for
 OneShape = tuple[npt.NDArray[np.intp], npt.NDArray[np.uint64], npt.NDArray[np.float64], npt.NDArray[np.int32]]
 
 
 def kinds(rows: pd.DataFrame) -> pd.DataFrame:
     """The kinds of row among MEASUREMENTS with their conditions, as text; '' where one is not said."""
-    found = rows[[*KIND[:-1], *CONDITIONS]].assign(
-        kernel=op_kernel(rows),
-        cache=_cache(rows),
-        sparse=np.where(rows["sparsity"] > 0, "sparse", ""),
-    )
-    return found.drop_duplicates().astype("string[python]").fillna("")[[*KIND, *CONDITIONS]]
+    found = {name: rows[name] for name in ("op_class", "precision", *CONDITIONS)}
+    found |= {"kernel": op_kernel(rows), "cache": _cache(rows)}
+    columns = {name: values.to_numpy(dtype=object, na_value="") for name, values in found.items()}
+    columns["sparse"] = np.where(rows["sparsity"] > 0, "sparse", "")
+    distinct = dict.fromkeys(zip(*(columns[name] for name in (*KIND, *CONDITIONS)), strict=True))
+    return pd.DataFrame(list(distinct), columns=[*KIND, *CONDITIONS], dtype="string[python]")
 
 
 def op_kernel(rows: pd.DataFrame) -> pd.Series:
@@ -125,11 +125,12 @@ class Conditions:
     def _of_one_shape(self) -> Iterator[OneShape]:
         """Position, shape, time and padding of the rows that share their shape, ordered by shape, then by time.
 
-        Shapes come in PARTS by their last bits, so that no copy of all rows is ever held.
+        Shapes come in parts by their remainder, so that no copy of all rows of a large table is ever held.
         """
         starts = np.cumsum([0, *map(len, self.shapes)])
-        for part in range(PARTS):
-            chosen = [np.flatnonzero(shapes % np.uint64(PARTS) == part) for shapes in self.shapes]
+        parts = 1 + int(starts[-1]) // ROWS_OF_A_PART
+        for part in range(parts):
+            chosen = [np.flatnonzero(shapes % np.uint64(parts) == part) for shapes in self.shapes]
             shapes, times, codes = (_chosen(column, chosen) for column in (self.shapes, self.times, self.codes))
             order = np.lexsort((times, shapes))
             same = np.diff(shapes[order]) == 0
@@ -146,8 +147,10 @@ def _chosen(column: Sequence[npt.NDArray[Any]], rows: Sequence[npt.NDArray[np.in
 def _hashes(shapes: pd.DataFrame) -> npt.NDArray[np.uint64]:
     """One number for each shape, to which values that are missing or what a missing one means add nothing."""
     out = np.zeros(len(shapes), dtype=np.uint64)
-    for position, name in enumerate(shapes):
-        values, default = shapes[name], DEFAULTS.get(name, np.nan)
+    for position, (name, values) in enumerate(shapes.items()):
+        default = DEFAULTS.get(str(name), np.nan)
+        if values.array.isna().all():
+            continue
         if values.dtype == "string":
             known, plain = values.notna().to_numpy(), values.to_numpy(dtype=object, na_value="")
         else:

@@ -46,7 +46,7 @@ def read_measurements(
     """
     places = measurements_paths(device.name, path, named)
     if not places:
-        return MEASUREMENTS.conform(pd.DataFrame(columns=MEASUREMENTS.names()), device.name), ()
+        return MEASUREMENTS.empty(), ()
     first, *others = reversed(places) if alone else places
     rows, notes = _read(device, first)
     for count, place in enumerate(others):
@@ -73,13 +73,14 @@ def _read(device: DeviceSpec, place: Path) -> tuple[pd.DataFrame, tuple[str, ...
     conditions.finish(str(place))
     odd.add(rows, device, where)
     impossible = (rows["flag"] == "above_peak").to_numpy(dtype=bool, na_value=False)
-    notes = (*_left_out(rows[impossible], where), *odd.sentences(), *conditions.apart(where))
-    return rows[~impossible].reset_index(drop=True), notes
+    left_out = rows[impossible] if impossible.any() else rows[:0]
+    notes = (*_left_out(left_out, where), *odd.sentences(), *conditions.apart(where))
+    return (rows[~impossible] if len(left_out) else rows).reset_index(drop=True), notes
 
 
 def with_launch(device: DeviceSpec, measurements: pd.DataFrame) -> DeviceSpec:
     """The device, with its launch latency as MEASUREMENTS of it have it, if they do."""
-    rows = measurements[measurements["operator"].eq(LAUNCH).fillna(False)]
+    rows = measurements.loc[measurements["operator"].eq(LAUNCH).fillna(False), ["time_s", "source"]]
     if rows.empty:
         return device
     row = rows.loc[rows["time_s"].idxmin()]
@@ -141,7 +142,7 @@ def _refuse_incomplete(rows: pd.DataFrame, where: str) -> None:
 
 def _incomplete(rows: pd.DataFrame) -> Iterator[tuple[Flags, str]]:
     for op_class, needed in NEEDED.items():
-        lacking = (rows["op_class"] == op_class) & rows[list(needed)].isna().any(axis=1)
+        lacking = (rows["op_class"] == op_class) & np.logical_or.reduce([rows[name].isna() for name in needed])
         names = f"{', '.join(needed[:-1])} and {needed[-1]}"
         yield lacking.to_numpy(dtype=bool), f"a {op_class} needs {names}; add them"
     low, high = rows["time_low_s"].fillna(rows["time_s"]), rows["time_high_s"].fillna(rows["time_s"])

@@ -27,7 +27,6 @@ SPARE: dict[type, dict[str, Any]] = {  # stands in for what a faulty file lacks,
 }
 # the key of the top level, and what hangs below it
 ALIASES = re.compile(r"""^["']?aliases["']?\s*:.*(?:\n(?:[\s#\]-].*)?)*""", re.MULTILINE)
-PART = re.compile(r"^part_of:", re.MULTILINE)
 IN_BRACES = re.compile(r"""[{,]\s*["']?aliases["']?\s*:""")
 
 
@@ -107,7 +106,7 @@ def _parts(module: str) -> Iterator[str]:
     """A sentence on the devices of the library that a module is made of."""
     for path in library.names("devices", DEVICE_FILES).values():
         with suppress(EstimatorError):  # its own check tells
-            device = _read(DeviceSpec, path) if PART.search(files.read_text(path)) else None  # few are parsed
+            device = _read(DeviceSpec, path) if "\npart_of:" in f"\n{files.read_text(path)}" else None  # few
             if device and device.part_of and device.part_of.device == module:
                 parts = f"{module} is a module of {device.part_of.parts} {device.name}"
                 yield f"{parts}, each of which a program sees as a device; name that one, unless yours uses all as one"
@@ -207,9 +206,14 @@ def find(what: str, name: str, pattern: str) -> Path:
 
 
 def _borne_by(name: str, known: dict[str, Path]) -> Path | None:
-    """The file of a name or alias; None where none bears it. Aliases are read only where no file has the name."""
-    stem = name if name in known else _aliases(known).get(name.lower())
-    return known[stem] if stem else None
+    """The first file of a name or alias; None where none bears it. Aliases are read only where no file has the name."""
+    if name in known:
+        return known[name]
+    for stem, path in known.items():
+        with suppress(EstimatorError):  # a broken file must not hide the others; its own check tells
+            if name.lower() in (stem.lower(), *map(str.lower, _aliases_in(path))):
+                return path
+    return None
 
 
 def _aliases(known: dict[str, Path]) -> dict[str, str]:
@@ -232,8 +236,8 @@ def _bearers(known: dict[str, Path]) -> dict[str, list[str]]:
 def _aliases_in(path: Path) -> list[str]:
     """The aliases in a file, without parsing the rest of it, which would make every look-up slow."""
     text = files.read_text(path)
-    block = ALIASES.search(text)
-    if not (block or IN_BRACES.search(text)):
+    block = ALIASES.search(text) if "aliases" in text else None
+    if not (block or ("aliases" in text and IN_BRACES.search(text))):
         return []
     data: dict[str, Any] | None = None
     if block:
