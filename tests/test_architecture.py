@@ -54,6 +54,14 @@ def test_every_room_is_in_the_picture() -> None:
     assert {room(path) for path in MODULES} <= ALLOWED.keys()
 
 
+def test_the_benchmark_is_imported_by_what_measures_alone() -> None:
+    """Facts on the machine stand in a module of their own."""
+    benchmark = re.compile(r"estimator\.collect\.bench(?!\.machine)")
+    inside = [PACKAGE / "collect" / name for name in ("bench", "measure")]
+    others = [path for path in MODULES if not set(inside) & set(path.parents)]
+    assert [path.name for path in others if benchmark.search(path.read_text())] == []
+
+
 @pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
 def test_only_the_command_line_prints_and_exits(path: Path) -> None:
     if room(path) in ("cli", "__main__"):

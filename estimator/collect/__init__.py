@@ -1,1 +1,3 @@
-"""What runs other programs: ``capture`` profiles a training run, ``measure`` times kernels on a machine."""
+"""What runs other programs: ``capture`` profiles a training run; ``measure`` times kernels on a machine, by the program
+of ``bench``.
+"""

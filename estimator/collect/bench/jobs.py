@@ -38,9 +38,11 @@ def make_job(shape: Shape, ranks: int = 0, available: Collection[str] = KERNELS)
     Raises FaultError; LeftOutError where nothing here times it.
     """
     kind, precision = shape.text("op_class"), shape.text("precision")
+    named = {"operator": shape.text("operator")} if shape.text("operator") else {}
     if kind == "collective" and ranks and shape.number("ranks", ranks) == ranks:
         size = shape.number("bytes")
-        columns = {"op_class": kind, "kernel": "all_reduce", "precision": "fp32", "ranks": ranks, "bytes": size}
+        columns: Row = {"op_class": kind, **named, "kernel": "all_reduce", "precision": "fp32"}
+        columns |= {"ranks": ranks, "bytes": size}
         return Job(columns, size, size, size, (), lambda library: lambda: None)
     stream = functools.partial(_stream, available=available)
     makers: dict[str, Maker] = {
@@ -55,7 +57,6 @@ def make_job(shape: Shape, ranks: int = 0, available: Collection[str] = KERNELS)
     if job.size >= MOST_SIZE:
         raise FaultError(f"{shape.where}: needs {job.size:.3g} B, more than any memory holds; check the sizes")
     sums = {"accumulate": "fp32"} if maker in (_gemm, _convolution) and precision in ("tf32", "bf16", "fp16") else {}
-    named = {"operator": shape.text("operator")} if shape.text("operator") else {}
     return job._replace(columns={"op_class": kind, **named, "precision": precision, **job.columns, **sums})
 
 
@@ -205,7 +206,7 @@ def _cast(shape: Shape, precision: str) -> Job:
     return Job(columns, moved, moved, size * read, (asked,) if asked else ("cold", "warm"), run)
 
 
-def make_jobs(shapes: Iterable[Shape], ranks: int, available: Collection[str]) -> list[Job | str]:
+def make_jobs(shapes: Iterable[Shape], ranks: int = 0, available: Collection[str] = KERNELS) -> list[Job | str]:
     """What is to be timed for each row, or why nothing is. Raises FaultError."""
     jobs: list[Job | str] = []
     for shape in shapes:

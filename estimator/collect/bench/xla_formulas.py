@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 
@@ -15,4 +16,8 @@ def _adam(p: Any, g: Any, m: Any, v: Any) -> Any:
     return p - 1e-3 * m / (abs(v) ** 0.5 + 1e-4), m, v
 
 
-FORMULAS = {"triad": lambda x, y: x + 3.0 * y, "sgd_momentum": _momentum, "adam": _adam}  # for XLA to compile
+FORMULAS: dict[str, Callable[..., Any]] = {
+    "triad": lambda x, y: x + 3.0 * y,
+    "sgd_momentum": _momentum,
+    "adam": _adam,
+}

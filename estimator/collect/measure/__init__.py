@@ -17,11 +17,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from estimator.collect.bench.jobs import Job, make_job
+from estimator.collect.bench.jobs import make_jobs
 from estimator.collect.bench.libraries import LIBRARIES, choose
 from estimator.collect.bench.machine import nvidia_gpu
 from estimator.collect.bench.shapes import Shape
-from estimator.collect.bench.types import FaultError, LeftOutError
+from estimator.collect.bench.types import FaultError
 from estimator.collect.measure import child, described, kit
 from estimator.core import csv_files, files
 from estimator.core.errors import EstimatorError
@@ -53,13 +53,13 @@ class Plan:
 
     def options(self) -> list[str]:
         """The options of measure.py."""
-        told = {
+        options = {
             "--backend": self.backend, "--device": self.device, "--relative-error": self.relative_error,
             "--budget": self.budget_s, "--all-reduce": self.ranks,
         }  # fmt: skip
         if self.threads:
-            told["--threads"] = self.threads
-        return [str(word) for option in told.items() for word in option]
+            options["--threads"] = self.threads
+        return [str(word) for option in options.items() for word in option]
 
 
 @dataclass(frozen=True)
@@ -75,11 +75,11 @@ class Measured:
     def document(self) -> dict[str, Any]:
         """The run as JSON says it."""
         about = self.provenance
-        told = {key: about[key] for key in ("backend", "gpu", "library", "threads", "clock", "device", "date")}
+        stated = {key: about[key] for key in ("backend", "gpu", "library", "threads", "clock", "device", "date")}
         best = described.rates(described.best(self.rows, about["cache"]))
         counts = {str(name): int(count) for name, count in self.rows["op_class"].value_counts().items()}
         files = {"measurements": str(self.csv), "device": str(self.device)}
-        return {"files": files, **told, "reached_cache_b": about["cache"], "rows": counts, "best": best,
+        return {"files": files, **stated, "reached_cache_b": about["cache"], "rows": counts, "best": best,
                 "left_out": about["left_out"], "load": about["load"],
                 "disturbed_share": about["disturbed_share"], "warnings": list(self.warnings)}  # fmt: skip
 
@@ -129,18 +129,11 @@ def measure(
 
 def check_shapes(shapes: pd.DataFrame, where: str) -> None:
     """Raises EstimatorError at a row that the program would refuse."""
-    for found in _jobs(shapes, where):
-        if isinstance(found, FaultError):
-            raise EstimatorError(str(found))
-
-
-def _jobs(shapes: pd.DataFrame, where: str) -> Iterator[Job | Exception]:
-    """What is to be timed for each row, or why nothing is: it is not measured here, or a fault."""
-    for place, row in enumerate(csv.DictReader(io.StringIO(kit.csv_text(shapes)))):
-        try:
-            yield make_job(Shape(row, f"{where}: row {place + 1}"))
-        except (LeftOutError, FaultError) as reason:
-            yield reason
+    rows = csv.DictReader(io.StringIO(kit.csv_text(shapes)))
+    try:
+        make_jobs(Shape(row, f"{where}: row {place}") for place, row in enumerate(rows, 1))
+    except FaultError as fault:
+        raise EstimatorError(str(fault)) from None
 
 
 def _places(output: Path) -> Iterator[Path]:
@@ -189,9 +182,9 @@ def _warnings(rows: pd.DataFrame, provenance: Mapping[str, Any]) -> Iterator[str
 
 def _conditions(provenance: Mapping[str, Any]) -> str:
     load = "not told" if provenance["load"] is None else f"{provenance['load']:.1f}"
-    said = f"load {load} before the run, on {provenance['threads']} threads"
+    about = f"load {load} before the run, on {provenance['threads']} threads"
     share = provenance["disturbed_share"]
-    return said if share is None else f"{said}; other processes disturbed {share:.0%} of the samples"
+    return about if share is None else f"{about}; other processes disturbed {share:.0%} of the samples"
 
 
 def _disturbed(provenance: Mapping[str, Any]) -> list[str]:

@@ -166,3 +166,14 @@ def test_the_work_of_an_update() -> None:
 def test_what_nothing_times_is_left_out(cells: dict[str, object]) -> None:
     with pytest.raises(LeftOutError, match="not measured here"):
         job(**cells)
+
+
+def test_an_all_reduce_is_over_so_many_processes() -> None:
+    shape = Shape({"op_class": "collective", "operator": "collective", "bytes": "4000", "precision": "fp32"}, "row 1")
+    found = make_job(shape, ranks=2)
+    assert (
+        found.columns.items() >= {"operator": "collective", "kernel": "all_reduce", "ranks": 2, "bytes": 4000}.items()
+    )
+    assert found.caches == ()
+    with pytest.raises(LeftOutError, match="collective is not measured here"):
+        make_job(shape)
