@@ -10,7 +10,7 @@ from estimator.core.schema import MATRIX
 from estimator.core.types import Estimate, Profile, RunPlan, Workload
 from estimator.devices import doubts, load_device, source_device
 from estimator.devices.measurements import read_measurements, with_launch
-from estimator.model import assumptions, predict, specifications
+from estimator.model import SourceRun, TargetDevice, assumptions, predict, specifications
 from estimator.rollup import step
 from estimator.work import count_work, cross, fuse, in_mode, rebatch, relay
 
@@ -43,10 +43,8 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
     own = (source.name if source else profile.device) in (target.name, *target.aliases)
     same_setting = own and same_run
     evidence = measurements.iloc[:0] if same_setting else measurements  # a profile's own times need no other
-    prediction = predict(
-        work, source, target, evidence, plan,
-        same_setting=same_setting, profiled=profiled, at_source=at_source, step_spread=profile.step_spread,
-    )  # fmt: skip
+    run = SourceRun(source, at_source, profiled, profile.step_spread)
+    prediction = predict(work, run, TargetDevice(target, evidence, same_setting), plan)
 
     overlap = step.target_overlap(prediction, profile, target, same_setting)
     time = step.step_time(prediction, profile, overlap)
