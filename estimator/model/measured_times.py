@@ -59,9 +59,20 @@ def _times_of_any_storage(work: pd.DataFrame, table: pd.DataFrame) -> Floats:
 def _times_of_streams(work: pd.DataFrame, table: pd.DataFrame) -> Floats:
     """Times [s] (ops × 3) of memory-bound ops, as they were timed themselves, else as their stand-ins were."""
     stand_ins = pd.Series(benchmark_kernels(work), index=work.index, dtype="string[python]").replace("", pd.NA)
-    own, others = (_times_of_amount(rows, table) for rows in (work, work.assign(operator=stand_ins)))
+    own, others = (_times_of_operator(rows, table) for rows in (work, work.assign(operator=stand_ins)))
     wider = np.exp(Z * shipped().kernel_priors.stand_in.std * np.array([-1.0, 0.0, 1.0]))
     return np.where(np.isnan(own), others * wider, own)
+
+
+def _times_of_operator(work: pd.DataFrame, table: pd.DataFrame) -> Floats:
+    """Times [s] (ops × 3) of the measured rows of the same operator; where the length of an op's rows is not known, and
+    none was timed so, of those of any length.
+    """
+    times = _times_of_amount(work, table)
+    unknown = work["row_length"].isna().to_numpy(dtype=bool) & np.isnan(times[:, 0])
+    if unknown.any() and table["row_length"].notna().any():
+        times[unknown] = _times_of_amount(work[unknown], table.drop(columns="row_length"))
+    return times
 
 
 def _times_of_amount(work: pd.DataFrame, table: pd.DataFrame) -> Floats:

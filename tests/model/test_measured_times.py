@@ -4,7 +4,7 @@ import pytest
 
 from estimator.core.types import RunPlan, Workload
 from estimator.work import count_work
-from tests.conftest import make_device, make_ops
+from tests.conftest import make_device, make_measurements, make_ops
 from tests.model.toy import ROW, SHAPE, predict_on, predict_products, streams, table
 
 
@@ -19,6 +19,14 @@ def test_a_stream_is_known_by_the_bytes_that_one_call_moves() -> None:
     work, _ = count_work(make_ops(ops), Workload(name="toy"))
     found = predict_on(work, make_device(), rows).ops.iloc[0]
     assert (found["method"], found["target_time_s"]) == ("measured", pytest.approx(2e-5))
+
+
+@pytest.mark.parametrize(("length", "method"), [(None, "measured"), (100, "measured"), (64, "interpolated")])
+def test_a_normalization_of_unknown_rows_takes_the_time_of_any(length: int | None, method: str) -> None:
+    given = {"op_class": "normalization", "operator": "softmax", "precision": "fp32", "bytes": 8e6}
+    rows = make_measurements([{**given, "kernel": "softmax", "row_length": 100, "time_s": 1e-3}])
+    work, _ = count_work(make_ops({**given, "op_type": "Softmax", "row_length": length}), Workload(name="toy"))
+    assert predict_on(work, make_device(), rows).ops["method"].item() == method
 
 
 def test_unknown_storage_orders_match_any_and_others_only_interpolate() -> None:
