@@ -10,7 +10,7 @@ from estimator.core.notes import ranked, with_code
 from estimator.core.schema import MATRIX
 from estimator.core.types import Estimate, Profile, RunPlan, Workload
 from estimator.devices.sides import load_source, load_target
-from estimator.model import assumptions, predict, specifications
+from estimator.model import SourceRun, TargetDevice, assumptions, predict, specifications
 from estimator.rollup import step
 from estimator.work import convert_layout, convert_precision, count_work, fuse, rebatch, select_pass
 
@@ -36,11 +36,13 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
     same_device = (source.device.name if source else profile.device) in (target.device.name, *target.device.aliases)
     same_setting = same_device and not any(transform.changed for transform in transforms[1:])
     evidence = target.measurements.iloc[:0] if same_setting else target.measurements  # its own times need no other
-    prediction = predict(
-        laid_out.work, source.device if source else None, target.device, evidence, plan, same_setting=same_setting,
-        profiled=counted.work, at_source=source.measurements if source and len(target.measurements) else None,
+    run = SourceRun(
+        device=source.device if source else None,
+        measurements=source.measurements if source and len(target.measurements) else None,
+        profiled=counted.work,
         step_spread=profile.step_spread,
-    )  # fmt: skip
+    )
+    prediction = predict(laid_out.work, run, TargetDevice(target.device, evidence, same_setting), plan)
 
     overlap = step.target_overlap(prediction, profile, target.device, same_setting)
     evidence_shares = step.evidence(prediction, overlap, profile)

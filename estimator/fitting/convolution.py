@@ -16,10 +16,10 @@ import pandas as pd
 from estimator.core.types import Floats
 from estimator.devices import load_device
 from estimator.fitting.optimise import least_squares, robust
-from estimator.model.calibration import Likeness
+from estimator.model.calibration import KernelHyperparameters
 from estimator.model.convolution import Library, convolution_times, library_of
-from estimator.model.convolution_coefficients import Convolution, Published, Shares
-from estimator.model.convolution_passes import convolutions
+from estimator.model.convolution_coefficients import ConvolutionCoefficients, PublishedShape, Shares
+from estimator.model.convolution_passes import conv_passes
 from estimator.model.sustained import Sustained
 from estimator.validation import arguments, shapes
 from estimator.validation.protocol import worth_judging
@@ -37,18 +37,18 @@ PRIOR_WEIGHT = 0.03
 ROW_NOISE, FACTOR_WEIGHT = 0.3, 0.55  # of a row's logarithm; of a group's factor, as rows of weight 1
 ROWS_OF_A_GROUP = 300
 MATURE = 0.9  # quantile of the share of the roofline, over matrix products, that tells what a stack sustains
-LIKENESS = Likeness(
+HYPERPARAMETERS = KernelHyperparameters(
     compute=0.2, memory=0.0, kind=0.03, shape=0.25, noise=0.05,
     scales=(2.0, 2.0, 2.0, 2.5, 1.2, 1.0, 0.9, 0.9, 0.9, 0.9, 0.9, 0.3),
 )  # fmt: skip
 KEYS = ["stack", "device", "path"]  # of what a device sustains
-SHAPE = [name for name in Published._fields if name not in ("log_residual", "families")]
-FARTHEST = 0.4  # of the logarithm that a published shape tells
-DIGITS = 3  # of what is told of a shape
+SHAPE = [name for name in PublishedShape._fields if name not in ("log_residual", "families")]
+FARTHEST = 0.4  # of the logarithm of a published shape
+DIGITS = 3  # of that logarithm
 SOURCE = "DeepBench (baidu-research/DeepBench), NeuSight (sitar-lab/NeuSight); python -m estimator.fitting.ship"
 
 
-def fit(truth: pd.DataFrame, sustained: Sustained) -> Convolution:
+def fit(truth: pd.DataFrame, sustained: Sustained) -> ConvolutionCoefficients:
     """The coefficients from the convolutions of TRUTH; ``sustained`` where a device has no matrix products there.
 
     Without any convolutions they are the priors.
@@ -90,7 +90,7 @@ def _shape_lots(rows: pd.DataFrame) -> Floats:
     return shapes.lots(rows.assign(data_set="", device="", precision=""), seed=0)
 
 
-def _named(x: Floats) -> Convolution:
+def _named(x: Floats) -> ConvolutionCoefficients:
     """Coefficients from their logarithms."""
     found = dict(zip(PRIORS, (float(value) for value in np.exp(x)), strict=False))
     pairs = {name.partition(".")[0] for name in PRIORS if "." in name}
@@ -98,12 +98,17 @@ def _named(x: Floats) -> Convolution:
         name: Shares(forward=found.pop(f"{name}.forward"), weights=found.pop(f"{name}.weights")) for name in pairs
     }
     fft = found.pop("fft")
-    return Convolution(
-        source=SOURCE, likeness=LIKENESS, fft=Shares(forward=fft, weights=fft), published=(), **shares, **found
+    return ConvolutionCoefficients(
+        source=SOURCE,
+        hyperparameters=HYPERPARAMETERS,
+        fft=Shares(forward=fft, weights=fft),
+        published=(),
+        **shares,
+        **found,
     )
 
 
-def _faster(c: Convolution, by: float) -> Convolution:
+def _faster(c: ConvolutionCoefficients, by: float) -> ConvolutionCoefficients:
     """Coefficients under which all but launches takes so many times less; no bandwidth is exceeded."""
     pairs = {name: of for name, of in c if isinstance(of, Shares)}
     shares = {name: Shares(forward=by * of.forward, weights=by * of.weights) for name, of in pairs.items()}
@@ -122,27 +127,27 @@ def peaks(rows: pd.DataFrame, truth: pd.DataFrame, sustained: Sustained) -> Floa
     """The peak [FLOP/s] that each row's device sustained: the MATURE quantile of the roofline's share that the matrix
     products of its stack, device and path attained in TRUTH; where there are none, what is ``sustained`` from specs.
     """
-    on = arguments.hardware(rows)
+    hardware = arguments.hardware(rows)
     large = truth[(truth["op_class"] == "gemm") & worth_judging(truth) & ~(truth["batch"] > 1).fillna(False)]
     attained = (large["ideal_s"] / large["time_s"]).groupby([large[name] for name in KEYS]).quantile(MATURE)
     shares = rows[KEYS].join(attained.clip(upper=1.0).rename("share"), on=KEYS)["share"].to_numpy(dtype=float)
-    return np.where(np.isnan(shares), sustained.of(on), shares * on.peak)
+    return np.where(np.isnan(shares), sustained.peak(hardware), shares * hardware.peak)
 
 
-def _model(rows: pd.DataFrame, peak: Floats) -> Callable[[Convolution], tuple[Floats, Floats]]:
+def _model(rows: pd.DataFrame, peak: Floats) -> Callable[[ConvolutionCoefficients], tuple[Floats, Floats]]:
     """Launch and busy time [s] of each row, by the coefficients."""
-    on, library, latency = arguments.hardware(rows), libraries(rows), arguments.latencies(rows)
-    of = convolutions(rows, on.tensor)
-    return lambda c: (latency, convolution_times(of, on, peak, library, c))
+    hardware, library, latency = arguments.hardware(rows), libraries(rows), arguments.latencies(rows)
+    passes = conv_passes(rows, hardware.tensor)
+    return lambda coefficients: (latency, convolution_times(passes, hardware, peak, library, coefficients))
 
 
-def _published(rows: pd.DataFrame, missed: Floats) -> tuple[Published, ...]:
+def _published(rows: pd.DataFrame, missed: Floats) -> tuple[PublishedShape, ...]:
     """What families that measured a shape have in common: mean residual, less the median of its data set and device."""
     own = pd.Series(missed, rows.index).groupby(arguments.groups(rows)).transform("median")
     beyond = (missed - own).clip(-FARTHEST, FARTHEST)
-    told = rows.assign(made=rows["pass"], log_residual=beyond, transforms=libraries(rows).transforms)
-    of_families = told.groupby([*SHAPE, "family"], as_index=False)["log_residual"].mean()
+    shapes = rows.assign(direction=rows["pass"], log_residual=beyond, transforms=libraries(rows).transforms)
+    of_families = shapes.groupby([*SHAPE, "family"], as_index=False)["log_residual"].mean()
     found = of_families.groupby(SHAPE, as_index=False).agg(
         log_residual=("log_residual", "mean"), families=("family", "size")
     )
-    return tuple(Published(*row) for row in found.round({"log_residual": DIGITS}).itertuples(index=False))
+    return tuple(PublishedShape(*row) for row in found.round({"log_residual": DIGITS}).itertuples(index=False))

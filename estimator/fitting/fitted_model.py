@@ -14,10 +14,11 @@ from estimator.core.types import File, Floats
 from estimator.devices import load_device
 from estimator.fitting import convolution, gemm, memory_bound
 from estimator.model import coefficients
-from estimator.model.calibration import correction
+from estimator.model.calibration import estimate_correction
 from estimator.model.coefficients import Coefficients
-from estimator.model.evidence import told
-from estimator.model.kernels import MODELS, Model, by_model
+from estimator.model.isolated import residuals
+from estimator.model.kernels.kernel_model import KernelInputs, KernelModel
+from estimator.model.kernels.registry import KERNEL_MODELS, models_of
 from estimator.validation import arguments
 from estimator.validation.protocol import Method, Predictor
 
@@ -85,25 +86,26 @@ def predictor(c: Coefficients) -> Predictor:
 def _of_device(rows: pd.DataFrame, own: pd.DataFrame, c: Coefficients) -> Floats:
     """Times [s] of rows of one device, each class and precision corrected by its own rows; NaN without a model."""
     found = np.full(len(rows), np.nan)
-    for _, model, speaks in by_model(rows):
-        for precision in rows.loc[speaks, "precision"].unique():
-            asked = speaks & (rows["precision"] == precision).to_numpy(dtype=bool)
+    for _, model, of_model in models_of(rows):
+        for precision in rows.loc[of_model, "precision"].unique():
+            asked = of_model & (rows["precision"] == precision).to_numpy(dtype=bool)
             found[asked] = _times(*_measured_model(model, own, str(precision)), rows[asked], c)
     return found
 
 
-def _measured_model(model: Model, own: pd.DataFrame, precision: str) -> tuple[Model, pd.DataFrame]:
+def _measured_model(model: KernelModel, own: pd.DataFrame, precision: str) -> tuple[KernelModel, pd.DataFrame]:
     """A model and the device's own rows that correct it; where there are none, the model that stands in for it."""
-    applicable = own[model.speaks(own) & (own["precision"] == precision).to_numpy(dtype=bool)]
-    if applicable.empty and model.instead:
-        return _measured_model(MODELS[model.instead], own, precision)
+    applicable = own[model.matches(own) & (own["precision"] == precision).to_numpy(dtype=bool)]
+    if applicable.empty and model.fallback:
+        return _measured_model(KERNEL_MODELS[model.fallback], own, precision)
     return model, applicable
 
 
-def _times(model: Model, own: pd.DataFrame, rows: pd.DataFrame, c: Coefficients) -> Floats:
+def _times(model: KernelModel, own: pd.DataFrame, rows: pd.DataFrame, c: Coefficients) -> Floats:
     """Times [s] of rows of one device and class, corrected by its own rows."""
-    device, on = load_device(str(rows["device"].iloc[0])), arguments.hardware(rows)
-    busy = model.busy(rows, on, device, c)
-    known = told(model, own, arguments.hardware(own), device, arguments.latencies(own), c)
-    said = correction(*known, model.alike(rows, on, device, busy), model.likeness(c))
-    return np.asarray(busy.launches * arguments.latencies(rows) + busy.time * np.exp(said.mean))
+    device = load_device(str(rows["device"].iloc[0]))
+    asked, measured = (KernelInputs(part, arguments.hardware(part), device, c) for part in (rows, own))
+    busy = model.busy_time(asked)
+    known = residuals(model, measured, arguments.latencies(own))
+    correction = estimate_correction(known, model.features(asked, busy), model.hyperparameters(c))
+    return np.asarray(busy.launches * arguments.latencies(rows) + busy.time_s * np.exp(correction.mean))

@@ -1,8 +1,8 @@
 """Coefficients of the tile model of matrix products from TRUTH, in stages, so that no device bends the kernels' shape.
 
 First, per path, what tiles cost, with a sustained peak of each (data set, device) of its own; then the few numbers that
-say what an unseen device sustains, to those peaks; last, from what is left, how far alike products err alike. Each
-number has a prior, every (data set, device) counts alike, and losses are robust.
+say what an unseen device sustains, to those peaks; last, from what is left, how far similar products are missed alike.
+Each number has a prior, every (data set, device) counts alike, and losses are robust.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ import numpy as np
 
 from estimator.core.errors import EstimatorError
 from estimator.core.types import Floats
-from estimator.fitting.optimise import least_squares, likeness, robust
-from estimator.model.calibration import Likeness
+from estimator.fitting.optimise import fit_hyperparameters, least_squares, robust
+from estimator.model.calibration import KernelHyperparameters
 from estimator.model.gemm import (
-    SCALES,
-    Gemm,
+    GemmCoefficients,
+    TileMachine,
     Tiling,
-    alike,
     compute_share,
     overlapped,
+    product_features,
+    product_shapes,
     product_times,
-    products,
     tiled_times,
 )
 from estimator.model.sustained import Sustained
@@ -44,9 +44,13 @@ SUSTAINED: dict[str, Prior] = {  # of logarithms
     "share": (np.log(0.97), 0.05), "vector_need": (np.log(11e-12), 0.1), "tensor_need": (np.log(1.5e-12), 0.15),
     "halving": (np.log(4.0), 0.1),
 }  # fmt: skip
-LIKENESS = Likeness(compute=0.2, memory=0.2, kind=0.1, shape=0.3, noise=0.03, scales=SCALES)  # prior
-FARTHEST = 1.2  # of a row's logarithm, in the fit of likeness
-ROWS_OF_A_GROUP, ROWS_OF_LIKENESS = 150, 100  # at most
+SCALES = 5 * (4.0,) + 13 * (2.0,)  # of the coordinates: four octaves of size, or two of waste, or two flags
+BALANCE = (-3.0, 4.0)  # octaves between compute and memory time
+HYPERPARAMETERS = KernelHyperparameters(
+    compute=0.2, memory=0.2, kind=0.1, shape=0.3, noise=0.03, scales=SCALES
+)  # prior
+FARTHEST = 1.2  # of a row's logarithm, in the fit of the hyperparameters
+ROWS_OF_A_GROUP, ROWS_OF_HYPERPARAMETERS = 150, 100  # at most
 EVALUATIONS = 50  # of the Jacobian of what tiles cost, at most
 ROW_NOISE, PEAK_NOISE = 0.15, 0.15  # of a row's logarithm; of the logarithm of the peak that a group sustains
 SOURCE = (
@@ -55,7 +59,7 @@ SOURCE = (
 )
 
 
-def fit(truth: pd.DataFrame) -> Gemm:
+def fit(truth: pd.DataFrame) -> GemmCoefficients:
     """The coefficients from the matrix products of TRUTH; those of a path without any are the priors.
 
     Raises EstimatorError where there are none at all.
@@ -69,8 +73,11 @@ def fit(truth: pd.DataFrame) -> Gemm:
         tiling[path], shares = (_tiling_of(PRIOR), {}) if of_path.empty else _tiling(of_path)
         peaks |= shares
     sustained = _sustained(rows, peaks)
-    draft = Gemm(source=SOURCE, **tiling, sustained=sustained, likeness=LIKENESS)
-    return draft.model_copy(update={"likeness": _likeness(_sample(rows, ROWS_OF_LIKENESS), draft)})
+    draft = GemmCoefficients(
+        source=SOURCE, **tiling, sustained=sustained, balance=BALANCE, hyperparameters=HYPERPARAMETERS
+    )
+    fitted = _hyperparameters(_sample(rows, ROWS_OF_HYPERPARAMETERS), draft)
+    return draft.model_copy(update={"hyperparameters": fitted})
 
 
 def _sample(rows: pd.DataFrame, most: int) -> pd.DataFrame:
@@ -79,7 +86,7 @@ def _sample(rows: pd.DataFrame, most: int) -> pd.DataFrame:
 
 def _tiling(rows: pd.DataFrame) -> tuple[Tiling, dict[str, float]]:
     """What tiles cost on one path, and the share of its peak that each (data set, device) sustains."""
-    of, on = products(rows), arguments.hardware(rows)
+    products, hardware = product_shapes(rows), arguments.hardware(rows)
     latency, measured = arguments.latencies(rows), rows["time_s"].to_numpy(dtype=float)
     names, place = np.unique(arguments.groups(rows), return_inverse=True)
     weight = 1.0 / np.sqrt(np.bincount(place)[place])
@@ -87,7 +94,9 @@ def _tiling(rows: pd.DataFrame) -> tuple[Tiling, dict[str, float]]:
 
     def residuals(x: Floats) -> Floats:
         tiling, share = _tiling_of(x), np.exp(x[len(prior) :])[place]
-        time = latency + overlapped(*tiled_times(of, on.peak * share, on.attained(tiling.memory), on.units, tiling))
+        bandwidth = hardware.attained_bandwidth(tiling.memory)
+        machine = TileMachine(hardware.peak * share, bandwidth, hardware.units)
+        time = latency + overlapped(*tiled_times(products, machine, tiling))
         missed = robust(np.log(time / measured) / ROW_NOISE)
         return np.concatenate([missed * weight * 5.0, 0.5 * (x[: len(prior)] - prior[:, 0]) / prior[:, 1]])
 
@@ -106,12 +115,12 @@ def _sustained(rows: pd.DataFrame, peaks: dict[str, float]) -> Sustained:
     """What devices sustain, from the share that each (data set, device) does; families count alike."""
     first = rows.groupby(arguments.groups(rows)).head(1)
     first = first.set_index(arguments.groups(first)).loc[list(peaks)]
-    on, found = arguments.hardware(first), np.log(list(peaks.values()))
+    hardware, found = arguments.hardware(first), np.log(list(peaks.values()))
     weight = 1.0 / np.sqrt(first.groupby("family")["family"].transform("size").to_numpy(dtype=float))
     prior = np.array(list(SUSTAINED.values()))
 
     def residuals(x: Floats) -> Floats:
-        missed = robust((np.log(_sustained_of(x).of(on) / on.peak) - found) / PEAK_NOISE)
+        missed = robust((np.log(_sustained_of(x).peak(hardware) / hardware.peak) - found) / PEAK_NOISE)
         return np.concatenate([missed * weight, (x - prior[:, 0]) / prior[:, 1]])
 
     no_more = ([-np.inf] * len(prior), [0.0, *[np.inf] * (len(prior) - 1)])
@@ -122,12 +131,12 @@ def _sustained_of(x: Floats) -> Sustained:
     return Sustained(**{name: float(np.exp(value)) for name, value in zip(SUSTAINED, x, strict=True)})
 
 
-def _likeness(rows: pd.DataFrame, c: Gemm) -> Likeness:
+def _hyperparameters(rows: pd.DataFrame, coefficients: GemmCoefficients) -> KernelHyperparameters:
     """How far residuals of the model differ, by their marginal likelihood within each device and stack."""
-    of, on = products(rows), arguments.hardware(rows)
+    hardware = arguments.hardware(rows)
     latency, measured = arguments.latencies(rows), rows["time_s"].to_numpy(dtype=float)
-    compute, memory = product_times(of, on, c)
+    compute, memory = product_times(product_shapes(rows), hardware, coefficients)
     residual = np.clip(np.log(measured / (latency + overlapped(compute, memory))), -FARTHEST, FARTHEST)
-    ops = alike(rows, on, compute_share(compute, memory))
+    ops = product_features(rows, hardware, compute_share(compute, memory), coefficients)
     together = rows.groupby(["stack", "device", "precision"]).indices.values()
-    return likeness([(ops.at(places), residual[places]) for places in together], LIKENESS)
+    return fit_hyperparameters([(ops.at(places), residual[places]) for places in together], HYPERPARAMETERS)

@@ -14,7 +14,8 @@ import numpy as np
 from estimator.core.schema import STREAMING
 from estimator.core.types import Floats
 from estimator.fitting.optimise import least_squares, robust
-from estimator.model.memory_bound import MemoryBound, stream_time, streams
+from estimator.model.coefficients import shipped
+from estimator.model.memory_bound import MemoryBoundCoefficients, stream_calls, stream_time
 from estimator.validation import arguments
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ EVALUATIONS = 60  # of the residuals' Jacobian, at most
 SOURCE = "NeuSight kernel measurements (sitar-lab/NeuSight, MIT); python -m estimator.fitting.ship"
 
 
-def fit(truth: pd.DataFrame) -> MemoryBound:
+def fit(truth: pd.DataFrame) -> MemoryBoundCoefficients:
     """The coefficients from the memory-bound rows of TRUTH; without any they are the priors."""
     rows = truth[truth["op_class"].isin(STREAMING)]
     fitted = rows[rows["ideal_s"] > FITTED_OVER_S]
@@ -41,17 +42,18 @@ def fit(truth: pd.DataFrame) -> MemoryBound:
     common, shares = _common(fitted)
     own, prior = len(shares) / BETWEEN_DEVICES**2, 1.0 / SHARE_SPREAD**2
     streaming = (np.log(SHARE) * prior + np.log(shares).mean() * own) / (prior + own)
-    return MemoryBound(
+    return MemoryBoundCoefficients(
         source=SOURCE,
         streaming=float(np.exp(streaming)),
-        streaming_spread=BETWEEN_DEVICES,
+        streaming_std=BETWEEN_DEVICES,
+        cache=shipped().memory_bound.cache,
         **common,
     )
 
 
 def _common(rows: pd.DataFrame) -> tuple[dict[str, float], Floats]:
     """What all devices share, and each one's streaming share; robust least squares in logarithms."""
-    of, on = streams(rows), arguments.hardware(rows)
+    calls, hardware = stream_calls(rows), arguments.hardware(rows)
     names, place = np.unique(arguments.groups(rows), return_inverse=True)
     weight = 1.0 / np.sqrt(np.bincount(place)[place])
     measured = np.log(rows["time_s"].to_numpy(dtype=float))
@@ -60,8 +62,9 @@ def _common(rows: pd.DataFrame) -> tuple[dict[str, float], Floats]:
 
     def residuals(x: Floats) -> Floats:
         share, latency = np.exp(x[len(PRIORS) :].reshape(2, len(names)))[:, place]
-        c = draft.model_copy(update=_named(x))
-        missed = robust((np.log(latency + stream_time(of, on, share * on.bandwidth, c)) - measured) / ROW_NOISE)
+        coefficients = draft.model_copy(update=_named(x))
+        time = latency + stream_time(calls, hardware, share * hardware.bandwidth, coefficients)
+        missed = robust((np.log(time) - measured) / ROW_NOISE)
         return np.concatenate([missed * weight, PRIOR_WEIGHT * (x[: len(PRIORS)] - np.log(median)) / spread])
 
     start = np.concatenate([np.log(median), np.repeat(np.log([SHARE, LATENCY_S]), len(names))])
@@ -69,10 +72,12 @@ def _common(rows: pd.DataFrame) -> tuple[dict[str, float], Floats]:
     return _named(found), np.minimum(np.exp(found[len(PRIORS) :][: len(names)]), 1.0)
 
 
-def _prior() -> MemoryBound:
+def _prior() -> MemoryBoundCoefficients:
     """What is known before anything is fitted."""
     common = _named(np.log([median for median, _ in PRIORS.values()]))
-    return MemoryBound(source=SOURCE, streaming=SHARE, streaming_spread=BETWEEN_DEVICES, **common)
+    return MemoryBoundCoefficients(
+        source=SOURCE, streaming=SHARE, streaming_std=BETWEEN_DEVICES, cache=shipped().memory_bound.cache, **common
+    )
 
 
 def _named(x: Floats) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""What fits of several models share: robust losses, bounded least squares, and how far alike ops err alike."""
+"""What fits of several models share: robust losses, bounded least squares, and how far similar ops are missed alike."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy.typing as npt
 from numpy.typing import ArrayLike
 
 from estimator.core.types import Floats
-from estimator.model.calibration import Likeness, Ops, covariance
+from estimator.model.calibration import KernelHyperparameters, OpFeatures, covariance
 
 EVALUATIONS = 15  # of the residuals' Jacobian
-SPREADS = {  # of a likeness: bounds
+SPREADS = {  # of the hyperparameters: bounds
     "compute": (0.02, 1.0), "memory": (0.02, 1.0), "kind": (0.02, 1.0), "shape": (0.02, 1.0), "noise": (0.01, 0.2),
 }  # fmt: skip
 SPREAD_WEIGHT = 0.02  # of the squared logarithm of a spread over its prior's, beside the surprise of one residual
@@ -53,30 +53,33 @@ def _concerned(residuals: int, parameters: int, own: npt.NDArray[np.int_]) -> np
     return matrix
 
 
-def likeness(known: Sequence[tuple[Ops, Floats]], start: Likeness) -> Likeness:
-    """The likeness under which residuals of several devices, independent of each other, are most probable: its spreads
-    those of ``start`` as far as residuals tell nothing, its scales the same.
+def fit_hyperparameters(
+    known: Sequence[tuple[OpFeatures, Floats]], start: KernelHyperparameters
+) -> KernelHyperparameters:
+    """The hyperparameters under which residuals of several devices, independent of each other, are most probable: the
+    spreads those of ``start`` as far as residuals tell nothing, the scales the same.
     """
     from scipy import optimize
 
     prior = np.log([getattr(start, name) for name in SPREADS])
 
     def surprise(x: Floats) -> float:
-        like = _spread(start, x)
+        hyperparameters = _spread(start, x)
         unusual = SPREAD_WEIGHT * np.square(x - prior).sum()
-        return float(np.mean([_surprise(ops, residual, like) for ops, residual in known]) + unusual)
+        return float(np.mean([_surprise(ops, residual, hyperparameters) for ops, residual in known]) + unusual)
 
     found = optimize.minimize(surprise, prior, method="L-BFGS-B", bounds=np.log(list(SPREADS.values())))
     return _spread(start, found.x)
 
 
-def _spread(like: Likeness, x: Floats) -> Likeness:
-    """The likeness with SPREADS whose logarithms are x."""
-    return like.model_copy(update={name: float(value) for name, value in zip(SPREADS, np.exp(x), strict=True)})
+def _spread(start: KernelHyperparameters, x: Floats) -> KernelHyperparameters:
+    """The hyperparameters with SPREADS whose logarithms are x."""
+    return start.model_copy(update={name: float(value) for name, value in zip(SPREADS, np.exp(x), strict=True)})
 
 
-def _surprise(ops: Ops, residual: Floats, like: Likeness) -> float:
+def _surprise(ops: OpFeatures, residual: Floats, hyperparameters: KernelHyperparameters) -> float:
     """Negative logarithm of the residuals' probability, per residual (Rasmussen & Williams, 2006, eq. 2.30)."""
-    lower = np.linalg.cholesky(covariance(ops, ops, like) + like.noise**2 * np.eye(len(residual)))
+    noise = hyperparameters.noise**2 * np.eye(len(residual))
+    lower = np.linalg.cholesky(covariance(ops, ops, hyperparameters) + noise)
     white = np.linalg.solve(lower, residual)
     return float((0.5 * white @ white + np.log(np.diag(lower)).sum()) / len(residual))

@@ -17,14 +17,15 @@ import yaml
 
 from estimator.core.files import write_text
 from estimator.fitting import fitted_model
-from estimator.model.coefficients import Coefficients, Transfer
-from estimator.model.convolution_coefficients import Published
+from estimator.model.coefficients import Coefficients, StepFactorCoefficients
+from estimator.model.convolution_coefficients import PublishedShape
 from estimator.validation import scores, whole_models
 from estimator.validation.data import read_truth
 from estimator.validation.selftest import results
 from estimator.validation.validate import METHODS, validate
 
 HERE = Path(__file__).parents[1] / "model" / "coefficients"
+FITTED = ("gemm", "convolution", "memory_bound", "step_factor")
 DIGITS = 4
 LIMIT = float(np.log(2.0))  # a class off by more than a factor of 2 is unlike what the models were fitted to
 SOURCE = (
@@ -38,36 +39,39 @@ WRITTEN = (
 
 def write(c: Coefficients, folder: Path) -> None:
     """Write each fitted model's coefficients as text."""
-    for name in ("gemm", "convolution", "memory_bound", "transfer"):
-        told = _rounded(getattr(c, name).model_dump(exclude={"published"}))
-        write_text(folder / f"{name}.yaml", WRITTEN + yaml.safe_dump(told, sort_keys=False, width=120))
+    for name in FITTED:
+        numbers = _rounded(getattr(c, name).model_dump(exclude={"published"}, exclude_none=True))
+        write_text(folder / f"{name}.yaml", WRITTEN + yaml.safe_dump(numbers, sort_keys=False, width=120))
     rows = [",".join(map(str, row)) for row in c.convolution.published or ()]
-    write_text(folder / "convolution_shapes.csv", "\n".join([",".join(Published._fields), *rows, ""]))
+    write_text(folder / "convolution_shapes.csv", "\n".join([",".join(PublishedShape._fields), *rows, ""]))
 
 
-def transfer(data: Path, truth: pd.DataFrame, c: Coefficients) -> Transfer:
+def step_factor(data: Path, truth: pd.DataFrame, c: Coefficients) -> StepFactorCoefficients:
     """How much of what whole models take beyond their kernels on one device they take on others too."""
     runs = whole_models.read_runs(data)
     missed = whole_models.misses(fitted_model.predictor(c), runs, truth, set(runs.whole_s.index.unique("device")))
-    return Transfer(
-        source=SOURCE, weight=whole_models.shared_weight(missed), limit=LIMIT, in_step=results.spread(results.kept())
+    return StepFactorCoefficients(
+        source=SOURCE,
+        class_bias_share=whole_models.shared_weight(missed),
+        class_bias_limit=LIMIT,
+        in_step_std=results.spread(results.kept()),
     )
 
 
-def _rounded(told: Any) -> Any:
+def _rounded(value: Any) -> Any:
     """Numbers to DIGITS significant ones."""
-    if isinstance(told, dict):
-        return {name: _rounded(value) for name, value in told.items()}
-    if isinstance(told, tuple):
-        return [_rounded(value) for value in told]
-    return float(f"{told:.{DIGITS}g}") if isinstance(told, float) else told
+    if isinstance(value, dict):
+        return {name: _rounded(each) for name, each in value.items()}
+    if isinstance(value, tuple):
+        return [_rounded(each) for each in value]
+    return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
 
 
 def main(data: Annotated[Path, typer.Argument(help="folder of public data sets")], out: Path = HERE) -> None:
     """Fit all coefficients and judge them."""
     truth, notes = read_truth(data)
     c = fitted_model.fit(truth)
-    write(c.model_copy(update={"transfer": transfer(data, truth, c)}), out)
+    write(c.model_copy(update={"step_factor": step_factor(data, truth, c)}), out)
     found = validate(
         data,
         fitted_model.fitted_side_by_side,

@@ -10,8 +10,8 @@ from estimator.core.schema import MATRIX, STREAMING
 from estimator.core.types import ITEMSIZE, DeviceSpec, Sourced, Workload
 from estimator.core.units import in_operations, show
 from estimator.model.coefficients import shipped
-from estimator.model.evidence import of_these_ops
 from estimator.model.hardware import TYPICAL_YEAR, peak_of_op
+from estimator.model.measured_rows import rows_for_ops
 
 MODELLED = ("interpolated", "scaled", "transferred", "roofline")
 USED = (*MATRIX, *STREAMING)  # classes whose measurements correct a model
@@ -57,9 +57,9 @@ def _specifications(ops: pd.DataFrame, target: DeviceSpec) -> Iterator[str]:
 
 
 def _measurements(ops: pd.DataFrame, target: DeviceSpec, measurements: pd.DataFrame) -> Iterator[str]:
-    told = ops.loc[ops["method"].isin(["measured", "interpolated", "scaled"]), ["op_class", "precision"]]
+    corrected = ops.loc[ops["method"].isin(["measured", "interpolated", "scaled"]), ["op_class", "precision"]]
     rows = measurements[["op_class", "precision", "source"]]
-    used = of_these_ops(rows[rows["op_class"].isin(told["op_class"])], told)["source"]
+    used = rows_for_ops(rows[rows["op_class"].isin(corrected["op_class"])], corrected)["source"]
     for source in used.fillna("no source given").unique():
         yield f"{target.name}: measured ops are those of {source}"
     unused = measurements.loc[~measurements["op_class"].isin(USED), "op_class"].unique()
@@ -70,17 +70,17 @@ def _measurements(ops: pd.DataFrame, target: DeviceSpec, measurements: pd.DataFr
 
 
 def _coefficients(ops: pd.DataFrame, target: DeviceSpec) -> Iterator[str]:
-    c = shipped()
+    coefficients = shipped()
     modelled = ops.loc[ops["method"].isin(MODELLED), "op_class"]
     for op_classes, what, source in (
-        (("gemm",), "matrix products", c.gemm.source),
-        (("convolution",), "convolutions", c.convolution.source),
-        (STREAMING, "memory-bound ops", c.memory_bound.source),
+        (("gemm",), "matrix products", coefficients.gemm.source),
+        (("convolution",), "convolutions", coefficients.convolution.source),
+        (STREAMING, "memory-bound ops", coefficients.memory_bound.source),
     ):
         if modelled.isin(op_classes).any():
             yield f"{what} that were not measured take what a model says that was fitted to other devices ({source})"
     if len(modelled) and not target.launch_latency:
-        launch = c.launches.latency_s
+        launch = coefficients.launches.latency_s
         low, mid, high = (1e6 * end for end in (launch.low, launch.mid, launch.high))
         yield f"one launch takes {mid:g} us, {low:g} to {high:g} us ({launch.source})"
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from estimator.core.types import DeviceSpec, Flags, Floats
 from estimator.model.convolution_algorithms import ALGORITHMS, Machine
-from estimator.model.convolution_coefficients import Convolution
-from estimator.model.convolution_passes import Convolutions
+from estimator.model.convolution_coefficients import ConvolutionCoefficients
+from estimator.model.convolution_passes import ConvPasses
 from estimator.model.hardware import Hardware, number
 
 LANES = 128  # fp32 lanes that count as one unit: those of an SM of Maxwell, on whose tiles the kernels are built
@@ -29,26 +29,35 @@ class Library:
 
 
 def library_of(device: DeviceSpec) -> Library:
-    """The library of a device, as far as its file tells. Those of processors made of cores convolve directly."""
+    """The library of a device, as its file suggests. Those of processors made of cores convolve directly."""
     peak, clock = number(device.peak_of("fp32").vector), number(device.boost_clock or device.base_clock)
     lanes = peak / (2.0 * (TYPICAL_CLOCK if np.isnan(clock) else clock))
     known = float(TYPICAL_UNITS * LANES) if np.isnan(lanes) else lanes
     return Library(np.array([known]), np.array([device.compute_unit != "core"]))
 
 
-def convolution_times(of: Convolutions, on: Hardware, peak: Floats, library: Library, c: Convolution) -> Floats:
-    """Time [s] of one call of each convolution without its launch, under the algorithm that takes least.
+def convolution_times(
+    passes: ConvPasses, hardware: Hardware, peak: Floats, library: Library, coefficients: ConvolutionCoefficients
+) -> Floats:
+    """Time [s] of one call of each pass without its launch, under the algorithm that takes least.
 
     ``peak`` [FLOP/s] that is sustained, at most the quoted one.
     """
-    each = np.ones_like(of.n)
-    gathering = on.attained(c.streaming) * each
-    staging = np.minimum(gathering * c.staging / c.streaming, on.bandwidth)
-    units, transforms = library.lanes / LANES * each, library.transforms & (each > 0)
-    machine = Machine(peak * each, on.tensor, on.bandwidth * each, gathering, staging, units, transforms)
-    return np.asarray(np.min([algorithm(of, machine, c) for algorithm in ALGORITHMS], axis=0))
+    each = np.ones_like(passes.n)
+    gathering = hardware.attained_bandwidth(coefficients.streaming) * each
+    staging = np.minimum(gathering * coefficients.staging / coefficients.streaming, hardware.bandwidth)
+    machine = Machine(
+        peak=peak * each,
+        tensor=hardware.tensor,
+        bandwidth=hardware.bandwidth * each,
+        gathering=gathering,
+        staging=staging,
+        units=library.lanes / LANES * each,
+        transforms=library.transforms & (each > 0),
+    )
+    return np.asarray(np.min([algorithm(passes, machine, coefficients) for algorithm in ALGORITHMS], axis=0))
 
 
-def may_transform(of: Convolutions, library: Library) -> Flags:
+def may_transform(passes: ConvPasses, library: Library) -> Flags:
     """Whether there may be an algorithm of less arithmetic than the direct one."""
-    return library.transforms & (of.side > 1)
+    return library.transforms & (passes.side > 1)

@@ -23,8 +23,8 @@ import numpy as np
 
 from estimator.core import physics
 from estimator.core.types import Flags, Floats
-from estimator.model.convolution_coefficients import Convolution, Shares
-from estimator.model.convolution_passes import Convolutions
+from estimator.model.convolution_coefficients import ConvolutionCoefficients, Shares
+from estimator.model.convolution_passes import ConvPasses
 
 TILES = ((128, 128), (128, 64), (64, 64), (64, 32), (32, 128), (32, 32), (128, 16))
 SPLITS = (1, 4, 16, 64)
@@ -58,99 +58,94 @@ class _Product:
     flop: int = 2  # of a multiply-add
 
 
-def _implicit(of: Convolutions, on: Machine, c: Convolution) -> Floats:
+def _implicit(passes: ConvPasses, machine: Machine, coefficients: ConvolutionCoefficients) -> Floats:
     """Implicit GEMM; gathering its operands overlaps with the products."""
-    points, strided = of.n * of.p * of.q, _made(of, 1.0, of.stride, 1.0)
-    wasted = np.where(
-        of.window == 1, of.stride, of.stride**c.idle
-    )  # a 1×1 window meets zeros alone, none of them skipped
-    c_slices, k_slices = (_whole_slices(channels, of, on) for channels in (of.c, of.k))
+    points, strided = passes.n * passes.p * passes.q, passes.of_direction(1.0, passes.stride, 1.0)
+    # a 1×1 window meets zeros alone, none of them skipped
+    wasted = np.where(passes.window == 1, passes.stride, passes.stride**coefficients.idle)
+    c_slices, k_slices = (_whole_slices(channels, passes, machine) for channels in (passes.c, passes.k))
+    summed = c_slices * passes.window, k_slices * passes.window / strided * wasted
     product = _Product(
-        _made(of, points, points * strided, c_slices * of.window),
-        _made(of, of.k, of.c, of.k),
-        _made(of, c_slices * of.window, k_slices * of.window / strided * wasted, points),
-        of.groups, c.implicit,
-    )  # fmt: skip
-    return _overlapped(_computing(of, product, on, c), _bytes(of) / on.gathering)
+        passes.of_direction(points, points * strided, summed[0]),
+        passes.of_direction(passes.k, passes.c, passes.k),
+        passes.of_direction(*summed, points),
+        passes.groups,
+        coefficients.implicit,
+    )
+    computing = _computing(passes, product, machine, coefficients)
+    return _overlapped(computing, _bytes(passes) / machine.gathering)
 
 
-def _whole_slices(channels: Floats, of: Convolutions, on: Machine) -> Floats:
+def _whole_slices(channels: Floats, passes: ConvPasses, machine: Machine) -> Floats:
     """Channels as tensor units take them at each point of the window; groups have kernels of their own."""
-    taken = np.where(on.tensor & (of.groups == 1), SLICE / of.itemsize, 1.0)
+    taken = np.where(machine.tensor & (passes.groups == 1), SLICE / passes.itemsize, 1.0)
     return np.asarray(np.ceil(channels / taken) * taken)
 
 
-def _columns(of: Convolutions, on: Machine, c: Convolution) -> Floats:
+def _columns(passes: ConvPasses, machine: Machine, coefficients: ConvolutionCoefficients) -> Floats:
     """The gradient of the input as columns, c·r·s for every output, that are then added up."""
-    points, column = of.n * of.p * of.q, of.c * of.window
-    product = _Product(points, column, of.k, of.groups, c.implicit)
-    moved = _bytes(of) + c.columns * 2.0 * of.groups * points * column * of.itemsize
-    return np.where(of.made == "grad_input", _computing(of, product, on, c) + moved / on.staging, np.inf)
+    points, column = passes.n * passes.p * passes.q, passes.c * passes.window
+    product = _Product(points, column, passes.k, passes.groups, coefficients.implicit)
+    moved = _bytes(passes) + coefficients.columns * 2.0 * passes.groups * points * column * passes.itemsize
+    time = _computing(passes, product, machine, coefficients) + moved / machine.staging
+    return np.where(passes.direction == "grad_input", time, np.inf)
 
 
-def _fused_winograd(of: Convolutions, on: Machine, c: Convolution) -> Floats:
+def _fused_winograd(passes: ConvPasses, machine: Machine, coefficients: ConvolutionCoefficients) -> Floats:
     """Tiles of 2×2 outputs of 3×3 windows, transformed in registers."""
-    product = _transformed(of, _tiles(of, np.full_like(of.p, 2.0)), 16.0, c.fused_winograd)
-    time = _overlapped(_computing(of, product, on, c), _bytes(of) / on.gathering)
-    return np.where((of.side == 3) & on.transforms & ~on.tensor, time, np.inf)
+    product = _transformed(passes, _tiles(passes, np.full_like(passes.p, 2.0)), 16.0, coefficients.fused_winograd)
+    time = _overlapped(_computing(passes, product, machine, coefficients), _bytes(passes) / machine.gathering)
+    return np.where((passes.side == 3) & machine.transforms & ~machine.tensor, time, np.inf)
 
 
-def _winograd(of: Convolutions, on: Machine, c: Convolution) -> Floats:
+def _winograd(passes: ConvPasses, machine: Machine, coefficients: ConvolutionCoefficients) -> Floats:
     """Tiles of 6×6 inputs, transformed in kernels of their own: 4×4 outputs of 3×3 windows, 2×2 of 5×5."""
-    tiles = _tiles(of, np.where(of.side == 5, 2.0, 4.0))
-    time = _through_memory(of, tiles, 36, of.itemsize, _transformed(of, tiles, 36.0, c.winograd), on, c)
-    return np.where(np.isin(of.side, (3, 5)) & on.transforms, time, np.inf)
+    tiles, points = _tiles(passes, np.where(passes.side == 5, 2.0, 4.0)), 36.0
+    product = _transformed(passes, tiles, points, coefficients.winograd)
+    computing = _computing(passes, product, machine, coefficients)
+    time = computing + _staged(passes, tiles, points * passes.itemsize) / machine.staging
+    return np.where(np.isin(passes.side, (3, 5)) & machine.transforms, time, np.inf)
 
 
-def _fft(of: Convolutions, on: Machine, c: Convolution) -> Floats:
+def _fft(passes: ConvPasses, machine: Machine, coefficients: ConvolutionCoefficients) -> Floats:
     """Tiles of 32×32 inputs, by FFT."""
-    tiles = _tiles(of, np.maximum(FFT_TILE + 1 - of.side, 1.0))
-    product = _transformed(of, tiles, FREQUENCIES, c.fft, COMPLEX_FLOP)
-    time = _through_memory(of, tiles, FREQUENCIES, COMPLEX_SIZE, product, on, c)
-    return np.where((of.side > 1) & (of.side <= FFT_TILE // 2) & on.transforms, time, np.inf)
+    tiles = _tiles(passes, np.maximum(FFT_TILE + 1 - passes.side, 1.0))
+    product = _transformed(passes, tiles, FREQUENCIES, coefficients.fft, COMPLEX_FLOP)
+    computing = _computing(passes, product, machine, coefficients)
+    time = computing + _staged(passes, tiles, FREQUENCIES * COMPLEX_SIZE) / machine.staging
+    return np.where((passes.side > 1) & (passes.side <= FFT_TILE // 2) & machine.transforms, time, np.inf)
 
 
-ALGORITHMS: tuple[Callable[[Convolutions, Machine, Convolution], Floats], ...] = (
+ALGORITHMS: tuple[Callable[[ConvPasses, Machine, ConvolutionCoefficients], Floats], ...] = (
     _implicit, _columns, _fused_winograd, _winograd, _fft,
 )  # fmt: skip
 
 
-def _made(
-    of: Convolutions, forward: Floats | float, grad_input: Floats | float, grad_weights: Floats | float
-) -> Floats:
-    """What holds for each call's pass."""
-    return np.where(of.made == "forward", forward, np.where(of.made == "grad_input", grad_input, grad_weights))
-
-
-def _tiles(of: Convolutions, side: Floats) -> Floats:
+def _tiles(passes: ConvPasses, side: Floats) -> Floats:
     """Output tiles of so many points a side."""
-    return of.n * np.ceil(of.p / side) * np.ceil(of.q / side)
+    return passes.n * np.ceil(passes.p / side) * np.ceil(passes.q / side)
 
 
-def _transformed(of: Convolutions, tiles: Floats, points: float, shares: Shares, flop: int = 2) -> _Product:
+def _transformed(passes: ConvPasses, tiles: Floats, points: float, shares: Shares, flop: int = 2) -> _Product:
     """The products of transformed tiles, one for each of their points."""
-    m, n, k = _made(of, tiles, tiles, of.c), _made(of, of.k, of.c, of.k), _made(of, of.c, of.k, tiles)
-    return _Product(m, n, k, of.groups * points, shares, flop)
+    m = passes.of_direction(tiles, tiles, passes.c)
+    n = passes.of_direction(passes.k, passes.c, passes.k)
+    k = passes.of_direction(passes.c, passes.k, tiles)
+    return _Product(m, n, k, passes.groups * points, shares, flop)
 
 
-def _through_memory(
-    of: Convolutions,
-    tiles: Floats,
-    points: int,
-    itemsize: Floats | int,
-    product: _Product,
-    on: Machine,
-    c: Convolution,
-) -> Floats:
-    """Time [s] where both operands and the result are transformed, written and read, one kernel after the other."""
-    staged = 2.0 * points * itemsize * of.groups * (tiles * (of.c + of.k) + of.c * of.k)
-    return _computing(of, product, on, c) + (_bytes(of) + staged) / on.staging
+def _staged(passes: ConvPasses, tiles: Floats, tile_bytes: Floats | float) -> Floats:
+    """Traffic [B] where both operands and the result are transformed, written and read, one kernel after the other."""
+    elements = tiles * (passes.c + passes.k) + passes.c * passes.k
+    return _bytes(passes) + 2.0 * tile_bytes * passes.groups * elements
 
 
-def _bytes(of: Convolutions) -> Floats:
+def _bytes(passes: ConvPasses) -> Floats:
     """Compulsory traffic [B]."""
-    c, k = of.groups * of.c, of.groups * of.k
-    return physics.conv_bytes(of.n, c, of.image, 1, k, of.p, of.q, of.window, 1, of.itemsize, of.groups)
+    c, k = passes.groups * passes.c, passes.groups * passes.k
+    return physics.conv_bytes(
+        passes.n, c, passes.image, 1, k, passes.p, passes.q, passes.window, 1, passes.itemsize, passes.groups
+    )
 
 
 def _overlapped(computing: Floats, moving: Floats) -> Floats:
@@ -158,20 +153,24 @@ def _overlapped(computing: Floats, moving: Floats) -> Floats:
     return np.asarray((computing**2.5 + moving**2.5) ** 0.4)
 
 
-def _computing(of: Convolutions, product: _Product, on: Machine, c: Convolution) -> Floats:
+def _computing(
+    passes: ConvPasses, product: _Product, machine: Machine, coefficients: ConvolutionCoefficients
+) -> Floats:
     """Time [s] that products take, tiled and, for the gradient of the weights, split as takes least."""
-    m, n, k, batch = product.m, product.n, product.k, product.batch
-    share = _made(of, product.shares.forward, product.shares.forward, product.shares.weights)
-    rate = share * on.peak / on.units
+    m, n, k, batch, shares = product.m, product.n, product.k, product.batch, product.shares
+    rate = passes.of_direction(shares.forward, shares.forward, shares.weights) * machine.peak / machine.units
     least = np.full_like(m, np.inf)
     for split in SPLITS:
-        added = c.partial_sums * 2.0 * (split if split > 1 else 0) * batch * m * n * of.itemsize / on.bandwidth
+        sums = coefficients.partial_sums * 2.0 * (split if split > 1 else 0)
+        added = sums * batch * m * n * passes.itemsize / machine.bandwidth
+        allowed = (split == 1) | (passes.direction == "grad_weights")
         for tile_m, tile_n in TILES:
             tiles = batch * np.ceil(m / tile_m) * np.ceil(n / tile_n) * split
-            flop = product.flop * tile_m * tile_n * (k / split + c.start) * _reloads(tile_m, tile_n, c.half_tile)
-            time = np.hypot(np.maximum(np.ceil(tiles / on.units), 1.0), c.in_flight) * flop / rate + added
-            least = np.minimum(least, np.where((split == 1) | (of.made == "grad_weights"), time, np.inf))
-    return np.maximum(least, product.flop * batch * m * n * k / (c.attained * on.peak))
+            steps = (k / split + coefficients.start) * _reloads(tile_m, tile_n, coefficients.half_tile)
+            flop = product.flop * tile_m * tile_n * steps
+            waves = np.hypot(np.maximum(np.ceil(tiles / machine.units), 1.0), coefficients.in_flight)
+            least = np.minimum(least, np.where(allowed, waves * flop / rate + added, np.inf))
+    return np.maximum(least, product.flop * batch * m * n * k / (coefficients.attained * machine.peak))
 
 
 def _reloads(tile_m: int, tile_n: int, half_tile: float) -> float:

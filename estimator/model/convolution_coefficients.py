@@ -10,7 +10,7 @@ from typing import NamedTuple
 from pydantic import Field
 
 from estimator.core.types import File
-from estimator.model.calibration import Likeness
+from estimator.model.calibration import KernelHyperparameters
 
 
 class Shares(File):
@@ -20,10 +20,10 @@ class Shares(File):
     weights: float = Field(gt=0, le=1.5, description="the gradient of the weights")
 
 
-class Published(NamedTuple):
+class PublishedShape(NamedTuple):
     """A shape that was measured: columns of MEASUREMENTS, and what the devices that measured it have in common."""
 
-    made: str  # pass
+    direction: str  # pass
     path: str
     transforms: bool  # whether the devices' libraries have Winograd's and FFT kernels
     precision: str
@@ -39,10 +39,10 @@ class Published(NamedTuple):
     pad_h: int
     pad_w: int
     log_residual: float  # mean over families of the logarithm of measured over modelled time, less each device's own
-    families: int
+    families: int  # that measured it
 
 
-class Convolution(File):
+class ConvolutionCoefficients(File):
     """The coefficients, in text."""
 
     source: str
@@ -59,5 +59,5 @@ class Convolution(File):
     columns: float = Field(ge=0, description="passes over the columns of col2im, of one write and one read")
     partial_sums: float = Field(ge=0, description="passes over the partial sums, of one write and one read")
     attained: float = Field(gt=0, le=1, description="share of the sustained peak that no product exceeds")
-    likeness: Likeness
-    published: tuple[Published, ...] | None = None  # those that are shipped where nothing is said
+    hyperparameters: KernelHyperparameters
+    published: tuple[PublishedShape, ...] | None = None  # None: those that are shipped

@@ -16,10 +16,10 @@ PASSES = ("forward", "grad_input", "grad_weights")
 
 
 @dataclass(frozen=True)
-class Convolutions:
+class ConvPasses:
     """One pass of a convolution each, one entry per call; the depth of 3D ones is a factor of image, p and window."""
 
-    made: npt.NDArray[np.str_]  # forward, grad_input or grad_weights
+    direction: npt.NDArray[np.str_]  # one of PASSES
     n: Floats
     c: Floats  # channels, of one group
     k: Floats
@@ -32,20 +32,24 @@ class Convolutions:
     stride: Floats  # product over the axes
     itemsize: Floats  # [B]
 
+    def of_direction(self, forward: Floats | float, grad_input: Floats | float, grad_weights: Floats | float) -> Floats:
+        """Of three values the one that holds for each pass."""
+        backward = np.where(self.direction == "grad_input", grad_input, grad_weights)
+        return np.where(self.direction == "forward", forward, backward)
 
-def convolutions(rows: pd.DataFrame, tensor: Flags) -> Convolutions:
-    """The convolutions of rows of WORK or TRUTH; forward where the pass is not told, one gradient of ``backward``: the
-    input's. On tensor units channels are padded to whole vector loads.
+
+def conv_passes(rows: pd.DataFrame, tensor: Flags) -> ConvPasses:
+    """The passes of rows of WORK or TRUTH: forward where none is stated, and of ``backward``, which is both gradients,
+    that of the input. On tensor units channels are padded to whole vector loads.
     """
     shape, itemsize = ConvShape.from_table(rows), itemsizes(rows["precision"])
     whole = np.where(tensor, VECTOR_LOAD / itemsize, 1.0)
     c, k = (np.ceil(channels / shape.groups / whole) * whole for channels in (shape.c, shape.k))
     (d, h, w), (t, r, s), (z, p, q) = shape.image, shape.window, shape.output
     stride = shape.stride.prod(axis=0)
-    by_ones = (stride == 1) & (shape.dilation[1:].prod(axis=0) == 1) & (d * t == 1)
-    made = rows["pass"].astype(object).fillna("forward").replace("backward", "grad_input")
-    return Convolutions(
-        made=made.to_numpy(dtype=str), n=shape.n, c=c, k=k, groups=shape.groups, image=h * w * d, p=p * z, q=q,
-        window=r * s * t,
-        side=np.where(by_ones & (r == s), r, 0.0), stride=stride, itemsize=itemsize,
+    plain = (stride == 1) & (shape.dilation[1:].prod(axis=0) == 1) & (d * t == 1)
+    direction = rows["pass"].astype(object).fillna("forward").replace("backward", "grad_input")
+    return ConvPasses(
+        direction=direction.to_numpy(dtype=str), n=shape.n, c=c, k=k, groups=shape.groups, image=h * w * d,
+        p=p * z, q=q, window=r * s * t, side=np.where(plain & (r == s), r, 0.0), stride=stride, itemsize=itemsize,
     )  # fmt: skip

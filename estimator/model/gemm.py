@@ -22,8 +22,8 @@ from pydantic import Field
 
 from estimator.core import physics
 from estimator.core.schema import numbers
-from estimator.core.types import File, Floats, itemsizes
-from estimator.model.calibration import Likeness, Ops
+from estimator.core.types import File, Flags, Floats, itemsizes
+from estimator.model.calibration import KernelHyperparameters, OpFeatures
 from estimator.model.hardware import Hardware
 from estimator.model.sustained import Sustained
 
@@ -36,11 +36,9 @@ SPLITS = (1, 2, 4, 8, 16, 32)
 PARTIAL_SUM = 8  # bytes that a partial sum moves: fp32, written and read
 TYPICAL_TILE = 128
 FED = 40.0  # [FLOP/B] of a machine, more than those fitted have; where memory is slower still, a cache feeds the tiles
-USUAL_TILES = ((128, 128), (256, 128))  # by what they leave idle and pad, products are told apart
-ALIGNED = 64  # elements; dimensions of which no more are whole are alike
-BALANCE = (-3.0, 4.0)  # octaves between compute and memory time beyond which products are alike
-SCALES = 5 * (4.0,) + 13 * (2.0,)  # of the features: distance 1 is four octaves of size, or two of waste, or two flags
-UNITS = 80  # where a device file does not tell
+USUAL_TILES = ((128, 128), (256, 128))  # products differ by what these leave idle and pad
+ALIGNED = 64  # elements; a dimension of more whole ones is aligned no better
+UNITS = 80  # where a device file gives none
 
 
 class Tiling(File):
@@ -54,18 +52,21 @@ class Tiling(File):
     resident: float = Field(gt=0, description="tiles that a unit works on at once")
 
 
-class Gemm(File):
+class GemmCoefficients(File):
     """The coefficients, in text."""
 
     source: str
     vector: Tiling
     tensor: Tiling
     sustained: Sustained
-    likeness: Likeness
+    balance: tuple[float, float] = Field(
+        description="octaves between compute and memory time beyond which products resemble each other"
+    )
+    hyperparameters: KernelHyperparameters
 
 
 @dataclass(frozen=True)
-class Products:
+class ProductShapes:
     """Shapes of matrix products, one entry per product."""
 
     batch: Floats
@@ -74,41 +75,56 @@ class Products:
     k: Floats
     itemsize: Floats  # [B]
 
+    def at(self, rows: Flags) -> ProductShapes:
+        """Some of the products."""
+        return ProductShapes(*(sizes[rows] for sizes in vars(self).values()))
 
-def product_times(of: Products, on: Hardware, c: Gemm) -> tuple[Floats, Floats]:
+    def flop(self) -> Floats:
+        """FLOP of each."""
+        return physics.gemm_flop(self.batch, self.m, self.n, self.k)
+
+    def bytes(self) -> Floats:
+        """Compulsory traffic of each [B]."""
+        return physics.gemm_bytes(self.batch, self.m, self.n, self.k, self.itemsize)
+
+
+@dataclass(frozen=True)
+class TileMachine:
+    """What tiles run on; each number one for all products, or one for each."""
+
+    peak: ArrayLike  # that is sustained [FLOP/s]
+    bandwidth: ArrayLike  # that is sustained [B/s]
+    units: ArrayLike  # that share the peak; NaN where unknown
+
+
+def product_times(shapes: ProductShapes, hardware: Hardware, coefficients: GemmCoefficients) -> tuple[Floats, Floats]:
     """Compute and memory time [s] of one call of each product, without its launch."""
-    peak = c.sustained.of(on)
-    compute, memory = np.empty_like(of.m), np.empty_like(of.m)
-    for rows, tiling in ((~on.tensor, c.vector), (on.tensor, c.tensor)):
+    peak = coefficients.sustained.peak(hardware)
+    compute, memory = np.empty_like(shapes.m), np.empty_like(shapes.m)
+    for rows, tiling in ((~hardware.tensor, coefficients.vector), (hardware.tensor, coefficients.tensor)):
         if not rows.any():
             continue
-        of_path = Products(*(sizes[rows] for sizes in vars(of).values()))
-        found = tiled_times(of_path, peak[rows], on.attained(tiling.memory)[rows], on.units[rows], tiling)
-        compute[rows], memory[rows] = found
+        bandwidth = hardware.attained_bandwidth(tiling.memory)
+        machine = TileMachine(peak[rows], bandwidth[rows], hardware.units[rows])
+        compute[rows], memory[rows] = tiled_times(shapes.at(rows), machine, tiling)
     return compute, memory
 
 
-def tiled_times(
-    of: Products, peak: ArrayLike, bandwidth: ArrayLike, units: ArrayLike, c: Tiling
-) -> tuple[Floats, Floats]:
-    """Compute and memory time [s] of one call of each product under the tile and split that take least.
-
-    ``peak`` [FLOP/s] and ``bandwidth`` [B/s] that are sustained, ``units`` that share the peak, NaN where unknown: all
-    one for all products, or one for each.
-    """
-    peak, bandwidth = np.asarray(peak, float), np.asarray(bandwidth, float)
-    units = np.where(np.isnan(units), UNITS, units)
-    traffic, result = physics.gemm_bytes(*vars(of).values()), of.batch * of.m * of.n
-    least = np.full(of.m.shape, np.inf)
-    compute = memory = np.full(of.m.shape, np.nan)
+def tiled_times(shapes: ProductShapes, machine: TileMachine, tiling: Tiling) -> tuple[Floats, Floats]:
+    """Compute and memory time [s] of one call of each product under the tile and split that take least."""
+    peak, bandwidth = np.asarray(machine.peak, float), np.asarray(machine.bandwidth, float)
+    units = np.where(np.isnan(machine.units), UNITS, machine.units)
+    traffic, result = shapes.bytes(), shapes.batch * shapes.m * shapes.n
+    least = np.full(shapes.m.shape, np.inf)
+    compute = memory = np.full(shapes.m.shape, np.nan)
     for tile_m, tile_n in TILES:
-        tiles = of.batch * np.ceil(of.m / tile_m) * np.ceil(of.n / tile_n)
-        loads = tiles * (tile_m + tile_n) * of.k * of.itemsize
-        loading = traffic / bandwidth + c.reload * loads / np.maximum(bandwidth, peak / FED)
-        steps_per_s = peak / units * _reuse(tile_m, tile_n, c.half_tile) / (2.0 * tile_m * tile_n)
+        tiles = shapes.batch * np.ceil(shapes.m / tile_m) * np.ceil(shapes.n / tile_n)
+        loads = tiles * (tile_m + tile_n) * shapes.k * shapes.itemsize
+        loading = traffic / bandwidth + tiling.reload * loads / np.maximum(bandwidth, peak / FED)
+        steps_per_s = peak / units * _reuse(tile_m, tile_n, tiling.half_tile) / (2.0 * tile_m * tile_n)
         for split in SPLITS:
-            rounds = _waves(tiles * split / (units * c.resident), c.wave) * c.resident
-            computing = rounds * (of.k / split + c.start) / steps_per_s
+            rounds = _waves(tiles * split / (units * tiling.resident), tiling.wave) * tiling.resident
+            computing = rounds * (shapes.k / split + tiling.start) / steps_per_s
             moving = loading + (split - 1) * PARTIAL_SUM * result / bandwidth
             both = computing**3 + moving**3
             better = both < least
@@ -129,9 +145,9 @@ def _reuse(tile_m: int, tile_n: int, half: float) -> float:
     return used / (used + half)
 
 
-def typical_share(c: Tiling) -> float:
+def typical_share(tiling: Tiling) -> float:
     """Share of the sustained peak that a unit attains on a tile of typical size."""
-    return _reuse(TYPICAL_TILE, TYPICAL_TILE, c.half_tile)
+    return _reuse(TYPICAL_TILE, TYPICAL_TILE, tiling.half_tile)
 
 
 def compute_share(compute: Floats, memory: Floats) -> Floats:
@@ -144,37 +160,39 @@ def overlapped(compute: ArrayLike, memory: ArrayLike) -> Floats:
     return np.asarray(np.cbrt(np.asarray(compute, float) ** 3 + np.asarray(memory, float) ** 3))
 
 
-def products(rows: pd.DataFrame) -> Products:
-    """The products of rows with the columns of a GEMM, in WORK or in MEASUREMENTS."""
+def product_shapes(rows: pd.DataFrame) -> ProductShapes:
+    """The products of rows of any table with the columns of a GEMM."""
     batch, m, n, k = (numbers(rows, name) for name in ("batch", "m", "n", "k"))
-    return Products(batch, m, n, k, itemsizes(rows["precision"]))
+    return ProductShapes(batch, m, n, k, itemsizes(rows["precision"]))
 
 
-def alike(rows: pd.DataFrame, on: Hardware, compute_share: Floats) -> Ops:
-    """Products by what makes them alike, in the order of SCALES: sizes in octaves and how far compute binds them; what
-    usual tiles leave idle in the last wave and pad, in octaves; how the operands lie. Batched ones are a kind of their
-    own. Of C and its transpose, one product in the other storage order, all is the same but for one flag.
+def product_features(
+    rows: pd.DataFrame, hardware: Hardware, compute_share: Floats, coefficients: GemmCoefficients
+) -> OpFeatures:
+    """By what products resemble each other: sizes in octaves and how far compute binds them; what usual tiles leave
+    idle in the last wave and pad, in octaves; how the operands lie. Batched ones are a kind of their own. Of C and its
+    transpose, one product in the other storage order, all is the same but for one flag.
     """
-    of, wide = products(rows), (rows["n"] > rows["m"]).to_numpy(dtype=bool)
-    sides = np.maximum(of.m, of.n), np.minimum(of.m, of.n)
-    flop, bytes_ = physics.gemm_flop(of.batch, of.m, of.n, of.k), physics.gemm_bytes(*vars(of).values())
-    cached = bytes_ <= on.cache
-    features = [
-        *np.log2([*sides, of.k, of.batch]),
-        np.clip(np.log2(flop / on.peak / (bytes_ / on.bandwidth)), *BALANCE),
-        *(_idle(of, tile, on.units) for tile in USUAL_TILES),
+    shapes, wide = product_shapes(rows), (rows["n"] > rows["m"]).to_numpy(dtype=bool)
+    sides = np.maximum(shapes.m, shapes.n), np.minimum(shapes.m, shapes.n)
+    flop, bytes_ = shapes.flop(), shapes.bytes()
+    cached = bytes_ <= hardware.cache
+    coordinates = [
+        *np.log2([*sides, shapes.k, shapes.batch]),
+        np.clip(np.log2(flop / hardware.peak / (bytes_ / hardware.bandwidth)), *coefficients.balance),
+        *(_idle(shapes, tile, hardware.units) for tile in USUAL_TILES),
         *(np.log2(np.ceil(side / tile) * tile / side) for tile, _ in USUAL_TILES for side in sides),
         cached,
         wide,
-        *(np.log2(np.gcd(size.astype(int), ALIGNED)) / np.log2(ALIGNED) for size in (*sides, of.k)),
+        *(np.log2(np.gcd(size.astype(int), ALIGNED)) / np.log2(ALIGNED) for size in (*sides, shapes.k)),
         *(np.where(wide, *pair) for pair in permutations(_transposed(rows))),
     ]
-    return Ops(np.column_stack(features), compute_share, (of.batch > 1).astype(int), cached)
+    return OpFeatures(np.column_stack(coordinates), compute_share, (shapes.batch > 1).astype(int), cached)
 
 
-def _idle(of: Products, tile: tuple[int, int], units: Floats) -> Floats:
+def _idle(shapes: ProductShapes, tile: tuple[int, int], units: Floats) -> Floats:
     """By how many octaves the last wave of tiles lengthens the others, at most one; 0 where the units are not known."""
-    rounds = of.batch * np.ceil(of.m / tile[0]) * np.ceil(of.n / tile[1]) / units
+    rounds = shapes.batch * np.ceil(shapes.m / tile[0]) * np.ceil(shapes.n / tile[1]) / units
     return np.nan_to_num(np.minimum(np.log2(np.ceil(rounds) / rounds), 1.0))
 
 

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 from estimator.core.schema import MATRIX, STREAMING
 from estimator.core.types import ITEMSIZE, DeviceSpec, Flags, Floats, Sourced
 
-FACTOR = {**ITEMSIZE, "tf32": 2.0}  # bytes that a multiplier takes: those of tf32 are as long as fp16's
-TYPICAL_YEAR = 2022  # where a device file does not tell
+FACTOR_BYTES = {**ITEMSIZE, "tf32": 2.0}  # bytes that a multiplier takes: those of tf32 are as long as fp16's
+TYPICAL_YEAR = 2022  # where a device file gives none
 VECTOR_LOAD = 16  # bytes; dimensions that fill whole ones are of one alignment class
 
 
@@ -22,7 +22,7 @@ class Hardware:
 
     peak: Floats  # [FLOP/s], dense, as quoted for the op's precision and path
     tensor: Flags  # whether that path is the tensor units
-    factor: Floats  # bytes of a factor, by which a multiplier needs power
+    factor_bytes: Floats  # of a factor, by which a multiplier needs power
     bandwidth: Floats  # [B/s]
     units: Floats
     cache: Floats  # last level [B]
@@ -31,17 +31,17 @@ class Hardware:
     measured_peak: Flags  # whether the peak is the best that was attained, not what is quoted
     measured_bandwidth: Flags
 
-    def attained(self, share: ArrayLike) -> Floats:
+    def attained_bandwidth(self, share: ArrayLike) -> Floats:
         """Bandwidth [B/s] where this share of the quoted one is attained; a measured one is attained as it is."""
         return np.where(self.measured_bandwidth, 1.0, share) * self.bandwidth
 
-    def of(self, rows: Flags) -> Hardware:
-        """That of some of the ops."""
+    def at(self, rows: Flags) -> Hardware:
+        """Of some of the ops."""
         return Hardware(*(values[rows] for values in vars(self).values()))
 
 
 def hardware_of(device: DeviceSpec, op_class: pd.Series, precision: pd.Series) -> Hardware:
-    """What each op meets on a device. The peak of memory-bound work that the file does not give is infinite."""
+    """The numbers of a device for each op. A peak that the file does not give of memory-bound work is infinite."""
     each, kinds = pd.factorize(op_class.str.cat(precision, sep=" "))
     names, peaks = (
         zip(*(peak_of_op(device, *kind.split(" ")) for kind in kinds), strict=True) if len(kinds) else ((), ())
@@ -52,7 +52,7 @@ def hardware_of(device: DeviceSpec, op_class: pd.Series, precision: pd.Series) -
     return Hardware(
         peak=np.where(np.isnan(peak) & op_class.isin(STREAMING).to_numpy(dtype=bool), np.inf, peak),
         tensor=np.array([name.endswith(".tensor") for name in names], dtype=bool)[each],
-        factor=np.array([FACTOR.get(kind.partition(" ")[2], np.nan) for kind in kinds])[each],
+        factor_bytes=np.array([FACTOR_BYTES.get(kind.partition(" ")[2], np.nan) for kind in kinds])[each],
         bandwidth=bandwidth,
         units=units,
         cache=cache,
@@ -64,7 +64,7 @@ def hardware_of(device: DeviceSpec, op_class: pd.Series, precision: pd.Series) -
 
 
 def peak_of_op(device: DeviceSpec, op_class: str, precision: str) -> tuple[str, Sourced | None]:
-    """The dotted field of the peak that an op of this class and precision takes on a device, and the peak.
+    """The dotted name of the peak that an op of this class and precision takes on a device, and that peak.
 
     Matrix products and convolutions take the tensor units where there are any; all else the vector units, where narrow
     formats without a peak of their own run at fp32's.

@@ -27,10 +27,14 @@ class Sustained(File):
     tensor_need: float = Field(gt=0, description="what one of 16-bit factors takes on tensor units in 2018 [J]")
     halving: float = Field(gt=0, description="time in which that halves [years]")
 
-    def of(self, on: Hardware) -> Floats:
-        """The peak [FLOP/s] that is sustained for each op; where power is not known, it does not bind."""
-        short = on.tensor & (on.factor <= SHORT)
-        need = on.factor * np.where(short, self.tensor_need / SHORT, self.vector_need / LONG)
-        lack = need * 2.0 ** ((REFERENCE_YEAR - on.year) / self.halving) * on.peak / on.power
+    def peak(self, hardware: Hardware) -> Floats:
+        """The peak [FLOP/s] that is sustained for each op; where power is not known, it does not bind.
+
+        share · P · (1 + x^s)^(−1/s), where x is the power that P would take over the limit, and s is SHARPNESS.
+        """
+        short = hardware.tensor & (hardware.factor_bytes <= SHORT)
+        need = hardware.factor_bytes * np.where(short, self.tensor_need / SHORT, self.vector_need / LONG)
+        process = 2.0 ** ((REFERENCE_YEAR - hardware.year) / self.halving)
+        lack = need * process * hardware.peak / hardware.power
         share = self.share * (1.0 + np.nan_to_num(lack) ** SHARPNESS) ** (-1.0 / SHARPNESS)
-        return np.where(on.measured_peak, 1.0, share) * on.peak
+        return np.where(hardware.measured_peak, 1.0, share) * hardware.peak

@@ -20,28 +20,28 @@ from estimator.model.hardware import peak_of_op
 
 
 @dataclass(frozen=True)
-class Streams:
+class RandomStreams:
     """Samples of random streams, and which of them each op takes."""
 
     samples: Floats  # 1 + draws × streams
     taken: npt.NDArray[np.int_]
 
-    def of(self, ops: slice) -> Floats:
+    def of_ops(self, ops: slice) -> Floats:
         """Samples (1 + draws × ops) of some of the ops; a column for all of them where there is but one stream."""
         return self.samples if self.samples.shape[1] == 1 else np.take(self.samples, self.taken[ops], axis=1)
 
-    def weights(self, of_each: Floats) -> Floats:
+    def weights(self, op_weights: Floats) -> Floats:
         """Streams × ops: the weight of each op on the stream that it takes, and 0 on the others."""
-        return np.where(np.arange(self.samples.shape[1])[:, None] == self.taken, of_each, 0.0)
+        return np.where(np.arange(self.samples.shape[1])[:, None] == self.taken, op_weights, 0.0)
 
 
-def peaks(device: DeviceSpec, work: pd.DataFrame, plan: RunPlan) -> Streams:
+def peaks(device: DeviceSpec, work: pd.DataFrame, plan: RunPlan) -> RandomStreams:
     """Logarithm of nominal over drawn peak, of what each op runs on."""
     each, kinds = pd.factorize(work["op_class"].str.cat(work["precision"], sep=" "))
-    found = [peak_of_op(device, *kind.split(" ")) for kind in kinds]
-    rates = dict(found)
+    paths = [peak_of_op(device, *kind.split(" ")) for kind in kinds]
+    rates = dict(paths)
     columns = [_log_lengthening(f"{device.name}.{name}", rate, plan) for name, rate in rates.items()]
-    return Streams(np.stack(columns, axis=1), np.array([list(rates).index(name) for name, _ in found])[each])
+    return RandomStreams(np.stack(columns, axis=1), np.array([list(rates).index(name) for name, _ in paths])[each])
 
 
 def bandwidth(device: DeviceSpec, plan: RunPlan) -> Floats:
@@ -54,8 +54,8 @@ def latency(device: DeviceSpec, plan: RunPlan) -> Floats:
     stream = f"{device.name}.launch_latency"
     if device.launch_latency:
         return draw_sourced(stream, device.launch_latency, plan.draws, plan.seed)[:, None]
-    c = coefficients.shipped().launches.latency_s
-    return draw(stream, c.low, c.mid, c.high, plan.draws, plan.seed)[:, None]
+    usual = coefficients.shipped().launches.latency_s
+    return draw(stream, usual.low, usual.mid, usual.high, plan.draws, plan.seed)[:, None]
 
 
 def source_run(plan: RunPlan) -> Floats:
@@ -63,11 +63,11 @@ def source_run(plan: RunPlan) -> Floats:
     return standard("source.run", plan.draws, plan.seed)
 
 
-def normals(names: Names, count: int, plan: RunPlan) -> list[Streams]:
+def normals(names: Names, count: int, plan: RunPlan) -> list[RandomStreams]:
     """So many times standard normal samples of the stream that each op names; 0 at nominal inputs."""
     taken, streams = pd.factorize(names)
     drawn = np.stack([independent(name, count, plan) for name in streams])
-    return [Streams(drawn[..., number].T, taken) for number in range(count)]
+    return [RandomStreams(drawn[..., number].T, taken) for number in range(count)]
 
 
 def independent(name: str, count: int, plan: RunPlan) -> Floats:

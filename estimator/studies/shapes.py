@@ -16,7 +16,7 @@ from estimator.core.schema import MATRIX, SHAPED_BY, SHAPES, STREAMING
 from estimator.core.types import DeviceSpec, RunPlan, Workload
 from estimator.devices import load_device, target_warnings
 from estimator.devices.measurements import read_measurements, with_launch
-from estimator.model import assumptions
+from estimator.model import TargetDevice, assumptions
 from estimator.model.prediction import predict_ops
 from estimator.work import count_work
 
@@ -42,7 +42,7 @@ def predict_shapes(path: str | Path, plan: RunPlan) -> tuple[pd.DataFrame, tuple
     target = with_launch(target, measurements)
     workload = Workload(name=path.stem, precision="fp32")
     work = _work(table, workload, path)
-    predict = partial(predict_ops, target=target, measurements=measurements, plan=plan)
+    predict = partial(predict_ops, target=TargetDevice(target, measurements), plan=plan)
     for first in _of_no_peak(work, target)[:1]:
         with within(f"{path}: row {first + 1}"):
             predict(work.iloc[[first]], at_once=1)  # tells what is there instead

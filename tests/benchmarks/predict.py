@@ -20,6 +20,7 @@ from estimator.core.interval import bounds, draw_sourced
 from estimator.core.schema import MEASUREMENTS
 from estimator.core.types import DeviceSpec, Floats, RunPlan, Workload
 from estimator.devices import load_device
+from estimator.model import TargetDevice
 from estimator.model.prediction import predict_ops
 from estimator.studies.shapes import SAMPLES_AT_ONCE
 from estimator.work import count_work
@@ -76,7 +77,8 @@ def summarised(part: pd.DataFrame, device: DeviceSpec, plan: RunPlan) -> Floats:
 def predicted(work: pd.DataFrame, plan: RunPlan) -> float:
     """Processor time of the prediction [s]."""
     start = time.process_time()
-    predict_ops(work, load_device(plan.target), NONE, plan, at_once=SAMPLES_AT_ONCE // (1 + plan.draws))
+    target = TargetDevice(load_device(plan.target), NONE)
+    predict_ops(work, target, plan, at_once=SAMPLES_AT_ONCE // (1 + plan.draws))
     return time.process_time() - start
 
 

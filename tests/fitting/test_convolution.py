@@ -39,7 +39,7 @@ def timed(*devices: str) -> pd.DataFrame:
 
 def is_odd(made: pd.DataFrame) -> pd.Series:
     """Whether a convolution is forward, of a shape of its own."""
-    name = "pass" if "pass" in made else "made"
+    name = "pass" if "pass" in made else "direction"
     return (made["conv_c"] == 256) & (made["conv_r"] == 1) & (made[name] == "forward")
 
 

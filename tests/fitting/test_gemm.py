@@ -9,7 +9,7 @@ import pytest
 from estimator.core.types import Floats
 from estimator.fitting.gemm import fit
 from estimator.model.coefficients import shipped
-from estimator.model.gemm import Gemm, overlapped, product_times, products
+from estimator.model.gemm import GemmCoefficients, overlapped, product_shapes, product_times
 from estimator.validation import arguments
 from tests.validation.public import truth
 
@@ -20,8 +20,8 @@ V100, PASCAL = "v100-pcie-32gb", "gtx-1080-ti"
 SIZES = tuple(itertools.product((256, 1000, 4096), (64, 1000, 4096), (512, 4096)))
 
 
-def kernel_times(rows: pd.DataFrame, c: Gemm) -> Floats:
-    return overlapped(*product_times(products(rows), arguments.hardware(rows), c))
+def kernel_times(rows: pd.DataFrame, coefficients: GemmCoefficients) -> Floats:
+    return overlapped(*product_times(product_shapes(rows), arguments.hardware(rows), coefficients))
 
 
 def timed(*groups: tuple[str, str], share: float = TRUE.sustained.share) -> pd.DataFrame:

@@ -4,15 +4,17 @@ from pathlib import Path
 
 import pytest
 
+from estimator.core.types import File
 from estimator.core.yaml_files import read_yaml
 from estimator.fitting import ship
-from estimator.model.coefficients import Transfer, shipped
-from estimator.model.convolution_coefficients import Convolution
-from estimator.model.gemm import Gemm
-from estimator.model.memory_bound import MemoryBound
+from estimator.model.coefficients import StepFactorCoefficients, shipped
+from estimator.model.convolution_coefficients import ConvolutionCoefficients
+from estimator.model.gemm import GemmCoefficients
+from estimator.model.memory_bound import MemoryBoundCoefficients
 
-KINDS: dict[str, type[Gemm] | type[Convolution] | type[MemoryBound] | type[Transfer]] = {
-    "gemm": Gemm, "convolution": Convolution, "memory_bound": MemoryBound, "transfer": Transfer
+KINDS: dict[str, type[File]] = {
+    "gemm": GemmCoefficients, "convolution": ConvolutionCoefficients, "memory_bound": MemoryBoundCoefficients,
+    "step_factor": StepFactorCoefficients,
 }  # fmt: skip
 
 

@@ -11,19 +11,19 @@ from estimator.core.types import Floats
 from estimator.devices import load_device
 from estimator.model.coefficients import shipped
 from estimator.model.convolution import Library, convolution_times, library_of
-from estimator.model.convolution_coefficients import Convolution, Shares
-from estimator.model.convolution_passes import PASSES, convolutions
+from estimator.model.convolution_coefficients import ConvolutionCoefficients, Shares
+from estimator.model.convolution_passes import PASSES, conv_passes
 from estimator.model.hardware import Hardware
 from tests.model.convolution_rows import row
 
 SHIPPED = shipped().convolution
-WORST = Convolution(
+WORST = ConvolutionCoefficients(
     source="none of these is fitted", streaming=1.0, staging=1.0, half_tile=0.0, start=0.0, in_flight=0.0, idle=0.0,
-    columns=0.0, partial_sums=0.0, attained=1.0, likeness=SHIPPED.likeness,
+    columns=0.0, partial_sums=0.0, attained=1.0, hyperparameters=SHIPPED.hyperparameters,
     **{name: Shares(forward=1.5, weights=1.5) for name in ("implicit", "fused_winograd", "winograd", "fft")},
 )  # fmt: skip
 COEFFICIENTS = st.sampled_from([SHIPPED, WORST])  # the second: no overhead at all, all else faster than the peak
-MADE, PRECISION = st.sampled_from(PASSES), st.sampled_from(["fp32", "fp16"])
+DIRECTION, PRECISION = st.sampled_from(PASSES), st.sampled_from(["fp32", "fp16"])
 SIZE, CHANNELS = st.integers(7, 64), st.integers(1, 300)
 LEAST_SHARE = 4 / 36  # Winograd's tiles of 4×4 outputs of 3×3 windows: 36 products for 144, of 2×2 of 5×5 for 100
 WINDOW = st.sampled_from([(1, 0, 1), (1, 0, 2), (3, 1, 1), (3, 1, 2), (5, 2, 1), (7, 3, 2)])  # side, padding, stride
@@ -35,67 +35,76 @@ def device(scale: float = 1.0, tensor: bool = False) -> Hardware:
     return Hardware(peak, np.array([tensor]), quoted, bandwidth, no, no, no, no, quoted, quoted)
 
 
-def windowed(of: tuple[int, int, int]) -> dict[str, int]:
-    side, pad, stride = of
+def windowed(window: tuple[int, int, int]) -> dict[str, int]:
+    side, pad, stride = window
     return {
         "conv_r": side, "conv_s": side, "pad_h": pad, "pad_w": pad, "stride_h": stride, "stride_w": stride,
     }  # fmt: skip
 
 
-def time(rows: pd.DataFrame, c: Convolution, scale: float = 1.0, *, transforms: bool = True) -> Floats:
+def time(
+    rows: pd.DataFrame, coefficients: ConvolutionCoefficients, scale: float = 1.0, *, transforms: bool = True
+) -> Floats:
     tensor = rows["precision"].eq("fp16").to_numpy()
-    on, library = device(scale, bool(tensor[0])), Library(np.array([5120.0]), np.array([transforms]))
-    return convolution_times(convolutions(rows, tensor), on, 0.95 * on.peak, library, c)
+    hardware, library = device(scale, bool(tensor[0])), Library(np.array([5120.0]), np.array([transforms]))
+    return convolution_times(conv_passes(rows, tensor), hardware, 0.95 * hardware.peak, library, coefficients)
 
 
-@given(COEFFICIENTS, MADE, PRECISION, WINDOW, SIZE, CHANNELS, CHANNELS, st.booleans())
+@given(COEFFICIENTS, DIRECTION, PRECISION, WINDOW, SIZE, CHANNELS, CHANNELS, st.booleans())
 def test_no_time_is_below_what_the_fastest_algorithm_allows(
-    c: Convolution, made: str, precision: str, window: tuple[int, int, int], size: int, channels: int, outputs: int,
-    transforms: bool,
+    coefficients: ConvolutionCoefficients, direction: str, precision: str, window: tuple[int, int, int], size: int,
+    channels: int, outputs: int, transforms: bool,
 ) -> None:  # fmt: skip
     shape = {"conv_h": size, "conv_w": size, "conv_c": channels, "conv_k": outputs, **windowed(window)}
-    rows = row(precision=precision, **{"pass": made}, **shape)
+    rows = row(precision=precision, **{"pass": direction}, **shape)
     side, pad, stride = window
     point, itemsize = float(physics.conv_output(size, side, stride, pad)), 4 if precision == "fp32" else 2
     work = physics.conv_flop(8, channels, outputs, point, point, side, side)
     traffic = physics.conv_bytes(8, channels, size, size, outputs, point, point, side, side, itemsize)
     least = LEAST_SHARE if transforms and side > 1 and stride == 1 else 1.0
-    found = time(rows, c, transforms=transforms)
+    found = time(rows, coefficients, transforms=transforms)
     assert found >= max(work * least / 15.7e12, traffic / 0.9e12) * (1 - 1e-12)
 
 
-@given(COEFFICIENTS, MADE, PRECISION, WINDOW, SIZE, CHANNELS)
+@given(COEFFICIENTS, DIRECTION, PRECISION, WINDOW, SIZE, CHANNELS)
 def test_doubling_peak_and_bandwidth_halves_the_time(
-    c: Convolution, made: str, precision: str, window: tuple[int, int, int], size: int, channels: int
+    coefficients: ConvolutionCoefficients,
+    direction: str,
+    precision: str,
+    window: tuple[int, int, int],
+    size: int,
+    channels: int,
 ) -> None:
-    rows = row(precision=precision, conv_h=size, conv_w=size, conv_c=channels, **{"pass": made}, **windowed(window))
-    assert time(rows, c, scale=2.0) == pytest.approx(time(rows, c) / 2)
+    rows = row(
+        precision=precision, conv_h=size, conv_w=size, conv_c=channels, **{"pass": direction}, **windowed(window)
+    )
+    assert time(rows, coefficients, scale=2.0) == pytest.approx(time(rows, coefficients) / 2)
 
 
 @given(
-    COEFFICIENTS, MADE, PRECISION, WINDOW, st.sampled_from(["conv_n", "conv_c", "conv_k", "conv_h", "conv_w"]),
+    COEFFICIENTS, DIRECTION, PRECISION, WINDOW, st.sampled_from(["conv_n", "conv_c", "conv_k", "conv_h", "conv_w"]),
     SIZE, SIZE, st.booleans(),
 )  # fmt: skip
 def test_time_never_falls_when_batch_channels_or_image_grow(
-    c: Convolution, made: str, precision: str, window: tuple[int, int, int], name: str, size: int, more: int,
-    transforms: bool,
+    coefficients: ConvolutionCoefficients, direction: str, precision: str, window: tuple[int, int, int], name: str,
+    size: int, more: int, transforms: bool,
 ) -> None:  # fmt: skip
-    shape = {"precision": precision, "pass": made, **windowed(window)}
-    one, larger = (time(row(**{**shape, name: n}), c, transforms=transforms) for n in (size, size + more))
+    shape = {"precision": precision, "pass": direction, **windowed(window)}
+    one, larger = (time(row(**{**shape, name: n}), coefficients, transforms=transforms) for n in (size, size + more))
     assert larger >= one * (1 - 1e-9)
 
 
-@given(COEFFICIENTS, MADE, PRECISION, st.sampled_from([(1, 20), (5, 10), (1, 1)]))
+@given(COEFFICIENTS, DIRECTION, PRECISION, st.sampled_from([(1, 20), (5, 10), (1, 1)]))
 def test_a_huge_direct_convolution_attains_no_more_than_a_matrix_product(
-    c: Convolution, made: str, precision: str, window: tuple[int, int]
+    coefficients: ConvolutionCoefficients, direction: str, precision: str, window: tuple[int, int]
 ) -> None:
     """Of 0.95 of the peak, which is sustained, whatever a shape saves of what tiles cost."""
     rows = row(
         precision=precision, conv_n=64, conv_c=2048, conv_k=2048, conv_h=128, conv_w=128, conv_r=window[0],
-        conv_s=window[1], pad_h=0, pad_w=0, conv_p=128, conv_q=128, **{"pass": made},
+        conv_s=window[1], pad_h=0, pad_w=0, conv_p=128, conv_q=128, **{"pass": direction},
     )  # fmt: skip
     work = physics.conv_flop(64, 2048, 2048, 128, 128, *window)
-    assert work / time(rows, c) <= c.attained * 0.95 * 15.7e12 * (1 + 1e-12)
+    assert work / time(rows, coefficients) <= coefficients.attained * 0.95 * 15.7e12 * (1 + 1e-12)
 
 
 def test_transforms_make_convolutions_faster_only_where_they_suit() -> None:
@@ -127,9 +136,9 @@ def test_tensor_units_take_whole_slices_of_channels_at_each_point_of_the_window(
     assert four > 1.2 * two
 
 
-def test_the_output_is_told_or_follows_from_the_other_sizes() -> None:
-    told, silent = row(conv_p=28, conv_q=28), row()
-    assert time(told, SHIPPED) == time(silent, SHIPPED)
+def test_the_output_is_as_stated_or_follows_from_the_other_sizes() -> None:
+    stated, silent = row(conv_p=28, conv_q=28), row()
+    assert time(stated, SHIPPED) == time(silent, SHIPPED)
     assert time(row(conv_p=14, conv_q=14), SHIPPED) < time(silent, SHIPPED)
 
 

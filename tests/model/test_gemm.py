@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from estimator.core import physics
 from estimator.core.types import Floats
 from estimator.model.coefficients import shipped
-from estimator.model.gemm import FED, Products, Tiling, overlapped, tiled_times
+from estimator.model.gemm import FED, ProductShapes, TileMachine, Tiling, overlapped, tiled_times
 
 DIM = st.integers(1, 20_000)
 TILING = shipped().gemm.vector
@@ -17,8 +17,8 @@ PEAK, BANDWIDTH = 1e13, 5e11
 
 def time(batch: float, m: float, n: float, k: float, *, peak: float = PEAK, bandwidth: float = BANDWIDTH,
          units: float = 80.0, tiling: Tiling = TILING) -> float:  # fmt: skip
-    of = Products(*(np.array([float(x)]) for x in (batch, m, n, k, 4)))
-    return float(overlapped(*tiled_times(of, peak, bandwidth, units, tiling))[0])
+    shapes = ProductShapes(*(np.array([float(x)]) for x in (batch, m, n, k, 4)))
+    return float(overlapped(*tiled_times(shapes, TileMachine(peak, bandwidth, units), tiling))[0])
 
 
 @given(st.integers(1, 64), DIM, DIM, DIM)
@@ -40,7 +40,7 @@ def test_twice_the_rates_take_half_the_time(m: int, n: int, k: int) -> None:
 
 
 @given(DIM, DIM, DIM)
-def test_a_product_and_its_transpose_take_alike(m: int, n: int, k: int) -> None:
+def test_a_product_and_its_transpose_take_the_same_time(m: int, n: int, k: int) -> None:
     assert time(1, m, n, k) == pytest.approx(time(1, n, m, k), rel=1e-12)
 
 
@@ -64,14 +64,14 @@ def test_a_tile_more_than_a_wave_costs_another_wave() -> None:
     assert one_more == pytest.approx(2 * full, rel=1e-6)
 
 
-def test_units_that_nobody_tells_are_taken_as_usual_and_an_unknown_peak_is_unknown() -> None:
+def test_an_unknown_number_of_units_is_taken_as_usual_and_an_unknown_peak_gives_no_time() -> None:
     assert np.isfinite(time(1, 100, 100, 100, units=np.nan))
     assert np.isnan(time(1, 100, 100, 100, peak=np.nan))
 
 
 def test_thin_products_are_bound_by_memory() -> None:
-    of = Products(*(np.array([float(x)]) for x in (1, 4096, 1, 4096, 4)))
-    compute, memory = tiled_times(of, PEAK, BANDWIDTH, 80.0, TILING)
+    shapes = ProductShapes(*(np.array([float(x)]) for x in (1, 4096, 1, 4096, 4)))
+    compute, memory = tiled_times(shapes, TileMachine(PEAK, BANDWIDTH, 80.0), TILING)
     streamed: Floats = physics.gemm_bytes(1, 4096, 1, 4096, 4) / BANDWIDTH
     assert memory[0] > compute[0]
     assert streamed <= memory[0] < 3 * streamed

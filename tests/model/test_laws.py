@@ -15,11 +15,11 @@ from estimator.core.errors import EstimatorError
 from estimator.core.interval import bounds
 from estimator.core.types import DeviceSpec, Prediction, Profile, RunPlan, Sourced, Workload
 from estimator.devices import load_device
-from estimator.model import predict
 from estimator.pipeline import estimate
 from estimator.profiles import canonical
 from estimator.work import count_work
 from tests.conftest import make_device, make_measurements, make_ops
+from tests.model.toy import predict_on
 
 NONE = make_measurements([])
 PLAN = RunPlan("toy", draws=20)
@@ -34,7 +34,7 @@ def products(dims: list[tuple[int, int, int]]) -> pd.DataFrame:
 
 
 def on(device: DeviceSpec, work: pd.DataFrame, plan: RunPlan = PLAN) -> Prediction:
-    return predict(work, None, device, NONE, plan)
+    return predict_on(work, device, NONE, plan)
 
 
 @FEW

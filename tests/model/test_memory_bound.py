@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from estimator.model import coefficients
 from estimator.model.hardware import Hardware
-from estimator.model.memory_bound import Streams, passes, stream_time, streams
+from estimator.model.memory_bound import StreamCalls, passes, stream_calls, stream_time
 
-C = coefficients.shipped().memory_bound
+COEFFICIENTS = coefficients.shipped().memory_bound
 UNKNOWN = float("nan")
 KERNEL = st.sampled_from(["stream", "softmax", "normalization"])
 LENGTH, ROWS = st.integers(1, 20_000), st.integers(1, 100_000)
@@ -22,20 +22,21 @@ def device(scale: float = 1.0, units: float = 108.0, cache: float = 40e6) -> Har
     return Hardware(peak, no_one, no_one, bandwidth, n, size, no, no, no_one, no_one)
 
 
-def calls(kernel: str, rows: int, length: float, elements: float = 0.0) -> Streams:
+def calls(kernel: str, rows: int, length: float, elements: float = 0.0) -> StreamCalls:
     count = np.array([elements or rows * length])
-    return Streams(np.array([kernel]), 8 * count, count, np.array([length]), np.array([4.0]))
+    return StreamCalls(np.array([kernel]), 8 * count, count, np.array([length]), np.array([4.0]))
 
 
 def time(kernel: str, rows: int, length: float, scale: float = 1.0) -> float:
-    on = device(scale)
-    return float(stream_time(calls(kernel, rows, length), on, on.attained(C.streaming), C)[0])
+    hardware = device(scale)
+    bandwidth = hardware.attained_bandwidth(COEFFICIENTS.streaming)
+    return float(stream_time(calls(kernel, rows, length), hardware, bandwidth, COEFFICIENTS)[0])
 
 
 @given(KERNEL, ROWS, LENGTH)
 def test_no_time_is_below_the_roofline(kernel: str, rows: int, length: int) -> None:
-    of, on = calls(kernel, rows, length), device()
-    assert time(kernel, rows, length) >= max(of.flop / on.peak, of.bytes / on.bandwidth)
+    wanted, hardware = calls(kernel, rows, length), device()
+    assert time(kernel, rows, length) >= max(wanted.flop / hardware.peak, wanted.bytes / hardware.bandwidth)
 
 
 @given(KERNEL, ROWS, LENGTH)
@@ -53,28 +54,32 @@ def test_time_never_falls_when_a_dimension_grows(kernel: str, rows: int, length:
 
 @given(KERNEL, st.sampled_from([{"units": UNKNOWN}, {"cache": UNKNOWN}, {}]), st.sampled_from([UNKNOWN, 3000.0]))
 def test_what_is_unknown_costs_no_more_than_twice(kernel: str, lacks: dict[str, float], length: float) -> None:
-    found = passes(calls(kernel, 1000, length, elements=3e6), device(**lacks), C)
+    found = passes(calls(kernel, 1000, length, elements=3e6), device(**lacks), COEFFICIENTS)
     assert 1.0 <= found <= 2.0
 
 
 def test_rows_that_outgrow_the_cache_are_read_again() -> None:
-    for kernel, length, least, most in (("normalization", 1024, 1.0, 1.5), ("softmax", 4096, C.softmax_long, 2.0)):
-        fits, outgrows = (passes(calls(kernel, 1000, length), device(cache=size), C) for size in (1e9, 1e5))
-        overhead = 1 + C.row_overhead / length if kernel == "normalization" else 1.0
+    for kernel, length, least, most in (
+        ("normalization", 1024, 1.0, 1.5),
+        ("softmax", 4096, COEFFICIENTS.softmax_long, 2.0),
+    ):
+        fits, outgrows = (passes(calls(kernel, 1000, length), device(cache=size), COEFFICIENTS) for size in (1e9, 1e5))
+        overhead = 1 + COEFFICIENTS.row_overhead / length if kernel == "normalization" else 1.0
         assert np.allclose([fits / overhead, outgrows / overhead], [[least], [most]], rtol=1e-3)
 
 
 def test_a_softmax_keeps_rows_of_1024_elements_in_registers() -> None:
-    kept, longer = (passes(calls("softmax", 1000, n), device(cache=1e5), C) for n in (1024, 1025))
-    assert kept == C.softmax_short
+    kept, longer = (passes(calls("softmax", 1000, n), device(cache=1e5), COEFFICIENTS) for n in (1024, 1025))
+    assert kept == COEFFICIENTS.softmax_short
     assert longer > 1.9
 
 
 def test_a_cache_half_full_of_rows_in_flight_misses_half_of_what_is_read_again() -> None:
     """Two rows of a softmax in each of 108 units, or 16 of a normalization."""
-    row, c = 4 * 8192, C.model_copy(update={"softmax_short": 1.0, "softmax_long": 1.0, "row_overhead": 0.0})
+    row = 4 * 8192
+    bare = COEFFICIENTS.model_copy(update={"softmax_short": 1.0, "softmax_long": 1.0, "row_overhead": 0.0})
     softmax, normal = (
-        passes(calls(kernel, 1000, 8192), device(cache=2 * 108 * rows * row), c)
+        passes(calls(kernel, 1000, 8192), device(cache=2 * 108 * rows * row), bare)
         for kernel, rows in (("softmax", 2), ("normalization", 16))
     )
     assert softmax == pytest.approx(1.5)
@@ -89,7 +94,9 @@ def test_a_cache_half_full_of_rows_in_flight_misses_half_of_what_is_read_again()
         ("elementwise", "softmax", "stream", 64), ("reduction", "sum", "stream", None),
     ],
 )  # fmt: skip
-def test_work_tells_kernels_and_rows(op_class: str, operator: str, kernel: str, row_length: int | None) -> None:
+def test_rows_of_work_name_their_kernel_and_row_length(
+    op_class: str, operator: str, kernel: str, row_length: int | None
+) -> None:
     row = {
         "op_class": op_class,
         "operator": operator,
@@ -98,7 +105,7 @@ def test_work_tells_kernels_and_rows(op_class: str, operator: str, kernel: str, 
         "bytes": 8.0,
         "flop": 4.0,
     }
-    found = streams(pd.DataFrame([row]), calls=2.0)
+    found = stream_calls(pd.DataFrame([row]), calls=2.0)
     assert found.kernel.tolist() == [kernel]
     assert np.array_equal(found.row_length, [row_length or np.nan], equal_nan=True)
     assert np.array_equal([found.bytes, found.flop, found.itemsize], [[4.0], [2.0], [2.0]])

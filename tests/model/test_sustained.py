@@ -7,7 +7,7 @@ from estimator.core.types import Floats
 from estimator.model.hardware import Hardware
 from estimator.model.sustained import REFERENCE_YEAR, Sustained
 
-C = Sustained(share=0.9, vector_need=10e-12, tensor_need=1e-12, halving=4.0)
+COEFFICIENTS = Sustained(share=0.9, vector_need=10e-12, tensor_need=1e-12, halving=4.0)
 
 
 def sustained(
@@ -16,8 +16,8 @@ def sustained(
     """As a share of the peak."""
     some, no = np.array([np.nan]), np.array([False])
     unit, watts = (np.array([tensor]), np.array([factor])), (np.array([power]), np.array([year]))
-    on = Hardware(np.array([peak]), *unit, some, some, some, *watts, no, no)
-    return C.of(on) / peak
+    hardware = Hardware(np.array([peak]), *unit, some, some, some, *watts, no, no)
+    return COEFFICIENTS.peak(hardware) / peak
 
 
 def test_where_power_is_unknown_the_share_is_the_common_one() -> None:

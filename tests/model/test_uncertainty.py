@@ -5,9 +5,10 @@ import pytest
 
 from estimator.core import schema
 from estimator.core.types import RunPlan
-from estimator.model import predict, specifications
+from estimator.model import specifications
 from estimator.model.coefficients import shipped
 from tests.conftest import make_device, make_measurements
+from tests.model.toy import predict_on
 
 WORK = pd.DataFrame(
     {"op_class": ["gemm", "elementwise"], "precision": ["fp32", "fp32"], "flop": [1e12, 1e6], "bytes": [1e6, 1e9],
@@ -20,14 +21,14 @@ def time(op: int, field: str, status: str) -> float:
     written = {"peak": {"fp32": "10 TFLOP/s"}, "memory_bandwidth": "1 TB/s"}
     value = {"value": "10 TFLOP/s" if field == "peak" else "1 TB/s", "status": status, "source": "x"}
     device = make_device(**(written | {field: {"fp32": value} if field == "peak" else value}), launch_latency="1 us")
-    found = predict(schema.WORK.conform(WORK.iloc[[op]], "test"), None, device, NOTHING, RunPlan("toy", draws=0))
+    found = predict_on(schema.WORK.conform(WORK.iloc[[op]], "test"), device, NOTHING, RunPlan("toy", draws=0))
     return float((found.samples - found.launch)[0, 0])
 
 
 @pytest.mark.parametrize(("field", "op"), [("peak", 0), ("memory_bandwidth", 1)])
 def test_a_measured_rate_is_what_is_attained_and_a_quoted_one_is_not(field: str, op: int) -> None:
-    c = shipped()
-    share = (c.gemm.sustained.share, c.memory_bound.streaming)[op]
+    coefficients = shipped()
+    share = (coefficients.gemm.sustained.share, coefficients.memory_bound.streaming)[op]
     assert time(op, field, "measured") == pytest.approx(share * time(op, field, "read"), rel=0.01)
     assert time(1 - op, field, "measured") == pytest.approx(time(1 - op, field, "read"), rel=0.02)
 
@@ -35,7 +36,7 @@ def test_a_measured_rate_is_what_is_attained_and_a_quoted_one_is_not(field: str,
 def test_the_numbers_behind_a_prediction_are_those_it_divides_by() -> None:
     device = make_device(peak={"fp32": "10 TFLOP/s", "bf16": "100 TFLOP/s"})
     work = WORK.assign(precision="bf16")
-    ops = predict(schema.WORK.conform(work, "test"), None, device, NOTHING, RunPlan("toy", draws=2)).ops
+    ops = predict_on(schema.WORK.conform(work, "test"), device, NOTHING, RunPlan("toy", draws=2)).ops
     assert set(specifications(ops, device)) == {
         "toy: peak.bf16.tensor",
         "toy: peak.fp32.vector",

@@ -9,7 +9,7 @@ from estimator.core import physics
 from estimator.core.schema import MEASUREMENTS
 from estimator.core.types import Floats, RunPlan, Workload
 from estimator.devices import load_device
-from estimator.model import predict
+from estimator.model import SourceRun, TargetDevice, predict
 from estimator.work import count_work
 from tests.conftest import make_ops
 
@@ -24,7 +24,8 @@ def counted(ops: Ops) -> pd.DataFrame:
 
 def predicted(device: str, ops: Ops) -> pd.DataFrame:
     """PREDICTION of the ops, at nominal specifications."""
-    return predict(counted(ops), None, load_device(device), NONE, RunPlan(device, draws=0)).ops
+    target = TargetDevice(load_device(device), NONE)
+    return predict(counted(ops), SourceRun(), target, RunPlan(device, draws=0)).ops
 
 
 def limits(device: str, ops: Ops) -> tuple[Floats, Floats]:

@@ -7,7 +7,7 @@ import pytest
 
 from estimator.collect.measure.kit import csv_text
 from estimator.core.types import RunPlan
-from estimator.model.measured import keys
+from estimator.model.shape_keys import shape_keys
 from estimator.pipeline import estimate
 from estimator.profiles import read_profile
 from estimator.studies.profile_shapes import profile_shapes
@@ -24,7 +24,7 @@ PROFILES = (
 @pytest.mark.parametrize("name", PROFILES)
 def test_every_modelled_op_takes_the_time_of_its_shape(name: str, tmp_path: Path) -> None:
     shapes, _ = profile_shapes([name])
-    number = keys(shapes).factorize()[0]  # a product and its transpose are one shape
+    number = shape_keys(shapes).factorize()[0]  # a product and its transpose are one shape
     times = 1e-3 * (1.0 + number / len(shapes))
     (tmp_path / "toy.yaml").write_text(DEVICE)
     (tmp_path / "toy.csv").write_text(csv_text(shapes.assign(device="toy", time_s=times, library="toy 1.0")))

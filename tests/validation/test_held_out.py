@@ -9,10 +9,11 @@ import pytest
 
 from estimator.devices import load_device
 from estimator.fitting import fitted_model
-from estimator.model.calibration import correction
+from estimator.model.calibration import estimate_correction
 from estimator.model.coefficients import shipped
-from estimator.model.evidence import told
-from estimator.model.kernels import MODELS
+from estimator.model.isolated import residuals
+from estimator.model.kernels.kernel_model import KernelInputs
+from estimator.model.kernels.registry import KERNEL_MODELS
 from estimator.validation import arguments, protocol, scores, validate
 from estimator.validation.data import read_truth
 from estimator.validation.tables import KEYS
@@ -71,7 +72,7 @@ def truth(public_data: Callable[[str], Path]) -> pd.DataFrame:
 
 @pytest.mark.slow
 def test_a_family_judged_anew_is_off_as_the_table_says(truth: pd.DataFrame) -> None:
-    """By a fit without it; the smallest family. With the kit the likeness of shapes counts, whose likelihood is rather
+    """By a fit without it; the smallest family. With the kit the hyperparameters count, whose likelihood is rather
     flat: where the fit stops depends on how a machine rounds.
     """
     family = "xe2"
@@ -89,7 +90,7 @@ def test_a_family_judged_anew_is_off_as_the_table_says(truth: pd.DataFrame) -> N
 
 @pytest.mark.parametrize("own", ["gemm", "gemm-kit", "gemm-own"])
 def test_intervals_of_products_hold_about_nine_of_ten(truth: pd.DataFrame, own: str) -> None:
-    """By the shipped coefficients, which have seen the devices: what is judged is the spread that they tell."""
+    """By the shipped coefficients, which have seen the devices: what is judged is their spread."""
     problem = next(problem for problem in protocol.PROBLEMS if problem.name == own)
     held = [_held(rows, protocol.own_rows(rows, problem)) for _, rows in truth.groupby(protocol.TARGET)]
     assert np.nanmean(held) == pytest.approx(0.9, abs=0.07)
@@ -97,13 +98,13 @@ def test_intervals_of_products_hold_about_nine_of_ten(truth: pd.DataFrame, own: 
 
 def _held(rows: pd.DataFrame, own: np.ndarray) -> float:
     """Share of a device's judged products within the interval that its own rows leave; NaN where it has none."""
-    model, c, device = MODELS["gemm"], shipped(), load_device(str(rows["device"].iloc[0]))
-    judged, mine = rows[protocol.worth_judging(rows) & ~own & model.speaks(rows)].head(2000), rows[own]
-    mine = mine[model.speaks(mine)]
-    on = arguments.hardware(judged)
-    busy = model.busy(judged, on, device, c)
-    known = told(model, mine, arguments.hardware(mine), device, arguments.latencies(mine), c)
-    said = correction(*known, model.alike(judged, on, device, busy), model.likeness(c))
-    time = busy.launches * arguments.latencies(judged) + busy.time * np.exp(said.mean)
-    inside = np.abs(np.log(judged["time_s"].to_numpy() / time)) < Z * said.spread
+    model, coefficients, device = KERNEL_MODELS["gemm"], shipped(), load_device(str(rows["device"].iloc[0]))
+    judged, mine = rows[protocol.worth_judging(rows) & ~own & model.matches(rows)].head(2000), rows[own]
+    mine = mine[model.matches(mine)]
+    asked, measured = (KernelInputs(part, arguments.hardware(part), device, coefficients) for part in (judged, mine))
+    busy = model.busy_time(asked)
+    known = residuals(model, measured, arguments.latencies(mine))
+    correction = estimate_correction(known, model.features(asked, busy), model.hyperparameters(coefficients))
+    time = busy.launches * arguments.latencies(judged) + busy.time_s * np.exp(correction.mean)
+    inside = np.abs(np.log(judged["time_s"].to_numpy() / time)) < Z * correction.std
     return float(inside.mean()) if len(inside) else np.nan

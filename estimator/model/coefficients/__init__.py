@@ -1,4 +1,4 @@
-"""The coefficients of the model, which the wheel ships as readable text; ``estimator.fitting.ship`` writes them.
+"""The coefficients of the model, which the wheel ships as readable text; ``estimator.fitting.ship`` writes the fitted.
 
 Each file says where its numbers come from; held_out.csv beside them says how far the model is off on devices that it
 was not fitted on.
@@ -13,9 +13,10 @@ from pydantic import Field, model_validator
 
 from estimator.core.types import File
 from estimator.core.yaml_files import check, read_yaml
-from estimator.model.convolution_coefficients import Convolution
-from estimator.model.gemm import Gemm
-from estimator.model.memory_bound import MemoryBound
+from estimator.model.convolution_coefficients import ConvolutionCoefficients
+from estimator.model.gemm import GemmCoefficients
+from estimator.model.kernel_priors import KernelPriors
+from estimator.model.memory_bound import MemoryBoundCoefficients
 
 
 class Coefficient(File):
@@ -33,29 +34,30 @@ class Coefficient(File):
         return self
 
 
-class Launches(File):
-    """What launching a kernel takes where a device file does not tell."""
+class LaunchCoefficients(File):
+    """What launching a kernel takes where a device file does not give it."""
 
     latency_s: Coefficient
 
 
-class Transfer(File):
+class StepFactorCoefficients(File):
     """How much of what a source's run took beyond the model other devices take as well."""
 
     source: str
-    weight: float = Field(ge=0, le=1, description="share of a class's miss (logarithm) that devices have in common")
-    limit: float = Field(gt=0, description="miss (logarithm) beyond which a class tells nothing")
-    in_step: float = Field(ge=0, description="standard deviation (logarithm) of what steps make of ops, by device")
+    class_bias_share: float = Field(ge=0, le=1, description="of a class's miss (logarithm), that devices share")
+    class_bias_limit: float = Field(gt=0, description="miss (logarithm) beyond which a class has no bias")
+    in_step_std: float = Field(ge=0, description="standard deviation (logarithm) of what steps make of ops, by device")
 
 
 class Coefficients(File):
     """All of them, one file each."""
 
-    gemm: Gemm
-    convolution: Convolution
-    memory_bound: MemoryBound
-    launches: Launches
-    transfer: Transfer
+    gemm: GemmCoefficients
+    convolution: ConvolutionCoefficients
+    memory_bound: MemoryBoundCoefficients
+    launches: LaunchCoefficients
+    step_factor: StepFactorCoefficients
+    kernel_priors: KernelPriors
 
 
 @cache
@@ -63,9 +65,10 @@ def shipped() -> Coefficients:
     """The shipped coefficients."""
     with as_file(files(__name__)) as folder:
         return Coefficients(
-            gemm=check(Gemm, read_yaml(folder / "gemm.yaml")),
-            convolution=check(Convolution, read_yaml(folder / "convolution.yaml")),
-            memory_bound=check(MemoryBound, read_yaml(folder / "memory_bound.yaml")),
-            launches=check(Launches, read_yaml(folder / "launches.yaml")),
-            transfer=check(Transfer, read_yaml(folder / "transfer.yaml")),
+            gemm=check(GemmCoefficients, read_yaml(folder / "gemm.yaml")),
+            convolution=check(ConvolutionCoefficients, read_yaml(folder / "convolution.yaml")),
+            memory_bound=check(MemoryBoundCoefficients, read_yaml(folder / "memory_bound.yaml")),
+            launches=check(LaunchCoefficients, read_yaml(folder / "launches.yaml")),
+            step_factor=check(StepFactorCoefficients, read_yaml(folder / "step_factor.yaml")),
+            kernel_priors=check(KernelPriors, read_yaml(folder / "kernel_priors.yaml")),
         )

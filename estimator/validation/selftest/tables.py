@@ -24,7 +24,8 @@ from estimator.core.operators import operators, with_operators
 from estimator.core.schema import MATRIX, MEASUREMENTS, SHAPES, UNPOOLED
 from estimator.core.types import DeviceSpec
 from estimator.devices import load_device
-from estimator.model.measured import ENDS, keys
+from estimator.model.measured_rows import ENDS
+from estimator.model.shape_keys import shape_keys
 from estimator.studies.profile_shapes import in_both_states, profile_shapes
 from estimator.validation.selftest.folder import Folder
 from estimator.validation.selftest.settings import Setting, ended, in_setting
@@ -111,7 +112,7 @@ def _sorts(shapes: pd.DataFrame) -> pd.Series:
     kernel = shapes["kernel"].fillna(shapes["op_class"].map(stand_ins))
     alike = shapes.assign(kernel=kernel, size=size)[["op_class", "kernel", "conv_c", "precision", "size"]]
     streams = pd.util.hash_pandas_object(alike, index=False).astype("int64")
-    return keys(shapes).mask(shapes["op_class"].isin(UNPOOLED), streams)
+    return shape_keys(shapes).mask(shapes["op_class"].isin(UNPOOLED), streams)
 
 
 def merge(folder: Folder, setting: Setting) -> None:

@@ -32,4 +32,4 @@ def test_a_processor_of_few_runs_counts_as_one_of_many() -> None:
 
 
 def test_what_is_shipped_follows_from_them() -> None:
-    assert shipped().transfer.in_step == pytest.approx(results.spread(results.kept()), rel=1e-3)
+    assert shipped().step_factor.in_step_std == pytest.approx(results.spread(results.kept()), rel=1e-3)

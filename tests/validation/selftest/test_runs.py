@@ -21,7 +21,7 @@ from estimator.core.schema import MEASUREMENTS, SHAPES
 from estimator.core.types import Workload as Stated
 from estimator.devices import load_device
 from estimator.devices.measurements import load_measurements
-from estimator.model.measured import evidence, telling
+from estimator.model.measured_rows import applicable_rows, one_row_per_shape
 from estimator.profiles import read_profile
 from estimator.validation import selftest
 from estimator.validation.selftest import runs, tables, worker
@@ -214,7 +214,7 @@ def test_a_shape_takes_the_least_time_of_all_tables(tmp_path: Path, clock: str) 
     tables.merge(folder, ONE)
     device = load_device(str(folder.device(ONE)))
     rows = load_measurements(device, named=folder.device(ONE))
-    assert evidence(telling(rows)).set_index("m")["time_s"].to_dict() == {8: 1.0, 16: 3.0}
+    assert one_row_per_shape(applicable_rows(rows)).set_index("m")["time_s"].to_dict() == {8: 1.0, 16: 3.0}
     assert len(rows) == 2
     assert rows["clock"].dropna().unique().tolist() == ([clock] if clock == "2 GHz" else [])
     peak = device.peak_of("fp32").vector

@@ -1,0 +1,22 @@
+"""How much of what the source device allows an op attained there."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from estimator.core import physics
+from estimator.core.schema import numbers
+from estimator.core.types import DeviceSpec, Floats
+from estimator.model.hardware import hardware_of
+
+
+def source_efficiency(work: pd.DataFrame, source: DeviceSpec | None) -> Floats:
+    """Roofline time over measured time on the source; NaN where the source's specifications are not known."""
+    unknown = np.full(len(work), np.nan)
+    if source is None or source.specifications == "unknown":
+        return unknown
+    hardware = hardware_of(source, work["op_class"], work["precision"])
+    flop, bytes_, time = (numbers(work, name) for name in ("flop", "bytes", "time_s"))
+    ideal = physics.ideal_time(flop, bytes_, hardware.peak, hardware.bandwidth)
+    return np.asarray(np.divide(ideal, time, out=unknown, where=time > 0))

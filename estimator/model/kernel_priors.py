@@ -1,0 +1,62 @@
+"""What is assumed of kernels that no public table times on many devices: coefficients/kernel_priors.yaml."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from estimator.core.types import File
+from estimator.model.calibration import KernelHyperparameters
+
+Std = Field(ge=0, description="standard deviation of a logarithm; see KernelHyperparameters")
+
+
+class KernelPrior(File):
+    """The hyperparameters of one family of kernels, but for what devices' memories differ by, which is fitted."""
+
+    source: str
+    compute: float = Std
+    kind: float = Std
+    shape: float = Std
+    noise: float = Std
+    scales: tuple[float, ...]
+    shape_in_cache: float | None = None
+
+    def hyperparameters(self, memory: float) -> KernelHyperparameters:
+        """Those of the Gaussian process, with the standard deviation of what is bound by ``memory``."""
+        return KernelHyperparameters(memory=memory, **self.model_dump(exclude={"source"}))
+
+
+class UsualPool(File):
+    """The sizes of a pool that does not state them."""
+
+    source: str
+    conv_c: float = Field(gt=0)
+    conv_r: float = Field(gt=0)
+    conv_s: float = Field(gt=0)
+
+
+class StandIn(File):
+    """How far a memory-bound op is known by another that moves the same amount."""
+
+    source: str
+    std: float = Std
+
+
+class Amounts(File):
+    """How far matrix work resembles other such work of which only FLOP and bytes are known."""
+
+    source: str
+    scales: tuple[float, float]
+
+
+class KernelPriors(File):
+    """All of them."""
+
+    memory_bound: KernelPrior
+    pooling: KernelPrior
+    activation: KernelPrior
+    channel: KernelPrior
+    cast: KernelPrior
+    stand_in: StandIn
+    amounts: Amounts
+    usual_pool: UsualPool

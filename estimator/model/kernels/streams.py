@@ -1,0 +1,163 @@
+"""Kernels that memory binds: plain streams, and those that libraries do unlike streams, each with measurements of its
+own: pools, activations, casts, and what goes along channels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from estimator.core import physics
+from estimator.core.operators import attribute, benchmark_kernels, cast_formats, is_cast
+from estimator.core.schema import STREAMING, UNPOOLED
+from estimator.core.types import Flags, Floats
+from estimator.model.calibration import KernelHyperparameters, OpFeatures
+from estimator.model.coefficients import Coefficients
+from estimator.model.kernel_priors import KernelPrior, KernelPriors
+from estimator.model.kernels.kernel_model import BusyTime, KernelInputs, KernelModel, counted_calls, have_all
+from estimator.model.memory_bound import StreamCalls, stream_calls, stream_time
+
+ACTIVATION_KERNELS = ("sigmoid", "tanh", "sigmoid_grad", "tanh_grad")
+CHANNEL_KERNELS = ("bias_add", "channel_sum", "bias_grad")
+
+
+def _calls(inputs: KernelInputs) -> StreamCalls:
+    return stream_calls(inputs.rows, counted_calls(inputs.rows))
+
+
+def _stream_time(inputs: KernelInputs) -> BusyTime:
+    hardware, coefficients, calls = inputs.hardware, inputs.coefficients.memory_bound, _calls(inputs)
+    time = stream_time(calls, hardware, hardware.attained_bandwidth(coefficients.streaming), coefficients)
+    compute = calls.flop / hardware.peak
+    lower_bound = physics.ideal_time(calls.flop, calls.bytes, hardware.peak, hardware.bandwidth)
+    return BusyTime(time, time + compute, lower_bound, (compute >= time).astype(float), np.ones_like(time))
+
+
+def _stream_features(inputs: KernelInputs, busy: BusyTime) -> OpFeatures:
+    """By their amount, the length of their rows and the size of an element, in octaves, as processors convert elements
+    of formats that they have no arithmetic in; each way of streaming is a kind.
+    """
+    calls = _calls(inputs)
+    octaves = np.log2([_bytes(calls), np.nan_to_num(calls.row_length, nan=1.0), calls.itemsize])
+    kind = np.select([calls.kernel == "softmax", calls.kernel == "normalization"], [1, 2], 0)
+    return _features(octaves.T, busy, kind)
+
+
+def _pool_features(inputs: KernelInputs, busy: BusyTime) -> OpFeatures:
+    """By their amount, channels and window, in octaves, by whether a window's largest or mean comes out, and by the
+    pass, which is a kind as well.
+    """
+    rows, usual = inputs.rows, inputs.coefficients.kernel_priors.usual_pool.model_dump(exclude={"source"})
+    channels, *window = (rows[name].to_numpy(dtype=float, na_value=size) for name, size in usual.items())
+    mean = np.char.startswith(benchmark_kernels(rows).astype(str), "avg_pool").astype(float)
+    gradient = _is_gradient(rows).astype(int)
+    octaves = [np.log2(_bytes(_calls(inputs))), np.log2(channels), np.log2(np.prod(window, axis=0))]
+    return _features(np.stack([*octaves, mean, gradient], axis=1), busy, gradient)
+
+
+def _activation_features(inputs: KernelInputs, busy: BusyTime) -> OpFeatures:
+    """By their amount and the size of an element, in octaves, by whether it is tanh, and by the pass, which is a kind
+    as well.
+    """
+    calls, kernel = _calls(inputs), benchmark_kernels(inputs.rows).astype(str)
+    gradient = _is_gradient(inputs.rows).astype(int)
+    octaves = np.log2([_bytes(calls), calls.itemsize])
+    tanh = np.char.startswith(kernel, "tanh").astype(float)
+    return _features(np.stack([*octaves, tanh, gradient], axis=1), busy, gradient)
+
+
+def _channel_features(inputs: KernelInputs, busy: BusyTime) -> OpFeatures:
+    """By their amount, the size of an element and the channels, in octaves."""
+    calls = _calls(inputs)
+    octaves = np.log2([_bytes(calls), calls.itemsize, inputs.rows["conv_c"].to_numpy(dtype=float)])
+    return _features(octaves.T, busy, np.zeros(len(inputs.rows), dtype=int))
+
+
+def _cast_features(inputs: KernelInputs, busy: BusyTime) -> OpFeatures:
+    """By their amount, in octaves; each narrow format is a kind, as a processor may convert one and not the other."""
+    narrow = cast_formats(inputs.rows)
+    formats = [(narrow == name).fillna(False).to_numpy(dtype=bool) for name in ("bf16", "fp16")]
+    return _features(np.log2(_bytes(_calls(inputs)))[:, None], busy, np.select(formats, [0, 1], 2))
+
+
+def _bytes(calls: StreamCalls) -> Floats:
+    """What each call moves [B], at least one."""
+    return np.maximum(calls.bytes, 1.0)
+
+
+def _features(coordinates: Floats, busy: BusyTime, kind: npt.NDArray[np.int_]) -> OpFeatures:
+    return OpFeatures(coordinates, busy.compute_share, kind, cached=np.zeros(len(kind), dtype=bool))
+
+
+def _is_gradient(rows: pd.DataFrame) -> Flags:
+    """Rows whose op is a gradient: as its pass is stated, else as its operator is."""
+    stated = rows["pass"].to_numpy(dtype=object, na_value="") if "pass" in rows else np.full(len(rows), "")
+    own = np.isin(attribute(rows, "direction"), ("backward", "grad_input"))
+    return np.where(stated == "", own, stated == "grad_input")
+
+
+def _is_activation(rows: pd.DataFrame) -> Flags:
+    """Rows whose op takes longer than to move its elements: sigmoids, hyperbolic tangents and their gradients."""
+    return np.isin(benchmark_kernels(rows), ACTIVATION_KERNELS)
+
+
+def _has_model_of_its_own(rows: pd.DataFrame) -> Flags:
+    return np.isin(benchmark_kernels(rows), (*ACTIVATION_KERNELS, *CHANNEL_KERNELS)) | is_cast(rows)
+
+
+def _prior(choose: Callable[[KernelPriors], KernelPrior]) -> Callable[[Coefficients], KernelHyperparameters]:
+    """The hyperparameters of a prior; of devices' memories differ as streams show."""
+    return lambda coefficients: choose(coefficients.kernel_priors).hyperparameters(
+        coefficients.memory_bound.streaming_std
+    )
+
+
+def _channel_model(kernel: str, fallback: str = "memory-bound") -> KernelModel:
+    """One kernel's own model: biases that a device measured do not correct their gradients."""
+    return KernelModel(
+        matches=lambda rows: have_all(rows, STREAMING, ("bytes",)) & (benchmark_kernels(rows) == kernel),
+        busy_time=_stream_time,
+        features=_channel_features,
+        hyperparameters=_prior(lambda priors: priors.channel),
+        by_precision=False,
+        fallback=fallback,
+    )
+
+
+POOLING = KernelModel(
+    matches=lambda rows: have_all(rows, ["pooling"], ("bytes",)),
+    busy_time=_stream_time,
+    features=_pool_features,
+    hyperparameters=_prior(lambda priors: priors.pooling),
+    fallback="memory-bound",
+)
+ACTIVATION = KernelModel(
+    matches=lambda rows: have_all(rows, ["elementwise"], ("bytes",)) & _is_activation(rows),
+    busy_time=_stream_time,
+    features=_activation_features,
+    hyperparameters=_prior(lambda priors: priors.activation),
+    by_precision=False,
+    fallback="memory-bound",
+)
+CAST = KernelModel(
+    matches=lambda rows: have_all(rows, STREAMING, ("bytes",)) & is_cast(rows),
+    busy_time=_stream_time,
+    features=_cast_features,
+    hyperparameters=_prior(lambda priors: priors.cast),
+    by_precision=False,
+    by_format=False,
+    fallback="memory-bound",
+)
+BIAS_ADD = _channel_model("bias_add")
+CHANNEL_SUM = _channel_model("channel_sum")
+BIAS_GRAD = _channel_model("bias_grad", fallback="channel_sum")
+MEMORY_BOUND = KernelModel(
+    matches=lambda rows: have_all(rows, UNPOOLED, ("bytes",)) & ~_has_model_of_its_own(rows),
+    busy_time=_stream_time,
+    features=_stream_features,
+    hyperparameters=_prior(lambda priors: priors.memory_bound),
+    by_precision=False,
+)

@@ -1,0 +1,82 @@
+"""What makes two ops one shape: one number for operator, precision and sizes.
+
+C = A·B and its transpose are the same work in the other storage order, so (m, n, trans_a, trans_b) and
+(n, m, trans_b, trans_a) are one shape here.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from estimator.core.conv_shape import ConvShape
+from estimator.core.operators import cast_formats
+from estimator.core.schema import MATRIX, numbers
+from estimator.core.types import Flags, Floats
+from estimator.model.kernels.kernel_model import amounts_per_call
+
+OTHER_SIZES = ("row_length", "hidden", "sequences", "timesteps", "ranks")
+MISSING = -1.0  # no size is negative
+SPARE_BITS = 2  # as pandas adds up the distances of an index's labels
+
+
+def shape_keys(rows: pd.DataFrame, *, transposes: bool = True, amount: bool = True) -> pd.Series:
+    """One number for each operator, precision and sizes, the same within a process; equal for a product C and its
+    transpose. Of ops without matrix dimensions the ``amount`` that they move counts as a size.
+    """
+    words = (_text(rows, name) for name in ("operator", "pass", "cell"))
+    columns = [
+        *words, _format(rows), *(_storage(rows) if transposes else ()), *_product_sizes(rows), *_conv_sizes(rows),
+        *_other_sizes(rows, amount),
+    ]  # fmt: skip
+    shapes = zip(*(column.tolist() for column in columns), strict=True)
+    return pd.Series([hash(shape) >> SPARE_BITS for shape in shapes], index=rows.index, dtype="int64")
+
+
+def storage_unknown(work: pd.DataFrame) -> Flags:
+    """Products whose operands are stored in an unknown order."""
+    return np.asarray((work["op_class"] == "gemm") & work[["trans_a", "trans_b"]].isna().any(axis=1), dtype=bool)
+
+
+def _format(rows: pd.DataFrame) -> npt.NDArray[np.object_]:
+    """The precision of each row; of a cast, the narrow format."""
+    return np.asarray(cast_formats(rows).fillna(rows["precision"]).to_numpy(dtype=object, na_value=""))
+
+
+def _storage(rows: pd.DataFrame) -> tuple[npt.NDArray[np.object_], npt.NDArray[np.object_]]:
+    """How the operands of a product are stored; as of its transpose where that is taller."""
+    m, n = _number(rows, "m"), _number(rows, "n")
+    a, b = _text(rows, "trans_a"), _text(rows, "trans_b")
+    first, second = np.where(n > m, b, a), np.where(n > m, a, b)
+    turned = (m == n) & (first == "t") & (second == "n")  # of a square C, the transpose has the very shape
+    return np.where(turned, "n", first), np.where(turned, "t", second)
+
+
+def _product_sizes(rows: pd.DataFrame) -> tuple[Floats, ...]:
+    m, n = _number(rows, "m"), _number(rows, "n")
+    return np.maximum(m, n), np.minimum(m, n), _number(rows, "k"), numbers(rows, "batch")
+
+
+def _conv_sizes(rows: pd.DataFrame) -> Floats:
+    """Sizes × rows of what a convolution or pool needs; 1 where one is not known."""
+    shape = ConvShape.from_table(rows)
+    along = (shape.image, shape.window, shape.output, shape.stride, shape.pad, shape.dilation)
+    return np.nan_to_num(np.vstack([shape.n, shape.c, shape.k, shape.groups, *along]), nan=1.0)
+
+
+def _other_sizes(rows: pd.DataFrame, amount: bool) -> list[Floats]:
+    """The sizes of ops without matrix dimensions, and the bytes that they move."""
+    matrix, moved = rows["op_class"].isin(MATRIX).to_numpy(dtype=bool), amounts_per_call(rows)[1]
+    sizes = [np.where(matrix, MISSING, _number(rows, name)) for name in OTHER_SIZES]
+    return [*sizes, np.where(matrix | np.isnan(moved) | (not amount), MISSING, moved.round())]
+
+
+def _text(rows: pd.DataFrame, name: str) -> npt.NDArray[np.object_]:
+    """A column's words, "" where there are none."""
+    return rows[name].to_numpy(dtype=object, na_value="") if name in rows else np.full(len(rows), "", dtype=object)
+
+
+def _number(rows: pd.DataFrame, name: str) -> Floats:
+    """A column's numbers, MISSING where there are none."""
+    return np.nan_to_num(numbers(rows, name), nan=MISSING)

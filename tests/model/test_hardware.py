@@ -1,0 +1,55 @@
+"""The numbers of a device that each op meets."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from estimator.model.hardware import TYPICAL_YEAR, hardware_of, peak_of_op
+from tests.conftest import make_device
+
+DEVICE = make_device(
+    peak={"fp32": "10 TFLOP/s", "fp64": "5 TFLOP/s", "tf32": "50 TFLOP/s", "bf16": "100 TFLOP/s"}, compute_units="80"
+)
+OPS = pd.DataFrame({"op_class": ["gemm", "gemm", "elementwise", "elementwise"], "precision": ["tf32", "fp32"] * 2})
+
+
+@pytest.mark.parametrize(
+    ("op_class", "precision", "field"),
+    [
+        ("gemm", "bf16", "peak.bf16.tensor"), ("convolution", "bf16", "peak.bf16.tensor"),
+        ("gemm", "fp32", "peak.fp32.vector"), ("elementwise", "bf16", "peak.fp32.vector"),
+        ("elementwise", "fp64", "peak.fp64.vector"),
+    ],
+)  # fmt: skip
+def test_matrix_work_takes_tensor_units_and_other_work_the_vector_units(
+    op_class: str, precision: str, field: str
+) -> None:
+    name, peak = peak_of_op(DEVICE, op_class, precision)
+    assert name == field
+    assert peak
+
+
+def test_each_op_meets_the_peak_of_its_class_and_precision() -> None:
+    found = hardware_of(DEVICE, OPS["op_class"], OPS["precision"])
+    assert found.peak.tolist() == [50e12, 10e12, 10e12, 10e12]
+    assert found.tensor.tolist() == [True, False, False, False]
+    assert found.factor_bytes.tolist() == [2, 4, 2, 4]  # a multiplier takes of tf32 what it takes of fp16
+    assert found.units.tolist() == [80] * 4
+    assert found.at(np.array([True, False, False, True])).peak.tolist() == [50e12, 10e12]
+
+
+def test_what_a_device_file_does_not_give_is_unknown_but_for_memory_bound_work_and_the_year() -> None:
+    bare = make_device(peak={"bf16": "100 TFLOP/s"})
+    found = hardware_of(bare, OPS["op_class"], OPS["precision"])
+    assert np.isnan(found.peak[:2]).all()
+    assert np.isinf(found.peak[2:]).all()
+    assert np.isnan([found.units, found.cache, found.power]).all()
+    assert (found.year == TYPICAL_YEAR).all()
+
+
+def test_a_measured_bandwidth_is_attained_as_it_is() -> None:
+    quoted = make_device(memory_bandwidth={"value": "1 TB/s", "status": "read", "source": "x"})
+    measured = make_device(memory_bandwidth={"value": "1 TB/s", "status": "measured", "source": "x"})
+    one, other = (hardware_of(d, OPS["op_class"], OPS["precision"]) for d in (quoted, measured))
+    assert (one.attained_bandwidth(0.8) == 0.8e12).all()
+    assert (other.attained_bandwidth(0.8) == 1e12).all()

@@ -1,0 +1,104 @@
+"""The time of a kernel by itself: as modelled, corrected by what was measured on the device."""
+
+from statistics import NormalDist
+
+import numpy as np
+import pytest
+
+from estimator.core.types import RunPlan, Workload
+from estimator.devices import load_device
+from estimator.devices.measurements.tables import load_measurements
+from estimator.model.coefficients import shipped
+from estimator.model.isolated import residuals
+from estimator.model.kernels.kernel_model import KernelInputs, launch_latency
+from estimator.model.kernels.registry import KERNEL_MODELS
+from estimator.work import count_work
+from tests.conftest import make_device, make_ops
+from tests.model.toy import ROW, SHAPE, SLOW, predict_on, predict_products, streams, table
+
+DEVICES = ("p100-pcie-16gb", "v100-sxm2-16gb", "xeon-phi-7250")
+
+
+def test_measurements_correct_near_shapes_more_than_far_ones() -> None:
+    """Twice as slow as modelled: a near shape is nearly so, a far one or a batch of products hardly."""
+    near: dict[str, object] = {**SHAPE, "k": 2112}
+    far: dict[str, object] = {"m": 64, "n": 64, "k": 64}
+    batched: dict[str, object] = {**SHAPE, "batch": 64}
+    modelled, measured = (predict_products(rows, near, far, batched) for rows in (table(), table(SLOW)))
+    slower = np.log(measured["target_time_s"] / modelled["target_time_s"])
+    assert slower[0] > 0.5 * np.log(2)
+    assert slower[0] > 2 * slower[1:].max()
+    assert list(measured["method"]) == ["interpolated", "scaled", "scaled"]
+    assert list(modelled["method"]) == ["roofline"] * 3
+
+
+def test_a_measured_neighbour_narrows_the_interval() -> None:
+    modelled, measured = (predict_products(rows, {**SHAPE, "m": 1032}).iloc[0] for rows in (table(), table(SLOW)))
+    assert measured["high_s"] / measured["low_s"] < modelled["high_s"] / modelled["low_s"]
+
+
+def test_an_op_that_took_little_beyond_its_launch_corrects_no_other() -> None:
+    small: dict[str, object] = {"m": 16, "n": 16, "k": 16}
+    found = predict_products(table((16, 16, 16, "n", "n", 1e-3)), {**small, "m": 32})
+    assert found["method"].iloc[0] == "roofline"
+
+
+def test_interpolated_times_never_beat_the_roofline() -> None:
+    cheating = (1024, 512, 2048, "n", "n", 2e-5)
+    found = predict_products(table(cheating), {"m": 1028, "n": 512, "k": 2048}).iloc[0]
+    assert found["method"] == "interpolated"
+    assert found["target_time_s"] == pytest.approx(5e-6 + 2 * 1028 * 512 * 2048 / 10e12)
+
+
+def test_the_order_of_the_measured_rows_does_not_matter() -> None:
+    device = load_device("v100")
+    rows = load_measurements(device)
+    dims = [
+        {"op_type": "MatMul", "m": m, "n": n, "k": k} for m in (64, 1000, 4096) for n in (32, 700) for k in (512, 3000)
+    ]
+    work = count_work(make_ops(*dims), Workload(name="toy")).work
+    shuffled = rows.sample(frac=1, random_state=1).reset_index(drop=True)
+    a, b = (predict_on(work, device, each, RunPlan("v100", draws=0)).samples for each in (rows, shuffled))
+    assert np.allclose(a, b, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", DEVICES)
+def test_small_products_take_at_least_a_launch_and_grow_no_faster_than_their_rows(name: str) -> None:
+    device = load_device(name)
+    dims = [{"op_type": "MatMul", "m": m, "n": 16, "k": 64} for m in (64, 96, 128, 192, 256, 384, 512)]
+    work = count_work(make_ops(*dims), Workload(name="toy")).work
+    found = predict_on(work, device, load_measurements(device), RunPlan(name, draws=0)).samples[0]
+    longer = found[1:] / found[:-1]
+    assert found.min() >= launch_latency(device, shipped())
+    assert (longer > 0.99).all()
+    assert (longer < 1.01 * work["m"].to_numpy(dtype=float)[1:] / work["m"].to_numpy(dtype=float)[:-1]).all()
+
+
+def test_a_residual_leaves_the_launch_out_and_is_as_sure_as_the_ends_of_its_time() -> None:
+    """A row that takes what is modelled, and one of nine in ten within a tenth, up and down."""
+    device, latency, coefficients, tenth = make_device(), 20e-6, shipped(), 0.1 * NormalDist().inv_cdf(0.95)
+    rows = table(ROW, SLOW)
+    model = KERNEL_MODELS["gemm"]
+    time = latency + model.busy_time(KernelInputs.on_device(rows, device, coefficients)).time_s
+    sides = np.array([np.nan, tenth])
+    rows = rows.assign(time_s=time, time_low_s=time * np.exp(-sides), time_high_s=time * np.exp(sides))
+    found = residuals(model, KernelInputs.on_device(rows, device, coefficients), latency)
+    assert found.log_residual == pytest.approx([0, 0], abs=1e-12)
+    part = time / (time - latency)
+    beyond_launch = np.sqrt(part**2 - 1.0)  # by which a measurement's noise is more of what is left of it
+    noise = beyond_launch * coefficients.gemm.hyperparameters.noise
+    assert found.residual_std == pytest.approx(np.hypot([0, 0.1] * part, noise))
+
+
+def test_a_small_stream_counts_where_one_library_timed_it_on_both_devices() -> None:
+    """Half as long as a launch beside it; by one device alone its time may be the launch's."""
+    rows = streams(1e-6 + 0.5e-6)
+    work = count_work(
+        make_ops({"op_type": "AddV2", "shapes": "1000;1000", "time_s": 1.5e-6}), Workload(name="toy")
+    ).work
+    device = make_device(launch_latency="1 us", memory_bandwidth="24 GB/s")
+    named = device.model_copy(update={"name": "source"})
+    slow = rows.assign(time_s=1e-6 + 1.5e-6)
+    one, both = (predict_on(work, device, slow, source=named, at_source=there).ops for there in (None, rows))
+    assert one["method"].item() != "interpolated"
+    assert both["target_time_s"].item() == pytest.approx(2.5e-6, rel=0.15)

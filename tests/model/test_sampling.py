@@ -1,0 +1,52 @@
+"""Samples of the time of each op: what is drawn, and what is not."""
+
+import numpy as np
+import pytest
+
+from estimator.core.types import Floats, RunPlan, Workload
+from estimator.model import SourceRun, TargetDevice
+from estimator.model.ladder import estimate_op_times
+from estimator.model.sampling import sampler
+from estimator.work import count_work
+from tests.conftest import make_device, make_ops
+from tests.model.toy import ROW, SHAPE, table
+
+PLAN = RunPlan("toy", draws=200)
+WORK = count_work(
+    make_ops(
+        {"op_type": "MatMul", **SHAPE},
+        {"op_type": "MatMul", "m": 64, "n": 64, "k": 64},
+        {"op_type": "Mystery", "time_s": 1e-3},
+    ),
+    Workload(name="toy"),
+).work
+
+
+def samples(step_spread: float = 0.0, plan: RunPlan = PLAN) -> tuple[Floats, Floats]:
+    """Of a measured op, a modelled one and one that is carried: times, and launches among them."""
+    target = TargetDevice(make_device(), table(ROW))
+    times = estimate_op_times(WORK, SourceRun(step_spread=step_spread), target)
+    return sampler(WORK, times, target.device, plan)(slice(None))
+
+
+def test_a_measured_time_without_ends_and_a_carried_one_are_no_draws() -> None:
+    time, launch = samples()
+    assert np.ptp(time[:, [0, 2]], axis=0).tolist() == [0, 0]
+    assert np.ptp(time[:, 1]) > 0
+    assert (launch[:, [0, 2]] == 0).all()
+    assert (launch[:, 1] > 0).all()
+
+
+def test_a_carried_time_moves_with_the_sources_run() -> None:
+    time, _ = samples(step_spread=0.1)
+    assert np.log(time[1:, 2] / time[0, 2]).std() == pytest.approx(0.1, rel=0.2)
+
+
+def test_some_ops_have_the_samples_that_they_have_among_all() -> None:
+    target = TargetDevice(make_device(), table(ROW))
+    draw = sampler(WORK, estimate_op_times(WORK, SourceRun(), target), target.device, PLAN)
+    assert np.allclose(draw(slice(1, 3))[0], draw(slice(None))[0][:, 1:], rtol=1e-12)
+
+
+def test_entry_0_is_the_time_at_nominal_inputs() -> None:
+    assert samples()[0][0] == pytest.approx(samples(plan=RunPlan("toy", draws=0))[0][0])

@@ -1,0 +1,185 @@
+"""What the source's step made of its ops goes with them to the target."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from estimator.core.types import Workload
+from estimator.model.coefficients import shipped
+from estimator.model.kernels.kernel_model import KernelInputs, launch_latency
+from estimator.model.kernels.registry import KERNEL_MODELS
+from estimator.model.step_factor import (
+    StepTimes,
+    class_bias,
+    cold_fraction,
+    hidden_launch_fraction,
+    in_step_factor,
+    without_launch,
+)
+from estimator.work import convert_precision, count_work
+from tests.conftest import make_device, make_measurements, make_ops
+from tests.model.toy import NEAR, ROW, SHAPE, SLOW, predict_in_step, predict_on, streams, table
+
+
+def test_what_the_step_adds_to_an_op_on_the_source_is_added_on_the_target() -> None:
+    measured, near = predict_in_step(table(ROW), table(SLOW), 4.5e-4, SHAPE, NEAR).to_dict("records")
+    assert measured["method"] == "measured"
+    assert measured["target_time_s"] == pytest.approx(6e-4 + 1.5e-4 * np.sqrt(2))  # what is added grows by the root
+    assert near["method"] == "transferred"
+
+
+def test_an_op_that_is_shorter_in_its_step_is_shorter_by_the_same_factor() -> None:
+    found = predict_in_step(table(ROW), table(SLOW), 2e-4, SHAPE)
+    assert found["target_time_s"].item() == pytest.approx(4e-4, rel=1e-5)
+
+
+def test_a_launch_that_the_sources_step_hides_is_left_out_on_the_target() -> None:
+    """Timed in chains 300 us there and 600 us here, of which launches are 40 us and 60 us; in its step 260 us."""
+    work = count_work(make_ops({"op_type": "MatMul", "time_s": 2.6e-4, **SHAPE}), Workload(name="toy")).work
+    source, target = make_device(name="source", launch_latency="40 us"), make_device(launch_latency="60 us")
+    there, here = (rows.assign(library="toy 1") for rows in (table(ROW), table(SLOW)))
+    found = predict_on(work, target, here, source=source, at_source=there).ops
+    assert found["target_time_s"].item() == pytest.approx(5.4e-4)
+
+
+@pytest.mark.parametrize(("own", "kept"), [(1e-4, 0.0), (9e-4, 1.0)])
+def test_a_hidden_launch_is_left_out_of_a_modelled_time_as_well(own: float, kept: float) -> None:
+    """Its time by itself and its least time stay what they are."""
+    work = count_work(make_ops({"op_type": "MatMul", "time_s": own, **NEAR}), Workload(name="toy")).work
+    source, target = make_device(name="source", launch_latency="40 us"), make_device(launch_latency="60 us")
+    there, here = (rows.assign(library="toy 1") for rows in (table(ROW), table(SLOW)))
+    found, without = (predict_on(work, target, here, source=source, at_source=at) for at in (there, there.iloc[:0]))
+    assert found.ops["method"].tolist() == ["transferred"]
+    assert (found.launch > 0).all() == (kept > 0)
+    assert found.floor_s[0] <= without.floor_s[0]
+
+
+def test_an_op_that_ran_beside_another_is_not_slower_for_it() -> None:
+    """Twice as long as by itself, as another op had half of each instant."""
+    found = predict_in_step(table(ROW), table(SLOW), 6e-4, {**SHAPE, "shared_s": 3e-4})
+    assert found["target_time_s"].item() == pytest.approx(12e-4)
+
+
+@pytest.mark.parametrize(("own", "wanted"), [(3e-4, 4e-4), (6e-4, 1e-3), (4.5e-4, 7e-4), (1.2e-3, 2.0e-3)])
+def test_an_op_is_as_cold_on_the_target_as_its_step_made_it_on_the_source(own: float, wanted: float) -> None:
+    """In the cache, 300 and 400 us; out of it, 600 and 1000; half of the way between; beyond, it is the step's own."""
+    there, here = (pd.concat([table(ROW).assign(time_s=warm), table(ROW).assign(time_s=cold, cache="cold")])
+                   for warm, cold in ((3e-4, 6e-4), (4e-4, 1e-3)))  # fmt: skip
+    added = 1.0 + np.sqrt(6e-4 / 1e-3)  # grows by the root
+    stored: tuple[dict[str, object], ...] = ({}, {"trans_a": "n", "trans_b": "t"})  # not known how, and as measured
+    found = predict_in_step(there, here, own, *({**SHAPE, **how} for how in stored))["target_time_s"]
+    assert found.to_numpy() == pytest.approx(wanted if own < 1e-3 else 1e-3 * added)
+
+
+def test_cold_times_of_one_device_alone_change_nothing() -> None:
+    """What the source's step lacks of the cache is in its own time already."""
+    cold = pd.concat([table(SLOW), table(SLOW).assign(time_s=5e-3, cache="cold")])
+    for there, here in ((table(ROW), cold), (cold, table(SLOW))):
+        alone = there["time_s"].min()
+        assert predict_in_step(there, here, alone, SHAPE)["target_time_s"].item() == pytest.approx(6e-4)
+
+
+def test_a_cast_that_is_added_to_the_step_runs_cold() -> None:
+    """The source does not tell of it: the weights that it reads were used a step ago."""
+    rows = pd.DataFrame({"op_class": "elementwise", "precision": "fp32", "kernel": "add", "bytes": 1024 * 512 * 6,
+                         "cache": ["warm", "cold"], "time_s": [1e-4, 9e-4]})  # fmt: skip
+    streams = make_measurements(rows).assign(library="toy 1")
+    ops = make_ops({"op_type": "MatMul", "shapes": "8x1024;1024x512", "output_shapes": "8x512", "phase": "forward"},
+                   {"op_type": "MatMul", "shapes": "8x1024;8x512", "phase": "backward"})  # fmt: skip
+    work = count_work(ops, Workload(name="toy")).work
+    narrow = convert_precision(work, Workload(name="toy"), "bf16").work
+    device = make_device(launch_latency="1 ns", peak={"fp32": "10 TFLOP/s", "bf16": "20 TFLOP/s"})
+    found = predict_on(narrow, device, streams, source=device, profiled=work, at_source=streams).ops.iloc[len(work) :]
+    assert found["target_time_s"].to_numpy() == pytest.approx(9e-4, rel=0.05)
+
+
+def test_streams_from_the_cache_count_where_one_library_timed_them_on_both_devices() -> None:
+    """Twice as fast as memory on the source, eight times on the target."""
+    there, here = (streams(*(12e3 * 2**place / 800e9 / by for place in range(6))) for by in (2.0, 8.0))
+    assert here["flag"].notna().all()
+    work = count_work(make_ops({"op_type": "AddV2", "shapes": "4000;4000", "time_s": 25e-9}), Workload(name="toy")).work
+    source = make_device(name="source", launch_latency="0.01 ns")
+    device = make_device(launch_latency="0.01 ns")
+    found = predict_on(work, device, here, source=source, at_source=there).ops
+    assert found["target_time_s"].item() == pytest.approx(25e-9 / 4, rel=0.1)
+    assert found["low_s"].item() < 0.98 * found["target_time_s"].item()
+
+
+def test_an_op_that_moved_nothing_on_the_source_moves_nothing_on_the_target() -> None:
+    rows = streams(*(12e3 * 2**place / 800e9 for place in range(3)))
+    ran = {"op_type": "AssignVariableOp", "shapes": "1;100000000", "time_s": 1e-7}
+    work = count_work(make_ops(ran), Workload(name="toy")).work
+    found = predict_on(work, make_device(), rows, source=make_device(name="source"), at_source=rows)
+    assert found.ops["target_time_s"].item() == pytest.approx(1e-7)
+    assert found.floor_s.item() <= 1e-7
+
+
+SOURCE = make_device(name="source")
+COEFFICIENTS = shipped()
+
+
+def ran(slower: float) -> pd.DataFrame:
+    """Two products and an element-wise op, the products so many times slower on the source than modelled."""
+    rows = ({"op_type": "MatMul", "m": 4096, "n": 4096, "k": k} for k in (1024, 4096))
+    work = count_work(make_ops(*rows, {"op_type": "Mystery"}), Workload(name="toy")).work
+    model = KERNEL_MODELS["gemm"]
+    products = model.matches(work)
+    busy = model.busy_time(KernelInputs.on_device(work[products], SOURCE, COEFFICIENTS))
+    time = work["time_s"].to_numpy(dtype=float).copy()
+    time[products] = slower * (busy.time_s + launch_latency(SOURCE, COEFFICIENTS))
+    return work.assign(time_s=time)
+
+
+def test_part_of_a_classs_miss_is_its_bias() -> None:
+    found = class_bias(ran(1.5), SOURCE, COEFFICIENTS)
+    assert found[:2] == pytest.approx(COEFFICIENTS.step_factor.class_bias_share * np.log(1.5))
+    assert found[2] == 0  # no model matches it
+
+
+def test_a_class_that_misses_the_model_by_far_has_no_bias() -> None:
+    assert not class_bias(ran(3.0), SOURCE, COEFFICIENTS).any()
+
+
+def test_ops_that_took_no_time_have_no_bias() -> None:
+    assert not class_bias(ran(0.0), SOURCE, COEFFICIENTS).any()
+
+
+def test_a_source_of_unknown_specifications_gives_no_bias() -> None:
+    assert not class_bias(ran(1.5), None, COEFFICIENTS).any()
+    unknown = SOURCE.model_copy(update={"specifications": "unknown"})
+    assert not class_bias(ran(1.5), unknown, COEFFICIENTS).any()
+
+
+def test_the_factor_is_the_time_in_the_step_over_that_by_itself() -> None:
+    own, alone = np.array([3.0, 1.0, 0.0, 1.0]), np.array([2.0, 2.0, 2.0, np.nan])
+    np.testing.assert_array_equal(in_step_factor(StepTimes(own, own), alone, alone), [1.5, 0.5, np.nan, np.nan])
+
+
+def test_what_a_step_adds_grows_as_the_root_of_the_op() -> None:
+    """Twice as long in its step; then half of that is another op's; then nothing tells of the op on the target."""
+    own, alone = np.full(4, 2.0), np.ones(4)
+    found = in_step_factor(StepTimes(own, np.array([2.0, 2.0, 1.0, 2.0])), alone, np.array([4.0, 0.25, 4.0, np.nan]))
+    np.testing.assert_allclose(found, [1.5, 3.0, 2.0, 2.0])
+
+
+def test_the_wait_for_other_ops_grows_as_they_do() -> None:
+    """Beside another throughout, of its 8 s it had 4, 3 more than by itself; all ops take half as long there."""
+    own, shared, alone = np.array([8.0, 8.0]), np.array([4.0, 8.0]), np.array([1.0, 8.0])
+    found = in_step_factor(StepTimes(own, shared), alone, np.array([4.0, 0.5]))
+    np.testing.assert_allclose(found[0] * 4.0, 2.0 * (4.0 + 3.0 / 2.0))
+    assert found[1] == 1.0
+
+
+def test_the_cold_fraction_is_how_far_a_step_empties_the_cache() -> None:
+    """Half; all, beyond it as well; none where it is shorter; all where nothing tells: unknown, or hardly longer."""
+    shared, warm, cold = np.array([1.5, 2.0, 4.0, 0.5, np.nan, 1.0, 0.9]), np.ones(7), np.array([2.0] * 5 + [1.0, 1.04])
+    np.testing.assert_array_equal(cold_fraction(shared, warm, cold), [0.5, 1.0, 1.0, 0.0, 1.0, 1.0, 1.0])
+    assert cold_fraction(np.ones(1), np.full(1, np.nan), cold[:1]).item() == 1.0
+
+
+def test_the_hidden_fraction_is_how_much_of_its_launch_an_op_lacks_in_its_step() -> None:
+    """Half; all, and no more where it is shorter still; nothing where it is longer, or nothing tells."""
+    shared, launch = np.array([8.0, 6.0, 3.0, 11.0, np.nan, 0.0, 8.0]), np.array([4.0] * 6 + [0.0])
+    fraction = hidden_launch_fraction(shared, np.full(7, 10.0), launch)
+    np.testing.assert_array_equal(fraction, [0.5, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0])
+    np.testing.assert_array_equal(without_launch(np.array([10.0, 4.0]), np.full(2, 4.0)), [6.0, 0.4])
