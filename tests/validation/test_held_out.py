@@ -70,12 +70,19 @@ def truth(public_data: Callable[[str], Path]) -> pd.DataFrame:
     return read_truth(public_data("data"))[0]
 
 
+def as_judged(truth: pd.DataFrame) -> pd.DataFrame:
+    """The rows of the devices that the shipped table judges, where the public data have grown since."""
+    pairs = HELD_OUT.loc[HELD_OUT["device"] != "", ["data_set", "device"]].drop_duplicates()
+    known = set(pairs.itertuples(index=False, name=None))
+    return truth[[pair in known for pair in zip(truth["data_set"], truth["device"], strict=True)]]
+
+
 @pytest.mark.slow
 def test_a_family_judged_anew_is_off_as_the_table_says(truth: pd.DataFrame) -> None:
     """By a fit without it; the smallest family. With the kit the hyperparameters count, whose likelihood is rather
     flat: where the fit stops depends on how a machine rounds.
     """
-    family = "xe2"
+    family, truth = "xe2", as_judged(truth)
     unseen = truth["family"] == family
     predict = fitted_model.predictor(fitted_model.fit(truth[~unseen]))
     problems = [problem for problem in protocol.PROBLEMS if problem.name in ("gemm", "gemm-kit")]
