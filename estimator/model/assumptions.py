@@ -57,8 +57,9 @@ def _specifications(ops: pd.DataFrame, target: DeviceSpec) -> Iterator[str]:
 
 
 def _measurements(ops: pd.DataFrame, target: DeviceSpec, measurements: pd.DataFrame) -> Iterator[str]:
-    corrected = ops[ops["method"].isin(["measured", "interpolated", "scaled"])]
-    used = rows_for_ops(measurements[measurements["op_class"].isin(corrected["op_class"])], corrected)["source"]
+    corrected = ops.loc[ops["method"].isin(["measured", "interpolated", "scaled"]), ["op_class", "precision"]]
+    rows = measurements[["op_class", "precision", "source"]]
+    used = rows_for_ops(rows[rows["op_class"].isin(corrected["op_class"])], corrected)["source"]
     for source in used.fillna("no source given").unique():
         yield f"{target.name}: measured ops are those of {source}"
     unused = measurements.loc[~measurements["op_class"].isin(USED), "op_class"].unique()

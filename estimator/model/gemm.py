@@ -102,6 +102,8 @@ def product_times(shapes: ProductShapes, hardware: Hardware, coefficients: GemmC
     peak = coefficients.sustained.peak(hardware)
     compute, memory = np.empty_like(shapes.m), np.empty_like(shapes.m)
     for rows, tiling in ((~hardware.tensor, coefficients.vector), (hardware.tensor, coefficients.tensor)):
+        if not rows.any():
+            continue
         bandwidth = hardware.attained_bandwidth(tiling.memory)
         machine = TileMachine(peak[rows], bandwidth[rows], hardware.units[rows])
         compute[rows], memory[rows] = tiled_times(shapes.at(rows), machine, tiling)

@@ -104,8 +104,10 @@ def _covered(work: pd.DataFrame, method: Names) -> float:
 
 def _warnings(ops: pd.DataFrame, target: DeviceSpec, covered: float) -> tuple[str, ...]:
     """Sentences on what is carried where it is much of the source's time."""
-    carried = ops[ops["method"] == "unchanged"]
-    if carried.empty or covered >= LOW_COVERAGE:
+    if covered >= LOW_COVERAGE:
+        return ()
+    carried = ops.loc[ops["method"] == "unchanged", ["op", "time_s"]]
+    if carried.empty:
         return ()
     worst = carried.nlargest(1, "time_s")["op"].iloc[0]
     modelled = f"{100 * covered:.0f} % of the source's time is modelled on {target.name}"

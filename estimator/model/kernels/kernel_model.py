@@ -87,4 +87,5 @@ def launch_latency(device: DeviceSpec, coefficients: Coefficients) -> float:
 
 def have_all(rows: pd.DataFrame, op_classes: Sequence[str], needed: Sequence[str]) -> Flags:
     """Which rows are of one of the classes and have all columns that are needed of them."""
-    return np.asarray(rows["op_class"].isin(op_classes) & rows[list(needed)].notna().all(axis=1), dtype=bool)
+    conditions = [rows["op_class"].isin(op_classes), *(rows[name].notna() for name in needed)]
+    return np.asarray(np.logical_and.reduce(conditions), dtype=bool)
