@@ -1,5 +1,15 @@
-"""``python -m estimator``."""
+"""``python -m estimator``, and the command ``estimator``."""
 
-from estimator.cli import main
+from estimator.core.garbage import collect_rarely
 
-main()
+
+def main() -> None:
+    """Run the command line, whose modules load while nobody looks for garbage."""
+    collect_rarely()
+    from estimator.cli import main as run
+
+    run()
+
+
+if __name__ == "__main__":
+    main()

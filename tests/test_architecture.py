@@ -24,7 +24,7 @@ ALLOWED = {
     "validation": STAGES | {"core", "pipeline", "collect", "studies"},
     "fitting": STAGES | {"core", "pipeline", "collect", "studies", "validation"},
     "cli": STAGES | {"core", "pipeline", "collect", "studies", "validation", "fitting"},
-    "__main__": {"cli"},
+    "__main__": {"cli", "core"},
     "__init__": STAGES | {"core", "pipeline", "studies"},
 }
 MODULES = sorted(PACKAGE.rglob("*.py"))

@@ -1,32 +1,107 @@
-"""The terminal that every command prints to: its console, its tables, its notes, its bar of progress."""
+"""The terminal that every command prints to: its console, its tables, its notes, its bar of progress.
+
+Texts are laid out here and not by rich, which a prediction would wait for; rich draws the bar of progress.
+"""
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
+import sys
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from typing import NamedTuple, TextIO
 
-from rich.cells import cell_len
-from rich.console import Console
-from rich.table import Column, Table
-from rich.text import Text
-
-DEFAULT_SIZE = (160, 25)  # columns and lines where output is no terminal and COLUMNS is not set
+DEFAULT_WIDTH = 160  # columns where output is no terminal and COLUMNS is not set
 GAP = 2  # blanks between the columns of a table
 LONGEST_TEXT = 24  # that stays on one line in a table too wide for its terminal
+CODES = {"bold": "1", "italic": "3", "yellow": "33", "cyan": "36"}  # of ANSI terminals
+COLOURS = ("yellow", "cyan")
+CURSOR = dict.fromkeys(map(ord, "\a\b\v\f\r"))
+WORD = re.compile(r"\s*\S+\s*")
+
+
+class Text(NamedTuple):
+    """A text and its style, one of CODES."""
+
+    text: str
+    style: str
+
+
+class Console:
+    """A stream that takes every text literally, folded between words where it is a terminal's."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+        self.width = _width_of(stream)
+        self.is_terminal = stream.isatty()
+
+    def print(self, *parts: str | Text, sep: str = " ", soft_wrap: bool = False) -> None:
+        """Print texts as one, folded to the width unless it may wrap by itself; the first one may have a style."""
+        texts = [part if isinstance(part, str) else part.text for part in parts]
+        first = parts[0] if parts and isinstance(parts[0], Text) else Text("", "")
+        text, left = printable(sep.join(texts)), len(printable(first.text))
+        for line in text.split("\n") if soft_wrap else fold(text, self.width):
+            self.stream.write(f"{self.styled(line[:left], first.style)}{line[left:]}\n")
+            left = max(0, left - len(line))
+
+    def styled(self, text: str, style: str) -> str:
+        """The text in a style, where the stream shows any."""
+        shown = self.is_terminal and os.environ.get("TERM") not in ("dumb", "unknown")
+        plain = not (text and shown and style) or (style in COLOURS and "NO_COLOR" in os.environ)
+        return text if plain else f"\x1b[{CODES[style]}m{text}\x1b[0m"
+
+
+def _width_of(stream: TextIO) -> int:
+    """The columns of a terminal, as COLUMNS states them, else as it says itself."""
+    columns = shutil.get_terminal_size((0, 0)).columns
+    with suppress(OSError, ValueError):
+        columns = columns or os.get_terminal_size(stream.fileno()).columns
+    return columns or DEFAULT_WIDTH
+
+
+@dataclass
+class Column:
+    """A column of a table: its heading, its cells, and how they stand."""
+
+    heading: str
+    right: bool
+    no_wrap: bool
+    cells: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Table:
+    """A table without lines below its title."""
+
+    title: str
+    columns: list[Column]
+
+    def add_row(self, *cells: str | None) -> None:
+        """Add a cell to each column."""
+        for column, cell in zip(self.columns, cells, strict=True):
+            column.cells.append(printable(cell or ""))
+
+    @property
+    def row_count(self) -> int:
+        """How many rows it has."""
+        return len(self.columns[0].cells) if self.columns else 0
 
 
 def console() -> Console:
-    """A console that takes every text literally, whatever brackets a name holds."""
-    width, height = shutil.get_terminal_size(DEFAULT_SIZE)
-    return Console(width=width, height=height, markup=False, emoji=False, highlight=False)
+    """What commands print to."""
+    return Console(sys.stdout)
 
 
 def print_notes(sentences: Sequence[str], style: str = "yellow") -> None:
     """Print sentences on stderr, each as a note."""
-    console = Console(stderr=True, markup=False, emoji=False, highlight=False)
+    errors = Console(sys.stderr)
     for sentence in sentences:
-        console.print(Text("note: ", style), Text(sentence), sep="", soft_wrap=not console.is_terminal)
+        errors.print(Text("note: ", style), sentence, sep="", soft_wrap=not errors.is_terminal)
 
 
 def new_table(title: str, *columns: str, right: Sequence[str] = (), folds: bool = False) -> Table:
@@ -38,15 +113,8 @@ def new_table(title: str, *columns: str, right: Sequence[str] = (), folds: bool 
         right: the headings of columns that align right; these never wrap.
         folds: whether the first column may wrap.
     """
-    table = Table(title=title, title_justify="left", header_style="bold", box=None, pad_edge=False)
-    for position, column in enumerate(columns):
-        table.add_column(
-            column,
-            justify="right" if column in right else "left",
-            no_wrap=(position == 0 and not folds) or column in right,
-            overflow="fold",  # a long path is not cut short
-        )
-    return table
+    places = enumerate(columns)
+    return Table(title, [Column(name, name in right, name in right or (not p and not folds)) for p, name in places])
 
 
 def print_table(table: Table) -> None:
@@ -55,16 +123,65 @@ def print_table(table: Table) -> None:
     A table that is too wide even so goes beyond the terminal's edge: a number cut short reads as another one.
     """
     out = console()
-    widths = _column_widths([_texts(column) for column in table.columns], [c.no_wrap for c in table.columns], out.width)
-    for column, width in zip(table.columns, widths, strict=True):
-        column.width = width
-    if table_width(widths) > out.width:
-        out.width = table_width(widths) + GAP  # rich before 14 also counts the gaps at both edges
-    out.print(table)
+    texts = [[printable(column.heading), *column.cells] for column in table.columns]
+    widths = _column_widths(texts, [column.no_wrap for column in table.columns], out.width)
+    for line in fold(printable(table.title), max(out.width, table_width(widths))) if table.title else ():
+        out.stream.write(f"{out.styled(line, 'italic')}\n")
+    for number, cells in enumerate(zip(*texts, strict=True)):
+        folded = [fold(cell, width) for cell, width in zip(cells, widths, strict=True)]
+        if number == 0:  # headings stand right above their columns
+            height = max(map(len, folded))
+            folded = [[*[""] * (height - len(lines)), *lines] for lines in folded]
+        for parts in zip_longest(*folded, fillvalue=""):
+            aligned = [_aligned(*part) for part in zip(parts, widths, table.columns, strict=True)]
+            line = (" " * GAP).join(aligned).rstrip()
+            out.stream.write(f"{line if number else out.styled(line, 'bold')}\n")
 
 
-def _texts(column: Column) -> list[str]:
-    return [str(column.header), *map(str, column.cells)]
+def _aligned(text: str, width: int, column: Column) -> str:
+    blanks = " " * (width - cell_width(text))
+    return f"{blanks}{text}" if column.right else f"{text}{blanks}"
+
+
+def fold(text: str, width: int) -> list[str]:
+    """The lines of a text, folded between words; a word that is too long by itself is folded too."""
+    return [part for line in text.split("\n") for part in _folded(line, width)]
+
+
+def _folded(line: str, width: int) -> list[str]:
+    if cell_width(line) <= width:
+        return [line]
+    parts, room = [""], width
+    for word in WORD.findall(line):
+        if parts[-1] and cell_width(word.rstrip()) > room:
+            parts.append("")
+            room = width
+        while cell_width(word.rstrip()) > room:
+            place = _fitting(word, room)
+            parts[-1] += word[:place]
+            parts.append("")
+            word, room = word[place:], width
+        parts[-1] += word
+        room -= cell_width(word)
+    return [part.rstrip() for part in parts]
+
+
+def _fitting(word: str, room: int) -> int:
+    """How many characters of a word there is room for, at least one."""
+    return next((n for n in range(len(word), 1, -1) if cell_width(word[:n]) <= room), 1)
+
+
+def printable(text: str) -> str:
+    """A text without what would move a terminal's cursor."""
+    return text.translate(CURSOR).expandtabs()
+
+
+def cell_width(text: str) -> int:
+    """How many columns of a terminal a text takes: wide letters two, marks on other letters none."""
+    if text.isascii():
+        return len(text)
+    wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
+    return len(text) + wide - sum(bool(unicodedata.combining(letter)) for letter in text)
 
 
 def _column_widths(columns: Sequence[Sequence[str]], no_wrap: Sequence[bool], width: int) -> list[int]:
@@ -85,7 +202,7 @@ def _column_widths(columns: Sequence[Sequence[str]], no_wrap: Sequence[bool], wi
 
 def text_width(texts: Iterable[str]) -> int:
     """The width of the longest line."""
-    return max((cell_len(line) for text in texts for line in text.split("\n")), default=0)
+    return max((cell_width(line) for text in texts for line in text.split("\n")), default=0)
 
 
 def table_width(columns: Iterable[int]) -> int:
@@ -96,12 +213,13 @@ def table_width(columns: Iterable[int]) -> int:
 @contextmanager
 def progress(what: str, as_json: bool) -> Iterator[Callable[[int, int], None]]:
     """A bar on stderr, for people on a terminal; the block calls what it gets with how many are done, of how many."""
-    console = Console(stderr=True, markup=False, highlight=False)
-    if as_json or not console.is_terminal:
+    if as_json or not sys.stderr.isatty():
         yield lambda done, total: None
         return
+    from rich.console import Console as RichConsole
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn
 
+    console = RichConsole(stderr=True, markup=False, highlight=False)
     columns = BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
     with Progress(what, *columns, console=console, transient=True, redirect_stdout=False, redirect_stderr=False) as bar:
         task = bar.add_task(what, total=None)

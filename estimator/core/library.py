@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from contextlib import nullcontext
+from fnmatch import fnmatch
 from functools import cache
 from pathlib import Path
 
@@ -30,9 +32,13 @@ def _shipped() -> Path:
 def names(kind: str, pattern: str) -> dict[str, Path]:
     """Every library entry of a kind by name: files by their stem, folders by their name; the first wins."""
     found: dict[str, Path] = {}
+    inside, _, name = pattern.rpartition("/")
     for folder in folders(kind):
-        for path in sorted(folder.glob(pattern)):
-            found.setdefault(path.name.removesuffix(path.suffix) if path.is_file() else path.name, path)
+        place = folder / inside
+        with os.scandir(place) if place.is_dir() else nullcontext(()) as entries:
+            for entry in sorted((e for e in entries if fnmatch(e.name, name)), key=lambda e: e.name):
+                path = place / entry.name
+                found.setdefault(path.stem if entry.is_file() else path.name, path)
     return found
 
 

@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from estimator.core.schema import UNPOOLED
-from estimator.core.types import ITEMSIZE, Flags, Names
+from estimator.core.schema import UNPOOLED, complete
+from estimator.core.types import ITEMSIZE, Flags, Names, itemsizes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -139,6 +139,8 @@ def cast_formats(rows: pd.DataFrame) -> pd.Series:
     Rows of WORK tell both formats; measured casts go from fp32 to the row's ``precision``.
     """
     if "from_precision" in rows:
+        if not complete(rows, ("from_precision", "to_precision")).any():  # most profiles hold no casts at all
+            return rows["from_precision"].iloc[:0].reindex(rows.index)
         narrow = _narrower(rows["from_precision"], rows["to_precision"])
     else:
         narrow = rows["precision"].where(rows["operator"].eq(CAST).fillna(False))
@@ -147,7 +149,7 @@ def cast_formats(rows: pd.DataFrame) -> pd.Series:
 
 def _narrower(first: pd.Series, second: pd.Series) -> pd.Series:
     """The narrower of two formats; NA where one is unknown, or both are as wide."""
-    sizes = [column.map(ITEMSIZE).to_numpy(dtype=float, na_value=np.nan) for column in (first, second)]
+    sizes = itemsizes(first), itemsizes(second)
     return first.where(sizes[0] < sizes[1], second).where(~np.isnan(sizes[0] + sizes[1]) & (sizes[0] != sizes[1]))
 
 

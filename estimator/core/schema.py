@@ -5,7 +5,7 @@ Tables are extended, never rewritten: WORK holds every column of OPS, PREDICTION
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -118,7 +118,7 @@ class Table:
                 typed[column.name] = _typed(values, column, where, faults)
         if faults:
             raise EstimatorError(*faults)
-        return pd.DataFrame(typed | given, index=frame.index)
+        return pd.concat(typed | given, axis=1)  # in half the time of a DataFrame of them
 
 
 def _typed(values: pd.Series, column: Column, where: str, faults: list[str]) -> pd.Series:
@@ -177,6 +177,11 @@ def _expected(column: Column) -> str:
     bound = f" above {column.above:g}" if column.above is not None else ""
     bound = f" of at least {column.minimum:g}" if column.minimum is not None else bound
     return f"{kind}{bound}{f' [{column.unit}]' if column.unit else ''}"
+
+
+def complete(rows: pd.DataFrame, names: Iterable[str]) -> Flags:
+    """Rows that have a value in each of the named columns."""
+    return np.asarray(np.logical_and.reduce([rows[name].notna() for name in names]), dtype=bool)
 
 
 GEMM_COLUMNS = (

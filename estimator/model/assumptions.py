@@ -34,7 +34,7 @@ def assumptions(
 
 def specifications(ops: pd.DataFrame, target: DeviceSpec) -> dict[str, Sourced]:
     """The catalogue's numbers that a PREDICTION rests on, by ``device: field``."""
-    modelled = ops.loc[ops["method"].isin(MODELLED), ["precision", "op_class"]]
+    modelled = ops[["precision", "op_class"]][ops["method"].isin(MODELLED)]
     if modelled.empty:
         return {}
     kinds = sorted(set(modelled.itertuples(index=False, name=None)))

@@ -49,7 +49,7 @@ def _is_cache(rows: pd.DataFrame, cache: str) -> pd.Series:
 def best_of_shape(rows: pd.DataFrame, shape: pd.Series) -> pd.Series:
     """Which rows are evidence of their shape: one that beats a bound is only where there are no others."""
     flagged = rows["flag"].notna()
-    return ~flagged | flagged.groupby(shape).transform("all")
+    return ~flagged | flagged.groupby(shape).transform("all") if flagged.any() else ~flagged
 
 
 def use_fastest_repeats(*tables: pd.DataFrame) -> list[pd.DataFrame]:

@@ -27,13 +27,13 @@ def measured_times(work: pd.DataFrame, table: pd.DataFrame) -> Floats:
     """
     if table.empty:
         return np.full((len(ENDS), len(work)), np.nan)
-    times = table.set_index("shape")[list(ENDS)].reindex(shape_keys(work)).to_numpy(dtype=float)
+    times = table[["shape", *ENDS]].set_index("shape").reindex(shape_keys(work)).to_numpy(dtype=float)
     unknown = storage_unknown(work)
     if unknown.any():
         times[unknown] = _times_of_any_storage(work[unknown], table)
-    streams = work["op_class"].isin(STREAMING).to_numpy(dtype=bool)
-    if streams.any():
-        times[streams] = _times_of_streams(work[streams], table[table["op_class"].isin(STREAMING)])
+    streams, timed = (rows["op_class"].isin(STREAMING).to_numpy(dtype=bool) for rows in (work, table))
+    if streams.any() and timed.any():
+        times[streams] = _times_of_streams(work[streams], table[timed])
     return np.asarray(times.T)
 
 
@@ -51,7 +51,7 @@ def timed_cold(work: pd.DataFrame, rows: pd.DataFrame) -> Flags:
 def _times_of_any_storage(work: pd.DataFrame, table: pd.DataFrame) -> Floats:
     """Low end, mean and high end [s] (ops × 3) of each shape's rows, whatever their transposes."""
     shape = shape_keys(table, transposes=False)
-    rows = table.assign(shape=shape)[best_of_shape(table, shape)]
+    rows = table[list(ENDS)].assign(shape=shape)[best_of_shape(table, shape)]
     merged = rows.groupby("shape").agg({"time_low_s": "min", "time_s": "mean", "time_high_s": "max"})
     return np.asarray(merged.reindex(shape_keys(work, transposes=False)), dtype=float)
 

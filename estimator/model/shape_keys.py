@@ -12,7 +12,7 @@ import pandas as pd
 
 from estimator.core.conv_shape import ConvShape
 from estimator.core.operators import cast_formats
-from estimator.core.schema import MATRIX, numbers
+from estimator.core.schema import MATRIX, complete, numbers
 from estimator.core.types import Flags, Floats
 from estimator.model.kernels.kernel_model import amounts_per_call
 
@@ -36,7 +36,7 @@ def shape_keys(rows: pd.DataFrame, *, transposes: bool = True, amount: bool = Tr
 
 def storage_unknown(work: pd.DataFrame) -> Flags:
     """Products whose operands are stored in an unknown order."""
-    return np.asarray((work["op_class"] == "gemm") & work[["trans_a", "trans_b"]].isna().any(axis=1), dtype=bool)
+    return np.asarray((work["op_class"] == "gemm") & ~complete(work, ("trans_a", "trans_b")), dtype=bool)
 
 
 def _format(rows: pd.DataFrame) -> npt.NDArray[np.object_]:

@@ -19,7 +19,7 @@ import pandas as pd
 from estimator.core import units
 from estimator.core.notes import Note, with_code
 from estimator.core.operators import CAST, benchmark_kernels
-from estimator.core.schema import STREAMING, WORK
+from estimator.core.schema import STREAMING, WORK, complete
 from estimator.core.types import ITEMSIZE, Floats, Workload, itemsizes
 from estimator.work.operators import runs_in_executor
 from estimator.work.shapes import read_shapes
@@ -88,7 +88,7 @@ def without_casts(work: pd.DataFrame) -> tuple[pd.DataFrame, tuple[Note, ...]]:
 
     Where a dump does not tell the formats, all that the framework calls a cast goes.
     """
-    named = work["operator"].eq(CAST).fillna(False) & work[FORMATS].isna().any(axis=1)
+    named = work["operator"].eq(CAST).fillna(False) & ~complete(work, FORMATS)
     gone = work["op_class"].isin(STREAMING) & (named | work[FORMATS].isin(MIXED).all(axis=1))
     amounts = {name: work[name].mask(gone, 0.0) for name in ("calls", "flop", "bytes")}
     removed = [f"{int(gone.sum())} casts between formats are gone"] if gone.any() else []

@@ -14,7 +14,7 @@ from estimator.core.conv_shape import ConvShape
 from estimator.core.errors import EstimatorError, suggestion
 from estimator.core.notes import Note
 from estimator.core.operators import SUFFIXES, attribute, class_of, operators
-from estimator.core.schema import MATRIX, SHAPED_BY, STREAMING, WORK
+from estimator.core.schema import MATRIX, SHAPED_BY, STREAMING, WORK, complete
 from estimator.core.types import ITEMSIZE, Floats, Workload, itemsizes
 from estimator.work import aggregates, shapes
 from estimator.work.casts import FORMATS, moved_sizes
@@ -116,7 +116,7 @@ def _mark_reported(work: pd.DataFrame) -> pd.DataFrame:
 
 
 def _count_products(work: pd.DataFrame) -> pd.DataFrame:
-    rows = (work["op_class"] == "gemm") & work[list(SHAPED_BY["gemm"])].notna().all(axis=1)
+    rows = (work["op_class"] == "gemm") & complete(work, SHAPED_BY["gemm"])
     batch, m, n, k = (work[name].to_numpy(dtype=float, na_value=np.nan) for name in ("batch", "m", "n", "k"))
     flop = physics.gemm_flop(batch, m, n, k)
     bytes_ = physics.gemm_bytes(batch, m, n, k, itemsizes(work["precision"]))
@@ -125,7 +125,7 @@ def _count_products(work: pd.DataFrame) -> pd.DataFrame:
 
 def _count_convolutions(work: pd.DataFrame, exact: Floats) -> pd.DataFrame:
     """``exact``: FLOP of one call where they are not those of the dimensions, else NaN."""
-    rows = (work["op_class"] == "convolution") & work[list(SHAPED_BY["convolution"])].notna().all(axis=1)
+    rows = (work["op_class"] == "convolution") & complete(work, SHAPED_BY["convolution"])
     if not rows.any():
         return work
     shape = ConvShape.from_table(work)

@@ -14,7 +14,7 @@ import pandas as pd
 
 from estimator.core.errors import EstimatorError
 from estimator.core.notes import Note
-from estimator.core.schema import CONV_COLUMNS, MATRIX
+from estimator.core.schema import CONV_COLUMNS, MATRIX, complete
 from estimator.core.types import Names, Workload
 from estimator.work.batch_dimension import Batch, like_a_weight, resized, role
 from estimator.work.count import count_work
@@ -71,7 +71,7 @@ def _profiled(workload: Workload) -> int:
 
 def _roles(work: pd.DataFrame, batch: Batch) -> tuple[Names, pd.Series]:
     """The dimension of each row's product that is the batch, else nothing; and whether that is in doubt."""
-    products = work[(work["op_class"] == "gemm") & work[list(DIMENSIONS)].notna().all(axis=1)]
+    products = work[(work["op_class"] == "gemm") & complete(work, DIMENSIONS)]
     sizes = [products[name].astype(int) for name in DIMENSIONS]
     found = [role(*dimensions, batch) for dimensions in zip(*sizes, products["trans_a"].fillna(""), strict=True)]
     table = pd.DataFrame(found, index=products.index, columns=["role", "doubt"]).reindex(work.index)

@@ -39,6 +39,71 @@ def test_a_number_is_printed_beyond_the_edge_rather_than_cut(
     assert {"123,456,789", "987,654,321"} <= set(capsys.readouterr().out.split())
 
 
+def test_headings_stand_right_above_their_columns_and_marks_beside_them(capsys: pytest.CaptureFixture[str]) -> None:
+    table = terminal.new_table("A table", "name", "rate\nGB/s", right=("rate\nGB/s",))
+    table.add_row("a", "1.5?")
+    table.add_row("b", "10 ")
+    table.add_row("c", None)
+    terminal.print_table(table)
+    assert capsys.readouterr().out.splitlines() == [
+        "A table",
+        "      rate",
+        "name  GB/s",
+        "a     1.5?",
+        "b      10",
+        "c",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "lines"),
+    [
+        ("one two three", 7, ["one two", "three"]),
+        ("one  two", 4, ["one", "two"]),
+        ("ab abcdefgh", 4, ["ab", "abcd", "efgh"]),
+        ("abcdefgh ab", 4, ["abcd", "efgh", "ab"]),
+        ("a\n\nb", 9, ["a", "", "b"]),
+        ("数据数据", 4, ["数据", "数据"]),
+        ("", 0, [""]),
+    ],
+)
+def test_texts_fold_between_words(text: str, width: int, lines: list[str]) -> None:
+    assert terminal.fold(text, width) == lines
+
+
+@given(st.text(max_size=40), st.integers(2, 20))
+def test_no_line_is_wider_than_its_column_and_no_letter_is_lost(text: str, width: int) -> None:
+    lines = terminal.fold(terminal.printable(text), width)
+    assert all(terminal.cell_width(line) <= width for line in lines)
+    assert "".join("".join(lines).split()) == "".join(terminal.printable(text).split())
+
+
+def test_what_moves_the_cursor_is_left_out() -> None:
+    assert terminal.printable("a\rb\bc\td") == "abc     d"
+    assert terminal.cell_width("e\u0301") == 1
+
+
+@pytest.mark.parametrize(
+    ("term", "no_colour", "expected"),
+    [
+        ("xterm", False, "\x1b[1mA\x1b[0m b\n\x1b[33mnote: \x1b[0mc\n"),
+        ("xterm", True, "\x1b[1mA\x1b[0m b\nnote: c\n"),
+        ("dumb", False, "A b\nnote: c\n"),
+    ],
+)
+def test_a_terminal_shows_styles(monkeypatch: pytest.MonkeyPatch, term: str, no_colour: bool, expected: str) -> None:
+    out = Terminal()
+    monkeypatch.setattr(sys, "stdout", out)
+    monkeypatch.setattr(sys, "stderr", out)
+    monkeypatch.setenv("TERM", term)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    if no_colour:
+        monkeypatch.setenv("NO_COLOR", "1")
+    terminal.console().print(terminal.Text("A", "bold"), "b")
+    terminal.print_notes(["c"])
+    assert out.getvalue() == expected
+
+
 def test_widths_are_those_of_the_longest_lines() -> None:
     assert terminal.text_width(["ab\nabcd", "abc"]) == 4
     assert terminal.text_width([]) == 0

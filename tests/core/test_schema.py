@@ -11,6 +11,7 @@ from estimator.core.schema import (
     PREDICTION,
     SHAPES,
     WORK,
+    complete,
     numbers,
 )
 
@@ -76,3 +77,14 @@ def test_missing_numbers_are_the_default_else_unknown() -> None:
     assert numbers(rows, "m")[1] == 2
     assert pd.isna(numbers(rows, "m")[0])
     assert pd.isna(numbers(rows, "n")).all()
+
+
+def test_an_empty_table_conforms() -> None:
+    empty = OPS.empty()
+    pd.testing.assert_frame_equal(OPS.conform(pd.DataFrame(columns=OPS.names()), "ops"), empty)
+
+
+def test_complete_rows_have_all_that_is_named() -> None:
+    rows = pd.DataFrame({"m": [1, 2, None], "n": ["a", None, "c"]})
+    assert complete(rows, ["m", "n"]).tolist() == [True, False, False]
+    assert complete(rows, ["m"]).tolist() == [True, True, False]

@@ -37,16 +37,17 @@ def capture(
     workload.yaml beside it, may say more. --scale takes build(scale=1.0): widths of dense layers and lengths of inputs
     shrink.
     """
-    from estimator.cli import garbage, terminal
+    from estimator.cli import terminal
     from estimator.cli.render.capture import render_capture
     from estimator.collect.capture import Plan
     from estimator.collect.capture import capture as run
     from estimator.collect.capture.script import locate
+    from estimator.core.garbage import collect_as_usual
 
     if steps and epochs:
         raise typer.BadParameter("give --steps or --epochs, not both")
     plan = Plan(steps, epochs, warmup, profiled, batch, format_, verbose, scale, mode)
-    garbage.collect_as_usual()  # the training runs as it does without us
+    collect_as_usual()  # the training runs as it does without us
     with terminal.progress("training steps", as_json) as progress:
         captured = run(locate(model), output, plan, progress)
     emit(captured.document(), render_capture, as_json)

@@ -31,6 +31,7 @@ Example: estimator systems summit
 Example: estimator systems summit frontier
 Example: estimator systems --where 'rmax >= 1 EFLOP/s' --sort -rmax_per_watt
 """
+EXAMPLES = {"devices": DEVICE_EXAMPLES, "systems": SYSTEM_EXAMPLES}
 
 
 def _layout(what: str | None) -> "Layout":
@@ -51,6 +52,9 @@ class WithColumns(TyperCommand):
             formatter.write_text(", ".join(_layout(self.name).families()))
         with formatter.section("Lints of --check"):
             formatter.write_dl(list(lints.helps().items()))
+
+
+COMMAND = WithColumns
 
 
 def _complete(ctx: typer.Context, incomplete: str) -> list[str]:

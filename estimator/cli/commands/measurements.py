@@ -11,6 +11,7 @@ from estimator.cli.options import DEVICES, TARGET_HELP, Json, Measured
 app = typer.Typer(
     help="Measured times of ops: import tables of other formats, show what a table holds.",
     epilog="Example: estimator measurements show v100",
+    add_completion=False,
     no_args_is_help=True,
     rich_markup_mode=None,
 )

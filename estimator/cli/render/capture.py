@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rich.text import Text
-
 from estimator.cli import terminal
 from estimator.cli.render.text import format_interval, format_time
+from estimator.cli.terminal import Text
 
 
 def render_capture(document: Mapping[str, Any]) -> None:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from rich.table import Table
-from rich.text import Text
-
 from estimator.cli import terminal
 from estimator.cli.render.text import format_evidence, format_interval, format_time, is_known, shorten
+from estimator.cli.terminal import Table, Text
 
 OPS_SHOWN = 12
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rich.table import Table
-from rich.text import Text
-
 from estimator.cli import terminal
 from estimator.cli.render.text import assumptions_note, format_interval
+from estimator.cli.terminal import Table, Text
 
 THRESHOLD = {True: "met", False: "not met", None: "none"}
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rich.table import Table
-
 from estimator.cli import terminal
+from estimator.cli.terminal import Table
 from estimator.core import units
 
 

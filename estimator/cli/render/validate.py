@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
-from rich.table import Table
 
 from estimator.cli import terminal
+from estimator.cli.terminal import Table
 from estimator.core import units
 from estimator.validation.tables import KEYS
 

@@ -11,7 +11,7 @@ import pandas as pd
 from estimator.core import csv_files
 from estimator.core.errors import EstimatorError
 from estimator.core.operators import LAUNCH, with_operators
-from estimator.core.schema import MEASUREMENTS, SHAPED_BY
+from estimator.core.schema import MEASUREMENTS, SHAPED_BY, complete
 from estimator.core.types import DeviceSpec, Flags, Sourced
 from estimator.devices.measurements import bounds
 from estimator.devices.measurements.conditions import Conditions, op_kernel
@@ -80,7 +80,7 @@ def _read(device: DeviceSpec, place: Path) -> tuple[pd.DataFrame, tuple[str, ...
 
 def with_launch(device: DeviceSpec, measurements: pd.DataFrame) -> DeviceSpec:
     """The device, with its launch latency as MEASUREMENTS of it have it, if they do."""
-    rows = measurements.loc[measurements["operator"].eq(LAUNCH).fillna(False), ["time_s", "source"]]
+    rows = measurements[["time_s", "source"]][measurements["operator"].eq(LAUNCH).fillna(False)]
     if rows.empty:
         return device
     row = rows.loc[rows["time_s"].idxmin()]
@@ -142,7 +142,7 @@ def _refuse_incomplete(rows: pd.DataFrame, where: str) -> None:
 
 def _incomplete(rows: pd.DataFrame) -> Iterator[tuple[Flags, str]]:
     for op_class, needed in NEEDED.items():
-        lacking = (rows["op_class"] == op_class) & np.logical_or.reduce([rows[name].isna() for name in needed])
+        lacking = (rows["op_class"] == op_class) & ~complete(rows, needed)
         names = f"{', '.join(needed[:-1])} and {needed[-1]}"
         yield lacking.to_numpy(dtype=bool), f"a {op_class} needs {names}; add them"
     low, high = rows["time_low_s"].fillna(rows["time_s"]), rows["time_high_s"].fillna(rows["time_s"])

@@ -106,7 +106,8 @@ def _parts(module: str) -> Iterator[str]:
     """A sentence on the devices of the library that a module is made of."""
     for path in library.names("devices", DEVICE_FILES).values():
         with suppress(EstimatorError):  # its own check tells
-            device = _read(DeviceSpec, path) if "\npart_of:" in f"\n{files.read_text(path)}" else None  # few
+            text = files.read_text(path)
+            device = _read(DeviceSpec, path) if "part_of:" in text and module in text else None  # few are parsed
             if device and device.part_of and device.part_of.device == module:
                 parts = f"{module} is a module of {device.part_of.parts} {device.name}"
                 yield f"{parts}, each of which a program sees as a device; name that one, unless yours uses all as one"

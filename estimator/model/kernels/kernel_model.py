@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from estimator.core.schema import numbers
+from estimator.core.schema import complete, numbers
 from estimator.core.types import DeviceSpec, Flags, Floats
 from estimator.model.calibration import KernelHyperparameters, OpFeatures
 from estimator.model.coefficients import Coefficients
@@ -85,7 +85,12 @@ def launch_latency(device: DeviceSpec, coefficients: Coefficients) -> float:
     return device.launch_latency.value if device.launch_latency else coefficients.launches.latency_s.mid
 
 
-def have_all(rows: pd.DataFrame, op_classes: Sequence[str], needed: Sequence[str]) -> Flags:
-    """Which rows are of one of the classes and have all columns that are needed of them."""
-    conditions = [rows["op_class"].isin(op_classes), *(rows[name].notna() for name in needed)]
-    return np.asarray(np.logical_and.reduce(conditions), dtype=bool)
+def have_all(
+    rows: pd.DataFrame,
+    op_classes: Sequence[str],
+    needed: Sequence[str],
+    condition: Callable[[pd.DataFrame], Flags] | None = None,
+) -> Flags:
+    """Which rows are of one of the classes, have all columns that are needed of them, and meet a further condition."""
+    found = np.asarray(rows["op_class"].isin(op_classes) & complete(rows, needed), dtype=bool)
+    return found & condition(rows) if condition and found.any() else found

@@ -118,7 +118,7 @@ def _prior(choose: Callable[[KernelPriors], KernelPrior]) -> Callable[[Coefficie
 def _channel_model(kernel: str, fallback: str = "memory-bound") -> KernelModel:
     """One kernel's own model: biases that a device measured do not correct their gradients."""
     return KernelModel(
-        matches=lambda rows: have_all(rows, STREAMING, ("bytes",)) & (benchmark_kernels(rows) == kernel),
+        matches=lambda rows: have_all(rows, STREAMING, ("bytes",), lambda r: benchmark_kernels(r) == kernel),
         busy_time=_stream_time,
         features=_channel_features,
         hyperparameters=_prior(lambda priors: priors.channel),
@@ -135,7 +135,7 @@ POOLING = KernelModel(
     fallback="memory-bound",
 )
 ACTIVATION = KernelModel(
-    matches=lambda rows: have_all(rows, ["elementwise"], ("bytes",)) & _is_activation(rows),
+    matches=lambda rows: have_all(rows, ["elementwise"], ("bytes",), _is_activation),
     busy_time=_stream_time,
     features=_activation_features,
     hyperparameters=_prior(lambda priors: priors.activation),
@@ -143,7 +143,7 @@ ACTIVATION = KernelModel(
     fallback="memory-bound",
 )
 CAST = KernelModel(
-    matches=lambda rows: have_all(rows, STREAMING, ("bytes",)) & is_cast(rows),
+    matches=lambda rows: have_all(rows, STREAMING, ("bytes",), is_cast),
     busy_time=_stream_time,
     features=_cast_features,
     hyperparameters=_prior(lambda priors: priors.cast),
@@ -155,7 +155,7 @@ BIAS_ADD = _channel_model("bias_add")
 CHANNEL_SUM = _channel_model("channel_sum")
 BIAS_GRAD = _channel_model("bias_grad", fallback="channel_sum")
 MEMORY_BOUND = KernelModel(
-    matches=lambda rows: have_all(rows, UNPOOLED, ("bytes",)) & ~_has_model_of_its_own(rows),
+    matches=lambda rows: have_all(rows, UNPOOLED, ("bytes",), lambda r: ~_has_model_of_its_own(r)),
     busy_time=_stream_time,
     features=_stream_features,
     hyperparameters=_prior(lambda priors: priors.memory_bound),

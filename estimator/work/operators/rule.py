@@ -9,6 +9,10 @@ from functools import cache
 
 from estimator.core.operators import Operator, operators
 
+QUANTIFIER = r"(?:[?*+]|\{[^}]*\})"
+CLASS = re.compile(rf"(?:\\.|\[[^\]]*\]){QUANTIFIER}?")  # of characters, or one that is escaped
+GROUP = re.compile(rf"\([^()]*\){QUANTIFIER}?")
+
 
 @dataclass(frozen=True)
 class Rule:
@@ -53,7 +57,10 @@ class Family:
 
     def find(self, name: str) -> Rule | None:
         """The first rule that fits a whole name."""
-        return next((rule for rule, pattern in self.patterns() if compiled(pattern).fullmatch(name)), None)
+        fitting = (
+            rule for rule, pattern in self.patterns() if may_fit(rule.names, name) and compiled(pattern).fullmatch(name)
+        )
+        return next(fitting, None)
 
     def patterns(self) -> list[tuple[Rule, str]]:
         """Each rule, with its framework, and the whole pattern."""
@@ -67,5 +74,19 @@ def _patterns(framework: str, before: str, behind: str, rules: tuple[Rule, ...])
 
 @cache
 def compiled(pattern: str) -> re.Pattern[str]:
-    """A pattern, compiled when a name first gets that far: all together take longer than most profiles."""
+    """A pattern, compiled when a name may first fit it: all together take longer than most profiles."""
     return re.compile(pattern, re.DOTALL)
+
+
+def may_fit(pattern: str, name: str) -> bool:
+    """Whether a name holds the plain text of any alternative of a pattern, as all names do that fit it."""
+    return any(all(text in name for text in texts) for texts in plain_texts(pattern))
+
+
+@cache
+def plain_texts(pattern: str) -> tuple[tuple[str, ...], ...]:
+    """Of each alternative of a pattern the texts that stand for themselves: Conv and D in ``(Pad)?Conv[123]D``."""
+    rest, inner = CLASS.sub(" ", pattern), ""
+    while rest != inner:  # groups within groups
+        inner, rest = rest, GROUP.sub(" ", rest)
+    return tuple(tuple(re.sub(f".{QUANTIFIER}|[.^$]", " ", each).split()) for each in rest.split("|"))

@@ -1,5 +1,34 @@
-from estimator.work.operators import rule_of
-from estimator.work.operators.rule import Family, Rule
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from estimator.work.operators import FAMILIES, rule_of
+from estimator.work.operators.rule import Family, Rule, compiled, may_fit, plain_texts
+
+RULES = [rule for family in FAMILIES for rule in family.rules]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "texts"),
+    [
+        ("Sum", (("Sum",),)),
+        ("Mul|MulNoNan", (("Mul",), ("MulNoNan",))),
+        ("(Pad)?Conv[123]D(With\\w+)?", (("Conv", "D"),)),
+        ("Erfc?", (("Erf",),)),
+        ("(Max|Avg)Pool(3D|(V2)){1,2}", (("Pool",),)),
+        (r"enumerate\(DataLoader\)\S*|x+y", (("enumerate", "DataLoader"), ("y",))),
+        (r"\w+|a", ((), ("a",))),
+    ],
+)
+def test_plain_texts_are_what_every_fitting_name_holds(pattern: str, texts: tuple[tuple[str, ...], ...]) -> None:
+    assert plain_texts(pattern) == texts
+
+
+@given(data=st.data())
+def test_a_name_that_fits_a_rule_may_fit_it(data: st.DataObject) -> None:
+    rule = data.draw(st.sampled_from(RULES))
+    name = data.draw(st.from_regex(compiled(rule.names), fullmatch=True))
+    assert may_fit(rule.names, name)
 
 
 def test_the_first_rule_that_fits_a_whole_name_decides() -> None:

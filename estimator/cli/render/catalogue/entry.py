@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import product
 
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
-
 from estimator.cli import terminal
 from estimator.cli.render.catalogue.cells import column_title, mark, marked_text, print_legend
+from estimator.cli.terminal import Console, Table, Text
 from estimator.core import units
 from estimator.core.types import ITEMSIZE, DeviceSpec, PeakRate, Sourced
 from estimator.core.units import in_operations
@@ -23,7 +20,7 @@ from estimator.devices.specs.values import sourced_values
 def render_entry(layout: Layout, subject: Subject, given_name: str) -> None:
     """All that the catalogue holds of a device or system; ``given_name`` is what the user called it, name or file."""
     console = terminal.console()
-    console.print(Text(spec_of(subject).name, "bold"), Text(", ".join(_facts(layout, subject))), sep="  ")
+    console.print(Text(spec_of(subject).name, "bold"), ", ".join(_facts(layout, subject)), sep="  ")
     _print_filled(_numbers(subject))
     if isinstance(subject, Machine):
         _print_filled(_totals(layout, subject))

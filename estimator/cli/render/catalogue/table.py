@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
-
-from rich.table import Table
 
 from estimator.cli import terminal
 from estimator.cli.render.catalogue.cells import cell_text, mark, print_legend
+from estimator.cli.terminal import Table
 from estimator.devices.specs.table.cells import Subject
 from estimator.devices.specs.table.layout import Column, Layout
 from estimator.devices.specs.table.rows import tally
@@ -30,10 +28,8 @@ def render_table(layout: Layout, subjects: Sequence[Subject], chosen: Sequence[C
 
 
 def _table(texts: Mapping[Column, Sequence[str]]) -> Table:
-    table = terminal.new_table("")
-    for column in texts:
-        side: Literal["left", "right"] = "left" if column.kind == "text" else "right"
-        table.add_column(_heading(column), justify=side, no_wrap=not _wraps(column), overflow="fold")
+    columns = [terminal.Column(_heading(c), right=c.kind != "text", no_wrap=not _wraps(c)) for c in texts]
+    table = Table("", columns)
     for cells in zip(*texts.values(), strict=True):
         table.add_row(*cells)
     return table

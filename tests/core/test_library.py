@@ -1,0 +1,36 @@
+from pathlib import Path
+
+import pytest
+
+from estimator.core import library
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("ESTIMATOR_LIBRARY", str(tmp_path))
+    (tmp_path / "devices" / "systems").mkdir(parents=True)
+    (tmp_path / "profiles" / "mine.v2").mkdir(parents=True)
+    for name in ("a.b.yaml", "v100-sxm2-16gb.yaml", "notes.txt", "systems/mine.yaml"):
+        (tmp_path / "devices" / name).touch()
+    return tmp_path
+
+
+def test_files_are_named_by_their_stem_and_the_users_come_first(own: Path) -> None:
+    found = library.names("devices", "*.yaml")
+    assert list(found)[:2] == ["a.b", "v100-sxm2-16gb"]
+    assert found["v100-sxm2-16gb"] == own / "devices" / "v100-sxm2-16gb.yaml"
+    assert {"a100-sxm4-80gb", "h100-sxm5-80gb"} < found.keys()
+    assert "notes" not in found
+
+
+def test_a_pattern_may_name_a_folder_that_not_every_library_has(own: Path) -> None:
+    assert next(iter(library.names("devices", "systems/*.yaml"))) == "mine"
+    (own / "devices" / "systems" / "mine.yaml").unlink()
+    (own / "devices" / "systems").rmdir()
+    assert "summit" in library.names("devices", "systems/*.yaml")
+
+
+def test_folders_are_named_in_full(own: Path) -> None:
+    found = library.names("profiles", "*")
+    assert found["mine.v2"] == own / "profiles" / "mine.v2"
+    assert "p1b3" in found
