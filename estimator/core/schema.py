@@ -321,7 +321,20 @@ PREDICTION = WORK.extend(
     Column("low_s", "number", "low end of the interval of target_time_s", "s/step", minimum=0),
     Column("high_s", "number", "high end of the interval of target_time_s", "s/step", minimum=0),
 )
-DEFAULTS = {c.name: c.default for c in (*MEASUREMENTS.columns, *PREDICTION.columns) if c.default is not None}
+TIMELINE = Table(
+    "TIMELINE",
+    (
+        Column("op", "integer", "row of OPS that ran; missing where the host waits", minimum=0),
+        Column("lane", "text", "stream of a device, or thread of a host", required=True),
+        Column("start_s", "number", "start since the host began the step", "s", required=True),
+        Column("duration_s", "number", "duration", "s", required=True, minimum=0),
+        Column("launch_s", "number", "when the host launched it; missing where nobody did", "s"),
+        Column("after", "integer", "row of TIMELINE that had to end first", minimum=0),
+        Column("delay_s", "number", "from its launch to its start, at the least", "s", minimum=0, default=0),
+        Column("lag_s", "number", "what nothing else explains of its wait before it started", "s", minimum=0, default=0),
+    ),
+)
+DEFAULTS = {c.name: c.default for c in (*MEASUREMENTS.columns, *PREDICTION.columns, *TIMELINE.columns) if c.default is not None}
 
 
 def numbers(rows: pd.DataFrame, name: str) -> Floats:
