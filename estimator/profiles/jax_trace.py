@@ -43,7 +43,7 @@ def recognises(head: bytes) -> bool:
 def read(dumps: list[Dump], workload: Workload) -> Profile:
     """Read one host's trace. Raises EstimatorError where it is damaged or holds no op of XLA."""
     trace = _scan(dumps[0])
-    ops = trace.timed.take(_are_ops(trace)).nested()
+    ops = trace.timed.take(_are_ops(trace)).sorted_by_lane()
     if not len(ops):
         raise EstimatorError(f"{trace.where}: no event in it is an op of XLA (hlo_op); expected some, so trace again")
     chrome_trace.refuse_overflow(ops["duration"], trace.where)
