@@ -31,7 +31,7 @@ from estimator.profiles.steps import NO_STEPS
 
 FORMAT = "PyTorch trace (Kineto JSON)"
 VIEWS = False
-BESIDE = ("*.txt", "*.html", "*.pickle")  # tables of averages, stacks, memory
+COMPANIONS = ("*.txt", "*.html", "*.pickle")  # tables of averages, stacks, memory
 
 KNOWN_HEAD = re.compile(
     rb'"cat"\s*:\s*"(cpu_op|Operator|user_annotation|python_function|cuda_runtime|kernel|gpu_memcpy|fwdbwd|ac2g)"'
