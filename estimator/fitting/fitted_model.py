@@ -53,9 +53,14 @@ def fit(truth: pd.DataFrame, op_classes: Iterable[str] = tuple(NEEDED)) -> Coeff
 
 @contextmanager
 def fitted_side_by_side(truth: pd.DataFrame, op_classes: Iterable[str]) -> Iterator[Method]:
-    """The model; meanwhile, what times of these classes stand on is fitted without each family on all processors."""
+    """The model; meanwhile, what times of these classes stand on is fitted without each family on all processors.
+
+    Each process keeps to one thread, this one too: threads of several would wait for each other most of the time.
+    """
+    from threadpoolctl import threadpool_limits
+
     families, op_classes = sorted(truth["family"].unique()), tuple(op_classes)
-    with ProcessPoolExecutor(initializer=_hold.append, initargs=(truth,)) as pool:
+    with threadpool_limits(1), ProcessPoolExecutor(initializer=_start_worker, initargs=(truth,)) as pool:
         without = {family: pool.submit(_fit_without, family, op_classes) for family in families}
         try:
             yield lambda train: predictor(without[(set(families) - set(train["family"])).pop()].result())
@@ -64,6 +69,15 @@ def fitted_side_by_side(truth: pd.DataFrame, op_classes: Iterable[str]) -> Itera
 
 
 _hold: list[pd.DataFrame] = []  # a worker's TRUTH, handed over once
+
+
+def _start_worker(truth: pd.DataFrame) -> None:
+    """Keep TRUTH, and the libraries of this process to one thread; SciPy is imported first, as it brings its own."""
+    import scipy.optimize  # noqa: F401
+    from threadpoolctl import threadpool_limits
+
+    threadpool_limits(1)
+    _hold.append(truth)
 
 
 def _fit_without(family: str, op_classes: tuple[str, ...]) -> Coefficients:

@@ -13,6 +13,7 @@ import numpy as np
 
 from estimator.core.errors import EstimatorError
 from estimator.core.types import Floats
+from estimator.devices.measurements.bounds import ABOVE_PEAK
 from estimator.fitting.optimise import fit_hyperparameters, least_squares, robust
 from estimator.model.calibration import KernelHyperparameters
 from estimator.model.gemm import (
@@ -52,6 +53,8 @@ HYPERPARAMETERS = KernelHyperparameters(
 FARTHEST = 1.2  # of a row's logarithm, in the fit of the hyperparameters
 ROWS_OF_A_GROUP, ROWS_OF_HYPERPARAMETERS = 150, 100  # at most
 EVALUATIONS = 50  # of the Jacobian of what tiles cost, at most
+LEAST_SUSTAINED = -2.5  # of the logarithm of the share of its peak that a group sustains
+MOST_SUSTAINED = float(np.log(ABOVE_PEAK))  # no product is faster: without this limit, tiles cost what they like
 ROW_NOISE, PEAK_NOISE = 0.15, 0.15  # of a row's logarithm; of the logarithm of the peak that a group sustains
 SOURCE = (
     "DeepBench (baidu-research/DeepBench), NeuSight (sitar-lab/NeuSight), aiconfigurator (ai-dynamo/aiconfigurator), "
@@ -101,7 +104,7 @@ def _tiling(rows: pd.DataFrame) -> tuple[Tiling, dict[str, float]]:
         return np.concatenate([missed * weight * 5.0, 0.5 * (x[: len(prior)] - prior[:, 0]) / prior[:, 1]])
 
     most = [1.0 if name in SHARES else np.inf for name in TILING]
-    bounds = ([0.0] * len(prior) + [-2.5] * len(names), most + [0.3] * len(names))
+    bounds = ([0.0] * len(prior) + [LEAST_SUSTAINED] * len(names), most + [MOST_SUSTAINED] * len(names))
     start, scale = [*prior[:, 0], *[-0.1] * len(names)], [*prior[:, 1], *[0.1] * len(names)]
     x = least_squares(residuals, start, bounds, scale, place, EVALUATIONS)
     return _tiling_of(x), dict(zip(names, np.exp(x[len(prior) :]), strict=True))

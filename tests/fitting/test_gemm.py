@@ -14,7 +14,13 @@ from estimator.validation import arguments
 from tests.validation.public import truth
 
 TILING = {"start": 60.0, "half_tile": 8.0, "wave": 0.3, "memory": 0.65, "reload": 0.5, "resident": 1.0}
-TRUE = shipped().gemm.model_copy(update={"vector": shipped().gemm.vector.model_copy(update=TILING)})
+SUSTAINED = {"share": 0.95, "vector_need": 1.1e-11, "tensor_need": 1.5e-12, "halving": 4.0}
+TRUE = shipped().gemm.model_copy(
+    update={
+        "vector": shipped().gemm.vector.model_copy(update=TILING),
+        "sustained": shipped().gemm.sustained.model_copy(update=SUSTAINED),
+    }
+)
 LATENCIES = {"neusight-linear": 30e-6, "deepbench-fp32": 4e-6}  # what a call of each stack takes beside its kernel [s]
 V100, PASCAL = "v100-pcie-32gb", "gtx-1080-ti"
 SIZES = tuple(itertools.product((256, 1000, 4096), (64, 1000, 4096), (512, 4096)))

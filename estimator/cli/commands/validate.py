@@ -14,7 +14,7 @@ Example: estimator validate --data public --problem gemm --problem convolution
 """
 DATA_HELP = (
     "Folder of public data sets (deepbench, neusight, aiconfigurator, vidur): judge anew, with extra 'fit'. It takes "
-    "minutes: about 15 for all problems on two cores, less with --quick."
+    "minutes: about 5 for all problems on two cores, less with --quick."
 )
 
 
