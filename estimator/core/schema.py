@@ -321,6 +321,7 @@ PREDICTION = WORK.extend(
     Column("low_s", "number", "low end of the interval of target_time_s", "s/step", minimum=0),
     Column("high_s", "number", "high end of the interval of target_time_s", "s/step", minimum=0),
 )
+HOST = "host"  # the lane of the processor that launches
 TIMELINE = Table(
     "TIMELINE",
     (

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from estimator.core.types import Floats, Integers
-from estimator.rollup.timeline import NEVER, Clock, Events, spent_and_ready
+from estimator.rollup.timeline import NEVER, Clock, Events, host_event, spent_and_ready
 
 
 @dataclass
@@ -93,14 +93,17 @@ class _Walk:
                 return None
             self.path.host_s += self._take(self.pace * max(self.host_step_s - events.resumed[-1], 0.0))
             return Place(place.step - 1, segment=len(events.resumed) - 1)
-        wait = events.blocks[events.wait_blocks[place.segment - 1]]
-        row, before = wait.rows[0], Place(place.step, segment=place.segment - 1)
-        own = self.pace * float(events.start[row] - events.resumed[wait.segment])
-        awaited = Place(place.step, wait.after)
-        self.path.host_s += self._take(self.pace * float(events.lag[row]))
-        if self._ended(awaited) >= self.clocks[place.step].resumed_s[wait.segment][0] + own:
+        block = events.blocks[events.host_blocks[place.segment - 1]]
+        lag, op = (float(of[0]) for of in host_event(events, block, self.factor, np.array([self.pace])))
+        if events.op[block.rows[0]] >= 0:
+            self.path.of_op_s[events.op[block.rows[0]]] += self._take(op)
+        self.path.host_s += self._take(lag)
+        before = Place(place.step, segment=block.segment)
+        between = self.pace * float(events.start[block.rows[0]] - events.resumed[block.segment])
+        awaited = Place(place.step, block.after)
+        if self._ended(awaited) >= self.clocks[place.step].resumed_s[block.segment][0] + between:
             return awaited
-        self.path.host_s += self._take(own)
+        self.path.host_s += self._take(between)
         return before
 
     def _count_events(self, rows: Integers, spent: Floats) -> None:

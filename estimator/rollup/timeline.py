@@ -23,7 +23,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from estimator.core.schema import numbers
+from estimator.core.schema import HOST, numbers
 from estimator.core.types import Flags, Floats, Integers
 
 STEPS = 4  # replayed in a row; the last one is the step
@@ -33,9 +33,9 @@ NEVER = -np.inf
 
 @dataclass(frozen=True)
 class Block:
-    """A run of events of one lane, or one wait of the host (then ``lane`` is −1).
+    """A run of events of one lane, or one of the host: a wait, or an op of its own (then ``lane`` is −1).
 
-    ``segment`` counts the waits of the host that are over when it launches them. ``after`` is the block whose last
+    ``segment`` counts the events of the host that are over when it launches them. ``after`` is the block whose last
     event the first one waits for, −1 for none.
     """
 
@@ -52,31 +52,27 @@ class Events:
         names = ("start_s", "duration_s", "launch_s", "delay_s", "lag_s")
         self.start, self.duration, self.launch, self.delay, self.lag = (numbers(timeline, name) for name in names)
         self.op, self.after = (timeline[name].fillna(-1).to_numpy(dtype=np.int64) for name in ("op", "after"))
-        self.lane = np.where(self.waits, -1, pd.factorize(timeline["lane"])[0])
-
-    @cached_property
-    def waits(self) -> Flags:
-        """Whether the host waits there."""
-        return self.op < 0
+        self.on_host = (timeline["lane"] == HOST).to_numpy(dtype=bool)
+        self.lane = np.where(self.on_host, -1, pd.factorize(timeline["lane"])[0])
 
     @cached_property
     def resumed(self) -> Floats:
-        """When the host went on [s]: at the start of the step, and after each wait."""
-        return np.concatenate([[0.0], np.sort((self.start + self.duration)[self.waits])])
+        """When the host went on [s]: at the start of the step, and after each of its events."""
+        return np.concatenate([[0.0], np.sort((self.start + self.duration)[self.on_host])])
 
     @cached_property
     def segment(self) -> Integers:
-        """Of each event, the waits that are over at its launch; of a wait, those before it."""
-        issued = np.where(self.waits, self.start + self.duration, self.launch)
+        """Of each event, the host's events that are over at its launch; of one of these, those before it."""
+        issued = np.where(self.on_host, self.start + self.duration, self.launch)
         over = np.searchsorted(self.resumed[1:], np.nan_to_num(issued, nan=NEVER), side="right")
-        return np.where(self.waits, over - 1, over)
+        return np.where(self.on_host, over - 1, over)
 
     @cached_property
     def blocks(self) -> list[Block]:
         """Every block."""
         rows = np.lexsort((self.start, self.lane))
         groups = np.split(rows, np.flatnonzero(self._cuts(rows))[1:]) if len(rows) else []
-        begins = [(self.start + self.duration * self.waits)[group[0]] for group in groups]
+        begins = [(self.start + self.duration * self.on_host)[group[0]] for group in groups]
         groups = [groups[i] for i in np.argsort(begins, kind="stable")]
         block_of = np.empty(len(rows), dtype=np.int64)
         for number, group in enumerate(groups):
@@ -88,8 +84,8 @@ class Events:
         ]
 
     @cached_property
-    def wait_blocks(self) -> list[int]:
-        """The blocks in which the host waits."""
+    def host_blocks(self) -> list[int]:
+        """The blocks of the host."""
         return [number for number, block in enumerate(self.blocks) if block.lane < 0]
 
     def _cuts(self, rows: Integers) -> Flags:
@@ -97,7 +93,7 @@ class Events:
         awaited = np.zeros(len(rows), dtype=bool)
         awaited[self.after[self.after >= 0]] = True
         lane, segment = self.lane[rows], self.segment[rows]
-        cut = (np.diff(lane, prepend=-2) != 0) | (np.diff(segment, prepend=-1) != 0) | self.waits[rows]
+        cut = (np.diff(lane, prepend=-2) != 0) | (np.diff(segment, prepend=-1) != 0) | self.on_host[rows]
         cut |= (self.after[rows] >= 0) | np.roll(awaited[rows], 1)
         first = np.maximum.accumulate(np.where(cut, np.arange(len(rows)), 0))
         return cut | ((np.arange(len(rows)) - first) % ROWS == 0)
@@ -105,7 +101,7 @@ class Events:
 
 @dataclass(frozen=True)
 class Costs:
-    """T and X of every block [s], one number a draw; of a wait, 0 and what it takes after all that it waits for."""
+    """T and X of every block [s], one number a draw; of the host's, 0 and what it takes when nothing holds it."""
 
     whole_s: list[Floats]
     launched_s: list[Floats]
@@ -173,7 +169,7 @@ def _costs(events: Events, factor: Floats, pace: Floats) -> Costs:
     costs = Costs([], [])
     for block in events.blocks:
         if block.lane < 0:
-            whole, launched = np.zeros_like(pace), events.lag[block.rows[0]] * pace
+            whole, launched = np.zeros_like(pace), sum(host_event(events, block, factor, pace))
         else:
             spent, ready = spent_and_ready(events, block, factor, pace)
             running = np.cumsum(spent, axis=0)
@@ -181,6 +177,13 @@ def _costs(events: Events, factor: Floats, pace: Floats) -> Costs:
         costs.whole_s.append(whole)
         costs.launched_s.append(launched)
     return costs
+
+
+def host_event(events: Events, block: Block, factor: Floats, pace: Floats) -> tuple[Floats, Floats]:
+    """What an event of the host takes in every draw once nothing holds it [s]: the lag of a wait; its own op."""
+    row = block.rows[0]
+    own = factor[events.op[row]] * events.duration[row] if events.op[row] >= 0 else np.zeros_like(pace)
+    return events.lag[row] * pace, own
 
 
 def spent_and_ready(events: Events, block: Block, factor: Floats, pace: Floats) -> tuple[Floats, Floats]:
