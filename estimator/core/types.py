@@ -67,7 +67,7 @@ class Sourced(File):
     waiver: str | None = None
 
     @property
-    def doubt(self) -> str:
+    def unverified_reason(self) -> str:
         """Why the number is unverified, in words; empty where it is not."""
         unstated = "not said to have been read in its source" if self.source else "given without a source"
         return {"recall": "recalled, not re-read", "assumed": "assumed", None: unstated}.get(self.status, "")
@@ -75,7 +75,7 @@ class Sourced(File):
     @property
     def unverified(self) -> bool:
         """Whether nobody has seen this number in its source: recalled, assumed, or without any source."""
-        return bool(self.doubt)
+        return bool(self.unverified_reason)
 
     def __str__(self) -> str:
         shown = [units.show(self.value, self.unit, binary=binary) for binary in (False, self.unit == "B")]
