@@ -158,11 +158,11 @@ def _faults(model: type[BaseModel], document: Document, error: ValidationError) 
                 yield Fault(f"{where}: {field} {problem}" if field else f"{where}: {problem}", rule)
             case "model_type" | "model_attributes_type":
                 keys = ", ".join(sorted(_known_keys(model, location)))
-                found = _short(fault["input"])
-                yield Fault(f"{where}: {field} is {found}; expected keys with values, of {keys}", "wrong-value")
+                value = _short(fault["input"])
+                yield Fault(f"{where}: {field} is {value}; expected keys with values, of {keys}", "wrong-value")
             case kind if kind in EXPECTED:
-                found = _short(fault["input"])
-                yield Fault(f"{where}: {field} is {found}; expected {EXPECTED[kind]}", "wrong-value")
+                value = _short(fault["input"])
+                yield Fault(f"{where}: {field} is {value}; expected {EXPECTED[kind]}", "wrong-value")
             case _:
                 problem = f"{fault['msg'][0].lower()}{fault['msg'][1:]}"
                 yield Fault(f"{where}: {field} is {_short(fault['input'])}; {problem}", "wrong-value")

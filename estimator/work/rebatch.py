@@ -73,8 +73,8 @@ def _roles(work: pd.DataFrame, batch: Batch) -> tuple[Names, pd.Series]:
     """The batch dimension of each row's product, empty for other rows; and whether it is ambiguous."""
     products = work[(work["op_class"] == "gemm") & complete(work, DIMENSIONS)]
     sizes = [products[name].astype(int) for name in DIMENSIONS]
-    found = [role(*dimensions, batch) for dimensions in zip(*sizes, products["trans_a"].fillna(""), strict=True)]
-    table = pd.DataFrame(found, index=products.index, columns=["role", "ambiguous"]).reindex(work.index)
+    pairs = [role(*dimensions, batch) for dimensions in zip(*sizes, products["trans_a"].fillna(""), strict=True)]
+    table = pd.DataFrame(pairs, index=products.index, columns=["role", "ambiguous"]).reindex(work.index)
     roles: Names = table["role"].fillna("").to_numpy(dtype=object)
     return roles, table["ambiguous"].eq(True)
 

@@ -1,4 +1,4 @@
-"""The geometry of convolutions, read alike from every table."""
+"""The geometry of convolutions, read from any table."""
 
 import numpy as np
 import pandas as pd

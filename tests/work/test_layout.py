@@ -31,7 +31,7 @@ POOL_GRADIENT = {"op_type": "MaxPoolGrad", "shapes": f"{IMAGE};8x10x15x4;8x10x15
 def added_transposes(
     *rows: Mapping[str, object], layout: Layout = "channels-first"
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """The rows of transposes, and what is said of them."""
+    """The rows of transposes, and the notes."""
     work = count_work(make_ops(*rows), TOY).work
     converted, notes = unpacked(convert_layout(work, TOY, layout))
     pd.testing.assert_frame_equal(converted.iloc[: len(work)], work)

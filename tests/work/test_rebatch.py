@@ -101,8 +101,8 @@ def test_a_layer_as_wide_as_the_batch() -> None:
     work, workload = counted("p1b3/amd-epyc.xplane")
     layer = work["op"].str.contains("dense_3_1") & (work["op_class"] == "gemm")
     sized, notes, _ = unpacked_by_kind(rebatch(work, workload, 200))
-    found = {(row.trans_a, row.trans_b): (row.m, row.n, row.k) for row in sized[layer].itertuples()}
-    assert found == {("n", "n"): (200, 50, 100), ("n", "t"): (200, 100, 50), ("t", "n"): (100, 50, 200)}
+    rebatched = {(row.trans_a, row.trans_b): (row.m, row.n, row.k) for row in sized[layer].itertuples()}
+    assert rebatched == {("n", "n"): (200, 50, 100), ("n", "t"): (200, 100, 50), ("t", "n"): (100, 50, 200)}
     assert any("in which the batch and a weight are alike" in sentence for sentence in notes)
 
 
@@ -169,8 +169,8 @@ def test_the_batch_of_a_gradient_that_xla_writes_as_a_convolution(channels: int)
         table = pd.DataFrame([{"op": "dW", "time_s": 1e-3, **row}])
         return count_work(table, Workload(name="own", batch_size=batch)).work
 
-    found = rebatch(counted_at(8), Workload(name="own", batch_size=8), 32).work
-    assert found[["flop", "bytes"]].to_dict() == counted_at(32)[["flop", "bytes"]].to_dict()
+    rebatched = rebatch(counted_at(8), Workload(name="own", batch_size=8), 32).work
+    assert rebatched[["flop", "bytes"]].to_dict() == counted_at(32)[["flop", "bytes"]].to_dict()
 
 
 def test_a_pool_scales_with_its_images() -> None:
@@ -179,7 +179,7 @@ def test_a_pool_scales_with_its_images() -> None:
         {"op_type": "MaxPool", "shapes": "10x50x1x128", "output_shapes": "10x5x1x128", "attributes": "window=10x1"},
         {"op_type": "Relu", "shapes": "10x128", "output_shapes": "10x128"},
     ]
-    table = pd.DataFrame(rows).assign(op=lambda found: found["op_type"], time_s=1e-3)
+    table = pd.DataFrame(rows).assign(op=lambda rebatched: rebatched["op_type"], time_s=1e-3)
     work = count_work(table, Workload(name="own", batch_size=10)).work
     sized, notes, _ = unpacked_by_kind(rebatch(work, Workload(name="own", batch_size=10), 40))
     assert sized["bytes"].tolist() == pytest.approx((4 * work["bytes"]).tolist())

@@ -33,10 +33,10 @@ def test_every_name_that_matches_a_rule_may_match_it(data: st.DataObject) -> Non
 
 def test_the_first_rule_that_matches_a_whole_name_decides() -> None:
     family = Family("toy", r"_?", r"", (Rule("max_pool", r"MaxPool\w*"), Rule("max", r"Max"), Rule("sum", r"Max\w+")))
-    found = {
+    operators = {
         name: rule and rule.operator for name in ("MaxPool3", "_Max", "Maxes", "AMax") for rule in [family.find(name)]
     }
-    assert found == {"MaxPool3": "max_pool", "_Max": "max", "Maxes": "sum", "AMax": None}
+    assert operators == {"MaxPool3": "max_pool", "_Max": "max", "Maxes": "sum", "AMax": None}
 
 
 def test_a_rule_knows_its_operator_and_its_framework() -> None:
