@@ -86,8 +86,8 @@ def picoseconds(events: Sequence[Any], field: Literal["ts", "dur"], where: str, 
         times = np.array([_exact(event, field, where, origin_us) for event in events], dtype=np.int64)
     if field == "dur" and (times < 0).any():
         event = events[int((times < 0).argmax())]
-        found = f"{where}: dur of '{event.name}' at ts {_text(event.ts)} is {_text(event.dur)}"
-        raise EstimatorError(f"{found}; expected a time of at least 0 µs, so export it again")
+        fault = f"{where}: dur of '{event.name}' at ts {_text(event.ts)} is {_text(event.dur)}"
+        raise EstimatorError(f"{fault}; expected a time of at least 0 µs, so export it again")
     return times
 
 
@@ -140,8 +140,8 @@ def _microseconds(event: Any, field: str, where: str) -> int:
 
 
 def _no_time(event: Any, field: str, where: str) -> EstimatorError:
-    found = _text(getattr(event, field))[:SHOWN] or "missing"
-    return EstimatorError(f"{where}: {field} of '{event.name}' is {found}; expected a time in µs, so export it again")
+    written = _text(getattr(event, field))[:SHOWN] or "missing"
+    return EstimatorError(f"{where}: {field} of '{event.name}' is {written}; expected a time in µs, so export it again")
 
 
 def _text(raw: Any) -> str:
@@ -193,8 +193,8 @@ def _event(cursor: _Cursor, event: type) -> Any:
     try:
         return msgspec.json.decode(json.dumps(needed, ensure_ascii=False).encode("utf-8", "replace"), type=event)
     except msgspec.MsgspecError as error:
-        found = json.dumps(needed)[:SHOWN]
-        raise EstimatorError(f"{cursor.where}: the event {found} cannot be read ({error}); export it again") from None
+        shown = json.dumps(needed)[:SHOWN]
+        raise EstimatorError(f"{cursor.where}: the event {shown} cannot be read ({error}); export it again") from None
 
 
 def _needed(members: Any, type_: Any) -> Any:

@@ -102,13 +102,13 @@ def tally(lanes: Iterable[Iterable[Batch]], flat: Iterable[Iterable[Batch]] = ()
     result = Tally()
     busy, sharing = _Union(), Sharing()
     nests = [_Nest(iter(lane), result) for lane in lanes] + [_Flat(iter(lane), result) for lane in flat]
-    behind = [(nest.front, number) for number, nest in enumerate(nests)]  # a heap, the lane furthest behind first
-    while behind:
-        for _ in range(len(behind)):
-            number = heapq.heappop(behind)[1]
+    fronts = [(nest.front, number) for number, nest in enumerate(nests)]  # a heap, the lane furthest behind first
+    while fronts:
+        for _ in range(len(fronts)):
+            number = heapq.heappop(fronts)[1]
             if nests[number].advance():
-                heapq.heappush(behind, (nests[number].front, number))
-        horizon = behind[0][0] if behind else LAST
+                heapq.heappush(fronts, (nests[number].front, number))
+        horizon = fronts[0][0] if fronts else LAST
         released = [nest.release(horizon) for nest in nests if nest.waits_before(horizon)]
         busy.cover([batch for batch, _ in released])
         if released and (len(nests) > 1 or any(isinstance(nest, _Flat) for nest in nests)):

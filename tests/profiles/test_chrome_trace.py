@@ -81,16 +81,16 @@ def test_reads_a_bare_array_with_any_space_and_a_byte_order_mark(tmp_path: Path)
 
 def test_reads_nan_infinity_and_lone_surrogates(tmp_path: Path) -> None:
     text = '{"traceEvents": [{"name": "\\ud800", "args": {"x": NaN, "y": -Infinity}, "ts": 1}, {}], "z": NaN}'
-    (found,) = chrome_trace.scan(dump_of(tmp_path / "trace.json", text), event_type(), {})
-    assert [e.name for e in found] == ["?", ""]
+    (scanned,) = chrome_trace.scan(dump_of(tmp_path / "trace.json", text), event_type(), {})
+    assert [e.name for e in scanned] == ["?", ""]
 
 
 def test_reads_gzip_and_values_larger_than_a_window(tmp_path: Path) -> None:
     text = json.dumps({"x": ["é" * 9000], "traceEvents": [{"name": "a" * 70000, "ts": 1}]}, ensure_ascii=False)
     dump = dump_of(tmp_path / "trace.json.gz", gzip.compress(text.encode()))
     metadata: dict[str, Any] = {}
-    (found,) = chrome_trace.scan(dump, event_type(), metadata)
-    assert found[0].name == "a" * 70000
+    (scanned,) = chrome_trace.scan(dump, event_type(), metadata)
+    assert scanned[0].name == "a" * 70000
     assert metadata == {"x": ["é" * 9000]}
 
 
@@ -143,30 +143,30 @@ def test_damaged_traces_raise_only_estimator_errors(tail: bytes) -> None:
 
 def scan_timed(tmp_path: Path, *events: str) -> list[Any]:
     text = '{"traceEvents": [' + ",".join(f'{{"ph": "X", "name": "op", {event}}}' for event in events) + "]}"
-    (found,) = chrome_trace.scan(dump_of(tmp_path / "trace.json", text), event_type(), {})
-    return found
+    (scanned,) = chrome_trace.scan(dump_of(tmp_path / "trace.json", text), event_type(), {})
+    return scanned
 
 
 @given(st.lists(st.decimals(0, 10**15, places=3) | st.decimals(0, 10**6, places=7), min_size=1))
 def test_times_are_exact(times: list[Decimal]) -> None:
     import msgspec
 
-    found = [event_type()(ts=msgspec.Raw(str(time).encode())) for time in times]
-    origin = chrome_trace.first_microsecond(found, "trace")
+    scanned = [event_type()(ts=msgspec.Raw(str(time).encode())) for time in times]
+    origin = chrome_trace.first_microsecond(scanned, "trace")
     exact = [int(time.scaleb(6).to_integral_value()) - origin * 10**6 for time in times]
     if max(map(abs, exact)) < 2**62:
-        assert chrome_trace.picoseconds(found, "ts", "trace", origin).tolist() == exact
+        assert chrome_trace.picoseconds(scanned, "ts", "trace", origin).tolist() == exact
 
 
 def test_times_in_any_number_form(tmp_path: Path) -> None:
-    found = scan_timed(tmp_path, '"ts": 1.5e3', '"ts": 2', '"ts": -0.0000015', '"ts": 9.3740000000000006')
-    assert chrome_trace.picoseconds(found, "ts", "t").tolist() == [1500 * 10**6, 2 * 10**6, -2, 9374000]
+    scanned = scan_timed(tmp_path, '"ts": 1.5e3', '"ts": 2', '"ts": -0.0000015', '"ts": 9.3740000000000006')
+    assert chrome_trace.picoseconds(scanned, "ts", "t").tolist() == [1500 * 10**6, 2 * 10**6, -2, 9374000]
 
 
 def test_times_since_the_epoch_count_from_the_first_event(tmp_path: Path) -> None:
-    found = scan_timed(tmp_path, '"ts": 1699999999999999.123', '"ts": 1700000000000001.999')
-    origin = chrome_trace.first_microsecond(found, "t")
-    assert chrome_trace.picoseconds(found, "ts", "t", origin).tolist() == [123000, 2999000]
+    scanned = scan_timed(tmp_path, '"ts": 1699999999999999.123', '"ts": 1700000000000001.999')
+    origin = chrome_trace.first_microsecond(scanned, "t")
+    assert chrome_trace.picoseconds(scanned, "ts", "t", origin).tolist() == [123000, 2999000]
 
 
 @pytest.mark.parametrize(
@@ -174,18 +174,18 @@ def test_times_since_the_epoch_count_from_the_first_event(tmp_path: Path) -> Non
             '"dur": 5000000000000', '"dur": null', '"dur": [1]', '"dur": true'],
 )  # fmt: skip
 def test_refuses_unreadable_and_negative_durations(dur: str, tmp_path: Path) -> None:
-    found = scan_timed(tmp_path, '"ts": 1, "dur": 2.5', ", ".join(filter(None, ['"ts": 7', dur])))
+    scanned = scan_timed(tmp_path, '"ts": 1, "dur": 2.5', ", ".join(filter(None, ['"ts": 7', dur])))
     with pytest.raises(EstimatorError, match=r"^trace: dur of 'op'"):
-        chrome_trace.picoseconds(found, "dur", "trace")
+        chrome_trace.picoseconds(scanned, "dur", "trace")
 
 
 def test_joins_begin_and_end_events(tmp_path: Path) -> None:
     events = [("B", "outer", 1, 1), ("B", "other", 2, 2.5), ("B", "inner", 1, 3), ("E", "", 1, 4.75), ("E", "", 1, 8)]
     lines = [{"ph": ph, "name": name, "tid": tid, "ts": ts} for ph, name, tid, ts in [*events, ("E", "", 2, 3)]]
     dump = dump_of(tmp_path / "trace.json", json.dumps(lines))
-    found = [e for batch in chrome_trace.scan(dump, event_type(), {}) for e in batch]
-    assert [(e.ph, e.name) for e in found] == [("X", "inner"), ("X", "outer"), ("X", "other")]
-    assert chrome_trace.picoseconds(found, "dur", "t").tolist() == [1750000, 7 * 10**6, 500000]
+    scanned = [e for batch in chrome_trace.scan(dump, event_type(), {}) for e in batch]
+    assert [(e.ph, e.name) for e in scanned] == [("X", "inner"), ("X", "outer"), ("X", "other")]
+    assert chrome_trace.picoseconds(scanned, "dur", "t").tolist() == [1750000, 7 * 10**6, 500000]
 
 
 @pytest.mark.parametrize(("ph", "problem"), [("B", "never ends"), ("E", "ends nothing")])

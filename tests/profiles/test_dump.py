@@ -18,12 +18,12 @@ def write(folder: Path, content: bytes) -> Dump:
 
 def test_plain_and_gzip_files_have_equal_content(tmp_path: Path) -> None:
     for content in (TABLE, gzip.compress(TABLE)):
-        found = write(tmp_path, content)
-        with found.piecewise() as whole:
-            assert bytes(whole[:]) == bytes(found.content) == found.head == TABLE
+        written = write(tmp_path, content)
+        with written.piecewise() as whole:
+            assert bytes(whole[:]) == bytes(written.content) == written.head == TABLE
             assert (whole[3], whole[3:9], len(whole)) == (TABLE[3], TABLE[3:9], len(TABLE))
-        assert found.text() == TABLE.decode()
-        assert read_profile(found.path).ops["time_s"].sum() == 0.25
+        assert written.text() == TABLE.decode()
+        assert read_profile(written.path).ops["time_s"].sum() == 0.25
 
 
 def test_a_gzip_bomb_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -90,11 +90,11 @@ def _originals() -> dict[str, Any]:
     from tensorflow.core.profiler import tfprof_log_pb2
     from tensorflow.core.protobuf import config_pb2
 
-    found: dict[str, Any] = {}
+    by_name: dict[str, Any] = {}
 
     def add(messages_by_name: Any, prefix: str = "") -> None:
         for name, message in messages_by_name.items():
-            found[prefix + name] = message
+            by_name[prefix + name] = message
             add(message.nested_types_by_name, f"{prefix}{name}.")
 
     files = [module.DESCRIPTOR for module in (hlo, xla_data_pb2, tfprof_log_pb2, config_pb2)]
@@ -102,4 +102,4 @@ def _originals() -> dict[str, Any]:
         file = files.pop()
         add(file.message_types_by_name)
         files.extend(file.dependencies)
-    return found
+    return by_name

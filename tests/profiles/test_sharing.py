@@ -41,9 +41,9 @@ def simple_shares(lanes: list[list[Event]]) -> np.ndarray:
 
 @given(st.lists(lane(), max_size=4), st.integers(1, 7))
 def test_shares_in_batches_of_any_size_equal_the_simple_ones(lanes: list[list[Event]], size: int) -> None:
-    for found in (tally([batches(events, size) for events in lanes]), tally([], [batches(e, size) for e in lanes])):
-        assert found.share == pytest.approx(simple_shares(lanes)[: len(found.calls)])
-        assert (found.share * found.self_ps).sum() == pytest.approx(found.busy_ps)
+    for result in (tally([batches(events, size) for events in lanes]), tally([], [batches(e, size) for e in lanes])):
+        assert result.share == pytest.approx(simple_shares(lanes)[: len(result.calls)])
+        assert (result.share * result.self_ps).sum() == pytest.approx(result.busy_ps)
 
 
 def test_events_within_another_do_not_count_as_lanes() -> None:
@@ -53,8 +53,8 @@ def test_events_within_another_do_not_count_as_lanes() -> None:
 
 def test_lanes_whose_events_cross_are_busy_until_the_last_one_ends() -> None:
     crossing = [(0, 0, 10), (0, 5, 10), (0, 12, 8)]
-    found = tally([batches(crossing, 2), batches([(1, 0, 20)], 1)])
-    assert found.share == pytest.approx([0.5, 0.5])
+    result = tally([batches(crossing, 2), batches([(1, 0, 20)], 1)])
+    assert result.share == pytest.approx([0.5, 0.5])
 
 
 def test_overlapping_events_of_a_flat_lane_share_their_time() -> None:

@@ -83,9 +83,9 @@ def _header(lines: Sequence[str], where: str) -> tuple[int, list[str]]:
     at = next((i for i, line in enumerate(lines) if line.startswith(HEADER)), None)
     columns = [] if at is None else [name.strip() for name in lines[at].split("|")][1:]
     if at is None or "total execution time" not in columns:
-        found = ", ".join(columns) or "no header line"
+        listed = ", ".join(columns) or "no header line"
         raise EstimatorError(
-            f"{where}: expected a column 'total execution time', found {found}; select micros in tfprof"
+            f"{where}: expected a column 'total execution time', found {listed}; select micros in tfprof"
         )
     return at + 1, columns
 

@@ -44,9 +44,9 @@ def recognises(head: bytes) -> bool:
     try:
         tag, at = wire.varint(head, 0, len(head))
         _, at = wire.varint(head, at, len(head))
-        number, value, behind = wire.field(head, at, len(head))
+        number, value, next_at = wire.field(head, at, len(head))
         if number == ops.PLANE_ID and isinstance(value, int):
-            number, value, behind = wire.field(head, behind, len(head))
+            number, value, next_at = wire.field(head, next_at, len(head))
         name = wire.text(head, value)
     except EstimatorError:
         return False

@@ -429,8 +429,10 @@ def test_an_op_dispatches_an_op_of_most_of_its_time_and_as_large_an_operand(
     outer: int, inner: int, lasts: int, dispatches: bool, tmp_path: Path
 ) -> None:
     ops = event("aten::outer", 0, 100, **op_args([outer])), event("aten::inner", 10, lasts, **op_args([inner]))
-    found = only_row(read(tmp_path, *ops), op="aten::outer")
-    assert (found.get("attributes"), found.get("shapes")) == (("dispatch=1", None) if dispatches else (None, "9"))
+    outer_row = only_row(read(tmp_path, *ops), op="aten::outer")
+    assert (outer_row.get("attributes"), outer_row.get("shapes")) == (
+        ("dispatch=1", None) if dispatches else (None, "9")
+    )
 
 
 @pytest.mark.parametrize("dur", [-1, float("nan"), 1e300, None, "1", [1]])

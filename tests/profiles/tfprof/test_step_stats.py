@@ -88,8 +88,8 @@ def test_operand_shapes_come_from_the_nodes_in_labels(tmp_path: Path, label: str
         {"name": "scalar", "label": "scalar = Const()", "shape": ()},
         {"name": "y", "label": label},
     )
-    found = profile.ops.set_index("op").loc["y", "shapes"]
-    assert found == shapes if shapes else found is not found or str(found) == "<NA>"
+    operand_shapes = profile.ops.set_index("op").loc["y", "shapes"]
+    assert operand_shapes == shapes if shapes else operand_shapes is not operand_shapes or str(operand_shapes) == "<NA>"
 
 
 def test_each_kernel_of_a_gpu_counts_once(tmp_path: Path) -> None:

@@ -18,9 +18,9 @@ def program(entry: list[dict[str, object]], fused: list[dict[str, object]] | Non
             computation.instructions.add(**instruction)
         if instructions:
             computation.root_id = instructions[-1]["id"]
-    name, instructions = hlo.read_program(proto.SerializeToString(), "program 1")
+    name, by_name = hlo.read_program(proto.SerializeToString(), "program 1")
     assert name == "jit_step"
-    return instructions
+    return by_name
 
 
 def array(*sizes: int, kind: int = F32) -> dict[str, object]:
