@@ -1,4 +1,4 @@
-"""The geometry of convolutions and pools: one reading of the CONV columns, whatever table has them."""
+"""The geometry of convolutions and pools, read from the CONV columns of any table."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ IMAGE, WINDOW, OUTPUT = "dhw", "trs", "zpq"  # letters of the columns that hold 
 
 @dataclass(frozen=True)
 class ConvShape:
-    """Convolutions, one entry per row; what goes along axes is 3 × rows: depth, height, width. NaN where unknown."""
+    """Convolutions, one entry per row; spatial sizes are 3 × rows (depth, height, width). NaN where unknown."""
 
     n: Floats  # images
     c: Floats  # input channels, of all groups
@@ -29,14 +29,14 @@ class ConvShape:
     groups: Floats
     image: Floats
     window: Floats
-    output: Floats  # as stated, else as the other sizes make it
+    output: Floats  # as stated, else from the other sizes
     stride: Floats
     pad: Floats
     dilation: Floats
 
     @classmethod
     def from_table(cls, rows: pd.DataFrame) -> ConvShape:
-        """The convolutions of rows of any table; a column that is missing has its default."""
+        """The convolutions of any table's rows; a missing column has its default."""
         n, c, k = _columns(rows, "conv", "nck")
         image, window, stated = (_columns(rows, "conv", letters) for letters in (IMAGE, WINDOW, OUTPUT))
         stride, pad, dilation = (_columns(rows, name, AXES) for name in ("stride", "pad", "dilation"))
@@ -49,11 +49,11 @@ class ConvShape:
         return physics.conv_flop(self.n, self.c, self.k, z * p, q, t * r, s, self.groups)
 
     def bytes(self, itemsize: ArrayLike) -> Floats:
-        """Compulsory traffic [B] of one pass, of elements of ``itemsize`` [B]."""
+        """Compulsory traffic of one pass [B]; ``itemsize``: bytes per element."""
         (d, h, w), (t, r, s), (z, p, q) = self.image, self.window, self.output
         return physics.conv_bytes(self.n, self.c, d * h, w, self.k, z * p, q, t * r, s, itemsize, self.groups)
 
 
 def _columns(rows: pd.DataFrame, prefix: str, letters: str) -> Floats:
-    """Columns named by their last letter, one row each."""
+    """The columns ``prefix_letter``: letters × rows."""
     return np.stack([numbers(rows, f"{prefix}_{letter}") for letter in letters])

@@ -30,14 +30,15 @@ def read_csv(path: Path, text: str | None = None) -> pd.DataFrame:
 
 
 def csv_frames(path: Path, text: str | None = None) -> Iterator[pd.DataFrame]:
-    """The same in frames of ROWS_AT_ONCE rows, at least one, so that a file of any size is read in bounded memory.
+    """Yield the cells in frames of ROWS_AT_ONCE rows, at least one frame, so that memory stays bounded.
 
-    The index counts the rows of the file from 0. Raises EstimatorError also at a row longer than LONGEST_ROW.
+    The index counts the rows of the file from 0. Raises EstimatorError at a row of wrong length, or longer than
+    LONGEST_ROW.
     """
     with open_text(path) if text is None else nullcontext(io.StringIO(text)) as file:
         records = _records(file, path)
         header = _header(next(records, (1, []))[1], path)
-        body = _of_length(((number, row) for number, row in records if any(row)), len(header), path)
+        body = _check_length(((number, row) for number, row in records if any(row)), len(header), path)
         first = 0
         while rows := list(islice(body, ROWS_AT_ONCE)):
             yield _cells(rows, header, first)
@@ -47,7 +48,7 @@ def csv_frames(path: Path, text: str | None = None) -> Iterator[pd.DataFrame]:
 
 
 def _records(file: TextIO, path: Path) -> Iterator[tuple[int, list[str]]]:
-    """The records of a CSV with the line each ends on; none may be longer than LONGEST_ROW."""
+    """Yield the records of a CSV with the line on which each ends; none may be longer than LONGEST_ROW."""
     read = 0
 
     def lines() -> Iterator[str]:
@@ -71,22 +72,22 @@ def _records(file: TextIO, path: Path) -> Iterator[tuple[int, list[str]]]:
 
 
 def _header(row: list[str], path: Path) -> list[str]:
-    """The column names. Raises EstimatorError where there are none, or none that can be told apart."""
+    """The column names. Raises EstimatorError where they are missing, repeated, or not separated by commas."""
     header = [name.strip() for name in row]
     if not any(header):
         raise EstimatorError(f"{path}: the file is empty; expected a line of column names")
-    other = next((mark for mark in ";\t|" if len(header) == 1 and mark in header[0]), None)
-    if other:
+    separator = next((mark for mark in ";\t|" if len(header) == 1 and mark in header[0]), None)
+    if separator:
         raise EstimatorError(
-            f"{path}:1: the columns are separated by {other!r}; expected commas, so save it as CSV again"
+            f"{path}:1: the columns are separated by {separator!r}; expected commas, so save it as CSV again"
         )
-    twice = {name for name in header if header.count(name) > 1}
-    if twice:
-        raise EstimatorError(f"{path}:1: the column '{min(twice)}' stands twice; delete one")
+    repeated = {name for name in header if header.count(name) > 1}
+    if repeated:
+        raise EstimatorError(f"{path}:1: the column '{min(repeated)}' stands twice; delete one")
     return header
 
 
-def _of_length(records: Iterable[tuple[int, list[str]]], length: int, path: Path) -> Iterator[list[str]]:
+def _check_length(records: Iterable[tuple[int, list[str]]], length: int, path: Path) -> Iterator[list[str]]:
     for number, row in records:
         if len(row) != length:
             raise EstimatorError(f"{path}:{number}: found {len(row)} cells, expected {length}; mend the row")

@@ -1,4 +1,4 @@
-"""The one error that reaches users, and the help that goes into its sentence."""
+"""The one error that reaches users, and suggestions for its sentences."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from contextlib import contextmanager
 
 
 class Fault(str):
-    """One sentence on what is wrong, with the name of the rule that it breaks."""
+    """One sentence on a fault, with the name of the broken rule."""
 
     rule: str
 
     def __new__(cls, sentence: str, rule: str) -> Fault:
-        """Make the sentence remember its rule."""
+        """Attach the rule to the sentence."""
         fault = super().__new__(cls, sentence)
         fault.rule = rule
         return fault
@@ -29,7 +29,7 @@ class EstimatorError(Exception):
 
 @contextmanager
 def within(where: str) -> Iterator[None]:
-    """Put the place in front of every fault that is found inside."""
+    """Prefix every fault raised inside with the place."""
     try:
         yield
     except EstimatorError as error:
@@ -37,10 +37,10 @@ def within(where: str) -> Iterator[None]:
 
 
 def suggestion(name: str, known: Iterable[str], proper: Mapping[str, str] | None = None) -> str:
-    """``Did you mean …?`` for what is nearest to ``name``, or nothing; ``proper`` leads from alias to proper name."""
+    """``Did you mean …?`` with the known names nearest to ``name``, or empty; ``proper``: alias → proper name."""
     by_lower = {alias.lower(): (proper or {}).get(alias, alias) for alias in known}
     near = difflib.get_close_matches(name.lower(), by_lower, n=5, cutoff=0.55)
-    likeness = {n: difflib.SequenceMatcher(None, name.lower(), n).ratio() for n in near}
-    nearest = [n for n in near if likeness[n] > likeness[near[0]] - 0.1]
+    similarity = {n: difflib.SequenceMatcher(None, name.lower(), n).ratio() for n in near}
+    nearest = [n for n in near if similarity[n] > similarity[near[0]] - 0.1]
     names = list(dict.fromkeys(by_lower[n] for n in nearest))
     return f" Did you mean {' or '.join(names)}?" if names else ""

@@ -1,4 +1,4 @@
-"""Files read as text, and files written whole or not at all."""
+"""Files read as text, and files written completely or not at all."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ def reading(path: Path) -> Iterator[None]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file whole or not at all: to a temporary file beside it, then renamed."""
+    """Write a file completely or not at all: a temporary file beside it is renamed."""
     with writing(path) as file:
         file.write(text)
 
 
 def check_writable(path: Path) -> None:
     """Raises EstimatorError where a file cannot be written now, such as where its folder is missing."""
-    with _sentence(path):
+    with _refuse_unwritable(path):
         if path.is_dir():
             raise IsADirectoryError(errno.EISDIR, "it is a folder")
         if path.is_file() or not path.exists():
@@ -62,15 +62,15 @@ def check_writable(path: Path) -> None:
 
 @contextmanager
 def writing(path: Path) -> Iterator[TextIO]:
-    """A file to write as text, whole or not at all: a temporary file is renamed when the block ends well.
+    """A text file that is written completely or not at all: a temporary file is renamed when the block succeeds.
 
-    Folders that are missing are made then.
+    Missing folders are then created.
     """
     temporary, path = None, path.resolve()  # a link stays a link
     try:
-        with _sentence(path):
+        with _refuse_unwritable(path):
             if path.exists() and not path.is_file() and not path.is_dir():
-                with path.open("w", encoding="utf-8") as file:  # a pipe or a device is written to, never replaced
+                with path.open("w", encoding="utf-8") as file:  # a pipe or a device is never replaced
                     yield file
                 return
             handle, name = tempfile.mkstemp(dir=next(folder for folder in path.parents if folder.is_dir()))
@@ -86,8 +86,8 @@ def writing(path: Path) -> Iterator[TextIO]:
 
 
 @contextmanager
-def _sentence(path: Path) -> Iterator[None]:
-    """What the system says of a file or folder that it cannot write, as one sentence."""
+def _refuse_unwritable(path: Path) -> Iterator[None]:
+    """Turn OSError for a file or folder that cannot be written into EstimatorError."""
     try:
         yield
     except OSError as error:
@@ -96,23 +96,23 @@ def _sentence(path: Path) -> Iterator[None]:
 
 @contextmanager
 def whole_folder(folder: Path) -> Iterator[Path]:
-    """A new folder beside the one asked for, which becomes it at the end; on any error nothing is left.
+    """A temporary folder that is renamed to ``folder`` when the block succeeds, and removed on any error.
 
-    Raises EstimatorError where it is there and not empty, or cannot be written.
+    Raises EstimatorError where ``folder`` exists and is not empty, or cannot be written.
     """
     folder = folder.resolve()
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise EstimatorError(f"{folder}: is there already and not empty; choose a new folder, or delete it first")
-    place = folder.with_name(f".{folder.name}.{os.getpid()}")
+    temporary = folder.with_name(f".{folder.name}.{os.getpid()}")
     try:
-        with _sentence(folder):
-            place.mkdir(parents=True)
-            yield place
+        with _refuse_unwritable(folder):
+            temporary.mkdir(parents=True)
+            yield temporary
             if folder.exists():
                 folder.rmdir()
-            place.replace(folder)
+            temporary.replace(folder)
     finally:
-        rmtree(place, ignore_errors=True)
+        rmtree(temporary, ignore_errors=True)
 
 
 def _umask() -> int:
@@ -122,7 +122,7 @@ def _umask() -> int:
 
 
 def sha256(*paths: Path) -> str:
-    """Hex digest of the bytes of one or several files, in the order given."""
+    """SHA-256 of the bytes of one or several files, in the given order, as hex digits."""
     digest = hashlib.sha256()
     for path in paths:
         with path.open("rb") as file:

@@ -1,4 +1,4 @@
-"""The shape of an op in words, for people: what tells apart two rows of a table."""
+"""The shape of an op in words, as tables show it to people."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ TRANSPOSES = ("trans_a", "trans_b")
 
 
 def format_shape(row: Mapping[str, Any]) -> str:
-    """``m 1760, n 16, k 1760, trans_a t`` or ``copy, 192.0 MB, cold``: without what is None or needs no word."""
+    """``m 1760, n 16, k 1760, trans_a t`` or ``copy, 192.0 MB, cold``; missing and default values are left out."""
     return ", ".join(_parts({name: value for name, value in row.items() if value is not None}))
 
 
-def _parts(said: Mapping[str, Any]) -> Iterator[str]:
-    yield from (said[name] for name in KINDS if name in said)
+def _parts(values: Mapping[str, Any]) -> Iterator[str]:
+    yield from (values[name] for name in KINDS if name in values)
     for name in SIZES:
-        if name in said and (name, said[name]) != ("batch", 1):
-            yield f"{name.removeprefix('conv_')} {said[name]:.0f}"
-    yield from (f"{name} t" for name in TRANSPOSES if said.get(name) == "t")
-    if "bytes" in said:
-        yield units.show(said["bytes"], "B", 4)
-    if "cache" in said:
-        yield said["cache"]
+        if name in values and (name, values[name]) != ("batch", 1):
+            yield f"{name.removeprefix('conv_')} {values[name]:.0f}"
+    yield from (f"{name} t" for name in TRANSPOSES if values.get(name) == "t")
+    if "bytes" in values:
+        yield units.show(values["bytes"], "B", 4)
+    if "cache" in values:
+        yield values["cache"]

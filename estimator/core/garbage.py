@@ -1,18 +1,18 @@
-"""When Python looks for circular garbage: of a short command that takes a fifth of the time, and finds next to none."""
+"""Thresholds of Python's garbage collector, which takes a fifth of a short command's time and frees almost nothing."""
 
 import atexit
 import gc
 
 USUAL = gc.get_threshold()
-RARE = 200_000  # objects more than at the last look; a whole estimate makes fewer
+RARE = 200_000  # new objects between collections; a whole estimate makes fewer
 
 
 def collect_rarely() -> None:
-    """Look for garbage seldom, and not at the end, where all memory is handed back at once."""
+    """Collect garbage rarely, and not at exit, where all memory is freed at once."""
     gc.set_threshold(RARE)
     atexit.register(gc.freeze)
 
 
 def collect_as_usual() -> None:
-    """Look for garbage as often as a program that runs by itself."""
+    """Collect garbage as often as Python does by default."""
     gc.set_threshold(*USUAL)

@@ -1,8 +1,8 @@
-"""Seeded draws of uncertain inputs, and their summary to one interval at the end.
+"""Seeded draws of uncertain inputs, and the interval that summarises them.
 
-Entry 0 of every array of samples is the value at nominal inputs; entries 1… are draws. An input is drawn from a
-split lognormal whose median is its nominal value and whose 5 % and 95 % points are its low and high ends, from a
-random stream of its own: named by the input and the seed, so that it does not depend on what else is drawn.
+Entry 0 of every array of samples is the value at nominal inputs; entries 1… are draws. An input has a split lognormal
+distribution: its median is the nominal value, its 5 % and 95 % points are the low and high ends. Each input has its own
+random stream, named by the input and the seed, so that it does not depend on other draws.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ Z = 1.6448536269514722  # the standard normal's 95 % point
 
 
 def draw(stream: str, low: ArrayLike, mid: ArrayLike, high: ArrayLike, draws: int, seed: int) -> Floats:
-    """Samples (1 + draws × shape) of positive inputs known to lie in [low, high] nine times of ten.
+    """Samples (1 + draws × shape) of positive inputs with 90 % intervals [low, high].
 
-    Inputs given as one array share the stream: they move up and down together.
+    Inputs given as one array share the stream: they rise and fall together.
     """
     low, mid, high = np.broadcast_arrays(np.asarray(low, float), np.asarray(mid, float), np.asarray(high, float))
     z = standard(stream, draws, seed).reshape(-1, *(1,) * mid.ndim) / Z
@@ -35,18 +35,18 @@ def standard(stream: str, draws: int, seed: int) -> Floats:
 
 
 def log_spread(low: ArrayLike, high: ArrayLike) -> Floats:
-    """Standard deviation of the logarithm of what lies in [low, high] nine times of ten."""
+    """Standard deviation of the logarithm of a value with the 90 % interval [low, high]."""
     return np.asarray(np.log(np.asarray(high, float) / np.asarray(low, float)) / (2.0 * Z))
 
 
 def draw_sourced(stream: str, sourced: Sourced, draws: int, seed: int) -> Floats:
-    """Samples (1 + draws) of a catalogue number; without a declared uncertainty all are its value."""
+    """Samples (1 + draws) of a catalogue number; without a declared uncertainty all equal its value."""
     ratio = 1 + (sourced.relative_uncertainty or 0.0)
     return draw(stream, sourced.value / ratio, sourced.value, sourced.value * ratio, draws, seed)
 
 
 def summarise(samples: Floats, covers: Covers = "inputs") -> Interval:
-    """The interval of samples (1 + draws), and what it covers: ends are None where nothing was uncertain."""
+    """The interval of samples (1 + draws) and what it covers; the ends are None where nothing is uncertain."""
     low, mid, high = bounds(samples)
     certain = bool(low == high)
     return Interval(None if certain else float(low), float(mid), None if certain else float(high), LEVEL, covers)
@@ -55,19 +55,19 @@ def summarise(samples: Floats, covers: Covers = "inputs") -> Interval:
 def bounds(samples: Floats) -> tuple[Floats, Floats, Floats]:
     """Low end, nominal value and high end along the first axis of samples (1 + draws × …).
 
-    The ends are widened to hold the nominal value, so that an interval never excludes its own mid.
+    The ends are widened where needed to include the nominal value.
     """
     mid = samples[0]
     if len(samples) == 1:
         return mid, mid, mid
-    ordered = np.array(np.moveaxis(samples[1:], 0, -1), order="C")  # sorted in place, each where it is read in a row
+    ordered = np.array(np.moveaxis(samples[1:], 0, -1), order="C")  # contiguous along the sorted axis
     ordered.sort(axis=-1)
     low, high = (_quantile(ordered, share) for share in ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
     return np.minimum(low, mid), mid, np.maximum(high, mid)
 
 
 def _quantile(ordered: Floats, share: float) -> Floats:
-    """Quantile along the last axis, between neighbours by their distance: numpy's, but of what is ordered already."""
+    """Linearly interpolated quantile along the last axis, as numpy's, of values that are sorted already."""
     place = share * (ordered.shape[-1] - 1)
     before = int(place)
     low, high = ordered[..., before], ordered[..., min(before + 1, ordered.shape[-1] - 1)]

@@ -1,4 +1,4 @@
-"""Where shipped devices, profiles and studies lie, and how a name becomes a path."""
+"""The folders of shipped and the user's devices, profiles and studies, and paths by name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PACKAGE = Path(__file__).resolve().parent.parent
 def folders(kind: str) -> list[Path]:
     """The existing folders of one kind (``"devices"``, ``"profiles"``, ``"reports"``), the user's first.
 
-    The user's are named by ESTIMATOR_LIBRARY: folders, separated as in PATH, laid out like this project's top level.
+    ESTIMATOR_LIBRARY lists the user's libraries, separated as in PATH, each laid out like this project's top level.
     """
     own = [Path(p) for p in os.environ.get("ESTIMATOR_LIBRARY", "").split(os.pathsep) if p]
     return [folder / kind for folder in (*own, _shipped()) if (folder / kind).is_dir()]
@@ -30,20 +30,20 @@ def _shipped() -> Path:
 
 
 def names(kind: str, pattern: str) -> dict[str, Path]:
-    """Every library entry of a kind by name: files by their stem, folders by their name; the first wins."""
-    found: dict[str, Path] = {}
-    inside, _, name = pattern.rpartition("/")
+    """The library entries of a kind by name: files by stem, folders by name; of equal names, the first."""
+    paths: dict[str, Path] = {}
+    subfolder, _, name = pattern.rpartition("/")
     for folder in folders(kind):
-        place = folder / inside
+        place = folder / subfolder
         with os.scandir(place) if place.is_dir() else nullcontext(()) as entries:
             for entry in sorted((e for e in entries if fnmatch(e.name, name)), key=lambda e: e.name):
                 path = place / entry.name
-                found.setdefault(path.stem if entry.is_file() else path.name, path)
-    return found
+                paths.setdefault(path.stem if entry.is_file() else path.name, path)
+    return paths
 
 
 def unknown(
     what: str, name: str, known: Iterable[str], command: str, proper: Mapping[str, str] | None = None
 ) -> EstimatorError:
-    """The error for a name that nothing in the library bears; ``proper`` leads from aliases to names."""
+    """The error for a name that is not in the library; ``proper``: alias → proper name."""
     return EstimatorError(f"Unknown {what} '{name}'.{suggestion(name, known, proper)} 'estimator {command}' lists all.")

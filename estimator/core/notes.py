@@ -1,4 +1,4 @@
-"""What a stage wants to tell, as data: a code for programs, what it is about, its share of the time, a sentence."""
+"""Notes of a stage as data: a code for programs, a sentence, its subject, and its share of the time."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Kind = Literal["assumption", "warning"]
-WARNINGS = (  # codes of what may make a prediction wrong; all others say what it rests on
+WARNINGS = (  # codes of notes that may make a prediction wrong; all other notes are assumptions
     "ambiguous-product", "carried-mostly", "chain-order-unknown", "convolution-unknown", "coverage-low", "device-check",
     "measurements-left-out", "precision-unstated", "product-booked-elsewhere", "product-unknown", "profile",
     "rebatch-unknown", "step-coverage-low", "traffic-unknown",
@@ -16,7 +16,7 @@ WARNINGS = (  # codes of what may make a prediction wrong; all others say what i
 
 @dataclass(frozen=True)
 class Note:
-    """One thing that a stage tells. ``share``: of the time of the profiled step that it concerns, 0 where none."""
+    """One note of a stage. ``share``: the share of the profiled step's time that it concerns, 0 for none."""
 
     code: str
     text: str
@@ -30,18 +30,18 @@ class Note:
 
 
 def with_code(code: str, sentences: Iterable[str]) -> tuple[Note, ...]:
-    """Notes of one code from sentences."""
+    """Notes with one code, one per sentence."""
     return tuple(Note(code, text) for text in sentences)
 
 
 def ranked(notes: Iterable[Note]) -> tuple[Note, ...]:
-    """The notes without repeated sentences, those first that concern most of the time, others in their order."""
-    once: dict[str, Note] = {}
+    """The notes without repeated sentences, sorted by falling share of the time; equal shares keep their order."""
+    by_text: dict[str, Note] = {}
     for note in notes:
-        once.setdefault(note.text, note)
-    return tuple(sorted(once.values(), key=lambda note: -note.share))
+        by_text.setdefault(note.text, note)
+    return tuple(sorted(by_text.values(), key=lambda note: -note.share))
 
 
 def sentences(notes: Iterable[Note], kind: Kind | None = None) -> tuple[str, ...]:
-    """The sentences of the notes of one kind, or of all, for people."""
+    """The sentences of the notes of one kind, or of all notes."""
     return tuple(note.text for note in notes if kind in (None, note.kind))

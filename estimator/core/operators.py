@@ -1,15 +1,15 @@
-"""The one vocabulary of operators: operators.csv lists each once, with its class, its passes over memory and its FLOP.
+"""The vocabulary of operators: operators.csv lists each once, with its class, its passes over memory and its FLOP.
 
 Columns of operators.csv:
-    operator           its name here, in the language of no framework
-    op_class           what kind of work it is, one of OP_CLASSES
+    operator           its name, independent of frameworks
+    op_class           its kind of work, one of OP_CLASSES
     direction          forward; backward, grad_input or grad_weights of a gradient; update of an optimizer
     reads, writes      tensors of the result's size that one call reads and writes
-    flop_per_element   arithmetic for each element of the result
-    kept_in_fp32       whether mixed precision keeps it in fp32: yes, or forward where only the forward pass does
-    along              what it goes along: rows (of the last dimension), channels, or windows of an image
+    flop_per_element   FLOP for each element of the result
+    kept_in_fp32       whether mixed precision keeps it in fp32: yes, or forward for the forward pass alone
+    along              the axes that it works along: rows (of the last dimension), channels, or windows of an image
     layerwise          whether training runs it once over the output of each layer
-    benchmark_kernel   the operator that a benchmark times in its place; itself where it is timed
+    benchmark_kernel   the operator that benchmarks time in its place; itself where they time it
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 CAST = "cast"
-LAUNCH = "launch"  # an addition of one element: what remains is the launch
-CHANNEL_KERNELS = {"elementwise": "bias_add", "reduction": "channel_sum"}  # of a class, where channels are known
+LAUNCH = "launch"  # an addition of one element, whose time is that of the launch
+CHANNEL_KERNELS = {"elementwise": "bias_add", "reduction": "channel_sum"}  # class → kernel for known channels
 POOL_SUFFIXES = {"forward": "", "grad_input": "_grad"}
-SUFFIXES = {  # what the name of an operator ends in, by its pass
+SUFFIXES = {  # suffix of an operator's name by pass
     "convolution": {
         "forward": "", "grad_input": "_grad_input", "grad_weights": "_grad_weights", "backward": "_grad",
     },
@@ -45,7 +45,7 @@ NARROW = tuple(name for name, size in ITEMSIZE.items() if size < ITEMSIZE["fp32"
 
 @dataclass(frozen=True)
 class Operator:
-    """One row of operators.csv; a number that is not given is NaN."""
+    """One row of operators.csv; missing numbers are NaN."""
 
     operator: str
     op_class: str
@@ -76,7 +76,7 @@ def _operator(row: dict[str, str]) -> Operator:
 
 @cache
 def timed_streams() -> tuple[str, ...]:
-    """The memory-bound operators that a benchmark times by any size: none of pools, casts and the launch."""
+    """The memory-bound operators that benchmarks time at any size: all but pools, casts and the launch."""
     own = {name for name, row in operators().items() if row.op_class in UNPOOLED and name == row.benchmark_kernel}
     return tuple(name for name in operators() if name in own - {CAST, LAUNCH})
 
@@ -87,46 +87,46 @@ def class_of(operator: str) -> str:
 
 
 def attribute(rows: pd.DataFrame, name: str) -> Names:
-    """A column of operators.csv for the ``operator`` of each row (any table that has one); "" where it is missing."""
+    """A column of operators.csv for the ``operator`` of each row of any table; "" where it is missing."""
     codes, known = rows["operator"].factorize()
     values = [getattr(operators()[operator], name) for operator in known]
     return np.asarray(np.array([*values, ""], dtype=object)[codes])
 
 
 def benchmark_kernels(rows: pd.DataFrame) -> Names:
-    """The operator that a benchmark times in place of each row's; "" where none does.
+    """The operator that benchmarks time in place of each row's operator; "" where there is none.
 
-    Ops with one number for each channel (``conv_c`` without an image, ``conv_n``) have kernels of their own, and so
-    have casts between formats of which one is narrow.
+    Ops with one number per channel (``conv_c`` without ``conv_n``) have kernels of their own, and so have casts from or
+    to a format narrower than fp32.
     """
     classes = rows["op_class"].to_numpy(dtype=object, na_value="")
     general = np.array([operators()[name].benchmark_kernel if name else "" for name in classes], dtype=object)
     own, casts = attribute(rows, "benchmark_kernel"), is_cast(rows)
     along, by_name = _along_channels(rows), attribute(rows, "along") == "channels"
     plain = (attribute(rows, "op_class") != classes) | (by_name & ~along) | (own == CAST)
-    found = np.where(plain, general, own)
+    kernels = np.where(plain, general, own)
     for op_class, kernel in CHANNEL_KERNELS.items():
-        found = np.where(along & (classes == op_class) & (found == general), kernel, found)
-    return np.where(casts, CAST, found)
+        kernels = np.where(along & (classes == op_class) & (kernels == general), kernel, kernels)
+    return np.where(casts, CAST, kernels)
 
 
 def _along_channels(rows: pd.DataFrame) -> Flags:
-    """Rows of which the channels are known, and no image."""
+    """Whether each row has channels but no image."""
     return np.asarray(rows["conv_c"].notna() & rows["conv_n"].isna()) if "conv_c" in rows else np.zeros(len(rows), bool)
 
 
 def with_operators(rows: pd.DataFrame) -> pd.DataFrame:
-    """MEASUREMENTS or SHAPES with the ``operator`` of each row that states none: its kernel's, where that is one, else
-    its class's, as its pass has it.
+    """MEASUREMENTS or SHAPES with an ``operator`` in each row: as stated, else its kernel where that is an operator of
+    the row's class, else its class, with the suffix of its pass.
     """
     kernel, op_class = (rows[name].fillna("") for name in ("kernel", "op_class"))
-    of_class = kernel.isin(operators().keys()) & (kernel.map(_class) == op_class)
-    found = kernel.where(of_class, op_class)
-    known = rows["pass"].notna()
+    is_operator = kernel.isin(operators().keys()) & (kernel.map(_class) == op_class)
+    operator = kernel.where(is_operator, op_class)
+    has_pass = rows["pass"].notna()
     for name in ("convolution", "max_pool", "avg_pool"):
         passes = {direction: f"{name}{suffix}" for direction, suffix in SUFFIXES[name].items()}
-        found = found.mask((found == name) & known, rows["pass"].map(passes))
-    return rows.assign(operator=rows["operator"].fillna(found.astype("string[python]")))
+        operator = operator.mask((operator == name) & has_pass, rows["pass"].map(passes))
+    return rows.assign(operator=rows["operator"].fillna(operator.astype("string[python]")))
 
 
 def _class(name: str) -> str:
@@ -134,9 +134,9 @@ def _class(name: str) -> str:
 
 
 def cast_formats(rows: pd.DataFrame) -> pd.Series:
-    """The format narrower than fp32 that each row casts from or to; NA for all rows that cast between no such formats.
+    """The format narrower than fp32 that each row casts from or to; NA for all other rows.
 
-    Rows of WORK tell both formats; measured casts go from fp32 to the row's ``precision``.
+    WORK states both formats; measured casts go from fp32 to the row's ``precision``.
     """
     if "from_precision" in rows:
         if not complete(rows, ("from_precision", "to_precision")).any():  # most profiles hold no casts at all
@@ -148,11 +148,11 @@ def cast_formats(rows: pd.DataFrame) -> pd.Series:
 
 
 def _narrower(first: pd.Series, second: pd.Series) -> pd.Series:
-    """The narrower of two formats; NA where one is unknown, or both are as wide."""
+    """The narrower of two formats; NA where one is unknown or both have equal width."""
     sizes = itemsizes(first), itemsizes(second)
     return first.where(sizes[0] < sizes[1], second).where(~np.isnan(sizes[0] + sizes[1]) & (sizes[0] != sizes[1]))
 
 
 def is_cast(rows: pd.DataFrame) -> Flags:
-    """Rows that cast between a format narrower than fp32 and a wider one."""
+    """Whether each row casts between a format narrower than fp32 and a wider one."""
     return np.asarray(cast_formats(rows).notna(), dtype=bool)

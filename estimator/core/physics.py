@@ -1,4 +1,4 @@
-"""Formulas that more than one stage needs, on plain numbers or arrays, SI units. A multiply-add is 2 FLOP.
+"""Formulas shared by several stages, for numbers or arrays in SI units. A multiply-add is 2 FLOP.
 
 Sources: Williams, Waterman & Patterson, "Roofline", CACM 52(4), 2009; Dumoulin & Visin, "A guide to convolution
 arithmetic for deep learning", arXiv:1603.07285.
@@ -31,12 +31,12 @@ def conv_output(
     size: ArrayLike, kernel: ArrayLike, stride: ArrayLike = 1, pad: ArrayLike = 0, dilation: ArrayLike = 1,
     stated: ArrayLike = np.nan,
 ) -> Floats:  # fmt: skip
-    """Output size of a convolution along one axis, as it is ``stated``, else (NaN) by Dumoulin & Visin:
+    """Output size of a convolution along one axis: as ``stated``; where that is NaN, by Dumoulin & Visin,
     floor((size + 2·pad − dilation·(kernel − 1) − 1) / stride) + 1.
     """
-    reach = np.asarray(dilation, float) * (np.asarray(kernel) - 1) + 1
-    natural = np.floor((np.asarray(size) + 2 * np.asarray(pad, float) - reach) / np.asarray(stride)) + 1
-    return _array(np.where(np.isnan(stated), natural, stated))
+    extent = np.asarray(dilation, float) * (np.asarray(kernel) - 1) + 1
+    derived = np.floor((np.asarray(size) + 2 * np.asarray(pad, float) - extent) / np.asarray(stride)) + 1
+    return _array(np.where(np.isnan(stated), derived, stated))
 
 
 def conv_flop(
@@ -46,7 +46,7 @@ def conv_flop(
     """Direct FLOP of one convolution: 2·n·k·p·q·(c/groups)·r·s, the same for forward and both backward passes.
 
     n images, c input and k output channels, p×q output points, r×s kernel; in 3D p and r hold the depth as a factor.
-    Products with padding count, as frameworks have it; XLA's own count leaves them out.
+    Products with padding count, as in frameworks; XLA's own count omits them.
     """
     points = np.asarray(n, float) * np.asarray(k) * np.asarray(p) * np.asarray(q)
     return _array(2.0 * points * np.asarray(c) / np.asarray(groups) * np.asarray(r) * np.asarray(s))
@@ -56,7 +56,7 @@ def conv_bytes(
     n: ArrayLike, c: ArrayLike, h: ArrayLike, w: ArrayLike, k: ArrayLike, p: ArrayLike, q: ArrayLike,
     r: ArrayLike, s: ArrayLike, itemsize: ArrayLike, groups: ArrayLike = 1,
 ) -> Floats:  # fmt: skip
-    """Compulsory traffic [B] of one convolution pass: input, weights, output moved once each (3D as conv_flop)."""
+    """Compulsory traffic [B] of one convolution pass: input, weights and output once each (3D as in conv_flop)."""
     image = np.asarray(n, float) * np.asarray(c) * np.asarray(h) * np.asarray(w)
     weights = np.asarray(k, float) * np.asarray(c) / np.asarray(groups) * np.asarray(r) * np.asarray(s)
     output = np.asarray(n, float) * np.asarray(k) * np.asarray(p) * np.asarray(q)
@@ -74,7 +74,7 @@ def ideal_time(flop: ArrayLike, bytes_: ArrayLike, peak: ArrayLike, bandwidth: A
 
 
 def ridge_point(peak: ArrayLike, bandwidth: ArrayLike) -> Floats:
-    """Intensity [FLOP/B] at which compute and memory bind alike: P/B (Williams 2009)."""
+    """Intensity [FLOP/B] above which compute binds, and below which memory binds: P/B (Williams 2009)."""
     return _array(np.asarray(peak, float) / np.asarray(bandwidth))
 
 

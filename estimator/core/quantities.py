@@ -1,7 +1,7 @@
-"""How files write numbers: text with a unit, a mapping that says more, and the short forms of a device's peaks.
+"""Numbers as files write them: text with a unit, a mapping with details, and the short forms of a device's peaks.
 
-Each function is a pydantic validator: it takes what stands in the file, returns what the types of ``core/types.py``
-hold (SI), or raises ValueError with the tail of a sentence.
+Each function is a pydantic validator: it takes the value in the file and returns the SI value for ``core/types.py``, or
+raises ValueError with the tail of a sentence.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _positive(text: object, unit: str) -> float:
 
 
 def no_flag(written: object) -> object:
-    """Refuse what YAML reads as true or false, which would count as 1 or 0."""
+    """Refuse true and false of YAML, which would count as 1 and 0."""
     if isinstance(written, bool):
         raise ValueError(f"is {written}, as YAML reads yes and no; write a whole number")
     return written
@@ -59,7 +59,7 @@ def seconds(written: object) -> float:
 
 
 def read_peaks(written: object) -> dict[str, Any]:
-    """Turn the short forms of ``peak`` into one :class:`Peak` per precision: fp64 and fp32 are vector unless said."""
+    """Turn the short forms of ``peak`` into one :class:`Peak` per precision; fp64 and fp32 default to vector."""
     if not isinstance(written, dict):
         raise ValueError(f"is {written!r}; write one line per precision, such as 'fp32: 60 TFLOP/s'")
     return {precision: _read_peak(str(precision), value) for precision, value in written.items()}

@@ -1,6 +1,6 @@
-"""The tables, declared once as data: name, dtype, unit, meaning, default. It validates, documents and labels.
+"""The tables, declared once as data (name, dtype, unit, meaning, default), for validation, documentation and labels.
 
-Tables are extended, never rewritten: WORK holds every column of OPS, PREDICTION every column of WORK.
+Tables are extended, never rewritten: WORK has every column of OPS, PREDICTION every column of WORK.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Kind = Literal["text", "integer", "number"]
-LARGEST_WHOLE = 2**53  # beyond it a float no longer counts by ones
+LARGEST_WHOLE = 2**53  # largest whole number up to which floats are exact
 PANDAS_DTYPE = {"text": "string[python]", "integer": "Int64", "number": "float64"}
 
 OP_CLASSES = (
@@ -29,11 +29,11 @@ MATRIX = ("gemm", "convolution")  # classes that the matrix units run
 STREAMING = (  # classes that memory binds
     "elementwise", "reduction", "pooling", "normalization", "embedding", "movement",
 )  # fmt: skip
-UNPOOLED = tuple(name for name in STREAMING if name != "pooling")  # those that tell of each other by what they move
+UNPOOLED = tuple(name for name in STREAMING if name != "pooling")  # compared by the bytes that they move
 PHASES = ("forward", "backward", "optimizer", "input", "other", "unknown")
 PRECISIONS = tuple(ITEMSIZE)
 PASSES = ("forward", "grad_input", "grad_weights", "backward")  # backward: both gradients in one op
-METHODS = {  # the ladder of evidence, strongest first, and how each rung gives a time
+METHODS = {  # the ladder of evidence, strongest first, and how each method gives a time
     "measured": "the very shape was timed on the target (or the profile was taken on it): calls × that time",
     "interpolated": "the model's time, corrected by the target's own measured ops of like shapes",
     "scaled": "the model's time × the share by which the target's few measured ops of other shapes are off it",
@@ -42,7 +42,7 @@ METHODS = {  # the ladder of evidence, strongest first, and how each rung gives 
     "unchanged": "the source's own time, carried over",
 }
 TRANSPOSES = ("n", "t")
-SHAPED_BY = {  # that tell the work of a matrix product, and of a convolution; others have a default
+SHAPED_BY = {  # columns that the work of an op needs; all others have a default
     "gemm": ("m", "n", "k"),
     "convolution": ("conv_n", "conv_c", "conv_h", "conv_w", "conv_k", "conv_r", "conv_s"),
 }
@@ -50,7 +50,7 @@ SHAPED_BY = {  # that tell the work of a matrix product, and of a convolution; o
 
 @dataclass(frozen=True)
 class Column:
-    """One column: what it means, in which unit, and what a valid value is. Absence is NA."""
+    """One column: meaning, unit, and valid values. Absence is NA."""
 
     name: str
     kind: Kind
@@ -60,11 +60,11 @@ class Column:
     minimum: float | None = None
     above: float | None = None
     choices: tuple[str, ...] = ()
-    default: float | None = None  # the number that a missing value stands for
+    default: float | None = None  # the value of missing entries
 
     @property
     def description(self) -> str:
-        """The meaning, and what a missing value stands for."""
+        """The meaning, and the default."""
         return self.meaning if self.default is None else f"{self.meaning}; {self.default:g} where missing"
 
 
@@ -76,7 +76,7 @@ class Table:
     columns: tuple[Column, ...]
 
     def extend(self, name: str, *columns: Column) -> Table:
-        """A table with these columns behind its own; what its own columns required has been checked there."""
+        """A table with these columns after its own, which are no longer required, as they were checked before."""
         return Table(name, (*(replace(column, required=False) for column in self.columns), *columns))
 
     def names(self) -> list[str]:
@@ -96,9 +96,9 @@ class Table:
         return pd.DataFrame({column.name: blank[column.kind] for column in self.columns})
 
     def conform(self, frame: pd.DataFrame, where: str) -> pd.DataFrame:
-        """The frame with every declared column, typed and in order; other columns stay behind them.
+        """The frame with every declared column, typed and in order, followed by its other columns.
 
-        Raises EstimatorError with every fault found: missing or unreadable values, values out of bounds.
+        Raises EstimatorError with every fault: missing or unreadable values, values out of bounds.
         """
         import pandas as pd
 
@@ -112,13 +112,13 @@ class Table:
                 if column.required:
                     faults.append(f"{where}: the column '{column.name}' is missing; add it ({column.meaning})")
                 typed[column.name] = blank[column.kind]
-            elif not column.required and values.array.isna().all():  # of a Series this takes ten times as long
+            elif not column.required and values.array.isna().all():  # ten times as fast as on the Series
                 typed[column.name] = blank[column.kind]
             else:
                 typed[column.name] = _typed(values, column, where, faults)
         if faults:
             raise EstimatorError(*faults)
-        return pd.concat(typed | given, axis=1)  # in half the time of a DataFrame of them
+        return pd.concat(typed | given, axis=1)  # takes half the time of DataFrame(typed | given)
 
 
 def _typed(values: pd.Series, column: Column, where: str, faults: list[str]) -> pd.Series:
@@ -163,8 +163,8 @@ def _faults(values: pd.Series, bad: Flags, column: Column, where: str) -> Iterat
     missing = values.isna()
     positions = [i for i, is_bad in enumerate(bad) if is_bad]
     for position in positions[:3]:
-        found = values.iloc[position]
-        text = "missing" if missing.iloc[position] else repr(found) if isinstance(found, str) else str(found)
+        value = values.iloc[position]
+        text = "missing" if missing.iloc[position] else repr(value) if isinstance(value, str) else str(value)
         yield f"{where}: row {values.index[position] + 1}: {column.name} is {text}; expected {_expected(column)}"
     if len(positions) > 3:
         yield f"{where}: {len(positions) - 3} more rows have such a fault in {column.name}"
@@ -180,7 +180,7 @@ def _expected(column: Column) -> str:
 
 
 def complete(rows: pd.DataFrame, names: Iterable[str]) -> Flags:
-    """Rows that have a value in each of the named columns."""
+    """Whether each row has a value in all named columns."""
     return np.asarray(np.logical_and.reduce([rows[name].notna() for name in names]), dtype=bool)
 
 
@@ -325,7 +325,7 @@ DEFAULTS = {c.name: c.default for c in (*MEASUREMENTS.columns, *PREDICTION.colum
 
 
 def numbers(rows: pd.DataFrame, name: str) -> Floats:
-    """A column of any table as numbers: its default where one is missing, NaN where it has none."""
+    """A column of any table as numbers; missing values become its default, or NaN without a default."""
     missing = DEFAULTS.get(name, np.nan)
     if name not in rows:
         return np.full(len(rows), missing)

@@ -1,8 +1,8 @@
-"""What travels between the stages, in one file. Everything is frozen, SI inside; absence is None or NA.
+"""The types that stages exchange. All are frozen and in SI units; absence is None or NA.
 
-Types that people write in YAML are pydantic models, so that one declaration validates and documents them;
-types that the program computes are dataclasses. *Samples* are arrays whose first axis has 1 + draws entries:
-entry 0 holds the value at nominal inputs, the others one seeded draw of the uncertain inputs each.
+Types that people write in YAML are pydantic models, so that one declaration validates and documents them; types that
+the program computes are dataclasses. *Samples* are arrays whose first axis has 1 + draws entries: entry 0 is the value
+at nominal inputs, each other entry is one seeded draw of the uncertain inputs.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Names = npt.NDArray[np.object_]  # words that many rows share
 Status = Literal["read", "recall", "derived", "assumed", "measured"]
 Confidence = Literal["high", "medium", "low"]
 Fusing = Literal["none", "elementwise"]
-Layout = Literal["none", "channels-first"]  # of images, in a library that is unlike the profile's
+Layout = Literal["none", "channels-first"]  # of images in the target's library, where it differs from the profile's
 Mode = Literal["training", "inference"]
 Covers = Literal["inputs", "all"]  # declared uncertainties of the inputs; the models' own errors too
 LARGEST_BATCH = 10**9  # samples in one step
@@ -49,13 +49,13 @@ def itemsizes(precision: pd.Series) -> Floats:
 
 
 class File(BaseModel):
-    """Base of everything read from YAML: unknown keys are faults, nothing changes after reading."""
+    """Base of all types read from YAML: unknown keys are faults, values are frozen."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class Sourced(File):
-    """A number with its origin. ``relative_uncertainty`` u: the value lies in [v/(1+u), v·(1+u)] nine times of ten."""
+    """A number with its origin. ``relative_uncertainty`` u: the 90 % interval of value v is [v/(1+u), v·(1+u)]."""
 
     value: float
     unit: str
@@ -67,15 +67,15 @@ class Sourced(File):
     waiver: str | None = None
 
     @property
-    def doubt(self) -> str:
+    def unverified_reason(self) -> str:
         """Why the number is unverified, in words; empty where it is not."""
         unstated = "not said to have been read in its source" if self.source else "given without a source"
         return {"recall": "recalled, not re-read", "assumed": "assumed", None: unstated}.get(self.status, "")
 
     @property
     def unverified(self) -> bool:
-        """Whether nobody has seen this number in its source: recalled, assumed, or without any source."""
-        return bool(self.doubt)
+        """Whether the number was not read in its source: it is recalled, assumed, or has no source."""
+        return bool(self.unverified_reason)
 
     def __str__(self) -> str:
         shown = [units.show(self.value, self.unit, binary=binary) for binary in (False, self.unit == "B")]
@@ -83,9 +83,9 @@ class Sourced(File):
 
 
 class PeakRate(Sourced):
-    """A dense arithmetic peak on one path, with what it accumulates in and the clock it holds at [Hz].
+    """A dense arithmetic peak on one path, with its format of accumulation and its clock [Hz].
 
-    ``flop_per_clock`` is of one compute unit, so that peak = compute_units · flop_per_clock · clock.
+    ``flop_per_clock`` is that of one compute unit: peak = compute_units · flop_per_clock · clock.
     """
 
     accumulate: Precision | None = None
@@ -94,7 +94,7 @@ class PeakRate(Sourced):
 
 
 class Peak(File):
-    """The peaks of one precision: on the vector units and on the tensor (matrix) units."""
+    """The peaks of one precision on the vector units and on the tensor (matrix) units."""
 
     vector: PeakRate | None = None
     tensor: PeakRate | None = None
@@ -102,7 +102,7 @@ class Peak(File):
 
     @property
     def matrix(self) -> PeakRate | None:
-        """The path that matrix products take: tensor units where there are any."""
+        """The peak for matrix products: of tensor units where there are any, else of vector units."""
         return self.tensor or self.vector
 
 
@@ -131,7 +131,7 @@ class _PeakFile(Peak):
 
 
 class Link(File):
-    """A device's links to others: all of them together one way, to one neighbour one way, and both ways together."""
+    """A device's links to other devices: per direction, per direction to one neighbour, and both directions in all."""
 
     name: str | None = None
     per_direction: Rate | None = None
@@ -140,14 +140,14 @@ class Link(File):
 
 
 class Part(File):
-    """The module or board that a device is one of several equal parts of."""
+    """A module or board with several equal parts, one of which is the device."""
 
     device: str
     parts: Whole
 
 
 class DeviceSpec(File):
-    """One device: what a vendor's data sheet says, every number with its source."""
+    """One device as in its vendor's data sheet; every number has its source."""
 
     name: str
     aliases: tuple[str, ...] = ()
@@ -187,7 +187,7 @@ class DeviceSpec(File):
 
 
 class SystemSpec(File):
-    """One machine: how many nodes, of what, joined how."""
+    """One machine: its nodes, their devices and the interconnect."""
 
     name: str
     aliases: tuple[str, ...] = ()
@@ -209,7 +209,7 @@ class SystemSpec(File):
 
 
 class UpdateOp(File):
-    """What one op type of an optimizer update does for each variable: calls, and tensor passes per call."""
+    """The work of one op type of an optimizer update for each variable: calls, and tensor passes per call."""
 
     calls: Whole
     reads: int = Field(ge=0)
@@ -225,7 +225,7 @@ class Optimizer(File):
 
 
 class Workload(File):
-    """What a profile cannot tell about the training run it was taken from (``workload.yaml``)."""
+    """Facts about the profiled training run that its profile does not hold (``workload.yaml``)."""
 
     name: str
     title: str | None = None
@@ -248,7 +248,7 @@ class Workload(File):
 
 @dataclass(frozen=True)
 class Profile:
-    """One profiled training run: OPS per step, and what is known of the step as a whole."""
+    """One profiled training run: OPS per step, and the times of the step as a whole."""
 
     ops: pd.DataFrame = field(repr=False)
     workload: Workload
@@ -259,7 +259,7 @@ class Profile:
     wall_step_s: float | None = None  # without the profiler where that is known
     busy_step_s: float | None = None  # time in which any op ran
     profiled_step_s: float | None = None  # wall time under the profiler
-    step_spread: float = 0.0  # standard deviation of the logarithm of its steps' wall time, as far as that is known
+    step_spread: float = 0.0  # standard deviation of the logarithm of its steps' wall time; 0 where unknown
     tool_version: str | None = None
     sha256: str = ""
     files: tuple[Path, ...] = ()
@@ -267,7 +267,7 @@ class Profile:
 
     @property
     def where(self) -> str:
-        """What an error about its ops names: the file, or the folder of several."""
+        """The place that errors about its ops name: the file, or the folder of several files."""
         if not self.files:
             return self.workload.name
         return str(self.files[0] if len(self.files) == 1 else self.files[0].parent)
@@ -275,9 +275,9 @@ class Profile:
 
 @dataclass(frozen=True)
 class RunPlan:
-    """How a profile is to run on a target: device, precision of the matrix products, what is fused, draws and seed.
+    """How a profile is to run on a target: device, precision of the matrix products, fusion, draws and seed.
 
-    ``batch`` and ``mode`` are the profile's own where they are None.
+    Where ``batch`` or ``mode`` is None, it is the profile's own.
     """
 
     target: str
@@ -308,7 +308,7 @@ class RunPlan:
 
 @dataclass(frozen=True)
 class Fusion:
-    """What a compiler's fusion saves in one step: chains of ops, their ops, and traffic [B] and launches less."""
+    """A compiler's fusion in one step: its chains, their ops, and the saved traffic [B] and launches."""
 
     kind: Fusing = "none"
     chains: int = 0
@@ -317,7 +317,7 @@ class Fusion:
     saved_launches: float = 0.0
 
     def describe(self) -> str:
-        """What a prediction that counts on it says."""
+        """A sentence on it for predictions that assume it."""
         if not self.ops:
             return "no chain of element-wise ops is known that a compiler would fuse"
         saved = f"{units.show(self.saved_bytes, 'B', 4)} of traffic and {self.saved_launches:g} launches less a step"
@@ -329,7 +329,7 @@ class Fusion:
 
 @dataclass(frozen=True)
 class Interval:
-    """A value at nominal inputs and the ends that hold ``level`` of the draws; None where none is known."""
+    """A value at nominal inputs, and the ends of the interval that holds ``level`` of the draws; None without ends."""
 
     low: float | None
     mid: float
@@ -347,7 +347,7 @@ class Prediction:
     launch: Floats = field(repr=False)  # samples of the part of each time that is launch latency
     floor_s: Floats = field(repr=False)
     ceiling_s: Floats = field(repr=False)
-    run: Floats = field(repr=False)  # samples by which the source's run would go another time, over what it took
+    run: Floats = field(repr=False)  # samples of the time of another run on the source / the profiled run's time
     covered_fraction: float
     coefficients: Mapping[str, Any] = field(repr=False)  # of the model, with their sources
     warnings: tuple[str, ...] = ()
@@ -355,7 +355,7 @@ class Prediction:
 
 @dataclass(frozen=True)
 class StepTime:
-    """Where one step's time goes; each part is an array of samples [s], and the parts add to the total."""
+    """The parts of one step's time, each an array of samples [s]; they add up to the total."""
 
     compute: Floats
     memory: Floats
@@ -373,7 +373,7 @@ class StepTime:
 
 @dataclass(frozen=True)
 class Estimate:
-    """One profile on one target device: step time with its parts, evidence and bounds."""
+    """The prediction of one profile on one target device: step time with its parts, evidence and bounds."""
 
     profile: Profile
     source: DeviceSpec | None
@@ -390,17 +390,17 @@ class Estimate:
     coverage: float  # share of the source's step in ops that are modelled
     evidence: Mapping[str, float]  # share of the step by method, the largest first
     fusion: Fusion = Fusion()
-    specifications: Mapping[str, Sourced] = field(default_factory=dict)  # the catalogue's numbers it divides by
+    specifications: Mapping[str, Sourced] = field(default_factory=dict)  # the catalogue's numbers that it uses
     notes: tuple[Note, ...] = ()
 
     @property
     def assumptions(self) -> tuple[str, ...]:
-        """Sentences on what it rests on that nobody has verified."""
+        """Sentences on its unverified assumptions."""
         return sentences(self.notes, "assumption")
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Sentences on what may make it wrong."""
+        """Sentences on possible causes of error."""
         return sentences(self.notes, "warning")
 
 
@@ -420,7 +420,7 @@ class Number:
 
 @dataclass(frozen=True)
 class FigureOfMerit:
-    """The figure of merit of one target over the baseline, and what it would be under other definitions."""
+    """The figure of merit of one target over the baseline, and its values under other definitions."""
 
     target: str
     samples: Floats = field(repr=False)
@@ -431,7 +431,7 @@ class FigureOfMerit:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A figure that somebody printed [SI], beside ours, with the reason where they differ."""
+    """A published figure [SI] and ours, with the reason where they differ."""
 
     quantity: str
     unit: str | None
@@ -440,7 +440,7 @@ class Comparison:
     ours: Number
     source: str
     reason: str | None = None
-    with_their_rates: float | None = None  # what ours becomes with the rates that the source used
+    with_their_rates: float | None = None  # our figure with the source's rates
     implied_step_s: float | None = None  # the step time that a printed time per epoch implies
     estimate: Estimate | None = field(default=None, repr=False)  # made for this comparison alone
     numbers: tuple[Number, ...] = field(default=(), repr=False)  # and the chain derived from it
@@ -448,7 +448,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Appendix:
-    """A part of a report beside the study's own figures, as plain data, with what stands behind it."""
+    """A part of a report beside the study's own figures: plain data with its numbers and estimates."""
 
     kind: str  # names the template that lays it out
     heading: str  # of a report that has nothing else
@@ -469,7 +469,7 @@ Chains = dict[tuple[str, str], dict[str, Number]]  # (machine, unit) → the num
 
 @dataclass(frozen=True)
 class StudyResult:
-    """Everything a report needs: each number with its derivation, each estimate, each figure of merit."""
+    """The content of a report: every number with its derivation, every estimate, every figure of merit."""
 
     title: str
     description: str | None
@@ -497,6 +497,6 @@ class StudyResult:
         return {number.id: number for number in (*chained, *self.fom_numbers.values(), *compared, *appended)}
 
     def predictions(self) -> list[tuple[str, Estimate]]:
-        """Every estimate behind the figures, with the name that a report calls it by."""
+        """Every estimate behind the figures, with its name in the report."""
         appended = (item for appendix in self.appendices for item in appendix.estimates.items())
         return [*((pair_id(pair), estimate) for pair, estimate in self.estimates.items()), *appended]

@@ -1,4 +1,4 @@
-"""The edge: quantities are text with a unit outside ("900 GB/s") and plain SI numbers inside.
+"""Quantities: text with a unit in files and output ("900 GB/s"), plain SI numbers in the program.
 
 SI here means s, B, FLOP, Hz, W and their quotients. GB is 1e9 bytes, GiB is 2^30.
 """
@@ -16,7 +16,7 @@ QUANTITY = re.compile(r"^\s*([-+]?(?:\d{1,3}(?:,\d{3})+(?:\.\d*)?|\d+(?:\.\d*)?|
 
 UNIT = re.compile(r"^[A-Za-zµμ]+(/[A-Za-zµμ]+)?$")
 
-# SI unit -> what a value of it is called, and how one is written
+# SI unit → name of its quantity, and an example
 KINDS = {
     "s": ("a time", "60 h"),
     "B": ("a size", "16 GiB"),
@@ -37,10 +37,10 @@ class UnitError(ValueError):
 
 
 def parse(text: object, unit: str) -> float:
-    """Return the SI value of ``text`` (``"900 GB/s"``), which must be of the kind of ``unit`` (``"B/s"``).
+    """The SI value of ``text`` (``"900 GB/s"``), whose unit must have the dimension of ``unit`` (``"B/s"``).
 
-    A bare number is taken only where the unit is ``"1"``.
-    Raises ValueError with the tail of a sentence: found, expected, do; a UnitError where the unit is to blame.
+    Only the unit ``"1"`` accepts a bare number.
+    Raises ValueError with the tail of a sentence: found, expected, do; UnitError where the unit is wrong.
     """
     kind, example = KINDS[unit]
     if isinstance(text, (int, float)) and not isinstance(text, bool):
@@ -49,9 +49,9 @@ def parse(text: object, unit: str) -> float:
     if not match:
         raise ValueError(f"is {text!r}, which is not a quantity; write {kind} such as '{example}'")
     number, unit_text = match.groups()
-    found, factor = _unit(unit_text)
-    if found != unit:
-        other = KINDS[found][0] if found in KINDS else "no unit known here" if found == "?" else f"in {found}"
+    si_unit, factor = _unit(unit_text)
+    if si_unit != unit:
+        other = KINDS[si_unit][0] if si_unit in KINDS else "no unit known here" if si_unit == "?" else f"in {si_unit}"
         raise UnitError(f"is {text!r}, which is {other}; write {kind} such as '{example}'")
     try:
         value = float(Decimal(number.replace(",", "")) * factor)
@@ -63,7 +63,7 @@ def parse(text: object, unit: str) -> float:
 
 
 def show(value: float, unit: str, digits: int | None = None, *, binary: bool = False) -> str:
-    """Return ``value`` as text that :func:`parse` reads back: exactly, or to ``digits`` significant ones."""
+    """``value`` as text that :func:`parse` reads back: exactly, or to ``digits`` significant digits."""
     scales = TIMES if unit == "s" else {f"{p}{unit}": s for p, s in (BINARY if binary else DECIMAL).items()}
     if unit == "1" or value == 0:
         scales = {unit: 1.0}
@@ -78,7 +78,7 @@ def show(value: float, unit: str, digits: int | None = None, *, binary: bool = F
 
 
 def show_interval(low: float | None, mid: float, high: float | None, unit: str) -> str:
-    """``mid (low – high)`` in the unit of the mid, the bracket only where there are ends; no digit beyond them."""
+    """``mid (low – high)`` in the unit of the mid; without ends, the mid alone."""
     if low is None or high is None:
         return show(mid, unit, 4) if unit != "1" else _trimmed(significant(mid, 6))
     number, _, name = show(float(f"{mid:.4g}"), unit, 4).partition(" ")
@@ -104,13 +104,13 @@ def _exact(value: float, scale: float) -> str:
 
 
 def _unit(text: str) -> tuple[str, Decimal]:
-    """SI unit and factor of a unit's text; ``("?", 1)`` where no such unit is known."""
-    return usual().get(text) or any_unit(text)
+    """SI unit and factor of a unit's text; ``("?", 1)`` for an unknown unit."""
+    return usual_units().get(text) or any_unit(text)
 
 
 @cache
 def any_unit(text: str) -> tuple[str, Decimal]:
-    """The same by the unit library, for every unit that ``units.txt`` defines and their combinations."""
+    """SI unit and factor by the unit library, for all units in ``units.txt`` and their combinations."""
     if text in ("", "%"):
         return "1", Decimal("0.01") if text else Decimal(1)
     if not UNIT.match(text):
@@ -125,10 +125,10 @@ def any_unit(text: str) -> tuple[str, Decimal]:
 
 
 @cache
-def usual() -> dict[str, tuple[str, Decimal]]:
-    """Unit and factor of the units that device files are written in: they need no unit library, which loads slowly."""
-    written = {**{unit: unit for unit in ("B", "B/s", "FLOP", "FLOP/s", "Hz", "W")}, "OP/s": "FLOP/s"}
-    scaled = {f"{p}{name}": (unit, Decimal(s)) for name, unit in written.items() for p, s in DECIMAL.items()}
+def usual_units() -> dict[str, tuple[str, Decimal]]:
+    """SI unit and factor of the units in device files, which therefore need no unit library; it loads slowly."""
+    base = {**{unit: unit for unit in ("B", "B/s", "FLOP", "FLOP/s", "Hz", "W")}, "OP/s": "FLOP/s"}
+    scaled = {f"{p}{name}": (unit, Decimal(s)) for name, unit in base.items() for p, s in DECIMAL.items()}
     binary = {f"{p}{unit}": (unit, Decimal(s)) for unit in ("B", "B/s") for p, s in BINARY.items()}
     return scaled | binary | {name: ("s", Decimal(repr(s))) for name, s in TIMES.items()}
 
@@ -141,5 +141,5 @@ def _registry() -> Any:
 
 
 def in_operations(text: str, precision: str) -> str:
-    """A unit, or a quantity in one, with OP for FLOP where a precision is one of integers."""
+    """A unit or quantity with OP instead of FLOP where the precision is an integer format."""
     return text.replace("FLOP", "OP") if precision.startswith("int") else text

@@ -18,8 +18,8 @@ from estimator.core.units import UnitError
 
 Model = TypeVar("Model", bound=BaseModel)
 Location = tuple[str | int, ...]
-Faults = Iterator[tuple[Location, str]]  # where a fault stands, and its sentence
-EXPECTED = {  # pydantic's fault types in the words of the file
+Faults = Iterator[tuple[Location, str]]  # location and sentence of each fault
+EXPECTED = {  # pydantic's fault types → the expected value in words
     "dict_type": "keys with values",
     "tuple_type": "a list, such as [a, b]",
     "string_type": "text",
@@ -29,13 +29,13 @@ EXPECTED = {  # pydantic's fault types in the words of the file
     "float_parsing": "a number",
     "float_type": "a number",
 }
-LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the one in C, ten times as fast, where there is one
-MOST_VALUES = 100_000  # a file of aliases of aliases is stopped here
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the C loader, if any, is ten times as fast
+MOST_VALUES = 100_000  # limit for files with aliases of aliases
 
 
 @dataclass(frozen=True)
 class Document:
-    """The content of one YAML file, the line on which each value stands, and the keys that stand twice."""
+    """The content of one YAML file, the line of each value, and faults for duplicate keys."""
 
     path: Path
     data: dict[str, Any]
@@ -94,28 +94,28 @@ def _construct(node: yaml.Node, at: Location, lines: dict[Location, int], faults
 
 
 def check(model: type[Model], document: Document) -> Model:
-    """Validate a document against a pydantic model; all faults come together, each with its line."""
+    """Validate a document against a pydantic model. Raises EstimatorError with all faults, each with its line."""
     try:
-        found = model.model_validate(document.data)
+        validated = model.model_validate(document.data)
     except ValidationError as error:
         raise EstimatorError(*document.faults, *_faults(model, document, error)) from None
     if document.faults:
         raise EstimatorError(*document.faults)
-    return found
+    return validated
 
 
 def remainder(model: type[Model], document: Document, spare: Mapping[str, Any]) -> tuple[Model | None, set[str]]:
-    """What a document says without its faulty places, and the top-level keys that it then takes from ``spare``.
+    """A document without its faulty values, and the top-level keys that then come from ``spare``.
 
-    None where nothing valid is left.
+    None where nothing valid remains.
     """
     data = copy.deepcopy(document.data)
     while True:
         try:
             return model.model_validate({**spare, **data}), spare.keys() - data.keys()
         except ValidationError as error:
-            places = {_written(data, fault["loc"]) for fault in error.errors()}
-        if () in places:  # the whole is at fault
+            places = {_location_in_file(data, fault["loc"]) for fault in error.errors()}
+        if () in places:  # the document as a whole is faulty
             places |= {(key,) for key in spare if key in data}
         if places == {()}:
             return None, set()
@@ -123,8 +123,8 @@ def remainder(model: type[Model], document: Document, spare: Mapping[str, Any]) 
             _delete(data, place)
 
 
-def _written(data: object, location: Location) -> Location:
-    """Where the value of a model's location stands in the file, which may say it in a shorter form."""
+def _location_in_file(data: object, location: Location) -> Location:
+    """The location in the file of a model's value, which the file may write in a shorter form."""
     place: Location = ()
     for part in location:
         if isinstance(data, dict) and part in data:
@@ -145,7 +145,7 @@ def _faults(model: type[BaseModel], document: Document, error: ValidationError) 
         where = document.where(location)
         match fault["type"]:
             case "extra_forbidden":
-                hint = _known_instead(model, location)
+                hint = _unknown_key_hint(model, location)
                 yield Fault(f"{where}: '{field}' is not a key that is known here.{hint}", "unknown-key")
             case "literal_error" if location[-1] == "[key]":
                 hint = _nearest(field, re.findall(r"'([^']+)'", fault["ctx"]["expected"]))
@@ -158,23 +158,23 @@ def _faults(model: type[BaseModel], document: Document, error: ValidationError) 
                 yield Fault(f"{where}: {field} {problem}" if field else f"{where}: {problem}", rule)
             case "model_type" | "model_attributes_type":
                 keys = ", ".join(sorted(_known_keys(model, location)))
-                found = _short(fault["input"])
-                yield Fault(f"{where}: {field} is {found}; expected keys with values, of {keys}", "wrong-value")
+                value = _short(fault["input"])
+                yield Fault(f"{where}: {field} is {value}; expected keys with values, of {keys}", "wrong-value")
             case kind if kind in EXPECTED:
-                found = _short(fault["input"])
-                yield Fault(f"{where}: {field} is {found}; expected {EXPECTED[kind]}", "wrong-value")
+                value = _short(fault["input"])
+                yield Fault(f"{where}: {field} is {value}; expected {EXPECTED[kind]}", "wrong-value")
             case _:
                 problem = f"{fault['msg'][0].lower()}{fault['msg'][1:]}"
                 yield Fault(f"{where}: {field} is {_short(fault['input'])}; {problem}", "wrong-value")
 
 
-def _short(found: object) -> str:
-    text = repr(found)
+def _short(value: object) -> str:
+    text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _known_instead(model: type[BaseModel], location: Location) -> str:
-    """What to write for an unknown key: it may be one of those that a single value has."""
+def _unknown_key_hint(model: type[BaseModel], location: Location) -> str:
+    """A hint for an unknown key: it may belong to a single value, else the nearest known keys."""
     key = str(location[-1])
     parts = model.model_json_schema().get("$defs", {}).values()
     if any({"value", key} <= part.get("properties", {}).keys() for part in parts):
@@ -187,17 +187,17 @@ def _nearest(field: str, known: Sequence[str]) -> str:
 
 
 def _known_keys(model: type[BaseModel], location: Location) -> set[str]:
-    """The keys that a model allows at a location, as far as its schema tells."""
+    """The keys that a model's schema allows at a location."""
     schema = model.model_json_schema()
     definitions = schema.get("$defs", {})
 
     def keys(node: dict[str, Any], rest: Location) -> set[str]:
         if "$ref" in node:
             node = definitions[node["$ref"].rsplit("/", 1)[1]]
-        found = {key for option in node.get("anyOf", []) for key in keys(option, rest)}
+        allowed = {key for option in node.get("anyOf", []) for key in keys(option, rest)}
         if not rest:
-            return found | set(node.get("properties", {}))
+            return allowed | set(node.get("properties", {}))
         inner = node.get("properties", {}).get(rest[0]) or node.get("additionalProperties") or node.get("items")
-        return found | (keys(inner, rest[1:]) if isinstance(inner, dict) else set())
+        return allowed | (keys(inner, rest[1:]) if isinstance(inner, dict) else set())
 
     return keys(schema, location)

@@ -49,7 +49,7 @@ def _specifications(ops: pd.DataFrame, target: DeviceSpec) -> Iterator[str]:
     for field, value in specifications(ops, target).items():
         given = in_operations(f"{field} = {value}", field.partition("peak.")[2])
         if value.unverified:
-            yield f"{given} is {value.doubt}{f' ({value.source})' if value.source else ''}"
+            yield f"{given} is {value.unverified_reason}{f' ({value.source})' if value.source else ''}"
         if value.waiver:
             yield f"{given} breaks a check of the catalogue, which is waived: {value.waiver}"
         if value.note:

@@ -1,4 +1,4 @@
-"""Any profiler dump → Profile: one module per foreign format, tried in the order of READERS."""
+"""Any profiler dump → Profile: one module per format, tried in the order of READERS."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ from estimator.profiles import canonical, graph, phases, ranks
 from estimator.profiles.dump import Dump
 from estimator.profiles.workload import find_workload, read_provenance, side_files
 
-# The modules that read one format each, in the order of trial, imported when a dump gets that far. A reader has FORMAT,
-# recognises(head of the content), read(dumps of one run, workload), and VIEWS: whether several files are views of the
-# same run, to be read together; else they are its ranks or hosts.
+# Modules that read one format each, in the order of trial; each is imported only when it is tried. A reader has FORMAT,
+# recognises(head of the content), read(dumps of one run, workload), and VIEWS: True where several files are views of
+# the same run and are read together, False where they are its ranks or hosts. COMPANIONS, where there is one, lists
+# patterns of files that the format's own tool writes beside its dumps.
 READERS = (
     "op_table", "tfprof.text", "tfprof.scope", "tfprof.step_stats", "tfprof.proto", "xplane",
     "tfprof.timeline", "kineto", "jax_trace",
 )  # fmt: skip
 REPORTS = {"report.html", "results.json"}
-BESIDE_A_DUMP = {".yaml", ".yml", ".md", ".py"}
+SIDE_FILE_SUFFIXES = {".yaml", ".yml", ".md", ".py"}
 
 
 def read_profile(name: str | Path, *, batch: int | None = None, steps: int | None = None) -> Profile:
@@ -32,7 +33,7 @@ def read_profile(name: str | Path, *, batch: int | None = None, steps: int | Non
     training steps the dump covers. Raises EstimatorError where nothing there can be read.
     """
     place = _locate(str(name))
-    dumps, reader, left_out = _reader_of(_dumps(place))
+    dumps, reader, left_out = _select_reader(_dumps(place))
     workload = find_workload(place)
     groups = [dumps] if reader.VIEWS else [[dump] for dump in dumps]
     runs = [_read(reader, group, place, workload, batch, steps) for group in groups]
@@ -49,7 +50,7 @@ def read_profile(name: str | Path, *, batch: int | None = None, steps: int | Non
 def _read(
     reader: ModuleType, dumps: list[Dump], place: Path, workload: Workload, batch: int | None, steps: int | None
 ) -> Profile:
-    """One rank's profile, with what stands beside its dump, or beside those of all ranks."""
+    """One rank's profile, completed from the files beside its dump or beside all ranks' dumps."""
     sides = side_files(dumps[0].path, place)
     provenance = read_provenance(sides)
     if batch or provenance.batch_size:
@@ -57,9 +58,9 @@ def _read(
     profile = canonical.per_step(reader.read(dumps, workload), steps or provenance.steps)
     if workload.mode == "inference":
         profile = dataclasses.replace(profile, ops=phases.fill_forward(profile.ops))
-    profile = canonical.tell_of_ops_outside_steps(graph.fill_shapes(profile, sides))
+    profile = canonical.warn_of_ops_outside_steps(graph.fill_shapes(profile, sides))
     return dataclasses.replace(
-        canonical.without_profiler(profile, provenance.wall_step),
+        canonical.remove_profiler_overhead(profile, provenance.wall_step),
         step_spread=provenance.step_spread,
         device=provenance.device or profile.device,
         tool_version=provenance.tool_version or profile.tool_version,
@@ -67,31 +68,31 @@ def _read(
 
 
 def shipped() -> dict[str, Workload]:
-    """Every profile of the library: name → workload."""
-    found = library.names("profiles", "*")
-    return {name: find_workload(path) for name, path in found.items() if (path / "workload.yaml").is_file()}
+    """The profiles of the library: name → workload."""
+    folders = library.names("profiles", "*")
+    return {name: find_workload(path) for name, path in folders.items() if (path / "workload.yaml").is_file()}
 
 
 def _locate(name: str) -> Path:
-    """The path of a dump or dump folder; a workload folder leads to its default profile."""
+    """The path of a dump or dump folder; for a workload folder, its default profile."""
     place = Path(name)
     if not place.exists():
-        inside = [folder / name for folder in library.folders("profiles") if (folder / name).exists()]
-        if not inside or place.is_absolute() or ".." in place.parts:
+        candidates = [folder / name for folder in library.folders("profiles") if (folder / name).exists()]
+        if not candidates or place.is_absolute() or ".." in place.parts:
             known = {p.name for folder in library.folders("profiles") for p in folder.iterdir() if p.is_dir()}
             raise library.unknown("profile", name, known, "ingest --list")
-        place = inside[0]
+        place = candidates[0]
     default = find_workload(place).default_profile if (place / "workload.yaml").is_file() else None
     return _run_folder(place / default if default else place)
 
 
 def _run_folder(place: Path) -> Path:
-    """TensorBoard's log folder leads to its one profiled run."""
-    inside = place / "plugins" / "profile"
-    runs = [p for p in _inside(inside) if p.is_dir()] if inside.is_dir() else []
+    """The folder itself; for TensorBoard's log folder, its one profiled run."""
+    runs_folder = place / "plugins" / "profile"
+    runs = [p for p in _entries(runs_folder) if p.is_dir()] if runs_folder.is_dir() else []
     if len(runs) > 1:
         names = ", ".join(run.name for run in runs)
-        raise EstimatorError(f"{inside}: expected one profiled run, found {len(runs)} ({names}); name one of them")
+        raise EstimatorError(f"{runs_folder}: expected one profiled run, found {len(runs)} ({names}); name one of them")
     return runs[0] if runs else place
 
 
@@ -100,49 +101,50 @@ def _dumps(place: Path) -> list[Dump]:
         if not place.is_file():
             raise EstimatorError(f"{place}: this is no regular file; save the dump to a file first")
         return [Dump(place)]
-    folders = [p for p in _inside(place) if p.is_dir() and not p.name.startswith(".") and not p.is_symlink()]
-    found = [p for folder in (place, *folders) for p in _inside(folder) if p.is_file() and not _beside(p)]
-    if not found:
+    folders = [p for p in _entries(place) if p.is_dir() and not p.name.startswith(".") and not p.is_symlink()]
+    paths = [p for folder in (place, *folders) for p in _entries(folder) if p.is_file() and not _is_side_file(p)]
+    if not paths:
         raise EstimatorError(f"{place}: expected a profiler dump in this folder, found none; name the dump itself")
-    return [Dump(path) for path in found]
+    return [Dump(path) for path in paths]
 
 
-def _inside(folder: Path) -> list[Path]:
-    """What lies in a folder, by name."""
+def _entries(folder: Path) -> list[Path]:
+    """The entries of a folder, by name."""
     try:
         return sorted(folder.iterdir())
     except OSError as error:
         raise EstimatorError(f"{folder}: cannot be read ({error.strerror}); check the path") from None
 
 
-def _beside(path: Path) -> bool:
-    return path.suffix in BESIDE_A_DUMP or path.name in REPORTS | {graph.FILE} or path.name.startswith(".")
+def _is_side_file(path: Path) -> bool:
+    return path.suffix in SIDE_FILE_SUFFIXES or path.name in REPORTS | {graph.FILE} or path.name.startswith(".")
 
 
-def _reader(name: str) -> ModuleType:
+def _load_reader(name: str) -> ModuleType:
     return importlib.import_module(f"{__name__}.{name}")
 
 
-def _recognised(dump: Dump) -> str | None:
+def _recognise(dump: Dump) -> str | None:
     """The name of the reader that knows a dump."""
-    return next((name for name in READERS if _reader(name).recognises(dump.head)), None)
+    return next((name for name in READERS if _load_reader(name).recognises(dump.head)), None)
 
 
-def _reader_of(dumps: list[Dump]) -> tuple[list[Dump], ModuleType, list[str]]:
-    """The dumps of one format, their reader, and what is said of files that are no dumps.
+def _select_reader(dumps: list[Dump]) -> tuple[list[Dump], ModuleType, list[str]]:
+    """The dumps of one format, their reader, and warnings about files that are no dumps.
 
-    Files that the format's own tool writes beside its dumps are no news. Raises EstimatorError for several formats.
+    The format's COMPANIONS get no warning. Raises EstimatorError where dumps have several formats.
     """
-    names = {dump: _recognised(dump) for dump in dumps}
+    names = {dump: _recognise(dump) for dump in dumps}
     if not any(names.values()):
         if not dumps[0].head:
             raise EstimatorError(f"{dumps[0]}: the file is empty; expected a profiler dump, so capture it again")
-        formats = ", ".join(_reader(name).FORMAT for name in READERS)
+        formats = ", ".join(_load_reader(name).FORMAT for name in READERS)
         raise EstimatorError(f"{dumps[0]}: no reader knows this dump; expected one of: {formats}")
     first = min((name for name in names.values() if name), key=READERS.index)
-    reader, own = _reader(first), [dump for dump, name in names.items() if name == first]
-    others = [d for d in dumps if d not in own and not any(d.path.match(p) for p in getattr(reader, "BESIDE", ()))]
+    reader, own = _load_reader(first), [dump for dump, name in names.items() if name == first]
+    companions = getattr(reader, "COMPANIONS", ())
+    others = [d for d in dumps if d not in own and not any(d.path.match(pattern) for pattern in companions)]
     second = next((dump for dump in others if names[dump]), None)
     if second:
-        raise EstimatorError(f"{second}: this is another format than {own[0].path.name}; name the dump itself")
+        raise EstimatorError(f"{second}: its format differs from that of {own[0].path.name}; name the dump itself")
     return own, reader, [f"{dump.path.name} is no dump that any reader knows: left out" for dump in others]

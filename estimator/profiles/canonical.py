@@ -1,4 +1,4 @@
-"""What every reader's table goes through before it is a Profile."""
+"""Checks and scaling that every reader's table passes on its way to a Profile."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from estimator.core.types import Profile
 
 OPERAND = r"(-?\d+(x-?\d+)*|unknown)"
 SHAPES = rf"{OPERAND}(;{OPERAND})*"
-SLACK = 0.02  # of a step's time, within which its ops may outlast it
+SLACK = 0.02  # share of a step's time by which its ops may exceed it
 AMOUNTS = ("calls", "time_s", "shared_s", "time_spread_s", "reported_flop", "reported_bytes", "flop", "bytes")
 
 
@@ -40,21 +40,21 @@ def _refuse_time_without_calls(ops: pd.DataFrame, where: str) -> None:
         raise EstimatorError(f"{where}: row {row + 1}: '{ops['op'].iloc[row]}' took time in 0 calls; mend one of them")
 
 
-def tell_of_ops_outside_steps(profile: Profile) -> Profile:
-    """The profile with a warning where its ops are busy for longer than its steps last: some ran outside of them."""
+def warn_of_ops_outside_steps(profile: Profile) -> Profile:
+    """The profile with a warning where its ops are busy for longer than its steps: some ran outside them."""
     busy, wall = profile.busy_step_s, profile.wall_step_s
     if not busy or not wall or busy <= (1 + SLACK) * wall:
         return profile
-    told = f"the ops take {busy:.3g} s a step, its steps last {wall:.3g} s: some ran outside of these"
-    return dataclasses.replace(profile, warnings=(*profile.warnings, told))
+    warning = f"the ops take {busy:.3g} s a step, its steps last {wall:.3g} s: some ran outside of these"
+    return dataclasses.replace(profile, warnings=(*profile.warnings, warning))
 
 
-def without_profiler(profile: Profile, wall_step_s: float | None) -> Profile:
-    """The profile as the run goes unprofiled, where its step's time [s] is known.
+def remove_profiler_overhead(profile: Profile, wall_step_s: float | None) -> Profile:
+    """The profile without the profiler's overhead, where the time of an unprofiled step [s] is known.
 
-    What the profiler costs lies between the ops first; where even the busy time exceeds the unprofiled step, the ops
-    were slowed as well, and all of them are scaled alike. No profiler makes a step faster: where the profiled steps
-    took less than the others, these were slower, ops and idle time alike.
+    The overhead is taken from idle time first. Where the busy time alone exceeds the unprofiled step, the profiler
+    slowed the ops too: all are scaled by one factor. No profiler makes a step faster: where the profiled steps were
+    faster than the unprofiled ones, ops and idle time are lengthened by one factor.
     """
     if wall_step_s is None:
         return profile
@@ -67,18 +67,18 @@ def without_profiler(profile: Profile, wall_step_s: float | None) -> Profile:
     if busy <= wall_step_s:
         return profile
     scale = wall_step_s / busy
-    slowed = f"the ops took {busy:.3g} s of a step that takes {wall_step_s:.3g} s unprofiled: scaled by {scale:.3f}"
-    return dataclasses.replace(_scaled(profile, busy, scale), warnings=(*profile.warnings, slowed))
+    warning = f"the ops took {busy:.3g} s of a step that takes {wall_step_s:.3g} s unprofiled: scaled by {scale:.3f}"
+    return dataclasses.replace(_scaled(profile, busy, scale), warnings=(*profile.warnings, warning))
 
 
 def _scaled(profile: Profile, busy_step_s: float, scale: float) -> Profile:
-    """The profile with the times of its ops, together busy for so long [s], longer by a factor."""
+    """The profile with the times of its ops and its busy time [s] multiplied by ``scale``."""
     times = {name: profile.ops[name] * scale for name in ("time_s", "shared_s", "time_spread_s")}
     return dataclasses.replace(profile, ops=profile.ops.assign(**times), busy_step_s=busy_step_s * scale)
 
 
 def per_step(profile: Profile, steps: int | None) -> Profile:
-    """The same profile with every amount divided by the steps that it covers."""
+    """The profile with every amount divided by the number of steps that it covers."""
     if not steps or steps == profile.steps:
         return profile
     columns = [name for name in AMOUNTS if name in profile.ops]

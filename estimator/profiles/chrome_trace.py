@@ -1,8 +1,7 @@
-"""The Chrome trace JSON that several profilers write: its events as typed structs, chunk by chunk, times in ps.
+"""Reader of Chrome trace JSON, which several profilers write: events as typed structs, chunk by chunk, times in ps.
 
-A chunk is cut where one object of an array ends and the next begins. No string can hold that text: its quote would end
-the string, and a letter cannot follow one. A chunk that decodes by itself begins and ends between two events, so what
-is wrongly cut is noticed, and read event by event instead.
+A chunk is cut where one object of an array ends and the next begins. No string can contain that text: its quote would
+end the string, and no letter may follow. A wrongly cut chunk does not decode; it is then read event by event.
 """
 
 from __future__ import annotations
@@ -25,18 +24,18 @@ EVENTS = "traceEvents"
 BOM = b"\xef\xbb\xbf"
 SPACE = re.compile(rb"[ \t\n\r]*")
 BETWEEN_EVENTS = re.compile(rb'\}[ \t\n\r]*,[ \t\n\r]*(?=\{[ \t\n\r]*"[A-Za-z])')
-EXTENT = json.JSONDecoder(parse_int=len, parse_float=len)  # only where a value ends; huge numbers are not converted
+EXTENT = json.JSONDecoder(parse_int=len, parse_float=len)  # finds a value's end without converting huge numbers
 CHUNK = 1 << 20  # [B]
-WINDOW, LARGEST_VALUE = 1 << 12, 1 << 28  # a single value is looked for in windows of growing size [B]
+WINDOW, LARGEST_VALUE = 1 << 12, 1 << 28  # smallest and largest window in which one value is searched [B]
 MOST_PS = 2**62
-MOST_DIGITS = 18  # that always fit into 64 bits
-SHOWN = 120  # characters of a faulty event in its message
+MOST_DIGITS = 18  # always fit into 64 bits
+SHOWN = 120  # characters of a faulty event in an error message
 
 Identity = int | float | str | None
 
 
 def event_type(**args: Any) -> type:
-    """The type of events to scan for; ``args`` are those of its ``args``: field=(name in the dump, type, default)."""
+    """A struct type for events; ``args`` declares its wanted ``args``: field=(name in the dump, type, default)."""
     import msgspec
 
     fields = [(field, type_, default) for field, (_, type_, default) in args.items()]
@@ -55,10 +54,10 @@ def event_type(**args: Any) -> type:
 
 
 def scan(dump: Dump, event: type, metadata: dict[str, Any]) -> Iterator[list[Any]]:
-    """The events of a trace in batches, in their order; what else the file says goes to ``metadata``.
+    """Yield the events of a trace in batches, in file order; all other keys of the file go to ``metadata``.
 
-    The trace is an object with ``traceEvents``, or an array. Pairs of B and E events become one X event where they
-    end. Raises EstimatorError where the file is no such trace, is damaged, or a pair is not closed.
+    The trace is an object with ``traceEvents``, or an array. A pair of B and E events becomes one X event at the place
+    of its E. Raises EstimatorError where the file is no trace, is damaged, or has an unclosed pair.
     """
     cursor = _Cursor(dump)
     pairs = _Pairs(str(dump))
@@ -66,29 +65,29 @@ def scan(dump: Dump, event: type, metadata: dict[str, Any]) -> Iterator[list[Any
     for key in cursor.members():
         if key == EVENTS and cursor.next() == b"[":
             if seen:
-                raise EstimatorError(f"{dump}: '{EVENTS}' stands there twice; expected one list of events")
+                raise EstimatorError(f"{dump}: '{EVENTS}' occurs twice; expected one list of events")
             seen = True
             yield from map(pairs.close, _batches(cursor, event))
         else:
             metadata[key] = cursor.decoded(cursor.value())
     if not seen:
-        raise EstimatorError(f"{dump}: no list '{EVENTS}' is in it; expected a trace, so export it again")
+        raise EstimatorError(f"{dump}: it has no list '{EVENTS}'; expected a trace, so export it again")
     pairs.finish()
 
 
 def picoseconds(events: Sequence[Any], field: Literal["ts", "dur"], where: str, origin_us: int = 0) -> Integers:
-    """The times of events [ps], ``ts`` since the origin: exactly what is written, to the nearest picosecond.
+    """The times of events, exact to the picosecond [ps]; ``ts`` counts from the origin.
 
-    Raises EstimatorError where one is no number, a duration is negative, or a time is out of range.
+    Raises EstimatorError where a time is no number or out of range, or a duration is negative.
     """
     text = b",".join(map(attrgetter(field), events))
-    times = _plain(text, origin_us)
+    times = _parse_together(text, origin_us)
     if times is None:
         times = np.array([_exact(event, field, where, origin_us) for event in events], dtype=np.int64)
     if field == "dur" and (times < 0).any():
         event = events[int((times < 0).argmax())]
-        found = f"{where}: dur of '{event.name}' at ts {_text(event.ts)} is {_text(event.dur)}"
-        raise EstimatorError(f"{found}; expected a time of at least 0 µs, so export it again")
+        fault = f"{where}: dur of '{event.name}' at ts {_text(event.ts)} is {_text(event.dur)}"
+        raise EstimatorError(f"{fault}; expected a time of at least 0 µs, so export it again")
     return times
 
 
@@ -103,12 +102,12 @@ def refuse_overflow(durations: Integers, where: str) -> None:
 
 
 def first_microsecond(events: Sequence[Any], where: str) -> int:
-    """The whole microsecond of the first event [µs]: an origin, as times since the epoch are too long for 64 bits."""
+    """The whole microsecond of the first event [µs], as origin: picoseconds since the epoch do not fit into 64 bits."""
     return _microseconds(events[0], "ts", where) // 10**6
 
 
-def _plain(text: bytes, origin_us: int) -> Integers | None:
-    """Numbers that all have no decimals, or all three; None where they have not."""
+def _parse_together(text: bytes, origin_us: int) -> Integers | None:
+    """Times [ps] of numbers that all have no decimals or all have three; None for any other numbers."""
     letters = np.frombuffer(text + b",", dtype=np.uint8)
     ends, dots = np.flatnonzero(letters == ord(",")), np.flatnonzero(letters == ord("."))
     lengths = np.diff(ends, prepend=-1) - 1
@@ -141,8 +140,8 @@ def _microseconds(event: Any, field: str, where: str) -> int:
 
 
 def _no_time(event: Any, field: str, where: str) -> EstimatorError:
-    found = _text(getattr(event, field))[:SHOWN] or "missing"
-    return EstimatorError(f"{where}: {field} of '{event.name}' is {found}; expected a time in µs, so export it again")
+    written = _text(getattr(event, field))[:SHOWN] or "missing"
+    return EstimatorError(f"{where}: {field} of '{event.name}' is {written}; expected a time in µs, so export it again")
 
 
 def _text(raw: Any) -> str:
@@ -172,7 +171,7 @@ def _batches(cursor: _Cursor, event: type) -> Iterator[list[Any]]:
 
 
 def _one_by_one(cursor: _Cursor, event: type, until: int) -> tuple[list[Any], bool]:
-    """The events up to some place, checked one by one, and whether there are more."""
+    """Decode the events up to a place one by one; and whether more follow."""
     batch = []
     while cursor.at < until:
         batch.append(_event(cursor, event))
@@ -183,7 +182,7 @@ def _one_by_one(cursor: _Cursor, event: type, until: int) -> tuple[list[Any], bo
 
 
 def _event(cursor: _Cursor, event: type) -> Any:
-    """One event; where it does not decode at once, only the fields that are needed have to."""
+    """Decode one event; where that fails, decode its needed fields alone."""
     import msgspec
 
     raw = cursor.value()
@@ -194,18 +193,18 @@ def _event(cursor: _Cursor, event: type) -> Any:
     try:
         return msgspec.json.decode(json.dumps(needed, ensure_ascii=False).encode("utf-8", "replace"), type=event)
     except msgspec.MsgspecError as error:
-        found = json.dumps(needed)[:SHOWN]
-        raise EstimatorError(f"{cursor.where}: the event {found} cannot be read ({error}); export it again") from None
+        shown = json.dumps(needed)[:SHOWN]
+        raise EstimatorError(f"{cursor.where}: the event {shown} cannot be read ({error}); export it again") from None
 
 
-def _needed(found: Any, type_: Any) -> Any:
-    """The members of an object that a struct has and that are not null, numbers that JSON does not know as text."""
+def _needed(members: Any, type_: Any) -> Any:
+    """The members of an object that are fields of a struct and not null; NaN and infinity as text."""
     import msgspec
 
-    if not isinstance(found, dict):
-        return found
+    if not isinstance(members, dict):
+        return members
     fields = {field.encode_name: field.type for field in msgspec.structs.fields(type_)}
-    kept = {name: value for name, value in found.items() if name in fields and value is not None}
+    kept = {name: value for name, value in members.items() if name in fields and value is not None}
     if isinstance(kept.get("args"), dict):
         kept["args"] = _needed(kept["args"], fields["args"])
     return {name: value if _finite(value) else str(value) for name, value in kept.items()}
@@ -223,24 +222,24 @@ class _Cursor:
         self.at = len(BOM) if self.content[:3] == BOM else 0
 
     def next(self) -> bytes:
-        """The next byte that is no space, the place moved to it; nothing at the end."""
+        """Move to the next byte that is no space, and return it; empty at the end."""
         space = SPACE.match(self.content, self.at)
         self.at = space.end() if space else self.at
         return self.content[self.at : self.at + 1]
 
     def take(self, token: bytes) -> bool:
-        """Whether this token comes next; it is passed."""
-        found = self.next() == token
-        self.at += found
-        return found
+        """Move past the token if it comes next; whether it did."""
+        is_next = self.next() == token
+        self.at += is_next
+        return is_next
 
     def expect(self, token: bytes) -> None:
-        """Pass this token; anything else is a fault."""
+        """Move past the token. Raises EstimatorError where another comes next."""
         if not self.take(token):
             raise self.damaged(f"expected '{token.decode()}'")
 
     def members(self) -> Iterator[str]:
-        """The keys of the object here, each with the place at its value, which the caller passes; a list is EVENTS."""
+        """Yield each key of the object, at its value, which the caller must read; a bare list has the key EVENTS."""
         if self.next() == b"[":
             yield EVENTS
         else:
@@ -255,13 +254,13 @@ class _Cursor:
             raise self.damaged("expected nothing more")
 
     def value(self) -> bytes:
-        """The JSON value here, which is passed."""
+        """Read the next JSON value, as bytes."""
         self.next()
         size = WINDOW
         while size <= LARGEST_VALUE:
             window = self.content[self.at : self.at + size]
             try:
-                end = EXTENT.raw_decode(window.decode("latin-1"))[1]  # a character a byte: only the extent is wanted
+                end = EXTENT.raw_decode(window.decode("latin-1"))[1]  # one character per byte; only its end is used
             except (ValueError, RecursionError):
                 end = len(window)
             else:
@@ -281,26 +280,26 @@ class _Cursor:
             raise self.damaged(str(error)) from None
 
     def release(self) -> None:
-        """What lies behind need not stay in memory: a mapped page is counted as the process's own."""
+        """Release the mapped pages before this place, which otherwise count as the process's memory."""
         if isinstance(self.content, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
             self.content.madvise(mmap.MADV_DONTNEED, 0, self.at // mmap.PAGESIZE * mmap.PAGESIZE)
 
     def damaged(self, problem: str) -> EstimatorError:
-        """The fault at this place."""
+        """The error for damaged JSON at this place."""
         return EstimatorError(
             f"{self.where}: this JSON is cut off or damaged at byte {self.at} ({problem}); copy or export it again"
         )
 
 
 class _Pairs:
-    """B and E events of each thread, on their way to become X events."""
+    """Joins the B and E events of each thread into X events."""
 
     def __init__(self, where: str) -> None:
         self.where = where
         self.open: dict[tuple[Identity, Identity], list[Any]] = {}
 
     def close(self, batch: list[Any]) -> list[Any]:
-        """The batch with X events where pairs end, and without their halves."""
+        """The batch with each pair as one X event at the place of its E."""
         if not any(event.ph in ("B", "E") for event in batch):
             return batch
         return [whole for event in batch if (whole := self._whole(event)) is not None]

@@ -1,4 +1,4 @@
-"""Whole numbers in columns: how readers hold the events of a large trace, which are too many for Python objects."""
+"""Columns of whole numbers, in which readers hold the events of large traces: too many for Python objects."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NONE: Integers = np.empty(0, dtype=np.int64)
 
 
 class Ids(dict[Any, int]):
-    """Numbers for whatever occurs, in the order of its first occurrence."""
+    """Numbers for keys, in the order of their first occurrence."""
 
     def __missing__(self, key: Any) -> int:
         self[key] = len(self)
@@ -21,13 +21,13 @@ class Ids(dict[Any, int]):
 
 
 class Columns:
-    """Whole numbers in named columns, which grow by parts."""
+    """Named columns of whole numbers, which grow part by part."""
 
     def __init__(self, *names: str) -> None:
         self.parts: dict[str, list[Integers]] = {name: [NONE] for name in names}
 
     def add(self, *columns: Sequence[int] | Integers) -> None:
-        """Put one part behind each column."""
+        """Append one part to each column."""
         for parts, column in zip(self.parts.values(), columns, strict=True):
             parts.append(np.asarray(column, dtype=np.int64))
 
@@ -41,17 +41,17 @@ class Columns:
         return len(self[next(iter(self.parts))])
 
     def take(self, rows: Flags | Integers | slice) -> Columns:
-        """These rows."""
+        """Columns of these rows alone."""
         taken = Columns(*self.parts)
         taken.add(*(self[name][rows] for name in self.parts))
         return taken
 
-    def nested(self) -> Columns:
-        """All rows by lane and start, of equal starts the longer first."""
+    def sorted_by_lane(self) -> Columns:
+        """All rows sorted by lane, then start, then falling duration."""
         return self.take(np.lexsort((-self["duration"], self["start"], self["lane"])))
 
 
 def slices(lanes: Integers) -> Iterator[slice]:
-    """The rows of each lane, where the rows are sorted by lane."""
+    """Yield the rows of each lane; ``lanes`` is sorted."""
     starts = np.flatnonzero(np.diff(lanes, prepend=lanes[:1] - 1)).tolist()
-    yield from (slice(*ends) for ends in zip(starts, [*starts, len(lanes)][1:], strict=True))
+    yield from (slice(*bounds) for bounds in zip(starts, [*starts, len(lanes)][1:], strict=True))

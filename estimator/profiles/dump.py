@@ -1,4 +1,4 @@
-"""One dump file as its bytes, gzip or plain; text and large binary content are read only when a reader asks."""
+"""One dump file as bytes, gzip or plain; its content is read only when a reader asks for it."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from typing import overload
 from estimator.core.errors import EstimatorError
 
 GZIP = b"\x1f\x8b"
-HEAD = 1 << 16  # what a reader recognises its format by [B]
+HEAD = 1 << 16  # size of the beginning by which readers recognise formats [B]
 MOST_UNZIPPED = 8 << 30  # [B]
-MOST_GROWTH = 400  # unzipped over zipped; traces of text reach about 40
+MOST_GROWTH = 400  # unzipped / zipped size; text traces reach about 40
 GROWTH_FREE = 64 << 20  # below this size any growth is harmless [B]
 CHUNK = 1 << 20
-WINDOW = 1 << 14  # what is read ahead of single bytes [B]
+WINDOW = 1 << 14  # read-ahead for single bytes [B]
 
 
 class FileBytes:
-    """The bytes of a file, read piece by piece: what was read is not kept, nor counted as this process's memory."""
+    """The bytes of a file, read piece by piece and not kept, so that they do not count as this process's memory."""
 
     def __init__(self, file: FileIO) -> None:
         self.file = file
@@ -59,7 +59,7 @@ class FileBytes:
 
 @dataclass(frozen=True)
 class Dump:
-    """A dump file; every reading of it raises EstimatorError where it cannot be read or unzips without bound."""
+    """A dump file. All methods raise EstimatorError where it cannot be read, or unzips to too much."""
 
     path: Path
 
@@ -95,7 +95,7 @@ class Dump:
 
     @contextmanager
     def piecewise(self) -> Iterator[bytes | FileBytes]:
-        """The whole content, of a plain file read piece by piece."""
+        """The whole content; a plain file is read piece by piece."""
         if self.zipped:
             yield self._unzipped()
             return
@@ -142,7 +142,7 @@ class Dump:
 
 
 def decode_head(head: bytes) -> str | None:
-    """The head as text, a character cut at its end dropped; None where it is no text."""
+    """The head as text, without a character cut off at its end; None where it is no text."""
     try:
         return head.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -1,8 +1,8 @@
-"""Timed events of threads and device streams → how often each kind of op ran, and how long itself.
+"""Timed events of threads and device streams → calls and self time of each kind of op.
 
-Events of one lane (thread or stream) nest: an op's *self time* is its duration less that of the events directly
+Events of one lane (thread or stream) nest: an op's *self time* is its duration minus that of the events directly
 inside it. Times are whole picoseconds, so that sums are exact. Lanes come in batches, so that a large dump is never
-held as a whole.
+in memory as a whole.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from estimator.core.types import Flags, Floats, Integers
 from estimator.profiles.columns import NONE
 from estimator.profiles.sharing import Sharing
 
-Pieces = tuple[Integers, Integers]  # beginnings and ends
+Pieces = tuple[Integers, Integers]  # starts and ends
 LONGEST_SUM = 2.0**62  # [ps], so that no sum overflows
 FIRST, LAST = -(2**63), 2**63 - 1  # in time
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Events of one lane by start, of equal starts the longer first; every batch starts where the last one ended.
+    """Events of one lane sorted by start, then falling duration; each batch continues the last one.
 
-    ``kind`` numbers what ran; ``start`` and ``duration`` are in ps.
+    ``kind`` is the number of an op's kind; ``start`` and ``duration`` are in ps.
     """
 
     kind: Integers
@@ -56,15 +56,17 @@ NO_EVENTS = Batch(NONE, NONE, NONE)
 
 
 def join(*batches: Batch) -> Batch:
-    """One batch of several, in their order."""
+    """Concatenate batches."""
     parts = [(b.kind, b.start, b.duration) for b in batches]
     return Batch(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
 @dataclass
 class Tally:
-    """Calls, self time, first start [ps] and share of the time that counts where lanes ran side by side, all by kind;
-    busy time [ps] of all lanes together, and what crossed its parent's end.
+    """Calls, self time [ps], first start [ps] and share, by kind; and the busy time [ps] of all lanes together.
+
+    ``share`` is the part of an event's time by which it lengthens the step, as lanes run side by side. ``crossing``
+    counts events that end after their parent.
     """
 
     calls: Integers = field(default_factory=lambda: NONE)
@@ -81,32 +83,32 @@ class Tally:
             size = max(len(self.calls), int(kind.max()) + 1)
             # weights are summed as floats, which count picoseconds exactly up to 2.5 hours a batch
             times = np.bincount(kind, self_ps, size)
-            self.calls = _padded(self.calls, size) + np.bincount(kind, minlength=size)
-            self.self_ps = _padded(self.self_ps, size) + times.astype(np.int64)
+            self.calls = _pad(self.calls, size) + np.bincount(kind, minlength=size)
+            self.self_ps = _pad(self.self_ps, size) + times.astype(np.int64)
             first = np.full(size, LAST)
-            first[kind[::-1]] = start[::-1]  # the last one written stays
-            self.first_ps = np.minimum(_padded(self.first_ps, size, LAST), first)
+            first[kind[::-1]] = start[::-1]  # the value written last remains
+            self.first_ps = np.minimum(_pad(self.first_ps, size, LAST), first)
             self.sum_ps += float(times.sum())
             if self.sum_ps > LONGEST_SUM:
                 raise EstimatorError(f"the ops took {self.sum_ps / 1e12:.3g} s; expected days at most, so mend them")
 
 
 def tally(lanes: Iterable[Iterable[Batch]], flat: Iterable[Iterable[Batch]] = ()) -> Tally:
-    """Self times of each lane's events, and the time in which any lane was busy.
+    """Tally the events of all lanes.
 
-    In ``flat`` lanes, such as the streams of a GPU, events do not hold each other: each one's time is its own.
-    All lanes are read side by side in the order of time; only what lies between their fronts is in memory.
+    Events of ``flat`` lanes, such as the streams of a GPU, do not nest: each keeps its whole time. All lanes are read
+    side by side in the order of time; only events between their fronts are in memory.
     """
     result = Tally()
     busy, sharing = _Union(), Sharing()
     nests = [_Nest(iter(lane), result) for lane in lanes] + [_Flat(iter(lane), result) for lane in flat]
-    behind = [(nest.front, number) for number, nest in enumerate(nests)]  # a heap, the lane furthest behind first
-    while behind:
-        for _ in range(len(behind)):
-            number = heapq.heappop(behind)[1]
+    fronts = [(nest.front, number) for number, nest in enumerate(nests)]  # a heap, the lane furthest behind first
+    while fronts:
+        for _ in range(len(fronts)):
+            number = heapq.heappop(fronts)[1]
             if nests[number].advance():
-                heapq.heappush(behind, (nests[number].front, number))
-        horizon = behind[0][0] if behind else LAST
+                heapq.heappush(fronts, (nests[number].front, number))
+        horizon = fronts[0][0] if fronts else LAST
         released = [nest.release(horizon) for nest in nests if nest.waits_before(horizon)]
         busy.cover([batch for batch, _ in released])
         if released and (len(nests) > 1 or any(isinstance(nest, _Flat) for nest in nests)):
@@ -124,7 +126,7 @@ def _share(sharing: Sharing, released: list[tuple[Batch, Pieces]]) -> None:
 
 
 def covered(runs: npt.ArrayLike) -> int:
-    """The time that any of the runs covers; each is a start and a duration, in one unit."""
+    """The time covered by the union of runs; each run is a start and a duration in one unit."""
     times = np.asarray(runs, dtype=np.int64).reshape(-1, 2)
     start, duration = times[np.argsort(times[:, 0], kind="stable")].T
     union = _Union()
@@ -132,23 +134,23 @@ def covered(runs: npt.ArrayLike) -> int:
     return union.total
 
 
-def crossing(total: Tally) -> tuple[str, ...]:
-    """What is to be said of events that cross."""
+def crossing_warnings(total: Tally) -> tuple[str, ...]:
+    """A warning where events end after their parent."""
     count = total.crossing
-    return (f"{count} ops outlast the op that they lie in; their time is cut off at its end",) if count else ()
+    return (f"{count} ops outlast the op around them; their time is cut off at its end",) if count else ()
 
 
 class _Nest:
-    """One lane on its way: events still open, and events whose cover of time is not yet counted."""
+    """One lane while it is read: its events that have not ended, and its events not yet released to busy time."""
 
     def __init__(self, batches: Iterator[Batch], result: Tally) -> None:
         self.batches, self.result = batches, result
         self.front = FIRST
-        self.open, self.inside = NO_EVENTS, NONE  # events still open, and the time of what lies in each
-        self.waiting, self.reached = NO_EVENTS, FIRST  # and the end of what was given out
+        self.open, self.inside = NO_EVENTS, NONE  # events not yet ended, and the time of the events inside each
+        self.waiting, self.reached = NO_EVENTS, FIRST  # events not yet released, and the end of the released ones
 
     def advance(self) -> bool:
-        """Take one batch; whether there was one. Behind the last, nothing more can lie in the events still open."""
+        """Read one batch; whether there was one. After the last batch, all open events are counted."""
         batch = next(self.batches, None)
         if batch is None:
             self.result.add(self.open.kind, self.open.start, self.open.duration - self.inside)
@@ -164,19 +166,19 @@ class _Nest:
         return len(self.waiting) > 0 and int(self.waiting.start[0]) <= horizon
 
     def release(self, horizon: int) -> tuple[Batch, Pieces]:
-        """The events that start no later than the horizon, given out once; when they begin and cease to keep the lane
-        busy that is not so yet.
+        """Remove and return the events that start no later than the horizon, and the spans by which they extend the
+        lane's busy time.
         """
         count = int(np.searchsorted(self.waiting.start, horizon, "right"))
-        out, self.waiting = self.waiting.take(slice(count)), self.waiting.take(slice(count, None))
-        return out, self._busy(out)
+        released, self.waiting = self.waiting.take(slice(count)), self.waiting.take(slice(count, None))
+        return released, self._busy(released)
 
     def _busy(self, batch: Batch) -> Pieces:
         end = batch.start + batch.duration
         reached = np.maximum.accumulate(np.concatenate([[self.reached], end]))
         self.reached, before = int(reached[-1]), reached[:-1]
-        further = end > before
-        return np.maximum(batch.start, before)[further], end[further]
+        extends = end > before
+        return np.maximum(batch.start, before)[extends], end[extends]
 
     def _nest(self, batch: Batch) -> None:
         events = join(self.open, batch)
@@ -186,17 +188,17 @@ class _Nest:
             child, parent = parents(events.start, end)
             if (end[child] > end[parent]).any():
                 child, parent = _parents_of_crossing(events.start, end)
-            new = child >= len(self.open)  # the others were counted in their parents when they were new
+            new = child >= len(self.open)  # the other children were counted in an earlier batch
             child, parent = child[new], parent[new]
             self.result.crossing += int((end[child] > end[parent]).sum())
             np.add.at(inside, parent, np.minimum(end[child], end[parent]) - events.start[child])
-        still = end > self.front
-        self.result.add(events.kind[~still], events.start[~still], (events.duration - inside)[~still])
-        self.open, self.inside = events.take(still), inside[still]
+        is_open = end > self.front
+        self.result.add(events.kind[~is_open], events.start[~is_open], (events.duration - inside)[~is_open])
+        self.open, self.inside = events.take(is_open), inside[is_open]
 
 
 class _Flat(_Nest):
-    """One lane whose events do not hold each other."""
+    """One lane whose events do not nest."""
 
     def _nest(self, batch: Batch) -> None:
         self.result.add(batch.kind, batch.start, batch.duration)
@@ -206,45 +208,45 @@ class _Flat(_Nest):
 
 
 def parents(start: Integers, end: Integers) -> tuple[Integers, Integers]:
-    """The rows of events that lie in another, and the rows of what each directly lies in, where none cross."""
+    """The rows of events that have a parent, and the rows of their parents; no event crosses its parent's end."""
     lasting = np.flatnonzero(end > start)
     start, end = start[lasting], end[lasting]
     depth = np.arange(len(start)) - np.searchsorted(np.sort(end, kind="stable"), start, side="right")
     children, parents = [NONE], [NONE]
     above = np.flatnonzero(depth == 0)
     for level in range(1, int(depth.max(initial=0)) + 1):
-        here = np.flatnonzero(depth == level)
-        children.append(here)
-        parents.append(above[np.searchsorted(above, here) - 1])
-        above = here
+        at_level = np.flatnonzero(depth == level)
+        children.append(at_level)
+        parents.append(above[np.searchsorted(above, at_level) - 1])
+        above = at_level
     return lasting[np.concatenate(children)], lasting[np.concatenate(parents)]
 
 
 def _parents_of_crossing(start: Integers, end: Integers) -> tuple[Integers, Integers]:
-    """The rows of events that begin in another, and the rows of the last begun of those, where some cross."""
+    """As ``parents``, but events may cross; an event's parent is the latest open event at its start."""
     children: list[int] = []
-    found: list[int] = []
-    around: list[int] = []  # events that have not ended, the last begun on top
+    parents: list[int] = []
+    open_: list[int] = []  # rows of events that have not ended, the last begun on top
     for row, (begin, stop) in enumerate(zip(start.tolist(), end.tolist(), strict=True)):
-        while around and end[around[-1]] <= begin:
-            around.pop()
+        while open_ and end[open_[-1]] <= begin:
+            open_.pop()
         if stop > begin:
-            if around:
+            if open_:
                 children.append(row)
-                found.append(around[-1])
-            around.append(row)
-    return np.array(children, dtype=np.int64), np.array(found, dtype=np.int64)
+                parents.append(open_[-1])
+            open_.append(row)
+    return np.array(children, dtype=np.int64), np.array(parents, dtype=np.int64)
 
 
 class _Union:
-    """The time covered by any of the intervals given so far."""
+    """The time covered by the union of the intervals added so far."""
 
     def __init__(self) -> None:
         self.total = 0
         self.covered_to = FIRST
 
     def cover(self, batches: list[Batch]) -> None:
-        """Add the intervals, none of which starts before those given earlier."""
+        """Add intervals; none may start before an interval added earlier."""
         if not batches:
             return
         start = np.concatenate([batch.start for batch in batches])
@@ -257,5 +259,5 @@ class _Union:
         self.covered_to = int(reached[-1])
 
 
-def _padded(values: Integers, size: int, by: int = 0) -> Integers:
+def _pad(values: Integers, size: int, by: int = 0) -> Integers:
     return np.pad(values, (0, size - len(values)), constant_values=by)

@@ -1,4 +1,4 @@
-"""Op types that one kernel fuses: a product, and what follows it; such a kernel takes the product's operands."""
+"""Op types that one kernel can fuse: a product and the ops after it; the kernel takes the product's operands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The nodes of a training step's graph: what a trace without shapes lacks, joined to its ops by name."""
+"""The nodes of a training step's graph, whose shapes fill a trace without shapes, joined to its ops by name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from estimator.core.types import Profile
 from estimator.profiles import fusion
 
 FILE = "graph.csv"
-DESCRIBED = ("shapes", "output_shapes", "attributes", "precision")  # what a node tells of its op
+DESCRIBED = ("shapes", "output_shapes", "attributes", "precision")  # columns that a node gives to its op
 SAME_AS_OPS = {column.name: column for column in OPS.columns}
 GRAPH = Table(
     "GRAPH",
@@ -27,13 +27,13 @@ GRAPH = Table(
     ),
 )
 FUSED_PRODUCT = re.compile(r"Fused\w*?(MatMul|Conv)")
-HELPER = "helper=1"  # attributes of a kernel that an accelerator launched for an op beside the one that does its work
+HELPER = "helper=1"  # attributes of a kernel that helps the kernel that does the op's work
 LONGEST_FUSION = 6  # nodes between a fused kernel's last op and its product
 
 
 @dataclass(frozen=True)
 class Node:
-    """One op of a graph, described in the words of OPS."""
+    """One op of a graph, as columns of OPS."""
 
     op_type: str
     inputs: tuple[str, ...] = ()
@@ -44,7 +44,7 @@ class Node:
 
 
 def fill_shapes(profile: Profile, sides: Mapping[str, Path]) -> Profile:
-    """The profile with what ``graph.csv`` beside the dump tells of its ops. Raises EstimatorError by row."""
+    """The profile with columns filled from ``graph.csv`` beside the dump. Raises EstimatorError by row."""
     return replace(profile, ops=fill(profile.ops, read(sides[FILE]))) if FILE in sides else profile
 
 
@@ -61,39 +61,39 @@ def read(path: Path) -> dict[str, Node]:
 def fill(ops: pd.DataFrame, nodes: Mapping[str, Node]) -> pd.DataFrame:
     """OPS with type, shapes, attributes and precision from their nodes where the dump has none.
 
-    A kernel that fuses a product with what follows bears the name of the last op: it takes the product's operands.
-    Kernels that only help another one (``helper=1``) have none.
+    A kernel that fuses a product with the ops after it has the name of the last op; it takes the product's operands.
+    Helper kernels (``helper=1``) have no operands.
     """
     kernel = ops["kernel"].fillna(ops["op_type"]).fillna("")
     helps = (ops["attributes"] == HELPER).fillna(False)
-    own = set(ops["op"])
-    found = [
-        None if help_ else describing(str(op), str(name), nodes, own)
-        for op, name, help_ in zip(ops["op"], kernel, helps, strict=True)
+    own_names = set(ops["op"])
+    sources = [
+        None if is_helper else find_node(str(op), str(name), nodes, own_names)
+        for op, name, is_helper in zip(ops["op"], kernel, helps, strict=True)
     ]
-    described = {name: [getattr(node, name, None) for node in found] for name in ("op_type", *DESCRIBED)}
+    described = {name: [getattr(node, name, None) for node in sources] for name in ("op_type", *DESCRIBED)}
     table = pd.DataFrame(described, index=ops.index, dtype="string[python]")
     return ops.assign(**{name: ops[name].fillna(table[name]) for name in table})
 
 
-def describing(op: str, kernel: str, nodes: Mapping[str, Node], own: Container[str]) -> Node | None:
-    """The node whose operands the kernel of an op takes; None where the graph does not know it for sure.
+def find_node(op: str, kernel: str, nodes: Mapping[str, Node], own_names: Container[str]) -> Node | None:
+    """The node whose operands the kernel of an op takes; None where it is unknown or ambiguous.
 
-    ``own`` are the ops that ran under their own names, which no other kernel did for them.
+    ``own_names`` are the ops that ran under their own names, so that no other kernel contains them.
     """
     node = nodes.get(op)
     if node is None or not FUSED_PRODUCT.search(kernel) or not fusion.EPILOGUE.fullmatch(node.op_type):
-        return node  # also where the graph is the one that ran, whose nodes are the fused kernels
-    products = _fused_above(op, nodes, own)
+        return node  # the nodes of a graph that TensorFlow optimised are the fused kernels themselves
+    products = _products_above(op, nodes, own_names)
     return nodes[products.pop()] if len(products) == 1 else None
 
 
-def _fused_above(op: str, nodes: Mapping[str, Node], own: Container[str]) -> set[str]:
-    """The products that may be fused into an op: between lies only what a kernel computes on their result."""
-    found: set[str] = set()
+def _products_above(op: str, nodes: Mapping[str, Node], own_names: Container[str]) -> set[str]:
+    """The products that may be fused into an op: only ops that a kernel can fuse lie between."""
+    products: set[str] = set()
     front = {op}
     for _ in range(LONGEST_FUSION):
-        above = {name for last in front for name in nodes[last].inputs if name in nodes and name not in own}
-        found |= {name for name in above if fusion.PRODUCT.fullmatch(nodes[name].op_type)}
-        front = {name for name in above - found if fusion.EPILOGUE.fullmatch(nodes[name].op_type)}
-    return found
+        above = {name for last in front for name in nodes[last].inputs if name in nodes and name not in own_names}
+        products |= {name for name in above if fusion.PRODUCT.fullmatch(nodes[name].op_type)}
+        front = {name for name in above - products if fusion.EPILOGUE.fullmatch(nodes[name].op_type)}
+    return products

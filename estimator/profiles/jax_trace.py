@@ -1,7 +1,7 @@
 """Reader of the Chrome trace that JAX (and TensorFlow's profiler plugin) writes beside an XPlane: ``*.trace.json.gz``.
 
-Ops are events with ``hlo_op``, or those of an accelerator's line ``XLA Ops``. The trace holds no shapes; the XPlane
-beside it does, so that is read where both are there.
+Ops are events with ``hlo_op``, or those of an accelerator's line ``XLA Ops``. The trace has no shapes; the XPlane
+beside it has, and is read where both exist.
 """
 
 from __future__ import annotations
@@ -28,29 +28,29 @@ FORMAT = "JAX trace (trace.json.gz beside an XPlane)"
 VIEWS = False
 
 KNOWN_HEAD = re.compile(rb'"highres-ticks"|"hlo_(op|module)"\s*:')
-XLA_OPS = "XLA Ops"  # the line of an accelerator's ops; its streams and other lines tell the same again
-MOST_EVENTS = 1_000_000  # at which the tool cuts a trace off
+XLA_OPS = "XLA Ops"  # the line of an accelerator's ops, which its streams and other lines repeat
+MOST_EVENTS = 1_000_000  # at this number the tool cuts off a trace
 NO_SHAPES = "this trace has no operand shapes: read the XPlane that was written with it"
 CUT_OFF = f"the trace has {MOST_EVENTS} events, at which its tool cuts off: later steps may be missing"
 UNNAMED = "unnamed"
 
 
 def recognises(head: bytes) -> bool:
-    """Whether the content is JSON with what only XLA's profiler writes."""
+    """Whether the content is JSON with keys that only XLA's profiler writes."""
     return head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"[") and bool(KNOWN_HEAD.search(head))
 
 
 def read(dumps: list[Dump], workload: Workload) -> Profile:
     """Read one host's trace. Raises EstimatorError where it is damaged or holds no op of XLA."""
     trace = _scan(dumps[0])
-    ops = trace.timed.take(_are_ops(trace)).nested()
+    ops = trace.timed.take(_are_ops(trace)).sorted_by_lane()
     if not len(ops):
         raise EstimatorError(f"{trace.where}: no event in it is an op of XLA (hlo_op); expected some, so trace again")
     chrome_trace.refuse_overflow(ops["duration"], trace.where)
     tally = events.tally(
         [Batch(ops["kind"][rows], ops["start"][rows], ops["duration"][rows])] for rows in slices(ops["lane"])
     )
-    steps = trace.steps.seen()
+    steps = trace.steps.find()
     start, end = (steps[0][0], steps[-1][1]) if steps else (ops["start"].min(), (ops["start"] + ops["duration"]).max())
     profile = Profile(
         ops=canonical.to_ops(_table(trace, tally), trace.where),
@@ -66,7 +66,7 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
 
 @dataclass
 class _Trace:
-    """What is kept of the events, in ps since the first one."""
+    """The events as columns, times in ps since the first event."""
 
     where: str
     timed: Columns = field(default_factory=lambda: Columns("kind", "lane", "run", "start", "duration"))
@@ -102,24 +102,24 @@ def _scan(dump: Dump) -> _Trace:
             trace.keep(timed, origin)
         named = [e for e in batch if e.ph == "M" and e.name in ("process_name", "thread_name") and e.args.name]
         trace.names |= {(e.pid, e.tid if e.name == "thread_name" else None): str(e.args.name) for e in named}
-    _note_runs(trace)
+    _record_runs(trace)
     return trace
 
 
-def _note_runs(trace: _Trace) -> None:
-    """Note where the runs of modules lie."""
+def _record_runs(trace: _Trace) -> None:
+    """Record the start and end of each module's runs."""
     timed, modules = trace.timed, Ids()
     module = np.array([modules[name] for _, _, name, _ in trace.kinds], dtype=np.int64)[timed["kind"]]
-    ran = (module != modules[None]) & (timed["run"] != trace.runs[None])
-    stretches = {
+    in_run = (module != modules[None]) & (timed["run"] != trace.runs[None])
+    columns = {
         "module": module,
         "run": timed["run"],
         "start": timed["start"],
         "end": timed["start"] + timed["duration"],
     }
-    runs = pd.DataFrame(stretches)[ran].groupby(["module", "run"]).agg({"start": "min", "end": "max"})
-    for (of, run), start, end in runs.itertuples():
-        trace.steps.ran(of, run, start, end)
+    runs = pd.DataFrame(columns)[in_run].groupby(["module", "run"]).agg({"start": "min", "end": "max"})
+    for (module_number, run), start, end in runs.itertuples():
+        trace.steps.mark_run(module_number, run, start, end)
 
 
 def _event_type() -> Any:
@@ -128,33 +128,33 @@ def _event_type() -> Any:
 
 
 def _are_ops(trace: _Trace) -> Flags:
-    """Whether each event is an op: of an accelerator's line of ops where there is one, else what names its op."""
+    """Whether each event is an op: on an accelerator's line of ops, or with an ``hlo_op`` where no such line exists."""
     lines = {place for place, name in trace.names.items() if name == XLA_OPS}
-    of_accelerators = {lane for place, lane in trace.lanes.items() if place in lines}
-    are = [lane in of_accelerators if of_accelerators else named for lane, _, _, named in trace.kinds]
-    return np.array(are, dtype=bool)[trace.timed["kind"]]
+    op_lanes = {lane for place, lane in trace.lanes.items() if place in lines}
+    is_op = [lane in op_lanes if op_lanes else has_op for lane, _, _, has_op in trace.kinds]
+    return np.array(is_op, dtype=bool)[trace.timed["kind"]]
 
 
 def _warnings(trace: _Trace, tally: Tally) -> Iterator[str]:
-    if not trace.steps.seen():
+    if not trace.steps.find():
         yield NO_STEPS
     if trace.count >= MOST_EVENTS:
         yield CUT_OFF
-    yield from events.crossing(tally)
+    yield from events.crossing_warnings(tally)
 
 
 def _table(trace: _Trace, tally: Tally) -> pd.DataFrame:
-    """The rows of OPS of all steps together; what is named alike is one row."""
+    """The rows of OPS of all steps together; kinds with equal names are one row."""
     places = list(trace.lanes)
     rows = [
         {
             "op": op or UNNAMED,
-            "op_type": hlo.unnumbered(op),
+            "op_type": hlo.strip_number(op),
             "placement": trace.names.get((places[lane][0], None)),
         }
         for lane, op, _, _ in list(trace.kinds)[: len(tally.calls)]
     ]
     time = tally.self_ps / 1e12
     table = pd.DataFrame(rows).assign(calls=tally.calls, time_s=time, shared_s=time * tally.share)
-    told = ["op", "op_type", "placement"]
-    return table[tally.calls > 0].groupby(told, dropna=False, sort=False).sum().reset_index()
+    keys = ["op", "op_type", "placement"]
+    return table[tally.calls > 0].groupby(keys, dropna=False, sort=False).sum().reset_index()

@@ -1,7 +1,7 @@
 """The protobuf messages of TensorFlow's and XLA's dumps, as far as the readers need them.
 
-They stand in a package and a descriptor pool of our own, for capturing loads TensorFlow's in the same process. Fields
-that are not declared are skipped on reading; enumerations are read as their numbers. Sources: TensorFlow 2.21's
+They have a package and a descriptor pool of their own, because capturing loads TensorFlow's in the same process.
+Undeclared fields are skipped; enumerations are read as numbers. Sources: TensorFlow 2.21's
 ``step_stats.proto``, ``config.proto``, ``node_def.proto``, ``tfprof_log.proto``, and XLA's ``hlo.proto``
 and ``xla_data.proto``.
 """
@@ -87,8 +87,8 @@ def get(name: str) -> type[Any]:
     """The class of a message of MESSAGES."""
     from google.protobuf import message_factory
 
-    found: type[Any] = message_factory.GetMessageClass(_pool().FindMessageTypeByName(f"{PACKAGE}.{name}"))
-    return found
+    message_class: type[Any] = message_factory.GetMessageClass(_pool().FindMessageTypeByName(f"{PACKAGE}.{name}"))
+    return message_class
 
 
 def parse(name: str, content: bytes, where: str) -> Any:
@@ -137,9 +137,9 @@ def _declare(message: Any, name: str, number: str, kind: str) -> None:
 
 
 def opening(content: bytes, tags: Sequence[int]) -> bytes | None:
-    """What the nested fields with these tags hold, each being the first of its message; None where it is not.
+    """The bytes of the innermost of nested fields with these tags, each the first of its message; None without them.
 
-    A field's tag is 8 · number + 2 for what has a length, 8 · number for a number, which is passed over.
+    A field's tag is 8 · number + 2 where it has a length, and 8 · number for a varint, which is skipped.
     """
     at, size = 0, len(content)
     try:

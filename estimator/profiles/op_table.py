@@ -1,7 +1,7 @@
-"""Reader of the generic op table: one CSV row per op, the way in for every tool that has no reader.
+"""Reader of the generic op table, one CSV row per op, for tools that have no reader of their own.
 
-``time_s`` and one of ``op_type``, ``op_class`` are required; any other column of WORK may stand beside them.
-Everything but ``batch, m, n, k`` and the convolution dimensions is per step, over all calls.
+``time_s`` and one of ``op_type``, ``op_class`` are required; all other columns of WORK are optional.
+All amounts except ``batch, m, n, k`` and the convolution dimensions are per step, over all calls.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def recognises(head: bytes) -> bool:
 
 
 def read(dumps: list[Dump], workload: Workload) -> Profile:
-    """Read one op table. Raises EstimatorError with every fault, by row."""
+    """Read one op table. Raises EstimatorError that lists every fault by row."""
     path = dumps[0].path
     rows = csv_files.read_csv(path, dumps[0].text())
     _refuse_zero_times(rows, path)

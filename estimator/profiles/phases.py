@@ -1,4 +1,4 @@
-"""Which part of the training step an op belongs to, from what its framework puts into names and types."""
+"""The phase of the training step that an op belongs to, from the names and types that frameworks use."""
 
 from __future__ import annotations
 
@@ -27,31 +27,32 @@ NAME_RULES = (
 
 
 def fill(ops: pd.DataFrame) -> pd.DataFrame:
-    """OPS with the phase where the dump has none: forward where nothing else fits and backward ops are marked."""
-    phase = of(ops["op"], ops["op_type"])
+    """OPS with the phase of each op where the dump has none."""
+    phase = classify(ops["op"], ops["op_type"])
     return ops.assign(phase=ops["phase"].fillna(phase))
 
 
 def fill_forward(ops: pd.DataFrame) -> pd.DataFrame:
-    """OPS of a run of the forward pass alone: what is of no other phase is of it."""
+    """OPS of an inference run: ops without a phase are forward."""
     return ops.assign(phase=ops["phase"].fillna("forward"))
 
 
-def of(names: pd.Series, types: pd.Series) -> pd.Series:
-    """The phase of ops by their names and types; NA where a dump marks no backward ops and nothing else fits.
+def classify(names: pd.Series, types: pd.Series) -> pd.Series:
+    """The phase of ops by their names and types.
 
-    What a dump leaves unmarked is forward, unless it marks forward ops too: then it is unknown.
+    Ops that match no rule are forward where the dump marks backward ops only, unknown where it marks forward ops too,
+    and NA where it marks no backward ops.
     """
-    found = _first_match(types, TYPE_RULES)
-    found = found.fillna(_first_match(names, NAME_RULES))
-    unmarked = "unknown" if (found == "forward").any() else "forward"
-    return found.fillna(unmarked) if (found == "backward").any() else found
+    phases = _first_match(types, TYPE_RULES)
+    phases = phases.fillna(_first_match(names, NAME_RULES))
+    unmarked = "unknown" if (phases == "forward").any() else "forward"
+    return phases.fillna(unmarked) if (phases == "backward").any() else phases
 
 
 def _first_match(texts: pd.Series, rules: tuple[tuple[str, re.Pattern[str]], ...]) -> pd.Series:
-    """The phase of the first rule that each text matches; every distinct text is judged once."""
-    known = {
+    """The phase of the first rule that each text matches; each distinct text is matched once."""
+    phase_of_text = {
         text: next((phase for phase, pattern in rules if pattern.search(text)), pd.NA)
         for text in texts.dropna().unique()
     }
-    return texts.map(known).astype("string[python]")
+    return texts.map(phase_of_text).astype("string[python]")

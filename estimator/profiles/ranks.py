@@ -1,4 +1,4 @@
-"""Dumps of one run's ranks or hosts → one Profile: the mean over them, with their spread kept."""
+"""Profiles of one run's ranks or hosts → one Profile: means and their spread."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from estimator.core.schema import OPS
 from estimator.core.types import Profile
 from estimator.profiles.canonical import AMOUNTS
 
-OF_A_RANK = ("rank", "placement", "stream")  # differ between ranks that do the same work
+RANK_COLUMNS = ("rank", "placement", "stream")  # differ between ranks that do the same work
 
 
 def merge(profiles: Sequence[Profile]) -> Profile:
     """One profile of several ranks: times and amounts are means, ``time_spread_s`` their standard deviation.
 
-    Raises EstimatorError where the ranks do not cover the same number of steps, or only some tell shapes.
+    Raises EstimatorError where the ranks cover different numbers of steps, or only some have shapes.
     """
     first = profiles[0]
     if len(profiles) == 1:
@@ -28,14 +28,14 @@ def merge(profiles: Sequence[Profile]) -> Profile:
     if len(steps) > 1:
         counts = " and ".join(str(count) for count in sorted(steps))
         raise EstimatorError(
-            f"{first.workload.name}: dumps of {counts} steps lie here; expected ranks of one run, so name one of them"
+            f"{first.workload.name}: the dumps cover {counts} steps; expected ranks of one run, so name one of them"
         )
-    telling = [bool(profile.ops["shapes"].notna().any()) for profile in profiles]
-    if any(telling) and not all(telling):
-        number = telling.index(False)
+    has_shapes = [bool(profile.ops["shapes"].notna().any()) for profile in profiles]
+    if any(has_shapes) and not all(has_shapes):
+        number = has_shapes.index(False)
         raise EstimatorError(
             f"{first.workload.name}: the dump of rank {number} has no operand shapes, others have; "
-            "expected ranks profiled alike, so profile all with shapes or name one of them"
+            "profile all ranks with shapes, or name one of them"
         )
     return dataclasses.replace(
         first,
@@ -48,15 +48,15 @@ def merge(profiles: Sequence[Profile]) -> Profile:
 
 
 def mean_ops(ranks: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """The OPS of several ranks as those of one: means, and the times' standard deviation."""
+    """The OPS of several ranks as one table: means, and the standard deviation of times."""
     rows = pd.concat([ops.assign(rank=rank) for rank, ops in enumerate(ranks)], ignore_index=True)
     amounts = [name for name in AMOUNTS if name in rows]
-    same = [name for name in rows if name not in (*AMOUNTS, *OF_A_RANK)]
-    groups = rows.groupby(same, dropna=False, sort=False)
+    keys = [name for name in rows if name not in (*AMOUNTS, *RANK_COLUMNS)]
+    groups = rows.groupby(keys, dropna=False, sort=False)
     merged = groups[amounts].sum(min_count=1) / len(ranks)
-    times = rows.groupby([*same, "rank"], dropna=False, sort=False)["time_s"].sum().unstack("rank", fill_value=0.0)
+    times = rows.groupby([*keys, "rank"], dropna=False, sort=False)["time_s"].sum().unstack("rank", fill_value=0.0)
     merged["time_spread_s"] = times.reindex(merged.index).std(axis=1, ddof=1).to_numpy()
-    placements = groups["placement"].agg(lambda found: found.iloc[0] if found.nunique() == 1 else pd.NA)
+    placements = groups["placement"].agg(lambda names: names.iloc[0] if names.nunique() == 1 else pd.NA)
     return OPS.conform(merged.assign(placement=placements).reset_index(), "merged ranks")
 
 

@@ -1,4 +1,4 @@
-"""What stands beside a dump: ``workload.yaml`` (the training run) and ``provenance.yaml`` (where the dump is from)."""
+"""The files beside a dump: ``workload.yaml`` (the training run) and ``provenance.yaml`` (the origin of the dump)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from estimator.core import yaml_files
 from estimator.core.interval import log_spread
 from estimator.core.types import File, Seconds, Whole, Workload
 
-BESIDE = ("provenance.yaml", "graph.csv")  # of one dump; a workload may have several dumps
+DUMP_FILES = ("provenance.yaml", "graph.csv")  # belong to one dump; a workload may have several dumps
 
 
 class Provenance(File):
-    """Where one dump was taken, when the dump itself does not say."""
+    """The origin of one dump: whatever the dump itself does not hold."""
 
     device: str | None = None
     batch_size: Whole | None = None
@@ -34,19 +34,17 @@ class Provenance(File):
 
     @property
     def step_spread(self) -> float:
-        """Standard deviation of the logarithm of the unprofiled steps' wall time, of which nine in ten lie between its
-        ends; 0 where they are not known.
-        """
+        """Standard deviation of the logarithm of the unprofiled steps' wall time, from its 90 % interval; 0 without."""
         low, high = self.wall_step_low, self.wall_step_high
         return float(log_spread(low, high)) if low and high else 0.0
 
 
 def side_files(place: Path, top: Path | None = None) -> dict[str, Path]:
-    """The files beside a dump by name: in its folder, or in that of all ranks; the workload's also in the one above."""
+    """The files beside a dump by name: in its folder or the ranks' common folder; workload.yaml also one above."""
     folders = [path if path.is_dir() else path.parent for path in (place, top or place)]
-    near = dict.fromkeys(BESIDE, folders) | {"workload.yaml": [*folders, folders[-1].parent]}
-    found = {name: next((f / name for f in folders if (f / name).is_file()), None) for name, folders in near.items()}
-    return {name: path for name, path in found.items() if path}
+    searched = dict.fromkeys(DUMP_FILES, folders) | {"workload.yaml": [*folders, folders[-1].parent]}
+    paths = {name: next((f / name for f in near if (f / name).is_file()), None) for name, near in searched.items()}
+    return {name: path for name, path in paths.items() if path}
 
 
 def read_provenance(sides: Mapping[str, Path]) -> Provenance:
@@ -56,6 +54,6 @@ def read_provenance(sides: Mapping[str, Path]) -> Provenance:
 
 
 def find_workload(place: Path) -> Workload:
-    """The workload of a dump; else only its name is known."""
+    """The workload of a dump; without ``workload.yaml``, only its name."""
     path = side_files(place).get("workload.yaml")
     return yaml_files.check(Workload, yaml_files.read_yaml(path)) if path else Workload(name=place.resolve().stem)

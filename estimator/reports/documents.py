@@ -1,4 +1,4 @@
-"""Results as plain documents, ready for JSON: times in s, counts in FLOP and B, keys end in their unit, NA is null."""
+"""Results as plain documents for JSON: times in s, counts in FLOP and B, keys end in their unit, NA is null."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ ESTIMATE_OPS = (
 
 
 def to_json(document: object) -> str:
-    """One JSON document as text, the same bytes for the same content."""
+    """One JSON document as text; equal content gives equal bytes."""
     return json.dumps(plain(document), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def plain(value: object) -> Any:
-    """The value with numpy and pandas scalars as Python ones, and NaN and NA as None."""
+    """The value with numpy and pandas scalars as Python scalars, and NaN and NA as None."""
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, str) or value is None or isinstance(value, bool):
@@ -77,7 +77,7 @@ def rows(frame: pd.DataFrame, columns: Sequence[str]) -> list[Document]:
 def top_operations(work: pd.DataFrame, share: float) -> list[list[Any]]:
     """[op_type, time_s, fraction, cumulative] of the op types that make up ``share`` of the time, largest first.
 
-    Where a row has no op type, its class stands for it.
+    Rows without an op type count under their class.
     """
     types = work["op_type"].fillna(work["op_class"])
     by_type = work.groupby(types)["time_s"].sum().sort_values(ascending=False, kind="stable")
@@ -90,7 +90,7 @@ def top_operations(work: pd.DataFrame, share: float) -> list[list[Any]]:
 def ingest(
     profile: Profile, work: pd.DataFrame, step: Mapping[str, float | None], warnings: Sequence[str], top: float
 ) -> Document:
-    """A profile as its op table and totals; ``step`` is what the roll-up knows of the step as a whole."""
+    """A profile as its op table and totals; ``step`` holds the roll-up's values for the whole step."""
     total = float(profile.ops["time_s"].sum())
     return {
         "format": profile.format,
@@ -128,43 +128,43 @@ FORMULAS = {
 }
 
 
-def estimate(found: Estimate) -> Document:
+def estimate(estimated: Estimate) -> Document:
     """One profile on one device: step time, parts, evidence, bounds and ops."""
-    ops, total = found.prediction.ops, found.step.total
+    ops, total = estimated.prediction.ops, estimated.step.total
     return {
-        "workload": found.profile.workload.name,
-        "source": found.source.name if found.source else found.profile.device,
-        "target": found.target.name,
+        "workload": estimated.profile.workload.name,
+        "source": estimated.source.name if estimated.source else estimated.profile.device,
+        "target": estimated.target.name,
         "level": "device",
-        "precision": found.precision,
-        "mode": found.profile.workload.mode,
-        "batch_size": found.plan.batch or found.profile.workload.batch_size,
-        "fusion": dict(vars(found.fusion)),
+        "precision": estimated.precision,
+        "mode": estimated.profile.workload.mode,
+        "batch_size": estimated.plan.batch or estimated.profile.workload.batch_size,
+        "fusion": dict(vars(estimated.fusion)),
         "step_s": interval(total, "all"),
-        "matrix_only_step_s": interval(found.matrix_step_s, "all"),
-        "source_step_s": found.source_step_s,
-        "speedup": interval(found.source_step_s / total, "all"),
-        "components_s": {name: samples[0] for name, samples in found.step.parts().items()},
-        "evidence": dict(found.evidence),
-        "coverage": found.coverage,
-        "bound_s": {"floor": found.floor_s, "ceiling": found.ceiling_s},
-        "ops": rows(ops.assign(overlap=found.overlap), ESTIMATE_OPS),
-        "target_device": device(found.target),
-        "specifications": unverified(found.specifications),
-        "coefficients": dict(found.prediction.coefficients),
-        "assumptions": list(found.assumptions),
-        "warnings": list(found.warnings),
+        "matrix_only_step_s": interval(estimated.matrix_step_s, "all"),
+        "source_step_s": estimated.source_step_s,
+        "speedup": interval(estimated.source_step_s / total, "all"),
+        "components_s": {name: samples[0] for name, samples in estimated.step.parts().items()},
+        "evidence": dict(estimated.evidence),
+        "coverage": estimated.coverage,
+        "bound_s": {"floor": estimated.floor_s, "ceiling": estimated.ceiling_s},
+        "ops": rows(ops.assign(overlap=estimated.overlap), ESTIMATE_OPS),
+        "target_device": device(estimated.target),
+        "specifications": unverified(estimated.specifications),
+        "coefficients": dict(estimated.prediction.coefficients),
+        "assumptions": list(estimated.assumptions),
+        "warnings": list(estimated.warnings),
     }
 
 
 def unverified(specifications: Mapping[str, Sourced]) -> Document:
-    """How many of the catalogue's numbers behind a figure nobody has seen in their source, and which."""
-    found = [name for name, value in specifications.items() if value.unverified]
-    return {"used": len(specifications), "unverified": len(found), "names": found}
+    """The number of catalogue entries behind a figure, and the unverified ones among them."""
+    names = [name for name, value in specifications.items() if value.unverified]
+    return {"used": len(specifications), "unverified": len(names), "names": names}
 
 
 def figures_of_merit(result: StudyResult) -> Document:
-    """The figures of merit of a study, each with the units of work it is made of.
+    """The figures of merit of a study, each with its units of work.
 
     Raises EstimatorError where the study has none.
     """
@@ -172,28 +172,30 @@ def figures_of_merit(result: StudyResult) -> Document:
         raise EstimatorError(
             f"'{result.title}' has no machines and so no figure of merit; 'estimator report' audits it"
         )
-    sentences = [s for found in result.estimates.values() for s in found.assumptions]
+    sentences = [sentence for estimated in result.estimates.values() for sentence in estimated.assumptions]
     return {
         "specifications": unverified(result.specifications),
         "assumptions": list(dict.fromkeys((*result.assumptions, *sentences))),
-        "warnings": list(dict.fromkeys(w for found in result.estimates.values() for w in found.warnings)),
+        "warnings": list(
+            dict.fromkeys(warning for estimated in result.estimates.values() for warning in estimated.warnings)
+        ),
         "definition": result.definition,
         "baseline": result.baseline,
         "threshold": result.threshold,
-        "targets": {name: _target(result, found) for name, found in result.foms.items()},
+        "targets": {name: _target(result, merit) for name, merit in result.foms.items()},
         "baseline_units": _units(result, result.baseline),
     }
 
 
-def _target(result: StudyResult, found: FigureOfMerit) -> Document:
+def _target(result: StudyResult, merit: FigureOfMerit) -> Document:
     return {
-        "fom": interval(found.samples, _covers(result)),
+        "fom": interval(merit.samples, _covers(result)),
         "level": "system",
-        "meets_threshold": None if result.threshold is None else bool(found.samples[0] >= result.threshold),
-        "p_threshold": found.p_threshold,
-        "dominant_unit": found.dominant_unit,
-        "other_definitions": dict(found.other_definitions),
-        "units": _units(result, found.target),
+        "meets_threshold": None if result.threshold is None else bool(merit.samples[0] >= result.threshold),
+        "p_threshold": merit.p_threshold,
+        "dominant_unit": merit.dominant_unit,
+        "other_definitions": dict(merit.other_definitions),
+        "units": _units(result, merit.target),
     }
 
 
@@ -203,12 +205,12 @@ def _units(result: StudyResult, machine: str) -> Document:
 
 
 def _covers(result: StudyResult) -> Covers:
-    """What a study's intervals hold: the models' errors too, where a time was predicted."""
+    """What a study's intervals cover: the models' errors as well where a time was predicted."""
     return "all" if result.predictions() else "inputs"
 
 
 def unit_of_work(numbers: Mapping[str, Number], covers: Covers) -> Document:
-    """One unit of work on one machine; ``level`` is that of the rate and the ratio, ``time_level`` of the time."""
+    """One unit of work on one machine; ``level`` belongs to rate and ratio, ``time_level`` to the time."""
     return {
         "time_per_unit_s": interval(numbers["time_per_unit_s"].samples, covers),
         "time_level": numbers["time_per_unit_s"].level,
@@ -220,7 +222,7 @@ def unit_of_work(numbers: Mapping[str, Number], covers: Covers) -> Document:
 
 
 def results(result: StudyResult) -> Document:
-    """Everything a report shows, every number with its inputs and formula."""
+    """The whole content of a report; every number has its inputs and formula."""
     return {
         "title": result.title,
         "estimator_version": __version__,
@@ -228,41 +230,41 @@ def results(result: StudyResult) -> Document:
         "draws": result.draws,
         "seed": result.seed,
         "figure_of_merit": figures_of_merit(result) if result.foms else None,
-        "numbers": [number(found, _covers(result)) for found in result.numbers().values()],
+        "numbers": [number(derived, _covers(result)) for derived in result.numbers().values()],
         "formulas": FORMULAS,
         "methods": METHODS,
         "columns": {column.name: f"{column.meaning} [{column.unit}]" for column in PREDICTION.columns},
-        "estimates": {pair_id(pair): estimate(found) for pair, found in result.estimates.items()},
-        "published": [published(found) for found in result.comparisons],
+        "estimates": {pair_id(pair): estimate(estimated) for pair, estimated in result.estimates.items()},
+        "published": [published(comparison) for comparison in result.comparisons],
         "audits": [appendix.document for appendix in result.appendices if appendix.kind == "audit"],
         "assumptions": list(result.assumptions),
         "notes": list(result.notes),
     }
 
 
-PUBLISHED_KEYS = (  # of every printed figure's document; null is what one does not have, and most is of tables alone
+PUBLISHED_KEYS = (  # of every printed figure's document; null where it does not apply, most apply to tables alone
     "quantity", "unit", "on", "printed", "ours", "source", "reason", "as_printed", "mark", "with_their_rates",
     "implied_step_s", "achieved_flop_per_s", "utilisation", "busy", "like_with_like",
 )  # fmt: skip
 
 
-def published(found: Comparison) -> Document:
-    """A printed figure beside ours."""
-    known = {name: value for name, value in vars(found).items() if name in PUBLISHED_KEYS}
-    return dict.fromkeys(PUBLISHED_KEYS) | known | {"ours": number(found.ours, "all")}
+def published(comparison: Comparison) -> Document:
+    """A printed figure and ours."""
+    values = {name: value for name, value in vars(comparison).items() if name in PUBLISHED_KEYS}
+    return dict.fromkeys(PUBLISHED_KEYS) | values | {"ours": number(comparison.ours, "all")}
 
 
-def number(found: Number, covers: Covers) -> Document:
+def number(derived: Number, covers: Covers) -> Document:
     """One number with its derivation."""
     return {
-        "id": found.id,
-        "label": found.label,
-        "value": interval(found.samples, covers),
-        "unit": found.unit,
-        "level": found.level,
-        "formula": found.formula,
-        "inputs": list(found.inputs),
-        "source": found.source,
+        "id": derived.id,
+        "label": derived.label,
+        "value": interval(derived.samples, covers),
+        "unit": derived.unit,
+        "level": derived.level,
+        "formula": derived.formula,
+        "inputs": list(derived.inputs),
+        "source": derived.source,
     }
 
 

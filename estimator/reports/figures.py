@@ -24,17 +24,17 @@ MARKERS = {"gemm": "o", "convolution": "D"}
 
 
 def breakdown(estimates: Mapping[str, Estimate]) -> Figure:
-    """Stacked bars: where one step's time goes on each target [ms]."""
+    """Stacked bars: the parts of one step's time on each target [ms]."""
     figure = Figure(figsize=(7.2, 0.9 + 0.42 * len(estimates)), layout="constrained")
     axes = figure.add_subplot()
     left = np.zeros(len(estimates))
     for part, colour in PARTS.items():
-        width = np.array([1e3 * found.step.parts()[part][0] for found in estimates.values()])
+        width = np.array([1e3 * estimate.step.parts()[part][0] for estimate in estimates.values()])
         if width.any():
             axes.barh(list(estimates), width, left=left, color=colour, label=part.replace("_", " "), height=0.62)
             left += width
     for label in axes.get_yticklabels():
-        label.set_parse_math(False)  # a machine's name is text, whatever dollars it holds
+        label.set_parse_math(False)  # dollars in a machine's name are plain text
     axes.invert_yaxis()
     axes.set_xlabel("one step per device [ms]")
     axes.spines[["top", "right"]].set_visible(False)
@@ -42,25 +42,25 @@ def breakdown(estimates: Mapping[str, Estimate]) -> Figure:
     return figure
 
 
-def roofline(found: Estimate) -> Figure:
+def roofline(estimate: Estimate) -> Figure:
     """The ops of one estimate under the roofs of its target: predicted rate [FLOP/s] over intensity [FLOP/B]."""
     figure = Figure(figsize=(7.2, 3.9), layout="constrained")
     axes = figure.add_subplot()
-    ops = found.prediction.ops
+    ops = estimate.prediction.ops
     shown = ops[(ops["flop"] > 0) & (ops["bytes"] > 0) & (ops["target_time_s"] > 0)]
     intensity = shown["intensity"].to_numpy(dtype=float)
     low, high = (intensity.min() / 4, intensity.max() * 4) if len(shown) else (0.1, 1000.0)
-    _roofs(axes, found.target, found.precision, min(low, 0.05), max(high, 1000.0))
+    _roofs(axes, estimate.target, estimate.precision, min(low, 0.05), max(high, 1000.0))
     for matrix, label in ((True, "matrix products"), (False, "other ops")):
-        some = shown[shown["op_class"].isin(MARKERS) == matrix]
-        time = some["target_time_s"].to_numpy(dtype=float)
-        size = 12 + 220 * time / max(float(found.prediction.samples[0].sum()), 1e-30)
-        rate = some["flop"].to_numpy(dtype=float) / np.where(time > 0, time, 1)
+        group = shown[shown["op_class"].isin(MARKERS) == matrix]
+        time = group["target_time_s"].to_numpy(dtype=float)
+        size = 12 + 220 * time / max(float(estimate.prediction.samples[0].sum()), 1e-30)
+        rate = group["flop"].to_numpy(dtype=float) / np.where(time > 0, time, 1)
         colour = PARTS["compute"] if matrix else PARTS["memory"]
-        axes.scatter(some["intensity"], rate, s=size, color=colour, alpha=0.75, label=label, linewidths=0)
+        axes.scatter(group["intensity"], rate, s=size, color=colour, alpha=0.75, label=label, linewidths=0)
     axes.set(xscale="log", yscale="log", xlabel="intensity [FLOP/B]", ylabel="rate [FLOP/s]")
     axes.set_title(
-        f"{found.target.name}: size of a point is its share of the step",
+        f"{estimate.target.name}: size of a point is its share of the step",
         fontsize="medium",
         loc="left",
         parse_math=False,
@@ -79,11 +79,11 @@ def _roofs(axes: Axes, target: DeviceSpec, precision: str, low: float, high: flo
         if rate:
             y = physics.attainable(x, rate.value, target.memory_bandwidth.value)
             axes.plot(x, y, color="#222222", linewidth=1.2)
-            label = f"{precision} {path} {_with_doubt(rate)}"
+            label = f"{precision} {path} {_with_status(rate)}"
             axes.annotate(label, (high, rate.value), ha="right", va="bottom", fontsize="small", parse_math=False)
-    label = _with_doubt(target.memory_bandwidth)
+    label = _with_status(target.memory_bandwidth)
     axes.annotate(label, (x[4], x[4] * target.memory_bandwidth.value), ha="left", va="top", fontsize="small")
 
 
-def _with_doubt(sourced: Sourced) -> str:
-    return f"{sourced} ({sourced.doubt})" if sourced.unverified else str(sourced)
+def _with_status(sourced: Sourced) -> str:
+    return f"{sourced} ({sourced.unverified_reason})" if sourced.unverified else str(sourced)

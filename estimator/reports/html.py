@@ -32,7 +32,7 @@ SVG_SETTINGS = {"svg.hashsalt": "fom-estimator", "svg.fonttype": "path", "font.f
 
 
 def write_report(result: StudyResult, folder: str | Path) -> list[Path]:
-    """Write ``report.html`` and ``results.json`` into a folder; the same result gives the same bytes."""
+    """Write ``report.html`` and ``results.json`` into a folder; equal results give equal bytes."""
     folder = Path(folder)
     for path in (folder / "report.html", folder / "results.json"):
         if path.is_dir():
@@ -47,7 +47,7 @@ def write_report(result: StudyResult, folder: str | Path) -> list[Path]:
 
 
 def render(result: StudyResult) -> str:
-    """The report as one HTML text without any outside reference; every text of the study is escaped."""
+    """The report as one HTML text without external references; all texts of the study are escaped."""
     environment = Environment(
         loader=PackageLoader("estimator.reports"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
@@ -58,7 +58,7 @@ def render(result: StudyResult) -> str:
         version=__version__,
         machines=list(dict.fromkeys(machine for machine, _ in result.chains)),
         units=list(dict.fromkeys(unit for _, unit in result.chains)),
-        estimates={pair_id(pair): found for pair, found in result.estimates.items()},
+        estimates={pair_id(pair): estimate for pair, estimate in result.estimates.items()},
         specifications=documents.unverified(result.specifications),
         figures=_figures(result),
         op_columns=[OP_HEADINGS.get(name, name.replace("_", " ")) for name in OP_COLUMNS],
@@ -71,33 +71,33 @@ def render(result: StudyResult) -> str:
     )
 
 
-def show_number(found: Number) -> Markup:
-    """A number with its unit, and the ends of its interval in a span of their own."""
-    return show_samples(found.samples, found.unit)
+def show_number(number: Number) -> Markup:
+    """A number with its unit, and the ends of its interval in their own span."""
+    return show_samples(number.samples, number.unit)
 
 
 def show_samples(samples: Floats, unit: str = "s") -> Markup:
-    """Samples as ``7.588 ms`` and, where anything was uncertain, ``7.11 – 8.26`` in the same unit."""
-    found = summarise(samples)
-    shown = units.show_interval(found.low, found.mid, found.high, "s" if unit == "s" else "1")
-    if found.low is None:
+    """Samples as ``7.588 ms`` and, if uncertain, ``7.11 – 8.26`` in the same unit."""
+    interval = summarise(samples)
+    shown = units.show_interval(interval.low, interval.mid, interval.high, "s" if unit == "s" else "1")
+    if interval.low is None:
         return Markup("{}").format(shown)
     mid, ends, name = re.split(r" \(|\)", shown)
     return Markup('{}{} <span class="ends">{}</span>').format(mid, name, ends)
 
 
 def show_quantity(value: float | None, unit: str) -> str:
-    """One value with its unit, a dash where there is none."""
+    """One value with its unit; a dash for None."""
     return "–" if value is None else units.show(value, unit, 4)
 
 
 def anchor(id: str) -> str:
-    """A number's id as an HTML id and link target: letters, digits and dashes only."""
+    """A number's id as an HTML id of letters, digits and dashes."""
     return "n-" + "".join(c if c.isascii() and c.isalnum() else f"-{ord(c):x}-" for c in id)
 
 
 def to_svg(figure: Figure, name: str) -> Markup:
-    """A figure as inline SVG: the same bytes every time, its ids made unique by the figure's name."""
+    """A figure as inline SVG with reproducible bytes; its ids are unique by the figure's name."""
     import matplotlib
 
     buffer = io.StringIO()
@@ -117,17 +117,17 @@ def _figures(result: StudyResult) -> Mapping[str, Markup]:
     """Every figure by name: one breakdown per unit, one roofline per estimate."""
     drawn = {}
     for unit in dict.fromkeys(unit for _, unit in result.estimates):
-        of_unit = {machine: found for (machine, u), found in result.estimates.items() if u == unit}
-        drawn[f"breakdown/{unit}"] = to_svg(figures.breakdown(of_unit), f"breakdown/{unit}")
-    for pair, found in result.estimates.items():
+        by_machine = {machine: estimate for (machine, name), estimate in result.estimates.items() if name == unit}
+        drawn[f"breakdown/{unit}"] = to_svg(figures.breakdown(by_machine), f"breakdown/{unit}")
+    for pair, estimate in result.estimates.items():
         name = f"roofline/{pair_id(pair)}"
-        drawn[name] = to_svg(figures.roofline(found), name)
+        drawn[name] = to_svg(figures.roofline(estimate), name)
     return drawn
 
 
-def _op_rows(found: Estimate) -> list[list[str]]:
+def _op_rows(estimate: Estimate) -> list[list[str]]:
     """The op table of one estimate, longest on the target first, as texts."""
-    ops = found.prediction.ops.sort_values("target_time_s", ascending=False, kind="stable")
+    ops = estimate.prediction.ops.sort_values("target_time_s", ascending=False, kind="stable")
     shown = {"flop": "FLOP", "bytes": "B", "time_s": "s", "target_time_s": "s"}
 
     def text(name: str, value: object) -> str:
@@ -141,9 +141,9 @@ def _op_rows(found: Estimate) -> list[list[str]]:
 
 
 def _by_sentence(result: StudyResult, kind: str) -> dict[str, list[str]]:
-    """Sentence → the estimates it belongs to."""
-    found: dict[str, list[str]] = {}
+    """Sentence → the names of its estimates."""
+    names: dict[str, list[str]] = {}
     for name, estimate in result.predictions():
         for sentence in getattr(estimate, kind):
-            found.setdefault(sentence, []).append(name)
-    return found
+            names.setdefault(sentence, []).append(name)
+    return names

@@ -1,1 +1,1 @@
-"""PREDICTION → what people quote: step, epoch, run, units per day, figure of merit."""
+"""PREDICTION → the figures that people quote: step, epoch, run, units per day, figure of merit."""

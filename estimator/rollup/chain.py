@@ -1,6 +1,6 @@
 """The roll-up as data: each quantity with its unit, level, formula and inputs, evaluated in this order.
 
-The declaration computes the numbers, labels them in the report, and is their derivation: they cannot drift apart.
+One declaration computes the numbers, labels them in the report and documents their derivation, so that all three agree.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from estimator.rollup import epoch, step, throughput
 
 @dataclass(frozen=True)
 class Link:
-    """One quantity of the chain: how it is called, and how it follows from those before it."""
+    """One quantity of the chain: its name, and its function of earlier quantities."""
 
     name: str
     label: str
     unit: str
-    level: str  # "worker" stands for what runs one unit: a device, or a node whose time was given as a whole
+    level: str  # "worker" runs one unit: a device, or a node where its time is given as a whole
     formula: str
     function: Callable[..., Floats]
     inputs: tuple[str, ...]
@@ -36,7 +36,7 @@ CHAIN = (
          epoch.steps_per_epoch_ceil, ("validation_samples", "batch_size")),
     Link("epoch_s", "time per epoch", "s", "worker", "step time × steps per epoch + forward time × validation steps",
          epoch.validated_epoch_time, ("step_s", "steps_per_epoch", "forward_s", "validation_steps")),
-    Link("epoch_s", "time per epoch", "s", "worker", "step time × steps per epoch",  # where nothing is validated
+    Link("epoch_s", "time per epoch", "s", "worker", "step time × steps per epoch",  # without validation
          epoch.epoch_time, ("step_s", "steps_per_epoch")),
     Link("time_per_unit_s", "time per unit", "s", "worker", "load time + epoch time × epochs",
          epoch.run_time, ("epoch_s", "epochs", "load_s")),
@@ -60,8 +60,8 @@ RATIOS = (
 
 
 def derive(prefix: str, worker: str, given: Mapping[str, Number], links: tuple[Link, ...] = CHAIN) -> dict[str, Number]:
-    """Every quantity that follows from the given ones, with the given ones; what is given is not derived again, and of
-    two links of one name the first that can.
+    """The given quantities and all that follow from them. A given quantity is not derived again; of several links with
+    one name, the first whose inputs are known is used.
     """
     numbers = dict(given)
     for link in links:
@@ -82,5 +82,5 @@ def derive(prefix: str, worker: str, given: Mapping[str, Number], links: tuple[L
 def given(
     id: str, label: str, value: float | Floats, unit: str, level: str, source: str, formula: str = "given"
 ) -> Number:
-    """A number that nothing here derives, with where it comes from."""
+    """A number that is not derived here, with its source."""
     return Number(id, label, np.atleast_1d(np.asarray(value, dtype=float)), unit, level, formula, (), source)

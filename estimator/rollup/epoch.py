@@ -25,12 +25,12 @@ def epoch_time(step_s: Floats, steps_per_epoch: Floats) -> Floats:
 def validated_epoch_time(
     step_s: Floats, steps_per_epoch: Floats, forward_s: Floats, validation_steps: Floats
 ) -> Floats:
-    """Time of one epoch [s] that ends with forward passes over samples held out."""
+    """Time of one epoch [s] that ends with forward passes over held-out samples."""
     return epoch_time(step_s, steps_per_epoch) + forward_s * validation_steps
 
 
 def step_of_epoch(epoch_s: Floats, steps_per_epoch: Floats) -> Floats:
-    """Time of one step [s] with its share of what else the epoch takes."""
+    """Time of one step [s], including its share of the epoch's other time."""
     return epoch_s / steps_per_epoch
 
 

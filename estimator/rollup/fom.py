@@ -1,8 +1,8 @@
-"""The figure of merit as data: which mean, of rates or of ratios, with which weights, against which threshold.
+"""The figure of merit as data: a mean of rates or of ratios, with weights and a threshold.
 
-A rate averages harmonically: it is the harmonic mean of rates that agrees with the total time of equal amounts of
-work (Smith, "Characterizing computer performance with a single number", CACM 31(10), 1988). CANDLE divides the
-harmonic mean of a machine's rates by that of the baseline's (Foster & Stevens, Learning Systems 2018, Lecture 10).
+Rates average harmonically: the harmonic mean of rates agrees with the total time of equal amounts of work (Smith,
+"Characterizing computer performance with a single number", CACM 31(10), 1988). CANDLE divides the harmonic mean of a
+machine's rates by that of the baseline's rates (Foster & Stevens, Learning Systems 2018, Lecture 10).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def arithmetic(values: Floats, weights: Floats) -> Floats:
 
 
 def minimum(values: Floats, weights: Floats) -> Floats:
-    """The least of the values, whatever their weights."""
+    """The least of the values; weights are ignored."""
     return np.asarray(values.min(axis=0))
 
 
@@ -58,22 +58,22 @@ class Definition(File):
 
 
 def figure_of_merit(rates: Floats, baseline: Floats, weights: Floats, definition: Definition) -> Floats:
-    """Figure of merit of rates (units × samples) over the baseline's, weights one per unit."""
-    mean, w = MEANS[definition.mean], weights[:, None]
+    """Figure of merit of rates (units × samples) over the baseline's; one weight per unit."""
+    mean, column = MEANS[definition.mean], weights[:, None]
     if definition.of == "rates":
-        return mean(rates, w) / mean(baseline, w)
-    return mean(rates / baseline, w)
+        return mean(rates, column) / mean(baseline, column)
+    return mean(rates / baseline, column)
 
 
 def all_definitions(rates: Floats, baseline: Floats, weights: Floats) -> dict[str, float]:
-    """The figure at nominal inputs under every definition, so that none passes for another."""
+    """The figure at nominal inputs under every definition."""
     forms = [Definition(mean=mean, of=of) for of in ("rates", "ratios") for mean in MEANS]
     nominal = rates[:, :1], baseline[:, :1]
     return {str(form): float(figure_of_merit(*nominal, weights, form)[0]) for form in forms}
 
 
 def dominant_unit(rates: Floats, baseline: Floats, weights: Floats, definition: Definition) -> int:
-    """Index of the unit without which the figure at nominal inputs would change most."""
+    """Index of the unit whose removal changes the figure at nominal inputs most."""
     whole = figure_of_merit(rates[:, :1], baseline[:, :1], weights, definition)[0]
     change = np.zeros(len(rates))
     for i in range(len(rates) if len(rates) > 1 else 0):
@@ -84,7 +84,7 @@ def dominant_unit(rates: Floats, baseline: Floats, weights: Floats, definition: 
 
 
 def share_above(samples: Floats, threshold: float | None) -> float | None:
-    """Share of the draws at or above the threshold; None where there is no threshold, or nothing was uncertain."""
+    """Share of the draws at or above the threshold; None without a threshold or without uncertainty."""
     if threshold is None or np.ptp(samples) == 0:
         return None
     return float(np.mean(samples[1:] >= threshold))

@@ -1,4 +1,4 @@
-"""Op times → the time of one step, and where it goes."""
+"""Op times → the time of one step and its parts."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from estimator.core.notes import Note
 from estimator.core.schema import MATRIX
 from estimator.core.types import DeviceSpec, Floats, Prediction, Profile, StepTime
 
-LOW_COVERAGE = 0.8  # share of the wall time below which a warning travels to the report
-MUCH_CARRIED = 0.5  # share of the predicted step above which a warning says so
+LOW_COVERAGE = 0.8  # share of the wall time below which the report warns
+MUCH_CARRIED = 0.5  # carried share of the predicted step above which the report warns
 PARTS = ("compute", "memory", "latency", "communication_exposed", "input", "host", "unmodelled")
-PART_OF_CLASS = {  # op classes that are a part of the step of their own, whatever their evidence
+PART_OF_CLASS = {  # op classes that are a part of the step by themselves, whatever their method
     "input": "input",
     "host": "host",
     "collective": "communication_exposed",
@@ -24,9 +24,7 @@ PART_OF_CLASS = {  # op classes that are a part of the step of their own, whatev
 
 
 def step_time(prediction: Prediction, profile: Profile, overlap: Floats) -> StepTime:
-    """Sum the ops' samples into one step [s], of each op the share that ``overlap`` says. What the source's step spent
-    beyond its busy time is carried as host time.
-    """
+    """The time of one step [s]: the sum of overlap × samples over the ops, and the source's idle time as host time."""
     rest = overlap * (prediction.samples - prediction.launch)
     part = _parts(prediction.ops)
     parts = {name: rest[:, part == name].sum(axis=1) for name in PARTS}
@@ -36,7 +34,7 @@ def step_time(prediction: Prediction, profile: Profile, overlap: Floats) -> Step
 
 
 def _parts(ops: pd.DataFrame) -> npt.NDArray[np.str_]:
-    """The part of the step that each op's time beyond its launches belongs to."""
+    """The part of the step to which each op's time without launches belongs."""
     by_class = ops["op_class"].isin(MATRIX).map({True: "compute", False: "memory"})
     by_bound = ops["bound"].replace("latency", pd.NA).fillna(by_class).to_numpy(dtype=str)
     carried = np.where(ops["method"] == "unchanged", "unmodelled", by_bound)
@@ -50,31 +48,30 @@ def sum_of_parts(*parts: Floats) -> Floats:
 
 
 def matrix_time(prediction: Prediction, overlap: Floats) -> Floats:
-    """Samples of the step's matrix products and convolutions alone [s]: the lecture's own roll-up of a pass."""
+    """Samples of the time of the step's matrix products and convolutions alone [s], as the lecture rolls up a pass."""
     matrix = prediction.ops["op_class"].isin(MATRIX).to_numpy()
     return np.asarray((overlap * prediction.samples)[:, matrix].sum(axis=1))
 
 
 def target_overlap(prediction: Prediction, profile: Profile, target: DeviceSpec, same_setting: bool) -> Floats:
-    """Share of each op's time by which it lengthens the step on the target: where the source's ops overlapped (busy
-    time below their sum), the same share there, but never below what the target's peak and bandwidth allow all the ops
-    together. What a processor's cores ran side by side, any other device runs one after another; what is carried, and
-    a profile's own times (``same_setting``), keep the source's share.
+    """Share of each op's time by which it lengthens the step on the target.
+
+    It is the source's share, but the step is never shorter than the target's peak and bandwidth allow. Ops that a
+    processor's cores ran side by side run one after another on any other device, except carried ops. With
+    ``same_setting``, the source's shares are returned.
     """
     ops, own = prediction.ops, source_overlap(prediction.ops, profile)
     if same_setting:
         return own
     time = prediction.samples[0]
-    share = _lasting(own, time, max(float(own @ time), float(prediction.floor_s.sum())))
-    of_cores = ops["placement"].str.contains("cpu", case=False).fillna(False).to_numpy(dtype=bool)
-    in_turn = of_cores & (ops["method"] != "unchanged").to_numpy() & (target.compute_unit != "core")
-    return np.where(in_turn, 1.0, share)
+    share = _scaled_to(own, time, max(float(own @ time), float(prediction.floor_s.sum())))
+    ran_on_cores = ops["placement"].str.contains("cpu", case=False).fillna(False).to_numpy(dtype=bool)
+    serial = ran_on_cores & (ops["method"] != "unchanged").to_numpy() & (target.compute_unit != "core")
+    return np.where(serial, 1.0, share)
 
 
 def evidence(prediction: Prediction, overlap: Floats, profile: Profile) -> dict[str, float]:
-    """The share of the step that each method of the ops' times gave, the largest first; the source's idle time is
-    carried unchanged.
-    """
+    """The share of the step by method, the largest first; the source's idle time counts as unchanged."""
     times = pd.Series(overlap * prediction.samples[0]).groupby(prediction.ops["method"].to_numpy()).sum()
     times["unchanged"] = times.get("unchanged", 0.0) + idle_time(profile) * prediction.run[0]
     shares = (times / times.sum()).sort_values(ascending=False)
@@ -82,7 +79,7 @@ def evidence(prediction: Prediction, overlap: Floats, profile: Profile) -> dict[
 
 
 def mostly_carried(shares: Mapping[str, float], target: DeviceSpec) -> tuple[Note, ...]:
-    """A note where most of the predicted step is the source's own time."""
+    """A note where most of the predicted step is the source's own time, carried over."""
     share = shares.get("unchanged", 0.0)
     if share <= MUCH_CARRIED:
         return ()
@@ -94,7 +91,7 @@ def mostly_carried(shares: Mapping[str, float], target: DeviceSpec) -> tuple[Not
 
 
 def notes(profile: Profile) -> tuple[Note, ...]:
-    """A note on a step of which the ops explain little."""
+    """A note where the ops explain little of the step."""
     share, ops = coverage(profile), float(profile.ops["time_s"].sum()) * overlap_factor(profile)
     if share is None or share >= LOW_COVERAGE:
         return ()
@@ -109,48 +106,53 @@ def source_step_time(profile: Profile) -> float:
 
 
 def source_overlap(ops: pd.DataFrame, profile: Profile) -> Floats:
-    """Share of each op's time by which it lengthened the source's step: by what ran beside it, where the dump tells,
-    else alike for all, and of what did not run there its whole time; the shared times together are the busy time.
+    """Share of each op's time by which it lengthened the source's step.
+
+    It is shared_s / time_s where the dump has shared times, else one factor for all ops, and 1 for ops that did not run
+    there; the shares are scaled so that the ops together take the busy time.
     """
     time, shared = (ops[name].to_numpy(dtype=float, na_value=np.nan) for name in ("time_s", "shared_s"))
-    own = overlap_factor(profile)
-    alike = np.where(time > 0, own, 1.0)
-    share = np.divide(shared, time, out=alike, where=(time > 0) & ~np.isnan(shared))
-    return _lasting(share, time, own * float(time.sum()))
+    factor = overlap_factor(profile)
+    default = np.where(time > 0, factor, 1.0)
+    share = np.divide(shared, time, out=default, where=(time > 0) & ~np.isnan(shared))
+    return _scaled_to(share, time, factor * float(time.sum()))
 
 
-def _lasting(share: Floats, time: Floats, whole: float) -> Floats:
-    """The shares of ops that take so long [s] each, all less alike, or each more by part of what others took of it, so
-    that together they last ``whole`` [s]; none is above 1.
+def _scaled_to(share: Floats, time: Floats, total_s: float) -> Floats:
+    """The shares of ops with these times [s], scaled so that Σ share × time = ``total_s``; none is above 1.
+
+    Shares shrink by one factor, or grow by one fraction of 1 - share.
     """
-    together, in_turn = float(share @ time), float(time.sum())
-    if whole <= together:
-        return share * whole / together if together > 0 else share
-    return share + (1.0 - share) * min(1.0, (whole - together) / (in_turn - together)) if in_turn > together else share
+    overlapped_s, serial_s = float(share @ time), float(time.sum())
+    if total_s <= overlapped_s:
+        return share * total_s / overlapped_s if overlapped_s > 0 else share
+    if serial_s <= overlapped_s:
+        return share
+    return share + (1.0 - share) * min(1.0, (total_s - overlapped_s) / (serial_s - overlapped_s))
 
 
 def overlap_factor(profile: Profile) -> float:
-    """Busy time over the sum of op times: below 1 where ops ran at once."""
+    """Busy time / sum of op times: below 1 where ops ran at once."""
     total = float(profile.ops["time_s"].sum())
     busy = min(profile.busy_step_s or total, profile.wall_step_s or total, total)
     return busy / total
 
 
 def idle_time(profile: Profile) -> float:
-    """What the source's step spent beyond its ops [s]."""
+    """Wall time of the source's step in which no op ran [s]."""
     busy = float(profile.ops["time_s"].sum()) * overlap_factor(profile)
     return max((profile.wall_step_s or busy) - busy, 0.0)
 
 
 def source_step(profile: Profile, work: pd.DataFrame) -> dict[str, float | None]:
-    """What is known of the source's own step [s]: how its ops overlapped, how much of it they explain, what idled."""
+    """The source's own step: overlap factor, coverage, idle time [s] and time of input ops [s]."""
     waiting = float(work.loc[work["op_class"] == "input", "time_s"].sum())
     idle = idle_time(profile) if profile.wall_step_s else None
     return {"overlap": overlap_factor(profile), "coverage": coverage(profile), "idle_s": idle, "input_s": waiting}
 
 
 def coverage(profile: Profile) -> float | None:
-    """Busy time over wall time of the source's step; None where no wall time is known."""
+    """Busy time / wall time of the source's step; None where the wall time is unknown."""
     if profile.wall_step_s is None:
         return None
     return 1 - idle_time(profile) / profile.wall_step_s

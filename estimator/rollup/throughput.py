@@ -13,7 +13,7 @@ def runs_per_day(time_per_unit_s: Floats) -> Floats:
 
 
 def runs_per_day_per_node(runs_per_day: Floats, workers_per_node: Floats) -> Floats:
-    """Units per day of a node whose workers each run a unit of their own [1/day]."""
+    """Units per day of a node whose workers run separate units [1/day]: units per day of one worker × workers."""
     return runs_per_day * workers_per_node
 
 
@@ -23,5 +23,5 @@ def units_per_day(runs_per_day_per_node: Floats, nodes: Floats) -> Floats:
 
 
 def ratio(rate: Floats, baseline_rate: Floats) -> Floats:
-    """How many times the baseline's rate a rate is."""
+    """A rate / the baseline's rate."""
     return rate / baseline_rate

@@ -69,7 +69,7 @@ def run_study(path: str | Path) -> StudyResult:
         comparisons=comparisons,
         appendices=tuple(map(appendix, audits)),
         assumptions=tuple(
-            f"{name} = {count} is {count.doubt} ({count.source or 'no source'})"
+            f"{name} = {count} is {count.unverified_reason} ({count.source or 'no source'})"
             for name, count in sizes.items()
             if count.unverified
         ),

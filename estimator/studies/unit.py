@@ -130,4 +130,5 @@ def machine_size(machine: Machine, folder: Path) -> Size:
 
 
 def _cite(name: str, sourced: Sourced) -> str:
-    return f"system {name}: {sourced.source or 'no source'}{f' ({sourced.doubt})' if sourced.unverified else ''}"
+    reason = f" ({sourced.unverified_reason})" if sourced.unverified else ""
+    return f"system {name}: {sourced.source or 'no source'}{reason}"

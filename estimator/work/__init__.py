@@ -1,5 +1,5 @@
-"""OPS → WORK: the class, dimensions, FLOP and bytes of every op, as profiled; of the forward pass alone, at another
-batch size, in another precision, fused, and in another layout.
+"""OPS → WORK: the class, dimensions, FLOP and bytes of every op; and transforms of WORK: forward pass alone, another
+batch size, another precision, fusion, another layout.
 """
 
 from estimator.work.count import count_work

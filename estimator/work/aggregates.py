@@ -1,7 +1,7 @@
-"""The work of aggregate rows, which carry no shapes: from what ``workload.yaml`` says of the model.
+"""The work of aggregate rows without shapes, from the model that ``workload.yaml`` describes.
 
-An optimizer without a fused update runs ops of its own over all parameters; layer-wise ops pass over every layer's
-output once per step.
+An optimizer without a fused update runs separate ops over all parameters; layer-wise ops pass over every layer's output
+once per step.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Amount:
 
 
 def update_work(op_type: str, workload: Workload, itemsize: float) -> Amount | None:
-    """The share of one op type in the optimizer's update: parameters × its passes; None where it has none."""
+    """The work of one op type in the optimizer's update: parameters × its passes; None where it has no part in it."""
     rule = workload.optimizer.update_ops.get(op_type) if workload.optimizer else None
     if rule is None or workload.parameters is None:
         return None
@@ -34,8 +34,8 @@ def update_work(op_type: str, workload: Workload, itemsize: float) -> Amount | N
 
 
 def layer_work(operator: str, workload: Workload, itemsize: float) -> Amount | None:
-    """One operator's passes over every layer's output of one batch; None where it is not of layers, or the layers are
-    not known.
+    """One operator's passes over every layer's output for one batch; None where it is not layer-wise, or the layers are
+    unknown.
     """
     rule = operators()[operator]
     if not rule.layerwise or not workload.layer_outputs or not workload.batch_size:

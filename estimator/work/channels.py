@@ -1,7 +1,7 @@
-"""Operand shapes → the channels of an op that meets every pixel of an image with one number for each channel, as biases
-and normalizations do, or that sums up every channel, as their gradients do: the last axis, or the columns of a matrix.
+"""Operand shapes → the channels of an op that broadcasts one number per channel over an image (biases, normalizations),
+or sums each channel (their gradients). Channels are the last axis, or the columns of a matrix.
 
-Processors take longer for either than to move the elements: each finds its partner by its index.
+Processors take longer for such ops than to move the elements, as each element needs its channel's index.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from estimator.work.shapes import Op, Shape
 
 
 def read_broadcast(op: Op) -> dict[str, int] | None:
-    """The channels of an element-wise op of two operands; None where these do not meet so, or stand in a list."""
+    """The channels of an element-wise op on two operands; None where it is no such broadcast, or operands are lists."""
     if len(op.operands) != 2 or "lists" in op.attributes:
         return None
     small, large = sorted(op.operands, key=lambda shape: math.prod(shape or ()))
@@ -20,12 +20,12 @@ def read_broadcast(op: Op) -> dict[str, int] | None:
 
 
 def read_sum(op: Op) -> dict[str, int] | None:
-    """The channels of a reduction of all other axes; None where it is not one, or shapes do not tell of which."""
+    """The channels of a reduction over all other axes; None where it is none, or its axes are ambiguous."""
     first, result = ((shapes or (None,))[0] or () for shapes in (op.operands, op.outputs))
     if op.operator.operator == "bias_grad":
         return _channels(first, result or first[-1:])
-    told = len(first) == len(result) or not {*first[-1:]} & {*first[:-1]}  # of two axes alike, which one is left?
-    return _channels(first, result) if told else None
+    is_clear = len(first) == len(result) or not {*first[-1:]} & {*first[:-1]}  # equal axes: either may remain
+    return _channels(first, result) if is_clear else None
 
 
 def _channels(large: Shape | None, small: Shape | None) -> dict[str, int] | None:

@@ -1,7 +1,7 @@
 """Classes, dimensions, FLOP and bytes of every op: OPS → WORK.
 
-A count comes, in this order, from the row itself where a table states it, from the op's shapes, or from what the
-workload file says of the model; else it stays NA and the op's time is carried, never guessed.
+A count comes from the row itself where a table states it, else from the op's shapes, else from the model that the
+workload file describes. Otherwise it stays NA; the op's time is then carried over, and no work is guessed.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ from estimator.work.traffic import Traffic, read_traffic
 from estimator.work.transformed import Transformed
 
 LAYERS = ("gemm", "recurrent", "unmodelled")  # classes in which an op may be a whole layer
-CAST_FORMATS = r"(?:^|;)from=(\w+);to=(\w+)"  # among the attributes of what casts
-ROW_KIND = ("op_type", "operator", "precision")  # rows that are alike in these do the same work
+CAST_FORMATS = r"(?:^|;)from=(\w+);to=(\w+)"  # in the attributes of casts
+ROW_KIND = ("op_type", "operator", "precision")  # rows equal in these columns do the same work
 
 
 def count_work(ops: pd.DataFrame, workload: Workload, where: str = "profile") -> Transformed:
     """WORK of an OPS table as profiled, and notes on rows whose work stays unknown.
 
-    Raises EstimatorError where given dimensions are unreadable, or shapes do not fit the op that states them.
+    Raises EstimatorError where given dimensions are unreadable, or shapes do not fit their op.
     """
-    work = _named(WORK.conform(ops, where), where)
+    work = _with_operators(WORK.conform(ops, where), where)
     parsed_ops = shapes.parse_ops(work, workload.batch_size)
-    layers = parsed_ops.each(work["op_class"].isin(LAYERS), read_layer, where)
+    layers = parsed_ops.read_each(work["op_class"].isin(LAYERS), read_layer, where)
     layer = pd.Series(np.isin(parsed_ops.codes, list(layers)), index=work.index)
     work["op_class"] = work["op_class"].mask(layer, "gemm")
-    unstated = _unstated_precision(work, workload)
+    unstated = _unstated_precision_notes(work, workload)
     work["row_length"] = work["row_length"].fillna(_row_lengths(work, parsed_ops))
     work = _mark_reported(_with_formats(work, workload))
     products = (work["op_class"] == "gemm") & work["m"].isna() & work["shapes"].notna() & ~layer
     work, notes = fill_products(work, parsed_ops, products, workload, where)
     work, exact = fill_convolutions(work, parsed_ops, where)
-    work = _named_by_pass(work)
+    work = _with_pass_operators(work)
     work = fill_pools(work, parsed_ops, where)
     work = fill_channels(work, parsed_ops, where)
     work = _count_products(work)
@@ -55,49 +55,47 @@ def count_work(ops: pd.DataFrame, workload: Workload, where: str = "profile") ->
     work = _count_copies(work)
     work = _count_aggregates(work, workload)
     work["intensity"] = (work["flop"] / work["bytes"]).where(work["bytes"] > 0)
-    notes = (*unstated, *notes, *uncounted_products(work), *_uncounted(work))
+    notes = (*unstated, *notes, *uncounted_products(work), *_uncounted_notes(work))
     return Transformed(WORK.conform(work, where), changed=True, notes=notes)
 
 
-def _named(work: pd.DataFrame, where: str) -> pd.DataFrame:
-    """WORK with the operator and the class of each op; a class that a row states outranks what its names say."""
+def _with_operators(work: pd.DataFrame, where: str) -> pd.DataFrame:
+    """WORK with the operator and the class of each op; a stated class outranks the class of the operator."""
     unknown = set(work["operator"].dropna()) - operators().keys()
     if unknown:
         hint = suggestion(min(unknown), operators())
         raise EstimatorError(f"{where}: operator '{min(unknown)}' is not known.{hint} core/operators.csv lists all.")
     operator = work["operator"].fillna(operators_of(work))
     stated = work["op_class"].fillna(operator.map(class_of))
-    named = [operator_in_class(*pair) for pair in zip(operator, stated, strict=True)]
-    return work.assign(operator=pd.array(named, dtype="string[python]"), op_class=stated)
+    in_class = [operator_in_class(*pair) for pair in zip(operator, stated, strict=True)]
+    return work.assign(operator=pd.array(in_class, dtype="string[python]"), op_class=stated)
 
 
-def _named_by_pass(work: pd.DataFrame) -> pd.DataFrame:
-    """WORK with the operator of each convolution as its pass has it."""
+def _with_pass_operators(work: pd.DataFrame) -> pd.DataFrame:
+    """WORK with the operator of each convolution set by its pass."""
     known = (work["op_class"] == "convolution") & work["pass"].notna()
     by_pass = {name: f"convolution{suffix}" for name, suffix in SUFFIXES["convolution"].items()}
     return work.assign(operator=work["operator"].mask(known, work["pass"].map(by_pass)))
 
 
 def _row_lengths(work: pd.DataFrame, parsed_ops: shapes.ParsedOps) -> pd.Series:
-    """The last dimension of what an op reads that goes along rows; NA for all others."""
-    along = pd.Series(attribute(work, "along") == "rows", index=work.index)
-    first = parsed_ops.each(along, lambda op: op.operands[0] if op.operands else None, "row length")
+    """The last dimension of the first operand of ops that work along rows; NA for all others."""
+    along_rows = pd.Series(attribute(work, "along") == "rows", index=work.index)
+    first = parsed_ops.read_each(along_rows, lambda op: op.operands[0] if op.operands else None, "row length")
     lengths = parsed_ops.spread(first, lambda shape: shape[-1] if shape else None)
-    return pd.Series(lengths, index=work.index).where(along).astype("Int64")
+    return pd.Series(lengths, index=work.index).where(along_rows).astype("Int64")
 
 
 def _with_formats(work: pd.DataFrame, workload: Workload) -> pd.DataFrame:
-    """WORK with the formats that casts read and write, and the precision of each op: of a cast the wider one, whichever
-    of the two the dump calls its own.
-    """
-    for name, found in work["attributes"].str.extract(CAST_FORMATS).set_axis(FORMATS, axis=1).items():
-        work[name] = work[name].fillna(found)
+    """WORK with the formats that casts read and write, and the precision of each op; a cast's is its wider format."""
+    for name, formats in work["attributes"].str.extract(CAST_FORMATS).set_axis(FORMATS, axis=1).items():
+        work[name] = work[name].fillna(formats)
     sizes = [itemsizes(work[name]) for name in FORMATS]
     wider = work[FORMATS[0]].where(sizes[0] >= sizes[1], work[FORMATS[1]]).where(~np.isnan(sizes[0] + sizes[1]))
     return work.assign(precision=wider.fillna(work["precision"]).fillna(workload.precision))
 
 
-def _unstated_precision(work: pd.DataFrame, workload: Workload) -> tuple[Note, ...]:
+def _unstated_precision_notes(work: pd.DataFrame, workload: Workload) -> tuple[Note, ...]:
     rows = work["op_class"].isin(MATRIX) & work["precision"].isna() & (work["time_s"] > 0)
     if not rows.any() or "precision" in workload.model_fields_set:
         return ()
@@ -106,7 +104,10 @@ def _unstated_precision(work: pd.DataFrame, workload: Workload) -> tuple[Note, .
 
 
 def _mark_reported(work: pd.DataFrame) -> pd.DataFrame:
-    """Rows that state both amounts keep them, but for matrix dimensions, which also tell those of other precisions."""
+    """WORK with rows that state both FLOP and bytes marked as reported, unless they state matrix dimensions.
+
+    Dimensions are preferred, because they also give the amounts in other precisions.
+    """
     stream = work["op_class"].isin(STREAMING) & work["bytes"].notna() & work["flop"].isna()
     flop = work["flop"].mask(stream, 0.0)
     dimensions = work["op_class"].isin(MATRIX) & (work["m"].notna() | work["conv_n"].notna())
@@ -124,7 +125,7 @@ def _count_products(work: pd.DataFrame) -> pd.DataFrame:
 
 
 def _count_convolutions(work: pd.DataFrame, exact: Floats) -> pd.DataFrame:
-    """``exact``: FLOP of one call where they are not those of the dimensions, else NaN."""
+    """WORK with counted convolutions; ``exact``: FLOP of one call where they differ from the dimensions', else NaN."""
     rows = (work["op_class"] == "convolution") & complete(work, SHAPED_BY["convolution"])
     if not rows.any():
         return work
@@ -142,7 +143,7 @@ def _count_convolutions(work: pd.DataFrame, exact: Floats) -> pd.DataFrame:
 
 
 def _count_layers(work: pd.DataFrame, parsed_ops: shapes.ParsedOps, layers: dict[int, Layer]) -> pd.DataFrame:
-    """Attention and recurrent layers, which hold several products."""
+    """WORK with counted attention and recurrent layers, which hold several products."""
     flop = parsed_ops.spread(layers, lambda layer: layer.flop)
     elements = parsed_ops.spread(layers, lambda layer: layer.elements)
     rows = pd.Series(~np.isnan(flop), index=work.index) & work["m"].isna()
@@ -150,23 +151,23 @@ def _count_layers(work: pd.DataFrame, parsed_ops: shapes.ParsedOps, layers: dict
 
 
 def _count_streams(work: pd.DataFrame, parsed_ops: shapes.ParsedOps, where: str) -> pd.DataFrame:
-    """Memory-bound ops with shapes."""
+    """WORK with counted memory-bound ops that have shapes."""
     rows = work["op_class"].isin(STREAMING) & (work["shapes"].notna() | work["output_shapes"].notna())
-    found = parsed_ops.each(rows, _traffic, where)
-    read = parsed_ops.spread(found, lambda traffic: traffic.read)
-    written = parsed_ops.spread(found, lambda traffic: traffic.written)
-    of_read, of_written = moved_sizes(work)
-    moved = read * of_read + written * of_written
-    flop = parsed_ops.spread(found, lambda traffic: traffic.flop)
-    return _fill(work, rows & ~np.isnan(moved), flop, moved, "shapes")
+    traffics = parsed_ops.read_each(rows, _traffic, where)
+    read = parsed_ops.spread(traffics, lambda traffic: traffic.read)
+    written = parsed_ops.spread(traffics, lambda traffic: traffic.written)
+    read_itemsize, written_itemsize = moved_sizes(work)
+    moved_bytes = read * read_itemsize + written * written_itemsize
+    flop = parsed_ops.spread(traffics, lambda traffic: traffic.flop)
+    return _fill(work, rows & ~np.isnan(moved_bytes), flop, moved_bytes, "shapes")
 
 
 def _traffic(op: shapes.Op) -> Traffic | None:
-    return None if op.shapes_of_another else read_traffic(op)
+    return None if op.is_partial_kernel else read_traffic(op)
 
 
 def _count_copies(work: pd.DataFrame) -> pd.DataFrame:
-    """Copies and fills of device memory, of which profilers report the bytes: a copy reads them and writes them."""
+    """WORK with counted copies and fills of device memory, whose bytes profilers report; a copy moves them twice."""
     copies, fills = (work["operator"].eq(name).fillna(False) for name in ("memcpy", "memset"))
     rows = (copies | fills) & work["reported_bytes"].notna()
     calls = work["calls"].fillna(1.0).replace(0.0, np.nan)
@@ -175,7 +176,7 @@ def _count_copies(work: pd.DataFrame) -> pd.DataFrame:
 
 
 def _fill(work: pd.DataFrame, rows: pd.Series, flop: Floats, bytes_: Floats, source: str) -> pd.DataFrame:
-    """Write per-call counts × calls (1 where unknown) into rows that nothing has counted yet."""
+    """Write per-call counts × calls (1 where unknown) into rows that are not counted yet."""
     rows = rows & (work["work_source"] == "none")
     if not rows.any():
         return work
@@ -187,23 +188,23 @@ def _fill(work: pd.DataFrame, rows: pd.Series, flop: Floats, bytes_: Floats, sou
 
 
 def _count_aggregates(work: pd.DataFrame, workload: Workload) -> pd.DataFrame:
-    """Rows without shapes: the optimizer's update and layer-wise ops, from the workload file.
+    """WORK with counted rows without shapes: the optimizer's update and layer-wise ops, from the workload file.
 
-    What the file says is of all rows of an op type together; each gets the share of its time, an update of which no
-    time is known an equal one.
+    The file gives the amounts of all rows of an op type together. Each row gets its share by time, or an equal share of
+    an update without known times.
     """
     untimed = (work["phase"] == "optimizer") & (work["time_s"] == 0)
     is_open = (work["work_source"] == "none") & work["shapes"].isna() & (untimed | (work["time_s"] > 0))
     open_rows = work.loc[is_open, ["op_type", "precision", "time_s"]]
-    of_type = open_rows.groupby("op_type")["time_s"]
-    shares = (open_rows["time_s"] / of_type.transform("sum")).fillna(1.0 / of_type.transform("size"))
+    times = open_rows.groupby("op_type")["time_s"]
+    shares = (open_rows["time_s"] / times.transform("sum")).fillna(1.0 / times.transform("size"))
     op_type, operator, precision = (work.loc[shares.index, name].fillna("") for name in ROW_KIND)
     kinds = list(zip(op_type, operator, precision, strict=True))
     amounts = {kind: _amount(*kind, workload) for kind in set(kinds)}
-    told = {i: amount for i, kind in zip(shares.index, kinds, strict=True) if (amount := amounts[kind])}
-    if not told:
+    by_row = {i: amount for i, kind in zip(shares.index, kinds, strict=True) if (amount := amounts[kind])}
+    if not by_row:
         return work
-    table = pd.DataFrame(list(told.values()), index=list(told))
+    table = pd.DataFrame(list(by_row.values()), index=list(by_row))
     rows, share = table.index, shares[table.index]
     work.loc[rows, ["flop", "bytes"]] = table[["flop", "bytes"]].mul(share, axis=0)
     work.loc[rows, "calls"] = work.loc[rows, "calls"].fillna(share * table["calls"])
@@ -213,11 +214,11 @@ def _count_aggregates(work: pd.DataFrame, workload: Workload) -> pd.DataFrame:
 
 
 def _amount(op_type: str, operator: str, precision: str, workload: Workload) -> aggregates.Amount | None:
-    found = aggregates.update_work(op_type, workload, ITEMSIZE[precision])
-    return found or aggregates.layer_work(operator, workload, ITEMSIZE[precision])
+    update = aggregates.update_work(op_type, workload, ITEMSIZE[precision])
+    return update or aggregates.layer_work(operator, workload, ITEMSIZE[precision])
 
 
-def _uncounted(work: pd.DataFrame) -> tuple[Note, ...]:
+def _uncounted_notes(work: pd.DataFrame) -> tuple[Note, ...]:
     rows = work["op_class"].isin(STREAMING) & work["bytes"].isna() & (work["time_s"] > 0)
     if not rows.any():
         return ()

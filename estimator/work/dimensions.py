@@ -1,6 +1,4 @@
-"""The dimensions of matrix products, convolutions and pools, and the channels of what goes along them, filled into WORK
-from what the ops' descriptions state.
-"""
+"""WORK filled with the dimensions of products, convolutions and pools, and channels, from the ops' descriptions."""
 
 from __future__ import annotations
 
@@ -27,94 +25,94 @@ READ_CHANNELS = {"elementwise": read_broadcast, "reduction": read_sum}
 def fill_products(
     work: pd.DataFrame, ops: ParsedOps, rows: pd.Series, workload: Workload, where: str
 ) -> tuple[pd.DataFrame, tuple[Note, ...]]:
-    """Batch, m, n, k, transposes and phase of the products in these rows, and notes on those that stay unread.
+    """WORK with batch, m, n, k, transposes and phase of the products in these rows, and notes on unknown products.
 
-    Raises EstimatorError where operands do not multiply as stated, or two matrices in any reading.
+    Raises EstimatorError where operands do not multiply as stated, or two matrices do not multiply at all.
     """
-    found = ops.each(rows, stated_product, where)
-    found |= _resolved(ops, [i for i in ops.of(rows) if i not in found], found, where)
+    products = ops.read_each(rows, stated_product, where)
+    products |= _resolve(ops, [i for i in ops.indices(rows) if i not in products], products, where)
     for name in SIZES:
-        values = ops.spread(found, lambda product, name=name: getattr(product, name))  # type: ignore[misc]
+        values = ops.spread(products, lambda product, name=name: getattr(product, name))  # type: ignore[misc]
         work[name] = work[name].fillna(pd.Series(values, index=work.index).where(rows).astype("Int64"))
     for name in TEXTS:
-        work[name] = work[name].fillna(_texts(ops, {i: getattr(p, name) for i, p in found.items()}, rows))
+        work[name] = work[name].fillna(_texts(ops, {i: getattr(p, name) for i, p in products.items()}, rows))
     work["batch"] = work["batch"].mask((work["op_class"] == "gemm") & work["m"].notna() & work["batch"].isna(), 1)
-    return work, (*_unread(work, rows, workload), *_never_ran(work))
+    return work, (*_ambiguous_notes(work, rows, workload), *_never_ran_notes(work))
 
 
-def _resolved(ops: ParsedOps, unstated: list[int], stated: Mapping[int, Product], where: str) -> dict[int, Product]:
-    """The one consistent reading of the products that state no form."""
+def _resolve(ops: ParsedOps, unstated: list[int], stated: Mapping[int, Product], where: str) -> dict[int, Product]:
+    """The products that state no form, where exactly one reading is consistent."""
     pairs = {i: pair for i in unstated if (pair := factors(ops.ops[i])) is not None}
     products = resolve_products(pairs.values(), stated.values())
     for i, pair in pairs.items():
         if products[pair] is None:
-            _refuse_unlike(ops.ops[i], f"{where}: '{ops.names[i]}'")
+            _refuse_mismatch(ops.ops[i], f"{where}: '{ops.names[i]}'")
     return {i: product for i, pair in pairs.items() if (product := products[pair]) is not None}
 
 
-def _refuse_unlike(op: Op, found: str) -> None:
+def _refuse_mismatch(op: Op, where: str) -> None:
     pair = factors(op)
     if pair and len(op.operands) == 2 and all(len(shape) == 2 for shape in pair) and not readings(pair):
         shapes = ";".join("x".join(map(str, shape)) for shape in pair)
         raise EstimatorError(
-            f"{found} has the shapes '{shapes}', which do not multiply; expected a dimension that both share"
+            f"{where} has the shapes '{shapes}', which do not multiply; expected a dimension that both share"
         )
 
 
-def _texts(ops: ParsedOps, found: Mapping[int, str | None], rows: pd.Series) -> pd.Series:
+def _texts(ops: ParsedOps, texts: Mapping[int, str | None], rows: pd.Series) -> pd.Series:
     out = np.full(len(ops.ops), None, dtype=object)
-    out[list(found)] = list(found.values())
+    out[list(texts)] = list(texts.values())
     return pd.Series(out[ops.codes], index=rows.index, dtype="string[python]").where(rows)
 
 
 def fill_convolutions(work: pd.DataFrame, ops: ParsedOps, where: str) -> tuple[pd.DataFrame, Floats]:
-    """WORK with the dimensions of its convolutions, and their FLOP where those are XLA's own count, else NaN."""
+    """WORK with the dimensions of its convolutions, and their FLOP where XLA counts them otherwise, else NaN."""
     rows = (work["op_class"] == "convolution") & work["conv_n"].isna() & work["shapes"].notna()
-    found = ops.each(rows, read_convolution, where)
-    work = _filled(work, ops, rows, {i: convolution.columns() for i, convolution in found.items()})
-    return work, np.where(rows, ops.spread(found, lambda convolution: convolution.flop), np.nan)
+    convolutions = ops.read_each(rows, read_convolution, where)
+    work = _fill(work, ops, rows, {i: convolution.columns() for i, convolution in convolutions.items()})
+    return work, np.where(rows, ops.spread(convolutions, lambda convolution: convolution.flop), np.nan)
 
 
 def fill_pools(work: pd.DataFrame, ops: ParsedOps, where: str) -> pd.DataFrame:
     """WORK with the sizes of its pools, in the columns of convolutions."""
     rows = (work["op_class"] == "pooling") & work["conv_n"].isna() & work["shapes"].notna()
-    return _filled(work, ops, rows, ops.each(rows, read_pool, where))
+    return _fill(work, ops, rows, ops.read_each(rows, read_pool, where))
 
 
 def fill_channels(work: pd.DataFrame, ops: ParsedOps, where: str) -> pd.DataFrame:
-    """WORK with the channels of the ops that go along them, in the column of convolutions."""
+    """WORK with the channels of ops that broadcast or sum along them, in the column of convolutions."""
     for op_class, read in READ_CHANNELS.items():
         rows = (work["op_class"] == op_class) & work["conv_c"].isna() & work["shapes"].notna()
-        work = _filled(work, ops, rows, ops.each(rows, read, where))
+        work = _fill(work, ops, rows, ops.read_each(rows, read, where))
     return work
 
 
-def _filled(
-    work: pd.DataFrame, ops: ParsedOps, rows: pd.Series, told: Mapping[int, Mapping[str, int | str]]
+def _fill(
+    work: pd.DataFrame, ops: ParsedOps, rows: pd.Series, dimensions: Mapping[int, Mapping[str, int | str]]
 ) -> pd.DataFrame:
-    """WORK with what is told of the descriptions of these rows, column by column."""
-    names = {name for known in told.values() for name in known}
+    """WORK with the dimensions of these rows' descriptions, column by column, where it has none."""
+    names = {name for known in dimensions.values() for name in known}
     for name, kind in ((column.name, column.kind) for column in CONV_COLUMNS if column.name in names):
         if kind == "text":
-            values = _texts(ops, {i: str(known[name]) for i, known in told.items() if name in known}, rows)
+            values = _texts(ops, {i: str(known[name]) for i, known in dimensions.items() if name in known}, rows)
         else:
-            numbers = ops.spread(told, lambda known, name=name: known.get(name))  # type: ignore[misc]
+            numbers = ops.spread(dimensions, lambda known, name=name: known.get(name))  # type: ignore[misc]
             values = pd.Series(numbers, index=work.index).where(rows).astype("Int64")
         work[name] = work[name].fillna(values)
     return work
 
 
-def _unread(work: pd.DataFrame, rows: pd.Series, workload: Workload) -> Iterator[Note]:
+def _ambiguous_notes(work: pd.DataFrame, rows: pd.Series, workload: Workload) -> Iterator[Note]:
     texts = work.loc[rows & work["m"].isna(), "shapes"]
     if len(texts):
         unknown = workload.batch_size is None and texts.str.contains("-1").any()
         hint = "; give the batch size: --batch, or batch_size in workload.yaml" if unknown else ""
-        unread = f"{len(texts)} matrix products have shapes that no single reading fits ({texts.iloc[0]}){hint}"
-        yield Note("ambiguous-product", unread, subject=texts.iloc[0])
+        text = f"{len(texts)} matrix products have shapes that no single reading fits ({texts.iloc[0]}){hint}"
+        yield Note("ambiguous-product", text, subject=texts.iloc[0])
 
 
-def _never_ran(work: pd.DataFrame) -> Iterator[Note]:
-    """A step needs its forward products: where one never ran, a fused kernel did its work under another op's name."""
+def _never_ran_notes(work: pd.DataFrame) -> Iterator[Note]:
+    """Yield a note where forward products never ran: a fused kernel did their work under another op's name."""
     count = int(((work["phase"] == "forward") & (work["op_class"] == "gemm") & (work["calls"] == 0)).sum())
     if count:
         booked = "a fused kernel books their time on another op, such as Relu"
@@ -122,7 +120,7 @@ def _never_ran(work: pd.DataFrame) -> Iterator[Note]:
 
 
 def uncounted_products(work: pd.DataFrame) -> Iterator[Note]:
-    """Notes on matrix work that nothing has counted."""
+    """Yield notes on convolutions and products that are not counted."""
     uncounted = work["flop"].isna() & (work["time_s"] > 0)
     rows = uncounted & (work["op_class"] == "convolution") & work["conv_n"].isna()
     if rows.any():

@@ -1,9 +1,9 @@
 """Chains of element-wise ops that a compiler runs as one kernel: WORK → WORK.
 
-As XLA's loop fusion and TorchInductor do it: where each op of a chain reads what the one before it wrote, point for
-point, what lies between them is neither written nor read again, and the chain is launched once. Only neighbours in the
-order in which the ops ran are seen. A reduction or normalization ends no chain: what it reads mostly feeds a product as
-well, so it is written anyway, and in XLA's own dumps reductions stand beside the element-wise fusions.
+As in XLA's loop fusion and TorchInductor: where each op of a chain reads the result of the op before it element by
+element, that result is neither written nor read, and the chain is launched once. Only ops that ran one after the other
+are fused. A reduction or normalization is not fused into a chain: its operand mostly feeds a product as well and is
+written anyway, and XLA's own dumps show reductions beside the element-wise fusions.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from estimator.work.traffic import Traffic, read_traffic
 from estimator.work.transformed import Transformed
 
 LANE = ["placement", "stream", "rank"]
-ASIDE = ("host", "input")  # classes of ops that stand between others without keeping them apart
-MOVES = "assign"  # point for point; other copies arrange anew, or are parts of other ops
+SKIPPED = ("host", "input")  # classes of ops that do not interrupt a chain
+MOVES = "assign"  # copies element by element; other copies rearrange, or are parts of other ops
 ALONG_CHANNELS = ("bias_add", "channel_sum", "bias_grad")
-ACTIVATIONS = ("sigmoid", "sigmoid_grad", "tanh", "tanh_grad")  # take longer than to move their elements
-BY_CHANCE = 8  # fewer ops may stand in the order of their times by chance
+ACTIVATIONS = ("sigmoid", "sigmoid_grad", "tanh", "tanh_grad")  # take longer than moving their elements
+BY_CHANCE = 8  # fewer ops may be in the order of their times by chance
 Rows = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True)
 class Pointwise:
-    """An op that makes each element of its result from those of its operands in the same place."""
+    """An op whose result at each place depends on its operands at the same place alone."""
 
     result: shapes.Shape
     operands: frozenset[shapes.Shape | None]
@@ -45,36 +45,37 @@ class Pointwise:
 
 @dataclass(frozen=True)
 class Fused(Transformed):
-    """WORK with its chains fused, and what that saves."""
+    """WORK with its chains fused, and the savings."""
 
     saved: Fusion = field(default_factory=Fusion)
 
 
 def fuse(work: pd.DataFrame, workload: Workload, kind: Fusing) -> Fused:
-    """WORK in which the first op of each chain bears all its traffic, arithmetic and launches, and the others none, and
-    what that saves. The ops' times stay the source's. A chain goes along no channels: what a compiler writes is a loop,
-    and not a library's kernel for biases.
+    """WORK in which the first op of each chain has all its traffic, FLOP and launches, and the other ops none.
+
+    The ops' times stay the source's. A chain has no channels: a compiler generates a loop, not a library's kernel for
+    biases.
     """
     if kind == "none":
         return Fused(work, changed=False)
-    loose, unordered = _unordered(work)
-    rows = _neighbours(work)
-    linked, saved = _links(work, rows, loose, workload)
+    unordered, order_notes = _unordered(work)
+    rows = _rows_in_order(work)
+    linked, saved = _links(work, rows, unordered, workload)
     first = rows[np.maximum.accumulate(np.where(linked, 0, np.arange(len(rows))))]
-    out, inner = _merged(work, rows, linked, saved, first)
+    out, inner = _merge_chains(work, rows, linked, saved, first)
     launches = float(work["calls"].fillna(1.0)[inner].sum())
     chains = len(np.unique(first[linked]))
     fusion = Fusion(kind, chains, chains + int(linked.sum()), float(saved.sum()), launches)
-    notes = (*unordered, Note("fusion", fusion.describe()))
+    notes = (*order_notes, Note("fusion", fusion.describe()))
     return Fused(out, changed=fusion.ops > 0, notes=notes, saved=fusion)
 
 
-def _merged(
+def _merge_chains(
     work: pd.DataFrame, rows: Rows, linked: Flags, saved: Floats, first: Rows
 ) -> tuple[pd.DataFrame, pd.Series]:
     """WORK with the amounts of each chain in its ``first`` row, and the rows that run in another's kernel."""
     amounts = (("bytes", saved), ("flop", np.zeros_like(saved)))
-    fused = {name: _gathered(work[name], rows, first, less) for name, less in amounts}
+    fused = {name: _sum_chains(work[name], rows, first, less) for name, less in amounts}
     inner = pd.Series(False, index=work.index)
     inner.iloc[rows[linked]] = True
     begins = np.isin(np.arange(len(work)), first[linked])
@@ -86,40 +87,40 @@ def _merged(
 
 
 def _unordered(work: pd.DataFrame) -> tuple[Flags, tuple[Note, ...]]:
-    """The element-wise rows of which nobody knows what ran before them, and a note on them."""
-    of_type = work["op"].eq(work["op_type"]) | work["op"].eq(work["op_type"] + " " + work["shapes"])
-    sums = work["placement"].isna() & of_type.fillna(False).astype(bool)
-    times = work.loc[~work["op_class"].isin(ASIDE), "time_s"]
+    """The element-wise rows whose order of execution is unknown, and a note on them."""
+    named_by_type = work["op"].eq(work["op_type"]) | work["op"].eq(work["op_type"] + " " + work["shapes"])
+    sums = work["placement"].isna() & named_by_type.fillna(False).astype(bool)
+    times = work.loc[~work["op_class"].isin(SKIPPED), "time_s"]
     by_time = len(times) >= BY_CHANCE and times.is_monotonic_decreasing
-    loose = (work["op_class"].eq("elementwise") & (sums | by_time) & ~is_fusion(work)).to_numpy(dtype=bool)
-    if not loose.any():
-        return loose, ()
+    unordered = (work["op_class"].eq("elementwise") & (sums | by_time) & ~is_fusion(work)).to_numpy(dtype=bool)
+    if not unordered.any():
+        return unordered, ()
     why = "the dump lists its ops by their times" if by_time else "they are sums over alike ops"
-    text = f"{int(loose.sum())} element-wise rows are not fused, as nothing tells what ran before: {why}"
-    return loose, (Note("chain-order-unknown", text),)
+    text = f"{int(unordered.sum())} element-wise rows are not fused, as nothing tells what ran before: {why}"
+    return unordered, (Note("chain-order-unknown", text),)
 
 
-def _neighbours(work: pd.DataFrame) -> Rows:
-    """The numbers of the rows lane by lane, as they ran, without what runs aside, or no longer runs."""
+def _rows_in_order(work: pd.DataFrame) -> Rows:
+    """The row numbers lane by lane in the order of execution, without skipped ops and ops without calls."""
     lane = work.groupby(LANE, dropna=False, sort=False).ngroup().to_numpy()
     rows = np.argsort(lane, kind="stable")
-    stands = ~work["op_class"].isin(ASIDE) & (work["calls"].fillna(1.0) > 0)
-    return np.asarray(rows[stands.to_numpy(dtype=bool)[rows]])
+    in_chain_order = ~work["op_class"].isin(SKIPPED) & (work["calls"].fillna(1.0) > 0)
+    return np.asarray(rows[in_chain_order.to_numpy(dtype=bool)[rows]])
 
 
-def _links(work: pd.DataFrame, rows: Rows, loose: Flags, workload: Workload) -> tuple[Flags, Floats]:
-    """Whether each of these rows goes on with the chain of the one before it, and the traffic [B] which that saves."""
+def _links(work: pd.DataFrame, rows: Rows, unordered: Flags, workload: Workload) -> tuple[Flags, Floats]:
+    """Whether each row continues the chain of the row before it, and the traffic [B] that this saves."""
     parsed_ops = shapes.parse_ops(work, workload.batch_size)
     calls = work["calls"].fillna(1.0)
     fusible = (work["op_class"] == "elementwise") | work["operator"].eq(MOVES).fillna(False)
-    fusible &= (work["work_source"] == "shapes") & (calls > 0) & ~loose & ~is_fusion(work)
-    points = parsed_ops.each(fusible, _pointwise, "fusion")
-    continues = (fusible & ~ends_in_variable(work)).to_numpy(dtype=bool)
-    goes_on = continues[rows[:-1]] & fusible.to_numpy(dtype=bool)[rows[1:]]
-    goes_on &= _alike(work.assign(calls=calls), [*LANE, "phase", "calls"], rows)
-    repeated = parsed_ops.codes[rows[:-1]] == parsed_ops.codes[rows[1:]]  # in an update: the same of the next variable
-    goes_on &= ~(repeated & work["phase"].eq("optimizer").to_numpy(dtype=bool, na_value=False)[rows[1:]])
-    between = np.where(goes_on, _between(parsed_ops.codes[rows], points), 0.0)
+    fusible &= (work["work_source"] == "shapes") & (calls > 0) & ~unordered & ~is_fusion(work)
+    pointwise = parsed_ops.read_each(fusible, _pointwise, "fusion")
+    may_continue = (fusible & ~ends_in_variable(work)).to_numpy(dtype=bool)
+    links = may_continue[rows[:-1]] & fusible.to_numpy(dtype=bool)[rows[1:]]
+    links &= _equals_previous(work.assign(calls=calls), [*LANE, "phase", "calls"], rows)
+    repeated = parsed_ops.codes[rows[:-1]] == parsed_ops.codes[rows[1:]]  # in an update: the next variable's op
+    links &= ~(repeated & work["phase"].eq("optimizer").to_numpy(dtype=bool, na_value=False)[rows[1:]])
+    between = np.where(links, _elements_between(parsed_ops.codes[rows], pointwise), 0.0)
     read, written = (sizes[rows] for sizes in moved_sizes(work))
     saved = between * (written[:-1] + read[1:]) * calls.to_numpy()[rows[1:]]
     return np.append(False, between > 0)[: len(rows)], np.append(0.0, saved)[: len(rows)]
@@ -131,7 +132,7 @@ def _pointwise(op: shapes.Op) -> Pointwise | None:
 
 
 def _result(op: shapes.Op) -> shapes.Shape | None:
-    """The largest result; where the dump tells none, the operands broadcast against each other."""
+    """The largest result; without results in the dump, the broadcast of the operands."""
     known = [shape for shape in op.outputs if shape is not None]
     if known or None in op.operands:
         return max(known, key=math.prod, default=None)
@@ -141,40 +142,40 @@ def _result(op: shapes.Op) -> shapes.Shape | None:
         return None
 
 
-def _alike(work: pd.DataFrame, names: list[str], rows: Rows) -> Flags:
-    """Whether each of these rows but the first has the texts of the one before it."""
+def _equals_previous(work: pd.DataFrame, names: list[str], rows: Rows) -> Flags:
+    """Whether each row after the first equals the row before it in these columns."""
     group = work.groupby(names, dropna=False, sort=False).ngroup().to_numpy()[rows]
     return np.asarray(group[:-1] == group[1:])
 
 
-def _between(codes: Rows, points: Mapping[int, Pointwise]) -> Floats:
-    """Elements that each description's op but the first reads from the one before it, point for point; else 0."""
+def _elements_between(codes: Rows, pointwise: Mapping[int, Pointwise]) -> Floats:
+    """Elements that each op after the first reads from the op before it, element by element; else 0."""
     pairs, place = np.unique(np.stack([codes[:-1], codes[1:]]), axis=1, return_inverse=True)
-    sizes = [_passed(points.get(a), points.get(b)) for a, b in pairs.T.tolist()]
+    sizes = [_elements_passed(pointwise.get(a), pointwise.get(b)) for a, b in pairs.T.tolist()]
     return np.array(sizes, dtype=float)[place.ravel()] if sizes else np.zeros(0)
 
 
-def _passed(maker: Pointwise | None, reader: Pointwise | None) -> int:
-    if maker is None or reader is None or maker.result != reader.result or maker.result not in reader.operands:
+def _elements_passed(writer: Pointwise | None, reader: Pointwise | None) -> int:
+    if writer is None or reader is None or writer.result != reader.result or writer.result not in reader.operands:
         return 0
-    size = math.prod(maker.result)
-    return size if min(maker.traffic.written, reader.traffic.read) >= size else 0
+    size = math.prod(writer.result)
+    return size if min(writer.traffic.written, reader.traffic.read) >= size else 0
 
 
 def _operators(work: pd.DataFrame, rows: Rows, first: Rows) -> pd.Series:
-    """The operator of each row; of a chain whose ``first`` op is no activation, the first activation among the ``rows``
-    that follow it, as an activation takes longer than to move what the chain moves.
+    """The operator of each row. The ``first`` row of a chain takes the first activation among the chain's other
+    ``rows``, as an activation takes longer than the chain's traffic.
     """
     operator = work["operator"].copy()
     slow = operator.isin(ACTIVATIONS).to_numpy(dtype=bool)
     following = pd.Series(operator.iloc[rows].to_numpy(dtype=object), index=first)[slow[rows] & ~slow[first]]
-    one = following.groupby(level=0).first()
-    operator.iloc[one.index] = one
+    activation = following.groupby(level=0).first()
+    operator.iloc[activation.index] = activation
     return operator
 
 
-def _gathered(values: pd.Series, rows: Rows, first: Rows, saved: Floats) -> Floats:
-    """The column with each chain's sum, less what is saved, in its first row, and 0 in the others."""
+def _sum_chains(values: pd.Series, rows: Rows, first: Rows, saved: Floats) -> Floats:
+    """The column with each chain's sum minus the savings in its first row, and 0 in its other rows."""
     out = values.to_numpy(dtype=float, na_value=np.nan).copy()
     parts = out[rows] - saved
     out[rows] = 0.0

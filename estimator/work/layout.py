@@ -1,10 +1,10 @@
-"""What a library adds that works channels first where a step has its images channels last: WORK → WORK.
+"""Transposes that a channels-first library adds to a step with channels-last images: WORK → WORK.
 
-TensorFlow on a GPU hands convolutions of fp32 and gradients of pools to kernels of cuDNN that have channels first.
-Where the graph has them last, each such op transposes inside: every image that it takes is read and written once more
-before, every image that it makes behind (conv_ops.cc, pooling_ops_common.cc of TensorFlow 1.x and 2.x, from memory).
-Images of one channel lie alike in both. An optimizer of graphs that turns whole chains of ops channels first needs
-fewer: this is the most.
+TensorFlow on a GPU runs fp32 convolutions and gradients of pools with channels-first kernels of cuDNN. On channels-last
+images, each such op transposes inside: it reads and writes every input image once more before the kernel, and every
+output image once more after it (conv_ops.cc, pooling_ops_common.cc of TensorFlow 1.x and 2.x, from memory). Images of
+one channel are equal in both layouts. A graph optimizer that converts whole chains of ops needs fewer transposes, so
+this is an upper bound.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from estimator.core.types import Layout, Workload, itemsizes
 from estimator.work import shapes
 from estimator.work.transformed import Transformed
 
-TRANSPOSES = " (transposes)"  # behind the name of the op
+TRANSPOSES = " (transposes)"  # suffix of the op's name
 PRECISION = "fp32"  # kernels for 16 bits have channels last
-TRANSPOSED = (  # operators whose kernels work channels first; maxima have one with channels last
+TRANSPOSED = (  # operators with channels-first kernels only; max pools have a channels-last kernel
     "convolution", "convolution_grad_input", "convolution_grad_weights", "avg_pool", "max_pool_grad", "avg_pool_grad",
 )  # fmt: skip
 IMAGES = ("image", "output")  # roles of operands
@@ -31,14 +31,14 @@ KEPT = ["placement", "stream", "rank", "phase", "precision"]  # of the op, for i
 
 
 def convert_layout(work: pd.DataFrame, workload: Workload, layout: Layout) -> Transformed:
-    """WORK with a row of transposes behind the others for each op on channels-last images that the target's library
-    runs ``channels-first``; WORK itself at ``none``. They take no time on the source.
+    """WORK with a row of transposes appended for each op on channels-last images that the target's library runs
+    ``channels-first``; WORK itself for ``none``. The transposes take no time on the source.
     """
     if layout == "none":
         return Transformed(work, changed=False)
     parsed_ops = shapes.parse_ops(work, workload.batch_size)
-    found = parsed_ops.each(work["precision"] == PRECISION, _images, "layout")
-    amounts = {"count": parsed_ops.spread(found, len), "elements": parsed_ops.spread(found, _elements)}
+    images = parsed_ops.read_each(work["precision"] == PRECISION, _images, "layout")
+    amounts = {"count": parsed_ops.spread(images, len), "elements": parsed_ops.spread(images, _elements)}
     number = pd.DataFrame(amounts, index=work.index)
     rows = (number["elements"] > 0) & (work["precision"] == PRECISION)
     transposes = _transposes(work[rows], number[rows])
@@ -51,17 +51,17 @@ def convert_layout(work: pd.DataFrame, workload: Workload, layout: Layout) -> Tr
 
 
 def _images(op: shapes.Op) -> list[shapes.Shape | None] | None:
-    """The images that an op takes and makes, channels last, of more than one channel; None of other ops."""
-    rule = op.asked
+    """The channels-last images of more than one channel that an op reads and writes; None for other ops."""
+    rule = op.type_rule
     known = rule.operator in TRANSPOSED and rule.operands and not (rule.depthwise or rule.channels_first)
     if not known or not op.attributes.get("layout", "NHWC").endswith("C"):
         return None
     places = [place for place, role in enumerate(rule.operands) if role in IMAGES]
-    taken = [op.operands[place] if place < len(op.operands) else None for place in places]
-    makes_image = rule.of.direction != "grad_weights"
-    results = (2 if rule.fused_bias else 1) if makes_image else 0  # a bias is fused on processors alone
-    made = [op.outputs[0] if op.outputs else None] * results
-    return [image for image in (*taken, *made) if image is None or image[-1] > 1]
+    inputs = [op.operands[place] if place < len(op.operands) else None for place in places]
+    writes_image = rule.properties.direction != "grad_weights"
+    result_count = (2 if rule.fused_bias else 1) if writes_image else 0  # biases are fused on processors only
+    results = [op.outputs[0] if op.outputs else None] * result_count
+    return [image for image in (*inputs, *results) if image is None or image[-1] > 1]
 
 
 def _elements(images: list[shapes.Shape | None]) -> float | None:

@@ -1,4 +1,4 @@
-"""A profiled training step with the update of another framework in place of its own: Profile → Profile."""
+"""A profiled training step with another optimizer's update instead of its own: Profile → Profile."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ PHASE = "optimizer"
 
 
 def replace_optimizer(profile: Profile, optimizer: Optimizer | None) -> Profile:
-    """The profile with one row for each of an optimizer's ops over all parameters, in place of its own update; the
-    profile itself at None. What those ops took on the source is not known: no time. Raises EstimatorError where the
-    profile does not tell its parameters.
+    """The profile with one row for each op of the optimizer, over all parameters, instead of its own update; the
+    profile itself for None. These ops have no time, as they did not run on the source. Raises EstimatorError where the
+    number of parameters is unknown.
     """
     if optimizer is None:
         return profile

@@ -1,9 +1,9 @@
-"""Two operands → the dimensions of their matrix product, exactly where a dump says how they multiply.
+"""Two operands → the dimensions of their matrix product; exact where the dump states how they multiply.
 
-A dump's shape lines may not mark transposes. Three readings of operands [p, q] and [r, s] occur in training: the
-forward product (q = r), the weights' gradient (first operand transposed, p = r) and the input's gradient (second
-transposed, q = s). Where several fit, only those that use a weight matrix of the same run are kept. Nothing is
-guessed: what stays ambiguous stays NA.
+Some dumps do not mark transposes. Three readings of operands [p, q] and [r, s] occur in training: the forward product
+(q = r), the weights' gradient (first operand transposed, p = r) and the input's gradient (second transposed, q = s).
+Where several fit, only those that use a weight matrix of the same run are kept. Ambiguous products stay NA; nothing is
+guessed.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from dataclasses import dataclass, replace
 from estimator.core.errors import EstimatorError
 from estimator.work.shapes import Op, Shape
 
-Labels = tuple[Hashable, ...]  # one for each dimension; those alike in both operands belong together
+Labels = tuple[Hashable, ...]  # one per dimension, as in einsum; equal labels of both operands are one dimension
 Pair = tuple[Shape, Shape]
 AXES = ("contract_a", "contract_b", "batch_a", "batch_b")
 FORMS = {"equation", "trans_a", "trans_b", *AXES}
 PHASES = {("n", "n"): "forward", ("t", "n"): "backward", ("n", "t"): "backward", ("t", "t"): "unknown"}
-ALL = 3  # operands of a product with a summand
+WITH_SUMMAND = 3  # operands of a product with a summand
 
 
 @dataclass(frozen=True)
@@ -43,10 +43,10 @@ class Product:
 
 
 def factors(op: Op) -> Pair | None:
-    """The shapes of the two operands that are multiplied; None where either is unknown, empty, or not the product's."""
-    if op.shapes_of_another:
+    """The shapes of the two factors; None where one is unknown or empty, or the kernel does only a part of the op."""
+    if op.is_partial_kernel:
         return None
-    skip = 1 if op.asked.operands[:1] == ("summand",) and len(op.operands) >= ALL else 0
+    skip = 1 if op.type_rule.operands[:1] == ("summand",) and len(op.operands) >= WITH_SUMMAND else 0
     pair = op.operands[skip : skip + 2]
     if len(pair) < 2 or pair[0] is None or pair[1] is None or 0 in (*pair[0], *pair[1]):
         return None
@@ -54,52 +54,53 @@ def factors(op: Op) -> Pair | None:
 
 
 def stated_product(op: Op) -> Product | None:
-    """The product whose form the op states by attributes or by its name; None where it states none.
+    """The product whose form the op states by attributes or by its name; None where it states no form.
 
     Raises EstimatorError where attributes and shapes contradict each other.
     """
     pair = factors(op)
     if pair is None:
         return None
-    found = _stated(op, pair)
-    if found is None and _says_how(op):
+    product = _stated(op, pair)
+    if product is None and _states_form(op):
         shapes = ";".join("x".join(map(str, shape)) for shape in pair)
         form = ";".join(f"{key}={value}" for key, value in op.attributes.items())
         raise EstimatorError(f"its shapes '{shapes}' do not multiply as '{form}' says; mend one of them")
-    return replace(found, phase=None) if found and op.asked.channels_first else found  # its transposes tell no phase
+    # PyTorch's transposes do not depend on the phase
+    return replace(product, phase=None) if product and op.type_rule.channels_first else product
 
 
-def _says_how(op: Op) -> bool:
+def _states_form(op: Op) -> bool:
     """Whether attributes state one product of two operands."""
     return bool(op.attributes.keys() & FORMS) and op.attributes.get("equation", ",").count(",") == 1
 
 
 def _stated(op: Op, pair: Pair) -> Product | None:
-    known = op.attributes
-    if "equation" in known:
-        return _einsum(pair, known["equation"]) if _says_how(op) else None
-    if known.keys() & set(AXES):
+    attributes = op.attributes
+    if "equation" in attributes:
+        return _einsum(pair, attributes["equation"]) if _states_form(op) else None
+    if attributes.keys() & set(AXES):
         return _dot_general(pair, *(op.whole_numbers(name) or () for name in AXES))
-    if known.keys() & FORMS:
-        return multiply(pair, known.get("trans_a", "n"), known.get("trans_b", "n"))
-    return multiply(pair, *op.asked.multiply) if op.asked.multiply else None
+    if attributes.keys() & FORMS:
+        return multiply(pair, attributes.get("trans_a", "n"), attributes.get("trans_b", "n"))
+    return multiply(pair, *op.type_rule.multiply) if op.type_rule.multiply else None
 
 
 def multiply(pair: Pair, trans_a: str, trans_b: str) -> Product | None:
-    """The product of the last two dimensions, those before being the batch, broadcast; None where it is none."""
+    """The product over the last two dimensions, the others being a broadcast batch; None where sizes do not fit."""
     a, b = pair
     left = (*range(len(a) - 2, 0, -1), *("km" if trans_a == "t" and len(a) > 1 else "mk")[-len(a) :])
     right = (*range(len(b) - 2, 0, -1), *("nk" if trans_b == "t" and len(b) > 1 else "kn")[: len(b)])
-    found = _contract(pair, left, right, {*left, *right} - {"k"})
-    if found is None:
+    product = _contract(pair, left, right, {*left, *right} - {"k"})
+    if product is None:
         return None
     phase = PHASES.get((trans_a, trans_b)) if len(a) == len(b) == 2 else None
-    weight = (found.m, found.n) if (trans_a, trans_b) == ("t", "n") else b[-2:]
-    return replace(found, trans_a=trans_a, trans_b=trans_b, phase=phase, weight=weight)
+    weight = (product.m, product.n) if (trans_a, trans_b) == ("t", "n") else b[-2:]
+    return replace(product, trans_a=trans_a, trans_b=trans_b, phase=phase, weight=weight)
 
 
 def _dot_general(pair: Pair, contract_a: Shape, contract_b: Shape, batch_a: Shape, batch_b: Shape) -> Product | None:
-    """XLA's product: named axes are summed, others are a batch, and what remains makes rows and columns."""
+    """XLA's product: contracted axes are summed, batch axes are the batch, and the others make rows and columns."""
     sides = tuple(
         {**{axis: ("k", i) for i, axis in enumerate(contract)}, **{axis: ("batch", i) for i, axis in enumerate(batch)}}
         for contract, batch in ((contract_a, batch_a), (contract_b, batch_b))
@@ -113,7 +114,7 @@ def _dot_general(pair: Pair, contract_a: Shape, contract_b: Shape, batch_a: Shap
 
 
 def _einsum(pair: Pair, equation: str) -> Product | None:
-    """The product of ``"abc,cd->abd"``, with ``...`` and without ``->`` as NumPy has them."""
+    """The product of ``"abc,cd->abd"``; ``...`` and a missing ``->`` mean the same as in NumPy."""
     left_side, arrow, result = equation.replace(" ", "").partition("->")
     terms = left_side.split(",")
     left, right = (_labels(term, len(shape)) for term, shape in zip(terms, pair, strict=True))
@@ -124,15 +125,15 @@ def _einsum(pair: Pair, equation: str) -> Product | None:
 
 
 def _labels(term: str, rank: int) -> Labels:
-    before, ellipsis, behind = term.partition("...")
-    between = range(rank - len(before) - len(behind), 0, -1) if ellipsis else ()
-    return (*before, *between, *behind)
+    before, ellipsis, after = term.partition("...")
+    between = range(rank - len(before) - len(after), 0, -1) if ellipsis else ()
+    return (*before, *between, *after)
 
 
 def _contract(pair: Pair, left: Labels, right: Labels, kept: Collection[Hashable]) -> Product | None:
-    """The product that sums over the labels that both operands have and the result does not keep.
+    """The product that sums over the labels of both operands that are not ``kept``; None where sizes do not fit.
 
-    A kept dimension of size 1 is broadcast against the other operand's, whose rows or columns then count.
+    A kept dimension of size 1 is broadcast: the other operand's then counts as rows or columns.
     """
     rows, columns = dict(zip(left, pair[0], strict=False)), dict(zip(right, pair[1], strict=False))
     if (
@@ -159,27 +160,27 @@ def _contract(pair: Pair, left: Labels, right: Labels, kept: Collection[Hashable
 
 
 def resolve_products(pairs: Iterable[Pair], stated: Iterable[Product] = ()) -> dict[Pair, Product | None]:
-    """The one consistent reading of each pair of operands of a run; None where there is none, or several."""
+    """The one consistent reading of each pair of operands of a run; None where none or several are consistent."""
     possible = {pair: readings(pair) for pair in set(pairs)}
-    all_readings = (*stated, *(reading for found in possible.values() for reading in found))
+    all_readings = (*stated, *(reading for of_pair in possible.values() for reading in of_pair))
     weights = {reading.weight for reading in all_readings if reading.phase == "forward"}
-    return {pair: _consistent(found, weights) for pair, found in possible.items()}
+    return {pair: _consistent(of_pair, weights) for pair, of_pair in possible.items()}
 
 
 def readings(pair: Pair) -> list[Product]:
     """Every reading of two operands as a product, leading dimensions being the batch."""
     if min(map(len, pair)) < 2:
         return []
-    found = {flags: multiply(pair, *flags) for flags in PHASES}
-    likely = [replace(p, phase=PHASES[flags]) for flags, p in found.items() if p and flags != ("t", "t")]
-    return likely or [replace(p, phase="unknown") for p in found.values() if p]
+    products = {flags: multiply(pair, *flags) for flags in PHASES}
+    likely = [replace(p, phase=PHASES[flags]) for flags, p in products.items() if p and flags != ("t", "t")]
+    return likely or [replace(p, phase="unknown") for p in products.values() if p]
 
 
-def _consistent(found: list[Product], weights: Collection[Shape]) -> Product | None:
-    if len({f.dims for f in found}) > 1:
-        found = [f for f in found if f.weight in weights]
-    if len({f.dims for f in found}) != 1:
+def _consistent(possible: list[Product], weights: Collection[Shape]) -> Product | None:
+    if len({product.dims for product in possible}) > 1:
+        possible = [product for product in possible if product.weight in weights]
+    if len({product.dims for product in possible}) != 1:
         return None
-    if len(found) == 1:
-        return found[0]
-    return replace(found[0], trans_a=None, trans_b=None, phase="unknown")
+    if len(possible) == 1:
+        return possible[0]
+    return replace(possible[0], trans_a=None, trans_b=None, phase="unknown")

@@ -1,4 +1,4 @@
-"""What OPS writes as text, read: operand shapes, result shapes and attributes, each distinct text once."""
+"""Parser of the texts in OPS: operand shapes, result shapes and attributes; each distinct text is parsed once."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ import pandas as pd
 from estimator.core.errors import EstimatorError, within
 from estimator.core.operators import Operator, operators
 from estimator.core.types import Floats
-from estimator.work.operators import ROOTS, Rule, operator_in_class, operator_of, rule_of, shapes_of_another
+from estimator.work.operators import ROOTS, Rule, is_partial_kernel, operator_in_class, operator_of, rule_of
 
 Shape = tuple[int, ...]
-Found = TypeVar("Found")
-LARGEST = 2**53  # beyond it a float no longer counts by ones
+Result = TypeVar("Result")
+LARGEST = 2**53  # largest whole number up to which floats are exact
 WHOLE_NUMBERS = re.compile(r"\d{1,15}(x\d{1,15})*")
-PARTIAL = ("slice", "update_slice", "gather")  # operators that touch a part of a tensor
+PARTIAL = ("slice", "update_slice", "gather")  # operators that read or write only a part of a tensor
 UNKNOWN = Rule("unmodelled", "")
 OP_COLUMNS = ("op_type", "kernel", "shapes", "output_shapes", "attributes", "op_class")
 
@@ -40,37 +40,38 @@ class Op:
 
     @property
     def operator(self) -> Operator:
-        """What it computes, in the class that it is of."""
+        """The operator that it computes, within its class."""
         return operators()[operator_in_class(operator_of(self.kernel, self.op_type), self.op_class)]
 
     @property
-    def asked(self) -> Rule:
-        """What the name says whose operands are listed: the op type, else the kernel."""
+    def type_rule(self) -> Rule:
+        """The rule of the op type, whose operands the dump lists; without an op type, the kernel's."""
         return rule_of(self.op_type or self.kernel) or UNKNOWN
 
     @property
-    def ran(self) -> Rule:
-        """What the name of the kernel says."""
+    def kernel_rule(self) -> Rule:
+        """The rule of the kernel's name."""
         return rule_of(self.kernel) or UNKNOWN
 
     @property
-    def runs_another(self) -> bool:
-        """Whether a kernel of another name ran than what was asked for."""
+    def kernel_differs(self) -> bool:
+        """Whether the kernel's name differs from the op type."""
         return self.kernel not in ("", self.op_type)
 
     @property
-    def shapes_of_another(self) -> bool:
-        """Whether the kernel does only a part of what was asked for, so that the shapes are not its own."""
-        return shapes_of_another(self.kernel, self.op_type)
+    def is_partial_kernel(self) -> bool:
+        """Whether the kernel does only a part of the op, so that the shapes are not the kernel's own."""
+        return is_partial_kernel(self.kernel, self.op_type)
 
     @property
-    def counted_as(self) -> Rule:
-        """What tells how its operands are moved; of fusions the root, where that touches a part of a tensor."""
-        return self.ran if self.asked.operator in ROOTS and self.ran.operator in PARTIAL else self.asked
+    def traffic_rule(self) -> Rule:
+        """The rule for its traffic: of a fusion with a partial root operator, the kernel's; else the op type's."""
+        partial_root = self.type_rule.operator in ROOTS and self.kernel_rule.operator in PARTIAL
+        return self.kernel_rule if partial_root else self.type_rule
 
     def operand(self, role: str) -> Shape | None:
-        """The first operand that has this role among those that the asked name lists; None where none is known."""
-        places = [place for place, name in enumerate(self.asked.operands) if name == role]
+        """The first operand with this role in the op type's rule; None where it is unknown."""
+        places = [place for place, name in enumerate(self.type_rule.operands) if name == role]
         return next((self.operands[place] for place in places if place < len(self.operands)), None)
 
     def whole_numbers(self, key: str) -> tuple[int, ...] | None:
@@ -85,50 +86,50 @@ class Op:
 
 @dataclass(frozen=True)
 class ParsedOps:
-    """The distinct descriptions of an op table's rows: ``ops[codes[i]]`` is row i, ``first`` a row of each."""
+    """The distinct descriptions of an op table's rows: ``ops[codes[i]]`` is row i's, ``first`` one row of each."""
 
     ops: list[Op]
     codes: npt.NDArray[np.intp]
     first: npt.NDArray[np.intp]
     names: list[str]
 
-    def of(self, rows: pd.Series) -> list[int]:
-        """The numbers of the descriptions that the rows have."""
+    def indices(self, rows: pd.Series) -> list[int]:
+        """The indices of the rows' descriptions."""
         return [int(i) for i in np.unique(self.codes[rows.to_numpy(dtype=bool)])]
 
-    def each(self, rows: pd.Series, read: Callable[[Op], Found | None], where: str) -> dict[int, Found]:
-        """What ``read`` finds in the descriptions that the rows have; an EstimatorError names the op."""
-        found = {}
-        for i in self.of(rows):
+    def read_each(self, rows: pd.Series, read: Callable[[Op], Result | None], where: str) -> dict[int, Result]:
+        """The results of ``read`` by description, for the rows' descriptions; an EstimatorError names the op."""
+        results = {}
+        for i in self.indices(rows):
             with within(f"{where}: '{self.names[i]}'"):
                 result = read(self.ops[i])
             if result is not None:
-                found[i] = result
-        return found
+                results[i] = result
+        return results
 
-    def spread(self, found: Mapping[int, Found], number: Callable[[Found], float | None]) -> Floats:
-        """One number of what was found, row by row; NaN where there is none."""
+    def spread(self, results: Mapping[int, Result], number: Callable[[Result], float | None]) -> Floats:
+        """One number per result, spread over the rows; NaN for rows without a result."""
         out = np.full(len(self.ops), np.nan)
-        numbers = [number(item) for item in found.values()]
-        out[list(found)] = [np.nan if value is None else value for value in numbers]
+        numbers = [number(result) for result in results.values()]
+        out[list(results)] = [np.nan if value is None else value for value in numbers]
         return out[self.codes]
 
 
 def parse_ops(ops: pd.DataFrame, batch: int | None) -> ParsedOps:
-    """The descriptions of an op table, unknown dimensions being the batch size."""
+    """The descriptions of an op table; unknown dimensions become the batch size."""
     codes = ops.groupby(list(OP_COLUMNS), dropna=False, sort=False).ngroup().to_numpy(dtype=np.intp)
     first = np.unique(codes, return_index=True)[1]
     texts = [ops[name].iloc[first].fillna("").tolist() for name in (*OP_COLUMNS, "op")]
-    found = [
+    parsed = [
         Op(op_type, kernel, read_shapes(shapes, batch), read_shapes(outputs, batch), read_attributes(attributes), kind)
         for op_type, kernel, shapes, outputs, attributes, kind in zip(*texts[:-1], strict=True)
     ]
-    return ParsedOps(found, codes, first, texts[-1])
+    return ParsedOps(parsed, codes, first, texts[-1])
 
 
 @lru_cache(maxsize=2**16)
 def read_shapes(text: str, batch: int | None) -> tuple[Shape | None, ...]:
-    """The shapes of ``"-1x50;50x1;unknown"``, -1 being the batch size; a scalar is one element, None is unknown."""
+    """The shapes of ``"-1x50;50x1;unknown"``; -1 is the batch size, a scalar has one element, None is unknown."""
     return tuple(_shape(item, batch) for item in text.split(";")) if text else ()
 
 
@@ -151,6 +152,6 @@ def read_attributes(text: str) -> dict[str, str]:
 
 
 def elements(shapes: tuple[Shape | None, ...]) -> int | None:
-    """Number of elements of all shapes together; None where one is unknown, or there is none."""
+    """Number of elements of all shapes together; None where one is unknown or there are none."""
     known = [math.prod(shape) for shape in shapes if shape is not None]
     return sum(known) if known and len(known) == len(shapes) else None

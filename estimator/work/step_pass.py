@@ -1,4 +1,4 @@
-"""The forward pass alone of a profiled training step: what inference would run."""
+"""The forward pass of a profiled training step, as inference would run it."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ RUNS = ("forward", "input")  # phases of inference
 
 
 def select_pass(profile: Profile, mode: Mode | None) -> tuple[Profile, tuple[Note, ...]]:
-    """The profile as it would run in a mode, and notes on it; the profile itself at None and in its own mode.
+    """The profile as it would run in a mode, and notes on it; the profile itself for None and for its own mode.
 
-    Of training, inference keeps the forward pass without dropout, loss and batch statistics, and the same share of the
-    step's wall and busy time. Raises EstimatorError where that cannot be told: no op is marked as backward, or none as
-    forward, or only inference was run.
+    Inference keeps the forward pass of training without dropout, loss and batch statistics, and the same share of the
+    step's wall and busy time. Raises EstimatorError where no op is marked as backward, or none as forward, or where
+    training is wanted from a profile of inference.
     """
     if mode in (None, profile.workload.mode):
         return profile, ()
@@ -33,15 +33,15 @@ def select_pass(profile: Profile, mode: Mode | None) -> tuple[Profile, tuple[Not
         )
     product = operators_of(ops).map(class_of).isin(MATRIX)
     runs = ops["phase"].isin(RUNS)
-    aside = runs & is_for_training(ops) & ~product
-    if not (runs & ~aside).any():
+    training_only = runs & is_for_training(ops) & ~product
+    if not (runs & ~training_only).any():
         raise EstimatorError(f"{profile.where}: no op is marked as of the forward pass; give a dump with phases")
     time = ops["shared_s"].fillna(ops["time_s"])
-    total, kept = float(time.sum()), float(time[runs & ~aside].sum())
+    total, kept = float(time.sum()), float(time[runs & ~training_only].sum())
     share = kept / total if total else 1.0
     forward = dataclasses.replace(
         profile,
-        ops=ops[runs & ~aside].reset_index(drop=True),
+        ops=ops[runs & ~training_only].reset_index(drop=True),
         workload=profile.workload.model_copy(update={"mode": mode, "optimizer": None}),
         wall_step_s=profile.wall_step_s and profile.wall_step_s * share,
         busy_step_s=profile.busy_step_s and profile.busy_step_s * share,
@@ -52,7 +52,7 @@ def select_pass(profile: Profile, mode: Mode | None) -> tuple[Profile, tuple[Not
         (
             f"inference is the forward pass of the profiled training, {100 * share:.1f} % of its ops' time and as much "
             f"of its step: {int((~runs).sum())} op(s) of gradients, updates or an unknown phase are left out, and "
-            f"{int(aside.sum())} of dropout, loss and batch statistics in the forward pass",
+            f"{int(training_only.sum())} of dropout, loss and batch statistics in the forward pass",
             "what else training does in the forward pass stays: regularizers, and moving averages of a batch "
             "normalization",
         ),

@@ -1,4 +1,4 @@
-"""What every transform of a table of ops returns."""
+"""The result of every transform of a table of ops."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from estimator.core.notes import Note
 
 @dataclass(frozen=True)
 class Transformed:
-    """WORK after a transform, whether the transform changed the step, and what it tells."""
+    """WORK after a transform, whether the transform changed the step, and notes on it."""
 
     work: pd.DataFrame = field(repr=False)
     changed: bool

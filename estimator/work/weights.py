@@ -1,4 +1,4 @@
-"""Which rows and shapes are those of weights: variables, their updates, and what products and convolutions take."""
+"""Rows and shapes of weights: variables, their updates, and factors of products and convolutions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from estimator.work.operators import is_temporary, is_update, is_variable
 from estimator.work.shapes import Shape
 
 KERNEL = ["conv_t", "conv_r", "conv_s", "conv_c", "groups", "conv_k"]
-TURNED = "labels=f"  # XLA's gradient of weights: the batch stands in the place of channels
+WEIGHTS_GRADIENT = "labels=f"  # XLA's gradient of weights: the batch takes the place of the channels
 KNOWN = re.compile(r"-?\d{1,15}(x-?\d{1,15})*")
 
 
@@ -27,29 +27,29 @@ def is_forward(work: pd.DataFrame) -> pd.Series:
 
 
 def takes_weights(work: pd.DataFrame) -> pd.Series:
-    """Products of activations with weights, which have no batch, in the forward pass."""
+    """Forward products of activations with weights; such products have no batch dimension."""
     return is_forward(work) & ~(work["batch"] > 1).fillna(False)
 
 
 def weight_forms(work: pd.DataFrame) -> frozenset[Shape]:
-    """The forms of weights: of variables and their updates, and of what forward products and convolutions take."""
+    """The forms of weights: of variables, their updates, and weights of forward products and convolutions."""
     rows = work[updates(work) | is_variable(work)]
     texts = pd.concat([rows["shapes"], rows["output_shapes"]]).dropna().unique()
     items = {item for text in texts for item in text.split(";")}
-    turned = work["attributes"].fillna("").str.contains(TURNED, regex=False)
+    weights_gradient = work["attributes"].fillna("").str.contains(WEIGHTS_GRADIENT, regex=False)
     convolutions = (work["op_class"] == "convolution") & work["conv_n"].notna()
-    kernels = work.loc[convolutions & ~turned, KERNEL].fillna(1).astype("int64").drop_duplicates()
+    kernels = work.loc[convolutions & ~weights_gradient, KERNEL].fillna(1).astype("int64").drop_duplicates()
     convolved = {form((t, r, s, c // groups, k)) for t, r, s, c, groups, k in kernels.itertuples(index=False)}
     return frozenset({form(shape) for item in items if (shape := read(item))} | convolved | _sides(work, ("k", "n")))
 
 
 def activation_forms(work: pd.DataFrame) -> frozenset[Shape]:
-    """The forms of what forward products read beside weights, and of what they make."""
+    """The forms of the inputs and results of forward products."""
     return _sides(work, ("m", "k")) | _sides(work, ("m", "n"))
 
 
 def holds_any(work: pd.DataFrame, forms: frozenset[Shape]) -> pd.Series:
-    """Rows of which an operand or a result has one of these forms."""
+    """Whether an operand or a result of each row has one of these forms."""
     texts = work["shapes"].fillna("") + ";" + work["output_shapes"].fillna("")
     held = {text: _holds(text, forms) for text in texts.unique()}
     return texts.map(held).astype(bool)
@@ -60,17 +60,17 @@ def _holds(text: str, forms: frozenset[Shape]) -> bool:
 
 
 def _sides(work: pd.DataFrame, sides: tuple[str, str]) -> frozenset[Shape]:
-    """The forms that forward products' dimensions make, such as that of the weights, k x n."""
+    """The forms of forward products' operands with these dimensions, such as (k, n) for the weights."""
     rows = work.loc[takes_weights(work), [*sides]].dropna().astype("int64").drop_duplicates()
     return frozenset(form(pair) for pair in rows.itertuples(index=False, name=None))
 
 
 def form(shape: Shape) -> Shape:
-    """A shape whatever its layout, without dimensions of 1."""
+    """A shape regardless of layout: its sizes sorted, without sizes of 1."""
     return tuple(sorted(size for size in shape if size != 1))
 
 
 @lru_cache(maxsize=2**16)
 def read(item: str) -> Shape | None:
-    """The shape of ``100x50``, -1 where a dimension is unknown; None where the text is none."""
+    """The shape of ``100x50``, -1 where a dimension is unknown; None where the text is no shape."""
     return tuple(map(int, item.split("x"))) if KNOWN.fullmatch(item) else None

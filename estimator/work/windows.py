@@ -1,4 +1,4 @@
-"""Along the spatial axes of a convolution: how strides, padding and dilation tie its image to its output."""
+"""Spatial axes of a convolution: image and output sizes from strides, padding and dilation."""
 
 from __future__ import annotations
 
@@ -16,45 +16,46 @@ Sizes = Mapping[str, int]  # of one tensor by letter: N, C, O, I and the spatial
 
 
 def per_axis(op: Op, key: str, axes: int) -> Shape:
-    """Strides, dilations or a window along each axis, 1 where not stated. Raises EstimatorError."""
-    if "labels" in op.attributes:  # what dilates XLA's image is the stride of the forward convolution
-        named = {"dilations": "rhs_dilations", "strides": "lhs_dilations" if runs_backwards(op) else "strides"}
-        key = named.get(key, key)
-    found = op.whole_numbers(key) or (1,) * axes
-    if len(found) != axes or min(found) < 1:
+    """Strides, dilations or a window along each axis; 1 where not stated. Raises EstimatorError."""
+    if "labels" in op.attributes:  # the dilation of XLA's image is the stride of the forward convolution
+        xla_names = {"dilations": "rhs_dilations", "strides": "lhs_dilations" if runs_backwards(op) else "strides"}
+        key = xla_names.get(key, key)
+    values = op.whole_numbers(key) or (1,) * axes
+    if len(values) != axes or min(values) < 1:
         raise EstimatorError(
             f"{key} is '{op.attributes[key]}'; expected {axes} whole numbers above 0, one for each axis"
         )
-    return found
+    return values
 
 
 def spatial_sizes(
-    op: Op, axes: list[str], image: Sizes, output: Sizes, reach: Shape, strides: Shape
+    op: Op, axes: list[str], image: Sizes, output: Sizes, extent: Shape, strides: Shape
 ) -> tuple[Shape, Shape, Shape] | None:
-    """Sizes of image and output and the padding before, by axis; None where nothing states the padding.
+    """Sizes of image and output, and the padding before, by axis; None where nothing states the padding.
 
-    An image that is not known is the smallest that gives the output; FLOP do not depend on it.
+    ``extent`` is the size of the dilated window. An unknown image is the smallest that gives the output; FLOP do not
+    depend on it.
     """
     ends = paddings(op, len(axes))
     if not (output or ends or op.attributes.get("padding", "").upper() == "SAME"):
         return None
     sizes = []
     for i, axis in enumerate(axes):
-        step, added = strides[i], sum(ends[i]) if ends else None
+        step, padded = strides[i], sum(ends[i]) if ends else None
         p, h = output.get(axis), image.get(axis)
         if p is None and h is not None:
-            p = -(-h // step) if added is None else (h + added - reach[i]) // step + 1
+            p = -(-h // step) if padded is None else (h + padded - extent[i]) // step + 1
         if h is None and p is not None:
-            h = (p - 1) * step + (1 if added is None else reach[i] - added)
+            h = (p - 1) * step + (1 if padded is None else extent[i] - padded)
         if p is None or h is None:
             return None
-        sizes.append((h, p, ends[i][0] if ends else max((p - 1) * step + reach[i] - h, 0) // 2))
-    found_image, found_output, pads = zip(*sizes, strict=True)
-    return found_image, found_output, pads
+        sizes.append((h, p, ends[i][0] if ends else max((p - 1) * step + extent[i] - h, 0) // 2))
+    image_sizes, output_sizes, pads = zip(*sizes, strict=True)
+    return image_sizes, output_sizes, pads
 
 
 def paddings(op: Op, axes: int) -> list[tuple[int, int]] | None:
-    """Padding before and behind along each axis; None where the sizes must tell. Raises EstimatorError."""
+    """Padding before and after each axis; None where it follows from the sizes. Raises EstimatorError."""
     if op.attributes.get("padding", "").upper() == "VALID":
         return [(0, 0)] * axes
     text = op.attributes.get("pads")

@@ -1,4 +1,4 @@
-"""XLA's general convolutions, which serve as forward passes and gradients alike: by dilated images and odd layouts."""
+"""XLA's general convolutions, which compute forward passes and gradients by dilated images and unusual layouts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from estimator.core.errors import EstimatorError
 from estimator.work.shapes import Op
 
-MOST_POINTS = 10**7  # window × output of one axis; beyond, products with padding are not told apart
+MOST_POINTS = 10**7  # window × output of one axis; beyond it, products with padding are counted as well
 LETTERS = {"b": "N", "f": "C", "i": "I", "o": "O"}
 
 
@@ -32,10 +32,10 @@ def runs_backwards(op: Op) -> bool:
 
 
 def exact_flop(op: Op) -> float | None:
-    """FLOP as XLA's cost analysis has them: without the products that meet padding or the holes of a dilation.
+    """FLOP as in XLA's cost analysis, which omits products with padding or with the holes of a dilation.
 
-    2 × images × output channels × input channels of a group × points of window and output that meet data, as
-    HloCostAnalysis::GetConvolutionFlops counts (xla/service/hlo_cost_analysis.cc). None where shapes are not known.
+    2 × images × output channels × input channels of a group × pairs of window and output points that meet data, as in
+    HloCostAnalysis::GetConvolutionFlops (xla/service/hlo_cost_analysis.cc). None where shapes are unknown.
     """
     layouts = labelled_layouts(op.attributes["labels"]).values()
     shapes = (*op.operands[:2], *op.outputs[:1])
@@ -50,13 +50,13 @@ def exact_flop(op: Op) -> float | None:
     steps.append(lows or (0,) * len(axes))
     if any(len(step) != len(axes) for step in steps) or min(map(min, steps[:3])) < 1:
         raise EstimatorError(f"strides, pads and dilations do not all state {len(axes)} axes; mend the attributes")
-    met = [_points(image[a], weights[a], output[a], *step) for a, *step in zip(axes, *steps, strict=True)]
+    points = [_points(image[a], weights[a], output[a], *step) for a, *step in zip(axes, *steps, strict=True)]
     groups, batch_groups = ((op.whole_numbers(key) or (1,))[0] or 1 for key in ("groups", "batch_groups"))
-    return 2.0 * (image["N"] // batch_groups) * (image["C"] // groups) * output["C"] * math.prod(met)
+    return 2.0 * (image["N"] // batch_groups) * (image["C"] // groups) * output["C"] * math.prod(points)
 
 
 def _points(image: int, window: int, output: int, stride: int, lhs_dilation: int, rhs_dilation: int, low: int) -> int:
-    """How many pairs of a point of the window and of the output meet an element of the image, along one axis."""
+    """The number of pairs of a window point and an output point that meet an image element, along one axis."""
     if window * output > MOST_POINTS:
         return window * output
     place = np.arange(output)[:, None] * stride - low + np.arange(window) * rhs_dilation

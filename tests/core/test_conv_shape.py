@@ -1,4 +1,4 @@
-"""The geometry of convolutions, read alike from every table."""
+"""The geometry of convolutions, read from any table."""
 
 import numpy as np
 import pandas as pd
@@ -27,12 +27,12 @@ def test_a_missing_column_and_a_missing_value_mean_the_default() -> None:
     assert (bare.image[0], bare.window[0], bare.output[0]) == (1, 1, 1)
 
 
-def test_the_output_is_as_stated_else_as_the_other_sizes_make_it() -> None:
+def test_output_size_is_as_stated_else_derived() -> None:
     assert shape_of(stride_h=2, pad_h=1, dilation_w=3).output.ravel().tolist() == [1, 5, 7]
     assert shape_of(conv_p=4).output.ravel().tolist() == [1, 4, 9]
 
 
-def test_flop_and_bytes_are_those_of_the_loops_that_define_a_convolution() -> None:
+def test_flop_and_bytes_equal_those_of_explicit_loops() -> None:
     shape = shape_of(conv_d=5, conv_t=2, groups=2)
     outputs, weights = 2 * 6 * (4 * 7 * 9), 6 * 4 / 2 * (2 * 3 * 2)
     assert shape.flop().item() == 2 * outputs * 4 / 2 * (2 * 3 * 2)
@@ -40,5 +40,5 @@ def test_flop_and_bytes_are_those_of_the_loops_that_define_a_convolution() -> No
 
 
 @pytest.mark.parametrize("name", SIZES)
-def test_without_a_size_nothing_is_known(name: str) -> None:
+def test_a_missing_size_gives_nan(name: str) -> None:
     assert np.isnan(shape_of(**{name: np.nan}).flop() + shape_of(**{name: np.nan}).bytes(4))

@@ -10,7 +10,7 @@ from estimator.core.errors import EstimatorError
     ("text", "words"),
     [("", "the file is empty"), ("a,a\n1,2\n", "stands twice"), ("a,b\n1\n", "found 1 cells, expected 2")],
 )
-def test_csv_faults(tmp_path: Path, text: str, words: str) -> None:
+def test_csv_faults_are_named_with_their_line(tmp_path: Path, text: str, words: str) -> None:
     (tmp_path / "t.csv").write_text(text)
     with pytest.raises(EstimatorError, match=words):
         csv_files.read_csv(tmp_path / "t.csv")

@@ -1,7 +1,7 @@
 from estimator.core.errors import EstimatorError, suggestion
 
 
-def test_faults_are_lines() -> None:
+def test_each_fault_is_one_line() -> None:
     assert str(EstimatorError("one", "two")) == "one\ntwo"
 
 

@@ -6,7 +6,7 @@ from estimator.core import files
 from estimator.core.errors import EstimatorError
 
 
-def test_missing_folder_and_bytes(tmp_path: Path) -> None:
+def test_missing_files_folders_and_binary_files_are_refused(tmp_path: Path) -> None:
     for path, words in ((tmp_path / "none", "no such file"), (tmp_path, "this is a folder")):
         with pytest.raises(EstimatorError, match=words):
             files.read_text(path)
@@ -15,7 +15,7 @@ def test_missing_folder_and_bytes(tmp_path: Path) -> None:
         files.read_text(tmp_path / "bytes")
 
 
-def test_nothing_half_written(tmp_path: Path) -> None:
+def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
     target = tmp_path / "out" / "file.txt"
     files.write_text(target, "whole")
     assert target.read_text() == "whole"
@@ -31,7 +31,7 @@ def test_a_failure_leaves_no_new_folder(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_what_cannot_be_written_is_told_before(tmp_path: Path) -> None:
+def test_check_writable_refuses_unwritable_places(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("as it was")
     for name in ("file", "new"):
         files.check_writable(tmp_path / name)
@@ -42,12 +42,12 @@ def test_what_cannot_be_written_is_told_before(tmp_path: Path) -> None:
     assert (tmp_path / "file").read_text() == "as it was"
 
 
-def test_unwritable_places_are_a_sentence(tmp_path: Path) -> None:
+def test_unwritable_places_are_refused_in_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(EstimatorError, match="cannot be written"):
         files.write_text(tmp_path / "file" / "below", "text")
 
 
-def test_a_name_that_no_file_can_have() -> None:
+def test_a_name_with_a_null_byte_is_no_file() -> None:
     with pytest.raises(EstimatorError, match="there is no such file"):
         files.read_text(Path("a\0b"))

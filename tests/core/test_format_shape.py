@@ -3,7 +3,7 @@ from typing import Any
 from estimator.core.format_shape import format_shape
 
 
-def test_a_shape_in_words() -> None:
+def test_format_shape_of_products_and_streams() -> None:
     product = {
         "op_class": "gemm",
         "batch": 1,
@@ -19,7 +19,7 @@ def test_a_shape_in_words() -> None:
     assert format_shape({"kernel": "copy", "bytes": 1e9, "cache": "cold"}) == "copy, 1.000 GB, cold"
 
 
-def test_convolutions_are_told_apart() -> None:
+def test_format_shape_distinguishes_convolutions() -> None:
     shape: dict[str, Any] = {
         "conv_n": 8,
         "conv_c": 64,

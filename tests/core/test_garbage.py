@@ -14,7 +14,7 @@ def _same_collector_afterwards() -> Iterator[None]:
     gc.set_threshold(*before)
 
 
-def test_a_command_looks_for_garbage_seldom_and_not_at_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commands_collect_rarely_and_not_at_exit(monkeypatch: pytest.MonkeyPatch) -> None:
     at_exit: list[object] = []
     monkeypatch.setattr(atexit, "register", at_exit.append)
     garbage.collect_rarely()
@@ -22,7 +22,7 @@ def test_a_command_looks_for_garbage_seldom_and_not_at_its_end(monkeypatch: pyte
     assert at_exit == [gc.freeze]
 
 
-def test_what_trains_collects_as_a_program_by_itself_does() -> None:
+def test_training_collects_as_usual() -> None:
     gc.set_threshold(garbage.RARE)
     garbage.collect_as_usual()
     assert gc.get_threshold() == garbage.USUAL

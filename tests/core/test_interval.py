@@ -11,15 +11,15 @@ UNCERTAINTY = st.floats(min_value=0.001, max_value=2.0)
 
 def test_mid_is_the_nominal_value_and_the_ends_are_as_declared() -> None:
     samples = draw("x", 0.5, 0.8, 0.9, 20_000, 1)
-    found = summarise(samples)
-    assert found.mid == 0.8
-    assert found.low == pytest.approx(0.5, rel=0.03)
-    assert found.high == pytest.approx(0.9, rel=0.03)
+    interval = summarise(samples)
+    assert interval.mid == 0.8
+    assert interval.low == pytest.approx(0.5, rel=0.03)
+    assert interval.high == pytest.approx(0.9, rel=0.03)
 
 
-def test_nothing_uncertain_has_no_ends() -> None:
-    found = summarise(draw("x", 3.0, 3.0, 3.0, 100, 1))
-    assert (found.low, found.mid, found.high, found.covers) == (None, 3.0, None, "inputs")
+def test_a_certain_value_has_no_ends() -> None:
+    interval = summarise(draw("x", 3.0, 3.0, 3.0, 100, 1))
+    assert (interval.low, interval.mid, interval.high, interval.covers) == (None, 3.0, None, "inputs")
 
 
 @given(narrow=UNCERTAINTY, factor=st.floats(min_value=1.01, max_value=3.0))
@@ -31,7 +31,7 @@ def test_widening_an_inputs_uncertainty_widens_the_interval(narrow: float, facto
     assert width(narrow * factor) > width(narrow)
 
 
-def test_a_stream_does_not_depend_on_what_else_is_drawn() -> None:
+def test_a_stream_does_not_depend_on_other_draws() -> None:
     alone = draw("a", 1, 2, 3, 50, 7)
     draw("b", 1, 2, 3, 50, 7)
     assert np.array_equal(draw("a", 1, 2, 3, 50, 7), alone)
@@ -48,8 +48,8 @@ def test_arrays_share_their_stream() -> None:
 def test_ninety_percent_intervals_hold_ninety_percent() -> None:
     """Coverage: a truth drawn as declared lies inside the interval of its input nine times of ten."""
     truths = draw("truth", 0.4, 1.0, 1.5, 4000, 3)[1:]
-    found = summarise(draw("interval", 0.4, 1.0, 1.5, 4000, 4))
-    assert found.low is not None
-    assert found.high is not None
-    inside = np.mean((truths >= found.low) & (truths <= found.high))
+    interval = summarise(draw("interval", 0.4, 1.0, 1.5, 4000, 4))
+    assert interval.low is not None
+    assert interval.high is not None
+    inside = np.mean((truths >= interval.low) & (truths <= interval.high))
     assert inside == pytest.approx(0.9, abs=0.02)

@@ -16,11 +16,11 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_files_are_named_by_their_stem_and_the_users_come_first(own: Path) -> None:
-    found = library.names("devices", "*.yaml")
-    assert list(found)[:2] == ["a.b", "v100-sxm2-16gb"]
-    assert found["v100-sxm2-16gb"] == own / "devices" / "v100-sxm2-16gb.yaml"
-    assert {"a100-sxm4-80gb", "h100-sxm5-80gb"} < found.keys()
-    assert "notes" not in found
+    paths = library.names("devices", "*.yaml")
+    assert list(paths)[:2] == ["a.b", "v100-sxm2-16gb"]
+    assert paths["v100-sxm2-16gb"] == own / "devices" / "v100-sxm2-16gb.yaml"
+    assert {"a100-sxm4-80gb", "h100-sxm5-80gb"} < paths.keys()
+    assert "notes" not in paths
 
 
 def test_a_pattern_may_name_a_folder_that_not_every_library_has(own: Path) -> None:
@@ -31,6 +31,6 @@ def test_a_pattern_may_name_a_folder_that_not_every_library_has(own: Path) -> No
 
 
 def test_folders_are_named_in_full(own: Path) -> None:
-    found = library.names("profiles", "*")
-    assert found["mine.v2"] == own / "profiles" / "mine.v2"
-    assert "p1b3" in found
+    paths = library.names("profiles", "*")
+    assert paths["mine.v2"] == own / "profiles" / "mine.v2"
+    assert "p1b3" in paths

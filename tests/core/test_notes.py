@@ -8,7 +8,7 @@ def test_a_note_is_a_warning_or_an_assumption_by_its_code() -> None:
     assert sentences(notes, "warning") == ("a",)
 
 
-def test_notes_are_told_once_and_those_first_that_concern_most_of_the_time() -> None:
+def test_ranked_removes_repetitions_and_sorts_by_share() -> None:
     first, much, again = Note("casts", "a"), Note("casts", "b", share=0.4), Note("layout", "a", share=0.9)
     assert ranked([first, much, again]) == (much, first)
     assert ranked(reversed([first, much, again])) == (again, much)

@@ -18,7 +18,7 @@ from estimator.core.schema import OP_CLASSES, PASSES
 
 
 @pytest.mark.parametrize("operator", operators().values(), ids=str)
-def test_every_row_is_sound(operator: object) -> None:
+def test_every_row_of_operators_csv_is_valid(operator: object) -> None:
     row = operators()[operator.operator]  # type: ignore[attr-defined]
     assert row.op_class in OP_CLASSES
     assert row.direction in ("", "update", *PASSES)
@@ -43,7 +43,7 @@ def table(**columns: object) -> pd.DataFrame:
     return pd.DataFrame(given).astype({"conv_c": "Int64", "conv_n": "Int64"})
 
 
-def test_channels_alone_tell_of_an_op_along_them() -> None:
+def test_kernels_of_ops_along_channels() -> None:
     rows = table(
         op_class=["elementwise", "reduction", "reduction", "elementwise", "elementwise", "pooling", "reduction"],
         operator=["mul", "sum", "bias_grad", "mul", "mul", "max_pool", "bias_grad"],
@@ -65,8 +65,8 @@ def test_channels_alone_tell_of_an_op_along_them() -> None:
 def test_the_narrow_format_of_a_cast(formats: tuple[str | None, str | None], narrow: str | None) -> None:
     text = {name: pd.Series([cell], dtype="string[python]") for name, cell in zip(("from", "to"), formats, strict=True)}
     rows = table(operator=[CAST]).assign(from_precision=text["from"], to_precision=text["to"])
-    found = cast_formats(rows).item()
-    assert pd.isna(found) if narrow is None else found == narrow
+    format_ = cast_formats(rows).item()
+    assert pd.isna(format_) if narrow is None else format_ == narrow
     assert is_cast(rows).item() == (narrow is not None)
 
 
@@ -75,7 +75,7 @@ def test_a_measured_cast_goes_from_fp32_to_its_precision() -> None:
     assert is_cast(rows).tolist() == [False, True, False]
 
 
-def test_measured_rows_of_old_are_named_by_their_kernel_class_and_pass() -> None:
+def test_operators_of_measured_rows_that_state_none() -> None:
     rows = pd.DataFrame(
         [("elementwise", "relu", None), ("elementwise", "void some_kernel<4>(x)", None), ("reduction", "relu", None),
          ("gemm", "volta_sgemm_128x64_nn", None), ("convolution", None, "grad_weights"), ("convolution", None, None),

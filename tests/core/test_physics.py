@@ -9,12 +9,12 @@ DIM = st.integers(min_value=1, max_value=10**5)
 
 
 @given(DIM, DIM, DIM, st.integers(1, 64))
-def test_gemm_counts(m: int, n: int, k: int, batch: int) -> None:
+def test_gemm_flop_and_bytes(m: int, n: int, k: int, batch: int) -> None:
     assert physics.gemm_flop(batch, m, n, k) == 2 * batch * m * n * k
     assert physics.gemm_bytes(batch, m, n, k, 4) == 4 * batch * (m * k + k * n + m * n)
 
 
-def test_a_convolution_is_the_loops_that_define_it() -> None:
+def test_convolution_flop_equal_those_of_explicit_loops() -> None:
     n, c, h, w, k, r, s, stride, pad, groups = 2, 4, 7, 6, 6, 3, 2, 2, 1, 2
     p, q = physics.conv_output(h, r, stride, pad), physics.conv_output(w, s, stride, pad)
     rows = list(range(-pad, h + pad - r + 1, stride))

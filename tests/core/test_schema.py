@@ -46,7 +46,7 @@ def test_conform_types_orders_and_keeps_other_columns() -> None:
         ({"op": [None], "time_s": [1.0]}, "op is missing"),
     ],
 )
-def test_faults_are_sentences(frame: dict[str, list[object]], words: str) -> None:
+def test_faults_are_named_in_one_sentence(frame: dict[str, list[object]], words: str) -> None:
     with pytest.raises(EstimatorError) as caught:
         OPS.conform(pd.DataFrame(frame), "here")
     assert any(words in fault for fault in caught.value.faults)
@@ -70,7 +70,7 @@ def test_a_default_is_declared_once_and_documented() -> None:
     assert all("where missing" not in column.meaning or column.default is None for column in MEASUREMENTS.columns)
 
 
-def test_missing_numbers_are_the_default_else_unknown() -> None:
+def test_missing_numbers_become_the_default_or_nan() -> None:
     rows = pd.DataFrame({"batch": [3, None], "m": [None, 2.0]})
     assert numbers(rows, "batch").tolist() == [3, 1]
     assert numbers(rows, "pad_h").tolist() == [0, 0]
@@ -84,7 +84,7 @@ def test_an_empty_table_conforms() -> None:
     pd.testing.assert_frame_equal(OPS.conform(pd.DataFrame(columns=OPS.names()), "ops"), empty)
 
 
-def test_complete_rows_have_all_that_is_named() -> None:
+def test_complete_rows_have_all_named_columns() -> None:
     rows = pd.DataFrame({"m": [1, 2, None], "n": ["a", None, "c"]})
     assert complete(rows, ["m", "n"]).tolist() == [True, False, False]
     assert complete(rows, ["m"]).tolist() == [True, True, False]

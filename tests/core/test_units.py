@@ -42,7 +42,7 @@ def test_every_prefix_scales_by_its_power_of_ten(number: int, unit: str, data: s
         ("5 µs", "s", 5e-6),
     ],
 )
-def test_quantities(text: object, unit: str, value: float) -> None:
+def test_parse_quantities(text: object, unit: str, value: float) -> None:
     assert units.parse(text, unit) == pytest.approx(value, rel=1e-15)
 
 
@@ -64,7 +64,7 @@ def test_quantities(text: object, unit: str, value: float) -> None:
         ("2 kB*s", "B", "no unit known here"),
     ],
 )
-def test_what_is_no_such_quantity_says_what_to_write(text: object, unit: str, words: str) -> None:
+def test_a_wrong_quantity_is_refused_with_an_example(text: object, unit: str, words: str) -> None:
     with pytest.raises(ValueError, match=r".") as caught:
         units.parse(text, unit)
     assert words in str(caught.value)
@@ -80,7 +80,7 @@ def test_any_text_is_read_or_refused_with_a_sentence(text: str) -> None:
         assert math.isfinite(value)
 
 
-def test_digits_for_people() -> None:
+def test_significant_digits_and_intervals() -> None:
     assert units.show(7.588e-3, "s", 4) == "7.588 ms"
     assert units.show(216000.0, "s", 4) == "60.00 h"
     assert units.show(82.59733, "1", 4) == "82.60"
@@ -89,5 +89,5 @@ def test_digits_for_people() -> None:
     assert units.show_interval(110324994, 128950108, 137735651, "1") == "129,000,000 (110,300,000 – 137,700,000)"
 
 
-def test_the_usual_units_are_what_the_unit_library_makes_of_them() -> None:
-    assert units.usual() == {text: units.any_unit(text) for text in units.usual()}
+def test_usual_units_agree_with_the_unit_library() -> None:
+    assert units.usual_units() == {text: units.any_unit(text) for text in units.usual_units()}

@@ -22,14 +22,14 @@ def faults_of(path: Path, text: str) -> tuple[str, ...]:
     return caught.value.faults
 
 
-def test_a_size_where_a_rate_belongs(tmp_path: Path) -> None:
+def test_a_size_instead_of_a_rate_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "v100.yaml"
     (fault,) = faults_of(path, DEVICE.replace("900 GB/s", "900 GB"))
     expected = "memory_bandwidth is '900 GB', which is a size; write a rate such as '900 GB/s'"
     assert fault == f"{path}:4: {expected}"
 
 
-def test_a_key_that_stands_twice(tmp_path: Path) -> None:
+def test_a_duplicate_key_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "v100.yaml"
     (fault,) = faults_of(path, DEVICE + "memory_bandwidth: 800 GB/s\n")
     assert fault == f"{path}:5: the key 'memory_bandwidth' stands twice (first on line 4); delete one"
@@ -45,7 +45,7 @@ def test_all_faults_come_together_with_their_lines(tmp_path: Path) -> None:
     assert any(":6:" in f and "not above zero" in f for f in faults)
 
 
-def test_a_count_of_zero_is_told_without_advice_on_shares(tmp_path: Path) -> None:
+def test_a_zero_count_is_refused_without_a_hint_on_percentages(tmp_path: Path) -> None:
     (fault,) = faults_of(tmp_path / "v100.yaml", DEVICE + "compute_units: 0\n")
     assert fault.endswith("compute_units is 0, which is not above zero; write a plain number above zero")
 
@@ -65,7 +65,7 @@ def test_a_count_of_zero_is_told_without_advice_on_shares(tmp_path: Path) -> Non
         ("a: &a\n  b: *a\n", "contains itself"),
     ],
 )
-def test_files_that_are_no_device(tmp_path: Path, text: str, words: str) -> None:
+def test_files_that_are_no_device_are_refused(tmp_path: Path, text: str, words: str) -> None:
     assert any(words in fault for fault in faults_of(tmp_path / "toy.yaml", text))
 
 

@@ -1,4 +1,4 @@
-"""The plain way to scan a Chrome trace, which the fast one must equal: all of it through ``json``, event by event."""
+"""A simple scan of Chrome traces, which the fast one must equal: ``json`` reads the whole file."""
 
 import json
 from collections.abc import Iterator
@@ -10,9 +10,9 @@ from estimator.profiles.dump import Dump
 
 
 def scan(dump: Dump, event: type, metadata: dict[str, Any]) -> Iterator[list[Any]]:
-    """The events in batches of one; what else the file says goes to ``metadata``."""
+    """Yield the events in batches of one; all other keys of the file go to ``metadata``."""
     whole = json.loads(bytes(dump.content))
-    found = whole if isinstance(whole, list) else whole.pop("traceEvents")
+    events = whole if isinstance(whole, list) else whole.pop("traceEvents")
     metadata.update(whole if isinstance(whole, dict) else {})
-    for one in found:
-        yield [msgspec.json.decode(json.dumps(one), type=event)]
+    for one_event in events:
+        yield [msgspec.json.decode(json.dumps(one_event), type=event)]

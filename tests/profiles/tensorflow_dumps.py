@@ -1,4 +1,4 @@
-"""TensorFlow's dumps made small: what tests of their readers share."""
+"""Small TensorFlow dumps, and helpers shared by tests of their readers."""
 
 from itertools import pairwise
 from pathlib import Path
@@ -29,7 +29,7 @@ def matrix_flop(profile: Profile) -> float:
 
 
 def traced(*ops: dict[str, Any], metadata: Any = None) -> Any:
-    """RunMetadata of ops: name, label, shape of the result, ns of start and duration, device."""
+    """RunMetadata of ops, each with name, label, shape of the result, start and duration [ns], and device."""
     metadata = metadata or messages.get("RunMetadata")()
     for i, op in enumerate(ops):
         device = op.get("device", CPU)
@@ -50,7 +50,7 @@ def traced(*ops: dict[str, Any], metadata: Any = None) -> Any:
 
 
 def fused_step(**product: Any) -> Any:
-    """A step whose product runs in the kernel of what follows it."""
+    """A step whose product runs in the kernel of the op after it."""
     op = {"name": "d/Relu", "label": "[mklcpu 1B 1B] d/Relu = _MklNativeFusedMatMul(x, w, b, ^x)", "shape": (4, 2)}
     return traced(
         {"name": "x", "label": "x = _Arg()", "shape": (4, 3)},
@@ -62,7 +62,7 @@ def fused_step(**product: Any) -> Any:
 
 @st.composite
 def damaged(draw: st.DrawFn, content: bytes) -> bytes:
-    """The content with some bytes changed, put in or cut off."""
+    """The content with some bytes changed, inserted or cut off."""
     out = bytearray(content)
     for _ in range(draw(st.integers(1, 5))):
         at, size = draw(st.integers(0, len(out))), draw(st.integers(0, 3))
@@ -82,7 +82,7 @@ def read_or_refuse(reader: ModuleType, path: Path, content: bytes) -> None:
 
 
 def refusal(path: Path, content: bytes) -> str:
-    """The sentence with which a dump is refused."""
+    """The message of the error that reading a dump raises."""
     path.write_bytes(content)
     with pytest.raises(EstimatorError) as caught:
         matrix_flop(read_profile(path, batch=4))

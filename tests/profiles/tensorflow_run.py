@@ -1,9 +1,8 @@
 """One TensorFlow training run dumped in every format: python tests/profiles/tensorflow_run.py FOLDER
 
-FOLDER/session holds three steps as RunMetadata, tfprof's ProfileProto and its op view, and the quietest alone as
-RunMetadata (one_step.pb) and timeline; FOLDER/both three others, recorded by the session and by the XPlane profiler at
-once.
-graph.csv is the session's graph, for neither timeline nor XPlane has shapes.
+FOLDER/session holds three steps as RunMetadata, ProfileProto and tfprof's op view, and the quietest of them alone as
+RunMetadata (one_step.pb) and timeline. FOLDER/both holds three other steps, recorded by the session and by the XPlane
+profiler at once. graph.csv is the session's graph, because timelines and XPlanes have no shapes.
 """
 
 import itertools
@@ -25,7 +24,7 @@ BATCH, SIZES, STEPS = 128, (2000, 1500, 800, 1), 3
 
 
 def build() -> tuple[Any, dict[Any, Any]]:
-    """The op that trains a step of a small perceptron, and what it is fed."""
+    """The training op of a small perceptron, and its feed."""
     x, y = v1.placeholder(tf.float32, [BATCH, SIZES[0]], "x"), v1.placeholder(tf.float32, [BATCH, 1], "y")
     hidden = x
     for number, (rows, columns) in enumerate(itertools.pairwise(SIZES)):
@@ -56,8 +55,8 @@ def main(folder: Path) -> None:
         full, software = v1.RunOptions.FULL_TRACE, v1.RunOptions.SOFTWARE_TRACE
         graphs = list(step(full, output_partition_graphs=True).partition_graphs)
         step(full)
-        traced_by_session(folder / "session", graph, [step(full) for _ in range(STEPS)])
-        step(software)  # a profiler that runs lets no session trace in full
+        dump_session(folder / "session", graph, [step(full) for _ in range(STEPS)])
+        step(software)  # a running profiler prevents full traces of sessions
         tf.profiler.experimental.start(str(folder / "both"))
         steps = []
         for number in range(STEPS):
@@ -69,10 +68,10 @@ def main(folder: Path) -> None:
         nodes.table(graphs).to_csv(folder / name / "graph.csv", index=False)
 
 
-def traced_by_session(folder: Path, graph: tf.Graph, steps: list[Any]) -> None:
+def dump_session(folder: Path, graph: tf.Graph, steps: list[Any]) -> None:
     folder.mkdir(parents=True)
     write_steps(folder / "run_metadata.pb", steps)
-    quietest = min(steps, key=beside_ops)
+    quietest = min(steps, key=time_outside_work_ns)
     trace = timeline.Timeline(quietest.step_stats).generate_chrome_trace_format()
     (folder / "timeline.json").write_text(trace)
     (folder / "one_step.pb").write_bytes(quietest.SerializeToString())
@@ -86,14 +85,14 @@ def traced_by_session(folder: Path, graph: tf.Graph, steps: list[Any]) -> None:
     profiler.profile_operations(selected.with_file_output(str(folder / "op.txt")).build())
 
 
-def beside_ops(metadata: Any) -> int:
-    """What a timeline books on ops beside their work [ns]: much, where another process ran in between."""
+def time_outside_work_ns(metadata: Any) -> int:
+    """Time of a timeline's ops outside their work [ns]; long where another process ran in between."""
     ops = (op for device in metadata.step_stats.dev_stats for op in device.node_stats)
     return sum(op.all_end_rel_nanos - (op.op_end_rel_nanos - op.op_start_rel_nanos) for op in ops)
 
 
 def write_steps(path: Path, steps: list[Any]) -> None:
-    """The messages of several steps, the length of each before it."""
+    """Write the messages of several steps, each after its length."""
     messages = [metadata.SerializeToString() for metadata in steps]
     path.write_bytes(b"".join(len(message).to_bytes(8, "little") + message for message in messages))
 

@@ -15,26 +15,26 @@ def profile(**known: float) -> Profile:
 
 def test_the_unprofiled_step_time_takes_the_profilers_cost_from_idle_time_first() -> None:
     read = profile(wall_step_s=1.6, busy_step_s=1.0)
-    light = canonical.without_profiler(read, 1.2)
+    light = canonical.remove_profiler_overhead(read, 1.2)
     assert (light.wall_step_s, light.profiled_step_s, light.busy_step_s) == (1.2, 1.6, 1.0)
     assert step.idle_time(light) == pytest.approx(0.2)
     assert light.ops["time_s"].sum() == pytest.approx(1.0)
-    heavy = canonical.without_profiler(read, 0.8)
+    heavy = canonical.remove_profiler_overhead(read, 0.8)
     assert heavy.ops["time_s"].tolist() == pytest.approx([0.48, 0.32])
     assert heavy.ops.at[0, "time_spread_s"] == pytest.approx(0.048)
     assert (step.idle_time(heavy), step.coverage(heavy)) == (0.0, 1.0)
     assert "scaled by 0.800" in heavy.warnings[0]
-    assert canonical.without_profiler(read, None) is read
+    assert canonical.remove_profiler_overhead(read, None) is read
 
 
-def test_everything_is_per_step() -> None:
+def test_per_step_divides_all_amounts() -> None:
     read = canonical.per_step(profile(wall_step_s=2.0, busy_step_s=1.0), 4)
     assert (read.steps, read.wall_step_s, read.busy_step_s) == (4, 0.5, 0.25)
     assert read.ops["time_s"].tolist() == pytest.approx([0.15, 0.1])
     assert canonical.per_step(read, 2).wall_step_s == 1.0
 
 
-def test_ops_busy_for_longer_than_their_steps_are_told() -> None:
-    assert canonical.tell_of_ops_outside_steps(profile(wall_step_s=1.0, busy_step_s=1.01)).warnings == ()
-    (told,) = canonical.tell_of_ops_outside_steps(profile(wall_step_s=1.0, busy_step_s=1.1)).warnings
-    assert "1.1 s a step, its steps last 1 s" in told
+def test_ops_busy_for_longer_than_their_steps_give_a_warning() -> None:
+    assert canonical.warn_of_ops_outside_steps(profile(wall_step_s=1.0, busy_step_s=1.01)).warnings == ()
+    (warning,) = canonical.warn_of_ops_outside_steps(profile(wall_step_s=1.0, busy_step_s=1.1)).warnings
+    assert "1.1 s a step, its steps last 1 s" in warning

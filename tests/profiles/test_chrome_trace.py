@@ -37,8 +37,8 @@ def dump_of(path: Path, content: str | bytes) -> Dump:
     return Dump(path)
 
 
-def told(batches: Iterator[list[Any]]) -> list[Any]:
-    """What events say, however their JSON was spaced."""
+def event_fields(batches: Iterator[list[Any]]) -> list[Any]:
+    """The fields of events, independent of spaces in their JSON."""
 
     def number(raw: Any) -> Decimal | None:
         return Decimal(bytes(raw).decode()) if bytes(raw) else None
@@ -58,7 +58,7 @@ def told(batches: Iterator[list[Any]]) -> list[Any]:
     after=st.dictionaries(TEXT, NESTED, max_size=2),
     chunk=st.sampled_from([1, 40, 1 << 20]),
 )
-def test_scans_as_json_does(
+def test_scan_equals_the_json_module(
     events: list[Any], indent: Any, ascii_only: bool, before: Any, after: Any, chunk: int,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:  # fmt: skip
@@ -69,8 +69,8 @@ def test_scans_as_json_does(
     plain: dict[str, Any] = {}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(chrome_trace, "CHUNK", chunk)
-        found = told(chrome_trace.scan(dump, event_type(), fast))
-    assert found == told(plain_trace.scan(dump, event_type(), plain))
+        fast_fields = event_fields(chrome_trace.scan(dump, event_type(), fast))
+    assert fast_fields == event_fields(plain_trace.scan(dump, event_type(), plain))
     assert fast == plain
 
 
@@ -79,18 +79,18 @@ def test_reads_a_bare_array_with_any_space_and_a_byte_order_mark(tmp_path: Path)
     assert [e.name for batch in chrome_trace.scan(dump, event_type(), {}) for e in batch] == ["a"]
 
 
-def test_reads_what_only_python_takes_for_json(tmp_path: Path) -> None:
+def test_reads_nan_infinity_and_lone_surrogates(tmp_path: Path) -> None:
     text = '{"traceEvents": [{"name": "\\ud800", "args": {"x": NaN, "y": -Infinity}, "ts": 1}, {}], "z": NaN}'
-    (found,) = chrome_trace.scan(dump_of(tmp_path / "trace.json", text), event_type(), {})
-    assert [e.name for e in found] == ["?", ""]
+    (scanned,) = chrome_trace.scan(dump_of(tmp_path / "trace.json", text), event_type(), {})
+    assert [e.name for e in scanned] == ["?", ""]
 
 
 def test_reads_gzip_and_values_larger_than_a_window(tmp_path: Path) -> None:
     text = json.dumps({"x": ["é" * 9000], "traceEvents": [{"name": "a" * 70000, "ts": 1}]}, ensure_ascii=False)
     dump = dump_of(tmp_path / "trace.json.gz", gzip.compress(text.encode()))
     metadata: dict[str, Any] = {}
-    (found,) = chrome_trace.scan(dump, event_type(), metadata)
-    assert found[0].name == "a" * 70000
+    (scanned,) = chrome_trace.scan(dump, event_type(), metadata)
+    assert scanned[0].name == "a" * 70000
     assert metadata == {"x": ["é" * 9000]}
 
 
@@ -123,13 +123,13 @@ def test_reads_gzip_and_values_larger_than_a_window(tmp_path: Path) -> None:
         b"\x00" * 99,
     ],
 )
-def test_refuses_what_is_no_trace(text: str | bytes, tmp_path: Path) -> None:
+def test_refuses_files_that_are_no_trace(text: str | bytes, tmp_path: Path) -> None:
     with pytest.raises(EstimatorError, match=r"trace\.json: "):
         list(chrome_trace.scan(dump_of(tmp_path / "trace.json", text), event_type(), {}))
 
 
 @given(st.binary(max_size=60))
-def test_nothing_but_an_estimator_error_comes_out(tail: bytes) -> None:
+def test_damaged_traces_raise_only_estimator_errors(tail: bytes) -> None:
     import tempfile
 
     for head in (b"", b'{"traceEvents": [', b'{"traceEvents": [{"name": "a", "ts": 1}, '):
@@ -141,51 +141,51 @@ def test_nothing_but_an_estimator_error_comes_out(tail: bytes) -> None:
                 assert "trace.json" in str(error)
 
 
-def timed(tmp_path: Path, *events: str) -> list[Any]:
+def scan_timed(tmp_path: Path, *events: str) -> list[Any]:
     text = '{"traceEvents": [' + ",".join(f'{{"ph": "X", "name": "op", {event}}}' for event in events) + "]}"
-    (found,) = chrome_trace.scan(dump_of(tmp_path / "trace.json", text), event_type(), {})
-    return found
+    (scanned,) = chrome_trace.scan(dump_of(tmp_path / "trace.json", text), event_type(), {})
+    return scanned
 
 
 @given(st.lists(st.decimals(0, 10**15, places=3) | st.decimals(0, 10**6, places=7), min_size=1))
 def test_times_are_exact(times: list[Decimal]) -> None:
     import msgspec
 
-    found = [event_type()(ts=msgspec.Raw(str(time).encode())) for time in times]
-    origin = chrome_trace.first_microsecond(found, "trace")
+    scanned = [event_type()(ts=msgspec.Raw(str(time).encode())) for time in times]
+    origin = chrome_trace.first_microsecond(scanned, "trace")
     exact = [int(time.scaleb(6).to_integral_value()) - origin * 10**6 for time in times]
     if max(map(abs, exact)) < 2**62:
-        assert chrome_trace.picoseconds(found, "ts", "trace", origin).tolist() == exact
+        assert chrome_trace.picoseconds(scanned, "ts", "trace", origin).tolist() == exact
 
 
-def test_times_have_any_form(tmp_path: Path) -> None:
-    found = timed(tmp_path, '"ts": 1.5e3', '"ts": 2', '"ts": -0.0000015', '"ts": 9.3740000000000006')
-    assert chrome_trace.picoseconds(found, "ts", "t").tolist() == [1500 * 10**6, 2 * 10**6, -2, 9374000]
+def test_times_in_any_number_form(tmp_path: Path) -> None:
+    scanned = scan_timed(tmp_path, '"ts": 1.5e3', '"ts": 2', '"ts": -0.0000015', '"ts": 9.3740000000000006')
+    assert chrome_trace.picoseconds(scanned, "ts", "t").tolist() == [1500 * 10**6, 2 * 10**6, -2, 9374000]
 
 
-def test_times_since_the_epoch_count_from_the_first(tmp_path: Path) -> None:
-    found = timed(tmp_path, '"ts": 1699999999999999.123', '"ts": 1700000000000001.999')
-    origin = chrome_trace.first_microsecond(found, "t")
-    assert chrome_trace.picoseconds(found, "ts", "t", origin).tolist() == [123000, 2999000]
+def test_times_since_the_epoch_count_from_the_first_event(tmp_path: Path) -> None:
+    scanned = scan_timed(tmp_path, '"ts": 1699999999999999.123', '"ts": 1700000000000001.999')
+    origin = chrome_trace.first_microsecond(scanned, "t")
+    assert chrome_trace.picoseconds(scanned, "ts", "t", origin).tolist() == [123000, 2999000]
 
 
 @pytest.mark.parametrize(
     "dur", ["", '"dur": NaN', '"dur": -Infinity', '"dur": "5"', '"dur": -1', '"dur": 1e300', '"dur": 1e999999999',
             '"dur": 5000000000000', '"dur": null', '"dur": [1]', '"dur": true'],
 )  # fmt: skip
-def test_refuses_durations_that_are_none(dur: str, tmp_path: Path) -> None:
-    found = timed(tmp_path, '"ts": 1, "dur": 2.5', ", ".join(filter(None, ['"ts": 7', dur])))
+def test_refuses_unreadable_and_negative_durations(dur: str, tmp_path: Path) -> None:
+    scanned = scan_timed(tmp_path, '"ts": 1, "dur": 2.5', ", ".join(filter(None, ['"ts": 7', dur])))
     with pytest.raises(EstimatorError, match=r"^trace: dur of 'op'"):
-        chrome_trace.picoseconds(found, "dur", "trace")
+        chrome_trace.picoseconds(scanned, "dur", "trace")
 
 
-def test_joins_pairs(tmp_path: Path) -> None:
+def test_joins_begin_and_end_events(tmp_path: Path) -> None:
     events = [("B", "outer", 1, 1), ("B", "other", 2, 2.5), ("B", "inner", 1, 3), ("E", "", 1, 4.75), ("E", "", 1, 8)]
     lines = [{"ph": ph, "name": name, "tid": tid, "ts": ts} for ph, name, tid, ts in [*events, ("E", "", 2, 3)]]
     dump = dump_of(tmp_path / "trace.json", json.dumps(lines))
-    found = [e for batch in chrome_trace.scan(dump, event_type(), {}) for e in batch]
-    assert [(e.ph, e.name) for e in found] == [("X", "inner"), ("X", "outer"), ("X", "other")]
-    assert chrome_trace.picoseconds(found, "dur", "t").tolist() == [1750000, 7 * 10**6, 500000]
+    scanned = [e for batch in chrome_trace.scan(dump, event_type(), {}) for e in batch]
+    assert [(e.ph, e.name) for e in scanned] == [("X", "inner"), ("X", "outer"), ("X", "other")]
+    assert chrome_trace.picoseconds(scanned, "dur", "t").tolist() == [1750000, 7 * 10**6, 500000]
 
 
 @pytest.mark.parametrize(("ph", "problem"), [("B", "never ends"), ("E", "ends nothing")])

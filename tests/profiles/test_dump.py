@@ -16,14 +16,14 @@ def write(folder: Path, content: bytes) -> Dump:
     return Dump(path)
 
 
-def test_plain_and_gzip_read_alike(tmp_path: Path) -> None:
+def test_plain_and_gzip_files_have_equal_content(tmp_path: Path) -> None:
     for content in (TABLE, gzip.compress(TABLE)):
-        found = write(tmp_path, content)
-        with found.piecewise() as whole:
-            assert bytes(whole[:]) == bytes(found.content) == found.head == TABLE
+        written = write(tmp_path, content)
+        with written.piecewise() as whole:
+            assert bytes(whole[:]) == bytes(written.content) == written.head == TABLE
             assert (whole[3], whole[3:9], len(whole)) == (TABLE[3], TABLE[3:9], len(TABLE))
-        assert found.text() == TABLE.decode()
-        assert read_profile(found.path).ops["time_s"].sum() == 0.25
+        assert written.text() == TABLE.decode()
+        assert read_profile(written.path).ops["time_s"].sum() == 0.25
 
 
 def test_a_gzip_bomb_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -36,18 +36,18 @@ def test_a_gzip_bomb_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize("damage", [lambda data: data[:-9], lambda data: data[:12] + b"x" + data[13:]])
-def test_damaged_gzip(damage: object, tmp_path: Path) -> None:
+def test_damaged_gzip_is_refused(damage: object, tmp_path: Path) -> None:
     assert callable(damage)
     with pytest.raises(EstimatorError, match="gzip file is damaged"):
         write(tmp_path, damage(gzip.compress(TABLE * 50))).text()
 
 
-def test_other_bytes_are_no_text(tmp_path: Path) -> None:
+def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
     with pytest.raises(EstimatorError, match="found other bytes at byte 3"):
         write(tmp_path, b"abc\xff").text()
 
 
-def test_a_character_cut_at_the_end_of_the_head_is_no_fault() -> None:
+def test_a_character_cut_at_the_end_of_the_head_is_dropped() -> None:
     head = ("a" * (dump.HEAD - 1) + "é").encode()[: dump.HEAD]
     assert decode_head(head) == "a" * (dump.HEAD - 1)
     assert decode_head(b"a\xff") is None

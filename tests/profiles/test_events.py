@@ -1,4 +1,4 @@
-"""Self times and busy time against the plain way: a stack, and a sorted list of intervals."""
+"""Self times and busy time against a simple computation with a stack and a sorted list of intervals."""
 
 from collections import Counter
 
@@ -13,7 +13,7 @@ Event = tuple[int, int, int]  # kind, start, duration
 
 @st.composite
 def nested(draw: st.DrawFn, depth: int = 3) -> list[Event]:
-    """Events of one lane that lie in or behind each other; no two start at once but with a zero duration."""
+    """Nested and consecutive events of one lane; only events of zero duration may start at once."""
     events: list[Event] = []
     now = draw(st.integers(0, 5))
     for _ in range(draw(st.integers(0, 4))):
@@ -33,7 +33,7 @@ def batches(events: list[Event], size: int) -> list[Batch]:
     return [whole.take(slice(i, i + size)) for i in range(0, len(whole), size)]
 
 
-def plain(lanes: list[list[Event]]) -> tuple[dict[int, int], dict[int, int], dict[int, int], int]:
+def simple_tally(lanes: list[list[Event]]) -> tuple[dict[int, int], dict[int, int], dict[int, int], int]:
     calls: Counter[int] = Counter()
     first: dict[int, int] = {}
     self_ps: Counter[int] = Counter()
@@ -56,27 +56,27 @@ def plain(lanes: list[list[Event]]) -> tuple[dict[int, int], dict[int, int], dic
 
 
 @given(st.lists(nested(), max_size=3), st.integers(1, 6))
-def test_tally_equals_the_plain_way_in_batches_of_any_size(lanes: list[list[Event]], size: int) -> None:
-    found = tally([batches(lane, size) for lane in lanes])
-    calls, self_ps, first, busy = plain(lanes)
-    kinds = range(len(found.calls))
-    assert {kind: found.calls[kind] for kind in kinds if found.calls[kind]} == calls
-    assert {kind: found.self_ps[kind] for kind in kinds if found.calls[kind]} == self_ps
-    assert {kind: found.first_ps[kind] for kind in kinds if found.calls[kind]} == first
-    assert found.busy_ps == busy
-    assert found.crossing == 0
+def test_tally_in_batches_of_any_size_equals_the_simple_one(lanes: list[list[Event]], size: int) -> None:
+    result = tally([batches(lane, size) for lane in lanes])
+    calls, self_ps, first, busy = simple_tally(lanes)
+    kinds = range(len(result.calls))
+    assert {kind: result.calls[kind] for kind in kinds if result.calls[kind]} == calls
+    assert {kind: result.self_ps[kind] for kind in kinds if result.calls[kind]} == self_ps
+    assert {kind: result.first_ps[kind] for kind in kinds if result.calls[kind]} == first
+    assert result.busy_ps == busy
+    assert result.crossing == 0
 
 
-def test_what_outlasts_the_event_it_lies_in_is_cut_off_and_told() -> None:
-    found = tally([batches([(0, 10, 10), (1, 15, 20)], 9)])
-    assert found.crossing == 1
-    assert list(found.self_ps) == [5, 20]
-    assert found.busy_ps == 25
+def test_an_event_that_outlasts_its_parent_is_cut_off_and_counted() -> None:
+    result = tally([batches([(0, 10, 10), (1, 15, 20)], 9)])
+    assert result.crossing == 1
+    assert list(result.self_ps) == [5, 20]
+    assert result.busy_ps == 25
 
 
-def test_nothing_took_no_time() -> None:
-    found = tally([[], []])
-    assert (len(found.calls), found.busy_ps) == (0, 0)
+def test_tally_of_no_events_is_empty() -> None:
+    result = tally([[], []])
+    assert (len(result.calls), result.busy_ps) == (0, 0)
 
 
 SIZES = st.integers(0, 30)
@@ -87,15 +87,15 @@ SIZES = st.integers(0, 30)
     st.integers(1, 6),
 )
 def test_events_that_cross_leave_no_negative_time(events: list[Event], size: int) -> None:
-    found = tally([batches(events, size)])
-    assert found.crossing == tally([batches(events, 99)]).crossing
-    assert (found.self_ps >= 0).all()
-    assert found.busy_ps <= found.self_ps.sum() <= sum(duration for *_, duration in events)
+    result = tally([batches(events, size)])
+    assert result.crossing == tally([batches(events, 99)]).crossing
+    assert (result.self_ps >= 0).all()
+    assert result.busy_ps <= result.self_ps.sum() <= sum(duration for *_, duration in events)
 
 
 def test_events_of_a_flat_lane_keep_their_whole_time() -> None:
-    found = tally([], [batches([(0, 10, 10), (1, 12, 4), (0, 15, 20)], 2)])
-    assert (list(found.self_ps), found.busy_ps, found.crossing) == ([30, 4], 25, 0)
+    result = tally([], [batches([(0, 10, 10), (1, 12, 4), (0, 15, 20)], 2)])
+    assert (list(result.self_ps), result.busy_ps, result.crossing) == ([30, 4], 25, 0)
 
 
 def test_covered_time() -> None:

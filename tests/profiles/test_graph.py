@@ -23,7 +23,7 @@ elsewhere,Mul,,0.1
 """
 
 
-def test_a_graph_tells_what_the_trace_lacks(tmp_path: Path) -> None:
+def test_a_graph_fills_what_the_trace_lacks(tmp_path: Path) -> None:
     (tmp_path / "graph.csv").write_text(GRAPH)
     (tmp_path / "ops.csv").write_text(TABLE)
     work = count_work((profile := read_profile(tmp_path)).ops, profile.workload).work
@@ -49,14 +49,14 @@ add,AddV2,first/BiasAdd;second/BiasAdd,100x64;100x64
         ("first/MatMul,_MklMatMul,1\nadd,_FusedMatMul,1", "100x64;64x64"),  # the first ran under its own name
     ],
 )
-def test_a_fused_kernel_takes_no_product_on_a_guess(ops: str, shapes: str | None, tmp_path: Path) -> None:
+def test_a_fused_kernel_takes_a_product_only_where_it_is_certain(ops: str, shapes: str | None, tmp_path: Path) -> None:
     (tmp_path / "graph.csv").write_text(SHORTCUT)
     (tmp_path / "ops.csv").write_text(f"op,op_type,time_s\n{ops}\n")
-    found = read_profile(tmp_path).ops.set_index("op").at["add", "shapes"]
-    assert (None if pd.isna(found) else found) == shapes
+    filled = read_profile(tmp_path).ops.set_index("op").at["add", "shapes"]
+    assert (None if pd.isna(filled) else filled) == shapes
 
 
-def test_helping_kernels_of_an_accelerator_take_no_shapes(tmp_path: Path) -> None:
+def test_helper_kernels_take_no_shapes(tmp_path: Path) -> None:
     (tmp_path / "graph.csv").write_text("op,op_type,shapes\nconv,Conv2D,1x4x4x2;3x3x2x8\n")
     rows = "conv,Conv2D,winograd_transform,helper=1,1\nconv,Conv2D,sgemm,,5\nconv,,unknown,,1\n"
     (tmp_path / "ops.csv").write_text(f"op,op_type,kernel,attributes,time_s\n{rows}")
@@ -65,20 +65,20 @@ def test_helping_kernels_of_an_accelerator_take_no_shapes(tmp_path: Path) -> Non
     assert ops.at["unknown", "op_type"] == "Conv2D"
 
 
-def test_what_the_trace_says_stays(tmp_path: Path) -> None:
+def test_shapes_of_the_trace_outrank_the_graph(tmp_path: Path) -> None:
     (tmp_path / "graph.csv").write_text(GRAPH)
     (tmp_path / "ops.csv").write_text("op,op_type,shapes,time_s\nlayer/MatMul,MatMul,7x50;50x10,1\n")
     assert read_profile(tmp_path).ops["shapes"].tolist() == ["7x50;50x10"]
 
 
-def test_a_changed_graph_is_another_profile(tmp_path: Path) -> None:
+def test_a_graph_changes_the_profiles_hash(tmp_path: Path) -> None:
     (tmp_path / "ops.csv").write_text(TABLE)
     without = read_profile(tmp_path).sha256
     (tmp_path / "graph.csv").write_text(GRAPH)
     assert read_profile(tmp_path).sha256 != without
 
 
-def test_a_wrong_graph_is_told(tmp_path: Path) -> None:
+def test_a_graph_without_a_required_column_is_refused(tmp_path: Path) -> None:
     (tmp_path / "ops.csv").write_text(TABLE)
     (tmp_path / "graph.csv").write_text("op,shapes\na,1x2\n")
     with pytest.raises(EstimatorError, match=r"graph\.csv: the column 'op_type' is missing"):

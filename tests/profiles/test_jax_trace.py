@@ -29,7 +29,7 @@ def read(tmp_path: Path, *events: Event) -> Profile:
 
 
 @pytest.mark.parametrize("sample", ["p1b3_jax_t1", "p1b3_jax_t2"])
-def test_real_steps(sample: str, public_data: Callable[[str], Path]) -> None:
+def test_steps_and_times_of_real_traces(sample: str, public_data: Callable[[str], Path]) -> None:
     path = public_data(f"profiles/{sample}/vm.trace.json.gz")
     assert jax_trace.recognises(Dump(path).head)
     profile = jax_trace.read([Dump(path)], Workload(name="p1b3"))
@@ -65,7 +65,7 @@ def test_steps_are_the_runs_of_the_longest_module(tmp_path: Path) -> None:
     assert times.to_dict() == pytest.approx({"while": 15e-6, "dot": 35e-6, "copy.1": 1.25e-6})
 
 
-def test_annotated_steps_come_first(tmp_path: Path) -> None:
+def test_annotated_steps_outrank_runs_of_modules(tmp_path: Path) -> None:
     steps = [{**op("train", 100 * i, 80), "args": {"step_num": str(i)}} for i in range(3)]
     profile = read(tmp_path, *steps, op("dot", 10, 30, run_id="1"))
     assert profile.steps == 3
@@ -87,22 +87,22 @@ def test_steps_are_those_of_the_name_that_lasts_longest(tmp_path: Path, train: f
     assert profile.wall_step_s == pytest.approx(wall * 1e-6 / count)
 
 
-def test_says_that_ops_cross(tmp_path: Path) -> None:
+def test_crossing_ops_give_a_warning(tmp_path: Path) -> None:
     assert any("1 ops outlast" in warning for warning in read(tmp_path, op("a", 0, 10), op("b", 5, 10)).warnings)
     assert not any("outlast" in warning for warning in read(tmp_path, op("a", 0, 10), op("b", 5, 5)).warnings)
 
 
-def test_refuses_times_whose_sum_is_no_64_bit_number(tmp_path: Path) -> None:
+def test_refuses_times_whose_sum_overflows_64_bits(tmp_path: Path) -> None:
     with pytest.raises(EstimatorError, match=r"trace\.json\.gz: its ops last"):
         read(tmp_path, *(op("a", 0, 4.4e12, tid=tid) for tid in range(5)))
 
 
-def test_a_process_without_a_name_is_no_placement(tmp_path: Path) -> None:
+def test_placement_is_missing_without_a_process_name(tmp_path: Path) -> None:
     named: Event = {"ph": "M", "pid": 1, "name": "process_name"}
     assert read(tmp_path, named, op("dot", 1, 2)).ops["placement"].isna().all()
 
 
-def test_an_accelerator_s_ops_are_those_of_its_own_line(tmp_path: Path) -> None:
+def test_ops_of_an_accelerator_come_from_its_op_line_alone(tmp_path: Path) -> None:
     names: list[Event] = [
         {"ph": "M", "pid": 2, "name": "process_name", "args": {"name": "/device:TPU:0"}},
         {"ph": "M", "pid": 2, "tid": 1, "name": "thread_name", "args": {"name": "XLA Ops"}},
@@ -113,7 +113,7 @@ def test_an_accelerator_s_ops_are_those_of_its_own_line(tmp_path: Path) -> None:
     assert profile.ops[["op", "placement", "calls"]].values.tolist() == [["fusion.3", "/device:TPU:0", 1.0]]
 
 
-def test_says_that_the_tool_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_trace_that_was_cut_off_gives_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jax_trace, "MOST_EVENTS", 2)
     assert any("cuts off" in warning for warning in read(tmp_path, op("dot", 1, 2), op("dot", 4, 2)).warnings)
 
@@ -124,7 +124,7 @@ def test_refuses_a_trace_without_ops(tmp_path: Path) -> None:
 
 
 @given(st.binary(max_size=50))
-def test_nothing_but_an_estimator_error_comes_out(tail: bytes) -> None:
+def test_damaged_traces_raise_only_estimator_errors(tail: bytes) -> None:
     import tempfile
 
     with tempfile.TemporaryDirectory() as folder:
@@ -136,6 +136,6 @@ def test_nothing_but_an_estimator_error_comes_out(tail: bytes) -> None:
             assert "vm.trace.json" in str(error)
 
 
-def test_recognises_its_own() -> None:
+def test_recognises_no_other_format() -> None:
     for other in (b"", b"{}", b'{"traceEvents": [{"cat": "cpu_op"}]}', b'"hlo_op":'):
         assert not jax_trace.recognises(other)

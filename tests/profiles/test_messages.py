@@ -17,13 +17,13 @@ ORIGINS = {  # our name → where TensorFlow has it, where the names differ
 
 
 @pytest.mark.parametrize("name", messages.MESSAGES)
-def test_every_message_is_written_and_read_back(name: str) -> None:
+def test_every_message_survives_writing_and_reading(name: str) -> None:
     message = messages.get(name)()
     assert messages.parse(name, message.SerializeToString(), "here") == message
     assert len(message.DESCRIPTOR.fields) == messages.MESSAGES[name].count(",") + 1
 
 
-def test_maps_numbers_and_texts_hold_what_they_are_given() -> None:
+def test_values_in_maps_survive_writing_and_reading() -> None:
     profile = messages.get("ProfileProto")()
     profile.nodes[3].name = "a"
     profile.nodes[3].execs[-1].cpu_execs["cpu"].times.add(int64_values=[2**62, -5])
@@ -36,7 +36,7 @@ def test_a_broken_message_names_its_file() -> None:
         messages.parse("RunMetadata", b"\x0a\xff\x01garbage", "run.pb")
 
 
-def test_openings() -> None:
+def test_opening_returns_the_first_nested_field() -> None:
     metadata = messages.get("RunMetadata")()
     metadata.step_stats.dev_stats.add(device="/cpu:0")
     content = metadata.SerializeToString()
@@ -90,11 +90,11 @@ def _originals() -> dict[str, Any]:
     from tensorflow.core.profiler import tfprof_log_pb2
     from tensorflow.core.protobuf import config_pb2
 
-    found: dict[str, Any] = {}
+    by_name: dict[str, Any] = {}
 
     def add(messages_by_name: Any, prefix: str = "") -> None:
         for name, message in messages_by_name.items():
-            found[prefix + name] = message
+            by_name[prefix + name] = message
             add(message.nested_types_by_name, f"{prefix}{name}.")
 
     files = [module.DESCRIPTOR for module in (hlo, xla_data_pb2, tfprof_log_pb2, config_pb2)]
@@ -102,4 +102,4 @@ def _originals() -> dict[str, Any]:
         file = files.pop()
         add(file.message_types_by_name)
         files.extend(file.dependencies)
-    return found
+    return by_name

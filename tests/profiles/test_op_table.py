@@ -19,13 +19,13 @@ def write(tmp_path: Path, text: str) -> Path:
 def test_dimensions_and_amounts_of_the_table_are_kept(tmp_path: Path) -> None:
     profile = read_profile(write(tmp_path, TABLE))
     work, warnings = unpacked(count_work(profile.ops, profile.workload))
-    assert len(warnings) == 1  # that neither the table nor a workload.yaml tells the precision
+    assert len(warnings) == 1  # neither the table nor a workload.yaml states the precision
     assert work["flop"].iloc[0] == 2 * 2 * 256 * 4096 * 1024
     assert work["bytes"].iloc[1] == 8388608
     assert list(work["work_source"]) == ["shapes", "reported"]
 
 
-def test_steps_divide_what_the_table_sums(tmp_path: Path) -> None:
+def test_steps_divide_the_amounts_of_the_table(tmp_path: Path) -> None:
     one, four = (read_profile(write(tmp_path, TABLE), steps=steps).ops for steps in (None, 4))
     assert four["time_s"].sum() == pytest.approx(one["time_s"].sum() / 4)
     assert four["calls"].iloc[0] == 0.5
@@ -64,7 +64,7 @@ def test_order_of_rows_and_columns_does_not_matter(tmp_path: Path) -> None:
         ("op_type,op_class,time_s\nMatMul,magic,1\n", "op_class is 'magic'; expected one of gemm"),
     ],
 )
-def test_faults_are_sentences(tmp_path: Path, text: str, words: str) -> None:
+def test_faults_are_named_in_one_sentence(tmp_path: Path, text: str, words: str) -> None:
     path = write(tmp_path, text)
     with pytest.raises(EstimatorError, match=r".") as caught:
         read_profile(path)

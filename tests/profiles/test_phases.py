@@ -7,10 +7,10 @@ TEXT = "string[python]"
 BACKWARD = ("gradients/dense_1/MatMul_grad/MatMul_1", "MatMul")
 
 
-def of(*ops: tuple[str, str | None]) -> list[object]:
+def classify(*ops: tuple[str, str | None]) -> list[object]:
     names, types = zip(*ops, strict=True)
-    found = phases.of(pd.Series(names, dtype=TEXT), pd.Series(types, dtype=TEXT))
-    return [None if pd.isna(phase) else phase for phase in found]
+    phase_of_op = phases.classify(pd.Series(names, dtype=TEXT), pd.Series(types, dtype=TEXT))
+    return [None if pd.isna(phase) else phase for phase in phase_of_op]
 
 
 @pytest.mark.parametrize(
@@ -32,23 +32,23 @@ def of(*ops: tuple[str, str | None]) -> list[object]:
     ],
 )
 def test_phase_by_name_and_type(op: str, op_type: str, phase: str) -> None:
-    assert of((op, op_type), BACKWARD) == [phase, "backward"]
+    assert classify((op, op_type), BACKWARD) == [phase, "backward"]
 
 
-def test_what_no_phase_names_is_forward_in_inference() -> None:
+def test_ops_without_a_phase_are_forward_in_inference() -> None:
     ops = phases.fill_forward(pd.DataFrame({"phase": pd.Series([pd.NA, "input"], dtype=TEXT)}))
     assert list(ops["phase"]) == ["forward", "input"]
 
 
 def test_nothing_is_forward_where_no_op_is_marked_backward() -> None:
-    assert of(("dense/MatMul", "MatMul"), ("x", None), ("v", "AssignAddVariableOp")) == [None, None, "optimizer"]
+    assert classify(("dense/MatMul", "MatMul"), ("x", None), ("v", "AssignAddVariableOp")) == [None, None, "optimizer"]
 
 
-def test_what_jax_leaves_unmarked_is_unknown() -> None:
+def test_ops_that_jax_leaves_unmarked_are_unknown() -> None:
     marked = [("jit(step)/jvp(Dense)/dot_general", "dot"), ("jit(step)/transpose(jvp(Dense))/dot_general", "dot")]
-    assert of(*marked, ("jit(step)/sub", "subtract")) == ["forward", "backward", "unknown"]
+    assert classify(*marked, ("jit(step)/sub", "subtract")) == ["forward", "backward", "unknown"]
 
 
-def test_what_the_dump_says_stays() -> None:
+def test_phases_of_the_dump_outrank_names() -> None:
     ops = pd.DataFrame({"op": ["a", BACKWARD[0]], "op_type": ["Mul", "MatMul"], "phase": ["input", None]}, dtype=TEXT)
     assert list(phases.fill(ops)["phase"]) == ["input", "backward"]

@@ -29,7 +29,7 @@ def test_times_are_means_and_their_spread_is_kept(tmp_path: Path) -> None:
     assert ops.at["b", "placement"] == "host0"
 
 
-def test_ranks_may_lie_in_folders_of_their_own(tmp_path: Path) -> None:
+def test_ranks_in_separate_folders_are_read_together(tmp_path: Path) -> None:
     for name in ("worker0", "worker1"):
         (tmp_path / name).mkdir()
         ranks(tmp_path / name, ["a,MatMul,,,1,0.3"])
@@ -50,7 +50,7 @@ def test_each_rank_has_its_own_side_files(tmp_path: Path) -> None:
     assert profile.ops.loc[0, ["time_s", "calls", "shapes"]].tolist() == [0.4, 2, "10x20;20x5"]
 
 
-def test_tensorboards_log_folder_leads_to_its_run(tmp_path: Path) -> None:
+def test_tensorboards_log_folder_is_read_as_its_one_run(tmp_path: Path) -> None:
     run = tmp_path / "plugins" / "profile" / "2026_11_21"
     run.mkdir(parents=True)
     ranks(run, ["a,MatMul,,,1,0.3"])
@@ -60,11 +60,11 @@ def test_tensorboards_log_folder_leads_to_its_run(tmp_path: Path) -> None:
         read_profile(tmp_path)
 
 
-def test_ranks_must_all_tell_shapes_or_none(tmp_path: Path) -> None:
+def test_ranks_with_and_without_shapes_are_refused(tmp_path: Path) -> None:
     folder = ranks(tmp_path, ["a,MatMul,10x20;20x5,,2,0.3"], ["a,MatMul,,,2,0.5"])
     with pytest.raises(EstimatorError, match="rank 1 has no operand shapes"):
         read_profile(folder)
 
 
-def test_ranks_are_counted(tmp_path: Path) -> None:
+def test_number_of_ranks(tmp_path: Path) -> None:
     assert read_profile(ranks(tmp_path, ["a,MatMul,,,2,0.3"], ["a,MatMul,,,2,0.5"])).ranks == 2

@@ -10,7 +10,7 @@ from estimator.profiles import read_profile
 TABLE = "op_type,time_s\nMatMul,0.5\n"
 
 
-def test_names_folders_and_dumps_lead_to_the_same_profile() -> None:
+def test_name_folder_and_path_read_the_same_profile() -> None:
     named = read_profile("p1b3")
     assert named.sha256 == read_profile("p1b3/lecture-x86.tfprof").sha256
     assert named.sha256 == read_profile(named.files[0].parent).sha256
@@ -18,7 +18,7 @@ def test_names_folders_and_dumps_lead_to_the_same_profile() -> None:
 
 
 @pytest.mark.parametrize("name", ["p1b4", "../p1b3x", "/none/p1b3", "p1b3/none"])
-def test_an_unknown_profile(name: str) -> None:
+def test_an_unknown_name_is_refused(name: str) -> None:
     with pytest.raises(EstimatorError, match=f"Unknown profile '{name}'"):
         read_profile(name)
 
@@ -49,18 +49,18 @@ def test_a_folder_must_hold_one_run(tmp_path: Path) -> None:
     (tmp_path / "b.csv").write_text(TABLE)
     assert read_profile(tmp_path).ops["time_spread_s"].max() == 0  # two equal ranks
     (tmp_path / "b.csv").write_text("MatMul  0B (0.00%, 0.00%), 5us (100.00%, 100.00%)\n")
-    with pytest.raises(EstimatorError, match="another format"):
+    with pytest.raises(EstimatorError, match="its format differs"):
         read_profile(tmp_path)
 
 
-def test_wrong_workload_file(tmp_path: Path) -> None:
+def test_an_unknown_key_of_the_workload_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "dump.csv").write_text(TABLE)
     (tmp_path / "workload.yaml").write_text("name: mine\nbatch: 32\n")
     with pytest.raises(EstimatorError, match="Did you mean batch_size"):
         read_profile(tmp_path)
 
 
-def test_files_that_are_no_dumps_are_left_out_and_told(tmp_path: Path) -> None:
+def test_files_that_are_no_dumps_are_left_out_with_a_warning(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text(TABLE)
     (tmp_path / "manifest.json").write_text('{"made": "by hand"}')
     assert read_profile(tmp_path).warnings == ("manifest.json is no dump that any reader knows: left out",)

@@ -1,4 +1,4 @@
-"""One and the same run in every format: totals within 2 %, and the same arithmetic to the last operation."""
+"""The same run in every format: total times within 2 %, and exactly the same FLOP."""
 
 import importlib.util
 import itertools
@@ -21,19 +21,19 @@ FLOP = 3 * 2 * BATCH * sum(a * b for a, b in itertools.pairwise(SIZES)) - 2 * BA
 
 @pytest.fixture(scope="module", params=["committed", pytest.param("fresh", marks=pytest.mark.tensorflow)])
 def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, made_once: MadeOnce) -> Path:
-    """A copy of the dumps of the committed run, and of a fresh one."""
+    """A copy of the dumps of the committed run, or of a fresh run."""
     dumps = DATA if request.param == "committed" else made_once("same-run", train)
     return Path(shutil.copytree(dumps, tmp_path_factory.mktemp("run"), dirs_exist_ok=True))
 
 
 def train(folder: Path) -> None:
     subprocess.run([sys.executable, str(SCRIPT), str(folder)], check=True, capture_output=True)
-    (found,) = folder.rglob("*.xplane.pb")
-    found.rename(folder / "both" / "host.xplane.pb")
+    (path,) = folder.rglob("*.xplane.pb")
+    path.rename(folder / "both" / "host.xplane.pb")
 
 
 def dump(path: Path) -> Path:
-    """The dump as it lies there, plain or gzip."""
+    """The path of a dump, plain or gzip."""
     return path if path.exists() else path.with_name(f"{path.name}.gz")
 
 
@@ -52,27 +52,27 @@ def matrix_flop(path: Path) -> float:
         ("both/run_metadata.pb", "both/host.xplane.pb"),
     ],
 )
-def test_formats_agree(first: str, second: str, run: Path) -> None:
+def test_time_and_flop_agree_between_formats(first: str, second: str, run: Path) -> None:
     totals = [read_profile(dump(run / name), batch=BATCH).ops["time_s"].sum() for name in (first, second)]
     assert totals[0] == pytest.approx(totals[1], rel=0.02)
     assert matrix_flop(dump(run / first)) == matrix_flop(dump(run / second)) == FLOP
 
 
 @pytest.mark.parametrize("name", ["session/timeline.json", "both/host.xplane.pb"])
-def test_a_format_without_shapes_says_so(name: str, run: Path) -> None:
+def test_a_format_without_shapes_gives_a_warning(name: str, run: Path) -> None:
     (run / name).parent.joinpath("graph.csv").unlink()
     profile = read_profile(dump(run / name), batch=BATCH)
     assert "matrix products state no shapes" in str(unpacked(count_work(profile.ops, profile.workload))[1])
 
 
-def test_jax_writes_the_same_into_both_its_formats(tmp_path: Path) -> None:
+def test_both_formats_of_jax_agree(tmp_path: Path) -> None:
     if importlib.util.find_spec("jax") is None:
         pytest.skip("JAX is not installed")
-    told = subprocess.run([sys.executable, str(JAX), str(tmp_path)], check=True, capture_output=True, text=True)
+    process = subprocess.run([sys.executable, str(JAX), str(tmp_path)], check=True, capture_output=True, text=True)
     (xplane,), (trace,) = tmp_path.rglob("*.xplane.pb"), tmp_path.rglob("*.trace.json.gz")
     first, second = read_profile(xplane), read_profile(trace)
     assert first.steps == second.steps == 3
     assert first.ops["time_s"].sum() == pytest.approx(second.ops["time_s"].sum(), rel=0.02)
     assert first.wall_step_s == pytest.approx(second.wall_step_s, rel=0.02)
-    assert matrix_flop(xplane) == pytest.approx(float(told.stdout), rel=0.01)
+    assert matrix_flop(xplane) == pytest.approx(float(process.stdout), rel=0.01)
     assert "state no shapes" in str(unpacked(count_work(second.ops, second.workload))[1])

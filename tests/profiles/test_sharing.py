@@ -1,4 +1,4 @@
-"""Shared times against the plain way: every instant divided among the events that run then."""
+"""Shared times against a simple computation that divides every instant among the running events."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ KINDS = 3
 
 @st.composite
 def lane(draw: st.DrawFn) -> list[Event]:
-    """Events one behind the other."""
+    """Consecutive events of one lane."""
     now, events = draw(st.integers(0, 9)), list[Event]()
     for _ in range(draw(st.integers(0, 6))):
         duration = draw(st.integers(0, 9))
@@ -29,7 +29,7 @@ def batches(events: list[Event], size: int) -> list[Batch]:
     return [whole.take(slice(i, i + size)) for i in range(0, len(whole), size)]
 
 
-def plain(lanes: list[list[Event]]) -> np.ndarray:
+def simple_shares(lanes: list[list[Event]]) -> np.ndarray:
     whole, shared = np.zeros(KINDS), np.zeros(KINDS)
     for now in range(200):
         running = [kind for events in lanes for kind, start, duration in events if start <= now < start + duration]
@@ -40,10 +40,10 @@ def plain(lanes: list[list[Event]]) -> np.ndarray:
 
 
 @given(st.lists(lane(), max_size=4), st.integers(1, 7))
-def test_shares_equal_the_plain_way_in_batches_of_any_size(lanes: list[list[Event]], size: int) -> None:
-    for found in (tally([batches(events, size) for events in lanes]), tally([], [batches(e, size) for e in lanes])):
-        assert found.share == pytest.approx(plain(lanes)[: len(found.calls)])
-        assert (found.share * found.self_ps).sum() == pytest.approx(found.busy_ps)
+def test_shares_in_batches_of_any_size_equal_the_simple_ones(lanes: list[list[Event]], size: int) -> None:
+    for result in (tally([batches(events, size) for events in lanes]), tally([], [batches(e, size) for e in lanes])):
+        assert result.share == pytest.approx(simple_shares(lanes)[: len(result.calls)])
+        assert (result.share * result.self_ps).sum() == pytest.approx(result.busy_ps)
 
 
 def test_events_within_another_do_not_count_as_lanes() -> None:
@@ -53,13 +53,13 @@ def test_events_within_another_do_not_count_as_lanes() -> None:
 
 def test_lanes_whose_events_cross_are_busy_until_the_last_one_ends() -> None:
     crossing = [(0, 0, 10), (0, 5, 10), (0, 12, 8)]
-    found = tally([batches(crossing, 2), batches([(1, 0, 20)], 1)])
-    assert found.share == pytest.approx([0.5, 0.5])
+    result = tally([batches(crossing, 2), batches([(1, 0, 20)], 1)])
+    assert result.share == pytest.approx([0.5, 0.5])
 
 
-def test_one_flat_lane_shares_as_well() -> None:
+def test_overlapping_events_of_a_flat_lane_share_their_time() -> None:
     assert tally([], [batches([(0, 0, 10), (1, 5, 10)], 9)]).share == pytest.approx([0.75, 0.75])
 
 
-def test_one_lane_has_all_of_its_time() -> None:
+def test_a_single_lane_shares_nothing() -> None:
     assert tally([batches([(0, 0, 10), (1, 2, 4)], 9)]).share.tolist() == [1.0, 1.0]

@@ -22,13 +22,13 @@ def test_means_and_spreads_over_steps() -> None:
 
 
 def test_marked_steps_come_before_runs_and_the_longest_first() -> None:
-    seen = steps.Windows()
-    assert seen.seen() == []
-    seen.ran("step", 1, 50, 60)
-    seen.ran("step", 0, 10, 20)
-    seen.ran("step", 0, 5, 12)
-    seen.ran("copy", 0, 0, 1)
-    assert seen.seen() == [(5, 20), (50, 60)]
-    seen.mark("train", 4, 30)
-    seen.mark("eval", 40, 45)
-    assert seen.seen() == [(4, 30)]
+    windows = steps.Windows()
+    assert windows.find() == []
+    windows.mark_run("step", 1, 50, 60)
+    windows.mark_run("step", 0, 10, 20)
+    windows.mark_run("step", 0, 5, 12)
+    windows.mark_run("copy", 0, 0, 1)
+    assert windows.find() == [(5, 20), (50, 60)]
+    windows.mark("train", 4, 30)
+    windows.mark("eval", 40, 45)
+    assert windows.find() == [(4, 30)]

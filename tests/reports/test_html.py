@@ -38,7 +38,7 @@ def report(study: Path, folder: Path) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize("name", library.names("reports", "*"))
-def test_one_offline_file_whose_links_all_lead_somewhere(
+def test_a_report_is_one_offline_file_without_broken_links(
     name: str, tmp_path: Path, shipped_study: Callable[[str], StudyResult]
 ) -> None:
     html, results = (path.read_text("utf-8") for path in write_report(shipped_study(name), tmp_path))
@@ -57,12 +57,12 @@ def test_one_offline_file_whose_links_all_lead_somewhere(
         assert anchor(number["id"]) in page.ids
 
 
-def test_the_same_input_gives_the_same_bytes(tmp_path: Path) -> None:
+def test_reports_are_reproducible(tmp_path: Path) -> None:
     study = library.names("reports", "*")["candle-fom"] / "study.yaml"
     assert report(study, tmp_path / "a") == report(study, tmp_path / "b")
 
 
-def test_hostile_names_render_safely(tmp_path: Path) -> None:
+def test_hostile_names_are_escaped(tmp_path: Path) -> None:
     name = json.dumps(HOSTILE)
     (tmp_path / "study.yaml").write_text(
         f"title: {name}\ndescription: {name}\nbaseline: titan\ndraws: 20\nmachines:\n  titan: {{system: titan}}\n"
@@ -90,29 +90,29 @@ def test_names_with_a_slash_keep_their_links(tmp_path: Path) -> None:
     assert len(json.loads(results)["estimates"]) == 6
 
 
-def test_nothing_is_written_where_the_study_is_at_fault(tmp_path: Path) -> None:
+def test_a_faulty_study_writes_nothing(tmp_path: Path) -> None:
     with pytest.raises(Exception, match="no such file"):
         report(tmp_path / "none.yaml", tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
-def test_the_report_explains_the_slides_figure(tmp_path: Path) -> None:
+def test_the_report_shows_the_slides_figure_and_ours(tmp_path: Path) -> None:
     html, _ = report(library.names("reports", "*")["lecture-example"] / "study.yaml", tmp_path)
     assert "82.5973" in html
     assert "82.599" in html
     assert "7475" in html
 
 
-def test_unverified_inputs_and_the_matrix_only_figure_stand_in_the_report(tmp_path: Path) -> None:
+def test_the_report_shows_unverified_inputs_and_the_matrix_only_step(tmp_path: Path) -> None:
     html, results = report(library.names("reports", "*")["candle-fom"] / "study.yaml", tmp_path)
     assert "memory_bandwidth = 1.9 TB/s is assumed" in html
     assert "matrix products alone" in html
-    found = json.loads(results)["estimates"]["machine-a/P1B3"]
-    assert found["matrix_only_step_s"]["mid"] < found["step_s"]["mid"]
-    assert found["step_s"]["low"] < found["step_s"]["mid"] < found["step_s"]["high"]
+    estimate = json.loads(results)["estimates"]["machine-a/P1B3"]
+    assert estimate["matrix_only_step_s"]["mid"] < estimate["step_s"]["mid"]
+    assert estimate["step_s"]["low"] < estimate["step_s"]["mid"] < estimate["step_s"]["high"]
 
 
-def test_the_main_template_names_no_kind_of_appendix() -> None:
+def test_the_main_template_does_not_depend_on_kinds_of_appendix() -> None:
     templates = files("estimator.reports") / "templates"
     kinds = {path.name.removesuffix(".html") for path in templates.iterdir() if path.name.endswith(".html")} - {
         "report"
@@ -122,7 +122,7 @@ def test_the_main_template_names_no_kind_of_appendix() -> None:
     assert not [kind for kind in kinds if kind in main]
 
 
-def test_an_audit_reads_as_a_review(tmp_path: Path) -> None:
+def test_the_report_of_an_audit(tmp_path: Path) -> None:
     ops = "op_type,op_class,precision,m,n,k,calls,time_s\nMatMul,gemm,fp32,512,512,512,1,0.5\n"
     (tmp_path / "dump.csv").write_text(ops)
     (tmp_path / "workload.yaml").write_text("name: w\nbatch_size: 8\nsamples: 80\n")

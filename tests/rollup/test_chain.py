@@ -19,9 +19,9 @@ def numbers() -> dict[str, Number]:
     return {name: chain.given(f"m/u/{name}", name, value, "1", "device", "test") for name, value in GIVEN.items()}
 
 
-def test_the_steps_of_the_lecture() -> None:
-    found = chain.derive("m/u", "device", numbers())
-    values = {name: float(number.samples[0]) for name, number in found.items()}
+def test_rolls_up_as_in_the_lecture() -> None:
+    derived = chain.derive("m/u", "device", numbers())
+    values = {name: float(number.samples[0]) for name, number in derived.items()}
     assert values["steps_per_epoch"] == 10
     assert values["epoch_s"] == pytest.approx(1.0)
     assert values["time_per_unit_s"] == pytest.approx(63.0)
@@ -30,39 +30,39 @@ def test_the_steps_of_the_lecture() -> None:
     assert values["units_per_day"] == pytest.approx(8 * 6 * 86400 / 63)
 
 
-def test_a_last_small_batch_can_count() -> None:
-    found = chain.derive("m/u", "device", numbers(), (chain.CEILED, *chain.CHAIN))
-    assert found["steps_per_epoch"].samples[0] == 11
-    assert found["steps_per_epoch"].formula.startswith("ceil")
+def test_steps_per_epoch_rounded_up() -> None:
+    derived = chain.derive("m/u", "device", numbers(), (chain.CEILED, *chain.CHAIN))
+    assert derived["steps_per_epoch"].samples[0] == 11
+    assert derived["steps_per_epoch"].formula.startswith("ceil")
 
 
-def test_an_epoch_may_end_with_a_validation() -> None:
+def test_an_epoch_that_ends_with_a_validation() -> None:
     held_out = {"validation_samples": 101, "forward_s": 0.03}
     given = {name: chain.given(f"m/u/{name}", name, value, "1", "device", "test") for name, value in held_out.items()}
-    found = chain.derive("m/u", "device", numbers() | given)
-    assert found["validation_steps"].samples[0] == 2
-    assert found["epoch_s"].samples[0] == pytest.approx(1.06)
-    assert found["epoch_s"].formula == "step time × steps per epoch + forward time × validation steps"
+    derived = chain.derive("m/u", "device", numbers() | given)
+    assert derived["validation_steps"].samples[0] == 2
+    assert derived["epoch_s"].samples[0] == pytest.approx(1.06)
+    assert derived["epoch_s"].formula == "step time × steps per epoch + forward time × validation steps"
 
 
 def test_every_number_names_formula_inputs_and_level() -> None:
-    found = chain.derive("m/u", "device", numbers())
-    ids = {number.id for number in found.values()}
-    for name, number in found.items():
+    derived = chain.derive("m/u", "device", numbers())
+    ids = {number.id for number in derived.values()}
+    for name, number in derived.items():
         assert number.formula
         assert set(number.inputs) <= ids
         assert bool(number.inputs) != (name in GIVEN)
-    levels = [found[name].level for name in ("runs_per_day", "runs_per_day_per_node", "units_per_day")]
+    levels = [derived[name].level for name in ("runs_per_day", "runs_per_day_per_node", "units_per_day")]
     assert levels == ["device", "node", "system"]
 
 
-def test_what_is_given_is_not_derived_and_what_is_missing_is_left_out() -> None:
+def test_given_quantities_are_kept_and_underivable_ones_left_out() -> None:
     some = {k: v for k, v in numbers().items() if k in ("workers_per_node", "nodes")}
     assert set(chain.derive("m/u", "node", some)) == {"workers_per_node", "nodes"}
     some["time_per_unit_s"] = chain.given("m/u/time_per_unit_s", "time", 3600, "s", "node", "test")
     assert chain.derive("m/u", "node", some)["units_per_day"].samples[0] == 24 * 6 * 8
 
 
-def test_samples_stay_samples() -> None:
+def test_samples_are_rolled_up_one_by_one() -> None:
     given = numbers() | {"step_s": chain.given("m/u/step_s", "step", np.array([0.1, 0.2]), "s", "device", "test")}
     assert chain.derive("m/u", "device", given)["epoch_s"].samples == pytest.approx([1.0, 2.0])

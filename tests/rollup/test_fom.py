@@ -30,19 +30,19 @@ def test_means_lie_between_least_and_greatest_in_their_order(values: list[float]
 
 @given(RATES, st.floats(0.1, 10))
 def test_equal_speedups_give_that_speedup_under_every_definition(values: list[float], speedup: float) -> None:
-    found = fom.all_definitions(column(values) * speedup, column(values), np.ones(len(values)))
-    assert len(found) == 8
-    assert all(value == pytest.approx(speedup) for value in found.values())
+    figures = fom.all_definitions(column(values) * speedup, column(values), np.ones(len(values)))
+    assert len(figures) == 8
+    assert all(value == pytest.approx(speedup) for value in figures.values())
 
 
 @given(st.lists(st.tuples(st.floats(0.1, 100), st.floats(0.1, 100)), min_size=1, max_size=5))
 def test_the_ratio_of_harmonic_means_is_a_ratio_of_total_times(times: list[tuple[float, float]]) -> None:
     ours, base = (np.array(t) for t in zip(*times, strict=True))
-    found = fom.figure_of_merit(column(list(1 / ours)), column(list(1 / base)), np.ones(len(times)), HARMONIC)
-    assert found[0] == pytest.approx(base.sum() / ours.sum())
+    figures = fom.figure_of_merit(column(list(1 / ours)), column(list(1 / base)), np.ones(len(times)), HARMONIC)
+    assert figures[0] == pytest.approx(base.sum() / ours.sum())
 
 
-def test_weights_count_like_repeats() -> None:
+def test_a_weight_of_two_equals_two_units() -> None:
     once = fom.figure_of_merit(column([2, 5]), column([1, 1]), np.array([2.0, 1.0]), HARMONIC)
     twice = fom.figure_of_merit(column([2, 2, 5]), column([1, 1, 1]), np.ones(3), HARMONIC)
     assert once[0] == pytest.approx(twice[0])
@@ -94,11 +94,11 @@ def test_the_share_above_a_threshold() -> None:
 @pytest.mark.parametrize("p1_titan", [Fraction(24, 60) * 18688, Fraction(7475)])
 def test_the_program_agrees_with_rational_arithmetic(p1_titan: Fraction) -> None:
     titan, a = column([float(p1_titan), 74752, 37376]), column([564e3, 4512e3, 9024e3])
-    found = fom.figure_of_merit(a, titan, np.ones(3), HARMONIC)[0]
-    assert found == pytest.approx(float(lecture(p1_titan)), rel=1e-14)
+    figures = fom.figure_of_merit(a, titan, np.ones(3), HARMONIC)[0]
+    assert figures == pytest.approx(float(lecture(p1_titan)), rel=1e-14)
 
 
-def test_weights_of_every_mean() -> None:
+def test_weighted_means() -> None:
     x, w = column([2.0, 8.0]), np.array([[3.0], [1.0]])
     assert fom.harmonic(x, w)[0] == pytest.approx(4 / (3 / 2 + 1 / 8))
     assert fom.geometric(x, w)[0] == pytest.approx((2**3 * 8) ** 0.25)

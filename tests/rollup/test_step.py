@@ -19,7 +19,7 @@ def profile(**known: float) -> Profile:
 
 
 @pytest.mark.parametrize(
-    ("known", "overlap", "idle", "coverage", "total"),
+    ("times", "overlap", "idle", "coverage", "total"),
     [
         ({}, 1.0, 0.0, None, 1.0),
         ({"wall_step_s": 1.25}, 1.0, 0.25, 0.8, 1.25),
@@ -28,48 +28,48 @@ def profile(**known: float) -> Profile:
         ({"busy_step_s": 0.7}, 0.7, 0.0, None, 0.7),
     ],
 )
-def test_sum_busy_and_wall_time(
-    known: dict[str, float], overlap: float, idle: float, coverage: float | None, total: float
+def test_overlap_idle_time_coverage_and_step_time(
+    times: dict[str, float], overlap: float, idle: float, coverage: float | None, total: float
 ) -> None:
-    found = profile(**known)
-    assert step.overlap_factor(found) == pytest.approx(overlap)
-    assert step.idle_time(found) == pytest.approx(idle)
-    assert step.coverage(found) == (None if coverage is None else pytest.approx(coverage))
-    assert step.source_step_time(found) == pytest.approx(total)
+    toy_profile = profile(**times)
+    assert step.overlap_factor(toy_profile) == pytest.approx(overlap)
+    assert step.idle_time(toy_profile) == pytest.approx(idle)
+    assert step.coverage(toy_profile) == (None if coverage is None else pytest.approx(coverage))
+    assert step.source_step_time(toy_profile) == pytest.approx(total)
 
 
 def test_overlap_and_idle_time_carry_over_to_the_target() -> None:
-    found = estimate(profile(wall_step_s=1.0, busy_step_s=0.5), RunPlan("k20x", draws=3))
-    assert found.step.unmodelled[0] == pytest.approx(0.5)
-    assert found.step.host[0] == pytest.approx(0.5)
-    assert found.step.total[0] == pytest.approx(found.source_step_s)
+    estimated = estimate(profile(wall_step_s=1.0, busy_step_s=0.5), RunPlan("k20x", draws=3))
+    assert estimated.step.unmodelled[0] == pytest.approx(0.5)
+    assert estimated.step.host[0] == pytest.approx(0.5)
+    assert estimated.step.total[0] == pytest.approx(estimated.source_step_s)
 
 
-def test_the_evidence_is_of_the_whole_step() -> None:
+def test_evidence_shares_include_idle_time() -> None:
     product = canonical.to_ops(make_ops({"op_type": "MatMul", "m": 4096, "n": 4096, "k": 4096, "time_s": 0.1}), "toy")
     waited = dataclasses.replace(profile(wall_step_s=0.3), ops=product)
-    found = estimate(waited, RunPlan("v100", draws=3))
-    idle = 0.2 / found.step.total[0]
-    assert found.evidence == pytest.approx({"unchanged": idle, "interpolated": 1 - idle})
-    assert "most of the step on v100-sxm2-16gb" in str(found.warnings)
+    estimated = estimate(waited, RunPlan("v100", draws=3))
+    idle = 0.2 / estimated.step.total[0]
+    assert estimated.evidence == pytest.approx({"unchanged": idle, "interpolated": 1 - idle})
+    assert "most of the step on v100-sxm2-16gb" in str(estimated.warnings)
     busy = estimate(dataclasses.replace(waited, wall_step_s=0.1), RunPlan("v100", draws=3))
     assert sum(busy.evidence.values()) == pytest.approx(1)
     assert "unchanged" not in busy.evidence
-    here = estimate(dataclasses.replace(waited, device="v100"), RunPlan("v100", precision="fp16", draws=3))
-    assert here.evidence["unchanged"] > 0.5
-    assert not any("source's own time" in said for one in (busy, here) for said in one.warnings)
+    same_device = estimate(dataclasses.replace(waited, device="v100"), RunPlan("v100", precision="fp16", draws=3))
+    assert same_device.evidence["unchanged"] > 0.5
+    assert not any("source's own time" in warning for result in (busy, same_device) for warning in result.warnings)
 
 
-@pytest.mark.parametrize(("target", "turns"), [("v100", 1.0), ("epyc-7763", 0.5)])
-def test_what_cores_ran_side_by_side_other_devices_run_one_after_another(target: str, turns: float) -> None:
+@pytest.mark.parametrize(("target", "share"), [("v100", 1.0), ("epyc-7763", 0.5)])
+def test_ops_that_cores_ran_side_by_side_run_serially_on_other_devices(target: str, share: float) -> None:
     rows = ({"op_type": kind, "placement": "/host:CPU", "m": 512, "n": 512, "k": 512} for kind in ("MatMul", "Mystery"))
     ran = dataclasses.replace(profile(), ops=canonical.to_ops(make_ops(*rows), "toy"), busy_step_s=1e-3)
-    found = estimate(ran, RunPlan(target, draws=0))
-    assert found.overlap.tolist() == [turns, 0.5]
-    assert found.step.total[0] == pytest.approx(found.overlap @ found.prediction.samples[0])
+    estimated = estimate(ran, RunPlan(target, draws=0))
+    assert estimated.overlap.tolist() == [share, 0.5]
+    assert estimated.step.total[0] == pytest.approx(estimated.overlap @ estimated.prediction.samples[0])
 
 
-def test_on_its_own_device_a_step_is_as_uncertain_as_its_steps_were() -> None:
+def test_on_its_own_device_a_step_varies_as_the_profiled_steps() -> None:
     ran = dataclasses.replace(profile(wall_step_s=1.25), device="v100", step_spread=0.1)
     low, mid, high = bounds(estimate(ran, RunPlan("v100", draws=4000)).step.total)
     assert mid == 1.25
@@ -91,6 +91,6 @@ def test_an_op_that_others_ran_beside_lengthens_the_step_by_its_share() -> None:
     more = canonical.to_ops(make_ops(*rows, {"op_type": "Cast", "time_s": 0.0}), "toy")
     assert step.source_overlap(more, ran)[-1] == pytest.approx(1.0)  # what did not run on the source
     assert step.source_overlap(more, scaled)[-1] == pytest.approx(0.5)  # of steps that the profiler did not slow down
-    untold = dataclasses.replace(ran, ops=ran.ops.assign(shared_s=np.nan))
-    assert step.source_overlap(untold.ops, untold).tolist() == pytest.approx([0.6] * 3)
+    without_shares = dataclasses.replace(ran, ops=ran.ops.assign(shared_s=np.nan))
+    assert step.source_overlap(without_shares.ops, without_shares).tolist() == pytest.approx([0.6] * 3)
     assert estimate(ran, RunPlan("v100", draws=0)).step.total[0] == pytest.approx(0.6)

@@ -41,6 +41,6 @@ def test_channels_are_those_of_the_last_axis(
     assert work["conv_c"].item() is pd.NA if channels is None else work["conv_c"].item() == channels
 
 
-def test_tensors_of_a_list_do_not_meet() -> None:
+def test_lists_of_tensors_are_no_broadcast() -> None:
     listed = make_ops({"op_type": "aten::_foreach_mul_", "shapes": "64x32;32", "attributes": "lists=1"})
     assert count_work(listed, Workload(name="toy")).work["conv_c"].isna().all()

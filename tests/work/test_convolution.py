@@ -54,12 +54,12 @@ CASES = [
 
 
 @pytest.mark.parametrize(("op_type", "shapes", "attributes", "flop"), CASES)
-def test_by_hand(op_type: str, shapes: str, attributes: str | None, flop: int | None) -> None:
+def test_dimensions_computed_by_hand(op_type: str, shapes: str, attributes: str | None, flop: int | None) -> None:
     row = counted(op_type, shapes, attributes)
     assert row["flop"] == flop if flop else pd.isna(row["flop"])
 
 
-def test_the_columns_say_all_of_it() -> None:
+def test_columns_of_a_convolution() -> None:
     row = counted("Conv3D", "8x9x10x11x2;3x5x3x2x4", "strides=1x2x1;padding=SAME;dilations=1x1x2")
     expected = {
         "conv_n": 8, "conv_c": 2, "conv_k": 4, "conv_d": 9, "conv_h": 10, "conv_w": 11, "conv_t": 3, "conv_r": 5,
@@ -76,7 +76,7 @@ def test_one_spatial_axis_is_the_width() -> None:
     assert row[["conv_h", "conv_w", "conv_r", "conv_s", "conv_p", "conv_q"]].tolist() == [1, 100, 1, 5, 1, 50]
 
 
-def test_results_tell_what_padding_would() -> None:
+def test_sizes_follow_from_results_without_padding() -> None:
     row = counted("Conv2D", "8x10x10x4;3x3x4x5", output_shapes="8x5x5x5")
     assert row["flop"] == 2 * 8 * 25 * 5 * 4 * 9
     weights = counted("Conv2DBackpropFilter", "8x10x10x4;4;8x5x5x5", "strides=2x2", output_shapes="3x3x4x5")
@@ -85,7 +85,7 @@ def test_results_tell_what_padding_would() -> None:
     assert image[["flop", "bytes", "conv_h"]].tolist() == [row["flop"], row["bytes"], 10]
 
 
-def test_a_kernel_computes_its_own_gradient() -> None:
+def test_the_kernels_pass_outranks_the_op_types() -> None:
     shapes = "8x16x32x32;8x3x32x32;16x3x3x3"
     both = counted("aten::convolution_backward", shapes, NCHW)
     kernels = ("sm80_xmma_dgrad_implicit_gemm_f32", "sm80_xmma_wgrad_implicit_gemm_f32")
@@ -114,7 +114,7 @@ def test_stated_dimensions_in_3d_with_dilation() -> None:
         ("convolution", "8x6x2x2;9x6x3x3", "labels=bf01", "expected such as b01f_01io->b01f"),
     ],
 )
-def test_what_does_not_fit_is_refused(op_type: str, shapes: str, attributes: str, words: str) -> None:
+def test_sizes_that_do_not_fit_are_refused(op_type: str, shapes: str, attributes: str, words: str) -> None:
     with pytest.raises(EstimatorError, match=f"'op0': .*{words}"):
         counted(op_type, shapes, attributes)
 
@@ -126,7 +126,7 @@ SIZE = st.integers(1, 5)
     n=SIZE, c=SIZE, k=SIZE, groups=st.integers(1, 3), sizes=st.lists(st.integers(5, 12), min_size=1, max_size=3),
     kernel=st.integers(1, 3), stride=st.integers(1, 3), dilation=st.integers(1, 2), same=st.booleans(),
 )  # fmt: skip
-def test_every_pass_of_a_convolution_is_the_same_arithmetic(
+def test_every_pass_of_a_convolution_has_the_same_flop(
     n: int, c: int, k: int, groups: int, sizes: list[int], kernel: int, stride: int, dilation: int, same: bool
 ) -> None:
     axes, reach = len(sizes), dilation * (kernel - 1) + 1

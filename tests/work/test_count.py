@@ -9,7 +9,7 @@ from tests.conftest import make_ops, unpacked
 BATCH = Workload(name="toy", batch_size=10)
 
 
-def test_classes() -> None:
+def test_class_of_each_op_type() -> None:
     expected = {
         "MatMul": "gemm", "_FusedMatMul": "gemm", "BatchMatMulV2": "gemm", "Conv2D": "convolution",
         "Conv2DBackpropFilter": "convolution", "Relu": "elementwise", "ReluGrad": "elementwise", "Assign": "movement",
@@ -35,10 +35,10 @@ def test_an_unknown_operator_is_refused_with_a_hint() -> None:
     ("op_type", "length"),
     [("Softmax", 50), ("aten::native_layer_norm", 50), ("Relu", None), ("FusedBatchNormV3", None)],
 )
-def test_rows_of_a_softmax_or_layer_norm_are_the_last_dimension(op_type: str, length: int | None) -> None:
+def test_row_length_is_the_last_dimension(op_type: str, length: int | None) -> None:
     work = count_work(make_ops({"op_type": op_type, "shapes": "-1x50"}), BATCH).work
-    found = work["row_length"].item()
-    assert pd.isna(found) if length is None else found == length
+    row_length = work["row_length"].item()
+    assert pd.isna(row_length) if length is None else row_length == length
 
 
 def test_streams_read_every_operand_and_write_one_result() -> None:
@@ -54,7 +54,7 @@ def test_a_convolution_from_its_dimensions() -> None:
     assert work["flop"].iloc[0] == 2 * 8 * 16 * 32 * 32 * 3 * 3 * 3
 
 
-def test_what_no_rule_knows_stays_without_work() -> None:
+def test_unknown_ops_have_no_work() -> None:
     work = count_work(make_ops({"op_type": "Mystery", "shapes": "8x8"}), BATCH).work
     assert work["op_class"].iloc[0] == "unmodelled"
     assert work[["flop", "bytes"]].isna().all(axis=None)
@@ -103,12 +103,12 @@ def test_an_update_is_shared_by_the_rows_of_its_op_type() -> None:
     assert list(parts["bytes"]) == [4000, 12000]
 
 
-def test_a_stated_phase_stays() -> None:
+def test_a_stated_phase_is_kept() -> None:
     work = count_work(make_ops({"op_type": "Mul", "phase": "forward"}), UPDATED).work
     assert work["phase"].iloc[0] == "forward"
 
 
-def test_a_shape_operand_is_no_data() -> None:
+def test_a_shape_operand_is_not_counted() -> None:
     work = count_work(make_ops({"op_type": "Fill", "shapes": "2"}), BATCH).work
     assert pd.isna(work["bytes"].iloc[0])
 
@@ -133,7 +133,7 @@ def test_work_without_shapes_is_a_warning() -> None:
     assert any("1 convolutions state no dimensions" in warning for warning in warnings)
 
 
-def test_a_precision_that_nothing_tells_is_said_to_be_taken() -> None:
+def test_an_unstated_precision_gives_a_note() -> None:
     ops = make_ops({"op_type": "MatMul", "m": 2, "n": 3, "k": 4})
     assert "tells no precision of 1 products: fp32 is taken" in str(unpacked(count_work(ops, Workload(name="toy")))[1])
     assert unpacked(count_work(ops, Workload(name="toy", precision="fp32")))[1] == ()

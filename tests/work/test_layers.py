@@ -27,7 +27,7 @@ PRODUCT = 2 * 2 * 4 * 128 * 100 * 64
         ("aten::_scaled_dot_product_flash_attention", "2x4x128x64;2x1x100x64;2x1x100x64", 2),  # shared keys
     ],
 )
-def test_attention(op_type: str, shapes: str, products: int) -> None:
+def test_work_of_attention(op_type: str, shapes: str, products: int) -> None:
     row = counted(op_type, shapes)
     assert (row["op_class"], row["flop"], row["work_source"]) == ("gemm", products * PRODUCT, "shapes")
 

@@ -28,12 +28,14 @@ POOL = {"op_type": "AvgPool", "shapes": IMAGE, "output_shapes": "8x10x15x4"}
 POOL_GRADIENT = {"op_type": "MaxPoolGrad", "shapes": f"{IMAGE};8x10x15x4;8x10x15x4", "output_shapes": IMAGE}
 
 
-def relaid(*rows: Mapping[str, object], layout: Layout = "channels-first") -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """The rows of transposes, and what is said of them."""
+def added_transposes(
+    *rows: Mapping[str, object], layout: Layout = "channels-first"
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """The rows of transposes, and the notes."""
     work = count_work(make_ops(*rows), TOY).work
-    found, told = unpacked(convert_layout(work, TOY, layout))
-    pd.testing.assert_frame_equal(found.iloc[: len(work)], work)
-    return found.iloc[len(work) :], told
+    converted, notes = unpacked(convert_layout(work, TOY, layout))
+    pd.testing.assert_frame_equal(converted.iloc[: len(work)], work)
+    return converted.iloc[len(work) :], notes
 
 
 @pytest.mark.parametrize(
@@ -48,16 +50,21 @@ def relaid(*rows: Mapping[str, object], layout: Layout = "channels-first") -> tu
         ({"op_type": "AvgPoolGrad", "shapes": "4;8x10x15x4", "output_shapes": IMAGE}, SIZE + SIZE // 4, 2),
     ],
 )
-def test_every_image_is_read_and_written_once_more(row: dict[str, object], elements: int, transposes: int) -> None:
-    (found,) = relaid({**row, "calls": 3.0, "phase": "backward"})[0].to_dict("records")
-    assert found["bytes"] == 3 * 2 * 4 * elements
-    assert found["calls"] == 3 * transposes
-    assert (found["op_class"], found["phase"], found["time_s"], found["flop"]) == ("movement", "backward", 0, 0)
+def test_transposes_move_every_image_twice(row: dict[str, object], elements: int, transposes: int) -> None:
+    (transposes_row,) = added_transposes({**row, "calls": 3.0, "phase": "backward"})[0].to_dict("records")
+    assert transposes_row["bytes"] == 3 * 2 * 4 * elements
+    assert transposes_row["calls"] == 3 * transposes
+    assert (transposes_row["op_class"], transposes_row["phase"], transposes_row["time_s"], transposes_row["flop"]) == (
+        "movement",
+        "backward",
+        0,
+        0,
+    )
 
 
-def test_images_of_one_channel_lie_alike_in_both() -> None:
+def test_images_of_one_channel_need_no_transposes() -> None:
     single = {**CONVOLUTION, "shapes": "8x20x30x1;3x3x1x6;6"}
-    assert relaid(single)[0]["bytes"].item() == 2 * 4 * MADE
+    assert added_transposes(single)[0]["bytes"].item() == 2 * 4 * MADE
 
 
 @pytest.mark.parametrize(
@@ -71,26 +78,26 @@ def test_images_of_one_channel_lie_alike_in_both() -> None:
         {"op_type": "MatMul", "shapes": "8x20;20x30", "output_shapes": "8x30"},
     ],
 )
-def test_others_stay_as_they_are(row: dict[str, object]) -> None:
-    rows, told = relaid(row)
+def test_other_ops_need_no_transposes(row: dict[str, object]) -> None:
+    rows, notes = added_transposes(row)
     assert rows.empty
-    assert "no op on fp32 images with channels last" in told[0]
+    assert "no op on fp32 images with channels last" in notes[0]
 
 
-def test_none_changes_nothing() -> None:
-    rows, told = relaid(CONVOLUTION, layout="none")
+def test_layout_none_changes_nothing() -> None:
+    rows, notes = added_transposes(CONVOLUTION, layout="none")
     assert rows.empty
-    assert told == ()
+    assert notes == ()
 
 
-def test_what_is_added_is_said_with_what_is_not_known() -> None:
-    rows, (added, missing) = relaid(FUSED, POOL, {"op_type": "AvgPool", "output_shapes": "8x10x15x4"})
+def test_notes_state_added_and_unknown_transposes() -> None:
+    rows, (added, missing) = added_transposes(FUSED, POOL, {"op_type": "AvgPool", "output_shapes": "8x10x15x4"})
     assert len(rows) == 2
     assert added.startswith("the target's library is taken to have channels first: 2 convolutions and pools")
     assert missing.startswith("1 convolutions and pools have no shapes")
 
 
-def test_kernels_for_16_bits_have_channels_last() -> None:
+def test_16_bit_convolutions_need_no_transposes() -> None:
     work = count_work(make_ops(CONVOLUTION, POOL), TOY).work
     crossed = convert_precision(work, TOY, "fp16").work
     assert convert_layout(crossed, TOY, "channels-first").work is crossed

@@ -20,7 +20,7 @@ def profile() -> Profile:
     return read_profile("p1b2")
 
 
-def test_the_update_is_what_the_rule_says_of_all_parameters(profile: Profile) -> None:
+def test_the_update_follows_the_rule_over_all_parameters(profile: Profile) -> None:
     changed = replace_optimizer(profile, RULE)
     work = count_work(changed.ops, changed.workload).work
     update = work[work["phase"] == "optimizer"].set_index("op_type")
@@ -32,7 +32,7 @@ def test_the_update_is_what_the_rule_says_of_all_parameters(profile: Profile) ->
     assert update["calls"].to_dict() == {"Sub": variables, "Assign": 2 * variables}
 
 
-def test_all_else_stays(profile: Profile) -> None:
+def test_other_ops_are_kept(profile: Profile) -> None:
     changed = replace_optimizer(profile, RULE)
     own = profile.ops["phase"] == "optimizer"
     assert own.any()
@@ -40,12 +40,12 @@ def test_all_else_stays(profile: Profile) -> None:
     assert replace_optimizer(profile, None) is profile
 
 
-def test_without_parameters(profile: Profile) -> None:
+def test_unknown_parameters_are_refused(profile: Profile) -> None:
     unknown = dataclasses.replace(profile, workload=profile.workload.model_copy(update={"parameters": None}))
     with pytest.raises(EstimatorError, match="parameters are not known"):
         replace_optimizer(unknown, RULE)
 
 
-def test_a_rule_without_ops_would_lose_the_update(profile: Profile) -> None:
+def test_an_optimizer_without_ops_is_refused(profile: Profile) -> None:
     with pytest.raises(EstimatorError, match="add update_ops"):
         replace_optimizer(profile, Optimizer(name="sgd"))

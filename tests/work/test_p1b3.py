@@ -33,12 +33,12 @@ def test_fourteen_of_fifteen_products_run(products: pd.DataFrame) -> None:
     assert never["flop"].iloc[0] == 0
 
 
-def test_they_add_to_the_aggregate(products: pd.DataFrame) -> None:
+def test_products_add_up_to_the_aggregate(products: pd.DataFrame) -> None:
     assert products["time_s"].sum() == pytest.approx(115.53e-3, abs=0.005e-3)
     assert products["time_s"].sum() == pytest.approx(115.52e-3, rel=1e-3)
 
 
-def test_the_whole_pass(work: pd.DataFrame) -> None:
+def test_flop_of_all_products(work: pd.DataFrame) -> None:
     assert work["time_s"].sum() == pytest.approx(287.3e-3, abs=0.05e-3)
 
 
@@ -50,11 +50,11 @@ def test_flop_of_the_products_from_the_layers(products: pd.DataFrame) -> None:
 
 
 def test_every_product_of_every_layer_is_found(products: pd.DataFrame) -> None:
-    found = products.loc[products.index.repeat(products["calls"].astype(int)), ["m", "n", "k"]]
+    dimensions = products.loc[products.index.repeat(products["calls"].astype(int)), ["m", "n", "k"]]
     expected = []
     for i, (a, b) in enumerate(itertools.pairwise(LAYERS)):
         expected += [(BATCH, b, a), (a, b, BATCH)] + ([(BATCH, a, b)] if i else [])
-    assert sorted(map(tuple, found.astype(int).to_numpy().tolist())) == sorted(expected)
+    assert sorted(map(tuple, dimensions.astype(int).to_numpy().tolist())) == sorted(expected)
 
 
 def test_the_ninety_five_percent_list(work: pd.DataFrame) -> None:

@@ -28,14 +28,14 @@ def counted(op_type: str, shapes: str, output: str, attributes: str | None = Non
         ("AvgPoolGrad", "4;8x10x4x5", "8x20x12x5", "grad_input", 4 + IMAGE + POOLED),
     ],
 )
-def test_a_pool(op_type: str, shapes: str, output: str, what: str, elements: int) -> None:
+def test_sizes_of_a_pool(op_type: str, shapes: str, output: str, what: str, elements: int) -> None:
     row = counted(op_type, shapes, output, "window=3x4;strides=2x3;padding=SAME")
     assert row["op_class"] == "pooling"
     assert list(row[SIZES]) == [8, 5, 20, 12, 3, 4, 10, 4, 2, 3]
     assert (row["pass"], row["bytes"]) == (what, 4 * elements)
 
 
-def test_a_window_that_is_not_stated_is_its_stride() -> None:
+def test_an_unstated_window_equals_its_stride() -> None:
     assert list(counted("MaxPool", "8x20x12x5", "8x10x4x5")[SIZES]) == [8, 5, 20, 12, 2, 3, 10, 4, 2, 3]
     assert list(counted("MaxPool", "8x20x12x5", "8x10x4x5", "strides=2x2")[SIZES][4:6]) == [2, 2]
 
@@ -44,7 +44,7 @@ def test_strides_of_sizes_that_do_not_divide() -> None:
     assert list(counted("MaxPool", "8x9x113x5", "8x4x57x5")[["stride_h", "stride_w"]]) == [2, 2]
 
 
-def test_channels_that_stand_first() -> None:
+def test_channels_first_layout() -> None:
     row = counted("MaxPool", "8x5x20x12", "8x5x10x4", "window=3x4;strides=2x3;padding=SAME;layout=NCHW")
     assert list(row[SIZES]) == [8, 5, 20, 12, 3, 4, 10, 4, 2, 3]
 
@@ -57,12 +57,12 @@ def test_channels_that_stand_first() -> None:
         ("MaxPool", "8x20x12x0", "8x10x4x0", None),
     ],
 )  # fmt: skip
-def test_sizes_that_nothing_tells(op_type: str, shapes: str, output: str, attributes: str | None) -> None:
+def test_unknown_sizes_give_no_pool(op_type: str, shapes: str, output: str, attributes: str | None) -> None:
     assert counted(op_type, shapes, output, attributes)[SIZES].isna().all()
 
 
 @pytest.mark.parametrize("attributes", ["window=2", "strides=0x2", "window=axb", "labels=b01f;window=2"])
-def test_attributes_that_cannot_be(attributes: str) -> None:
+def test_impossible_attributes_are_refused(attributes: str) -> None:
     with pytest.raises(EstimatorError, match="whole numbers"):
         counted("MaxPool", "8x20x12x5", "8x10x4x5", attributes)
 
@@ -75,5 +75,5 @@ def test_attributes_that_cannot_be(attributes: str) -> None:
         ("max_pool", "", "max_pool"), ("", "aten::_adaptive_avg_pool2d", "avg_pool"),
     ],
 )  # fmt: skip
-def test_what_a_name_tells_of_a_pool(kernel: str, op_type: str, operator: str) -> None:
+def test_operator_of_a_pools_name(kernel: str, op_type: str, operator: str) -> None:
     assert operator_of(kernel, op_type) == operator

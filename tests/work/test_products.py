@@ -21,14 +21,14 @@ def test_the_three_products_of_every_layer_of_any_network(batch: int, layers: li
         expected[(batch, a), (a, b)] = (1, batch, b, a)
         expected[(batch, a), (batch, b)] = (1, a, b, batch)
         expected[(batch, b), (a, b)] = (1, batch, a, b)
-    found = resolve_products(expected)
-    assert {pair: product.dims if product else None for pair, product in found.items()} == expected
+    resolved = resolve_products(expected)
+    assert {pair: product.dims if product else None for pair, product in resolved.items()} == expected
 
 
 def test_a_width_equal_to_the_batch_is_settled_by_the_weights_of_the_run() -> None:
     pairs = [((100, 100), (100, 50)), ((100, 50), (50, 1)), ((100, 50), (100, 50)), ((100, 1), (50, 1))]
-    found = resolve_products(pairs)
-    input_gradient = found[(100, 50), (100, 50)]
+    resolved = resolve_products(pairs)
+    input_gradient = resolved[(100, 50), (100, 50)]
     assert input_gradient is not None
     assert input_gradient.dims == (1, 100, 100, 50)
 
@@ -39,7 +39,7 @@ def test_square_operands_keep_their_transposes_unknown() -> None:
     assert (product.dims, product.trans_a, product.phase) == ((1, 64, 64, 64), None, "unknown")
 
 
-def test_what_stays_ambiguous_is_not_guessed() -> None:
+def test_ambiguous_products_are_not_guessed() -> None:
     assert resolve_products([((100, 50), (100, 50))]) == {((100, 50), (100, 50)): None}
 
 
@@ -82,7 +82,7 @@ def stated(op_type: str, shapes: str, attributes: str = "") -> tuple[object, ...
         ("5x1x64x32;1x3x32x16", "trans_a=n", (1, 5 * 64, 3 * 16, 32, "n", "n")),
     ],
 )
-def test_transposes_as_stated(shapes: str, flags: str, expected: tuple[object, ...]) -> None:
+def test_stated_transposes(shapes: str, flags: str, expected: tuple[object, ...]) -> None:
     assert stated("MatMul", shapes, flags) == expected
 
 
@@ -113,7 +113,7 @@ def test_torch_lists_operands_as_they_multiply(op_type: str, shapes: str, expect
         ("100x5x6;5x6x7", "contract_a=1x2;contract_b=0x1", (1, 100, 7, 30, "n", "n")),
     ],
 )
-def test_dot_general(shapes: str, attributes: str, expected: tuple[object, ...]) -> None:
+def test_dot_general_axes(shapes: str, attributes: str, expected: tuple[object, ...]) -> None:
     assert stated("dot", shapes, attributes) == expected
 
 
@@ -129,7 +129,7 @@ def test_dot_general(shapes: str, attributes: str, expected: tuple[object, ...])
         ("8;5", "i,j->ij", (1, 8, 5, 1, "n", "n")),
     ],
 )
-def test_einsum(shapes: str, equation: str, expected: tuple[object, ...]) -> None:
+def test_einsum_equations(shapes: str, equation: str, expected: tuple[object, ...]) -> None:
     assert stated("Einsum", shapes, f"equation={equation}") == expected
 
 
@@ -151,7 +151,7 @@ def test_contradictions_are_refused(shapes: str, attributes: str) -> None:
         stated_product(make_op("dot", shapes, attributes))
 
 
-def test_operands_that_are_not_known_state_nothing() -> None:
+def test_unknown_operands_give_no_product() -> None:
     assert stated_product(make_op("MatMul", "unknown;50x7", "trans_a=n")) is None
     assert stated_product(make_op("Einsum", "3x4;4x5;5x6", "equation=ab,bc,cd->ad")) is None
 

@@ -1,4 +1,4 @@
-"""One profile at other batch sizes: what goes with the batch, what does not, and what nothing tells."""
+"""One profile at other batch sizes: ops that scale with the batch, ops that do not, and ops without information."""
 
 from itertools import pairwise
 
@@ -62,22 +62,22 @@ def test_dense_layers_are_as_counted_at_the_other_batch(
 ) -> None:
     """Also where widths equal the batch, or several batches."""
     sizes = [times * batch if alike else other for times, alike, other in widths]
-    sized, _, untold = unpacked_by_kind(rebatch(perceptron(batch, sizes), Workload(name="p", batch_size=batch), size))
+    sized, _, warnings = unpacked_by_kind(rebatch(perceptron(batch, sizes), Workload(name="p", batch_size=batch), size))
     assert_frame_equal(sized[DIMENSIONS], perceptron(size, sizes)[DIMENSIONS])
-    assert not untold
+    assert not warnings
 
 
 @pytest.mark.parametrize("name", PROFILES)
-def test_products_go_with_the_batch_and_updates_do_not(name: str) -> None:
+def test_products_scale_with_the_batch_and_updates_do_not(name: str) -> None:
     work, workload = counted(name)
     profiled = workload.batch_size or 0
     matrix, updates = work["op_class"].isin(MATRIX), work["phase"].eq("optimizer").fillna(False)
     updates &= ~work["op"].str.contains("tmp_var")
     for size in (1, 2 * profiled, 64 * profiled):
-        sized, told, _ = unpacked_by_kind(rebatch(work, workload, size))
+        sized, notes, _ = unpacked_by_kind(rebatch(work, workload, size))
         assert_series_equal(sized["flop"][matrix] * profiled, work["flop"][matrix] * size)
         assert_frame_equal(sized[updates], work[updates])
-        assert f"batch {size}, from a profile of batch {profiled}" in told[0]
+        assert f"batch {size}, from a profile of batch {profiled}" in notes[0]
 
 
 @pytest.mark.parametrize("name", PROFILES)
@@ -89,7 +89,7 @@ def test_the_profiled_batch_is_the_profile_itself(name: str) -> None:
         assert nothing == [(), ()]
 
 
-def test_there_and_back_again() -> None:
+def test_rebatching_forth_and_back_gives_the_same_work() -> None:
     work, workload = counted("p1b3/amd-epyc.xplane")
     there = rebatch(work, workload, 700).work
     back = rebatch(there, workload.model_copy(update={"batch_size": 700}), 100).work
@@ -100,10 +100,10 @@ def test_a_layer_as_wide_as_the_batch() -> None:
     """P1B3's fourth layer takes 100 in and is trained on 100 samples."""
     work, workload = counted("p1b3/amd-epyc.xplane")
     layer = work["op"].str.contains("dense_3_1") & (work["op_class"] == "gemm")
-    sized, told, _ = unpacked_by_kind(rebatch(work, workload, 200))
-    found = {(row.trans_a, row.trans_b): (row.m, row.n, row.k) for row in sized[layer].itertuples()}
-    assert found == {("n", "n"): (200, 50, 100), ("n", "t"): (200, 100, 50), ("t", "n"): (100, 50, 200)}
-    assert any("in which the batch and a weight are alike" in sentence for sentence in told)
+    sized, notes, _ = unpacked_by_kind(rebatch(work, workload, 200))
+    rebatched = {(row.trans_a, row.trans_b): (row.m, row.n, row.k) for row in sized[layer].itertuples()}
+    assert rebatched == {("n", "n"): (200, 50, 100), ("n", "t"): (200, 100, 50), ("t", "n"): (100, 50, 200)}
+    assert any("in which the batch and a weight are alike" in sentence for sentence in notes)
 
 
 def test_time_steps_flattened_rows_and_temporaries() -> None:
@@ -125,7 +125,7 @@ def test_time_steps_flattened_rows_and_temporaries() -> None:
     assert ratio == [1, 2, 2, 1, 2, 2]
 
 
-def test_what_cannot_be_told_is_kept_and_said() -> None:
+def test_ops_without_dimensions_are_kept_with_a_note() -> None:
     work = work_of(
         [
             {"op_type": "Relu", "phase": "forward", "bytes": 4096.0},
@@ -135,23 +135,23 @@ def test_what_cannot_be_told_is_kept_and_said() -> None:
             {"op_type": "ReadVariableOp", "phase": "forward", "shapes": "8x6"},
         ]
     )
-    sized, told, warnings = unpacked_by_kind(rebatch(work, Workload(name="own", batch_size=8), 32))
+    sized, notes, warnings = unpacked_by_kind(rebatch(work, Workload(name="own", batch_size=8), 32))
     assert sized["time_s"].tolist() == pytest.approx([1e-3, 1e-3, 4e-3, 4e-3, 1e-3])
     assert_frame_equal(sized.loc[:1], work.loc[:1])
     assert warnings == (
         "2 op(s), 40.0 % of the source's time, keep their work and time, as nothing tells how they go with the batch",
     )
-    assert told[1].startswith("2 op(s), 40.0 % of the source's time, have no model")
+    assert notes[1].startswith("2 op(s), 40.0 % of the source's time, have no model")
 
 
 @pytest.mark.parametrize(("batch", "message"), [(None, "is not known; add batch_size"), (1, "batch 1, which every")])
-def test_a_batch_that_no_shape_tells_is_refused(batch: int | None, message: str) -> None:
+def test_an_unknown_or_single_sample_batch_is_refused(batch: int | None, message: str) -> None:
     work, _ = counted("p1b3")
     with pytest.raises(EstimatorError, match=message):
         rebatch(work, Workload(name="own", batch_size=batch), 64)
 
 
-def test_of_two_unknown_sizes_nobody_knows_which_is_the_batch() -> None:
+def test_two_unknown_sizes_leave_the_batch_unknown() -> None:
     work = work_of([{"op_type": "Relu", "shapes": "-1x-1x300", "output_shapes": "-1x-1x300"}])
     assert rebatch(work, Workload(name="own", batch_size=8), 64).work["shapes"].tolist() == ["-1x-1x300"]
 
@@ -169,19 +169,19 @@ def test_the_batch_of_a_gradient_that_xla_writes_as_a_convolution(channels: int)
         table = pd.DataFrame([{"op": "dW", "time_s": 1e-3, **row}])
         return count_work(table, Workload(name="own", batch_size=batch)).work
 
-    found = rebatch(counted_at(8), Workload(name="own", batch_size=8), 32).work
-    assert found[["flop", "bytes"]].to_dict() == counted_at(32)[["flop", "bytes"]].to_dict()
+    rebatched = rebatch(counted_at(8), Workload(name="own", batch_size=8), 32).work
+    assert rebatched[["flop", "bytes"]].to_dict() == counted_at(32)[["flop", "bytes"]].to_dict()
 
 
-def test_a_pool_is_no_weight_and_goes_with_its_images() -> None:
+def test_a_pool_scales_with_its_images() -> None:
     """Its window of 10 points over 128 channels is as large as an activation at batch 10."""
     rows: list[dict[str, object]] = [
         {"op_type": "MaxPool", "shapes": "10x50x1x128", "output_shapes": "10x5x1x128", "attributes": "window=10x1"},
         {"op_type": "Relu", "shapes": "10x128", "output_shapes": "10x128"},
     ]
-    table = pd.DataFrame(rows).assign(op=lambda found: found["op_type"], time_s=1e-3)
+    table = pd.DataFrame(rows).assign(op=lambda rebatched: rebatched["op_type"], time_s=1e-3)
     work = count_work(table, Workload(name="own", batch_size=10)).work
-    sized, told, _ = unpacked_by_kind(rebatch(work, Workload(name="own", batch_size=10), 40))
+    sized, notes, _ = unpacked_by_kind(rebatch(work, Workload(name="own", batch_size=10), 40))
     assert sized["bytes"].tolist() == pytest.approx((4 * work["bytes"]).tolist())
     assert sized["conv_n"].tolist()[0] == 40
-    assert not any("a weight are alike" in sentence for sentence in told)
+    assert not any("a weight are alike" in sentence for sentence in notes)

@@ -23,17 +23,17 @@ from tests.conftest import make_ops
         (f"{'9' * 5000}x3", None, (None,)),
     ],
 )
-def test_shapes(text: str, batch: int | None, expected: tuple[Shape | None, ...]) -> None:
+def test_read_shapes(text: str, batch: int | None, expected: tuple[Shape | None, ...]) -> None:
     assert read_shapes(text, batch) == expected
 
 
-def test_elements_are_known_where_all_shapes_are() -> None:
+def test_elements_are_known_only_if_all_shapes_are() -> None:
     assert elements(((3, 4), (5,))) == 17
     assert elements(((3, 4), None)) is None
     assert elements(()) is None
 
 
-def test_attributes() -> None:
+def test_read_attributes() -> None:
     assert read_attributes("strides=2x2;equation=ab,bc->ac;dispatch=1") == {
         "strides": "2x2", "equation": "ab,bc->ac", "dispatch": "1",
     }  # fmt: skip
@@ -47,17 +47,17 @@ def test_unreadable_attributes_are_refused(text: str) -> None:
         op.whole_numbers("strides")
 
 
-def test_rows_alike_are_described_once() -> None:
+def test_equal_rows_share_one_description() -> None:
     rows = make_ops({"op_type": "Relu", "shapes": "-1x5"}, {"op_type": "Add"}, {"op_type": "Relu", "shapes": "-1x5"})
-    found = parse_ops(WORK.conform(rows, "here"), 7)
-    assert [op.operands for op in found.ops] == [((7, 5),), ()]
-    assert list(found.codes) == [0, 1, 0]
+    parsed = parse_ops(WORK.conform(rows, "here"), 7)
+    assert [op.operands for op in parsed.ops] == [((7, 5),), ()]
+    assert list(parsed.codes) == [0, 1, 0]
     everywhere = pd.Series(True, index=rows.index)
-    sizes = found.each(everywhere, lambda op: elements(op.operands), "here")
-    assert list(found.spread(sizes, float)[[0, 2]]) == [35, 35]
+    sizes = parsed.read_each(everywhere, lambda op: elements(op.operands), "here")
+    assert list(parsed.spread(sizes, float)[[0, 2]]) == [35, 35]
 
 
 def test_a_fault_names_the_op() -> None:
     rows = WORK.conform(make_ops({"op": "layer/conv", "op_type": "Conv2D", "attributes": "strides=x"}), "here")
     with pytest.raises(EstimatorError, match="here: 'layer/conv': strides is 'x'"):
-        parse_ops(rows, None).each(rows["op"].notna(), lambda op: op.whole_numbers("strides"), "here")
+        parse_ops(rows, None).read_each(rows["op"].notna(), lambda op: op.whole_numbers("strides"), "here")

@@ -33,13 +33,13 @@ def training() -> Profile:
 
 
 def test_inference_keeps_the_forward_pass_without_dropout_and_loss() -> None:
-    forward, told = select_pass(training(), "inference")
+    forward, notes = select_pass(training(), "inference")
     assert forward.ops["op"].tolist() == [name for name, *_, runs in ROWS if runs]
     assert forward.workload.mode == "inference"
     assert (forward.wall_step_s, forward.busy_step_s) == (16.0, 4.0)
-    assert "40.0 % of its ops' time" in told[0].text
-    assert "3 op(s) of gradients" in told[0].text
-    assert "3 of dropout, loss and batch statistics" in told[0].text
+    assert "40.0 % of its ops' time" in notes[0].text
+    assert "3 op(s) of gradients" in notes[0].text
+    assert "3 of dropout, loss and batch statistics" in notes[0].text
 
 
 @pytest.mark.parametrize("mode", [None, "training"])
@@ -48,7 +48,7 @@ def test_a_profile_in_its_own_mode_is_itself(mode: str | None) -> None:
     assert select_pass(profile, mode) == (profile, ())  # type: ignore[arg-type]
 
 
-def test_what_cannot_be_told_is_refused() -> None:
+def test_profiles_without_a_known_forward_pass_are_refused() -> None:
     forward, _ = select_pass(training(), "inference")
     with pytest.raises(EstimatorError, match="inference has no backward pass"):
         select_pass(forward, "training")

@@ -76,10 +76,12 @@ CASES = [  # op type, operands, results, elements read, elements written
 
 
 @pytest.mark.parametrize(("op_type", "operands", "results", "read", "written"), CASES)
-def test_elements(op_type: str, operands: str, results: str, read: int | None, written: int | None) -> None:
+def test_elements_read_and_written_by_each_op(
+    op_type: str, operands: str, results: str, read: int | None, written: int | None
+) -> None:
     op_class = class_of(operator_of("", op_type))
-    found = read_traffic(Op(op_type, "", read_shapes(operands, None), read_shapes(results, None), {}, op_class))
-    assert (found.read, found.written) == (read, written) if found else read is None
+    traffic = read_traffic(Op(op_type, "", read_shapes(operands, None), read_shapes(results, None), {}, op_class))
+    assert (traffic.read, traffic.written) == (read, written) if traffic else read is None
 
 
 @pytest.mark.parametrize(
@@ -98,10 +100,12 @@ def test_elements(op_type: str, operands: str, results: str, read: int | None, w
         ("fused_sgd_", "10x5;10x5", 1, None, None),
     ],
 )
-def test_lists_of_tensors(name: str, operands: str, lists: int, read: int | None, written: int | None) -> None:
+def test_traffic_of_lists_of_tensors(
+    name: str, operands: str, lists: int, read: int | None, written: int | None
+) -> None:
     attributes = {"lists": str(lists)} if lists else {}
-    found = read_traffic(Op(f"aten::_{name}", "", read_shapes(operands, None), (), attributes, "elementwise"))
-    assert (found.read, found.written) == (read, written) if found else read is None
+    traffic = read_traffic(Op(f"aten::_{name}", "", read_shapes(operands, None), (), attributes, "elementwise"))
+    assert (traffic.read, traffic.written) == (read, written) if traffic else read is None
 
 
 def test_a_fusion_that_updates_a_slice_touches_the_slice() -> None:

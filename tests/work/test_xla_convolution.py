@@ -8,34 +8,47 @@ from estimator.work.xla_convolution import labelled_layouts
 
 def read(shapes: str, output: str, attributes: str, kernel: str = "convolution") -> Convolution:
     op = Op("convolution", kernel, read_shapes(shapes, None), read_shapes(output, None), read_attributes(attributes))
-    found = read_convolution(op)
-    assert found is not None
-    return found
+    convolution = read_convolution(op)
+    assert convolution is not None
+    return convolution
 
 
-def test_labels() -> None:
+def test_layouts_from_labels() -> None:
     assert labelled_layouts("b01f_01io->b01f") == {"image": "NHWC", "weights": "HWIO", "output": "NHWC"}
     assert labelled_layouts("f0b_0io->0bf") == {"image": "CWN", "weights": "WIO", "output": "WNC"}
 
 
 def test_products_with_padding_do_not_count() -> None:
-    found = read("2x8x8x3;3x3x3x4", "2x8x8x4", "labels=b01f_01io->b01f;window=3x3;pads=1_1x1_1")
-    assert found.flop == 2 * 2 * 4 * 3 * (8 * 3 - 2) ** 2  # of 24 pairs of output and window two meet the padding
-    assert (found.n, found.c, found.k, found.image, found.window, found.output) == (2, 3, 4, (8, 8), (3, 3), (8, 8))
+    convolution = read("2x8x8x3;3x3x3x4", "2x8x8x4", "labels=b01f_01io->b01f;window=3x3;pads=1_1x1_1")
+    assert convolution.flop == 2 * 2 * 4 * 3 * (8 * 3 - 2) ** 2  # of 24 pairs of output and window two meet the padding
+    assert (convolution.n, convolution.c, convolution.k, convolution.image, convolution.window, convolution.output) == (
+        2,
+        3,
+        4,
+        (8, 8),
+        (3, 3),
+        (8, 8),
+    )
 
 
 def test_a_dilated_image_is_the_input_gradient_of_a_strided_convolution() -> None:
     attributes = "labels=b01f_01oi->b01f;window=3x3;strides=1x1;pads=2_2x2_2;lhs_dilations=2x2"
-    found = read("2x4x4x16;3x3x5x16", "2x9x9x5", attributes)
-    assert found.direction == "grad_input"
-    assert (found.c, found.k, found.image, found.output, found.strides) == (5, 16, (9, 9), (4, 4), (2, 2))
-    assert found.flop == 2 * 2 * 16 * 5 * (4 * 3) ** 2  # every output point of the forward pass once
+    convolution = read("2x4x4x16;3x3x5x16", "2x9x9x5", attributes)
+    assert convolution.direction == "grad_input"
+    assert (convolution.c, convolution.k, convolution.image, convolution.output, convolution.strides) == (
+        5,
+        16,
+        (9, 9),
+        (4, 4),
+        (2, 2),
+    )
+    assert convolution.flop == 2 * 2 * 16 * 5 * (4 * 3) ** 2  # every output point of the forward pass once
 
 
 def test_negative_padding_crops() -> None:
-    found = read("2x9x9x3;3x3x3x4", "2x5x5x4", "labels=b01f_01io->b01f;pads=-1_-1x-1_-1")
-    assert found.flop == 2 * 2 * 25 * 4 * 3 * 9
-    assert found.columns()["pad_h"] == 0
+    convolution = read("2x9x9x3;3x3x3x4", "2x5x5x4", "labels=b01f_01io->b01f;pads=-1_-1x-1_-1")
+    assert convolution.flop == 2 * 2 * 25 * 4 * 3 * 9
+    assert convolution.columns()["pad_h"] == 0
 
 
 def test_groups_and_batch_groups() -> None:
@@ -53,9 +66,14 @@ def test_cudnn_calls_by_their_target() -> None:
         ("__cudnn$convBackwardInput", f"{output};{weights}", image, "grad_input"),
         ("__cudnn$convBackwardFilter", f"{image};{output}", weights, "grad_weights"),
     ):
-        found = read(shapes, result, labels, kernel)
-        assert (found.direction, found.image, found.window, found.output) == (direction, (9, 9), (3, 3), (5, 5))
-        assert found.flop is None
+        convolution = read(shapes, result, labels, kernel)
+        assert (convolution.direction, convolution.image, convolution.window, convolution.output) == (
+            direction,
+            (9, 9),
+            (3, 3),
+            (5, 5),
+        )
+        assert convolution.flop is None
 
 
 @pytest.mark.parametrize("attributes", ["labels=b01f", "labels=bxxf_01io->b01f", "labels=b01f_01io->b01f;strides=1"])

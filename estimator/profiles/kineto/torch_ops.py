@@ -1,7 +1,7 @@
-"""What PyTorch's profiler records of an op's arguments → the operands, attributes and precision of OPS.
+"""An op's arguments as PyTorch's profiler records them → the operands, attributes and precision of OPS.
 
-Operands keep the order of the op's arguments. A factor of a product is written as it lies in memory: one with strides
-[1, m] as its transpose, with ``trans_a=t`` or ``trans_b=t``; where a trace has no strides, operands lie as they are.
+Operands keep the order of the op's arguments. A factor of a product is written as it lies in memory: a factor with
+strides [1, m] as its transpose, with ``trans_a=t`` or ``trans_b=t``. Without strides, factors count as not transposed.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ LAYOUTS = {3: "NCW", 4: "NCHW", 5: "NCDHW"}
 
 
 class Call(NamedTuple):
-    """How one op was called, as the JSON texts of the trace; empty where it does not say."""
+    """The arguments of one call, as JSON texts of the trace; empty where the trace has none."""
 
     name: str
     dims: bytes = b""
@@ -80,7 +80,7 @@ class Call(NamedTuple):
 
 
 class Work(NamedTuple):
-    """One piece of work of a call, in the words of OPS."""
+    """One piece of a call's work, as columns of OPS."""
 
     shapes: str | None = None
     attributes: str | None = None
@@ -89,20 +89,20 @@ class Work(NamedTuple):
 
 @dataclass(frozen=True)
 class Tensor:
-    """Sizes of an operand, and the distance of its elements along each axis where the trace says it."""
+    """An operand's sizes, and its strides [elements] where the trace has them."""
 
     dims: tuple[int, ...]
     strides: tuple[int, ...]
 
     @property
     def transposed(self) -> bool:
-        """Whether its last two axes lie in memory the other way round."""
+        """Whether its last two axes are swapped in memory."""
         if not 2 <= len(self.dims) == len(self.strides):
             return False
         return self.strides[-2] == 1 and self.strides[-1] > 1 and self.dims[-1] > 1
 
     def in_memory(self) -> Tensor:
-        """The matrix, or its transpose where that lies row by row."""
+        """The matrix as it lies in memory, row by row: itself or its transpose."""
         return Tensor((*self.dims[:-2], *self.dims[:-3:-1]), ()) if self.transposed else self
 
     def __str__(self) -> str:
@@ -114,58 +114,58 @@ ONE_ELEMENT = Tensor((1,), (1,))
 
 @lru_cache(maxsize=1 << 16)
 def is_matrix(name: str) -> bool:
-    """Whether an op computes matrix products or convolutions, or hands them on."""
-    base = _base(name)
+    """Whether an op computes or dispatches matrix products or convolutions."""
+    base = _base_name(name)
     return base in PRODUCTS or base in CONVOLUTIONS or base in SEVERAL_PRODUCTS or base.startswith(ATTENTION)
 
 
 def describe(call: Call) -> tuple[Work, ...]:
-    """The work of a call: one piece, or one for each gradient that a convolution's backward pass computes."""
-    base = _base(call.name)
-    found: tuple[Work, ...] = ()
+    """The work of a call: one piece, or one piece per gradient of a convolution's backward pass."""
+    base = _base_name(call.name)
+    pieces: tuple[Work, ...] = ()
     if base in CONVOLUTIONS:
-        found = _convolutions(dict(zip(CONVOLUTIONS[base].split(), _arguments(call), strict=False)), base)
+        pieces = _convolutions(dict(zip(CONVOLUTIONS[base].split(), _arguments(call), strict=False)), base)
     elif base in PRODUCTS:
-        found = _products(dict(zip(PRODUCTS[base].split(), _arguments(call), strict=False)))
+        pieces = _products(dict(zip(PRODUCTS[base].split(), _arguments(call), strict=False)))
     precision = _precision(call.types)
-    found = tuple(work._replace(precision=precision) for work in found) or _plain(call.dims, call.types)
-    return (found[0]._replace(attributes=_cast(call.types)),) if base == "copy" else found
+    pieces = tuple(work._replace(precision=precision) for work in pieces) or _other(call.dims, call.types)
+    return (pieces[0]._replace(attributes=_cast(call.types)),) if base == "copy" else pieces
 
 
 @lru_cache(maxsize=1 << 14)
 def largest(dims: bytes) -> int:
-    """Elements of the largest operand of a call; 0 where it has none, or the trace does not say."""
+    """Elements of a call's largest operand; 0 where it has none or the trace has no shapes."""
     sizes = (math.prod(tensor) for argument in _sizes(dims) for tensor in argument)
     return min(max(sizes, default=0), LARGEST)
 
 
 @lru_cache(maxsize=1 << 14)
-def _plain(dims: bytes, types: bytes) -> tuple[Work]:
-    """The operands of an op that is neither product nor convolution, or whose arguments are not known."""
-    tensors = [tensor for argument in _arguments(Call("", dims, types)) for tensor in _tensors(argument)]
-    return (Work(_listed(tensors), _lists(dims), _precision(types)),)
+def _other(dims: bytes, types: bytes) -> tuple[Work]:
+    """The work of an op that is no product or convolution, or whose arguments are unknown."""
+    tensors = [tensor for argument in _arguments(Call("", dims, types)) for tensor in _non_scalars(argument)]
+    return (Work(_shapes_text(tensors), _lists(dims), _precision(types)),)
 
 
 def _cast(types: bytes) -> str | None:
-    """``from=fp32;to=bf16`` of a copy to the first argument from the second; nothing where they are of one type."""
+    """``from=fp32;to=bf16`` for a copy of the second argument into the first; None where their types are equal."""
     to, source, *_ = [*_list(types), "", ""]
     formats = [_format(str(name)) or "other" for name in (source, to)]
     return f"from={formats[0]};to={formats[1]}" if to != source and "" not in (to, source) else None
 
 
 def _lists(dims: bytes) -> str | None:
-    """``lists=2``: how many arguments are lists of tensors alike, of which the first is the first."""
+    """``lists=2``: how many arguments are lists of tensors with the sizes of the first list; None without lists."""
     arguments = zip(_list(dims), _sizes(dims), strict=True)
-    found = [sizes for argument, sizes in arguments if _is_list(argument)]
-    return f"lists={found.count(found[0])}" if found else None
+    lists = [sizes for argument, sizes in arguments if _is_list(argument)]
+    return f"lists={lists.count(lists[0])}" if lists else None
 
 
 def _is_list(argument: Any) -> bool:
     return isinstance(argument, list) and any(isinstance(item, list) for item in argument)
 
 
-def _base(name: str) -> str:
-    """The op's name without its library and the mark of working in place."""
+def _base_name(name: str) -> str:
+    """The op's name without its library and without the ``_`` of in-place ops."""
     library, _, base = name.rpartition("::")
     return base.removesuffix("_") if library in ("aten", "mkldnn") else name
 
@@ -178,58 +178,58 @@ class Argument:
     value: str
 
 
-def _tensors(argument: Argument) -> tuple[Tensor, ...]:
+def _non_scalars(argument: Argument) -> tuple[Tensor, ...]:
     return tuple(tensor for tensor in argument.tensors if tensor.dims)
 
 
-def _listed(tensors: Sequence[Tensor]) -> str | None:
+def _shapes_text(tensors: Sequence[Tensor]) -> str | None:
     return ";".join(map(str, tensors)) or None
 
 
 def _arguments(call: Call) -> list[Argument]:
     sizes, strides = _sizes(call.dims), _sizes(call.strides)
     types, values = _list(call.types), _list(call.values)
-    found = []
+    arguments = []
     for i, dims in enumerate(sizes):
         kind = types[i] if i < len(types) else "Tensor"
         steps = strides[i] if i < len(strides) and len(strides[i]) == len(dims) else [()] * len(dims)
         missing = kind in NO_TENSORS or (kind == "TensorList" and dims == [()])  # none, or too many for the trace
-        tensors = [] if missing else [Tensor(*of) for of in zip(dims, steps, strict=True)]
+        tensors = [] if missing else list(map(Tensor, dims, steps))
         if i < len(types):
             tensors = [tensor if tensor.dims else ONE_ELEMENT for tensor in tensors]
-        found.append(Argument(tuple(tensors), str(values[i]) if i < len(values) else ""))
-    return found
+        arguments.append(Argument(tuple(tensors), str(values[i]) if i < len(values) else ""))
+    return arguments
 
 
 @lru_cache(maxsize=1 << 14)
 def _sizes(text: bytes) -> list[list[tuple[int, ...]]]:
-    """For each argument the sizes of its tensors: one, or those of a list; () is a scalar, -1 an unreadable size."""
-    found = []
+    """The sizes of each argument's tensors, of one or of a list; () is a scalar, -1 an unreadable size."""
+    sizes = []
     for argument in _list(text):
         tensors = argument if _is_list(argument) else [argument]
-        found.append([tuple(map(_size, t)) for t in tensors if isinstance(t, list)])
-    return found
+        sizes.append([tuple(map(_size, tensor)) for tensor in tensors if isinstance(tensor, list)])
+    return sizes
 
 
-def _size(found: Any) -> int:
-    return found if type(found) is int and 0 <= found <= LARGEST else -1
+def _size(value: Any) -> int:
+    return value if type(value) is int and 0 <= value <= LARGEST else -1
 
 
 @lru_cache(maxsize=1 << 14)
 def _list(text: bytes) -> list[Any]:
-    """A JSON list; empty where the text is none."""
+    """The text as a JSON list; empty where it is none."""
     try:
-        found = json.loads(text)
+        value = json.loads(text)
     except (ValueError, RecursionError):
         return []
-    return found if isinstance(found, list) else []
+    return value if isinstance(value, list) else []
 
 
 @lru_cache(maxsize=1 << 14)
 def _precision(types: bytes) -> str | None:
     """The number format of the first operand that has one."""
-    known = (_format(name) for name in _list(types) if isinstance(name, str))
-    return next((found for found in known if found), None)
+    formats = (_format(name) for name in _list(types) if isinstance(name, str))
+    return next(filter(None, formats), None)
 
 
 def _format(name: str) -> str | None:
@@ -237,43 +237,44 @@ def _format(name: str) -> str | None:
 
 
 def _products(arguments: Mapping[str, Argument]) -> tuple[Work, ...]:
-    """The one product, with transposes as its factors lie in memory; nothing where the trace lacks a factor."""
-    marks, listed = {}, []
+    """The product, its factors as they lie in memory; nothing where the trace lacks a factor."""
+    transposes, operands = {}, []
     for name, argument in arguments.items():
-        for tensor in _tensors(argument):
+        for tensor in _non_scalars(argument):
             factor = name in FACTORS
-            listed.append(tensor.in_memory() if factor else tensor)
-            if factor:  # a layer's weights are multiplied as their transpose
-                marks[FACTORS[name]] = "t" if tensor.transposed != (name == "weight") else "n"
-    if len(marks) < 2:
+            operands.append(tensor.in_memory() if factor else tensor)
+            if factor:  # a layer multiplies by the transpose of its weights
+                transposes[FACTORS[name]] = "t" if tensor.transposed != (name == "weight") else "n"
+    if len(transposes) < 2:
         return ()
-    return (Work(_listed(listed), ";".join(f"trans_{side}={mark}" for side, mark in sorted(marks.items()))),)
+    attributes = ";".join(f"trans_{side}={flag}" for side, flag in sorted(transposes.items()))
+    return (Work(_shapes_text(operands), attributes),)
 
 
 def _convolutions(arguments: Mapping[str, Argument], base: str) -> tuple[Work, ...]:
-    """A convolution, or the gradients that its backward pass computes; nothing where the trace lacks its operands."""
-    image, weight = (_tensors(arguments[name]) if name in arguments else () for name in ("input", "weight"))
+    """A convolution, or the gradients of its backward pass; nothing where the trace lacks its operands."""
+    image, weight = (_non_scalars(arguments[name]) if name in arguments else () for name in ("input", "weight"))
     if not (image and weight) or len(image[0].dims) != len(weight[0].dims) or len(image[0].dims) not in LAYOUTS:
         return ()
-    shapes = _listed([tensor for argument in arguments.values() for tensor in _tensors(argument)])
+    shapes = _shapes_text([tensor for argument in arguments.values() for tensor in _non_scalars(argument)])
     settings = _settings(arguments, base, image[0], weight[0])
-    return tuple(Work(shapes, f"{settings};pass={of}") for of in _passes(arguments, base))
+    return tuple(Work(shapes, f"{settings};pass={pass_}") for pass_ in _passes(arguments, base))
 
 
 def _settings(arguments: Mapping[str, Argument], base: str, image: Tensor, weight: Tensor) -> str:
     axes = len(image.dims) - 2
     transposed = "transpose" in base or _value(arguments, "transposed") is True
-    given: dict[str, str | None] = {
+    settings: dict[str, str | None] = {
         name: _per_axis(_value(arguments, argument), axes)
         for name, argument in (("strides", "stride"), ("pads", "padding"), ("dilations", "dilation"))
     }
     groups = _value(arguments, "groups")
     if "groups" not in arguments and not transposed and weight.dims[1] > 0:
         groups = image.dims[1] // weight.dims[1]
-    given["groups"] = str(groups) if type(groups) is int else "1"
-    given["layout"] = layout = LAYOUTS[len(image.dims)]
-    given["kernel_layout"] = ("IO" if transposed else "OI") + layout[2:]
-    text = ";".join(f"{name}={value}" for name, value in given.items() if value)
+    settings["groups"] = str(groups) if type(groups) is int else "1"
+    settings["layout"] = layout = LAYOUTS[len(image.dims)]
+    settings["kernel_layout"] = ("IO" if transposed else "OI") + layout[2:]
+    text = ";".join(f"{name}={value}" for name, value in settings.items() if value)
     return f"{text};transposed=1" if transposed else text
 
 
@@ -282,18 +283,18 @@ def _passes(arguments: Mapping[str, Argument], base: str) -> Sequence[str]:
         return ("forward",)
     mask = _value(arguments, "output_mask")
     computed = mask if isinstance(mask, list) and len(mask) == 3 else [True, True, True]
-    return [of for of, wanted in zip(("grad_input", "grad_weights"), computed, strict=False) if wanted]
+    return [gradient for gradient, wanted in zip(("grad_input", "grad_weights"), computed, strict=False) if wanted]
 
 
 def _per_axis(value: Any, axes: int) -> str | None:
-    """A setting for each axis, ``2x2``; one number holds for all of them."""
+    """A setting per axis, ``2x2``; a single number holds for all axes."""
     values = value if isinstance(value, list) else [value]
     values = values * axes if len(values) == 1 else values
     return "x".join(map(str, values)) if len(values) == axes and all(type(v) is int for v in values) else None
 
 
 def _value(arguments: Mapping[str, Argument], name: str) -> Any:
-    """The value of an argument, written as in Python; None where it is not given."""
+    """The value of an argument, which the trace writes as in Python; None where it is absent."""
     text = arguments[name].value if name in arguments else ""
     try:
         return json.loads(text.replace("True", "true").replace("False", "false"))

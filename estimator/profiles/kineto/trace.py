@@ -1,4 +1,4 @@
-"""What is kept of a Kineto trace: whole numbers in columns, from which ``kineto`` makes the rows of OPS."""
+"""A Kineto trace as columns of whole numbers, from which ``kineto`` makes the rows of OPS."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from estimator.profiles.dump import Dump
 from estimator.profiles.kineto import torch_ops
 from estimator.profiles.kineto.torch_ops import Call
 
-OPS = ("cpu_op", "Operator")  # today's category, and the one of old
+OPS = ("cpu_op", "Operator")  # today's category, and the older one
 ANNOTATED = (*OPS, "user_annotation")
 LAUNCHES = re.compile(r"_(runtime|driver)$|^Runtime$")
 KERNEL = 0
@@ -29,7 +29,7 @@ ABSENT, LARGEST_ID = -(2**63), 2**62
 
 @dataclass
 class Trace:
-    """Events by what they are, in ps since the first one; names, places and calls are numbers of the ``Ids``."""
+    """Events by category, times in ps since the first event; names, lanes and calls are numbers of the ``Ids``."""
 
     where: str
     metadata: dict[str, Any] = field(default_factory=dict)
@@ -47,68 +47,68 @@ class Trace:
 
     def keep(self, batch: list[Any], origin: int) -> None:
         """Put the X events of one batch into the columns; times count from the origin [µs]."""
-        of: defaultdict[str | None, list[Any]] = defaultdict(list)
+        by_category: defaultdict[str | None, list[Any]] = defaultdict(list)
         for e in batch:
-            of[e.cat].append(e)
-        marks = [e for cat in ANNOTATED for e in of[cat] if e.name.startswith(MARKS)]
+            by_category[e.cat].append(e)
+        marks = [e for cat in ANNOTATED for e in by_category[cat] if e.name.startswith(MARKS)]
         if marks:
             self.marks.add([self.names[e.name] for e in marks], self._lanes(marks), *self._times(marks, origin))
-        ops = [e for cat in OPS for e in of[cat] if not e.name.startswith(MARKS)]
+        ops = [e for cat in OPS for e in by_category[cat] if not e.name.startswith(MARKS)]
         ops += [e for e in marks if e.name.startswith(LOADER)]
         if ops:
             kinds, ids = [self.calls[_call(e)] for e in ops], [self.number(e.args.id) for e in ops]
             self.ops.add(kinds, self._lanes(ops), *self._times(ops, origin), ids)
-        device = [e for cat in ON_DEVICE for e in of[cat]]
+        device = [e for cat in ON_DEVICE for e in by_category[cat]]
         if device:
             self._keep_device(device, origin)
-        launches = [e for cat, found in of.items() if cat and LAUNCHES.search(cat) for e in found]
+        launches = [e for cat, events in by_category.items() if cat and LAUNCHES.search(cat) for e in events]
         if launches:
             starts = chrome_trace.picoseconds(launches, "ts", self.where, origin)
             self.launches.add([self.number(e.args.correlation) for e in launches], self._lanes(launches), starts)
 
-    def number(self, found: Identity) -> int:
-        """An id as a whole number."""
-        if type(found) is int and -LARGEST_ID < found < LARGEST_ID:
-            return found
-        if isinstance(found, float) and found.is_integer() and abs(found) < LARGEST_ID:
-            return int(found)
-        return ABSENT if found is None else -LARGEST_ID - 1 - self.texts[found]
+    def number(self, identity: Identity) -> int:
+        """An identity as a whole number; texts get negative numbers of their own."""
+        if type(identity) is int and -LARGEST_ID < identity < LARGEST_ID:
+            return identity
+        if isinstance(identity, float) and identity.is_integer() and abs(identity) < LARGEST_ID:
+            return int(identity)
+        return ABSENT if identity is None else -LARGEST_ID - 1 - self.texts[identity]
 
     def marked(self, prefix: str) -> Flags:
-        """Whether the name of each mark begins so."""
+        """Whether the name of each mark begins with the prefix."""
         begins = np.array([name.startswith(prefix) for name in self.names], dtype=bool)
         return begins[self.marks["name"]]
 
-    def _keep_device(self, found: list[Any], origin: int) -> None:
+    def _keep_device(self, events: list[Any], origin: int) -> None:
         self.device.add(
-            [self.names[e.name] for e in found],
-            [ON_DEVICE[e.cat] for e in found],
-            [self.streams[_either(e.args.device, e.pid), _either(e.args.stream, e.tid)] for e in found],
-            *self._times(found, origin),
-            [self.number(_either(e.args.id, e.args.old_id)) for e in found],
-            [self.number(e.args.correlation) for e in found],
-            [self.number(e.args.bytes) for e in found],
+            [self.names[e.name] for e in events],
+            [ON_DEVICE[e.cat] for e in events],
+            [self.streams[_first_known(e.args.device, e.pid), _first_known(e.args.stream, e.tid)] for e in events],
+            *self._times(events, origin),
+            [self.number(_first_known(e.args.id, e.args.old_id)) for e in events],
+            [self.number(e.args.correlation) for e in events],
+            [self.number(e.args.bytes) for e in events],
         )
 
-    def _lanes(self, found: list[Any]) -> list[int]:
-        return [self.threads[e.pid, e.tid] for e in found]
+    def _lanes(self, events: list[Any]) -> list[int]:
+        return [self.threads[e.pid, e.tid] for e in events]
 
-    def _times(self, found: list[Any], origin: int) -> tuple[Integers, Integers]:
+    def _times(self, events: list[Any], origin: int) -> tuple[Integers, Integers]:
         return (
-            chrome_trace.picoseconds(found, "ts", self.where, origin),
-            chrome_trace.picoseconds(found, "dur", self.where),
+            chrome_trace.picoseconds(events, "ts", self.where, origin),
+            chrome_trace.picoseconds(events, "dur", self.where),
         )
 
 
 def scan(dump: Dump) -> Trace:
-    """The columns of a trace, ops sorted. Raises EstimatorError where it is damaged or a time is unreadable."""
+    """Read a trace into columns, ops sorted. Raises EstimatorError where it is damaged or a time is unreadable."""
     trace, event, origin = Trace(str(dump)), _event_type(), None
     for batch in chrome_trace.scan(dump, event, trace.metadata):
         timed = [e for e in batch if e.ph == "X"]
         if timed:
             origin = chrome_trace.first_microsecond(timed, trace.where) if origin is None else origin
             trace.keep(timed, origin)
-    trace.ops, trace.device = trace.ops.nested(), trace.device.nested()
+    trace.ops, trace.device = trace.ops.sorted_by_lane(), trace.device.sorted_by_lane()
     return trace
 
 
@@ -131,12 +131,12 @@ def _event_type() -> Any:
 
 
 def _call(event: Any) -> Call:
-    """What tells kinds of op apart; strides and values only where they matter, as they make many kinds."""
+    """The call of an event; strides and values are kept for matrix ops only, as they multiply the number of kinds."""
     args = event.args
     if torch_ops.is_matrix(event.name):
         return Call(event.name, bytes(args.dims), bytes(args.types), bytes(args.strides), bytes(args.values))
     return Call(event.name, bytes(args.dims), bytes(args.types))
 
 
-def _either(found: Identity, other: Identity) -> Identity:
-    return other if found is None else found
+def _first_known(identity: Identity, fallback: Identity) -> Identity:
+    return fallback if identity is None else identity

@@ -1,7 +1,7 @@
-"""Matrix products that tfprof's op view books on the op that follows them, because one kernel computed both.
+"""Matrix products whose time tfprof's op view books on the following op, because one kernel computed both.
 
-The view shows a forward product that never ran, and a Relu or BiasAdd of the product's result that did. Where only one
-such op fits only one such product, its time is taken for that of a kernel ``_FusedMatMul`` with the product's operands.
+The view shows a forward product that never ran, and a Relu or BiasAdd of its result that did. Where exactly one such op
+fits exactly one such product, its time counts as a kernel ``_FusedMatMul`` with the product's operands.
 """
 
 from __future__ import annotations
@@ -10,20 +10,20 @@ from collections.abc import Sequence
 
 from estimator.profiles.fusion import EPILOGUE, MATRIX_PRODUCT
 
-Row = dict[str, object]  # of OPS, and ``defined``, how many nodes of the graph it stands for
+Row = dict[str, object]  # of OPS, and ``defined``: its number of nodes in the graph
 Shape = tuple[int, ...]
 
 
-def claim(rows: Sequence[Row]) -> tuple[list[Row], tuple[str, ...]]:
-    """The rows with each fused kernel under its name in place of the product that never ran, and a warning."""
+def name_fused_kernels(rows: Sequence[Row]) -> tuple[list[Row], tuple[str, ...]]:
+    """The rows with fused kernels named and their products that never ran removed, and a warning."""
     pairs = _pairs(rows)
-    gone = set(pairs.values())
-    out = [row | _fused(rows[pairs[i]]) if i in pairs else row for i, row in enumerate(rows) if i not in gone]
+    removed = set(pairs.values())
+    kept = [row | _fused(rows[pairs[i]]) if i in pairs else row for i, row in enumerate(rows) if i not in removed]
     if not pairs:
-        return out, ()
+        return kept, ()
     first = rows[min(pairs)]["op"]
-    text = f"{len(pairs)} forward products never ran: the times of what follows them, such as '{first}', are taken for "
-    return out, (f"{text}kernels that fuse both",)
+    text = f"{len(pairs)} forward products never ran: the times of the ops after them, such as '{first}', count as "
+    return kept, (f"{text}kernels that fuse both",)
 
 
 def _fused(product: Row) -> Row:
@@ -31,21 +31,21 @@ def _fused(product: Row) -> Row:
 
 
 def _pairs(rows: Sequence[Row]) -> dict[int, int]:
-    """Rows that ran → the product each must have computed; none where either side fits another as well."""
+    """Rows that ran → the row of the product that each must have computed; ambiguous pairs are left out."""
     idle = {i: result for i, row in enumerate(rows) if (result := _idle_result(row))}
     ran = {i: operand for i, row in enumerate(rows) if (operand := _ran_operand(row))}
     fits = [
         (i, product)
         for product, result in idle.items()
         for i, operand in ran.items()
-        if _same(operand, result) and rows[i]["calls"] == rows[product]["defined"]
+        if _may_be_equal(operand, result) and rows[i]["calls"] == rows[product]["defined"]
     ]
-    once = [[pair[side] for pair in fits] for side in (0, 1)]
-    return {i: product for i, product in fits if once[0].count(i) == 1 and once[1].count(product) == 1}
+    sides = [[pair[side] for pair in fits] for side in (0, 1)]
+    return {i: product for i, product in fits if sides[0].count(i) == 1 and sides[1].count(product) == 1}
 
 
 def _idle_result(row: Row) -> Shape | None:
-    """The result of a product that never ran, read as a forward product."""
+    """The shape of a forward product's result; None for a row that ran or is no such product."""
     operands = _operands(row)
     if row.get("calls") != 0 or not MATRIX_PRODUCT.fullmatch(str(row["op_type"])) or len(operands) < 2:
         return None
@@ -56,7 +56,7 @@ def _idle_result(row: Row) -> Shape | None:
 
 
 def _ran_operand(row: Row) -> Shape | None:
-    """The first operand of an op that ran and that kernels of products can contain."""
+    """The first operand of an op that ran and that a product's kernel can contain; None otherwise."""
     operands = _operands(row)
     ran = row.get("calls") and EPILOGUE.fullmatch(str(row["op_type"]))
     return operands[0] if ran and operands else None
@@ -67,6 +67,6 @@ def _operands(row: Row) -> list[Shape]:
     return [tuple(map(int, text.split("x"))) for text in texts if text not in ("", "unknown")]
 
 
-def _same(shape: Shape, other: Shape) -> bool:
-    """Whether both may be one shape; an unknown dimension may be any."""
+def _may_be_equal(shape: Shape, other: Shape) -> bool:
+    """Whether two shapes can be equal; an unknown dimension (-1) fits any."""
     return len(shape) == len(other) and all(a == b or -1 in (a, b) for a, b in zip(shape, other, strict=True))

@@ -1,7 +1,7 @@
-"""What TensorFlow's names tell: an op's type, and which of a GPU's pseudo-devices count its kernels once.
+"""Names in TensorFlow's dumps: op types, and the pseudo-devices of a GPU on which each kernel counts once.
 
-A GPU's kernels stand on ``/device:GPU:0/stream:all`` and again on each ``stream:N``; ``/memcpy`` holds its copies;
-what stands on the GPU itself (``/gpu:0``) is the host's time of launching them.
+``/device:GPU:0/stream:all`` holds a GPU's kernels, which each ``stream:N`` repeats; ``/memcpy`` holds its copies; the
+GPU itself (``/gpu:0``) holds the host's time of launching.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from estimator.profiles import phases
 
 GPU = re.compile(r"(?i)gpu:(\d+)(?:/(stream:\w+|memcpy))?")
 NUMBERED = r"_\d+$"
-TYPES_FROM_NAMES = "op types are the last parts of the names, for this view has no others"
+TYPES_FROM_NAMES = "op types are the last parts of the names, because this view has no types"
 
 
 def op_types(names: pd.Series) -> pd.Series:
@@ -23,31 +23,30 @@ def op_types(names: pd.Series) -> pd.Series:
     return names.str.rsplit("/", n=1).str[-1].str.replace(NUMBERED, "", regex=True)
 
 
-def no_updates(ops: pd.DataFrame) -> Iterator[str]:
-    """A warning where a view of a training step lists no optimizer's updates, which tfprof's trees can leave out."""
+def warn_missing_updates(ops: pd.DataFrame) -> Iterator[str]:
+    """Yield a warning where a training step has no optimizer's updates, which tfprof's trees can leave out."""
     updates = any(phases.UPDATE.search(op_type) for op_type in ops["op_type"].dropna().unique())
     if (ops["phase"] == "backward").any() and not updates:
         yield "this view lists no optimizer's updates, which tfprof's scope views leave out; make its op view"
 
 
-def counted(devices: Iterable[str]) -> set[str]:
-    """The devices on which each kernel and copy stands once: streams in place of launches, all in place of each."""
-    known = set(devices)
-    parts = {device: GPU.search(device) for device in known}
+def select_counted(devices: Iterable[str]) -> set[str]:
+    """The devices that together hold each kernel and copy once: streams, not launches; ``stream:all`` before others."""
+    parts = {device: GPU.search(device) for device in set(devices)}
     lanes = {(match[1], match[2] or "") for match in parts.values() if match}
-    return {device for device, match in parts.items() if match is None or _counts(match[1], match[2] or "", lanes)}
+    return {device for device, match in parts.items() if match is None or _is_counted(match[1], match[2] or "", lanes)}
 
 
-def launches(device: str) -> bool:
-    """Whether the device is a GPU itself, whose times are the host's, of launching."""
+def is_launch_device(device: str) -> bool:
+    """Whether the device is a GPU itself, whose times are those of launching on the host."""
     match = GPU.search(device)
     return match is not None and not match[2]
 
 
-def _counts(gpu: str, lane: str, lanes: Collection[tuple[str, str]]) -> bool:
+def _is_counted(gpu: str, lane: str, lanes: Collection[tuple[str, str]]) -> bool:
     streams = {name for number, name in lanes if number == gpu and name.startswith("stream:")}
     if lane == "memcpy":
-        return not streams or "stream:all" in streams  # else the copies stand on the streams as well
+        return not streams or "stream:all" in streams  # otherwise the streams hold the copies as well
     if not lane:
         return not streams
     return lane == "stream:all" or "stream:all" not in streams

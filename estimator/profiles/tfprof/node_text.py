@@ -1,4 +1,4 @@
-"""TensorFlow's nodes in the words of OPS: shapes, number formats and attributes of their protobuf messages."""
+"""TensorFlow's node messages → columns of OPS: shapes, precision and attributes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def shape_text(dims: Sequence[int] | None) -> str:
 
 
 def shape_of(message: Any) -> tuple[int, ...] | None:
-    """The dimensions of a TensorShape message; None where even their number is unknown."""
+    """The dimensions of a TensorShape message; None where its rank is unknown."""
     return None if message.unknown_rank else tuple(dim.size for dim in message.dim)
 
 
@@ -29,18 +29,18 @@ def shapes_text(shapes: Sequence[tuple[int, ...] | None]) -> str | None:
 
 
 def precision(attrs: Mapping[str, Any]) -> str | None:
-    """The number format that a node's attributes state."""
+    """The precision that a node's attributes state."""
     return next((PRECISION.get(attrs[name].type) for name in ("T", "Ta", "dtype") if name in attrs), None)
 
 
 def attributes(op_type: str, attrs: Mapping[str, Any]) -> str | None:
-    """What a node's attributes tell of a product, convolution, pool or cast, ``key=value;key=value``."""
-    told = [*_product(attrs), *_cast(attrs)]
+    """The attributes of a product, convolution, pool or cast as OPS writes them, ``key=value;key=value``."""
+    pairs = [*_product(attrs), *_cast(attrs)]
     if "Conv" in op_type:
-        told += _convolution(op_type, attrs)
+        pairs += _convolution(op_type, attrs)
     elif "Pool" in op_type:
-        told += _pool(attrs)
-    return ";".join(f"{key}={value}" for key, value in told) or None
+        pairs += _pool(attrs)
+    return ";".join(f"{key}={value}" for key, value in pairs) or None
 
 
 def _product(attrs: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -53,7 +53,7 @@ def _product(attrs: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _cast(attrs: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """The formats of a cast, ``other`` for what is no precision, such as whole numbers and truth values."""
+    """Yield the formats of a cast; ``other`` for integers, booleans and all else that is no precision."""
     for key, name in (("from", "SrcT"), ("to", "DstT")):
         if name in attrs:
             yield key, PRECISION.get(attrs[name].type, "other")
@@ -70,7 +70,7 @@ def _convolution(op_type: str, attrs: Mapping[str, Any]) -> Iterator[tuple[str, 
     if layout:
         yield "layout", layout
         yield "kernel_layout", "DHWIO" if len(layout) == 5 else "HWIO"
-    yield "pass", next((found for name, found in PASS.items() if name in op_type), "forward")
+    yield "pass", next((pass_ for name, pass_ in PASS.items() if name in op_type), "forward")
 
 
 def _pool(attrs: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -1,8 +1,8 @@
 """Reader of tfprof's ProfileProto (files ``profile_NNN``): the graph with shapes, and the times of its traced steps.
 
-It names op types, not kernels. A kernel that fuses a product with what follows is inferred: an op such as Relu ran,
-while the product upstream, and every node between the two, never ran in the same steps. What ran is then named
-``_FusedMatMul`` (``_FusedConv2D``, …), with the operands of that product.
+It names op types, not kernels. A kernel that fuses a product with the following ops is inferred where an op such as
+Relu ran, but the product upstream and every node between them never ran in the same steps. The kernel is then named
+``_FusedMatMul`` (``_FusedConv2D``, …) and gets the operands of that product.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ FIRST_NAME = ((0x0A, 0x08, 0x12, 0x0A), (0x0A, 0x12, 0x0A))  # ProfileProto.node
 NAME = re.compile(rb"[\w.][\w.\-/>:]*")
 LONGEST = 10**12  # of one step [us]; int64 holds its picoseconds
 
-Ran = Mapping[str, frozenset[int]]  # node → the steps in which it ran
+StepsOfNode = Mapping[str, frozenset[int]]  # node → the steps in which it ran
 Run = tuple[int, int]  # start and duration [us]
 
 
 def recognises(head: bytes) -> bool:
-    """Whether the content starts with a map of nodes by number, each with its name first."""
+    """Whether the content starts with a map of nodes by number, each of which begins with its name."""
     names = (messages.opening(head, tags) for tags in FIRST_NAME)
     return any(name is not None and NAME.fullmatch(name) for name in names)
 
@@ -65,15 +65,15 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
         steps=len(number),
         wall_step_s=float(np.mean([_wall_s(times, where) for times in runs.values()])),
         busy_step_s=float(np.mean([events.covered(times) for times in runs.values()])) / 1e6,
-        warnings=(*_inferred(products), *_launches(profile, len(number))),
+        warnings=(*_fusion_warnings(products), *_launch_warnings(profile, len(number))),
     )
 
 
 def _nodes(profile: Any) -> Iterator[tuple[str, Node]]:
-    """Every node by its name; operand shapes are those that the nodes it takes put out."""
+    """Yield every node by name; its operand shapes are the output shapes of its inputs."""
     for node in profile.nodes.values():
-        taken = [(port, profile.nodes[key]) for port, key in sorted(node.inputs.items()) if key in profile.nodes]
-        data = [(port, source) for port, source in taken if source.op != "NoOp"]  # the others only wait
+        inputs = [(port, profile.nodes[key]) for port, key in sorted(node.inputs.items()) if key in profile.nodes]
+        data = [(port, source) for port, source in inputs if source.op != "NoOp"]  # NoOps only order execution
         yield (
             node.name,
             Node(
@@ -95,24 +95,24 @@ def _operand(node: Any, port: int, source: Any) -> tuple[int, ...] | None:
 
 
 def _dims(shape: Any) -> tuple[int, ...] | None:
-    """The dimensions of a Tuple message; tfprof writes a scalar as 1, and nothing where the rank is unknown."""
+    """The dimensions of a Tuple message: (1) for a scalar; None where it is empty, as the rank is unknown."""
     return tuple(shape.int64_values) or None
 
 
-def _fused(nodes: Mapping[str, Node], ran: Ran) -> dict[str, str]:
-    """Nodes that ran → the product that ran under their name; none where two would claim the same product."""
-    found = {op: _product_above(op, nodes, ran) for op in ran if op in nodes}
-    claims = Counter(found.values())
-    return {op: product for op, product in found.items() if product and claims[product] == 1}
+def _fused(nodes: Mapping[str, Node], ran: StepsOfNode) -> dict[str, str]:
+    """Nodes that ran → the product that ran under their name; a product that fits two nodes is left out."""
+    candidates = {op: _product_above(op, nodes, ran) for op in ran if op in nodes}
+    fits = Counter(candidates.values())
+    return {op: product for op, product in candidates.items() if product and fits[product] == 1}
 
 
-def _product_above(op: str, nodes: Mapping[str, Node], ran: Ran) -> str | None:
-    """The product upstream of a node, where neither it nor what lies between ever ran in the node's steps."""
-    own = ran[op]
+def _product_above(op: str, nodes: Mapping[str, Node], ran: StepsOfNode) -> str | None:
+    """The product upstream of a node, if neither it nor a node between ever ran in the node's steps."""
+    steps_of_op = ran[op]
     for _ in range(LONGEST_FUSION):
         if not EPILOGUE.fullmatch(nodes[op].op_type):
             return None
-        idle = [name for name in nodes[op].inputs if name in nodes and not own & ran.get(name, frozenset())]
+        idle = [name for name in nodes[op].inputs if name in nodes and not steps_of_op & ran.get(name, frozenset())]
         product = next((name for name in idle if PRODUCT.fullmatch(nodes[name].op_type)), None)
         if product:
             return product
@@ -121,23 +121,23 @@ def _product_above(op: str, nodes: Mapping[str, Node], ran: Ran) -> str | None:
 
 
 def _row(op: str, nodes: Mapping[str, Node], product: str | None) -> dict[str, object]:
-    """What is known of a node; a fused kernel takes the operands of the product that it contains."""
+    """The described columns of a node; a fused kernel takes the operands of the product that it contains."""
     node = nodes[op]
-    told = nodes[product] if product else node
+    described = nodes[product] if product else node
     return {
         "op": op,
         "op_type": node.op_type or None,
-        "kernel": f"_Fused{told.op_type}" if product else None,
-        "precision": told.precision,
-        "shapes": told.shapes,
+        "kernel": f"_Fused{described.op_type}" if product else None,
+        "precision": described.precision,
+        "shapes": described.shapes,
         "output_shapes": node.output_shapes,
-        "attributes": told.attributes,
+        "attributes": described.attributes,
     }
 
 
 def _amounts(exec_: Any, placement: str | None, times: list[Run]) -> dict[str, object]:
-    """Calls count the op's launches, of which each may start several kernels."""
-    launched = sum(len(found.times) for found in exec_.cpu_execs.values())
+    """Placement, calls, time and bytes of a node in one step; calls count launches, which may start several kernels."""
+    launched = sum(len(device.times) for device in exec_.cpu_execs.values())
     return {
         "placement": placement,
         "calls": launched or max(exec_.run_count, 1),
@@ -147,13 +147,13 @@ def _amounts(exec_: Any, placement: str | None, times: list[Run]) -> dict[str, o
 
 
 def _times(exec_: Any, where: str) -> tuple[str | None, list[Run]]:
-    """Where a node ran, and its runs; on an accelerator those of its kernels, not of their launches."""
-    found = exec_.accelerator_execs or exec_.cpu_execs
-    runs = [tuple(times.int64_values) for device in sorted(found) for times in found[device].times]
+    """A node's device, and its runs; on an accelerator the runs of kernels, not of launches."""
+    execs = exec_.accelerator_execs or exec_.cpu_execs
+    runs = [tuple(times.int64_values) for device in sorted(execs) for times in execs[device].times]
     for run in runs:
         if len(run) != 2 or run[0] < 0 or not 0 <= run[1] <= LONGEST:
             raise EstimatorError(f"{where}: its time is {run}; expected a start and a duration of at least 0 us")
-    return min(found, default=None), runs
+    return min(execs, default=None), runs
 
 
 def _wall_s(runs: list[Run], where: str) -> float:
@@ -164,25 +164,26 @@ def _wall_s(runs: list[Run], where: str) -> float:
     return span / 1e6
 
 
-def _inferred(products: Mapping[str, str]) -> Iterator[str]:
+def _fusion_warnings(products: Mapping[str, str]) -> Iterator[str]:
     if products:
         op = min(products)
         yield (
-            f"{len(products)} matrix products never ran under their own names: the times of what follows them, "
-            f"such as {op}, are taken for kernels that fuse both"
+            f"{len(products)} matrix products never ran under their own names: the times of the ops after them, "
+            f"such as {op}, count as kernels that fuse both"
         )
 
 
-def _launches(profile: Any, step_count: int) -> Iterator[str]:
+def _launch_warnings(profile: Any, step_count: int) -> Iterator[str]:
     execs = [exec_ for node in profile.nodes.values() for exec_ in node.execs.values()]
-    beside = sum(_total_us(exec_.cpu_execs.values()) for exec_ in execs if exec_.accelerator_execs)
-    if beside:
-        yield f"the host's time of launching kernels, {beside / 1e3 / step_count:.3g} ms, is left out: it runs beside"
+    launch_us = sum(_total_us(exec_.cpu_execs.values()) for exec_ in execs if exec_.accelerator_execs)
+    if launch_us:
+        time = f"{launch_us / 1e3 / step_count:.3g} ms"
+        yield f"the host's time of launching kernels, {time}, is left out: it runs beside them"
     bare = {device for exec_ in execs if not exec_.accelerator_execs for device in exec_.cpu_execs}
-    on_gpu = sorted(device for device in bare if names.launches(device))
-    if on_gpu and not beside:
+    on_gpu = sorted(device for device in bare if names.is_launch_device(device))
+    if on_gpu and not launch_us:
         yield f"{on_gpu[0]} has no stream beside it: its times may be those of launching kernels alone"
 
 
-def _total_us(found: Iterable[Any]) -> int:
-    return sum(times.int64_values[1] for device in found for times in device.times if len(times.int64_values) > 1)
+def _total_us(execs: Iterable[Any]) -> int:
+    return sum(times.int64_values[1] for device in execs for times in device.times if len(times.int64_values) > 1)

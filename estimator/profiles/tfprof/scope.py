@@ -30,8 +30,8 @@ COLUMNS = {
     "requested bytes": ("reported_bytes", {"B": 1.0, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}),
     "# float_ops": ("reported_flop", {"": 1.0, "k": 1e3, "m": 1e6, "b": 1e9}),
 }
-NO_SHAPES = "this view has no shapes: matrix products stay unknown unless graph.csv beside it tells them"
-LISTED = 0.99  # share of the root's time from which on the lines are taken for all there is
+NO_SHAPES = "this view has no shapes: matrix products stay unknown unless graph.csv beside it has them"
+LISTED = 0.99  # least share of the root's time for which the lines count as complete
 
 
 def recognises(head: bytes) -> bool:
@@ -41,7 +41,7 @@ def recognises(head: bytes) -> bool:
 
 
 def read(dumps: list[Dump], workload: Workload) -> Profile:
-    """Read one view. Raises EstimatorError naming the line at fault, or the view to make instead."""
+    """Read one view. Raises EstimatorError that names the line at fault, or the view to make instead."""
     where = str(dumps[0])
     lines = dumps[0].text().splitlines()
     _refuse_other_views(lines, where)
@@ -52,7 +52,7 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
     table = pd.DataFrame(rows, columns=["op", *dict(COLUMNS.values())]).astype({"op": "string[python]"})
     table["op_type"] = names.op_types(table["op"])
     ops = phases.fill(canonical.to_ops(table, where))
-    warnings = (NO_SHAPES, names.TYPES_FROM_NAMES, *names.no_updates(ops))
+    warnings = (NO_SHAPES, names.TYPES_FROM_NAMES, *names.warn_missing_updates(ops))
     return Profile(ops=ops, workload=workload, device=None, format="tfprof tree", warnings=warnings)
 
 
@@ -65,7 +65,7 @@ def _refuse_other_views(lines: Sequence[str], where: str) -> None:
 
 
 def _nodes(lines: Sequence[str], where: str) -> tuple[float, list[dict[str, object]]]:
-    """The whole time [s], and a row for each node that took some itself."""
+    """The root's total time [s], and a row for each node with self time."""
     start, columns = _header(lines, where)
     total, rows = 0.0, {}
     for number, line in enumerate(lines[start:], start=start + 1):
@@ -73,25 +73,25 @@ def _nodes(lines: Sequence[str], where: str) -> tuple[float, list[dict[str, obje
             op, cells = _cells(line, columns, f"{where}:{number}")
             if op == ROOT:
                 total = _amount(cells["total execution time"][1], "total execution time", f"{where}:{number}") or 0.0
-            else:  # a graph view may show a node again below each node that takes its result
+            else:  # a graph view may repeat a node below each node that takes its result
                 rows[op] = {"op": op, **_row(cells, f"{where}:{number}")}
     return total, [row for row in rows.values() if row["time_s"]]
 
 
 def _header(lines: Sequence[str], where: str) -> tuple[int, list[str]]:
-    """Where the nodes start, and the columns' names."""
+    """The line at which the nodes start, and the columns' names."""
     at = next((i for i, line in enumerate(lines) if line.startswith(HEADER)), None)
     columns = [] if at is None else [name.strip() for name in lines[at].split("|")][1:]
     if at is None or "total execution time" not in columns:
-        found = ", ".join(columns) or "no header line"
+        listed = ", ".join(columns) or "no header line"
         raise EstimatorError(
-            f"{where}: expected a column 'total execution time', found {found}; select micros in tfprof"
+            f"{where}: expected a column 'total execution time', found {listed}; select micros in tfprof"
         )
     return at + 1, columns
 
 
 def _cells(line: str, columns: Sequence[str], where: str) -> tuple[str, dict[str, tuple[str, str]]]:
-    """A node's name, and self and total of each column."""
+    """A node's name, and its self and total amounts by column."""
     match = NODE.match(line)
     values = [value.split("/") for value in match["values"].split(", ")] if match else []
     if not match or len(values) != len(columns) or any(len(value) != 2 for value in values):
@@ -106,7 +106,7 @@ def _row(cells: dict[str, tuple[str, str]], where: str) -> dict[str, object]:
 
 
 def _amount(text: str, column: str, where: str) -> float | None:
-    """A printed amount in SI; None where it is 0, for tfprof prints that also where it knows nothing."""
+    """A printed amount in SI units; None for 0, which tfprof prints for unknown amounts as well."""
     match = AMOUNT.fullmatch(text.removesuffix(" flops"))
     units = COLUMNS[column][1]
     if not match or match[2] not in units:

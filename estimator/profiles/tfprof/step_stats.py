@@ -1,7 +1,7 @@
 """Reader of RunMetadata, TensorFlow's binary trace of one session step, or of several steps in one file.
 
-Each op's ``timeline_label``, "[memory] name = kernel(inputs)", gives the kernel that really ran and where its operands
-come from; the operands' shapes are what those nodes put out.
+Each op's ``timeline_label``, "[memory] name = kernel(inputs)", names the kernel that ran and the nodes of its operands;
+the operands' shapes are those nodes' output shapes.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ Key = tuple[str, int]  # node and output slot
 
 @dataclass(frozen=True)
 class Event:
-    """One op on one device: when, for how long [ns], and what its label tells."""
+    """One run of an op on one device: start, duration and end [ns], and the content of its label."""
 
     op: str
     device: str
     start: int
     duration: int
-    end: int  # of everything about it
+    end: int  # of the op and its bookkeeping
     op_type: str | None
     kernel: str | None
     inputs: tuple[str, ...]
@@ -50,13 +50,13 @@ class Event:
 
 
 def recognises(head: bytes) -> bool:
-    """Whether the content starts with a device's step stats, with or without a length before them."""
+    """Whether the content starts with a device's step stats, with or without a length prefix."""
     varint = next((i + 1 for i, byte in enumerate(head[:10]) if byte < 0x80), 0)
     return any(_starts_with_device(head[skip:]) for skip in (0, FIXED, varint))
 
 
 def read(dumps: list[Dump], workload: Workload) -> Profile:
-    """Read the steps of one dump; op times are means over them. Raises EstimatorError where they cannot be read."""
+    """Read one dump; op times are means over its steps. Raises EstimatorError where it cannot be read."""
     where = str(dumps[0])
     traced = [_Step(message, f"{where}: step {i + 1}") for i, message in enumerate(_split(dumps[0]))]
     rows = [row | {"step": i} for i, step in enumerate(traced) for row in step.rows()]
@@ -77,7 +77,7 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
 
 
 class _Step:
-    """One traced step: its events, and what is known of its nodes."""
+    """One traced step: its events, and the precisions and shapes of its nodes' outputs."""
 
     def __init__(self, metadata: Any, where: str) -> None:
         self.graph = _graph(metadata)
@@ -85,7 +85,7 @@ class _Step:
         self.shapes: dict[Key, Shape] = {}
         self.events = [self._event(d, stats, where) for d in metadata.step_stats.dev_stats for stats in d.node_stats]
         devices = {event.device for event in self.events}
-        counted = names.counted(devices)
+        counted = names.select_counted(devices)
         self.counted = [event for event in self.events if event.device in counted]
         self.start = min((event.start for event in self.events), default=0)
         span = max((event.end for event in self.events), default=0) - self.start
@@ -94,24 +94,24 @@ class _Step:
         self.wall_s = span / 1e9
 
     def rows(self) -> Iterator[dict[str, object]]:
-        """One row per run of an op; the kernels of a GPU's op are one run, named after the longest."""
+        """Yield one row per run of an op; the kernels of a GPU's op are one run, named after the longest."""
         launched = defaultdict(list)
         for event in self.events:
-            if names.launches(event.device):
+            if names.is_launch_device(event.device):
                 launched[event.op].append(event)
-        for (op, device), found in _grouped(self.counted):
-            if names.GPU.search(device) and not names.launches(device):
-                yield self._row(op, found, launched.get(op, ()))
+        for (op, device), group in _grouped(self.counted):
+            if names.GPU.search(device) and not names.is_launch_device(device):
+                yield self._row(op, group, launched.get(op, ()))
             else:
-                yield from (self._row(op, [event], [event]) for event in found)
+                yield from (self._row(op, [event], [event]) for event in group)
 
     def busy_s(self) -> float:
-        """Time in which any op ran [s]."""
+        """Time during which any op ran [s]."""
         return _busy_ns(self.counted) / 1e9
 
     def warnings(self) -> Iterator[str]:
-        """What of the step is not counted, or not what it seems."""
-        bare = {event.device for event in self.counted if names.launches(event.device)}
+        """Yield warnings about times of launching kernels."""
+        bare = {event.device for event in self.counted if names.is_launch_device(event.device)}
         if bare:
             yield f"{min(bare)} has no stream beside it: its times may be those of launching kernels alone"
         elif len(self.counted) < len(self.events):
@@ -119,26 +119,26 @@ class _Step:
 
     def _row(self, op: str, ran: Sequence[Event], runs: Sequence[Event]) -> dict[str, object]:
         longest = max(ran, key=lambda event: event.duration)
-        told = runs[0] if runs else longest
+        labelled = runs[0] if runs else longest
         node = self.graph.get(op)
-        known = [self._found(self.shapes, name) for name in told.inputs]
+        shapes = [self._look_up(self.shapes, name) for name in labelled.inputs]
         attrs = node.attr if node else {}
-        op_type = node.op if node else told.op_type
+        op_type = node.op if node else labelled.op_type
         return {
             "op": op,
             "op_type": op_type,
-            "kernel": longest.kernel or told.kernel,
+            "kernel": longest.kernel or labelled.kernel,
             "placement": longest.device,
-            "precision": self._precision(told),
-            "shapes": node_text.shapes_text(known),
-            "output_shapes": node_text.shapes_text(told.outputs),
+            "precision": self._precision(labelled),
+            "shapes": node_text.shapes_text(shapes),
+            "output_shapes": node_text.shapes_text(labelled.outputs),
             "attributes": node_text.attributes(op_type or "", attrs),
             "calls": len(runs) or len(ran),
             "time_s": sum(self._own_time(event) for event in ran) / 1e9,
         }
 
     def _own_time(self, event: Event) -> int:
-        """The time of an op, less that of the ops it calls [ns]."""
+        """The time of an op without the ops that it calls [ns]."""
         if not CALLS.match(event.op_type or ""):
             return event.duration
         last = event.start + event.duration
@@ -146,14 +146,15 @@ class _Step:
         return event.duration - min(_busy_ns(inside), event.duration)
 
     def _precision(self, event: Event) -> str | None:
-        """The number format of the first operand that has one, else of the result."""
-        formats = [self._found(self.precisions, name) for name in event.inputs]
-        return next((found for found in formats if found), self.precisions.get((event.op, 0)))
+        """The precision of the first operand that has one, or of the result."""
+        precisions = [self._look_up(self.precisions, name) for name in event.inputs]
+        return next(filter(None, precisions), self.precisions.get((event.op, 0)))
 
-    def _found(self, known: Mapping[Key, Any], name: str) -> Any:
-        """What is known of an input, written ``node`` or ``node:slot``."""
+    def _look_up(self, by_output: Mapping[Key, Any], name: str) -> Any:
+        """The value of an input, which labels write ``node`` or ``node:slot``."""
         node, _, slot = name.rpartition(":")
-        return known.get((node, int(slot))) if node and slot.isdecimal() and len(slot) < 9 else known.get((name, 0))
+        has_slot = node and slot.isdecimal() and len(slot) < 9
+        return by_output.get((node, int(slot)) if has_slot else (name, 0))
 
     def _event(self, device: Any, stats: Any, where: str) -> Event:
         start, op_start, op_end, end = _times(stats)
@@ -168,14 +169,13 @@ class _Step:
             outputs[output.slot] = node_text.shape_of(tensor.shape)
             self.precisions[op, output.slot] = node_text.PRECISION.get(tensor.dtype)
             self.shapes[op, output.slot] = outputs[output.slot]
-        known = tuple(outputs[slot] for slot in sorted(outputs))
+        shapes = tuple(outputs[slot] for slot in sorted(outputs))
         last = start + max(op_end, end)
-        told = op_type, kernel, inputs, known
-        return Event(op, device.device, start + op_start, op_end - op_start, last, *told)
+        return Event(op, device.device, start + op_start, op_end - op_start, last, op_type, kernel, inputs, shapes)
 
 
 def _times(stats: Any) -> tuple[int, int, int, int]:
-    """Start, and relative to it the op's start and end and the end of all [ns]; older dumps hold microseconds."""
+    """The start; and relative to it the op's start, the op's end and the end of all [ns]. Older dumps hold µs."""
     if stats.all_start_nanos:
         return stats.all_start_nanos, stats.op_start_rel_nanos, stats.op_end_rel_nanos, stats.all_end_rel_nanos
     micros = stats.all_start_micros, stats.op_start_rel_micros, stats.op_end_rel_micros, stats.all_end_rel_micros
@@ -183,7 +183,7 @@ def _times(stats: Any) -> tuple[int, int, int, int]:
 
 
 def _label(stats: Any) -> tuple[str, str | None, str | None, tuple[str, ...]]:
-    """Op, type, kernel and data inputs of a label; where it is cut short, the input at the cut is unknown."""
+    """Op, type, kernel and data inputs of a label; an input at which the label is cut off is unknown."""
     label = stats.timeline_label
     _, is_call, call = label.partition(" = ")
     if is_call:
@@ -204,19 +204,19 @@ def _graph(metadata: Any) -> dict[str, Any]:
     return {node.name: node for graph in graphs for node in graph.node}
 
 
-def _grouped(found: Sequence[Event]) -> Iterator[tuple[tuple[str, str], list[Event]]]:
+def _grouped(ran: Sequence[Event]) -> Iterator[tuple[tuple[str, str], list[Event]]]:
     groups: dict[tuple[str, str], list[Event]] = defaultdict(list)
-    for event in found:
+    for event in ran:
         groups[event.op, event.device].append(event)
     yield from groups.items()
 
 
-def _busy_ns(found: Sequence[Event]) -> int:
-    return events.covered([(event.start, event.duration) for event in found])
+def _busy_ns(ran: Sequence[Event]) -> int:
+    return events.covered([(event.start, event.duration) for event in ran])
 
 
 def _split(dump: Dump) -> Iterator[Any]:
-    """The messages of one file: a single one, or several, each behind its length (8 bytes or a varint)."""
+    """Yield the messages of one file: a single one, or several with their length before each (8 bytes or a varint)."""
     content, where = bytes(dump.content), str(dump)
     if _starts_with_device(content):
         yield messages.parse("RunMetadata", content, where)
@@ -232,7 +232,7 @@ def _split(dump: Dump) -> Iterator[Any]:
 
 
 def _length(content: bytes, at: int, fixed: bool, where: str) -> tuple[int, int]:
-    """The length that stands at a place, and where its message begins."""
+    """The message length at a place, and the place where the message begins."""
     if fixed:
         return int.from_bytes(content[at : at + FIXED], "little"), at + FIXED
     try:
@@ -242,6 +242,6 @@ def _length(content: bytes, at: int, fixed: bool, where: str) -> tuple[int, int]
 
 
 def _starts_with_device(content: bytes) -> bool:
-    """Whether these are step stats whose first device's name comes first."""
+    """Whether the content is step stats that begin with a device's name."""
     name = messages.opening(content[:HEAD], STEP_STATS_DEVICE)
     return name is not None and DEVICE.fullmatch(name) is not None

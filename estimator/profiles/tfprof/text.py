@@ -1,7 +1,7 @@
 """Reader of tfprof's text views: op lines (time, bytes, occurrence in any selection) and input-shape lines.
 
-Both the printed layout of TensorFlow and the one of the lecture are read, which lost the ``|`` and ``input_type:``.
-Several files of one folder are views of the same run: shape lines refine the aggregate they add up to.
+It reads TensorFlow's printed layout, and the lecture's, which lost the ``|`` and ``input_type:``. Several files of one
+folder are views of the same run: shape lines refine the aggregate that they add up to.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ SHAPE_LINE = re.compile(
     r"exec_time:\s*(?P<time>.*?)\s*$"
 )
 OPERAND = re.compile(r"^\d+:(-?\d+(?:x-?\d+)*|unknown)$")
-SAME = 0.01  # shape lines refine an aggregate that they add up to within this share
+TOLERANCE = 0.01  # relative difference within which shape lines add up to an aggregate
 
 
 @dataclass
@@ -57,19 +57,18 @@ def recognises(head: bytes) -> bool:
 
 
 def read(dumps: list[Dump], workload: Workload) -> Profile:
-    """Read the views of one run as one profile. Raises EstimatorError naming the line at fault."""
-    found = [aggregate for dump in dumps for aggregate in _parse(dump)]
+    """Read the views of one run as one profile. Raises EstimatorError that names the line at fault."""
     where = str(dumps[0] if len(dumps) == 1 else dumps[0].path.parent)
-    aggregates = _merge(found, where)
-    rows, claimed = fused.claim([row for aggregate in aggregates for row in _rows(aggregate)])
+    aggregates = _merge([aggregate for dump in dumps for aggregate in _parse(dump)], where)
+    rows, fusion_warnings = fused.name_fused_kernels([row for aggregate in aggregates for row in _rows(aggregate)])
     rows += _unlisted(aggregates)
     ops = canonical.to_ops(pd.DataFrame(rows).drop(columns="defined", errors="ignore"), where)
-    warnings = (*_unlike(aggregates), *claimed)
+    warnings = (*_mismatch_warnings(aggregates), *fusion_warnings)
     return Profile(ops=phases.fill(ops), workload=workload, device=None, format="tfprof text", warnings=warnings)
 
 
 def _parse(dump: Dump) -> Iterator[Aggregate]:
-    """The op lines of one file; shape lines before any op line belong to a nameless aggregate."""
+    """Yield the op lines of one file; shape lines before any op line belong to a nameless aggregate."""
     current = Aggregate("", 0.0, None, None, None)
     for number, line in enumerate(dump.text().splitlines(), start=1):
         where = f"{dump}:{number}"
@@ -128,40 +127,40 @@ def _seconds(time: tuple[str | None, ...], where: str) -> float:
     return seconds
 
 
-def _merge(found: list[Aggregate], where: str) -> list[Aggregate]:
+def _merge(aggregates: list[Aggregate], where: str) -> list[Aggregate]:
     """One aggregate per op type; nameless shape lines go to the aggregate whose time they add up to."""
-    known: dict[str, Aggregate] = {}
-    for aggregate in (a for a in found if a.op_type):
-        twin = known.setdefault(aggregate.op_type, aggregate)
-        if twin.time_s != aggregate.time_s:
-            times = f"{1e3 * twin.time_s:.4g} and {1e3 * aggregate.time_s:.4g} ms"
-            raise EstimatorError(f"{where}: '{aggregate.op_type}' stands there with {times}; expected views of one run")
-        twin.shapes = twin.shapes or aggregate.shapes
-    for nameless in (a for a in found if not a.op_type):
-        total = _shape_time(nameless)
-        owners = [a for a in known.values() if not a.shapes and abs(a.time_s - total) <= SAME * total]
+    by_type: dict[str, Aggregate] = {}
+    for aggregate in (a for a in aggregates if a.op_type):
+        first = by_type.setdefault(aggregate.op_type, aggregate)
+        if first.time_s != aggregate.time_s:
+            times = f"{1e3 * first.time_s:.4g} and {1e3 * aggregate.time_s:.4g} ms"
+            raise EstimatorError(f"{where}: '{aggregate.op_type}' has times {times}; expected views of one run")
+        first.shapes = first.shapes or aggregate.shapes
+    for nameless in (a for a in aggregates if not a.op_type):
+        total = _shape_time_s(nameless)
+        owners = [a for a in by_type.values() if not a.shapes and abs(a.time_s - total) <= TOLERANCE * total]
         if len(owners) != 1:
             names = " or ".join(a.op_type for a in owners) or "no op line"
             raise EstimatorError(
-                f"{where}: the shape lines add up to {1e3 * total:.4g} ms, which is {names}; put them below theirs"
+                f"{where}: the shape lines add up to {1e3 * total:.4g} ms, which is {names}; put them below their op"
             )
         owners[0].shapes = nameless.shapes
-    return list(known.values())
+    return list(by_type.values())
 
 
-def _shape_time(aggregate: Aggregate) -> float:
+def _shape_time_s(aggregate: Aggregate) -> float:
     return sum(float(str(row["time_s"])) for row in aggregate.shapes)
 
 
 def _rows(aggregate: Aggregate) -> Iterator[dict[str, object]]:
-    """The shape lines of an op where they add up to it, else its aggregate."""
+    """Yield the shape lines of an op where they add up to its time, or its aggregate where they do not."""
     base = {"op": aggregate.op_type, "op_type": aggregate.op_type}
     if aggregate.shapes and _adds_up(aggregate):
         for row in aggregate.shapes:
             yield base | row | {"op": f"{aggregate.op_type} {row['shapes']}"}
     else:
-        seen = aggregate.calls if aggregate.time_s else 0.0  # no time at all: the op was not seen to run
-        calls = {"calls": seen} if seen is not None else {}
+        count = aggregate.calls if aggregate.time_s else 0.0  # an op without time did not run
+        calls = {"calls": count} if count is not None else {}
         yield (
             base
             | calls
@@ -171,20 +170,20 @@ def _rows(aggregate: Aggregate) -> Iterator[dict[str, object]]:
 
 def _adds_up(aggregate: Aggregate) -> bool:
     rounding = len(aggregate.shapes) * 1e-6  # times are printed to the microsecond
-    return abs(_shape_time(aggregate) - aggregate.time_s) <= SAME * aggregate.time_s + rounding
+    return abs(_shape_time_s(aggregate) - aggregate.time_s) <= TOLERANCE * aggregate.time_s + rounding
 
 
-def _unlike(aggregates: list[Aggregate]) -> Iterator[str]:
+def _mismatch_warnings(aggregates: list[Aggregate]) -> Iterator[str]:
     for aggregate in aggregates:
         if aggregate.shapes and not _adds_up(aggregate):
-            times = f"{1e3 * _shape_time(aggregate):.4g} ms of {1e3 * aggregate.time_s:.4g} ms"
+            times = f"{1e3 * _shape_time_s(aggregate):.4g} ms of {1e3 * aggregate.time_s:.4g} ms"
             yield f"the shape lines of {aggregate.op_type} add up to {times}; the aggregate is used"
 
 
 def _unlisted(aggregates: list[Aggregate]) -> list[dict[str, object]]:
-    """One row for the time that the shares say exists but no line lists.
+    """One row for the time that the printed shares imply but no line lists.
 
-    The largest share gives the whole with the least rounding (shares are printed to 0.01 %).
+    The largest share gives the total with the least rounding (shares are printed to 0.01 %).
     """
     shares = [(a.share, a.time_s) for a in aggregates if a.share]
     if not shares:

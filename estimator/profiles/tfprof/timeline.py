@@ -1,7 +1,7 @@
 """Reader of TensorFlow's Chrome traces: ``timeline.json`` of a session step, and tfprof's timelines.
 
-In the first an event's name is the kernel that ran and ``args.name`` the node; tfprof's show its tree, where scopes
-hold ops. Neither has shapes.
+In ``timeline.json``, an event's name is the kernel that ran and ``args.name`` the node; tfprof's timelines show a tree
+in which scopes hold ops. Neither has shapes.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ VIEWS = False
 IS_OP = re.compile(r'"cat"\s*:\s*"Op"')
 TRACE = re.compile(r'\s*(\[\s*)?\{\s*("traceEvents"\s*:|"[^"]*"\s*:)')
 SCOPE, CODE = re.compile(r"Scope:\d{1,9}"), re.compile(r"\.py:\d+:")
-OP_TYPE = re.compile(r"_?[A-Z][A-Za-z0-9]*|unknown")  # by the rule for TensorFlow's ops; not a kernel's name
+OP_TYPE = re.compile(r"_?[A-Z][A-Za-z0-9]*|unknown")  # TensorFlow's rule for op types; kernels' names differ
 LONGEST = 10**12  # of a trace [us]; int64 holds its picoseconds
-KIND = ["op", "op_type", "kernel", "place"]  # what tells events apart
+KIND = ["op", "op_type", "kernel", "place"]  # events with equal values are summed
 ROOT = "_TFProfRoot"
-NO_SHAPES = "a timeline has no shapes: matrix products stay unknown unless graph.csv beside it tells them"
+NO_SHAPES = "a timeline has no shapes: matrix products stay unknown unless graph.csv beside it has them"
 
 
 @dataclass(frozen=True)
@@ -55,24 +55,25 @@ def recognises(head: bytes) -> bool:
 
 
 def read(dumps: list[Dump], workload: Workload) -> Profile:
-    """Read the trace of one step. Raises EstimatorError naming the event that cannot be read."""
+    """Read the trace of one step. Raises EstimatorError that names the event that cannot be read."""
     where = str(dumps[0])
-    found = list(_events(_load(dumps[0]), where))
-    if not found:
+    ops = list(_events(_load(dumps[0]), where))
+    if not ops:
         raise EstimatorError(f"{where}: no event in it is an op; expected a timeline of a session step or of tfprof")
-    tree = all(SCOPE.fullmatch(event.place) for event in found)
-    if tree and any(CODE.search(event.op) for event in found):
+    tree = all(SCOPE.fullmatch(event.place) for event in ops)
+    if tree and any(CODE.search(event.op) for event in ops):
         raise EstimatorError(f"{where}: this timeline shows lines of code, not ops; make tfprof's scope timeline")
-    return _tree(found, workload, where) if tree else _step(found, workload, where)
+    return _tree(ops, workload, where) if tree else _step(ops, workload, where)
 
 
-def _step(found: list[Event], workload: Workload, where: str) -> Profile:
+def _step(op_events: list[Event], workload: Workload, where: str) -> Profile:
     """A session step: each event is one run of an op."""
-    devices = names.counted(event.place for event in found)
-    ran = [event for event in found if event.place in devices]
+    devices = names.select_counted(event.place for event in op_events)
+    ran = [event for event in op_events if event.place in devices]
     table, tally = _self_times(ran, where)
-    launched = Counter(event.op for event in found if event.place not in devices and names.launches(event.place))
-    table["calls"] = table["op"].map(launched).fillna(0).where(lambda count: count > 0, table["calls"])
+    launches = [event for event in op_events if event.place not in devices and names.is_launch_device(event.place)]
+    launch_count = table["op"].map(Counter(event.op for event in launches)).fillna(0)
+    table["calls"] = launch_count.where(launch_count > 0, table["calls"])
     helpers = _helpers(table)
     ops = table.assign(
         op_type=table["op_type"].where(table["kernel"].notna(), names.op_types(table["op"])),
@@ -80,8 +81,8 @@ def _step(found: list[Event], workload: Workload, where: str) -> Profile:
         placement=table["place"],
     )
     ops = phases.fill(canonical.to_ops(ops.drop(columns="place"), where))
-    start, end = min(event.start for event in found), max(event.start + event.duration for event in found)
-    launches = ("the host's time of launching kernels is left out: it runs beside them",)
+    start, end = min(event.start for event in op_events), max(event.start + event.duration for event in op_events)
+    launch_warnings = ("the host's time of launching kernels is left out: it runs beside them",)
     return Profile(
         ops=ops,
         workload=workload,
@@ -89,34 +90,38 @@ def _step(found: list[Event], workload: Workload, where: str) -> Profile:
         format="TensorFlow timeline",
         wall_step_s=(end - start) / 1e6,
         busy_step_s=tally.busy_ps / 1e12,
-        warnings=(NO_SHAPES, *(launches if len(ran) < len(found) else ()), *events.crossing(tally)),
+        warnings=(
+            NO_SHAPES,
+            *(launch_warnings if len(ran) < len(op_events) else ()),
+            *events.crossing_warnings(tally),
+        ),
     )
 
 
 def _helpers(table: pd.DataFrame) -> set[int]:
-    """The rows of a GPU's kernels beside the longest one of their op."""
+    """The rows of a GPU's kernels except the longest kernel of each op."""
     kernels = table[table["op_type"].isna() & table["kernel"].notna()]
     longest = kernels.groupby(["op", "place"])["time_s"].idxmax()
     return {*kernels.index} - {*longest}
 
 
-def _tree(found: list[Event], workload: Workload, where: str) -> Profile:
-    """tfprof's tree: an op's time is what its event holds beyond those below it."""
-    deepest_last = sorted(found, key=lambda event: int(event.place.removeprefix("Scope:")))
+def _tree(op_events: list[Event], workload: Workload, where: str) -> Profile:
+    """tfprof's tree: an op's time is the self time of its event."""
+    deepest_last = sorted(op_events, key=lambda event: int(event.place.removeprefix("Scope:")))
     one_lane = [Event(e.op, None, None, "", ("", ""), e.start, e.duration) for e in deepest_last]
     table, tally = _self_times(one_lane, where)
-    scopes = {event.op.rsplit("/", 1)[0] for event in found if "/" in event.op} | {ROOT}
+    scopes = {event.op.rsplit("/", 1)[0] for event in op_events if "/" in event.op} | {ROOT}
     ops = table[(table["time_s"] > 0) | ~table["op"].isin(scopes)].copy()
     ops["op_type"] = names.op_types(ops["op"])
     ops = ops.replace({"op": {ROOT: "unlisted"}, "op_type": {ROOT: "unlisted"}})
     ops = phases.fill(canonical.to_ops(ops, where))
-    warnings = (NO_SHAPES, names.TYPES_FROM_NAMES, *names.no_updates(ops), *events.crossing(tally))
+    warnings = (NO_SHAPES, names.TYPES_FROM_NAMES, *names.warn_missing_updates(ops), *events.crossing_warnings(tally))
     return Profile(ops=ops, workload=workload, device=None, format="tfprof timeline", warnings=warnings)
 
 
-def _self_times(found: list[Event], where: str) -> tuple[pd.DataFrame, events.Tally]:
-    """Calls and self time of each kind of event, and the tally; events of one lane nest."""
-    table = pd.DataFrame([vars(event) for event in found])
+def _self_times(op_events: list[Event], where: str) -> tuple[pd.DataFrame, events.Tally]:
+    """Calls and self time by kind of event, and the tally; events of one lane nest."""
+    table = pd.DataFrame([vars(event) for event in op_events])
     if (table["start"] + table["duration"]).max() - table["start"].min() > LONGEST:
         raise EstimatorError(f"{where}: its ops span more than {LONGEST / 1e6:g} s; the timeline is damaged")
     kinds = table.groupby(KIND, dropna=False, sort=False)
@@ -141,10 +146,10 @@ def _load(dump: Dump) -> list[Any]:
     except (ValueError, RecursionError, MemoryError) as error:
         problem = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise EstimatorError(f"{dump}: this JSON cannot be read ({problem}); capture the timeline again") from None
-    found = trace.get("traceEvents") if isinstance(trace, dict) else trace
-    if not isinstance(found, list):
+    loaded = trace.get("traceEvents") if isinstance(trace, dict) else trace
+    if not isinstance(loaded, list):
         raise EstimatorError(f"{dump}: expected a list of traceEvents, found none; check what this file is")
-    return found
+    return loaded
 
 
 def _refuse_constant(text: str) -> NoReturn:
@@ -152,7 +157,7 @@ def _refuse_constant(text: str) -> NoReturn:
 
 
 def _events(trace: list[Any], where: str) -> Iterator[Event]:
-    """The ops of a trace: complete events, and begins with their ends."""
+    """Yield the ops of a trace: complete events, and pairs of begin and end."""
     places = dict(_processes(trace))
     open_: dict[tuple[str, str], list[tuple[int, dict[str, Any]]]] = defaultdict(list)
     for number, event in enumerate(trace):
@@ -186,16 +191,17 @@ def _event(event: dict[str, Any], places: dict[str, str], duration: object, wher
         raise EstimatorError(f"{where} is of category Op but has no name and args.name; expected TensorFlow's timeline")
     process = str(event.get("pid"))
     place = places.get(process, process)
-    start, lasting = _number(event.get("ts"), "ts", where), _number(duration, "dur", where)
-    if not 0 <= lasting <= LONGEST:
-        raise EstimatorError(f"{where}: '{node}' lasts {lasting:.6g} us; expected a duration of at least 0")
-    return Event(node, *_ran(args, place), place, (process, str(event.get("tid"))), start, lasting)
+    start, duration_us = _number(event.get("ts"), "ts", where), _number(duration, "dur", where)
+    if not 0 <= duration_us <= LONGEST:
+        raise EstimatorError(f"{where}: '{node}' lasts {duration_us:.6g} us; expected a duration of at least 0")
+    return Event(node, *_op_type_and_kernel(args, place), place, (process, str(event.get("tid"))), start, duration_us)
 
 
-def _ran(args: dict[str, Any], place: str) -> tuple[str | None, str | None]:
-    """Op type and kernel of an event; on a GPU what stands for the type can be the kernel's name."""
-    op_type, kernel = (found if isinstance(found, str) and found else None for found in map(args.get, ("op", "kernel")))
-    is_kernel = op_type and names.GPU.search(place) and not names.launches(place) and not OP_TYPE.fullmatch(op_type)
+def _op_type_and_kernel(args: dict[str, Any], place: str) -> tuple[str | None, str | None]:
+    """Op type and kernel of an event; on a GPU, ``args.op`` can hold the kernel's name instead of the type."""
+    op_type, kernel = (text if isinstance(text, str) and text else None for text in map(args.get, ("op", "kernel")))
+    on_stream = names.GPU.search(place) and not names.is_launch_device(place)
+    is_kernel = op_type and on_stream and not OP_TYPE.fullmatch(op_type)
     return None if is_kernel else op_type, kernel or op_type
 
 
@@ -210,7 +216,7 @@ def _number(value: object, key: str, where: str) -> float:
 
 
 def _processes(trace: list[Any]) -> Iterator[tuple[str, str]]:
-    """What each pid stands for: a device, or a depth of tfprof's tree."""
+    """Yield the name of each pid: a device, or a depth of tfprof's tree."""
     for event in trace:
         if isinstance(event, dict) and event.get("name") == "process_name" and isinstance(event.get("args"), dict):
             yield str(event.get("pid")), str(event["args"].get("name")).removesuffix(" Compute")

@@ -1,7 +1,7 @@
 """Reader of XPlane dumps (``*.xplane.pb``): TensorFlow's and JAX's profiler on any device, plain or under XLA.
 
-Ops are the events of accelerators where there are any, else those of the host's threads: a kernel with the op that
-launched it, ``name:Kernel`` of a TensorFlow executor, or an instruction of an XLA program, which the dump describes.
+Ops are the events of accelerators, or of the host's threads where there is no accelerator. An event is a kernel with
+the op that launched it, ``name:Kernel`` of a TensorFlow executor, or an instruction of an XLA program in the dump.
 Message: tsl/profiler/protobuf/xplane.proto of OpenXLA.
 """
 
@@ -17,19 +17,19 @@ from estimator.core.errors import EstimatorError, within
 from estimator.core.types import Integers, Profile, Workload
 from estimator.profiles import canonical, ranks, wire
 from estimator.profiles.dump import Dump
-from estimator.profiles.events import Batch, Tally, crossing, tally
+from estimator.profiles.events import Batch, Tally, crossing_warnings, tally
 from estimator.profiles.steps import Windows
 from estimator.profiles.wire import Content, Span
 from estimator.profiles.xplane import hlo, ops
-from estimator.profiles.xplane.lines import ABSENT, Events, LineReader, OutOfOrderError, Texts, join, mixed
-from estimator.profiles.xplane.ops import Kind, Line, Named, Plane
+from estimator.profiles.xplane.lines import ABSENT, Events, LineReader, OutOfOrderError, Texts, join, mix
+from estimator.profiles.xplane.ops import EventMetadata, Kind, Line, Plane
 
 FORMAT = "XPlane (TensorFlow's or JAX's *.xplane.pb)"
 VIEWS = False
-BESIDE = ("*trace.json.gz", "*trace.json", "*.hlo_proto.pb", "*stats.pb", "*.input_pipeline.pb", "*_page.pb")
+COMPANIONS = ("*trace.json.gz", "*trace.json", "*.hlo_proto.pb", "*stats.pb", "*.input_pipeline.pb", "*_page.pb")
 
 SPACE_PLANE = 1  # the field of XSpace
-IDENTITY = ("hlo_op", "hlo_module", "program_id", "tf_op", "shape", "tensor_shapes")  # stats that tell ops apart
+IDENTITY = ("hlo_op", "hlo_module", "program_id", "tf_op", "shape", "tensor_shapes")  # stats that identify an op
 STEP, RUN = "step_num", "run_id"
 LONGEST = 2**60  # [ps], 13 days
 LANES_MEMORY = 16 << 20  # chunks of all lanes together [B]; decoded they take about ten times as much
@@ -40,13 +40,13 @@ UNNUMBERED = -1  # the run of a program that TensorFlow called
 
 
 def recognises(head: bytes) -> bool:
-    """Whether the content starts with a plane: its number if any, and its printable name."""
+    """Whether the content starts with a plane: an optional number, and a printable name."""
     try:
         tag, at = wire.varint(head, 0, len(head))
         _, at = wire.varint(head, at, len(head))
-        number, value, behind = wire.field(head, at, len(head))
+        number, value, next_at = wire.field(head, at, len(head))
         if number == ops.PLANE_ID and isinstance(value, int):
-            number, value, behind = wire.field(head, behind, len(head))
+            number, value, next_at = wire.field(head, next_at, len(head))
         name = wire.text(head, value)
     except EstimatorError:
         return False
@@ -57,35 +57,35 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
     """Read the dump of one host. Raises EstimatorError where it is damaged or holds no op that took time."""
     dump = dumps[0]
     with within(str(dump)), dump.piecewise() as content:
-        found = _read(content)
-        if not found.kinds:
+        reading = _read(content)
+        if not reading.kinds:
             raise EstimatorError(
                 "no op was recorded; expected ops of TensorFlow or XLA, so profile some training steps"
             )
-    steps = found.steps.seen()
-    rows = canonical.to_ops(ops.rows(found.kinds, found.total), str(dump))
+    steps = reading.steps.find()
+    rows = canonical.to_ops(ops.rows(reading.kinds, reading.total), str(dump))
     devices = [table for _, table in rows.groupby("placement")]
-    apart = [table.assign(shared_s=np.nan) for table in devices]  # what ran on another device shares nothing
+    unshared = [table.assign(shared_s=np.nan) for table in devices]  # ops of different devices share no time
     profile = Profile(
-        ops=ranks.mean_ops(apart) if len(devices) > 1 else rows,
+        ops=ranks.mean_ops(unshared) if len(devices) > 1 else rows,
         ranks=len(devices),
         workload=workload,
         device=None,
         format="XPlane",
         wall_step_s=(steps[-1][1] - steps[0][0]) * ops.PICO if steps else None,
-        busy_step_s=found.total.busy_ps * ops.PICO,
-        tool_version=found.tool_version,
-        warnings=tuple(_warnings(steps, found.total, len(devices))),
+        busy_step_s=reading.total.busy_ps * ops.PICO,
+        tool_version=reading.tool_version,
+        warnings=tuple(_warnings(steps, reading.total, len(devices))),
     )
     return canonical.per_step(profile, len(steps))
 
 
 @dataclass
 class _Reading:
-    """What was found in one dump."""
+    """The content of one dump, as far as it was read."""
 
     kinds: list[Kind] = field(default_factory=list)
-    numbers: int = 0  # how many kinds of events are ops
+    op_count: int = 0  # kinds of events that are ops
     programs: dict[str, hlo.Program] = field(default_factory=dict)
     steps: Windows = field(default_factory=Windows)
     total: Tally = field(default_factory=Tally)
@@ -93,7 +93,7 @@ class _Reading:
 
 
 def _read(content: Content) -> _Reading:
-    """Everything but the table. Events out of order, which profilers do not write, take a slower reading."""
+    """Read a dump. Events out of order, which profilers do not write, are read again the slow way."""
     spans = [wire.span(value) for number, value in wire.fields(content, 0, len(content)) if number == SPACE_PLANE]
     try:
         return _read_in_order(content, spans)
@@ -120,7 +120,7 @@ def _read_in_order(content: Content, spans: list[Span], ordered: bool = True) ->
 
 
 class _PlaneEvents:
-    """Turns the events of one plane's lines into batches of kinds, and notes steps on the way."""
+    """Turns the events of one plane's lines into batches of kinds, and records the steps among them."""
 
     def __init__(self, content: Content, plane: Plane, reading: _Reading, chunk_bytes: int) -> None:
         self.plane, self.reading = plane, reading
@@ -128,20 +128,21 @@ class _PlaneEvents:
         self.stats = list(stats)
         self.identity = [row for row, name in enumerate(stats) if name in IDENTITY]
         self.texts = Texts(plane.stats)
-        self.about = {event: ops.named(content, plane, event) for event in plane.events}
-        self.metadata = np.array(sorted(e for e, about in self.about.items() if self._matters(about)), dtype=np.int64)
+        self.described = {event: ops.read_metadata(content, plane, event) for event in plane.events}
+        relevant = sorted(event for event, metadata in self.described.items() if self._is_relevant(metadata))
+        self.metadata = np.array(relevant, dtype=np.int64)
         ids = np.array([*stats.values()], dtype=np.int64)
         self.reader = LineReader(content, self.metadata, ids, self.texts, chunk_bytes)
-        self.numbers: dict[int, int] = {}  # of kinds by key; NO_OP where the event is none
+        self.numbers: dict[int, int] = {}  # kind by key; NO_OP where the event is no op
         self.cached_key = np.zeros(1 << CACHE_BITS, dtype=np.int64)
-        self.cached_key[0] = -1  # no key has the slot of another
+        self.cached_key[0] = -1  # an empty slot must hold no key that belongs there
         self.cached_number = np.zeros(1 << CACHE_BITS, dtype=np.int64)
 
-    def _matters(self, about: Named) -> bool:
-        return self.plane.device or ops.may_matter(about.name)
+    def _is_relevant(self, metadata: EventMetadata) -> bool:
+        return self.plane.device or ops.may_be_op_or_step(metadata.name)
 
     def batches(self, line: Line, base_ns: int, with_ops: bool, ordered: bool) -> Iterator[Batch]:
-        """The ops of one line in the order of time. Raises OutOfOrderError, and EstimatorError."""
+        """Yield the ops of one line in the order of time. Raises OutOfOrderError, and EstimatorError."""
         parts = self.reader.read(*line.span, ordered)
         if not ordered:
             parts = iter([join([self.reader.no_events(), *parts])])
@@ -157,72 +158,74 @@ class _PlaneEvents:
         """The ops among the events, on the dump's common clock and in the order of time."""
         self._refuse_impossible(events, line, shift)
         events = Events(events.metadata, events.start + shift, events.duration, events.tokens)
-        self._note_steps(events)
-        number = self._numbered(events) if with_ops else np.full(len(events), NO_OP)
+        self._record_steps(events)
+        number = self._kind_numbers(events) if with_ops else np.full(len(events), NO_OP)
         batch = Batch(number, events.start, events.duration).take(number != NO_OP)
         return batch if batch.in_order() else batch.sorted()
 
     def _refuse_impossible(self, events: Events, line: Line, shift: int) -> None:
         if abs(shift) > LONGEST:
             raise EstimatorError(
-                f"line '{line.name}' starts {shift / 1e12:.3g} s after the first; expected less than days"
+                f"line '{line.name}' starts {shift / 1e12:.3g} s after the first line; expected some days at most"
             )
         for name, values, least in (("start", events.start, -LONGEST), ("duration", events.duration, 0)):
             wrong = (values < least) | (values > LONGEST)
             if wrong.any():
                 row = int(wrong.argmax())
-                event = self.about[int(events.metadata[row])].name
+                event = self.described[int(events.metadata[row])].name
                 raise EstimatorError(
                     f"line '{line.name}': '{event}' has a {name} of {int(values[row])} ps; "
                     f"expected {least} to {LONGEST} ps, so capture the profile again"
                 )
 
-    def _note_steps(self, events: Events) -> None:
+    def _record_steps(self, events: Events) -> None:
         end = events.start + events.duration
         if STEP in self.stats:
             for row in np.flatnonzero(events.tokens[self.stats.index(STEP)] != ABSENT):
-                name = self.about[int(events.metadata[row])].name
+                name = self.described[int(events.metadata[row])].name
                 self.reading.steps.mark(name, int(events.start[row]), int(end[row]))
         if RUN in self.stats and "program_id" in self.stats:
             run, program = (events.tokens[self.stats.index(name)] for name in (RUN, "program_id"))
-            ran = np.flatnonzero((run != ABSENT) & (run != UNNUMBERED) & (program != ABSENT))
-            run, program = run[ran], program[ran]
-            turns = np.flatnonzero((np.diff(run) != 0) | (np.diff(program) != 0)) + 1
-            for part in np.split(np.arange(len(ran)), turns) if len(ran) else ():
-                first, rows = part[0], ran[part]
-                stretch = int(events.start[rows].min()), int(end[rows].max())
-                self.reading.steps.ran(int(program[first]), int(run[first]), *stretch)
+            rows_of_runs = np.flatnonzero((run != ABSENT) & (run != UNNUMBERED) & (program != ABSENT))
+            run, program = run[rows_of_runs], program[rows_of_runs]
+            boundaries = np.flatnonzero((np.diff(run) != 0) | (np.diff(program) != 0)) + 1
+            for part in np.split(np.arange(len(rows_of_runs)), boundaries) if len(rows_of_runs) else ():
+                first, rows = part[0], rows_of_runs[part]
+                span = int(events.start[rows].min()), int(end[rows].max())
+                self.reading.steps.mark_run(int(program[first]), int(run[first]), *span)
 
-    def _numbered(self, events: Events) -> Integers:
-        """The number of each event's kind: metadata and the stats that tell ops apart make its key."""
-        key = mixed(events.metadata, events.metadata)
+    def _kind_numbers(self, events: Events) -> Integers:
+        """The number of each event's kind, whose key is made of its metadata and the stats of IDENTITY."""
+        key = mix(events.metadata, events.metadata)
         for row in self.identity:
-            key = mixed(key, events.tokens[row])
+            key = mix(key, events.tokens[row])
         slot = (key.view(np.uint64) >> np.uint64(64 - CACHE_BITS)).astype(np.int64)
         number = self.cached_number[slot]
-        missed = np.flatnonzero(self.cached_key[slot] != key)
-        if len(missed):
-            new, first, inverse = np.unique(key[missed], return_index=True, return_inverse=True)
-            found = np.array([self._number(int(k), events, int(missed[i])) for k, i in zip(new, first, strict=True)])
-            number[missed] = found[inverse]
-            self.cached_key[slot[missed[first]]], self.cached_number[slot[missed[first]]] = new, found
+        uncached = np.flatnonzero(self.cached_key[slot] != key)
+        if len(uncached):
+            new, first, inverse = np.unique(key[uncached], return_index=True, return_inverse=True)
+            numbers = np.array(
+                [self._number(int(k), events, int(uncached[i])) for k, i in zip(new, first, strict=True)]
+            )
+            number[uncached] = numbers[inverse]
+            self.cached_key[slot[uncached[first]]], self.cached_number[slot[uncached[first]]] = new, numbers
         return number
 
     def _number(self, key: int, events: Events, row: int) -> int:
         if key not in self.numbers:
             event = int(events.metadata[row])
-            stats = {self.stats[i]: self.texts.of(int(events.tokens[i, row])) for i in self.identity}
-            number = self.reading.numbers
-            found = ops.kinds(number, self.plane, self.about[event], stats, self.reading.programs)
-            self.reading.kinds.extend(found)
-            self.reading.numbers += bool(found)
-            self.numbers[key] = number if found else NO_OP
+            stats = {self.stats[i]: self.texts.look_up(int(events.tokens[i, row])) for i in self.identity}
+            number = self.reading.op_count
+            kinds = ops.kinds(number, self.plane, self.described[event], stats, self.reading.programs)
+            self.reading.kinds.extend(kinds)
+            self.reading.op_count += bool(kinds)
+            self.numbers[key] = number if kinds else NO_OP
         return self.numbers[key]
 
 
 def _warnings(steps: list[tuple[int, int]], total: Tally, devices: int) -> Iterator[str]:
     if not steps:
-        yield "the dump marks no step: all of it is taken as one, so say how many it covers (--steps)"
+        yield "the dump marks no step, so it counts as one step: state the number of steps with --steps"
     if devices > 1:
-        yield f"{devices} devices ran in this one process: a step's ops are the mean over them"
-    yield from crossing(total)
+        yield f"{devices} devices ran in this process: a step's ops are the mean over them"
+    yield from crossing_warnings(total)

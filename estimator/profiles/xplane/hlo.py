@@ -1,4 +1,4 @@
-"""XLA's compiled programs (HLO): what each instruction computes, found by its name, as events name it.
+"""XLA's compiled programs (HLO): the instructions by name, as events refer to them.
 
 Message: xla/service/hlo.proto; the meaning of instructions: https://openxla.org/xla/operation_semantics.
 """
@@ -31,11 +31,11 @@ AXES = {  # of a product, and what OPS' attributes call them
 
 @dataclass(frozen=True)
 class Instruction:
-    """One instruction in the words of OPS; ``share`` is its part of the event's work where a fusion holds several."""
+    """One instruction as columns of OPS; ``share`` is its part of a fusion's work, 1 outside of fusions."""
 
     op_type: str
     kernel: str
-    path: str  # where the framework's program asked for it, such as "jit(step)/transpose(jvp())/dot_general"
+    path: str  # op in the framework's program, such as "jit(step)/transpose(jvp())/dot_general"
     shapes: str | None
     output_shapes: str | None
     attributes: str | None
@@ -46,36 +46,36 @@ class Instruction:
 Program = Mapping[str, tuple[Instruction, ...]]
 
 
-def unnumbered(name: str) -> str:
-    """What an instruction's name tells of its opcode: ``fusion.12`` → ``fusion``."""
+def strip_number(name: str) -> str:
+    """An instruction's name without its number, which is often its opcode: ``fusion.12`` → ``fusion``."""
     return NUMBERED.sub("", name) or name
 
 
 def read_program(content: bytes, where: str) -> tuple[str, Program]:
-    """The module's name, and what each of its instructions computes. Raises EstimatorError."""
+    """The module's name, and its instructions by name. Raises EstimatorError."""
     module = messages.parse("HloProto", content, where).hlo_module
     computations = {computation.id: computation for computation in module.computations}
-    named = {i.id: i for computation in module.computations for i in computation.instructions}
-    return module.name, {i.name: tuple(_parts(i, named, computations)) for i in named.values()}
+    by_id = {i.id: i for computation in module.computations for i in computation.instructions}
+    return module.name, {i.name: tuple(_parts(i, by_id, computations)) for i in by_id.values()}
 
 
-def _parts(instruction: Any, named: Mapping[int, Any], computations: Mapping[int, Any]) -> Iterator[Instruction]:
-    """The instruction, or the matrix products that a fusion holds, with their shares of its work."""
-    inside = list(_inside(instruction, computations)) if instruction.opcode == "fusion" else []
-    products = [i for i in inside if i.opcode in MATRIX]
+def _parts(instruction: Any, by_id: Mapping[int, Any], computations: Mapping[int, Any]) -> Iterator[Instruction]:
+    """Yield the instruction, or the matrix products inside a fusion with their shares of its work."""
+    inner = list(_inside(instruction, computations)) if instruction.opcode == "fusion" else []
+    products = [i for i in inner if i.opcode in MATRIX]
     if not products:
         root = _root(instruction, computations)
         kernel = instruction.custom_call_target or (root.opcode if root is not None else instruction.opcode)
-        yield replace(_described(instruction, named), kernel=kernel)
+        yield replace(_describe(instruction, by_id), kernel=kernel)
         return
-    flop = [_flop(product, named) for product in products]
+    flop = [_flop(product, by_id) for product in products]
     for product, part in zip(products, flop, strict=True):
         share = part / sum(flop) if sum(flop) else 1 / len(flop)
-        yield replace(_described(product, named), op_type="fusion", share=share)
+        yield replace(_describe(product, by_id), op_type="fusion", share=share)
 
 
 def _inside(instruction: Any, computations: Mapping[int, Any], depth: int = 0) -> Iterator[Any]:
-    """Every instruction of the computations that a fusion calls."""
+    """Yield the instructions of all computations that a fusion calls."""
     for called in instruction.called_computation_ids:
         for inner in computations[called].instructions if called in computations and depth < 8 else ():
             yield inner
@@ -83,15 +83,15 @@ def _inside(instruction: Any, computations: Mapping[int, Any], depth: int = 0) -
 
 
 def _root(instruction: Any, computations: Mapping[int, Any]) -> Any | None:
-    """What a fusion finally computes; None for any other instruction."""
+    """The root instruction of a fusion; None for any other instruction."""
     if instruction.opcode != "fusion":
         return None
     called = [computations[c] for c in instruction.called_computation_ids if c in computations]
     return next((i for computation in called for i in computation.instructions if i.id == computation.root_id), None)
 
 
-def _described(instruction: Any, named: Mapping[int, Any]) -> Instruction:
-    operands = [named[i].shape for i in instruction.operand_ids if i in named]
+def _describe(instruction: Any, by_id: Mapping[int, Any]) -> Instruction:
+    operands = [by_id[i].shape for i in instruction.operand_ids if i in by_id]
     shapes = [shape for operand in operands for shape in _flat(operand)]
     outputs = list(_flat(instruction.shape))
     precisions = [PRECISIONS[s.element_type] for s in (*shapes, *outputs) if s.element_type in PRECISIONS]
@@ -99,15 +99,15 @@ def _described(instruction: Any, named: Mapping[int, Any]) -> Instruction:
         op_type=instruction.opcode,
         kernel=instruction.opcode,
         path=instruction.metadata.op_name,
-        shapes=";".join(map(_text, shapes)) or None,
-        output_shapes=";".join(map(_text, outputs)) or None,
+        shapes=";".join(map(_shape_text, shapes)) or None,
+        output_shapes=";".join(map(_shape_text, outputs)) or None,
         attributes=_attributes(instruction) or _cast(instruction, operands) or None,
         precision=precisions[0] if precisions else None,
     )
 
 
 def _cast(instruction: Any, operands: Sequence[Any]) -> str:
-    """The formats of a conversion, ``other`` for what is no precision."""
+    """The formats of a conversion; ``other`` where a type is no precision of OPS."""
     if instruction.opcode != "convert" or len(operands) != 1:
         return ""
     source, to = (PRECISIONS.get(shape.element_type, "other") for shape in (operands[0], instruction.shape))
@@ -115,14 +115,14 @@ def _cast(instruction: Any, operands: Sequence[Any]) -> str:
 
 
 def _flat(shape: Any, depth: int = 0) -> Iterator[Any]:
-    """The arrays of a shape, which may be a tuple."""
+    """Yield the arrays of a shape, which may be a tuple."""
     if not shape.tuple_shapes:
         yield shape
     for part in shape.tuple_shapes if depth < 8 else ():
         yield from _flat(part, depth + 1)
 
 
-def _text(shape: Any) -> str:
+def _shape_text(shape: Any) -> str:
     return joined(shape.dimensions) or "1"
 
 
@@ -145,10 +145,10 @@ def _dot(axes: Mapping[str, Sequence[int]]) -> str:
 
 
 def _configured_axes(config: bytes) -> dict[str, list[int]]:
-    """The axes of a product that a library computes, from the call's configuration; none where it tells none."""
+    """The axes of a library's product, from the call's configuration; empty where that holds none."""
     try:
-        told = json.loads(config)["gemm_backend_config"]["dot_dimension_numbers"]
-        return {name: [int(place) for place in told.get(name, ())] for name in AXES}
+        numbers = json.loads(config)["gemm_backend_config"]["dot_dimension_numbers"]
+        return {name: [int(axis) for axis in numbers.get(name, ())] for name in AXES}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return {}
 
@@ -169,7 +169,7 @@ def _convolution(instruction: Any) -> str:
 
 
 def _labels(numbers: Any) -> str:
-    """Which axis is what, as XLA prints it: 'b01f_01io->b01f'."""
+    """The meaning of each axis, as XLA prints it: 'b01f_01io->b01f'."""
     n = numbers
     sides = (
         ("bf", (n.input_batch_dimension, n.input_feature_dimension), n.input_spatial_dimensions),
@@ -181,14 +181,14 @@ def _labels(numbers: Any) -> str:
 
 
 def _axes(letters: str, places: tuple[int, int], spatial: Sequence[int]) -> str:
-    found = {**dict(zip(places, letters, strict=True)), **{place: str(i) for i, place in enumerate(spatial)}}
-    return "".join(letter for _, letter in sorted(found.items()))
+    by_axis = {**dict(zip(places, letters, strict=True)), **{place: str(i) for i, place in enumerate(spatial)}}
+    return "".join(letter for _, letter in sorted(by_axis.items()))
 
 
-def _flop(instruction: Any, named: Mapping[int, Any]) -> float:
-    """Arithmetic of a product, enough to share a fusion's time among several."""
+def _flop(instruction: Any, by_id: Mapping[int, Any]) -> float:
+    """FLOP of a product, precise enough to share a fusion's time among several."""
     output = math.prod(instruction.shape.dimensions)
-    operands = [named[i].shape.dimensions for i in instruction.operand_ids if i in named]
+    operands = [by_id[i].shape.dimensions for i in instruction.operand_ids if i in by_id]
     if instruction.opcode == "convolution":
         out_axis = instruction.convolution_dimension_numbers.kernel_output_feature_dimension
         kernel = operands[1] if len(operands) > 1 else ()

@@ -1,4 +1,4 @@
-"""What an XPlane dump says beside its events: planes, lines, names; and which op each kind of event is."""
+"""An XPlane dump's planes, lines and names; and the op that each kind of event is."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ PLANE_ID, PLANE_NAME, PLANE_LINE, PLANE_EVENTS, PLANE_STAT_NAMES, PLANE_STATS = 
 ENTRY_KEY, ENTRY_VALUE = 1, 2  # of a map
 NAME, DISPLAY_NAME, METADATA_STATS = 2, 4, 5  # of XEventMetadata; an XStatMetadata's name is 2 as well
 LINE_NAME, LINE_TIMESTAMP_NS, LINE_EVENTS, LINE_DISPLAY_NAME = 2, 3, 4, 11
-LINE_FACTS = (LINE_NAME, LINE_TIMESTAMP_NS, LINE_DISPLAY_NAME)
+LINE_HEADER = (LINE_NAME, LINE_TIMESTAMP_NS, LINE_DISPLAY_NAME)
 STAT_METADATA, STAT_TEXT, STAT_BYTES, STAT_REF = 1, 5, 6, 7
 
 PROGRAMS, DEVICE = "/host:metadata", "/device:"
 STREAM = "Stream"  # how the lines of a GPU's streams begin
-XLA_LINE = "XLA Ops"  # the ops of any other accelerator; of a GPU they are derived from its streams
+XLA_LINE = "XLA Ops"  # the ops of accelerators other than GPUs, where it only repeats the streams
 DERIVED_LINES = re.compile(r"^(XLA (Modules|TraceMe)|Steps|TensorFlow |Framework |Source|Launch Stats|Async|Scope)")
 # TensorFlow's own rule for executor events: ParseTfOpFullname in tsl/profiler/utils/tf_op_utils.cc
 TF_OP = re.compile(r"^([A-Za-z0-9.][\w./>-]*):([A-Z_][A-Za-z0-9_]*)$")
-# ops that only wait for the ops they call
+# ops that only call other ops
 CALLS = re.compile(
     r"^(__inference_|(Stateful|Stateless)?PartitionedCall$|_?Xla(Run|Launch)|(Stateless)?(While|If|Case)$)"
 )
-WAITS_FOR_INPUT, INPUT = "IteratorGetNextOp::DoCompute", "IteratorGetNext"  # the event, also of eager code; its op
+WAITS_FOR_INPUT, INPUT = "IteratorGetNextOp::DoCompute", "IteratorGetNext"  # the event (also of eager code), its op
 INPUT_THREAD = re.compile(r"^tf_data")
 # the host's own bookkeeping, which is neither an op nor a step
 BOOKKEEPING = re.compile(r"::|^\$|^end: |^Memory(De)?[aA]llocation$|^Eager|^TFE_|^Thread")
 TYPED_SHAPE = re.compile(r"(\w+)\[([\d,?-]*)\]")
 PRECISIONS = {"float": "fp32", "half": "fp16", "bfloat16": "bf16", "double": "fp64", "int8": "int8", "uint8": "int8"}
 PICO = 1e-12
-SUMMED = ("calls", "time_s", "shared_s")  # over rows that are alike
+SUMMED = ("calls", "time_s", "shared_s")  # over rows that are equal otherwise
 DESCRIBED = ("op_type", "kernel", "shapes", "output_shapes", "attributes", "precision")
-COLUMNS = ("op", "placement", *DESCRIBED, "launched")  # the last one is what an accelerator's event is called
+COLUMNS = ("op", "placement", *DESCRIBED, "launched")  # launched: the name of an accelerator's event
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Line:
 
 @dataclass
 class Plane:
-    """A plane beside its lines' events: event metadata by id as where it lies, stat names (and texts) by id."""
+    """A plane without its events: the place of each event metadata by id, and stat names (and texts) by id."""
 
     name: str = ""
     lines: list[Line] = field(default_factory=list)
@@ -70,14 +70,14 @@ class Plane:
         return self.name.startswith(DEVICE)
 
     def ids(self, stat_names: Sequence[str]) -> dict[str, int]:
-        """The plane's ids of those stats that it has."""
-        found = {name: number for number, name in self.stats.items() if name in stat_names}
-        return {name: found[name] for name in stat_names if name in found}
+        """The ids of the stats with these names, as far as the plane has them."""
+        ids = {name: number for number, name in self.stats.items() if name in stat_names}
+        return {name: ids[name] for name in stat_names if name in ids}
 
 
 @dataclass(frozen=True)
-class Named:
-    """An event's metadata: its name, the one for display, and its stats."""
+class EventMetadata:
+    """An event's metadata: its name, its display name, and its stats."""
 
     name: str
     display_name: str
@@ -86,7 +86,7 @@ class Named:
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind of op: its columns of OPS, where in the program it was asked for, and its share of the events' work."""
+    """One kind of op: its columns of OPS, its path in the framework's program, and its share of the events' work."""
 
     event: int
     columns: Mapping[str, str | None]
@@ -95,7 +95,7 @@ class Kind:
 
 
 def read_plane(content: Content, span: Span, whole: bool) -> Plane:
-    """A plane without its events; with ``whole`` lines are walked to their ends. Raises EstimatorError."""
+    """Read a plane without its events; ``whole``: walk lines to their ends. Raises EstimatorError."""
     plane = Plane()
     for number, value in wire.fields(content, *span):
         if number == PLANE_NAME:
@@ -114,23 +114,23 @@ def read_plane(content: Content, span: Span, whole: bool) -> Plane:
 
 
 def _line(content: Content, span: Span, whole: bool) -> Line:
-    """A line's name and start, which stand before its events; only a walk over the whole line finds them behind."""
-    found: dict[int, Value] = {}
+    """A line's name and start, which precede its events; ``whole``: also look for them after the events."""
+    header: dict[int, Value] = {}
     place = span[0]
     while place < span[1]:
-        number, value, behind = wire.field(content, place, span[1])
+        number, value, next_place = wire.field(content, place, span[1])
         if number == LINE_EVENTS and not whole:
             break
-        if number in LINE_FACTS:
-            found[number] = value
-        place = behind
-    name = found.get(LINE_DISPLAY_NAME) or found.get(LINE_NAME)
-    start = wire.signed(found.get(LINE_TIMESTAMP_NS, 0))
+        if number in LINE_HEADER:
+            header[number] = value
+        place = next_place
+    name = header.get(LINE_DISPLAY_NAME) or header.get(LINE_NAME)
+    start = wire.signed(header.get(LINE_TIMESTAMP_NS, 0))
     return Line(wire.text(content, name) if name else "", start, span if whole else (place, span[1]))
 
 
 def _entry(content: Content, span: Span) -> tuple[int, Span]:
-    """Key and value of a map's entry; absent ones are 0 and an empty message."""
+    """Key and value of a map's entry; an absent key is 0, an absent value an empty message."""
     key, entry = 0, (span[0], span[0])
     for number, value in wire.fields(content, *span):
         if number == ENTRY_KEY:
@@ -144,8 +144,8 @@ def _first_text(content: Content, span: Span, wanted: int) -> str:
     return next((wire.text(content, value) for number, value in wire.fields(content, *span) if number == wanted), "")
 
 
-def named(content: Content, plane: Plane, metadata: int) -> Named:
-    """The names and stats of an event's metadata."""
+def read_metadata(content: Content, plane: Plane, metadata: int) -> EventMetadata:
+    """The names and stats of the event metadata with this id."""
     names, stats = {NAME: "", DISPLAY_NAME: ""}, {}
     for number, value in wire.fields(content, *plane.events[metadata]):
         if number in names:
@@ -153,11 +153,11 @@ def named(content: Content, plane: Plane, metadata: int) -> Named:
         elif number == METADATA_STATS:
             stat, text = _stat(content, plane, wire.span(value))
             stats[stat] = text
-    return Named(names[NAME], names[DISPLAY_NAME], stats)
+    return EventMetadata(names[NAME], names[DISPLAY_NAME], stats)
 
 
 def _stat(content: Content, plane: Plane, span: Span) -> tuple[str, str]:
-    """Name and value of a stat as texts."""
+    """A stat's name and value as texts."""
     name, text = "", ""
     for number, value in wire.fields(content, *span):
         if number == STAT_METADATA:
@@ -172,19 +172,19 @@ def _stat(content: Content, plane: Plane, span: Span) -> tuple[str, str]:
 
 
 def programs(content: Content, planes: Sequence[Plane]) -> dict[str, hlo.Program]:
-    """XLA's programs by their number and by their name. Raises EstimatorError."""
-    found: dict[str, hlo.Program] = {}
+    """XLA's programs, each by its number and by its name. Raises EstimatorError."""
+    by_name: dict[str, hlo.Program] = {}
     for plane in (p for p in planes if p.name == PROGRAMS):
         for number, entry in plane.events.items():
             for body in _stat_bodies(content, entry):
                 name, program = hlo.read_program(body, f"program {number}")
-                found |= {str(number): program}
-                found.setdefault(name, program)
-    return found
+                by_name |= {str(number): program}
+                by_name.setdefault(name, program)
+    return by_name
 
 
 def _stat_bodies(content: Content, entry: Span) -> Iterator[bytes]:
-    """The bytes of an event metadata's stats."""
+    """Yield the bytes of an event metadata's stats."""
     for number, value in wire.fields(content, *entry):
         if number == METADATA_STATS:
             for inner, body in wire.fields(content, *wire.span(value)):
@@ -193,54 +193,54 @@ def _stat_bodies(content: Content, entry: Span) -> Iterator[bytes]:
 
 
 def op_lines(planes: Sequence[Plane]) -> list[Line]:
-    """The lines that hold ops: those of accelerators where there are any with events, else the host's threads.
+    """The lines that hold ops: those of accelerators with events, or the host's threads where there are none.
 
-    Threads that prepare input run beside the step; what the step waits for them is an op of its own.
+    Threads that prepare input run beside the step; the step's wait for them is an op of its own.
     """
-    found = [line for plane in planes if plane.device for line in _kernels(plane.lines)]
+    accelerator = [line for plane in planes if plane.device for line in _kernel_lines(plane.lines)]
     host = [line for plane in planes if not plane.device for line in plane.lines]
-    return found or [line for line in host if not INPUT_THREAD.match(line.name)]
+    return accelerator or [line for line in host if not INPUT_THREAD.match(line.name)]
 
 
-def _kernels(lines: Sequence[Line]) -> list[Line]:
-    """An accelerator's lines that hold its kernels once."""
+def _kernel_lines(lines: Sequence[Line]) -> list[Line]:
+    """The lines of an accelerator that together hold each kernel once."""
     filled = [line for line in lines if line.span[1] > line.span[0]]
     streams = [line for line in filled if line.name.startswith(STREAM)]
     xla = [line for line in filled if line.name == XLA_LINE]
     return streams or xla or [line for line in filled if not DERIVED_LINES.search(line.name)]
 
 
-def may_matter(name: str) -> bool:
+def may_be_op_or_step(name: str) -> bool:
     """Whether a host's event of that name may be an op or a step."""
     op = TF_OP.match(name)
     return not CALLS.search(op[2]) if op else name == WAITS_FOR_INPUT or not BOOKKEEPING.search(name)
 
 
 def kinds(
-    event: int, plane: Plane, about: Named, stats: Mapping[str, str], known: Mapping[str, hlo.Program]
+    event: int, plane: Plane, metadata: EventMetadata, stats: Mapping[str, str], programs: Mapping[str, hlo.Program]
 ) -> list[Kind]:
-    """What an event of that metadata and those stats is: no op, one, or the parts of a fused one."""
-    stats = {**about.stats, **{name: text for name, text in stats.items() if text}}
+    """The ops that an event with this metadata and these stats is: none, one, or the parts of a fused op."""
+    stats = {**metadata.stats, **{name: text for name, text in stats.items() if text}}
     shapes, precision = typed_shapes(stats.get("shape") or stats.get("tensor_shapes") or "")
-    launched = about.name if plane.device else None
+    launched = metadata.name if plane.device else None
     base = dict.fromkeys(COLUMNS) | {
         "placement": plane.name,
         "shapes": shapes,
         "precision": precision,
         "launched": launched,
     }
-    instruction = stats.get("hlo_op") or (about.display_name if plane.device and "program_id" in stats else "")
+    instruction = stats.get("hlo_op") or (metadata.display_name if plane.device and "program_id" in stats else "")
     if instruction:
-        program = known.get(stats.get("program_id", "")) or known.get(stats.get("hlo_module", "")) or {}
+        program = programs.get(stats.get("program_id", "")) or programs.get(stats.get("hlo_module", "")) or {}
         return _instructions(event, instruction, program.get(instruction, ()), base)
-    if about.name == WAITS_FOR_INPUT:
+    if metadata.name == WAITS_FOR_INPUT:
         return [Kind(event, {**base, "op": INPUT, "op_type": INPUT, "kernel": INPUT}, INPUT)]
-    op = TF_OP.match(stats.get("tf_op") or about.name)
+    op = TF_OP.match(stats.get("tf_op") or metadata.name)
     if op and not CALLS.search(op[2]):
-        kernel = about.name if plane.device else op[2]
+        kernel = metadata.name if plane.device else op[2]
         return [Kind(event, {**base, "op": op[1], "op_type": op[2], "kernel": kernel}, op[1])]
-    if plane.device and about.name:
-        return [Kind(event, {**base, "op": about.name, "op_type": about.name, "kernel": about.name}, "")]
+    if plane.device and metadata.name:
+        return [Kind(event, {**base, "op": metadata.name, "op_type": metadata.name, "kernel": metadata.name}, "")]
     return []
 
 
@@ -248,7 +248,7 @@ def _instructions(
     event: int, name: str, parts: Sequence[hlo.Instruction], base: Mapping[str, str | None]
 ) -> list[Kind]:
     if not parts:
-        op_type = hlo.unnumbered(name)
+        op_type = hlo.strip_number(name)
         return [Kind(event, {**base, "op": name, "op_type": op_type, "kernel": op_type}, "")]
     return [
         Kind(event, {**base, "op": name, **{c: getattr(part, c) for c in DESCRIBED}}, part.path, part.share)
@@ -260,38 +260,39 @@ def typed_shapes(text: str) -> tuple[str | None, str | None]:
     """Shapes and precision of ``(float[100,50];int32[];)``; a scalar is one element, an empty item is unknown."""
     if not text:
         return None, None
-    found = [TYPED_SHAPE.search(item) for item in text.strip("()").split(";")]
-    shapes = [match[2].replace("?", "-1").replace(",", "x") or "1" if match else "unknown" for match in found]
-    precisions = [PRECISIONS[match[1]] for match in found if match and match[1] in PRECISIONS]
+    matches = [TYPED_SHAPE.search(item) for item in text.strip("()").split(";")]
+    shapes = [match[2].replace("?", "-1").replace(",", "x") or "1" if match else "unknown" for match in matches]
+    precisions = [PRECISIONS[match[1]] for match in matches if match and match[1] in PRECISIONS]
     return ";".join(shapes), precisions[0] if precisions else None
 
 
-def rows(found: Sequence[Kind], total: Tally) -> pd.DataFrame:
-    """Rows of OPS in the order in which they first ran, summed over alike kinds, from the calls and self times of
-    every kind of event.
+def rows(op_kinds: Sequence[Kind], total: Tally) -> pd.DataFrame:
+    """Rows of OPS in the order in which they first ran; kinds with equal columns are summed.
+
+    ``total`` holds the calls and self times of every kind of event.
     """
-    found = sorted(found, key=lambda kind: total.first_ps[kind.event])
-    event = np.array([kind.event for kind in found], dtype=int)
-    table = pd.DataFrame([kind.columns for kind in found], dtype="string[python]")
-    paths = pd.Series([kind.path for kind in found], dtype="string[python]")
+    op_kinds = sorted(op_kinds, key=lambda kind: total.first_ps[kind.event])
+    event = np.array([kind.event for kind in op_kinds], dtype=int)
+    table = pd.DataFrame([kind.columns for kind in op_kinds], dtype="string[python]")
+    paths = pd.Series([kind.path for kind in op_kinds], dtype="string[python]")
     nameless = (paths == "") & (table["op"] != table["op_type"])  # XLA made the instruction itself
-    table["phase"] = phases.of(paths, table["op_type"]).mask(nameless, "unknown")
-    share = np.array([kind.share for kind in found])
+    table["phase"] = phases.classify(paths, table["op_type"]).mask(nameless, "unknown")
+    share = np.array([kind.share for kind in op_kinds])
     time = total.self_ps[event] * share * PICO
     table = table.assign(calls=total.calls[event].astype(float), time_s=time, shared_s=time * total.share[event])
-    return _sum_alike(_one_kernel_each(_sum_alike(table)).drop(columns="launched"))
+    return _sum_equal_rows(_mark_helpers(_sum_equal_rows(table)).drop(columns="launched"))
 
 
-def _sum_alike(table: pd.DataFrame) -> pd.DataFrame:
-    same = [name for name in table if name not in SUMMED]
-    return table.groupby(same, dropna=False, sort=False).sum().reset_index()
+def _sum_equal_rows(table: pd.DataFrame) -> pd.DataFrame:
+    keys = [name for name in table if name not in SUMMED]
+    return table.groupby(keys, dropna=False, sort=False).sum().reset_index()
 
 
-def _one_kernel_each(table: pd.DataFrame) -> pd.DataFrame:
-    """Of several kernels that an accelerator launched for one op, the longest does its work; the others only help."""
-    of_op = [name for name in table if name not in (*SUMMED, "launched", "kernel")]
+def _mark_helpers(table: pd.DataFrame) -> pd.DataFrame:
+    """Mark all but the longest of the kernels that an accelerator launched for one op as helpers."""
+    op_columns = [name for name in table if name not in (*SUMMED, "launched", "kernel")]
     table = table.sort_values("time_s", ascending=False, kind="stable")
-    helps = table["launched"].notna() & table.duplicated(of_op)
+    helps = table["launched"].notna() & table.duplicated(op_columns)
     table.loc[helps, "kernel"] = table.loc[helps, "launched"]
     table.loc[helps, ["shapes", "output_shapes"]] = None
     table.loc[helps, "attributes"] = HELPER

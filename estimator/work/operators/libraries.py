@@ -1,4 +1,4 @@
-"""Names of kernels in GPU libraries and generated code, told by how they begin."""
+"""Names of kernels in GPU libraries and generated code, matched by their beginning."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ FUSED = r"(?i).*(fus|triton|foreach|multi_tensor).*"  # kernels that are fusions
 LIBRARY = r"(cutlass|ampere|volta|turing|maxwell|sm\d+)_\S*?"
 CUTLASS = r"Kernel2?<cutlass\S*?"
 
-DISTINCT = (  # whose names begin like no other
+DISTINCT = (  # names with a unique beginning
     Rule("collective", r"(nccl|rccl)\w*(Kernel|Dev)"),
     Rule("attention", r"fmha_|cudnn_generated\w*(sdpa|flash)"),
     Rule("convolution_grad_weights", rf"{LIBRARY}wgrad"),
@@ -18,7 +18,7 @@ DISTINCT = (  # whose names begin like no other
     Rule("reduction", r"triton_(red|per)_fused"),
     Rule("fused_elementwise", r"triton_poi_fused"),
 )
-SIGNATURES = (  # that only their whole signature gives away as kernels
+SIGNATURES = (  # kernels that only their whole signature identifies
     Rule("elementwise", r"flash_bwd_(dot_do_o|convert_dq|preprocess)"),  # the lesser kernels of attention's gradient
     Rule("attention", r"flash_(fwd|bwd)|fmha"),
     Rule("convolution_grad_weights", rf"{CUTLASS}wgrad|\w*wgrad(?![a-z])"),

@@ -5,7 +5,7 @@ from estimator.work.operators.rule import Family, Rule
 
 PLAIN = (
     Rule("gemm", r"gemm|mm|bmm|addmm|linear|dot_general"),
-    Rule("unmodelled", r"unlisted"),  # time that a profiler's shares tell of, but no line
+    Rule("unmodelled", r"unlisted"),  # time that a profiler's shares imply, but no line lists
     Rule("input", r"(?i:memcpy[ _]?(HtoD|DtoH|H2D|D2H)\b.*)"),  # crosses the host's link, not the device's memory
     Rule("input", r"enumerate\(DataLoader\)\S*|Iterator::\S+"),
     Rule("memcpy", r"(?i:memcpy\b.*|memcpy[ _]?(DtoD|PtoP|D2D|P2P)\b.*)"),

@@ -1,4 +1,4 @@
-"""What a rule of names says: the operator, and what the name tells of an op's operands."""
+"""Rules from names to operators, with the roles of an op's operands."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from functools import cache
 from estimator.core.operators import Operator, operators
 
 QUANTIFIER = r"(?:[?*+]|\{[^}]*\})"
-CLASS = re.compile(rf"(?:\\.|\[[^\]]*\]){QUANTIFIER}?")  # of characters, or one that is escaped
+CLASS = re.compile(rf"(?:\\.|\[[^\]]*\]){QUANTIFIER}?")  # a class of characters, or an escaped character
 GROUP = re.compile(rf"\([^()]*\){QUANTIFIER}?")
 
 
@@ -18,25 +18,25 @@ GROUP = re.compile(rf"\([^()]*\){QUANTIFIER}?")
 class Rule:
     """Names of one framework or library that mean one operator.
 
-    ``names`` is a regular expression of whole names, and the first rule that fits decides. ``operands`` gives the role
-    of each operand in the order in which the framework lists them: image, weights and output of a convolution or pool,
-    or the sizes of one; summand, a and b of a product; queries, keys and values of attention; input and weights of a
-    recurrent layer; "" for others.
+    ``names`` is a regular expression of whole names; the first rule that matches decides. ``operands`` gives the role
+    of each operand in the framework's order: image, weights and output of a convolution or pool, or their sizes;
+    summand, a and b of a product; queries, keys and values of attention; input and weights of a recurrent layer; "" for
+    others.
     """
 
     operator: str
     names: str
     operands: tuple[str, ...] = ()
-    multiply: str = ""  # how the name says that a and b multiply: nn as listed, nt with b transposed
-    subject: int | None = None  # place of the operand that tells how much is moved
+    multiply: str = ""  # transposes of a and b that the name implies: nn as listed, nt with b transposed
+    subject: int | None = None  # index of the operand whose size is moved
     positions: int = 2  # of attention: the axis of the keys' positions
-    depthwise: bool = False  # convolutions whose groups the shapes alone tell
+    depthwise: bool = False  # convolutions whose groups follow from the shapes
     fused_bias: bool = False  # adds a bias in the same kernel
     counts_padding: bool = False  # a library's convolution, whose FLOP count products with padding
     framework: str = ""
 
     @property
-    def of(self) -> Operator:
+    def properties(self) -> Operator:
         """The operator's row of operators.csv."""
         return operators()[self.operator]
 
@@ -48,44 +48,46 @@ class Rule:
 
 @dataclass(frozen=True)
 class Family:
-    """The rules of one framework or library, and what may stand before and behind each of its names."""
+    """The rules of one framework or library, and patterns of what may precede and follow each of its names."""
 
     framework: str
     before: str
-    behind: str
+    after: str
     rules: Sequence[Rule]
 
     def find(self, name: str) -> Rule | None:
-        """The first rule that fits a whole name."""
-        fitting = (
-            rule for rule, pattern in self.patterns() if may_fit(rule.names, name) and compiled(pattern).fullmatch(name)
+        """The first rule that matches a whole name."""
+        matches = (
+            rule
+            for rule, pattern in self.patterns()
+            if may_match(rule.names, name) and compiled(pattern).fullmatch(name)
         )
-        return next(fitting, None)
+        return next(matches, None)
 
     def patterns(self) -> list[tuple[Rule, str]]:
-        """Each rule, with its framework, and the whole pattern."""
-        return _patterns(self.framework, self.before, self.behind, tuple(self.rules))
+        """Each rule with its framework, and its pattern of whole names."""
+        return _patterns(self.framework, self.before, self.after, tuple(self.rules))
 
 
 @cache
-def _patterns(framework: str, before: str, behind: str, rules: tuple[Rule, ...]) -> list[tuple[Rule, str]]:
-    return [(replace(rule, framework=framework), f"{before}({rule.names}){behind}") for rule in rules]
+def _patterns(framework: str, before: str, after: str, rules: tuple[Rule, ...]) -> list[tuple[Rule, str]]:
+    return [(replace(rule, framework=framework), f"{before}({rule.names}){after}") for rule in rules]
 
 
 @cache
 def compiled(pattern: str) -> re.Pattern[str]:
-    """A pattern, compiled when a name may first fit it: all together take longer than most profiles."""
+    """A compiled pattern. Patterns are compiled on first use, as compiling all takes longer than most profiles."""
     return re.compile(pattern, re.DOTALL)
 
 
-def may_fit(pattern: str, name: str) -> bool:
-    """Whether a name holds the plain text of any alternative of a pattern, as all names do that fit it."""
+def may_match(pattern: str, name: str) -> bool:
+    """Whether a name holds the plain texts of any alternative of a pattern; every name that matches does."""
     return any(all(text in name for text in texts) for texts in plain_texts(pattern))
 
 
 @cache
 def plain_texts(pattern: str) -> tuple[tuple[str, ...], ...]:
-    """Of each alternative of a pattern the texts that stand for themselves: Conv and D in ``(Pad)?Conv[123]D``."""
+    """The literal texts of each alternative of a pattern: Conv and D in ``(Pad)?Conv[123]D``."""
     rest, inner = CLASS.sub(" ", pattern), ""
     while rest != inner:  # groups within groups
         inner, rest = rest, GROUP.sub(" ", rest)

@@ -1,4 +1,4 @@
-"""TensorFlow's names of ops, and what its graphs say in names."""
+"""TensorFlow's names of ops, and patterns of names in its graphs."""
 
 from __future__ import annotations
 

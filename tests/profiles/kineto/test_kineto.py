@@ -28,10 +28,10 @@ def event(name: str, ts: float, dur: float, cat: str = "cpu_op", /, tid: int = 1
     return {"ph": "X", "cat": cat, "name": name, "pid": 1, "tid": tid, "ts": ts, "dur": dur, "args": args}
 
 
-def called(*dims: Any, types: Any = None, values: Any = None) -> Mapping[str, Any]:
+def op_args(*dims: Any, types: Any = None, values: Any = None) -> Mapping[str, Any]:
     """The arguments of an op: tensors of these sizes that lie as they are, or values."""
-    strides = [[1] * len(d) if len(d) < 2 else [d[-1], 1] for d in dims]
-    types = types or ["float" if d else "Scalar" for d in dims]
+    strides = [[1] * len(sizes) if len(sizes) < 2 else [sizes[-1], 1] for sizes in dims]
+    types = types or ["float" if sizes else "Scalar" for sizes in dims]
     return {
         "Input Dims": dims,
         "Input Strides": strides,
@@ -46,12 +46,12 @@ def read(tmp_path: Path, *events: Event, **metadata: Any) -> Profile:
     return kineto.read([Dump(path)], Workload(name="toy"))
 
 
-def row(profile: Profile, **of: Any) -> Mapping[str, Any]:
+def only_row(profile: Profile, **values: Any) -> Mapping[str, Any]:
     """The one row with these values."""
     ops = profile.ops
-    found = ops[(ops[list(of)] == pd.Series(of)).all(axis=1)]
-    assert len(found) == 1, found
-    return dict(found.iloc[0].dropna())
+    matches = ops[(ops[list(values)] == pd.Series(values)).all(axis=1)]
+    assert len(matches) == 1, matches
+    return dict(matches.iloc[0].dropna())
 
 
 def sorted_rows(profile: Profile) -> pd.DataFrame:
@@ -60,7 +60,7 @@ def sorted_rows(profile: Profile) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize("sample", ["p1b3_torch_t1", "p1b3_torch_t2"])
-def test_real_steps(sample: str, public_data: Callable[[str], Path]) -> None:
+def test_flop_and_step_times_of_real_steps(sample: str, public_data: Callable[[str], Path]) -> None:
     path = public_data(f"profiles/{sample}/kineto.json")
     profile = kineto.read([Dump(path)], Workload(name="p1b3", batch_size=100))
     work = count_work(profile.ops, profile.workload).work
@@ -79,7 +79,7 @@ def test_real_steps(sample: str, public_data: Callable[[str], Path]) -> None:
     assert phases.index.tolist() == ["backward", "forward", "optimizer"]
 
 
-def test_small_dump() -> None:
+def test_flop_by_class_and_phase_of_a_small_dump() -> None:
     profile = kineto.read([Dump(DATA / "kineto_cpu.json.gz")], Workload(name="toy"))
     work = count_work(profile.ops, profile.workload).work
     flop = work.groupby(["op_class", "phase"])["flop"].sum()
@@ -92,7 +92,7 @@ def test_small_dump() -> None:
     assert profile.steps == 2
 
 
-def test_fresh_dump_counts_what_torch_counts(tmp_path: Path) -> None:
+def test_flop_of_a_fresh_dump_equal_those_of_torch(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     counted = profile_training(tmp_path / "fresh.json")
     profile = kineto.read([Dump(tmp_path / "fresh.json")], Workload(name="toy"))
@@ -105,7 +105,7 @@ def test_fresh_dump_counts_what_torch_counts(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("indent", [None, 1])
 @pytest.mark.parametrize("chunk", [1, 997, 1 << 20])
-def test_reads_as_the_plain_reader_does(
+def test_chunked_reading_equals_plain_reading(
     chunk: int, indent: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = json.loads(gzip.decompress((DATA / "kineto_cpu.json.gz").read_bytes()))
@@ -131,7 +131,7 @@ def test_reads_as_the_plain_reader_does(
 
 
 def test_row_order_does_not_matter(tmp_path: Path) -> None:
-    events = [event("aten::mm", 10 * i, 7, **called([2, 3], [3, 4])) for i in range(9)] + [event("aten::add", 1, 2)]
+    events = [event("aten::mm", 10 * i, 7, **op_args([2, 3], [3, 4])) for i in range(9)] + [event("aten::add", 1, 2)]
     forwards = read(tmp_path, *events)
     backwards = read(tmp_path, *events[::-1])
     pd.testing.assert_frame_equal(sorted_rows(forwards), sorted_rows(backwards), check_exact=True)
@@ -140,27 +140,27 @@ def test_row_order_does_not_matter(tmp_path: Path) -> None:
 def test_only_the_innermost_op_does_the_work(tmp_path: Path) -> None:
     profile = read(
         tmp_path,
-        event("aten::linear", 0, 100, **called([8, 3], [5, 3], [5])),
-        event("aten::addmm", 10, 80, **called([5], [8, 3], [3, 5], [], [])),
-        event("aten::to", 200, 50, **called([8, 3], [])),
-        event("aten::copy_", 205, 40, **called([8, 3], [8, 3])),
+        event("aten::linear", 0, 100, **op_args([8, 3], [5, 3], [5])),
+        event("aten::addmm", 10, 80, **op_args([5], [8, 3], [3, 5], [], [])),
+        event("aten::to", 200, 50, **op_args([8, 3], [])),
+        event("aten::copy_", 205, 40, **op_args([8, 3], [8, 3])),
     )
-    assert row(profile, op="aten::linear")["attributes"] == "dispatch=1"
-    assert row(profile, op="aten::linear")["time_s"] == pytest.approx(20e-6)
-    assert row(profile, op="aten::addmm")["shapes"] == "5;8x3;3x5"
-    assert row(profile, op="aten::addmm")["precision"] == "fp32"
-    assert row(profile, op="aten::to")["attributes"] == "dispatch=1"
-    assert row(profile, op="aten::copy_")["shapes"] == "8x3;8x3"
+    assert only_row(profile, op="aten::linear")["attributes"] == "dispatch=1"
+    assert only_row(profile, op="aten::linear")["time_s"] == pytest.approx(20e-6)
+    assert only_row(profile, op="aten::addmm")["shapes"] == "5;8x3;3x5"
+    assert only_row(profile, op="aten::addmm")["precision"] == "fp32"
+    assert only_row(profile, op="aten::to")["attributes"] == "dispatch=1"
+    assert only_row(profile, op="aten::copy_")["shapes"] == "8x3;8x3"
     work = count_work(profile.ops, profile.workload).work
     assert work["flop"].max() == 2 * 8 * 3 * 5
     assert work.loc[work["op"] == "aten::linear", "op_class"].item() == "host"
 
 
-def test_factors_are_written_as_they_lie_in_memory(tmp_path: Path) -> None:
-    args = called([8, 3], [3, 5])
+def test_shapes_of_factors_follow_their_strides(tmp_path: Path) -> None:
+    args = op_args([8, 3], [3, 5])
     profile = read(tmp_path, event("aten::mm", 0, 1, **{**args, "Input Strides": [[1, 8], [1, 3]]}))
-    assert row(profile, op="aten::mm")["shapes"] == "3x8;5x3"
-    assert row(profile, op="aten::mm")["attributes"] == "trans_a=t;trans_b=t"
+    assert only_row(profile, op="aten::mm")["shapes"] == "3x8;5x3"
+    assert only_row(profile, op="aten::mm")["attributes"] == "trans_a=t;trans_b=t"
     work = count_work(profile.ops, profile.workload).work
     assert work[["m", "n", "k"]].iloc[0].tolist() == [8, 5, 3]
 
@@ -181,7 +181,7 @@ def test_factors_are_written_as_they_lie_in_memory(tmp_path: Path) -> None:
     ],
 )
 def test_counts_products(name: str, dims: tuple[list[int], ...], flop: int, tmp_path: Path) -> None:
-    work = count_work(read(tmp_path, event(name, 0, 1, **called(*dims))).ops, Workload(name="toy")).work
+    work = count_work(read(tmp_path, event(name, 0, 1, **op_args(*dims))).ops, Workload(name="toy")).work
     assert work["flop"].item() == flop
     assert work["op_class"].item() == "gemm"
 
@@ -201,15 +201,15 @@ FORWARD = ["[2, 2]", "[1, 1]", "[1, 1]", "False", "[0, 0]", "1"]
 )
 def test_counts_convolutions(name: str, dims: int, values: list[str], tmp_path: Path) -> None:
     tensors = [[4, 3, 16, 16], [8, 3, 3, 3], [8]][:dims]
-    args = called(*tensors, *[[]] * len(values), values=[""] * dims + values)
+    args = op_args(*tensors, *[[]] * len(values), values=[""] * dims + values)
     work = count_work(read(tmp_path, event(name, 0, 1, **args)).ops, Workload(name="toy")).work
     assert work["flop"].item() == 2 * 4 * 8 * 8 * 8 * 27
 
 
 @pytest.mark.parametrize(("mask", "passes"), [("[True, True, False]", 2), ("[False, True, True]", 1)])
-def test_a_backward_convolution_is_a_row_for_each_gradient(mask: str, passes: int, tmp_path: Path) -> None:
+def test_a_backward_convolution_is_one_row_per_gradient(mask: str, passes: int, tmp_path: Path) -> None:
     tensors = [[4, 8, 8, 8], [4, 3, 16, 16], [8, 3, 3, 3]]
-    args = called(*tensors, *[[]] * 8, values=["", "", "", "[8]", *FORWARD, mask])
+    args = op_args(*tensors, *[[]] * 8, values=["", "", "", "[8]", *FORWARD, mask])
     profile = read(tmp_path, event("aten::convolution_backward", 0, 6, **args))
     work = count_work(profile.ops, profile.workload).work
     assert work["flop"].tolist() == [2 * 4 * 8 * 8 * 8 * 27] * passes
@@ -220,8 +220,8 @@ def test_a_backward_convolution_is_a_row_for_each_gradient(mask: str, passes: in
 def test_a_backward_convolution_counts_where_the_inner_op_does_the_work(tmp_path: Path) -> None:
     tensors = [[4, 8, 14, 14], [4, 3, 16, 16], [8, 3, 3, 3]]
     mask = "[False, True, True]"
-    outer = called(*tensors, *[[]] * 8, values=["", "", "", "[8]", *FORWARD, mask])
-    inner = called(*tensors, *[[]] * 4, values=["", "", "", "[3, 3]", "[1, 1]", "[0, 0]", mask])
+    outer = op_args(*tensors, *[[]] * 8, values=["", "", "", "[8]", *FORWARD, mask])
+    inner = op_args(*tensors, *[[]] * 4, values=["", "", "", "[3, 3]", "[1, 1]", "[0, 0]", mask])
     profile = read(
         tmp_path,
         event("aten::convolution_backward", 0, 10, **outer),
@@ -232,7 +232,7 @@ def test_a_backward_convolution_counts_where_the_inner_op_does_the_work(tmp_path
     assert work.set_index("op_type")["flop"].to_dict()["aten::_slow_conv2d_backward"] == 2 * 4 * 8 * 14 * 14 * 27
 
 
-def test_an_op_that_lies_in_its_like_is_no_dispatch(tmp_path: Path) -> None:
+def test_an_op_inside_one_of_its_own_kind_does_work(tmp_path: Path) -> None:
     profile = read(tmp_path, event("aten::div", 0, 10), event("aten::div", 1, 8))
     work = count_work(profile.ops, profile.workload).work
     assert work["op_class"].tolist() == ["elementwise"]
@@ -259,17 +259,17 @@ def test_phases_and_steps(tmp_path: Path) -> None:
     assert profile.wall_step_s == pytest.approx(80e-6)
     calls = profile.ops[profile.ops["op"] == "aten::mul"].set_index("phase")["calls"]
     assert calls.to_dict() == {"forward": 1.0, "backward": 0.5, "optimizer": 0.5}
-    assert row(profile, op="aten::stack")["phase"] == "input"
+    assert only_row(profile, op="aten::stack")["phase"] == "input"
     assert set(profile.ops["rank"]) == {3}
-    assert any("outside of the steps" in warning for warning in profile.warnings)
+    assert any("outside the steps" in warning for warning in profile.warnings)
 
 
-def test_steps_are_updates_where_none_is_marked(tmp_path: Path) -> None:
+def test_steps_are_optimizer_updates_without_step_marks(tmp_path: Path) -> None:
     steps = [event("Optimizer.step#Adam.step", 100 * i, 10, "user_annotation") for i in range(5)]
     profile = read(tmp_path, event("aten::mul", 450, 50), *steps)
     assert profile.steps == 5
     assert profile.wall_step_s == pytest.approx(100e-6)
-    assert any("5 are taken from the optimizer's updates" in w and "--steps" in w for w in profile.warnings)
+    assert any("5 steps are counted from the optimizer's updates" in w and "--steps" in w for w in profile.warnings)
     unmarked = read(tmp_path, event("aten::mul", 0, 50))
     assert unmarked.steps == 1
     assert any("--steps" in warning for warning in unmarked.warnings)
@@ -281,7 +281,7 @@ def test_every_optimizer_updates_at_least_once_a_step(tmp_path: Path) -> None:
     assert read(tmp_path, event("aten::mul", 0, 50), *generator, *critic).steps == 2
 
 
-def test_says_that_shapes_are_missing(tmp_path: Path) -> None:
+def test_missing_shapes_are_a_warning(tmp_path: Path) -> None:
     assert any("record_shapes" in w for w in read(tmp_path, event("aten::mm", 0, 1)).warnings)
 
 
@@ -298,17 +298,17 @@ def gpu_step(tmp_path: Path, *, by_id: bool) -> Profile:
         return event("cudaLaunchKernel", ts, 1, LAUNCHED, correlation=correlation)
 
     tensors = [[4, 8, 8, 8], [4, 3, 16, 16], [8, 3, 3, 3]]
-    backward = called(*tensors, *[[]] * 8, values=["", "", "", "[8]", *FORWARD, "[True, True, False]"])
+    backward = op_args(*tensors, *[[]] * 8, values=["", "", "", "[8]", *FORWARD, "[True, True, False]"])
     names = ["aten::mm", "aten::convolution_backward", "aten::_foreach_add_", "aten::copy_"]
-    of = [
-        called([64, 32], [32, 16]),
+    arguments = [
+        op_args([64, 32], [32, 16]),
         backward,
-        called([[9], [9]], [], types=["TensorList", "Scalar"]),
-        called([9], [9]),
+        op_args([[9], [9]], [], types=["TensorList", "Scalar"]),
+        op_args([9], [9]),
     ]
     ops = [
         event(name, 100 * i, 90, **{"External id": i + 1}, **args)
-        for i, (name, args) in enumerate(zip(names, of, strict=True))
+        for i, (name, args) in enumerate(zip(names, arguments, strict=True))
     ]
     return read(
         tmp_path,
@@ -329,22 +329,22 @@ def gpu_step(tmp_path: Path, *, by_id: bool) -> Profile:
 
 
 @pytest.mark.parametrize("by_id", [True, False])
-def test_gpu_rows_are_what_ran_on_the_device(by_id: bool, tmp_path: Path) -> None:
+def test_rows_of_a_gpu_run_are_device_events(by_id: bool, tmp_path: Path) -> None:
     profile = gpu_step(tmp_path, by_id=by_id)
     assert set(profile.ops["placement"]) == {"gpu:0"}
     assert set(profile.ops["stream"]) == {"7"}
-    product = row(profile, kernel="sgemm_128x64_nn")
+    product = only_row(profile, kernel="sgemm_128x64_nn")
     assert (product["op"], product["shapes"], product["phase"]) == ("aten::mm", "64x32;32x16", "forward")
-    helper = row(profile, kernel="splitKreduce_kernel")
+    helper = only_row(profile, kernel="splitKreduce_kernel")
     assert (helper["op_type"], "shapes" in helper) == ("splitKreduce_kernel", False)
-    assert row(profile, kernel="cudnn_dgrad")["attributes"].endswith("pass=grad_input")
-    assert row(profile, kernel="cudnn_wgrad")["attributes"].endswith("pass=grad_weights")
-    assert row(profile, kernel="cudnn_wgrad")["phase"] == "backward"
-    assert row(profile, op="aten::_foreach_add_")["calls"] == 1
-    assert row(profile, op="aten::_foreach_add_")["time_s"] == pytest.approx(12e-6)
-    copy = row(profile, op_type="Memcpy HtoD (Pageable -> Device)")
+    assert only_row(profile, kernel="cudnn_dgrad")["attributes"].endswith("pass=grad_input")
+    assert only_row(profile, kernel="cudnn_wgrad")["attributes"].endswith("pass=grad_weights")
+    assert only_row(profile, kernel="cudnn_wgrad")["phase"] == "backward"
+    assert only_row(profile, op="aten::_foreach_add_")["calls"] == 1
+    assert only_row(profile, op="aten::_foreach_add_")["time_s"] == pytest.approx(12e-6)
+    copy = only_row(profile, op_type="Memcpy HtoD (Pageable -> Device)")
     assert copy["reported_bytes"] == 4096
-    assert row(profile, op_type="ncclDevKernel_AllReduce_Sum_f32")["phase"] == "unknown"
+    assert only_row(profile, op_type="ncclDevKernel_AllReduce_Sum_f32")["phase"] == "unknown"
     work = count_work(profile.ops, profile.workload).work
     matrix = work[work["op_class"].isin(["gemm", "convolution"])]
     assert matrix["flop"].sum() == 2 * 64 * 32 * 16 + 2 * 2 * 4 * 8 * 8 * 8 * 27
@@ -354,40 +354,40 @@ def test_gpu_rows_are_what_ran_on_the_device(by_id: bool, tmp_path: Path) -> Non
 def test_a_launch_belongs_to_the_innermost_op_still_running(tmp_path: Path) -> None:
     profile = read(
         tmp_path,
-        event("aten::outer", 0, 100, **called([9])),
-        event("aten::inner", 10, 10, **called([3])),
+        event("aten::outer", 0, 100, **op_args([9])),
+        event("aten::inner", 10, 10, **op_args([3])),
         event("cudaLaunchKernel", 50, 1, "cuda_runtime", correlation=5),
         event("cudaLaunchKernel", 150, 1, "cuda_runtime", correlation=6),
         event("outer_kernel", 200, 7, "kernel", 7, correlation=5),
         event("lone_kernel", 210, 7, "kernel", 7, correlation=6),
     )
-    assert row(profile, kernel="outer_kernel")["op"] == "aten::outer"
-    assert row(profile, kernel="lone_kernel")["op"] == "lone_kernel"
+    assert only_row(profile, kernel="outer_kernel")["op"] == "aten::outer"
+    assert only_row(profile, kernel="lone_kernel")["op"] == "lone_kernel"
 
 
-def test_kernels_beside_an_op_s_longest_have_no_operands(tmp_path: Path) -> None:
+def test_only_the_longest_kernel_of_an_op_has_operands(tmp_path: Path) -> None:
     launched = {"External id": 1}
     kernels = [event(name, ts, dur, "kernel", 7, **launched) for name, ts, dur in (("main", 20, 9), ("helper", 30, 2))]
-    profile = read(tmp_path, event("aten::sum", 0, 10, **launched, **called([9])), *kernels)
-    assert row(profile, kernel="main")["shapes"] == "9"
-    helper = row(profile, kernel="helper")
+    profile = read(tmp_path, event("aten::sum", 0, 10, **launched, **op_args([9])), *kernels)
+    assert only_row(profile, kernel="main")["shapes"] == "9"
+    helper = only_row(profile, kernel="helper")
     assert (helper["op_type"], helper["calls"], "shapes" in helper) == ("helper", 1, False)
 
 
-def test_tensor_cores_that_take_fp32_are_tf32(tmp_path: Path) -> None:
-    product = event("aten::mm", 0, 10, **{"External id": 1}, **called([4, 4], [4, 4]))
+def test_tensor_core_kernels_on_fp32_are_tf32(tmp_path: Path) -> None:
+    product = event("aten::mm", 0, 10, **{"External id": 1}, **op_args([4, 4], [4, 4]))
     name = "cutlass_80_tensorop_s1688gemm_128x128_16x5_nn_align4"
     profile = read(tmp_path, product, event(name, 20, 5, "kernel", 7, **{"External id": 1}))
-    assert row(profile, kernel=name)["precision"] == "tf32"
+    assert only_row(profile, kernel=name)["precision"] == "tf32"
 
 
 @pytest.mark.parametrize(
     ("types", "precision"),
     [("double", "fp64"), ("c10::Half", "fp16"), ("c10::BFloat16", "bf16"), ("c10::Float8_e4m3fn", "fp8")],
 )
-def test_precisions(types: str, precision: str, tmp_path: Path) -> None:
-    args = called([4, 4], [4, 4], types=["long int", types])
-    assert row(read(tmp_path, event("aten::index", 0, 1, **args)), op="aten::index")["precision"] == precision
+def test_precision_of_operand_types(types: str, precision: str, tmp_path: Path) -> None:
+    args = op_args([4, 4], [4, 4], types=["long int", types])
+    assert only_row(read(tmp_path, event("aten::index", 0, 1, **args)), op="aten::index")["precision"] == precision
 
 
 def test_refuses_ops_that_do_not_nest(tmp_path: Path) -> None:
@@ -398,23 +398,23 @@ def test_refuses_ops_that_do_not_nest(tmp_path: Path) -> None:
     read(tmp_path, first, event("inner", 5, 60, tid=2))
 
 
-def test_an_op_that_follows_whole_microseconds_is_no_crossing(tmp_path: Path) -> None:
+def test_overlap_within_rounding_is_tolerated(tmp_path: Path) -> None:
     times = read(tmp_path, event("outer", 0, 10), event("inner", 5, 6), event("next", 10, 10)).ops
     assert times.set_index("op")["time_s"].to_dict() == pytest.approx({"outer": 5e-6, "inner": 5e-6, "next": 10e-6})
-    factors = called([2, 3], [3, 4])
-    products = [event("aten::mm", 5, 6, **factors), event("aten::bmm", 10, 10, **called([1, 2, 3], [1, 3, 4]))]
+    factors = op_args([2, 3], [3, 4])
+    products = [event("aten::mm", 5, 6, **factors), event("aten::bmm", 10, 10, **op_args([1, 2, 3], [1, 3, 4]))]
     ops = read(tmp_path, event("outer", 0, 10), *products).ops.set_index("op")
     assert ops.loc["aten::mm", "shapes"] == "2x3;3x4"
     assert ops.loc["aten::mm", "time_s"] == pytest.approx(5e-6)
 
 
-def test_refuses_a_real_crossing_beside_a_tolerated_one(tmp_path: Path) -> None:
+def test_refuses_a_crossing_beside_a_tolerated_overlap(tmp_path: Path) -> None:
     rounded = [event("outer", 0, 10), event("inner", 5, 6), event("next", 10, 10)]
     with pytest.raises(EstimatorError, match=r"'late' begins in 'next' and ends 5\.000 µs after it"):
         read(tmp_path, *rounded, event("late", 15, 10))
 
 
-def test_refuses_times_whose_sum_is_no_64_bit_number(tmp_path: Path) -> None:
+def test_refuses_times_whose_sum_overflows_64_bits(tmp_path: Path) -> None:
     ops = [event("aten::mul", 0, 4.4e12, tid=tid) for tid in range(5)]
     kernels = [event("sgemm", 0, 4.4e12, "kernel", stream) for stream in range(5)]
     for events in (ops, kernels):
@@ -423,18 +423,20 @@ def test_refuses_times_whose_sum_is_no_64_bit_number(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("outer", "inner", "lasts", "hands_on"), [(9, 9, 60, True), (9, 9, 40, False), (9, 1, 60, False)]
+    ("outer", "inner", "lasts", "dispatches"), [(9, 9, 60, True), (9, 9, 40, False), (9, 1, 60, False)]
 )
-def test_an_op_hands_on_what_takes_most_of_its_time_and_its_operand(
-    outer: int, inner: int, lasts: int, hands_on: bool, tmp_path: Path
+def test_an_op_dispatches_an_op_of_most_of_its_time_and_as_large_an_operand(
+    outer: int, inner: int, lasts: int, dispatches: bool, tmp_path: Path
 ) -> None:
-    ops = event("aten::outer", 0, 100, **called([outer])), event("aten::inner", 10, lasts, **called([inner]))
-    found = row(read(tmp_path, *ops), op="aten::outer")
-    assert (found.get("attributes"), found.get("shapes")) == (("dispatch=1", None) if hands_on else (None, "9"))
+    ops = event("aten::outer", 0, 100, **op_args([outer])), event("aten::inner", 10, lasts, **op_args([inner]))
+    outer_row = only_row(read(tmp_path, *ops), op="aten::outer")
+    assert (outer_row.get("attributes"), outer_row.get("shapes")) == (
+        ("dispatch=1", None) if dispatches else (None, "9")
+    )
 
 
 @pytest.mark.parametrize("dur", [-1, float("nan"), 1e300, None, "1", [1]])
-def test_names_the_event_whose_duration_is_none(dur: Any, tmp_path: Path) -> None:
+def test_an_unreadable_duration_names_its_event(dur: Any, tmp_path: Path) -> None:
     with pytest.raises(EstimatorError, match=r"kineto\.json: dur of 'aten::odd'"):
         read(tmp_path, event("aten::fine", 0, 1), {**event("aten::odd", 0, 1), "dur": dur})
 
@@ -447,27 +449,29 @@ def test_unreadable_operands_stay_unknown(dims: Any, tmp_path: Path) -> None:
 
 
 def test_refuses_a_trace_without_ops(tmp_path: Path) -> None:
-    with pytest.raises(EstimatorError, match="no op is in it"):
+    with pytest.raises(EstimatorError, match="it holds no op"):
         read(tmp_path, event("x", 0, 1, "python_function"))
     with pytest.raises(EstimatorError, match="no op took any time"):
         read(tmp_path, event("x", 0, 0))
 
 
-def test_many_names(tmp_path: Path) -> None:
+def test_reads_100000_distinct_op_names(tmp_path: Path) -> None:
     path = tmp_path / "kineto.json"
     lines = (f'{{"ph":"X","cat":"cpu_op","name":"op{i}","pid":1,"tid":1,"ts":{3 * i},"dur":2}}' for i in range(10**5))
     path.write_text('{"traceEvents":[' + ",\n".join(lines) + "]}")
     assert len(kineto.read([Dump(path)], Workload(name="toy")).ops) == 10**5
 
 
-def test_recognises_its_own() -> None:
+def test_recognises_kineto_traces_only() -> None:
     assert kineto.recognises(Dump(DATA / "kineto_cpu.json.gz").head)
     for other in (b"", b"{}", b"op_type,time_s\n", b'{"traceEvents": [{"cat": "Op"}]}', b'{"displayTimeUnit":"ns"}'):
         assert not kineto.recognises(other)
 
 
 @given(data=st.data())
-def test_damaged_dumps_end_in_one_sentence(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+def test_damaged_dumps_raise_only_estimator_errors(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
     content = bytearray(gzip.decompress((DATA / "kineto_cpu.json.gz").read_bytes())[:40000])
     content += b"{}]}" if data.draw(st.booleans()) else b""
     for _ in range(data.draw(st.integers(0, 3))):

@@ -33,7 +33,9 @@ def test_a_copy_between_types_is_a_cast(types: list[str], attributes: str | None
         ([SQUARE, SQUARE], ["float", "float"], 2, None),
     ],
 )
-def test_lists_are_arguments(dims: list[object], types: list[str], shapes: int, attributes: str | None) -> None:
+def test_shapes_and_count_of_tensor_lists(
+    dims: list[object], types: list[str], shapes: int, attributes: str | None
+) -> None:
     (work,) = describe(Call("aten::_foreach_op_", json.dumps(dims).encode(), json.dumps(types).encode()))
     assert len((work.shapes or "").split(";")) == max(shapes, 1)
     assert (work.shapes is None) == (shapes == 0)

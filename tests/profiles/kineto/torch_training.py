@@ -7,9 +7,9 @@ from pathlib import Path
 
 
 def profile_training(path: Path) -> float:
-    """Write the Kineto trace of two steps; the FLOP of one step that PyTorch counts itself.
+    """Write the Kineto trace of two steps; return the FLOP of one step as PyTorch counts them.
 
-    These are of matrix products and of convolutions forward, transposed ones left out.
+    They count matrix products and forward convolutions, but no transposed convolutions.
     """
     torch, profiling = import_module("torch"), import_module("torch.profiler")
     torch.manual_seed(0)

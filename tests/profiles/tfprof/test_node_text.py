@@ -20,7 +20,7 @@ def attrs(**values: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("op_type", "given", "told"),
+    ("op_type", "given", "text"),
     [
         ("MatMul", attrs(transpose_a=False, transpose_b=True), "trans_a=n;trans_b=t"),
         ("BatchMatMulV2", attrs(adj_x=True, adj_y=False), "trans_a=t;trans_b=n"),
@@ -51,11 +51,11 @@ def attrs(**values: Any) -> Any:
         ("AvgPool", attrs(ksize=[1, 2, 3, 1], strides=[1, 1, 1, 1]), "window=2x3;strides=1x1"),
     ],
 )
-def test_attributes(op_type: str, given: Any, told: str | None) -> None:
-    assert node_text.attributes(op_type, given) == told
+def test_attributes_of_nodes_as_ops_write_them(op_type: str, given: Any, text: str | None) -> None:
+    assert node_text.attributes(op_type, given) == text
 
 
-def test_shapes_are_written_with_what_is_not_known() -> None:
+def test_unknown_sizes_and_ranks_in_shape_texts() -> None:
     assert node_text.shapes_text([(-1, 3), (), None]) == "-1x3;1;unknown"
     assert node_text.shapes_text([None, None]) is None
 
@@ -72,5 +72,5 @@ STREAMS = ("/device:GPU:0/stream:all", "/device:GPU:0/stream:13")
         (("/gpu:1", STREAMS[0]), ("/gpu:1", STREAMS[0])),
     ],
 )
-def test_each_kernel_stands_on_one_counted_device(devices: tuple[str, ...], counted: tuple[str, ...]) -> None:
-    assert names.counted(devices) == set(counted)
+def test_counted_devices_hold_each_kernel_once(devices: tuple[str, ...], counted: tuple[str, ...]) -> None:
+    assert names.select_counted(devices) == set(counted)

@@ -70,7 +70,7 @@ def test_a_fused_kernel_is_the_product_that_never_ran(tmp_path: Path) -> None:
         {"d/Relu": [2, 2], "d/MatMul": [5, 5]},
     ],
 )
-def test_nothing_is_fused_where_the_product_ran_or_two_claim_it(tmp_path: Path, runs: dict[str, list[int]]) -> None:
+def test_nothing_is_fused_where_the_product_ran_or_fits_two_ops(tmp_path: Path, runs: dict[str, list[int]]) -> None:
     assert read(tmp_path, profile_proto(runs).SerializeToString()).ops["kernel"].isna().all()
 
 
@@ -85,7 +85,7 @@ def test_a_gpus_kernels_count_without_their_launches(tmp_path: Path) -> None:
     assert "launching kernels, 0.009 ms" in profile.warnings[0]
 
 
-def test_requested_bytes_are_those_of_all_its_memory(tmp_path: Path) -> None:
+def test_requested_bytes_are_summed_over_memory_execs(tmp_path: Path) -> None:
     proto = profile_proto({"d/MatMul": [9], "w": [1]})
     for size in (30, 10):
         proto.nodes[3].execs[0].memory_execs.add(requested_bytes=size)
@@ -94,7 +94,7 @@ def test_requested_bytes_are_those_of_all_its_memory(tmp_path: Path) -> None:
     assert pd.isna(reported["w"])
 
 
-def test_attributes_and_other_slots(tmp_path: Path) -> None:
+def test_attributes_and_operands_from_other_output_slots(tmp_path: Path) -> None:
     proto = profile_proto({"d/MatMul": [9]})
     proto.nodes[1].output_shapes[1].int64_values.extend([2, 3])
     proto.nodes[3].src_output_index[1] = 1
@@ -114,11 +114,11 @@ def test_attributes_and_other_slots(tmp_path: Path) -> None:
         (profile_proto({"w": [1]}, start=-900).SerializeToString(), "expected a start"),
     ],
 )
-def test_faults_are_sentences(tmp_path: Path, content: bytes, words: str) -> None:
+def test_faults_are_named_in_one_sentence(tmp_path: Path, content: bytes, words: str) -> None:
     assert words in refusal(tmp_path / "profile_1", content)
 
 
-def test_shapes_that_do_not_multiply(tmp_path: Path) -> None:
+def test_shapes_that_do_not_multiply_are_refused(tmp_path: Path) -> None:
     proto = profile_proto({"d/MatMul": [9]})
     proto.nodes[1].output_shapes[0].int64_values[:] = [7, 5]
     assert "do not multiply" in refusal(tmp_path / "profile_1", proto.SerializeToString())

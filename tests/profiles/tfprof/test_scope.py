@@ -31,7 +31,7 @@ def read(tmp_path: Path, text: str) -> Profile:
     return read_profile(path)
 
 
-def test_own_parts_of_the_columns(tmp_path: Path) -> None:
+def test_self_amounts_of_each_node(tmp_path: Path) -> None:
     profile = read(tmp_path, SCOPE)
     ops = profile.ops.set_index("op")
     assert list(ops.index) == ["dense/MatMul_3", "dense/kernel", "dense/kernel/read", "gradients/Relu_grad/ReluGrad"]
@@ -47,7 +47,7 @@ def test_own_parts_of_the_columns(tmp_path: Path) -> None:
     ]
 
 
-def test_what_the_root_holds_beyond_its_lines_is_unlisted(tmp_path: Path) -> None:
+def test_time_of_the_root_without_a_line_is_unlisted(tmp_path: Path) -> None:
     ops = read(tmp_path, SCOPE.replace("--/9.00ms", "--/10.00ms")).ops.set_index("op")
     assert ops.loc["unlisted", "time_s"] == pytest.approx(1e-3)
 
@@ -67,7 +67,7 @@ def test_what_the_root_holds_beyond_its_lines_is_unlisted(tmp_path: Path) -> Non
         (SCOPE.split("  dense", 1)[0].replace("9.00ms", "0us"), "no op took any time"),
     ],
 )
-def test_faults_are_sentences(tmp_path: Path, text: str, words: str) -> None:
+def test_faults_are_named_in_one_sentence(tmp_path: Path, text: str, words: str) -> None:
     assert words in refusal(tmp_path / "scope.txt", text.encode())
 
 
@@ -76,7 +76,7 @@ def test_a_damaged_dump_is_read_or_refused(tmp_path_factory: pytest.TempPathFact
     read_or_refuse(scope, tmp_path_factory.mktemp("damaged") / "scope.txt", content)
 
 
-def test_trees_and_op_views_are_told_apart() -> None:
+def test_recognises_trees_but_no_op_views() -> None:
     assert scope.recognises(SCOPE.encode())
     assert not text.recognises(SCOPE.encode())
     assert not scope.recognises(b"MatMul  1B (1%, 1%), 5us (1%, 1%)\n")

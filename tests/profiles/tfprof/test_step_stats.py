@@ -79,7 +79,7 @@ def test_several_steps_in_one_file(tmp_path: Path, frame: Callable[..., bytes]) 
         ("", None),
     ],
 )
-def test_operands_by_their_labels(tmp_path: Path, label: str, shapes: str | None) -> None:
+def test_operand_shapes_come_from_the_nodes_in_labels(tmp_path: Path, label: str, shapes: str | None) -> None:
     profile = read_step(
         tmp_path,
         {"name": "x", "label": "x = _Arg()", "shape": (4, 3)},
@@ -88,8 +88,8 @@ def test_operands_by_their_labels(tmp_path: Path, label: str, shapes: str | None
         {"name": "scalar", "label": "scalar = Const()", "shape": ()},
         {"name": "y", "label": label},
     )
-    found = profile.ops.set_index("op").loc["y", "shapes"]
-    assert found == shapes if shapes else found is not found or str(found) == "<NA>"
+    operand_shapes = profile.ops.set_index("op").loc["y", "shapes"]
+    assert operand_shapes == shapes if shapes else operand_shapes is not operand_shapes or str(operand_shapes) == "<NA>"
 
 
 def test_each_kernel_of_a_gpu_counts_once(tmp_path: Path) -> None:
@@ -111,12 +111,12 @@ def test_each_kernel_of_a_gpu_counts_once(tmp_path: Path) -> None:
     assert "launching" in profile.warnings[0]
 
 
-def test_a_gpu_without_streams_says_what_its_times_may_be(tmp_path: Path) -> None:
+def test_a_gpu_without_streams_gives_a_warning(tmp_path: Path) -> None:
     profile = read_step(tmp_path, {"name": "a", "label": "a = MatMul()", "device": GPU})
     assert "launching kernels alone" in profile.warnings[0]
 
 
-def test_graphs_tell_attributes(tmp_path: Path) -> None:
+def test_attributes_come_from_the_partition_graphs(tmp_path: Path) -> None:
     metadata = fused_step()
     node = metadata.partition_graphs.add().node.add(name="d/Relu", op="_FusedConv2D")
     node.attr["strides"].list.i.extend([1, 2, 3, 1])
@@ -134,7 +134,7 @@ def test_an_op_that_calls_others_keeps_its_own_time(tmp_path: Path) -> None:
     assert (times["c"], times["i"]) == (pytest.approx(2e-6), pytest.approx(3e-6))
 
 
-def test_the_step_lasts_until_all_has_ended_and_is_not_busy_in_gaps(tmp_path: Path) -> None:
+def test_wall_time_ends_with_all_bookkeeping_and_busy_time_excludes_gaps(tmp_path: Path) -> None:
     first, last = {"name": "a", "start": 10_000, "duration": 3000}, {"name": "b", "start": 20_000, "duration": 1000}
     metadata = traced(first, last)
     stats = metadata.step_stats.dev_stats[0].node_stats[1]
@@ -144,7 +144,7 @@ def test_the_step_lasts_until_all_has_ended_and_is_not_busy_in_gaps(tmp_path: Pa
     assert profile.wall_step_s == pytest.approx(11.5e-6)
 
 
-def test_older_dumps_hold_microseconds(tmp_path: Path) -> None:
+def test_times_of_older_dumps_are_microseconds(tmp_path: Path) -> None:
     metadata = messages.get("RunMetadata")()
     stats = metadata.step_stats.dev_stats.add(device="/cpu:0").node_stats
     stats.add(node_name="a", timeline_label="a = Add()", all_start_micros=7, op_start_rel_micros=1, op_end_rel_micros=4)
@@ -172,7 +172,7 @@ def test_older_dumps_hold_microseconds(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_faults_are_sentences(tmp_path: Path, content: bytes, words: str) -> None:
+def test_faults_are_named_in_one_sentence(tmp_path: Path, content: bytes, words: str) -> None:
     assert words in refusal(tmp_path / "run_metadata.pb", content)
 
 
@@ -183,7 +183,7 @@ def test_a_damaged_dump_is_read_or_refused(tmp_path_factory: pytest.TempPathFact
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("name", ["run_metadata.pb", "run_metadata_5steps.pbs"])
-def test_real_dumps(public_data: Callable[[str], Path], name: str, threads: int) -> None:
+def test_flop_and_busy_time_of_real_dumps(public_data: Callable[[str], Path], name: str, threads: int) -> None:
     profile = read_profile(public_data(f"profiles/p1b3_tf1_t{threads}/{name}"))
     assert matrix_flop(profile) == P1B3_FLOP
     assert profile.ops["phase"].notna().all()

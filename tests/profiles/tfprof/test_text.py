@@ -14,7 +14,7 @@ from estimator.work import count_work
 from tests.conftest import unpacked
 from tests.profiles.tensorflow_dumps import P1B3_FLOP, matrix_flop
 
-TODAY = """
+TENSORFLOW_LAYOUT = """
 node name | requested bytes | total execution time | accelerator execution time | cpu execution time | op occurrence
 MatMul    121.01MB (100.00%, 50.00%),   67.25ms (100.00%, 90.00%),  0us (0.00%, 0.00%), 67.25ms (100.00%, 90.00%), 2|3
 
@@ -34,15 +34,15 @@ def read(tmp_path: Path, text: str) -> Profile:
     return read_profile(path)
 
 
-def test_todays_layout(tmp_path: Path) -> None:
-    ops = read(tmp_path, TODAY).ops
+def test_reads_tensorflows_layout(tmp_path: Path) -> None:
+    ops = read(tmp_path, TENSORFLOW_LAYOUT).ops
     assert list(ops["op_type"]) == ["MatMul"] * 3 + ["VariableV2"]
     assert list(ops["calls"]) == [1, 1, 0, 10]
     assert ops["time_s"].sum() == pytest.approx(74.72e-3)
     assert "unlisted" not in set(ops["op"])
 
 
-def test_the_lectures_layout_and_its_missing_time(p1b3: Profile) -> None:
+def test_reads_the_lectures_layout_and_its_unlisted_time(p1b3: Profile) -> None:
     assert p1b3.format == "tfprof text"
     assert p1b3.device == "lecture-x86"
     times = p1b3.ops.groupby("op_type")["time_s"].sum()
@@ -51,7 +51,7 @@ def test_the_lectures_layout_and_its_missing_time(p1b3: Profile) -> None:
     assert times.sum() == pytest.approx(287.3e-3, abs=0.05e-3)
 
 
-def test_the_listing_of_the_tutorial_is_read(tmp_path: Path) -> None:
+def test_reads_the_tutorials_listing(tmp_path: Path) -> None:
     text = (
         "node name | requested bytes | total execution time | accelerator execution time | cpu execution time\n"
         "SoftmaxCrossEntropyWithLogits      36.58MB (100.00%, 0.05%),      1.37sec (100.00%, 26.68%)\n"
@@ -69,12 +69,12 @@ def test_the_listing_of_the_tutorial_is_read(tmp_path: Path) -> None:
         ("", "the file is empty"),
         ("hello, this is no dump\n", "no reader knows this dump"),
         ("\x00\x01\x02", "no reader knows this dump"),
-        (TODAY.replace("0:-1x500", "0:-1y500"), "the shape '0:-1y500' cannot be read"),
-        (TODAY.replace("exec_time: 1.25ms", "exec_time: soon"), "this shape line cannot be read"),
-        (TODAY.replace("exec_time: 1.25ms", "exec_time: -1.25ms"), "below zero"),
-        (TODAY + "\nAssign  0B garbage\n", "no time can be read for 'Assign'"),
+        (TENSORFLOW_LAYOUT.replace("0:-1x500", "0:-1y500"), "the shape '0:-1y500' cannot be read"),
+        (TENSORFLOW_LAYOUT.replace("exec_time: 1.25ms", "exec_time: soon"), "this shape line cannot be read"),
+        (TENSORFLOW_LAYOUT.replace("exec_time: 1.25ms", "exec_time: -1.25ms"), "below zero"),
+        (TENSORFLOW_LAYOUT + "\nAssign  0B garbage\n", "no time can be read for 'Assign'"),
         (
-            TODAY.replace("67.25ms (100.00%, 90.00%),  0us", "0us (100.00%, 90.00%),  0us"),
+            TENSORFLOW_LAYOUT.replace("67.25ms (100.00%, 90.00%),  0us", "0us (100.00%, 90.00%),  0us"),
             "has 90.00 % of the time but 0us",
         ),
         ("MatMul  0B (0.00%, 0.00%), 0us (0.00%, 0.00%)\n", "no op took any time"),
@@ -82,7 +82,7 @@ def test_the_listing_of_the_tutorial_is_read(tmp_path: Path) -> None:
         ("0:1x2, 1:2x3 (run*1|defined*1) exec_time: 5us\nAdd  1us\n", "which is no op line"),
     ],
 )
-def test_faults_are_sentences_with_their_line(tmp_path: Path, text: str, words: str) -> None:
+def test_faults_name_their_line_in_one_sentence(tmp_path: Path, text: str, words: str) -> None:
     with pytest.raises(EstimatorError, match=r".") as caught:
         read(tmp_path, text)
     assert words in str(caught.value)
@@ -91,7 +91,7 @@ def test_faults_are_sentences_with_their_line(tmp_path: Path, text: str, words: 
 
 @given(data=st.data())
 def test_a_damaged_dump_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
-    text = list(TODAY)
+    text = list(TENSORFLOW_LAYOUT)
     for _ in range(data.draw(st.integers(1, 8))):
         text[data.draw(st.integers(0, len(text) - 1))] = data.draw(st.characters(codec="utf-8"))
     path = tmp_path_factory.mktemp("damaged") / "dump.txt"
@@ -136,14 +136,14 @@ def test_a_fused_kernel_takes_the_operands_of_the_product_that_never_ran(tmp_pat
         ("7x5\t(run*0|defined*1", "7x5\t(run*0|defined*2"),  # more products than kernels
     ],
 )
-def test_nothing_is_fused_where_more_than_one_reading_fits(tmp_path: Path, old: str, new: str) -> None:
+def test_nothing_is_fused_where_pairs_are_ambiguous_or_shapes_differ(tmp_path: Path, old: str, new: str) -> None:
     assert FUSED.count(old)
     profile = read(tmp_path, FUSED.replace(old, new))
     assert profile.ops["kernel"].isna().all()
     assert not profile.warnings
 
 
-def test_float_ops_are_kept_where_no_shapes_part_them(tmp_path: Path) -> None:
+def test_float_ops_are_kept_where_no_shape_lines_split_them(tmp_path: Path) -> None:
     ops = read(tmp_path, "Conv2D  5us (100.0%, 100.0%), 1.25b float_ops (1.0%, 1.0%), 1|1\nAdd  1us\n").ops
     assert ops["reported_flop"].iloc[0] == pytest.approx(1.25e9)
     assert ops["reported_flop"].isna().iloc[1]
@@ -151,7 +151,7 @@ def test_float_ops_are_kept_where_no_shapes_part_them(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("name", ["op_input_shapes", "op_input_shapes_opcounts_5steps"])
-def test_real_dumps_of_today(public_data: Callable[[str], Path], name: str, threads: int) -> None:
+def test_products_of_real_dumps_with_shapes(public_data: Callable[[str], Path], name: str, threads: int) -> None:
     profile = read_profile(public_data(f"profiles/p1b3_tf1_t{threads}/{name}.txt"), batch=100)
     work, warnings = unpacked(count_work(profile.ops, profile.workload))
     products = work[work["op_class"] == "gemm"]
@@ -175,13 +175,15 @@ def test_views_agree_with_the_same_steps_metadata(public_data: Callable[[str], P
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_a_view_of_products_alone_says_what_it_lacks(public_data: Callable[[str], Path], threads: int) -> None:
+def test_a_view_of_products_alone_warns_of_missing_forward_products(
+    public_data: Callable[[str], Path], threads: int
+) -> None:
     profile = read_profile(public_data(f"profiles/p1b3_tf1_t{threads}/op_matmul_input_shapes.txt"), batch=100)
     work, warnings = unpacked(count_work(profile.ops, profile.workload))
     assert work.loc[work["op_class"] == "gemm", "calls"].sum() == 9
     assert any("forward" in warning for warning in warnings)
 
 
-def test_recognition_looks_at_content_alone() -> None:
-    assert text.recognises(TODAY.encode())
+def test_recognises_op_views_by_content() -> None:
+    assert text.recognises(TENSORFLOW_LAYOUT.encode())
     assert not text.recognises(b"op_type,time_s\nMatMul,1\n")

@@ -46,7 +46,7 @@ def read(tmp_path: Path, events: object) -> Profile:
     return read_profile(path)
 
 
-def test_a_session_step(tmp_path: Path) -> None:
+def test_ops_and_times_of_a_session_step(tmp_path: Path) -> None:
     profile = read(tmp_path, STEP)
     row = profile.ops.set_index("op").loc["d/Relu"]
     assert (row["op_type"], row["kernel"], row["placement"]) == ("_FusedMatMul", "_FusedMatMul", CPU)
@@ -64,7 +64,7 @@ def test_begin_and_end_are_one_event(tmp_path: Path) -> None:
     assert (times["a"], times["b"]) == (pytest.approx(3e-6), pytest.approx(2e-6))
 
 
-def test_scopes_hold_ops(tmp_path: Path) -> None:
+def test_self_times_of_ops_in_scopes(tmp_path: Path) -> None:
     profile = read(tmp_path, TREE)
     ops = profile.ops.set_index("op")
     assert dict(ops["op_type"]) == {"gradients/MatMul_1": "MatMul", "MatMul": "MatMul", "unlisted": "unlisted"}
@@ -100,13 +100,13 @@ def test_a_kernel_s_name_is_no_op_type(tmp_path: Path) -> None:
     assert ops.loc["MatMul", "op_type"] == "MatMul"
 
 
-def test_a_kernel_that_the_args_name(tmp_path: Path) -> None:
+def test_the_kernel_comes_from_args(tmp_path: Path) -> None:
     args = {"name": "a/MatMul", "op": "MatMul", "kernel": "Cijk_Ailk_Bljk_SB"}
     row = read(tmp_path, [process(1, "/gpu:0/stream:all"), op("", "MatMul", 1, 5, args=args)]).ops.iloc[0]
     assert (row["op_type"], row["kernel"]) == ("MatMul", "Cijk_Ailk_Bljk_SB")
 
 
-def test_says_that_ops_cross(tmp_path: Path) -> None:
+def test_crossing_ops_give_a_warning(tmp_path: Path) -> None:
     crossing = [op("a", "Add", 0, 10), op("b", "Mul", 5, 10)]
     assert any("1 ops outlast" in warning for warning in read(tmp_path, crossing).warnings)
     tree = [process(1, "Scope:1"), scope("a", 1, 0, 10), scope("b", 1, 5, 10)]
@@ -142,7 +142,7 @@ def test_a_scope_of_any_depth_is_read(tmp_path: Path) -> None:
         (content([process(0, "Scope:0"), scope("a.py:18:<module>", 0, 0, 5)]), "lines of code, not ops"),
     ],
 )
-def test_faults_are_sentences(tmp_path: Path, dump: bytes, words: str) -> None:
+def test_faults_are_named_in_one_sentence(tmp_path: Path, dump: bytes, words: str) -> None:
     assert words in refusal(tmp_path / "timeline.json", dump)
 
 

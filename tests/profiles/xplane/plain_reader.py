@@ -1,6 +1,6 @@
-"""The plain way to read an XPlane dump, which the fast one must equal: protobuf's own parse, then a walk in Python.
+"""A simple reader of XPlane dumps, which the fast one must equal: protobuf's own parser, then a walk in Python.
 
-Also the wire format's encoding, to write dumps byte by byte.
+It also encodes the wire format, to write dumps byte by byte.
 """
 
 from collections import Counter, defaultdict
@@ -95,7 +95,7 @@ def _text(stat: Any, stat_names: dict[int, str]) -> str:
 
 
 def _nest(events: list[tuple[int, int, Row]], calls: Counter[Row], self_ps: Counter[Row]) -> None:
-    """Add the calls and self times of one line's events, which come by start, of equal starts the longer first."""
+    """Add the calls and self times of one line's events, sorted by start, then falling duration."""
     stack: list[tuple[int, Row]] = []
     for start, negative, row in events:
         calls[row] += 1

@@ -18,9 +18,9 @@ def program(entry: list[dict[str, object]], fused: list[dict[str, object]] | Non
             computation.instructions.add(**instruction)
         if instructions:
             computation.root_id = instructions[-1]["id"]
-    name, found = hlo.read_program(proto.SerializeToString(), "program 1")
+    name, by_name = hlo.read_program(proto.SerializeToString(), "program 1")
     assert name == "jit_step"
-    return found
+    return by_name
 
 
 def array(*sizes: int, kind: int = F32) -> dict[str, object]:
@@ -44,9 +44,9 @@ def dot(number: int, a: int, b: int, *sizes: int) -> dict[str, object]:
     }
 
 
-def test_a_product_its_operands_and_axes() -> None:
-    found = program([parameter(1, 8, 4, kind=BF16), parameter(2, 4, 3, kind=BF16), dot(3, 1, 2, 8, 3)])["dot.3"]
-    assert found == (
+def test_shapes_axes_and_precision_of_a_product() -> None:
+    parts = program([parameter(1, 8, 4, kind=BF16), parameter(2, 4, 3, kind=BF16), dot(3, 1, 2, 8, 3)])["dot.3"]
+    assert parts == (
         hlo.Instruction(
             op_type="dot",
             kernel="dot",
@@ -59,7 +59,7 @@ def test_a_product_its_operands_and_axes() -> None:
     )
 
 
-def test_a_fusion_is_the_products_in_it_sharing_its_time_by_their_arithmetic() -> None:
+def test_products_of_a_fusion_share_its_time_by_flop() -> None:
     inner = [
         parameter(11, 8, 4),
         parameter(12, 4, 3),
@@ -76,18 +76,18 @@ def test_a_fusion_is_the_products_in_it_sharing_its_time_by_their_arithmetic() -
     assert [part.share for part in parts] == pytest.approx([96 / 312, 216 / 312])
 
 
-def test_another_fusion_is_what_it_finally_computes() -> None:
+def test_a_fusion_without_products_has_the_kernel_of_its_root() -> None:
     inner = [parameter(11, 8, 4), {"name": "add.1", "id": 12, "opcode": "add", "shape": array(8, 4)}]
     fusion = {"name": "f", "id": 3, "opcode": "fusion", "operand_ids": [1], "shape": array(8, 4)}
     (part,) = program([parameter(1, 8, 4), {**fusion, "called_computation_ids": [2]}], inner)["f"]
     assert (part.op_type, part.kernel, part.shapes, part.share) == ("fusion", "add", "8x4", 1.0)
 
 
-@pytest.mark.parametrize(("kind", "told"), [(F32, "from=fp32;to=bf16"), (4, "from=other;to=bf16")])
-def test_a_conversion_tells_its_formats(kind: int, told: str) -> None:
+@pytest.mark.parametrize(("kind", "attributes"), [(F32, "from=fp32;to=bf16"), (4, "from=other;to=bf16")])
+def test_formats_of_a_conversion(kind: int, attributes: str) -> None:
     converted = {"name": "c", "id": 2, "opcode": "convert", "shape": array(8, kind=BF16), "operand_ids": [1]}
-    (found,) = program([parameter(1, 8, kind=kind), converted])["c"]
-    assert found.attributes == told
+    (part,) = program([parameter(1, 8, kind=kind), converted])["c"]
+    assert part.attributes == attributes
 
 
 def test_a_library_call_is_named_by_its_target() -> None:
@@ -98,7 +98,7 @@ def test_a_library_call_is_named_by_its_target() -> None:
     assert part.attributes is None
 
 
-def test_a_library_calls_configuration_tells_its_axes() -> None:
+def test_axes_of_a_library_call_come_from_its_configuration() -> None:
     numbers = '{"lhs_contracting_dimensions":["0"],"rhs_contracting_dimensions":["1"],"lhs_batch_dimensions":[]}'
     config = f'{{"gemm_backend_config":{{"alpha_real":1,"dot_dimension_numbers":{numbers}}}}}'.encode()
     call = {"name": "c", "id": 3, "opcode": "custom-call", "backend_config": config, "shape": array(8, 3)}
@@ -106,7 +106,7 @@ def test_a_library_calls_configuration_tells_its_axes() -> None:
     assert part.attributes == "contract_a=0;contract_b=1"
 
 
-def test_a_convolutions_window_and_labels() -> None:
+def test_window_and_labels_of_a_convolution() -> None:
     numbers = {
         "input_batch_dimension": 0, "input_feature_dimension": 3, "input_spatial_dimensions": [1, 2],
         "kernel_input_feature_dimension": 2, "kernel_output_feature_dimension": 3, "kernel_spatial_dimensions": [0, 1],
@@ -126,6 +126,6 @@ def test_a_convolutions_window_and_labels() -> None:
     )
 
 
-def test_no_program() -> None:
+def test_an_unreadable_program_is_refused() -> None:
     with pytest.raises(EstimatorError, match="program 7: this is no whole HloProto"):
         hlo.read_program(b"\x0a\xff", "program 7")

@@ -10,19 +10,19 @@ def kind(event: int, share: float, **columns: str) -> ops.Kind:
 
 
 def test_the_products_of_a_fusion_share_its_time() -> None:
-    told = {"op": "fusion.1", "op_type": "fusion", "kernel": "dot", "placement": "/host:CPU"}
-    found = [kind(0, 0.25, **told, shapes="8x4;4x3"), kind(0, 0.75, **told, shapes="8x3;3x9")]
-    rows = ops.rows(found, Tally(np.array([2]), np.array([4000]), np.array([0]), np.ones(1)))
+    columns = {"op": "fusion.1", "op_type": "fusion", "kernel": "dot", "placement": "/host:CPU"}
+    op_kinds = [kind(0, 0.25, **columns, shapes="8x4;4x3"), kind(0, 0.75, **columns, shapes="8x3;3x9")]
+    rows = ops.rows(op_kinds, Tally(np.array([2]), np.array([4000]), np.array([0]), np.ones(1)))
     assert rows.set_index("shapes")["time_s"].to_dict() == pytest.approx({"8x4;4x3": 1e-9, "8x3;3x9": 3e-9})
     assert rows["calls"].tolist() == [2, 2]
     assert rows["phase"].tolist() == ["unknown", "unknown"]
 
 
-def test_rows_stand_in_the_order_in_which_they_first_ran() -> None:
-    ran = {"last": (10, 90), "first": (30, 20), "between": (20, 50)}  # self time and first start
-    found = [kind(number, 1.0, op=name, op_type="Mul", kernel="Mul") for number, name in enumerate(ran)]
-    self_ps, first_ps = np.array(list(ran.values())).T
-    assert ops.rows(found, Tally(np.ones(3, int), self_ps, first_ps, np.ones(3)))["op"].tolist() == [
+def test_rows_are_sorted_by_first_run() -> None:
+    times = {"last": (10, 90), "first": (30, 20), "between": (20, 50)}  # self time and first start
+    op_kinds = [kind(number, 1.0, op=name, op_type="Mul", kernel="Mul") for number, name in enumerate(times)]
+    self_ps, first_ps = np.array(list(times.values())).T
+    assert ops.rows(op_kinds, Tally(np.ones(3, int), self_ps, first_ps, np.ones(3)))["op"].tolist() == [
         "first",
         "between",
         "last",
@@ -39,7 +39,7 @@ def test_rows_stand_in_the_order_in_which_they_first_ran() -> None:
         ("", (None, None)),
     ],
 )
-def test_typed_shapes(text: str, expected: tuple[str | None, str | None]) -> None:
+def test_shapes_and_precision_of_typed_shapes(text: str, expected: tuple[str | None, str | None]) -> None:
     assert ops.typed_shapes(text) == expected
 
 
@@ -56,5 +56,5 @@ def test_typed_shapes(text: str, expected: tuple[str | None, str | None]) -> Non
         ("$train.py:12 step", False),
     ],
 )
-def test_what_may_be_an_op_or_a_step(name: str, matters: bool) -> None:
-    assert ops.may_matter(name) is matters
+def test_names_that_may_be_an_op_or_a_step(name: str, matters: bool) -> None:
+    assert ops.may_be_op_or_step(name) is matters

@@ -1,4 +1,4 @@
-"""XPlane dumps: the fast reading equals the plain one on any order and form of events; real dumps; bad input."""
+"""XPlane dumps: the fast reader equals the simple one on any order and form of events; real dumps; bad input."""
 
 import contextlib
 import itertools
@@ -53,8 +53,8 @@ def random_events(rng: random.Random, count: int) -> list[bytes]:
     for _ in range(count):
         length = rng.choice([0, 1, 1000, 10**6, 10**12])
         shape = rng.choice(range(len(SHAPES)))
-        told = field(7, 4 + shape) if rng.random() < 0.5 else field(5, SHAPES[shape])
-        stats = [field(1, 2) + told] if rng.random() < 0.8 else []
+        stat = field(7, 4 + shape) if rng.random() < 0.5 else field(5, SHAPES[shape])
+        stats = [field(1, 2) + stat] if rng.random() < 0.8 else []
         noise = field(1, 3) + field(4, rng.choice([-1, 0, 2**40]))
         out.append(event(2 + rng.randrange(len(OPS)), now, length, *stats, noise))
         if length > 100 and rng.random() < 0.5:
@@ -65,7 +65,7 @@ def random_events(rng: random.Random, count: int) -> list[bytes]:
     return [event(1, 0, now, field(1, 1) + field(4, 0)), *out]
 
 
-def both(content: bytes, tmp_path: Path, chunk: int = lines.CHUNK) -> tuple[object, object]:
+def read_fast_and_plain(content: bytes, tmp_path: Path, chunk: int = lines.CHUNK) -> tuple[object, object]:
     """What the fast and the plain reading find: calls and picoseconds by op, steps, busy picoseconds."""
     path = tmp_path / "t.xplane.pb"
     path.write_bytes(content)
@@ -94,7 +94,7 @@ def both(content: bytes, tmp_path: Path, chunk: int = lines.CHUNK) -> tuple[obje
 def test_equals_the_plain_reading_across_chunk_borders(seed: int, chunk: int, tmp_path: Path) -> None:
     rng = random.Random(seed)
     content = space([random_events(rng, 60) for _ in range(3)])
-    fast, plain = both(content, tmp_path, chunk)
+    fast, plain = read_fast_and_plain(content, tmp_path, chunk)
     assert fast == plain
 
 
@@ -104,7 +104,7 @@ def test_equals_the_plain_reading_of_shuffled_events(seed: int, tmp_path: Path) 
     lines = [random_events(rng, 60) for _ in range(2)]
     for line in lines:
         rng.shuffle(line)
-    fast, plain = both(space(lines), tmp_path, 500)
+    fast, plain = read_fast_and_plain(space(lines), tmp_path, 500)
     assert fast == plain
 
 
@@ -118,7 +118,7 @@ def test_equals_the_plain_reading_of_fields_in_any_order(data: st.DataObject) ->
         lines.append(b"".join(data.draw(st.permutations(chosen))))
     regular = event(3, 2 * 10**6, 5, field(1, 2) + field(7, 5))
     with tempfile.TemporaryDirectory() as folder:
-        fast, plain = both(space([[*lines, regular]]), Path(folder), 40)
+        fast, plain = read_fast_and_plain(space([[*lines, regular]]), Path(folder), 40)
     assert fast == plain
 
 
@@ -162,7 +162,7 @@ def read_bytes(content: bytes, folder: Path) -> Profile:
         (field(1, field(2, "/host:CPU") + field(3, 7)), "expected a message"),
     ],
 )
-def test_bad_dumps(content: bytes, message: str, tmp_path: Path) -> None:
+def test_bad_dumps_are_refused(content: bytes, message: str, tmp_path: Path) -> None:
     with pytest.raises(EstimatorError, match=message) as error:
         read_bytes(content, tmp_path)
     assert str(tmp_path / "t.xplane.pb") in str(error.value)
@@ -180,11 +180,11 @@ def test_only_estimator_errors_come_out_of_damaged_dumps(patch: bytes, at: int, 
             xplane.read([Dump(path)], Workload(name="t"))
 
 
-def test_an_accelerator_counts_its_kernels_and_one_of_each_op_does_the_work(tmp_path: Path) -> None:
+def test_kernels_of_an_accelerator_count_and_one_per_op_has_the_operands(tmp_path: Path) -> None:
     names = ("split_kernel", "gemm_kernel", "MatMul:MatMul", "train", "MemcpyH2D")
     stats = ("step_num", "tf_op", "tensor_shapes", "layer/MatMul:MatMul", "(float[100,50];float[50,10])")
-    tells = [field(1, 2) + field(7, 4), field(1, 3) + field(7, 5)]
-    stream = [event(1, 0, 5, *tells), event(2, 10, 40, *tells), event(5, 60, 7)]
+    op_stats = [field(1, 2) + field(7, 4), field(1, 3) + field(7, 5)]
+    stream = [event(1, 0, 5, *op_stats), event(2, 10, 40, *op_stats), event(5, 60, 7)]
     device = field(2, "/device:GPU:0") + field(
         3, field(2, "Stream #1(Compute)") + b"".join(field(4, e) for e in stream)
     )
@@ -205,8 +205,8 @@ def test_an_accelerator_counts_its_kernels_and_one_of_each_op_does_the_work(tmp_
 @pytest.mark.parametrize(("kind", "steps"), [("tf2_plain_h2", 5), ("jax", 3)])
 def test_steps_and_times_of_real_dumps(kind: str, steps: int, threads: int, public_data: Callable[[str], Path]) -> None:
     folder = public_data(f"profiles/p1b3_{kind}_t{threads}")
-    told = json.loads((folder / "manifest.json").read_text())
-    profiled = told.get("profiled_ms") or told["step_ms_profiled"]
+    manifest = json.loads((folder / "manifest.json").read_text())
+    profiled = manifest.get("profiled_ms") or manifest["step_ms_profiled"]
     profile = read_profile(folder / "vm.xplane.pb", batch=100)
     assert profile.steps == steps
     assert profile.wall_step_s == pytest.approx(sum(profiled) / steps / 1e3, rel=0.02)
@@ -235,7 +235,7 @@ def accelerators(*devices: dict[str, list[bytes]], host: bytes = b"") -> bytes:
     """A dump of devices, each with its lines' events, which name kernels of NAMES."""
     stats = ("step_num", "tf_op", "tensor_shapes", "layer/MatMul:MatMul", "(float[100,50];float[50,10])")
     tables = [(NAMES, 4), (stats, 5)]
-    told = b"".join(
+    metadata = b"".join(
         field(tag, field(1, key) + field(2, field(1, key) + field(2, name)))
         for table, tag in tables
         for key, name in enumerate(table, start=1)
@@ -245,50 +245,52 @@ def accelerators(*devices: dict[str, list[bytes]], host: bytes = b"") -> bytes:
         + b"".join(field(3, field(2, name) + b"".join(field(4, e) for e in events)) for name, events in lines.items())
         for number, lines in enumerate(devices)
     ]
-    return b"".join(field(1, plane + told) for plane in planes) + (field(1, host + told) if host else b"")
+    return b"".join(field(1, plane + metadata) for plane in planes) + (field(1, host + metadata) if host else b"")
 
 
-TELLS = [field(1, 2) + field(7, 4), field(1, 3) + field(7, 5)]
+OP_STATS = [field(1, 2) + field(7, 4), field(1, 3) + field(7, 5)]
 
 
-def test_of_equal_kernels_one_does_the_work(tmp_path: Path) -> None:
-    rows = read_bytes(accelerators({"Stream #1": [event(2, 0, 9, *TELLS), event(3, 20, 9, *TELLS)]}), tmp_path).ops
+def test_one_of_two_equal_kernels_has_the_operands(tmp_path: Path) -> None:
+    rows = read_bytes(
+        accelerators({"Stream #1": [event(2, 0, 9, *OP_STATS), event(3, 20, 9, *OP_STATS)]}), tmp_path
+    ).ops
     assert rows["shapes"].notna().sum() == 1
     assert (rows["attributes"] == "helper=1").sum() == 1
 
 
 def test_devices_of_one_process_are_its_ranks(tmp_path: Path) -> None:
-    lines = [{"Stream #1": [event(2, 0, time, *TELLS)]} for time in (10, 30)]
+    lines = [{"Stream #1": [event(2, 0, time, *OP_STATS)]} for time in (10, 30)]
     profile = read_bytes(accelerators(*lines), tmp_path)
     assert profile.ops["time_s"].tolist() == pytest.approx([20e-12])
     assert profile.ops["time_spread_s"].tolist() == pytest.approx([200**0.5 * 1e-12])
     assert profile.ops["calls"].tolist() == [1]
-    assert "2 devices ran in this one process" in str(profile.warnings)
+    assert "2 devices ran in this process" in str(profile.warnings)
 
 
-def test_a_gpus_streams_count_and_what_is_derived_from_them_does_not(tmp_path: Path) -> None:
+def test_streams_of_a_gpu_count_but_derived_lines_do_not(tmp_path: Path) -> None:
     lines = {"Stream #1": [event(2, 0, 9), event(3, 5, 10)], "XLA Ops": [event(2, 0, 9)], "Steps": [event(4, 0, 99)]}
     assert read_bytes(accelerators(lines), tmp_path).ops["time_s"].sum() == pytest.approx(19e-12)  # streams overlap
 
 
-def test_ops_of_other_accelerators_hold_each_other(tmp_path: Path) -> None:
+def test_ops_of_other_accelerators_nest(tmp_path: Path) -> None:
     lines = {"XLA Ops": [event(2, 0, 100), event(3, 10, 30)], "XLA Modules": [event(4, 0, 100)]}
     times = read_bytes(accelerators(lines), tmp_path).ops.set_index("kernel")["time_s"]
     assert sorted(times) == pytest.approx([30e-12, 70e-12])
 
 
-def test_ops_outside_of_the_steps_are_told(tmp_path: Path) -> None:
+def test_ops_outside_the_steps_give_a_warning(tmp_path: Path) -> None:
     step = event(1, 1000, 100, field(1, 1) + field(4, 0))
     profile = read_bytes(space([[event(2, 0, 1000), step, event(3, 1000, 50)]]), tmp_path)
     assert "some ran outside of these" in str(profile.warnings)
 
 
-def test_sums_beyond_all_bounds_are_refused(tmp_path: Path) -> None:
+def test_sums_of_times_that_overflow_are_refused(tmp_path: Path) -> None:
     with pytest.raises(EstimatorError, match="expected days at most"):
         read_bytes(space([[event(2, 0, 2**60)] for _ in range(5)]), tmp_path)
 
 
-def test_input_is_what_the_step_waits_for_and_not_what_prepares_it(tmp_path: Path) -> None:
+def test_input_is_the_steps_wait_and_not_the_threads_that_prepare_it(tmp_path: Path) -> None:
     names = ("train", "IteratorGetNextOp::DoCompute", "map/Mul:Mul", "dense/MatMul:MatMul")
     python = [event(1, 0, 100, field(1, 1) + field(4, 0)), event(2, 10, 60)]
     content = space([python, [event(3, 0, 90)], [event(4, 70, 30)]], names)

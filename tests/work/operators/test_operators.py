@@ -165,15 +165,15 @@ CASES = [(name, op_class) for op_class, text in TABLE.items() for name in text.s
 
 def class_of_name(name: str) -> str:
     rule = rule_of(name)
-    return rule.of.op_class if rule else "unmodelled"
+    return rule.properties.op_class if rule else "unmodelled"
 
 
 @pytest.mark.parametrize(("name", "op_class"), CASES)
-def test_class_of_a_name(name: str, op_class: str) -> None:
+def test_class_of_each_name(name: str, op_class: str) -> None:
     assert class_of_name(name) == op_class
 
 
-def test_every_rule_means_an_operator() -> None:
+def test_every_rule_has_a_known_operator() -> None:
     assert {rule.operator for family in FAMILIES for rule in family.rules} <= operators().keys()
 
 
@@ -197,7 +197,7 @@ def test_an_operator_is_known_by_its_own_name(operator: str) -> None:
         ("aten::max_pool2d_with_indices_backward", "max_pool_grad"), ("MEMCPYDtoD", "memcpy"), ("Cast", "cast"),
     ],
 )  # fmt: skip
-def test_the_operator_of_a_name(name: str, operator: str) -> None:
+def test_operator_of_each_name(name: str, operator: str) -> None:
     rule = rule_of(name)
     assert rule is not None
     assert rule.operator == operator
@@ -222,7 +222,7 @@ def test_the_operator_of_a_name(name: str, operator: str) -> None:
         ("", "", "unmodelled"),
     ],
 )
-def test_what_ran_decides(kernel: str, op_type: str, op_class: str) -> None:
+def test_the_kernel_outranks_the_op_type(kernel: str, op_type: str, op_class: str) -> None:
     assert class_of(operator_of(kernel, op_type)) == op_class
 
 

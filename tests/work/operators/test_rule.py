@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from estimator.work.operators import FAMILIES, rule_of
-from estimator.work.operators.rule import Family, Rule, compiled, may_fit, plain_texts
+from estimator.work.operators.rule import Family, Rule, compiled, may_match, plain_texts
 
 RULES = [rule for family in FAMILIES for rule in family.rules]
 
@@ -20,29 +20,33 @@ RULES = [rule for family in FAMILIES for rule in family.rules]
         (r"\w+|a", ((), ("a",))),
     ],
 )
-def test_plain_texts_are_what_every_fitting_name_holds(pattern: str, texts: tuple[tuple[str, ...], ...]) -> None:
+def test_plain_texts_are_the_literals_of_each_alternative(pattern: str, texts: tuple[tuple[str, ...], ...]) -> None:
     assert plain_texts(pattern) == texts
 
 
 @given(data=st.data())
-def test_a_name_that_fits_a_rule_may_fit_it(data: st.DataObject) -> None:
+def test_every_name_that_matches_a_rule_may_match_it(data: st.DataObject) -> None:
     rule = data.draw(st.sampled_from(RULES))
     name = data.draw(st.from_regex(compiled(rule.names), fullmatch=True))
-    assert may_fit(rule.names, name)
+    assert may_match(rule.names, name)
 
 
-def test_the_first_rule_that_fits_a_whole_name_decides() -> None:
+def test_the_first_rule_that_matches_a_whole_name_decides() -> None:
     family = Family("toy", r"_?", r"", (Rule("max_pool", r"MaxPool\w*"), Rule("max", r"Max"), Rule("sum", r"Max\w+")))
-    found = {
+    operators = {
         name: rule and rule.operator for name in ("MaxPool3", "_Max", "Maxes", "AMax") for rule in [family.find(name)]
     }
-    assert found == {"MaxPool3": "max_pool", "_Max": "max", "Maxes": "sum", "AMax": None}
+    assert operators == {"MaxPool3": "max_pool", "_Max": "max", "Maxes": "sum", "AMax": None}
 
 
 def test_a_rule_knows_its_operator_and_its_framework() -> None:
     rule = rule_of("aten::native_layer_norm_backward")
     assert rule is not None
-    assert (rule.of.op_class, rule.of.direction, rule.framework) == ("normalization", "backward", "torch")
+    assert (rule.properties.op_class, rule.properties.direction, rule.framework) == (
+        "normalization",
+        "backward",
+        "torch",
+    )
     assert rule.channels_first
     conv = rule_of("Conv2DBackpropFilter")
     assert conv is not None
