@@ -12,6 +12,7 @@ from estimator.core.types import Estimate, Profile, RunPlan, Workload
 from estimator.devices.sides import load_source, load_target
 from estimator.model import SourceRun, TargetDevice, assumptions, predict, specifications
 from estimator.rollup import step
+from estimator.rollup.host import host_scenario
 from estimator.work import convert_layout, convert_precision, count_work, fuse, rebatch, select_pass
 
 
@@ -44,12 +45,14 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
     )
     prediction = predict(laid_out.work, run, TargetDevice(target.device, evidence, same_setting), plan)
 
-    overlap = step.target_overlap(prediction, profile, target.device, same_setting)
-    evidence_shares = step.evidence(prediction, overlap, profile)
+    scenario = host_scenario(profile, run.device, target.device, plan, prediction.run, same_device)
+    timeline = step.step_timeline(profile, prediction, scenario, target.device, same_setting)
+    replayed = step.replay_step(prediction, timeline, scenario.pace)
+    evidence_shares = step.evidence(prediction, replayed)
     basis = assumptions(prediction.ops, target.device, evidence, workload)
     notes = (
         *target.notes, *(source.notes if source else ()), *with_code("profile", as_profiled.warnings),
-        *step.notes(as_profiled), *with_code("basis", basis), *pass_notes,
+        *step.notes(as_profiled), *with_code("basis", basis), *pass_notes, *scenario.notes,
         *(note for transform in transforms for note in transform.notes),
         *with_code("coverage-low", prediction.warnings),
         *(() if same_device else step.mostly_carried(evidence_shares, target.device)),
@@ -61,11 +64,13 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
         plan=plan,
         precision=plan.precision or matrix_precision(counted.work, workload),
         prediction=prediction,
-        overlap=overlap,
-        step=step.step_time(prediction, profile, overlap),
-        matrix_step_s=step.matrix_time(prediction, overlap),
+        overlap=replayed.overlap,
+        step=replayed.step,
+        kernels_s=replayed.kernels_s,
+        host=scenario.name,
+        matrix_step_s=step.matrix_time(prediction, replayed.overlap),
         source_step_s=math.nan if resized.changed else step.source_step_time(profile),
-        floor_s=float(overlap @ prediction.floor_s),
+        floor_s=float(replayed.overlap @ prediction.floor_s),
         ceiling_s=float(prediction.ceiling_s.sum() + step.idle_time(profile) * prediction.run.max()),
         coverage=prediction.covered_fraction * (step.coverage(profile) or 1.0),
         evidence=evidence_shares,

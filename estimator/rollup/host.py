@@ -37,29 +37,33 @@ class HostScenario:
     notes: tuple[Note, ...] = ()
 
 
-def host_scenario(profile: Profile, target: DeviceSpec, plan: RunPlan, run: Floats, same_device: bool) -> HostScenario:
+def host_scenario(
+    profile: Profile, source: DeviceSpec | None, target: DeviceSpec, plan: RunPlan, run: Floats, same_device: bool
+) -> HostScenario:
     """The scenario that a plan asks for; by default what suits the profile and the target.
 
     ``run``: by how much another run of the source would take longer, one number a draw.
     """
     if plan.host == "none":
         return HostScenario("none", np.zeros_like(run), notes=(Note("host-none", "no host: kernels alone"),))
-    if plan.host is None and ran_on_processor(profile) and target.compute_unit != CORE:
+    if plan.host is None and ran_on_processor(profile, source) and target.compute_unit != CORE:
         return _dispatch(profile, plan)
     factor = plan.host if isinstance(plan.host, float) else 1.0
     spread = run if same_device else run * draw("host.pace", *PACE, plan.draws, plan.seed)
     return HostScenario("profile" if factor == 1.0 else f"profile × {factor:g}", factor * spread)
 
 
-def ran_on_processor(profile: Profile) -> bool:
-    """Whether most of a profile's time is of ops that processors ran."""
+def ran_on_processor(profile: Profile, source: DeviceSpec | None) -> bool:
+    """Whether its source is a processor, or most of a profile's time is of ops that processors ran."""
+    if source is not None:
+        return source.compute_unit == CORE
     of_cores = profile.ops["placement"].str.contains("cpu", case=False).fillna(False)
     return bool(profile.ops["time_s"][of_cores].sum() > 0.5 * profile.ops["time_s"].sum())
 
 
 def _dispatch(profile: Profile, plan: RunPlan) -> HostScenario:
     framework = profile.workload.framework or ""
-    name = next((name for name in DISPATCH_S if framework.lower().startswith(name)), "")
+    name = next((name for name in DISPATCH_S if name in framework.lower()), "")
     low, mid, high = DISPATCH_S.get(name, ANY_FRAMEWORK)
     text = (
         f"the processor's idle time is dropped; {framework or 'the framework'} launches an op every {mid * 1e6:g} us "

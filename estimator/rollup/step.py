@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +12,10 @@ import pandas as pd
 from estimator.core.notes import Note
 from estimator.core.schema import MATRIX
 from estimator.core.types import DeviceSpec, Floats, Prediction, Profile, StepTime
+from estimator.rollup.critical_path import CriticalPath, critical_path
+from estimator.rollup.host import HostScenario
+from estimator.rollup.target_timeline import StepTimeline, as_profiled, dispatched, in_turn
+from estimator.rollup.timeline import Events, replay, step_s
 
 LOW_COVERAGE = 0.8  # share of the wall time below which the report warns
 MUCH_CARRIED = 0.5  # carried share of the predicted step above which the report warns
@@ -23,14 +28,56 @@ PART_OF_CLASS = {  # op classes that are a part of the step by themselves, whate
 }
 
 
-def step_time(prediction: Prediction, profile: Profile, overlap: Floats) -> StepTime:
-    """The time of one step [s]: the sum of overlap × samples over the ops, and the source's idle time as host time."""
-    rest = overlap * (prediction.samples - prediction.launch)
-    part = _parts(prediction.ops)
-    parts = {name: rest[:, part == name].sum(axis=1) for name in PARTS}
-    parts["latency"] = (overlap * prediction.launch).sum(axis=1)
-    parts["host"] = parts["host"] + idle_time(profile) * prediction.run
-    return StepTime(**parts, total=sum_of_parts(*parts.values()))
+@dataclass(frozen=True)
+class ReplayedStep:
+    """A replayed step, the same with a host that takes no time, and the share of each op that lengthens it."""
+
+    step: StepTime
+    kernels_s: Floats
+    overlap: Floats
+
+
+def replay_step(prediction: Prediction, timeline: StepTimeline, pace: Floats) -> ReplayedStep:
+    """Replay a timeline with the samples of the ops' times, and the host at a ``pace`` (one number a draw).
+
+    The parts are those of the nominal step's critical path, in every draw in proportion to the step.
+    """
+    events, samples = Events(timeline.events), prediction.samples
+    factor, host_step_s = timeline.factor(samples), timeline.host_step_s
+    scaled, alone = (
+        step_s(replay(events, factor, of_host, host_step_s)) * timeline.scale for of_host in (pace, np.zeros_like(pace))
+    )
+    clocks = replay(events, factor[:1], pace[:1], host_step_s)
+    path = critical_path(events, clocks, factor[:1], pace[:1], host_step_s)
+    parts = _parts_s(prediction, path)
+    nominal = sum_of_parts(*parts.values())
+    growth = scaled / nominal
+    overlap = np.divide(path.of_op_s, samples[0], out=np.ones(samples.shape[1]), where=samples[0] > 0)
+    step = StepTime(**{name: value * growth for name, value in parts.items()}, total=scaled)
+    return ReplayedStep(step, alone, overlap * float(scaled[0] / nominal))
+
+
+def _parts_s(prediction: Prediction, path: CriticalPath) -> dict[str, float]:
+    """The nominal step's parts [s]."""
+    launch = np.divide(prediction.launch[0], prediction.samples[0], where=prediction.samples[0] > 0,
+                       out=np.zeros(len(path.of_op_s)))
+    part, rest = _parts(prediction.ops), path.of_op_s * (1.0 - launch)
+    parts = {name: float(rest[part == name].sum()) for name in PARTS}
+    parts["latency"] = float(path.of_op_s @ launch) + path.start_s
+    parts["host"] += path.host_s
+    return parts
+
+
+def step_timeline(
+    profile: Profile, prediction: Prediction, scenario: HostScenario, target: DeviceSpec, same_setting: bool
+) -> StepTimeline:
+    """The timeline to replay: the framework's launches, the profile's own, or its ops in turn and its idle time."""
+    ops, op_s = prediction.ops, prediction.samples[0]
+    if scenario.dispatch_s is not None:
+        return dispatched(ops, op_s, scenario.dispatch_s)
+    if profile.timeline is not None:
+        return as_profiled(profile.timeline, ops["time_s"].to_numpy(dtype=float), op_s, source_step_time(profile))
+    return in_turn(op_s, target_overlap(prediction, profile, target, same_setting), idle_time(profile))
 
 
 def _parts(ops: pd.DataFrame) -> npt.NDArray[np.str_]:
@@ -70,10 +117,11 @@ def target_overlap(prediction: Prediction, profile: Profile, target: DeviceSpec,
     return np.where(serial, 1.0, share)
 
 
-def evidence(prediction: Prediction, overlap: Floats, profile: Profile) -> dict[str, float]:
-    """The share of the step by method, the largest first; the source's idle time counts as unchanged."""
-    times = pd.Series(overlap * prediction.samples[0]).groupby(prediction.ops["method"].to_numpy()).sum()
-    times["unchanged"] = times.get("unchanged", 0.0) + idle_time(profile) * prediction.run[0]
+def evidence(prediction: Prediction, replayed: ReplayedStep) -> dict[str, float]:
+    """The share of the step by method, the largest first; the host's time counts as unchanged."""
+    of_op = replayed.overlap * prediction.samples[0]
+    times = pd.Series(of_op).groupby(prediction.ops["method"].to_numpy()).sum()
+    times["unchanged"] = times.get("unchanged", 0.0) + float(replayed.step.total[0] - of_op.sum())
     shares = (times / times.sum()).sort_values(ascending=False)
     return {str(method): float(share) for method, share in shares.items() if share > 0}
 

@@ -158,7 +158,7 @@ def _advance(clock: Clock, events: Events, block: Block, whole: Floats, launched
         ended = np.maximum(arrived, awaited) + launched
         clock.resumed_s.append(ended)
     else:
-        free = clock.lanes_s.get(block.lane, awaited)
+        free = clock.lanes_s.get(block.lane, np.zeros_like(whole))
         ended = np.maximum(np.maximum(free, awaited) + whole, resumed + launched)
         clock.lanes_s[block.lane] = ended
     clock.ended_s.append(ended)
