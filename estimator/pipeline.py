@@ -46,9 +46,10 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
     prediction = predict(laid_out.work, run, TargetDevice(target.device, evidence, same_setting), plan)
 
     scenario = host_scenario(profile, run.device, target.device, plan, prediction.run, same_device)
-    timeline = step.step_timeline(profile, prediction, scenario, target.device, same_setting)
+    overlap = step.target_overlap(prediction, profile, target.device, same_setting)
+    timeline = step.step_timeline(profile, prediction, scenario, overlap)
     replayed = step.replay_step(prediction, timeline, scenario.pace)
-    evidence_shares = step.evidence(prediction, replayed)
+    evidence_shares = step.evidence(prediction, replayed, scenario)
     basis = assumptions(prediction.ops, target.device, evidence, workload)
     notes = (
         *target.notes, *(source.notes if source else ()), *with_code("profile", as_profiled.warnings),
@@ -68,9 +69,9 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
         step=replayed.step,
         kernels_s=replayed.kernels_s,
         host=scenario.name,
-        matrix_step_s=step.matrix_time(prediction, replayed.overlap),
+        matrix_step_s=step.matrix_time(prediction, overlap),
         source_step_s=math.nan if resized.changed else step.source_step_time(profile),
-        floor_s=float(replayed.overlap @ prediction.floor_s),
+        floor_s=float(overlap @ prediction.floor_s),
         ceiling_s=float(prediction.ceiling_s.sum() + step.idle_time(profile) * prediction.run.max()),
         coverage=prediction.covered_fraction * (step.coverage(profile) or 1.0),
         evidence=evidence_shares,

@@ -18,6 +18,16 @@ def _complete(kind: str, pattern: str) -> Callable[[str], list[str]]:
     return names
 
 
+def _host(text: str) -> str | float:
+    """The host scenario that is written as a word or a factor."""
+    if text in ("profile", "none"):
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise typer.BadParameter(f"'{text}' is no scenario; write profile, none, or a factor such as 0.5") from None
+
+
 def _writable(path: Path | None) -> Path | None:
     """Refuse a file that cannot be written before anything is computed."""
     if path:
@@ -51,6 +61,13 @@ Fusion = Annotated[
 Layout = Annotated[
     Literal["none", "channels-first"],
     typer.Option("--layout", help="channels-first: the target's library transposes images with channels last."),
+]
+HOST_HELP = (
+    "What the target's host does: profile (as the profile's), a factor on that, or none (kernels alone).  [default: as "
+    "an accelerator's profile; of a processor's profile on an accelerator, the framework's launches]"
+)
+Host = Annotated[
+    str | None, typer.Option("--host", metavar="profile|none|FACTOR", parser=_host, help=HOST_HELP, show_default=False)
 ]
 OtherBatch = Annotated[
     int | None, typer.Option("--batch", min=1, help="Predict at this batch size; by default at the profiled one.")

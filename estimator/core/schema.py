@@ -332,10 +332,14 @@ TIMELINE = Table(
         Column("launch_s", "number", "when the host launched it; missing where nobody did", "s"),
         Column("after", "integer", "row of TIMELINE that had to end first", minimum=0),
         Column("delay_s", "number", "from its launch to its start, at the least", "s", minimum=0, default=0),
-        Column("lag_s", "number", "what nothing else explains of its wait before it started", "s", minimum=0, default=0),
+        Column(
+            "lag_s", "number", "what nothing else explains of its wait before it started", "s", minimum=0, default=0
+        ),
     ),
 )
-DEFAULTS = {c.name: c.default for c in (*MEASUREMENTS.columns, *PREDICTION.columns, *TIMELINE.columns) if c.default is not None}
+DEFAULTS = {
+    c.name: c.default for c in (*MEASUREMENTS.columns, *PREDICTION.columns, *TIMELINE.columns) if c.default is not None
+}
 
 
 def numbers(rows: pd.DataFrame, name: str) -> Floats:

@@ -52,16 +52,18 @@ def build_timeline(events: DeviceEvents, lanes: Sequence[str], waits: HostWaits 
     ready_s = np.where(np.isnan(ready_s), events.start_s, ready_s)
     after = _awaited(events, ready_s)
     ready_s = np.fmax(ready_s, np.where(after >= 0, events.end_s[after], -np.inf))
-    of_device = pd.DataFrame({
-        "op": events.op,
-        "lane": [lanes[lane] for lane in events.lane],
-        "start_s": events.start_s,
-        "duration_s": events.end_s - events.start_s,
-        "launch_s": np.minimum(events.launch_s, events.start_s),
-        "after": after,
-        "delay_s": delay_s,
-        "lag_s": np.maximum(events.start_s - ready_s, 0.0),
-    })
+    of_device = pd.DataFrame(
+        {
+            "op": events.op,
+            "lane": [lanes[lane] for lane in events.lane],
+            "start_s": events.start_s,
+            "duration_s": events.end_s - events.start_s,
+            "launch_s": np.minimum(events.launch_s, events.start_s),
+            "after": after,
+            "delay_s": delay_s,
+            "lag_s": np.maximum(events.start_s - ready_s, 0.0),
+        }
+    )
     return _numbered(pd.concat([of_device, _host_rows(events, waits)], ignore_index=True))
 
 
@@ -105,14 +107,16 @@ def _host_rows(events: DeviceEvents, waits: HostWaits) -> pd.DataFrame:
     place = np.searchsorted(events.end_s[rows], waits.end_s, side="right") - 1
     after = rows[np.maximum(place, 0)] if len(rows) else np.zeros(len(place), dtype=np.int64)
     arrived = (place < 0) | (events.end_s[after] < waits.start_s) if len(rows) else np.ones(len(place), dtype=bool)
-    return pd.DataFrame({
-        "op": pd.NA,
-        "lane": HOST,
-        "start_s": waits.start_s,
-        "duration_s": waits.end_s - waits.start_s,
-        "after": np.where(arrived, -1, after),
-        "lag_s": waits.end_s - np.where(arrived, waits.start_s, events.end_s[after] if len(rows) else 0.0),
-    })
+    return pd.DataFrame(
+        {
+            "op": pd.NA,
+            "lane": HOST,
+            "start_s": waits.start_s,
+            "duration_s": waits.end_s - waits.start_s,
+            "after": np.where(arrived, -1, after),
+            "lag_s": waits.end_s - np.where(arrived, waits.start_s, events.end_s[after] if len(rows) else 0.0),
+        }
+    )
 
 
 def _numbered(rows: pd.DataFrame) -> pd.DataFrame:

@@ -32,7 +32,9 @@ class Place:
     segment: int = -1
 
 
-def critical_path(events: Events, clocks: list[Clock], factor: Floats, pace: Floats, host_step_s: float) -> CriticalPath:
+def critical_path(
+    events: Events, clocks: list[Clock], factor: Floats, pace: Floats, host_step_s: float
+) -> CriticalPath:
     """The critical path of the last step that was replayed, in the first draw.
 
     ``factor`` (draws × ops), ``pace`` (one number a draw) and ``host_step_s`` as they were given to ``replay``.

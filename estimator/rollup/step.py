@@ -19,6 +19,7 @@ from estimator.rollup.timeline import Events, replay, step_s
 
 LOW_COVERAGE = 0.8  # share of the wall time below which the report warns
 MUCH_CARRIED = 0.5  # carried share of the predicted step above which the report warns
+NEGLIGIBLE = 1e-9  # share of a step that rounding makes
 PARTS = ("compute", "memory", "latency", "communication_exposed", "input", "host", "unmodelled")
 PART_OF_CLASS = {  # op classes that are a part of the step by themselves, whatever their method
     "input": "input",
@@ -42,14 +43,18 @@ def replay_step(prediction: Prediction, timeline: StepTimeline, pace: Floats) ->
 
     The parts are those of the nominal step's critical path, in every draw in proportion to the step.
     """
-    events, samples = Events(timeline.events), prediction.samples
+    events = Events(timeline.events)
+    samples = prediction.samples - (1.0 - timeline.on_device) * prediction.launch
     factor, host_step_s = timeline.factor(samples), timeline.host_step_s
     scaled, alone = (
         step_s(replay(events, factor, of_host, host_step_s)) * timeline.scale for of_host in (pace, np.zeros_like(pace))
     )
     clocks = replay(events, factor[:1], pace[:1], host_step_s)
     path = critical_path(events, clocks, factor[:1], pace[:1], host_step_s)
-    parts = _parts_s(prediction, path)
+    launch = np.divide(
+        timeline.on_device * prediction.launch[0], samples[0], out=np.zeros(samples.shape[1]), where=samples[0] > 0
+    )
+    parts = _parts_s(prediction.ops, path, launch)
     nominal = sum_of_parts(*parts.values())
     growth = scaled / nominal
     overlap = np.divide(path.of_op_s, samples[0], out=np.ones(samples.shape[1]), where=samples[0] > 0)
@@ -57,27 +62,23 @@ def replay_step(prediction: Prediction, timeline: StepTimeline, pace: Floats) ->
     return ReplayedStep(step, alone, overlap * float(scaled[0] / nominal))
 
 
-def _parts_s(prediction: Prediction, path: CriticalPath) -> dict[str, float]:
-    """The nominal step's parts [s]."""
-    launch = np.divide(prediction.launch[0], prediction.samples[0], where=prediction.samples[0] > 0,
-                       out=np.zeros(len(path.of_op_s)))
-    part, rest = _parts(prediction.ops), path.of_op_s * (1.0 - launch)
+def _parts_s(ops: pd.DataFrame, path: CriticalPath, launch: Floats) -> dict[str, float]:
+    """The nominal step's parts [s]; ``launch``: of each op the share that is launch latency."""
+    part, rest = _parts(ops), path.of_op_s * (1.0 - launch)
     parts = {name: float(rest[part == name].sum()) for name in PARTS}
     parts["latency"] = float(path.of_op_s @ launch) + path.start_s
     parts["host"] += path.host_s
     return parts
 
 
-def step_timeline(
-    profile: Profile, prediction: Prediction, scenario: HostScenario, target: DeviceSpec, same_setting: bool
-) -> StepTimeline:
+def step_timeline(profile: Profile, prediction: Prediction, scenario: HostScenario, overlap: Floats) -> StepTimeline:
     """The timeline to replay: the framework's launches, the profile's own, or its ops in turn and its idle time."""
     ops, op_s = prediction.ops, prediction.samples[0]
     if scenario.dispatch_s is not None:
         return dispatched(ops, op_s, scenario.dispatch_s)
     if profile.timeline is not None:
         return as_profiled(profile.timeline, ops["time_s"].to_numpy(dtype=float), op_s, source_step_time(profile))
-    return in_turn(op_s, target_overlap(prediction, profile, target, same_setting), idle_time(profile))
+    return in_turn(op_s, overlap, idle_time(profile))
 
 
 def _parts(ops: pd.DataFrame) -> npt.NDArray[np.str_]:
@@ -117,13 +118,14 @@ def target_overlap(prediction: Prediction, profile: Profile, target: DeviceSpec,
     return np.where(serial, 1.0, share)
 
 
-def evidence(prediction: Prediction, replayed: ReplayedStep) -> dict[str, float]:
-    """The share of the step by method, the largest first; the host's time counts as unchanged."""
+def evidence(prediction: Prediction, replayed: ReplayedStep, scenario: HostScenario) -> dict[str, float]:
+    """The share of the step by method, the largest first; the host's time is unchanged, or the framework's dispatch."""
+    host = "unchanged" if scenario.dispatch_s is None else "dispatch"
     of_op = replayed.overlap * prediction.samples[0]
     times = pd.Series(of_op).groupby(prediction.ops["method"].to_numpy()).sum()
-    times["unchanged"] = times.get("unchanged", 0.0) + float(replayed.step.total[0] - of_op.sum())
+    times[host] = times.get(host, 0.0) + max(float(replayed.step.total[0] - of_op.sum()), 0.0)
     shares = (times / times.sum()).sort_values(ascending=False)
-    return {str(method): float(share) for method, share in shares.items() if share > 0}
+    return {str(method): float(share) for method, share in shares.items() if share > NEGLIGIBLE}
 
 
 def mostly_carried(shares: Mapping[str, float], target: DeviceSpec) -> tuple[Note, ...]:

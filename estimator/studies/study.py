@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from estimator.core import library, yaml_files
 from estimator.core.errors import EstimatorError, suggestion
-from estimator.core.types import File, Fusing, Layout, Precision, Seconds, Texts, Whole
+from estimator.core.types import File, Fusing, Host, Layout, Precision, Seconds, Texts, Whole
 from estimator.core.yaml_files import Faults
 from estimator.rollup import fom
 from estimator.studies.audit.table import Table, table_faults
@@ -24,6 +24,7 @@ class Machine(File):
     devices_per_node: Whole | None = None
     node_name: str = "node"
     measurements: str | None = None
+    host: Host = None
 
     @model_validator(mode="after")
     def _enough(self) -> Machine:
@@ -42,6 +43,7 @@ class UnitOfWork(File):
     precision: Precision | None = None
     fusion: Fusing = "none"
     layout: Layout = "none"
+    host: Host = None
     batch_size: Whole | None = None
     samples: Whole | None = None
     validation_samples: Whole | None = None  # held out, over which forward passes end each epoch

@@ -14,8 +14,7 @@ from estimator.studies.forward import estimate_forward, forward_origin
 from estimator.studies.places import beside, read_profile_beside
 from estimator.studies.study import Machine, Study, UnitOfWork
 
-PART = "overlap × sum of its ops' times"
-HOST = f"{PART} + the source's idle time"
+PART = "its share of the replayed step's critical path"
 
 
 def read_unit(unit: UnitOfWork, folder: Path) -> Profile:
@@ -41,6 +40,7 @@ def estimate_unit(study: Study, unit_name: str, machine: Machine, profile: Profi
         precision=study.units_of_work[unit_name].precision,
         fusion=study.units_of_work[unit_name].fusion,
         layout=study.units_of_work[unit_name].layout,
+        host=machine.host if study.units_of_work[unit_name].host is None else study.units_of_work[unit_name].host,
         measurements=beside(folder, machine.measurements) if machine.measurements else None,
         draws=study.draws,
         seed=study.seed,
@@ -70,8 +70,7 @@ def derive_chain(study: Study, pair: tuple[str, str], found: Estimate | None, si
     ops = f"ops of {at} on {found.target.name}"
     give("workers_per_node", "devices per node", size.devices, "1", "node", size.devices_source)
     for part, samples in found.step.parts().items():
-        formula = HOST if part == "host" else PART
-        give(f"step_{part}_s", f"step, {part.replace('_', ' ')}", samples, "s", "device", ops, formula)
+        give(f"step_{part}_s", f"step, {part.replace('_', ' ')}", samples, "s", "device", ops, PART)
     if unit.validation_samples:
         forward, origin = estimate_forward(found).step.total, forward_origin(ops, found)
         give("forward_s", "forward pass", forward, "s", "device", origin, "sum of its parts")
