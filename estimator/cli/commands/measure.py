@@ -122,12 +122,12 @@ def _requested_shapes(
 ) -> tuple["pd.DataFrame", tuple[str, ...]]:
     """The shapes of a table or of profiles, and notes on them."""
     from estimator.collect.measure import check_shapes
-    from estimator.studies.profile_shapes import in_both_states, profile_shapes
+    from estimator.studies.profile_shapes import profile_shapes, with_cold_rows
     from estimator.studies.shapes import read_shapes
 
     if not table:
         shapes, notes = profile_shapes(profiles or [], precision)
-        return in_both_states(shapes), notes
+        return with_cold_rows(shapes), notes
     shapes, notes = read_shapes(table)
     check_shapes(shapes, str(table))
     return shapes, notes

@@ -26,7 +26,7 @@ from estimator.core.types import DeviceSpec
 from estimator.devices import load_device
 from estimator.model.measured_rows import ENDS
 from estimator.model.shape_keys import shape_keys
-from estimator.studies.profile_shapes import in_both_states, profile_shapes
+from estimator.studies.profile_shapes import profile_shapes, with_cold_rows
 from estimator.validation.selftest.folder import Folder
 from estimator.validation.selftest.settings import Setting, ended, in_setting
 
@@ -52,7 +52,7 @@ def measure(folder: Folder, number: int, setting: Setting, found: pd.DataFrame, 
     """
     output = folder.table(number, setting)
     asked = least_timed_first(found, [_rows(table) for table in _tables(folder, setting)])
-    shapes = pd.concat([_anchors(setting, found), in_both_states(asked)], ignore_index=True)
+    shapes = pd.concat([_anchors(setting, found), with_cold_rows(asked)], ignore_index=True)
     plan = Plan("tensorflow", "cpu", setting.threads, ALIKE, budget_s)
 
     output.parent.mkdir(parents=True, exist_ok=True)
