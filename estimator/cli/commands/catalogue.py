@@ -51,7 +51,7 @@ class WithColumns(TyperCommand):
         with formatter.section("Columns"):
             formatter.write_text(", ".join(_layout(self.name).families()))
         with formatter.section("Lints of --check"):
-            formatter.write_dl(list(lints.helps().items()))
+            formatter.write_dl(list(lints.help_by_lint().items()))
 
 
 COMMAND = WithColumns
@@ -123,7 +123,7 @@ def _catalogue(
     if names and (where or sort):
         raise typer.BadParameter("--where and --sort choose from the whole catalogue; give them without names")
     chosen = layout.choose(columns.split(",")) if columns is not None else None
-    subjects = rows.named(layout, names) if names else rows.selected(layout, where, sort)
+    subjects = rows.rows_named(layout, names) if names else rows.rows_where(layout, where, sort)
     if csv:
         compared = bool(names) and len(subjects) > 1
         table_columns = chosen or list(layout.columns.values())
@@ -134,7 +134,7 @@ def _catalogue(
         _show_entry(layout, next(iter(subjects.values())), names[0], as_json)
     else:
         _show_comparison(layout, subjects, chosen, as_json)
-    terminal.print_notes(rows.unread(list(subjects.values())))
+    terminal.print_notes(rows.device_faults(list(subjects.values())))
 
 
 def _check_files(layout: "Layout", names: list[str], as_json: bool) -> None:

@@ -78,10 +78,10 @@ def show(device: Device, measurements: Measured = None, as_json: Json = False) -
     from estimator.cli.render.measurements import render_show
     from estimator.devices import load_device
     from estimator.devices.measurements import read_measurements
-    from estimator.devices.measurements.conditions import kinds
+    from estimator.devices.measurements.conditions import distinct_conditions
     from estimator.devices.measurements.survey import survey
 
     spec = load_device(device)
     rows, notes = read_measurements(spec, measurements, device)
-    document = documents.device_measurements(spec.name, survey(rows, spec), kinds(rows), notes)
+    document = documents.device_measurements(spec.name, survey(rows, spec), distinct_conditions(rows), notes)
     emit(document, render_show, as_json)

@@ -86,7 +86,7 @@ def test_the_help_names_the_columns_and_the_lints(what: str) -> None:
     text = run(what, "--help").stdout
     words = set(re.split(r"[\s,]+", text))
     assert words >= LAYOUTS[what].families().keys()
-    assert all(f" {name} " in text for name in lints.helps())
+    assert all(f" {name} " in text for name in lints.help_by_lint())
 
 
 @pytest.mark.parametrize(
