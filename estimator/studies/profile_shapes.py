@@ -62,7 +62,7 @@ def with_cold_rows(shapes: pd.DataFrame) -> pd.DataFrame:
     slow = np.isin(attribute(table, "along"), ("windows", "channels")) | table["kernel"].isin(CHANNEL_KERNELS)
     warm = table["op_class"].isin(MATRIX) | (table["cache"].eq("warm").fillna(False) & ~slow)
     cold = SHAPES.conform(table[evictable & warm].assign(cache="cold"), "shapes")
-    return pd.concat([table, cold]).sort_index(kind="stable", ignore_index=True)[sweep.OF_A_SHAPE]
+    return pd.concat([table, cold]).sort_index(kind="stable", ignore_index=True)[sweep.SHAPE_COLUMNS]
 
 
 def _shapes(work: pd.DataFrame) -> pd.DataFrame:
