@@ -350,7 +350,7 @@ class Prediction:
     run: Floats = field(repr=False)  # samples by which the source's run would go another time, over what it took
     covered_fraction: float
     coefficients: Mapping[str, Any] = field(repr=False)  # of the model, with their sources
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Note, ...] = ()
 
 
 @dataclass(frozen=True)

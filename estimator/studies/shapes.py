@@ -11,6 +11,7 @@ import pandas as pd
 
 from estimator.core import csv_files
 from estimator.core.errors import EstimatorError, suggestion, within
+from estimator.core.notes import sentences
 from estimator.core.operators import CAST, with_operators
 from estimator.core.schema import MATRIX, SHAPED_BY, SHAPES, STREAMING
 from estimator.core.types import DeviceSpec, RunPlan, Workload
@@ -50,7 +51,7 @@ def predict_shapes(path: str | Path, plan: RunPlan) -> tuple[pd.DataFrame, tuple
     times = predicted.drop(columns="time_s").rename(columns={"target_time_s": "time_s"})[ANSWER_COLUMNS]
     rows = pd.concat([table[[name for name in cells if name not in ANSWER_COLUMNS]], times], axis=1)
     notes = *_notes_on_unread_columns(cells, path), *target_warnings(plan.target, target), *impossible
-    return rows, (*notes, *assumptions(predicted, target, measurements, workload))
+    return rows, (*notes, *sentences(assumptions(predicted, target, measurements, workload)))
 
 
 def _work(table: pd.DataFrame, workload: Workload, path: Path) -> pd.DataFrame:
