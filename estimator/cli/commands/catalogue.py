@@ -34,17 +34,17 @@ Example: estimator systems --where 'rmax >= 1 EFLOP/s' --sort -rmax_per_watt
 EXAMPLES = {"devices": DEVICE_EXAMPLES, "systems": SYSTEM_EXAMPLES}
 
 
-def _layout(what: str | None) -> "Layout":
+def _layout(command: str | None) -> "Layout":
     from estimator.devices.specs.table import columns
 
-    return {"devices": columns.DEVICES, "systems": columns.SYSTEMS}[str(what)]
+    return {"devices": columns.DEVICES, "systems": columns.SYSTEMS}[str(command)]
 
 
 class WithColumns(TyperCommand):
-    """A command whose help ends with its columns and the lints of its check, read when the help is asked for."""
+    """A command whose help lists its columns and the lints of its check, loaded only for the help."""
 
     def format_epilog(self, ctx: "Context", formatter: "HelpFormatter") -> None:
-        """Write the columns and the lints behind the examples."""
+        """Write the columns and the lints after the examples."""
         from estimator.devices import lints
 
         super().format_epilog(ctx, formatter)
@@ -58,10 +58,10 @@ COMMAND = WithColumns
 
 
 def _complete(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Shell completion by the columns; of a list, of its last name."""
-    before, comma, last = incomplete.rpartition(",")
-    known = _layout(ctx.info_name).columns
-    return [f"{before}{comma}{name}" for name in known if name.startswith(last)]
+    """Shell completion of the last column name in a list."""
+    first_names, comma, last_name = incomplete.rpartition(",")
+    columns = _layout(ctx.info_name).columns
+    return [f"{first_names}{comma}{name}" for name in columns if name.startswith(last_name)]
 
 
 CONDITION_HELP = "Only those that meet a condition, such as 'memory_bandwidth >= 2 TB/s', 'vendor = NVIDIA', 'bf16'."

@@ -1,4 +1,4 @@
-"""The command that checks the whole chain against reality on the machine at hand."""
+"""The command that checks the whole chain against real runs on this machine."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""What ``estimator measurements import`` and ``measurements show`` print."""
+"""The printed output of ``estimator measurements import`` and ``measurements show``."""
 
 from __future__ import annotations
 
