@@ -19,7 +19,7 @@ def _complete(kind: str, pattern: str) -> Callable[[str], list[str]]:
 
 
 def _writable(path: Path | None) -> Path | None:
-    """Refuse a file that cannot be written before anything is computed."""
+    """Refuse a file that cannot be written, before any computation."""
     if path:
         from estimator.core.files import check_writable
 
