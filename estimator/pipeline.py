@@ -53,9 +53,9 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
     basis = assumptions(prediction.ops, target.device, evidence, workload)
     notes = (
         *target.notes, *(source.notes if source else ()), *with_code("profile", as_profiled.warnings),
-        *step.notes(as_profiled), *with_code("basis", basis), *pass_notes, *scenario.notes,
+        *step.notes(as_profiled), *basis, *pass_notes, *scenario.notes,
         *(note for transform in transforms for note in transform.notes),
-        *with_code("coverage-low", prediction.warnings),
+        *prediction.warnings,
         *(() if same_device else step.mostly_carried(evidence_shares, target.device)),
     )  # fmt: skip
     return Estimate(

@@ -43,9 +43,9 @@ def _options(
 
 
 def main() -> None:
-    """Run the command line; errors of the input, and defects of ours, become a sentence and exit 1.
+    """Run the command line; errors of the input and our own defects become a sentence and exit code 1.
 
-    A request to end (SIGTERM) is taken as Ctrl-C is, which leaves nothing half-written.
+    SIGTERM is handled as Ctrl-C, which leaves no half-written file.
     """
     signal.signal(signal.SIGTERM, _interrupt)
     for stream in (sys.stdout, sys.stderr):
@@ -69,6 +69,6 @@ def main() -> None:
 
 
 def _interrupt(number: int, frame: object) -> None:
-    """End as Ctrl-C does; a second request, as ``timeout`` sends it, must not interrupt the clearing away."""
+    """End as Ctrl-C does; a second signal, as ``timeout`` sends, must not interrupt the clean-up."""
     signal.signal(number, signal.SIG_IGN)
     raise KeyboardInterrupt

@@ -1,4 +1,4 @@
-"""JSON documents that only the command line needs; the others come from ``reports.documents`` or from the result."""
+"""JSON documents only of the command line; others come from ``reports.documents`` or the result."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ def written(paths: Iterable[Path]) -> Document:
 
 def shipped_profiles(workloads: Mapping[str, Workload]) -> Document:
     """The profiles of the library by name."""
-    return {name: {"title": w.title, "default_profile": w.default_profile} for name, w in workloads.items()}
+    return {
+        name: {"title": workload.title, "default_profile": workload.default_profile}
+        for name, workload in workloads.items()
+    }
 
 
 def predicted_shapes(rows: pd.DataFrame, target: str, assumptions: Sequence[str]) -> Document:
@@ -38,7 +41,7 @@ def predicted_shapes(rows: pd.DataFrame, target: str, assumptions: Sequence[str]
 
 
 def catalogue_entry(layout: Layout, subject: Subject) -> Document:
-    """A device or system: the numbers of its file, and under ``derived`` what follows from them."""
+    """A device or system: the numbers of its file, and ``derived`` numbers."""
     derived = {
         column.name: {"value": cell.value, "unit": cell.unit, "unverified": cell.unverified}
         for column in layout.columns.values()
@@ -49,21 +52,26 @@ def catalogue_entry(layout: Layout, subject: Subject) -> Document:
 
 def catalogue_comparison(layout: Layout, subjects: Mapping[str, Subject], ratios: Mapping[str, Any]) -> Document:
     """Devices or systems by name, and by column the ratio of each to the first."""
-    return {layout.what: {name: catalogue_entry(layout, s) for name, s in subjects.items()}, "ratios": ratios}
+    return {
+        layout.what: {name: catalogue_entry(layout, subject) for name, subject in subjects.items()},
+        "ratios": ratios,
+    }
 
 
 def catalogue_columns(columns: Iterable[Column]) -> Document:
     """The columns of a catalogue by name."""
-    return {c.name: {"unit": c.unit or None, "kind": c.kind, "meaning": c.meaning} for c in columns}
+    return {
+        column.name: {"unit": column.unit or None, "kind": column.kind, "meaning": column.meaning} for column in columns
+    }
 
 
 def catalogue_check(count: int, faults: Sequence[str]) -> Document:
-    """The faults of the checked files, as sentences and taken apart."""
+    """The faults of the checked files, as sentences and split into fields."""
     return {"checked": count, "faults": list(faults), "findings": [finding(fault) for fault in faults]}
 
 
 def finding(fault: str) -> Document:
-    """A fault's sentence taken apart: file, line, rule."""
+    """A fault split into file, line, sentence and rule."""
     match = FAULT.fullmatch(fault)
     assert match  # every part of the pattern is optional
     line = match["line"]
@@ -77,7 +85,7 @@ def imported_measurements(result: Imported) -> Document:
 
 
 def device_measurements(device: str, survey: pd.DataFrame, conditions: pd.DataFrame, notes: Sequence[str]) -> Document:
-    """What is measured of a device."""
+    """The measurements of a device."""
     return {"device": device, **_measured_rows(survey, conditions), "notes": list(notes)}
 
 

@@ -1,4 +1,4 @@
-"""Commands that are loaded one by one, when they are asked for: help needs all of them, a command only itself."""
+"""Commands loaded on demand: help loads all of them, a command only itself."""
 
 from collections.abc import Iterator, Mapping, MutableMapping
 from importlib import import_module
@@ -38,7 +38,7 @@ class CommandsOnDemand(TyperGroup):
 
 
 class Commands(Mapping[str, "Command"]):
-    """The commands by name, each loaded when it is first taken."""
+    """The commands by name, each loaded when first used."""
 
     def __init__(self) -> None:
         self.loaded: dict[str, Command] = {}

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -29,7 +29,7 @@ def _host(text: str) -> str | float:
 
 
 def _writable(path: Path | None) -> Path | None:
-    """Refuse a file that cannot be written before anything is computed."""
+    """Refuse a file that cannot be written, before any computation."""
     if path:
         from estimator.core.files import check_writable
 
@@ -67,7 +67,7 @@ HOST_HELP = (
     "an accelerator's profile; of a processor's profile on an accelerator, the framework's launches]"
 )
 Host = Annotated[
-    str | None, typer.Option("--host", metavar="profile|none|FACTOR", parser=_host, help=HOST_HELP, show_default=False)
+    Any, typer.Option("--host", metavar="profile|none|FACTOR", parser=_host, help=HOST_HELP, show_default=False)
 ]
 OtherBatch = Annotated[
     int | None, typer.Option("--batch", min=1, help="Predict at this batch size; by default at the profiled one.")

@@ -1,6 +1,6 @@
-"""The terminal that every command prints to: its console, its tables, its notes, its bar of progress.
+"""The terminal of all commands: console, tables, notes, progress bar.
 
-Texts are laid out here and not by rich, which a prediction would wait for; rich draws the bar of progress.
+Texts are laid out here, as importing rich takes long; rich draws only the progress bar.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import NamedTuple, TextIO
 
 DEFAULT_WIDTH = 160  # columns where output is no terminal and COLUMNS is not set
 GAP = 2  # blanks between the columns of a table
-LONGEST_TEXT = 24  # that stays on one line in a table too wide for its terminal
+LONGEST_TEXT = 24  # longest unwrapped text in a table too wide for its terminal
 CODES = {"bold": "1", "italic": "3", "yellow": "33", "cyan": "36"}  # of ANSI terminals
 COLOURS = ("yellow", "cyan")
 CURSOR = dict.fromkeys(map(ord, "\a\b\v\f\r"))
@@ -57,7 +57,7 @@ class Console:
 
 
 def _width_of(stream: TextIO) -> int:
-    """The columns of a terminal, as COLUMNS states them, else as it says itself."""
+    """The width of a terminal: COLUMNS, else its own."""
     columns = shutil.get_terminal_size((0, 0)).columns
     with suppress(OSError, ValueError):
         columns = columns or os.get_terminal_size(stream.fileno()).columns
@@ -93,7 +93,7 @@ class Table:
 
 
 def console() -> Console:
-    """What commands print to."""
+    """The console of stdout."""
     return Console(sys.stdout)
 
 
@@ -113,8 +113,11 @@ def new_table(title: str, *columns: str, right: Sequence[str] = (), folds: bool 
         right: the headings of columns that align right; these never wrap.
         folds: whether the first column may wrap.
     """
-    places = enumerate(columns)
-    return Table(title, [Column(name, name in right, name in right or (not p and not folds)) for p, name in places])
+    positions = enumerate(columns)
+    return Table(
+        title,
+        [Column(name, name in right, name in right or (not position and not folds)) for position, name in positions],
+    )
 
 
 def print_table(table: Table) -> None:

@@ -364,7 +364,7 @@ class Prediction:
     run: Floats = field(repr=False)  # samples of the time of another run on the source / the profiled run's time
     covered_fraction: float
     coefficients: Mapping[str, Any] = field(repr=False)  # of the model, with their sources
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Note, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The two devices of a prediction: each with what was measured on it, and what its files warn of."""
+"""The two devices of a prediction, with their measurements and warnings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from estimator.devices.specs.catalogue import load_device, source_device, target
 
 @dataclass(frozen=True)
 class Side:
-    """A device, its launch latency as measured where it was, its MEASUREMENTS, and notes on both."""
+    """A device with its MEASUREMENTS and notes; its launch latency is the measured one where there is one."""
 
     device: DeviceSpec
     measurements: pd.DataFrame = field(repr=False)
@@ -35,7 +35,7 @@ def load_target(plan: RunPlan) -> Side:
 def load_source(profile: Profile, plan: RunPlan, target: Side) -> Side | None:
     """The device that a profile was taken on, as the plan or the profile names it; None where neither does.
 
-    Its measurements count only beside those of the target. Raises EstimatorError as :func:`load_target` does.
+    Its measurements are used only where the target has some too. Raises EstimatorError as :func:`load_target` does.
     """
     device = load_device(plan.source) if plan.source else source_device(profile.device)
     if device is None or target.measurements.empty:

@@ -1,4 +1,4 @@
-"""What fits of several models share: robust losses, bounded least squares, and how far similar ops are missed alike."""
+"""Optimisation shared by fits: robust loss, bounded least squares, and hyperparameters of residuals."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from estimator.core.types import Floats
 from estimator.model.calibration import KernelHyperparameters, OpFeatures, covariance
 
 EVALUATIONS = 15  # of the residuals' Jacobian
-SPREADS = {  # of the hyperparameters: bounds
+STD_BOUNDS = {  # standard deviations of the hyperparameters: bounds
     "compute": (0.02, 1.0), "memory": (0.02, 1.0), "kind": (0.02, 1.0), "shape": (0.02, 1.0), "noise": (0.01, 0.2),
 }  # fmt: skip
-SPREAD_WEIGHT = 0.02  # of the squared logarithm of a spread over its prior's, beside the surprise of one residual
+PRIOR_WEIGHT = 0.02  # of the squared log ratio to the prior, relative to the likelihood of one residual
 
 
-def robust(missed: Floats) -> Floats:
+def robust(residuals: Floats) -> Floats:
     """Residuals whose squares are the soft-L1 loss: quadratic near 0, linear beyond 1."""
-    return np.asarray(np.sign(missed) * np.sqrt(2.0 * (np.sqrt(1.0 + missed**2) - 1.0)))
+    return np.asarray(np.sign(residuals) * np.sqrt(2.0 * (np.sqrt(1.0 + residuals**2) - 1.0)))
 
 
 def least_squares(
@@ -31,55 +31,60 @@ def least_squares(
     own: npt.NDArray[np.int_] | None = None,
     evaluations: int = EVALUATIONS,
 ) -> Floats:
-    """Where the sum of squared residuals is least within bounds, after so many ``evaluations`` at most.
+    """Minimize the sum of squared residuals within bounds, with at most ``evaluations`` Jacobians.
 
-    ``own``: of the first residuals, which of the last parameters concerns each, all others of these not; so that one
-    evaluation tells the derivatives by all of them.
+    ``own``: for the first residuals, the index of the only one of the last parameters that each depends on. This
+    sparsity gives the derivatives by all of these parameters in one evaluation.
     """
     from scipy import optimize
 
-    x = np.asarray(start, float)
-    sparsity = None if own is None else _concerned(len(residuals(x)), len(x), own)
-    found = optimize.least_squares(
-        residuals, x, bounds=bounds, x_scale=scale, max_nfev=evaluations, jac_sparsity=sparsity
+    start_values = np.asarray(start, float)
+    sparsity = None if own is None else _sparsity(len(residuals(start_values)), len(start_values), own)
+    solution = optimize.least_squares(
+        residuals, start_values, bounds=bounds, x_scale=scale, max_nfev=evaluations, jac_sparsity=sparsity
     )
-    return np.asarray(found.x)
+    return np.asarray(solution.x)
 
 
-def _concerned(residuals: int, parameters: int, own: npt.NDArray[np.int_]) -> npt.NDArray[np.int_]:
-    """Which parameters each residual depends on."""
+def _sparsity(residuals: int, parameters: int, own: npt.NDArray[np.int_]) -> npt.NDArray[np.int_]:
+    """The Jacobian's sparsity: which parameters each residual depends on."""
     matrix = np.ones((residuals, parameters), dtype=int)
     matrix[: len(own), parameters - own.max() - 1 :] = np.eye(own.max() + 1, dtype=int)[own]
     return matrix
 
 
 def fit_hyperparameters(
-    known: Sequence[tuple[OpFeatures, Floats]], start: KernelHyperparameters
+    data_sets: Sequence[tuple[OpFeatures, Floats]], start: KernelHyperparameters
 ) -> KernelHyperparameters:
-    """The hyperparameters under which residuals of several devices, independent of each other, are most probable: the
-    spreads those of ``start`` as far as residuals tell nothing, the scales the same.
+    """Fit the standard deviations of the hyperparameters to residuals of several independent devices.
+
+    It maximizes the likelihood, with a weak prior at ``start``; scales stay.
     """
     from scipy import optimize
 
-    prior = np.log([getattr(start, name) for name in SPREADS])
+    prior = np.log([getattr(start, name) for name in STD_BOUNDS])
 
-    def surprise(x: Floats) -> float:
-        hyperparameters = _spread(start, x)
-        unusual = SPREAD_WEIGHT * np.square(x - prior).sum()
-        return float(np.mean([_surprise(ops, residual, hyperparameters) for ops, residual in known]) + unusual)
+    def objective(log_stds: Floats) -> float:
+        hyperparameters = _with_stds(start, log_stds)
+        penalty = PRIOR_WEIGHT * np.square(log_stds - prior).sum()
+        return float(
+            np.mean([_negative_log_likelihood(ops, residual, hyperparameters) for ops, residual in data_sets]) + penalty
+        )
 
-    found = optimize.minimize(surprise, prior, method="L-BFGS-B", bounds=np.log(list(SPREADS.values())))
-    return _spread(start, found.x)
-
-
-def _spread(start: KernelHyperparameters, x: Floats) -> KernelHyperparameters:
-    """The hyperparameters with SPREADS whose logarithms are x."""
-    return start.model_copy(update={name: float(value) for name, value in zip(SPREADS, np.exp(x), strict=True)})
+    solution = optimize.minimize(objective, prior, method="L-BFGS-B", bounds=np.log(list(STD_BOUNDS.values())))
+    return _with_stds(start, solution.x)
 
 
-def _surprise(ops: OpFeatures, residual: Floats, hyperparameters: KernelHyperparameters) -> float:
-    """Negative logarithm of the residuals' probability, per residual (Rasmussen & Williams, 2006, eq. 2.30)."""
+def _with_stds(start: KernelHyperparameters, log_stds: Floats) -> KernelHyperparameters:
+    """The hyperparameters with standard deviations from their logarithms."""
+    return start.model_copy(
+        update={name: float(value) for name, value in zip(STD_BOUNDS, np.exp(log_stds), strict=True)}
+    )
+
+
+def _negative_log_likelihood(ops: OpFeatures, residual: Floats, hyperparameters: KernelHyperparameters) -> float:
+    """Negative log likelihood per residual (Rasmussen & Williams, 2006, eq. 2.30)."""
     noise = hyperparameters.noise**2 * np.eye(len(residual))
-    lower = np.linalg.cholesky(covariance(ops, ops, hyperparameters) + noise)
-    white = np.linalg.solve(lower, residual)
-    return float((0.5 * white @ white + np.log(np.diag(lower)).sum()) / len(residual))
+    cholesky = np.linalg.cholesky(covariance(ops, ops, hyperparameters) + noise)
+    whitened = np.linalg.solve(cholesky, residual)
+    return float((0.5 * whitened @ whitened + np.log(np.diag(cholesky)).sum()) / len(residual))

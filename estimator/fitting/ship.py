@@ -1,7 +1,7 @@
-"""``python -m estimator.fitting.ship DATA``: the coefficients that are shipped, from public measurements.
+"""``python -m estimator.fitting.ship DATA``: fit the shipped coefficients to public measurements.
 
-Writes estimator/model/coefficients: a readable file for each model; held_out.csv, the errors on families that were left
-out, by the same fit; and held_out_pairs.csv, those of each whole model from one device to another. Deterministic; needs
+Writes estimator/model/coefficients: a readable file for each model; held_out.csv, the errors of the same fit on
+left-out families; and held_out_pairs.csv, those of each whole model from one device to another. Deterministic; needs
 the extra 'fit'.
 """
 
@@ -24,60 +24,67 @@ from estimator.validation.data import read_truth
 from estimator.validation.selftest import results
 from estimator.validation.validate import METHODS, validate
 
-HERE = Path(__file__).parents[1] / "model" / "coefficients"
+COEFFICIENTS_FOLDER = Path(__file__).parents[1] / "model" / "coefficients"
 FITTED = ("gemm", "convolution", "memory_bound", "step_factor")
 DIGITS = 4
-LIMIT = float(np.log(2.0))  # a class off by more than a factor of 2 is unlike what the models were fitted to
+LIMIT = float(np.log(2.0))  # a class off by more than a factor of 2 is unlike the fitted ops
 SOURCE = (
     "NeuSight whole models (sitar-lab/NeuSight, MIT), and self-tests (estimator/validation/selftest/results); "
     "python -m estimator.fitting.ship"
 )
-WRITTEN = (
+HEADER = (
     "# Fitted, not written by hand: python -m estimator.fitting.ship; held_out.csv says how far off it is elsewhere.\n"
 )
 
 
-def write(c: Coefficients, folder: Path) -> None:
+def write(coefficients: Coefficients, folder: Path) -> None:
     """Write each fitted model's coefficients as text."""
     for name in FITTED:
-        numbers = _rounded(getattr(c, name).model_dump(exclude={"published"}, exclude_none=True))
-        write_text(folder / f"{name}.yaml", WRITTEN + yaml.safe_dump(numbers, sort_keys=False, width=120))
-    rows = [",".join(map(str, row)) for row in c.convolution.published or ()]
+        numbers = _round(getattr(coefficients, name).model_dump(exclude={"published"}, exclude_none=True))
+        write_text(folder / f"{name}.yaml", HEADER + yaml.safe_dump(numbers, sort_keys=False, width=120))
+    rows = [",".join(map(str, row)) for row in coefficients.convolution.published or ()]
     write_text(folder / "convolution_shapes.csv", "\n".join([",".join(PublishedShape._fields), *rows, ""]))
 
 
-def step_factor(data: Path, truth: pd.DataFrame, c: Coefficients) -> StepFactorCoefficients:
-    """How much of what whole models take beyond their kernels on one device they take on others too."""
+def step_factor(data: Path, truth: pd.DataFrame, coefficients: Coefficients) -> StepFactorCoefficients:
+    """Fit the step factor: the share of whole / sum of kernels that devices have in common."""
     runs = whole_models.read_runs(data)
-    missed = whole_models.misses(fitted_model.predictor(c), runs, truth, set(runs.whole_s.index.unique("device")))
+    ratios = whole_models.whole_over_sum(
+        fitted_model.predictor(coefficients), runs, truth, set(runs.whole_s.index.unique("device"))
+    )
     return StepFactorCoefficients(
         source=SOURCE,
-        class_bias_share=whole_models.shared_weight(missed),
+        class_bias_share=whole_models.shared_weight(ratios),
         class_bias_limit=LIMIT,
-        in_step_std=results.spread(results.kept()),
+        in_step_std=results.residual_std(results.stored_rows()),
     )
 
 
-def _rounded(value: Any) -> Any:
-    """Numbers to DIGITS significant ones."""
+def _round(value: Any) -> Any:
+    """Round numbers to DIGITS significant digits."""
     if isinstance(value, dict):
-        return {name: _rounded(each) for name, each in value.items()}
+        return {name: _round(each) for name, each in value.items()}
     if isinstance(value, tuple):
-        return [_rounded(each) for each in value]
+        return [_round(each) for each in value]
     return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
 
 
-def main(data: Annotated[Path, typer.Argument(help="folder of public data sets")], out: Path = HERE) -> None:
-    """Fit all coefficients and judge them."""
+def main(
+    data: Annotated[Path, typer.Argument(help="folder of public data sets")], out: Path = COEFFICIENTS_FOLDER
+) -> None:
+    """Fit all coefficients and validate them."""
     truth, notes = read_truth(data)
-    c = fitted_model.fit(truth)
-    write(c.model_copy(update={"step_factor": step_factor(data, truth, c)}), out)
-    found = validate(
+    coefficients = fitted_model.fit(truth)
+    write(coefficients.model_copy(update={"step_factor": step_factor(data, truth, coefficients)}), out)
+    validation = validate(
         data,
         fitted_model.fitted_side_by_side,
         progress=lambda done, total: typer.echo(f"{done} of {total} families judged", err=True),
     )
-    for name, table in (("held_out", found.held_out), ("held_out_pairs", scores.of_pairs(found.judged, METHODS[0]))):
+    for name, table in (
+        ("held_out", validation.held_out),
+        ("held_out_pairs", scores.of_pairs(validation.judged, METHODS[0])),
+    ):
         write_text(out / f"{name}.csv", table.to_csv(index=False, lineterminator="\n"))
     for note in notes:
         typer.echo(note, err=True)

@@ -1,4 +1,4 @@
-"""WORK × source × target → PREDICTION: the time of each op on a device that nobody can touch yet."""
+"""WORK × source × target → PREDICTION: predict the time of each op on the target."""
 
 from estimator.model.assumptions import assumptions, specifications
 from estimator.model.ladder import SourceRun, TargetDevice

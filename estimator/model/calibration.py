@@ -1,10 +1,9 @@
 """Correction of modelled times by measured ones: a Gaussian process on the logarithm of measured over modelled time.
 
-Before anything is measured, the logarithm is 0 give or take what devices differ by: in the share that they sustain of
-their peak and of their bandwidth, from memory and from the cache, which moves each op as far as that binds it; in what
-ops of one kind have in common; and in the shape, the less the closer two shapes are (Rasmussen & Williams, Gaussian
-Processes for Machine Learning, 2006, eq. 2.25 f.; exponential kernel). Measurements narrow all of it at once: a few
-show what the device sustains, many are interpolated.
+The prior mean of the logarithm is 0. Its prior covariance has these parts: the sustained shares of peak and of
+bandwidth (of memory and of cache), weighted by how far each binds an op; what ops of one kind have in common; and the
+shape, by an exponential kernel of the distance (Rasmussen & Williams, Gaussian Processes for Machine Learning, 2006,
+eq. 2.25 f.). Measurements narrow all parts at once: a few show what the device sustains, many are interpolated.
 """
 
 from __future__ import annotations
@@ -16,56 +15,58 @@ import numpy.typing as npt
 
 from estimator.core.types import File, Flags, Floats
 
-NEAREST = 64  # measured ops that one op's correction rests on
+NEAREST = 64  # measured ops that correct one op
 KINDS, WAVES = 3, 32  # kinds of op at most; random Fourier features of the kernel
-OWN = 1 + KINDS  # columns of loadings that ops of one model and precision have to themselves: compute, and the kinds
+OWN = 1 + KINDS  # columns of loadings that are separate for each model and precision: compute, and the kinds
 AXES = OWN + 2 + WAVES
-AT_ONCE = 256  # ops whose neighbours are held in memory
-FEW = 30  # measured ops of a kind, of which one that is far off the others corrects nothing but itself
-REACH = 2.0  # standard deviations of shapes that are far
+BATCH_OPS = 256  # whose neighbours are held in memory
+OUTLIER_ROWS = 30  # measured ops of a kind; with more of them outliers are clipped less
+OUTLIER_STD = 2.0  # standard deviations beyond which residuals are clipped
 
 
 class KernelHyperparameters(File):
-    """How far residuals differ: standard deviations of logarithms, and the scale of each coordinate."""
+    """Standard deviations of log residuals, and the scale of each coordinate."""
 
     compute: float  # between devices, of what is bound by compute
     memory: float  # of what is bound by memory
     kind: float  # between kinds of op
-    shape: float  # between shapes that have nothing in common
+    shape: float  # between distant shapes
     noise: float  # of one measurement
-    scales: tuple[float, ...]  # of the coordinates: distance 1 is so much
-    shape_in_cache: float | None = None  # between shapes that caches of unlike speeds hold
+    scales: tuple[float, ...]  # of the coordinates: that of distance 1
+    shape_in_cache: float | None = None  # between distant shapes, with operands in caches of different speeds
 
     def isolated(self) -> KernelHyperparameters:
-        """Those of ops that were timed by themselves, with their operands in the cache."""
+        """The hyperparameters of ops timed by themselves, with operands in the cache."""
         return self.model_copy(update={"shape": max(self.shape, self.shape_in_cache or 0.0)})
 
 
 @dataclass(frozen=True)
 class OpFeatures:
-    """By what ops resemble each other; one entry per op in every field."""
+    """Features of ops for their similarity; one entry per op in every field."""
 
-    coordinates: Floats  # ops × coordinates: the nearer, the more they resemble
+    coordinates: Floats  # ops × coordinates: near ops are similar
     compute_share: Floats  # how far compute binds each op, 0 … 1
     kind: npt.NDArray[np.int_]
-    cached: Flags  # whether the last-level cache holds what each moves, at a bandwidth of its own
+    cached: Flags  # whether its data fit the last-level cache, which has its own bandwidth
 
-    def at(self, places: npt.NDArray[np.int_]) -> OpFeatures:
-        """The ops at those places, an array of any shape."""
-        return OpFeatures(self.coordinates[places], self.compute_share[places], self.kind[places], self.cached[places])
+    def at(self, positions: npt.NDArray[np.int_]) -> OpFeatures:
+        """The ops at these positions, an array of any shape."""
+        return OpFeatures(
+            self.coordinates[positions], self.compute_share[positions], self.kind[positions], self.cached[positions]
+        )
 
 
 @dataclass(frozen=True)
 class Residuals:
-    """Measured ops: by what factor the model misses each."""
+    """Residuals of the model for measured ops."""
 
     features: OpFeatures
     log_residual: Floats  # logarithm of measured over modelled time
-    residual_std: Floats  # its standard deviation, as far as the measurement itself states it
+    residual_std: Floats  # its standard deviation by the measurement's own interval
 
-    def at(self, places: npt.NDArray[np.int_]) -> Residuals:
-        """The measured ops at those places."""
-        return Residuals(self.features.at(places), self.log_residual[places], self.residual_std[places])
+    def at(self, positions: npt.NDArray[np.int_]) -> Residuals:
+        """The measured ops at these positions."""
+        return Residuals(self.features.at(positions), self.log_residual[positions], self.residual_std[positions])
 
 
 NO_RESIDUALS = Residuals(
@@ -75,18 +76,18 @@ NO_RESIDUALS = Residuals(
 
 @dataclass(frozen=True)
 class Correction:
-    """Logarithm of true over modelled time of each op: mean and standard deviation, and on what it depends."""
+    """Logarithm of true over modelled time of each op: mean, standard deviation and loadings."""
 
     mean: Floats
     std: Floats
     loadings: Floats  # ops × AXES, on independent standard normals; each row's norm is the standard deviation
-    common_share: Floats  # share of the variance before any measurement that ops of all shapes have in common
-    explained_share: Floats  # share of that variance that the measurements removed
+    common_share: Floats  # share of the prior variance that ops of all shapes have in common
+    explained_share: Floats  # share of the prior variance removed by measurements
 
 
 @dataclass(frozen=True)
-class _Known:
-    """Measured ops as the posterior takes them."""
+class _MeasuredOps:
+    """Measured ops, prepared for the posterior."""
 
     features: OpFeatures
     log_residual: Floats  # without outliers
@@ -95,23 +96,23 @@ class _Known:
 
 
 def estimate_correction(residuals: Residuals, wanted: OpFeatures, hyperparameters: KernelHyperparameters) -> Correction:
-    """The correction of the wanted ops, given the residuals of measured ones."""
+    """Estimate the correction of the wanted ops from the residuals of measured ones."""
     prior = _variance(wanted, hyperparameters)
-    common, zero = 1.0 - hyperparameters.shape**2 / prior, np.zeros(len(prior))
+    common_share, zeros = 1.0 - hyperparameters.shape**2 / prior, np.zeros(len(prior))
     if not len(residuals.log_residual):
-        return Correction(zero, np.sqrt(prior), loadings(wanted, hyperparameters), common, zero)
-    known = _known(residuals, hyperparameters)
-    places = (np.arange(i, min(i + AT_ONCE, len(prior))) for i in range(0, len(prior), AT_ONCE))
-    parts = [_posterior(known, wanted.at(some), hyperparameters) for some in places]
-    mean, variance, left = (np.concatenate(part) for part in zip(*parts, strict=True))
-    scale = np.sqrt(variance) / np.maximum(np.linalg.norm(left, axis=1), np.finfo(float).tiny)
-    return Correction(mean, np.sqrt(variance), left * scale[:, None], common, 1.0 - variance / prior)
+        return Correction(zeros, np.sqrt(prior), loadings(wanted, hyperparameters), common_share, zeros)
+    measured = _measured_ops(residuals, hyperparameters)
+    batches = (np.arange(i, min(i + BATCH_OPS, len(prior))) for i in range(0, len(prior), BATCH_OPS))
+    posteriors = [_posterior(measured, wanted.at(positions), hyperparameters) for positions in batches]
+    mean, variance, remaining = (np.concatenate(part) for part in zip(*posteriors, strict=True))
+    scale = np.sqrt(variance) / np.maximum(np.linalg.norm(remaining, axis=1), np.finfo(float).tiny)
+    return Correction(mean, np.sqrt(variance), remaining * scale[:, None], common_share, 1.0 - variance / prior)
 
 
-def _known(residuals: Residuals, hyperparameters: KernelHyperparameters) -> _Known:
+def _measured_ops(residuals: Residuals, hyperparameters: KernelHyperparameters) -> _MeasuredOps:
     order = np.lexsort((residuals.log_residual, *residuals.features.coordinates.T))
-    ordered = residuals.at(order)  # so that of equally near ones always the same are asked
-    return _Known(
+    ordered = residuals.at(order)  # a fixed order, so that ties are resolved the same way
+    return _MeasuredOps(
         ordered.features,
         _winsorised(ordered, hyperparameters),
         ordered.residual_std**2 + hyperparameters.noise**2,
@@ -120,72 +121,81 @@ def _known(residuals: Residuals, hyperparameters: KernelHyperparameters) -> _Kno
 
 
 def _winsorised(residuals: Residuals, hyperparameters: KernelHyperparameters) -> Floats:
-    """Residuals drawn to within REACH around the median of their kind; wider, where many show that there are such."""
+    """Clip residuals to OUTLIER_STD around the median of their kind; wider for kinds of many ops."""
     kind, residual = residuals.features.kind, residuals.log_residual
-    out = residual.copy()
-    for each in np.unique(kind):
-        of_kind = residual[kind == each]
-        reach = REACH * hyperparameters.shape * np.sqrt(max(1.0, len(of_kind) / FEW))
-        out[kind == each] = np.median(of_kind) + np.clip(of_kind - np.median(of_kind), -reach, reach)
-    return out
+    clipped = residual.copy()
+    for kind_number in np.unique(kind):
+        of_kind = residual[kind == kind_number]
+        limit = OUTLIER_STD * hyperparameters.shape * np.sqrt(max(1.0, len(of_kind) / OUTLIER_ROWS))
+        clipped[kind == kind_number] = np.median(of_kind) + np.clip(of_kind - np.median(of_kind), -limit, limit)
+    return clipped
 
 
 def _posterior(
-    known: _Known, wanted: OpFeatures, hyperparameters: KernelHyperparameters
+    measured: _MeasuredOps, wanted: OpFeatures, hyperparameters: KernelHyperparameters
 ) -> tuple[Floats, Floats, Floats]:
-    """Mean, variance and loadings of each wanted op's logarithm, given the known ops nearest to it."""
+    """Mean, variance and loadings of each wanted op's logarithm, given the nearest measured ops."""
     scales = hyperparameters.scales
-    near = _nearest(known.features.coordinates / scales, wanted.coordinates / scales)
-    given, single = known.features.at(near), wanted.at(np.arange(len(near))[:, None])
-    among = covariance(given, given, hyperparameters) + known.variance[near][:, :, None] * np.eye(near.shape[1])
-    across = covariance(single, given, hyperparameters)[:, 0]
-    weight = np.linalg.solve(among, across[:, :, None])[..., 0]
-    mean, explained = (np.einsum("ij,ij->i", weight, values) for values in (known.log_residual[near], across))
-    left = loadings(wanted, hyperparameters) - np.einsum("ij,ijk->ik", weight, known.loadings[near])
-    return np.asarray(mean), np.maximum(_variance(wanted, hyperparameters) - explained, hyperparameters.noise**2), left
+    nearest = _nearest(measured.features.coordinates / scales, wanted.coordinates / scales)
+    neighbours, op_itself = measured.features.at(nearest), wanted.at(np.arange(len(nearest))[:, None])
+    covariances = covariance(neighbours, neighbours, hyperparameters) + measured.variance[nearest][:, :, None] * np.eye(
+        nearest.shape[1]
+    )
+    to_neighbours = covariance(op_itself, neighbours, hyperparameters)[:, 0]
+    weights = np.linalg.solve(covariances, to_neighbours[:, :, None])[..., 0]
+    mean, explained = (
+        np.einsum("ij,ij->i", weights, values) for values in (measured.log_residual[nearest], to_neighbours)
+    )
+    remaining = loadings(wanted, hyperparameters) - np.einsum("ij,ijk->ik", weights, measured.loadings[nearest])
+    return (
+        np.asarray(mean),
+        np.maximum(_variance(wanted, hyperparameters) - explained, hyperparameters.noise**2),
+        remaining,
+    )
 
 
 def covariance(a: OpFeatures, b: OpFeatures, hyperparameters: KernelHyperparameters) -> Floats:
     """Covariance (… × p × q) of the logarithms of ops a (… × p) and b (… × q)."""
-    computing = a.compute_share[..., :, None] * b.compute_share[..., None, :]
-    moving = (1.0 - a.compute_share[..., :, None]) * (1.0 - b.compute_share[..., None, :])
+    compute = a.compute_share[..., :, None] * b.compute_share[..., None, :]
+    memory = (1.0 - a.compute_share[..., :, None]) * (1.0 - b.compute_share[..., None, :])
     same_memory = a.cached[..., :, None] == b.cached[..., None, :]
     scales = hyperparameters.scales
-    nearness = np.exp(-_distance(a.coordinates / scales, b.coordinates / scales))
+    similarity = np.exp(-_distance(a.coordinates / scales, b.coordinates / scales))
     same_kind = a.kind[..., :, None] == b.kind[..., None, :]
-    device = hyperparameters.compute**2 * computing + hyperparameters.memory**2 * moving * same_memory
-    return np.asarray(device + hyperparameters.kind**2 * same_kind + hyperparameters.shape**2 * nearness)
+    device = hyperparameters.compute**2 * compute + hyperparameters.memory**2 * memory * same_memory
+    return np.asarray(device + hyperparameters.kind**2 * same_kind + hyperparameters.shape**2 * similarity)
 
 
 def loadings(ops: OpFeatures, hyperparameters: KernelHyperparameters) -> Floats:
-    """How each op's logarithm loads on independent standard normals (ops × AXES), so that ops move together as
-    :func:`covariance` has it: exactly by what devices and kinds do, and give or take 1/√WAVES by shape, with random
-    features of the exponential kernel, whose spectrum is Cauchy's (Rahimi & Recht, NeurIPS 2007).
+    """Loadings (ops × AXES) of the logarithms on independent standard normals, which reproduce :func:`covariance`.
+
+    The parts of devices and kinds are exact. The part of shapes has an error of order 1/√WAVES: random features of the
+    exponential kernel, whose spectrum is Cauchy's (Rahimi & Recht, NeurIPS 2007).
     """
     rng = np.random.default_rng(0)
-    direction = rng.standard_normal((ops.coordinates.shape[1], WAVES)) / np.abs(rng.standard_normal(WAVES))
-    wave = np.cos(ops.coordinates / hyperparameters.scales @ direction + rng.uniform(0.0, 2.0 * np.pi, WAVES))
-    wave *= hyperparameters.shape / np.linalg.norm(wave, axis=1, keepdims=True)
-    moving = hyperparameters.memory * (1.0 - ops.compute_share)
+    frequencies = rng.standard_normal((ops.coordinates.shape[1], WAVES)) / np.abs(rng.standard_normal(WAVES))
+    shape = np.cos(ops.coordinates / hyperparameters.scales @ frequencies + rng.uniform(0.0, 2.0 * np.pi, WAVES))
+    shape *= hyperparameters.shape / np.linalg.norm(shape, axis=1, keepdims=True)
+    memory = hyperparameters.memory * (1.0 - ops.compute_share)
     kinds = (hyperparameters.kind * (ops.kind == kind) for kind in range(KINDS))
     device = [hyperparameters.compute * ops.compute_share, *kinds]
-    return np.column_stack([*device, moving * ~ops.cached, moving * ops.cached, wave])
+    return np.column_stack([*device, memory * ~ops.cached, memory * ops.cached, shape])
 
 
 def _variance(ops: OpFeatures, hyperparameters: KernelHyperparameters) -> Floats:
-    """What is not known of each op before anything is measured: the diagonal of its covariance."""
-    computing, moving = ops.compute_share**2, (1.0 - ops.compute_share) ** 2
-    device = hyperparameters.compute**2 * computing + hyperparameters.memory**2 * moving
+    """The prior variance of each op: the diagonal of the covariance."""
+    compute, memory = ops.compute_share**2, (1.0 - ops.compute_share) ** 2
+    device = hyperparameters.compute**2 * compute + hyperparameters.memory**2 * memory
     return np.asarray(device + hyperparameters.kind**2 + hyperparameters.shape**2)
 
 
-def _nearest(known: Floats, wanted: Floats) -> npt.NDArray[np.int_]:
-    """Wanted × up to NEAREST places of the known ops that are least far."""
-    count = min(NEAREST, len(known))
-    return np.argpartition(_distance(wanted, known), count - 1, axis=1)[:, :count]
+def _nearest(measured: Floats, wanted: Floats) -> npt.NDArray[np.int_]:
+    """Positions of the nearest measured ops (wanted × up to NEAREST)."""
+    count = min(NEAREST, len(measured))
+    return np.argpartition(_distance(wanted, measured), count - 1, axis=1)[:, :count]
 
 
 def _distance(a: Floats, b: Floats) -> Floats:
-    """Distances (… × p × q) of places a (… × p × coordinates) and b (… × q × coordinates)."""
+    """Distances (… × p × q) of points a (… × p × coordinates) and b (… × q × coordinates)."""
     square = (a**2).sum(axis=-1)[..., :, None] + (b**2).sum(axis=-1)[..., None, :] - 2.0 * a @ np.swapaxes(b, -1, -2)
     return np.asarray(np.sqrt(np.maximum(square, 0.0)))

@@ -1,4 +1,4 @@
-"""Time of convolutions: of the algorithms that a library may choose, the one that takes least.
+"""Time of convolutions: that of the fastest algorithm that a library may choose.
 
 convolution_algorithms.py has the algorithms; convolution_coefficients.py their numbers.
 """
@@ -15,33 +15,33 @@ from estimator.model.convolution_coefficients import ConvolutionCoefficients
 from estimator.model.convolution_passes import ConvPasses
 from estimator.model.hardware import Hardware, number
 
-LANES = 128  # fp32 lanes that count as one unit: those of an SM of Maxwell, on whose tiles the kernels are built
+LANES = 128  # fp32 lanes of one unit, as in an SM of Maxwell, whose tiles the kernels use
 TYPICAL_CLOCK = 1.4e9  # [Hz] where a device file gives none
-TYPICAL_UNITS = 32  # where it gives no fp32 peak
+TYPICAL_UNITS = 32  # where a device file gives no fp32 peak
 
 
 @dataclass(frozen=True)
 class Library:
-    """What a device's library works with."""
+    """The capabilities of a device's library."""
 
     lanes: Floats  # fp32 multiply-adds in one cycle
     transforms: Flags  # whether it has Winograd's and FFT kernels
 
 
 def library_of(device: DeviceSpec) -> Library:
-    """The library of a device, as its file suggests. Those of processors made of cores convolve directly."""
+    """The library of a device, guessed from its file. On processors made of cores it convolves directly."""
     peak, clock = number(device.peak_of("fp32").vector), number(device.boost_clock or device.base_clock)
     lanes = peak / (2.0 * (TYPICAL_CLOCK if np.isnan(clock) else clock))
-    known = float(TYPICAL_UNITS * LANES) if np.isnan(lanes) else lanes
-    return Library(np.array([known]), np.array([device.compute_unit != "core"]))
+    known_lanes = float(TYPICAL_UNITS * LANES) if np.isnan(lanes) else lanes
+    return Library(np.array([known_lanes]), np.array([device.compute_unit != "core"]))
 
 
 def convolution_times(
     passes: ConvPasses, hardware: Hardware, peak: Floats, library: Library, coefficients: ConvolutionCoefficients
 ) -> Floats:
-    """Time [s] of one call of each pass without its launch, under the algorithm that takes least.
+    """Time [s] of one call of each pass by the fastest algorithm, without launch.
 
-    ``peak`` [FLOP/s] that is sustained, at most the quoted one.
+    ``peak``: the sustained one [FLOP/s], at most the quoted one.
     """
     each = np.ones_like(passes.n)
     gathering = hardware.attained_bandwidth(coefficients.streaming) * each
@@ -59,5 +59,5 @@ def convolution_times(
 
 
 def may_transform(passes: ConvPasses, library: Library) -> Flags:
-    """Whether there may be an algorithm of less arithmetic than the direct one."""
+    """Whether an algorithm with less arithmetic than the direct one may exist."""
     return library.transforms & (passes.side > 1)

@@ -1,4 +1,4 @@
-"""The coefficients of the convolution model, as convolution.yaml and convolution_shapes.csv hold them.
+"""The coefficients of the convolution model, stored in convolution.yaml and convolution_shapes.csv.
 
 estimator/fitting/convolution.py fits them.
 """
@@ -14,14 +14,14 @@ from estimator.model.calibration import KernelHyperparameters
 
 
 class Shares(File):
-    """Share of the sustained peak at which an algorithm's products run, beside what tiles cost."""
+    """Share of the sustained peak that an algorithm's products attain, apart from tiling losses."""
 
     forward: float = Field(gt=0, le=1.5, description="forward, and the gradient of the input")
     weights: float = Field(gt=0, le=1.5, description="the gradient of the weights")
 
 
 class PublishedShape(NamedTuple):
-    """A shape that was measured: columns of MEASUREMENTS, and what the devices that measured it have in common."""
+    """A measured shape: columns of MEASUREMENTS, and the mean residual of the devices that measured it."""
 
     direction: str  # pass
     path: str
@@ -38,7 +38,7 @@ class PublishedShape(NamedTuple):
     stride_w: int
     pad_h: int
     pad_w: int
-    log_residual: float  # mean over families of the logarithm of measured over modelled time, less each device's own
+    log_residual: float  # mean over families of log(measured / modelled time), less each device's median
     families: int  # that measured it
 
 
@@ -60,4 +60,4 @@ class ConvolutionCoefficients(File):
     partial_sums: float = Field(ge=0, description="passes over the partial sums, of one write and one read")
     attained: float = Field(gt=0, le=1, description="share of the sustained peak that no product exceeds")
     hyperparameters: KernelHyperparameters
-    published: tuple[PublishedShape, ...] | None = None  # None: those that are shipped
+    published: tuple[PublishedShape, ...] | None = None  # None: the shipped ones

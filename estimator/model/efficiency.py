@@ -1,4 +1,4 @@
-"""How much of what the source device allows an op attained there."""
+"""Efficiency of ops on the source device."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from estimator.model.hardware import hardware_of
 
 
 def source_efficiency(work: pd.DataFrame, source: DeviceSpec | None) -> Floats:
-    """Roofline time over measured time on the source; NaN where the source's specifications are not known."""
+    """Efficiency = roofline time / measured time on the source; NaN where its specifications are unknown."""
     unknown = np.full(len(work), np.nan)
     if source is None or source.specifications == "unknown":
         return unknown

@@ -1,9 +1,9 @@
 """Time of matrix products on a machine of equal compute units, from their tiling.
 
-A library cuts C into tiles, and for few tiles the sum over k into parts; each unit works on one tile at a time. What
-that costs beside the arithmetic itself: units idle in the last wave, a tile's start, small tiles' reloads of A and B,
-padding at the edges, and adding up the parts. The library is taken to choose the tile and the split that take least.
-Compute and memory overlap but for a soft corner: t³ = C³ + M³.
+A library cuts C into tiles, and where tiles are few the sum over k into parts; each unit works on one tile at a time.
+The losses are: idle units in the last wave, the start of a tile, reloads of A and B by small tiles, padding at the
+edges, and the sum of the parts. The library is assumed to choose the fastest tile and split. Compute and memory overlap
+with a soft corner: t³ = C³ + M³.
 
 The form is that of tile models such as NVIDIA's matrix multiplication guide (docs.nvidia.com, "Matrix Multiplication
 Background", tile and wave quantization) and NeuSight (Lee et al., ASPLOS 2025); coefficients/gemm.yaml holds its
@@ -33,16 +33,16 @@ SHAPES_OF_TILES = (
 )  # fmt: skip
 TILES = tuple(sorted({*SHAPES_OF_TILES, *((n, m) for m, n in SHAPES_OF_TILES)}))
 SPLITS = (1, 2, 4, 8, 16, 32)
-PARTIAL_SUM = 8  # bytes that a partial sum moves: fp32, written and read
+PARTIAL_SUM = 8  # bytes moved: fp32, written and read
 TYPICAL_TILE = 128
-FED = 40.0  # [FLOP/B] of a machine, more than those fitted have; where memory is slower still, a cache feeds the tiles
-USUAL_TILES = ((128, 128), (256, 128))  # products differ by what these leave idle and pad
-ALIGNED = 64  # elements; a dimension of more whole ones is aligned no better
-UNITS = 80  # where a device file gives none
+MIN_BALANCE = 40.0  # [FLOP/B], above that of all fitted machines; where memory is slower, a cache feeds the tiles
+FEATURE_TILES = ((128, 128), (256, 128))  # whose idle units and padding are features of a product
+ALIGNED = 64  # elements; the best alignment of a dimension
+DEFAULT_UNITS = 80  # where a device file gives none
 
 
 class Tiling(File):
-    """What tiles cost on one path."""
+    """The losses of tiling on one path."""
 
     start: float = Field(ge=0, description="what starting a tile costs [steps of k]")
     half_tile: float = Field(ge=0, description="uses of a loaded element at which a unit attains half its peak")
@@ -76,25 +76,25 @@ class ProductShapes:
     itemsize: Floats  # [B]
 
     def at(self, rows: Flags) -> ProductShapes:
-        """Some of the products."""
+        """Select products."""
         return ProductShapes(*(sizes[rows] for sizes in vars(self).values()))
 
     def flop(self) -> Floats:
-        """FLOP of each."""
+        """FLOP of each product."""
         return physics.gemm_flop(self.batch, self.m, self.n, self.k)
 
     def bytes(self) -> Floats:
-        """Compulsory traffic of each [B]."""
+        """Compulsory traffic of each product [B]."""
         return physics.gemm_bytes(self.batch, self.m, self.n, self.k, self.itemsize)
 
 
 @dataclass(frozen=True)
 class TileMachine:
-    """What tiles run on; each number one for all products, or one for each."""
+    """The machine of the tiles; each number is one for all products, or one per product."""
 
-    peak: ArrayLike  # that is sustained [FLOP/s]
-    bandwidth: ArrayLike  # that is sustained [B/s]
-    units: ArrayLike  # that share the peak; NaN where unknown
+    peak: ArrayLike  # sustained [FLOP/s]
+    bandwidth: ArrayLike  # sustained [B/s]
+    units: ArrayLike  # compute units; NaN where unknown
 
 
 def product_times(shapes: ProductShapes, hardware: Hardware, coefficients: GemmCoefficients) -> tuple[Floats, Floats]:
@@ -111,36 +111,36 @@ def product_times(shapes: ProductShapes, hardware: Hardware, coefficients: GemmC
 
 
 def tiled_times(shapes: ProductShapes, machine: TileMachine, tiling: Tiling) -> tuple[Floats, Floats]:
-    """Compute and memory time [s] of one call of each product under the tile and split that take least."""
+    """Compute and memory time [s] of one call of each product with the fastest tile and split."""
     peak, bandwidth = np.asarray(machine.peak, float), np.asarray(machine.bandwidth, float)
-    units = np.where(np.isnan(machine.units), UNITS, machine.units)
+    units = np.where(np.isnan(machine.units), DEFAULT_UNITS, machine.units)
     traffic, result = shapes.bytes(), shapes.batch * shapes.m * shapes.n
-    least = np.full(shapes.m.shape, np.inf)
+    fastest = np.full(shapes.m.shape, np.inf)
     compute = memory = np.full(shapes.m.shape, np.nan)
     for tile_m, tile_n in TILES:
         tiles = shapes.batch * np.ceil(shapes.m / tile_m) * np.ceil(shapes.n / tile_n)
         loads = tiles * (tile_m + tile_n) * shapes.k * shapes.itemsize
-        loading = traffic / bandwidth + tiling.reload * loads / np.maximum(bandwidth, peak / FED)
+        loading = traffic / bandwidth + tiling.reload * loads / np.maximum(bandwidth, peak / MIN_BALANCE)
         steps_per_s = peak / units * _reuse(tile_m, tile_n, tiling.half_tile) / (2.0 * tile_m * tile_n)
         for split in SPLITS:
             rounds = _waves(tiles * split / (units * tiling.resident), tiling.wave) * tiling.resident
             computing = rounds * (shapes.k / split + tiling.start) / steps_per_s
             moving = loading + (split - 1) * PARTIAL_SUM * result / bandwidth
-            both = computing**3 + moving**3
-            better = both < least
-            least, compute, memory = (
-                np.where(better, new, old) for new, old in ((both, least), (computing, compute), (moving, memory))
+            combined = computing**3 + moving**3
+            better = combined < fastest
+            fastest, compute, memory = (
+                np.where(better, new, old) for new, old in ((combined, fastest), (computing, compute), (moving, memory))
             )
     return compute, memory
 
 
 def _waves(rounds: Floats, quantized: float) -> Floats:
-    """Rounds that the fullest unit works, at least one: between ``rounds`` (work is evened out) and the next whole."""
+    """Rounds of the busiest unit, at least one: between ``rounds`` (evened out) and the next integer."""
     return np.asarray((1.0 - quantized) * np.maximum(rounds, 1.0) + quantized * np.ceil(rounds))
 
 
 def _reuse(tile_m: int, tile_n: int, half: float) -> float:
-    """Share of its peak that a unit attains on a tile: a half where each loaded element is used ``half`` times."""
+    """Share of its peak that a unit attains on a tile: 1/2 where each loaded element is used ``half`` times."""
     used = tile_m * tile_n / (tile_m + tile_n)
     return used / (used + half)
 
@@ -151,17 +151,17 @@ def typical_share(tiling: Tiling) -> float:
 
 
 def compute_share(compute: Floats, memory: Floats) -> Floats:
-    """How far compute binds the time of work that overlaps, 0 … 1: d ln t / d ln C of :func:`overlapped`."""
+    """How far compute binds overlapping work, 0 … 1: d ln t / d ln C of :func:`overlapped`."""
     return np.asarray(compute**3 / (compute**3 + memory**3))
 
 
 def overlapped(compute: ArrayLike, memory: ArrayLike) -> Floats:
-    """Time [s] of compute and memory time that overlap: (C³ + M³)^(1/3), at least the greater of the two."""
+    """Time [s] of overlapping compute and memory time: (C³ + M³)^(1/3), at least the greater of the two."""
     return np.asarray(np.cbrt(np.asarray(compute, float) ** 3 + np.asarray(memory, float) ** 3))
 
 
 def product_shapes(rows: pd.DataFrame) -> ProductShapes:
-    """The products of rows of any table with the columns of a GEMM."""
+    """The products in rows of any table with the columns of a GEMM."""
     batch, m, n, k = (numbers(rows, name) for name in ("batch", "m", "n", "k"))
     return ProductShapes(batch, m, n, k, itemsizes(rows["precision"]))
 
@@ -169,33 +169,33 @@ def product_shapes(rows: pd.DataFrame) -> ProductShapes:
 def product_features(
     rows: pd.DataFrame, hardware: Hardware, compute_share: Floats, coefficients: GemmCoefficients
 ) -> OpFeatures:
-    """By what products resemble each other: sizes in octaves and how far compute binds them; what usual tiles leave
-    idle in the last wave and pad, in octaves; how the operands lie. Batched ones are a kind of their own. Of C and its
-    transpose, one product in the other storage order, all is the same but for one flag.
+    """Features of products: sizes, balance of compute and memory, idle units and padding of tiles, and storage.
+
+    Batched products are a separate kind. The features of C and of its transpose differ only in one flag.
     """
-    shapes, wide = product_shapes(rows), (rows["n"] > rows["m"]).to_numpy(dtype=bool)
+    shapes, is_wide = product_shapes(rows), (rows["n"] > rows["m"]).to_numpy(dtype=bool)
     sides = np.maximum(shapes.m, shapes.n), np.minimum(shapes.m, shapes.n)
     flop, bytes_ = shapes.flop(), shapes.bytes()
-    cached = bytes_ <= hardware.cache
+    is_cached = bytes_ <= hardware.cache
     coordinates = [
         *np.log2([*sides, shapes.k, shapes.batch]),
         np.clip(np.log2(flop / hardware.peak / (bytes_ / hardware.bandwidth)), *coefficients.balance),
-        *(_idle(shapes, tile, hardware.units) for tile in USUAL_TILES),
-        *(np.log2(np.ceil(side / tile) * tile / side) for tile, _ in USUAL_TILES for side in sides),
-        cached,
-        wide,
+        *(_idle_octaves(shapes, tile, hardware.units) for tile in FEATURE_TILES),
+        *(np.log2(np.ceil(side / tile) * tile / side) for tile, _ in FEATURE_TILES for side in sides),
+        is_cached,
+        is_wide,
         *(np.log2(np.gcd(size.astype(int), ALIGNED)) / np.log2(ALIGNED) for size in (*sides, shapes.k)),
-        *(np.where(wide, *pair) for pair in permutations(_transposed(rows))),
+        *(np.where(is_wide, *pair) for pair in permutations(_transpose_flags(rows))),
     ]
-    return OpFeatures(np.column_stack(coordinates), compute_share, (shapes.batch > 1).astype(int), cached)
+    return OpFeatures(np.column_stack(coordinates), compute_share, (shapes.batch > 1).astype(int), is_cached)
 
 
-def _idle(shapes: ProductShapes, tile: tuple[int, int], units: Floats) -> Floats:
-    """By how many octaves the last wave of tiles lengthens the others, at most one; 0 where the units are not known."""
+def _idle_octaves(shapes: ProductShapes, tile: tuple[int, int], units: Floats) -> Floats:
+    """Octaves by which the last wave of tiles lengthens the time, at most 1; 0 where the units are unknown."""
     rounds = shapes.batch * np.ceil(shapes.m / tile[0]) * np.ceil(shapes.n / tile[1]) / units
     return np.nan_to_num(np.minimum(np.log2(np.ceil(rounds) / rounds), 1.0))
 
 
-def _transposed(rows: pd.DataFrame) -> list[Floats]:
-    """1 where A, and where B, is stored transposed; 0 where not, and a half where nobody says."""
+def _transpose_flags(rows: pd.DataFrame) -> list[Floats]:
+    """Flags of A and of B: 1 where stored transposed, 0 where not, 0.5 where unknown."""
     return [rows[name].map({"n": 0.0, "t": 1.0}).to_numpy(dtype=float, na_value=0.5) for name in ("trans_a", "trans_b")]

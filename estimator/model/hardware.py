@@ -1,4 +1,4 @@
-"""The numbers of a device that kernel models divide by, one entry per op; NaN where its file does not say."""
+"""The numbers of a device for kernel models, one entry per op; NaN where its file gives none."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 from estimator.core.schema import MATRIX, STREAMING
 from estimator.core.types import ITEMSIZE, DeviceSpec, Flags, Floats, Sourced
 
-FACTOR_BYTES = {**ITEMSIZE, "tf32": 2.0}  # bytes that a multiplier takes: those of tf32 are as long as fp16's
+FACTOR_BYTES = {**ITEMSIZE, "tf32": 2.0}  # bytes of a factor in a multiplier; tf32 is as long as fp16
 TYPICAL_YEAR = 2022  # where a device file gives none
-VECTOR_LOAD = 16  # bytes; dimensions that fill whole ones are of one alignment class
+VECTOR_LOAD = 16  # bytes of a vector load
 
 
 @dataclass(frozen=True)
@@ -22,62 +22,62 @@ class Hardware:
 
     peak: Floats  # [FLOP/s], dense, as quoted for the op's precision and path
     tensor: Flags  # whether that path is the tensor units
-    factor_bytes: Floats  # of a factor, by which a multiplier needs power
+    factor_bytes: Floats  # of a factor, which determines a multiplier's power
     bandwidth: Floats  # [B/s]
     units: Floats
     cache: Floats  # last level [B]
     power: Floats  # limit [W]
     year: Floats
-    measured_peak: Flags  # whether the peak is the best that was attained, not what is quoted
+    measured_peak: Flags  # whether the peak was measured, not quoted
     measured_bandwidth: Flags
 
     def attained_bandwidth(self, share: ArrayLike) -> Floats:
-        """Bandwidth [B/s] where this share of the quoted one is attained; a measured one is attained as it is."""
+        """The attained bandwidth [B/s]: a share of the quoted one, or the measured one."""
         return np.where(self.measured_bandwidth, 1.0, share) * self.bandwidth
 
     def at(self, rows: Flags) -> Hardware:
-        """Of some of the ops."""
+        """Select ops."""
         return Hardware(*(values[rows] for values in vars(self).values()))
 
 
 def hardware_of(device: DeviceSpec, op_class: pd.Series, precision: pd.Series) -> Hardware:
-    """The numbers of a device for each op. A peak that the file does not give of memory-bound work is infinite."""
-    each, kinds = pd.factorize(op_class.str.cat(precision, sep=" "))
+    """The numbers of a device for each op. An unknown peak of memory-bound work is infinite."""
+    kind_of_row, kinds = pd.factorize(op_class.str.cat(precision, sep=" "))
     names, peaks = (
         zip(*(peak_of_op(device, *kind.split(" ")) for kind in kinds), strict=True) if len(kinds) else ((), ())
     )
-    peak = np.array([number(rate) for rate in peaks])[each]
+    peak = np.array([number(rate) for rate in peaks])[kind_of_row]
     numbers = (device.memory_bandwidth, device.compute_units, device.last_level_cache, device.power_limit)
-    bandwidth, units, cache, power = (np.full(len(each), number(value)) for value in numbers)
+    bandwidth, units, cache, power = (np.full(len(kind_of_row), number(value)) for value in numbers)
     return Hardware(
         peak=np.where(np.isnan(peak) & op_class.isin(STREAMING).to_numpy(dtype=bool), np.inf, peak),
-        tensor=np.array([name.endswith(".tensor") for name in names], dtype=bool)[each],
-        factor_bytes=np.array([FACTOR_BYTES.get(kind.partition(" ")[2], np.nan) for kind in kinds])[each],
+        tensor=np.array([name.endswith(".tensor") for name in names], dtype=bool)[kind_of_row],
+        factor_bytes=np.array([FACTOR_BYTES.get(kind.partition(" ")[2], np.nan) for kind in kinds])[kind_of_row],
         bandwidth=bandwidth,
         units=units,
         cache=cache,
         power=power,
-        year=np.full(len(each), float(device.year or TYPICAL_YEAR)),
-        measured_peak=np.array([_measured(rate) for rate in peaks], dtype=bool)[each],
-        measured_bandwidth=np.full(len(each), _measured(device.memory_bandwidth)),
+        year=np.full(len(kind_of_row), float(device.year or TYPICAL_YEAR)),
+        measured_peak=np.array([_is_measured(rate) for rate in peaks], dtype=bool)[kind_of_row],
+        measured_bandwidth=np.full(len(kind_of_row), _is_measured(device.memory_bandwidth)),
     )
 
 
 def peak_of_op(device: DeviceSpec, op_class: str, precision: str) -> tuple[str, Sourced | None]:
     """The dotted name of the peak that an op of this class and precision takes on a device, and that peak.
 
-    Matrix products and convolutions take the tensor units where there are any; all else the vector units, where narrow
-    formats without a peak of their own run at fp32's.
+    Matrix products and convolutions use tensor units where there are any, other ops vector units; there narrow formats
+    without a peak run at that of fp32.
     """
     tensor = device.peak_of(precision).tensor if op_class in MATRIX else None
     if tensor:
         return f"peak.{precision}.tensor", tensor
-    own = device.peak_of(precision).vector
-    named = precision if own or precision == "fp64" else "fp32"
-    return f"peak.{named}.vector", device.peak_of(named).vector
+    vector = device.peak_of(precision).vector
+    name = precision if vector or precision == "fp64" else "fp32"
+    return f"peak.{name}.vector", device.peak_of(name).vector
 
 
-def _measured(rate: Sourced | None) -> bool:
+def _is_measured(rate: Sourced | None) -> bool:
     return rate is not None and rate.status == "measured"
 
 

@@ -1,7 +1,7 @@
-"""The time of a kernel by itself on a device: the model from specifications, corrected by the device's measured rows.
+"""The isolated time of a kernel on a device: the model from specifications, corrected by the device's measured rows.
 
-Few measured rows show what the device sustains, near ones are interpolated (calibration.py), and an op whose very shape
-was measured takes that time.
+A few measured rows show what the device sustains, near ones are interpolated (calibration.py), and an op of a measured
+shape takes the measured time.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from estimator.model.kernels.registry import KERNEL_MODELS, models_of
 from estimator.model.measured_rows import ENDS
 from estimator.model.measured_times import measured_times
 
-MIN_LAUNCHES = 3.0  # times its launches that a measured op must be busy, for its time to be the kernel's
-MIN_LAUNCHES_OF_ONE_LIBRARY = 0.3  # the same where one library timed both ops and launches
-MIN_BEYOND_LAUNCHES = 0.1  # times its launches that its measured time must be beyond them
-MIN_EXPLAINED = 0.05  # share of an op's uncertainty that evidence must remove to be named
+MIN_LAUNCHES = 3.0  # times its launches that a measured op must be busy
+MIN_LAUNCHES_SAME_LIBRARY = 0.3  # the same where one library timed ops and launches
+MIN_BEYOND_LAUNCHES = 0.1  # times its launches by which the measured time must exceed them
+MIN_EXPLAINED = 0.05  # share of an op's variance that evidence must remove to be named as method
 
 
 @dataclass(frozen=True)
 class DeviceOps:
-    """Ops on a device, and tables of its measured ops, one row per shape, by the state of the cache."""
+    """Ops on a device, and its tables of measured ops, one row per shape, by cache state."""
 
     work: pd.DataFrame
     device: DeviceSpec
@@ -39,23 +39,21 @@ class DeviceOps:
 
 @dataclass(frozen=True)
 class KernelEstimate:
-    """What models and evidence say of all calls of each op; NaN where no model matches. One entry per op."""
+    """Estimate of all calls of each op, one entry per op; NaN where no model matches."""
 
-    model: Names  # which, or nothing
+    model: Names  # name of the model, or empty
     time_s: Floats  # busy, without launches
     serial_s: Floats  # arithmetic and traffic one after the other
     lower_bound_s: Floats
     compute_share: Floats
     launches: Floats
     log_std: Floats  # standard deviation of the logarithm of the time
-    loadings: Floats  # ops × AXES: on what it depends
+    loadings: Floats  # ops × AXES
     method: Names
 
 
 def isolated_time(ops: DeviceOps, cache: str = "warm") -> tuple[KernelEstimate, Floats]:
-    """What the models say of each op by itself, and what all its calls take so [s]: as its very shape was measured,
-    else as modelled; else NaN.
-    """
+    """Estimate of each op by itself, and the isolated time of all its calls [s]: measured, else modelled, else NaN."""
     estimate = estimate_kernels(ops, cache, isolated=True)
     measured = calls_of(ops.work) * measured_times(ops.work, ops.tables[cache])[1]
     modelled = estimate.time_s + estimate.launches * launch_latency(ops.device, shipped())
@@ -65,54 +63,59 @@ def isolated_time(ops: DeviceOps, cache: str = "warm") -> tuple[KernelEstimate, 
 def estimate_kernels(
     ops: DeviceOps, cache: str = "warm", *, class_bias: Floats | None = None, isolated: bool = False
 ) -> KernelEstimate:
-    """What the models say of every op, corrected by the device's ops that were measured with such a ``cache``, and, as
-    far as those leave it open, by the logarithm that the source's run has its class biased by.
+    """Estimate every op by its model, corrected by the device's ops measured with this ``cache`` state.
 
-    ``isolated``: as benchmarks time ops, which find their operands in the cache, faster than memory allows.
+    ``class_bias``, from the source's run, corrects what measurements do not explain. ``isolated``: as in benchmarks,
+    with operands in the cache, which may be faster than memory allows.
     """
     inputs = KernelInputs.on_device(ops.work, ops.device, shipped())
     bias = np.zeros(len(ops.work)) if class_bias is None else class_bias
     precisions, out = ops.work["precision"].to_numpy(dtype=object), _empty(len(ops.work))
-    measured = _Measured(ops.tables[cache], ops.device, isolated)
-    for name, _, of_model in models_of(ops.work):
-        for precision in set(precisions[of_model]):
-            rows = of_model & (precisions == precision)
-            found = _estimate(inputs.at(rows), *_residuals_of(name, precision, measured), bias[rows], isolated)
-            for field, values in vars(found).items():
+    measured = _MeasuredTable(ops.tables[cache], ops.device, isolated)
+    for name, _, is_of_model in models_of(ops.work):
+        for precision in set(precisions[is_of_model]):
+            rows = is_of_model & (precisions == precision)
+            estimate = _estimate(inputs.at(rows), *_residuals_of(name, precision, measured), bias[rows], isolated)
+            for field, values in vars(estimate).items():
                 getattr(out, field)[rows] = values
     return out
 
 
 def _empty(count: int) -> KernelEstimate:
-    words, numbers = np.full(count, "", dtype=object), np.full(count, np.nan)
-    blank = {"model": words, "method": words, "loadings": np.full((count, AXES), np.nan, dtype=np.float32)}
-    return KernelEstimate(**{field: blank.get(field, numbers).copy() for field in KernelEstimate.__dataclass_fields__})
+    texts, numbers = np.full(count, "", dtype=object), np.full(count, np.nan)
+    defaults = {"model": texts, "method": texts, "loadings": np.full((count, AXES), np.nan, dtype=np.float32)}
+    return KernelEstimate(
+        **{field: defaults.get(field, numbers).copy() for field in KernelEstimate.__dataclass_fields__}
+    )
 
 
 @dataclass(frozen=True)
-class _Measured:
-    """A table of measured ops of a device, and whether ops by themselves are asked for, as they were measured."""
+class _MeasuredTable:
+    """A table of measured ops of a device; ``isolated``: for estimates of isolated ops."""
 
     table: pd.DataFrame
     device: DeviceSpec
     isolated: bool
 
 
-def _residuals_of(name: str, precision: str, measured: _Measured) -> tuple[str, Residuals]:
-    """The model for ops of one model in a precision, and what it misses measured ops by: its fallback, where none of
-    its own was measured well enough.
-    """
-    model = KERNEL_MODELS[name]
-    inputs = KernelInputs.on_device(_rows_of(model, precision, measured), measured.device, shipped())
-    few = MIN_LAUNCHES_OF_ONE_LIBRARY if measured.isolated else MIN_LAUNCHES
-    found = residuals(model, inputs, inputs.launch_s, few)
-    nothing = not len(found.log_residual)
-    return _residuals_of(model.fallback, precision, measured) if nothing and model.fallback else (name, found)
+def _residuals_of(model_name: str, precision: str, measured: _MeasuredTable) -> tuple[str, Residuals]:
+    """The model for ops in a precision and its residuals; its fallback where none of its own ops was measured well."""
+    model = KERNEL_MODELS[model_name]
+    inputs = KernelInputs.on_device(_rows_for_model(model, precision, measured), measured.device, shipped())
+    min_launches = MIN_LAUNCHES_SAME_LIBRARY if measured.isolated else MIN_LAUNCHES
+    own_residuals = residuals(model, inputs, inputs.launch_s, min_launches)
+    has_none = not len(own_residuals.log_residual)
+    return (
+        _residuals_of(model.fallback, precision, measured)
+        if has_none and model.fallback
+        else (model_name, own_residuals)
+    )
 
 
-def _rows_of(model: KernelModel, precision: str, measured: _Measured) -> pd.DataFrame:
-    """The measured rows that correct a model in a precision. Where nobody measured a format, rows of others stand for
-    it, as far as the model goes by bytes.
+def _rows_for_model(model: KernelModel, precision: str, measured: _MeasuredTable) -> pd.DataFrame:
+    """The measured rows that correct a model in a precision.
+
+    Where a format was not measured, rows of other formats are used, for models that depend on bytes only.
     """
     table = measured.table
     usable = table["flag"].isna().to_numpy() | measured.isolated
@@ -127,56 +130,58 @@ def _rows_of(model: KernelModel, precision: str, measured: _Measured) -> pd.Data
 def residuals(
     model: KernelModel, measured: KernelInputs, launch_s: Floats | float, min_launches: float = MIN_LAUNCHES
 ) -> Residuals:
-    """By how much a model misses measured ops: the logarithm of measured over modelled busy time of each, and its
-    standard deviation by the ends of the measured time and by its noise, more than usual where launches are a part of
-    it.
+    """Residuals of a model for measured ops: log(measured / modelled busy time) and its standard deviation.
+
+    The standard deviation has parts from the measured interval and from noise, which grows with the share of launches.
 
     Args:
-        model: of the measured ops.
+        model: the model of the measured ops.
         measured: the measured ops on their device.
-        launch_s: time of one launch as it was measured [s].
-        min_launches: ops that are less busy than so many times their launches are left out.
+        launch_s: measured time of one launch [s].
+        min_launches: ops with a busy time below so many times their launches are left out.
 
     Returns:
-        The residuals of the ops that are not left out.
+        The residuals of the ops not left out.
     """
     if measured.rows.empty:
         return NO_RESIDUALS
     busy = model.busy_time(measured)
-    launch = busy.launches * launch_s
-    low, time, high = (measured.rows[end].fillna(measured.rows["time_s"]).to_numpy(dtype=float) for end in ENDS)
-    measured_busy = time - launch
-    usable = np.flatnonzero((busy.time_s > min_launches * launch) & (measured_busy > MIN_BEYOND_LAUNCHES * launch))
-    part = time[usable] / measured_busy[usable]
-    spread = np.asarray(log_spread(low, high) / np.sqrt(_pieces(measured.rows)))[usable]
+    launch_total_s = busy.launches * launch_s
+    low_s, time_s, high_s = (measured.rows[end].fillna(measured.rows["time_s"]).to_numpy(dtype=float) for end in ENDS)
+    measured_busy = time_s - launch_total_s
+    usable = np.flatnonzero(
+        (busy.time_s > min_launches * launch_total_s) & (measured_busy > MIN_BEYOND_LAUNCHES * launch_total_s)
+    )
+    ratio = time_s[usable] / measured_busy[usable]
+    spread = np.asarray(log_spread(low_s, high_s) / np.sqrt(_pieces(measured.rows)))[usable]
     noise = model.hyperparameters(measured.coefficients).noise
-    std = np.sqrt((part * spread) ** 2 + (part**2 - 1.0) * noise**2)
+    residual_std = np.sqrt((ratio * spread) ** 2 + (ratio**2 - 1.0) * noise**2)
     log_residual = np.log(measured_busy[usable] / busy.time_s[usable])
-    return Residuals(model.features(measured, busy).at(usable), log_residual, std)
+    return Residuals(model.features(measured, busy).at(usable), log_residual, residual_std)
 
 
 def _pieces(rows: pd.DataFrame) -> Floats:
-    """Of how many measurements each row is made."""
+    """The number of measurements behind each row."""
     return rows["pieces"].to_numpy(dtype=float) if "pieces" in rows else np.ones(len(rows))
 
 
 def _estimate(
     inputs: KernelInputs, name: str, measured: Residuals, class_bias: Floats, isolated: bool
 ) -> KernelEstimate:
-    """What one model says of ops, corrected by the residuals of measured ones."""
+    """Estimate ops by one model, corrected by the residuals of measured ones."""
     model, calls = KERNEL_MODELS[name], calls_of(inputs.rows)
     busy = model.busy_time(inputs)
     hyperparameters = model.hyperparameters(inputs.coefficients)
     hyperparameters = hyperparameters.isolated() if isolated else hyperparameters
     correction = estimate_correction(measured, model.features(inputs, busy), hyperparameters)
-    time = busy.time_s * np.exp(correction.mean + (1.0 - correction.explained_share) * class_bias)
-    time = time if isolated else np.maximum(time, busy.lower_bound_s)
-    longer = np.divide(time, busy.time_s, out=np.ones_like(time), where=busy.time_s > 0)
-    in_cache = isolated & (time < busy.lower_bound_s)  # memory bounds no op in the cache
+    time_s = busy.time_s * np.exp(correction.mean + (1.0 - correction.explained_share) * class_bias)
+    time_s = time_s if isolated else np.maximum(time_s, busy.lower_bound_s)
+    factor = np.divide(time_s, busy.time_s, out=np.ones_like(time_s), where=busy.time_s > 0)
+    in_cache = isolated & (time_s < busy.lower_bound_s)  # memory does not bound ops in the cache
     return KernelEstimate(
         model=np.full(len(calls), name, dtype=object),
-        time_s=calls * time,
-        serial_s=calls * busy.serial_s * longer,
+        time_s=calls * time_s,
+        serial_s=calls * busy.serial_s * factor,
         lower_bound_s=calls * np.where(in_cache, 0.0, busy.lower_bound_s),
         compute_share=busy.compute_share,
         launches=calls * busy.launches,
@@ -187,7 +192,9 @@ def _estimate(
 
 
 def _method(correction: Correction, class_bias: Floats) -> Names:
-    """The evidence by how much it removes of what was not known, and whether by more than ops of all shapes could."""
-    near = correction.explained_share > correction.common_share + MIN_EXPLAINED
-    some = correction.explained_share > MIN_EXPLAINED
-    return first_met([near, some, class_bias != 0], ["interpolated", "scaled", "transferred"], "roofline")
+    """The method by the explained share of variance: interpolated, where it exceeds that of all shapes."""
+    is_interpolated = correction.explained_share > correction.common_share + MIN_EXPLAINED
+    is_scaled = correction.explained_share > MIN_EXPLAINED
+    return first_met(
+        [is_interpolated, is_scaled, class_bias != 0], ["interpolated", "scaled", "transferred"], "roofline"
+    )

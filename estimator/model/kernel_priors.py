@@ -1,4 +1,4 @@
-"""What is assumed of kernels that no public table times on many devices: coefficients/kernel_priors.yaml."""
+"""Priors of kernels that no public table times on many devices: coefficients/kernel_priors.yaml."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Std = Field(ge=0, description="standard deviation of a logarithm; see KernelHype
 
 
 class KernelPrior(File):
-    """The hyperparameters of one family of kernels, but for what devices' memories differ by, which is fitted."""
+    """Hyperparameters of one family of kernels, without the spread between devices' memories, which is fitted."""
 
     source: str
     compute: float = Std
@@ -22,7 +22,7 @@ class KernelPrior(File):
     shape_in_cache: float | None = None
 
     def hyperparameters(self, memory: float) -> KernelHyperparameters:
-        """Those of the Gaussian process, with the standard deviation of what is bound by ``memory``."""
+        """The hyperparameters of the Gaussian process, with the standard deviation for ``memory``."""
         return KernelHyperparameters(memory=memory, **self.model_dump(exclude={"source"}))
 
 
@@ -36,21 +36,21 @@ class UsualPool(File):
 
 
 class StandIn(File):
-    """How far a memory-bound op is known by another that moves the same amount."""
+    """Uncertainty of a memory-bound op timed by another one of the same traffic."""
 
     source: str
     std: float = Std
 
 
 class Amounts(File):
-    """How far matrix work resembles other such work of which only FLOP and bytes are known."""
+    """Scales of similarity for matrix work of which only FLOP and bytes are known."""
 
     source: str
     scales: tuple[float, float]
 
 
 class KernelPriors(File):
-    """All of them."""
+    """All priors."""
 
     memory_bound: KernelPrior
     pooling: KernelPrior

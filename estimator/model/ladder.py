@@ -1,8 +1,7 @@
-"""The ladder of evidence: which evidence the time of each op on the target stands on.
+"""The ladder of evidence: choose the evidence for the time of each op on the target.
 
-The models give each op a time from specifications. The target's own measurements correct it as far as they resemble it
-(isolated.py), and so does what the source's run made of the op (step_factor.py). Ops that no model matches keep the
-source's time.
+Models give each op a time from specifications. Similar measurements of the target correct it (isolated.py), and so does
+the op's time in the source's run (step_factor.py). Ops without a model keep the source's time.
 """
 
 from __future__ import annotations
@@ -37,123 +36,134 @@ CACHES = ("warm", "cold")
 
 @dataclass(frozen=True)
 class SourceRun:
-    """What is known of the run that was profiled."""
+    """The profiled run on the source."""
 
     device: DeviceSpec | None = None
     measurements: pd.DataFrame | None = field(default=None, repr=False)  # of the device
     # the first rows of WORK as the source ran them, where the target's step differs
     profiled: pd.DataFrame | None = field(default=None, repr=False)
-    step_spread: float = 0.0  # as Profile has it
+    step_spread: float = 0.0  # as in Profile
 
 
 @dataclass(frozen=True)
 class TargetDevice:
-    """What is known of the device that is asked about."""
+    """The target, with its measurements."""
 
     device: DeviceSpec
     measurements: pd.DataFrame = field(repr=False)
-    same_setting: bool = False  # the profile was taken on it in this very precision, so its own times are the answer
+    same_setting: bool = False  # the profile was taken on it in this precision: its times are the answer
 
 
 @dataclass(frozen=True)
 class OpTimes:
-    """What is known of the time of all calls of each op, before anything is drawn."""
+    """The time of all calls of each op, before sampling."""
 
     kernels: KernelEstimate
     rung: Names  # measured, modelled, unchanged or nothing
-    interval_s: Floats  # low end, median and high end (3 × ops) of what is not modelled
-    run_std: Floats  # standard deviation of the logarithm by which it moves with the source's run
+    interval_s: Floats  # low end, median and high end (3 × ops) of ops not modelled
+    run_std: Floats  # standard deviation of the log of the source run's variation
     source_efficiency: Floats
 
     @property
     def method(self) -> Names:
-        """How the time was made, one of METHODS."""
+        """The method of each time, one of METHODS."""
         return np.asarray(np.where(self.rung == "modelled", self.kernels.method, self.rung))
 
     @property
     def launches(self) -> Floats:
-        """Those that a time is made of beside the busy time; 0 where it is not modelled."""
+        """The launches of each op; 0 where it is not modelled."""
         return np.where(self.rung == "modelled", self.kernels.launches, 0.0)
 
 
 def estimate_op_times(work: pd.DataFrame, source: SourceRun, target: TargetDevice, cache: str = "warm") -> OpTimes:
-    """The time of each op by the first rung of the ladder that knows it.
+    """Estimate the time of each op by the first rung of the ladder that applies.
 
     Args:
-        work: WORK, as the target is to run it.
-        source: the run that was profiled.
-        target: the device that is asked about.
-        cache: state in which the measured rows of the target count, where no table of the source is at hand.
+        work: WORK as on the target.
+        source: the profiled run.
+        target: the target device.
+        cache: cache state of the target's measured rows, where the source has no measurements.
 
     Raises:
-        EstimatorError: where the target lacks a precision that is asked of it, or all that a time could follow from.
+        EstimatorError: where the target lacks a needed precision, or has neither specifications nor measurements.
     """
     if not target.same_setting:
-        _refuse(target, work)
-    own = work["time_s"].to_numpy(dtype=float)
-    step, table = _step(work, source, target, cache)
+        _refuse_insufficient(target, work)
+    profiled_s = work["time_s"].to_numpy(dtype=float)
+    step, table = _estimate_step(work, source, target, cache)
     measured = step.factor * calls_of(work) * measured_times(work, table)
-    interval = np.array([own] * 3) if target.same_setting else measured
+    measured_interval = np.array([profiled_s] * 3) if target.same_setting else measured
     kernels = step.kernels
-    known = [~np.isnan(values) for values in (interval[1], kernels.time_s + kernels.compute_share, own)]
-    rung = first_met(known, ["measured", "modelled", "unchanged"], "")
+    is_known = [
+        ~np.isnan(values) for values in (measured_interval[1], kernels.time_s + kernels.compute_share, profiled_s)
+    ]
+    rung = first_met(is_known, ["measured", "modelled", "unchanged"], "")
     return OpTimes(
         kernels,
         rung,
-        interval_s=np.where(rung == "unchanged", own, interval),
+        interval_s=np.where(rung == "unchanged", profiled_s, measured_interval),
         run_std=_run_std(step, target.same_setting | (rung == "unchanged"), source.step_spread),
-        source_efficiency=padded(source_efficiency(_profiled(work, source), source.device), len(work), np.nan),
+        source_efficiency=padded(source_efficiency(_profiled_work(work, source), source.device), len(work), np.nan),
     )
 
 
-def _profiled(work: pd.DataFrame, source: SourceRun) -> pd.DataFrame:
+def _profiled_work(work: pd.DataFrame, source: SourceRun) -> pd.DataFrame:
     return work if source.profiled is None else source.profiled
 
 
-def _run_std(step: StepEstimate, own: Flags, step_spread: float) -> Floats:
-    """By how much times move with the source's run: the source's ``own`` as its steps differ; by the factor of a step
-    also as steps of other devices do.
-    """
+def _run_std(step: StepEstimate, is_own_time: Flags, step_spread: float) -> Floats:
+    """Variation with the source's run: that of its steps; for times by step factors also between devices."""
     in_step = np.hypot(step_spread, shipped().step_factor.in_step_std)
-    return np.where(own, step_spread, np.where(step.known, in_step, 0.0))
+    return np.where(is_own_time, step_spread, np.where(step.known, in_step, 0.0))
 
 
-def _step(work: pd.DataFrame, source: SourceRun, target: TargetDevice, cache: str) -> tuple[StepEstimate, pd.DataFrame]:
-    """What is known of the target's step, and the table of its measured shapes: by the kernels of both devices, where
-    one library was measured on both, else by the target's alone.
+def _estimate_step(
+    work: pd.DataFrame, source: SourceRun, target: TargetDevice, cache: str
+) -> tuple[StepEstimate, pd.DataFrame]:
+    """The estimate of the target's step, and the table of its measured shapes.
+
+    It uses the kernels of both devices where one library was measured on both, else those of the target alone.
     """
-    sides = _of_one_library(work, source, target)
-    if sides:
-        return estimate_in_step(*sides), sides[1].tables["warm"]
+    pair = _common_library_ops(work, source, target)
+    if pair:
+        return estimate_in_step(*pair), pair[1].tables["warm"]
     rows = rows_for_ops(target.measurements, work)
     table = one_row_per_shape(applicable_rows(rows, cache))
-    bias = padded(class_bias(_profiled(work, source), source.device, shipped()), len(work), 0.0)
+    bias = padded(class_bias(_profiled_work(work, source), source.device, shipped()), len(work), 0.0)
     kernels = estimate_kernels(DeviceOps(work, target.device, {cache: table}), cache, class_bias=bias)
     return StepEstimate(kernels, np.ones(len(work)), np.zeros(len(work), dtype=bool)), table
 
 
-def _of_one_library(work: pd.DataFrame, source: SourceRun, target: TargetDevice) -> tuple[DeviceOps, DeviceOps] | None:
-    """The ops on the source and on the target, with the rows that a library in common measured; None where there is
-    none.
-    """
+def _common_library_ops(
+    work: pd.DataFrame, source: SourceRun, target: TargetDevice
+) -> tuple[DeviceOps, DeviceOps] | None:
+    """The ops on source and target with rows measured by a common library; None where there is none."""
     if source.device is None or source.measurements is None:
         return None
-    ran, rows = _profiled(work, source), rows_for_ops(target.measurements, work)
-    on_source, on_target = rows_of_common_libraries(rows_for_ops(source.measurements, ran), rows)
-    if on_source.empty:
+    profiled, rows = _profiled_work(work, source), rows_for_ops(target.measurements, work)
+    source_rows, target_rows = rows_of_common_libraries(rows_for_ops(source.measurements, profiled), rows)
+    if source_rows.empty:
         return None
-    both = use_fastest_repeats(on_source, on_target)
-    tables = {cache: _comparable([one_row_per_shape(applicable_rows(r, cache)) for r in both], ran) for cache in CACHES}
-    of_source, of_target = ({cache: tables[cache][side] for cache in CACHES} for side in (0, 1))
-    return DeviceOps(ran, source.device, of_source), DeviceOps(work, target.device, of_target)
+    fastest = use_fastest_repeats(source_rows, target_rows)
+    tables = {
+        cache: _without_one_sided_rows(
+            [one_row_per_shape(applicable_rows(rows_, cache)) for rows_ in fastest], profiled
+        )
+        for cache in CACHES
+    }
+    source_tables, target_tables = ({cache: tables[cache][index] for cache in CACHES} for index in (0, 1))
+    return DeviceOps(profiled, source.device, source_tables), DeviceOps(work, target.device, target_tables)
 
 
-def _comparable(tables: Sequence[pd.DataFrame], ran: pd.DataFrame) -> list[pd.DataFrame]:
-    """The tables without what one of them alone says in place of another model, of ops such as the source ran: the
-    factor between devices would hold the difference between the models.
+def _without_one_sided_rows(tables: Sequence[pd.DataFrame], profiled: pd.DataFrame) -> list[pd.DataFrame]:
+    """Drop the rows of models with a fallback that only one of the tables has.
+
+    Else the factor between the devices would contain the difference between model and fallback.
     """
-    names = [name for name, _, _ in models_of(ran)]
-    names += [model.fallback for name in names if (model := KERNEL_MODELS[name]).fallback]  # may have one as well
+    names = [name for name, _, _ in models_of(profiled)]
+    names += [
+        model.fallback for name in names if (model := KERNEL_MODELS[name]).fallback
+    ]  # a fallback may have a fallback
     models = [model for name in dict.fromkeys(names) if (model := KERNEL_MODELS[name]).fallback]
     one_sided = [model for model in models if len({bool(model.matches(table).any()) for table in tables}) > 1]
     return [table[~_matches_any(one_sided, table)] for table in tables]
@@ -164,7 +174,7 @@ def _matches_any(models: Sequence[KernelModel], rows: pd.DataFrame) -> Flags:
     return np.any(matches, axis=0) if matches else np.zeros(len(rows), dtype=bool)
 
 
-def _refuse(target: TargetDevice, work: pd.DataFrame) -> None:
+def _refuse_insufficient(target: TargetDevice, work: pd.DataFrame) -> None:
     device = target.device
     if device.specifications == "known":
         _refuse_unsupported(device, work)
@@ -184,6 +194,6 @@ def _refuse_unsupported(device: DeviceSpec, work: pd.DataFrame) -> None:
     for precision in sorted(set(work.loc[work["op_class"].isin(MATRIX), "precision"])):
         peak = device.peak_of(precision)
         if peak.matrix is None:
-            known = ", ".join(p for p, rates in device.peak.items() if rates.matrix)
+            known = ", ".join(name for name, rates in device.peak.items() if rates.matrix)
             lacks = "has no hardware path for" if not peak.supported else "gives no peak for"
             raise EstimatorError(f"{device.name} {lacks} {precision}; matrix products run there in {known}")

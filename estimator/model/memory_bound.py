@@ -1,13 +1,13 @@
 """Time of memory-bound kernels from their traffic: element-wise work, movement, reductions, softmax, normalizations.
 
-t = max(W/P, passes · Q/(share · B)) beside the launch. The compulsory traffic Q streams at the share of the
-bandwidth that a plain kernel attains. A kernel that reduces each row reads it again, from memory as far as the rows in
-flight outgrow the cache. So PyTorch's kernels are built (aten/src/ATen/native/cuda/SoftMax.cu, layer_norm_kernel.cu):
-a short row of a softmax stays in registers, a longer one is read for its maximum, its sum and its result; a layer norm
-reads each row for its moments and for its result.
+t = max(W/P, passes · Q/(share · B)), without launch. The compulsory traffic Q streams at the share of the bandwidth
+that a plain kernel attains. A kernel that reduces each row reads it again, from memory as far as the rows in flight
+exceed the cache. This is the structure of PyTorch's kernels (aten/src/ATen/native/cuda/SoftMax.cu,
+layer_norm_kernel.cu): a short row of a softmax stays in registers, a longer one is read for its maximum, its sum and
+its result; a layer norm reads each row for its moments and for its result.
 
 The coefficients are those of coefficients/memory_bound.yaml, fitted by estimator/fitting/memory_bound.py. As shares
-are at most 1, and passes at least 1, no time is below the roofline.
+are at most 1 and passes at least 1, no time is below the roofline.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from estimator.core.schema import numbers
 from estimator.core.types import File, Floats, itemsizes
 from estimator.model.hardware import Hardware
 
-REGISTERS = 1024  # elements of the longest row that a softmax keeps in registers
-LOADS = 2048 * 16  # bytes in flight in one unit: threads that reside in it, times a vector load
+MAX_REGISTER_ROW = 1024  # elements of the longest row that a softmax keeps in registers
+BYTES_IN_FLIGHT = 2048 * 16  # bytes in flight in one unit: threads that reside in it, times a vector load
 SOFTMAX_ROWS, NORMALIZATION_ROWS = 2, 16  # rows in flight in one unit: blocks of 1,024 and of 128 threads
-READ_AGAIN = 0.5  # of the traffic of a normalization, one read and one write
+REREAD_SHARE = 0.5  # reread part of a normalization's traffic, of one read and one write
 
 
 class RereadCache(File):
-    """How a cache holds rows that are read again."""
+    """Cache behaviour of reread rows."""
 
     source: str
     share: float = Field(gt=0, le=1, description="of the cache, that holds what is read; the rest, what is written")
@@ -62,38 +62,41 @@ class StreamCalls:
 
 
 def stream_calls(rows: pd.DataFrame, calls: Floats | float = 1.0) -> StreamCalls:
-    """The calls of rows of WORK, whose ``bytes`` and ``flop`` are those of so many calls, or of TRUTH."""
-    normal = (rows["op_class"] == "normalization").to_numpy(dtype=bool, na_value=False)
-    softmax = normal & (benchmark_kernels(rows) == "softmax")
-    kernel = np.select([softmax, normal], ["softmax", "normalization"], "stream")
+    """The calls of rows of WORK, with ``bytes`` and ``flop`` of ``calls`` calls, or of TRUTH."""
+    is_normalization = (rows["op_class"] == "normalization").to_numpy(dtype=bool, na_value=False)
+    is_softmax = is_normalization & (benchmark_kernels(rows) == "softmax")
+    kernel = np.select([is_softmax, is_normalization], ["softmax", "normalization"], "stream")
     bytes_, flop = numbers(rows, "bytes") / calls, numbers(rows, "flop") / calls
-    length = numbers(rows, "row_length")
-    return StreamCalls(kernel, bytes_, np.nan_to_num(flop), length, itemsizes(rows["precision"]))
+    row_length = numbers(rows, "row_length")
+    return StreamCalls(kernel, bytes_, np.nan_to_num(flop), row_length, itemsizes(rows["precision"]))
 
 
 def passes(calls: StreamCalls, hardware: Hardware, coefficients: MemoryBoundCoefficients) -> Floats:
-    """Traffic over compulsory traffic, at least 1. Where rows, units or cache are not known, rows are long, and half of
-    what is read again comes from memory.
+    """Traffic / compulsory traffic, at least 1.
+
+    Where rows, units or cache are unknown, rows are long, and half of the rereads go to memory.
     """
     row_bytes = calls.row_length * calls.itemsize
-    softmax_rows = hardware.units * np.maximum(LOADS, SOFTMAX_ROWS * row_bytes)
-    long = 1.0 + _missed(softmax_rows, hardware.cache, coefficients.cache)
-    long = np.maximum(long, max(coefficients.softmax_short, coefficients.softmax_long))
-    softmax = np.where(calls.row_length <= REGISTERS, coefficients.softmax_short, long)
-    again = READ_AGAIN * _missed(hardware.units * NORMALIZATION_ROWS * row_bytes, hardware.cache, coefficients.cache)
-    normalization = (1.0 + again) * (1.0 + np.nan_to_num(coefficients.row_overhead / calls.row_length))
-    return np.select([calls.kernel == "softmax", calls.kernel == "normalization"], [softmax, normalization], 1.0)
+    softmax_rows = hardware.units * np.maximum(BYTES_IN_FLIGHT, SOFTMAX_ROWS * row_bytes)
+    long_rows = 1.0 + _miss_share(softmax_rows, hardware.cache, coefficients.cache)
+    long_rows = np.maximum(long_rows, max(coefficients.softmax_short, coefficients.softmax_long))
+    softmax_passes = np.where(calls.row_length <= MAX_REGISTER_ROW, coefficients.softmax_short, long_rows)
+    reread = REREAD_SHARE * _miss_share(
+        hardware.units * NORMALIZATION_ROWS * row_bytes, hardware.cache, coefficients.cache
+    )
+    normalization = (1.0 + reread) * (1.0 + np.nan_to_num(coefficients.row_overhead / calls.row_length))
+    return np.select([calls.kernel == "softmax", calls.kernel == "normalization"], [softmax_passes, normalization], 1.0)
 
 
-def _missed(in_flight: Floats, cache_size: Floats, cache: RereadCache) -> Floats:
-    """Share of repeated reads that go to memory, with so many bytes of rows in flight; a half where unknown."""
-    held = np.nan_to_num(cache.share * cache_size / in_flight, nan=1.0)
-    return np.asarray(1.0 / (1.0 + held**cache.sharpness))
+def _miss_share(in_flight: Floats, cache_size: Floats, cache: RereadCache) -> Floats:
+    """Share of rereads that go to memory, by the bytes of rows in flight; 0.5 where unknown."""
+    ratio = np.nan_to_num(cache.share * cache_size / in_flight, nan=1.0)
+    return np.asarray(1.0 / (1.0 + ratio**cache.sharpness))
 
 
 def stream_time(
     calls: StreamCalls, hardware: Hardware, bandwidth: Floats, coefficients: MemoryBoundCoefficients
 ) -> Floats:
-    """Time of each call [s] without its launch, at the ``bandwidth`` [B/s] that is sustained."""
-    moving = passes(calls, hardware, coefficients) * calls.bytes / bandwidth
-    return np.asarray(np.maximum(calls.flop / hardware.peak, moving))
+    """Time of each call [s] without launch, at the sustained ``bandwidth`` [B/s]."""
+    memory_s = passes(calls, hardware, coefficients) * calls.bytes / bandwidth
+    return np.asarray(np.maximum(calls.flop / hardware.peak, memory_s))

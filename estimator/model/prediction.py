@@ -1,4 +1,4 @@
-"""WORK × source × target → PREDICTION: the time of each op on the target, its interval, and what it rests on."""
+"""WORK × source × target → PREDICTION: predict the time of each op on the target, with interval and evidence."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from estimator.core.interval import bounds
+from estimator.core.notes import Note
 from estimator.core.schema import PREDICTION
 from estimator.core.types import DeviceSpec, Floats, Names, Prediction, RunPlan
 from estimator.model import uncertainty
@@ -14,22 +15,22 @@ from estimator.model.coefficients import shipped
 from estimator.model.ladder import OpTimes, SourceRun, TargetDevice, estimate_op_times
 from estimator.model.sampling import sampler
 
-LOW_COVERAGE = 0.8  # modelled share of the source's time below which a warning travels to the report
-HIGHEST = 3.0  # standard deviations above its time that an op takes at most
-Ends = tuple[Floats, Floats, Floats]  # low end, nominal value, high end
+LOW_COVERAGE = 0.8  # modelled share of the source's time below which there is a warning
+CEILING_STD = 3.0  # standard deviations from the time of an op to its ceiling
+Interval = tuple[Floats, Floats, Floats]  # low end, nominal value, high end
 
 
 def predict(work: pd.DataFrame, source: SourceRun, target: TargetDevice, plan: RunPlan) -> Prediction:
-    """Time of every op of WORK on the target, as samples (1 + draws × ops), with the evidence each stands on.
+    """Predict the time of every op of WORK on the target, as samples (1 + draws × ops), with its evidence.
 
-    Raises EstimatorError where the target lacks a precision that is asked of it.
+    Raises EstimatorError where the target lacks a precision of the work.
     """
     times = estimate_op_times(work, source, target)
     samples, launch = sampler(work, times, target.device, plan)(slice(None))
     interval = bounds(samples)
     ops = _describe(work, times, interval, launch[0])
     floor, ceiling = _limits(times, interval, bounds(uncertainty.latency(target.device, plan))[2])
-    covered = _covered(work, times.method)
+    covered_fraction = _covered_fraction(work, times.method)
     return Prediction(
         ops=ops,
         samples=samples,
@@ -37,17 +38,18 @@ def predict(work: pd.DataFrame, source: SourceRun, target: TargetDevice, plan: R
         floor_s=floor,
         ceiling_s=ceiling,
         run=np.exp(source.step_spread * uncertainty.source_run(plan)),
-        covered_fraction=covered,
+        covered_fraction=covered_fraction,
         coefficients=shipped().model_dump(),
-        warnings=_warnings(ops, target.device, covered),
+        warnings=_warnings(ops, target.device, covered_fraction),
     )
 
 
 def predict_ops(
     work: pd.DataFrame, target: TargetDevice, plan: RunPlan, *, at_once: int, cache: str = "warm"
 ) -> pd.DataFrame:
-    """PREDICTION of ops that are no step of a profile, of any number, as measured with such a ``cache``: the samples of
-    AT_ONCE ops are held in memory.
+    """Predict any number of ops that are no step of a profile, by rows measured with this ``cache`` state.
+
+    The samples of ``at_once`` ops are held in memory.
 
     Raises EstimatorError as :func:`predict` does.
     """
@@ -59,7 +61,7 @@ def predict_ops(
     return _describe(work, times, (low, mid, high), times.launches * latency)
 
 
-def _describe(work: pd.DataFrame, times: OpTimes, interval: Ends, launch: Floats) -> pd.DataFrame:
+def _describe(work: pd.DataFrame, times: OpTimes, interval: Interval, launch: Floats) -> pd.DataFrame:
     low, mid, high = interval
     uncertain = high > low
     return PREDICTION.conform(
@@ -76,39 +78,40 @@ def _describe(work: pd.DataFrame, times: OpTimes, interval: Ends, launch: Floats
 
 
 def _bound(times: OpTimes, launch: Floats) -> Names:
-    """What limits each op: compute, memory, or the latency of its launches; nothing where no model matches."""
+    """The bound of each op: compute, memory, or launch latency; empty where no model matches."""
     kernels = times.kernels
     unmodelled = (times.rung == "unchanged") | np.isnan(kernels.time_s)
     conditions = [unmodelled, launch > kernels.time_s, kernels.compute_share >= 0.5]
     return first_met(conditions, ["", "latency", "compute"], "memory")
 
 
-def _limits(times: OpTimes, interval: Ends, latency: Floats) -> tuple[Floats, Floats]:
-    """Least and most time of each op; carried ops may vanish, and are at most the high end of what they are.
+def _limits(times: OpTimes, interval: Interval, latency: Floats) -> tuple[Floats, Floats]:
+    """Floor and ceiling of each op's time; for carried ops 0 and the high end of their time.
 
-    The least is at the quoted peaks without any launch; the most with arithmetic and traffic one after the other, and
+    The floor is at quoted peaks without launches; the ceiling has arithmetic and traffic one after the other, and
     launches of the longest ``latency``.
     """
     (low, _, high), kernels = interval, times.kernels
     floor = np.where(times.rung == "unchanged", 0.0, np.fmin(np.nan_to_num(kernels.lower_bound_s), low))
-    most = times.launches * latency + kernels.serial_s * np.exp(HIGHEST * kernels.log_std)
-    return floor, np.where(times.rung == "modelled", np.fmax(most, high), high)
+    ceiling = times.launches * latency + kernels.serial_s * np.exp(CEILING_STD * kernels.log_std)
+    return floor, np.where(times.rung == "modelled", np.fmax(ceiling, high), high)
 
 
-def _covered(work: pd.DataFrame, method: Names) -> float:
+def _covered_fraction(work: pd.DataFrame, method: Names) -> float:
     """Share of the source's time whose method is not 'unchanged'."""
     time = work["time_s"].to_numpy(dtype=float)
     total = np.nansum(time)
     return float(np.nansum(time[method != "unchanged"]) / total) if total > 0 else 1.0
 
 
-def _warnings(ops: pd.DataFrame, target: DeviceSpec, covered: float) -> tuple[str, ...]:
-    """Sentences on what is carried where it is much of the source's time."""
-    if covered >= LOW_COVERAGE:
+def _warnings(ops: pd.DataFrame, target: DeviceSpec, covered_fraction: float) -> tuple[Note, ...]:
+    """A warning where much of the source's time is carried."""
+    if covered_fraction >= LOW_COVERAGE:
         return ()
     carried = ops.loc[ops["method"] == "unchanged", ["op", "time_s"]]
     if carried.empty:
         return ()
-    worst = carried.nlargest(1, "time_s")["op"].iloc[0]
-    modelled = f"{100 * covered:.0f} % of the source's time is modelled on {target.name}"
-    return (f"{modelled}; the rest, such as '{worst}', is carried unchanged",)
+    longest = carried.nlargest(1, "time_s")["op"].iloc[0]
+    text = f"{100 * covered_fraction:.0f} % of the source's time is modelled on {target.name}"
+    text += f"; the rest, such as '{longest}', is carried unchanged"
+    return (Note("coverage-low", text, target.name),)

@@ -1,4 +1,4 @@
-"""Samples of the time of each op, from what is known of it and the uncertain inputs that were drawn."""
+"""Samples of the time of each op, from its estimate and the drawn uncertain inputs."""
 
 from __future__ import annotations
 
@@ -18,51 +18,53 @@ from estimator.model.ladder import OpTimes
 def sampler(
     work: pd.DataFrame, times: OpTimes, target: DeviceSpec, plan: RunPlan
 ) -> Callable[[slice], tuple[Floats, Floats]]:
-    """What gives samples (1 + draws × ops) of the time of some ops [s], and of what launches take of it."""
+    """A function that samples the time of some ops (1 + draws × ops) [s], and its launch part."""
     busy, launches, latency = (
-        _busy(work, times.kernels, target, plan),
+        _busy_sampler(work, times.kernels, target, plan),
         times.launches,
         uncertainty.latency(target, plan),
     )
     low, mid, high = times.interval_s
-    given = times.rung != "modelled"
-    uncertain, moves = given & (high > low), times.run_std > 0
-    run = uncertainty.source_run(plan)[:, None]
+    is_given = times.rung != "modelled"
+    is_uncertain, varies = is_given & (high > low), times.run_std > 0
+    run_samples = uncertainty.source_run(plan)[:, None]
 
     def samples(ops: slice) -> tuple[Floats, Floats]:
         time, launch = busy(ops), launches[ops] * latency
         time += launch
-        time[:, given[ops]] = mid[ops][given[ops]]
-        wide = uncertain[ops]
-        if wide.any():
-            ends = low[ops][wide], mid[ops][wide], high[ops][wide]
-            time[:, wide] = draw(f"{target.name}.measurements", *ends, plan.draws, plan.seed)
-        moved = moves[ops]
-        if moved.any():
-            longer = np.exp(run * times.run_std[ops][moved])
-            time[:, moved] *= longer
-            launch[:, moved] *= longer
+        time[:, is_given[ops]] = mid[ops][is_given[ops]]
+        drawn = is_uncertain[ops]
+        if drawn.any():
+            ends = low[ops][drawn], mid[ops][drawn], high[ops][drawn]
+            time[:, drawn] = draw(f"{target.name}.measurements", *ends, plan.draws, plan.seed)
+        varying = varies[ops]
+        if varying.any():
+            factor = np.exp(run_samples * times.run_std[ops][varying])
+            time[:, varying] *= factor
+            launch[:, varying] *= factor
         return time, launch
 
     return samples
 
 
-def _busy(work: pd.DataFrame, kernels: KernelEstimate, target: DeviceSpec, plan: RunPlan) -> Callable[[slice], Floats]:
-    """What gives samples (1 + draws × ops) of the time of all calls of some ops beside their launches [s].
+def _busy_sampler(
+    work: pd.DataFrame, kernels: KernelEstimate, target: DeviceSpec, plan: RunPlan
+) -> Callable[[slice], Floats]:
+    """A function that samples the time of all calls of some ops without launches (1 + draws × ops) [s].
 
-    Peak and bandwidth lengthen a time as far as they bind it; nothing is faster than they allow. The logarithm is
-    linear in what is drawn, of which many ops share most: one matrix product and one exponential. What compute and the
-    kinds of op deviate by is drawn for each model and precision, what memory and shapes do for all of a device.
+    Peak and bandwidth lengthen a time as far as they bind it, and limit it from below. The logarithm is linear in the
+    drawn inputs, hence one matrix product and one exponential. Deviations of compute and of kinds are drawn per model
+    and precision, those of memory and shapes once per device.
     """
     peak, bandwidth = uncertainty.peaks(target, work, plan), uncertainty.bandwidth(target, plan)
-    families = f"{target.name}." + kernels.model + "." + work["precision"].to_numpy(dtype=object)
-    own = uncertainty.normals(families, OWN, plan)
+    stream_names = f"{target.name}." + kernels.model + "." + work["precision"].to_numpy(dtype=object)
+    separate = uncertainty.normals(stream_names, OWN, plan)
     shared = uncertainty.independent(f"{target.name}.model", AXES - OWN, plan)
-    inputs = np.hstack([bandwidth, peak.samples, *(stream.samples for stream in own), shared])
+    inputs = np.hstack([bandwidth, peak.samples, *(stream.samples for stream in separate), shared])
     compute_share, loadings = kernels.compute_share, kernels.loadings
-    deviations = (stream.weights(loadings[:, axis]) for axis, stream in enumerate(own))
+    deviations = (stream.weights(loadings[:, axis]) for axis, stream in enumerate(separate))
     weights = np.vstack([1.0 - compute_share, peak.weights(compute_share), *deviations])
-    lower_bound = uncertainty.RandomStreams(np.exp(np.minimum(peak.samples, bandwidth)), peak.taken)
+    lower_bound = uncertainty.RandomStreams(np.exp(np.minimum(peak.samples, bandwidth)), peak.stream_of_op)
 
     def samples(ops: slice) -> Floats:
         time = inputs @ np.vstack([weights[:, ops], loadings[ops, OWN:].T])

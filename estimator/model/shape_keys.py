@@ -1,7 +1,7 @@
-"""What makes two ops one shape: one number for operator, precision and sizes.
+"""Keys of shapes: one number per operator, precision and sizes.
 
-C = A·B and its transpose are the same work in the other storage order, so (m, n, trans_a, trans_b) and
-(n, m, trans_b, trans_a) are one shape here.
+C = A·B and its transpose are the same work in another storage order, so (m, n, trans_a, trans_b) and
+(n, m, trans_b, trans_a) have the same key.
 """
 
 from __future__ import annotations
@@ -18,16 +18,17 @@ from estimator.model.kernels.kernel_model import amounts_per_call
 
 OTHER_SIZES = ("row_length", "hidden", "sequences", "timesteps", "ranks")
 MISSING = -1.0  # no size is negative
-SPARE_BITS = 2  # as pandas adds up the distances of an index's labels
+SPARE_BITS = 2  # as pandas sums differences of an index's labels
 
 
 def shape_keys(rows: pd.DataFrame, *, transposes: bool = True, amount: bool = True) -> pd.Series:
-    """One number for each operator, precision and sizes, the same within a process; equal for a product C and its
-    transpose. Of ops without matrix dimensions the ``amount`` that they move counts as a size.
+    """One number per operator, precision and sizes, constant within a process; equal for a product and its transpose.
+
+    For ops without matrix dimensions, ``amount``: whether their bytes count as a size.
     """
-    words = (_text(rows, name) for name in ("operator", "pass", "cell"))
+    texts = (_text(rows, name) for name in ("operator", "pass", "cell"))
     columns = [
-        *words, _format(rows), *(_storage(rows) if transposes else ()), *_product_sizes(rows), *_conv_sizes(rows),
+        *texts, _format(rows), *(_storage(rows) if transposes else ()), *_product_sizes(rows), *_conv_sizes(rows),
         *_other_sizes(rows, amount),
     ]  # fmt: skip
     shapes = zip(*(column.tolist() for column in columns), strict=True)
@@ -35,22 +36,22 @@ def shape_keys(rows: pd.DataFrame, *, transposes: bool = True, amount: bool = Tr
 
 
 def storage_unknown(work: pd.DataFrame) -> Flags:
-    """Products whose operands are stored in an unknown order."""
+    """Which ops are products of unknown storage order."""
     return np.asarray((work["op_class"] == "gemm") & ~complete(work, ("trans_a", "trans_b")), dtype=bool)
 
 
 def _format(rows: pd.DataFrame) -> npt.NDArray[np.object_]:
-    """The precision of each row; of a cast, the narrow format."""
+    """The precision of each row; for casts the narrow format."""
     return np.asarray(cast_formats(rows).fillna(rows["precision"]).to_numpy(dtype=object, na_value=""))
 
 
 def _storage(rows: pd.DataFrame) -> tuple[npt.NDArray[np.object_], npt.NDArray[np.object_]]:
-    """How the operands of a product are stored; as of its transpose where that is taller."""
+    """Storage of a product's operands; for n > m that of the transpose."""
     m, n = _number(rows, "m"), _number(rows, "n")
-    a, b = _text(rows, "trans_a"), _text(rows, "trans_b")
-    first, second = np.where(n > m, b, a), np.where(n > m, a, b)
-    turned = (m == n) & (first == "t") & (second == "n")  # of a square C, the transpose has the very shape
-    return np.where(turned, "n", first), np.where(turned, "t", second)
+    trans_a, trans_b = _text(rows, "trans_a"), _text(rows, "trans_b")
+    first, second = np.where(n > m, trans_b, trans_a), np.where(n > m, trans_a, trans_b)
+    is_transposed = (m == n) & (first == "t") & (second == "n")  # the transpose of a square C has the same shape
+    return np.where(is_transposed, "n", first), np.where(is_transposed, "t", second)
 
 
 def _product_sizes(rows: pd.DataFrame) -> tuple[Floats, ...]:
@@ -59,24 +60,24 @@ def _product_sizes(rows: pd.DataFrame) -> tuple[Floats, ...]:
 
 
 def _conv_sizes(rows: pd.DataFrame) -> Floats:
-    """Sizes × rows of what a convolution or pool needs; 1 where one is not known."""
+    """Sizes of convolutions and pools (sizes × rows); 1 where unknown."""
     shape = ConvShape.from_table(rows)
-    along = (shape.image, shape.window, shape.output, shape.stride, shape.pad, shape.dilation)
-    return np.nan_to_num(np.vstack([shape.n, shape.c, shape.k, shape.groups, *along]), nan=1.0)
+    sizes_by_axis = (shape.image, shape.window, shape.output, shape.stride, shape.pad, shape.dilation)
+    return np.nan_to_num(np.vstack([shape.n, shape.c, shape.k, shape.groups, *sizes_by_axis]), nan=1.0)
 
 
 def _other_sizes(rows: pd.DataFrame, amount: bool) -> list[Floats]:
-    """The sizes of ops without matrix dimensions, and the bytes that they move."""
-    matrix, moved = rows["op_class"].isin(MATRIX).to_numpy(dtype=bool), amounts_per_call(rows)[1]
+    """The sizes of ops without matrix dimensions, and their bytes."""
+    matrix, bytes_moved = rows["op_class"].isin(MATRIX).to_numpy(dtype=bool), amounts_per_call(rows)[1]
     sizes = [np.where(matrix, MISSING, _number(rows, name)) for name in OTHER_SIZES]
-    return [*sizes, np.where(matrix | np.isnan(moved) | (not amount), MISSING, moved.round())]
+    return [*sizes, np.where(matrix | np.isnan(bytes_moved) | (not amount), MISSING, bytes_moved.round())]
 
 
 def _text(rows: pd.DataFrame, name: str) -> npt.NDArray[np.object_]:
-    """A column's words, "" where there are none."""
+    """A column's texts, "" where missing."""
     return rows[name].to_numpy(dtype=object, na_value="") if name in rows else np.full(len(rows), "", dtype=object)
 
 
 def _number(rows: pd.DataFrame, name: str) -> Floats:
-    """A column's numbers, MISSING where there are none."""
+    """A column's numbers, MISSING where unknown."""
     return np.nan_to_num(numbers(rows, name), nan=MISSING)

@@ -1,12 +1,12 @@
-"""What a step makes of a kernel's time, as the source's run shows it: cold caches, new memory, ops beside it.
+"""The factor of a kernel's time in a step over its isolated time, from the source's run.
 
-Where one library was measured on the source and on the target, each op's kernel is known on both: what its step made
-of it on the source goes with it, and what launches it counts on the target as far as it does on the source.
+In a step caches are cold, memory is new, and other ops run at the same time. Where one library was measured on source
+and target, each op's kernel is known on both: its factor on the source is transferred to the target, and so is the
+visible part of its launch.
 
-Where not, a class of ops is known by how much its sum misses the model on the source. A part of such a miss is the ops'
-own (work that is not as counted, kernels of an unusual kind) and goes with them to the target; the rest is the source
-device's. Sums over a class are used: single ops carry the noise of one profile. A class that is far off the model is
-unlike what the model was fitted to, and has no bias.
+Elsewhere the bias of an op class is used: log(time on the source / modelled time), summed over the class, as single ops
+are noisy. A part of it belongs to the ops (work not counted, unusual kernels) and is transferred; the rest belongs to
+the source device. A class far off the model is unlike the fitted ops, and gets no bias.
 """
 
 from __future__ import annotations
@@ -25,11 +25,9 @@ from estimator.model.kernels.kernel_model import KernelInputs, calls_of, launch_
 from estimator.model.kernels.registry import models_of
 from estimator.model.measured_times import timed_cold
 
-BESIDE = 2.0  # times the share of its time that is another's, of an op beside which one other ran throughout
-LEAST = 0.1  # of what an op takes by itself, that is left of it without its launch
-LONGER = (
-    1.05  # than in the cache that an op must take out of it, beyond the noise of repeats, to show how cold its step is
-)
+OTHERS_FACTOR = 2.0  # 1 / the shared part of an op's time where one other op ran throughout
+MIN_KERNEL_SHARE = 0.1  # least part of an isolated time that is not launch
+MIN_COLD_RATIO = 1.05  # least ratio of cold to warm time by which the coldness of a step can be measured
 
 
 @dataclass(frozen=True)
@@ -37,62 +35,61 @@ class StepTimes:
     """The times of ops in the source's step [s]."""
 
     own_s: Floats
-    shared_s: Floats  # what is left of them once each instant is divided among the ops that ran
+    shared_s: Floats  # with each instant divided among the running ops
 
     @classmethod
     def of(cls, work: pd.DataFrame) -> StepTimes:
-        """Of WORK as the source ran it; an op that ran alone, where nothing else is known."""
+        """The step times of WORK on the source; unknown shared times are those of ops that ran alone."""
         own, shared = (work[name].to_numpy(dtype=float) for name in ("time_s", "shared_s"))
         return cls(own, np.where(np.isnan(shared), own, shared))
 
 
 @dataclass(frozen=True)
 class StepEstimate:
-    """What is known of ops in the target's step."""
+    """Estimate of ops in the target's step."""
 
-    kernels: KernelEstimate  # with times and launches as long as the step makes them
-    factor: Floats  # time of each op in the step over its measured time by itself
+    kernels: KernelEstimate  # with times and launches in the step
+    factor: Floats  # time of each op in the step / isolated measured time
     known: Flags  # whether the factor is known from the source's run
 
 
 def estimate_in_step(source: DeviceOps, target: DeviceOps) -> StepEstimate:
-    """The target's step by the kernels of both devices: on the source, in whose step each op took its time, and on the
-    target, whose first ops are the source's.
+    """Estimate the target's step from the kernels on both devices and the source's step times.
+
+    The first ops of the target are those of the source.
     """
     count = len(target.work)
     estimate, target_warm = isolated_time(target)
     _, source_warm = isolated_time(source)
     source_cold, target_cold = _cold_times(source, target, source_warm, target_warm)
 
-    step = StepTimes.of(source.work)
-    cold = cold_fraction(step.shared_s, source_warm, source_cold)
+    step_times = StepTimes.of(source.work)
+    cold = cold_fraction(step_times.shared_s, source_warm, source_cold)
     source_s = source_warm + cold * (source_cold - source_warm)
     target_s = target_warm + padded(cold, count, 1.0) * (target_cold - target_warm)
 
     source_launch, target_launch = _launches(source), _launches(target)
-    hidden = hidden_launch_fraction(step.shared_s, source_s, source_launch)
-    target_hidden = padded(hidden, count, 0.0)  # ops that are added to a step are launched in it, beside the others
+    hidden = hidden_launch_fraction(step_times.shared_s, source_s, source_launch)
+    target_hidden = padded(hidden, count, 0.0)  # the launches of added ops are visible
     source_busy = without_launch(source_s, hidden * source_launch)
     target_busy = without_launch(target_s, target_hidden * target_launch)
 
-    factor = padded(in_step_factor(step, source_busy, target_busy[: len(step.own_s)]), count, np.nan)
-    known = ~np.isnan(factor)
-    longer = np.where(known, factor, 1.0) * ratio(target_s, target_warm)
-    kernels = _in_step(estimate, longer, 1.0 - target_hidden, known)
-    return StepEstimate(kernels, longer * ratio(target_busy, target_s), known)
+    factor = padded(in_step_factor(step_times, source_busy, target_busy[: len(step_times.own_s)]), count, np.nan)
+    is_known = ~np.isnan(factor)
+    factor_on_target = np.where(is_known, factor, 1.0) * ratio(target_s, target_warm)
+    kernels = _in_step(estimate, factor_on_target, 1.0 - target_hidden, is_known)
+    return StepEstimate(kernels, factor_on_target * ratio(target_busy, target_s), is_known)
 
 
 def _launches(ops: DeviceOps) -> Floats:
-    """What launches of all calls of each op take [s] on a device."""
+    """Time of the launches of all calls of each op [s]."""
     return calls_of(ops.work) * launch_latency(ops.device, shipped())
 
 
 def _cold_times(
     source: DeviceOps, target: DeviceOps, source_warm: Floats, target_warm: Floats
 ) -> tuple[Floats, Floats]:
-    """What all calls of each op take by themselves [s] where no cache holds their operands, on the source and on the
-    target; as in the cache where that was not timed on both.
-    """
+    """Isolated times with a cold cache [s], on source and target; warm ones where not timed on both."""
     on_target = timed_cold(target.work, target.tables["cold"])
     on_both = on_target[: len(source.work)] & timed_cold(source.work, source.tables["cold"])
     on_target = np.append(on_both, on_target[len(on_both) :])
@@ -105,47 +102,47 @@ def _cold_times(
     )
 
 
-def _in_step(estimate: KernelEstimate, longer: Floats, launched: Floats, known: Flags) -> KernelEstimate:
-    """What the models say of ops by themselves, with times and launches longer by a factor; of the launches a part is
-    ``launched`` within the step. What did not move on the source moves nowhere.
-    """
+def _in_step(estimate: KernelEstimate, factor: Floats, launched_share: Floats, known: Flags) -> KernelEstimate:
+    """Scale isolated estimates by the step factor; of the launches only the visible share counts."""
     method = np.where(known & ~np.isnan(estimate.time_s), "transferred", estimate.method)
     return dataclasses.replace(
         estimate,
         method=method,
-        time_s=longer * estimate.time_s,
-        serial_s=longer * estimate.serial_s,
-        launches=longer * launched * estimate.launches,
-        lower_bound_s=np.minimum(longer, 1.0) * estimate.lower_bound_s,
+        time_s=factor * estimate.time_s,
+        serial_s=factor * estimate.serial_s,
+        launches=factor * launched_share * estimate.launches,
+        lower_bound_s=np.minimum(factor, 1.0) * estimate.lower_bound_s,
     )
 
 
 def cold_fraction(shared_s: Floats, warm_s: Floats, cold_s: Floats) -> Floats:
-    """How far a step empties the cache for an op, 0 to 1: (shared − warm) / (cold − warm); 1 where an empty cache costs
-    hardly more, or a time is not known: between two uses of an array, steps use many others.
+    """Coldness of the cache for each op in its step: (shared − warm) / (cold − warm), 0 … 1.
+
+    1 where cold is hardly longer or a time is unknown, as a step uses many arrays between two uses of one.
 
     Args:
-        shared_s: in its step once each instant is divided among the ops that ran [s].
-        warm_s: by itself with its operands in the cache [s].
-        cold_s: by itself with its operands out of the cache [s].
+        shared_s: time in the step, with each instant divided among the running ops [s].
+        warm_s: isolated time with a warm cache [s].
+        cold_s: isolated time with a cold cache [s].
 
     Returns:
         Fraction of each op.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         fraction = np.clip((shared_s - warm_s) / (cold_s - warm_s), 0.0, 1.0)
-    return np.where((shared_s > 0) & (cold_s > LONGER * warm_s), fraction, 1.0)
+    return np.where((shared_s > 0) & (cold_s > MIN_COLD_RATIO * warm_s), fraction, 1.0)
 
 
 def hidden_launch_fraction(shared_s: Floats, isolated_s: Floats, launch_s: Floats) -> Floats:
-    """Fraction, 0 to 1, of an op's launch that its time in its step does not hold: (isolated − shared) / launch. What
-    launches an op from a processor is no part of its time in most profiles, but of its time by itself, where ops are
-    timed in a chain. 0 where a time is not known.
+    """Fraction of an op's launch not in its step time: (isolated − shared) / launch, 0 … 1; 0 where unknown.
+
+    Most profiles do not count the launch by a processor as time of the op; isolated times, of chains of ops, contain
+    it.
 
     Args:
-        shared_s: in its step once each instant is divided among the ops that ran [s].
-        isolated_s: by itself [s].
-        launch_s: of all its calls [s].
+        shared_s: time in the step, with each instant divided among the running ops [s].
+        isolated_s: isolated time [s].
+        launch_s: launch time of all calls [s].
 
     Returns:
         Fraction of each op.
@@ -156,54 +153,56 @@ def hidden_launch_fraction(shared_s: Floats, isolated_s: Floats, launch_s: Float
 
 
 def without_launch(isolated_s: Floats, launch_s: Floats) -> Floats:
-    """What an op takes by itself [s] without the part that launches it; at least a little of it."""
-    return np.asarray(np.maximum(isolated_s - launch_s, LEAST * isolated_s))
+    """Isolated time without launch [s]; at least MIN_KERNEL_SHARE of it."""
+    return np.asarray(np.maximum(isolated_s - launch_s, MIN_KERNEL_SHARE * isolated_s))
 
 
 def in_step_factor(step: StepTimes, source_s: Floats, target_s: Floats) -> Floats:
-    """Time of each op in a step on the target over that by itself, as its times on the source have it.
+    """Time of each op in the target's step / its isolated time, from its times on the source.
 
-    Of what a step adds to an op, a part grows with it (memory that is new) and a part does not (threads that wake).
-    No single run shows which: it grows as the root of the time by itself does, and as that time where it is not known
-    on the target. As far as others ran beside the op, it waited for them, and what is added grows as all ops do.
+    A part of the time that a step adds to an op grows with the op (new memory), a part does not (waking threads); one
+    run cannot separate them. The added time grows as the square root of the isolated time, or in proportion where the
+    target's is unknown. As far as other ops ran at the same time, it grows as the sum of all ops.
 
     Args:
-        step: of the ops in the source's step.
-        source_s: by themselves on the source [s].
-        target_s: by themselves on the target [s].
+        step: times in the source's step.
+        source_s: isolated times on the source [s].
+        target_s: isolated times on the target [s].
 
     Returns:
-        Factor of each op; NaN where its time in the step or by itself on the source is 0 or not known.
+        Factor of each op; NaN where its step time or isolated time on the source is 0 or unknown.
     """
-    known = (step.own_s > 0) & (source_s > 0)
+    is_known = (step.own_s > 0) & (source_s > 0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        longer, growth = step.shared_s / source_s, target_s / source_s
-        beside = np.clip(BESIDE * (1.0 - step.shared_s / step.own_s), 0.0, 1.0)
-        added_growth = growth ** (0.5 * (1.0 - beside)) * _growth_of_all(source_s, target_s, known) ** beside
-        on_target = (1.0 + (longer - 1.0) * added_growth / growth) / longer  # over the factor on the source
-        factor = step.own_s / source_s * np.where((longer > 1.0) & (target_s > 0), on_target, 1.0)
-    return np.where(known, factor, np.nan)
+        source_factor, growth = step.shared_s / source_s, target_s / source_s
+        others_share = np.clip(OTHERS_FACTOR * (1.0 - step.shared_s / step.own_s), 0.0, 1.0)
+        added_growth = (
+            growth ** (0.5 * (1.0 - others_share)) * _growth_of_all(source_s, target_s, is_known) ** others_share
+        )
+        relative_factor = (
+            1.0 + (source_factor - 1.0) * added_growth / growth
+        ) / source_factor  # relative to the factor on the source
+        factor = step.own_s / source_s * np.where((source_factor > 1.0) & (target_s > 0), relative_factor, 1.0)
+    return np.where(is_known, factor, np.nan)
 
 
 def _growth_of_all(source_s: Floats, target_s: Floats, known: Flags) -> float:
-    """The time of all known ops by themselves on the target, over that on the source."""
-    both = known & (target_s > 0)
-    return float(target_s[both].sum() / source_s[both].sum()) if both.any() else 1.0
+    """Isolated time of all known ops on the target / on the source."""
+    in_both = known & (target_s > 0)
+    return float(target_s[in_both].sum() / source_s[in_both].sum()) if in_both.any() else 1.0
 
 
 def class_bias(work: pd.DataFrame, source: DeviceSpec | None, coefficients: Coefficients) -> Floats:
-    """Logarithm by which each op's time on any device is longer than modelled, as the source's run has its class; 0
-    where the specifications of the source are not known, or no model matches.
-    """
-    out = np.zeros(len(work))
+    """Transferred log bias of each op's class; 0 without specifications of the source, or without model."""
+    bias = np.zeros(len(work))
     if source is None or source.specifications != "known":
-        return out
+        return bias
     inputs, calls = KernelInputs.on_device(work, source, coefficients), calls_of(work)
     share, limit = coefficients.step_factor.class_bias_share, coefficients.step_factor.class_bias_limit
-    for _, model, rows in models_of(work):
-        busy = model.busy_time(inputs.at(rows))
-        modelled = float((calls[rows] * (busy.time_s + busy.launches * inputs.launch_s)).sum())
-        taken = float(work.loc[rows, "time_s"].sum())
-        miss = np.log(taken / modelled) if min(taken, modelled) > 0 else np.nan
-        out[rows] = share * miss if abs(miss) <= limit else 0.0
-    return out
+    for _, model, is_of_model in models_of(work):
+        busy = model.busy_time(inputs.at(is_of_model))
+        modelled_s = float((calls[is_of_model] * (busy.time_s + busy.launches * inputs.launch_s)).sum())
+        taken_s = float(work.loc[is_of_model, "time_s"].sum())
+        log_ratio = np.log(taken_s / modelled_s) if min(taken_s, modelled_s) > 0 else np.nan
+        bias[is_of_model] = share * log_ratio if abs(log_ratio) <= limit else 0.0
+    return bias

@@ -1,8 +1,7 @@
-"""The uncertain inputs of a prediction, drawn once: what the device file says, and what its models do not know.
+"""The uncertain inputs of a prediction, drawn once: specifications, and deviations of models.
 
-Each is drawn as the logarithm by which it lengthens a time, from a random stream of its own, so that the parts of a
-prediction move together as far as they share it. A column of samples has 1 + draws entries, the first at nominal
-inputs.
+Each is drawn from its own random stream, as the logarithm by which it lengthens a time, so that parts of a prediction
+that share an input are correlated. A column of samples has 1 + draws entries, the first at nominal inputs.
 """
 
 from __future__ import annotations
@@ -21,31 +20,33 @@ from estimator.model.hardware import peak_of_op
 
 @dataclass(frozen=True)
 class RandomStreams:
-    """Samples of random streams, and which of them each op takes."""
+    """Samples of random streams, and the stream of each op."""
 
     samples: Floats  # 1 + draws × streams
-    taken: npt.NDArray[np.int_]
+    stream_of_op: npt.NDArray[np.int_]
 
     def of_ops(self, ops: slice) -> Floats:
-        """Samples (1 + draws × ops) of some of the ops; a column for all of them where there is but one stream."""
-        return self.samples if self.samples.shape[1] == 1 else np.take(self.samples, self.taken[ops], axis=1)
+        """Samples (1 + draws × ops) of some ops; a single column where there is one stream."""
+        return self.samples if self.samples.shape[1] == 1 else np.take(self.samples, self.stream_of_op[ops], axis=1)
 
     def weights(self, op_weights: Floats) -> Floats:
-        """Streams × ops: the weight of each op on the stream that it takes, and 0 on the others."""
-        return np.where(np.arange(self.samples.shape[1])[:, None] == self.taken, op_weights, 0.0)
+        """Weights (streams × ops): each op's weight on its stream, 0 on the others."""
+        return np.where(np.arange(self.samples.shape[1])[:, None] == self.stream_of_op, op_weights, 0.0)
 
 
 def peaks(device: DeviceSpec, work: pd.DataFrame, plan: RunPlan) -> RandomStreams:
-    """Logarithm of nominal over drawn peak, of what each op runs on."""
-    each, kinds = pd.factorize(work["op_class"].str.cat(work["precision"], sep=" "))
+    """Samples of log(nominal / drawn peak) of each op."""
+    kind_of_row, kinds = pd.factorize(work["op_class"].str.cat(work["precision"], sep=" "))
     paths = [peak_of_op(device, *kind.split(" ")) for kind in kinds]
     rates = dict(paths)
     columns = [_log_lengthening(f"{device.name}.{name}", rate, plan) for name, rate in rates.items()]
-    return RandomStreams(np.stack(columns, axis=1), np.array([list(rates).index(name) for name, _ in paths])[each])
+    return RandomStreams(
+        np.stack(columns, axis=1), np.array([list(rates).index(name) for name, _ in paths])[kind_of_row]
+    )
 
 
 def bandwidth(device: DeviceSpec, plan: RunPlan) -> Floats:
-    """Samples (1 + draws × 1) of the logarithm of nominal over drawn bandwidth."""
+    """Samples of log(nominal / drawn bandwidth) (1 + draws × 1)."""
     return _log_lengthening(f"{device.name}.memory_bandwidth", device.memory_bandwidth, plan)[:, None]
 
 
@@ -54,20 +55,20 @@ def latency(device: DeviceSpec, plan: RunPlan) -> Floats:
     stream = f"{device.name}.launch_latency"
     if device.launch_latency:
         return draw_sourced(stream, device.launch_latency, plan.draws, plan.seed)[:, None]
-    usual = coefficients.shipped().launches.latency_s
-    return draw(stream, usual.low, usual.mid, usual.high, plan.draws, plan.seed)[:, None]
+    default_s = coefficients.shipped().launches.latency_s
+    return draw(stream, default_s.low, default_s.mid, default_s.high, plan.draws, plan.seed)[:, None]
 
 
 def source_run(plan: RunPlan) -> Floats:
-    """Standard normal samples (1 + draws) by which the source's run would go another time; 0 at nominal inputs."""
+    """Standard normal samples (1 + draws) of the source run's variation; 0 at nominal inputs."""
     return standard("source.run", plan.draws, plan.seed)
 
 
 def normals(names: Names, count: int, plan: RunPlan) -> list[RandomStreams]:
-    """So many times standard normal samples of the stream that each op names; 0 at nominal inputs."""
-    taken, streams = pd.factorize(names)
-    drawn = np.stack([independent(name, count, plan) for name in streams])
-    return [RandomStreams(drawn[..., number].T, taken) for number in range(count)]
+    """``count`` sets of standard normal samples of the stream that each op names; 0 at nominal inputs."""
+    stream_of_op, streams = pd.factorize(names)
+    samples = np.stack([independent(name, count, plan) for name in streams])
+    return [RandomStreams(samples[..., index].T, stream_of_op) for index in range(count)]
 
 
 def independent(name: str, count: int, plan: RunPlan) -> Floats:

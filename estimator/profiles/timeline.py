@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from estimator.core.schema import HOST, TIMELINE
-from estimator.core.types import Flags, Floats, Integers
+from estimator.core.types import Floats, Integers
 
 WAKE_S = 1e-5  # from the end of an event to the start of one on another lane that waits for it, at the most
 GAP_S = 2e-6  # between two events of a busy lane, at the most; longer ones are waits

@@ -55,7 +55,7 @@ def replay_step(prediction: Prediction, timeline: StepTimeline, pace: Floats) ->
         timeline.on_device * prediction.launch[0], samples[0], out=np.zeros(samples.shape[1]), where=samples[0] > 0
     )
     parts = _parts_s(prediction.ops, path, launch)
-    nominal = sum_of_parts(*parts.values())
+    nominal = sum(parts.values())
     growth = scaled / nominal
     overlap = np.divide(path.of_op_s, samples[0], out=np.ones(samples.shape[1]), where=samples[0] > 0)
     step = StepTime(**{name: value * growth for name, value in parts.items()}, total=scaled)

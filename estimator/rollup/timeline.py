@@ -96,7 +96,7 @@ class Events:
         cut = (np.diff(lane, prepend=-2) != 0) | (np.diff(segment, prepend=-1) != 0) | self.on_host[rows]
         cut |= (self.after[rows] >= 0) | np.roll(awaited[rows], 1)
         first = np.maximum.accumulate(np.where(cut, np.arange(len(rows)), 0))
-        return cut | ((np.arange(len(rows)) - first) % ROWS == 0)
+        return np.asarray(cut | ((np.arange(len(rows)) - first) % ROWS == 0), dtype=bool)
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,8 @@ def replay(events: Events, factor: Floats, pace: Floats, host_step_s: float) -> 
     """
     costs = _costs(events, np.ascontiguousarray(factor.T), pace)
     clocks: list[Clock] = []
-    begin, lanes = np.zeros(len(pace)), {}
+    lanes: dict[int, Floats] = {}
+    begin = np.zeros(len(pace))
     for _ in range(STEPS):
         clock = Clock([begin], lanes_s=dict(lanes))
         for block, whole, launched in zip(events.blocks, costs.whole_s, costs.launched_s, strict=True):
@@ -169,7 +170,7 @@ def _costs(events: Events, factor: Floats, pace: Floats) -> Costs:
     costs = Costs([], [])
     for block in events.blocks:
         if block.lane < 0:
-            whole, launched = np.zeros_like(pace), sum(host_event(events, block, factor, pace))
+            whole, launched = np.zeros_like(pace), np.sum(host_event(events, block, factor, pace), axis=0)
         else:
             spent, ready = spent_and_ready(events, block, factor, pace)
             running = np.cumsum(spent, axis=0)

@@ -1,4 +1,4 @@
-"""Profiles on devices, side by side."""
+"""Estimate several profiles on several devices."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from estimator.profiles import read_profile
 
 
 def compare(profiles: Sequence[str], targets: Sequence[str], plan: RunPlan) -> list[Estimate]:
-    """Every profile on every target, profile by profile; ``plan`` gives all but the target."""
-    read = [read_profile(name) for name in profiles]
+    """Estimate every profile on every target, profile by profile; ``plan`` gives all but the target."""
+    loaded = [read_profile(name) for name in profiles]
     plans = [RunPlan(**{**vars(plan), "target": target}) for target in targets]
-    return [estimate(profile, one) for profile in read for one in plans]
+    return [estimate(profile, target_plan) for profile in loaded for target_plan in plans]

@@ -1,4 +1,4 @@
-"""The figure of merit of a machine, as the study defines it, from the chains of its units of work."""
+"""Figures of merit, as a study defines them, from the chains of its units of work."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ def _rates(study: Study, machine: str, chains: Chains) -> Floats:
     return np.stack(np.broadcast_arrays(*rates))
 
 
-def figure_of_merit(study: Study, name: str, chains: Chains) -> FigureOfMerit:
+def figure_of_merit(study: Study, machine: str, chains: Chains) -> FigureOfMerit:
     """The figure of merit of one machine over the baseline, as the study defines it."""
-    definition, weights = study.figure_of_merit, np.array([u.weight for u in study.units_of_work.values()])
-    rates, baseline = np.broadcast_arrays(_rates(study, name, chains), _rates(study, study.baseline, chains))
+    definition, weights = study.figure_of_merit, np.array([unit.weight for unit in study.units_of_work.values()])
+    rates, baseline = np.broadcast_arrays(_rates(study, machine, chains), _rates(study, study.baseline, chains))
     samples = fom.figure_of_merit(rates, baseline, weights, definition)
     return FigureOfMerit(
-        target=name,
+        target=machine,
         samples=samples,
         p_threshold=fom.share_above(samples, definition.threshold),
         dominant_unit=list(study.units_of_work)[fom.dominant_unit(rates, baseline, weights, definition)],
@@ -29,20 +29,20 @@ def figure_of_merit(study: Study, name: str, chains: Chains) -> FigureOfMerit:
     )
 
 
-def fom_number(study: Study, found: FigureOfMerit, chains: Chains) -> Number:
+def fom_number(study: Study, merit: FigureOfMerit, chains: Chains) -> Number:
     """The figure of merit with its derivation."""
-    machines, units = (found.target, study.baseline), study.units_of_work
+    machines, units = (merit.target, study.baseline), study.units_of_work
     inputs = [chains[machine, unit]["units_per_day"].id for machine in machines for unit in units]
     weights = list(weight_numbers(study))
     formula = str(study.figure_of_merit)
-    samples = found.samples
-    return Number(f"{found.target}/fom", "figure of merit", samples, "1", "system", formula, (*inputs, *weights))
+    samples = merit.samples
+    return Number(f"{merit.target}/fom", "figure of merit", samples, "1", "system", formula, (*inputs, *weights))
 
 
 def weight_numbers(study: Study) -> dict[str, Number]:
     """The weight of each unit of work, by id."""
-    found = (
+    numbers = (
         chain.given(f"weights/{name}", f"weight of {name}", unit.weight, "1", "study", "study file, else 1")
         for name, unit in study.units_of_work.items()
     )
-    return {number.id: number for number in found}
+    return {number.id: number for number in numbers}

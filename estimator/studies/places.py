@@ -1,4 +1,4 @@
-"""What a study names: a file beside it, or something that is shipped."""
+"""Resolve the names in a study: a file beside it, or a shipped one."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from estimator.profiles import read_profile
 
 
 def beside(folder: Path, name: str) -> str:
-    """A path relative to the study's folder where such a file is there; else the name as it stands."""
+    """The path of a file in the study's folder; where there is none, the name unchanged."""
     return str(folder / name) if (folder / name).is_file() else name
 
 
 def read_profile_beside(folder: Path, name: str, batch: int | None = None) -> Profile:
-    """The profile of a file or folder beside the study; else the shipped profile of that name."""
+    """Read a profile beside the study, else the shipped one of that name."""
     return read_profile(str(folder / name) if (folder / name).exists() else name, batch=batch)

@@ -1,4 +1,4 @@
-"""Figures that somebody printed, beside ours: reproduced, or different for a stated reason."""
+"""Compare published figures with ours; where they differ, with a stated reason."""
 
 from __future__ import annotations
 
@@ -19,76 +19,80 @@ from estimator.studies.unit import derive_chain, estimate_unit, machine_size, re
 def compare_published(
     study: Study, folder: Path, chains: Chains, foms: Mapping[str, FigureOfMerit]
 ) -> tuple[Comparison, ...]:
-    """Every published figure of a study beside ours. Raises EstimatorError for a quantity that is not computed."""
+    """Compare every published figure of a study with ours. Raises EstimatorError for an unknown quantity."""
     return tuple(
-        _fom(study, entry, chains, foms) if entry.quantity == "fom" else _quantity(study, entry, folder, chains)
-        for entry in study.published
+        _compare_fom(study, figure, chains, foms)
+        if figure.quantity == "fom"
+        else _compare_quantity(study, figure, folder, chains)
+        for figure in study.published
     )
 
 
-def _fom(study: Study, entry: Published, chains: Chains, foms: Mapping[str, FigureOfMerit]) -> Comparison:
-    name = str(entry.machine)
-    if name not in foms:
-        raise EstimatorError(f"published fom: '{name}' has none; the machines that do are {', '.join(foms)}")
+def _compare_fom(study: Study, figure: Published, chains: Chains, foms: Mapping[str, FigureOfMerit]) -> Comparison:
+    machine = str(figure.machine)
+    if machine not in foms:
+        raise EstimatorError(f"published fom: '{machine}' has none; the machines that do are {', '.join(foms)}")
     return Comparison(
         quantity="figure of merit",
         unit=None,
-        on=name,
-        printed=_printed(entry, "1"),
-        ours=fom_number(study, foms[name], chains),
-        source=entry.source,
-        reason=entry.reason,
-        with_their_rates=_fom_with_their_rates(study, entry, chains) if entry.units_per_day else None,
+        on=machine,
+        printed=_printed(figure, "1"),
+        ours=fom_number(study, foms[machine], chains),
+        source=figure.source,
+        reason=figure.reason,
+        with_their_rates=_fom_with_their_rates(study, figure, chains) if figure.units_per_day else None,
     )
 
 
-def _fom_with_their_rates(study: Study, entry: Published, exact: Chains) -> float:
-    """The figure of merit that follows from the rates that the source used in place of the exact ones."""
-    chains = dict(exact)
-    for machine, rates in entry.units_per_day.items():
+def _fom_with_their_rates(study: Study, figure: Published, exact_chains: Chains) -> float:
+    """The figure of merit by the source's own rates in place of the exact ones."""
+    chains = dict(exact_chains)
+    for machine, rates in figure.units_per_day.items():
         for unit, rate in rates.items():
             if (machine, unit) not in chains:
                 raise EstimatorError(f"published fom: there is no unit '{unit}' on a machine '{machine}' in this study")
             numbers = chains[machine, unit]
             rated = replace(numbers["units_per_day"], samples=np.array([float(rate)]))
             chains[machine, unit] = {**numbers, "units_per_day": rated}
-    return float(figure_of_merit(study, str(entry.machine), chains).samples[0])
+    return float(figure_of_merit(study, str(figure.machine), chains).samples[0])
 
 
-def _quantity(study: Study, entry: Published, folder: Path, chains: Chains) -> Comparison:
-    numbers, found = _numbers(study, entry, folder, chains)
-    if entry.quantity not in numbers:
-        hint = suggestion(entry.quantity, numbers.keys())
-        raise EstimatorError(f"published: unknown quantity '{entry.quantity}'.{hint}")
-    ours = numbers[entry.quantity]
-    printed = _printed(entry, "s" if ours.unit == "s" else "1")
+def _compare_quantity(study: Study, figure: Published, folder: Path, chains: Chains) -> Comparison:
+    numbers, estimate = _numbers(study, figure, folder, chains)
+    if figure.quantity not in numbers:
+        hint = suggestion(figure.quantity, numbers.keys())
+        raise EstimatorError(f"published: unknown quantity '{figure.quantity}'.{hint}")
+    ours = numbers[figure.quantity]
+    printed = _printed(figure, "s" if ours.unit == "s" else "1")
     steps = numbers.get("steps_per_epoch")
     return Comparison(
         quantity=ours.label,
-        unit=entry.unit,
-        on=entry.device or str(entry.machine),
+        unit=figure.unit,
+        on=figure.device or str(figure.machine),
         printed=printed,
         ours=ours,
-        source=entry.source,
-        reason=entry.reason,
-        implied_step_s=printed / float(steps.samples[0]) if steps and entry.quantity == "epoch_s" else None,
-        estimate=found,
-        numbers=tuple(numbers.values()) if found else (),
+        source=figure.source,
+        reason=figure.reason,
+        implied_step_s=printed / float(steps.samples[0]) if steps and figure.quantity == "epoch_s" else None,
+        estimate=estimate,
+        numbers=tuple(numbers.values()) if estimate else (),
     )
 
 
-def _numbers(study: Study, entry: Published, folder: Path, chains: Chains) -> tuple[dict[str, Number], Estimate | None]:
-    """The chain that a published figure belongs to; on a device that is no machine here, it is estimated."""
-    unit = str(entry.unit)
-    if entry.device is None:
-        return chains[str(entry.machine), unit], None
-    machine = Machine(device=entry.device, nodes=1)
-    found = estimate_unit(study, unit, machine, read_unit(study.units_of_work[unit], folder), folder)
-    return derive_chain(study, (entry.device, unit), found, machine_size(machine, folder)), found
+def _numbers(
+    study: Study, figure: Published, folder: Path, chains: Chains
+) -> tuple[dict[str, Number], Estimate | None]:
+    """The chain that a published figure belongs to; estimated for a device that is no machine of the study."""
+    unit = str(figure.unit)
+    if figure.device is None:
+        return chains[str(figure.machine), unit], None
+    machine = Machine(device=figure.device, nodes=1)
+    estimate = estimate_unit(study, unit, machine, read_unit(study.units_of_work[unit], folder), folder)
+    return derive_chain(study, (figure.device, unit), estimate, machine_size(machine, folder)), estimate
 
 
-def _printed(entry: Published, unit: str) -> float:
+def _printed(figure: Published, unit: str) -> float:
     try:
-        return units.parse(entry.printed, unit)
+        return units.parse(figure.printed, unit)
     except ValueError as error:
-        raise EstimatorError(f"published {entry.quantity}: printed {error}") from None
+        raise EstimatorError(f"published {figure.quantity}: printed {error}") from None

@@ -21,9 +21,9 @@ from estimator.studies.unit import derive_chain, estimate_unit, machine_size, re
 
 
 def run_study(path: str | Path) -> StudyResult:
-    """Read a study file, or a shipped study by its name, and answer it.
+    """Run a study file, or a shipped study by its name.
 
-    Raises EstimatorError with every fault of the file, or of what it names.
+    Raises EstimatorError with every fault of the study and of the files that it names.
     """
     path = find_study(path)
     study, folder = read_study(path), path.parent
@@ -38,8 +38,8 @@ def run_study(path: str | Path) -> StudyResult:
         with within(f"{path}: {unit_name} on {machine}"):
             size = machine_size(study.machines[machine], folder)
             if unit_name in profiles:
-                found = estimate_unit(study, unit_name, study.machines[machine], profiles[unit_name], folder)
-                estimates[machine, unit_name] = found
+                estimate = estimate_unit(study, unit_name, study.machines[machine], profiles[unit_name], folder)
+                estimates[machine, unit_name] = estimate
             chains[machine, unit_name] = derive_chain(
                 study, (machine, unit_name), estimates.get((machine, unit_name)), size
             )
@@ -49,9 +49,13 @@ def run_study(path: str | Path) -> StudyResult:
     with within(f"{path}"):
         comparisons = compare_published(study, folder, chains, foms)
         audits = [audit_table(name, table, folder, study.draws, study.seed) for name, table in study.tables.items()]
-    audited = [found for audit in audits for found in audit.estimates.values()]
-    rows = {found.profile.workload.name: found.profile for found in audited}
-    used = [*estimates.values(), *(c.estimate for c in comparisons if c.estimate), *audited]
+    audited = [estimate for audit in audits for estimate in audit.estimates.values()]
+    audit_profiles = {estimate.profile.workload.name: estimate.profile for estimate in audited}
+    all_estimates = [
+        *estimates.values(),
+        *(comparison.estimate for comparison in comparisons if comparison.estimate),
+        *audited,
+    ]
 
     return StudyResult(
         title=study.title,
@@ -64,7 +68,8 @@ def run_study(path: str | Path) -> StudyResult:
         seed=study.seed,
         chains=chains,
         foms=foms,
-        fom_numbers=weight_numbers(study) | {n.id: n for n in (fom_number(study, f, chains) for f in foms.values())},
+        fom_numbers=weight_numbers(study)
+        | {number.id: number for number in (fom_number(study, merit, chains) for merit in foms.values())},
         estimates=estimates,
         comparisons=comparisons,
         appendices=tuple(map(appendix, audits)),
@@ -73,32 +78,33 @@ def run_study(path: str | Path) -> StudyResult:
             for name, count in sizes.items()
             if count.unverified
         ),
-        specifications=sizes | {name: value for found in used for name, value in found.specifications.items()},
-        inputs=_inputs(study, path, profiles | rows, used),
+        specifications=sizes
+        | {name: value for estimate in all_estimates for name, value in estimate.specifications.items()},
+        inputs=_inputs(study, path, profiles | audit_profiles, all_estimates),
     )
 
 
 def _with_ratios(study: Study, pair: tuple[str, str], chains: Chains) -> dict[str, Number]:
-    own, base = chains[pair], chains[study.baseline, pair[1]]
-    baseline = {f"baseline.{name}": number for name, number in base.items()}
-    found = chain.derive(pair_id(pair), own["runs_per_day"].level, own | baseline, chain.RATIOS)
-    return {name: number for name, number in found.items() if name not in baseline}
+    numbers, baseline_numbers = chains[pair], chains[study.baseline, pair[1]]
+    prefixed = {f"baseline.{name}": number for name, number in baseline_numbers.items()}
+    derived = chain.derive(pair_id(pair), numbers["runs_per_day"].level, numbers | prefixed, chain.RATIOS)
+    return {name: number for name, number in derived.items() if name not in prefixed}
 
 
-def _inputs(study: Study, path: Path, profiles: dict[str, Profile], estimates: list[Estimate]) -> dict[str, str]:
+def _inputs(study: Study, study_path: Path, profiles: dict[str, Profile], estimates: list[Estimate]) -> dict[str, str]:
     """SHA-256 of the study, its profiles and systems, the devices estimated on, and what was measured there."""
-    read = {f"study {path.name}": files.sha256(path)}
-    read |= {f"profile of {unit}": profile.sha256 for unit, profile in profiles.items()}
+    hashes = {f"study {study_path.name}": files.sha256(study_path)}
+    hashes |= {f"profile of {unit}": profile.sha256 for unit, profile in profiles.items()}
     for system in (machine.system for machine in study.machines.values() if machine.system):
-        place = find("system", beside(path.parent, system), SYSTEM_FILES)
-        read[f"system {place.stem}"] = files.sha256(place)
-    for found in estimates:
-        name, plan = found.target.name, found.plan
-        read[f"device {name}"] = files.sha256(find("device", plan.target, DEVICE_FILES))
-        for place in measurements_paths(name, plan.measurements, plan.target):
-            framework = place.stem.removeprefix(name) if place.stem.startswith(f"{name}.") else ""
-            read[f"measurements {name}{framework}"] = files.sha256(place)
-    return read
+        path = find("system", beside(study_path.parent, system), SYSTEM_FILES)
+        hashes[f"system {path.stem}"] = files.sha256(path)
+    for estimate in estimates:
+        name, plan = estimate.target.name, estimate.plan
+        hashes[f"device {name}"] = files.sha256(find("device", plan.target, DEVICE_FILES))
+        for path in measurements_paths(name, plan.measurements, plan.target):
+            framework = path.stem.removeprefix(name) if path.stem.startswith(f"{name}.") else ""
+            hashes[f"measurements {name}{framework}"] = files.sha256(path)
+    return hashes
 
 
 def _sizes(study: Study, folder: Path) -> Iterator[tuple[str, Sourced]]:

@@ -1,4 +1,4 @@
-"""A table of shapes on one device: the time of each row, without any profile."""
+"""Predict the time of each row of a table of shapes on one device, without a profile."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pandas as pd
 
 from estimator.core import csv_files
 from estimator.core.errors import EstimatorError, suggestion, within
+from estimator.core.notes import sentences
 from estimator.core.operators import CAST, with_operators
 from estimator.core.schema import MATRIX, SHAPED_BY, SHAPES, STREAMING
 from estimator.core.types import DeviceSpec, RunPlan, Workload
@@ -21,90 +22,91 @@ from estimator.model.prediction import predict_ops
 from estimator.work import count_work
 
 SAMPLES_AT_ONCE = 500_000  # draws × rows held in memory; a few caches full, as fresh memory costs more than arithmetic
-ANSWER = ["time_s", "low_s", "high_s", "bound", "method"]
-NEEDED = {
+ANSWER_COLUMNS = ["time_s", "low_s", "high_s", "bound", "method"]
+NEEDED_COLUMNS = {
     **{op_class: list(needed) for op_class, needed in SHAPED_BY.items()},
     **{op_class: ["bytes"] for op_class in STREAMING},
 }
 
 
 def predict_shapes(path: str | Path, plan: RunPlan) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """The rows of a SHAPES CSV in their order, with time [s] of one call, its interval, bound and method; and the
-    assumptions behind them.
+    """Predict each row of a SHAPES CSV: time [s] of one call, its interval, bound and method; with notes.
 
-    Before those stand the warnings about the device and its measurements. Raises EstimatorError where a row lacks what
-    its op class needs, or the device lacks its precision.
+    The notes are warnings about columns, the device and its measurements, then assumptions.
+
+    Raises EstimatorError where a row lacks what its op class needs, or the device lacks its precision.
     """
     path = Path(path)
-    asked, table = _read(path)
+    cells, table = _read(path)
     target = load_device(plan.target)
     measurements, impossible = read_measurements(target, plan.measurements, plan.target, alone=True)
     target = with_launch(target, measurements)
     workload = Workload(name=path.stem, precision="fp32")
     work = _work(table, workload, path)
     predict = partial(predict_ops, target=TargetDevice(target, measurements), plan=plan)
-    for first in _of_no_peak(work, target)[:1]:
+    for first in _rows_without_peak(work, target)[:1]:
         with within(f"{path}: row {first + 1}"):
-            predict(work.iloc[[first]], at_once=1)  # tells what is there instead
-    found = _by_cache(work, partial(predict, at_once=max(1, SAMPLES_AT_ONCE // (1 + plan.draws))))
-    answer = found.drop(columns="time_s").rename(columns={"target_time_s": "time_s"})[ANSWER]
-    rows = pd.concat([table[[name for name in asked if name not in ANSWER]], answer], axis=1)
-    said = *_unread(asked, path), *target_warnings(plan.target, target), *impossible
-    return rows, (*said, *assumptions(found, target, measurements, workload))
+            predict(work.iloc[[first]], at_once=1)  # raises, naming the precisions that the device has
+    predicted = _predict_by_cache(work, partial(predict, at_once=max(1, SAMPLES_AT_ONCE // (1 + plan.draws))))
+    times = predicted.drop(columns="time_s").rename(columns={"target_time_s": "time_s"})[ANSWER_COLUMNS]
+    rows = pd.concat([table[[name for name in cells if name not in ANSWER_COLUMNS]], times], axis=1)
+    notes = *_notes_on_unread_columns(cells, path), *target_warnings(plan.target, target), *impossible
+    return rows, (*notes, *sentences(assumptions(predicted, target, measurements, workload)))
 
 
 def _work(table: pd.DataFrame, workload: Workload, path: Path) -> pd.DataFrame:
-    """One call of each shape as WORK."""
-    timeless = table[SHAPES.names()].drop(columns=["time_s", "time_low_s", "time_high_s"])
-    narrow = timeless["precision"].where(timeless["operator"].eq(CAST).fillna(False))
-    casts = {"from_precision": narrow.where(narrow.isna(), "fp32"), "to_precision": narrow}
-    ops = timeless.assign(op=timeless["op_class"], op_type=timeless["kernel"], calls=1.0, **casts)
+    """One call of each shape, as WORK."""
+    untimed = table[SHAPES.names()].drop(columns=["time_s", "time_low_s", "time_high_s"])
+    narrow_format = untimed["precision"].where(untimed["operator"].eq(CAST).fillna(False))
+    casts = {"from_precision": narrow_format.where(narrow_format.isna(), "fp32"), "to_precision": narrow_format}
+    ops = untimed.assign(op=untimed["op_class"], op_type=untimed["kernel"], calls=1.0, **casts)
     return count_work(ops, workload, where=str(path)).work
 
 
-def _by_cache(work: pd.DataFrame, predict: Callable[..., pd.DataFrame]) -> pd.DataFrame:
-    """What is predicted of each row with the cache that it asks for; warm, as benchmarks time it, where none."""
+def _predict_by_cache(work: pd.DataFrame, predict: Callable[..., pd.DataFrame]) -> pd.DataFrame:
+    """Predict each row with the cache state that it asks for; by default warm, as benchmarks time it."""
     cold = work["cache"].eq("cold").fillna(False).to_numpy(dtype=bool)
-    parts = [predict(work[rows], cache=cache) for cache, rows in (("warm", ~cold), ("cold", cold)) if rows.any()]
-    return pd.concat(parts).sort_index()
+    tables = [predict(work[rows], cache=cache) for cache, rows in (("warm", ~cold), ("cold", cold)) if rows.any()]
+    return pd.concat(tables).sort_index()
 
 
 def read_shapes(path: str | Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """The rows of a SHAPES CSV, and a sentence on columns that are not read. Raises EstimatorError where there are no
-    rows, or one lacks what its op class needs.
+    """Read a SHAPES CSV, with a note on columns that are not read.
+
+    Raises EstimatorError where there are no rows, or one lacks what its op class needs.
     """
-    asked, table = _read(Path(path))
-    return table, _unread(asked, path)
+    cells, table = _read(Path(path))
+    return table, _notes_on_unread_columns(cells, path)
 
 
 def _read(path: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The cells as they stand, and as SHAPES."""
-    asked = csv_files.read_csv(path)
-    table = with_operators(SHAPES.conform(asked, str(path)))
+    """The cells as written, and as SHAPES."""
+    cells = csv_files.read_csv(path)
+    table = with_operators(SHAPES.conform(cells, str(path)))
     if table.empty:
         raise EstimatorError(f"{path}: there are no rows; expected at least one shape")
     _refuse_incomplete(table, path)
-    return asked, table
+    return cells, table
 
 
-def _unread(asked: pd.DataFrame, path: str | Path) -> tuple[str, ...]:
-    """A sentence on columns that say nothing of a shape, which may be misspelt."""
-    names = [name for name in asked if name not in (*SHAPES.names(), *ANSWER)]
-    meant = dict.fromkeys(suggestion(name, SHAPES.names()) for name in names)
-    return (f"{path}: columns that are not read: {', '.join(names)}.{''.join(meant)}",) if names else ()
+def _notes_on_unread_columns(cells: pd.DataFrame, path: str | Path) -> tuple[str, ...]:
+    """A note on unknown columns, which may be misspelt."""
+    names = [name for name in cells if name not in (*SHAPES.names(), *ANSWER_COLUMNS)]
+    suggestions = dict.fromkeys(suggestion(name, SHAPES.names()) for name in names)
+    return (f"{path}: columns that are not read: {', '.join(names)}.{''.join(suggestions)}",) if names else ()
 
 
-def _of_no_peak(work: pd.DataFrame, target: DeviceSpec) -> list[int]:
-    """Positions of the matrix products and convolutions in whose precision the device is not known to multiply."""
-    lacking = [precision for precision in work["precision"].unique() if not target.peak_of(precision).matrix]
-    rows = work["op_class"].isin(MATRIX) & work["precision"].isin(lacking)
+def _rows_without_peak(work: pd.DataFrame, target: DeviceSpec) -> list[int]:
+    """Positions of the matrix products and convolutions in whose precision the device has no known peak."""
+    missing_precisions = [precision for precision in work["precision"].unique() if not target.peak_of(precision).matrix]
+    rows = work["op_class"].isin(MATRIX) & work["precision"].isin(missing_precisions)
     return np.flatnonzero(rows.to_numpy(dtype=bool)).tolist()
 
 
 def _refuse_incomplete(table: pd.DataFrame, path: Path) -> None:
-    for op_class, needed in NEEDED.items():
-        lacking = (table["op_class"] == op_class).to_numpy() & table[needed].isna().any(axis=1).to_numpy()
-        if lacking.any():
-            row = int(np.flatnonzero(lacking)[0])
+    for op_class, needed in NEEDED_COLUMNS.items():
+        incomplete = (table["op_class"] == op_class).to_numpy() & table[needed].isna().any(axis=1).to_numpy()
+        if incomplete.any():
+            row = int(np.flatnonzero(incomplete)[0])
             missing = ", ".join(name for name in needed if pd.isna(table[name].iloc[row]))
             raise EstimatorError(f"{path}: row {row + 1}: {op_class} needs {', '.join(needed)}; add {missing}")

@@ -1,4 +1,4 @@
-"""The files to start from: a commented study, device and op table that run as they are."""
+"""Write starter files: a commented study, device and op table that run as they are."""
 
 from __future__ import annotations
 

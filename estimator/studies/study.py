@@ -27,7 +27,7 @@ class Machine(File):
     host: Host = None
 
     @model_validator(mode="after")
-    def _enough(self) -> Machine:
+    def _has_size(self) -> Machine:
         if self.system is None and self.nodes is None:
             raise ValueError("names neither 'system' nor 'nodes'; add 'system: summit' or 'nodes: 18688'")
         if self.system and self.device:
@@ -46,26 +46,26 @@ class UnitOfWork(File):
     host: Host = None
     batch_size: Whole | None = None
     samples: Whole | None = None
-    validation_samples: Whole | None = None  # held out, over which forward passes end each epoch
+    validation_samples: Whole | None = None  # held out; forward passes over them end each epoch
     epochs: Whole | None = None
     steps_rounding: Literal["floor", "ceil"] | None = None
     load_time: Seconds | None = None
     weight: float = Field(default=1.0, gt=0)
 
     @model_validator(mode="after")
-    def _one_way(self) -> UnitOfWork:
+    def _has_one_source(self) -> UnitOfWork:
         if (self.time_per_unit is None) == (self.profile is None):
             raise ValueError("needs either 'time_per_unit' or 'profile'; give one of them")
-        beside = self.model_fields_set - {"time_per_unit", "weight"}
-        if self.time_per_unit is not None and beside:
+        other_keys = self.model_fields_set - {"time_per_unit", "weight"}
+        if self.time_per_unit is not None and other_keys:
             raise ValueError(
-                f"gives 'time_per_unit', which stands for the whole run; delete {', '.join(sorted(beside))}"
+                f"gives 'time_per_unit', which stands for the whole run; delete {', '.join(sorted(other_keys))}"
             )
         return self
 
 
 class Published(File):
-    """A figure that somebody printed, to stand beside ours with the reason where they differ."""
+    """A published figure to compare with ours; with the reason where they differ."""
 
     quantity: str
     printed: str | float
@@ -106,7 +106,7 @@ def read_study(path: str | Path) -> Study:
     faults = [
         f"{document.where(location)}: {sentence}"
         for location, sentence in (
-            *_missing(study),
+            *_missing_parts(study),
             *_machine_faults(study),
             *_time_faults(study),
             *_published_faults(study),
@@ -118,8 +118,8 @@ def read_study(path: str | Path) -> Study:
     return study
 
 
-def _missing(study: Study) -> Faults:
-    """What a figure of merit needs; a study of tables alone has none."""
+def _missing_parts(study: Study) -> Faults:
+    """Faults: missing parts of a figure of merit; a study of tables alone has none."""
     if study.tables and not study.machines and not study.units_of_work:
         return
     if len(study.machines) < 2:
@@ -130,7 +130,7 @@ def _missing(study: Study) -> Faults:
 
 def _machine_faults(study: Study) -> Faults:
     if study.machines and study.baseline not in study.machines:
-        yield ("baseline",), _no_machine(study.baseline, study)
+        yield ("baseline",), _unknown_machine(study.baseline, study)
     if any(unit.profile for unit in study.units_of_work.values()):
         for name, machine in study.machines.items():
             if not (machine.device or machine.system):
@@ -139,30 +139,33 @@ def _machine_faults(study: Study) -> Faults:
 
 def _time_faults(study: Study) -> Faults:
     for name, unit in study.units_of_work.items():
-        at, times = ("units_of_work", name, "time_per_unit"), unit.time_per_unit
+        location, times = ("units_of_work", name, "time_per_unit"), unit.time_per_unit
         if times is None:
             continue
         for machine in study.machines:
             if machine not in times:
-                yield at, f"{name} has no time on {machine}; add '{machine}: 4 h'"
+                yield location, f"{name} has no time on {machine}; add '{machine}: 4 h'"
         for machine in times:
             if machine not in study.machines:
-                yield (*at, machine), _no_machine(machine, study)
+                yield (*location, machine), _unknown_machine(machine, study)
 
 
 def _published_faults(study: Study) -> Faults:
     for i, entry in enumerate(study.published):
-        at, unit = ("published", i), study.units_of_work.get(entry.unit or "")
+        location, unit = ("published", i), study.units_of_work.get(entry.unit or "")
         if (entry.machine is None) == (entry.device is None):
-            yield at, "a published figure needs either 'machine' or 'device'; give one of them"
+            yield location, "a published figure needs either 'machine' or 'device'; give one of them"
         if entry.machine is not None and entry.machine not in study.machines:
-            yield at, _no_machine(entry.machine, study)
+            yield location, _unknown_machine(entry.machine, study)
         if entry.quantity != "fom" and unit is None:
             known = study.units_of_work
-            yield at, f"'{entry.unit}' is not one of the units {', '.join(known)}.{suggestion(entry.unit or '', known)}"
+            yield (
+                location,
+                f"'{entry.unit}' is not one of the units {', '.join(known)}.{suggestion(entry.unit or '', known)}",
+            )
         if entry.device is not None and unit is not None and unit.profile is None:
-            yield at, f"'{entry.unit}' has no profile to estimate on {entry.device}; name a machine"
+            yield location, f"'{entry.unit}' has no profile to estimate on {entry.device}; name a machine"
 
 
-def _no_machine(name: str, study: Study) -> str:
+def _unknown_machine(name: str, study: Study) -> str:
     return f"'{name}' is not one of the machines {', '.join(study.machines)}.{suggestion(name, study.machines)}"

@@ -21,8 +21,8 @@ from estimator.profiles import read_profile
 from estimator.reports import documents
 from estimator.rollup import epoch
 
-AROUND = 3  # doublings on each side of the profiled batch
-LITTLE = 0.1  # gain in throughput per doubling of the batch below which it is marked
+DOUBLINGS = 3  # on each side of the profiled batch
+LITTLE_GAIN = 0.1  # gain in throughput per doubling of the batch below which it is marked
 ROUNDING = {"floor": epoch.steps_per_epoch_floor, "ceil": epoch.steps_per_epoch_ceil}
 ACCURACY = (
     "throughput is not time to accuracy: a larger batch raises samples per second, but may need more epochs for the "
@@ -32,7 +32,7 @@ MEMORY = "whether a batch fits into the memory of a device is not told: a profil
 
 
 def sweep(name: str, targets: Sequence[str], batches: Sequence[int], plan: RunPlan) -> dict[str, Any]:
-    """A document of a profile on every target at every batch size, by default powers of two around the profiled one.
+    """Estimate a profile on every target at every batch size, as a document; by default powers of two around its batch.
 
     ``plan`` gives all but target and batch. Raises EstimatorError where the profiled batch is not known.
     """
@@ -40,57 +40,57 @@ def sweep(name: str, targets: Sequence[str], batches: Sequence[int], plan: RunPl
     profiled = profile.workload.batch_size
     if profiled is None:
         raise EstimatorError(f"{profile.where}: the batch size is not known; add batch_size to its workload.yaml")
-    sizes = sorted(set(batches or around(profiled)))
-    found = {
+    sizes = sorted(set(batches or batches_around(profiled)))
+    estimates = {
         target: {size: estimate(profile, replace(plan, target=target, batch=size)) for size in sizes}
         for target in dict.fromkeys(targets)
     }
-    made = [one for by_batch in found.values() for one in by_batch.values()]
-    doubts = [said for by_batch in found.values() for said in _own_times(by_batch)]
+    results = [result for by_batch in estimates.values() for result in by_batch.values()]
+    batch_warnings = [text for by_batch in estimates.values() for text in _warn_of_own_times(by_batch)]
     return {
         "workload": profile.workload.name,
-        "mode": made[0].profile.workload.mode,
+        "mode": results[0].profile.workload.mode,
         "profiled_batch_size": profiled,
-        "little_gain": LITTLE,
-        "targets": [_target(by_batch) for by_batch in found.values()],
+        "little_gain": LITTLE_GAIN,
+        "targets": [_target_entry(by_batch) for by_batch in estimates.values()],
         "notes": [ACCURACY, MEMORY],
-        "assumptions": list(dict.fromkeys(said for one in made for said in one.assumptions)),
-        "warnings": list(dict.fromkeys((*doubts, *(said for one in made for said in one.warnings)))),
+        "assumptions": list(dict.fromkeys(text for result in results for text in result.assumptions)),
+        "warnings": list(dict.fromkeys((*batch_warnings, *(text for result in results for text in result.warnings)))),
     }
 
 
-def _own_times(found: dict[int, Estimate]) -> Iterator[str]:
-    """A warning where one batch stands on the profile's own times, the others on models."""
-    measured = {size: (one.prediction.ops["method"] == "measured").all() for size, one in found.items()}
-    own = [size for size in found if measured[size]]
-    if own and len(own) < len(found):
-        name = found[own[0]].target.name
+def _warn_of_own_times(estimates: dict[int, Estimate]) -> Iterator[str]:
+    """Warn where the step at one batch is measured and those at others are predicted."""
+    measured = {size: (estimate.prediction.ops["method"] == "measured").all() for size, estimate in estimates.items()}
+    sizes = [size for size in estimates if measured[size]]
+    if sizes and len(sizes) < len(estimates):
+        name = estimates[sizes[0]].target.name
         yield (
-            f"{name}: the step at batch {own[0]} is the profile's own, the others are predicted; the gain between them "
-            "holds the errors of the models"
+            f"{name}: the step at batch {sizes[0]} is the profile's own, the others are predicted; the gain between "
+            "them holds the errors of the models"
         )
 
 
-def around(batch: int) -> list[int]:
+def batches_around(batch: int) -> list[int]:
     """The batch and the powers of two around it."""
     nearest = round(math.log2(batch))
-    return sorted({batch, *(2**power for power in range(max(nearest - AROUND, 0), nearest + AROUND + 1))})
+    return sorted({batch, *(2**power for power in range(max(nearest - DOUBLINGS, 0), nearest + DOUBLINGS + 1))})
 
 
-def _target(found: dict[int, Estimate]) -> dict[str, Any]:
-    one = next(iter(found.values()))
-    rates = {size: size / estimate.step.total for size, estimate in found.items()}
+def _target_entry(estimates: dict[int, Estimate]) -> dict[str, Any]:
+    first = next(iter(estimates.values()))
+    rates = {size: size / estimate.step.total for size, estimate in estimates.items()}
     gains = gains_per_doubling({size: float(samples[0]) for size, samples in rates.items()})
     return {
-        "target": one.target.name,
-        "precision": one.precision,
-        "levels_off_beyond": levels_off(gains, list(found)),
-        "batches": [_point(size, found[size], rates[size], gains.get(size)) for size in found],
+        "target": first.target.name,
+        "precision": first.precision,
+        "levels_off_beyond": levels_off(gains, list(estimates)),
+        "batches": [_batch_entry(size, estimates[size], rates[size], gains.get(size)) for size in estimates],
     }
 
 
 def gains_per_doubling(rates: dict[int, float]) -> dict[int, float]:
-    """By what share throughput grows for each doubling from the next smaller batch to this one; none of the first."""
+    """Relative gain in throughput per doubling, from the next smaller batch to each; none for the first."""
     return {
         size: (rates[size] / rates[smaller]) ** (1 / math.log2(size / smaller)) - 1 for smaller, size in pairwise(rates)
     }
@@ -98,18 +98,18 @@ def gains_per_doubling(rates: dict[int, float]) -> dict[int, float]:
 
 def levels_off(gains: dict[int, float], sizes: Sequence[int]) -> int | None:
     """The smallest batch beyond which throughput gains little each time; None where it still gains more at the end."""
-    found = None
+    largest = None
     for smaller, size in reversed(list(pairwise(sizes))):
-        if gains[size] >= LITTLE:
+        if gains[size] >= LITTLE_GAIN:
             break
-        found = smaller
-    return found
+        largest = smaller
+    return largest
 
 
-def _point(size: int, found: Estimate, rate: Floats, gain: float | None) -> dict[str, Any]:
-    total = found.step.total
-    steps = steps_per_epoch(found.profile.workload, size)
-    parts = {name: float(samples[0] / total[0]) for name, samples in found.step.parts().items()}
+def _batch_entry(size: int, estimate: Estimate, rate: Floats, gain: float | None) -> dict[str, Any]:
+    total = estimate.step.total
+    steps = steps_per_epoch(estimate.profile.workload, size)
+    parts = {name: float(samples[0] / total[0]) for name, samples in estimate.step.parts().items()}
     return {
         "batch_size": size,
         "step_s": documents.interval(total, "all"),
@@ -118,8 +118,8 @@ def _point(size: int, found: Estimate, rate: Floats, gain: float | None) -> dict
         "epoch_s": documents.interval(epoch.epoch_time(total, np.asarray(steps)), "all") if steps else None,
         "steps_per_epoch": steps,
         "shares": parts,
-        "efficiency": found.floor_s / float(total[0]),
-        "evidence": dict(found.evidence),
+        "efficiency": estimate.floor_s / float(total[0]),
+        "evidence": dict(estimate.evidence),
     }
 
 

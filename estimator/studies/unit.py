@@ -1,4 +1,4 @@
-"""One unit of work on one machine: its profile, its estimate, and the chain from a step to units per day."""
+"""Estimate one unit of work on one machine: from its profile to units per day."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from estimator.studies.forward import estimate_forward, forward_origin
 from estimator.studies.places import beside, read_profile_beside
 from estimator.studies.study import Machine, Study, UnitOfWork
 
-PART = "its share of the replayed step's critical path"
+PART_FORMULA = "its share of the replayed step's critical path"
 
 
 def read_unit(unit: UnitOfWork, folder: Path) -> Profile:
@@ -48,42 +48,44 @@ def estimate_unit(study: Study, unit_name: str, machine: Machine, profile: Profi
     return estimate(profile, plan)
 
 
-def derive_chain(study: Study, pair: tuple[str, str], found: Estimate | None, size: Size) -> dict[str, Number]:
+def derive_chain(study: Study, pair: tuple[str, str], estimated: Estimate | None, size: Size) -> dict[str, Number]:
     """The chain of one unit on one machine, from what is given to units per day.
 
     Raises EstimatorError where the run's samples or batch size are not known, or do not make a single step.
     """
     machine_name, unit_name = pair
-    unit, at = study.units_of_work[unit_name], pair_id(pair)
+    unit, id_prefix = study.units_of_work[unit_name], pair_id(pair)
     numbers: dict[str, Number] = {}
 
-    def give(name: str, label: str, value: float | Floats, unit: str, level: str, *origin: str) -> None:
-        numbers[name] = chain.given(f"{at}/{name}", label, value, unit, level, *origin)
+    def add_given(name: str, label: str, value: float | Floats, unit: str, level: str, *origin: str) -> None:
+        numbers[name] = chain.given(f"{id_prefix}/{name}", label, value, unit, level, *origin)
 
-    give("nodes", f"{size.node_name}s", size.nodes, "1", "system", size.nodes_source)
-    if found is None:
+    add_given("nodes", f"{size.node_name}s", size.nodes, "1", "system", size.nodes_source)
+    if estimated is None:
         times = unit.time_per_unit or {}
-        give("workers_per_node", "workers per node", 1, "1", "node", "the time given is that of a whole node")
-        give("time_per_unit_s", "time per unit", times[machine_name], "s", "node", "study file")
-        return chain.derive(at, "node", numbers)
+        add_given("workers_per_node", "workers per node", 1, "1", "node", "the time given is that of a whole node")
+        add_given("time_per_unit_s", "time per unit", times[machine_name], "s", "node", "study file")
+        return chain.derive(id_prefix, "node", numbers)
 
-    ops = f"ops of {at} on {found.target.name}"
-    give("workers_per_node", "devices per node", size.devices, "1", "node", size.devices_source)
-    for part, samples in found.step.parts().items():
-        give(f"step_{part}_s", f"step, {part.replace('_', ' ')}", samples, "s", "device", ops, PART)
+    ops = f"ops of {id_prefix} on {estimated.target.name}"
+    add_given("workers_per_node", "devices per node", size.devices, "1", "node", size.devices_source)
+    for part, samples in estimated.step.parts().items():
+        add_given(f"step_{part}_s", f"step, {part.replace('_', ' ')}", samples, "s", "device", ops, PART_FORMULA)
     if unit.validation_samples:
-        forward, origin = estimate_forward(found).step.total, forward_origin(ops, found)
-        give("forward_s", "forward pass", forward, "s", "device", origin, "sum of its parts")
-        give("validation_samples", "validation samples", unit.validation_samples, "1", "device", "study file")
-    run = _run(unit, unit_name, found.profile.workload)
-    for name, value in run.items():
-        give(name, name.replace("_", " "), value, "1", "device", _origin(unit, found.profile.workload, name))
-    give("load_s", "load time", unit.load_time or 0.0, "s", "device", "study file" if unit.load_time else "not counted")
-    ceiled = (unit.steps_rounding or found.profile.workload.steps_rounding) == "ceil"
-    return chain.derive(at, "device", numbers, (chain.CEILED, *chain.CHAIN) if ceiled else chain.CHAIN)
+        forward, origin = estimate_forward(estimated).step.total, forward_origin(ops, estimated)
+        add_given("forward_s", "forward pass", forward, "s", "device", origin, "sum of its parts")
+        add_given("validation_samples", "validation samples", unit.validation_samples, "1", "device", "study file")
+    run_sizes = _run_sizes(unit, unit_name, estimated.profile.workload)
+    for name, value in run_sizes.items():
+        add_given(name, name.replace("_", " "), value, "1", "device", _origin(unit, estimated.profile.workload, name))
+    add_given(
+        "load_s", "load time", unit.load_time or 0.0, "s", "device", "study file" if unit.load_time else "not counted"
+    )
+    ceiled = (unit.steps_rounding or estimated.profile.workload.steps_rounding) == "ceil"
+    return chain.derive(id_prefix, "device", numbers, (chain.CEILED, *chain.CHAIN) if ceiled else chain.CHAIN)
 
 
-def _run(unit: UnitOfWork, unit_name: str, workload: Workload) -> dict[str, int]:
+def _run_sizes(unit: UnitOfWork, unit_name: str, workload: Workload) -> dict[str, int]:
     samples, batch = unit.samples or workload.samples, unit.batch_size or workload.batch_size
     unknown = [name for name, value in (("samples", samples), ("batch_size", batch)) if value is None]
     if samples is None or batch is None:
@@ -104,7 +106,7 @@ def _origin(unit: UnitOfWork, workload: Workload, name: str) -> str:
 
 @dataclass(frozen=True)
 class Size:
-    """How many nodes a machine has and devices a node, and who says so."""
+    """Nodes of a machine and devices per node, each with its source."""
 
     nodes: int
     nodes_source: str
@@ -121,13 +123,13 @@ def machine_size(machine: Machine, folder: Path) -> Size:
     system = load_system(beside(folder, machine.system))
     return Size(
         nodes=nodes or int(system.nodes.value),
-        nodes_source="study file" if nodes else _cite(system.name, system.nodes),
+        nodes_source="study file" if nodes else _cite_system(system.name, system.nodes),
         devices=devices or int(system.devices_per_node.value),
-        devices_source="study file" if devices else _cite(system.name, system.devices_per_node),
+        devices_source="study file" if devices else _cite_system(system.name, system.devices_per_node),
         node_name=machine.node_name,
     )
 
 
-def _cite(name: str, sourced: Sourced) -> str:
+def _cite_system(name: str, sourced: Sourced) -> str:
     reason = f" ({sourced.unverified_reason})" if sourced.unverified else ""
     return f"system {name}: {sourced.source or 'no source'}{reason}"

@@ -1,3 +1,1 @@
-"""The judge: public measurements made by others, the protocol by which a model is held against them, and what
-simple methods attain on the same rows.
-"""
+"""Validation: public measurements, the protocol that tests a model on them, and simple methods on the same rows."""

@@ -17,9 +17,9 @@ FILES = ("aiconfigurator/gemm_bf16.parquet",)
 DEVICES = {"gb200_sxm": "gb200", "b300_sxm": "b300-sxm", "gb300_sxm": "gb300"}
 SOURCE = "aiconfigurator systems data (ai-dynamo/aiconfigurator, Apache-2.0)"
 GEMM = {"device": "device", "precision": "precision", "m": "m", "n": "n", "k": "k"}
-SAID = {"op_class": "gemm", "batch": 1, "trans_a": "n", "trans_b": "t", "cache": "warm", "source": SOURCE}
+CONSTANTS = {"op_class": "gemm", "batch": 1, "trans_a": "n", "trans_b": "t", "cache": "warm", "source": SOURCE}
 
 
 def read(path: Path) -> pd.DataFrame:
     """The rows of the table."""
-    return published(path, GEMM).assign(**SAID, data_set="aiconfigurator")
+    return published(path, GEMM).assign(**CONSTANTS, data_set="aiconfigurator")

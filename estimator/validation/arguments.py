@@ -14,9 +14,9 @@ from estimator.model.hardware import Hardware, hardware_of
 if TYPE_CHECKING:
     import pandas as pd
 
-FRAMEWORK_CALLS = {"neusight": 30e-6}  # stacks that time a call of an eager framework, and what such a call takes [s]
-OF_A_STREAM = 0.6  # share of such a call that a memory-bound kernel's streaming does not overlap with
-OF_A_CONVOLUTION = 2.5  # such calls that one of a convolution takes: the shortest that were measured take 66 us
+FRAMEWORK_CALLS = {"neusight": 30e-6}  # stacks that time calls of an eager framework → time of one call [s]
+STREAM_CALLS = 0.6  # call times of a memory-bound op: its streaming overlaps with the rest
+CONVOLUTION_CALLS = 2.5  # call times of a convolution: the shortest measured take 66 us
 KERNEL_LATENCY_S = 4e-6  # of stacks that time kernels in a loop
 
 
@@ -26,20 +26,22 @@ def groups(rows: pd.DataFrame) -> pd.Series:
 
 
 def latencies(rows: pd.DataFrame) -> Floats:
-    """What a call takes beside its kernel [s]."""
-    of_a_call = rows["op_class"].map(dict.fromkeys(STREAMING, OF_A_STREAM) | {"convolution": OF_A_CONVOLUTION})
-    calls = rows["stack"].map(FRAMEWORK_CALLS) * of_a_call.astype(float).fillna(1.0)
-    return np.asarray(calls.fillna(KERNEL_LATENCY_S), dtype=float)
+    """Time of each call beside its kernel [s]."""
+    calls_per_op = rows["op_class"].map(dict.fromkeys(STREAMING, STREAM_CALLS) | {"convolution": CONVOLUTION_CALLS})
+    latency_s = rows["stack"].map(FRAMEWORK_CALLS) * calls_per_op.astype(float).fillna(1.0)
+    return np.asarray(latency_s.fillna(KERNEL_LATENCY_S), dtype=float)
 
 
 def hardware(rows: pd.DataFrame) -> Hardware:
-    """What each row met on its device; of matrix products the peak that TRUTH names."""
-    found = {name: np.empty(len(rows)) for name in Hardware.__dataclass_fields__}
-    for device, places in rows.groupby("device").indices.items():
-        here = rows.iloc[places]
-        of_device = hardware_of(load_device(str(device)), here["op_class"], here["precision"])
-        for name, values in vars(of_device).items():
-            found[name][places] = values
-    told = rows["peak"].to_numpy(dtype=float, na_value=np.nan)
+    """The hardware of each row's device; the peak of a matrix product is that of TRUTH."""
+    values_by_name = {name: np.empty(len(rows)) for name in Hardware.__dataclass_fields__}
+    for device, positions in rows.groupby("device").indices.items():
+        device_rows = rows.iloc[positions]
+        device_hardware = hardware_of(load_device(str(device)), device_rows["op_class"], device_rows["precision"])
+        for name, values in vars(device_hardware).items():
+            values_by_name[name][positions] = values
+    peak = rows["peak"].to_numpy(dtype=float, na_value=np.nan)
     tensor = (rows["path"] == "tensor").to_numpy(dtype=bool)
-    return Hardware(**{**found, "peak": np.where(np.isnan(told), found["peak"], told), "tensor": tensor})
+    return Hardware(
+        **{**values_by_name, "peak": np.where(np.isnan(peak), values_by_name["peak"], peak), "tensor": tensor}
+    )

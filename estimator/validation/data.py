@@ -1,4 +1,4 @@
-"""A folder of public data sets → one TRUTH frame, with what the device files know of each row."""
+"""Folder of public data sets → one TRUTH frame, completed from the device files."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 READERS = (deepbench, neusight, aiconfigurator, vidur)
-WHOLE_MODELS = ("neusight/whole_model.csv", layer_ops.FILE)  # no rows of kernels
+WHOLE_MODELS = ("neusight/whole_model.csv", layer_ops.FILE)  # tables without rows of kernels
 
 
 def read_truth(folder: str | Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """TRUTH of every public table that lies in the folder; and sentences on the rows that were left out.
+    """Read TRUTH of every public table in the folder, with notes on rows left out.
 
     Raises EstimatorError where the folder holds none, where a table cannot be read, and where no row can be used.
     """
@@ -33,18 +33,18 @@ def read_truth(folder: str | Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
 
     folder, notes, frames = Path(folder), list[str](), list[pd.DataFrame]()
     for rows in _published(folder):
-        for name, of_device in rows.groupby("device", sort=False):
-            described, note = describe(of_device, source_device(str(name)))
+        for name, device_rows in rows.groupby("device", sort=False):
+            described, note = describe(device_rows, source_device(str(name)))
             frames.append(described)
             if note:
-                notes.append(f"{', '.join(of_device['data_set'].unique())}: {name}: {note}")
+                notes.append(f"{', '.join(device_rows['data_set'].unique())}: {name}: {note}")
     if not any(map(len, frames)):
         raise EstimatorError(f"{folder}: no row can be judged", *notes)
     return TRUTH.conform(pd.concat(frames, ignore_index=True), str(folder)), tuple(notes)
 
 
 def _published(folder: Path) -> Iterator[pd.DataFrame]:
-    """The rows of each table that is there, under the data set's own device names or those that its reader knows."""
+    """Yield the rows of each table; device names are translated where the reader knows ours."""
     if not folder.is_dir():
         raise EstimatorError(f"{folder}: there is no such folder; name the one that holds the public data sets")
     files = [(reader, folder / name) for reader in READERS for name in reader.FILES]
@@ -60,12 +60,14 @@ def _published(folder: Path) -> Iterator[pd.DataFrame]:
 
 
 def describe(rows: pd.DataFrame, device: DeviceSpec | None) -> tuple[pd.DataFrame, str]:
-    """The usable rows of one device with its name, family, path and roofline time, and what was left out of them."""
+    """The usable rows of one device with name, family, path and roofline time; and a note on rows left out."""
     if device is None or device.memory_bandwidth is None:
-        why = "no device file bears this name" if device is None else "its device file gives no bandwidth"
-        return rows.iloc[:0], f"{len(rows)} rows are left out, as {why}"
+        reason = "no device file bears this name" if device is None else "its device file gives no bandwidth"
+        return rows.iloc[:0], f"{len(rows)} rows are left out, as {reason}"
     peaks, matrix = bounds.peaks(rows, device), rows["op_class"].isin(MATRIX).to_numpy(dtype=bool)
-    of_tensor_units = rows["precision"].map({p: peak.tensor.value for p, peak in device.peak.items() if peak.tensor})
+    tensor_peaks = rows["precision"].map(
+        {precision: peak.tensor.value for precision, peak in device.peak.items() if peak.tensor}
+    )
     _, height, width = ConvShape.from_table(rows).output
     usable = (rows["time_s"] > 0).to_numpy() & (np.isfinite(peaks) | ~matrix)
     too_fast = usable & bounds.above_peak(rows, device)
@@ -73,7 +75,7 @@ def describe(rows: pd.DataFrame, device: DeviceSpec | None) -> tuple[pd.DataFram
         device=device.name,
         family=device.architecture or device.name,
         stack=rows["data_set"].str.partition("-")[0],
-        path=np.where(matrix & (of_tensor_units == peaks), "tensor", "vector"),
+        path=np.where(matrix & (tensor_peaks == peaks), "tensor", "vector"),
         peak=np.where(matrix, peaks, np.nan),
         ideal_s=bounds.least_times(rows, device),
         conv_p=height,
@@ -83,4 +85,6 @@ def describe(rows: pd.DataFrame, device: DeviceSpec | None) -> tuple[pd.DataFram
         "they have no time or their precision no peak": int((~usable).sum()),
         f"they are matrix products above {bounds.ABOVE_PEAK} x the peak": int(too_fast.sum()),
     }
-    return described, "; ".join(f"{count} rows are left out, as {why}" for why, count in left_out.items() if count)
+    return described, "; ".join(
+        f"{count} rows are left out, as {reason}" for reason, count in left_out.items() if count
+    )

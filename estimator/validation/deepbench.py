@@ -1,6 +1,6 @@
 """DeepBench's published training results (baidu-research/DeepBench, Apache-2.0): products and convolutions.
 
-Where operands are fp16, sums are fp32: the tensor units' way, and that of fp32 units fed with fp16.
+fp16 operands are summed in fp32, on tensor units or on fp32 units.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 FILES = ("deepbench/gemm.csv", "deepbench/conv.csv")
 DEVICES = {"IA_KNL7210": "xeon-phi-7210"}
-ANY = {"device": "device", "precision": "precision", "library": "library", "source": "source", "mode": "mode"}
-GEMM = {**ANY, "m": "m", "n": "n", "k": "k", "trans_a": "a_t", "trans_b": "b_t"}
+COMMON = {"device": "device", "precision": "precision", "library": "library", "source": "source", "mode": "mode"}
+GEMM = {**COMMON, "m": "m", "n": "n", "k": "k", "trans_a": "a_t", "trans_b": "b_t"}
 CONVOLUTION = {
-    **ANY, **{f"conv_{x}": x for x in "nchwkrs"},
+    **COMMON, **{f"conv_{x}": x for x in "nchwkrs"},
     "stride_h": "stride_h", "stride_w": "stride_w", "pad_h": "pad_h", "pad_w": "pad_w", "pass": "op",
     "kernel": "fwd_algo",
 }  # fmt: skip
@@ -31,16 +31,16 @@ PASSES = {"fwd": "forward", "bwd_inputs": "grad_input", "bwd_params": "grad_weig
 
 
 def read(path: Path) -> pd.DataFrame:
-    """The training rows of one of the two tables, without those in integers."""
-    gemm = path.stem == "gemm"
-    rows = published(path, GEMM if gemm else CONVOLUTION)
+    """The floating-point training rows of one of the two tables."""
+    is_gemm = path.stem == "gemm"
+    rows = published(path, GEMM if is_gemm else CONVOLUTION)
     rows = rows[rows.pop("mode").eq("train") & rows["precision"].isin(PRECISIONS)]
     precision = rows["precision"].map(PRECISIONS)
     rows = rows.assign(precision=precision, accumulate=precision.where(precision == "fp32", "fp32"))
-    if gemm:
+    if is_gemm:
         transposes = {name: rows[name].str.lower() for name in ("trans_a", "trans_b")}
         return rows.assign(op_class="gemm", batch=1, data_set="deepbench-" + precision, **transposes)
     passes = rows["pass"].map(PASSES)
     kernel = rows["kernel"].where(passes == "forward")  # the algorithm named is the forward pass's
-    said = {"pass": passes, "kernel": kernel, "groups": 1}
-    return rows.assign(op_class="convolution", data_set="deepbench-conv-" + precision, **said)
+    constants = {"pass": passes, "kernel": kernel, "groups": 1}
+    return rows.assign(op_class="convolution", data_set="deepbench-conv-" + precision, **constants)

@@ -1,9 +1,9 @@
-"""NeuSight's per-op rows of whole transformers (sitar-lab/NeuSight, MIT) → the kernels that one pass runs, counted.
+"""NeuSight's per-op rows of whole transformers (sitar-lab/NeuSight, MIT) → kernels of one pass.
 
-``per_op.csv`` lists what a traced PyTorch model calls, with one of its equal layers: rows from the first to the last
-that name layer 0 run ``num_layer`` times, all others once. Each time holds the overhead of timing one call; what a call
-without work takes is subtracted. Views, shape arithmetic, and copies that copy nothing are no kernels: an op that was
-faster than half of what its traffic needs moved nothing.
+``per_op.csv`` lists the calls of a traced PyTorch model with one of its equal layers: rows from the first to the last
+that name layer 0 run ``num_layer`` times, all others once. The time of a call without work is subtracted from each
+time. Views, shape arithmetic and empty copies are no kernels: an op faster than half the time of its traffic moved
+nothing.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 FILE = "neusight/per_op.csv"
 COLUMNS = ("device", "name", "Name", "op", "target", "input_shapes", "output_shape")
 TIMES = ("fw_latency", "bw_latency", "acc_latency")  # ms
-LAYER = r"layers?_0_|_h_0_"  # names of the layer that was traced
+LAYER = r"layers?_0_|_h_0_"  # names of the traced layer
 ADDRESS = r"(?: of type object)? at 0x[0-9a-f]+"
 PRECISION = "fp32"
-OPS = (  # what is called, by the first pattern found in its name: op, op class
+OPS = (  # pattern of the called name, op, op class; the first match counts
     (r"LayerNorm|layer_norm|\.ln_", "ln", "normalization"),
     (r"softmax", "softmax", "normalization"),
     (r"[Dd]ropout|\.drop$", "dropout", "elementwise"),
@@ -49,14 +49,14 @@ OPS = (  # what is called, by the first pattern found in its name: op, op class
     (r"\b(?:where|max|lt)\b|masked_fill", "where", "elementwise"),
     (r"contiguous|reshape|\bto\b|\btype\b|type_as|\bbool\b|\blong\b", "copy", "movement"),
 )
-MOVED_NOTHING = 0.5  # of the roofline time of its traffic: a faster op left its operands where they are
-NO_CALL = 1.5  # times what a call without work takes: a faster op launched nothing
+MIN_TRAFFIC_SHARE = 0.5  # of the roofline time of its traffic; a faster op moved nothing
+MIN_CALLS = 1.5  # times a call without work; a faster op launched nothing
 
 
 def read_ops(folder: Path) -> pd.DataFrame:
-    """One row per op of each run (``device``, the device file's name, and ``model``) that ran a kernel.
+    """Read the ops that ran a kernel: one row per op of each run (``device``, our name, and ``model``).
 
-    ``op``, ``op_class``; ``layer``, whether it is part of the layer that was traced; ``batch``, ``m``, ``n``, ``k`` and
+    ``op``, ``op_class``; ``layer``, whether it belongs to the traced layer; ``batch``, ``m``, ``n``, ``k`` and
     transposes of a product, ``bytes``, ``flop``, ``row_length`` of other ops; ``forward_s`` and ``backward_s`` [s] of
     one call, without the overhead of timing. Raises EstimatorError where the table cannot be read.
     """
@@ -64,24 +64,24 @@ def read_ops(folder: Path) -> pd.DataFrame:
 
     path = folder / FILE
     table = csv_files.read_csv(path)
-    if lacking := [name for name in (*COLUMNS, *TIMES) if name not in table]:
-        raise EstimatorError(f"{path}: the column '{lacking[0]}' is missing; check that this is the public table")
+    if missing := [name for name in (*COLUMNS, *TIMES) if name not in table]:
+        raise EstimatorError(f"{path}: the column '{missing[0]}' is missing; check that this is the public table")
     table[list(TIMES)] = table[list(TIMES)].astype(float)
-    calls = pd.concat([_calls(run) for _, run in table.groupby(["device", "name"], sort=False)], ignore_index=True)
-    return pd.concat([_timed(ops) for _, ops in calls.groupby("device", sort=False)], ignore_index=True)
+    calls = pd.concat([_run_ops(run) for _, run in table.groupby(["device", "name"], sort=False)], ignore_index=True)
+    return pd.concat([_timed_kernels(ops) for _, ops in calls.groupby("device", sort=False)], ignore_index=True)
 
 
-def _calls(run: pd.DataFrame) -> pd.DataFrame:
-    """The ops of one run, and whether each belongs to the layer that was traced."""
+def _run_ops(run: pd.DataFrame) -> pd.DataFrame:
+    """The ops of one run, and whether each belongs to the traced layer."""
     import pandas as pd
 
-    named = np.flatnonzero(run["Name"].str.contains(LAYER))
-    rows = [_op(str(target), inputs, output) for target, inputs, output in _shapes(run)]
-    places = np.arange(len(run))
-    return pd.DataFrame(rows).assign(
+    layer_positions = np.flatnonzero(run["Name"].str.contains(LAYER))
+    described = [_describe_op(str(target), inputs, output) for target, inputs, output in _shapes(run)]
+    positions = np.arange(len(run))
+    return pd.DataFrame(described).assign(
         device=run["device"].to_numpy(),
         model=run["name"].to_numpy(),
-        layer=(places >= named.min(initial=len(run))) & (places <= named.max(initial=-1)),
+        layer=(positions >= layer_positions.min(initial=len(run))) & (positions <= layer_positions.max(initial=-1)),
         listed=run["op"].isin(["call_function", "call_method", "call_module"]).to_numpy(),
         **{name: 1e-3 * run[name].to_numpy() for name in TIMES},
     )
@@ -94,16 +94,16 @@ def _shapes(run: pd.DataFrame) -> Iterator[tuple[str, list[tuple[int, ...]], tup
         yield target, [tuple(shape) for shape in operands], ast.literal_eval(output)
 
 
-def _op(target: str, inputs: list[tuple[int, ...]], output: tuple[int, ...]) -> dict[str, Any]:
-    """Kind and dimensions of one op; without a kind where it computes a shape or a view."""
+def _describe_op(target: str, inputs: list[tuple[int, ...]], output: tuple[int, ...]) -> dict[str, Any]:
+    """Kind and dimensions of one op; no kind where it computes a shape or a view."""
     op, op_class = _kind(target) if math.prod(output) > 1 else (None, None)
     if op_class == "gemm":
         return {"op": op, "op_class": op_class, **_product(str(op), inputs, output)}
     elements = math.prod(output)
-    read = elements if op == "embedding" else sum(math.prod(shape) for shape in inputs if math.prod(shape) > 1)
+    elements_read = elements if op == "embedding" else sum(math.prod(shape) for shape in inputs if math.prod(shape) > 1)
     row_length = output[-1] if op_class == "normalization" else None
-    moved = float(physics.streaming_bytes(read + elements, 1, 0, ITEMSIZE[PRECISION]))
-    return {"op": op, "op_class": op_class, "bytes": moved, "flop": float(elements), "row_length": row_length}
+    bytes_ = float(physics.streaming_bytes(elements_read + elements, 1, 0, ITEMSIZE[PRECISION]))
+    return {"op": op, "op_class": op_class, "bytes": bytes_, "flop": float(elements), "row_length": row_length}
 
 
 def _kind(target: str) -> tuple[str | None, str | None]:
@@ -119,14 +119,14 @@ def _product(op: str, inputs: list[tuple[int, ...]], output: tuple[int, ...]) ->
     return {"batch": batch, "m": rows, "n": n, "k": k, "trans_a": "n", "trans_b": "t" if op == "linear" else "n"}
 
 
-def _timed(ops: pd.DataFrame) -> pd.DataFrame:
-    """The ops of one device that ran a kernel there, with times that leave out the overhead of timing."""
+def _timed_kernels(ops: pd.DataFrame) -> pd.DataFrame:
+    """The ops of one device that ran a kernel, with times without the overhead of a call."""
     spec = device_of(str(ops["device"].iloc[0]))
     if spec is None or spec.memory_bandwidth is None:
         return ops.iloc[:0]
-    idle = ops.loc[ops["op"].isna() & ops["listed"] & (ops["fw_latency"] > 0), "fw_latency"].quantile(0.25)
-    least = MOVED_NOTHING * ops["bytes"].fillna(0.0) / spec.memory_bandwidth.value
-    ran = ops["op"].notna() & ops["listed"] & (ops["fw_latency"] > np.maximum(least, NO_CALL * idle))
-    forward, backward, accumulate = ((ops[name] - idle).clip(lower=0.0) for name in TIMES)
+    call_s = ops.loc[ops["op"].isna() & ops["listed"] & (ops["fw_latency"] > 0), "fw_latency"].quantile(0.25)
+    min_s = MIN_TRAFFIC_SHARE * ops["bytes"].fillna(0.0) / spec.memory_bandwidth.value
+    ran_kernel = ops["op"].notna() & ops["listed"] & (ops["fw_latency"] > np.maximum(min_s, MIN_CALLS * call_s))
+    forward, backward, accumulate = ((ops[name] - call_s).clip(lower=0.0) for name in TIMES)
     timed = ops.assign(device=spec.name, forward_s=forward, backward_s=backward + accumulate)
-    return timed[ran].drop(columns=["listed", *TIMES])
+    return timed[ran_kernel].drop(columns=["listed", *TIMES])

@@ -1,6 +1,6 @@
 """NeuSight's kernels (sitar-lab/NeuSight, MIT): one call each from an eager framework in fp32, tf32 switched off.
 
-Times hold the launch of such a call (25 to 70 us). Softmax and layer norm run over the last of two dimensions.
+Times include the launch of such a call (25 to 70 us). Softmax and layer norm run over the last of two dimensions.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ CONVOLUTION = {
     "conv_k": "Output_Channel", "conv_r": "Kernel_Szie", "conv_s": "Kernel_Szie", "stride_h": "Stride",
     "stride_w": "Stride", "pad_h": "Padding", "pad_w": "Padding", "kernel": "kernel",
 }  # fmt: skip
-READS = dict.fromkeys(("add", "div", "mul", "pow"), 2)  # tensors read; one where the other operand is a number
+READS = dict.fromkeys(("add", "div", "mul", "pow"), 2)  # tensors read; one where the other operand is a scalar
 CLASSES = {"softmax": "normalization", "ln": "normalization"}
 
 
@@ -37,7 +37,7 @@ def read(path: Path) -> pd.DataFrame:
 
 
 def device_of(name: str) -> DeviceSpec | None:
-    """The device that NeuSight names, in its tables of whole models with underscores for blanks; None where unknown."""
+    """The device of a NeuSight name, whose blanks may be underscores; None where unknown."""
     return source_device(name) or source_device(name.replace("_", " "))
 
 

@@ -1,8 +1,8 @@
-"""How a model is judged: each device by what was learnt from the rows of other families alone.
+"""The protocol of validation: each device is predicted from rows of other families alone.
 
-A family (``architecture`` of the device file) is left out of every data set at once, as twins give each other away.
-Rows given to calibrate are not judged; the times of judged rows are not handed over. Matrix products and memory-bound
-ops are judged where their roofline time exceeds 0.1 ms: below, a framework's launch is what was measured.
+A family (``architecture`` of the device file) is left out of all data sets at once, as its devices are alike. Rows used
+to calibrate are not judged; methods do not see the times of judged rows. Matrix products and memory-bound ops are
+judged where their roofline time exceeds 0.1 ms: below, the measurement is mostly a framework's launch.
 """
 
 from __future__ import annotations
@@ -24,19 +24,27 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Predictor = Callable[["pd.DataFrame", "pd.DataFrame"], Floats]  # rows without times, own rows → time of one call [s]
-Method = Callable[["pd.DataFrame"], Predictor]  # TRUTH of all other families → what predicts rows of the unseen one
+Method = Callable[["pd.DataFrame"], Predictor]  # TRUTH of the other families → predictor for the unseen one
 Progress = Callable[[int, int], None]
 JUDGED_OVER_S = 1e-4  # roofline time
 OWN_SHARE = 0.25
 SEED = 0
-TARGET = ["stack", "device"]  # what is calibrated at once
-MEASURED = ["time_s", "time_low_s", "time_high_s", "flag"]  # what a predictor does not see
-TOLD = [*KEYS, "op", "pass", *shapes.SIZES, *shapes.TRANSPOSES, "ideal_s", "time_s"]  # of a judged row
+TARGET = ["stack", "device"]  # rows that are calibrated together
+MEASURED = ["time_s", "time_low_s", "time_high_s", "flag"]  # hidden from predictors
+REPORTED_COLUMNS = [
+    *KEYS,
+    "op",
+    "pass",
+    *shapes.SIZES,
+    *shapes.TRANSPOSES,
+    "ideal_s",
+    "time_s",
+]  # columns of a judged row
 
 
 @dataclass(frozen=True)
 class Problem:
-    """One row of the table: which op classes are judged, and what is known of the target beside its device file."""
+    """One row of the table: the op classes judged, and the own rows known of the target."""
 
     name: str
     title: str
@@ -55,17 +63,17 @@ PROBLEMS = (
 
 
 def worth_judging(rows: pd.DataFrame) -> Flags:
-    """Which rows are judged unless they calibrate: convolutions, and others above JUDGED_OVER_S."""
+    """Which rows may be judged: convolutions, and others above JUDGED_OVER_S."""
     return np.asarray((rows["op_class"] == "convolution") | (rows["ideal_s"] > JUDGED_OVER_S), dtype=bool)
 
 
 def families_of(truth: pd.DataFrame, problem: Problem) -> set[str]:
-    """The families that have rows of a problem worth judging."""
-    return set(truth.loc[_of(problem, truth) & worth_judging(truth), "family"])
+    """The families with rows of a problem that may be judged."""
+    return set(truth.loc[_in_problem(problem, truth) & worth_judging(truth), "family"])
 
 
 def obstacle(truth: pd.DataFrame, problem: Problem) -> str:
-    """What there is instead of rows of several families, in words; nothing where a problem can be judged."""
+    """Why a problem cannot be judged, in words; empty where it can."""
     families = families_of(truth, problem)
     if not families:
         return "no rows of these ops worth judging"
@@ -76,33 +84,33 @@ def judge(
     truth: pd.DataFrame,
     methods: Mapping[str, Method],
     problems: Sequence[Problem] = PROBLEMS,
-    most: int | None = None,
+    max_rows: int | None = None,
     progress: Progress = lambda done, total: None,
 ) -> dict[str, pd.DataFrame]:
-    """The judged rows of each problem: TOLD, and one column per method with the time [s] that it predicts.
+    """Judge each problem: rows with REPORTED_COLUMNS and one column of predicted times [s] per method.
 
-    ``most``: so many rows of each data set and device, drawn by lot; all where None. Problems that meet an obstacle are
-    left out; raises EstimatorError where all do.
+    ``max_rows``: number of rows drawn at random from each data set and device; None: all. Problems with an obstacle are
+    left out; raises EstimatorError where all have one.
     """
     import pandas as pd
 
-    judged = [problem for problem in problems if not obstacle(truth, problem)]
-    if not judged:
-        met = dict.fromkeys(obstacle(truth, problem) for problem in problems)
-        raise EstimatorError(f"there are {', or '.join(met)}; expected rows of several families to learn from")
-    families = sorted(set().union(*(families_of(truth, problem) for problem in judged)))
-    found: dict[str, list[pd.DataFrame]] = {problem.name: [] for problem in judged}
+    possible = [problem for problem in problems if not obstacle(truth, problem)]
+    if not possible:
+        obstacles = dict.fromkeys(obstacle(truth, problem) for problem in problems)
+        raise EstimatorError(f"there are {', or '.join(obstacles)}; expected rows of several families to learn from")
+    families = sorted(set().union(*(families_of(truth, problem) for problem in possible)))
+    frames: dict[str, list[pd.DataFrame]] = {problem.name: [] for problem in possible}
     for done, family in enumerate(families, start=1):
         unseen = (truth["family"] == family).to_numpy()
         predictors = {name: method(truth[~unseen]) for name, method in methods.items()}
-        for problem in judged:
-            found[problem.name] += judged_rows(truth[unseen], predictors, problem, most)
+        for problem in possible:
+            frames[problem.name] += judged_rows(truth[unseen], predictors, problem, max_rows)
         progress(done, len(families))
-    return {name: pd.concat(frames) for name, frames in found.items() if frames}
+    return {name: pd.concat(several) for name, several in frames.items() if several}
 
 
 def remembered(method: Method) -> Method:
-    """The method, fitted once for the same families."""
+    """The method with a cache: it is fitted once per set of families."""
     fitted: dict[tuple[str, ...], Predictor] = {}
 
     def fit(train: pd.DataFrame) -> Predictor:
@@ -115,33 +123,35 @@ def remembered(method: Method) -> Method:
 
 
 def judged_rows(
-    rows: pd.DataFrame, predictors: Mapping[str, Predictor], problem: Problem, most: int | None
+    rows: pd.DataFrame, predictors: Mapping[str, Predictor], problem: Problem, max_rows: int | None
 ) -> Iterator[pd.DataFrame]:
-    """The judged rows of each target of a family, with what is predicted of them."""
-    for _, of_target in rows.groupby(TARGET):
-        own = own_rows(of_target, problem)
-        asked = _of(problem, of_target) & worth_judging(of_target) & ~own
-        judged = _drawn(of_target[asked], most)
+    """Yield the judged rows of each target of a family, with their predictions."""
+    for _, target_rows in rows.groupby(TARGET):
+        is_own = own_rows(target_rows, problem)
+        to_judge = _in_problem(problem, target_rows) & worth_judging(target_rows) & ~is_own
+        judged = _draw(target_rows[to_judge], max_rows)
         if len(judged):
-            timeless, evidence = judged.drop(columns=MEASURED), of_target[own]
-            times = {name: predict(timeless, evidence) for name, predict in predictors.items()}
-            for name, found in times.items():
-                if not (np.isfinite(found) & (found > 0)).all():  # else its errors would not count
+            untimed, own = judged.drop(columns=MEASURED), target_rows[is_own]
+            times = {name: predict(untimed, own) for name, predict in predictors.items()}
+            for name, predicted_s in times.items():
+                if not (np.isfinite(predicted_s) & (predicted_s > 0)).all():  # else its error would be missing
                     raise ValueError(f"{name} gives no time for some rows of {problem.name}")
-            yield judged[TOLD].assign(**times)
+            yield judged[REPORTED_COLUMNS].assign(**times)
 
 
-def own_rows(of_target: pd.DataFrame, problem: Problem) -> Flags:
+def own_rows(target_rows: pd.DataFrame, problem: Problem) -> Flags:
     """Which rows of one device and stack are given to calibrate."""
     if problem.own == "kit":
-        return kit_rows(of_target)
+        return kit_rows(target_rows)
     share = OWN_SHARE if problem.own == "quarter" else 0.0
-    return shapes.lowest(shapes.lots(of_target, SEED), of_target["data_set"], share) & _of(problem, of_target)
+    return shapes.lowest(shapes.lots(target_rows, SEED), target_rows["data_set"], share) & _in_problem(
+        problem, target_rows
+    )
 
 
-def _of(problem: Problem, rows: pd.DataFrame) -> Flags:
+def _in_problem(problem: Problem, rows: pd.DataFrame) -> Flags:
     return np.asarray(rows["op_class"].isin(problem.op_classes), dtype=bool)
 
 
-def _drawn(rows: pd.DataFrame, most: int | None) -> pd.DataFrame:
-    return rows if most is None else rows[shapes.lowest(shapes.lots(rows, SEED + 1), rows["data_set"], most)]
+def _draw(rows: pd.DataFrame, max_rows: int | None) -> pd.DataFrame:
+    return rows if max_rows is None else rows[shapes.lowest(shapes.lots(rows, SEED + 1), rows["data_set"], max_rows)]

@@ -1,4 +1,4 @@
-"""TRUTH, and how the table of a public data set becomes rows of it."""
+"""TRUTH, and the conversion of public tables to it."""
 
 from __future__ import annotations
 
@@ -25,33 +25,34 @@ TRUTH = MEASUREMENTS.extend(
     Column("ideal_s", "number", "roofline time of the listed shape: max(W/P, Q/B)", "s", above=0),
 )
 
-OPERATORS = {"ln": "layer_norm", "where": "select"}  # where a data set calls one by another name
+OPERATORS = {"ln": "layer_norm", "where": "select"}  # a data set's name → ours
 
 
 def with_operator(rows: pd.DataFrame) -> pd.DataFrame:
-    """TRUTH with the operator of each row: that which the data set's own name of its op means, else its class's."""
+    """TRUTH with the operator of each row, by the data set's name of the op, else by op class."""
     op = rows["op"].replace(OPERATORS)
     return with_operators(rows.assign(operator=op.where(op.isin(operators().keys()))))
 
 
 GROUP = ["data_set", "device"]
-KEYS = [*GROUP, "family", "op_class", "precision", "path"]  # what errors are told by
+KEYS = [*GROUP, "family", "op_class", "precision", "path"]  # columns by which errors are reported
 
 
 def published(path: Path, names: Mapping[str, str]) -> pd.DataFrame:
-    """A public table (CSV or parquet) with the columns that ``names`` (ours → theirs) picks, and ``time_s`` [s] from
-    their ``time_ms``; NaN where they give none.
+    """Read a public table (CSV or parquet): the columns of ``names`` (ours → theirs), and ``time_s`` [s].
+
+    ``time_s`` is that of their ``time_ms``; NaN where there is none.
 
     Raises EstimatorError where the file cannot be read or lacks a column.
     """
     import pandas as pd
 
-    found = _parquet(path) if path.suffix == ".parquet" else csv_files.read_csv(path)
-    lacking = [theirs for theirs in (*names.values(), "time_ms") if theirs not in found]
-    if lacking:
-        raise EstimatorError(f"{path}: the column '{lacking[0]}' is missing; check that this is the public table")
-    rows = pd.DataFrame({ours: found[theirs] for ours, theirs in names.items()})
-    return rows.assign(time_s=pd.to_numeric(found["time_ms"], errors="coerce").astype(float) * 1e-3)
+    table = _parquet(path) if path.suffix == ".parquet" else csv_files.read_csv(path)
+    missing = [their_name for their_name in (*names.values(), "time_ms") if their_name not in table]
+    if missing:
+        raise EstimatorError(f"{path}: the column '{missing[0]}' is missing; check that this is the public table")
+    rows = pd.DataFrame({our_name: table[their_name] for our_name, their_name in names.items()})
+    return rows.assign(time_s=pd.to_numeric(table["time_ms"], errors="coerce").astype(float) * 1e-3)
 
 
 def _parquet(path: Path) -> pd.DataFrame:

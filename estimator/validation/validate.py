@@ -1,4 +1,4 @@
-"""The judgement as a whole: every problem, by every method; or the one that the shipped fit carries."""
+"""Validate every problem by every method, or read the errors shipped with the fit."""
 
 from __future__ import annotations
 
@@ -20,28 +20,32 @@ from estimator.validation.tables import KEYS
 if TYPE_CHECKING:
     import pandas as pd
 
-METHODS = ("ours", *BASELINES)  # the first is told in full
-WHOLE_METHODS = ("ours", "roofline", "constant efficiency")  # those that predict ops no other device ran
-QUICK_ROWS = 3000  # of each data set and device that are judged by --quick
-KERNELS = {problem.name: problem for problem in protocol.PROBLEMS}
+METHODS = ("ours", *BASELINES)  # the first is reported in full
+WHOLE_MODEL_METHODS = (
+    "ours",
+    "roofline",
+    "constant efficiency",
+)  # those that can predict ops without measured neighbours
+QUICK_ROWS = 3000  # per data set and device with --quick
+KERNEL_PROBLEMS = {problem.name: problem for problem in protocol.PROBLEMS}
 SHIPPED = ("estimator.model.coefficients", "held_out.csv")
 
 
 @dataclass(frozen=True)
 class Request:
-    """What is to be judged, on what."""
+    """The problems to judge, and their data."""
 
     truth: pd.DataFrame = field(repr=False)
-    runs: whole_models.Runs | None  # of whole models, where such a problem is asked for
+    runs: whole_models.Runs | None  # None where no problem of whole models is requested
     problems: Sequence[str]
     methods: Mapping[str, Method]
-    most: int | None
+    max_rows: int | None
     progress: Progress
 
 
 @dataclass(frozen=True)
 class Validation:
-    """HELD_OUT errors; judged rows by problem, where the data are at hand; sentences on what was left out."""
+    """HELD_OUT errors; judged rows by problem, where the data are available; notes on what was left out."""
 
     held_out: pd.DataFrame = field(repr=False)
     judged: Mapping[str, pd.DataFrame] = field(default_factory=dict, repr=False)
@@ -52,24 +56,26 @@ Model = Callable[["pd.DataFrame", Iterable[str]], AbstractContextManager[Method]
 Judge = Callable[[Request], dict[str, "pd.DataFrame"]]  # problem → judged rows: KEYS, time_s, a column per method
 
 
-def kernels(asked: Request) -> dict[str, pd.DataFrame]:
-    """The problems of single kernels."""
-    problems = [problem for name, problem in KERNELS.items() if name in asked.problems]
-    return protocol.judge(asked.truth, asked.methods, problems, asked.most, asked.progress) if problems else {}
+def judge_kernels(request: Request) -> dict[str, pd.DataFrame]:
+    """Judge the problems of single kernels."""
+    problems = [problem for name, problem in KERNEL_PROBLEMS.items() if name in request.problems]
+    return (
+        protocol.judge(request.truth, request.methods, problems, request.max_rows, request.progress) if problems else {}
+    )
 
 
-def whole(asked: Request) -> dict[str, pd.DataFrame]:
-    """Whole models; each ordered pair of devices is a row, all of them one group."""
-    problems = {name: title for name, title in whole_models.PROBLEMS.items() if name in asked.problems}
-    if asked.runs is None:
+def judge_whole_models(request: Request) -> dict[str, pd.DataFrame]:
+    """Judge whole models; each ordered pair of devices is a row, all in one group."""
+    problems = {name: title for name, title in whole_models.PROBLEMS.items() if name in request.problems}
+    if request.runs is None:
         return {}
-    methods = {name: asked.methods[name] for name in WHOLE_METHODS if name in asked.methods}
-    return whole_models.judge(asked.truth, asked.runs, methods, problems)
+    methods = {name: request.methods[name] for name in WHOLE_MODEL_METHODS if name in request.methods}
+    return whole_models.judge(request.truth, request.runs, methods, problems)
 
 
 JUDGES: dict[Judge, dict[str, str]] = {  # judge → its problems and their titles, in the order of the table
-    kernels: {name: problem.title for name, problem in KERNELS.items()},
-    whole: whole_models.PROBLEMS,
+    judge_kernels: {name: problem.title for name, problem in KERNEL_PROBLEMS.items()},
+    judge_whole_models: whole_models.PROBLEMS,
 }
 TITLES = {name: title for titles in JUDGES.values() for name, title in titles.items()}
 
@@ -82,51 +88,57 @@ def validate(
     quick: bool = False,
     progress: Progress = lambda done, total: None,
 ) -> Validation:
-    """Held-out errors on the public data in a folder: of some problems, or of all that can be judged on it.
+    """Compute held-out errors on the public data in a folder, of some problems or all possible ones.
 
     ``model`` opens the method that is judged as "ours", such as ``fitting.fitted_model.fitted_side_by_side``.
 
-    Raises EstimatorError for an unknown problem, and where the data cannot be read, or a problem not be judged on them.
+    Raises EstimatorError for an unknown problem, unreadable data, and a problem that cannot be judged on them.
     """
     _refuse_unknown(problems)
-    folder, of_whole = Path(folder), [name for name in problems if name not in KERNELS]
-    if lacking := _sentences(folder, dict.fromkeys(of_whole, whole_models.obstacle(folder))):
-        raise EstimatorError(*lacking)  # before anything is read
+    folder, whole_names = Path(folder), [name for name in problems if name not in KERNEL_PROBLEMS]
+    if unavailable := _sentences(folder, dict.fromkeys(whole_names, whole_models.obstacle(folder))):
+        raise EstimatorError(*unavailable)  # before anything is read
     truth, notes = read_truth(folder)
     obstacles = {name: _obstacle(name, folder, truth) for name in problems or TITLES}
     possible = [name for name, obstacle in obstacles.items() if not obstacle]
-    unjudged = _sentences(folder, obstacles)
-    if unjudged and (problems or not possible):
-        raise EstimatorError(*unjudged, *notes)
-    runs = whole_models.read_runs(folder) if set(possible) - set(KERNELS) else None
+    unjudged_notes = _sentences(folder, obstacles)
+    if unjudged_notes and (problems or not possible):
+        raise EstimatorError(*unjudged_notes, *notes)
+    runs = whole_models.read_runs(folder) if set(possible) - set(KERNEL_PROBLEMS) else None
     op_classes = {op_class for name in possible for op_class in _op_classes(name)}
     with model(truth, op_classes) as ours:
         methods = {name: protocol.remembered(method) for name, method in {"ours": ours, **BASELINES}.items()}
-        asked = Request(truth, runs, possible, methods, QUICK_ROWS if quick else None, progress)
-        judged = {name: rows for judge in JUDGES for name, rows in judge(asked).items()}
+        request = Request(truth, runs, possible, methods, QUICK_ROWS if quick else None, progress)
+        judged = {name: rows for judge in JUDGES for name, rows in judge(request).items()}
     if not judged:
         raise EstimatorError(f"{folder}: all rows of {', '.join(possible)} calibrate, and none is left", *notes)
-    left_out = (*notes, *(runs.notes if runs else ()), *unjudged)
-    return Validation(scores.held_out(judged, list(METHODS)), judged, left_out)
+    all_notes = (*notes, *(runs.notes if runs else ()), *unjudged_notes)
+    return Validation(scores.held_out(judged, list(METHODS)), judged, all_notes)
 
 
 def _obstacle(name: str, folder: Path, truth: pd.DataFrame) -> str:
-    """Why a problem cannot be judged on a folder, in words; nothing where it can."""
-    return protocol.obstacle(truth, KERNELS[name]) if name in KERNELS else whole_models.obstacle(folder)
+    """Why a problem cannot be judged on a folder, in words; empty where it can."""
+    return protocol.obstacle(truth, KERNEL_PROBLEMS[name]) if name in KERNEL_PROBLEMS else whole_models.obstacle(folder)
 
 
 def _op_classes(name: str) -> tuple[str, ...]:
-    return KERNELS[name].op_classes if name in KERNELS else whole_models.OP_CLASSES
+    return KERNEL_PROBLEMS[name].op_classes if name in KERNEL_PROBLEMS else whole_models.OP_CLASSES
 
 
 def _sentences(folder: Path, obstacles: Mapping[str, str]) -> tuple[str, ...]:
-    """One sentence on each obstacle and the problems that meet it."""
-    met = {why: [name for name in obstacles if obstacles[name] == why] for why in filter(None, obstacles.values())}
-    return tuple(f"{folder}: holds {why}; so {', '.join(names)} cannot be judged" for why, names in met.items())
+    """One sentence on each obstacle, with its problems."""
+    names_by_obstacle = {
+        obstacle: [name for name in obstacles if obstacles[name] == obstacle]
+        for obstacle in filter(None, obstacles.values())
+    }
+    return tuple(
+        f"{folder}: holds {obstacle}; so {', '.join(names)} cannot be judged"
+        for obstacle, names in names_by_obstacle.items()
+    )
 
 
 def shipped(problems: Sequence[str] = ()) -> Validation:
-    """The held-out errors that the shipped fit carries. Raises EstimatorError where there are none."""
+    """The held-out errors shipped with the fit. Raises EstimatorError where there are none."""
     with as_file(files(SHIPPED[0]) / SHIPPED[1]) as path:
         if not path.exists():
             raise EstimatorError("no fit with held-out errors is shipped; give --data, a folder of public data sets")
@@ -134,7 +146,7 @@ def shipped(problems: Sequence[str] = ()) -> Validation:
 
 
 def read_held_out(path: Path, problems: Sequence[str] = ()) -> Validation:
-    """A written HELD_OUT table, of some problems or all. Raises EstimatorError for an unknown problem."""
+    """Read a HELD_OUT table, of some problems or all. Raises EstimatorError for an unknown problem."""
     import pandas as pd
 
     _refuse_unknown(problems)

@@ -14,10 +14,10 @@ FILES = ("vidur/gemm.parquet",)
 DEVICES: dict[str, str] = {}
 SOURCE = "Vidur compute profiles (microsoft/vidur, MIT)"
 GEMM = {"device": "device", "precision": "precision", "m": "m", "n": "n", "k": "k"}
-SAID = {"op_class": "gemm", "batch": 1, "trans_a": "n", "trans_b": "t", "source": SOURCE}
+CONSTANTS = {"op_class": "gemm", "batch": 1, "trans_a": "n", "trans_b": "t", "source": SOURCE}
 
 
 def read(path: Path) -> pd.DataFrame:
-    """The rows of the table; a shape that several models share is one row, the median of theirs."""
+    """The rows of the table; a shape of several models is one row, with their median time."""
     rows = published(path, GEMM).groupby(list(GEMM), as_index=False)["time_s"].median()
-    return rows.assign(**SAID, data_set="vidur")
+    return rows.assign(**CONSTANTS, data_set="vidur")

@@ -1,8 +1,8 @@
 """Whole transformers on devices never seen (NeuSight's ``whole_model.csv``): from one device's run to another's time.
 
-Of the source device the run is known: its ops, and the whole time. The target's time is the sum over kernels of what a
-:data:`~estimator.validation.protocol.Method` predicts, times a part of what the source's whole run took beyond the
-same sum for the source: (whole / sum)^weight. The weight is how far devices of other families share such misses.
+Known of the source device are its ops and its whole time. The target's time is the sum over kernels of the times that a
+:data:`~estimator.validation.protocol.Method` predicts, times the source's ratio (whole time / sum of predicted kernels)
+^weight. The weight is the part of this ratio that devices of other families share.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 FILE = WHOLE_MODELS[0]
 OP_CLASSES = ("gemm", *STREAMING)  # of the kernels that transformers launch
-STACK, DATA_SET = "neusight", "neusight-whole"  # the stack that timed the kit's rows; kernels of a pass queue up
+STACK, DATA_SET = "neusight", "neusight-whole"  # the stack of the kit's rows; kernels of a pass are queued
 PROBLEMS = {
     "whole": "whole models, specs only",
     "whole-kit": "whole models, with the kit",
@@ -39,16 +39,16 @@ PROBLEMS = {
 }
 EVERY_PAIR = "every pair of devices"  # whose errors are pooled
 LOW_POWER_W = 75.0
-SHORTEST_S = 2e-5  # of a forward pass from which a backward multiplier is learnt
+SHORTEST_S = 2e-5  # shortest forward pass from which a backward multiplier is learnt
 ACCUMULATED = 3  # tensors moved when a gradient is added to another: two reads, one write
 RUN = ["device", "model"]
-UNTIMED_S = 1e6  # stands for the time of a kernel that nobody timed: no peak is exceeded
-PRIOR_WEIGHT, PRIOR_PAIRS = 0.25, 20.0  # the weight before any pair is seen, and how many pairs that counts
+PLACEHOLDER_S = 1e6  # in place of an unknown time; exceeds no peak
+PRIOR_WEIGHT, PRIOR_PAIRS = 0.25, 20.0  # prior of the weight, and the number of pairs that it counts as
 
 
 @dataclass(frozen=True)
 class Runs:
-    """Whole times by device and model [s], the ops of one pass, and how many runs of which kind were left out."""
+    """Whole times by device and model [s], the ops of one pass, and notes on runs left out."""
 
     whole_s: pd.Series = field(repr=False)
     ops: pd.DataFrame = field(repr=False)
@@ -56,12 +56,12 @@ class Runs:
 
 
 def obstacle(folder: str | Path) -> str:
-    """Which table a folder lacks, in words; nothing where whole models can be judged."""
+    """Which table a folder lacks, in words; empty where whole models can be judged."""
     return next((f"no {name}" for name in WHOLE_MODELS if not (Path(folder) / name).is_file()), "")
 
 
 def read_runs(folder: str | Path) -> Runs:
-    """The whole runs and their ops, with ``calls`` of each op in a pass. Raises EstimatorError where unreadable.
+    """Read the whole runs and their ops, with ``calls`` of each op in a pass.
 
     Left out are runs in another form than the listed ops (fused graphs, several devices), on a device without a file,
     and those whose ops are not listed (a mixture of experts).
@@ -70,47 +70,53 @@ def read_runs(folder: str | Path) -> Runs:
 
     path = Path(folder) / FILE
     table = csv_files.read_csv(path)
-    if lacking := [name for name in ("device", "name", "option", "num_layer", "e2e_latency") if name not in table]:
-        raise EstimatorError(f"{path}: the column '{lacking[0]}' is missing; check that this is the public table")
-    files = {name: device_of(str(name)) for name in table["device"].unique()}
-    known = table["device"].map({name: spec.name for name, spec in files.items() if spec})
-    runs = table.assign(device=known, model=table["name"])
-    plain = runs[runs["option"].isna() & runs["device"].notna()].set_index(RUN)
-    ops = read_ops(Path(folder)).join(plain["num_layer"].astype(float).rename("layers"), on=RUN)
+    if missing := [name for name in ("device", "name", "option", "num_layer", "e2e_latency") if name not in table]:
+        raise EstimatorError(f"{path}: the column '{missing[0]}' is missing; check that this is the public table")
+    specs = {name: device_of(str(name)) for name in table["device"].unique()}
+    our_names = table["device"].map({name: spec.name for name, spec in specs.items() if spec})
+    runs = table.assign(device=our_names, model=table["name"])
+    usable = runs[runs["option"].isna() & runs["device"].notna()].set_index(RUN)
+    ops = read_ops(Path(folder)).join(usable["num_layer"].astype(float).rename("layers"), on=RUN)
     ops["calls"] = ops["layers"].where(ops["layer"], 1.0)
-    listed = plain[plain.index.isin(pd.MultiIndex.from_frame(ops[RUN]))]
+    listed = usable[usable.index.isin(pd.MultiIndex.from_frame(ops[RUN]))]
     reasons = {
         "they are fused graphs or ran on several devices": int(table["option"].notna().sum()),
         "no device file bears the device's name": int((runs["option"].isna() & runs["device"].isna()).sum()),
-        "their ops are not listed": len(plain) - len(listed),
+        "their ops are not listed": len(usable) - len(listed),
     }
-    notes = (f"{count} of {len(table)} whole runs are left out, as {why}" for why, count in reasons.items() if count)
+    notes = (
+        f"{count} of {len(table)} whole runs are left out, as {reason}" for reason, count in reasons.items() if count
+    )
     whole_s = listed["e2e_latency"].astype(float).mul(1e-3)
     return Runs(whole_s, ops[ops["calls"].notna()].drop(columns=["layers", "layer"]), tuple(notes))
 
 
 def backward_multipliers(ops: pd.DataFrame) -> dict[str, float]:
     """Backward over forward time of each kind of memory-bound op: the median over training runs."""
-    seen = ops[ops["model"].str.contains("train") & (ops["op_class"] != "gemm") & (ops["forward_s"] > SHORTEST_S)]
-    return dict((seen["backward_s"] / seen["forward_s"]).groupby(seen["op"]).median())
+    training_ops = ops[
+        ops["model"].str.contains("train") & (ops["op_class"] != "gemm") & (ops["forward_s"] > SHORTEST_S)
+    ]
+    return dict((training_ops["backward_s"] / training_ops["forward_s"]).groupby(training_ops["op"]).median())
 
 
 def kernels(ops: pd.DataFrame, multipliers: Mapping[str, float]) -> pd.DataFrame:
     """TRUTH rows of the kernels that a run's ops launch in one pass, each with its ``model`` and ``calls``.
 
-    A training pass adds, for each product C = A·B, those for the gradients dC·Bᵀ and Aᵀ·dC, and what adds a weight's
-    gradient up; for other ops the forward kernel with its traffic times the multiplier of its kind, 1 where none is.
+    A training pass adds, for each product C = A·B, the gradients dC·Bᵀ and Aᵀ·dC and the accumulation of a weight's
+    gradient; for other ops the forward kernel with its traffic times the multiplier of its kind (default 1).
     """
     import pandas as pd
 
     trained = ops[ops["model"].str.contains("train")]
-    products, others = trained[trained["op_class"] == "gemm"], trained[trained["op_class"] != "gemm"]
-    more = others["op"].map(multipliers).astype(float).fillna(1.0)
-    backward = others.assign(bytes=others["bytes"] * more, flop=others["flop"] * more)[more > 0]
+    products, other_ops = trained[trained["op_class"] == "gemm"], trained[trained["op_class"] != "gemm"]
+    multiplier = other_ops["op"].map(multipliers).astype(float).fillna(1.0)
+    backward = other_ops.assign(bytes=other_ops["bytes"] * multiplier, flop=other_ops["flop"] * multiplier)[
+        multiplier > 0
+    ]
     parts = [part for part in (ops, *_gradients(products), backward) if len(part)]
-    found = pd.concat(parts, ignore_index=True)
-    stored = found["trans_a"].astype(object).where(found["trans_a"].notna(), "n")
-    return found.assign(precision=PRECISION, time_s=np.nan, data_set=DATA_SET, trans_a=stored)
+    launched = pd.concat(parts, ignore_index=True)
+    trans_a = launched["trans_a"].astype(object).where(launched["trans_a"].notna(), "n")
+    return launched.assign(precision=PRECISION, time_s=np.nan, data_set=DATA_SET, trans_a=trans_a)
 
 
 def _gradients(products: pd.DataFrame) -> Iterator[pd.DataFrame]:
@@ -128,71 +134,80 @@ def _gradients(products: pd.DataFrame) -> Iterator[pd.DataFrame]:
 def judge(
     truth: pd.DataFrame, runs: Runs, methods: Mapping[str, Method], problems: Mapping[str, str] = PROBLEMS
 ) -> dict[str, pd.DataFrame]:
-    """Every ordered pair of devices that ran one model, for each problem: KEYS, ``source``, ``target``, ``model``, all
-    three in ``op``, measured ``time_s`` and a column of predicted times [s] per method, learnt from other families than
-    the target's.
+    """Judge every ordered pair of devices that ran one model, for each problem, without rows of the target's family.
+
+    Columns: KEYS, ``source``, ``target``, ``model``, all three in ``op``, measured ``time_s``, and per method a
+    column of predicted times [s].
     """
     import pandas as pd
 
     families = {device: _family(device) for device in runs.whole_s.index.unique("device")}
-    found: dict[str, list[pd.DataFrame]] = {problem: [] for problem in problems}
+    frames: dict[str, list[pd.DataFrame]] = {problem: [] for problem in problems}
     for target, family in families.items():
-        seen = {device for device, other in families.items() if other != family}
+        sources = {device for device, source_family in families.items() if source_family != family}
         train = truth[truth["family"] != family]
         predictors = {name: method(train) for name, method in methods.items()}
-        for problem, rows in found.items():
+        for problem, rows in frames.items():
             if problem.endswith("75w") and not _power(target) > LOW_POWER_W:
                 continue
-            own = _kit(truth, target) if "kit" in problem else truth.iloc[:0]
-            pairs = _pairs(runs.whole_s, target, seen)
-            times = {name: _whole(p, runs, truth, target, seen, own) for name, p in predictors.items()}
-            found_s = {name: pairs.index.map(time) for name, time in times.items()}
-            rows.append(pairs.assign(target=target, **found_s).reset_index())
-    return {problem: pd.concat(rows, ignore_index=True) for problem, rows in found.items() if rows}
+            own = _rows_of_kit(truth, target) if "kit" in problem else truth.iloc[:0]
+            pairs = _pairs(runs.whole_s, target, sources)
+            times = {
+                name: _predict_whole(predictor, runs, truth, target, sources, own)
+                for name, predictor in predictors.items()
+            }
+            predicted_s = {name: pairs.index.map(time_by_pair) for name, time_by_pair in times.items()}
+            rows.append(pairs.assign(target=target, **predicted_s).reset_index())
+    return {problem: pd.concat(rows, ignore_index=True) for problem, rows in frames.items() if rows}
 
 
-def _pairs(whole_s: pd.Series, target: str, seen: set[str]) -> pd.DataFrame:
-    """The models that the target and a seen device ran, by (source, model)."""
-    of_target = whole_s[target]
-    pairs = whole_s[[place[0] in seen and place[1] in of_target for place in whole_s.index]]
+def _pairs(whole_s: pd.Series, target: str, sources: set[str]) -> pd.DataFrame:
+    """The models that both the target and a source ran, by (source, model)."""
+    target_s = whole_s[target]
+    pairs = whole_s[[run[0] in sources and run[1] in target_s for run in whole_s.index]]
     return (
         pairs.rename_axis(["source", "model"])
         .to_frame("source_s")
         .assign(
             data_set=DATA_SET, device=EVERY_PAIR, family=_family(target), op_class="whole model", precision=PRECISION,
-            path="vector", time_s=[of_target[model] for _, model in pairs.index],
+            path="vector", time_s=[target_s[model] for _, model in pairs.index],
             op=[f"{model} from {source} to {target}" for source, model in pairs.index],
         )
     )  # fmt: skip
 
 
-def _whole(
-    predictor: Predictor, runs: Runs, truth: pd.DataFrame, target: str, seen: set[str], own: pd.DataFrame
+def _predict_whole(
+    predictor: Predictor, runs: Runs, truth: pd.DataFrame, target: str, sources: set[str], own: pd.DataFrame
 ) -> dict[tuple[str, str], float]:
-    """Predicted time [s] on the target by (source, model), for every run of a seen source."""
-    ops = runs.ops[runs.ops["device"].isin(seen)]
+    """Predicted time [s] on the target by (source, model), for every run of a source."""
+    ops = runs.ops[runs.ops["device"].isin(sources)]
     multipliers = backward_multipliers(ops)
-    sums = summed(predictor, ops, multipliers, target, own)
-    missed = misses(predictor, runs, truth, seen)
-    weight = shared_weight(missed)
-    return {place: float(time) * missed[place] ** weight for place, time in sums.items()}
+    sums = sum_of_kernels(predictor, ops, multipliers, target, own)
+    ratios = whole_over_sum(predictor, runs, truth, sources)
+    weight = shared_weight(ratios)
+    return {run: float(time) * ratios[run] ** weight for run, time in sums.items()}
 
 
-def misses(predictor: Predictor, runs: Runs, truth: pd.DataFrame, devices: set[str]) -> dict[tuple[str, str], float]:
-    """Whole time over the sum of predicted kernels, by (device, model), each device calibrated by its own kit."""
+def whole_over_sum(
+    predictor: Predictor, runs: Runs, truth: pd.DataFrame, devices: set[str]
+) -> dict[tuple[str, str], float]:
+    """Whole time / sum of predicted kernels, by (device, model); each device is calibrated by its own kit."""
     ops = runs.ops[runs.ops["device"].isin(devices)]
     multipliers = backward_multipliers(ops)
-    of_device = {d: summed(predictor, o, multipliers, str(d), _kit(truth, str(d))) for d, o in ops.groupby("device")}
-    return {place: float(runs.whole_s[place] / time) for sums in of_device.values() for place, time in sums.items()}
+    sums_by_device = {
+        device: sum_of_kernels(predictor, device_ops, multipliers, str(device), _rows_of_kit(truth, str(device)))
+        for device, device_ops in ops.groupby("device")
+    }
+    return {run: float(runs.whole_s[run] / time) for sums in sums_by_device.values() for run, time in sums.items()}
 
 
-def summed(
+def sum_of_kernels(
     predictor: Predictor, ops: pd.DataFrame, multipliers: Mapping[str, float], device: str, own: pd.DataFrame
 ) -> pd.Series:
-    """Sum over kernels of the time that a device takes [s], by (device, model) of the runs that list the ops."""
+    """Sum of the predicted kernel times on a device [s], by (device, model) of the runs."""
     launched = kernels(ops, multipliers)
     rows, _ = describe(
-        with_operator(TRUTH.conform(launched.assign(device=device, time_s=UNTIMED_S), FILE)), load_device(device)
+        with_operator(TRUTH.conform(launched.assign(device=device, time_s=PLACEHOLDER_S), FILE)), load_device(device)
     )
     times = (
         predictor(rows.drop(columns=[*MEASURED, "calls"]).assign(stack=DATA_SET), own) * launched["calls"].to_numpy()
@@ -200,22 +215,29 @@ def summed(
     return launched.assign(time_s=times).groupby(RUN)["time_s"].sum()
 
 
-def shared_weight(missed: Mapping[tuple[str, str], float]) -> float:
-    """The part of one device's miss (whole / sum, in logarithms) of a model that other devices share, from 0 to 1.
+def shared_weight(ratios: Mapping[tuple[str, str], float]) -> float:
+    """The part of log(whole / sum) of one device and model that other devices share, from 0 to 1.
 
-    Least squares over ordered pairs of devices that ran the same model, drawn to PRIOR_WEIGHT as by PRIOR_PAIRS pairs.
+    Least squares over ordered pairs of devices with the same model; PRIOR_WEIGHT counts as PRIOR_PAIRS pairs.
     """
-    logs = {place: float(np.log(ratio)) for place, ratio in missed.items()}
-    pairs = [(a, logs[other]) for (d, m), a in logs.items() for other in logs if other[1] == m and other[0] != d]
+    logs = {run: float(np.log(ratio)) for run, ratio in ratios.items()}
+    pairs = [
+        (log_ratio, logs[other])
+        for (device, model), log_ratio in logs.items()
+        for other in logs
+        if other[1] == model and other[0] != device
+    ]
     if not pairs:
         return PRIOR_WEIGHT
-    one, two = np.array(pairs).T
-    prior = PRIOR_PAIRS * np.mean(one**2)
-    return float(np.clip((PRIOR_WEIGHT * prior + one @ two) / max(prior + one @ one, np.finfo(float).tiny), 0.0, 1.0))
+    first, second = np.array(pairs).T
+    prior = PRIOR_PAIRS * np.mean(first**2)
+    return float(
+        np.clip((PRIOR_WEIGHT * prior + first @ second) / max(prior + first @ first, np.finfo(float).tiny), 0.0, 1.0)
+    )
 
 
-def _kit(truth: pd.DataFrame, device: str) -> pd.DataFrame:
-    """The rows of a device that stand for its kit."""
+def _rows_of_kit(truth: pd.DataFrame, device: str) -> pd.DataFrame:
+    """The rows of a device in place of its kit."""
     rows = truth[(truth["device"] == device) & (truth["stack"] == STACK)]
     return rows[kit_rows(rows)]
 

@@ -1,4 +1,4 @@
-"""Every way in which a field of a valid file goes wrong, what must be said then, and the few changes that are free."""
+"""Every mutation of a field of a valid file, the faults that it must cause, and the mutations that no check sees."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CHOICES = ("status", "confidence", "accumulate", "specifications", "path")
 
 FORM = {"unknown-key", "missing-key", "wrong-value", "wrong-unit"}
 WORDS = {"missing-source", "duplicate-alias", "unknown-device", "file-name"}
-NUMBERS = lints.helps().keys() - WORDS
+NUMBERS = lints.help_by_lint().keys() - WORDS
 
 
 def places(data: object, at: Path = ()) -> Iterator[tuple[Path, object]]:
@@ -62,7 +62,7 @@ def renamed(data: Data, at: Path, value: object) -> Data | None:
 
 
 def number(at: Path, value: object) -> tuple[float, str] | None:
-    """A quantity or plain number, taken apart; a note may hold one too, but says what it likes."""
+    """Split a quantity or plain number; None for notes, which may hold any text."""
     if {"note", "source", "notes", "aliases"} & set(at):
         return None
     if isinstance(value, int | float):

@@ -1,4 +1,4 @@
-"""Both devices of a prediction, with what was measured on them."""
+"""Both devices of a prediction, with their measurements."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +19,7 @@ def write(folder: Path, name: str, time: float) -> str:
     return str(folder / f"{name}.yaml")
 
 
-def test_a_target_has_its_measured_launch_and_the_checks_of_its_files(tmp_path: Path) -> None:
+def test_a_target_has_its_measured_launch_latency_and_warnings(tmp_path: Path) -> None:
     target = load_target(RunPlan(write(tmp_path, "mine", 3e-6)))
     assert target.device.launch_latency is not None
     assert target.device.launch_latency.value == 3e-6
@@ -27,9 +27,9 @@ def test_a_target_has_its_measured_launch_and_the_checks_of_its_files(tmp_path: 
     assert {note.code for note in target.notes} <= {"device-check", "measurements-left-out"}
 
 
-def test_the_sources_measurements_count_beside_those_of_the_target_alone(tmp_path: Path, p1b3: Profile) -> None:
-    measured, here = write(tmp_path, "mine", 3e-6), write(tmp_path, "here", 5e-6)
-    plan = RunPlan(measured, source=here)
+def test_source_measurements_need_target_measurements(tmp_path: Path, p1b3: Profile) -> None:
+    measured, other = write(tmp_path, "mine", 3e-6), write(tmp_path, "here", 5e-6)
+    plan = RunPlan(measured, source=other)
     source = load_source(p1b3, plan, load_target(plan))
     assert source is not None
     assert len(source.measurements) == 1
@@ -40,7 +40,7 @@ def test_the_sources_measurements_count_beside_those_of_the_target_alone(tmp_pat
     assert source.device.launch_latency is None
 
 
-def test_a_source_that_nobody_names_is_none(p1b3: Profile) -> None:
+def test_an_unnamed_source_is_none(p1b3: Profile) -> None:
     plan = RunPlan("h100")
     assert load_source(replace(p1b3, device=None), plan, load_target(plan)) is None
     with pytest.raises(EstimatorError, match="Unknown device"):

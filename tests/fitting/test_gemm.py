@@ -1,4 +1,4 @@
-"""The fit finds the coefficients behind times it is shown, whatever a call costs, and families count alike."""
+"""The fit recovers coefficients from times, for any launch latency, with equal weight of families."""
 
 import itertools
 

@@ -44,7 +44,7 @@ def test_a_measured_op_is_corrected_to_what_was_measured() -> None:
     assert found.std[0] == pytest.approx(HYPERPARAMETERS.noise, rel=0.05)
 
 
-def test_far_ops_share_only_what_the_device_does() -> None:
+def test_far_ops_share_only_the_devices_part() -> None:
     """The covariance of two ops that share no shape over the variance of the known one."""
     found = corrected(ops((0, 0)), [0.5], ops((99, 99)))
     assert found.mean[0] == pytest.approx(0.5 * 0.05 / (0.14 + HYPERPARAMETERS.noise**2), rel=1e-6)
@@ -70,13 +70,13 @@ def test_an_uncertain_measurement_corrects_less() -> None:
     assert uncertain.std[0] > sure.std[0]
 
 
-def test_an_outlier_among_few_is_drawn_to_the_others() -> None:
+def test_an_outlier_among_few_is_clipped() -> None:
     known = ops((0, 0), (0, 1), (1, 0), (1, 1), (2, 2))
-    usual, odd = (corrected(known, [0.1, 0.1, 0.1, 0.1, last], ops((2, 2))).mean[0] for last in (0.1, 9.0))
-    assert usual < odd < 0.1 + 1.1 * calibration.REACH * HYPERPARAMETERS.shape
+    usual, outlier = (corrected(known, [0.1, 0.1, 0.1, 0.1, last], ops((2, 2))).mean[0] for last in (0.1, 9.0))
+    assert usual < outlier < 0.1 + 1.1 * calibration.OUTLIER_STD * HYPERPARAMETERS.shape
 
 
-def test_only_the_nearest_are_asked_and_their_order_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_nearest_ops_count_in_any_order(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(1)
     places, residual = rng.normal(size=(50, 2)) * 5, rng.normal(size=50) * 0.2
     order = rng.permutation(50)
@@ -109,7 +109,7 @@ def test_nine_of_ten_intervals_hold_the_truth() -> None:
     assert np.mean(held) == pytest.approx(0.9, abs=0.02)
 
 
-def test_loadings_give_back_the_covariance() -> None:
+def test_loadings_reproduce_the_covariance() -> None:
     """To within what so many random features allow."""
     places = tuple((0.0, y) for y in np.linspace(0.0, 12.0, 20))
     for some in (ops(*places), ops(*places, share=0.3), ops(*places, share=0.0, cached=True)):

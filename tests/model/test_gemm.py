@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from estimator.core import physics
 from estimator.core.types import Floats
 from estimator.model.coefficients import shipped
-from estimator.model.gemm import FED, ProductShapes, TileMachine, Tiling, overlapped, tiled_times
+from estimator.model.gemm import MIN_BALANCE, ProductShapes, TileMachine, Tiling, overlapped, tiled_times
 
 DIM = st.integers(1, 20_000)
 TILING = shipped().gemm.vector
@@ -53,7 +53,7 @@ def test_one_tile_keeps_one_unit_busy() -> None:
 
 def test_a_cache_feeds_the_tiles_where_memory_is_too_slow() -> None:
     """A large product reuses what it loads so often that memory a third as fast costs little; so caches are built."""
-    fast, slow = (time(1, *[8192] * 3, bandwidth=PEAK / intensity) for intensity in (FED, 3 * FED))
+    fast, slow = (time(1, *[8192] * 3, bandwidth=PEAK / intensity) for intensity in (MIN_BALANCE, 3 * MIN_BALANCE))
     assert fast < slow < 1.05 * fast
 
 

@@ -38,7 +38,7 @@ def test_each_op_meets_the_peak_of_its_class_and_precision() -> None:
     assert found.at(np.array([True, False, False, True])).peak.tolist() == [50e12, 10e12]
 
 
-def test_what_a_device_file_does_not_give_is_unknown_but_for_memory_bound_work_and_the_year() -> None:
+def test_missing_numbers_are_nan_except_peak_of_streams_and_year() -> None:
     bare = make_device(peak={"bf16": "100 TFLOP/s"})
     found = hardware_of(bare, OPS["op_class"], OPS["precision"])
     assert np.isnan(found.peak[:2]).all()

@@ -196,13 +196,13 @@ def test_low_coverage_is_a_warning() -> None:
         (RunPlan("lecture-x86", source="k20x"), "has no specifications"),
     ],
 )
-def test_what_a_target_cannot_do(p1b3: Profile, plan: RunPlan, words: str) -> None:
+def test_targets_without_the_precision_are_refused(p1b3: Profile, plan: RunPlan, words: str) -> None:
     with pytest.raises(EstimatorError) as caught:
         estimate(p1b3, plan)
     assert words in str(caught.value)
 
 
-def test_an_unknown_precision() -> None:
+def test_an_unknown_precision_is_refused() -> None:
     with pytest.raises(EstimatorError, match="precision 'fp31' is not known"):
         RunPlan("k20x", precision="fp31")
 
@@ -284,6 +284,6 @@ def test_a_launch_latency_of_the_device_is_used() -> None:
     assert (slow, fast) == (pytest.approx(50e-6), pytest.approx(1e-6))
 
 
-def test_little_explained_of_the_wall_time_is_a_warning(p1b3: Profile) -> None:
+def test_low_coverage_of_the_wall_time_is_a_warning(p1b3: Profile) -> None:
     found = estimate(dataclasses.replace(p1b3, wall_step_s=1.0), RunPlan("v100"))
     assert "p1b3: ops account for 29 % of the step" in str(found.warnings)

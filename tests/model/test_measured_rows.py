@@ -12,16 +12,16 @@ from tests.model.toy import NEAR, ROW, SHAPE, SLOW, predict_in_step, predict_on,
 
 def test_rows_of_one_shape_count_as_their_median_with_ends_that_hold_them_all() -> None:
     """Their median, whatever one of them says, with ends that hold them all; written as transposes or not."""
-    alike = table(ROW, (512, 1024, 2048, "t", "n", 9e-4), (1024, 512, 2048, "n", "t", 3e-1))
+    one_shape = table(ROW, (512, 1024, 2048, "t", "n", 9e-4), (1024, 512, 2048, "n", "t", 3e-1))
     middle = predict_products(table((*ROW[:5], 9e-4)), SHAPE).iloc[0]
     ops = count_work(make_ops({"op_type": "MatMul", **SHAPE}), Workload(name="toy")).work
-    found = predict_on(ops, make_device(), alike, RunPlan("toy", draws=4000)).ops.iloc[0]
+    found = predict_on(ops, make_device(), one_shape, RunPlan("toy", draws=4000)).ops.iloc[0]
     assert (found["method"], found["target_time_s"]) == (middle["method"], pytest.approx(middle["target_time_s"]))
     assert found["low_s"] < 0.5 * middle["target_time_s"]
     assert found["high_s"] > 100 * middle["target_time_s"]
 
 
-def test_rows_of_one_shape_weigh_no_more_than_one_row() -> None:
+def test_rows_of_one_shape_have_the_weight_of_one() -> None:
     other = (1048, 512, 2048, "n", "t", 6e-4)
     once, often = (predict_products(table(*rows, other), NEAR)["target_time_s"].iloc[0] for rows in ([ROW], [ROW] * 5))
     assert once == pytest.approx(often)
@@ -39,7 +39,7 @@ def test_rows_that_beat_a_bound_count_only_where_their_shape_has_no_others(trans
     assert alone["target_time_s"].iloc[0] == pytest.approx(1e-9)
 
 
-def test_products_timed_with_cold_operands_alone_are_no_evidence() -> None:
+def test_cold_products_are_not_used_for_warm_ones() -> None:
     assert list(predict_products(table(ROW).assign(cache="cold"), SHAPE, NEAR)["method"]) == ["roofline", "roofline"]
 
 
@@ -80,12 +80,12 @@ def test_the_quickest_repeats_count_where_a_kernel_was_timed_on_both_devices() -
     assert predict_in_step(usual, late, 4.5e-4, SHAPE)["target_time_s"].item() == pytest.approx(4.5e-4)
 
 
-def test_the_low_end_of_a_printed_time_is_no_repeat() -> None:
+def test_a_printed_time_without_repeats_is_unchanged() -> None:
     usual, printed = table(ROW).assign(repeats=9), table(ROW).assign(time_low_s=0.9 * ROW[-1])
     assert predict_in_step(usual, printed, 4.5e-4, SHAPE)["target_time_s"].item() == pytest.approx(4.5e-4)
 
 
-def test_only_rows_of_a_library_in_common_with_a_stated_version_compare() -> None:
+def test_only_common_libraries_with_stated_versions_are_compared() -> None:
     one, other, unknown, unversioned = (pd.DataFrame({"library": [name, None]}) for name in ("a 1", "a 2", None, "a"))
     assert [len(rows) for rows in rows_of_common_libraries(one, pd.concat([other, one, one]))] == [1, 2]
     for rows, others in ((one, other), (unknown, unknown), (unversioned, unversioned)):

@@ -53,7 +53,9 @@ def test_time_never_falls_when_a_dimension_grows(kernel: str, rows: int, length:
 
 
 @given(KERNEL, st.sampled_from([{"units": UNKNOWN}, {"cache": UNKNOWN}, {}]), st.sampled_from([UNKNOWN, 3000.0]))
-def test_what_is_unknown_costs_no_more_than_twice(kernel: str, lacks: dict[str, float], length: float) -> None:
+def test_unknown_rows_units_or_cache_at_most_double_the_time(
+    kernel: str, lacks: dict[str, float], length: float
+) -> None:
     found = passes(calls(kernel, 1000, length, elements=3e6), device(**lacks), COEFFICIENTS)
     assert 1.0 <= found <= 2.0
 

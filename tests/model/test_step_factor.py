@@ -21,7 +21,7 @@ from tests.conftest import make_device, make_measurements, make_ops
 from tests.model.toy import NEAR, ROW, SHAPE, SLOW, predict_in_step, predict_on, streams, table
 
 
-def test_what_the_step_adds_to_an_op_on_the_source_is_added_on_the_target() -> None:
+def test_time_added_by_the_sources_step_is_added_on_the_target() -> None:
     measured, near = predict_in_step(table(ROW), table(SLOW), 4.5e-4, SHAPE, NEAR).to_dict("records")
     assert measured["method"] == "measured"
     assert measured["target_time_s"] == pytest.approx(6e-4 + 1.5e-4 * np.sqrt(2))  # what is added grows by the root
@@ -130,13 +130,13 @@ def ran(slower: float) -> pd.DataFrame:
     return work.assign(time_s=time)
 
 
-def test_part_of_a_classs_miss_is_its_bias() -> None:
+def test_the_class_bias_is_a_part_of_the_log_ratio() -> None:
     found = class_bias(ran(1.5), SOURCE, COEFFICIENTS)
     assert found[:2] == pytest.approx(COEFFICIENTS.step_factor.class_bias_share * np.log(1.5))
     assert found[2] == 0  # no model matches it
 
 
-def test_a_class_that_misses_the_model_by_far_has_no_bias() -> None:
+def test_a_class_far_off_the_model_has_no_bias() -> None:
     assert not class_bias(ran(3.0), SOURCE, COEFFICIENTS).any()
 
 
@@ -155,7 +155,7 @@ def test_the_factor_is_the_time_in_the_step_over_that_by_itself() -> None:
     np.testing.assert_array_equal(in_step_factor(StepTimes(own, own), alone, alone), [1.5, 0.5, np.nan, np.nan])
 
 
-def test_what_a_step_adds_grows_as_the_root_of_the_op() -> None:
+def test_added_time_grows_as_the_square_root() -> None:
     """Twice as long in its step; then half of that is another op's; then nothing tells of the op on the target."""
     own, alone = np.full(4, 2.0), np.ones(4)
     found = in_step_factor(StepTimes(own, np.array([2.0, 2.0, 1.0, 2.0])), alone, np.array([4.0, 0.25, 4.0, np.nan]))

@@ -24,23 +24,23 @@ def test_where_power_is_unknown_the_share_is_the_common_one() -> None:
     assert sustained(1e13, np.nan) == pytest.approx(0.9)
 
 
-def test_a_card_with_few_watts_sustains_what_they_feed() -> None:
+def test_a_low_power_limit_lowers_the_sustained_peak() -> None:
     """10 pJ/FLOP from 10 W are 1 TFLOP/s, of a peak of 10."""
     assert sustained(1e13, 10.0) == pytest.approx(0.9 * 0.1, rel=1e-3)
     assert sustained(1e13, 1000.0) == pytest.approx(0.9, rel=1e-3)
 
 
-def test_later_processes_and_tensor_units_need_less() -> None:
+def test_later_years_and_tensor_units_need_less_energy() -> None:
     assert sustained(1e13, 10.0, REFERENCE_YEAR + 4) == pytest.approx(2 * sustained(1e13, 10.0), rel=1e-3)
     assert sustained(1e13, 10.0, tensor=True, factor=2.0) > sustained(1e13, 10.0, factor=2.0)
 
 
-def test_long_factors_need_on_tensor_units_what_they_need_anywhere() -> None:
+def test_fp32_factors_need_the_same_energy_on_tensor_units() -> None:
     assert sustained(1e13, 10.0, tensor=True) == pytest.approx(sustained(1e13, 10.0))
 
 
 @pytest.mark.parametrize("tensor", [False, True])
-def test_what_a_flop_needs_grows_with_its_factors(tensor: bool) -> None:
+def test_energy_of_a_flop_grows_with_the_length_of_factors(tensor: bool) -> None:
     """So that a format of half the length, at twice the peak, is as far from the power limit."""
     one, two = (sustained(peak, 1.0, tensor=tensor, factor=size) for peak, size in ((1e13, 2.0), (2e13, 1.0)))
     assert one == pytest.approx(two)

@@ -14,14 +14,14 @@ WORK = pd.DataFrame(
     {"op_class": ["gemm", "elementwise"], "precision": ["fp32", "fp32"], "flop": [1e12, 1e6], "bytes": [1e6, 1e9],
      "op": ["a", "b"], "time_s": [1.0, 1.0], "calls": [1.0, 1.0]}
 )  # fmt: skip
-NOTHING = make_measurements([])
+NO_MEASUREMENTS = make_measurements([])
 
 
 def time(op: int, field: str, status: str) -> float:
     written = {"peak": {"fp32": "10 TFLOP/s"}, "memory_bandwidth": "1 TB/s"}
     value = {"value": "10 TFLOP/s" if field == "peak" else "1 TB/s", "status": status, "source": "x"}
     device = make_device(**(written | {field: {"fp32": value} if field == "peak" else value}), launch_latency="1 us")
-    found = predict_on(schema.WORK.conform(WORK.iloc[[op]], "test"), device, NOTHING, RunPlan("toy", draws=0))
+    found = predict_on(schema.WORK.conform(WORK.iloc[[op]], "test"), device, NO_MEASUREMENTS, RunPlan("toy", draws=0))
     return float((found.samples - found.launch)[0, 0])
 
 
@@ -36,7 +36,7 @@ def test_a_measured_rate_is_what_is_attained_and_a_quoted_one_is_not(field: str,
 def test_the_numbers_behind_a_prediction_are_those_it_divides_by() -> None:
     device = make_device(peak={"fp32": "10 TFLOP/s", "bf16": "100 TFLOP/s"})
     work = WORK.assign(precision="bf16")
-    ops = predict_on(schema.WORK.conform(work, "test"), device, NOTHING, RunPlan("toy", draws=2)).ops
+    ops = predict_on(schema.WORK.conform(work, "test"), device, NO_MEASUREMENTS, RunPlan("toy", draws=2)).ops
     assert set(specifications(ops, device)) == {
         "toy: peak.bf16.tensor",
         "toy: peak.fp32.vector",

@@ -28,20 +28,20 @@ def write(tmp_path: Path, text: str) -> Path:
 
 
 def test_rows_keep_their_order_and_get_a_time(tmp_path: Path) -> None:
-    found, assumptions = shapes.predict_shapes(write(tmp_path, TABLE), RunPlan("v100"))
+    predicted, assumptions = shapes.predict_shapes(write(tmp_path, TABLE), RunPlan("v100"))
     assert any("DeepBench" in sentence for sentence in assumptions)
-    assert list(found["op_class"]) == ["gemm", "gemm", "elementwise", "reduction", "host", "gemm"]
+    assert list(predicted["op_class"]) == ["gemm", "gemm", "elementwise", "reduction", "host", "gemm"]
     methods = ["measured", "interpolated", "roofline", "roofline", "none", "roofline"]  # the last fits into the cache
-    assert list(found["method"].fillna("none")) == methods
-    assert found["time_s"].iloc[0] == pytest.approx(88e-6)
-    assert found["time_s"].isna().tolist() == [False] * 4 + [True, False]
-    known = found[found["time_s"].notna()]
+    assert list(predicted["method"].fillna("none")) == methods
+    assert predicted["time_s"].iloc[0] == pytest.approx(88e-6)
+    assert predicted["time_s"].isna().tolist() == [False] * 4 + [True, False]
+    known = predicted[predicted["time_s"].notna()]
     assert (known["low_s"] <= known["time_s"]).all()
     assert (known["time_s"] <= known["high_s"]).all()
-    assert found["bound"].iloc[2] == "memory"
+    assert predicted["bound"].iloc[2] == "memory"
 
 
-def test_doubts_about_the_device_are_told(tmp_path: Path) -> None:
+def test_warnings_about_the_device_are_passed_on(tmp_path: Path) -> None:
     device = tmp_path / "mine.yaml"
     device.write_text("name: mine\npeak: {fp32: 10 TFLOP/s, fp16: 20 TFLOP/s}\nmemory_bandwidth: 1 GB/s\n")
     path = write(tmp_path, TABLE)
@@ -53,11 +53,11 @@ def test_doubts_about_the_device_are_told(tmp_path: Path) -> None:
 
 
 def test_the_kit_that_measure_writes_is_predicted(tmp_path: Path) -> None:
-    asked = sweep.anchors(["fp32"])
-    found, _ = shapes.predict_shapes(write(tmp_path, csv_text(asked)), RunPlan("h100"))
-    assert found["time_s"].notna().all()
-    launch = found[found["kernel"] == LAUNCH].iloc[0]
-    assert (launch["bound"], found["time_s"].min()) == ("latency", launch["time_s"])
+    anchors = sweep.anchors(["fp32"])
+    predicted, _ = shapes.predict_shapes(write(tmp_path, csv_text(anchors)), RunPlan("h100"))
+    assert predicted["time_s"].notna().all()
+    launch = predicted[predicted["kernel"] == LAUNCH].iloc[0]
+    assert (launch["bound"], predicted["time_s"].min()) == ("latency", launch["time_s"])
 
 
 MEASURED = """device,op_class,kernel,precision,conv_c,bytes,flop,time_s,cache
@@ -67,7 +67,7 @@ mine,elementwise,bias_add,fp32,1024,1048576,131072,5e-5,warm
 mine,reduction,sum,fp32,,40000,10000,2e-5,warm
 mine,normalization,softmax,fp32,,81920,81920,7e-5,warm
 """
-ASKED = """op_class,kernel,precision,conv_c,bytes,flop,cache
+SHAPES_WITH_CACHE = """op_class,kernel,precision,conv_c,bytes,flop,cache
 elementwise,,fp32,,40000,,
 elementwise,,fp32,,40000,,cold
 elementwise,add,fp32,,40000,,warm
@@ -80,24 +80,24 @@ elementwise,,fp32,,39000,,
 """
 
 
-def test_memory_bound_rows_meet_what_was_timed_of_them(tmp_path: Path) -> None:
+def test_memory_bound_rows_match_measurements(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text("name: mine\npeak: {fp32: 1 TFLOP/s}\nmemory_bandwidth: 10 GB/s\n")
     (tmp_path / "mine.csv").write_text(MEASURED)
     plan = RunPlan(str(tmp_path / "mine.yaml"), measurements=str(tmp_path / "mine.csv"))
-    found, _ = shapes.predict_shapes(write(tmp_path, ASKED), plan)
-    assert found["method"].eq("measured").tolist() == [True] * 8 + [False]
-    assert found["time_s"][:8].tolist() == [1e-5, 3e-5, 1e-5, 5e-5, 2e-5, 7e-5, 1e-5, 1e-5]
-    assert found["bytes"].tolist() == [40000] * 3 + [1048576, 40000, 81920, 40000, 40000, 39000]
+    predicted, _ = shapes.predict_shapes(write(tmp_path, SHAPES_WITH_CACHE), plan)
+    assert predicted["method"].eq("measured").tolist() == [True] * 8 + [False]
+    assert predicted["time_s"][:8].tolist() == [1e-5, 3e-5, 1e-5, 5e-5, 2e-5, 7e-5, 1e-5, 1e-5]
+    assert predicted["bytes"].tolist() == [40000] * 3 + [1048576, 40000, 81920, 40000, 40000, 39000]
 
 
-def test_columns_that_say_nothing_of_a_shape_are_named(tmp_path: Path) -> None:
+def test_unknown_columns_are_noted(tmp_path: Path) -> None:
     path = write(tmp_path, "op_class,precision,m,n,k,layer,trans_A\ngemm,fp32,1,2,3,first,t\n")
-    said = f"{path}: columns that are not read: layer, trans_A."
-    assert shapes.read_shapes(path)[1][0].startswith(said)
+    note = f"{path}: columns that are not read: layer, trans_A."
+    assert shapes.read_shapes(path)[1][0].startswith(note)
     assert "Did you mean trans_a" in shapes.predict_shapes(path, RunPlan("v100"))[1][0]
 
 
-def test_many_rows_are_cut_into_parts_with_the_same_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_prediction_in_parts_gives_the_same_times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path, TABLE)
     whole, _ = shapes.predict_shapes(path, RunPlan("v100"))
     monkeypatch.setattr(shapes, "SAMPLES_AT_ONCE", 2002)
@@ -115,12 +115,12 @@ def test_many_rows_are_cut_into_parts_with_the_same_answer(tmp_path: Path, monke
         ("m,n,k\n1,2,3\n", "the column 'op_class' is missing"),
     ],
 )
-def test_faults_are_sentences(tmp_path: Path, text: str, words: str) -> None:
+def test_faults_of_a_table_are_reported(tmp_path: Path, text: str, words: str) -> None:
     with pytest.raises(EstimatorError, match=r".") as caught:
         shapes.predict_shapes(write(tmp_path, text), RunPlan("v100"))
     assert words in str(caught.value)
 
 
-def test_a_table_without_rows_is_not_measured_either(tmp_path: Path) -> None:
+def test_a_table_without_rows_is_refused_by_read_shapes(tmp_path: Path) -> None:
     with pytest.raises(EstimatorError, match="there are no rows"):
         shapes.read_shapes(write(tmp_path, "op_class,precision,m,n,k\n"))

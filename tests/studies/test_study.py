@@ -24,7 +24,7 @@ def write(tmp_path: Path, text: str) -> Path:
     return path
 
 
-def test_the_smallest_study(tmp_path: Path) -> None:
+def test_figure_of_merit_of_a_minimal_study(tmp_path: Path) -> None:
     result = run_study(write(tmp_path, STUDY))
     assert result.foms["new"].samples[0] == pytest.approx(4.0)
     assert result.chains["new", "A"]["ratio"].level == "system"
@@ -86,7 +86,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_device_of_ones_own_beside_the_study(folder: Path) -> None:
+def test_a_device_file_beside_the_study(folder: Path) -> None:
     result = run_study(write(folder, ESTIMATED))
     mine = result.chains["mine", "A"]
     step, steps = mine["step_s"].samples[0], mine["steps_per_epoch"].samples[0]
@@ -108,13 +108,13 @@ def test_a_device_of_ones_own_beside_the_study(folder: Path) -> None:
         (("epochs: 2", "precision: bf16"), "k20x has no hardware path for bf16"),
     ],
 )
-def test_what_a_study_names_must_be_there(folder: Path, change: tuple[str, str], words: str) -> None:
+def test_missing_profiles_devices_and_systems_are_errors(folder: Path, change: tuple[str, str], words: str) -> None:
     with pytest.raises(EstimatorError) as caught:
         run_study(write(folder, ESTIMATED.replace(*change)))
     assert words in str(caught.value)
 
 
-def test_an_epoch_may_end_with_a_validation(folder: Path) -> None:
+def test_validation_samples_add_forward_passes_to_an_epoch(folder: Path) -> None:
     held_out = ESTIMATED.replace("p1b3, epochs: 2", "p1b3/amd-epyc.xplane, validation_samples: 450")
     chain = run_study(write(folder, held_out)).chains["mine", "A"]
     said = {name: n.samples[0] for name, n in chain.items()}
@@ -167,18 +167,18 @@ def test_names_with_a_slash_do_not_collide(tmp_path: Path) -> None:
         (STUDY.replace("2 h", "'2,5 h'"), "no unit known here"),
     ],
 )
-def test_what_would_be_misread_is_refused(tmp_path: Path, text: str, words: str) -> None:
+def test_ambiguous_values_are_refused(tmp_path: Path, text: str, words: str) -> None:
     with pytest.raises(EstimatorError) as caught:
         read_study(write(tmp_path, text))
     assert words in str(caught.value)
 
 
-def test_what_a_compiler_fuses_is_said_by_unit(folder: Path) -> None:
+def test_each_unit_states_its_fusion(folder: Path) -> None:
     result = run_study(write(folder, ESTIMATED.replace("epochs: 2", "fusion: elementwise")))
-    assert {found.fusion.kind for found in result.estimates.values()} == {"elementwise"}
+    assert {estimate.fusion.kind for estimate in result.estimates.values()} == {"elementwise"}
 
 
-def test_too_few_samples_for_one_step(folder: Path) -> None:
+def test_too_few_samples_for_one_step_are_refused(folder: Path) -> None:
     with pytest.raises(EstimatorError, match="50 samples do not fill one batch of 100"):
         run_study(write(folder, ESTIMATED.replace("epochs: 2", "samples: 50")))
 
@@ -195,9 +195,9 @@ def test_a_system_file_beside_the_study(folder: Path) -> None:
     result = run_study(write(folder, ESTIMATED.replace("{system: titan}", "{system: own.yaml}")))
     assert result.chains["titan", "A"]["nodes"].samples[0] == 3
     assert "not said" in "".join(result.assumptions) or "without a source" in "".join(result.assumptions)
-    behind = documents.figures_of_merit(result)["specifications"]
-    assert {"titan: nodes", "titan: devices_per_node"} <= set(behind["names"])
-    assert len(behind["names"]) == behind["unverified"] < behind["used"]
+    specifications = documents.figures_of_merit(result)["specifications"]
+    assert {"titan: nodes", "titan: devices_per_node"} <= set(specifications["names"])
+    assert len(specifications["names"]) == specifications["unverified"] < specifications["used"]
 
 
 def test_every_input_is_hashed(folder: Path) -> None:
@@ -207,15 +207,15 @@ def test_every_input_is_hashed(folder: Path) -> None:
     (folder / "dump.csv").write_text("op_type,time_s\nMatMul,0.5\n")
     (folder / "workload.yaml").write_text("name: w\nsamples: 100\nbatch_size: 10\n")
     write(folder, ESTIMATED.replace("p1b3", "dump.csv"))
-    before = inputs()
-    assert {"study study.yaml", "profile of A", "system titan", "device mine", "device k20x"} <= before.keys()
+    old_inputs = inputs()
+    assert {"study study.yaml", "profile of A", "system titan", "device mine", "device k20x"} <= old_inputs.keys()
     (folder / "workload.yaml").write_text("name: w\nsamples: 200\nbatch_size: 10\n")
-    assert inputs()["profile of A"] != before["profile of A"]
+    assert inputs()["profile of A"] != old_inputs["profile of A"]
 
 
-def test_a_shipped_study_has_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_shipped_study_is_found_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert find_study("lecture-example").name == "study.yaml"
     monkeypatch.chdir(tmp_path)
     (tmp_path / "lecture-example").write_text(STUDY)
-    assert find_study("lecture-example") == Path("lecture-example")  # a file of one's own comes first
+    assert find_study("lecture-example") == Path("lecture-example")  # the user's own file comes first
     assert find_study("none.yaml") == Path("none.yaml")

@@ -10,19 +10,19 @@ from estimator.core.errors import EstimatorError
 from estimator.core.types import RunPlan, Workload
 from estimator.pipeline import estimate
 from estimator.profiles import read_profile
-from estimator.studies.sweep import around, gains_per_doubling, levels_off, steps_per_epoch, sweep
+from estimator.studies.sweep import batches_around, gains_per_doubling, levels_off, steps_per_epoch, sweep
 
 PLAN = RunPlan("", draws=20)
 
 
 @given(st.integers(1, 10**6))
 def test_the_default_batches_are_powers_of_two_around_the_profiled_one(batch: int) -> None:
-    found = around(batch)
-    others = [size for size in found if size != batch or size.bit_count() == 1]
-    assert batch in found
+    batches = batches_around(batch)
+    others = [size for size in batches if size != batch or size.bit_count() == 1]
+    assert batch in batches
     assert all(size.bit_count() == 1 for size in others)
     assert all(b == 2 * a for a, b in pairwise(others))
-    assert batch == 1 or min(found) < batch < max(found)
+    assert batch == 1 or min(batches) < batch < max(batches)
 
 
 def test_gains_are_per_doubling_whatever_the_step_between_batches() -> None:
@@ -35,7 +35,7 @@ def test_gains_are_per_doubling_whatever_the_step_between_batches() -> None:
     assert levels_off({}, [8]) is None
 
 
-def test_steps_of_an_epoch_are_rounded_as_the_workload_says() -> None:
+def test_steps_per_epoch_follow_the_rounding_of_the_workload() -> None:
     def steps(rounding: str, samples: int | None, batch: int) -> int | None:
         return steps_per_epoch(
             Workload.model_validate({"name": "own", "samples": samples, "steps_rounding": rounding}), batch
@@ -47,9 +47,9 @@ def test_steps_of_an_epoch_are_rounded_as_the_workload_says() -> None:
 
 def test_a_sweep_is_the_estimates_at_its_batches() -> None:
     profile = read_profile("p1b3/amd-epyc.xplane")
-    found = sweep("p1b3/amd-epyc.xplane", ["v100", "v100", "k20x"], [400, 100, 100], PLAN)
-    assert [target["target"] for target in found["targets"]] == ["v100-sxm2-16gb", "k20x"]
-    rows = found["targets"][0]["batches"]
+    document = sweep("p1b3/amd-epyc.xplane", ["v100", "v100", "k20x"], [400, 100, 100], PLAN)
+    assert [target["target"] for target in document["targets"]] == ["v100-sxm2-16gb", "k20x"]
+    rows = document["targets"][0]["batches"]
     assert [row["batch_size"] for row in rows] == [100, 400]
     for row in rows:
         alone = estimate(profile, RunPlan("v100", draws=20, batch=row["batch_size"]))
@@ -61,23 +61,25 @@ def test_a_sweep_is_the_estimates_at_its_batches() -> None:
         assert 0 < row["efficiency"] <= 1
     assert rows[0]["gain_per_doubling"] is None
     assert rows[1]["gain_per_doubling"] > 0
-    assert (found["mode"], found["profiled_batch_size"]) == ("training", 100)
-    assert any("DAWNBench" in note for note in found["notes"])
+    assert (document["mode"], document["profiled_batch_size"]) == ("training", 100)
+    assert any("DAWNBench" in note for note in document["notes"])
 
 
 def test_a_sweep_of_inference_is_of_the_forward_pass() -> None:
-    found = {mode: sweep("nt3", ["v100"], [20], RunPlan("", draws=5, mode=mode)) for mode in ("training", "inference")}
-    training, inference = (found[mode]["targets"][0]["batches"][0]["step_s"]["mid"] for mode in found)
-    assert found["inference"]["mode"] == "inference"
+    documents = {
+        mode: sweep("nt3", ["v100"], [20], RunPlan("", draws=5, mode=mode)) for mode in ("training", "inference")
+    }
+    training, inference = (documents[mode]["targets"][0]["batches"][0]["step_s"]["mid"] for mode in documents)
+    assert documents["inference"]["mode"] == "inference"
     assert inference < training / 2
 
 
-def test_a_step_that_is_mostly_the_sources_is_told_of() -> None:
-    found = sweep("p1b3/amd-epyc.xplane", ["v100"], [25], RunPlan("", draws=5))
-    assert sum("the source's own time, carried over" in said for said in found["warnings"]) == 1
+def test_a_step_that_is_mostly_carried_over_has_a_warning() -> None:
+    document = sweep("p1b3/amd-epyc.xplane", ["v100"], [25], RunPlan("", draws=5))
+    assert sum("the source's own time, carried over" in text for text in document["warnings"]) == 1
 
 
-def test_a_step_that_was_measured_stands_apart_from_those_predicted() -> None:
+def test_a_measured_step_beside_predicted_ones_has_a_warning() -> None:
     found = sweep("p1b3", ["k20x"], [100, 200], RunPlan("", source="k20x", draws=5))
     assert any("batch 100 is the profile's own" in warning for warning in found["warnings"])
     assert not any("the profile's own" in w for w in sweep("p1b3", ["v100"], [100, 200], PLAN)["warnings"])

@@ -25,9 +25,9 @@ def write(folder: Path, name: str, rows: Iterable[Mapping[str, object]]) -> Path
 
 def truth(*rows: Mapping[str, object]) -> pd.DataFrame:
     """TRUTH of the rows; a row without a time takes twice its roofline time."""
-    said = {"op_class": "gemm", "precision": "fp32", "batch": 1, "data_set": "toy", "time_s": 1e6}
-    given = with_operator(TRUTH.conform(pd.DataFrame([{**said, **row} for row in rows]), "test"))
-    known = [describe(of_device, load_device(str(name)))[0] for name, of_device in given.groupby("device")]
-    found = TRUTH.conform(pd.concat(known).sort_index(), "test")
-    timed = pd.Series(["time_s" in row for row in rows], found.index)
-    return found.assign(time_s=found["time_s"].where(timed, 2 * found["ideal_s"]))
+    defaults = {"op_class": "gemm", "precision": "fp32", "batch": 1, "data_set": "toy", "time_s": 1e6}
+    truth_rows = with_operator(TRUTH.conform(pd.DataFrame([{**defaults, **row} for row in rows]), "test"))
+    known = [describe(of_device, load_device(str(name)))[0] for name, of_device in truth_rows.groupby("device")]
+    described = TRUTH.conform(pd.concat(known).sort_index(), "test")
+    timed = pd.Series(["time_s" in row for row in rows], described.index)
+    return described.assign(time_s=described["time_s"].where(timed, 2 * described["ideal_s"]))

@@ -1,4 +1,4 @@
-"""The simple methods do what they are said to do, and on public data what was found of them before."""
+"""The simple methods, on made-up rows and on public data."""
 
 import itertools
 from collections.abc import Callable
@@ -18,32 +18,32 @@ SIZES = tuple(itertools.product((512, 1024, 2048, 4096, 8192), repeat=3))
 METHODS = baselines.BASELINES
 
 
-def products(device: str, efficiency: Callable[[int], float], **said: object) -> pd.DataFrame:
+def products(device: str, efficiency: Callable[[int], float], **fields: object) -> pd.DataFrame:
     """Products that attain a share of the roofline that depends on k."""
-    rows = truth(*({"device": device, "m": m, "n": n, "k": k, **said} for m, n, k in SIZES))
+    rows = truth(*({"device": device, "m": m, "n": n, "k": k, **fields} for m, n, k in SIZES))
     rows = rows[rows["ideal_s"] > protocol.JUDGED_OVER_S]
     return rows.assign(time_s=rows["ideal_s"] / rows["k"].map(efficiency).to_numpy(dtype=float))
 
 
 def errors(name: str, train: pd.DataFrame, rows: pd.DataFrame, own: pd.DataFrame) -> np.ndarray:
-    found = METHODS[name](train)(rows.drop(columns=protocol.MEASURED), own)
-    return np.asarray(found / rows["time_s"].to_numpy() - 1)
+    predicted_s = METHODS[name](train)(rows.drop(columns=protocol.MEASURED), own)
+    return np.asarray(predicted_s / rows["time_s"].to_numpy() - 1)
 
 
-def test_the_roofline_is_the_roofline() -> None:
+def test_roofline_predicts_the_roofline_time() -> None:
     rows = products("p4", lambda k: 0.5)
     assert errors("roofline", rows, rows, rows[:0]) == pytest.approx(-0.5)
 
 
 @pytest.mark.parametrize("name", ["constant efficiency", "nearest neighbours", "gradient boosting"])
-def test_a_constant_is_learnt_from_others(name: str) -> None:
+def test_constant_efficiency_is_learnt_from_other_devices(name: str) -> None:
     rows = products("p4", lambda k: 0.4)
     train = products("v100-pcie-32gb", lambda k: 0.4)
     assert errors(name, train, rows, rows[:0]) == pytest.approx(0, abs=1e-6)
 
 
 @pytest.mark.parametrize("name", ["nearest neighbours", "gradient boosting"])
-def test_what_depends_on_the_shape_is_learnt_from_others(name: str) -> None:
+def test_efficiency_by_shape_is_learnt_from_other_devices(name: str) -> None:
     by_depth = {512: 0.2, 1024: 0.3, 2048: 0.5, 4096: 0.7, 8192: 0.9}
     train = pd.concat([products(d, by_depth.__getitem__) for d in ("v100-pcie-32gb", "m40-12gb", "p100-pcie-16gb")])
     rows = products("p4", by_depth.__getitem__)
@@ -52,12 +52,12 @@ def test_what_depends_on_the_shape_is_learnt_from_others(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["constant efficiency", "nearest neighbours", "gradient boosting"])
-def test_own_rows_shift_what_others_say(name: str) -> None:
+def test_own_rows_shift_the_prediction(name: str) -> None:
     train, rows = products("v100-pcie-32gb", lambda k: 0.8), products("p4", lambda k: 0.3)
     assert errors(name, train, rows, rows[:0]) == pytest.approx(0.3 / 0.8 - 1, abs=1e-6)
     assert errors(name, train, rows, rows[:3]) == pytest.approx(0, abs=1e-6)
-    other = rows.assign(data_set="elsewhere")
-    assert errors(name, train, other, rows[:3]) == pytest.approx(0.3 / 0.8 - 1, abs=1e-6)
+    elsewhere = rows.assign(data_set="elsewhere")
+    assert errors(name, train, elsewhere, rows[:3]) == pytest.approx(0.3 / 0.8 - 1, abs=1e-6)
 
 
 def test_neighbours_are_sought_on_the_same_path_first() -> None:
@@ -77,11 +77,11 @@ def test_boosting_gives_the_same_twice() -> None:
 
 
 @pytest.mark.slow
-def test_what_was_found_on_public_data(public_data: Callable[[str], Path]) -> None:
+def test_errors_on_public_data_are_those_published(public_data: Callable[[str], Path]) -> None:
     """The reference errors of the data's README, where the methods are the same: a margin for rows kept back there."""
     names = ("roofline", "constant efficiency", "nearest neighbours")
     rows, _ = read_truth(public_data("data"))
-    judged = protocol.judge(rows, {name: METHODS[name] for name in names}, most=300)
+    judged = protocol.judge(rows, {name: METHODS[name] for name in names}, max_rows=300)
     table = scores.held_out(judged, names)
     overall = table[(table[KEYS] == "").all(axis=1)].set_index(["problem", "method"])
     assert overall.loc[("gemm", "nearest neighbours"), "median"] == pytest.approx(22, abs=4)

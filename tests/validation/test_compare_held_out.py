@@ -1,4 +1,4 @@
-"""Two held-out tables are compared on what both judge."""
+"""Two held-out tables are compared on the rows that both judge."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The readers of the public data sets: every row means what its publisher meant, or is left out and told."""
+"""The readers of the public data sets: rows keep their meaning, or are left out with a note."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -64,7 +64,7 @@ def test_a_precision_without_a_peak_is_left_out(tmp_path: Path) -> None:
     assert set(read_truth(tmp_path)[0]["device"]) == {"l40s"}
 
 
-def test_fp16_operands_on_fp32_units_are_held_against_those(tmp_path: Path) -> None:
+def test_fp16_operands_on_fp32_units_have_the_peak_of_fp32(tmp_path: Path) -> None:
     rows = [{**GEMM, "device": name, "precision": HALF} for name in ("NV_P100", "NV_V100")]
     write(tmp_path, "deepbench/gemm.csv", rows)
     p100, v100 = read_truth(tmp_path)[0].to_dict("records")
@@ -105,13 +105,13 @@ def test_the_traffic_of_a_memory_bound_op_counts_its_operands(tmp_path: Path) ->
     assert unary["ideal_s"] == pytest.approx(unary["bytes"] / bandwidth.value)
 
 
-def test_a_shape_that_models_share_is_one_row(tmp_path: Path) -> None:
+def test_a_shape_of_several_models_is_one_row(tmp_path: Path) -> None:
     shape = {"device": "a40", "precision": "fp16", "m": 64.0, "n": 4096.0, "k": 4096.0}
     write(tmp_path, "vidur/gemm.parquet", [{**shape, "time_ms": t} for t in (1.0, 2.0, 9.0)])
     assert read_truth(tmp_path)[0]["time_s"].tolist() == [2e-3]
 
 
-def test_what_is_wrong_with_a_folder_is_one_sentence(tmp_path: Path) -> None:
+def test_faults_of_a_folder_are_one_sentence(tmp_path: Path) -> None:
     def refused(sentence: str) -> None:
         with pytest.raises(EstimatorError, match=sentence) as error:
             read_truth(tmp_path / "data")

@@ -40,7 +40,7 @@ def test_products_have_the_dimensions_of_the_library_call(ops: pd.DataFrame) -> 
     assert ops["trans_b"].dropna().to_dict() == {"linear": "t", "bmm": "n", "addmm": "n"}
 
 
-def test_views_and_copies_that_copy_nothing_are_no_kernels(ops: pd.DataFrame) -> None:
+def test_views_and_empty_copies_are_no_kernels(ops: pd.DataFrame) -> None:
     assert set(ops.index) == {"linear", "bmm", "addmm", "ln", "add"}  # the copy beat twice the bandwidth
 
 
@@ -49,17 +49,17 @@ def test_traffic_counts_every_operand_and_result_once(ops: pd.DataFrame) -> None
     assert ops.loc["ln", ["bytes", "row_length"]].tolist() == [4 * 2 * 16 * 1024 * 768, 768]
 
 
-def test_times_leave_out_what_timing_a_call_takes(ops: pd.DataFrame) -> None:
+def test_times_exclude_the_overhead_of_a_call(ops: pd.DataFrame) -> None:
     idle = ops.loc["linear", "forward_s"] - 0.110e-3
     assert -0.015e-3 <= idle <= -0.010e-3
     assert ops.loc["linear", "backward_s"] == pytest.approx(0.240e-3 + 2 * idle)  # two calls
 
 
-def test_the_traced_layer_ends_with_the_last_op_that_bears_its_name(ops: pd.DataFrame) -> None:
+def test_the_traced_layer_ends_with_the_last_op_of_its_name(ops: pd.DataFrame) -> None:
     assert ops["layer"].to_dict() == {"linear": True, "bmm": True, "addmm": True, "ln": True, "add": False}
 
 
-def test_a_device_is_known_with_underscores_for_blanks(tmp_path: Path) -> None:
+def test_device_names_may_have_underscores_for_blanks(tmp_path: Path) -> None:
     path = tmp_path / FILE
     path.parent.mkdir()
     path.write_text("\n".join([COLUMNS, *(row.replace("Tesla V100-PCIE-32GB", "NVIDIA_L4") for row in ROWS)]))

@@ -1,4 +1,4 @@
-"""The protocol cannot be bent: families apart, times hidden, calibration rows not judged, the same rows every time."""
+"""The protocol: families apart, times hidden, calibration rows not judged, the same rows every time."""
 
 import itertools
 
@@ -37,31 +37,33 @@ def rows() -> pd.DataFrame:
     return truth(*plain, *batched, *streams)
 
 
-def test_no_row_of_the_family_is_learnt_from_and_no_time_is_handed_over(rows: pd.DataFrame) -> None:
+def test_methods_see_neither_rows_of_the_family_nor_times(rows: pd.DataFrame) -> None:
     seen: list[tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]] = []
 
     def method(train: pd.DataFrame) -> Predictor:
-        def predict(asked: pd.DataFrame, own: pd.DataFrame) -> Floats:
-            seen.append((train, asked, own))
-            return np.asarray(asked["ideal_s"])
+        def predict(rows_to_predict: pd.DataFrame, own: pd.DataFrame) -> Floats:
+            seen.append((train, rows_to_predict, own))
+            return np.asarray(rows_to_predict["ideal_s"])
 
         return predict
 
     judge(rows, {"spy": method})
     families = {frozenset(train["family"]) for train, _, _ in seen}
     assert families == {frozenset({"volta"}), frozenset({"pascal-gp102"})}
-    for train, asked, own in seen:
-        assert not set(train["family"]) & set(asked["family"])
-        assert len(asked[["device", "stack"]].drop_duplicates()) == 1
-        assert "time_s" not in asked
-        assert not set(asked.index) & (set(own.index) | set(train.index))
-        assert set(own["device"]) <= set(asked["device"])
-        assert (asked["ideal_s"] > JUDGED_OVER_S).all()
+    for train, rows_to_predict, own in seen:
+        assert not set(train["family"]) & set(rows_to_predict["family"])
+        assert len(rows_to_predict[["device", "stack"]].drop_duplicates()) == 1
+        assert "time_s" not in rows_to_predict
+        assert not set(rows_to_predict.index) & (set(own.index) | set(train.index))
+        assert set(own["device"]) <= set(rows_to_predict["device"])
+        assert (rows_to_predict["ideal_s"] > JUDGED_OVER_S).all()
     assert len({len(own) for _, _, own in seen}) > 1
 
 
-def test_every_row_worth_it_is_judged_once_where_nothing_calibrates(rows: pd.DataFrame) -> None:
-    judged = judge(rows, {"roofline": lambda train: lambda asked, own: asked["ideal_s"].to_numpy()})["gemm"]
+def test_without_own_rows_every_eligible_row_is_judged_once(rows: pd.DataFrame) -> None:
+    judged = judge(
+        rows, {"roofline": lambda train: lambda rows_to_predict, own: rows_to_predict["ideal_s"].to_numpy()}
+    )["gemm"]
     worth = rows[(rows["op_class"] == "gemm") & (rows["ideal_s"] > JUDGED_OVER_S)]
     assert sorted(judged.index) == sorted(worth.index)
     assert judged.loc[worth.index, "time_s"].equals(worth["time_s"])
@@ -79,8 +81,8 @@ def test_own_shapes_are_a_quarter_of_each_group_whatever_the_order(rows: pd.Data
     assert shares["neusight-vector"] == 0
 
 
-def test_so_many_rows_of_each_group_are_drawn(rows: pd.DataFrame) -> None:
-    judged = judge(rows, {"one": lambda train: lambda asked, own: np.ones(len(asked))}, most=5)
+def test_max_rows_limits_each_group(rows: pd.DataFrame) -> None:
+    judged = judge(rows, {"one": lambda train: lambda rows_to_predict, own: np.ones(len(rows_to_predict))}, max_rows=5)
     assert set(judged["gemm"].groupby(["data_set", "device"]).size()) == {5}
 
 
@@ -99,7 +101,7 @@ def test_the_kit_is_the_nearest_rows_each_once() -> None:
     assert chosen.loc[chosen["op"] == "add", "bytes"].tolist() == [12, 210e6]
 
 
-def test_the_kit_is_as_large_as_said() -> None:
+def test_the_kit_has_the_documented_size() -> None:
     assert (len(set(sweep.PLAIN)), len(set(sweep.BATCHED))) == (30, 10)
     few = truth(*({"device": "p4", "m": 2**e, "n": 64, "k": 64} for e in range(3, 9)))
     assert calibration_rows.kit_rows(few).all()
@@ -112,16 +114,16 @@ def test_each_precision_has_its_kit() -> None:
 
 
 @pytest.mark.parametrize("bad", [np.nan, 0.0, -1.0])
-def test_a_method_cannot_pass_over_a_row(rows: pd.DataFrame, bad: float) -> None:
-    def one_bad(asked: pd.DataFrame) -> Floats:
-        times = asked["ideal_s"].to_numpy(copy=True)
+def test_a_method_without_a_time_for_a_row_is_refused(rows: pd.DataFrame, bad: float) -> None:
+    def one_bad(rows_to_predict: pd.DataFrame) -> Floats:
+        times = rows_to_predict["ideal_s"].to_numpy(copy=True)
         times[-1] = bad
         return np.asarray(times)
 
     with pytest.raises(ValueError, match="shy gives no time"):
-        judge(rows, {"shy": lambda train: lambda asked, own: one_bad(asked)})
+        judge(rows, {"shy": lambda train: lambda rows_to_predict, own: one_bad(rows_to_predict)})
 
 
-def test_one_family_is_not_enough(rows: pd.DataFrame) -> None:
+def test_a_single_family_is_refused(rows: pd.DataFrame) -> None:
     with pytest.raises(EstimatorError, match="one device family"):
         judge(rows[rows["family"] == "volta"], {})

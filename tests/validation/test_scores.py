@@ -1,4 +1,4 @@
-"""The figures are those of their definition."""
+"""Figures follow their definition."""
 
 import pandas as pd
 import pytest
@@ -24,30 +24,30 @@ def judged() -> pd.DataFrame:
 def figures(judged: pd.DataFrame, **keys: str) -> dict[str, object]:
     table = scores.held_out({"gemm": judged}, ["model", "perfect"]).query("method == 'model'")
     wanted = dict.fromkeys(KEYS, "") | keys
-    found = table[(table[KEYS] == list(wanted.values())).all(axis=1)]
-    assert len(found) == 1
-    return dict(found.iloc[0])
+    matches = table[(table[KEYS] == list(wanted.values())).all(axis=1)]
+    assert len(matches) == 1
+    return dict(matches.iloc[0])
 
 
-def test_a_group(judged: pd.DataFrame) -> None:
-    said = {"family": "pascal-gp102", "op_class": "gemm", "precision": "fp32", "path": "vector"}
-    found = figures(judged, data_set="a", device="p4", **said)
-    assert (found["n"], found["groups"], found["max"]) == (3, 1, 50)
-    assert found["median"] == pytest.approx(40)
-    assert found["mean"] == pytest.approx(100 / 3, abs=0.01)
-    assert found["p90"] == pytest.approx(48)
-    assert found["bias"] == pytest.approx(10)
+def test_figures_of_a_group(judged: pd.DataFrame) -> None:
+    keys = {"family": "pascal-gp102", "op_class": "gemm", "precision": "fp32", "path": "vector"}
+    row = figures(judged, data_set="a", device="p4", **keys)
+    assert (row["n"], row["groups"], row["max"]) == (3, 1, 50)
+    assert row["median"] == pytest.approx(40)
+    assert row["mean"] == pytest.approx(100 / 3, abs=0.01)
+    assert row["p90"] == pytest.approx(48)
+    assert row["bias"] == pytest.approx(10)
 
 
-def test_a_slice_counts_every_group_alike(judged: pd.DataFrame) -> None:
-    found = figures(judged)
-    assert (found["n"], found["groups"], found["max"]) == (5, 3, 100)
-    assert found["median"] == pytest.approx((40 + 100 + 0) / 3, abs=0.01)
+def test_a_slice_is_the_mean_over_groups(judged: pd.DataFrame) -> None:
+    row = figures(judged)
+    assert (row["n"], row["groups"], row["max"]) == (5, 3, 100)
+    assert row["median"] == pytest.approx((40 + 100 + 0) / 3, abs=0.01)
     assert figures(judged, data_set="a")["median"] == pytest.approx((40 + 100) / 2)
     assert figures(judged, family="volta")["median"] == pytest.approx(100)
 
 
-def test_batched_products_are_a_class_of_their_own(judged: pd.DataFrame) -> None:
+def test_batched_products_are_a_separate_class(judged: pd.DataFrame) -> None:
     assert figures(judged, op_class="batched gemm")["mean"] == 0
     assert figures(judged, op_class="gemm")["groups"] == 2
 
@@ -65,8 +65,8 @@ def test_the_worst_misses_are_by_factor_either_way(judged: pd.DataFrame) -> None
     assert ratios == {0.5, 2.0}
 
 
-def test_of_whole_models_each_pair_has_its_signed_error(judged: pd.DataFrame) -> None:
+def test_pairs_of_whole_models_have_signed_errors(judged: pd.DataFrame) -> None:
     pairs = judged.iloc[:1].assign(source="p4", target="v100", model="toy", ours=0.5)
-    found = scores.of_pairs({"gemm": judged, "whole": pairs}, "ours")
-    assert found.to_numpy().tolist() == [["whole", "p4", "v100", "toy", -50.0]]
+    table = scores.of_pairs({"gemm": judged, "whole": pairs}, "ours")
+    assert table.to_numpy().tolist() == [["whole", "p4", "v100", "toy", -50.0]]
     assert scores.of_pairs({"gemm": judged}, "ours").empty

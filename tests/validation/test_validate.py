@@ -1,4 +1,4 @@
-"""What cannot be judged is refused before the long work begins."""
+"""Problems that cannot be judged are refused before the long work begins."""
 
 from pathlib import Path
 from typing import NoReturn
@@ -47,7 +47,7 @@ def test_whole_models_without_their_table_are_refused_before_anything_is_read(
         validate.validate(folder, never, ["whole-kit"])
 
 
-def test_all_that_can_be_judged_is_and_the_rest_is_told(folder: Path) -> None:
-    found = validate.validate(folder, fitted_side_by_side)
-    assert list(found.judged) == ["memory", "memory-kit"]
-    assert "so gemm, gemm-kit, gemm-own cannot be judged" in str(found.notes)
+def test_possible_problems_are_judged_and_others_noted(folder: Path) -> None:
+    result = validate.validate(folder, fitted_side_by_side)
+    assert list(result.judged) == ["memory", "memory-kit"]
+    assert "so gemm, gemm-kit, gemm-own cannot be judged" in str(result.notes)

@@ -1,4 +1,4 @@
-"""Whole transformers from their kernels: counted right, and predicted by any method."""
+"""Whole transformers: counting of kernels, and prediction by any method."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -19,7 +19,7 @@ from estimator.validation.whole_models import (
     kernels,
     read_runs,
     shared_weight,
-    summed,
+    sum_of_kernels,
 )
 from tests.validation.public import truth
 
@@ -67,81 +67,86 @@ def test_multipliers_are_learnt_from_training_runs_of_memory_bound_ops() -> None
     assert backward_multipliers(pd.concat(runs)) == {"tanh": 3.0}
 
 
-def test_a_sum_counts_every_call_on_the_device_asked() -> None:
-    at = {d: summed(at_the_roofline, ops(STREAM, model="toy-inf"), {}, d, NO_ROWS)[V100, "toy-inf"] for d in (V100, P4)}
+def test_sum_of_kernels_counts_every_call_on_each_device() -> None:
+    at = {
+        d: sum_of_kernels(at_the_roofline, ops(STREAM, model="toy-inf"), {}, d, NO_ROWS)[V100, "toy-inf"]
+        for d in (V100, P4)
+    }
     assert at[V100] == pytest.approx(2 * 8e6 / 900e9)
     assert at[P4] == pytest.approx(2 * 8e6 / 192e9)
 
 
-def test_the_weight_is_what_devices_miss_alike() -> None:
+def test_shared_weight_is_high_for_common_ratios_only() -> None:
     models = [f"model{i}" for i in range(40)]
-    miss = np.exp(np.random.default_rng(0).normal(0, 0.2, len(models)))
-    alike = {(d, m): float(r) for d in (V100, A100) for m, r in zip(models, miss, strict=True)}
-    unlike = {(d, m): r ** (1 if d == V100 else -1) for (d, m), r in alike.items()}
-    assert shared_weight(alike) > 0.8
-    assert shared_weight(unlike) == 0.0
+    ratios = np.exp(np.random.default_rng(0).normal(0, 0.2, len(models)))
+    shared = {
+        (device, model): float(ratio) for device in (V100, A100) for model, ratio in zip(models, ratios, strict=True)
+    }
+    opposite = {(device, model): ratio ** (1 if device == V100 else -1) for (device, model), ratio in shared.items()}
+    assert shared_weight(shared) > 0.8
+    assert shared_weight(opposite) == 0.0
     assert shared_weight({(V100, "alone"): 2.0}) == shared_weight({})
 
 
 def test_a_judged_pair_never_learns_from_the_targets_family() -> None:
-    seen: list[set[str]] = []
+    families: list[set[str]] = []
 
     def method(train: pd.DataFrame) -> Callable[[pd.DataFrame, pd.DataFrame], Floats]:
-        seen.append(set(train["family"]))
+        families.append(set(train["family"]))
         return at_the_roofline
 
     devices = (V100, A100, P4)
-    whole = pd.Series({(d, "toy-inf"): 1.0 for d in devices}).rename_axis(["device", "model"])
+    whole_s = pd.Series({(d, "toy-inf"): 1.0 for d in devices}).rename_axis(["device", "model"])
     listed = pd.concat([ops(STREAM, model="toy-inf", device=d) for d in devices])
     truth = pd.concat([NO_ROWS.reindex([0]).assign(family=f, device=d) for f, d in (("volta", V100), ("ampere", A100))])
-    found = judge(truth, Runs(whole, listed), {"roofline": method}, {"whole": "", "whole-kit-75w": ""})
-    assert [len(rows) for rows in found.values()] == [6, 4]  # no pair onto the P4 over 75 W
-    assert not (found["whole"]["source"] == found["whole"]["target"]).any()
-    assert seen[0] == {"ampere"}
-    assert (found["whole"]["roofline"] > 0).all()
+    judged = judge(truth, Runs(whole_s, listed), {"roofline": method}, {"whole": "", "whole-kit-75w": ""})
+    assert [len(rows) for rows in judged.values()] == [6, 4]  # no pair onto the P4 over 75 W
+    assert not (judged["whole"]["source"] == judged["whole"]["target"]).any()
+    assert families[0] == {"ampere"}
+    assert (judged["whole"]["roofline"] > 0).all()
 
 
-Asked = tuple[str, str, frozenset[str]]  # of which family's judge, of which device, whose own rows are given
+Call = tuple[str, str, frozenset[str]]  # unseen family, device predicted, devices of the own rows
 
 
-def spied(problem: str, *devices: str) -> tuple[pd.DataFrame, set[Asked]]:
-    """The judged pairs of devices, each with rows of its own in TRUTH, and what a method is asked meanwhile."""
+def record_calls(problem: str, *devices: str) -> tuple[pd.DataFrame, set[Call]]:
+    """The judged pairs of devices with rows in TRUTH, and the calls of the method."""
     rows = truth(
         *({"device": device, "data_set": "neusight-linear", "m": 8192, "n": 8192, "k": 64} for device in devices)
     )
-    asked: set[Asked] = set()
+    calls: set[Call] = set()
 
     def method(train: pd.DataFrame) -> Predictor:
         (unseen,) = set(rows["family"]) - set(train["family"])
 
-        def predict(of: pd.DataFrame, own: pd.DataFrame) -> Floats:
-            asked.add((unseen, of["device"].iloc[0], frozenset(own["device"])))
-            return at_the_roofline(of, own)
+        def predict(rows_to_predict: pd.DataFrame, own: pd.DataFrame) -> Floats:
+            calls.add((unseen, rows_to_predict["device"].iloc[0], frozenset(own["device"])))
+            return at_the_roofline(rows_to_predict, own)
 
         return predict
 
-    whole = pd.Series({(device, "toy-inf"): 1.0 for device in devices}).rename_axis(["device", "model"])
+    whole_s = pd.Series({(device, "toy-inf"): 1.0 for device in devices}).rename_axis(["device", "model"])
     listed = pd.concat([ops(STREAM, model="toy-inf", device=device) for device in devices])
-    return judge(rows, Runs(whole, listed), {"spy": method}, {problem: ""})[problem], asked
+    return judge(rows, Runs(whole_s, listed), {"spy": method}, {problem: ""})[problem], calls
 
 
-def test_a_twin_of_the_target_is_no_source_and_tells_nothing() -> None:
-    pairs, asked = spied("whole", V100, TWIN, A100)
+def test_devices_of_the_targets_family_are_no_sources() -> None:
+    pairs, calls = record_calls("whole", V100, TWIN, A100)
     assert set(zip(pairs["source"], pairs["target"], strict=True)) == {
         (A100, V100),
         (A100, TWIN),
         (V100, A100),
         (TWIN, A100),
     }
-    of_volta = [own for unseen, _, own in asked if unseen == "volta"]
-    assert frozenset().union(*of_volta) == {A100}
+    own_devices = [own for unseen, _, own in calls if unseen == "volta"]
+    assert frozenset().union(*own_devices) == {A100}
 
 
 @pytest.mark.parametrize(("problem", "given"), [("whole", set()), ("whole-kit", {V100})])
-def test_own_rows_of_the_target_are_given_with_the_kit_alone(problem: str, given: set[str]) -> None:
-    _, asked = spied(problem, V100, A100)
+def test_own_rows_are_given_only_with_the_kit(problem: str, given: set[str]) -> None:
+    _, calls = record_calls(problem, V100, A100)
     family = load_device(V100).architecture
-    assert {own for unseen, device, own in asked if (unseen, device) == (family, V100)} == {frozenset(given)}
+    assert {own for unseen, device, own in calls if (unseen, device) == (family, V100)} == {frozenset(given)}
 
 
 WHOLE = "device,name,option,num_layer,e2e_latency"
@@ -158,18 +163,18 @@ def test_runs_that_are_left_out_are_counted_by_reason(tmp_path: Path) -> None:
     (tmp_path / "neusight" / "whole_model.csv").write_text("\n".join([WHOLE, *runs]))
     listed = (f"{device},toy,{op}" for device in ("Tesla_T4", "Unheard_Of") for op in LISTED)
     (tmp_path / "neusight" / "per_op.csv").write_text("\n".join([PER_OP, *listed]))
-    found = read_runs(tmp_path)
-    assert found.whole_s.to_dict() == {("t4", "toy"): 1.5e-3}
-    assert found.ops[["device", "model", "op", "calls"]].to_numpy().tolist() == [["t4", "toy", "ln", 2.0]]
-    assert found.notes == (
+    runs_read = read_runs(tmp_path)
+    assert runs_read.whole_s.to_dict() == {("t4", "toy"): 1.5e-3}
+    assert runs_read.ops[["device", "model", "op", "calls"]].to_numpy().tolist() == [["t4", "toy", "ln", 2.0]]
+    assert runs_read.notes == (
         "1 of 4 whole runs are left out, as they are fused graphs or ran on several devices",
         "1 of 4 whole runs are left out, as no device file bears the device's name",
         "1 of 4 whole runs are left out, as their ops are not listed",
     )
 
 
-def test_measured_ops_add_up_to_the_whole(public_data: Callable[[str], Path]) -> None:
-    """Of inference; those of a 70 W card with a tenth to spare, as it throttles."""
+def test_measured_ops_add_up_to_the_whole_time(public_data: Callable[[str], Path]) -> None:
+    """For inference; within a tenth for a 70 W card, which throttles."""
     runs = read_runs(public_data("data"))
     inference = runs.ops[runs.ops["model"].str.contains("inf")]
     sums = (inference["forward_s"] * inference["calls"]).groupby([inference["device"], inference["model"]]).sum()
@@ -188,10 +193,10 @@ def test_every_ordered_pair_is_judged(
     runs = read_runs(public_data("data"))
     among = list(devices or runs.whole_s.index.unique("device"))
     some = Runs(runs.whole_s[among], runs.ops[runs.ops["device"].isin(among)])
-    found = judge(NO_ROWS, some, {"roofline": lambda train: at_the_roofline}, {"whole": ""})["whole"]
-    assert len(found) == pairs
-    assert found.groupby(["source", "target", "model"]).size().max() == 1
-    assert (found["roofline"] / found["time_s"]).between(least, most).all()
+    judged = judge(NO_ROWS, some, {"roofline": lambda train: at_the_roofline}, {"whole": ""})["whole"]
+    assert len(judged) == pairs
+    assert judged.groupby(["source", "target", "model"]).size().max() == 1
+    assert (judged["roofline"] / judged["time_s"]).between(least, most).all()
 
 
 def test_runs_in_another_form_than_the_listed_ops_are_left_out(public_data: Callable[[str], Path]) -> None:

@@ -34,34 +34,34 @@ Example: estimator systems --where 'rmax >= 1 EFLOP/s' --sort -rmax_per_watt
 EXAMPLES = {"devices": DEVICE_EXAMPLES, "systems": SYSTEM_EXAMPLES}
 
 
-def _layout(what: str | None) -> "Layout":
+def _layout(command: str | None) -> "Layout":
     from estimator.devices.specs.table import columns
 
-    return {"devices": columns.DEVICES, "systems": columns.SYSTEMS}[str(what)]
+    return {"devices": columns.DEVICES, "systems": columns.SYSTEMS}[str(command)]
 
 
 class WithColumns(TyperCommand):
-    """A command whose help ends with its columns and the lints of its check, read when the help is asked for."""
+    """A command whose help lists its columns and the lints of its check, loaded only for the help."""
 
     def format_epilog(self, ctx: "Context", formatter: "HelpFormatter") -> None:
-        """Write the columns and the lints behind the examples."""
+        """Write the columns and the lints after the examples."""
         from estimator.devices import lints
 
         super().format_epilog(ctx, formatter)
         with formatter.section("Columns"):
             formatter.write_text(", ".join(_layout(self.name).families()))
         with formatter.section("Lints of --check"):
-            formatter.write_dl(list(lints.helps().items()))
+            formatter.write_dl(list(lints.help_by_lint().items()))
 
 
 COMMAND = WithColumns
 
 
 def _complete(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Shell completion by the columns; of a list, of its last name."""
-    before, comma, last = incomplete.rpartition(",")
-    known = _layout(ctx.info_name).columns
-    return [f"{before}{comma}{name}" for name in known if name.startswith(last)]
+    """Shell completion of the last column name in a list."""
+    first_names, comma, last_name = incomplete.rpartition(",")
+    columns = _layout(ctx.info_name).columns
+    return [f"{first_names}{comma}{name}" for name in columns if name.startswith(last_name)]
 
 
 CONDITION_HELP = "Only those that meet a condition, such as 'memory_bandwidth >= 2 TB/s', 'vendor = NVIDIA', 'bf16'."
@@ -123,7 +123,7 @@ def _catalogue(
     if names and (where or sort):
         raise typer.BadParameter("--where and --sort choose from the whole catalogue; give them without names")
     chosen = layout.choose(columns.split(",")) if columns is not None else None
-    subjects = rows.named(layout, names) if names else rows.selected(layout, where, sort)
+    subjects = rows.rows_named(layout, names) if names else rows.rows_where(layout, where, sort)
     if csv:
         compared = bool(names) and len(subjects) > 1
         table_columns = chosen or list(layout.columns.values())
@@ -134,7 +134,7 @@ def _catalogue(
         _show_entry(layout, next(iter(subjects.values())), names[0], as_json)
     else:
         _show_comparison(layout, subjects, chosen, as_json)
-    terminal.print_notes(rows.unread(list(subjects.values())))
+    terminal.print_notes(rows.device_faults(list(subjects.values())))
 
 
 def _check_files(layout: "Layout", names: list[str], as_json: bool) -> None:

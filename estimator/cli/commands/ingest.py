@@ -35,10 +35,10 @@ def ingest(
     if list_ or profile is None:
         _list_shipped(as_json)
         return
-    read = read_profile(profile, batch=batch, steps=steps)
-    counted = count_work(read.ops, read.workload, where=read.where)
-    warnings = (*read.warnings, *sentences((*step.notes(read), *counted.notes)))
-    document = documents.ingest(read, counted.work, step.source_step(read, counted.work), warnings, top)
+    loaded = read_profile(profile, batch=batch, steps=steps)
+    counted = count_work(loaded.ops, loaded.workload, where=loaded.where)
+    warnings = (*loaded.warnings, *sentences((*step.notes(loaded), *counted.notes)))
+    document = documents.ingest(loaded, counted.work, step.source_step(loaded, counted.work), warnings, top)
     if csv:
         write_text(csv, counted.work.reindex(columns=documents.INGEST_OPS).to_csv(index=False, lineterminator="\n"))
     emit(document, partial(render_ingest, top=top), as_json)

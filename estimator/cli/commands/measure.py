@@ -1,4 +1,4 @@
-"""The command that measures the machine at hand, or writes the kit with which others measure theirs."""
+"""The command that measures this machine, or writes a kit to measure others."""
 
 import math
 import sys
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 DEEPBENCH = "v100-sxm2-16gb"  # the shipped table that holds all of DeepBench's training problems
 KIT_PRECISIONS = ("fp32", "bf16")
-QUICK_S = 40.0  # with the start of a back end on a busy machine, less than a minute
-RUN_OPTIONS = {  # of a measurement here; those of a kit are given to its own program
+QUICK_S = 40.0  # less than a minute with the start of a back end
+RUN_OPTIONS = {  # of a measurement here; a kit's program has its own
     **{name: f"--{name}" for name in ("backend", "device", "threads", "quick", "budget")},
     "relative_error": "--relative-error", "output": "-o",
 }  # fmt: skip
@@ -71,14 +71,16 @@ def measure(
     from estimator.collect.measure.kit import write_kit
     from estimator.core.schema import PRECISIONS
 
-    given = {name for name in ctx.params if getattr(ctx.get_parameter_source(name), "name", "") == "COMMANDLINE"}
+    given_options = {
+        name for name in ctx.params if getattr(ctx.get_parameter_source(name), "name", "") == "COMMANDLINE"
+    }
     if sum(map(bool, (shapes, profile, deepbench))) > 1:
         raise typer.BadParameter("give one of --shapes, --profile and --deepbench")
     if not kit and output is None:
         raise typer.BadParameter("-o is missing; name what is written, such as -o my-machine")
-    _refuse_unused(given, "--kit", RUN_OPTIONS if kit else {})
+    _refuse_unused(given_options, "--kit", RUN_OPTIONS if kit else {})
     calibrates = kit is not None and not (shapes or profile or deepbench)
-    _refuse_unused(given, "no --profile", {} if profile or calibrates else {"precision": "--precision"})
+    _refuse_unused(given_options, "no --profile", {} if profile or calibrates else {"precision": "--precision"})
     if precision not in (None, *PRECISIONS):
         raise typer.BadParameter(f"--precision is {precision}; write one of {', '.join(PRECISIONS)}")
     error = _parse_quantity("--relative-error", relative_error, "1", 1.0)
@@ -94,10 +96,10 @@ def measure(
         emit(documents.written(paths), render_written, as_json)
         return
     chosen = chosen_backend(backend)
-    known = precisions(chosen, device)
+    known_precisions = precisions(chosen, device)
     if requested is None:
-        requested = sweep.default(known, quick=quick, convolutions=chosen != "numpy")
-    table = sweep.with_anchors(requested, known, all_reduce, quick=quick)
+        requested = sweep.default(known_precisions, quick=quick, convolutions=chosen != "numpy")
+    table = sweep.with_anchors(requested, known_precisions, all_reduce, quick=quick)
     plan = Plan(chosen, device, threads, error, QUICK_S if quick and budget is None else seconds, all_reduce or 0)
     _run(table, _output_name(output), plan, as_json)
 
@@ -122,25 +124,25 @@ def _requested_shapes(
 ) -> tuple["pd.DataFrame", tuple[str, ...]]:
     """The shapes of a table or of profiles, and notes on them."""
     from estimator.collect.measure import check_shapes
-    from estimator.studies.profile_shapes import in_both_states, profile_shapes
+    from estimator.studies.profile_shapes import profile_shapes, with_cold_rows
     from estimator.studies.shapes import read_shapes
 
     if not table:
         shapes, notes = profile_shapes(profiles or [], precision)
-        return in_both_states(shapes), notes
+        return with_cold_rows(shapes), notes
     shapes, notes = read_shapes(table)
     check_shapes(shapes, str(table))
     return shapes, notes
 
 
-def _refuse_unused(given: set[str], why: str, unused: Mapping[str, str]) -> None:
-    """Raises BadParameter where an option is given that changes nothing."""
-    for name in given & unused.keys():
-        raise typer.BadParameter(f"{unused[name]} changes nothing with {why}; leave it out")
+def _refuse_unused(given_options: set[str], reason: str, unused: Mapping[str, str]) -> None:
+    """Raise BadParameter where an option has no effect."""
+    for name in given_options & unused.keys():
+        raise typer.BadParameter(f"{unused[name]} changes nothing with {reason}; leave it out")
 
 
 def _parse_quantity(option: str, text: str, unit: str, below: float = math.inf) -> float:
-    """The quantity that an option gives, in an SI unit; above zero, and below a limit."""
+    """Parse the quantity of an option in an SI unit; above zero and below a limit."""
     from estimator.core import units
 
     try:
@@ -153,6 +155,6 @@ def _parse_quantity(option: str, text: str, unit: str, below: float = math.inf) 
 
 
 def _output_name(output: Path | None) -> Path:
-    """NAME, also where it was written with the suffix of one of its files."""
+    """NAME without the suffix of one of its files."""
     output = output or Path()
     return output.with_suffix("") if output.suffix in (".csv", ".yaml") else output

@@ -1,4 +1,4 @@
-"""The commands of measured tables: import them from other formats, show what one holds."""
+"""The commands of measured tables: import and show."""
 
 from pathlib import Path
 from typing import Annotated
@@ -20,7 +20,7 @@ Example: estimator measurements import gemm.log conv.log --device v100 --library
 Example: estimator measurements import DeepBench_NV_P100.xlsx --device p100 -o p100.csv
 Example: estimator measurements import COMPUTE_REPORT.csv --topology net.csv --clock '1 GHz' --precision int8 -o npu.csv
 """
-SILENT = "where the file does not say"
+DEFAULT_ONLY = "where the file does not say"
 
 Files = Annotated[
     list[Path], typer.Argument(metavar="FILE…", help="DeepBench logs and sheets, CSV tables, SCALE-Sim reports.")
@@ -29,10 +29,12 @@ Output = Annotated[Path, typer.Option("-o", metavar="FILE.csv", help="The table 
 MeasuredDevice = Annotated[
     str | None, typer.Option("--device", help="The device measured: a shipped name or a path to YAML.", **DEVICES)
 ]
-Library = Annotated[str | None, typer.Option(metavar="TEXT", help=f"Library and versions, {SILENT}.")]
-Clock = Annotated[str | None, typer.Option(metavar="TEXT", help=f"Clock, such as '1.4 GHz', {SILENT}.")]
-OperandPrecision = Annotated[str | None, typer.Option(metavar="P", help=f"Number format of the operands, {SILENT}.")]
-Publication = Annotated[str | None, typer.Option(metavar="TEXT", help=f"Where the figures stand, {SILENT}.")]
+Library = Annotated[str | None, typer.Option(metavar="TEXT", help=f"Library and versions, {DEFAULT_ONLY}.")]
+Clock = Annotated[str | None, typer.Option(metavar="TEXT", help=f"Clock, such as '1.4 GHz', {DEFAULT_ONLY}.")]
+OperandPrecision = Annotated[
+    str | None, typer.Option(metavar="P", help=f"Number format of the operands, {DEFAULT_ONLY}.")
+]
+Publication = Annotated[str | None, typer.Option(metavar="TEXT", help=f"Where the figures stand, {DEFAULT_ONLY}.")]
 Topology = Annotated[Path | None, typer.Option(metavar="FILE", help="Layers that SCALE-Sim was given, CSV.")]
 KeepImpossible = Annotated[
     bool, typer.Option("--keep-impossible", help="Flag matrix products above the device's peak instead of refusing.")
@@ -66,8 +68,8 @@ def import_(
     from estimator.devices.importers.declared import Declared
 
     spec = load_device(device) if device else None
-    known = Declared(spec, library, clock, precision, source, topology)
-    result = import_measurements(files, output, known, keep_impossible=keep_impossible)
+    declared = Declared(spec, library, clock, precision, source, topology)
+    result = import_measurements(files, output, declared, keep_impossible=keep_impossible)
     emit(documents.imported_measurements(result), render_import, as_json)
 
 
@@ -78,10 +80,10 @@ def show(device: Device, measurements: Measured = None, as_json: Json = False) -
     from estimator.cli.render.measurements import render_show
     from estimator.devices import load_device
     from estimator.devices.measurements import read_measurements
-    from estimator.devices.measurements.conditions import kinds
+    from estimator.devices.measurements.conditions import distinct_conditions
     from estimator.devices.measurements.survey import survey
 
     spec = load_device(device)
     rows, notes = read_measurements(spec, measurements, device)
-    document = documents.device_measurements(spec.name, survey(rows, spec), kinds(rows), notes)
+    document = documents.device_measurements(spec.name, survey(rows, spec), distinct_conditions(rows), notes)
     emit(document, render_show, as_json)

@@ -1,4 +1,4 @@
-"""The command that checks the whole chain against reality on the machine at hand."""
+"""The command that checks the whole chain against real runs on this machine."""
 
 from pathlib import Path
 from typing import Annotated
@@ -47,11 +47,11 @@ def selftest(
 
     from estimator.cli import terminal
     from estimator.cli.render.selftest import render_selftest
-    from estimator.validation.selftest import busy, planned
+    from estimator.validation.selftest import make_plan, warn_if_busy
     from estimator.validation.selftest import selftest as run
 
-    plan = planned(workload or [], setting or [], repeats, quick=quick)
-    terminal.print_notes(busy(keep))
+    plan = make_plan(workload or [], setting or [], repeats, quick=quick)
+    terminal.print_notes(warn_if_busy(keep))
     with tempfile.TemporaryDirectory() as scratch, terminal.progress("runs", as_json) as progress:
         result = run(plan, keep or Path(scratch), progress)
     emit(result.document(), render_selftest, as_json)

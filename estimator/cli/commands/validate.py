@@ -1,4 +1,4 @@
-"""The command that shows how far predictions are off on devices that the model has never seen."""
+"""The command that shows errors of predictions on unseen devices."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,1 +1,1 @@
-"""What commands print for people: ``render/<command>.py`` holds ``render_<command>``, a function of the document."""
+"""Output for people: ``render/<command>.py`` has ``render_<command>``, which prints the document."""

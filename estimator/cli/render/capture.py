@@ -1,4 +1,4 @@
-"""What ``estimator capture`` prints."""
+"""The printed output of ``estimator capture``."""
 
 from __future__ import annotations
 

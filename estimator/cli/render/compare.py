@@ -1,4 +1,4 @@
-"""What ``estimator compare`` prints."""
+"""The printed output of ``estimator compare``."""
 
 from __future__ import annotations
 

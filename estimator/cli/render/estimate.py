@@ -1,4 +1,4 @@
-"""What ``estimator estimate`` prints."""
+"""The printed output of ``estimator estimate``."""
 
 from __future__ import annotations
 

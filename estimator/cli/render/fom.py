@@ -1,4 +1,4 @@
-"""What ``estimator fom`` prints."""
+"""The printed output of ``estimator fom``."""
 
 from __future__ import annotations
 

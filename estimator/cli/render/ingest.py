@@ -1,4 +1,4 @@
-"""What ``estimator ingest`` prints: the op types and the ops that make up most of a profile's time."""
+"""The printed output of ``estimator ingest``: the op types and the ops that make up most of a profile's time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``estimator measure`` prints."""
+"""The printed output of ``estimator measure``."""
 
 from __future__ import annotations
 

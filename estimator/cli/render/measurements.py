@@ -1,4 +1,4 @@
-"""What ``estimator measurements import`` and ``measurements show`` print."""
+"""The printed output of ``estimator measurements import`` and ``measurements show``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from estimator.cli import terminal
 from estimator.cli.terminal import Table
-from estimator.devices.measurements.conditions import CONDITIONS, KIND
+from estimator.devices.measurements.conditions import CONDITION_COLUMNS, KIND_COLUMNS
 
 COUNTS = ("rows", "left_out", "beats_bound", "above_peak")
 
@@ -48,7 +48,7 @@ def _kinds(kinds: Sequence[Mapping[str, Any]]) -> Table:
 
 def _conditions(rows: Sequence[Mapping[str, str | None]]) -> Table:
     """The conditions of each kind of row, without columns that are empty."""
-    filled = [name for name in (*KIND, *CONDITIONS) if any(row[name] for row in rows)]
+    filled = [name for name in (*KIND_COLUMNS, *CONDITION_COLUMNS) if any(row[name] for row in rows)]
     table = terminal.new_table("Conditions", *(name.replace("_", " ") for name in filled))
     for row in rows:
         table.add_row(*(row[name] or "" for name in filled))

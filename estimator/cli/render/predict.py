@@ -1,4 +1,4 @@
-"""What ``estimator predict`` prints."""
+"""The printed output of ``estimator predict``."""
 
 from __future__ import annotations
 

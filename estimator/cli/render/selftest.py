@@ -1,4 +1,4 @@
-"""What ``estimator selftest`` prints."""
+"""The printed output of ``estimator selftest``."""
 
 from __future__ import annotations
 

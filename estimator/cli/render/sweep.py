@@ -1,4 +1,4 @@
-"""What ``estimator sweep`` prints."""
+"""The printed output of ``estimator sweep``."""
 
 from __future__ import annotations
 

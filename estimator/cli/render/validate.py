@@ -1,4 +1,4 @@
-"""What ``estimator validate`` prints."""
+"""The printed output of ``estimator validate``."""
 
 from __future__ import annotations
 
@@ -55,10 +55,10 @@ def _slices(title: str, rows: pd.DataFrame, methods: Sequence[str]) -> Table:
 
 def _slice_cells(rows: pd.DataFrame, methods: Sequence[str]) -> Iterator[Iterator[str]]:
     """The cells of each slice: its name, its size, the first method's figures, the others' median / mean."""
-    for keys, of_slice in rows.groupby(KEYS, sort=False):
-        errors = _by_method(of_slice)
+    for keys, slice_rows in rows.groupby(KEYS, sort=False):
+        errors = _by_method(slice_rows)
         first = errors.get(methods[0], {})
-        sizes = (str(of_slice[name].iloc[0]) for name in ("groups", "n"))
+        sizes = (str(slice_rows[name].iloc[0]) for name in ("groups", "n"))
         figures = (f"{first[name]:.1f}" if first else "" for name in FIGURES)
         name = _slice_name(dict(zip(KEYS, keys, strict=True)))
         yield itertools.chain([name], sizes, figures, _medians_and_means(errors, methods[1:]))

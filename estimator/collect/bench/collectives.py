@@ -13,11 +13,11 @@ from typing import Any
 
 from estimator.collect.bench.types import LeftOutError
 
-WIRE, PATIENCE_S = {True: "nccl", False: "gloo"}, 120.0  # of an all-reduce; for each of its sizes
+WIRE, PATIENCE_S = {True: "nccl", False: "gloo"}, 120.0  # backend by whether it is a GPU; limit for each size
 
 
 def all_reduce(sizes: Sequence[int], ranks: int, gpu: bool) -> Iterator[tuple[int, list[float]]]:
-    """Which size it is, and the seconds of each repeat over so many processes on this machine (torch.distributed)."""
+    """Yield index and seconds per repeat of each size, over ``ranks`` local processes (torch.distributed)."""
     context = multiprocessing.get_context("spawn")
     results = context.Queue()
     with tempfile.TemporaryDirectory() as folder:
@@ -41,9 +41,9 @@ def all_reduce(sizes: Sequence[int], ranks: int, gpu: bool) -> Iterator[tuple[in
 
 def _rank(rank: int, ranks: int, sizes: Sequence[int], meeting: str, gpu: bool, results: Any) -> None:
     torch, group = importlib.import_module("torch"), importlib.import_module("torch.distributed")
-    own = {"rank": rank, "world_size": ranks, "timeout": timedelta(seconds=PATIENCE_S)}
-    group.init_process_group(WIRE[gpu], init_method=meeting, **own)
-    for place, size in enumerate(sizes):
+    settings = {"rank": rank, "world_size": ranks, "timeout": timedelta(seconds=PATIENCE_S)}
+    group.init_process_group(WIRE[gpu], init_method=meeting, **settings)
+    for index, size in enumerate(sizes):
         data, samples = torch.rand(max(1, size // 4), device=f"cuda:{rank}" if gpu else "cpu"), []
         for _ in range(3 + 25):  # three warm up
             group.barrier()
@@ -52,6 +52,6 @@ def _rank(rank: int, ranks: int, sizes: Sequence[int], meeting: str, gpu: bool, 
             data[0].item()  # waits for the device
             samples.append(time.perf_counter() - start)
         if rank == 0:
-            results.put((place, samples[3:]))
+            results.put((index, samples[3:]))
     group.barrier()
     group.destroy_process_group()

@@ -31,31 +31,31 @@ from estimator.collect.bench.types import FaultError
 
 
 def above_zero(text: str, below: float = math.inf) -> float:
-    """A number of an option."""
+    """Parse a number above 0 and below a limit."""
     value = float(text)
     if not 0 < value < below:
         raise argparse.ArgumentTypeError(f"{text} is not a number above 0 and below {below:g}")
     return value
 
 
-def arguments(words: Sequence[str] | None) -> argparse.Namespace:
-    """The options."""
+def parse_arguments(words: Sequence[str] | None) -> argparse.Namespace:
+    """Parse the options."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    here, share = Path(__file__).resolve().parent, functools.partial(above_zero, below=1.0)
+    folder, share = Path(__file__).resolve().parent, functools.partial(above_zero, below=1.0)
     parser.add_argument("--backend", default="auto", help="numpy, torch, tensorflow or jax; auto: torch, else numpy")
     parser.add_argument("--device", default="auto", choices=("auto", "cpu", "cuda"), help="auto: a GPU if there is one")
     parser.add_argument("--threads", type=int, help="threads of the processor; one for each core by default")
-    parser.add_argument("--shapes", type=Path, default=here / "shapes.csv", help="table of shapes")
+    parser.add_argument("--shapes", type=Path, default=folder / "shapes.csv", help="table of shapes")
     parser.add_argument("--relative-error", type=share, default=0.02, help="of the median, to repeat until; 0.02")
     parser.add_argument("--budget", type=above_zero, default=1800.0, help="seconds for all shapes; 1800")
     parser.add_argument("--all-reduce", type=int, default=0, metavar="N", help="all-reduce over N processes (torch)")
-    parser.add_argument("-o", "--output", type=Path, default=here / "measurements.csv", help="the table written")
+    parser.add_argument("-o", "--output", type=Path, default=folder / "measurements.csv", help="the table written")
     return parser.parse_args(words)
 
 
 def main(words: Sequence[str] | None = None) -> int:
     """Run the command."""
-    options = arguments(words)
+    options = parse_arguments(words)
     try:
         name = choose(options.backend)
         if options.all_reduce and name != "torch":

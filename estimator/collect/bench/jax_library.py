@@ -34,8 +34,8 @@ class Jax(Library):
         return self.module.numpy.asarray(self.host(shape, precision), dtype=DTYPE[precision])
 
     def select(self, precision: str) -> None:
-        named = {"fp32": "float32", "tf32": "tensorfloat32"}.get(precision)
-        self.module.config.update("jax_default_matmul_precision", named)
+        name = {"fp32": "float32", "tf32": "tensorfloat32"}.get(precision)
+        self.module.config.update("jax_default_matmul_precision", name)
 
     def wait(self, output: Any) -> None:
         self.module.block_until_ready(output)
@@ -51,18 +51,21 @@ class Jax(Library):
 
         return self.compiled(product, self.array(a, precision), self.array(b, precision))
 
-    def convolution(self, precision: str, c: Conv) -> Run:
+    def convolution(self, precision: str, conv: Conv) -> Run:
         def forward(x: Any, w: Any) -> Any:
-            convolve, pads = self.module.lax.conv_general_dilated, [(pad, pad) for pad in c.pad]
-            return convolve(x, w, c.stride, pads, rhs_dilation=c.dilation, feature_group_count=c.groups)
+            convolve, pads = self.module.lax.conv_general_dilated, [(pad, pad) for pad in conv.pad]
+            return convolve(x, w, conv.stride, pads, rhs_dilation=conv.dilation, feature_group_count=conv.groups)
 
         def backward(x: Any, w: Any, dy: Any) -> Any:
             transpose = self.module.linear_transpose
-            by_x = transpose(lambda x: forward(x, w), x)(dy) if c.direction != "grad_weights" else ()
-            return by_x, transpose(lambda w: forward(x, w), w)(dy) if c.direction != "grad_input" else ()
+            grad_input = transpose(lambda x: forward(x, w), x)(dy) if conv.direction != "grad_weights" else ()
+            return grad_input, transpose(lambda w: forward(x, w), w)(dy) if conv.direction != "grad_input" else ()
 
-        x, w = self.array((c.n, c.c, c.h, c.w), precision), self.array((c.k, c.c // c.groups, c.r, c.s), precision)
-        return self.compiled(*((forward, x, w) if c.direction == "forward" else (backward, x, w, forward(x, w))))
+        x, w = (
+            self.array((conv.n, conv.c, conv.h, conv.w), precision),
+            self.array((conv.k, conv.c // conv.groups, conv.r, conv.s), precision),
+        )
+        return self.compiled(*((forward, x, w) if conv.direction == "forward" else (backward, x, w, forward(x, w))))
 
     def cast(self, precision: str, shape: Sequence[int]) -> Run:
         return self.compiled(lambda x: x.astype(DTYPE[precision]), self.array(shape, "fp32"))

@@ -1,4 +1,4 @@
-"""Which library times the ops."""
+"""The libraries that time ops, and their choice."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LIBRARIES = {library.name: library for library in (Numpy, Torch, TensorFlow, Jax
 
 
 def choose(backend: str) -> str:
-    """The back end asked for; for auto, PyTorch where it is installed, else numpy. Raises FaultError."""
+    """Choose a back end; auto is PyTorch where installed, else numpy. Raises FaultError."""
     if backend == "auto":
         return "torch" if importlib.util.find_spec("torch") else "numpy"
     if backend not in LIBRARIES:

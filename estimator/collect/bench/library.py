@@ -1,4 +1,4 @@
-"""A back end: how a library makes arrays, waits for its device, and gives each op as a call."""
+"""Base class of back ends: make arrays, wait for the device, give each op as a call."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from estimator.collect.bench.types import CAST, LAUNCH, Conv, FaultError, LeftOu
 
 
 class Library:
-    """A library and its device: it makes arrays, gives each op as a call without arguments, and times calls."""
+    """A library on a device: it makes arrays, gives each op as a call without arguments, and times calls."""
 
     name = ""
-    sees_disturbance = True  # whether its threads are put off the processors by other processes alone
+    sees_disturbance = True  # whether only other processes preempt its threads
     precisions: tuple[str, ...] = ("fp64", "fp32", "bf16", "fp16")
-    batch_s = 1e-3  # short calls are timed so many at once that they last so long together
+    batch_s = 1e-3  # shortest sample; short calls are timed several at once
 
     def __init__(self, device: str, threads: int) -> None:
         self.np: Any = importlib.import_module("numpy")
@@ -41,34 +41,34 @@ class Library:
         return False
 
     def start(self) -> None:
-        """Settings before the first array."""
+        """Apply settings before the first array."""
 
     def versions(self) -> str:
-        """The library and what it computes with."""
+        """The versions of the library and of its backends."""
         driver = [nvidia_gpu()["driver"]] if self.gpu and nvidia_gpu() else []
         return "; ".join([f"{self.name} {self.module.__version__}", *driver])
 
     def accelerator(self) -> Row:
-        """What is known of the GPU: name, memory and cache [B], compute units, highest clock [Hz]."""
+        """Facts of the GPU: name, memory and cache [B], compute units, highest clock [Hz]."""
         return nvidia_gpu()
 
     def host(self, shape: Sequence[int], precision: str) -> Any:
-        """Normal numbers in host memory, a block of them repeated: never denormal, never all the same."""
+        """Normal random numbers in host memory, a repeated block: none denormal, not all equal."""
         wide = "float64" if precision == "fp64" else "float32"
         return self.np.resize(self.numbers, tuple(shape)).astype(wide, copy=False)
 
     def array(self, shape: Sequence[int], precision: str) -> Any:
-        """The same on the device, in the precision."""
+        """The same array on the device, in the precision."""
         return self.host(shape, precision)
 
     def select(self, precision: str) -> None:
-        """Say whether fp32 arrays are multiplied as fp32 or as tf32."""
+        """Set whether fp32 arrays are multiplied in fp32 or tf32."""
 
     def wait(self, output: Any) -> None:
-        """Return once the device has done all that it was given; calls on a processor return when they are done."""
+        """Wait until the device has finished; on a processor calls are synchronous."""
 
     def time_calls(self, run: Run, count: int, flush: Run | None) -> Sample:
-        """The time of ``count`` calls; what empties the cache before them is not timed."""
+        """Time ``count`` calls; a flush of the cache before them is not timed."""
         self.wait(flush() if flush else None)
         output, stop = None, stopwatch()
         for _ in range(count):
@@ -77,27 +77,27 @@ class Library:
         return stop()
 
     def prepare(self, build: Callable[[Library], Run], copies: int) -> Run:
-        """An op as a call; on up to so many ``copies`` of its arrays, where several run side by side."""
+        """An op as a call; it may use up to ``copies`` of its arrays, where several run side by side."""
         return build(self)
 
-    def prepare_cold(self, build: Callable[[Library], Run], copies: int, apart: int) -> Run | None:
+    def prepare_cold(self, build: Callable[[Library], Run], copies: int, least_copies: int) -> Run | None:
         """The same where calls take turns on ``apart`` copies, so that none finds its own in the cache; None where they
         cannot, or last so long that the cache is rather emptied before each.
         """
         return None
 
     def gemm(self, precision: str, a: Sequence[int], b: Sequence[int], trans_a: bool, trans_b: bool) -> Run:
-        """C = A·B, each stored in the shape given and read transposed where asked."""
+        """C = A·B; ``a`` and ``b`` are the stored shapes, read transposed where set."""
         x, y = self.array(a, precision), self.array(b, precision)
         x, y = (x.swapaxes(-1, -2) if trans_a else x), (y.swapaxes(-1, -2) if trans_b else y)
         out = self.module.matmul(x, y)
         return lambda: self.module.matmul(x, y, out=out)
 
-    def convolution(self, precision: str, c: Conv) -> Run:
+    def convolution(self, precision: str, conv: Conv) -> Run:
         """One pass of a convolution."""
         raise LeftOutError(f"{self.name} has no convolution")
 
-    def pool(self, precision: str, p: Pool) -> Run:
+    def pool(self, precision: str, pool: Pool) -> Run:
         """One pass of a pool."""
         raise LeftOutError(f"{self.name} has no pool")
 
@@ -109,17 +109,17 @@ class Library:
         return self.call(kernel, [*arrays, *([self.array(shape[-1:], precision)] if kernel == "bias_add" else [])])
 
     def cast(self, precision: str, shape: Sequence[int]) -> Run:
-        """An array of this shape from fp32 to a precision."""
+        """A cast of an array of this shape from fp32 to a precision."""
         raise LeftOutError(f"{self.name} has no cast to {precision}")
 
     def call(self, kernel: str, arrays: Sequence[Any]) -> Run:
-        """A memory-bound op on arrays as a call."""
+        """A memory-bound op on given arrays, as a call."""
         return functools.partial(self.ops()[kernel], *arrays)
 
     def kernels(self) -> set[str]:
-        """The memory-bound kernels that can be timed: the ops, an addition of one element, and casts."""
+        """Names of the memory-bound kernels: the ops, a launch, and casts."""
         return {*self.ops(), LAUNCH, CAST}
 
     def ops(self) -> dict[str, Callable[..., Any]]:
-        """The memory-bound ops on arrays."""
+        """The memory-bound ops on arrays, by kernel name."""
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""Facts on this machine: processors, memory, caches, clock, NVIDIA's GPU; and what of them this process may use."""
+"""Facts of this machine: processors, memory, caches, clock, NVIDIA GPU, and the limits of this process."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CPUS, CGROUP = "/sys/devices/system/cpu", "/sys/fs/cgroup"
 
 
 def keep_memory() -> None:
-    """Let the C library keep freed memory, as frameworks' allocators do: page faults would be timed otherwise."""
+    """Let the C library keep freed memory, as frameworks' allocators do, so that no page faults are timed."""
     if sys.platform == "linux" and hasattr(ctypes.CDLL(None), "mallopt"):
         for option, value in ((-4, 0), (-1, 2**31 - 1), (-8, 1)):  # M_MMAP_MAX, M_TRIM_THRESHOLD, M_ARENA_MAX
             ctypes.CDLL(None).mallopt(option, value)
@@ -34,10 +34,12 @@ def usable_processors() -> list[int]:
 
 def cores(folder: str = CPUS) -> list[int]:
     """One usable logical processor of each physical core; all of them where the machine does not show cores."""
-    first: dict[str, int] = {}
+    processor_of_core: dict[str, int] = {}
     for cpu in usable_processors():
-        first.setdefault("".join(read_lines(f"{folder}/cpu{cpu}/topology/thread_siblings_list")) or str(cpu), cpu)
-    return list(first.values())
+        processor_of_core.setdefault(
+            "".join(read_lines(f"{folder}/cpu{cpu}/topology/thread_siblings_list")) or str(cpu), cpu
+        )
+    return list(processor_of_core.values())
 
 
 def container_limit(name: str) -> float:
@@ -47,25 +49,29 @@ def container_limit(name: str) -> float:
 
 
 def within_quota(processors: Sequence[int]) -> int:
-    """How many of the processors a container's quota lets work at a time, one at least."""
+    """The number of processors within a container's quota, at least one."""
     return max(1, int(min(len(processors), container_limit("cpu.max"))))
 
 
-def limit_threads(asked: int | None) -> int:
-    """Hold this process to so many threads, else to one for each core; libraries must not be loaded yet."""
-    most, own = within_quota(usable_processors()), cores()
-    if asked is not None and not 0 < asked <= most:
-        raise FaultError(f"--threads is {asked}, and this process may use {most} processors; ask for 1 to {most}")
-    threads = asked or min(len(own), most)
+def limit_threads(threads_wanted: int | None) -> int:
+    """Limit this process to a number of threads, by default one per core; call before libraries are loaded."""
+    limit, core_processors = within_quota(usable_processors()), cores()
+    if threads_wanted is not None and not 0 < threads_wanted <= limit:
+        raise FaultError(
+            f"--threads is {threads_wanted}, and this process may use {limit} processors; ask for 1 to {limit}"
+        )
+    threads = threads_wanted or min(len(core_processors), limit)
     libraries = [f"{name}_THREADS" for name in ("OMP_NUM", "OPENBLAS_NUM", "MKL_NUM", "BLIS_NUM", "VECLIB_MAXIMUM")]
     os.environ.update(dict.fromkeys([*libraries, "NPROC"], str(threads)))  # the last is XLA's
     if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, [*own, *(cpu for cpu in usable_processors() if cpu not in own)][:threads])
+        os.sched_setaffinity(
+            0, [*core_processors, *(cpu for cpu in usable_processors() if cpu not in core_processors)][:threads]
+        )
     return threads
 
 
 def read_lines(path: str, key: str = "") -> list[str]:
-    """The lines of a system file, of a key (if given) what stands behind it; nothing where there is no such file."""
+    """The lines of a system file, or the values of a key; empty where there is no such file."""
     try:
         lines = Path(path).read_text("utf-8", "replace").splitlines()
     except OSError:
@@ -79,7 +85,7 @@ def processor() -> str:
 
 
 def memory(key: str) -> float | None:
-    """MemTotal or MemAvailable [B], at most what a container may have, or has left; None where neither is known."""
+    """MemTotal or MemAvailable [B], within a container's limit; None where unknown."""
     lines, limit = read_lines("/proc/meminfo", key), container_limit("memory.max")
     if key == "MemAvailable":
         limit -= sum(float(line.split()[1]) for line in read_lines(f"{CGROUP}/memory.stat") if line.startswith("anon "))
@@ -87,29 +93,29 @@ def memory(key: str) -> float | None:
 
 
 def last_level_caches(folder: str = CPUS) -> list[float]:
-    """Bytes of each last-level cache of the usable processors; none where the machine names none."""
+    """Bytes of each last-level cache of the usable processors; empty where unknown."""
     sizes: dict[tuple[str, str], float] = {}
     for index in (path for cpu in usable_processors() for path in Path(f"{folder}/cpu{cpu}/cache").glob("index*")):
         level, size, shared = ("".join(read_lines(str(index / name))) for name in ("level", "size", "shared_cpu_list"))
         sizes[level, shared] = float(size.rstrip("K") or 0) * 1024
-    last = max((level for level, _ in sizes), default="")
-    return [size for (level, _), size in sizes.items() if level == last and size]
+    last_level = max((level for level, _ in sizes), default="")
+    return [size for (level, _), size in sizes.items() if level == last_level and size]
 
 
 def query_nvidia_smi(*names: str) -> list[Any]:
-    """What nvidia-smi answers of the first GPU that programs see, None for [N/A]; nothing where there is none."""
-    first = os.environ.get("CUDA_VISIBLE_DEVICES", "0").partition(",")[0].strip()
-    if first in ("", "-1") or not shutil.which("nvidia-smi"):
+    """Query nvidia-smi for the first visible GPU; None for [N/A], empty where there is no GPU."""
+    gpu = os.environ.get("CUDA_VISIBLE_DEVICES", "0").partition(",")[0].strip()
+    if gpu in ("", "-1") or not shutil.which("nvidia-smi"):
         return []
-    command = ["nvidia-smi", f"--query-gpu={','.join(names)}", "--format=csv,noheader,nounits", "-i", first]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    cells = [cell.strip() for cell in done.stdout.partition("\n")[0].split(",")]
-    return [None if cell[:1] == "[" else cell for cell in cells] if not done.returncode and cells[1:] else []
+    command = ["nvidia-smi", f"--query-gpu={','.join(names)}", "--format=csv,noheader,nounits", "-i", gpu]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    cells = [cell.strip() for cell in result.stdout.partition("\n")[0].split(",")]
+    return [None if cell[:1] == "[" else cell for cell in cells] if not result.returncode and cells[1:] else []
 
 
 @functools.lru_cache(maxsize=1)
 def nvidia_gpu() -> Row:
-    """Name, driver, memory [B] and highest clock [Hz] of the first NVIDIA GPU; nothing where there is none."""
+    """Name, driver, memory [B] and highest clock [Hz] of the first NVIDIA GPU; empty where there is none."""
     answers = query_nvidia_smi("name", "driver_version", "memory.total", "clocks.max.sm")
     if not answers:
         return {}
@@ -119,7 +125,7 @@ def nvidia_gpu() -> Row:
 
 
 def current_clock(gpu: bool) -> str:
-    """The clock at this moment; nothing where the machine does not show it."""
+    """The present clock; empty where unknown."""
     if gpu:
         return ", memory ".join(f"{mhz} MHz" for mhz in query_nvidia_smi("clocks.sm", "clocks.mem") if mhz)
     files = [f"{CPUS}/cpu{number}/cpufreq/scaling_cur_freq" for number in usable_processors()]

@@ -13,12 +13,12 @@ from estimator.collect.bench.types import Run
 
 
 class Numpy(Library):
-    """Products by numpy's BLAS; other ops block by block, so that steps of one op meet in the cache, on all threads."""
+    """Products by numpy's BLAS; other ops block by block, so that their steps use the cache, on all threads."""
 
     name = "numpy"
     precisions = ("fp64", "fp32")
-    block = 1 << 15  # elements
-    worth = 8e6  # bytes from which on handing out parts to threads costs little beside the op
+    block_elements = 1 << 15
+    parallel_bytes = 8e6  # from here on the distribution to threads costs little
 
     def versions(self) -> str:
         try:
@@ -30,9 +30,9 @@ class Numpy(Library):
     def call(self, kernel: str, arrays: Sequence[Any]) -> Run:
         op, arrays = self.ops()[kernel], [*arrays, self.np.empty_like(arrays[0])]
         arrays = [x if x.ndim == arrays[0].ndim else self.np.broadcast_to(x, arrays[0].shape) for x in arrays]
-        step = max(2, self.block // math.prod(arrays[0].shape[1:]))
+        step = max(2, self.block_elements // math.prod(arrays[0].shape[1:]))
         parts = [[x[i : i + step] for x in arrays] for i in range(0, len(arrays[0]), step)]
-        if self.threads == 1 or sum(x.nbytes for x in arrays) < self.worth:
+        if self.threads == 1 or sum(x.nbytes for x in arrays) < self.parallel_bytes:
             return lambda: [op(*part) for part in parts]
         pool, ends = ThreadPoolExecutor(self.threads), [len(parts) * i // self.threads for i in range(self.threads + 1)]
         shares = [parts[ends[i] : ends[i + 1]] for i in range(self.threads)]

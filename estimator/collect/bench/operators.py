@@ -1,4 +1,4 @@
-"""The operators that are timed, from the project's one table of operators."""
+"""The timed operators, from the project's table of operators."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ from pathlib import Path
 
 from estimator.collect.bench.types import Kernel, Row
 
-TABLE = Path(__file__).parents[2] / "core" / "operators.csv"  # measure.py holds its rows
+TABLE = Path(__file__).parents[2] / "core" / "operators.csv"  # measure.py contains its rows
 
 
 def _rows() -> list[Row]:
-    """The rows of the table that a benchmark times, or has something that stands in for them."""
+    """The rows of the table with a benchmark kernel."""
     with TABLE.open(encoding="utf-8", newline="") as file:
         return [row for row in csv.DictReader(file) if row["benchmark_kernel"]]
 
 
 def _kernel(row: Row) -> Kernel:
-    """What one call reads, writes and computes, by a row."""
+    """The kernel of a row: tensors read and written, and FLOP of one call."""
     reads, writes, flop = (int(row[name]) for name in ("reads", "writes", "flop_per_element"))
     return Kernel(row["op_class"], reads, writes, flop, row["along"])
 
 
 def _stand_ins(rows: list[Row]) -> dict[str, str]:
-    """What is timed for a class, and for the operators of it that have a stand-in of their own."""
+    """The kernel timed for a class, and for operators with their own stand-in."""
     classes = {row["op_class"]: row["benchmark_kernel"] for row in rows if row["operator"] == row["op_class"]}
-    usual = {row["operator"]: (row["operator"], classes[row["op_class"]]) for row in rows}
-    timed = {row["operator"]: row["benchmark_kernel"] for row in rows}
-    return {**classes, **{name: kernel for name, kernel in timed.items() if kernel not in usual[name]}}
+    defaults = {row["operator"]: (row["operator"], classes[row["op_class"]]) for row in rows}
+    benchmark_kernels = {row["operator"]: row["benchmark_kernel"] for row in rows}
+    return {**classes, **{name: kernel for name, kernel in benchmark_kernels.items() if kernel not in defaults[name]}}
 
 
 ROWS = _rows()

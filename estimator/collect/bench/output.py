@@ -1,4 +1,4 @@
-"""What is printed, and files that are written whole."""
+"""Print lines, and write files whole."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def digest(path: str | Path) -> str:
 
 
 def print_line(sentence: str) -> None:
-    """Print a line; where nobody reads any more (`| head`), go on in silence."""
+    """Print a line; after the reader has gone (`| head`), print nothing."""
     try:
         sys.stdout.write(f"{sentence}\n")
         sys.stdout.flush()

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from estimator.collect.bench.types import FaultError, Row
 
-MOST_SIZE = 2**48  # what no machine holds
+MAX_SIZE = 2**48  # more than any machine has
 
 
 class Shape:
-    """One row of the table of shapes, and where it stands."""
+    """One row of the table of shapes, and its position."""
 
     def __init__(self, cells: Row, where: str) -> None:
         self.cells, self.where = cells, where
@@ -36,9 +36,9 @@ class Shape:
             value = float(cell)
         except ValueError:
             value = math.nan
-        if not (least <= value < MOST_SIZE and value % 1 == 0):
-            wanted = f"write a whole number of at least {least}, and below {MOST_SIZE}"
-            raise FaultError(f"{self.where}: {name} is {cell or 'missing'}; {wanted}")
+        if not (least <= value < MAX_SIZE and value % 1 == 0):
+            hint = f"write a whole number of at least {least}, and below {MAX_SIZE}"
+            raise FaultError(f"{self.where}: {name} is {cell or 'missing'}; {hint}")
         return int(value)
 
 
@@ -51,7 +51,7 @@ def read_shapes(path: Path) -> list[Shape]:
         raise FaultError(f"{path}: cannot be read ({error}); expected the table of shapes") from None
     if not rows:
         raise FaultError(f"{path}: there are no shapes; expected a line of column names and a row for each shape")
-    longer = next((place for place, row in enumerate(rows, 1) if None in row), None)
-    if longer:
-        raise FaultError(f"{path}: row {longer} has more cells than there are columns; mend it")
-    return [Shape(row, f"{path}: row {place}") for place, row in enumerate(rows, 1)]
+    too_long = next((number for number, row in enumerate(rows, 1) if None in row), None)
+    if too_long:
+        raise FaultError(f"{path}: row {too_long} has more cells than there are columns; mend it")
+    return [Shape(row, f"{path}: row {number}") for number, row in enumerate(rows, 1)]

@@ -1,4 +1,4 @@
-"""How long a call takes: it is repeated until its median is known."""
+"""Time calls: repeat until the median is known."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from typing import Any
 from estimator.collect.bench.machine import usable_processors
 from estimator.collect.bench.types import LeftOutError, Run, Sample, TimeCalls
 
-FEWEST_REPEATS, MOST_REPEATS = 7, 400  # repeats
+FEWEST_REPEATS, MOST_REPEATS = 7, 400
 RESOURCE: Any = importlib.util.find_spec("resource") and importlib.import_module("resource")  # Windows has none
-QUIET_S = 0.04  # of one thread, in which the system's own work interrupts it about once
+QUIET_S = 0.04  # time of a thread between two interruptions by the system
 
 
 def switches() -> int:
-    """How often this process's threads were put off a processor for others; 0 where the system does not count."""
+    """The number of involuntary context switches of this process; 0 where unknown."""
     return int(RESOURCE.getrusage(RESOURCE.RUSAGE_SELF).ru_nivcsw) if RESOURCE else 0
 
 
 def stopwatch() -> Callable[[], Sample]:
-    """Start a watch: it gives the seconds since, and whether something else took the processors meanwhile."""
+    """Start a stopwatch, which returns the seconds since and whether other processes disturbed it."""
     threads, before, start = len(usable_processors()), switches(), time.perf_counter()
 
     def stop() -> Sample:
@@ -34,53 +34,62 @@ def stopwatch() -> Callable[[], Sample]:
 
 
 def quantile(samples: Sequence[float], share: float) -> float:
-    """The value that ``share`` of the samples lie below, interpolated."""
-    ordered, place = sorted(samples), share * (len(samples) - 1)
-    low, high = ordered[math.floor(place)], ordered[math.ceil(place)]
-    return low + (place - math.floor(place)) * (high - low)
+    """The quantile of samples at ``share``, interpolated."""
+    ordered, position = sorted(samples), share * (len(samples) - 1)
+    low, high = ordered[math.floor(position)], ordered[math.ceil(position)]
+    return low + (position - math.floor(position)) * (high - low)
 
 
 def relative_error(samples: Sequence[float]) -> float:
     """Half width of the median's 95 % confidence interval (by order statistics) over the median."""
-    ordered, middle, reach = sorted(samples), len(samples) / 2, 0.98 * math.sqrt(len(samples))
-    low, high = ordered[max(0, math.floor(middle - reach))], ordered[min(len(samples), math.ceil(middle + reach)) - 1]
+    ordered, middle, half_width = sorted(samples), len(samples) / 2, 0.98 * math.sqrt(len(samples))
+    low, high = (
+        ordered[max(0, math.floor(middle - half_width))],
+        ordered[min(len(samples), math.ceil(middle + half_width)) - 1],
+    )
     return (high - low) / 2 / quantile(ordered, 0.5)
 
 
 def repeat(
-    time_calls: TimeCalls, wanted: float, share: float, most: float, batch: float = 0.0, clock: Run = time.perf_counter
+    time_calls: TimeCalls,
+    wanted_error: float,
+    share_s: float,
+    limit_s: float,
+    batch_s: float = 0.0,
+    clock: Run = time.perf_counter,
 ) -> tuple[list[float], float]:
-    """Time a call again and again until its median is known.
+    """Repeat a call until its median time is known.
 
-    The first call compiles. Calls warm up until two in a row last about as long (memory touched, clock awake). None of
-    these is among the samples. Disturbed samples count where there are no others, the quickest of them where there are
-    few others. Raises LeftOutError where the fewest repeats would take longer than ``most``, with one call in each.
+    The first call compiles. Further calls warm up until two in a row take about the same time; none of these is a
+    sample. Disturbed samples are used where there are no others; the shortest of them where there are too few others.
+
+    Raises LeftOutError where the fewest repeats, of one call each, would take longer than ``limit_s``.
 
     Args:
-        time_calls: The time of so many calls; a library may run some more at once.
-        wanted: Relative error of the median at which to stop.
-        share: Time [s] after which to stop.
-        most: Time [s] that the fewest repeats may take.
-        batch: Time [s] that one sample lasts at least; short calls are timed several at once.
-        clock: What tells the time [s].
+        time_calls: Returns the time of so many calls.
+        wanted_error: Relative error of the median at which to stop.
+        share_s: Time after which to stop.
+        limit_s: Longest time for the fewest repeats.
+        batch_s: Shortest time of one sample; short calls are timed several at once.
+        clock: Returns the time [s].
 
     Returns:
-        Seconds of one call in each sample, and the share of samples that were disturbed.
+        Seconds per call of each sample, and the share of disturbed samples.
     """
     time_calls(1)
-    start, warm = clock(), [time_calls(1)[0], time_calls(1)[0]]
-    while max(warm[-2:]) > 1.3 * min(warm[-2:]) and len(warm) < 9 and clock() < start + share / 2:
-        warm.append(time_calls(1)[0])
-    if FEWEST_REPEATS * min(warm) > most:
+    start, warm_up = clock(), [time_calls(1)[0], time_calls(1)[0]]
+    while max(warm_up[-2:]) > 1.3 * min(warm_up[-2:]) and len(warm_up) < 9 and clock() < start + share_s / 2:
+        warm_up.append(time_calls(1)[0])
+    if FEWEST_REPEATS * min(warm_up) > limit_s:
         raise LeftOutError(f"{FEWEST_REPEATS} calls last longer than its share of the budget")
     count, samples, disturbed = 1, list[float](), list[float]()
-    while batch and count < 1 << 20 and (spent := min(time_calls(count), time_calls(count))[0]) < batch:
-        count = max(2 * count, min(10 * count, math.ceil(1.2 * batch * count / max(spent, 1e-9))))
+    while batch_s and count < 1 << 20 and (spent_s := min(time_calls(count), time_calls(count))[0]) < batch_s:
+        count = max(2 * count, min(10 * count, math.ceil(1.2 * batch_s * count / max(spent_s, 1e-9))))
     while len(samples) < MOST_REPEATS:
-        spent, other = time_calls(count)
-        (disturbed if other else samples).append(spent / count)
-        known = len(samples) >= FEWEST_REPEATS and relative_error(samples) <= wanted
-        if known or (len(samples) + len(disturbed) >= FEWEST_REPEATS and clock() > start + share):
+        spent_s, is_disturbed = time_calls(count)
+        (disturbed if is_disturbed else samples).append(spent_s / count)
+        is_known = len(samples) >= FEWEST_REPEATS and relative_error(samples) <= wanted_error
+        if is_known or (len(samples) + len(disturbed) >= FEWEST_REPEATS and clock() > start + share_s):
             break
     quickest = sorted(disturbed)[: max(0, FEWEST_REPEATS - len(samples))]
     return samples + (quickest if samples else disturbed), len(disturbed) / (len(samples) + len(disturbed))

@@ -23,9 +23,9 @@ class Torch(Library):
         return bool(self.module.cuda.is_available())
 
     def start(self) -> None:
-        self.place = "cuda" if self.gpu else "cpu"
+        self.device_name = "cuda" if self.gpu else "cpu"
         self.module.set_num_threads(self.threads)
-        self.module.backends.cudnn.benchmark = True  # the best of cuDNN's algorithms, as DeepBench has it
+        self.module.backends.cudnn.benchmark = True  # cuDNN's fastest algorithm, as in DeepBench
 
     def versions(self) -> str:
         version = self.module.version
@@ -41,8 +41,8 @@ class Torch(Library):
         return {**nvidia_gpu(), **known, "cache": getattr(gpu, "L2_cache_size", None)}
 
     def array(self, shape: Sequence[int], precision: str) -> Any:
-        made = self.module.from_numpy(self.host(shape, precision))
-        return made.to(self.place, getattr(self.module, DTYPE[precision]))
+        tensor = self.module.from_numpy(self.host(shape, precision))
+        return tensor.to(self.device_name, getattr(self.module, DTYPE[precision]))
 
     def select(self, precision: str) -> None:
         backends = self.module.backends
@@ -57,7 +57,7 @@ class Torch(Library):
             return super().time_calls(run, count, flush)
         start, end, stop = *(self.module.cuda.Event(enable_timing=True) for _ in range(2)), stopwatch()
         if flush:
-            flush()  # still runs while the call is launched, so that the time is the kernel's own
+            flush()  # runs while the call is launched, so that only the kernel is timed
         start.record()
         for _ in range(count):
             run()
@@ -65,15 +65,18 @@ class Torch(Library):
         end.synchronize()
         return float(start.elapsed_time(end)) / 1e3, stop()[1]
 
-    def convolution(self, precision: str, c: Conv) -> Run:
+    def convolution(self, precision: str, conv: Conv) -> Run:
         aten = self.module.ops.aten
-        x, w = self.array((c.n, c.c, c.h, c.w), precision), self.array((c.k, c.c // c.groups, c.r, c.s), precision)
-        how = (c.stride, c.pad, c.dilation, False, [0, 0], c.groups)
-        if c.direction == "forward":
-            return lambda: aten.convolution(x, w, None, *how)
-        dy = aten.convolution(x, w, None, *how)
-        wanted = [c.direction != "grad_weights", c.direction != "grad_input", False]
-        return lambda: aten.convolution_backward(dy, x, w, None, *how, wanted)
+        x, w = (
+            self.array((conv.n, conv.c, conv.h, conv.w), precision),
+            self.array((conv.k, conv.c // conv.groups, conv.r, conv.s), precision),
+        )
+        options = (conv.stride, conv.pad, conv.dilation, False, [0, 0], conv.groups)
+        if conv.direction == "forward":
+            return lambda: aten.convolution(x, w, None, *options)
+        dy = aten.convolution(x, w, None, *options)
+        output_mask = [conv.direction != "grad_weights", conv.direction != "grad_input", False]
+        return lambda: aten.convolution_backward(dy, x, w, None, *options, output_mask)
 
     def cast(self, precision: str, shape: Sequence[int]) -> Run:
         return functools.partial(self.array(shape, "fp32").to, getattr(self.module, DTYPE[precision]))
@@ -99,5 +102,5 @@ class Torch(Library):
             "softmax": lambda x: torch.softmax(x, -1),
             "layer_norm": lambda x: nn.layer_norm(x, x.shape[-1:]),
             "sgd_momentum": functools.partial(torch.optim.SGD, lr=1e-3, momentum=0.9),
-            "adam": torch.optim.Adam,  # both made in call
+            "adam": torch.optim.Adam,  # both are created in call
         }  # fmt: skip

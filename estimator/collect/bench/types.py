@@ -1,4 +1,4 @@
-"""Names that all sections share."""
+"""Names shared by all sections."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 Row = dict[str, Any]  # cells by column
 Run = Callable[[], Any]  # one call of an op
-Sample = tuple[float, bool]  # seconds, and whether something else took the processor meanwhile
-TimeCalls = Callable[[int], Sample]  # the time of so many calls
-Conv = namedtuple("Conv", "n c h w k r s stride pad dilation groups direction")  # sizes as in jobs; the pass
-Pool = namedtuple("Pool", "maxima n c h w r s p q stride padding direction")  # padding as TensorFlow calls it
+Sample = tuple[float, bool]  # seconds, and whether other processes disturbed it
+TimeCalls = Callable[[int], Sample]  # number of calls → their time
+Conv = namedtuple("Conv", "n c h w k r s stride pad dilation groups direction")  # sizes as in jobs; direction: the pass
+Pool = namedtuple("Pool", "maxima n c h w r s p q stride padding direction")  # padding: TensorFlow's name
 ITEMSIZE = {"fp64": 8, "fp32": 4, "tf32": 4, "bf16": 2, "fp16": 2}
 DTYPE = {"fp64": "float64", "fp32": "float32", "tf32": "float32", "bf16": "bfloat16", "fp16": "float16"}
 LAUNCH = "launch"  # an addition of one element
@@ -19,9 +19,9 @@ CAST = "cast"  # from fp32 to a narrower precision
 
 
 class Kernel(NamedTuple):
-    """A memory-bound operator: its class, the tensors that one call reads and writes, the FLOP for each element.
+    """A memory-bound operator: class, tensors read and written by one call, FLOP per element.
 
-    It may go along the rows of its arrays, the channels, or the windows of an image.
+    ``along``: rows, channels or windows of an image, or empty.
     """
 
     op_class: str
@@ -32,8 +32,8 @@ class Kernel(NamedTuple):
 
 
 class LeftOutError(Exception):
-    """Why a shape is not measured here, or not within this budget."""
+    """The reason why a shape is not measured."""
 
 
 class FaultError(Exception):
-    """What is wrong with the input, in one sentence."""
+    """A fault of the input, in one sentence."""

@@ -1,4 +1,4 @@
-"""What the profiled steps ran on."""
+"""The machine of the profiled steps."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def device() -> str:
 def threads() -> int:
     """The threads that one op may use on the processor."""
     stated = tensorflow_import.import_tensorflow().config.threading.get_intra_op_parallelism_threads()
-    return stated or _stated(os.environ.get("TF_NUM_INTRAOP_THREADS", "")) or _usable()
+    return stated or _parse_count(os.environ.get("TF_NUM_INTRAOP_THREADS", "")) or _usable_processors()
 
 
-def _stated(text: str) -> int:
+def _parse_count(text: str) -> int:
     return int(text) if text.isdecimal() else 0
 
 
-def _usable() -> int:
+def _usable_processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

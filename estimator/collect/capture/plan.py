@@ -1,4 +1,4 @@
-"""What a capture is asked to run."""
+"""The plan of a capture."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ Format = Literal["xplane", "tfprof"]
 
 @dataclass(frozen=True)
 class Plan:
-    """How many steps of each kind to run, of which part and size of the training, and the dump's format; ``tries`` are
-    sessions of the profiler that count, as watch.py says.
+    """Numbers of steps of each kind, mode and scale of the training, and the dump's format.
+
+    ``tries``: profiler sessions of which the best is kept, see watch.py.
     """
 
     steps: int | None = None

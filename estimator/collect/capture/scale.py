@@ -1,4 +1,4 @@
-"""What ``scale`` means, for every model that takes it."""
+"""The meaning of ``scale`` for all models that have one."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ MEANING = (
 
 
 def scaled(scale: float, *sizes: int) -> list[int]:
-    """Lengths of inputs, and widths of dense layers, times ``scale``, rounded, none below 1.
+    """Multiply lengths of inputs and widths of dense layers by ``scale``, rounded, at least 1.
 
-    A ``build(scale=1.0)`` passes those sizes alone, so that a layer stays of its kind whatever the scale: kernels,
-    strides, filters, recurrent and embedded widths, depth, classes and batch are whole. Between two dense layers FLOP
+    A ``build(scale=1.0)`` scales only these sizes, so that layers keep their kind: kernels, strides, filters, recurrent
+    and embedded widths, depth, classes and batch stay. Between two dense layers FLOP
     fall with the square of ``scale``, of convolutions and recurrent layers in proportion.
     """
     return [max(1, round(scale * size)) for size in sizes]

@@ -1,4 +1,4 @@
-"""The same training step run by a TensorFlow 1 session, which records RunMetadata: kernels, inputs, true shapes."""
+"""Run the training step in a TensorFlow 1 session, which records RunMetadata: kernels, inputs, true shapes."""
 
 from __future__ import annotations
 
@@ -15,46 +15,49 @@ LENGTH = 8  # bytes of the length before each step's message
 
 
 class SessionRun:
-    """A traced function on one batch, with the values that its variables hold; and the recorder of its steps."""
+    """A traced function on one batch, with copies of its variables; and the recorder of its steps."""
 
     def __init__(self, function: Any, batch: Any, folder: Path) -> None:
         self.folder = folder
         self.recording = False
         self.messages: list[bytes] = []
         self.v1 = tensorflow_import.import_tensorflow().compat.v1
-        outside = [(_content(*pair), pair[1].dtype == "resource") for pair in function.graph.captures]
+        captured = [(_captured_value(*pair), pair[1].dtype == "resource") for pair in function.graph.captures]
         graph = tensorflow_import.import_tensorflow().Graph()
         with graph.as_default():
-            loads: list[tuple[Any, dict[Any, Any]]] = []
-            inputs = [*_repeated(batch, loads), *(_held(*found, loads) for found in outside)]
-            self.training_step = _imported(function, inputs)
+            initializations: list[tuple[Any, dict[Any, Any]]] = []
+            inputs = [
+                *_endless_input(batch, initializations),
+                *(_make_variable(*pair, initializations) for pair in captured),
+            ]
+            self.training_step = _import_function(function, inputs)
         config = tensorflow_import.import_tensorflow("tensorflow.python.eager.context").context().config
         self.session = self.v1.Session(graph=graph, config=config)
-        for load, feed in loads:
+        for load, feed in initializations:
             self.session.run(load, feed)
 
     def run(self, watch: Watch) -> None:
-        """Run the steps that the watch asks for."""
+        """Run the steps of the watch."""
         while not watch.done:
             watch.begin()
             self._run()
             watch.end()
 
     def graphs(self) -> list[Any]:
-        """The graphs that the session runs, one for each device; the step that tells them sets up the tracing too."""
-        traced = self._traced(trace_level=self.v1.RunOptions.FULL_TRACE, output_partition_graphs=True)
+        """The graphs that the session runs, one per device; the step for them also sets up tracing."""
+        traced = self._run_traced(trace_level=self.v1.RunOptions.FULL_TRACE, output_partition_graphs=True)
         return list(traced.partition_graphs)
 
     def start(self) -> None:
-        """Record from here on."""
+        """Start recording."""
         self.recording, self.messages = True, []
 
     def step(self, number: int) -> Any:
-        """A message is a step: nothing to mark."""
+        """Nothing to mark, as each message is a step."""
         return nullcontext()
 
     def stop(self, *, keep: bool) -> None:
-        """Write one RunMetadata for each step, its length before it, or forget them."""
+        """Write one RunMetadata per step, preceded by its length, or discard them."""
         self.recording = False
         if not keep:
             return
@@ -63,18 +66,18 @@ class SessionRun:
 
     def _run(self) -> None:
         if self.recording:
-            metadata = self._traced(trace_level=self.v1.RunOptions.FULL_TRACE)
+            metadata = self._run_traced(trace_level=self.v1.RunOptions.FULL_TRACE)
             self.messages.append(metadata.SerializeToString())
         else:
             self.session.run(self.training_step)
 
-    def _traced(self, **options: Any) -> Any:
+    def _run_traced(self, **options: Any) -> Any:
         metadata = self.v1.RunMetadata()
         self.session.run(self.training_step, options=self.v1.RunOptions(**options), run_metadata=metadata)
         return metadata
 
 
-def _repeated(batch: Any, loads: list[tuple[Any, dict[Any, Any]]]) -> tuple[Any, ...]:
+def _endless_input(batch: Any, initializations: list[tuple[Any, dict[Any, Any]]]) -> tuple[Any, ...]:
     """The batch as the elements of an endless input pipeline."""
     tf = tensorflow_import.import_tensorflow()
     with tf.name_scope("estimator_input"):
@@ -82,17 +85,19 @@ def _repeated(batch: Any, loads: list[tuple[Any, dict[Any, Any]]]) -> tuple[Any,
         feeds = tuple(tf.compat.v1.placeholder(value.dtype, value.shape) for value in values)
         elements = tf.data.Dataset.from_tensors(feeds).repeat()
         iterator = tf.compat.v1.data.make_initializable_iterator(elements)
-        loads.append((iterator.initializer, {f: v.numpy() for f, v in zip(feeds, values, strict=True)}))
+        initializations.append(
+            (iterator.initializer, {feed: value.numpy() for feed, value in zip(feeds, values, strict=True)})
+        )
         return tuple(iterator.get_next())
 
 
-def _content(value: Any, inside: Any) -> Any:
-    """What a tensor or variable that the function takes from outside holds now; ``inside`` knows its format."""
+def _captured_value(value: Any, placeholder: Any) -> Any:
+    """The value of a captured tensor or variable; ``placeholder`` is its tensor inside the function."""
     tf = tensorflow_import.import_tensorflow()
     if value.dtype != tf.resource:
         return value.numpy()
     data = tensorflow_import.import_tensorflow("tensorflow.python.ops.handle_data_util").get_resource_handle_data(
-        inside
+        placeholder
     )
     if not data.is_set:
         raise EstimatorError(
@@ -102,22 +107,22 @@ def _content(value: Any, inside: Any) -> Any:
     return tf.raw_ops.ReadVariableOp(resource=value, dtype=data.shape_and_type[0].dtype).numpy()
 
 
-def _held(content: Any, variable: bool, loads: list[tuple[Any, dict[Any, Any]]]) -> Any:
-    """A constant or variable of the session's graph, with what the outer one held."""
+def _make_variable(content: Any, is_variable: bool, initializations: list[tuple[Any, dict[Any, Any]]]) -> Any:
+    """A constant or variable of the session's graph, with a captured value."""
     tf = tensorflow_import.import_tensorflow()
     with tf.name_scope("estimator_variable") as scope:
-        if not variable:
+        if not is_variable:
             return tf.constant(content)
         handle = tf.raw_ops.VarHandleOp(dtype=content.dtype, shape=content.shape, shared_name=scope)
         feed = tf.compat.v1.placeholder(content.dtype, content.shape)
-        loads.append((tf.raw_ops.AssignVariableOp(resource=handle, value=feed), {feed: content}))
+        initializations.append((tf.raw_ops.AssignVariableOp(resource=handle, value=feed), {feed: content}))
     return handle
 
 
-def _imported(function: Any, inputs: list[Any]) -> Any:
-    """One op that runs all of the function's outputs and effects."""
+def _import_function(function: Any, inputs: list[Any]) -> Any:
+    """Import the function as one op that runs all its outputs and side effects."""
     tf, graph = tensorflow_import.import_tensorflow(), function.graph
     effects = [output.op.name for output in graph.outputs] + [op.name for op in graph.control_outputs]
     names = [placeholder.name for placeholder in graph.inputs]
-    mapped = dict(zip(names, inputs, strict=True))
-    return tf.group(tf.import_graph_def(graph.as_graph_def(), mapped, return_elements=effects, name=""))
+    input_map = dict(zip(names, inputs, strict=True))
+    return tf.group(tf.import_graph_def(graph.as_graph_def(), input_map, return_elements=effects, name=""))

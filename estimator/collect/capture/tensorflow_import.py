@@ -1,4 +1,4 @@
-"""TensorFlow, imported only for a capture, and what it writes to the terminal by itself kept away."""
+"""Import TensorFlow for a capture, and suppress its output."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def import_tensorflow(module: str = "tensorflow") -> Any:
 
 @contextmanager
 def suppress_output(verbose: bool = False) -> Iterator[None]:
-    """Lead stdout to stderr; unless ``verbose``, drop warnings and what compiled code writes to file descriptor 2."""
+    """Redirect stdout to stderr; unless ``verbose``, drop warnings and the stderr of compiled code."""
     if verbose:
         with contextlib.redirect_stdout(sys.stderr):
             yield
@@ -45,14 +45,14 @@ def suppress_output(verbose: bool = False) -> Iterator[None]:
 
 @contextmanager
 def _without_descriptor(number: int) -> Iterator[Any]:
-    """A stream to where the descriptor leads, which itself leads nowhere meanwhile."""
+    """A stream to the descriptor's target; the descriptor itself is redirected to nowhere."""
     sys.stderr.flush()
-    kept, nowhere = os.dup(number), os.open(os.devnull, os.O_WRONLY)
+    saved, nowhere = os.dup(number), os.open(os.devnull, os.O_WRONLY)
     try:
-        with os.fdopen(os.dup(kept), "w", buffering=1, errors="backslashreplace") as stream:
+        with os.fdopen(os.dup(saved), "w", buffering=1, errors="backslashreplace") as stream:
             os.dup2(nowhere, number)
             yield stream
     finally:
-        os.dup2(kept, number)
-        os.close(kept)
+        os.dup2(saved, number)
+        os.close(saved)
         os.close(nowhere)

@@ -19,20 +19,20 @@ class XPlane:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.profiler = tensorflow_import.import_tensorflow().profiler.experimental
-        self.logs: TemporaryDirectory[str] | None = None  # the dump tells this path, which therefore tells nothing
+        self.logs: TemporaryDirectory[str] | None = None  # the dump contains this path, so it must not reveal anything
 
     def start(self) -> None:
-        """Record from here on: ops and kernels, no Python calls."""
+        """Start recording ops and kernels, without Python calls."""
         options = self.profiler.ProfilerOptions(host_tracer_level=2, python_tracer_level=0, device_tracer_level=1)
         self.logs = TemporaryDirectory(prefix="profile")
         self.profiler.start(self.logs.name, options)
 
     def step(self, number: int) -> Any:
-        """A mark that readers find steps by."""
+        """A mark by which readers find steps."""
         return self.profiler.Trace("train", step_num=number, _r=1)
 
     def stop(self, *, keep: bool) -> None:
-        """Write the dump under a name that tells no host, or forget it."""
+        """Write the dump under a name without the host's, or discard it."""
         if self.logs is None:
             return
         with self.logs as logs:

@@ -1,4 +1,4 @@
-"""A run of the user's, step by step: Keras ``fit``, the forward pass alone, or a ``train_step`` of their own."""
+"""The user's training run, step by step: Keras ``fit``, the forward pass, or the user's ``train_step``."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from estimator.collect.capture.plan import Plan
 from estimator.collect.capture.script import Script
 from estimator.collect.capture.watch import Watch
 
-KERAS_BATCH = 32  # what fit takes where nobody says
+KERAS_BATCH = 32  # the default of fit
 CONTRACT = "build() or model, and data(); or train_step(batch), with batches(): see 'estimator capture --help'"
 
 
 class Training(Protocol):
-    """What can be run for as many steps as a watch asks for."""
+    """A training that runs the steps of a watch."""
 
     how: str
     batch_size: int
@@ -43,8 +43,8 @@ class Training(Protocol):
         """Whether XLA compiles the step."""
 
 
-def find(script: Script, plan: Plan) -> Training:
-    """The run that a file defines. Raises EstimatorError where it defines none, or its parts or the plan do not fit."""
+def find_training(script: Script, plan: Plan) -> Training:
+    """The training of a file. Raises EstimatorError where it defines none, or does not fit the plan."""
     if "train_step" in script and "batches" in script:
         if plan.mode != "training" or plan.scale != 1:
             raise script.fault("its own train_step has neither scale nor another mode; define build() in its place")
@@ -55,29 +55,29 @@ def find(script: Script, plan: Plan) -> Training:
 
 
 class Fit:
-    """A compiled Keras model that ``fit`` trains; a step is what its callbacks see as a batch."""
+    """A compiled Keras model trained by ``fit``; a step is a batch of its callbacks."""
 
     how = "Keras fit"
 
     def __init__(self, script: Script, plan: Plan) -> None:
         self.script = script
         self.model = _compiled_model(script, plan.scale)
-        stated = plan.batch or script.whole("BATCH_SIZE")
+        stated = plan.batch or script.count("BATCH_SIZE")
         data = (
-            script.made("data")
+            script.value_of("data")
             if "data" in script
             else synthetic_data.synthetic_batch(self.model, stated or KERAS_BATCH)
         )
         self.arrays = isinstance(data, tuple) and len(data) in (2, 3)
         if self.arrays:
             self.batch_size = stated or KERAS_BATCH
-            self.samples: int | None = len(_first(data))
+            self.samples: int | None = len(_first_array(data))
             self.epoch_steps: int | None = self.samples // self.batch_size
-            self.data = _cut(data, self.epoch_steps * self.batch_size)
+            self.data = _take(data, self.epoch_steps * self.batch_size)
         else:
             self.data, self.samples = data, None
-            self.batch_size = _agreed(script, "data()", stated, _first_batch(script, "data()", data))
-            self.epoch_steps = _length(data)
+            self.batch_size = _check_batch_size(script, "data()", stated, _first_batch(script, "data()", data))
+            self.epoch_steps = _batch_count(data)
         if self.epoch_steps == 0:
             raise script.fault(f"data() holds {self.samples or 0} samples; expected a batch of {self.batch_size}")
 
@@ -98,18 +98,18 @@ class Fit:
         self.model.fit(**feed, epochs=watch.total, callbacks=[hooks], verbose=0)
 
     def batch(self) -> tuple[Any, ...]:
-        """One batch as fit would hand it over: arrays of floats in Keras' own format."""
+        """One batch as in fit: float arrays in Keras' format."""
         tf, keras = tensorflow_import.import_tensorflow(), tensorflow_import.import_tensorflow("keras")
 
         def standard(array: Any) -> Any:
             tensor = tf.convert_to_tensor(array)
             return tf.cast(tensor, keras.config.floatx()) if self.arrays and tensor.dtype.is_floating else tensor
 
-        found = _cut(self.data, self.batch_size) if self.arrays else next(iter(self.data))
-        return tuple(tf.nest.map_structure(standard, part) for part in found if part is not None)
+        one_batch = _take(self.data, self.batch_size) if self.arrays else next(iter(self.data))
+        return tuple(tf.nest.map_structure(standard, part) for part in one_batch if part is not None)
 
     def function(self) -> Any:
-        """Keras' own ``train_step`` on one batch; one step of fit before builds model and optimizer."""
+        """Keras' ``train_step`` on one batch; a step of fit first builds model and optimizer."""
         batch = self.batch()
         self.run(Watch(warmup=1))
         return (
@@ -125,7 +125,7 @@ class Fit:
 
 
 class Forward(Fit):
-    """The forward pass alone of the same model on one batch: inference."""
+    """Inference: the forward pass of the model on one batch."""
 
     how = "the model's forward pass"
 
@@ -156,7 +156,7 @@ class Forward(Fit):
 
 @dataclass
 class Loop:
-    """The user's own ``train_step(batch)`` over their own ``batches()``; fetching a batch belongs to the step."""
+    """The user's ``train_step(batch)`` over ``batches()``; fetching a batch is part of the step."""
 
     script: Script
     stated: int | None
@@ -164,10 +164,12 @@ class Loop:
 
     def __post_init__(self) -> None:
         self.step = self.script.names["train_step"]
-        stated = self.stated or self.script.whole("BATCH_SIZE")
-        batches = self.script.made("batches")
-        self.epoch_steps = _length(batches)
-        self.batch_size = _agreed(self.script, "batches()", stated, _first_batch(self.script, "batches()", batches))
+        stated = self.stated or self.script.count("BATCH_SIZE")
+        batches = self.script.value_of("batches")
+        self.epoch_steps = _batch_count(batches)
+        self.batch_size = _check_batch_size(
+            self.script, "batches()", stated, _first_batch(self.script, "batches()", batches)
+        )
         self.samples: int | None = None
 
     def run(self, watch: Watch) -> None:
@@ -206,7 +208,7 @@ class Loop:
 
     def _endless(self) -> Iterator[Any]:
         while True:
-            epoch = iter(self.script.made("batches"))
+            epoch = iter(self.script.value_of("batches"))
             first = next(epoch, None)
             if first is None:
                 raise self.script.fault("batches() has no batch any more; let it return a new iterable at each call")
@@ -220,7 +222,7 @@ def _compiled_model(script: Script, scale: float) -> Any:
     if scale != 1:
         model = script.names["build"](scale=scale)
     else:
-        model = script.made("build") if "build" in script else script.get("model")
+        model = script.value_of("build") if "build" in script else script.get("model")
     name = "build()" if "build" in script else "model"
     if not getattr(model, "compiled", False):
         raise script.fault(f"{name} gives {type(model).__name__}; expected a Keras model on which compile() was called")
@@ -230,8 +232,8 @@ def _compiled_model(script: Script, scale: float) -> Any:
     return model
 
 
-def _agreed(script: Script, name: str, stated: int | None, tensor: Any) -> int:
-    """The size of the batches that the file makes. Raises EstimatorError where another one is stated."""
+def _check_batch_size(script: Script, name: str, stated: int | None, tensor: Any) -> int:
+    """The size of the file's batches. Raises EstimatorError where another size is stated."""
     shape = tuple(getattr(tensor, "shape", ()))
     if not shape:
         raise script.fault(f"{name} gives {type(tensor).__name__} without a dimension; expected batches of samples")
@@ -254,16 +256,16 @@ def _first_batch(script: Script, name: str, batches: Any) -> Any:
     return tensors[0]
 
 
-def _first(nested: Any) -> Any:
+def _first_array(nested: Any) -> Any:
     return tensorflow_import.import_tensorflow().nest.flatten(nested)[0]
 
 
-def _cut(nested: Any, count: int) -> Any:
+def _take(nested: Any, count: int) -> Any:
     return tensorflow_import.import_tensorflow().nest.map_structure(lambda array: array[:count], nested)
 
 
-def _length(batches: Any) -> int | None:
-    """How many batches there are; None where only going through them tells."""
+def _batch_count(batches: Any) -> int | None:
+    """The number of batches; None where it is unknown without iterating."""
     try:
         return len(batches)
     except TypeError:

@@ -1,7 +1,7 @@
-"""``estimator measure``: time shapes on the machine at hand → NAME.csv (MEASUREMENTS) and NAME.yaml (a device).
+"""``estimator measure``: time shapes on this machine → NAME.csv (MEASUREMENTS) and NAME.yaml (a device).
 
-The timing itself is done by ``measure.py``, which is also the program of the vendor kit, in a process of its own. What
-it has measured so far lies in the folder NAME.partial; the two files appear whole, when all is done.
+``measure.py``, which is also the program of the vendor kit, times in a separate process. Its partial results lie in the
+folder NAME.partial; the two files are written whole at the end.
 """
 
 from __future__ import annotations
@@ -33,11 +33,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Measured", "Plan", "check_shapes", "chosen_backend", "measure", "precisions"]
 
-WIDE = 0.5  # spread of a row beyond which something else ran
-BUSY = 0.3  # load for each thread beyond which something else ran
-DISTURBED = 0.2  # share of the samples beyond which something else ran
+WIDE_SPREAD = 0.5  # spread of a row beyond which other processes disturbed it
+BUSY = 0.3  # load per thread beyond which the machine is busy
+DISTURBED_SHARE = 0.2  # share of the samples beyond which the machine is busy
 NAME = re.compile(r"\w[\w.+-]*")  # of a device
-OWN = re.compile(r"\.?(shapes\.csv|measurements\.csv|provenance\.json).*")  # in NAME.partial, temporary ones with them
+OWN_FILES = re.compile(
+    r"\.?(shapes\.csv|measurements\.csv|provenance\.json).*"
+)  # files in NAME.partial, also temporary ones
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Measured:
-    """What a run measured, and where its two files lie."""
+    """The result of a run, and the paths of its two files."""
 
     csv: Path
     device: Path
@@ -73,19 +75,19 @@ class Measured:
     warnings: tuple[str, ...] = ()
 
     def document(self) -> dict[str, Any]:
-        """The run as JSON says it."""
-        about = self.provenance
-        stated = {key: about[key] for key in ("backend", "gpu", "library", "threads", "clock", "device", "date")}
-        best = described.rates(described.best(self.rows, about["cache"]))
+        """The run as a JSON document."""
+        provenance = self.provenance
+        facts = {key: provenance[key] for key in ("backend", "gpu", "library", "threads", "clock", "device", "date")}
+        best = described.rates(described.best(self.rows, provenance["cache"]))
         counts = {str(name): int(count) for name, count in self.rows["op_class"].value_counts().items()}
         files = {"measurements": str(self.csv), "device": str(self.device)}
-        return {"files": files, **stated, "reached_cache_b": about["cache"], "rows": counts, "best": best,
-                "left_out": about["left_out"], "load": about["load"],
-                "disturbed_share": about["disturbed_share"], "warnings": list(self.warnings)}  # fmt: skip
+        return {"files": files, **facts, "reached_cache_b": provenance["cache"], "rows": counts, "best": best,
+                "left_out": provenance["left_out"], "load": provenance["load"],
+                "disturbed_share": provenance["disturbed_share"], "warnings": list(self.warnings)}  # fmt: skip
 
 
 def chosen_backend(name: str) -> str:
-    """The back end meant. Raises EstimatorError where it is unknown or not installed."""
+    """The chosen back end. Raises EstimatorError where it is unknown or not installed."""
     try:
         return choose(name)
     except FaultError as error:
@@ -93,7 +95,7 @@ def chosen_backend(name: str) -> str:
 
 
 def precisions(backend: str, device: str) -> tuple[str, ...]:
-    """The precisions to ask of a back end, fp32 first; tf32 where there may be a GPU that has it."""
+    """The precisions to measure with a back end, fp32 first; tf32 where there may be a GPU with it."""
     on_gpu = ("tf32",) if backend != "numpy" and device != "cpu" and nvidia_gpu() else ()
     return tuple(sorted(LIBRARIES[backend].precisions, key=lambda p: p != "fp32")) + on_gpu
 
@@ -103,41 +105,41 @@ def measure(
 ) -> Measured:
     """Time every row of SHAPES and write ``output``.csv and ``output``.yaml; ``command`` goes into their source.
 
-    Raises EstimatorError where the files are there already or cannot be, the back end fails, or a stopped run had other
+    Raises EstimatorError where the files exist or cannot be written, the back end fails, or a stopped run had other
     conditions.
     """
-    table_csv, device = _places(output)
-    place = _begin(output, shapes)
-    table = place / "measurements.csv"
+    table_csv, device = _output_paths(output)
+    folder = _begin_folder(output, shapes)
+    table = folder / "measurements.csv"
     try:
-        child.run([*plan.options(), "--shapes", str(place / "shapes.csv"), "-o", str(table)], progress)
+        child.run([*plan.options(), "--shapes", str(folder / "shapes.csv"), "-o", str(table)], progress)
     finally:
-        if not {path.name for path in place.iterdir()} - {"shapes.csv"}:
-            shutil.rmtree(place)  # nothing was begun
-    provenance = child.provenance(place / "provenance.json")
+        if not {path.name for path in folder.iterdir()} - {"shapes.csv"}:
+            shutil.rmtree(folder)  # nothing was measured
+    provenance = child.provenance(folder / "provenance.json")
     rows = with_operators(MEASUREMENTS.conform(csv_files.read_csv(table), str(table))).assign(device=output.name)
     if rows.empty:
         raise EstimatorError(f"{table}: nothing was measured ({next(iter(provenance['left_out'].values()))})")
     best = described.best(rows, provenance["cache"])
     warnings, conditions = tuple(_warnings(rows, provenance)), _conditions(provenance)
-    text = described.device_file(output.name, best, provenance, command, [conditions, *_disturbed(provenance)])
+    text = described.device_file(output.name, best, provenance, command, [conditions, *_disturbed_note(provenance)])
     files.write_text(table_csv, kit.csv_text(rows))
     files.write_text(device, text)
-    shutil.rmtree(place)
+    shutil.rmtree(folder)
     return Measured(table_csv, device, rows, provenance, warnings)
 
 
 def check_shapes(shapes: pd.DataFrame, where: str) -> None:
-    """Raises EstimatorError at a row that the program would refuse."""
+    """Raise EstimatorError at a row that the program would refuse."""
     rows = csv.DictReader(io.StringIO(kit.csv_text(shapes)))
     try:
-        make_jobs(Shape(row, f"{where}: row {place}") for place, row in enumerate(rows, 1))
+        make_jobs(Shape(row, f"{where}: row {number}") for number, row in enumerate(rows, 1))
     except FaultError as fault:
         raise EstimatorError(str(fault)) from None
 
 
-def _places(output: Path) -> Iterator[Path]:
-    """Where the two files will lie. Raises EstimatorError where they cannot, before anything is measured."""
+def _output_paths(output: Path) -> Iterator[Path]:
+    """The paths of the two files. Raises EstimatorError where they cannot be written."""
     if not NAME.fullmatch(output.name):
         raise EstimatorError(f"-o {output}: is no name of a device; write letters and digits, such as -o my-machine")
     if not output.parent.is_dir() or not os.access(output.parent, os.W_OK):
@@ -149,44 +151,47 @@ def _places(output: Path) -> Iterator[Path]:
         yield path
 
 
-def _begin(output: Path, shapes: pd.DataFrame) -> Path:
-    """The folder of a run that may be stopped, with its shapes. It is deleted at the end: nothing else may lie there.
+def _begin_folder(output: Path, shapes: pd.DataFrame) -> Path:
+    """Make or reuse the folder of a run's partial results, with its shapes; it is deleted at the end.
 
-    Raises EstimatorError where something does, or a run of other shapes.
+    Raises EstimatorError where the folder holds other files, or a run of other shapes.
     """
-    place, text = output.with_name(f"{output.name}.partial"), kit.csv_text(shapes)
-    known = place / "shapes.csv"
-    if place.is_dir() and not all(OWN.fullmatch(path.name) for path in place.iterdir()):
-        raise EstimatorError(f"{place}: holds something else; choose another name, or move it away")
-    if known.exists() and files.read_text(known) != text:
+    folder, text = output.with_name(f"{output.name}.partial"), kit.csv_text(shapes)
+    shapes_file = folder / "shapes.csv"
+    if folder.is_dir() and not all(OWN_FILES.fullmatch(path.name) for path in folder.iterdir()):
+        raise EstimatorError(f"{folder}: holds something else; choose another name, or move it away")
+    if shapes_file.exists() and files.read_text(shapes_file) != text:
         raise EstimatorError(
-            f"{place}: holds a stopped run of other shapes; repeat its command, or delete the folder to begin anew"
+            f"{folder}: holds a stopped run of other shapes; repeat its command, or delete the folder to begin anew"
         )
-    files.write_text(known, text)
-    return place
+    files.write_text(shapes_file, text)
+    return folder
 
 
 def _warnings(rows: pd.DataFrame, provenance: Mapping[str, Any]) -> Iterator[str]:
     reasons = Counter(provenance["left_out"].values())
     for reason, count in reasons.items():
         yield f"{count} shape{'s' * (count > 1)} left out: {reason}"
-    wide = int(((rows["time_high_s"] - rows["time_low_s"]) / rows["time_s"] > WIDE).sum())
-    if wide:
-        yield f"{wide} of {len(rows)} rows vary by more than {WIDE:.0%} of their time; run nothing else meanwhile"
-    if (provenance["load"] or 0.0) > BUSY * provenance["threads"] or (provenance["disturbed_share"] or 0.0) > DISTURBED:
+    wide_count = int(((rows["time_high_s"] - rows["time_low_s"]) / rows["time_s"] > WIDE_SPREAD).sum())
+    if wide_count:
+        rows_text = f"{wide_count} of {len(rows)} rows vary by more than {WIDE_SPREAD:.0%} of their time"
+        yield f"{rows_text}; run nothing else meanwhile"
+    if (provenance["load"] or 0.0) > BUSY * provenance["threads"] or (
+        provenance["disturbed_share"] or 0.0
+    ) > DISTURBED_SHARE:
         yield f"the machine was busy: {_conditions(provenance)}"
-    yield from _disturbed(provenance)
+    yield from _disturbed_note(provenance)
     if not provenance["clock"]:
         yield "the machine does not tell its clock"
 
 
 def _conditions(provenance: Mapping[str, Any]) -> str:
     load = "not told" if provenance["load"] is None else f"{provenance['load']:.1f}"
-    about = f"load {load} before the run, on {provenance['threads']} threads"
+    text = f"load {load} before the run, on {provenance['threads']} threads"
     share = provenance["disturbed_share"]
-    return about if share is None else f"{about}; other processes disturbed {share:.0%} of the samples"
+    return text if share is None else f"{text}; other processes disturbed {share:.0%} of the samples"
 
 
-def _disturbed(provenance: Mapping[str, Any]) -> list[str]:
+def _disturbed_note(provenance: Mapping[str, Any]) -> list[str]:
     rows = provenance["disturbed"]
     return [f"{len(rows)} rows hold samples alone that other processes disturbed: {'; '.join(rows)}"] if rows else []

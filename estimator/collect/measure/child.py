@@ -1,4 +1,4 @@
-"""The program in a process of its own: libraries see its threads alone, and what they print stays away."""
+"""Run the program in a separate process, with its own threads and output."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from estimator.collect.measure.program import program
 from estimator.core.errors import EstimatorError
 
 Progress = Callable[[int, int], None]
-PATIENCE_S = 5.0  # for the program to end by itself
+PATIENCE_S = 5.0  # time for the program to end
 DONE = re.compile(r"(\d+)/(\d+) ")
 
 
 def run(options: Sequence[str], progress: Progress) -> None:
-    """Run the program with these options; ``progress`` is called with the shapes done, and of how many.
+    """Run the program with these options; ``progress`` is called with the shapes done and their number.
 
-    Raises EstimatorError with the program's last words where it fails. KeyboardInterrupt stops it too, its partial file
-    kept.
+    Raises EstimatorError with the program's last line where it fails. KeyboardInterrupt stops the program; its partial
+    file is kept.
     """
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "measure.py")
@@ -43,32 +43,34 @@ def _run(command: Sequence[str], progress: Progress) -> None:
                 _stop(process)
                 raise
         errors.seek(0)
-        _judge(process.returncode, errors.read())
+        _raise_error(process.returncode, errors.read())
 
 
 def _stop(process: subprocess.Popen[str]) -> None:
-    """End the program; a second request to end would leave it behind, and is ignored meanwhile."""
-    ignored = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGTERM)}
+    """End the program; further signals are ignored meanwhile, as they would leave it running."""
+    handlers = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGTERM)}
     process.send_signal(signal.SIGTERM if sys.platform == "win32" else signal.SIGINT)
     try:
         process.wait(PATIENCE_S)
     except subprocess.TimeoutExpired:  # in the midst of a long call
         process.kill()
     finally:
-        for number, handler in ignored.items():
+        for number, handler in handlers.items():
             signal.signal(number, handler)
 
 
-def _judge(code: int, errors: str) -> None:
-    """Raises what the end of the program means: KeyboardInterrupt or EstimatorError."""
+def _raise_error(code: int, errors: str) -> None:
+    """Raise KeyboardInterrupt or EstimatorError by the program's exit code."""
     if code == 130:
         raise KeyboardInterrupt
     if code:
-        last = errors.strip().rpartition("\n")[2] or "without a word"
-        ended = f"the measuring process ended with {code}: {last}" if code != 1 or "Traceback" in errors else last
-        raise EstimatorError(f"estimator measure: {ended}")
+        last_line = errors.strip().rpartition("\n")[2] or "without a word"
+        message = (
+            f"the measuring process ended with {code}: {last_line}" if code != 1 or "Traceback" in errors else last_line
+        )
+        raise EstimatorError(f"estimator measure: {message}")
 
 
 def provenance(path: Path) -> dict[str, Any]:
-    """What the program wrote beside its table."""
+    """The provenance that the program wrote."""
     return dict(json.loads(path.read_text(encoding="utf-8")))

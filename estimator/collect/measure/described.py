@@ -1,4 +1,4 @@
-"""Measured rows → a device file: peak by precision, bandwidth, launch latency, and what the machine tells of itself."""
+"""Measured rows → a device file: peak by precision, bandwidth, launch latency, and facts of the machine."""
 
 from __future__ import annotations
 
@@ -17,77 +17,95 @@ if TYPE_CHECKING:
     import pandas as pd
 
 DIGITS = 4
-SEVERAL = 4.0  # times the last-level cache from which on arrays tell of the memory
-LEAST = 1e6  # bytes, below which a stream tells more of its launch than of any bandwidth
-MOST_DOUBT = 3.0  # relative uncertainty; a row that varies by more was disturbed
+CACHES = 4.0  # times the last-level cache; larger arrays measure memory bandwidth
+MIN_BYTES = 1e6  # smallest stream for a bandwidth; below, time is mostly launch
+MAX_UNCERTAINTY = 3.0  # relative; a row that varies more was disturbed
 NOTE = (
     "Measured, no data sheet: peak is the best rate of any product timed, bandwidth that of copies, additions and "
     "triads from a cold cache."
 )
 NO_PATH = "not faster than fp32 here, so without a path of their own; their rows stand in the table."
-FASTER = {"fp64": 0.0, "fp32": 0.0, "tf32": 1.1}  # times fp32 from which on a precision has a path of its own; else 1
-TENSOR = {"fp64": math.inf, "fp32": math.inf, "tf32": 0.0}  # beyond which it is a GPU's tensor units; else 2.2,
-TWICE = 2.2  # as vector units may compute narrow formats at twice the rate of fp32
+MIN_RATIO = {"fp64": 0.0, "fp32": 0.0, "tf32": 1.1}  # least ratio to fp32 of a precision with its own path; else 1
+TENSOR_RATIO = {"fp64": math.inf, "fp32": math.inf, "tf32": 0.0}  # least ratio to fp32 on tensor units of a GPU; else
+DEFAULT_TENSOR_RATIO = 2.2  # as vector units may compute narrow formats at twice the rate of fp32
 FIELDS = {"memory": ("memory_capacity", "B"), "max_clock": ("boost_clock", "Hz")}
 
 
 def best(rows: pd.DataFrame, cache: float | None) -> dict[str, Any]:
     """The rows of the fastest product of each precision, of the fastest large stream, and of the launch.
 
-    ``cache``: bytes of the last-level cache, None where unknown; where no stream is several times larger, smaller ones
-    tell, from LEAST on. A key is absent where nothing tells of it.
+    ``cache``: bytes of the last-level cache, None where unknown. Where no stream is several times larger, smaller ones
+    from MIN_BYTES on are used. A key is absent where no row measures it.
     """
-    found: dict[str, Any] = {"peak": {}}
+    best_rows: dict[str, Any] = {"peak": {}}
     products = rows[rows["op_class"] == "gemm"]
     for precision, group in products.groupby("precision", sort=False):
-        found["peak"][str(precision)] = group.loc[_rate(group).idxmax()]
-    streams = rows[rows["kernel"].isin(STREAMS) & (rows["cache"] == "cold") & (rows["bytes"] >= LEAST)]
-    large = streams[streams["bytes"] >= SEVERAL * (cache or 0)]
-    if len(streams := large if len(large) else streams):
-        found["memory_bandwidth"] = streams.loc[(streams["bytes"] / streams["time_s"]).idxmax()]
+        best_rows["peak"][str(precision)] = group.loc[_rate(group).idxmax()]
+    streams = rows[rows["kernel"].isin(STREAMS) & (rows["cache"] == "cold") & (rows["bytes"] >= MIN_BYTES)]
+    large_streams = streams[streams["bytes"] >= CACHES * (cache or 0)]
+    if len(streams := large_streams if len(large_streams) else streams):
+        best_rows["memory_bandwidth"] = streams.loc[(streams["bytes"] / streams["time_s"]).idxmax()]
     launches = rows[rows["kernel"] == LAUNCH]
     if len(launches):
-        found["launch_latency"] = launches.iloc[0]
-    return found
+        best_rows["launch_latency"] = launches.iloc[0]
+    return best_rows
 
 
-def rates(found: Mapping[str, Any]) -> dict[str, Any]:
-    """What the best rows say: FLOP/s by precision, B/s, s."""
-    told: dict[str, Any] = {"peak_flop_per_s": {p: float(_rate(row)) for p, row in found["peak"].items()}}
-    bandwidth, launch = found.get("memory_bandwidth"), found.get("launch_latency")
-    told["memory_bandwidth_b_per_s"] = None if bandwidth is None else float(bandwidth["bytes"] / bandwidth["time_s"])
-    told["launch_latency_s"] = None if launch is None else float(launch["time_s"])
-    return told
+def rates(best_rows: Mapping[str, Any]) -> dict[str, Any]:
+    """The rates of the best rows: FLOP/s by precision, B/s, s."""
+    rates: dict[str, Any] = {
+        "peak_flop_per_s": {precision: float(_rate(row)) for precision, row in best_rows["peak"].items()}
+    }
+    bandwidth, launch = best_rows.get("memory_bandwidth"), best_rows.get("launch_latency")
+    rates["memory_bandwidth_b_per_s"] = None if bandwidth is None else float(bandwidth["bytes"] / bandwidth["time_s"])
+    rates["launch_latency_s"] = None if launch is None else float(launch["time_s"])
+    return rates
 
 
 def device_file(
-    name: str, found: Mapping[str, Any], provenance: Mapping[str, Any], command: str, notes: Sequence[str] = ()
+    name: str, best_rows: Mapping[str, Any], provenance: Mapping[str, Any], command: str, notes: Sequence[str] = ()
 ) -> str:
     """The text of the device file."""
-    machine, told = provenance["device"], rates(found)
+    machine, measured_rates = provenance["device"], rates(best_rows)
     source = f"{command}, {provenance['date']}, on {machine['name']} with {provenance['library']}"
     source += f", {provenance['threads']} threads" if not provenance["gpu"] else ""
-    speeds = told["peak_flop_per_s"]
-    times = {p: speed / speeds.get("fp32", speed) for p, speed in speeds.items()}
-    own = {p: found["peak"][p] for p, faster in times.items() if faster >= FASTER.get(p, 1.0)}
-    tensor = {p for p in own if provenance["gpu"] and times[p] > TENSOR.get(p, TWICE)}
-    values = {p: _measured(speeds[p], "FLOP/s", row, source) for p, row in own.items()}
-    peaks = {p: _peak(row, "tensor" if p in tensor else "vector", provenance, values[p]) for p, row in own.items()}
+    peaks_flop_per_s = measured_rates["peak_flop_per_s"]
+    ratios_to_fp32 = {
+        precision: rate / peaks_flop_per_s.get("fp32", rate) for precision, rate in peaks_flop_per_s.items()
+    }
+    with_path = {
+        precision: best_rows["peak"][precision]
+        for precision, ratio in ratios_to_fp32.items()
+        if ratio >= MIN_RATIO.get(precision, 1.0)
+    }
+    on_tensor_units = {
+        precision
+        for precision in with_path
+        if provenance["gpu"] and ratios_to_fp32[precision] > TENSOR_RATIO.get(precision, DEFAULT_TENSOR_RATIO)
+    }
+    values = {
+        precision: _measured_value(peaks_flop_per_s[precision], "FLOP/s", row, source)
+        for precision, row in with_path.items()
+    }
+    peaks = {
+        precision: _peak(row, "tensor" if precision in on_tensor_units else "vector", provenance, values[precision])
+        for precision, row in with_path.items()
+    }
     data: dict[str, Any] = {"name": name}
-    if not peaks or told["memory_bandwidth_b_per_s"] is None:
+    if not peaks or measured_rates["memory_bandwidth_b_per_s"] is None:
         data["specifications"] = "incomplete"
     data |= {"peak": peaks} if peaks else {}
     for key, unit, value in (
-        ("memory_bandwidth", "B/s", told["memory_bandwidth_b_per_s"]),
-        ("launch_latency", "s", told["launch_latency_s"]),
+        ("memory_bandwidth", "B/s", measured_rates["memory_bandwidth_b_per_s"]),
+        ("launch_latency", "s", measured_rates["launch_latency_s"]),
     ):
         if value is not None:
-            data[key] = _measured(value, unit, found[key], source)
+            data[key] = _measured_value(value, unit, best_rows[key], source)
     data |= _cache(provenance, source)
-    data |= _of_machine(machine, bool(provenance["gpu"]), f"the machine's own account, {provenance['date']}")
+    data |= _machine_fields(machine, bool(provenance["gpu"]), f"the machine's own account, {provenance['date']}")
     data["source"] = f"{command} on {provenance['date']}: {provenance['processor']}, {provenance['system']}"
-    slower = [p for p in found["peak"] if p not in own]
-    data["notes"] = [NOTE, *([f"{', '.join(slower)}: {NO_PATH}"] if slower else []), *notes]
+    without_path = [precision for precision in best_rows["peak"] if precision not in with_path]
+    data["notes"] = [NOTE, *([f"{', '.join(without_path)}: {NO_PATH}"] if without_path else []), *notes]
     return yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=120)
 
 
@@ -99,40 +117,40 @@ def _peak(row: Any, path: str, provenance: Mapping[str, Any], value: dict[str, A
 
 
 def _cache(provenance: Mapping[str, Any], source: str) -> dict[str, Any]:
-    """As named, unless arrays fill only a part of it, as in a virtual machine on a larger host."""
-    named, filled = provenance["device"]["cache"], provenance["cache"]
-    if not filled:
+    """The last-level cache: as stated, or the part that arrays reach, as in a virtual machine."""
+    stated, reached = provenance["device"]["cache"], provenance["cache"]
+    if not reached:
         return {}
-    told = {"status": "read", "source": f"the machine's own account, {provenance['date']}"}
-    if filled < named:
-        shown = units.show(named, "B", DIGITS, binary=True)
-        told = {"status": "measured", "source": f"{source}; the machine names {shown}, of which arrays fill no more"}
-    return {"last_level_cache": {"value": units.show(filled, "B", DIGITS, binary=True), **told}}
+    origin = {"status": "read", "source": f"the machine's own account, {provenance['date']}"}
+    if reached < stated:
+        shown = units.show(stated, "B", DIGITS, binary=True)
+        origin = {"status": "measured", "source": f"{source}; the machine names {shown}, of which arrays fill no more"}
+    return {"last_level_cache": {"value": units.show(reached, "B", DIGITS, binary=True), **origin}}
 
 
-def _of_machine(machine: Mapping[str, Any], gpu: bool, source: str) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+def _machine_fields(machine: Mapping[str, Any], gpu: bool, source: str) -> dict[str, Any]:
+    fields: dict[str, Any] = {}
     for key, (field, unit) in FIELDS.items():
         if machine[key]:
-            shown = units.show(machine[key], unit, DIGITS, binary=unit == "B")
-            found[field] = {"value": shown, "status": "read", "source": source}
+            text = units.show(machine[key], unit, DIGITS, binary=unit == "B")
+            fields[field] = {"value": text, "status": "read", "source": source}
     if machine["units"]:
-        found["compute_unit"] = "SM" if gpu else "core"
-        found["compute_units"] = {"value": machine["units"], "status": "read", "source": source}
-    return found
+        fields["compute_unit"] = "SM" if gpu else "core"
+        fields["compute_units"] = {"value": machine["units"], "status": "read", "source": source}
+    return fields
 
 
-def _measured(value: float, unit: str, row: Any, source: str) -> dict[str, Any]:
+def _measured_value(value: float, unit: str, row: Any, source: str) -> dict[str, Any]:
     """A value with the spread of its row as uncertainty; a rate is rounded up, so that no row lies above its peak."""
     low, mid, high = row["time_low_s"], row["time_s"], row["time_high_s"]
     spread = max(high / mid, mid / low) - 1
-    shown = f"{100 * min(max(spread, 0.001), MOST_DOUBT):.2g}"
+    percent = f"{100 * min(max(spread, 0.001), MAX_UNCERTAINTY):.2g}"
     step = 10.0 ** (math.floor(math.log10(value)) + 1 - DIGITS)
     value = value if unit == "s" else math.ceil(value / step) * step
-    return {"value": units.show(value, unit, DIGITS), "uncertainty": f"{float(shown):g} %", "status": "measured",
+    return {"value": units.show(value, unit, DIGITS), "uncertainty": f"{float(percent):g} %", "status": "measured",
             "source": source}  # fmt: skip
 
 
 def _rate(products: Any) -> Any:
-    """FLOP/s of one product or of many."""
+    """The rates of products [FLOP/s]."""
     return gemm_flop(*(1.0 * products[name] for name in ("batch", "m", "n", "k"))) / products["time_s"]

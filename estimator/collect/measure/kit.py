@@ -60,19 +60,19 @@ copy, which stands in for its class; the table written names both. Times are sec
 
 
 def write_kit(folder: Path, shapes: pd.DataFrame) -> list[Path]:
-    """Write the folder whole or not at all. Raises EstimatorError where it is there and not empty."""
+    """Write the folder whole or not at all. Raises EstimatorError where it is not empty."""
     texts = {
         "measure.py": program(),
         "shapes.csv": csv_text(shapes),
         "README.md": README.format(count=len(shapes)),
         "schema.md": f"# The columns of shapes.csv and measurements.csv\n\n{MEASUREMENTS.document()}\n",
     }
-    with whole_folder(folder) as place:
+    with whole_folder(folder) as temporary:
         for name, text in texts.items():
-            write_text(place / name, text)
+            write_text(temporary / name, text)
     return [folder.resolve() / name for name in texts]
 
 
 def csv_text(shapes: pd.DataFrame) -> str:
-    """Shapes as CSV, without the columns that none of them uses."""
+    """Shapes as CSV, without empty columns."""
     return str(shapes.dropna(axis="columns", how="all").to_csv(index=False, lineterminator="\n"))

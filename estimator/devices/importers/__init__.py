@@ -1,4 +1,4 @@
-"""Any table of measured times → one CSV of MEASUREMENTS: one module per foreign format, tried in order of READERS."""
+"""Import tables of measured times → one CSV of MEASUREMENTS; one module per foreign format."""
 
 from __future__ import annotations
 
@@ -20,110 +20,112 @@ from estimator.core.errors import EstimatorError
 from estimator.core.operators import with_operators
 from estimator.core.schema import MATRIX, MEASUREMENTS
 from estimator.core.types import DeviceSpec
-from estimator.devices.importers.columns import joined
+from estimator.devices.importers.columns import join_text
 from estimator.devices.importers.declared import Declared, first_line
 from estimator.devices.measurements.conditions import Conditions
-from estimator.devices.measurements.survey import NOTHING, survey, total
+from estimator.devices.measurements.survey import EMPTY, survey, total
 from estimator.devices.measurements.suspicious_rows import SuspiciousRows
 from estimator.devices.measurements.tables import check_rows
 from estimator.devices.specs.catalogue import source_device
 
-# The modules that read one format each, in the order of trial, imported when a file gets that far. A reader has FORMAT,
-# recognises(head of the file), and read(path, what the user said, what takes a sentence), which gives frames of text
-# and numbers in the columns of MEASUREMENTS; a row that cannot be used says why in `left_out`, `versions` belong to the
-# library, and `attrs["where"]` names the part of the file. TAKES_TOPOLOGY marks the one that needs a second file.
+# Modules that read one format each, in the order of trial; each is imported when it is tried. A reader has FORMAT,
+# recognises(head of the file) and read(path, declared, add_note), which yields frames with the columns of MEASUREMENTS.
+# `left_out` is the reason why a row cannot be used, `versions` belong to the library, and `attrs["where"]` names the
+# part of the file. TAKES_TOPOLOGY marks the reader that needs a second file.
 READERS = ("deepbench_sheet", "scale_sim", "table_csv", "deepbench_log")
-LITTLE = 0.02  # share of the peak; all products below it may be another device's
-HEAD = 1 << 16  # what a reader recognises its format by [B]
+SMALL_SHARE = 0.02  # of the peak; if no product reaches it, the rows may be another device's
+HEAD_BYTES = 1 << 16  # length of the head by which a reader recognises its format
 
 
 @dataclass
 class Imported:
-    """What an import read: survey by op class and precision, conditions of each kind of row, sentences on the rest."""
+    """Result of an import: survey by op class and precision, conditions of each kind of row, notes."""
 
     path: Path
     formats: list[str] = field(default_factory=list)
-    devices: dict[str, DeviceSpec | None] = field(default_factory=dict)  # by the name that the rows give; None unknown
+    devices: dict[str, DeviceSpec | None] = field(
+        default_factory=dict
+    )  # by the name in the rows; None: not in the catalogue
     nameless: bool = False  # whether a row names no device
     survey: pd.DataFrame = field(default_factory=pd.DataFrame)
     conditions: Conditions = field(default_factory=Conditions)
-    odd: SuspiciousRows = field(default_factory=SuspiciousRows)
+    suspicious: SuspiciousRows = field(default_factory=SuspiciousRows)
     notes: list[str] = field(default_factory=list)
 
     def names(self) -> list[str]:
-        """The proper names of the devices that the rows name."""
+        """The catalogue's names of the devices that the rows name."""
         return sorted({spec.name if spec else name for name, spec in self.devices.items()})
 
-    def tell(self, sentence: str) -> None:
-        """Keep a sentence, once."""
+    def add_note(self, sentence: str) -> None:
+        """Add a note, once."""
         if sentence not in self.notes:
             self.notes.append(sentence)
 
 
 def import_measurements(
-    paths: Sequence[Path], output: Path, said: Declared | None = None, *, keep_impossible: bool = False
+    paths: Sequence[Path], output: Path, declared: Declared | None = None, *, keep_impossible: bool = False
 ) -> Imported:
     """Read files of any format and write their rows as one CSV of MEASUREMENTS, whole or not at all, in bounded memory.
 
     ``keep_impossible``: a product above the device's peak is flagged, not refused. Raises EstimatorError for files that
     no reader knows, and for all that :func:`~estimator.devices.measurements.tables.check_rows` and Conditions refuse.
     """
-    said, found, surveys = (said or Declared()).checked(), Imported(output), [NOTHING]
+    declared, result, surveys = (declared or Declared()).checked(), Imported(output), [EMPTY]
     _refuse_own_input(paths, output)
-    readers = {path: _reader_of(path) for path in paths}
+    readers = {path: _find_reader(path) for path in paths}
     with files.writing(output) as file:
-        _write(_rows(readers, said, found, surveys, keep_impossible), file)
-        found.conditions.finish(str(output))
-        found.survey = total(surveys)
-        if not found.survey["rows"].sum():
+        _write_csv(_rows(readers, declared, result, surveys, keep_impossible), file)
+        result.conditions.finish(str(output))
+        result.survey = total(surveys)
+        if not result.survey["rows"].sum():
             raise EstimatorError(f"{', '.join(map(str, paths))}: found no row with a time, expected at least one")
-    _tell_doubts(found)
-    return found
+    _add_check_notes(result)
+    return result
 
 
 def _rows(
     readers: Mapping[Path, ModuleType],
-    said: Declared,
-    found: Imported,
+    declared: Declared,
+    result: Imported,
     surveys: list[pd.DataFrame],
     keep_impossible: bool,
 ) -> Iterator[pd.DataFrame]:
-    """The checked rows of every file, frame by frame; what is found on the way is kept."""
+    """Yield the checked rows of every file, frame by frame; add conditions, surveys and notes to the result."""
     for path, reader in readers.items():
-        _refuse_topology(said, reader, path)
-        found.formats += [reader.FORMAT] if reader.FORMAT not in found.formats else []
-        for frame in reader.read(path, said, found.tell):
+        _refuse_topology(declared, reader, path)
+        result.formats += [reader.FORMAT] if reader.FORMAT not in result.formats else []
+        for frame in reader.read(path, declared, result.add_note):
             where = str(frame.attrs.get("where", path))
-            usable, left_out = _filled(frame, said, path, where)
+            usable, left_out = _with_declared(frame, declared, path, where)
             rows = with_operators(MEASUREMENTS.conform(usable, where))
-            device = _device(rows, said, found, path)
+            device = _known_device(rows, declared, result, path)
             rows = check_rows(rows, device, where, keep_impossible=keep_impossible)
-            found.conditions.add(rows, where)
+            result.conditions.add(rows, where)
             if device:
-                found.odd.add(rows, device, where)
+                result.suspicious.add(rows, device, where)
             surveys.append(survey(rows, device, left_out))
             yield rows.assign(device=device.name) if device else rows
 
 
-def _reader_of(path: Path) -> ModuleType:
+def _find_reader(path: Path) -> ModuleType:
     with files.reading(path), path.open("rb") as file:
-        head = file.read(HEAD)
+        head = file.read(HEAD_BYTES)
     reader = next((name for name in READERS if _reader(name).recognises(head)), None)
     if reader is None:
-        _refuse_near_misses(path, head)
+        _refuse_other_separators(path, head)
         formats = "; ".join(_reader(name).FORMAT for name in READERS)
         raise EstimatorError(f"{path}: no reader knows this file; expected one of: {formats}")
     return _reader(reader)
 
 
-def _refuse_near_misses(path: Path, head: bytes) -> None:
+def _refuse_other_separators(path: Path, head: bytes) -> None:
     """Raise EstimatorError for an empty file, and for tables that anything but commas separates."""
     if not head.strip() or _reader("table_csv").recognises(re.sub(rb"[;\t|]", b",", head)):
         csv_files.read_csv(path, first_line(head))
 
 
-def _refuse_topology(said: Declared, reader: ModuleType, path: Path) -> None:
-    if said.topology and not hasattr(reader, "TAKES_TOPOLOGY"):
+def _refuse_topology(declared: Declared, reader: ModuleType, path: Path) -> None:
+    if declared.topology and not hasattr(reader, "TAKES_TOPOLOGY"):
         raise EstimatorError(
             f"{path}: found {reader.FORMAT}, which takes no --topology; leave it out, or import this file apart"
         )
@@ -133,60 +135,64 @@ def _reader(name: str) -> ModuleType:
     return importlib.import_module(f"{__name__}.{name}")
 
 
-def _filled(frame: pd.DataFrame, said: Declared, path: Path, where: str) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The rows that can be used, with what the user said where they say nothing; and those left out.
+def _with_declared(
+    frame: pd.DataFrame, declared: Declared, path: Path, where: str
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Split the rows into usable ones, completed by the user's declarations, and those left out.
 
-    Raises EstimatorError where neither says the precision.
+    Raises EstimatorError where neither states the precision.
     """
-    for name, value in (*said.columns().items(), ("source", path.name)):
+    for name, value in (*declared.columns().items(), ("source", path.name)):
         frame[name] = frame[name].fillna(value) if name in frame else value
     if "versions" in frame:
-        frame["library"] = joined(frame.get("library"), frame.pop("versions"))
-    unused = frame["left_out"].notna() if "left_out" in frame else pd.Series(False, index=frame.index)
-    usable = frame[~unused].drop(columns="left_out", errors="ignore")
-    silent = usable.reindex(columns=["precision"])["precision"].isna()
-    if silent.any():
-        row = silent.idxmax() + 1
+        frame["library"] = join_text(frame.get("library"), frame.pop("versions"))
+    is_left_out = frame["left_out"].notna() if "left_out" in frame else pd.Series(False, index=frame.index)
+    usable = frame[~is_left_out].drop(columns="left_out", errors="ignore")
+    unstated = usable.reindex(columns=["precision"])["precision"].isna()
+    if unstated.any():
+        row = unstated.idxmax() + 1
         raise EstimatorError(f"{where}: row {row} says no precision; say --precision, such as fp16")
-    return usable, frame[unused]
+    return usable, frame[is_left_out]
 
 
-def _device(rows: pd.DataFrame, said: Declared, found: Imported, path: Path) -> DeviceSpec | None:
-    """The one device of all rows so far, where it is known.
+def _known_device(rows: pd.DataFrame, declared: Declared, result: Imported, path: Path) -> DeviceSpec | None:
+    """The one device of all rows so far; None where it is unknown.
 
-    Raises EstimatorError for rows of several, and where some rows name none: they would go unchecked.
+    Raises EstimatorError for rows of several devices, and where only some rows name one.
     """
-    found.nameless |= not said.device and bool(rows["device"].isna().any())
-    own = {name.lower() for name in (said.device.name, *said.device.aliases)} if said.device else set()
-    for name in (*([said.device.name] if said.device else []), *rows["device"].dropna().unique()):
-        if name not in found.devices:
-            found.devices[name] = said.device if name.lower() in own else source_device(name)
-    distinct = found.names()
+    result.nameless |= not declared.device and bool(rows["device"].isna().any())
+    declared_names = (
+        {name.lower() for name in (declared.device.name, *declared.device.aliases)} if declared.device else set()
+    )
+    for name in (*([declared.device.name] if declared.device else []), *rows["device"].dropna().unique()):
+        if name not in result.devices:
+            result.devices[name] = declared.device if name.lower() in declared_names else source_device(name)
+    distinct = result.names()
     if len(distinct) > 1:
         raise EstimatorError(
             f"{path}: found rows of '{distinct[0]}' and '{distinct[1]}', expected those of one device; split the file"
         )
-    if distinct and found.nameless:
+    if distinct and result.nameless:
         raise EstimatorError(
             f"{path}: some rows name a device ('{distinct[0]}'), some do not; say --device, or name it in every row"
         )
-    return next(iter(found.devices.values()), None)
+    return next(iter(result.devices.values()), None)
 
 
-def _write(frames: Iterator[pd.DataFrame], file: TextIO) -> None:
-    """Write the columns that hold anything, in the schema's order, though only the last row tells which those are."""
+def _write_csv(frames: Iterator[pd.DataFrame], file: TextIO) -> None:
+    """Write the columns that are not empty, in the schema's order; they are known only after the last row."""
     columns: list[str] = []
-    even = True  # whether every row has all columns
+    is_even = True  # whether every row has all columns
     with tempfile.TemporaryFile("w+", encoding="utf-8", newline="") as body:
         for frame in frames:
-            new = [name for name in MEASUREMENTS.names() if name not in columns and frame[name].notna().any()]
-            even, columns = even and not (columns and new), [*columns, *new]
+            new_columns = [name for name in MEASUREMENTS.names() if name not in columns and frame[name].notna().any()]
+            is_even, columns = is_even and not (columns and new_columns), [*columns, *new_columns]
             frame.to_csv(body, columns=columns, header=False, index=False, lineterminator="\n")
         body.seek(0)
         order = [columns.index(name) for name in MEASUREMENTS.names() if name in columns]
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow([columns[position] for position in order])
-        if even:
+        if is_even:
             shutil.copyfileobj(body, file)
         for row in csv.reader(body):
             row += [""] * (len(columns) - len(row))
@@ -198,17 +204,23 @@ def _refuse_own_input(paths: Sequence[Path], output: Path) -> None:
         raise EstimatorError(f"{output}: this is an input itself; choose another file")
 
 
-def _tell_doubts(found: Imported) -> None:
-    """Sentences on what could not be checked, and on times that look like those of another unit."""
-    unknown = sorted(name for name, spec in found.devices.items() if spec is None)
+def _add_check_notes(result: Imported) -> None:
+    """Add notes on what could not be checked, and on times that look wrong."""
+    unknown = sorted(name for name, spec in result.devices.items() if spec is None)
     if unknown:
-        found.tell(f"{unknown[0]} is not in the catalogue: times are not checked against its peak; --device FILE.yaml")
-    elif not found.devices:
-        found.tell("no device is named: times are not checked against its peak; --device names one")
-    best = found.survey.loc[found.survey["op_class"].isin(MATRIX), "best_share"].max()
-    if best < LITTLE:
-        about = f"no product reaches more than {best:.1%} of the peak of {', '.join(found.names())}"
-        found.tell(f"{about}; if the rows were not measured on it, what is predicted by them is wrong")
-    rows = found.conditions
-    for sentence in (*found.odd.sentences(), *rows.repeats(str(found.path)), *rows.apart(str(found.path))):
-        found.tell(sentence)
+        result.add_note(
+            f"{unknown[0]} is not in the catalogue: times are not checked against its peak; --device FILE.yaml"
+        )
+    elif not result.devices:
+        result.add_note("no device is named: times are not checked against its peak; --device names one")
+    best_share = result.survey.loc[result.survey["op_class"].isin(MATRIX), "best_share"].max()
+    if best_share < SMALL_SHARE:
+        sentence = f"no product reaches more than {best_share:.1%} of the peak of {', '.join(result.names())}"
+        result.add_note(f"{sentence}; if the rows were not measured on it, what is predicted by them is wrong")
+    conditions = result.conditions
+    for note in (
+        *result.suspicious.notes(),
+        *conditions.repeat_notes(str(result.path)),
+        *conditions.spread_notes(str(result.path)),
+    ):
+        result.add_note(note)

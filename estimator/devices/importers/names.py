@@ -1,4 +1,4 @@
-"""What foreign tables call the columns and values of MEASUREMENTS, as data. Patterns match names made :func:`plain`."""
+"""Foreign names of the columns and values of MEASUREMENTS. Patterns match the result of :func:`plain_header`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from estimator.core.schema import MEASUREMENTS, PASSES
 
 Names = tuple[tuple[str, str], ...]  # pattern → column
 
-OWN = frozenset(MEASUREMENTS.names())
+OWN_COLUMNS = frozenset(MEASUREMENTS.names())
 SECONDS = {
     **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), Decimal(1)),
     **dict.fromkeys(("ms", "msec", "msecs", "millisecond", "milliseconds"), Decimal("1e-3")),
@@ -53,13 +53,13 @@ COLLECTIVE: Names = (
     (r"#_of_floats|(num_|n_)?floats|size_#_of_floats", "floats"), (r"bytes(_transferred)?", "bytes"),
     (r"((#|num(ber)?)_(of_)?)?(chips|nodes|ranks|gpus|devices|processors)(_.*)?", "ranks"),
 )  # fmt: skip
-KINDS: dict[str, tuple[Names, set[str]]] = {  # op class → its names, and the columns that tell it from the others
+TABLES: dict[str, tuple[Names, set[str]]] = {  # op class → its names, and the columns that identify it
     "recurrent": (RECURRENT, {"hidden", "timesteps"}),
     "collective": (COLLECTIVE, {"floats"}),
     "convolution": (CONVOLUTION, {"conv_w", "conv_h", "conv_c", "conv_n", "conv_k", "conv_r", "conv_s"}),
     "gemm": (GEMM, {"m", "n", "k"}),
 }
-TIMES = {  # which time a column holds: that of a pass, of the row, its ends, or a sum that is no measurement of its own
+TIMES = {  # meaning of a time: of a pass, of the row, its low or high end, or a sum, which is not used
     "forward": r"(fwd|fprop|forward)(_pass)?(_time)?",
     "grad_input": r"((bwd|backward)_(with_|wrt_)?(inputs?|data)|dgrad|grad_input)(_time)?",
     "grad_weights": r"((bwd|backward)_(with_|wrt_)?(params?|weights?|filters?)|wgrad|grad_weights?)(_time)?",
@@ -73,7 +73,7 @@ RATES = {r"t(era)?(fl)?op(s|/s)|tf/s": 1e12, r"g(iga)?(fl)?op(s|/s)|gf/s": 1e9}
 UNTIMED = ("", "not supported", "unsupported", "n/a")
 _TRANSPOSES = {**dict.fromkeys(("0", "false", "no"), "n"), **dict.fromkeys(("1", "true", "yes"), "t")}
 _FLOAT = "(?:fp|float|f)_?"
-PRECISION = re.compile(  # with what frameworks, CUDA and ROCm put before and behind
+PRECISION = re.compile(  # with the prefixes and suffixes of frameworks, CUDA and ROCm
     r"(?:(?:torch|np|numpy|jnp|jax\.numpy|tf|tl)\.|cuda_r_|cublas_compute_|hip(?:blas)?_r_|rocblas_datatype_)?"
     rf"(?:(?P<fp64>{_FLOAT}64|double|64f)|(?P<tf32>[tx]f_?32|tensor_?float_?32|32f_fast_tf32)"
     rf"|(?P<fp32>{_FLOAT}32|single|float|32f)|(?P<bf16>b{_FLOAT}16|16bf)|(?P<fp16>{_FLOAT}16|half|16f)"
@@ -81,7 +81,7 @@ PRECISION = re.compile(  # with what frameworks, CUDA and ROCm put before and be
     rf"|(?P<fp4>(?:mx|nv)?{_FLOAT}4|(?:{_FLOAT}4_?|4f_)?e2m1(?:fn)?(?:_x2)?)"
     r"|(?P<int8>[siuq]8|q?u?int_?8(?:_t)?|8[iu])|(?P<int4>[siuq]4|q?u?int_?4|4[iu]))(?:_r)?"
 )
-WORDS: dict[str, dict[str, str]] = {  # column → what its values are called elsewhere, in lower case
+WORDS: dict[str, dict[str, str]] = {  # column → foreign word in lower case → ours
     "accumulate": dict.fromkeys(
         ("int32", "i32", "s32", "torch.int32", "cublas_compute_32i"), ""
     ),  # as int8 always does
@@ -95,58 +95,58 @@ WORDS: dict[str, dict[str, str]] = {  # column → what its values are called el
 }
 
 
-def precision(text: str) -> str:
-    """A precision in our words, where it is known."""
+def translate_precision(text: str) -> str:
+    """A precision in our words; unknown ones in lower case."""
     match = PRECISION.fullmatch(text.strip().lower())
     return str(match.lastgroup) if match else text.strip().lower()
 
 
-def word(column: str, text: str) -> str:
-    """A value of a column in our words, where it is known; else as it is, in lower case."""
+def translate_word(column: str, text: str) -> str:
+    """A value of a column in our words; unknown ones in lower case."""
     text = WORDS[column].get(text.lower(), text.lower())
     if column == "pass":
-        return next((which for which in PASSES if re.fullmatch(TIMES[which], plain(text))), text)
-    return precision(text) if column in ("precision", "accumulate") else text
+        return next((which for which in PASSES if re.fullmatch(TIMES[which], plain_header(text))), text)
+    return translate_precision(text) if column in ("precision", "accumulate") else text
 
 
-def plain(header: str) -> str:
-    """A header in lower case, with one underscore between its words."""
+def plain_header(header: str) -> str:
+    """A header in lower case, words joined by one underscore."""
     return re.sub(r"[^\w#/]+", "_", header.lower()).strip("_")
 
 
-def named_unit(header: str) -> tuple[str, Decimal | None]:
-    """The plain name in a header, and the seconds of the unit that it names, if any."""
+def name_and_unit(header: str) -> tuple[str, Decimal | None]:
+    """The plain name in a header, and its unit of time in seconds, if any."""
     match = UNIT.fullmatch(header.strip())
-    return (plain(match[1]), SECONDS[(match[2] or match[3]).lower()]) if match else (plain(header), None)
+    return (plain_header(match[1]), SECONDS[(match[2] or match[3]).lower()]) if match else (plain_header(header), None)
 
 
 def column_of(header: str, names: Names = ()) -> str | None:
-    """The column of MEASUREMENTS that a header stands for in a table with such names."""
-    name = plain(header)
-    found = next((column for pattern, column in (*names, *ANY) if re.fullmatch(pattern, name)), None)
-    return name if name in OWN and found is None else found
+    """The column of MEASUREMENTS that a header stands for; ``names`` are those of the table's op class."""
+    name = plain_header(header)
+    column = next((column for pattern, column in (*names, *ANY) if re.fullmatch(pattern, name)), None)
+    return name if name in OWN_COLUMNS and column is None else column
 
 
 def clock_unit(header: str) -> str | None:
-    """The unit of frequency that a header names, if any."""
-    match = re.search(r"_([kmg]?)hz$", plain(header))
+    """The unit of frequency in a header, if any."""
+    match = re.search(r"_([kmg]?)hz$", plain_header(header))
     return f"{match[1].replace('m', 'M').replace('g', 'G')}Hz" if match else None
 
 
 def time_of(header: str) -> str | None:
-    """Which time a header holds, in the words of TIMES."""
-    name = named_unit(header)[0]
+    """The meaning of a header's time, a key of TIMES; None where it is no time."""
+    name = name_and_unit(header)[0]
     return next((which for which, pattern in TIMES.items() if re.fullmatch(pattern, name)), None)
 
 
 def rate_of(header: str) -> float | None:
-    """The FLOP/s that a header's rate counts in, if it is one."""
-    return next((scale for pattern, scale in RATES.items() if re.fullmatch(pattern, plain(header))), None)
+    """The unit of a header's rate [FLOP/s]; None where it is no rate."""
+    return next((scale for pattern, scale in RATES.items() if re.fullmatch(pattern, plain_header(header))), None)
 
 
-def kind_of(headers: list[str]) -> str | None:
-    """The op class that a table with these headers is of; None where they tell none."""
-    for kind, (names, needed) in KINDS.items():
+def op_class_of(headers: list[str]) -> str | None:
+    """The op class of a table with these headers; None where they match none."""
+    for op_class, (names, needed) in TABLES.items():
         if needed <= {column_of(header, names) for header in headers}:
-            return kind
+            return op_class
     return None

@@ -1,4 +1,4 @@
-"""What a lint takes and gives."""
+"""Types of a lint: its finding, and the catalogue that it may ask."""
 
 from __future__ import annotations
 
@@ -12,31 +12,33 @@ from estimator.core.types import DeviceSpec
 
 @dataclass(frozen=True)
 class Finding:
-    """One sentence on what is wrong, and the dotted names of the fields concerned: the first one gives the line."""
+    """A sentence on a fault, and the dotted names of its fields; the first gives the line."""
 
     sentence: str
     fields: tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Rest:
-    """What a lint may ask of the rest of the catalogue.
+class Catalogue:
+    """What a lint may ask of the catalogue.
 
-    ``device`` gives the device of a name or raises EstimatorError with near names; ``bearers`` gives the names of the
-    devices, or of the systems, that bear a name or alias; ``devices`` gives every device that can be read.
+    ``device`` returns the device of a name or raises EstimatorError with near names; ``files_named`` returns the
+    names of the files with a name or alias; ``devices`` returns every readable device.
     """
 
     device: Callable[[str], DeviceSpec]
-    bearers: Callable[[str], list[str]]
+    files_named: Callable[[str], list[str]]
     devices: Callable[[], list[DeviceSpec]]
 
     def siblings(self, spec: DeviceSpec) -> list[DeviceSpec]:
-        """The other devices of an architecture, of which neither is a part of the other ("ampere" is any ampere-…)."""
-        return [other for other in self.devices() if _same_family(spec, other) and not _names(spec) & _names(other)]
+        """Other devices of the architecture that share no module with this one ("ampere" is any ampere-…)."""
+        return [
+            other for other in self.devices() if _same_family(spec, other) and not _all_names(spec) & _all_names(other)
+        ]
 
 
 Findings = Iterator[Finding]
-Lint = Callable[[Any, Rest], Findings]  # named after the function; the first line of its docstring is its help
+Lint = Callable[[Any, Catalogue], Findings]  # named after the function; the first line of its docstring is its help
 
 
 def _same_family(one: DeviceSpec, other: DeviceSpec) -> bool:
@@ -45,12 +47,12 @@ def _same_family(one: DeviceSpec, other: DeviceSpec) -> bool:
     return common > 0 and words[0][:common] == words[1][:common]
 
 
-def _names(spec: DeviceSpec) -> set[str]:
-    """Every name of a device, and that of the module it is a part of, in lower case."""
+def _all_names(spec: DeviceSpec) -> set[str]:
+    """All names of a device and the name of its module, in lower case."""
     module = (spec.part_of.device,) if spec.part_of else ()
     return {name.lower() for name in (spec.name, *spec.aliases, *module)}
 
 
-def near(found: float, expected: float, within: float) -> bool:
-    """Whether a number is within a share of what is expected."""
-    return abs(found / expected - 1) <= within
+def near(value: float, expected: float, tolerance: float) -> bool:
+    """Whether a value is within a relative tolerance of the expected one."""
+    return abs(value / expected - 1) <= tolerance

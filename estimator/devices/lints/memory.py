@@ -1,4 +1,4 @@
-"""What memory of each type can be: a declared table, and the lint that holds a device to it."""
+"""Limits of each memory type, and the lint that checks a device against them."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 from estimator.core import units
 from estimator.core.types import DeviceSpec
-from estimator.devices.lints.finding import Finding, Findings, Rest, near
+from estimator.devices.lints.finding import Catalogue, Finding, Findings, near
 
 GB, MS = 1e9, 1e-3
 
 
 class Memory(NamedTuple):
-    """One memory type: year of its first product, and what one device can have of it, from lowest to highest."""
+    """A memory type: year of its first product, and the range of each quantity on one device."""
 
     year: int
     bandwidth: tuple[float, float]  # GB/s
@@ -54,7 +54,7 @@ BY_WORD = {name.lower(): name for name in MEMORIES} | {"ddr3l": "DDR3", "hbm1": 
 WORD = re.compile(r"[a-z0-9]+")
 FAMILY = re.compile(r"(?:hbm|gddr|lpddr|ddr|mrdimm)(?=\d|\b)", re.IGNORECASE)
 NEWEST = {"hbm": "HBM4e", "gddr": "GDDR7", "lpddr": "LPDDR5X", "ddr": "DDR5", "mrdimm": "DDR5"}
-NEWER = 4  # times the newest listed type, for what is newer than the list
+NEWER = 4  # times the limits of the newest listed type, for a type newer than the list
 CHANNELS = re.compile(r"\b(?:DDR\dL?|MRDIMM)-(\d{3,5})\s+(\d{1,2})\s*ch", re.IGNORECASE)
 CHANNEL_BYTES = 8  # of a DDR channel, per transfer
 
@@ -65,8 +65,8 @@ def memory_of(spec: DeviceSpec) -> str | None:
     return next((BY_WORD[word] for word in words if word in BY_WORD), None)
 
 
-def _what_is_known(spec: DeviceSpec) -> tuple[str, Memory] | None:
-    """Name and limits of the device's memory type: wide ones for one that is newer than the list."""
+def _memory_limits(spec: DeviceSpec) -> tuple[str, Memory] | None:
+    """Name and limits of the device's memory type; wide limits for a type newer than the list."""
     name, family = memory_of(spec), FAMILY.search(spec.memory_type or "")
     if name:
         return name, MEMORIES[name]
@@ -79,24 +79,24 @@ def _what_is_known(spec: DeviceSpec) -> tuple[str, Memory] | None:
     return f"what follows {newest}", Memory(0, bandwidth, capacity, sweep, last.why)
 
 
-def memory_type(spec: DeviceSpec, rest: Rest) -> Findings:
+def memory_type(spec: DeviceSpec, catalogue: Catalogue) -> Findings:
     """Bandwidth, capacity and the time to read all of it are what memory of this type and year can have."""
     if spec.memory_type is None:
         return
-    found = _what_is_known(spec)
-    if found is None:
+    known = _memory_limits(spec)
+    if known is None:
         yield Finding(
             f"memory_type is '{spec.memory_type}'; expected one of {', '.join(MEMORIES)} or a successor; write that "
             "first, or waive memory-type on memory_bandwidth or memory_capacity",
             ("memory_type", "memory_bandwidth", "memory_capacity"),
         )
         return
-    name, memory = found
+    name, memory = known
     if spec.year is not None and spec.year < memory.year:
         yield Finding(f"year is {spec.year}; {name} came in {memory.year}; mend the year or memory_type", ("year",))
-    for fields, value, unit, ends in _facts(spec, memory):
-        if not ends[0] <= value <= ends[1]:
-            low, shown, high = (units.show(v, unit, 3) for v in (ends[0], value, ends[1]))
+    for fields, value, unit, limits in _checked_values(spec, memory):
+        if not limits[0] <= value <= limits[1]:
+            low, shown, high = (units.show(v, unit, 3) for v in (limits[0], value, limits[1]))
             yield Finding(
                 f"{' / '.join(fields)} is {shown}; expected {low} to {high} of {name} ({memory.why}); mend it",
                 fields,
@@ -104,7 +104,9 @@ def memory_type(spec: DeviceSpec, rest: Rest) -> Findings:
     yield from _channels(spec)
 
 
-def _facts(spec: DeviceSpec, memory: Memory) -> Iterator[tuple[tuple[str, ...], float, str, tuple[float, ...]]]:
+def _checked_values(
+    spec: DeviceSpec, memory: Memory
+) -> Iterator[tuple[tuple[str, ...], float, str, tuple[float, ...]]]:
     """Fields, SI value, unit and SI range of bandwidth, capacity and their quotient, where they are known."""
     bandwidth, capacity = spec.memory_bandwidth, spec.memory_capacity
     if bandwidth:

@@ -1,4 +1,4 @@
-"""The lint that holds every number to the ranges of :mod:`estimator.devices.lints.ranges`."""
+"""The lint that checks every number against :mod:`estimator.devices.lints.ranges`."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from estimator.core import units
 from estimator.core.errors import EstimatorError
 from estimator.core.types import ITEMSIZE, DeviceSpec, SystemSpec
 from estimator.devices.lints import ranges
-from estimator.devices.lints.finding import Finding, Findings, Rest
+from estimator.devices.lints.finding import Catalogue, Finding, Findings
 from estimator.devices.lints.memory import memory_of
 from estimator.devices.lints.peaks import rates
 from estimator.devices.lints.ranges import Range
 from estimator.devices.specs.values import sourced_values
 
-MEASURED = 5.0  # times wider are the ranges of quotients with a measured rate: a busy machine has less of it
-Numbers = dict[str, tuple[float, str]]  # dotted name → SI value, and the field whose waiver speaks for it
+MEASURED_FACTOR = 5.0  # by which ranges widen for quotients with a measured rate: a busy machine has less
+Numbers = dict[str, tuple[float, str]]  # dotted name → SI value, and the fields whose waivers apply
 
 
-def plausible(spec: DeviceSpec | SystemSpec, rest: Rest) -> Findings:
+def plausible(spec: DeviceSpec | SystemSpec, catalogue: Catalogue) -> Findings:
     """Numbers and their quotients lie where those of other machines do, so that a slip in a prefix is seen."""
     if isinstance(spec, SystemSpec):
-        yield from _out_of_range(_of_system(spec, rest), ranges.SYSTEM, set())
+        yield from _out_of_range(_system_numbers(spec, catalogue), ranges.SYSTEM, set())
         return
     memory = ranges.ON_CHIP if memory_of(spec) == "SRAM" else ranges.MAIN_MEMORY
     measured = {field for field, number in sourced_values(spec) if number.status == "measured"}
-    yield from _out_of_range(_of_device(spec), (*ranges.ANY_DEVICE, *memory), measured)
+    yield from _out_of_range(_device_numbers(spec), (*ranges.ANY_DEVICE, *memory), measured)
     yield from _too_many_units(spec)
     yield from _narrow_accumulation(spec)
     yield from _early_pci_express(spec)
@@ -35,26 +35,29 @@ def plausible(spec: DeviceSpec | SystemSpec, rest: Rest) -> Findings:
         yield Finding(sentence, ("specifications",))
 
 
-def _out_of_range(found: Numbers, table: tuple[Range, ...], measured: set[str]) -> Findings:
+def _out_of_range(numbers: Numbers, table: tuple[Range, ...], measured: set[str]) -> Findings:
     for row in table:
-        for name in [name for name in found if fnmatchcase(name, row.of)]:
-            value, fields = _quotient(found, name, row.per)
-            slack = MEASURED if row.per and measured.intersection(fields) else 1.0
-            least, most = row.low / slack, row.high * slack
-            if value is not None and not least <= value <= most:
-                of = f"{name} / {row.per}" if row.per else name
-                low, shown, high = (_show(v, row.unit) for v in (least, value, most))
-                yield Finding(f"{of} is {shown}; expected {low} to {high} ({row.why}); check values and units", fields)
+        for name in [name for name in numbers if fnmatchcase(name, row.of)]:
+            value, fields = _quotient(numbers, name, row.per)
+            factor = MEASURED_FACTOR if row.per and measured.intersection(fields) else 1.0
+            low, high = row.low / factor, row.high * factor
+            if value is not None and not low <= value <= high:
+                label = f"{name} / {row.per}" if row.per else name
+                low_text, value_text, high_text = (_show(v, row.unit) for v in (low, value, high))
+                yield Finding(
+                    f"{label} is {value_text}; expected {low_text} to {high_text} ({row.why}); check values and units",
+                    fields,
+                )
 
 
-def _quotient(found: Numbers, name: str, per: str | None) -> tuple[float | None, tuple[str, ...]]:
-    value, field = found[name]
+def _quotient(numbers: Numbers, name: str, per: str | None) -> tuple[float | None, tuple[str, ...]]:
+    value, field = numbers[name]
     if per is None:
         return value, tuple(field.split())
-    if per not in found:
+    if per not in numbers:
         return None, ()
-    divisor, other = found[per]
-    return value / divisor, (*field.split(), *other.split())
+    divisor, other_field = numbers[per]
+    return value / divisor, (*field.split(), *other_field.split())
 
 
 def _show(value: float, unit: str) -> str:
@@ -64,57 +67,59 @@ def _show(value: float, unit: str) -> str:
     return f"{units.show(value, kind, 3)}{' per ' * bool(per)}{per}"
 
 
-def _of_device(spec: DeviceSpec) -> Numbers:
-    found = _numbers(spec)
+def _device_numbers(spec: DeviceSpec) -> Numbers:
+    numbers = _numbers(spec)
     if spec.part_of:
-        found["part_of.parts"] = float(spec.part_of.parts), "part_of.parts"
+        numbers["part_of.parts"] = float(spec.part_of.parts), "part_of.parts"
     boost = spec.boost_clock.value if spec.boost_clock else None
     count = spec.compute_units.value if spec.compute_units else None
     for _, field, rate in rates(spec):
-        found |= _of_rate(rate.value, rate.clock or boost, rate.flop_per_clock, count, field)
+        numbers |= _rate_numbers(rate.value, rate.clock or boost, rate.flop_per_clock, count, field)
         if rate.clock:
-            found[f"clock of {field}"] = rate.clock, field
-    return found
+            numbers[f"clock of {field}"] = rate.clock, field
+    return numbers
 
 
-def _of_rate(rate: float, clock: float | None, per_clock: float | None, count: float | None, field: str) -> Numbers:
-    """What a peak says of the one of its three factors that is not given."""
-    found = {f"flop_per_clock of {field}": (per_clock, field)} if per_clock else {}
+def _rate_numbers(
+    rate: float, clock: float | None, per_clock: float | None, count: float | None, field: str
+) -> Numbers:
+    """The given FLOP per clock, or the missing factor that a peak implies."""
+    numbers = {f"flop_per_clock of {field}": (per_clock, field)} if per_clock else {}
     if clock and count and not per_clock:
-        found[f"implied flop_per_clock of {field}"] = rate / (clock * count), f"{field} compute_units"
+        numbers[f"implied flop_per_clock of {field}"] = rate / (clock * count), f"{field} compute_units"
     elif clock and per_clock and not count:
-        found[f"implied units of {field}"] = rate / (clock * per_clock), field
+        numbers[f"implied units of {field}"] = rate / (clock * per_clock), field
     elif count and per_clock and not clock:
-        found[f"implied clock of {field}"] = rate / (count * per_clock), f"{field} compute_units"
-    return found
+        numbers[f"implied clock of {field}"] = rate / (count * per_clock), f"{field} compute_units"
+    return numbers
 
 
 def _numbers(spec: DeviceSpec | SystemSpec) -> Numbers:
-    found = {}
+    numbers = {}
     for field, number in sourced_values(spec):
-        found[field] = number.value, field
+        numbers[field] = number.value, field
         if number.relative_uncertainty:
-            how = "measured uncertainty" if number.status == "measured" else "uncertainty"
-            found[f"{how} of {field}"] = number.relative_uncertainty, field
-    return found | ({"year": (float(spec.year), "year")} if spec.year is not None else {})
+            label = "measured uncertainty" if number.status == "measured" else "uncertainty"
+            numbers[f"{label} of {field}"] = number.relative_uncertainty, field
+    return numbers | ({"year": (float(spec.year), "year")} if spec.year is not None else {})
 
 
-def _of_system(spec: SystemSpec, rest: Rest) -> Numbers:
-    """The system's numbers, and what its devices have together."""
-    found = _numbers(spec)
+def _system_numbers(spec: SystemSpec, catalogue: Catalogue) -> Numbers:
+    """The system's numbers, and totals of its devices."""
+    numbers = _numbers(spec)
     per_node, count = spec.devices_per_node.value, spec.nodes.value * spec.devices_per_node.value
-    found["devices"] = count, "nodes devices_per_node"
+    numbers["devices"] = count, "nodes devices_per_node"
     try:
-        device = rest.device(spec.device)
+        device = catalogue.device(spec.device)
     except EstimatorError:
-        return found  # told by unknown-device
+        return numbers  # reported by unknown-device
     if device.memory_bandwidth and memory_of(device) != "SRAM":
-        found["memory bandwidth of a node"] = per_node * device.memory_bandwidth.value, "devices_per_node"
+        numbers["memory bandwidth of a node"] = per_node * device.memory_bandwidth.value, "devices_per_node"
     if device.power_limit:
-        found["power limits of the devices"] = count * device.power_limit.value, "nodes devices_per_node"
+        numbers["power limits of the devices"] = count * device.power_limit.value, "nodes devices_per_node"
     if spec.year is not None and device.year is not None:
-        found["years after the device"] = float(spec.year - device.year), "year"
-    return found
+        numbers["years after the device"] = float(spec.year - device.year), "year"
+    return numbers
 
 
 def _too_many_units(spec: DeviceSpec) -> Findings:

@@ -1,8 +1,7 @@
-"""What a number, or a quotient of two, can be on any accelerator, processor or machine of 2008 to 2028.
+"""Plausible ranges of numbers and quotients for accelerators, processors and machines of 2008 to 2028.
 
-Each range is narrower than a factor of a thousand, or stands beside others that are, so that a slip in a prefix is
-seen. A row reads ``of`` ÷ ``per``; the names are dotted fields, and what ``plausible.py`` adds to them; ``*``
-stands for any part of a name.
+Each range, or another one of the same number, is narrower than a factor of a thousand, so that a wrong prefix is found.
+A row limits ``of`` ÷ ``per``; names are dotted fields and those that ``plausible.py`` adds; ``*`` matches any part.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from typing import NamedTuple
 
 
 class Range(NamedTuple):
-    """``low`` ≤ ``of`` ÷ ``per`` ≤ ``high`` in SI units; ``unit`` is how the quotient is shown."""
+    """``low`` ≤ ``of`` ÷ ``per`` ≤ ``high`` in SI units; ``unit`` is the unit shown."""
 
     of: str
     per: str | None
@@ -88,7 +87,7 @@ ON_CHIP = (  # devices that compute from SRAM alone
     Range("peak.fp8.tensor", "memory_bandwidth", 0.05, 100, "FLOP per B", "ridge points over SRAM"),
 )  # fmt: skip
 PCI_EXPRESS = {1: 2003, 2: 2007, 3: 2010, 4: 2017, 5: 2021, 6: 2024, 7: 2026}  # generation → year of the first product
-UNITS_PER_DEVICE = {  # what a compute unit is called → the most of them in one device
+UNITS_PER_DEVICE = {  # word for a compute unit → the most of them in one device
     "sm": 1024, "smm": 64, "smx": 64, "cu": 1024, "xe": 1024, "core": 2048,
     "mxu": 64, "tensorcore": 64, "neuroncore": 64, "mme": 64, "tpc": 256, "pcu": 4096,
 }  # fmt: skip

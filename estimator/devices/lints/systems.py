@@ -1,30 +1,30 @@
-"""The lint of what the TOP500 prints of a machine."""
+"""The lint of a machine's Rmax and Rpeak of the TOP500."""
 
 from __future__ import annotations
 
 from estimator.core.errors import EstimatorError
 from estimator.core.types import SystemSpec
 from estimator.core.units import show
-from estimator.devices.lints.finding import Finding, Findings, Rest
+from estimator.devices.lints.finding import Catalogue, Finding, Findings
 
 # Rpeak over fp64 peaks: 0.59 at Aurora's derated clock; Frontier with its dies counted as modules has 0.54; hosts count
-LEAST, MOST = 0.57, 1.5
+LOWEST_RATIO, HIGHEST_RATIO = 0.57, 1.5
 
 
-def rpeak(spec: SystemSpec, rest: Rest) -> Findings:
+def rpeak(spec: SystemSpec, catalogue: Catalogue) -> Findings:
     """Rmax is not above Rpeak, and Rpeak is near its devices' fp64 peaks, of vector to tensor units, plus hosts."""
-    peak, reached = spec.rpeak, spec.rmax
-    if peak and reached and reached.value > peak.value:
-        yield Finding(f"rmax is {reached}, above rpeak with {peak}; swap them or mend one", ("rmax", "rpeak"))
+    peak, rmax = spec.rpeak, spec.rmax
+    if peak and rmax and rmax.value > peak.value:
+        yield Finding(f"rmax is {rmax}, above rpeak with {peak}; swap them or mend one", ("rmax", "rpeak"))
     try:
-        fp64 = rest.device(spec.device).peak_of("fp64")
+        fp64 = catalogue.device(spec.device).peak_of("fp64")
     except EstimatorError:
-        return  # told by unknown-device
+        return  # reported by unknown-device
     rates = [rate.value for rate in (fp64.vector, fp64.tensor) if rate]
     if not (peak and rates):
         return
     count = spec.nodes.value * spec.devices_per_node.value
-    low, high = LEAST * count * min(rates), MOST * count * max(rates)
+    low, high = LOWEST_RATIO * count * min(rates), HIGHEST_RATIO * count * max(rates)
     if not low <= peak.value <= high:
         yield Finding(
             f"rpeak is {peak}; {count:.0f} of {spec.device} lead to expect {show(low, 'FLOP/s', 3)} to "

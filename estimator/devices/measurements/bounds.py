@@ -1,8 +1,8 @@
-"""What a device's data sheet allows a measured row: the arithmetic and the traffic that its time cannot undercut.
+"""Bounds on measured times from a device's data sheet: arithmetic and memory traffic.
 
-The work is direct arithmetic on the listed shape and compulsory traffic from memory. A matrix product above ABOVE_PEAK
-times the peak was not measured as said. Other rows may be faster than the bound (Winograd and FFT convolutions do less
-arithmetic, operands that lie in the cache need no memory) and are then flagged.
+The work is direct arithmetic on the shape and compulsory traffic from memory. A matrix product above ABOVE_PEAK times
+the peak cannot be right. Other rows may be faster than the bound and are then flagged: Winograd and FFT convolutions do
+less arithmetic, and operands in the cache need no memory traffic.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from estimator.core.schema import MATRIX, STREAMING, numbers
 from estimator.core.types import ITEMSIZE, DeviceSpec, Flags, Floats, Sourced, itemsizes
 
 ABOVE_PEAK = 1.05
-WIDTH = ITEMSIZE | {"tf32": 2.5}  # bytes that a format's values need
+BYTES_PER_VALUE = ITEMSIZE | {"tf32": 2.5}  # tf32 between bf16 and fp32
 
 
 def product_rates(rows: pd.DataFrame) -> Floats:
-    """Rate of each dense matrix product [FLOP/s]; NaN of all other rows."""
+    """Rate of each dense matrix product [FLOP/s]; NaN for other rows."""
     return np.where(dense_products(rows), physics.gemm_flop(*_dimensions(rows)) / rows["time_s"].to_numpy(), np.nan)
 
 
@@ -33,24 +33,24 @@ def rates(rows: pd.DataFrame) -> Floats:
 
 
 def least_times(rows: pd.DataFrame, device: DeviceSpec) -> Floats:
-    """The time [s] that direct arithmetic at the peak and compulsory traffic from memory take; 0 where not known."""
+    """Lower bound on each time [s]: direct arithmetic at the peak and compulsory traffic; 0 where unknown."""
     flop, bytes_ = work_of_call(rows)
     bandwidth = device.memory_bandwidth.value if device.memory_bandwidth else np.inf
     return physics.ideal_time(flop, bytes_, peaks(rows, device), bandwidth)
 
 
 def dense_products(rows: pd.DataFrame) -> Flags:
-    """Which rows are matrix products without zeros left out."""
+    """Which rows are matrix products that are not sparse."""
     return np.asarray((rows["op_class"] == "gemm") & ~(rows["sparsity"] > 0), dtype=bool)
 
 
 def above_peak(rows: pd.DataFrame, device: DeviceSpec) -> Flags:
-    """Which rows are dense matrix products that cannot have been measured as said: above ABOVE_PEAK times the peak."""
+    """Which rows are dense matrix products above ABOVE_PEAK times the peak."""
     return product_rates(rows) > ABOVE_PEAK * peaks(rows, physical(device))
 
 
 def physical(device: DeviceSpec) -> DeviceSpec:
-    """The device without a limit (inf) where a number was measured: another kernel may exceed what one attained."""
+    """The device with inf in place of measured rates: another kernel may exceed them."""
 
     def limit(rate: Sourced | None) -> Sourced | None:
         return rate.model_copy(update={"value": np.inf}) if rate and rate.status == "measured" else rate
@@ -61,43 +61,54 @@ def physical(device: DeviceSpec) -> DeviceSpec:
 
 
 def peaks(rows: pd.DataFrame, device: DeviceSpec) -> Floats:
-    """The highest peak [FLOP/s] that each row can have run at, by its precision and what it sums in; inf if unknown."""
-    (operand, operands), (total, totals) = (pd.factorize(rows[name].fillna("")) for name in ("precision", "accumulate"))
-    known = [[max(_rates(device, p, a), default=np.inf) for a in totals] for p in operands]
-    table = np.array(known, dtype=float).reshape(len(operands), len(totals))
-    return np.asarray(table[operand, total])
+    """Highest possible peak of each row [FLOP/s] by its precision and accumulator; inf where unknown."""
+    (precision_code, precisions), (accumulate_code, accumulates) = (
+        pd.factorize(rows[name].fillna("")) for name in ("precision", "accumulate")
+    )
+    limits = [
+        [max(_possible_rates(device, precision, accumulate), default=np.inf) for accumulate in accumulates]
+        for precision in precisions
+    ]
+    table = np.array(limits, dtype=float).reshape(len(precisions), len(accumulates))
+    return np.asarray(table[precision_code, accumulate_code])
 
 
-def _rates(device: DeviceSpec, precision: str, accumulate: str) -> Iterator[float]:
-    """The rates at which operands of a precision can be multiplied and summed; sums in any format where '' is given.
+def _possible_rates(device: DeviceSpec, precision: str, accumulate: str) -> Iterator[float]:
+    """The rates [FLOP/s] at which operands of a precision can be multiplied and summed; '' is any accumulator.
 
     Vector units sum in the operands' own format unless the device says otherwise. Operands can always be widened to
     the format of the sums (fp16 operands on fp32 units), so those rates count too.
     """
     peak = device.peak_of(precision)
     if not any((peak.vector, peak.tensor)) and peak.supported:
-        return  # nothing is known of it
-    wanted = ITEMSIZE.get(accumulate)
-    for rate, own in ((peak.vector, precision), (peak.tensor, None)):
-        sums = ITEMSIZE.get(rate.accumulate or own or "") if rate else None
-        if rate and (wanted is None or sums is None or sums == wanted):
+        return  # unknown
+    accumulate_bytes = ITEMSIZE.get(accumulate)
+    for rate, own_format in ((peak.vector, precision), (peak.tensor, None)):
+        rate_bytes = ITEMSIZE.get(rate.accumulate or own_format or "") if rate else None
+        if rate and (accumulate_bytes is None or rate_bytes is None or rate_bytes == accumulate_bytes):
             yield rate.value
-        elif rate and own is None and sums is not None and wanted is not None and wanted < sums:
+        elif (
+            rate
+            and own_format is None
+            and rate_bytes is not None
+            and accumulate_bytes is not None
+            and accumulate_bytes < rate_bytes
+        ):
             yield np.inf  # narrower sums may be faster than the data sheet's
-    if wanted is None or not peak.supported:
-        wider = [name for name in WIDTH if WIDTH[name] > WIDTH[precision]]
-        yield from _values(device, wider or ([] if peak.supported else list(WIDTH)))
-    elif wanted > ITEMSIZE[precision]:
-        yield from _values(device, [accumulate])
+    if accumulate_bytes is None or not peak.supported:
+        wider = [name for name in BYTES_PER_VALUE if BYTES_PER_VALUE[name] > BYTES_PER_VALUE[precision]]
+        yield from _all_rates(device, wider or ([] if peak.supported else list(BYTES_PER_VALUE)))
+    elif accumulate_bytes > ITEMSIZE[precision]:
+        yield from _all_rates(device, [accumulate])
 
 
-def _values(device: DeviceSpec, precisions: list[str]) -> Iterator[float]:
+def _all_rates(device: DeviceSpec, precisions: list[str]) -> Iterator[float]:
     peaks = (device.peak_of(precision) for precision in precisions)
     yield from (rate.value for peak in peaks for rate in (peak.vector, peak.tensor) if rate)
 
 
-def of_no_path(rows: pd.DataFrame, device: DeviceSpec, precision: str) -> Flags:
-    """Which rows are matrix work in a precision that the device is said to have no hardware for."""
+def without_hardware_path(rows: pd.DataFrame, device: DeviceSpec, precision: str) -> Flags:
+    """Which rows are matrix work in a precision for which the device has no hardware path."""
     if device.peak_of(precision).supported:
         return np.zeros(len(rows), dtype=bool)
     return np.asarray(rows["op_class"].isin(MATRIX) & (rows["precision"] == precision), dtype=bool)
@@ -114,7 +125,7 @@ def work_of_call(rows: pd.DataFrame) -> tuple[Floats, Floats]:
     itemsize = itemsizes(rows["precision"])
     gemm, conv = dense_products(rows), (rows["op_class"] == "convolution").to_numpy(dtype=bool)
     dimensions = _dimensions(rows)
-    conv_flop, conv_bytes = _convolution(rows, itemsize)
+    conv_flop, conv_bytes = _convolution_work(rows, itemsize)
     streamed = np.where(rows["op_class"].isin(STREAMING), numbers(rows, "bytes"), 0.0)
     flop = np.select([gemm, conv], [physics.gemm_flop(*dimensions), conv_flop], 0.0)
     bytes_ = np.select([gemm, conv], [physics.gemm_bytes(*dimensions, itemsize), conv_bytes], streamed)
@@ -122,11 +133,11 @@ def work_of_call(rows: pd.DataFrame) -> tuple[Floats, Floats]:
 
 
 def _dimensions(rows: pd.DataFrame) -> tuple[Floats, Floats, Floats, Floats]:
-    """Those of a matrix product: batch, m, n and k."""
+    """Batch, m, n and k of matrix products."""
     return numbers(rows, "batch"), numbers(rows, "m"), numbers(rows, "n"), numbers(rows, "k")
 
 
-def _convolution(rows: pd.DataFrame, itemsize: Floats) -> tuple[Floats, Floats]:
+def _convolution_work(rows: pd.DataFrame, itemsize: Floats) -> tuple[Floats, Floats]:
     """Direct FLOP of all passes, and compulsory bytes of one."""
     shape = ConvShape.from_table(rows)
     passes = np.where(rows["pass"].eq("backward").to_numpy(dtype=bool, na_value=False), 2.0, 1.0)

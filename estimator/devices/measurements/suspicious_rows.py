@@ -1,4 +1,4 @@
-"""Rows that are taken though they look wrong: sentences on how many there are, and where the first stands."""
+"""Notes on rows that are kept though they look wrong: how many, and where the first is."""
 
 from __future__ import annotations
 
@@ -9,37 +9,39 @@ import pandas as pd
 from estimator.core.types import DeviceSpec, Flags
 from estimator.devices.measurements import bounds
 
-SLOW, LONG = 1000.0, 1e-3  # times over what the data sheet allows, and seconds, above which a unit may be wrong
+SLOW_FACTOR, LONG_S = 1000.0, 1e-3  # times the bound, and seconds; beyond both the unit may be wrong
 
 
 class SuspiciousRows:
-    """What is odd in the frames seen so far: how many rows each sentence is about, and where the first stands."""
+    """Suspicious rows of the frames seen so far: count and first row of each kind."""
 
     def __init__(self) -> None:
-        self.found: dict[str, tuple[int, str]] = {}
+        self.count_and_first: dict[str, tuple[int, str]] = {}
 
     def add(self, rows: pd.DataFrame, device: DeviceSpec, where: str) -> None:
-        """Look at the MEASUREMENTS of a device."""
-        for what, odd in _odd(rows, device):
-            if odd.any():
-                count, first = self.found.get(what, (0, f"{where}: row {rows.index[int(odd.argmax())] + 1}"))
-                self.found[what] = count + int(odd.sum()), first
+        """Add MEASUREMENTS of a device."""
+        for sentence, is_suspicious in _suspicious_rows(rows, device):
+            if is_suspicious.any():
+                count, first = self.count_and_first.get(
+                    sentence, (0, f"{where}: row {rows.index[int(is_suspicious.argmax())] + 1}")
+                )
+                self.count_and_first[sentence] = count + int(is_suspicious.sum()), first
 
-    def sentences(self) -> Iterator[str]:
-        """One sentence on each kind."""
-        for what, (count, first) in self.found.items():
-            yield f"{first}{and_more(count)}: {what}"
+    def notes(self) -> Iterator[str]:
+        """One note on each kind."""
+        for sentence, (count, first) in self.count_and_first.items():
+            yield f"{first}{and_more(count)}: {sentence}"
 
 
 def and_more(count: int) -> str:
-    """What to say behind the first of several rows."""
+    """The words after the first of several rows."""
     return f" and {count - 1} more" if count > 1 else ""
 
 
-def _odd(rows: pd.DataFrame, device: DeviceSpec) -> Iterator[tuple[str, Flags]]:
-    time_s, least = rows["time_s"].to_numpy(dtype=float), bounds.least_times(rows, device)
-    slow = (time_s > SLOW * least) & (least > 0) & (time_s > LONG)
-    yield f"over {SLOW:g} x the time that the data sheet of {device.name} allows; check the unit", slow
+def _suspicious_rows(rows: pd.DataFrame, device: DeviceSpec) -> Iterator[tuple[str, Flags]]:
+    time_s, bound_s = rows["time_s"].to_numpy(dtype=float), bounds.least_times(rows, device)
+    is_slow = (time_s > SLOW_FACTOR * bound_s) & (bound_s > 0) & (time_s > LONG_S)
+    yield f"over {SLOW_FACTOR:g} x the time that the data sheet of {device.name} allows; check the unit", is_slow
     for precision in rows["precision"].unique():
-        odd = bounds.of_no_path(rows, device, precision)
-        yield f"{device.name} has no hardware path for {precision}; check the precision, and the device", odd
+        without_path = bounds.without_hardware_path(rows, device, precision)
+        yield f"{device.name} has no hardware path for {precision}; check the precision, and the device", without_path

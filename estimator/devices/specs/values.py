@@ -1,4 +1,4 @@
-"""The numbers of a device or system by the dotted names of their fields."""
+"""Numbers of a device or system by dotted field name."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from estimator.core.types import File, Sourced
 
 
 def sourced_values(spec: File) -> Iterator[tuple[str, Sourced]]:
-    """Every number of a device or system with the dotted name of its field."""
+    """Yield every number of a device or system with its dotted field name."""
     yield from _sourced("", spec)
 
 

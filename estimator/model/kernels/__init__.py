@@ -1,1 +1,1 @@
-"""What one call of each op takes on a device, from specifications: a model per family of kernels."""
+"""Models of the time of one call on a device, from specifications, one per family of kernels."""

@@ -16,8 +16,10 @@ from estimator.model.published_shapes import convolution_features, shape_correct
 
 
 def _convolution_time(inputs: KernelInputs) -> BusyTime:
-    """Winograd and FFT need less arithmetic than the direct algorithm: where there may be one, only the traffic bounds
-    the time from below; elsewhere also what any product attains.
+    """Busy time of convolutions.
+
+    Winograd and FFT need less arithmetic than the direct algorithm. Where they may be used, only traffic bounds the
+    time from below; elsewhere also the attained peak.
     """
     hardware, coefficients, library = inputs.hardware, inputs.coefficients, library_of(inputs.device)
     passes = conv_passes(inputs.rows, hardware.tensor)
@@ -25,27 +27,27 @@ def _convolution_time(inputs: KernelInputs) -> BusyTime:
     flop, bytes_ = amounts_per_call(inputs.rows)
     memory = bytes_ / hardware.bandwidth
     attained = coefficients.convolution.attained * coefficients.gemm.sustained.peak(hardware)
-    ideal = physics.ideal_time(flop, bytes_, attained, hardware.bandwidth)
-    direct = np.where(may_transform(passes, library), np.nan, ideal)
-    time = np.fmax(time, direct)  # of TRUTH no amounts are known
-    lower_bound = np.fmax(np.minimum(memory, time), direct)
+    ideal_s = physics.ideal_time(flop, bytes_, attained, hardware.bandwidth)
+    direct_s = np.where(may_transform(passes, library), np.nan, ideal_s)
+    time = np.fmax(time, direct_s)  # TRUTH has no amounts
+    lower_bound = np.fmax(np.minimum(memory, time), direct_s)
     share = compute_share(np.minimum(flop / hardware.peak, time), memory)
     return BusyTime(time, time + memory, lower_bound, share, np.ones_like(time))
 
 
 def _time_of_weights(inputs: KernelInputs, library: Library) -> Floats:
-    """Time [s] of the gradient of the weights where a row is of both gradients; else 0."""
-    both = (inputs.rows["pass"] == "backward").to_numpy(dtype=bool, na_value=False)
-    time = np.zeros(len(both))
-    if both.any():
-        gradients = inputs.at(both)
-        weights = gradients.rows.assign(**{"pass": "grad_weights"})
-        time[both] = _time_of(conv_passes(weights, gradients.hardware.tensor), gradients, library)
+    """Time [s] of the gradient of the weights for rows of both gradients; else 0."""
+    is_both = (inputs.rows["pass"] == "backward").to_numpy(dtype=bool, na_value=False)
+    time = np.zeros(len(is_both))
+    if is_both.any():
+        gradients = inputs.at(is_both)
+        weight_rows = gradients.rows.assign(**{"pass": "grad_weights"})
+        time[is_both] = _time_of(conv_passes(weight_rows, gradients.hardware.tensor), gradients, library)
     return time
 
 
 def _time_of(passes: ConvPasses, inputs: KernelInputs, library: Library) -> Floats:
-    """Time [s] of passes, corrected by what published shapes like theirs take."""
+    """Time [s] of passes, corrected by published shapes."""
     hardware, coefficients = inputs.hardware, inputs.coefficients
     corrected = shape_correction(_features_of(passes, inputs, library), coefficients.convolution)
     peak = coefficients.gemm.sustained.peak(hardware)

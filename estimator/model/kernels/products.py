@@ -1,4 +1,4 @@
-"""Kernels of matrix products, and of matrix work of which only the amounts are known."""
+"""Models of matrix products, and of matrix work with known amounts only."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from estimator.model.kernels.kernel_model import BusyTime, KernelInputs, KernelM
 
 
 def _product_time(inputs: KernelInputs) -> BusyTime:
-    """Products with a vector have a kernel of their own, without tiles, which streams the matrix once; it is chosen
-    where it takes less.
+    """Busy time of matrix products.
+
+    Products with a vector may use a kernel without tiles, which streams the matrix once; the faster one is chosen.
     """
     hardware, coefficients = inputs.hardware, inputs.coefficients
     shapes = gemm.product_shapes(inputs.rows)
@@ -22,8 +23,8 @@ def _product_time(inputs: KernelInputs) -> BusyTime:
     flop, bytes_ = shapes.flop(), shapes.bytes()
     bandwidth = hardware.attained_bandwidth(coefficients.memory_bound.streaming)
     streamed = flop / coefficients.gemm.sustained.peak(hardware), bytes_ / bandwidth
-    vector = (np.minimum(shapes.m, shapes.n) == 1) & (gemm.overlapped(*streamed) < gemm.overlapped(*tiled))
-    compute, memory = np.where(vector, streamed, tiled)
+    is_vector = (np.minimum(shapes.m, shapes.n) == 1) & (gemm.overlapped(*streamed) < gemm.overlapped(*tiled))
+    compute, memory = np.where(is_vector, streamed, tiled)
     lower_bound = physics.ideal_time(flop, bytes_, hardware.peak, hardware.bandwidth)
     share = gemm.compute_share(compute, memory)
     return BusyTime(gemm.overlapped(compute, memory), compute + memory, lower_bound, share, np.ones_like(flop))
@@ -34,19 +35,21 @@ def _product_features(inputs: KernelInputs, busy: BusyTime) -> OpFeatures:
 
 
 def _time_of_amounts(inputs: KernelInputs) -> BusyTime:
-    """Matrix work of which only the amounts are known, such as recurrent layers: taken to be cut into typical tiles."""
+    """Matrix work with known amounts only, such as recurrent layers; typical tiles are assumed."""
     hardware, coefficients = inputs.hardware, inputs.coefficients.gemm
     flop, bytes_ = amounts_per_call(inputs.rows)
     tiling = [coefficients.tensor if tensor else coefficients.vector for tensor in hardware.tensor]
-    compute = flop / (coefficients.sustained.peak(hardware) * [gemm.typical_share(t) for t in tiling])
-    memory = bytes_ / hardware.attained_bandwidth([t.memory for t in tiling])
+    compute = flop / (
+        coefficients.sustained.peak(hardware) * [gemm.typical_share(path_tiling) for path_tiling in tiling]
+    )
+    memory = bytes_ / hardware.attained_bandwidth([path_tiling.memory for path_tiling in tiling])
     lower_bound = physics.ideal_time(flop, bytes_, hardware.peak, hardware.bandwidth)
     share = gemm.compute_share(compute, memory)
     return BusyTime(gemm.overlapped(compute, memory), compute + memory, lower_bound, share, np.ones_like(flop))
 
 
 def _features_of_amounts(inputs: KernelInputs, busy: BusyTime) -> OpFeatures:
-    """By their amounts alone: nothing is measured of them."""
+    """Features are the amounts alone, as there are no measurements."""
     zeros = np.zeros(len(inputs.rows), dtype=int)
     octaves = np.log2(np.stack(amounts_per_call(inputs.rows), axis=1))
     return OpFeatures(octaves, busy.compute_share, kind=zeros, cached=zeros > 0)

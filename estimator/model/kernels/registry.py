@@ -1,4 +1,4 @@
-"""All kernel models in one table, and which of them each op takes."""
+"""The table of all kernel models, and the assignment of ops to them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from estimator.core.types import Flags
 from estimator.model.kernels import convolutions, products, streams
 from estimator.model.kernels.kernel_model import KernelModel
 
-KERNEL_MODELS: dict[str, KernelModel] = {  # an op takes the first that matches
+KERNEL_MODELS: dict[str, KernelModel] = {  # the first model that matches an op is used
     "gemm": products.PRODUCT,
     "convolution": convolutions.CONVOLUTION,
     "pooling": streams.POOLING,
@@ -26,10 +26,10 @@ KERNEL_MODELS: dict[str, KernelModel] = {  # an op takes the first that matches
 
 
 def models_of(rows: pd.DataFrame) -> Iterator[tuple[str, KernelModel, Flags]]:
-    """Each model that any of the rows takes, by name, and which rows: every row takes one at most."""
-    free = np.ones(len(rows), dtype=bool)
+    """Yield each model used by any row, with its name and rows; every row has at most one model."""
+    unassigned = np.ones(len(rows), dtype=bool)
     for name, model in KERNEL_MODELS.items():
-        matches = free & model.matches(rows)
-        free &= ~matches
+        matches = unassigned & model.matches(rows)
+        unassigned &= ~matches
         if matches.any():
             yield name, model, matches

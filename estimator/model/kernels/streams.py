@@ -1,5 +1,6 @@
-"""Kernels that memory binds: plain streams, and those that libraries do unlike streams, each with measurements of its
-own: pools, activations, casts, and what goes along channels.
+"""Models of memory-bound kernels: plain streams, and pools, activations, casts and kernels along channels.
+
+The latter differ from streams and have their own measurements.
 """
 
 from __future__ import annotations
@@ -37,8 +38,9 @@ def _stream_time(inputs: KernelInputs) -> BusyTime:
 
 
 def _stream_features(inputs: KernelInputs, busy: BusyTime) -> OpFeatures:
-    """By their amount, the length of their rows and the size of an element, in octaves, as processors convert elements
-    of formats that they have no arithmetic in; each way of streaming is a kind.
+    """Features of streams: bytes, row length and element size in octaves; each kernel is a kind.
+
+    The element size counts, as processors convert formats without own arithmetic.
     """
     calls = _calls(inputs)
     octaves = np.log2([_bytes(calls), np.nan_to_num(calls.row_length, nan=1.0), calls.itemsize])
@@ -47,21 +49,17 @@ def _stream_features(inputs: KernelInputs, busy: BusyTime) -> OpFeatures:
 
 
 def _pool_features(inputs: KernelInputs, busy: BusyTime) -> OpFeatures:
-    """By their amount, channels and window, in octaves, by whether a window's largest or mean comes out, and by the
-    pass, which is a kind as well.
-    """
-    rows, usual = inputs.rows, inputs.coefficients.kernel_priors.usual_pool.model_dump(exclude={"source"})
-    channels, *window = (rows[name].to_numpy(dtype=float, na_value=size) for name, size in usual.items())
-    mean = np.char.startswith(benchmark_kernels(rows).astype(str), "avg_pool").astype(float)
+    """Features of pools: bytes, channels, window (octaves), maximum or mean, and the pass, which is the kind."""
+    rows, default_sizes = inputs.rows, inputs.coefficients.kernel_priors.usual_pool.model_dump(exclude={"source"})
+    channels, *window = (rows[name].to_numpy(dtype=float, na_value=size) for name, size in default_sizes.items())
+    is_mean = np.char.startswith(benchmark_kernels(rows).astype(str), "avg_pool").astype(float)
     gradient = _is_gradient(rows).astype(int)
     octaves = [np.log2(_bytes(_calls(inputs))), np.log2(channels), np.log2(np.prod(window, axis=0))]
-    return _features(np.stack([*octaves, mean, gradient], axis=1), busy, gradient)
+    return _features(np.stack([*octaves, is_mean, gradient], axis=1), busy, gradient)
 
 
 def _activation_features(inputs: KernelInputs, busy: BusyTime) -> OpFeatures:
-    """By their amount and the size of an element, in octaves, by whether it is tanh, and by the pass, which is a kind
-    as well.
-    """
+    """Features of activations: bytes, element size (octaves), whether tanh, and the pass, which is the kind."""
     calls, kernel = _calls(inputs), benchmark_kernels(inputs.rows).astype(str)
     gradient = _is_gradient(inputs.rows).astype(int)
     octaves = np.log2([_bytes(calls), calls.itemsize])
@@ -70,21 +68,21 @@ def _activation_features(inputs: KernelInputs, busy: BusyTime) -> OpFeatures:
 
 
 def _channel_features(inputs: KernelInputs, busy: BusyTime) -> OpFeatures:
-    """By their amount, the size of an element and the channels, in octaves."""
+    """Features of kernels along channels: bytes, element size and channels in octaves."""
     calls = _calls(inputs)
     octaves = np.log2([_bytes(calls), calls.itemsize, inputs.rows["conv_c"].to_numpy(dtype=float)])
     return _features(octaves.T, busy, np.zeros(len(inputs.rows), dtype=int))
 
 
 def _cast_features(inputs: KernelInputs, busy: BusyTime) -> OpFeatures:
-    """By their amount, in octaves; each narrow format is a kind, as a processor may convert one and not the other."""
+    """Features of casts: bytes in octaves; each narrow format is a kind, as processors may convert only one."""
     narrow = cast_formats(inputs.rows)
     formats = [(narrow == name).fillna(False).to_numpy(dtype=bool) for name in ("bf16", "fp16")]
     return _features(np.log2(_bytes(_calls(inputs)))[:, None], busy, np.select(formats, [0, 1], 2))
 
 
 def _bytes(calls: StreamCalls) -> Floats:
-    """What each call moves [B], at least one."""
+    """Bytes of each call, at least 1."""
     return np.maximum(calls.bytes, 1.0)
 
 
@@ -93,32 +91,32 @@ def _features(coordinates: Floats, busy: BusyTime, kind: npt.NDArray[np.int_]) -
 
 
 def _is_gradient(rows: pd.DataFrame) -> Flags:
-    """Rows whose op is a gradient: as its pass is stated, else as its operator is."""
+    """Which ops are gradients, by the stated pass, else by the operator."""
     stated = rows["pass"].to_numpy(dtype=object, na_value="") if "pass" in rows else np.full(len(rows), "")
-    own = np.isin(attribute(rows, "direction"), ("backward", "grad_input"))
-    return np.where(stated == "", own, stated == "grad_input")
+    operator_is_gradient = np.isin(attribute(rows, "direction"), ("backward", "grad_input"))
+    return np.where(stated == "", operator_is_gradient, stated == "grad_input")
 
 
 def _is_activation(rows: pd.DataFrame) -> Flags:
-    """Rows whose op takes longer than to move its elements: sigmoids, hyperbolic tangents and their gradients."""
+    """Which ops take longer than their traffic: sigmoids, hyperbolic tangents and their gradients."""
     return np.isin(benchmark_kernels(rows), ACTIVATION_KERNELS)
 
 
-def _has_model_of_its_own(rows: pd.DataFrame) -> Flags:
+def _has_own_model(rows: pd.DataFrame) -> Flags:
     return np.isin(benchmark_kernels(rows), (*ACTIVATION_KERNELS, *CHANNEL_KERNELS)) | is_cast(rows)
 
 
 def _prior(choose: Callable[[KernelPriors], KernelPrior]) -> Callable[[Coefficients], KernelHyperparameters]:
-    """The hyperparameters of a prior; of devices' memories differ as streams show."""
+    """The hyperparameters of a prior, with the fitted spread of streams between devices' memories."""
     return lambda coefficients: choose(coefficients.kernel_priors).hyperparameters(
         coefficients.memory_bound.streaming_std
     )
 
 
 def _channel_model(kernel: str, fallback: str = "memory-bound") -> KernelModel:
-    """One kernel's own model: biases that a device measured do not correct their gradients."""
+    """The model of one kernel along channels; measured biases do not correct their gradients."""
     return KernelModel(
-        matches=lambda rows: have_all(rows, STREAMING, ("bytes",), lambda r: benchmark_kernels(r) == kernel),
+        matches=lambda rows: have_all(rows, STREAMING, ("bytes",), lambda rows: benchmark_kernels(rows) == kernel),
         busy_time=_stream_time,
         features=_channel_features,
         hyperparameters=_prior(lambda priors: priors.channel),
@@ -155,7 +153,7 @@ BIAS_ADD = _channel_model("bias_add")
 CHANNEL_SUM = _channel_model("channel_sum")
 BIAS_GRAD = _channel_model("bias_grad", fallback="channel_sum")
 MEMORY_BOUND = KernelModel(
-    matches=lambda rows: have_all(rows, UNPOOLED, ("bytes",), lambda r: ~_has_model_of_its_own(r)),
+    matches=lambda rows: have_all(rows, UNPOOLED, ("bytes",), lambda r: ~_has_own_model(r)),
     busy_time=_stream_time,
     features=_stream_features,
     hyperparameters=_prior(lambda priors: priors.memory_bound),

@@ -1,4 +1,4 @@
-"""The audit of a published table: every printed number beside ours, with its mark and its reason."""
+"""Audit a published table: each printed number beside ours, with its mark and its reason."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def audit_table(name: str, table: Table, folder: Path, draws: int, seed: int) ->
     """Check every number that a table prints.
 
     Args:
-        name: what the ids of its numbers start with
-        table: as it was printed
-        folder: of the study, beside which its profiles and devices may lie
-        draws: of the uncertain inputs of each prediction
-        seed: of the draws
+        name: prefix of the ids of its numbers
+        table: the table as it was printed
+        folder: folder of the study, where its profiles and devices may lie
+        draws: number of draws of the uncertain inputs of each prediction
+        seed: seed of the draws
 
-    Raises EstimatorError where a stated mark contradicts the numbers, or what the table names is not there.
+    Raises EstimatorError where a stated mark contradicts the numbers, or a named profile or device is missing.
     """
     profiles = {
         row_name: replace_optimizer(read_profile_beside(folder, row.profile), row.optimizer)
@@ -38,8 +38,11 @@ def audit_table(name: str, table: Table, folder: Path, draws: int, seed: int) ->
     }
     plans = plan_runs(table, folder, draws, seed)
     runs = run_rows(name, table, profiles, plans)
-    devices = {column: [load_device(plan.target) for plan in of_column.values()] for column, of_column in plans.items()}
-    steps = {cell: of_cell[0].step for cell, of_cell in runs.items() if of_cell}
+    devices = {
+        column: [load_device(plan.target) for plan in plans_by_device.values()]
+        for column, plans_by_device in plans.items()
+    }
+    steps = {cell: cell_runs[0].step for cell, cell_runs in runs.items() if cell_runs}
     times = check_times(name, table, runs, profiles)
     return Audit(
         title=table.title,
@@ -57,7 +60,7 @@ def audit_table(name: str, table: Table, folder: Path, draws: int, seed: int) ->
         },
         estimates={
             pair_id((*cell, run.estimate.target.name)): run.estimate
-            for cell, of_cell in runs.items()
-            for run in of_cell
+            for cell, cell_runs in runs.items()
+            for run in cell_runs
         },
     )

@@ -1,4 +1,4 @@
-"""Printed batch sizes and counts of parameters beside those of the profiled models."""
+"""Check printed batch sizes and parameter counts against the profiled models."""
 
 from __future__ import annotations
 
@@ -16,62 +16,64 @@ from estimator.studies.audit.types import CheckedNumber, Mark
 
 @dataclass(frozen=True)
 class Count:
-    """A printed count, and that of the profiled model: what the profile counts, and what the study file adds to it."""
+    """A printed count and the profiled model's: the profile's own count plus what the study file adds."""
 
     quantity: str
     printed: Printed
     profiled: int
     added: int = 0
-    widths: tuple[int, ...] = ()  # of the dense layers that alone are in the printed count
+    widths: tuple[int, ...] = ()  # of the dense layers, where the printed count is of these alone
 
     @property
-    def whole(self) -> int:
-        """Of the whole model."""
+    def total(self) -> int:
+        """Count of the whole model."""
         return self.profiled + self.added
 
     @property
-    def part(self) -> int:
+    def dense_total(self) -> int:
         """Weights and biases of the dense layers alone."""
         return sum((inputs + 1) * outputs for inputs, outputs in pairwise(self.widths))
 
 
 def check_counts(name: str, table: Table, profiles: Mapping[str, Profile]) -> Iterator[CheckedNumber]:
-    """Every printed count beside that of the profiled model.
+    """Check every printed count against the profiled model.
 
-    Raises EstimatorError where a part is stated that does not have the printed count.
+    Raises EstimatorError where the stated dense layers do not have the printed count.
     """
     for row_name, row in table.rows.items():
         for count in _counts(row, profiles[row_name].workload):
-            ours = _ours(pair_id((name, row_name, count.quantity)), count)
+            ours = _model_count(pair_id((name, row_name, count.quantity)), count)
             with within(f"{name}: {row_name}"):
                 mark, reason = mark_count(count)
             yield CheckedNumber(count.quantity, row_name, None, count.printed, ours, mark, reason, (ours,))
 
 
 def _counts(row: Row, workload: Workload) -> Iterator[Count]:
-    """The counts that are both printed and known of the profile."""
+    """Counts that the table prints and the profile knows."""
     if row.batch_size and workload.batch_size:
         yield Count("batch size", row.batch_size, workload.batch_size)
     if row.parameters and workload.parameters:
         yield Count("parameters", row.parameters, workload.parameters, row.untrained or 0, row.parameters_of)
 
 
-def _ours(id: str, count: Count) -> Number:
-    origin = "counted where the profile was taken"
-    source = f"{origin}, and {count.added:,} of the study file" if count.added else origin
-    return chain.given(id, count.quantity, count.whole, "1", "model", source)
+def _model_count(id: str, count: Count) -> Number:
+    profiled_source = "counted where the profile was taken"
+    source = f"{profiled_source}, and {count.added:,} of the study file" if count.added else profiled_source
+    return chain.given(id, count.quantity, count.total, "1", "model", source)
 
 
 def mark_count(count: Count) -> tuple[Mark, str | None]:
-    """The mark of a printed count, and why. Raises EstimatorError where the stated part has another count."""
+    """Mark a printed count, with the reason. Raises EstimatorError where the stated dense layers have another count."""
     layers = "-".join(map(str, count.widths))
-    if count.widths and not count.part == count.printed.value != count.whole:
+    if count.widths and not count.dense_total == count.printed.value != count.total:
         raise EstimatorError(
             f"'parameters_of' says that {count.printed.text} counts the dense layers {layers} alone, which have "
-            f"{count.part:,} of the model's {count.whole:,}; mend or delete it"
+            f"{count.dense_total:,} of the model's {count.total:,}; mend or delete it"
         )
     if count.widths:
-        return "wrong part", f"the dense layers {layers} alone have {count.part:,}; the whole model has {count.whole:,}"
-    if count.printed.value == count.whole:
+        return "wrong part", (
+            f"the dense layers {layers} alone have {count.dense_total:,}; the whole model has {count.total:,}"
+        )
+    if count.printed.value == count.total:
         return "reproduced", f"{count.profiled:,} are trained, {count.added:,} are not" if count.added else None
-    return "cannot be told", f"the profile has {count.whole:,}, and nothing here says what else was counted"
+    return "cannot be told", f"the profile has {count.total:,}, and nothing here says what else was counted"

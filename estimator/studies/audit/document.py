@@ -1,4 +1,4 @@
-"""An audit as plain data: its document for programs, and what its template in the report lays out."""
+"""An audit as plain data: its JSON document, and the view that the report's template lays out."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ Document = dict[str, Any]
 
 
 def appendix(audit: Audit) -> Appendix:
-    """An audit as a part of its study's report."""
+    """Make the appendix of a study's report."""
     return Appendix(
         kind="audit",
         heading="Audit of published figures",
         title=audit.title,
         document=audit_document(audit),
         view={"findings": _documents(audit, audit.findings()), **_printed_table(audit)},
-        numbers=tuple(number for checked in audit.checked.values() for one in checked for number in one.numbers),
+        numbers=tuple(number for kind in audit.checked.values() for checked in kind for number in checked.numbers),
         estimates=audit.estimates,
     )
 
 
 def audit_document(audit: Audit) -> Document:
-    """Every printed number beside ours with its mark and its reason, and how many bear which mark."""
+    """All printed numbers beside ours, with mark and reason, and how many have each mark."""
     return {
         "title": audit.title,
         "source": audit.source,
@@ -37,7 +37,7 @@ def audit_document(audit: Audit) -> Document:
 
 
 def _documents(audit: Audit, checked: Iterable[CheckedNumber]) -> list[Document]:
-    return [checked_document(one, audit.source) for one in checked]
+    return [checked_document(number, audit.source) for number in checked]
 
 
 def checked_document(checked: CheckedNumber, source: str) -> Document:
@@ -62,14 +62,14 @@ def checked_document(checked: CheckedNumber, source: str) -> Document:
 
 
 def _printed_table(audit: Audit) -> Document:
-    """The table as it was printed: its head and its lines, each cell with the numbers that stand in it."""
+    """The table as printed, head and rows, each cell with its numbers."""
 
     def cell(kind: Kind, row: str | None, column: str | None = None, quantity: str | None = None) -> list[Document]:
         numbers = audit.cell(kind, row, column)
-        return _documents(audit, (one for one in numbers if quantity in (None, one.quantity)))
+        return _documents(audit, (number for number in numbers if quantity in (None, number.quantity)))
 
-    counts = list(dict.fromkeys(one.quantity for one in audit.checked["counts"]))
-    means = list(dict.fromkeys(one.quantity for one in audit.checked["means"]))
+    counts = list(dict.fromkeys(number.quantity for number in audit.checked["counts"]))
+    means = list(dict.fromkeys(number.quantity for number in audit.checked["means"]))
     return {
         "counts": counts,
         "columns": {column: cell("peaks", None, column) for column in audit.columns},

@@ -1,7 +1,7 @@
-"""The numbers of an epoch: the kernels of its steps on a device, how many steps it has, and its time.
+"""Numbers of an epoch: the time of a step's kernels on a device, the number of steps, and the epoch's time.
 
-What stands beside a printed time is the device's own kernels, one after another as one stream runs them. The host and
-input time of the machine that the profile was taken on, and how its ops overlapped, say nothing of another machine's.
+A printed time is compared with the device's kernels alone, one after another as one stream runs them. Host time, input
+time and overlap of the profiled machine say nothing about another machine.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ STEP_OF_EPOCH = chain.Link(
 
 
 def kernel_time(step: Estimate) -> Floats:
-    """Samples of the device's own kernels of one step [s], one after another; no host or input time, none carried."""
+    """Samples of the summed kernel times of one step [s]; host, input and carried-over time left out."""
     ops = step.prediction.ops
-    own = ~ops["op_class"].isin(list(PART_OF_CLASS)) & (ops["method"] != "unchanged")
-    return np.asarray(step.prediction.samples[:, own.to_numpy(dtype=bool)].sum(axis=1))
+    is_kernel = ~ops["op_class"].isin(list(PART_OF_CLASS)) & (ops["method"] != "unchanged")
+    return np.asarray(step.prediction.samples[:, is_kernel.to_numpy(dtype=bool)].sum(axis=1))
 
 
-def count_steps(at: str, row: Row, profile: Profile) -> dict[str, Number]:
-    """What is known of an epoch: samples, batch size, and the steps that follow."""
+def count_steps(id_prefix: str, row: Row, profile: Profile) -> dict[str, Number]:
+    """The known numbers of an epoch: samples, batch size, and the number of steps."""
     workload = profile.workload
     known = {
         "samples": (row.samples or workload.samples, "study file" if row.samples else WORKLOAD_FILE),
@@ -45,26 +45,32 @@ def count_steps(at: str, row: Row, profile: Profile) -> dict[str, Number]:
         "batch_size": (workload.batch_size, WORKLOAD_FILE),
     }
     given = {
-        name: chain.given(f"{at}/{name}", name.replace("_", " "), value, "1", "device", origin)
+        name: chain.given(f"{id_prefix}/{name}", name.replace("_", " "), value, "1", "device", origin)
         for name, (value, origin) in known.items()
         if value is not None
     }
     links = (chain.CEILED, *chain.CHAIN) if workload.steps_rounding == "ceil" else chain.CHAIN
-    numbers = chain.derive(at, "device", given, links)
+    numbers = chain.derive(id_prefix, "device", given, links)
     if "steps_per_epoch" in numbers and not numbers["steps_per_epoch"].samples[0]:
-        raise EstimatorError(f"{at}: the samples fill no step of the batch size; mend samples, or the profile")
+        raise EstimatorError(f"{id_prefix}: the samples fill no step of the batch size; mend samples, or the profile")
     return numbers
 
 
-def derive_epoch(at: str, counts: Mapping[str, Number], step: Estimate, forward: Estimate | None) -> dict[str, Number]:
-    """The numbers from the kernels of a step to the time of an epoch."""
-    ops = f"ops of {at} on {step.target.name}"
-    kernels = {"step_s": _kernels(f"{at}/step_s", "step", step, ops)}
+def derive_epoch(
+    id_prefix: str, counts: Mapping[str, Number], step: Estimate, forward: Estimate | None
+) -> dict[str, Number]:
+    """Derive the time of an epoch from the kernels of a step."""
+    ops = f"ops of {id_prefix} on {step.target.name}"
+    kernels = {"step_s": _kernel_number(f"{id_prefix}/step_s", "step", step, ops)}
     if forward:
-        kernels["forward_s"] = _kernels(f"{at}/forward_s", "forward pass", forward, forward_origin(ops, step))
-    return chain.derive(at, "device", {**counts, **kernels}, (*chain.CHAIN, STEP_OF_EPOCH) if forward else chain.CHAIN)
+        kernels["forward_s"] = _kernel_number(
+            f"{id_prefix}/forward_s", "forward pass", forward, forward_origin(ops, step)
+        )
+    return chain.derive(
+        id_prefix, "device", {**counts, **kernels}, (*chain.CHAIN, STEP_OF_EPOCH) if forward else chain.CHAIN
+    )
 
 
-def _kernels(id: str, what: str, estimated: Estimate, origin: str) -> Number:
+def _kernel_number(id: str, label: str, estimate: Estimate, origin: str) -> Number:
     formula = "sum of its kernels' times, one after another"
-    return chain.given(id, f"kernels of one {what}", kernel_time(estimated), "s", "device", origin, formula)
+    return chain.given(id, f"kernels of one {label}", kernel_time(estimate), "s", "device", origin, formula)

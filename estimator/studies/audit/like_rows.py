@@ -1,4 +1,4 @@
-"""Rows of the same work: the steps that their printed times imply, against each other and beside the predicted."""
+"""Compare rows of the same work: the steps that their printed times imply, with each other and with ours."""
 
 from __future__ import annotations
 
@@ -17,22 +17,24 @@ from estimator.studies.audit.types import Cell, CheckedNumber
 def check_like_rows(
     name: str, table: Table, times: Mapping[Cell, CheckedNumber], steps: Mapping[Cell, Number]
 ) -> Iterator[CheckedNumber]:
-    """The steps of like rows in each column that has them all, by the checked times and the predicted steps."""
-    for like in table.alike:
+    """Compare the steps of like rows in each column that has them all."""
+    for group in table.alike:
         for column in table.columns:
-            cells = [(row, column) for row in like.rows]
-            implied = [times[cell].implied_step for cell in cells if cell in steps]
-            step_times = [step.time_s for step in implied if step]
+            cells = [(row, column) for row in group.rows]
+            implied_steps = [times[cell].implied_step for cell in cells if cell in steps]
+            step_times = [step.time_s for step in implied_steps if step]
             if len(step_times) == len(cells):
-                ours = _ours(pair_id((name, *like.rows, column)), like, [steps[cell] for cell in cells])
-                epochs = [times[cell].printed.text for cell in cells]
-                yield _check(table, like, column, ours, step_times, epochs)
+                predicted = _predicted_mean(
+                    pair_id((name, *group.rows, column)), group, [steps[cell] for cell in cells]
+                )
+                epoch_texts = [times[cell].printed.text for cell in cells]
+                yield _check(table, group, column, predicted, step_times, epoch_texts)
 
 
-def _ours(id: str, like: LikeRows, steps: Sequence[Number]) -> Number:
+def _predicted_mean(id: str, group: LikeRows, steps: Sequence[Number]) -> Number:
     return Number(
         id=id,
-        label=f"step of {' and '.join(like.rows)}, geometric mean",
+        label=f"step of {' and '.join(group.rows)}, geometric mean",
         samples=geometric_mean([step.samples for step in steps]),
         unit="s",
         level="device",
@@ -42,22 +44,28 @@ def _ours(id: str, like: LikeRows, steps: Sequence[Number]) -> Number:
 
 
 def _check(
-    table: Table, like: LikeRows, column: str, ours: Number, steps: Sequence[float], epochs: Sequence[str]
+    table: Table,
+    group: LikeRows,
+    column: str,
+    predicted: Number,
+    step_times: Sequence[float],
+    epoch_texts: Sequence[str],
 ) -> CheckedNumber:
-    """The geometric mean of the implied steps [s] beside that of the predicted ones."""
-    kernels, mean = float(ours.samples[0]), float(geometric_mean(steps))
-    printed = Printed(" and ".join(map(format_seconds, steps)), mean)
+    """Compare the geometric means of the implied and the predicted steps [s]."""
+    predicted_s, mean_s = float(predicted.samples[0]), float(geometric_mean(step_times))
+    printed = Printed(" and ".join(map(format_seconds, step_times)), mean_s)
     reason = (
-        f"{' and '.join(epochs)} imply {printed.text} a step, which {_verdict(steps, table.rules.reproduced)}: "
-        f"{like.reason}; their geometric mean is {format_seconds(mean)}, {mean / kernels:.3g} times the "
-        f"{format_seconds(kernels)} of kernels"
+        f"{' and '.join(epoch_texts)} imply {printed.text} a step, which "
+        f"{_describe_agreement(step_times, table.rules.reproduced)}: {group.reason}; their "
+        f"geometric mean is {format_seconds(mean_s)}, {mean_s / predicted_s:.3g} times the "
+        f"{format_seconds(predicted_s)} of kernels"
     )
-    mark = agreement(printed, kernels, table.rules.reproduced)
-    return CheckedNumber(ours.label, None, column, printed, ours, mark, reason, (ours,))
+    mark = agreement(printed, predicted_s, table.rules.reproduced)
+    return CheckedNumber(predicted.label, None, column, printed, predicted, mark, reason, (predicted,))
 
 
-def _verdict(steps: Sequence[float], tolerance: float) -> str:
-    ratio = max(steps) / min(steps)
+def _describe_agreement(step_times: Sequence[float], tolerance: float) -> str:
+    ratio = max(step_times) / min(step_times)
     if ratio > 1 + tolerance:
         return f"contradict each other, {ratio:.3g} to 1"
     return f"agree within {100 * (ratio - 1):.2g} %"

@@ -1,4 +1,4 @@
-"""The mark of a printed number, by declared rules: what the numbers say, and whether what is stated agrees with it."""
+"""Mark printed numbers by declared rules, and check stated marks against the numbers."""
 
 from __future__ import annotations
 
@@ -7,31 +7,31 @@ from estimator.studies.audit.printed import Printed
 from estimator.studies.audit.table import Row, Rules, Statement
 from estimator.studies.audit.types import Mark
 
-SLACK = 1 + 1e-9  # of binary fractions
+SLACK = 1 + 1e-9  # rounding of floats
 
 
 def agreement(printed: Printed, ours: float, tolerance: float = 0.0) -> Mark:
-    """Reproduced within half the last printed digit or a share of the number, rounding within the whole digit."""
-    off = abs(ours - printed.value)
-    if off <= max(printed.digit / 2, tolerance * printed.value) * SLACK:
+    """'reproduced' within half the last digit or the share ``tolerance``, 'rounding' within the whole digit."""
+    difference = abs(ours - printed.value)
+    if difference <= max(printed.digit / 2, tolerance * printed.value) * SLACK:
         return "reproduced"
-    return "rounding" if off <= printed.digit * SLACK else "cannot be told"
+    return "rounding" if difference <= printed.digit * SLACK else "cannot be told"
 
 
 def agrees(printed: Printed, ours: float) -> bool:
-    """Whether a number is the printed one within its last digit."""
+    """Whether a number equals the printed one within its last digit."""
     return agreement(printed, ours) != "cannot be told"
 
 
 def mark_time(row: Row, column: str, ours: float | None, rules: Rules) -> Mark:
-    """The mark of a printed time beside ours [s].
+    """Mark a printed time by the predicted one [s].
 
-    Raises EstimatorError where a mark is stated that the numbers do not bear out.
+    Raises EstimatorError where a stated mark contradicts the numbers.
     """
     printed, stated = row.times[column], statements(row, column)
     mark: Mark = "cannot be told" if ours is None else agreement(printed, ours, rules.reproduced)
     slow = ours is not None and is_slow(printed, ours, rules)
-    if mark == "cannot be told" and slow and _waits(row.busy.get(column), stated, rules):
+    if mark == "cannot be told" and slow and _waits_for_data(row.busy.get(column), stated, rules):
         mark = "data-bound"
     for entry in stated:
         if entry.mark not in (None, mark):
@@ -43,20 +43,20 @@ def mark_time(row: Row, column: str, ours: float | None, rules: Rules) -> Mark:
 
 
 def statements(row: Row, column: str) -> list[Statement]:
-    """What the study file states of a column's time."""
+    """The study file's statements on a column's time."""
     return [entry for entry in row.stated if column in entry.of]
 
 
 def is_slow(printed: Printed, ours: float, rules: Rules) -> bool:
-    """Whether a measured time is so long beside the predicted one that its kernels are not what took it."""
+    """Whether a measured time is so much longer than predicted that its kernels cannot explain it."""
     return not printed.estimated and printed.value >= rules.data_bound * ours
 
 
-def _waits(busy: float | None, stated: list[Statement], rules: Rules) -> bool:
-    """Whether the device is said to wait: by its share of busy time, or where none is known by a stated reason."""
+def _waits_for_data(busy: float | None, statements: list[Statement], rules: Rules) -> bool:
+    """Whether the device waits for data: by its busy share, or where unknown by a stated mark."""
     if busy is not None:
         return busy <= rules.busy
-    return any(entry.mark == "data-bound" for entry in stated)
+    return any(entry.mark == "data-bound" for entry in statements)
 
 
 def _describe(row: Row, column: str, ours: float | None) -> str:
@@ -64,12 +64,12 @@ def _describe(row: Row, column: str, ours: float | None) -> str:
     predicted = (
         "nothing is predicted" if ours is None else f"{printed.value / ours:.3g} times the predicted {ours:.3g} s"
     )
-    working = "" if busy is None else f", the device busy for {100 * busy:g} % of the time"
-    return f"printed {printed.text}, {predicted}{working}"
+    busy_text = "" if busy is None else f", the device busy for {100 * busy:g} % of the time"
+    return f"printed {printed.text}, {predicted}{busy_text}"
 
 
 def meanings(rules: Rules) -> dict[Mark, str]:
-    """What each mark says, with the rule it is given by."""
+    """The meaning of each mark, with its rule."""
     return {
         "reproduced": "a count equals that of the model; a ratio or mean follows from what it is made of, within half "
         f"its last digit; a time is predicted within {100 * rules.reproduced:g} % of it, or half its last digit",

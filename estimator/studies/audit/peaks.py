@@ -1,4 +1,4 @@
-"""Printed peaks over the baseline's: are they the devices' in the runs' precision, or of two unlike precisions?"""
+"""Check printed peak ratios: of the runs' precision, or of two different precisions?"""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from estimator.studies.audit.types import CheckedNumber
 
 
 class PeakRatio(NamedTuple):
-    """One device's peak in one precision over another's in another [FLOP/s]."""
+    """One device's peak over another's [FLOP/s], each in its own precision."""
 
     over: str
     under: str
@@ -35,16 +35,16 @@ class PeakRatio(NamedTuple):
 
 
 def check_peaks(name: str, table: Table, devices: Mapping[str, Sequence[DeviceSpec]]) -> Iterator[CheckedNumber]:
-    """Every printed peak beside the ratio of the devices' own, in the precision that the rows ran in."""
-    for column, entry in table.columns.items():
+    """Check every printed peak against the devices' ratio in the precision of the rows."""
+    for column, machine in table.columns.items():
         ratios = peak_ratios(devices[column], devices[table.baseline])
         in_precision = [ratio for ratio in ratios if ratio.precisions == (table.precision, table.precision)]
-        if entry.peak and in_precision:
-            yield _check_peak(name, table, column, entry.peak, in_precision, ratios)
+        if machine.peak and in_precision:
+            yield _check_peak(name, table, column, machine.peak, in_precision, ratios)
 
 
 def peak_ratios(devices: Sequence[DeviceSpec], baselines: Sequence[DeviceSpec]) -> list[PeakRatio]:
-    """The ratios that a printed one may be: every precision of a device over every one of the likeliest baseline."""
+    """Candidate ratios: each precision of each device over each precision of the likeliest baseline."""
     return [
         PeakRatio(device.name, base.name, (over, under), high, low)
         for device in devices
@@ -61,24 +61,24 @@ def _matrix_peaks(device: DeviceSpec) -> dict[str, Sourced]:
 def _check_peak(
     name: str, table: Table, column: str, printed: Printed, in_precision: list[PeakRatio], ratios: list[PeakRatio]
 ) -> CheckedNumber:
-    """A printed peak beside the ratio in the runs' precision; marked where only another pair of precisions gives it."""
+    """Check a printed peak; 'wrong precision' where only another pair of precisions gives it."""
     agreeing = [ratio for ratio in (*in_precision, *ratios) if agrees(printed, ratio.value)]
     nearest = (agreeing or in_precision)[0]
     expected = nearest if nearest in in_precision else in_precision[0]
-    at, quantity = pair_id((name, column, "peak")), f"peak over {table.baseline}'s"
-    inputs = _inputs(at, table.precision, expected)
-    ours = quotient(at, quantity, *inputs)
+    id, quantity = pair_id((name, column, "peak")), f"peak over {table.baseline}'s"
+    inputs = _inputs(id, table.precision, expected)
+    device_ratio = quotient(id, quantity, *inputs)
     mark, reason = agreement(printed, expected.value), nearest.describe()
     if nearest is not expected:
         values = " or ".join(f"{ratio.value:.3g} on {ratio.over}" for ratio in in_precision)
         mark = "wrong precision"
         reason = f"{reason}; the runs' own {table.precision} over {table.precision} is {values}"
-    return CheckedNumber(quantity, None, column, printed, ours, mark, reason, (*inputs, ours))
+    return CheckedNumber(quantity, None, column, printed, device_ratio, mark, reason, (*inputs, device_ratio))
 
 
-def _inputs(at: str, precision: str, ratio: PeakRatio) -> tuple[Number, Number]:
+def _inputs(id_prefix: str, precision: str, ratio: PeakRatio) -> tuple[Number, Number]:
     high, low = (
-        chain.given(f"{at}/{device}", f"{precision} peak of {device}", peak.value, "FLOP/s", "device",
+        chain.given(f"{id_prefix}/{device}", f"{precision} peak of {device}", peak.value, "FLOP/s", "device",
                     peak.source or "catalogue")
         for device, peak in ((ratio.over, ratio.high), (ratio.under, ratio.low))
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""A number as it was printed: its text, its value and its last digit."""
+"""Printed numbers: text, value and last digit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PATTERN = re.compile(r"[~(\[]*(?P<number>[\d,]*\.?\d+) ?(?P<unit>[a-zµ]*)[)\]]*
 
 @dataclass(frozen=True)
 class Printed:
-    """A number as it was printed: its text, value and last digit [SI]; in [brackets] where its source estimated it."""
+    """A number as printed: text, value and size of its last digit [SI]; [brackets] mark estimates of its source."""
 
     text: str
     value: float
@@ -24,7 +24,7 @@ class Printed:
 
 
 def read_printed(text: object, unit: str) -> Printed:
-    """``"[4.8x]"``, ``"1,210 s"``, ``"~200x"`` → Printed. Raises ValueError with the tail of a sentence."""
+    """``"[4.8x]"``, ``"1,210 s"``, ``"~200x"`` → Printed. Raises ValueError with the end of a sentence."""
     if isinstance(text, float):
         raise ValueError(f"is {text!r} without quotes, which loses zeros at its end; write it as a text, in quotes")
     match = PATTERN.fullmatch(str(text))
@@ -32,7 +32,7 @@ def read_printed(text: object, unit: str) -> Printed:
         raise ValueError(f"is {text!r}, which is no printed number; write it as it stands, such as '[4.8x]' or '8 s'")
     number, scale = match["number"], match["unit"].removesuffix("x")
     _, _, decimals = number.partition(".")
-    value, digit = (units.parse(f"{n} {scale}".strip(), unit) for n in (number, f"1e-{len(decimals)}"))
+    value, digit = (units.parse(f"{digits} {scale}".strip(), unit) for digits in (number, f"1e-{len(decimals)}"))
     if not value > 0:
         raise ValueError(f"is {text!r}, which is not above zero")
     return Printed(str(text), value, digit, "[" in str(text))

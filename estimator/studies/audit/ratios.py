@@ -1,4 +1,4 @@
-"""Printed ratios to the baseline beside the quotient of the printed times, and beside that of the predicted kernels."""
+"""Check printed ratios to the baseline against the printed times and against predicted kernels."""
 
 from __future__ import annotations
 
@@ -18,77 +18,77 @@ class Side(NamedTuple):
 
     time: CheckedNumber
     given: Number  # the printed time
-    kernels: Number | None  # of a step on the column's device, where that is known
+    kernels: Number | None  # of one step on the column's device, where known
 
     @property
     def slowdown(self) -> float | None:
-        """The printed time over that of the predicted kernels."""
+        """Printed time over predicted kernel time."""
         return self.time.printed.value / float(self.time.ours.samples[0]) if self.time.ours else None
 
 
 def check_ratios(
     name: str, table: Table, times: Mapping[Cell, CheckedNumber], steps: Mapping[Cell, Number]
 ) -> Iterator[CheckedNumber]:
-    """Every printed ratio, by the checked times and the predicted steps of its row."""
+    """Check every printed ratio against the times and predicted steps of its row."""
     for row_name, row in table.rows.items():
         for column, printed in row.ratios.items():
-            baseline, own = (
+            baseline, device = (
                 Side(times[cell], given_time(name, table, cell), steps.get(cell))
                 for cell in ((row_name, table.baseline), (row_name, column))
             )
-            yield _check_ratio(pair_id((name, row_name, column, "ratio")), table, printed, baseline, own)
+            yield _check_ratio(pair_id((name, row_name, column, "ratio")), table, printed, baseline, device)
 
 
-def _check_ratio(at: str, table: Table, printed: Printed, baseline: Side, own: Side) -> CheckedNumber:
+def _check_ratio(id_prefix: str, table: Table, printed: Printed, baseline: Side, device: Side) -> CheckedNumber:
     quantity = f"ratio to {table.baseline}"
-    given = given_number(at, quantity, printed, table.source, "1")
-    ours = quotient(at, f"{quantity} of the printed times", baseline.given, own.given)
-    of_kernels = _ratio_of_kernels(f"{at}/like_with_like", baseline, own)
-    mark = agreement(printed, float(ours.samples[0]))
-    if mark != "cannot be told" and "data-bound" in (baseline.time.mark, own.time.mark):
+    given = given_number(id_prefix, quantity, printed, table.source, "1")
+    time_ratio = quotient(id_prefix, f"{quantity} of the printed times", baseline.given, device.given)
+    kernel_ratio = _kernel_ratio(f"{id_prefix}/like_with_like", baseline, device)
+    mark = agreement(printed, float(time_ratio.samples[0]))
+    if mark != "cannot be told" and "data-bound" in (baseline.time.mark, device.time.mark):
         mark = "data-bound"
     return CheckedNumber(
-        quantity, own.time.row, own.time.column, printed, ours, mark,
-        reason="; ".join(_reasons(baseline, own, of_kernels, table.rules.data_bound)),
-        numbers=(given, *filter(None, (of_kernels,)), ours), like_with_like=of_kernels,
+        quantity, device.time.row, device.time.column, printed, time_ratio, mark,
+        reason="; ".join(_reasons(baseline, device, kernel_ratio, table.rules.data_bound)),
+        numbers=(given, *filter(None, (kernel_ratio,)), time_ratio), like_with_like=kernel_ratio,
     )  # fmt: skip
 
 
-def _ratio_of_kernels(id: str, baseline: Side, own: Side) -> Number | None:
-    """The ratio of predicted kernels; over the printed time where its device is not known."""
+def _kernel_ratio(id: str, baseline: Side, device: Side) -> Number | None:
+    """Ratio of predicted kernel times; over the printed time where the device is unknown."""
     label = "the same ratio of predicted kernels"
-    if baseline.kernels and own.kernels:
-        return quotient(id, label, baseline.kernels, own.kernels)
+    if baseline.kernels and device.kernels:
+        return quotient(id, label, baseline.kernels, device.kernels)
     if baseline.time.ours:
-        return quotient(id, f"{label} over the printed time", baseline.time.ours, own.given)
+        return quotient(id, f"{label} over the printed time", baseline.time.ours, device.given)
     return None
 
 
-def _reasons(baseline: Side, own: Side, of_kernels: Number | None, factor: float) -> Iterator[str]:
-    """The quotient of two printed times in words, what is unlike in it, and what it would be of like with like."""
-    over, under = baseline.time.printed, own.time.printed
-    yield f"{over.text} / {under.text} = {over.value / under.value:.4g}"
-    yield from _unlike(baseline, own, factor)
-    if of_kernels and own.kernels:
-        yield f"like with like, of predicted kernels alone, it would be {of_kernels.samples[0]:.3g}"
-    slow = baseline.slowdown and baseline.slowdown >= factor * (own.slowdown or 1.0)
-    if baseline.time.ours and slow and own.time.mark != "data-bound":
-        kernels = float(baseline.time.ours.samples[0])
+def _reasons(baseline: Side, device: Side, kernel_ratio: Number | None, limit: float) -> Iterator[str]:
+    """The quotient of the printed times, how they differ in kind, and the ratio of predicted kernels, in words."""
+    baseline_time, device_time = baseline.time.printed, device.time.printed
+    yield f"{baseline_time.text} / {device_time.text} = {baseline_time.value / device_time.value:.4g}"
+    yield from _describe_unlike(baseline, device, limit)
+    if kernel_ratio and device.kernels:
+        yield f"like with like, of predicted kernels alone, it would be {kernel_ratio.samples[0]:.3g}"
+    is_slow = baseline.slowdown and baseline.slowdown >= limit * (device.slowdown or 1.0)
+    if baseline.time.ours and is_slow and device.time.mark != "data-bound":
+        predicted_s = float(baseline.time.ours.samples[0])
         yield (
-            f"{baseline.time.column}'s predicted {format_seconds(kernels)} over the printed {under.text} is "
-            f"{kernels / under.value:.3g}"
+            f"{baseline.time.column}'s predicted {format_seconds(predicted_s)} over the printed {device_time.text} is "
+            f"{predicted_s / device_time.value:.3g}"
         )
 
 
-def _unlike(baseline: Side, own: Side, factor: float) -> Iterator[str]:
-    """Whether one of the two times is much longer beside its kernels than the other, in words."""
-    over, under = baseline.slowdown, own.slowdown
-    shown = [
+def _describe_unlike(baseline: Side, device: Side, limit: float) -> Iterator[str]:
+    """A sentence where one time exceeds its kernels much more than the other does."""
+    slowdown, device_slowdown = baseline.slowdown, device.slowdown
+    slowdown_texts = [
         f"{side.time.printed.text} is {side.slowdown:.3g} times its predicted kernels"
-        for side in (baseline, own)
+        for side in (baseline, device)
         if side.slowdown
     ]
-    if over and under and max(over / under, under / over) >= factor:
-        yield f"unlike is divided by unlike: {' and '.join(shown)}"
-    elif over and not own.kernels and over >= factor:
-        yield f"{shown[0]}, and nothing is known of {own.time.column}'s"
+    if slowdown and device_slowdown and max(slowdown / device_slowdown, device_slowdown / slowdown) >= limit:
+        yield f"unlike is divided by unlike: {' and '.join(slowdown_texts)}"
+    elif slowdown and not device.kernels and slowdown >= limit:
+        yield f"{slowdown_texts[0]}, and nothing is known of {device.time.column}'s"

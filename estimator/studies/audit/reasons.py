@@ -1,4 +1,4 @@
-"""Why a printed time of an epoch is as it is: what it implies, and what its source or the study states."""
+"""Explain a printed epoch time: what it implies, and what its source or the study states."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def time_reasons(
         yield "estimated by its source, not measured"
     if runs[cell] and row.optimizer:
         yield f"predicted with the update of {row.optimizer.name} that the study declares, not the profile's own"
-    yield from _known_epoch(implied, runs[cell]) if implied else _unknown_epoch(row, cell, runs)
-    yield from _stated(row, column, ours, table.rules)
+    yield from _reasons_of_known_steps(implied, runs[cell]) if implied else _reasons_of_unknown_steps(row, cell, runs)
+    yield from _stated_reasons(row, column, ours, table.rules)
 
 
-def _known_epoch(implied: ImpliedStep, runs: Sequence[Run]) -> Iterator[str]:
-    """What a printed time of a known number of steps implies."""
+def _reasons_of_known_steps(implied: ImpliedStep, runs: Sequence[Run]) -> Iterator[str]:
+    """What a printed time implies where the number of steps is known."""
     step = f"{format_seconds(implied.time_s)} a step"
     if not runs:
         yield f"{step}; nothing is known of the device"
@@ -35,46 +35,47 @@ def _known_epoch(implied: ImpliedStep, runs: Sequence[Run]) -> Iterator[str]:
     run, kernels = runs[0], float(runs[0].step.samples[0])
     yield f"{step}, {implied.time_s / kernels:.3g} times the {format_seconds(kernels)} of its kernels"
     if run.forward:
-        held_out = run.numbers["validation_samples"].samples[0]
-        yield f"both with their share of the forward passes over {held_out:,.0f} samples held out, which end the epoch"
+        validation_samples = run.numbers["validation_samples"].samples[0]
+        passes = f"forward passes over {validation_samples:,.0f} samples held out"
+        yield f"both with their share of the {passes}, which end the epoch"
     if implied.flop_per_s and implied.utilisation:
         rate = units.show(implied.flop_per_s, "FLOP/s", 3)
         share = f"{100 * implied.utilisation:.2g} % of the {run.estimate.precision} peak"
         yield f"{rate} in products and convolutions, {share}"
     if implied.time_s < run.estimate.floor_s:
         yield f"less than the {format_seconds(run.estimate.floor_s)} that peak and bandwidth allow"
-    for other in runs[1:]:
-        epoch, device = float(other.numbers["epoch_s"].samples[0]), other.estimate.target.name
+    for other_run in runs[1:]:
+        epoch, device = float(other_run.numbers["epoch_s"].samples[0]), other_run.estimate.target.name
         yield f"on {device} the epoch's kernels would take {format_seconds(epoch)}"
 
 
-def _unknown_epoch(row: Row, cell: Cell, runs: Mapping[Cell, Sequence[Run]]) -> Iterator[str]:
-    """What a printed time of an unknown number of steps implies: kernels bound that number from above."""
+def _reasons_of_unknown_steps(row: Row, cell: Cell, runs: Mapping[Cell, Sequence[Run]]) -> Iterator[str]:
+    """What a printed time implies where the number of steps is unknown: kernels bound it from above."""
     yield "its samples are not known"
     row_name, column = cell
-    kernels = {c: float(runs[row_name, c][0].step.samples[0]) for c in row.times if runs[row_name, c]}
-    most_steps = {c: row.times[c].value / kernels[c] for c in kernels if not row.times[c].estimated}
-    if column not in most_steps:
+    kernel_s = {name: float(runs[row_name, name][0].step.samples[0]) for name in row.times if runs[row_name, name]}
+    step_limits = {name: row.times[name].value / kernel_s[name] for name in kernel_s if not row.times[name].estimated}
+    if column not in step_limits:
         return
-    yield f"it would be {_rounded(most_steps[column])} steps of {format_seconds(kernels[column])} of kernels"
-    fewest = min(most_steps, key=lambda c: most_steps[c])
-    if column != fewest:
-        times_more = most_steps[column] / most_steps[fewest]
-        room = _rounded(most_steps[fewest])
-        yield f"but {fewest}'s time leaves room for {room}: at least {times_more:.2g} times its kernels"
+    yield f"it would be {_format_steps(step_limits[column])} steps of {format_seconds(kernel_s[column])} of kernels"
+    fastest = min(step_limits, key=lambda name: step_limits[name])
+    if column != fastest:
+        multiple = step_limits[column] / step_limits[fastest]
+        room_text = _format_steps(step_limits[fastest])
+        yield f"but {fastest}'s time leaves room for {room_text}: at least {multiple:.2g} times its kernels"
 
 
-def _rounded(steps: float) -> str:
-    """A number of steps to three digits."""
+def _format_steps(steps: float) -> str:
+    """Format a number of steps to three digits."""
     return f"{float(f'{steps:.3g}'):,.0f}"
 
 
-def _stated(row: Row, column: str, ours: Number | None, rules: Rules) -> Iterator[str]:
-    """What the source or the study states; that neither does, where the time is long."""
+def _stated_reasons(row: Row, column: str, ours: Number | None, rules: Rules) -> Iterator[str]:
+    """What the source or the study states; for a long time also that neither explains it."""
     busy, stated = row.busy.get(column), statements(row, column)
     if busy is not None:
         yield f"busy {100 * busy:g} % of the time, as its source says"
     yield from (entry.reason for entry in stated)
-    explained = stated or busy is not None
-    if not explained and ours and is_slow(row.times[column], float(ours.samples[0]), rules):
+    has_reason = stated or busy is not None
+    if not has_reason and ours and is_slow(row.times[column], float(ours.samples[0]), rules):
         yield "no utilisation is printed that would tell why"

@@ -16,12 +16,12 @@ from estimator.studies.audit.types import Cell
 from estimator.studies.forward import estimate_forward
 from estimator.studies.places import beside
 
-Plans = Mapping[str, Mapping[str, RunPlan]]  # by column, and by the name of each device that it may be
+Plans = Mapping[str, Mapping[str, RunPlan]]  # by column, then by name of each device that the column may be
 
 
 @dataclass(frozen=True)
 class Run:
-    """One row on one device: its estimate, and the numbers from its kernels to its epoch, as far as they are known."""
+    """One row on one device: its estimate, and the known numbers from its kernels to its epoch."""
 
     estimate: Estimate
     numbers: Mapping[str, Number]
@@ -29,21 +29,21 @@ class Run:
 
     @property
     def step(self) -> Number:
-        """The kernels of one step [s], with its share of the validation."""
+        """Kernel time of one step with its share of the validation [s]."""
         return self.numbers.get(STEP_OF_EPOCH.name, self.numbers["step_s"])
 
     @property
     def matrix_flop(self) -> float:
-        """Matrix products and convolutions of one step, with its share of the validation [FLOP]."""
-        own = _matrix_flop(self.estimate)
+        """Work of the matrix products and convolutions of one step, with its share of the validation [FLOP]."""
+        step_flop = _matrix_flop(self.estimate)
         if self.forward is None:
-            return own
+            return step_flop
         validation, training = (self.numbers[name].samples[0] for name in ("validation_steps", "steps_per_epoch"))
-        return own + float(validation / training) * _matrix_flop(self.forward)
+        return step_flop + float(validation / training) * _matrix_flop(self.forward)
 
     @property
     def peak(self) -> float | None:
-        """What the device does at most in the precision of the run [FLOP/s]."""
+        """Matrix peak of the device in the run's precision [FLOP/s]."""
         peak = self.estimate.target.peak_of(self.estimate.precision).matrix
         return peak.value if peak else None
 
@@ -54,7 +54,7 @@ def _matrix_flop(step: Estimate) -> float:
 
 
 def plan_runs(table: Table, folder: Path, draws: int, seed: int) -> Plans:
-    """How the rows run on each device that a column may be, the likeliest first."""
+    """The run plan for each device that a column may be, the likeliest first."""
     return {
         column: {
             device: RunPlan(beside(folder, device), table.precision, layout=entry.layout, draws=draws, seed=seed)
@@ -65,7 +65,7 @@ def plan_runs(table: Table, folder: Path, draws: int, seed: int) -> Plans:
 
 
 def run_rows(name: str, table: Table, profiles: Mapping[str, Profile], plans: Plans) -> dict[Cell, list[Run]]:
-    """Every row on every device that a column of its times may be. Raises EstimatorError as ``estimate`` does."""
+    """Run every row on every device that a column may be. Raises EstimatorError as ``estimate`` does."""
     return {
         (row_name, column): [
             _run(row, profiles[row_name], plan, (name, row_name, column, device))
@@ -76,12 +76,12 @@ def run_rows(name: str, table: Table, profiles: Mapping[str, Profile], plans: Pl
     }
 
 
-def _run(row: Row, profile: Profile, plan: RunPlan, at: tuple[str, str, str, str]) -> Run:
-    name, row_name, _, device = at
+def _run(row: Row, profile: Profile, plan: RunPlan, names: tuple[str, str, str, str]) -> Run:
+    name, row_name, _, device = names
     counts = count_steps(pair_id((name, row_name)), row, profile)
     with within(f"{name}: {row_name} on {device}"):
         step = estimate(profile, plan)
         if not kernel_time(step)[0]:
             raise EstimatorError("no op of the profile is modelled; give one with shapes")
         forward = estimate_forward(step) if {"steps_per_epoch", "validation_steps"} <= counts.keys() else None
-    return Run(step, derive_epoch(pair_id(at), counts, step, forward), forward)
+    return Run(step, derive_epoch(pair_id(names), counts, step, forward), forward)

@@ -1,4 +1,4 @@
-"""A table that somebody published, as printed: times, ratios and means, to be audited (part of ``study.yaml``)."""
+"""Schema of a published table to audit: times, ratios and means as printed (part of ``study.yaml``)."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ Share = Annotated[float, BeforeValidator(lambda text: units.parse(text, "1")), F
 
 
 class Rules(File):
-    """The limits by which a printed time is marked, beside the time that is predicted for the device's own kernels."""
+    """Limits for marking a printed time by the predicted time of the device's kernels."""
 
-    reproduced: Share = 0.25  # the prediction is at most this far from what is printed
-    data_bound: float = Field(default=3.0, gt=1)  # printed over predicted from here on, with a reason
-    busy: Share = 0.5  # a device that is busy for less of the time waits for its data
+    reproduced: Share = 0.25  # largest relative difference of prediction and printed time
+    data_bound: float = Field(default=3.0, gt=1)  # smallest ratio of printed to predicted time; needs a reason
+    busy: Share = 0.5  # a device with a smaller busy share waits for its data
 
 
 class Column(File):
-    """A machine of the table: the devices it may be, the likeliest first, and its peak over the baseline's."""
+    """A machine of the table: its candidate devices, the likeliest first, and its peak over the baseline's."""
 
     devices: Texts = ()
     layout: Layout = "none"
@@ -34,7 +34,7 @@ class Column(File):
 
 
 class Statement(File):
-    """What the study states of some times of a row: a reason, and a mark, which the numbers must bear out."""
+    """The study's statement on some times of a row: a reason, and a mark that the numbers must confirm."""
 
     of: Texts
     mark: Mark | None = None
@@ -42,16 +42,16 @@ class Statement(File):
 
 
 class Row(File):
-    """One row: what was run, and the time of an epoch and the ratio of the baseline's time to it by column."""
+    """One row: what was run, and by column the epoch's time and the ratio of the baseline's time to it."""
 
     profile: str
     samples: Whole | None = None
-    validation_samples: Whole | None = None  # whose forward passes at its end the printed time of an epoch holds
+    validation_samples: Whole | None = None  # forward passes over these end each printed epoch
     batch_size: PrintedNumber | None = None
     parameters: PrintedNumber | None = None
-    parameters_of: tuple[Whole, ...] = ()  # widths of the dense layers that the printed count is of, if not of all
-    untrained: Whole | None = None  # moving means and the like, which the profile does not count and the table does
-    optimizer: Optimizer | None = None  # whose update the printed runs made, where the profile's framework has another
+    parameters_of: tuple[Whole, ...] = ()  # widths of the dense layers, where the printed count is of these alone
+    untrained: Whole | None = None  # moving means and the like, which only the table counts
+    optimizer: Optimizer | None = None  # of the printed runs, where it differs from the profile's
     times: dict[str, PrintedTime]
     ratios: dict[str, PrintedNumber] = Field(default={})
     busy: dict[str, Share] = Field(default={})
@@ -59,7 +59,7 @@ class Row(File):
 
 
 class LikeRows(File):
-    """Rows whose steps do the same work, so that their printed times can be held against each other."""
+    """Rows whose steps do the same work, so that their printed times can be compared."""
 
     rows: tuple[str, ...] = Field(min_length=2)
     reason: str
@@ -71,43 +71,44 @@ class Table(File):
     title: str
     source: str
     baseline: str
-    precision: Precision = "fp32"  # that the rows ran in, and peaks must be of
+    precision: Precision = "fp32"  # of the rows and of the peaks
     rules: Rules = Rules()
     columns: dict[str, Column] = Field(min_length=2)
     rows: dict[str, Row] = Field(min_length=1)
-    means: tuple[dict[str, PrintedNumber], ...] = ()  # each printed by one rule, which its source does not give
+    means: tuple[dict[str, PrintedNumber], ...] = ()  # the means of one entry follow one rule, unknown which
     alike: tuple[LikeRows, ...] = ()
 
 
-def table_faults(table: Table, at: yaml_files.Location) -> Faults:
-    """What a table's keys name and it does not hold."""
+def table_faults(table: Table, location: yaml_files.Location) -> Faults:
+    """Faults: names in a table's keys that the table lacks."""
     if table.baseline not in table.columns:
-        yield (*at, "baseline"), _unknown(table.baseline, "column", table.columns)
+        yield (*location, "baseline"), _unknown(table.baseline, "column", table.columns)
     for name, row in table.rows.items():
-        yield from _row_faults(table, row, (*at, "rows", name))
+        yield from _row_faults(table, row, (*location, "rows", name))
     for i, mean in enumerate(table.means):
         if not mean:
-            yield (*at, "means", i), "names no column; delete it, or give the means that are printed together"
+            yield (*location, "means", i), "names no column; delete it, or give the means that are printed together"
         ratios = {column: row for row in table.rows.values() for column in row.ratios}
         for column in mean.keys() - ratios.keys():
-            yield (*at, "means", i), _unknown(column, "column with ratios", ratios)
-    for i, like in enumerate(table.alike):
-        for name in set(like.rows) - table.rows.keys():
-            yield (*at, "alike", i), _unknown(name, "row", table.rows)
+            yield (*location, "means", i), _unknown(column, "column with ratios", ratios)
+    for i, group in enumerate(table.alike):
+        for name in set(group.rows) - table.rows.keys():
+            yield (*location, "alike", i), _unknown(name, "row", table.rows)
 
 
-def _row_faults(table: Table, row: Row, at: yaml_files.Location) -> Faults:
-    given: dict[str, Mapping[str, object]] = {"times": row.times, "ratios": row.ratios, "busy": row.busy}
-    for key, by_column in given.items():
+def _row_faults(table: Table, row: Row, location: yaml_files.Location) -> Faults:
+    columns_by_key: dict[str, Mapping[str, object]] = {"times": row.times, "ratios": row.ratios, "busy": row.busy}
+    for key, by_column in columns_by_key.items():
         for column in by_column.keys() - table.columns.keys():
-            yield (*at, key), _unknown(column, "column", table.columns)
+            yield (*location, key), _unknown(column, "column", table.columns)
     for column in row.ratios:
-        for timeless in {column, table.baseline} - row.times.keys():
-            yield (*at, "ratios", column), f"the ratio of {column} has no time of {timeless} to be checked by; add it"
+        for missing in {column, table.baseline} - row.times.keys():
+            sentence = f"the ratio of {column} has no time of {missing} to be checked by; add it"
+            yield (*location, "ratios", column), sentence
     for i, stated in enumerate(row.stated):
         for column in set(stated.of) - row.times.keys():
-            yield (*at, "stated", i), _unknown(column, "column with a time", row.times)
+            yield (*location, "stated", i), _unknown(column, "column with a time", row.times)
 
 
-def _unknown(name: str, what: str, known: Mapping[str, object]) -> str:
-    return f"'{name}' is no {what} of the table; expected one of {', '.join(known)}.{suggestion(name, known)}"
+def _unknown(name: str, kind: str, known: Mapping[str, object]) -> str:
+    return f"'{name}' is no {kind} of the table; expected one of {', '.join(known)}.{suggestion(name, known)}"

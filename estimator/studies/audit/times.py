@@ -1,4 +1,4 @@
-"""Printed times per epoch beside what the kernels of that epoch would take on the likeliest device of the column."""
+"""Check printed epoch times against the predicted kernels on the likeliest device of the column."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ Runs = Mapping[Cell, Sequence[Run]]  # on every device that the column may be, t
 
 
 def check_times(name: str, table: Table, runs: Runs, profiles: Mapping[str, Profile]) -> dict[Cell, CheckedNumber]:
-    """Every printed time, by its row and column."""
+    """Check every printed time; by row and column."""
     return {cell: _check_time(name, table, cell, runs, profiles[cell[0]]) for cell in runs}
 
 
 def _check_time(name: str, table: Table, cell: Cell, runs: Runs, profile: Profile) -> CheckedNumber:
     row_name, column = cell
     row, run = table.rows[row_name], next(iter(runs[cell]), None)
-    known = run.numbers if run else count_steps(pair_id((name, row_name)), row, profile)
-    ours, steps = known.get("epoch_s"), known.get("steps_per_epoch")
+    numbers = run.numbers if run else count_steps(pair_id((name, row_name)), row, profile)
+    ours, steps = numbers.get("epoch_s"), numbers.get("steps_per_epoch")
     with within(f"{name}: {row_name}"):
         mark = mark_time(row, column, float(ours.samples[0]) if ours else None, table.rules)
     implied = implied_step(row.times[column], steps, run) if steps else None
@@ -39,20 +39,20 @@ def _check_time(name: str, table: Table, cell: Cell, runs: Runs, profile: Profil
         ours=ours,
         mark=mark,
         reason="; ".join(time_reasons(table, cell, runs, ours, implied)),
-        numbers=(given_time(name, table, cell), *known.values(), *_of_other_devices(runs[cell])),
+        numbers=(given_time(name, table, cell), *numbers.values(), *_numbers_of_other_devices(runs[cell])),
         implied_step=implied,
         busy=row.busy.get(column),
     )
 
 
 def implied_step(printed: Printed, steps: Number, run: Run | None) -> ImpliedStep:
-    """The step that a printed time of a number of steps implies, and its rate where the device is known."""
-    time = printed.value / float(steps.samples[0])
+    """The step that a printed time and a number of steps imply; its rate where the device is known."""
+    time_s = printed.value / float(steps.samples[0])
     if run is None:
-        return ImpliedStep(time)
-    rate = run.matrix_flop / time
-    return ImpliedStep(time, rate, rate / run.peak if rate and run.peak else None)
+        return ImpliedStep(time_s)
+    flop_per_s = run.matrix_flop / time_s
+    return ImpliedStep(time_s, flop_per_s, flop_per_s / run.peak if flop_per_s and run.peak else None)
 
 
-def _of_other_devices(runs: Sequence[Run]) -> list[Number]:
+def _numbers_of_other_devices(runs: Sequence[Run]) -> list[Number]:
     return [number for run in runs[1:] for number in run.numbers.values()]

@@ -1,4 +1,4 @@
-"""What the audit of a published table computes: each printed number beside ours, with its mark."""
+"""Types of an audit: printed numbers beside ours, with their marks."""
 
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ class CheckedNumber:
     reason: str | None
     numbers: tuple[Number, ...] = field(default=(), repr=False)  # ours, and what it is derived from
     implied_step: ImpliedStep | None = None  # of a time per epoch
-    busy: float | None = None  # share of the time in which the device worked, as the table's source says
-    like_with_like: Number | None = None  # what a ratio would be of predicted times
+    busy: float | None = None  # share of the time in which the device worked, by the table's source
+    like_with_like: Number | None = None  # the same ratio of predicted times
 
 
 @dataclass(frozen=True)
 class Audit:
-    """A published table: every number that it prints, checked, by what kind of number it is."""
+    """A published table with all its numbers checked, by kind."""
 
     title: str
     source: str
     rows: tuple[str, ...]
     columns: tuple[str, ...]
-    meanings: Mapping[Mark, str]  # of the marks, with the rules they are given by
+    meanings: Mapping[Mark, str]  # of the marks, with their rules
     checked: Mapping[Kind, tuple[CheckedNumber, ...]]
     estimates: Mapping[str, Estimate] = field(repr=False)
 
@@ -57,7 +57,7 @@ class Audit:
         return [number for number in self.checked[kind] if (number.row, number.column) == (row, column)]
 
     def findings(self) -> list[CheckedNumber]:
-        """What its own arithmetic does not bear out, what waits for data in it, and rows held against each other."""
+        """Numbers that contradict the table's arithmetic or wait for data, and comparisons of like rows."""
         return [
             number
             for kind, numbers in self.checked.items()
@@ -66,7 +66,7 @@ class Audit:
         ]
 
     def count_marks(self) -> dict[Mark, dict[Kind, int]]:
-        """How many numbers of each kind bear each mark."""
+        """How many numbers of each kind have each mark."""
         return {
             mark: {kind: sum(number.mark == mark for number in numbers) for kind, numbers in self.checked.items()}
             for mark in self.meanings

@@ -1,7 +1,7 @@
-"""``estimator selftest``: the whole chain against reality, on the machine at hand, which in its settings is several.
+"""``estimator selftest``: the whole chain against real runs on this machine, whose settings act as several devices.
 
-Workloads are profiled in one setting, shapes of their ops measured in another, the step there is predicted, and then
-run: each setting from every other one. Truth shares no step with what predictions use.
+Workloads are profiled in one setting, shapes of their ops are measured in another, and the step there is predicted and
+run: each setting from every other one. Predictions and truth share no step.
 """
 
 from __future__ import annotations
@@ -26,39 +26,39 @@ from estimator.validation.selftest.workloads import Workload
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["QUICK", "WORKLOADS", "Plan", "Result", "busy", "planned", "selftest"]
+__all__ = ["QUICK", "WORKLOADS", "Plan", "Result", "make_plan", "selftest", "warn_if_busy"]
 
 WORKLOADS, QUICK = ("p1b3", "nt3@0.02", "cnn", "p1b2", "p3b2"), ("p1b3@0.3", "cnn")
-REPEATS, FEWEST = 12, 4  # half for predictions, half of truth
+REPEATS, MIN_REPEATS = 12, 4  # half for predictions, half for truth
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What is run: every workload in every setting, in each repeat."""
+    """The runs of a self-test: every workload in every setting, in each repeat."""
 
     workloads: tuple[Workload, ...]
     settings: tuple[Setting, ...]
-    repeats: int = FEWEST
+    repeats: int = MIN_REPEATS
 
 
 @dataclass(frozen=True)
 class Result:
-    """What came out; ``rows`` as judge.COLUMNS says."""
+    """The result of a self-test; ``rows`` have judge.COLUMNS."""
 
     plan: Plan
     rows: pd.DataFrame = field(repr=False)
-    ran: Provenance  # where and when
+    provenance: Provenance  # where and when
 
     def summary(self) -> dict[str, Any]:
-        """The figures of all rows together, relative."""
+        """The figures of all rows together, as relative errors."""
         return judge.summary(self.rows)
 
     def document(self) -> dict[str, Any]:
-        """The run as JSON says it."""
+        """The result as a JSON document."""
         numbers = range(1, self.plan.repeats + 1)
         return {
-            "date": self.ran.date,
-            "processor": self.ran.processor,
+            "date": self.provenance.date,
+            "processor": self.provenance.processor,
             "tool_version": f"estimator {__version__}",
             "settings": [setting.name for setting in self.plan.settings],
             "repeats": {"predictions": [n for n in numbers if runs.predicts(n)],
@@ -68,31 +68,34 @@ class Result:
         }  # fmt: skip
 
 
-def planned(
-    named: Sequence[str] = (), asked: Sequence[str] = (), repeats: int | None = None, *, quick: bool = False
+def make_plan(
+    workload_names: Sequence[str] = (),
+    setting_names: Sequence[str] = (),
+    repeats: int | None = None,
+    *,
+    quick: bool = False,
 ) -> Plan:
-    """The plan of these workloads and settings, else of the usual ones; ``quick`` takes two of each, and FEWEST
-    repeats.
+    """Make a plan of these workloads and settings, or of the default ones; ``quick`` takes two of each and few repeats.
 
-    Raises EstimatorError for what is unknown, what the machine has not, and fewer repeats than FEWEST or an odd
-    number.
+    Raises EstimatorError for unknown workloads or settings, settings that the machine lacks, and a wrong number of
+    repeats.
     """
     if repeats is None:
-        repeats = FEWEST if quick else REPEATS
-    if repeats < FEWEST or repeats % 2:
-        raise EstimatorError(f"estimator selftest: {repeats} repeats; give an even number, at least {FEWEST}")
-    found = tuple(workloads.parse(text) for text in named or (QUICK if quick else WORKLOADS))
-    names = [workload.name for workload in found]
+        repeats = MIN_REPEATS if quick else REPEATS
+    if repeats < MIN_REPEATS or repeats % 2:
+        raise EstimatorError(f"estimator selftest: {repeats} repeats; give an even number, at least {MIN_REPEATS}")
+    parsed = tuple(workloads.parse(text) for text in workload_names or (QUICK if quick else WORKLOADS))
+    names = [workload.name for workload in parsed]
     if len(set(names)) < len(names):
         raise EstimatorError(f"estimator selftest: two workloads are called alike ({', '.join(names)}); give each once")
-    chosen = settings.of_machine(asked)
-    return Plan(found, chosen[:2] if quick and not asked else chosen, repeats)
+    chosen = settings.choose_settings(setting_names)
+    return Plan(parsed, chosen[:2] if quick and not setting_names else chosen, repeats)
 
 
-def busy(kept: Path | None = None) -> tuple[str, ...]:
-    """A sentence where other processes hold the processors, and what is ``kept`` does not hold all runs already."""
+def warn_if_busy(folder: Path | None = None) -> tuple[str, ...]:
+    """A warning where other processes use the processors, unless ``folder`` has all runs already."""
     load, count = os.getloadavg()[0], len(usable_processors())
-    if load <= BUSY * count or (kept and Folder(kept).steps.exists()):
+    if load <= BUSY * count or (folder and Folder(folder).steps.exists()):
         return ()
     return (
         f"the machine is busy: load {load:.1f} on {count} processor(s); run nothing else, or its noise is measured",
@@ -100,8 +103,8 @@ def busy(kept: Path | None = None) -> tuple[str, ...]:
 
 
 def selftest(plan: Plan, folder: Path, progress: Progress = lambda done, total: None) -> Result:
-    """Run what ``folder`` does not hold yet, predict, and compare. Raises EstimatorError where a run fails."""
-    place = Folder(folder.resolve())
-    runs.run(place, plan.workloads, plan.settings, plan.repeats, progress)
-    ran = read_provenance(side_files(place.captures(plan.settings[0]) / plan.workloads[0].name))
-    return Result(plan, judge.judge(place, plan.workloads, plan.settings), ran)
+    """Run what ``folder`` lacks, predict, and compare. Raises EstimatorError where a run fails."""
+    paths = Folder(folder.resolve())
+    runs.run(paths, plan.workloads, plan.settings, plan.repeats, progress)
+    ran = read_provenance(side_files(paths.captures(plan.settings[0]) / plan.workloads[0].name))
+    return Result(plan, judge.judge(paths, plan.workloads, plan.settings), ran)

@@ -1,4 +1,4 @@
-"""Where everything that a self-test ran lies."""
+"""The folder of a self-test."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from estimator.validation.selftest.settings import Setting
 
 @dataclass(frozen=True)
 class Folder:
-    """The files by what they are."""
+    """The files of a self-test."""
 
     path: Path
 
     @property
     def plan(self) -> Path:
-        """What was asked for."""
+        """The plan as JSON."""
         return self.path / "plan.json"
 
     @property
     def steps(self) -> Path:
-        """Every step that was timed: repeat, setting, workload, wall_s."""
+        """The table of timed steps: repeat, setting, workload, wall_s."""
         return self.path / "steps.csv"
 
     def captures(self, setting: Setting) -> Path:
@@ -29,17 +29,17 @@ class Folder:
         return self.path / "captures" / setting.name
 
     def log(self, setting: Setting) -> Path:
-        """What the process of workloads in a setting prints."""
+        """The output of the process in a setting."""
         return self.path / f"{setting.name}.log"
 
     def table(self, number: int, setting: Setting) -> Path:
-        """What was measured at one time: NAME.csv and NAME.yaml, without their suffix."""
+        """The measurements of one occasion, NAME.csv and NAME.yaml, as path without suffix."""
         return self.path / "measured" / str(number) / setting.name
 
-    def known(self, source: Setting, target: Setting) -> Path:
-        """What was measured of the target, of shapes that captures of the source ask for."""
+    def known_rows(self, source: Setting, target: Setting) -> Path:
+        """The measurements of the target for shapes in captures of the source."""
         return self.path / "devices" / f"{source.name} to {target.name}.csv"
 
     def device(self, setting: Setting) -> Path:
-        """The device that a setting is, its table beside it."""
+        """The device file of a setting; its table is beside it."""
         return self.path / "devices" / f"{setting.name}.yaml"

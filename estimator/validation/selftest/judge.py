@@ -1,4 +1,4 @@
-"""Predictions of each setting from every other one, beside what really ran there."""
+"""Predictions of each setting from every other one, compared with its real runs."""
 
 from __future__ import annotations
 
@@ -23,12 +23,17 @@ COLUMNS = (
     "workload", "source", "target", "source_s", "source_spread", "predicted_s", "low_s", "high_s", "measured_s",
     "error", "noise", "error_if_unchanged", "error_by_peaks",
 )  # fmt: skip
-REACH, NOISES, WORST = 0.10, 1.5, 0.25  # the median error may be the reach, or so many noise floors; the worst error
+TARGET_ERROR, NOISE_FACTOR, MAX_ERROR = (
+    0.10,
+    1.5,
+    0.25,
+)  # limit of the median error, or so many noise floors; limit of the worst
 
 
 def judge(folder: Folder, workloads: Sequence[Workload], settings: Sequence[Setting]) -> pd.DataFrame:
-    """One row for each workload and ordered pair of settings, with the columns COLUMNS. Errors are signed and relative;
-    ``noise`` is how far the target's repeats for predictions are from its truth.
+    """Judge each workload and ordered pair of settings: one row with COLUMNS each.
+
+    Errors are signed and relative; ``noise`` is the error of the target's repeats for predictions against its truth.
     """
     steps = read_steps(folder)
     rows = [
@@ -42,42 +47,44 @@ def judge(folder: Folder, workloads: Sequence[Workload], settings: Sequence[Sett
 
 
 def summary(rows: pd.DataFrame) -> dict[str, Any]:
-    """Median and worst error, the noise floor, what they may be, the same of simpler methods, and how many intervals
-    hold the truth.
-    """
+    """Median and worst error with their limits, the noise floor, errors of simpler methods, and interval coverage."""
     error, noise = rows["error"].abs(), float(rows["noise"].abs().median())
-    inside = rows["measured_s"].between(rows["low_s"], rows["high_s"])
-    reach = max(REACH, NOISES * noise)
+    in_interval = rows["measured_s"].between(rows["low_s"], rows["high_s"])
+    median_limit = max(TARGET_ERROR, NOISE_FACTOR * noise)
     return {
         "median_error": float(error.median()), "worst_error": float(error.max()), "noise_floor": noise,
-        "median_reach": reach, "worst_reach": WORST,
-        "reached": bool(error.median() <= reach and error.max() <= WORST),
+        "median_reach": median_limit, "worst_reach": MAX_ERROR,
+        "reached": bool(error.median() <= median_limit and error.max() <= MAX_ERROR),
         "median_error_if_unchanged": float(rows["error_if_unchanged"].abs().median()),
         "median_error_by_peaks": float(rows["error_by_peaks"].abs().median()),
-        "interval_coverage": float(inside.mean()),
+        "interval_coverage": float(in_interval.mean()),
     }  # fmt: skip
 
 
 def _row(
     folder: Folder, steps: pd.DataFrame, workload: Workload, profile: Profile, source: Setting, target: Setting
 ) -> tuple[Any, ...]:
-    low, predicted, high = _predicted(profile, folder, source, target)
-    own, again = (step_time(seconds_of(steps, setting, workload, known=True)) for setting in (source, target))
-    measured = step_time(seconds_of(steps, target, workload, known=False))
-    by_peaks = own * _peak(folder, source) / _peak(folder, target)
-    errors = (time / measured - 1 for time in (predicted, again, own, by_peaks))
+    low_s, predicted_s, high_s = _predict(profile, folder, source, target)
+    source_s, repeated_s = (
+        step_time(seconds_of(steps, setting, workload, for_predictions=True)) for setting in (source, target)
+    )
+    measured_s = step_time(seconds_of(steps, target, workload, for_predictions=False))
+    by_peaks_s = source_s * _highest_peak(folder, source) / _highest_peak(folder, target)
+    errors = (time_s / measured_s - 1 for time_s in (predicted_s, repeated_s, source_s, by_peaks_s))
     names = (workload.name, source.name, target.name)
-    return (*names, own, profile.step_spread, predicted, low, high, measured, *errors)
+    return (*names, source_s, profile.step_spread, predicted_s, low_s, high_s, measured_s, *errors)
 
 
-def _predicted(profile: Profile, folder: Folder, source: Setting, target: Setting) -> tuple[float, ...]:
+def _predict(profile: Profile, folder: Folder, source: Setting, target: Setting) -> tuple[float, ...]:
     """Low end, nominal value and high end of the step's time [s]."""
-    crossed = target.precision if target.precision != source.precision else None
-    device, known, own = (str(p) for p in (folder.device(target), folder.known(source, target), folder.device(source)))
-    plan = RunPlan(target=device, measurements=known, source=own, precision=crossed)
+    precision = target.precision if target.precision != source.precision else None
+    device, measurements, source_device = (
+        str(path) for path in (folder.device(target), folder.known_rows(source, target), folder.device(source))
+    )
+    plan = RunPlan(target=device, measurements=measurements, source=source_device, precision=precision)
     return tuple(float(end) for end in bounds(estimate(profile, plan).step.total))
 
 
-def _peak(folder: Folder, setting: Setting) -> float:
+def _highest_peak(folder: Folder, setting: Setting) -> float:
     """The best rate [FLOP/s] of any product in a setting."""
     return highest_rate(load_device(str(folder.device(setting))), setting.precision)

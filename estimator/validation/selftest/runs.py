@@ -1,9 +1,8 @@
-"""What is run in each setting, again and again: steps of workloads, and their shapes measured in between.
+"""The repeated runs of a self-test: steps of workloads in each setting, with measurements of shapes in between.
 
 A process for each setting holds all workloads ready. Settings take turns within seconds, and so do repeats for
-predictions and repeats of truth, so that what else the machine does meets all of them. They share no step. After some
-repeats new processes take over: where a process's threads and memory happen to lie makes all its steps some per cent
-shorter or longer.
+predictions and for truth, so that disturbances affect all of them; they share no step. After some repeats new
+processes are started: the placement of a process's threads and memory changes all its steps by some per cent.
 """
 
 from __future__ import annotations
@@ -33,12 +32,12 @@ from estimator.core.schema import Column, Table
 from estimator.core.types import Floats
 from estimator.validation.selftest import tables, worker
 from estimator.validation.selftest.folder import Folder
-from estimator.validation.selftest.settings import Setting, ended, in_setting
+from estimator.validation.selftest.settings import Setting, in_setting, process_error
 from estimator.validation.selftest.workloads import Workload
 
 BURST_S = 1.0  # of steps of one workload, in one repeat
-TABLES, MEASURING_S = 4, 210.0  # of one setting's shapes at most, and of measuring for all of those tables
-TURN = 4  # repeats, half of them truth, after which new processes take over
+MAX_TABLES, MEASURING_S = 4, 210.0  # tables of one setting's shapes at most, and time for all of them
+REPEATS_PER_PROCESS = 4  # half of them for truth
 KILLED = "it terminated abruptly; if memory ran out, give fewer workloads or settings, or a smaller scale"
 STEPS = Table(
     "STEPS",
@@ -49,43 +48,43 @@ STEPS = Table(
         Column("wall_s", "number", "wall time of one step", "s", required=True, above=0),
     ),
 )
-PLANNED = ("workloads", "settings", "repeats")
+PLAN_KEYS = ("workloads", "settings", "repeats")
 Progress = Callable[[int, int], None]
 
 
 def predicts(repeat: int) -> bool:
-    """Whether predictions use a repeat; the others are the truth. By turns one stands before the other and behind."""
+    """Whether a repeat is for predictions; the others are for truth. Their order alternates."""
     return repeat % 4 in (0, 1)
 
 
 def run(
     folder: Folder, workloads: Sequence[Workload], settings: Sequence[Setting], repeats: int, progress: Progress
 ) -> None:
-    """Run everything that is not there yet, and merge what was measured into one device for each setting.
+    """Run what the folder lacks, and merge the measurements into one device per setting.
 
     Raises EstimatorError where the folder holds runs of another plan, or a run fails.
     """
     _keep_plan(folder, workloads, settings, repeats)
     if not folder.steps.exists():
         for name in ("captures", "measured"):
-            rmtree(folder.path / name, ignore_errors=True)  # of a run that was cut off
-        keep_steps(folder, _steps(folder, workloads, settings, repeats, progress), workloads, settings)
-    _check_kept(folder, workloads, settings, repeats)
+            rmtree(folder.path / name, ignore_errors=True)  # of an interrupted run
+        write_steps(folder, _run_steps(folder, workloads, settings, repeats, progress), workloads, settings)
+    _check_kept_runs(folder, workloads, settings, repeats)
     for setting in settings:
         tables.merge(folder, setting)
-    tables.tell(folder, settings)
+    tables.write_known_rows(folder, settings)
 
 
-def _check_kept(folder: Folder, workloads: Sequence[Workload], settings: Sequence[Setting], repeats: int) -> None:
-    """Raises EstimatorError where a capture, or a repeat of a workload, is gone from a folder of kept runs."""
-    there = set(read_steps(folder)[["setting", "workload", "repeat"]].itertuples(index=False, name=None))
+def _check_kept_runs(folder: Folder, workloads: Sequence[Workload], settings: Sequence[Setting], repeats: int) -> None:
+    """Raise EstimatorError where a capture or a repeat of a workload is missing in a folder of kept runs."""
+    kept_runs = set(read_steps(folder)[["setting", "workload", "repeat"]].itertuples(index=False, name=None))
     for setting, workload in itertools.product(settings, workloads):
         capture = folder.captures(setting) / workload.name
         if not capture.is_dir() or not any(capture.iterdir()):
             raise EstimatorError(f"{capture}: the capture is gone; choose a new folder")
-        gone = [number for number in range(1, repeats + 1) if (setting.name, workload.name, number) not in there]
-        if gone:
-            where = f"of {workload.name} in {setting.name} in repeat {gone[0]}"
+        missing = [number for number in range(1, repeats + 1) if (setting.name, workload.name, number) not in kept_runs]
+        if missing:
+            where = f"of {workload.name} in {setting.name} in repeat {missing[0]}"
             raise EstimatorError(f"{folder.steps}: holds no step {where}; choose a new folder")
 
 
@@ -94,111 +93,121 @@ def read_steps(folder: Folder) -> pd.DataFrame:
     return STEPS.conform(csv_files.read_csv(folder.steps), str(folder.steps))
 
 
-def keep_steps(folder: Folder, steps: pd.DataFrame, workloads: Sequence[Workload], settings: Sequence[Setting]) -> None:
-    """Write down every step, and in the captures how long those took that predictions know."""
+def write_steps(
+    folder: Folder, steps: pd.DataFrame, workloads: Sequence[Workload], settings: Sequence[Setting]
+) -> None:
+    """Write the table of steps, and into the captures the step times of the repeats for predictions."""
     for setting, workload in itertools.product(settings, workloads):
-        _tell_wall(folder.captures(setting) / workload.name, seconds_of(steps, setting, workload, known=True))
+        _write_wall_time(
+            folder.captures(setting) / workload.name, seconds_of(steps, setting, workload, for_predictions=True)
+        )
     files.write_text(folder.steps, steps[STEPS.names()].to_csv(index=False, lineterminator="\n"))
 
 
-def seconds_of(steps: pd.DataFrame, setting: Setting, workload: Workload, *, known: bool) -> list[Floats]:
-    """Wall times [s] of the steps of a workload in a setting, of each repeat that predictions know, or of truth."""
+def seconds_of(steps: pd.DataFrame, setting: Setting, workload: Workload, *, for_predictions: bool) -> list[Floats]:
+    """Wall times [s] of the steps of a workload in a setting, by repeat, of those for predictions or for truth."""
     rows = steps[(steps["setting"] == setting.name) & (steps["workload"] == workload.name)]
-    of_repeats = rows.groupby("repeat")["wall_s"]
-    return [walls.to_numpy(dtype=float) for repeat, walls in of_repeats if predicts(int(str(repeat))) is known]
+    by_repeat = rows.groupby("repeat")["wall_s"]
+    return [walls.to_numpy(dtype=float) for repeat, walls in by_repeat if predicts(int(str(repeat))) is for_predictions]
 
 
 def step_time(repeats: Sequence[Floats]) -> float:
-    """The time of a step [s]: the median of the least of each repeat.
+    """The time of a step [s]: the median over repeats of the shortest step.
 
-    Within a second, what else runs only makes steps longer; but a machine's memory may be a third faster for some
-    seconds in many, and how a half of the repeats happens to catch those is not how long the step takes.
+    Within a second, other processes only make steps longer; hence the shortest. But memory may be a third faster for
+    some seconds, which only some repeats meet; hence the median.
     """
     return float(np.median([walls.min() for walls in repeats]))
 
 
-def _tell_wall(capture: Path, repeats: Sequence[Floats]) -> None:
-    """Write what a step took in some repeats into a capture's provenance, in place of what it took at first."""
+def _write_wall_time(capture: Path, repeats: Sequence[Floats]) -> None:
+    """Write the step time of some repeats into a capture's provenance, in place of its first one."""
     low, high = np.quantile(np.concatenate(repeats), [INTERVAL[0], INTERVAL[-1]])
     times = {"wall_step": step_time(repeats), "wall_step_low": low, "wall_step_high": high}
     path = capture / "provenance.yaml"
-    told = yaml.safe_load(files.read_text(path)) | {name: units.show(float(t), "s", 4) for name, t in times.items()}
-    describing.write(path, told | {"repeats": sum(map(len, repeats)), "warmup": len(repeats)})
+    provenance = yaml.safe_load(files.read_text(path)) | {
+        name: units.show(float(time_s), "s", 4) for name, time_s in times.items()
+    }
+    describing.write(path, provenance | {"repeats": sum(map(len, repeats)), "warmup": len(repeats)})
 
 
 def _keep_plan(folder: Folder, workloads: Sequence[Workload], settings: Sequence[Setting], repeats: int) -> None:
-    """Write down what is run, or check that it is what the folder holds. Raises EstimatorError."""
-    named = {w.name: [files.sha256(w.file), w.scale] for w in workloads}
-    plan = dict(zip(PLANNED, (named, sorted(s.name for s in settings), repeats), strict=True))
+    """Write the plan, or check that it is the folder's. Raises EstimatorError."""
+    files_and_scales = {workload.name: [files.sha256(workload.file), workload.scale] for workload in workloads}
+    plan = dict(zip(PLAN_KEYS, (files_and_scales, sorted(setting.name for setting in settings), repeats), strict=True))
     if not folder.plan.exists():
         if folder.path.exists() and any(folder.path.iterdir()):
             raise EstimatorError(f"{folder.path}: holds something else; choose a new folder")
-    elif (kept := _plan(files.read_text(folder.plan))) is None:
+    elif (kept_plan := _parse_plan(files.read_text(folder.plan))) is None:
         raise EstimatorError(f"{folder.path}: holds something else, with a {folder.plan.name}; choose a new folder")
-    elif kept == plan:
+    elif kept_plan == plan:
         return
     elif folder.steps.exists():
         raise EstimatorError(f"{folder.path}: holds runs of other workloads, settings or repeats; choose a new folder")
-    files.write_text(folder.plan, json.dumps(plan, indent=2))  # also of a run that was cut off, with nothing to keep
+    files.write_text(folder.plan, json.dumps(plan, indent=2))  # also for an interrupted run without steps
 
 
-def _plan(text: str) -> dict[str, Any] | None:
-    """What a self-test wrote down, settings in order; None where another program wrote it: what stands beside that is
-    not to be cleared away.
-    """
+def _parse_plan(text: str) -> dict[str, Any] | None:
+    """Parse a written plan, settings sorted; None where another program wrote it, whose files must not be deleted."""
     try:
-        found = json.loads(text)
-        return {**found, "settings": sorted(found["settings"])} if {*found} == {*PLANNED} else None
+        plan = json.loads(text)
+        return {**plan, "settings": sorted(plan["settings"])} if {*plan} == {*PLAN_KEYS} else None
     except (ValueError, TypeError):
         return None
 
 
-def _steps(
+def _run_steps(
     folder: Folder, workloads: Sequence[Workload], settings: Sequence[Setting], repeats: int, progress: Progress
 ) -> pd.DataFrame:
-    """Profile every workload in every setting, then by turns time its steps and its shapes."""
-    found: list[pd.DataFrame] = []
-    needed = cache(partial(tables.needed, folder, settings))
-    every = max(2, ceil(repeats / TABLES))
-    budget_s = MEASURING_S / ceil(repeats / every)
+    """Profile every workload in every setting, then time steps and shapes in turns."""
+    frames: list[pd.DataFrame] = []
+    needed_shapes = cache(partial(tables.needed_shapes, folder, settings))
+    interval = max(2, ceil(repeats / MAX_TABLES))
+    budget_s = MEASURING_S / ceil(repeats / interval)
 
     def measure(repeat: int) -> None:
-        for setting in settings if repeat % every == 1 else ():
-            tables.measure(folder, repeat // every, setting, needed(setting.precision), budget_s)
+        for setting in settings if repeat % interval == 1 else ():
+            tables.measure(folder, repeat // interval, setting, needed_shapes(setting.precision), budget_s)
 
-    for first in range(1, repeats + 1, TURN):
-        these = range(first, min(first + TURN, repeats + 1))
-        found += _turn(folder, workloads, settings, measure, these, lambda done: progress(done, repeats))
+    for first in range(1, repeats + 1, REPEATS_PER_PROCESS):
+        turn_repeats = range(first, min(first + REPEATS_PER_PROCESS, repeats + 1))
+        frames += _run_turn(folder, workloads, settings, measure, turn_repeats, lambda done: progress(done, repeats))
     progress(repeats, repeats)
-    return pd.concat(found, ignore_index=True)
+    return pd.concat(frames, ignore_index=True)
 
 
-def _turn(
+def _run_turn(
     folder: Folder, workloads: Sequence[Workload], settings: Sequence[Setting],
     measure: Callable[[int], None], repeats: range, progress: Callable[[int], None],
 ) -> Iterator[pd.DataFrame]:  # fmt: skip
-    """The steps of some repeats, by processes of their own. Those of the first turn profile them as well, which tells
-    the shapes that are needed. They are measured before some repeats, of truth or not: a processor that has worked long
-    may be slower.
+    """Run the steps of some repeats in new processes; those of the first turn also capture profiles, for the shapes.
+
+    Shapes are measured before repeats of both kinds, as a processor that has worked long may be slower.
     """
-    named = {workload.name: (workload.file, workload.scale) for workload in workloads}
-    with _processes(folder, settings) as ask:
+    files_and_scales = {workload.name: (workload.file, workload.scale) for workload in workloads}
+    with _processes(folder, settings) as call:
         for setting in settings:
-            ask(setting, worker.hold, named, setting.precision, folder.captures(setting) if repeats[0] == 1 else None)
+            call(
+                setting,
+                worker.hold,
+                files_and_scales,
+                setting.precision,
+                folder.captures(setting) if repeats[0] == 1 else None,
+            )
         for repeat in repeats:
             progress(repeat - 1)
             measure(repeat)
             for setting in settings:
-                seconds = ask(setting, worker.burst, BURST_S)
-                walls = [(name, wall) for name, several in seconds.items() for wall in several]
+                times_by_workload = call(setting, worker.run_burst, BURST_S)
+                walls = [(name, wall) for name, times_s in times_by_workload.items() for wall in times_s]
                 yield pd.DataFrame(walls, columns=["workload", "wall_s"]).assign(repeat=repeat, setting=setting.name)
 
 
 @contextmanager
 def _processes(folder: Folder, settings: Sequence[Setting]) -> Iterator[Callable[..., Any]]:
-    """A process in each setting; yields what asks one of them for a function.
+    """Start a process in each setting; yield a function that calls a function in one of them.
 
-    That raises EstimatorError where the function does, or the process ends.
+    It raises EstimatorError where the called function does, or the process ends.
     """
     with ExitStack() as stack:
         pools = {}
@@ -206,18 +215,18 @@ def _processes(folder: Folder, settings: Sequence[Setting]) -> Iterator[Callable
             pool = ProcessPoolExecutor(1, get_context("spawn"), worker.begin, (folder.log(setting),))
             pools[setting] = stack.enter_context(pool)
 
-        def ask(setting: Setting, function: Callable[..., Any], *arguments: Any) -> Any:
+        def call(setting: Setting, function: Callable[..., Any], *arguments: Any) -> Any:
             try:
-                with within(f"in setting {setting.name}"), in_setting(setting):  # where its process begins
+                with within(f"in setting {setting.name}"), in_setting(setting):  # where its process starts
                     return pools[setting].submit(function, *arguments).result()
             except EstimatorError:
                 raise
             except Exception as error:
-                words = KILLED if isinstance(error, BrokenProcessPool) else str(error)
-                raise ended(setting, f"the process of workloads ({folder.log(setting)})", words) from None
+                reason = KILLED if isinstance(error, BrokenProcessPool) else str(error)
+                raise process_error(setting, f"the process of workloads ({folder.log(setting)})", reason) from None
 
         try:
-            yield ask
+            yield call
         except KeyboardInterrupt:  # a request to end reaches this process alone
             for child in active_children():
                 child.terminate()

@@ -1,4 +1,4 @@
-"""One machine as several devices: how many of its cores, up to which instructions, in which precision.
+"""Settings: one machine as several devices, by number of cores, instruction set and precision.
 
 oneDNN, which makes the products of TensorFlow on processors, takes instructions up to ``ONEDNN_MAX_CPU_ISA`` (oneDNN
 developer guide, "CPU Dispatcher Control").
@@ -17,7 +17,7 @@ from typing import Literal, cast
 from estimator.collect.bench.machine import cores, usable_processors, within_quota
 from estimator.core.errors import EstimatorError, suggestion
 
-NEEDS: dict[str, frozenset[str]] = {  # of the processor's flags, by oneDNN's name of the instructions, narrowest first
+FLAGS_NEEDED: dict[str, frozenset[str]] = {  # oneDNN's name of an instruction set → processor flags, narrowest first
     "SSE41": frozenset({"sse4_1"}),
     "AVX": frozenset({"avx"}),
     "AVX2": frozenset({"avx2", "fma"}),
@@ -25,9 +25,9 @@ NEEDS: dict[str, frozenset[str]] = {  # of the processor's flags, by oneDNN's na
     "AVX512_CORE_BF16": frozenset({"avx512f", "avx512bw", "avx512vl", "avx512dq", "avx512_bf16"}),
     "AVX512_CORE_AMX": frozenset({"amx_tile", "amx_bf16", "amx_int8"}),
 }
-IN_BF16 = ("AVX512_CORE_BF16", "AVX512_CORE_AMX")  # instructions with products of their own in bf16
-OF_FP32 = tuple(isa for isa in NEEDS if isa not in IN_BF16)
-WRITTEN = re.compile(r"(\d+)x([A-Za-z0-9_]+?)(?:-(fp32|bf16))?")
+BF16_ISAS = ("AVX512_CORE_BF16", "AVX512_CORE_AMX")  # instruction sets with bf16 products
+FP32_ISAS = tuple(isa for isa in FLAGS_NEEDED if isa not in BF16_ISAS)
+PATTERN = re.compile(r"(\d+)x([A-Za-z0-9_]+?)(?:-(fp32|bf16))?")
 EXAMPLE = "2xAVX2, or 1xAVX512_CORE_BF16-bf16"
 CPUINFO = Path("/proc/cpuinfo")
 Format = Literal["fp32", "bf16"]
@@ -35,7 +35,7 @@ Format = Literal["fp32", "bf16"]
 
 @dataclass(frozen=True)
 class Setting:
-    """What of the machine a process may use: a device of its own."""
+    """The cores, instructions and precision that a process may use; it acts as a device."""
 
     threads: int
     isa: str
@@ -43,62 +43,62 @@ class Setting:
 
     @property
     def name(self) -> str:
-        """As users write it, and as its device is named."""
+        """The name as users write it; also that of its device."""
         return f"{self.threads}x{self.isa}" + f"-{self.precision}" * (self.precision != "fp32")
 
     def environment(self) -> dict[str, str]:
-        """The variables that a process in this setting is started with."""
+        """The environment variables of a process in this setting."""
         threads = dict.fromkeys(("OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS"), str(self.threads))
         library = {"ONEDNN_MAX_CPU_ISA": self.isa, "TF_ENABLE_ONEDNN_OPTS": "1", "TF_CPP_MIN_LOG_LEVEL": "3"}
         return {**library, **threads, "CUDA_VISIBLE_DEVICES": "-1"}
 
 
 def parse(text: str) -> Setting:
-    """The setting that is written as threads, instructions and precision. Raises EstimatorError where none is."""
-    found = WRITTEN.fullmatch(text)
-    if not found:
+    """Parse a setting of threads, instructions and precision. Raises EstimatorError."""
+    match = PATTERN.fullmatch(text)
+    if not match:
         raise EstimatorError(f"setting '{text}' is not understood; write threads and instructions, such as {EXAMPLE}")
-    isa = found[2].upper()
-    if isa not in NEEDS:
-        known = f"oneDNN knows {', '.join(NEEDS)}."
-        raise EstimatorError(f"setting '{text}': unknown instructions '{found[2]}'; {known}{suggestion(isa, NEEDS)}")
-    return Setting(int(found[1]), isa, cast(Format, found[3] or "fp32"))
+    isa = match[2].upper()
+    if isa not in FLAGS_NEEDED:
+        known = f"oneDNN knows {', '.join(FLAGS_NEEDED)}."
+        raise EstimatorError(
+            f"setting '{text}': unknown instructions '{match[2]}'; {known}{suggestion(isa, FLAGS_NEEDED)}"
+        )
+    return Setting(int(match[1]), isa, cast(Format, match[3] or "fp32"))
 
 
 def supported(setting: Setting, flags: frozenset[str], cores: int) -> bool:
-    """Whether a processor of these flags and cores has what the setting asks for."""
-    has_format = setting.precision == "fp32" or setting.isa in IN_BF16
-    return NEEDS[setting.isa] <= flags and 1 <= setting.threads <= cores and has_format
+    """Whether a processor with these flags and cores supports a setting."""
+    has_format = setting.precision == "fp32" or setting.isa in BF16_ISAS
+    return FLAGS_NEEDED[setting.isa] <= flags and 1 <= setting.threads <= cores and has_format
 
 
 def detected(flags: frozenset[str], cores: int) -> tuple[Setting, ...]:
-    """One core and two, with the two widest instructions for fp32, and bf16 where the processor has it."""
+    """Settings of one and two cores, with the two widest instruction sets for fp32, and with bf16 where available."""
     threads = range(1, min(cores, 2) + 1)
-    widest = [isa for isa in OF_FP32 if NEEDS[isa] <= flags][-2:]
-    narrow = [isa for isa in IN_BF16 if NEEDS[isa] <= flags][-1:]
-    fp32 = [Setting(count, isa) for count in threads for isa in widest]
-    return (*fp32, *(Setting(count, isa, "bf16") for count in threads for isa in narrow))
+    fp32_isas = [isa for isa in FP32_ISAS if FLAGS_NEEDED[isa] <= flags][-2:]
+    bf16_isas = [isa for isa in BF16_ISAS if FLAGS_NEEDED[isa] <= flags][-1:]
+    fp32 = [Setting(count, isa) for count in threads for isa in fp32_isas]
+    return (*fp32, *(Setting(count, isa, "bf16") for count in threads for isa in bf16_isas))
 
 
-def of_machine(asked: Sequence[str] = ()) -> tuple[Setting, ...]:
-    """The settings asked for, else those detected. Raises EstimatorError where the machine has one of them not, or
-    fewer than two are left to predict one from the other.
-    """
-    flags, count = flags_of(CPUINFO), within_quota(cores())
-    found = tuple(dict.fromkeys(map(parse, asked))) or detected(flags, count)
-    for setting in found:
-        if not supported(setting, flags, count):
-            known = ", ".join(setting.name for setting in detected(flags, count)) or "none"
+def choose_settings(names: Sequence[str] = ()) -> tuple[Setting, ...]:
+    """The named settings, else those detected. Raises EstimatorError for unsupported ones, and for fewer than two."""
+    flags, core_count = processor_flags(CPUINFO), within_quota(cores())
+    chosen = tuple(dict.fromkeys(map(parse, names))) or detected(flags, core_count)
+    for setting in chosen:
+        if not supported(setting, flags, core_count):
+            known = ", ".join(setting.name for setting in detected(flags, core_count)) or "none"
             raise EstimatorError(f"setting '{setting.name}' is not one of this machine's; it has {known}")
-    if not found:
+    if not chosen:
         raise EstimatorError("estimator selftest: oneDNN has no instructions for this processor; it needs an x86 one")
-    if len(found) < 2:
+    if len(chosen) < 2:
         raise EstimatorError("estimator selftest: needs two settings that differ; give --setting twice")
-    return found
+    return chosen
 
 
-def flags_of(path: Path) -> frozenset[str]:
-    """What the processor can do, as Linux tells it. Raises EstimatorError where nothing does."""
+def processor_flags(path: Path) -> frozenset[str]:
+    """The processor's flags in ``/proc/cpuinfo``. Raises EstimatorError where it cannot be read."""
     try:
         lines = path.read_text().splitlines()
     except OSError:
@@ -108,19 +108,19 @@ def flags_of(path: Path) -> frozenset[str]:
 
 @contextmanager
 def in_setting(setting: Setting) -> Iterator[None]:
-    """Processes that start inside are in the setting."""
-    own, variables = usable_processors(), dict(os.environ)
+    """Processes started inside run in the setting."""
+    processors, variables = usable_processors(), dict(os.environ)
     os.sched_setaffinity(0, cores()[: setting.threads])
     os.environ.update(setting.environment())
     try:
         yield
     finally:
-        os.sched_setaffinity(0, own)
+        os.sched_setaffinity(0, processors)
         os.environ.clear()
         os.environ.update(variables)
 
 
-def ended(setting: Setting, what: str, words: str) -> EstimatorError:
-    """The error for a process in a setting that ended with these words."""
-    last = words.strip().rpartition("\n")[2] or "without a word"
-    return EstimatorError(f"estimator selftest: in setting {setting.name}, {what} ended so: {last}")
+def process_error(setting: Setting, activity: str, output: str) -> EstimatorError:
+    """The error for a process in a setting that ended with this output."""
+    reason = output.strip().rpartition("\n")[2] or "without a word"
+    return EstimatorError(f"estimator selftest: in setting {setting.name}, {activity} ended so: {reason}")

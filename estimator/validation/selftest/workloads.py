@@ -1,4 +1,4 @@
-"""What a self-test runs: training runs of files, at a scale."""
+"""Workloads of a self-test: files of training runs, at a scale."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from estimator.collect.capture.script import label, locate
 from estimator.core.errors import EstimatorError
 
-LEAST_SCALE = 1e-3  # as of a capture
+LEAST_SCALE = 1e-3  # as in a capture
 
 
 @dataclass(frozen=True)
@@ -21,12 +21,12 @@ class Workload:
 
 
 def parse(text: str) -> Workload:
-    """The workload of a file, a folder or a shipped name, at a scale. Raises EstimatorError where there is none."""
-    name, at, scale = text.rpartition("@")
-    if not at or not name or "/" in scale or Path(text).exists():  # a path may hold an @ of its own
-        name, at, scale = text, "", ""
+    """Parse a workload: a file, a folder or a shipped name, at a scale. Raises EstimatorError."""
+    name, separator, scale = text.rpartition("@")
+    if not separator or not name or "/" in scale or Path(text).exists():  # a path may contain an @
+        name, separator, scale = text, "", ""
     try:
-        size = float(scale if at else 1.0)
+        size = float(scale if separator else 1.0)
     except ValueError:
         raise EstimatorError(f"workload '{text}': '{scale}' is no scale; write a number, such as nt3@0.02") from None
     if not LEAST_SCALE <= size <= 1:

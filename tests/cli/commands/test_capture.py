@@ -86,7 +86,7 @@ def products(folder: Path) -> pd.DataFrame:
 
 
 @pytest.mark.tensorflow
-def test_the_document(through_fit: tuple[Path, dict[str, Any]]) -> None:
+def test_the_document_of_capture(through_fit: tuple[Path, dict[str, Any]]) -> None:
     folder, document = through_fit
     step = document["wall_step_s"]
     assert 0 < step["low"] <= step["mid"] <= step["high"] < 10
@@ -96,7 +96,7 @@ def test_the_document(through_fit: tuple[Path, dict[str, Any]]) -> None:
 
 
 @pytest.mark.tensorflow
-def test_what_stands_beside_the_dump(through_fit: tuple[Path, dict[str, Any]]) -> None:
+def test_files_beside_the_dump(through_fit: tuple[Path, dict[str, Any]]) -> None:
     folder, document = through_fit
     assert {path.name for path in folder.iterdir()} == {
         "graph.csv", "provenance.yaml", "steps.xplane.pb", "workload.yaml",
@@ -150,7 +150,7 @@ def test_a_shipped_workload_at_another_batch(tmp_path: Path) -> None:
 
 
 @pytest.mark.tensorflow
-def test_ctrl_c_leaves_nothing(tmp_path: Path) -> None:
+def test_ctrl_c_leaves_no_files(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     heard = "signal.signal(signal.SIGINT, signal.default_int_handler)"  # jobs in the background start deaf to it
     pressed = "os.kill(os.getpid(), signal.SIGINT)"

@@ -61,11 +61,11 @@ def test_a_system_of_an_unknown_device_stays_in_the_table(tmp_path: Path) -> Non
     (tmp_path / "devices" / "systems").mkdir(parents=True)
     text = "name: mine\ndevice: v1O0\nnodes: 2\ndevices_per_node: 4\nrmax: 1 PFLOP/s\n"
     (tmp_path / "devices" / "systems" / "mine.yaml").write_text(text)
-    mine = {"ESTIMATOR_LIBRARY": str(tmp_path)}
-    done = run_process("systems", "--columns", "device,fp64,rmax", environment=mine)
+    library = {"ESTIMATOR_LIBRARY": str(tmp_path)}
+    done = run_process("systems", "--columns", "device,fp64,rmax", environment=library)
     assert re.search(r"^mine +v1O0 +1\?? *$", done.stdout, re.MULTILINE)
     assert "note: mine: Unknown device 'v1O0'" in done.stderr
-    document = json.loads(run_process("systems", "mine", "--json", environment=mine).stdout)
+    document = json.loads(run_process("systems", "mine", "--json", environment=library).stdout)
     assert document["rmax"]["value"] == 1e15
 
 
@@ -86,7 +86,7 @@ def test_the_help_names_the_columns_and_the_lints(what: str) -> None:
     text = run(what, "--help").stdout
     words = set(re.split(r"[\s,]+", text))
     assert words >= LAYOUTS[what].families().keys()
-    assert all(f" {name} " in text for name in lints.helps())
+    assert all(f" {name} " in text for name in lints.help_by_lint())
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_the_help_names_the_columns_and_the_lints(what: str) -> None:
         (("systems", "--columns", "rmx"), "Unknown column 'rmx'. Did you mean rmax?"),
     ],
 )
-def test_a_wrong_word_is_one_sentence(words: tuple[str, ...], sentence: str) -> None:
+def test_faults_of_arguments_are_one_sentence(words: tuple[str, ...], sentence: str) -> None:
     (line,) = run(*words, code=1).stderr.splitlines()
     assert sentence in line
 

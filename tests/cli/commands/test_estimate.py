@@ -9,7 +9,7 @@ from estimator.core import library
 from tests.cli.command_line import read, run
 
 
-def test_the_document() -> None:
+def test_the_document_of_estimate() -> None:
     document = read("estimate", "p1b3", "--to", "v100", "--seed", "3")
     assert document["target"] == "v100-sxm2-16gb"
     assert document["source"] == "lecture-x86"
@@ -18,7 +18,7 @@ def test_the_document() -> None:
     assert document == read("estimate", "p1b3", "--to", "V100", "--seed", "3")
 
 
-def test_another_precision_and_fusion() -> None:
+def test_options_precision_and_fusion() -> None:
     plan = ("estimate", "p1b3/amd-epyc.tfprof", "--to", "a100-sxm4-80gb", "--precision", "bf16")
     plain, fused = read(*plan), read(*plan, "--fusion", "elementwise")
     assert plain["fusion"] == {"kind": "none", "chains": 0, "ops": 0, "saved_bytes": 0, "saved_launches": 0}
@@ -41,7 +41,7 @@ def test_nothing_is_fused_where_the_dump_has_no_order() -> None:
     assert "not fused" in str(document["warnings"])
 
 
-def test_a_device_of_ones_own(tmp_path: Path) -> None:
+def test_a_users_device_file(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text("name: mine\npeak: {fp32: 60 TFLOP/s}\nmemory_bandwidth: 4 TB/s\n")
     assert read("estimate", "p1b3", "--to", "mine.yaml", cwd=tmp_path)["target"] == "mine"
 
@@ -52,7 +52,7 @@ def test_a_profile_in_the_current_folder_has_the_name_of_the_folder(tmp_path: Pa
     assert read("estimate", ".", "--to", "v100", cwd=tmp_path / "mine")["workload"] == "mine"
 
 
-def test_another_batch_and_another_mode() -> None:
+def test_options_batch_and_mode() -> None:
     plain = read("estimate", "nt3", "--to", "v100")
     assert (plain["batch_size"], plain["mode"]) == (20, "training")
     assert read("estimate", "nt3", "--to", "v100", "--batch", "20", "--mode", "training") == plain

@@ -5,7 +5,7 @@ import pytest
 from tests.cli.command_line import STUDY, read
 
 
-def test_the_document() -> None:
+def test_the_document_of_fom() -> None:
     document = read("fom", STUDY)
     assert {"definition", "baseline", "threshold", "targets"} <= document.keys()
     target = document["targets"]["machine-a"]

@@ -7,7 +7,7 @@ import pytest
 from tests.cli.command_line import read, run
 
 
-def test_the_document() -> None:
+def test_the_document_of_ingest() -> None:
     document = read("ingest", "p1b3")
     assert {
         "format", "framework", "tool_version", "steps", "batch_size", "wall_step_s", "op_time_s", "busy_step_s",

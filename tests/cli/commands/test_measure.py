@@ -27,7 +27,7 @@ def shapes(tmp_path: Path) -> Path:
     return path
 
 
-def test_what_it_writes_is_a_target(tmp_path: Path, shapes: Path) -> None:
+def test_the_written_device_is_a_target(tmp_path: Path, shapes: Path) -> None:
     name = tmp_path / "v1.5"
     document = read("measure", "--shapes", str(shapes), *NUMPY, "--budget", "15 s", "-o", str(name))
     assert {path.name for path in tmp_path.iterdir()} == {"shapes.csv", "v1.5.csv", "v1.5.yaml"}
@@ -51,7 +51,7 @@ def test_what_it_writes_is_a_target(tmp_path: Path, shapes: Path) -> None:
     assert "is there already" in refused.stderr
 
 
-def test_nothing_of_others_is_deleted(tmp_path: Path, shapes: Path) -> None:
+def test_files_of_others_are_not_deleted(tmp_path: Path, shapes: Path) -> None:
     notes = tmp_path / "mine.partial/notes.txt"
     notes.parent.mkdir()
     notes.write_text("precious")
@@ -88,7 +88,7 @@ def test_ctrl_c_keeps_what_is_measured(tmp_path: Path, shapes: Path) -> None:
     assert repr(kept)[:10] in (tmp_path / "mine.csv").read_text()
 
 
-def test_a_kit(tmp_path: Path) -> None:
+def test_a_kit_is_written(tmp_path: Path) -> None:
     words = ("--profile", "p1b3", "--precision", "bf16", "--all-reduce", "4")
     document = read("measure", "--kit", str(tmp_path / "kit"), *words)
     assert [Path(path).name for path in document["written"]] == ["measure.py", "shapes.csv", "README.md", "schema.md"]
@@ -99,13 +99,11 @@ def test_a_kit(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("words", "precisions"), [((), {"fp32", "bf16"}), (("--precision", "fp16"), {"fp16"})])
-def test_a_kit_that_was_asked_for_nothing_calibrates(
-    words: tuple[str, ...], precisions: set[str], tmp_path: Path
-) -> None:
+def test_a_kit_without_shapes_calibrates(words: tuple[str, ...], precisions: set[str], tmp_path: Path) -> None:
     read("measure", "--kit", str(tmp_path / "kit"), *words)
     shapes = pd.read_csv(tmp_path / "kit/shapes.csv")
-    asked = shapes.iloc[: shapes["kernel"].first_valid_index()]
-    per_precision = asked.groupby("precision")["batch"].agg(
+    products = shapes.iloc[: shapes["kernel"].first_valid_index()]
+    per_precision = products.groupby("precision")["batch"].agg(
         plain=lambda b: (b == 1).sum(), batched=lambda b: (b > 1).sum()
     )
     assert per_precision.T.to_dict() == {p: {"plain": 30, "batched": 10} for p in precisions}
@@ -135,7 +133,7 @@ def test_a_kit_that_was_asked_for_nothing_calibrates(
         (("--quick", *NUMPY, "--all-reduce", "2", "-o", "x"), 1, "--all-reduce needs PyTorch"),
     ],
 )
-def test_bad_words(tmp_path: Path, words: tuple[str, ...], code: int, sentence: str) -> None:
+def test_invalid_options_are_refused(tmp_path: Path, words: tuple[str, ...], code: int, sentence: str) -> None:
     assert sentence in run("measure", *words, code=code, cwd=tmp_path).stderr
     assert not list(tmp_path.iterdir())
 

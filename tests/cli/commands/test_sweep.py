@@ -3,7 +3,7 @@
 from tests.cli.command_line import read
 
 
-def test_the_document() -> None:
+def test_the_document_of_sweep() -> None:
     document = read("sweep", "p1b3", "--to", "v100", "--to", "k20x", "--batch", "8", "--batch", "800")
     assert [target["target"] for target in document["targets"]] == ["v100-sxm2-16gb", "k20x"]
     assert document["profiled_batch_size"] == 100

@@ -39,7 +39,7 @@ def judged(data: str, table: Path) -> Any:
     return read("validate", "--data", data, "--csv", str(table))
 
 
-def test_the_document(judged: Any) -> None:
+def test_the_document_of_validate(judged: Any) -> None:
     assert judged["source"] == "data"
     assert list(judged["problems"]) == ["gemm", "gemm-kit", "gemm-own"]
     left_out, no_kernels, no_models = judged["notes"]
@@ -64,7 +64,7 @@ def test_an_error_can_be_recomputed(judged: Any) -> None:
     assert worst[0].keys() == {"data_set", "device", "op_class", "precision", "shape", "measured_s", "predicted_s"}
 
 
-def test_the_tables(data: str, judged: Any) -> None:
+def test_the_printed_tables(data: str, judged: Any) -> None:
     done = run("validate", "--data", data, "--problem", "gemm", "--quick")
     for words in (
         *validate.METHODS,
@@ -95,7 +95,7 @@ def test_a_written_table_is_read_as_the_shipped_one_is(tmp_path: Path, data: str
     assert not written.judged
 
 
-def test_bad_input_is_one_sentence(tmp_path: Path, data: str) -> None:
+def test_faults_of_input_are_one_sentence(tmp_path: Path, data: str) -> None:
     for words, sentence in (
         (("--data", str(tmp_path / "none")), "there is no such folder"),
         (("--data", str(tmp_path)), "holds none of the public tables"),

@@ -4,11 +4,11 @@ from functools import partial
 from typing import Any
 
 from estimator.cli.render.measurements import render_import, render_show
-from estimator.devices.measurements.conditions import CONDITIONS, KIND
+from estimator.devices.measurements.conditions import CONDITION_COLUMNS, KIND_COLUMNS
 from tests.cli.command_line import printed, read, run
 
 COUNTS = {"rows": 7, "left_out": 1, "beats_bound": 0, "above_peak": 0, "best_flop_per_s": 1.5e13, "best_share": 0.955}
-CONDITION = {**dict.fromkeys((*KIND, *CONDITIONS)), "op_class": "gemm", "library": "lib 1"}
+CONDITION = {**dict.fromkeys((*KIND_COLUMNS, *CONDITION_COLUMNS)), "op_class": "gemm", "library": "lib 1"}
 DOCUMENT: dict[str, Any] = {
     "rows": 7, "kinds": [{"op_class": "gemm", "precision": "fp32", **COUNTS}], "conditions": [CONDITION],
     "notes": ["a note"],

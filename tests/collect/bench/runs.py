@@ -24,7 +24,7 @@ POOL = {"op_class": "pooling"} | {
 
 
 def job(**cells: object) -> Job:
-    """What is to be timed for a row of these cells."""
+    """The job of a row with these cells."""
     text = {name: str(value) for name, value in cells.items()}
     return make_job(Shape({"precision": "fp32", **text}, "shapes.csv: row 3"))
 

@@ -1,4 +1,4 @@
-"""Its options, and what it says."""
+"""The command: options and output."""
 
 import argparse
 import subprocess
@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from estimator.collect.bench.command import arguments
+from estimator.collect.bench.command import parse_arguments
 from tests.collect.bench.runs import SHAPES, measure, read, started
 
 
-def test_a_row_with_too_many_cells(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_row_with_too_many_cells_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert measure(folder, shapes="op_class,precision,bytes\nmovement,fp32,8,9\n") == 1
     assert "row 1 has more cells" in capsys.readouterr().err
 
@@ -26,7 +26,7 @@ def test_an_all_reduce_needs_pytorch(folder: Path, capsys: pytest.CaptureFixture
     assert "needs PyTorch" in capsys.readouterr().err
 
 
-def test_nobody_has_to_read_what_it_says(tmp_path: Path) -> None:
+def test_a_closed_pipe_does_not_stop_the_run(tmp_path: Path) -> None:
     command = started(tmp_path, SHAPES, "--backend", "numpy", "--budget", "20", "--relative-error", "0.5")
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -38,6 +38,6 @@ def test_nobody_has_to_read_what_it_says(tmp_path: Path) -> None:
 
 
 def test_options_have_defaults_for_a_kit() -> None:
-    options = arguments([])
+    options = parse_arguments([])
     assert isinstance(options, argparse.Namespace)
     assert (options.shapes.name, options.output.name, options.backend) == ("shapes.csv", "measurements.csv", "auto")

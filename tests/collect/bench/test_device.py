@@ -8,8 +8,8 @@ from estimator.collect.bench.numpy_library import Numpy
 
 
 @pytest.mark.parametrize(("part", "found"), [(60, 120), (70, 120), (480, 480), (250, 480), (1, 480)])
-def test_what_of_a_cache_holds_arrays(part: float, found: float) -> None:
-    """As much as is read faster, twice over, so that no array of the rest lies in it; all of it where nothing tells."""
+def test_filled_part_of_a_cache(part: float, found: float) -> None:
+    """Twice the largest array that is reread faster; the whole cache where there is none."""
     mib = 2.0**20
     assert filled_part(480 * mib, lambda size: 30e9 if size <= part * mib else 15e9) == found * mib
     assert filled_part(480 * mib, lambda size: 15e9) == 480 * mib

@@ -1,11 +1,11 @@
-"""What is to be timed for a row of shapes.csv."""
+"""Jobs of rows of shapes.csv."""
 
 import math
 
 import pandas as pd
 import pytest
 
-from estimator.collect.bench.jobs import WIDTH, make_job
+from estimator.collect.bench.jobs import DEFAULT_LENGTH, make_job
 from estimator.collect.bench.numpy_library import Numpy
 from estimator.collect.bench.operators import STAND_INS
 from estimator.collect.bench.shapes import Shape
@@ -27,13 +27,13 @@ def test_the_work_of_a_product() -> None:
 @pytest.mark.parametrize(
     ("what", "reads"), [("forward", 96 + 36), ("grad_input", 36 + 128), ("grad_weights", 96 + 128), ("backward", 260)]
 )
-def test_what_a_convolution_reads(what: str, reads: int) -> None:
+def test_bytes_read_by_a_convolution(what: str, reads: int) -> None:
     """An image of 2 x 3 x 4 x 4, four kernels of 3 x 1 x 3, and as large an output of four channels."""
     sizes = {f"conv_{name}": size for name, size in zip("nchwkrs", (2, 3, 4, 4, 4, 1, 3), strict=True)}
     assert job(op_class="convolution", pad_w=1, **{**sizes, "pass": what}).reads == 4 * reads
 
 
-def test_padding_that_differs_by_side_is_timed_on_an_image_that_holds_it() -> None:
+def test_padding_that_differs_by_side_is_part_of_the_image() -> None:
     sizes = {f"conv_{name}": size for name, size in zip("nchwkrs", (1, 3, 28, 28, 8, 3, 3), strict=True)}
     found = job(op_class="convolution", stride_h=2, stride_w=2, conv_p=14, conv_q=14, **sizes)
     assert found.columns["padding"] == "image 29x29, no padding"
@@ -42,7 +42,7 @@ def test_padding_that_differs_by_side_is_timed_on_an_image_that_holds_it() -> No
     assert "padding" not in job(op_class="convolution", conv_p=26, conv_q=26, **sizes).columns
 
 
-def test_a_memory_bound_op_moves_the_bytes_asked_for() -> None:
+def test_a_memory_bound_op_moves_the_bytes_of_its_row() -> None:
     found = job(op_class="elementwise", bytes=12 * 1024 * 10 + 5)
     assert found.columns.items() >= {"kernel": "add", "bytes": 12 * 1024 * 10, "flop": 1024 * 10}.items()
     assert found.caches == ("cold", "warm")
@@ -52,7 +52,7 @@ def test_a_memory_bound_op_moves_the_bytes_asked_for() -> None:
 @pytest.mark.parametrize(
     ("kind", "kernel", "arrays"), [("elementwise", "bias_add", 2), ("reduction", "channel_sum", 1)]
 )
-def test_an_op_along_channels_has_as_many_as_told(kind: str, kernel: str, arrays: int) -> None:
+def test_an_op_along_channels_has_the_channels_of_its_row(kind: str, kernel: str, arrays: int) -> None:
     found = job(op_class=kind, kernel=kernel, bytes=arrays * 4 * 321, conv_c=32)
     assert found.columns.items() >= {"conv_c": 32, "bytes": arrays * 4 * 320, "flop": 320}.items()
     library = Numpy("cpu", 1)
@@ -60,21 +60,19 @@ def test_an_op_along_channels_has_as_many_as_told(kind: str, kernel: str, arrays
     assert found.build(library)() == [(10, 32), (32,)][:arrays]
     fewest = job(op_class=kind, kernel=kernel, bytes=40, conv_c=32)
     assert fewest.columns["bytes"] == arrays * 4 * 2 * 32  # one row meets no other's number
-    assert job(op_class=kind, kernel=kernel, bytes=1e7).columns["conv_c"] == WIDTH
+    assert job(op_class=kind, kernel=kernel, bytes=1e7).columns["conv_c"] == DEFAULT_LENGTH
     assert job(op_class=kind, bytes=1e7, conv_c=32).columns.items() >= {"conv_c": 32, "kernel": kernel}.items()
     assert "conv_c" not in job(op_class=kind, kernel=STAND_INS[kind], bytes=1e7, conv_c=32).columns
 
 
 @pytest.mark.parametrize("channels", [None, 32])
 @pytest.mark.parametrize("operator", [name for name in operators() if class_of(name) in UNPOOLED])
-def test_an_operator_is_timed_by_the_kernel_that_stands_for_it_in_predictions(
-    operator: str, channels: int | None
-) -> None:
+def test_operators_are_timed_by_the_kernel_used_in_predictions(operator: str, channels: int | None) -> None:
     columns = {"op_class": [class_of(operator)], "operator": [operator], "precision": ["fp32"], "conv_n": [None]}
-    asked = pd.DataFrame({**columns, "conv_c": pd.array([channels], "Int64")})
+    shape_row = pd.DataFrame({**columns, "conv_c": pd.array([channels], "Int64")})
     cells = {"conv_c": channels} if channels else {}
     found = job(op_class=class_of(operator), operator=operator, bytes=1e6, **cells).columns
-    assert (found["operator"], found["kernel"]) == (operator, benchmark_kernels(asked)[0])
+    assert (found["operator"], found["kernel"]) == (operator, benchmark_kernels(shape_row)[0])
 
 
 @pytest.mark.parametrize(
@@ -92,16 +90,14 @@ def test_an_operator_is_timed_by_the_kernel_that_stands_for_it_in_predictions(
         ({"operator": "embedding", "op_class": "embedding"}, (), "copy"),
     ],
 )
-def test_the_kernel_named_then_the_operators_own_then_its_stand_in(
-    cells: dict[str, object], available: tuple[str, ...], kernel: str
-) -> None:
+def test_choice_of_the_kernel(cells: dict[str, object], available: tuple[str, ...], kernel: str) -> None:
     text = {"op_class": "elementwise", "precision": "fp32", "bytes": 12000, **cells}
     shape = Shape({name: str(cell) for name, cell in text.items()}, "row 1")
     assert make_job(shape, available=available).columns["kernel"] == kernel
 
 
-def test_a_normalization_has_rows_of_a_length_that_it_tells() -> None:
-    assert job(op_class="normalization", bytes=8e6).columns["row_length"] == WIDTH
+def test_a_normalization_states_its_row_length() -> None:
+    assert job(op_class="normalization", bytes=8e6).columns["row_length"] == DEFAULT_LENGTH
     assert job(op_class="normalization", bytes=8e6, row_length=100).columns["row_length"] == 100
     assert job(op_class="normalization", bytes=80, row_length=100).columns["row_length"] == 10
     assert "row_length" not in job(op_class="elementwise", bytes=8e6, row_length=100).columns
@@ -115,7 +111,7 @@ def test_an_op_without_rows_is_timed_on_exactly_so_many_elements(elements: int) 
     assert (found.columns["bytes"], found.build(library)()) == (12 * elements, [(elements,)] * 2)
     rowed = job(op_class="normalization", bytes=8 * elements)
     assert math.prod(rowed.build(library)()[0]) * 8 == rowed.columns["bytes"]
-    assert rowed.columns["bytes"] % (8 * min(elements, WIDTH)) == 0
+    assert rowed.columns["bytes"] % (8 * min(elements, DEFAULT_LENGTH)) == 0
 
 
 def test_the_work_of_a_pool() -> None:
@@ -163,12 +159,12 @@ def test_the_work_of_an_update() -> None:
 
 
 @pytest.mark.parametrize("cells", [{"op_class": "recurrent"}, {"op_class": "gemm", "precision": "fp8"}])
-def test_what_nothing_times_is_left_out(cells: dict[str, object]) -> None:
+def test_rows_that_cannot_be_timed_are_left_out(cells: dict[str, object]) -> None:
     with pytest.raises(LeftOutError, match="not measured here"):
         job(**cells)
 
 
-def test_an_all_reduce_is_over_so_many_processes() -> None:
+def test_job_of_an_all_reduce() -> None:
     shape = Shape({"op_class": "collective", "operator": "collective", "bytes": "4000", "precision": "fp32"}, "row 1")
     found = make_job(shape, ranks=2)
     assert (

@@ -14,7 +14,7 @@ from tests.collect.bench.runs import CONVOLUTION, SHAPES, run
 
 
 @pytest.mark.parametrize(("backend", "words"), [("abacus", "is not known"), ("jax", "pip install jax")])
-def test_a_back_end_that_is_not_there(backend: str, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unavailable_back_end_is_refused(backend: str, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(FaultError, match=words):
         choose(backend)
@@ -22,7 +22,7 @@ def test_a_back_end_that_is_not_there(backend: str, words: str, monkeypatch: pyt
 
 
 @pytest.mark.parametrize("backend", ["torch", pytest.param("tensorflow", marks=pytest.mark.tensorflow), "jax"])
-def test_every_op_of_a_library(backend: str, tmp_path: Path) -> None:
+def test_every_op_of_a_library_runs(backend: str, tmp_path: Path) -> None:
     """Each in a process of its own: libraries print, warn and stay in memory."""
     if find_spec(backend) is None:
         pytest.skip(f"{backend} is not installed")

@@ -1,4 +1,4 @@
-"""What all libraries share."""
+"""The base class of libraries."""
 
 import numpy as np
 import pytest
@@ -19,14 +19,14 @@ def test_a_library_times_its_ops_a_launch_and_casts() -> None:
     assert library.kernels() <= KERNELS.keys()
 
 
-def test_what_a_library_lacks_is_left_out() -> None:
+def test_ops_that_a_library_lacks_are_left_out() -> None:
     with pytest.raises(LeftOutError, match="numpy has no gelu"):
         Numpy("cpu", 1).stream("gelu", "fp32", (8,))
     with pytest.raises(LeftOutError, match="numpy has no cast to bf16"):
         Numpy("cpu", 1).cast("bf16", (8,))
 
 
-def test_a_library_that_is_broken_and_a_gpu_that_is_not_there() -> None:
+def test_a_broken_library_and_a_missing_gpu_are_faults() -> None:
     with pytest.raises(FaultError, match="pip install no_such_library"):
         Missing("cpu", 1)
     with pytest.raises(FaultError, match="numpy sees no GPU"):

@@ -1,4 +1,4 @@
-"""What the machine says of itself."""
+"""Facts of the machine."""
 
 import math
 import sys
@@ -20,7 +20,7 @@ from estimator.collect.bench.machine import (
 from estimator.collect.bench.types import FaultError
 
 
-def test_a_core_counts_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_core_is_counted_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine, "usable_processors", lambda: [0, 1, 2, 3])
     assert cores(str(tmp_path)) == [0, 1, 2, 3]
     for cpu in range(4):
@@ -30,7 +30,7 @@ def test_a_core_counts_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert cores(str(tmp_path)) == [0, 1]
 
 
-def test_a_containers_limits_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_limits_of_a_container_apply(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine, "CGROUP", str(tmp_path))
     monkeypatch.setattr(machine, "usable_processors", lambda: list(range(8)))
     assert container_limit("cpu.max") == math.inf
@@ -43,17 +43,19 @@ def test_a_containers_limits_count(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         limit_threads(2)
     (tmp_path / "cpu.max").write_text("max 100000\n")
     assert container_limit("cpu.max") == math.inf
-    for asked in (0, -1, 9):
+    for queried in (0, -1, 9):
         with pytest.raises(FaultError, match="may use 8 processors"):
-            limit_threads(asked)
+            limit_threads(queried)
 
 
-@pytest.mark.parametrize(("seen", "asked"), [(None, "0"), ("2,3", "2"), ("GPU-5e", "GPU-5e")])
-def test_numbers_that_a_gpu_does_not_tell(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seen: str | None, asked: str
+@pytest.mark.parametrize(("seen", "queried"), [(None, "0"), ("2,3", "2"), ("GPU-5e", "GPU-5e")])
+def test_unknown_numbers_of_a_gpu_are_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seen: str | None, queried: str
 ) -> None:
     fake = tmp_path / "nvidia-smi"
-    fake.write_text(f"#!{sys.executable}\nimport sys\nif sys.argv[-1] == {asked!r}: print('GB10, 580, [N/A], 3003')\n")
+    fake.write_text(
+        f"#!{sys.executable}\nimport sys\nif sys.argv[-1] == {queried!r}: print('GB10, 580, [N/A], 3003')\n"
+    )
     fake.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from estimator.collect.bench import numpy_library
-from estimator.collect.bench.jobs import WIDTH
+from estimator.collect.bench.jobs import DEFAULT_LENGTH
 from estimator.collect.bench.numpy_library import Numpy
 
 
 def test_numpy_computes_what_it_times() -> None:
     library = Numpy("cpu", 2)
-    x = library.array((200, WIDTH), "fp32")
+    x = library.array((200, DEFAULT_LENGTH), "fp32")
     calls = library.ops()
     out = np.empty_like(x)
     calls["softmax"](x, out)
@@ -31,7 +31,7 @@ def test_threads_share_an_op_that_is_long_enough(
     threads: int, rows: int, pooled: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     library, done, pools = Numpy("cpu", threads), list[int](), list[int]()
-    x = library.array((rows, WIDTH), "fp32")
+    x = library.array((rows, DEFAULT_LENGTH), "fp32")
     library.ops = lambda: {"add": lambda x, y, out: done.append(len(x))}  # type: ignore[method-assign]
 
     def pool(count: int) -> ThreadPoolExecutor:

@@ -1,6 +1,6 @@
 """The table of what is timed holds what core/operators.csv says."""
 
-from estimator.collect.bench.jobs import CHANNEL_STAND_INS, PASSES, POOLS
+from estimator.collect.bench.jobs import CHANNEL_STAND_INS, PASSES, POOL_KERNELS
 from estimator.collect.bench.operators import DIRECTIONS, KERNELS, STAND_INS
 from estimator.collect.bench.types import CAST, LAUNCH
 from estimator.core.operators import CHANNEL_KERNELS, SUFFIXES, operators, timed_streams
@@ -11,7 +11,7 @@ def test_each_kernel_is_a_row_of_the_vocabulary() -> None:
     for name, kernel in KERNELS.items():
         row = operators()[name]
         assert kernel == (row.op_class, row.reads, row.writes, row.flop_per_element, row.along)
-    assert set(KERNELS) == {*timed_streams(), *POOLS, LAUNCH, CAST}
+    assert set(KERNELS) == {*timed_streams(), *POOL_KERNELS, LAUNCH, CAST}
 
 
 def test_classes_have_the_stand_ins_of_the_vocabulary() -> None:

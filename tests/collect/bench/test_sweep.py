@@ -1,4 +1,4 @@
-"""All rows in turn: a run that is stopped goes on, and what is left out says why."""
+"""The sweep: stopped runs are resumed, and rows left out have a reason."""
 
 import json
 from collections.abc import Callable
@@ -48,7 +48,7 @@ def test_a_stopped_run_goes_on_where_it_stopped(
 
 
 @pytest.mark.parametrize("words", [("--relative-error", "0.4"), ("--threads", "99")])
-def test_unlike_conditions_are_refused(
+def test_different_conditions_are_refused(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
 ) -> None:
     undo = stopped_after(1, monkeypatch)
@@ -59,21 +59,21 @@ def test_unlike_conditions_are_refused(
     assert not (folder / "out.csv").exists()
 
 
-def test_other_shapes_are_other_conditions(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_different_shapes_are_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     undo = stopped_after(1, monkeypatch)
     assert measure(folder) == 130
     undo()
     assert measure(folder, shapes=SHAPES.replace("16,t", "17,t")) == 1
 
 
-def test_a_spent_budget_leaves_out_the_rest_and_says_so(folder: Path) -> None:
+def test_a_spent_budget_leaves_out_the_remaining_rows(folder: Path) -> None:
     assert measure(folder, "--budget", "1e-9") == 0
     reasons = json.loads((folder / "provenance.json").read_text())["left_out"].values()
     assert set(reasons) == {"the budget of 1e-09 s does not last for it"}
 
 
 @pytest.mark.parametrize(("free", "fits"), [(1.2e6, False), (1.3e6, True)])
-def test_what_does_not_fit_the_memory_is_left_out(
+def test_shapes_beyond_the_memory_are_left_out(
     folder: Path, monkeypatch: pytest.MonkeyPatch, free: float, fits: bool
 ) -> None:
     monkeypatch.setattr(sweep, "memory", lambda key: free)
@@ -82,7 +82,7 @@ def test_what_does_not_fit_the_memory_is_left_out(
     assert left_out == ({} if fits else {"1": "needs 0.001 GB of memory; there is 0.0012 GB"})
 
 
-def test_what_an_option_left_out_is_open_to_the_next_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_left_out_by_an_option_stay_open(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shapes = "op_class,precision,m,n,k\ngemm,fp32,8,8,8\n" + "gemm,fp32,4,4,4\n" * 2
     undo = stopped_after(1, monkeypatch)
     monkeypatch.setattr(sweep, "memory", lambda key: {"MemTotal": 1e9, "MemAvailable": 1.0}[key])
@@ -93,7 +93,7 @@ def test_what_an_option_left_out_is_open_to_the_next_run(folder: Path, monkeypat
     assert json.loads((folder / "provenance.json").read_text())["left_out"] == {}
 
 
-def test_a_row_that_others_disturbed_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_disturbed_rows_are_reported(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(library, "stopwatch", lambda: lambda: (1e-3, True))
     assert measure(folder, "--budget", "0.2", shapes="op_class,precision,m,n,k\ngemm,fp32,8,4,2\n") == 0
     about = json.loads((folder / "provenance.json").read_text())

@@ -1,13 +1,20 @@
-"""TensorFlow: chains of calls, and what it calls a padding."""
+"""TensorFlow: chains of calls, and names of paddings."""
 
 from pathlib import Path
 
 import pytest
 
 from estimator.collect.bench import timing
-from estimator.collect.bench.jobs import PASSES, POOLS
+from estimator.collect.bench.jobs import PASSES, POOL_KERNELS
 from estimator.collect.bench.library import Library
-from estimator.collect.bench.tensorflow_library import LENGTHS, LONG_S, MOST_IN_TURN, TensorFlow, _Chained, _padding
+from estimator.collect.bench.tensorflow_library import (
+    CHAIN_LENGTHS,
+    LONG_CALL_S,
+    MAX_LENGTH_IN_TURN,
+    TensorFlow,
+    _ChainedCall,
+    _padding,
+)
 from estimator.collect.bench.types import Conv, Run
 from tests.collect.bench.runs import POOL, run
 
@@ -37,7 +44,7 @@ def test_tensorflows_chains_are_as_long_as_calls_are_many(
     assert lengths == [length]
 
 
-def test_calls_that_find_nothing_in_the_cache_take_turns_on_arrays_of_their_own() -> None:
+def test_cold_calls_take_turns_on_separate_arrays() -> None:
     library, made, took = object.__new__(TensorFlow), list[int](), [1e-3]
     library.gpu, library.chains = False, 2
     library.time_calls = lambda run, count, flush: (took[0], False)  # type: ignore[method-assign]
@@ -48,12 +55,12 @@ def test_calls_that_find_nothing_in_the_cache_take_turns_on_arrays_of_their_own(
 
     for apart, runs, length in ((5, 6, 3), (1, 2, 1), (300, 300, 150)):
         found = library.prepare_cold(build, 9000, apart)
-        assert isinstance(found, _Chained)
+        assert isinstance(found, _ChainedCall)
         assert (len(found.runs), found.lengths) == (runs, (length,))
     assert library.prepare_cold(build, 5, 5) is None  # there is not memory enough for six
-    assert library.prepare_cold(build, 9000, 2 * MOST_IN_TURN + 1) is None  # nor would a chain be short enough
-    assert library.prepare_cold(lambda _: _Chained([], LENGTHS[:-1]), 1000, 128) is None
-    took[0] = 2 * LONG_S
+    assert library.prepare_cold(build, 9000, 2 * MAX_LENGTH_IN_TURN + 1) is None  # nor would a chain be short enough
+    assert library.prepare_cold(lambda _: _ChainedCall([], CHAIN_LENGTHS[:-1]), 1000, 128) is None
+    took[0] = 2 * LONG_CALL_S
     assert library.prepare_cold(build, 9000, 5) is None  # the cache is emptied in less
     library.gpu, took[0] = True, 1e-3
     assert library.prepare_cold(build, 1000, 5) is None
@@ -62,16 +69,16 @@ def test_calls_that_find_nothing_in_the_cache_take_turns_on_arrays_of_their_own(
 @pytest.mark.parametrize(
     ("pad", "stride", "padding"), [(0, 1, "VALID"), (1, 1, "SAME"), (2, 1, "EXPLICIT"), (1, 2, "EXPLICIT")]
 )
-def test_what_tensorflow_calls_a_padding(pad: int, stride: int, padding: str) -> None:
+def test_names_of_paddings(pad: int, stride: int, padding: str) -> None:
     conv = Conv(1, 1, 8, 8, 1, 3, 3, (stride, stride), (pad, pad), (1, 1), 1, "forward")
     assert _padding(conv) == padding
 
 
 @pytest.mark.tensorflow
-def test_pools_of_tensorflow(tmp_path: Path) -> None:
+def test_pools_run_in_tensorflow(tmp_path: Path) -> None:
     rows = [
         {**POOL, "precision": "fp32", "stride_h": 2, "stride_w": 2, "kernel": kernel, "pass": what}
-        for kernel in POOLS for what in PASSES[:2]
+        for kernel in POOL_KERNELS for what in PASSES[:2]
     ]  # fmt: skip
     lines = [",".join(rows[0]), *(",".join(map(str, row.values())) for row in rows)]
     found = run(tmp_path, "\n".join(lines) + "\n", "--backend", "tensorflow", "--relative-error", "0.5")

@@ -1,4 +1,4 @@
-"""How long a call takes, under a clock that we turn."""
+"""Timing of calls, with a fake clock."""
 
 import math
 
@@ -46,7 +46,7 @@ def test_the_share_of_the_budget_ends_the_repeats() -> None:
     assert FEWEST_REPEATS <= len(machine.repeat(1e-6, share=40.0)) <= 40
 
 
-def test_compilation_and_warming_up_count_for_nothing() -> None:
+def test_compilation_and_warm_up_are_no_samples() -> None:
     assert Machine(1000.0, 5.0, 2.0, 1.0, 1.0).repeat(share=30.0) == [1.0] * FEWEST_REPEATS
 
 
@@ -62,7 +62,7 @@ def test_disturbed_samples_do_not_count() -> None:
     assert machine.disturbed == pytest.approx(13 / 20)
 
 
-def test_where_every_sample_is_disturbed_it_is_told() -> None:
+def test_samples_that_are_all_disturbed_are_reported() -> None:
     machine = Machine(50.0)
     machine.slow = 50.0
     samples = machine.repeat(share=1000.0, most=1000.0)
@@ -71,7 +71,7 @@ def test_where_every_sample_is_disturbed_it_is_told() -> None:
     assert machine.disturbed == 1.0
 
 
-def test_few_samples_are_not_taken_for_sure() -> None:
+def test_few_samples_do_not_end_the_repeats() -> None:
     machine = Machine(1.0, 1.0, 1.0, 1.0, *[70.0, 60.0, 50.0] * 20)
     machine.slow = 50.0
     samples = machine.repeat(share=2000.0)

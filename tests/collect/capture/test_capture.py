@@ -1,4 +1,4 @@
-"""Capturing, as far as no TensorFlow is needed: the user's file, the folder, the watch, what is written."""
+"""Capture without TensorFlow: the user's file, the folder, the watch, the written files."""
 
 import os
 import sys
@@ -43,7 +43,7 @@ def written(folder: Path, text: str) -> Path:
 
 
 def fault(path: Path, use: Any = lambda own: None) -> str:
-    with pytest.raises(EstimatorError) as caught, script.loaded(path) as own:
+    with pytest.raises(EstimatorError) as caught, script.load_script(path) as own:
         use(own)
     assert len(caught.value.faults) == 1
     return str(caught.value)
@@ -73,7 +73,7 @@ def test_a_folder_is_whole_or_absent(tmp_path: Path, stop: type[BaseException]) 
     assert list((tmp_path / "deep").iterdir()) == []
 
 
-def test_an_empty_folder_is_taken(tmp_path: Path) -> None:
+def test_an_empty_folder_is_used(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     with whole_folder(tmp_path / "out") as place:
         (place / "dump").write_text("all")
@@ -96,10 +96,10 @@ def test_a_fault_of_the_users_file_is_one_sentence_with_its_line(tmp_path: Path,
 
 def test_a_fault_in_a_function_of_the_file_names_the_line(tmp_path: Path) -> None:
     path = written(tmp_path, "def data():\n    return open('no such file')\n")
-    assert f"{path}:2: this line raised FileNotFoundError" in fault(path, lambda own: own.made("data"))
+    assert f"{path}:2: this line raised FileNotFoundError" in fault(path, lambda own: own.value_of("data"))
 
 
-def test_what_autograph_says_is_told_by_its_cause(tmp_path: Path) -> None:
+def test_an_error_of_autograph_is_reported_by_its_cause(tmp_path: Path) -> None:
     path = written(tmp_path, "def step(said):\n    pass\n")
 
     def use(own: script.Script) -> None:
@@ -115,31 +115,31 @@ def _autograph(path: Path) -> str:
     )
 
 
-def test_a_missing_file_and_one_that_defines_nothing(tmp_path: Path) -> None:
+def test_a_missing_file_and_an_empty_one_are_refused(tmp_path: Path) -> None:
     assert "no such file" in fault(tmp_path / "missing.py")
     assert "defines no training run; expected build()" in fault(
-        written(tmp_path, "x = 1\n"), lambda own: training.find(own, Plan())
+        written(tmp_path, "x = 1\n"), lambda own: training.find_training(own, Plan())
     )
 
 
 @pytest.mark.parametrize("value", ["0", "True", "'32'", "2.5"])
-def test_a_count_that_is_none(tmp_path: Path, value: str) -> None:
+def test_an_invalid_count_is_refused(tmp_path: Path, value: str) -> None:
     assert "write a whole number above zero" in fault(
-        written(tmp_path, f"BATCH_SIZE = {value}\n"), lambda own: own.whole("BATCH_SIZE")
+        written(tmp_path, f"BATCH_SIZE = {value}\n"), lambda own: own.count("BATCH_SIZE")
     )
 
 
-def test_a_model_that_is_not_compiled_or_hides_its_steps(tmp_path: Path) -> None:
+def test_models_not_compiled_or_without_single_steps_are_refused(tmp_path: Path) -> None:
     bare = written(tmp_path, "def build(): return 3\ndata = ()\n")
     assert "build() gives int; expected a Keras model on which compile() was called" in fault(
-        bare, lambda own: training.find(own, Plan())
+        bare, lambda own: training.find_training(own, Plan())
     )
     model = f"{MODEL}Model.steps_per_execution, data = 8, ()\n"
-    assert "set it to 1" in fault(written(tmp_path, model), lambda own: training.find(own, Plan()))
+    assert "set it to 1" in fault(written(tmp_path, model), lambda own: training.find_training(own, Plan()))
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         (
             "def build(units): ...\n",
@@ -152,26 +152,26 @@ def test_a_model_that_is_not_compiled_or_hides_its_steps(tmp_path: Path) -> None
     ],
 )
 @pytest.mark.tensorflow
-def test_functions_that_give_nothing_of_use(tmp_path: Path, text: str, told: str) -> None:
-    assert told in fault(written(tmp_path, text), lambda own: training.find(own, Plan()))
+def test_functions_with_unusable_results_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    assert message in fault(written(tmp_path, text), lambda own: training.find_training(own, Plan()))
 
 
-def test_a_scale_or_mode_that_the_file_cannot_have(tmp_path: Path) -> None:
+def test_unsupported_scales_and_modes_are_refused(tmp_path: Path) -> None:
     loop = written(tmp_path, "def train_step(batch): ...\ndef batches(): ...\n")
     for plan in (Plan(scale=0.5), Plan(mode="inference")):
-        assert "define build() in its place" in fault(loop, lambda own, plan=plan: training.find(own, plan))
+        assert "define build() in its place" in fault(loop, lambda own, plan=plan: training.find_training(own, plan))
     for text in ("def build(): ...\n", "model = 3\n"):
         path = written(tmp_path, text)
-        assert "'def build(scale=1.0)'" in fault(path, lambda own: training.find(own, Plan(scale=0.5)))
+        assert "'def build(scale=1.0)'" in fault(path, lambda own: training.find_training(own, Plan(scale=0.5)))
 
 
-def test_scale_shrinks_and_leaves_something() -> None:
+def test_scaled_sizes_shrink_to_at_least_one() -> None:
     assert scaled(0.1, 1000, 25, 2) == [100, 2, 1]
     assert scaled(1.0, 29532, 1) == [29532, 1]
 
 
 @pytest.mark.parametrize(("sizes", "side"), [([(None, 3)], "outputs"), ([(None, None)], "inputs"), ([], "inputs")])
-def test_no_noise_is_made_up_where_shapes_are_open(sizes: list[Any], side: str) -> None:
+def test_open_shapes_get_no_synthetic_data(sizes: list[Any], side: str) -> None:
     inputs = [SimpleNamespace(shape=shape, dtype="float32") for shape in sizes]
     model = SimpleNamespace(name="open", layers=[], inputs=inputs, outputs=[])
     with pytest.raises(EstimatorError, match=f"the shapes of its {side} are open; define data"):
@@ -186,17 +186,17 @@ def test_a_workload_is_found_by_name_folder_and_file(tmp_path: Path) -> None:
         script.locate("nt4")
 
 
-def test_what_the_file_does_not_state_workload_yaml_does(tmp_path: Path) -> None:
+def test_workload_yaml_completes_the_file(tmp_path: Path) -> None:
     (tmp_path / "workload.yaml").write_text("name: own\nbatch_size: 8\nepochs: 3\n")
-    with script.loaded(written(tmp_path, "EPOCHS = 2\n")) as own:
-        assert (own.whole("BATCH_SIZE"), own.whole("EPOCHS"), own.whole("SAMPLES")) == (8, 2, None)
+    with script.load_script(written(tmp_path, "EPOCHS = 2\n")) as own:
+        assert (own.count("BATCH_SIZE"), own.count("EPOCHS"), own.count("SAMPLES")) == (8, 2, None)
 
 
 def test_a_file_next_to_it_can_be_imported_and_leaves_no_trace(tmp_path: Path) -> None:
     (tmp_path / "helper_of_the_user.py").write_text("WIDTH = 3\n")
     path = written(tmp_path, "import helper_of_the_user\nWIDTH = helper_of_the_user.WIDTH\n")
     before = list(sys.path)
-    with script.loaded(path) as own:
+    with script.load_script(path) as own:
         assert own.get("WIDTH") == 3
     assert sys.path == before
     assert script.NAME not in sys.modules
@@ -204,30 +204,30 @@ def test_a_file_next_to_it_can_be_imported_and_leaves_no_trace(tmp_path: Path) -
 
 
 class Recorded:
-    """A recorder that notes what it is told."""
+    """A recorder that notes its calls."""
 
     def __init__(self) -> None:
-        self.told: list[str] = []
+        self.calls: list[str] = []
 
     def start(self) -> None:
-        self.told.append("start")
+        self.calls.append("start")
 
     def step(self, number: int) -> Any:
-        self.told.append(f"step {number}")
+        self.calls.append(f"step {number}")
         return nullcontext()
 
     def stop(self, *, keep: bool) -> None:
-        self.told.append("keep" if keep else "forget")
+        self.calls.append("keep" if keep else "forget")
 
 
-def test_the_watch_records_the_last_steps_alone() -> None:
+def test_the_watch_records_the_last_steps() -> None:
     recorder, shown = Recorded(), []
     watch = Watch(2, 3, 2, recorder, lambda done, total: shown.append((done, total)), waits=False)
     while not watch.done:
         watch.begin()
         watch.end()
     steps = ["start", "step 0", "step 1"]
-    assert recorder.told == [*steps, "forget", *steps, "keep"]
+    assert recorder.calls == [*steps, "forget", *steps, "keep"]
     assert shown == [(i, 9) for i in range(1, 10)]
 
 
@@ -238,7 +238,7 @@ def test_the_watch_leaves_warm_up_and_profiled_steps_out_of_the_step_time() -> N
     assert watch.profiled_s() == 6.0
 
 
-def test_the_dump_is_of_the_shortest_steps_but_for_those_of_the_first_session(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_dump_is_of_the_later_session_with_the_shortest_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     took = iter([1.0, 1.0, 4.0, 2.0, 3.0, 2.0, 3.0, 9.0])
     clock = (time for seconds in took for time in (0.0, seconds))
     monkeypatch.setattr("estimator.collect.capture.watch.perf_counter", lambda: next(clock))
@@ -247,7 +247,7 @@ def test_the_dump_is_of_the_shortest_steps_but_for_those_of_the_first_session(mo
     while not watch.done:
         watch.begin()
         watch.end()
-    assert [word for word in recorder.told if "step" not in word][1::2] == ["forget", "keep", "keep", "forget"]
+    assert [word for word in recorder.calls if "step" not in word][1::2] == ["forget", "keep", "keep", "forget"]
     assert watch.kept == [3.0, 2.0]
 
 
@@ -268,7 +268,7 @@ def test_the_processor_has_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert machine.processor()
 
 
-def test_what_the_users_file_prints_goes_to_stderr(capfd: pytest.CaptureFixture[str]) -> None:
+def test_output_of_the_users_file_goes_to_stderr(capfd: pytest.CaptureFixture[str]) -> None:
     with tensorflow_import.suppress_output():
         print("said")
         os.write(2, b"noise of compiled code\n")

@@ -41,7 +41,7 @@ def run(name: str, folder: Path, scale: float, mode: Mode, policy: str = "float3
 
 def parameters(name: str) -> dict[str, int]:
     """The parameters of the whole model and of every model inside it."""
-    with keras.StatelessScope(initialize_variables=False), script.loaded(script.locate(name)) as own:
+    with keras.StatelessScope(initialize_variables=False), script.load_script(script.locate(name)) as own:
         model: Any = own.names["build"]()
     inside = [layer for layer in model.layers if isinstance(layer, keras.Model)]
     return {part.name: int(part.count_params()) for part in (model, *inside)}

@@ -54,7 +54,7 @@ def written(folder: Path, table: pd.DataFrame, **changes: object) -> DeviceSpec:
     return load_device(path)
 
 
-def test_the_best_rates_become_the_device(tmp_path: Path) -> None:
+def test_the_device_file_has_the_best_rates(tmp_path: Path) -> None:
     found = written(tmp_path, TABLE)
     fp32 = found.peak_of("fp32").vector
     assert fp32 is not None
@@ -80,7 +80,7 @@ def test_a_precision_that_a_processor_converts_has_no_peak(tmp_path: Path) -> No
     assert any("bf16" in note for note in found.notes)
 
 
-def test_on_a_gpu_narrow_formats_take_the_tensor_units(tmp_path: Path) -> None:
+def test_narrow_formats_of_a_gpu_are_on_tensor_units(tmp_path: Path) -> None:
     table = rows(gemm("fp32", 1024, 60e12), gemm("tf32", 1024, 400e12), gemm("bf16", 1024, 800e12),
                  stream("copy", 512 * MIB, 4e12))  # fmt: skip
     machine = {"name": "GPU", "memory": 141e9, "cache": 50 * 2.0**20, "units": 132, "max_clock": 1.98e9}
@@ -91,7 +91,7 @@ def test_on_a_gpu_narrow_formats_take_the_tensor_units(tmp_path: Path) -> None:
     assert found.compute_unit == "SM"
 
 
-def test_no_row_lies_above_the_peak_made_of_it(tmp_path: Path) -> None:
+def test_no_row_exceeds_the_measured_peak(tmp_path: Path) -> None:
     table = rows(gemm("fp32", 512, 123.44999e9), stream("copy", 512 * MIB, 20.00001e9))
     found = written(tmp_path, table)
     assert found.peak_of("fp32").vector is not None
@@ -109,7 +109,7 @@ def test_a_gpu_without_tensor_units_has_none(tmp_path: Path) -> None:
     assert (found.peak_of("fp16").tensor, found.peak_of("fp16").vector is None) == (None, False)
 
 
-def test_what_nothing_tells_of_is_left_open(tmp_path: Path) -> None:
+def test_quantities_without_rows_are_left_open(tmp_path: Path) -> None:
     found = written(tmp_path, rows(gemm("fp32", 64, 10e9), stream("copy", 100, 5e5)))
     assert (found.specifications, found.memory_bandwidth) == ("incomplete", None)
     small = written(tmp_path, rows(gemm("fp32", 64, 10e9), stream("copy", 100, 5e11), stream("add", 2e6, 9e9)))
@@ -117,12 +117,12 @@ def test_what_nothing_tells_of_is_left_open(tmp_path: Path) -> None:
     assert small.memory_bandwidth.value == pytest.approx(9e9, rel=1e-3)
 
 
-def test_what_disturbed_the_run_stands_in_the_device_and_among_the_warnings() -> None:
+def test_disturbances_are_noted_in_the_device_and_warnings() -> None:
     about = {"left_out": {}, "load": 3.0, "threads": 2, "clock": "1 GHz", "disturbed": ["add warm"]}
-    said = list(measure._warnings(rows(gemm("fp32", 64, 1e9)), {**about, "disturbed_share": 0.5}))
-    assert said[0].startswith(
+    notes = list(measure._warnings(rows(gemm("fp32", 64, 1e9)), {**about, "disturbed_share": 0.5}))
+    assert notes[0].startswith(
         "the machine was busy: load 3.0 before the run, on 2 threads; other processes disturbed 50%"
     )
-    assert said[1:] == ["1 rows hold samples alone that other processes disturbed: add warm"]
-    text = described.device_file("mine", described.best(TABLE, None), PROVENANCE, "estimator measure", said)
+    assert notes[1:] == ["1 rows hold samples alone that other processes disturbed: add warm"]
+    text = described.device_file("mine", described.best(TABLE, None), PROVENANCE, "estimator measure", notes)
     assert "add warm" in text

@@ -27,14 +27,14 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "kit"
 
 
-def test_its_program_is_the_very_one_that_measures_here(folder: Path) -> None:
+def test_the_kit_has_the_same_program(folder: Path) -> None:
     assert {path.name for path in folder.iterdir()} == {"measure.py", "shapes.csv", "README.md", "schema.md"}
     assert (folder / "measure.py").read_text() == program()
     assert "estimator" not in (folder / "measure.py").read_text()
     assert "| time_s | number | s |" in (folder / "schema.md").read_text()
 
 
-def test_it_runs_where_this_project_is_not(folder: Path) -> None:
+def test_the_kit_runs_without_this_project(folder: Path) -> None:
     blocked = "import runpy, sys; sys.modules['estimator'] = sys.modules['pandas'] = None; sys.argv[:1] = []; "
     program = f"{blocked}runpy.run_path('measure.py', run_name='__main__')"
     words = [sys.executable, "-W", "error", "-I", "-c", program, "measure.py", "--backend", "numpy", "--budget", "10"]

@@ -1,4 +1,4 @@
-"""The program is one file that holds all of the benchmark, and nothing of this project."""
+"""The program is one file with the whole benchmark, independent of this project."""
 
 import ast
 import sys
@@ -24,11 +24,11 @@ def named(tree: ast.Module) -> list[str]:
     return assigned + [node.name for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef)]
 
 
-def test_it_is_plain_python_3_9() -> None:
+def test_the_program_is_plain_python_3_9() -> None:
     ast.parse(program(), feature_version=(3, 9))
 
 
-def test_it_imports_the_standard_library_alone() -> None:
+def test_the_program_imports_only_the_standard_library() -> None:
     statements = [node for node in ast.walk(ast.parse(program())) if isinstance(node, ast.Import | ast.ImportFrom)]
     modules = {alias.name for node in statements if isinstance(node, ast.Import) for alias in node.names}
     modules |= {str(node.module) for node in statements if isinstance(node, ast.ImportFrom)}
@@ -45,7 +45,7 @@ def test_every_module_is_a_section_behind_those_that_it_needs() -> None:
         assert needs <= set(lines[:place])
 
 
-def test_no_name_is_given_twice() -> None:
+def test_modules_define_distinct_names() -> None:
     tree = ast.parse(program())
     imported = [alias.name for node in tree.body if isinstance(node, ast.Import) for alias in node.names]
     imported += [alias.name for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names]
@@ -53,7 +53,7 @@ def test_no_name_is_given_twice() -> None:
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_a_module_keeps_to_what_can_be_joined(name: str) -> None:
+def test_modules_can_be_joined(name: str) -> None:
     """Names alone are imported from other modules, as they are called there."""
     text = (Path(bench.__file__).parent / f"{name}.py").read_text()
     for node in ast.walk(ast.parse(text)):
@@ -63,28 +63,28 @@ def test_a_module_keeps_to_what_can_be_joined(name: str) -> None:
             assert str(node.module).removeprefix("estimator.collect.bench.") in MODULES
 
 
-def test_its_table_is_that_of_the_vocabulary() -> None:
+def test_the_table_of_the_program_is_that_of_operators_csv() -> None:
     names: dict[str, Any] = {"__name__": "measure"}
     exec(compile(program(), "measure.py", "exec"), names)
     assert (names["KERNELS"], names["STAND_INS"], names["DIRECTIONS"]) == (KERNELS, STAND_INS, DIRECTIONS)
     assert "operators.csv" not in program()
 
 
-def test_no_remark_is_for_linters() -> None:
+def test_the_program_has_no_linter_comments() -> None:
     assert not [word for word in ("noqa", "type: ignore", "fmt: skip", "estimator") if word in program()]
 
 
-def test_it_is_what_measures_here(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_program_runs_here(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = list[str]()
     monkeypatch.setattr(child, "_run", lambda command, progress: texts.append(Path(command[1]).read_text()))
     child.run(["--budget", "1"], lambda done, total: None)
     assert texts == [program()]
 
 
-def test_a_module_is_read_as_its_parts() -> None:
+def test_read_module_splits_a_module() -> None:
     module = read_module("shapes")
     assert isinstance(module, Module)
     assert module.docstring.startswith("The rows of shapes.csv")
     assert ("math", "") in module.imports
     assert "types" in module.needs
-    assert module.body.startswith("MOST_SIZE")
+    assert module.body.startswith("MAX_SIZE")

@@ -1,4 +1,4 @@
-"""Which shapes are measured."""
+"""The shapes to measure."""
 
 import csv
 from pathlib import Path
@@ -23,19 +23,19 @@ def classes(table: pd.DataFrame) -> set[str]:
 def test_the_default_sweep_holds_every_kind_of_work() -> None:
     for quick in (True, False):
         swept = sweep.default(("fp32", "fp64"), quick=quick)
-        found = SHAPES.conform(sweep.with_anchors(swept, quick=quick), "sweep")
-        assert set(found["precision"]) == {"fp32", "fp64"}
-        assert classes(found) == {"gemm", "convolution", "elementwise", "reduction", "normalization", "movement"}
-        transposes = found[found["op_class"] == "gemm"][["trans_a", "trans_b"]].drop_duplicates()
+        shapes = SHAPES.conform(sweep.with_anchors(swept, quick=quick), "sweep")
+        assert set(shapes["precision"]) == {"fp32", "fp64"}
+        assert classes(shapes) == {"gemm", "convolution", "elementwise", "reduction", "normalization", "movement"}
+        transposes = shapes[shapes["op_class"] == "gemm"][["trans_a", "trans_b"]].drop_duplicates()
         assert len(transposes) == 4
-        assert set(found["pass"].dropna()) == {"forward", "grad_input", "grad_weights"}
-        assert (found["batch"] > 1).any()
-        assert set(timed_streams()) | {LAUNCH} == set(found["kernel"].dropna())
+        assert set(shapes["pass"].dropna()) == {"forward", "grad_input", "grad_weights"}
+        assert (shapes["batch"] > 1).any()
+        assert set(timed_streams()) | {LAUNCH} == set(shapes["kernel"].dropna())
 
 
 def test_the_full_sweep_casts_to_every_narrow_format() -> None:
-    found = sweep.default(("fp32", "bf16", "fp16"))
-    assert set(found.loc[found["kernel"] == CAST, "precision"]) == {"bf16", "fp16"}
+    shapes = sweep.default(("fp32", "bf16", "fp16"))
+    assert set(shapes.loc[shapes["kernel"] == CAST, "precision"]) == {"bf16", "fp16"}
 
 
 def test_the_quick_sweep_is_the_smaller_one() -> None:
@@ -44,9 +44,9 @@ def test_the_quick_sweep_is_the_smaller_one() -> None:
 
 
 def test_every_precision_has_products_from_small_to_large() -> None:
-    found = sweep.anchors(("fp32", "bf16"))
+    shapes = sweep.anchors(("fp32", "bf16"))
     for precision in ("fp32", "bf16"):
-        sizes = found.loc[(found["op_class"] == "gemm") & (found["precision"] == precision), "m"]
+        sizes = shapes.loc[(shapes["op_class"] == "gemm") & (shapes["precision"] == precision), "m"]
         assert sizes.is_monotonic_increasing
         assert sizes.iloc[-1] >= 8192
 
@@ -57,11 +57,13 @@ def test_the_program_takes_every_shape() -> None:
         assert make_job(Shape(row, "sweep"), ranks=4).work > 0
 
 
-def test_what_was_asked_for_comes_before_the_anchors_and_small_ones_before_large_ones() -> None:
-    asked = SHAPES.conform(pd.DataFrame([{"op_class": "gemm", "precision": "bf16", "m": 9, "n": 9, "k": 9}]), "asked")
-    found = sweep.with_anchors(asked, ranks=2)
-    assert list(found["m"][:1]) == [9]
-    assert classes(found[1 : 1 + len(sweep.MESSAGES)]) == {"collective"}
+def test_requested_shapes_come_before_anchors_and_small_before_large() -> None:
+    requested = SHAPES.conform(
+        pd.DataFrame([{"op_class": "gemm", "precision": "bf16", "m": 9, "n": 9, "k": 9}]), "asked"
+    )
+    shapes = sweep.with_anchors(requested, ranks=2)
+    assert list(shapes["m"][:1]) == [9]
+    assert classes(shapes[1 : 1 + len(sweep.MESSAGES)]) == {"collective"}
     anchors = sweep.anchors(("fp32", "fp64"))
     assert anchors["kernel"][0] == LAUNCH == operators.LAUNCH
     last_small = anchors.index[anchors["m"] == 512].max()
@@ -70,11 +72,11 @@ def test_what_was_asked_for_comes_before_the_anchors_and_small_ones_before_large
 
 
 def test_deepbench_gives_distinct_shapes_without_times() -> None:
-    found = sweep.deepbench("v100-sxm2-16gb")
-    assert len(found[found["op_class"] == "gemm"]) >= 160
-    assert not found.duplicated().any()
-    assert "time_s" not in found
-    assert classes(found) <= {"gemm", "convolution", *UNPOOLED}
+    shapes = sweep.deepbench("v100-sxm2-16gb")
+    assert len(shapes[shapes["op_class"] == "gemm"]) >= 160
+    assert not shapes.duplicated().any()
+    assert "time_s" not in shapes
+    assert classes(shapes) <= {"gemm", "convolution", *UNPOOLED}
 
 
 def test_a_frameworks_table_gives_no_shapes_of_deepbench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,7 +89,7 @@ def test_a_frameworks_table_gives_no_shapes_of_deepbench(tmp_path: Path, monkeyp
     pd.testing.assert_frame_equal(sweep.deepbench("v100-sxm2-16gb"), shipped)
 
 
-def test_the_programs_words_are_the_schemas() -> None:
+def test_the_programs_columns_are_those_of_the_schema() -> None:
     assert set(ITEMSIZE) <= set(PRECISIONS)
     assert ITEMSIZE.items() <= types.ITEMSIZE.items()
     assert (LAUNCH, CAST) == (operators.LAUNCH, operators.CAST)

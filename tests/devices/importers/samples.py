@@ -1,4 +1,4 @@
-"""Texts laid out as the programs print them, and the shortest way to import one."""
+"""Texts as the programs print them, and helpers to import one."""
 
 from pathlib import Path
 
@@ -59,17 +59,17 @@ LOGS = {
 }  # fmt: skip
 
 
-def read_text(folder: Path, text: str | bytes, said: Declared | None = None, name: str = "in.txt") -> pd.DataFrame:
-    """The rows that a file of this content is imported as."""
-    return rows_of(import_text(folder, text, said, name))
+def read_text(folder: Path, text: str | bytes, declared: Declared | None = None, name: str = "in.txt") -> pd.DataFrame:
+    """The imported rows of a file of this content."""
+    return rows_of(import_text(folder, text, declared, name))
 
 
-def import_text(folder: Path, text: str | bytes, said: Declared | None = None, name: str = "in.txt") -> Imported:
-    """The import of a file of this content."""
+def import_text(folder: Path, text: str | bytes, declared: Declared | None = None, name: str = "in.txt") -> Imported:
+    """Import a file of this content."""
     (folder / name).write_bytes(text if isinstance(text, bytes) else text.encode())
-    return import_measurements([folder / name], folder / "out.csv", said)
+    return import_measurements([folder / name], folder / "out.csv", declared)
 
 
-def rows_of(found: Imported) -> pd.DataFrame:
+def rows_of(result: Imported) -> pd.DataFrame:
     """The rows that an import wrote."""
-    return MEASUREMENTS.conform(csv_files.read_csv(found.path), str(found.path))
+    return MEASUREMENTS.conform(csv_files.read_csv(result.path), str(result.path))

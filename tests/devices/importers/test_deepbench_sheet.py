@@ -46,9 +46,9 @@ def book(**sheets: Rows) -> bytes:
     return stream.getvalue()
 
 
-def test_every_section_of_a_sheet(tmp_path: Path) -> None:
-    found = import_text(tmp_path, book(Results_FP32=[*FACTS, *GEMM, *CONV, *RNN, *ALL_REDUCE]), name="P100.xlsx")
-    rows = rows_of(found)
+def test_every_table_of_a_sheet_is_read(tmp_path: Path) -> None:
+    result = import_text(tmp_path, book(Results_FP32=[*FACTS, *GEMM, *CONV, *RNN, *ALL_REDUCE]), name="P100.xlsx")
+    rows = rows_of(result)
     assert rows["op_class"].tolist() == ["gemm"] * 2 + ["convolution"] * 2 + ["recurrent", "collective"]
     assert rows["time_s"].tolist() == pytest.approx([55e-6, 3e-4, 122e-6, 257e-6, 0.89e-3, 0.15e-3])
     assert set(rows["precision"]) == {"fp32"}
@@ -57,7 +57,7 @@ def test_every_section_of_a_sheet(tmp_path: Path) -> None:
     assert rows["trans_b"].tolist()[:2] == ["t", "n"]
     assert rows.loc[2, ["conv_w", "conv_h", "conv_s", "conv_r", "kernel"]].tolist() == [700, 161, 20, 5, "WINOGRAD"]
     assert (rows.loc[5, "ranks"], rows.loc[5, "bytes"]) == (8, 4e5)
-    assert found.survey["left_out"].sum() == 1  # the gradient that nobody timed
+    assert result.survey["left_out"].sum() == 1  # the gradient that nobody timed
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_every_section_of_a_sheet(tmp_path: Path) -> None:
         ("bfloat16", "bf16", None),
     ],
 )
-def test_the_precision_stands_on_the_sheet(
+def test_precision_from_the_cells_of_a_sheet(
     tmp_path: Path, precision: str, expected: str, accumulate: str | None
 ) -> None:
     rows = read_text(tmp_path, book(Results=[["Precision", precision], *GEMM]))
@@ -81,11 +81,11 @@ def test_the_precision_stands_on_the_sheet(
     ("sheet", "expected"),
     [("Results_FP32", "fp32"), ("Results_-_Psuedo_FP16", "fp16"), ("FP16_ip,_Mixed_math", "fp16")],
 )  # fmt: skip
-def test_or_in_its_name(tmp_path: Path, sheet: str, expected: str) -> None:
+def test_precision_from_the_name_of_a_sheet(tmp_path: Path, sheet: str, expected: str) -> None:
     assert set(read_text(tmp_path, book(**{sheet: GEMM}))["precision"]) == {expected}
 
 
-def test_a_precision_of_products_says_nothing_of_recurrent_layers(tmp_path: Path) -> None:
+def test_precision_of_products_does_not_apply_to_recurrent_layers(tmp_path: Path) -> None:
     sheet = book(Mixed=[["Precision", "GEMM, Conv: Int8 multiplication, 32 bit accumulation"], *GEMM, *RNN])
     with pytest.raises(EstimatorError, match="sheet 'Mixed': row 10 says no precision"):
         import_text(tmp_path, sheet)
@@ -104,7 +104,7 @@ def test_a_precision_of_products_says_nothing_of_recurrent_layers(tmp_path: Path
         ({"Sheet1": GEMM}, "sheet 'Sheet1': row 5 says no precision"),
     ],
 )
-def test_faults_are_sentences(tmp_path: Path, sheets: dict[str, Rows], words: str) -> None:
+def test_faults_of_a_workbook_are_reported(tmp_path: Path, sheets: dict[str, Rows], words: str) -> None:
     with pytest.raises(EstimatorError) as caught:
         import_text(tmp_path, book(**sheets))
     assert words in str(caught.value)
@@ -132,7 +132,7 @@ def test_a_mutilated_workbook_is_read_or_refused(
         assert error.faults
 
 
-def test_a_workbook_that_grows_beyond_measure_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_zip_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(deepbench_sheet, "MOST_UNZIPPED", 1000)
     with pytest.raises(EstimatorError, match="unzips to more than"):
         import_text(tmp_path, WHOLE)

@@ -20,37 +20,37 @@ OWN = "op_class,precision,m,n,k,time_s,library\n"
 FAST = OWN + "gemm,fp32,1000,1000,1000,0.001,lib\ngemm,fp32,1000,1000,1000,0.0001,lib\n"  # 20 TFLOP/s of 10
 
 
-def test_what_the_user_says_fills_what_the_file_does_not(tmp_path: Path) -> None:
+def test_declared_values_fill_missing_ones(tmp_path: Path) -> None:
     text = "m,n,k,dtype,time_us,library,source\n64,64,64,half,9,own,\n64,64,32,half,9,own,book\n"
-    said = Declared(library="said", clock="1 GHz", precision="fp32", source="page 7")
-    rows = read_text(tmp_path, text, said)
+    declared = Declared(library="said", clock="1 GHz", precision="fp32", source="page 7")
+    rows = read_text(tmp_path, text, declared)
     assert rows[["precision", "library", "clock", "source"]].values.tolist() == [
         ["fp16", "own", "1 GHz", "page 7"], ["fp16", "own", "1 GHz", "book"]
     ]  # fmt: skip
 
 
-def test_the_file_is_the_source_where_nobody_says(tmp_path: Path) -> None:
+def test_the_default_source_is_the_file_name(tmp_path: Path) -> None:
     assert set(read_text(tmp_path, NVIDIA_GEMM, name="gemm.log")["source"]) == {"gemm.log"}
 
 
-def test_several_files_become_one_table_of_the_columns_that_hold_anything(tmp_path: Path) -> None:
+def test_several_files_become_one_table_of_non_empty_columns(tmp_path: Path) -> None:
     for name, text in (("rnn", RNN), ("gemm", NVIDIA_GEMM), ("conv", CONV)):
         (tmp_path / name).write_text(text)
-    found = import_measurements([tmp_path / name for name in ("rnn", "gemm", "conv")], tmp_path / "out.csv")
-    rows = rows_of(found)
+    result = import_measurements([tmp_path / name for name in ("rnn", "gemm", "conv")], tmp_path / "out.csv")
+    rows = rows_of(result)
     assert rows["op_class"].tolist() == ["recurrent"] * 4 + ["gemm"] * 2 + ["convolution"] * 5
     assert rows.loc[4, ["m", "n", "k", "trans_b"]].tolist() == [1760, 16, 1760, "t"]
-    header = found.path.read_text().split("\n", 1)[0].split(",")
+    header = result.path.read_text().split("\n", 1)[0].split(",")
     assert [name for name in header if rows[name].isna().all()] == []
     assert header == [name for name in rows if name in header]
 
 
 def test_a_product_above_the_peak_is_refused_or_flagged(tmp_path: Path) -> None:
-    said = Declared(device=make_device())
+    declared = Declared(device=make_device())
     with pytest.raises(EstimatorError, match=r"row 2: 20 TFLOP/s is above 1\.05 x the peak of toy"):
-        import_text(tmp_path, FAST, said)
+        import_text(tmp_path, FAST, declared)
     assert not (tmp_path / "out.csv").exists()
-    import_measurements([tmp_path / "in.txt"], tmp_path / "out.csv", said, keep_impossible=True)
+    import_measurements([tmp_path / "in.txt"], tmp_path / "out.csv", declared, keep_impossible=True)
     rows, notes = read_measurements(make_device(), tmp_path / "out.csv")
     assert rows["time_s"].tolist() == [0.001]
     assert "out.csv: row 2: flagged above_peak" in notes[0]
@@ -63,31 +63,31 @@ def test_a_convolution_beyond_the_bound_is_flagged(tmp_path: Path) -> None:
 
 def test_devices_are_known_by_their_aliases(tmp_path: Path) -> None:
     text = "device,m,n,k,dtype,time_us\nNV_V100,64,64,64,float,9\n"
-    found = import_text(tmp_path, text)
-    assert set(rows_of(found)["device"]) == {"v100-sxm2-16gb"}
+    result = import_text(tmp_path, text)
+    assert set(rows_of(result)["device"]) == {"v100-sxm2-16gb"}
     assert set(read_text(tmp_path, text, Declared(device=load_device("v100")))["device"]) == {"v100-sxm2-16gb"}
     with pytest.raises(EstimatorError, match="expected those of one device"):
         import_text(tmp_path, text, Declared(device=load_device("p100")))
 
 
-def test_what_could_not_be_checked_is_told(tmp_path: Path) -> None:
+def test_unchecked_devices_have_a_note(tmp_path: Path) -> None:
     text = "m,n,k,dtype,time_us\n64,64,64,float,9\n"
     assert any("no device is named" in note for note in import_text(tmp_path, text).notes)
     other = text.replace("m,n", "device,m,n").replace("64,64,64", "new,64,64,64")
     assert any("new is not in the catalogue" in note for note in import_text(tmp_path, other).notes)
 
 
-@pytest.mark.parametrize(("time_us", "told"), [(900, True), (9, False)])
-def test_rows_that_are_slow_for_the_device_are_told(tmp_path: Path, time_us: int, told: bool) -> None:
-    """The toy's peak is 10 TFLOP/s; what a processor took is read as its own."""
+@pytest.mark.parametrize(("time_us", "noted"), [(900, True), (9, False)])
+def test_low_share_of_the_peak_has_a_note(tmp_path: Path, time_us: int, noted: bool) -> None:
+    """The toy's peak is 10 TFLOP/s; the slow time may be that of a processor."""
     text = f"m,n,k,dtype,time_us\n256,256,256,float,{time_us}\n"
     notes = import_text(tmp_path, text, Declared(device=make_device())).notes
-    assert any("if the rows were not measured on it" in note for note in notes) is told
+    assert any("if the rows were not measured on it" in note for note in notes) is noted
 
 
-def test_times_of_another_unit_are_told(tmp_path: Path) -> None:
-    found = import_text(tmp_path, "m,n,k,dtype,time_s\n640,640,640,float,90\n", Declared(device=make_device()))
-    assert any("in.txt: row 1: over 1000 x the time" in note for note in found.notes)
+def test_times_far_above_the_bound_have_a_note(tmp_path: Path) -> None:
+    result = import_text(tmp_path, "m,n,k,dtype,time_s\n640,640,640,float,90\n", Declared(device=make_device()))
+    assert any("in.txt: row 1: over 1000 x the time" in note for note in result.notes)
     slow = "m,n,k,dtype,time_s\n640,640,640,float,90\n64,64,64,float,1e-6\n320,320,320,float,90\n"
     import_text(tmp_path, slow, Declared(device=make_device()))
     notes = read_measurements(make_device(), tmp_path / "out.csv")[1]
@@ -96,7 +96,7 @@ def test_times_of_another_unit_are_told(tmp_path: Path) -> None:
     )
 
 
-def test_unlike_conditions_of_two_files_do_not_merge(tmp_path: Path) -> None:
+def test_different_conditions_of_two_files_are_refused(tmp_path: Path) -> None:
     for name in ("a", "b"):
         (tmp_path / name).write_text(f"m,n,k,dtype,time_us,library\n64,64,64,float,9,{name}\n")
     with pytest.raises(EstimatorError, match="library 'a' and 'b'"):
@@ -114,16 +114,16 @@ def test_an_input_is_not_overwritten(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["in.csv"]
 
 
-def test_a_large_table_in_small_frames_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_import_in_small_frames_gives_the_same_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = write_table(tmp_path / "in.csv", 0.05)
-    whole = rows_of(import_measurements([tmp_path / "in.csv"], tmp_path / "whole.csv"))
+    unsplit = rows_of(import_measurements([tmp_path / "in.csv"], tmp_path / "whole.csv"))
     monkeypatch.setattr(csv_files, "ROWS_AT_ONCE", 7)
-    found = import_measurements([tmp_path / "in.csv"], tmp_path / "parts.csv")
-    assert len(whole) == found.survey["rows"].sum() == rows > 100
-    pd.testing.assert_frame_equal(rows_of(found), whole)
+    result = import_measurements([tmp_path / "in.csv"], tmp_path / "parts.csv")
+    assert len(unsplit) == result.survey["rows"].sum() == rows > 100
+    pd.testing.assert_frame_equal(rows_of(result), unsplit)
 
 
-def test_a_table_is_read_as_it_comes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_import_stops_at_the_first_refused_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A row that is refused stops the import before the rest of the file is read."""
     monkeypatch.setattr(csv_files, "ROWS_AT_ONCE", 10)
     pipe = tmp_path / "pipe"
@@ -149,7 +149,7 @@ def test_a_table_is_read_as_it_comes(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert len(written) < 100_000
 
 
-def test_rows_given_twice_are_told(tmp_path: Path) -> None:
+def test_duplicate_rows_have_a_note(tmp_path: Path) -> None:
     for name in ("a.log", "b.log"):
         (tmp_path / name).write_text(NVIDIA_GEMM)
     once = import_measurements([tmp_path / "a.log"], tmp_path / "out.csv").notes
@@ -161,7 +161,7 @@ def test_rows_given_twice_are_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "words"),
+    ("declared", "words"),
     [
         (Declared(clock="1.4"), "--clock is '1.4', which is a plain number"),
         (Declared(clock="0 GHz"), "--clock is '0 GHz', which is not above zero"),
@@ -169,13 +169,13 @@ def test_rows_given_twice_are_told(tmp_path: Path) -> None:
         (Declared(topology=Path("net.csv")), "in.txt: found DeepBench log"),
     ],
 )
-def test_what_the_user_says_is_checked(tmp_path: Path, said: Declared, words: str) -> None:
+def test_declared_values_are_checked(tmp_path: Path, declared: Declared, words: str) -> None:
     with pytest.raises(EstimatorError) as caught:
-        import_text(tmp_path, NVIDIA_GEMM, said)
+        import_text(tmp_path, NVIDIA_GEMM, declared)
     assert words in str(caught.value)
 
 
-def test_a_precision_may_be_said_in_other_words(tmp_path: Path) -> None:
+def test_declared_precision_may_have_a_foreign_name(tmp_path: Path) -> None:
     rows = read_text(tmp_path, "m,n,k,time_us\n64,64,64,9\n", Declared(precision="half"))
     assert set(rows["precision"]) == {"fp16"}
 

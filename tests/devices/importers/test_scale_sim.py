@@ -19,13 +19,15 @@ conv2, 58, 58, 3, 3, 64, 64, 1,
 """
 
 
-def said(folder: Path, topology: str = GEMM, clock: str | None = "1 GHz", precision: str | None = "int8") -> Declared:
+def declare(
+    folder: Path, topology: str = GEMM, clock: str | None = "1 GHz", precision: str | None = "int8"
+) -> Declared:
     (folder / "net.csv").write_text(topology)
     return Declared(clock=clock, precision=precision, topology=folder / "net.csv")
 
 
-def test_cycles_of_products_by_a_clock(tmp_path: Path) -> None:
-    rows = read_text(tmp_path, REPORT, said(tmp_path))
+def test_times_of_products_from_cycles_and_clock(tmp_path: Path) -> None:
+    rows = read_text(tmp_path, REPORT, declare(tmp_path))
     assert rows[["m", "n", "k"]].values.tolist() == [[64, 128, 256], [64, 10, 128]]
     assert rows["time_s"].tolist() == [1e-6, 2e-6]
     assert set(rows["precision"]) == {"int8"}
@@ -33,8 +35,8 @@ def test_cycles_of_products_by_a_clock(tmp_path: Path) -> None:
     assert set(rows["library"]) == {"SCALE-Sim (simulated)"}
 
 
-def test_cycles_of_convolutions(tmp_path: Path) -> None:
-    rows = read_text(tmp_path, REPORT, said(tmp_path, CONVOLUTION))
+def test_times_of_convolutions_from_cycles_and_clock(tmp_path: Path) -> None:
+    rows = read_text(tmp_path, REPORT, declare(tmp_path, CONVOLUTION))
     names = [
         "conv_n",
         "conv_c",
@@ -67,15 +69,15 @@ def test_cycles_of_convolutions(tmp_path: Path) -> None:
         (REPORT.replace("\n1,", "\n2,"), GEMM, "1 GHz", "int8", "does not count from 0 to 1"),
     ],
 )
-def test_faults_are_sentences(
+def test_faults_of_a_report_are_reported(
     tmp_path: Path, report: str, topology: str, clock: str | None, precision: str | None, words: str
 ) -> None:
     with pytest.raises(EstimatorError) as caught:
-        import_text(tmp_path, report, said(tmp_path, topology, clock, precision))
+        import_text(tmp_path, report, declare(tmp_path, topology, clock, precision))
     assert words in str(caught.value)
 
 
-def test_without_a_topology_there_are_no_shapes(tmp_path: Path) -> None:
+def test_a_report_without_topology_is_refused(tmp_path: Path) -> None:
     with pytest.raises(EstimatorError, match="say --topology"):
         import_text(tmp_path, REPORT, Declared(clock="1 GHz", precision="int8"))
 
@@ -86,6 +88,6 @@ def test_a_mutilated_report_is_read_or_refused(data: st.DataObject, tmp_path_fac
     inserted = data.draw(st.text(max_size=20) | st.sampled_from(["\n", ",", "nan", "1e999", "x"]))
     folder = tmp_path_factory.mktemp("report")
     try:
-        import_text(folder, REPORT[:start] + inserted + REPORT[stop:], said(folder))
+        import_text(folder, REPORT[:start] + inserted + REPORT[stop:], declare(folder))
     except EstimatorError as error:
         assert error.faults

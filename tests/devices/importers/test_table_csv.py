@@ -18,17 +18,17 @@ VENDOR = "Data Type,M,N,K,transA,transB,Batch Count,Time (us),TFLOPS,remark\nbfl
 OWN = "op_class,precision,m,n,k,time_s,library\ngemm,fp32,64,64,64,0.001,lib\nelementwise,fp32,,,,0.002,lib\n"
 
 
-def test_a_vendors_names_and_units(tmp_path: Path) -> None:
-    found = import_text(tmp_path, VENDOR)
-    row = MEASUREMENTS.conform(csv_files.read_csv(found.path), "out").iloc[0]
+def test_names_and_units_of_a_vendor(tmp_path: Path) -> None:
+    result = import_text(tmp_path, VENDOR)
+    row = MEASUREMENTS.conform(csv_files.read_csv(result.path), "out").iloc[0]
     assert row[["precision", "batch", "m", "n", "k", "trans_a", "trans_b", "time_s"]].tolist() == [
         "bf16", 4, 1024, 512, 256, "n", "t", 1e-4
     ]  # fmt: skip
-    assert any("not used: 'remark'" in note for note in found.notes)
+    assert any("not used: 'remark'" in note for note in result.notes)
 
 
 @pytest.mark.parametrize("header", ["time_ms", "Time (msec)", "Latency [ms]", "median time (ms)", "duration_ms"])
-def test_units_in_the_header_decide(tmp_path: Path, header: str) -> None:
+def test_unit_of_times_is_that_of_the_header(tmp_path: Path, header: str) -> None:
     rows = read_text(tmp_path, f"m,n,k,dtype,{header}\n64,64,64,float,0.5\n")
     assert rows["time_s"].tolist() == [0.5e-3]
 
@@ -38,12 +38,12 @@ def test_a_rate_gives_the_time_where_no_other_does(tmp_path: Path) -> None:
     assert rows["time_s"].tolist() == [1e-3]
 
 
-def test_low_and_high_ends(tmp_path: Path) -> None:
+def test_low_and_high_times_are_read(tmp_path: Path) -> None:
     rows = read_text(tmp_path, "m,n,k,dtype,time_us,min time (us),max time (us)\n64,64,64,fp16,5,4,7\n")
     assert rows[["time_low_s", "time_high_s"]].values.tolist() == [[4e-6, 7e-6]]
 
 
-def test_convolutions_under_deepbench_names(tmp_path: Path) -> None:
+def test_convolutions_with_deepbench_names(tmp_path: Path) -> None:
     text = "w,h,c,n,k,f_w,f_h,pad_w,pad_h,stride_w,stride_h,precision,fwd_time_us,bwd_inputs_time_us\n"
     rows = read_text(tmp_path, text + "7,8,3,2,16,1,3,0,1,1,2,float,10,20\n")
     assert rows["pass"].tolist() == ["forward", "grad_input"]
@@ -82,14 +82,14 @@ def test_convolutions_under_deepbench_names(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_faults_are_sentences(tmp_path: Path, text: str, words: str) -> None:
+def test_faults_of_a_table_are_reported(tmp_path: Path, text: str, words: str) -> None:
     with pytest.raises(EstimatorError) as caught:
         import_text(tmp_path, text)
     assert words in str(caught.value)
 
 
 @pytest.mark.parametrize("name", library.names("devices", "measurements/*.csv"))
-def test_our_own_tables_come_back_the_same(tmp_path: Path, name: str) -> None:
+def test_importing_shipped_tables_changes_nothing(tmp_path: Path, name: str) -> None:
     device, path = load_device(name.partition(".")[0]), library.names("devices", "measurements/*.csv")[name]
     import_measurements([path], tmp_path / "out.csv", Declared(device))
     pd.testing.assert_frame_equal(load_measurements(device, tmp_path / "out.csv"), load_measurements(device, path))
@@ -109,7 +109,7 @@ def test_a_mutilated_table_is_read_or_refused(data: st.DataObject, tmp_path_fact
 
 
 @pytest.mark.parametrize(
-    ("header", "said", "ours"),
+    ("header", "written", "read"),
     [
         ("clock_mhz", "1980", "1980 MHz"),
         ("SM Clock (GHz)", "1.98", "1.98 GHz"),
@@ -118,9 +118,9 @@ def test_a_mutilated_table_is_read_or_refused(data: st.DataObject, tmp_path_fact
         ("clock", "boost", "boost"),
     ],
 )
-def test_clocks(tmp_path: Path, header: str, said: str, ours: str) -> None:
-    rows = read_text(tmp_path, f"m,n,k,dtype,time_us,{header}\n64,64,64,half,9,{said}\n")
-    assert rows["clock"].tolist() == [ours]
+def test_spellings_of_clocks(tmp_path: Path, header: str, written: str, read: str) -> None:
+    rows = read_text(tmp_path, f"m,n,k,dtype,time_us,{header}\n64,64,64,half,9,{written}\n")
+    assert rows["clock"].tolist() == [read]
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_spellings_of_precisions(tmp_path: Path, column: str, spelling: str, our
     assert rows["precision"].tolist() == [ours]
 
 
-def test_sums_in_int32_are_what_int8_does_anyway(tmp_path: Path) -> None:
+def test_int32_accumulation_of_int8_is_the_default(tmp_path: Path) -> None:
     text = "m,n,k,dtype,compute_type,time_us\n64,64,64,{},{},9\n"
     assert read_text(tmp_path, text.format("int8", "CUBLAS_COMPUTE_32I"))["accumulate"].isna().all()
     assert set(read_text(tmp_path, text.format("half", "CUBLAS_COMPUTE_32F"))["accumulate"]) == {"fp32"}

@@ -33,7 +33,7 @@ def rows(*given: dict[str, object]) -> pd.DataFrame:
         (PEAKS, "fp16", "fp16", np.inf),  # tensor units may sum faster in fp16 than the data sheet says of fp32
         (PEAKS, "int8", None, 200e12),
         (PEAKS, "bf16", None, np.inf),
-        (PEAKS, "fp8", None, 100e12),  # widened to fp16: there is no path of its own
+        (PEAKS, "fp8", None, 100e12),  # widened to fp16: fp8 has no path
         (PEAKS, "fp8", "fp16", 100e12),
         (PEAKS, "tf32", None, 10e12),  # as fp32
         (PEAKS, "fp64", None, 200e12),  # of which nothing is wider
@@ -46,16 +46,16 @@ def rows(*given: dict[str, object]) -> pd.DataFrame:
         (PASCAL, "fp16", "fp32", 10e12),  # fp16 operands on fp32 units, not the fp16 path of the vector units
     ],
 )
-def test_the_peak_of_a_row_is_that_of_its_sums(
+def test_peaks_depend_on_the_accumulator(
     peak: dict[str, object], precision: str, accumulate: str | None, expected: float
 ) -> None:
-    found = bounds.peaks(rows({"precision": precision, "accumulate": accumulate}), make_device(peak=peak))
-    assert found.tolist() == [expected]
+    values = bounds.peaks(rows({"precision": precision, "accumulate": accumulate}), make_device(peak=peak))
+    assert values.tolist() == [expected]
 
 
-def test_least_times() -> None:
+def test_least_times_of_each_op_class() -> None:
     device = make_device(peak={"fp32": "1 TFLOP/s"}, memory_bandwidth="100 GB/s")
-    found = bounds.least_times(
+    values = bounds.least_times(
         rows(
             {"m": 1000, "n": 1000, "k": 1000},  # 2 GFLOP bind
             {"m": 1, "n": 1000, "k": 1000},  # a matrix of 4 MB does
@@ -72,7 +72,7 @@ def test_least_times() -> None:
     matrix = 4 * (1000 + 1000 + 1e6) / 100e9
     flat = max(2 * 8 * 4 * 5 * 4 * 9 / 1e12, 4 * (4 * 63 + 8 * 36 + 8 * 4 * 5) / 100e9)
     deep = max(2 * 8 * 7 * 7 * 5 * 4 * 27 / 1e12, 4 * (4 * 9 * 63 + 8 * 4 * 27 + 8 * 7 * 7 * 5) / 100e9)
-    assert found.tolist() == pytest.approx([2e-3, matrix, 0, 1e-2, 0, flat, deep])
+    assert values.tolist() == pytest.approx([2e-3, matrix, 0, 1e-2, 0, flat, deep])
 
 
 def test_rates_are_of_dense_products_alone() -> None:
@@ -89,12 +89,12 @@ SMALL: dict[str, object] = {"op_class": "convolution", "conv_n": 2, "conv_c": 4,
     ("more", "times"),
     [({"groups": 2}, 1 / 2), ({"pass": "backward"}, 2), ({"conv_p": 14}, 2), ({"conv_q": 15}, 3)],
 )
-def test_what_scales_the_arithmetic_of_a_convolution(more: dict[str, object], times: float) -> None:
+def test_rates_of_scaled_convolutions(more: dict[str, object], times: float) -> None:
     plain, scaled = bounds.rates(rows(SMALL, {**SMALL, **more}))
     assert scaled / plain == pytest.approx(times)
 
 
-def test_what_was_measured_is_no_limit() -> None:
+def test_measured_rates_are_no_limit() -> None:
     measured = {"value": "10 TFLOP/s", "status": "measured"}
     bandwidth = {"value": "1 GB/s", "status": "measured"}
     device = make_device(peak={"fp32": measured, "fp16": "20 TFLOP/s"}, memory_bandwidth=bandwidth)

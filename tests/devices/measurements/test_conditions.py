@@ -43,7 +43,7 @@ def test_mixed_conditions_are_found_however_the_rows_arrive(rows: list[dict[str,
     assert refused(parts) == mixed
 
 
-def test_the_index_is_twenty_bytes_a_row() -> None:
+def test_conditions_take_twenty_bytes_per_row() -> None:
     conditions = Conditions()
     rows = pd.DataFrame({"op_class": "gemm", "precision": "fp32", "m": np.arange(1, 1001), "time_s": 1.0})
     conditions.add(MEASUREMENTS.conform(rows, "rows"), "here")
@@ -56,26 +56,26 @@ def test_the_index_is_twenty_bytes_a_row() -> None:
 
 
 @given(rows=st.lists(st.tuples(st.sampled_from([8, 16, 32]), st.sampled_from([1.0, 1.2, 2.0, 5.0])), max_size=9))
-def test_repeats_and_times_apart_are_those_of_one_shape(rows: list[tuple[int, float]]) -> None:
+def test_notes_on_repeats_and_spread_compare_rows_of_one_shape(rows: list[tuple[int, float]]) -> None:
     conditions = Conditions()
     frame = pd.DataFrame(rows, columns=["m", "time_s"]).assign(op_class="gemm", precision="fp32")
     conditions.add(MEASUREMENTS.conform(frame, "rows"), "here")
     again = frame.index[frame.duplicated()]
     more = f" and {len(again) - 1} more" if len(again) > 1 else ""
     expected = [f"here: row {again[0] + 1}{more}: the very shape and time"] if len(again) else []
-    assert [note[: len(expected[0])] for note in conditions.repeats("here")] == expected
+    assert [note[: len(expected[0])] for note in conditions.repeat_notes("here")] == expected
     times = frame.groupby("m")["time_s"]
     worst = (times.max() / times.min()).max() if rows else 1
-    assert [f" {worst:.4g} x apart" in note for note in conditions.apart("here")] == [True] * int(worst > 1.5)
+    assert [f" {worst:.4g} x apart" in note for note in conditions.spread_notes("here")] == [True] * int(worst > 1.5)
 
 
-def test_cold_and_warm_operands_are_unlike_conditions() -> None:
+def test_cold_and_warm_rows_are_not_compared() -> None:
     conditions = Conditions()
     rows = pd.DataFrame(
         {"op_class": "gemm", "precision": "fp32", "m": 8, "time_s": [1.0, 9], "cache": ["warm", "cold"]}
     )
     conditions.add(MEASUREMENTS.conform(rows, "rows"), "here")
-    assert list(conditions.apart("here")) == []
+    assert list(conditions.spread_notes("here")) == []
 
 
 ONE: dict[str, object] = {"op_class": "gemm", "precision": "fp32", "m": 8, "n": 16, "k": 32, "time_s": 1.0}
@@ -90,23 +90,25 @@ def test_matrix_work_is_warm_unless_said_otherwise() -> None:
     first = {**ONE, "library": "cuBLAS 9"}
     assert refused([both(first, {"library": "OpenBLAS", "cache": "warm"})])
     assert not refused([both(first, {"library": "OpenBLAS", "cache": "cold"})])
-    assert told(first, {"cache": "warm"})
+    assert has_repeat_note(first, {"cache": "warm"})
 
 
-def told(first: dict[str, object], more: dict[str, object]) -> bool:
+def has_repeat_note(first: dict[str, object], more: dict[str, object]) -> bool:
     """Whether two rows count as one shape."""
     conditions = Conditions()
     conditions.add(both(first, more), "here")
-    return bool(list(conditions.repeats("here")))
+    return bool(list(conditions.repeat_notes("here")))
 
 
 @pytest.mark.parametrize(
-    ("first", "more", "alike"),
+    ("first", "more", "is_same_shape"),
     [
         (ONE, {"m": 16, "n": 8}, False), (ONE, {"n": 32, "k": 16}, False), (ONE, {"batch": 1}, True),
         (SUM, {"ranks": 4}, False), (SUM, {"bytes": 16}, False), (SUM, {"flop": 9}, False), (SUM, {}, True),
         (ONE, {"stride_h": 1, "pad_h": 0, "sparsity": 0}, True), (ONE, {"stride_h": 2}, False),
     ],
 )  # fmt: skip
-def test_what_makes_a_shape(first: dict[str, object], more: dict[str, object], alike: bool) -> None:
-    assert told(first, more) == alike
+def test_columns_that_distinguish_shapes(
+    first: dict[str, object], more: dict[str, object], is_same_shape: bool
+) -> None:
+    assert has_repeat_note(first, more) == is_same_shape

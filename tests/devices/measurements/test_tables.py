@@ -19,15 +19,15 @@ def load(tmp_path: Path, text: str) -> int:
     return len(load_measurements(make_device(), path))
 
 
-def test_rows_are_read(tmp_path: Path) -> None:
+def test_shipped_measurements_are_read(tmp_path: Path) -> None:
     assert load(tmp_path, HEADER + ROW + ROW) == 2
 
 
-def test_a_device_without_any() -> None:
+def test_a_device_without_measurements_has_no_rows() -> None:
     assert load_measurements(make_device()).empty
 
 
-def test_the_table_beside_the_file_that_names_the_device_is_its_own(tmp_path: Path) -> None:
+def test_the_table_beside_a_device_file_is_read(tmp_path: Path) -> None:
     (tmp_path / "mine.csv").write_text(HEADER + ROW)
     (tmp_path / "other.csv").write_text(HEADER + ROW + ROW)
     assert len(load_measurements(make_device(), named=tmp_path / "mine.yaml")) == 1
@@ -36,8 +36,8 @@ def test_the_table_beside_the_file_that_names_the_device_is_its_own(tmp_path: Pa
     assert load_measurements(make_device(), named="mine").empty
 
 
-def test_what_a_framework_timed_tells_of_an_op_class_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not of another precision, nor of a class that it did not time."""
+def test_a_frameworks_table_outranks_that_of_the_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only in its op classes, kernels and precisions."""
     folder = tmp_path / "devices" / "measurements"
     folder.mkdir(parents=True)
     monkeypatch.setenv("ESTIMATOR_LIBRARY", str(tmp_path))
@@ -54,12 +54,12 @@ def test_what_a_framework_timed_tells_of_an_op_class_alone(tmp_path: Path, monke
     rows, notes = read_measurements(device)
     assert rows["library"].tolist() == ["torch 2", "torch 2", "lib 1", "lib 1"]
     assert rows["precision"].tolist() == ["fp32", "fp32", "fp16", "fp32"]
-    told = "its gemm in fp32 and add in fp32 tell nothing beside those of toy.torch.csv"
-    assert notes == (f"toy: toy.csv: {told}",)
+    sentence = "its gemm in fp32 and add in fp32 tell nothing beside those of toy.torch.csv"
+    assert notes == (f"toy: toy.csv: {sentence}",)
     assert read_measurements(device, alone=True)[0]["library"].tolist() == ["lib 1"] * 5
 
 
-def test_a_users_own_table_stands_before_a_shipped_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_users_table_comes_before_a_shipped_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "devices" / "measurements"
     folder.mkdir(parents=True)
     monkeypatch.setenv("ESTIMATOR_LIBRARY", str(tmp_path))
@@ -67,7 +67,7 @@ def test_a_users_own_table_stands_before_a_shipped_one(tmp_path: Path, monkeypat
     assert load_measurements(load_device("p100"))["time_s"].tolist() == [1.0]
 
 
-def test_a_device_whose_name_goes_on_is_no_framework(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_of_a_longer_device_name_is_no_framework_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "devices" / "measurements"
     folder.mkdir(parents=True)
     monkeypatch.setenv("ESTIMATOR_LIBRARY", str(tmp_path))
@@ -101,7 +101,7 @@ def test_a_device_whose_name_goes_on_is_no_framework(tmp_path: Path, monkeypatch
         (HEADER + "gemm,fp32,1000\n", ":2: found 3 cells"),
     ],
 )
-def test_faults_are_sentences(tmp_path: Path, text: str, words: str) -> None:
+def test_faults_of_a_table_are_reported(tmp_path: Path, text: str, words: str) -> None:
     with pytest.raises(EstimatorError, match=r".") as caught:
         load(tmp_path, text)
     assert words in str(caught.value)
@@ -111,14 +111,14 @@ def test_faults_are_sentences(tmp_path: Path, text: str, words: str) -> None:
     ("more", "first", "second"),
     [("cache,", "cold,", "warm,"), ("sparsity,", "0.5,", ","), ("padding,", "8,", ",")],
 )
-def test_what_may_differ(tmp_path: Path, more: str, first: str, second: str) -> None:
+def test_conditions_that_may_differ(tmp_path: Path, more: str, first: str, second: str) -> None:
     """Libraries by cache state and sparsity, paddings by shape."""
     other = ROW.replace("1000,1000", "500,1000")
     library = {"cache,": "lib 2", "sparsity,": "lib 2"}.get(more, "lib 1")
     assert load(tmp_path, more + HEADER + first + ROW + second + other.replace("lib 1", library)) == 2
 
 
-def test_rows_flagged_as_impossible_are_no_evidence_and_that_is_told(tmp_path: Path) -> None:
+def test_rows_flagged_above_peak_are_left_out_with_a_note(tmp_path: Path) -> None:
     (tmp_path / "toy.csv").write_text("flag," + HEADER + "above_peak," + FAST + "," + ROW)
     rows, notes = read_measurements(make_device(), tmp_path / "toy.csv")
     assert rows["time_s"].tolist() == [0.001]
@@ -135,13 +135,13 @@ def test_a_convolution_may_beat_the_bound_and_is_flagged(tmp_path: Path, time_s:
     assert flags.fillna("").tolist() == [flag or ""]
 
 
-def test_flags_are_the_devices_word_not_the_files(tmp_path: Path) -> None:
+def test_flags_are_computed_from_the_device(tmp_path: Path) -> None:
     (tmp_path / "toy.csv").write_text("flag," + HEADER + "beats_bound," + ROW)
     assert load_measurements(make_device(), tmp_path / "toy.csv")["flag"].isna().all()
 
 
 def test_more_rows_than_a_prediction_can_use_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables, "MOST_ROWS", 2)
+    monkeypatch.setattr(tables, "MAX_ROWS", 2)
     assert load(tmp_path, HEADER + 2 * ROW) == 2
     with pytest.raises(EstimatorError, match="found more than 2 rows"):
         load(tmp_path, HEADER + 3 * ROW)
@@ -165,7 +165,7 @@ def notes_of(tmp_path: Path, text: str, **spec: object) -> tuple[str, ...]:
     return read_measurements(make_device(**spec), tmp_path / "toy.csv")[1]
 
 
-def test_rows_of_one_shape_that_lie_apart_are_told(tmp_path: Path) -> None:
+def test_different_times_of_one_shape_have_a_note(tmp_path: Path) -> None:
     assert notes_of(tmp_path, ROW + ROW.replace("0.001", "0.0014")) == ()
     (note,) = notes_of(tmp_path, ROW + ROW.replace("1000", "500") + ROW.replace("0.001", "0.03") + ROW)
     assert note == "toy: toy.csv: rows 1 and 3 are one shape and 30 x apart; check which of them holds"
@@ -174,7 +174,7 @@ def test_rows_of_one_shape_that_lie_apart_are_told(tmp_path: Path) -> None:
     assert "rows 1 and 4 are one shape and 3 x apart (so are those of 1 more)" in note
 
 
-def test_rows_of_a_precision_without_hardware_are_told_and_bounded(tmp_path: Path) -> None:
+def test_rows_of_a_precision_without_hardware_have_a_note(tmp_path: Path) -> None:
     peak = {"fp32": "10 TFLOP/s", "fp4": "unsupported"}
     narrow = ROW.replace("fp32", "fp4")
     assert notes_of(tmp_path, ROW + narrow + narrow, peak=peak) == (
@@ -184,7 +184,7 @@ def test_rows_of_a_precision_without_hardware_are_told_and_bounded(tmp_path: Pat
         notes_of(tmp_path, FAST.replace("fp32", "fp4"), peak=peak)
 
 
-def test_a_measured_peak_refuses_and_flags_nothing(tmp_path: Path) -> None:
+def test_a_measured_peak_is_no_limit(tmp_path: Path) -> None:
     peak = {"fp32": {"value": "10 TFLOP/s", "status": "measured"}}
     (tmp_path / "toy.csv").write_text(HEADER + FAST)
     rows, notes = read_measurements(make_device(peak=peak), tmp_path / "toy.csv")
@@ -196,7 +196,7 @@ def test_a_file_cannot_flag_a_possible_product_as_impossible(tmp_path: Path) -> 
     assert load_measurements(make_device(), tmp_path / "toy.csv")["flag"].isna().tolist() == [True]
 
 
-def test_a_private_file_does_not_take_the_librarys_rows(tmp_path: Path) -> None:
+def test_a_users_file_does_not_use_the_librarys_rows(tmp_path: Path) -> None:
     shipped = library.names("devices", "*.yaml")["v100-sxm2-16gb"]
     device = load_device("v100")
     private = tmp_path / shipped.name
@@ -205,11 +205,11 @@ def test_a_private_file_does_not_take_the_librarys_rows(tmp_path: Path) -> None:
     assert len(load_measurements(device, named=shipped)) == len(load_measurements(device, named="v100")) > 0
 
 
-def test_a_measured_launch_is_the_devices(tmp_path: Path) -> None:
+def test_the_launch_latency_is_taken_from_measurements(tmp_path: Path) -> None:
     text = "op_class,precision,kernel,bytes,time_s\nelementwise,fp32,launch,12,3e-6\nelementwise,fp32,add,1200,4e-6\n"
     (tmp_path / "rows.csv").write_text(text)
     device = make_device(launch_latency="9 us")
-    told = with_launch(device, load_measurements(device, tmp_path / "rows.csv")).launch_latency
-    assert told is not None
-    assert (told.value, told.status) == (3e-6, "measured")
+    latency = with_launch(device, load_measurements(device, tmp_path / "rows.csv")).launch_latency
+    assert latency is not None
+    assert (latency.value, latency.status) == (3e-6, "measured")
     assert with_launch(device, load_measurements(device)) == device

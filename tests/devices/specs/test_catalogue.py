@@ -24,7 +24,7 @@ def test_the_smallest_device_is_a_name_a_peak_and_a_bandwidth(tmp_path: Path) ->
     assert device.peak_of("bf16").matrix is None
 
 
-def test_the_forms_of_a_peak() -> None:
+def test_the_forms_of_a_peak_are_read() -> None:
     device = make_device(
         peak={
             "fp32": "60 TFLOP/s",
@@ -57,22 +57,22 @@ def test_unknown_names_suggest_near_ones() -> None:
         load_device("none/here.yaml")
 
 
-def test_aliases_in_any_case() -> None:
+def test_aliases_match_in_any_case() -> None:
     assert load_device("nv_v100").name == load_device("V100").name == "v100-sxm2-16gb"
     assert source_device("v100") == load_device("v100")
     assert source_device("somebody's laptop") is None
     assert source_device(None) is None
 
 
-def test_a_file_must_bear_its_own_name(tmp_path: Path) -> None:
+def test_the_name_must_be_that_of_the_file(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text("name: b\npeak: {fp32: 1 TFLOP/s}\nmemory_bandwidth: 1 GB/s\n")
     with pytest.raises(EstimatorError, match="name is 'b'; expected 'a'"):
         load_device(tmp_path / "a.yaml")
 
 
 @pytest.fixture
-def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The devices folder of a library of one's own."""
+def user_devices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The devices folder of a user's library."""
     (tmp_path / "devices" / "systems").mkdir(parents=True)
     monkeypatch.setenv("ESTIMATOR_LIBRARY", str(tmp_path))
     return tmp_path / "devices"
@@ -102,8 +102,8 @@ def write(folder: Path, name: str, more: str = "") -> Path:
     return path
 
 
-def test_the_check_finds_what_has_no_source(own: Path) -> None:
-    path = write(own, "a")
+def test_the_check_finds_numbers_without_source(user_devices: Path) -> None:
+    path = write(user_devices, "a")
     shipped = len(catalogue.all_devices()) - 1
     checked, faults = catalogue.check(DeviceSpec)
     assert checked == shipped + 1
@@ -114,9 +114,11 @@ def test_the_check_finds_what_has_no_source(own: Path) -> None:
     assert catalogue.check(DeviceSpec, "A") == (1, faults)
 
 
-def test_every_fault_of_the_form_comes_at_once(own: Path) -> None:
+def test_all_faults_of_form_are_reported_together(user_devices: Path) -> None:
     path = write(
-        own, "b", "year: 2020\nyear: 2021\nmemory_bandwith: 1 GB/s\npower_limit: 300 GB\nlink: {total: -1 GB/s}\n"
+        user_devices,
+        "b",
+        "year: 2020\nyear: 2021\nmemory_bandwith: 1 GB/s\npower_limit: 300 GB\nlink: {total: -1 GB/s}\n",
     )
     _, faults = catalogue.check(DeviceSpec, "b")
     expected = {"duplicate-key": 5, "unknown-key": 6, "wrong-unit": 7, "wrong-value": 8}
@@ -129,19 +131,21 @@ def test_every_fault_of_the_form_comes_at_once(own: Path) -> None:
     assert catalogue.check(DeviceSpec, "b")[1][0].rule == "file-name"
 
 
-def test_a_wrong_key_is_told_with_what_to_write(own: Path) -> None:
-    path = own / "a.yaml"
+def test_a_wrong_key_gets_a_suggestion(user_devices: Path) -> None:
+    path = user_devices / "a.yaml"
     path.write_text("name: a\npeak: {fp32: 1 TFLOP/s, bf61: 2 TFLOP/s}\nwaiver: all\npart_of: mi250x\n")
-    told = [fault.split(": ", 1)[1] for fault in catalogue.check(DeviceSpec, "a")[1] if fault.rule != "missing-source"]
-    assert told == [
+    sentences = [
+        fault.split(": ", 1)[1] for fault in catalogue.check(DeviceSpec, "a")[1] if fault.rule != "missing-source"
+    ]
+    assert sentences == [
         "part_of is 'mi250x'; expected keys with values, of device, parts",
         "'peak.bf61' is not a key that is known here. Did you mean bf16?",
         "'waiver' is not a key that is known here. It belongs to one value: write {value: …, waiver: …} there.",
     ]
 
 
-def test_the_check_of_the_form_of_an_outsider_asks_for_sources_alone(own: Path) -> None:
-    path = own / "vendor-b.yaml"
+def test_a_vendors_file_of_our_form_lacks_only_sources(user_devices: Path) -> None:
+    path = user_devices / "vendor-b.yaml"
     path.write_text(OUTSIDERS)
     assert {fault.rule for fault in catalogue.check(DeviceSpec, str(path))[1]} == {"missing-source"}
     assert not any(
@@ -150,15 +154,15 @@ def test_the_check_of_the_form_of_an_outsider_asks_for_sources_alone(own: Path) 
     assert catalogue.target_warnings(path, load_device(path)) == ()
 
 
-def test_doubts_are_of_files_of_ones_own(own: Path) -> None:
-    path = write(own, "k20x", "boost_clock: 732 kHz\n")
+def test_target_warnings_are_about_user_files(user_devices: Path) -> None:
+    path = write(user_devices, "k20x", "boost_clock: 732 kHz\n")
     (doubt,) = catalogue.target_warnings(str(path), load_device(str(path)))
     assert doubt.startswith(f"{path}:4: boost_clock is 732 kHz; expected")
     assert catalogue.target_warnings("k20x", load_device("k20x")) == ()
 
 
 @pytest.mark.parametrize(("module", "part"), [("mi250x", "mi250x-gcd"), ("k80-board", "k80-gpu")])
-def test_a_module_is_doubted_and_its_part_is_not(module: str, part: str) -> None:
+def test_a_module_has_a_warning_and_its_part_has_none(module: str, part: str) -> None:
     (doubt,) = catalogue.target_warnings(module, load_device(module))
     assert f"{module} is a module of 2 {part}" in doubt
     assert catalogue.target_warnings(part, load_device(part)) == ()
@@ -177,15 +181,15 @@ def test_a_path_without_ending_is_a_file_where_there_is_one(tmp_path: Path) -> N
         load_device("Blue Gene/P node (Mira)")
 
 
-def test_a_fault_names_the_line_of_its_value(own: Path) -> None:
-    path = write(own, "a", "power_limit:\n  value: 300 kW\n  source: x\n  status: read\n")
-    told = [fault for fault in catalogue.check(DeviceSpec, "a")[1] if fault.rule == "plausible"]
-    assert told[0].startswith(f"{path}:4: power_limit is 300 kW; expected")
+def test_a_fault_names_the_line_of_its_value(user_devices: Path) -> None:
+    path = write(user_devices, "a", "power_limit:\n  value: 300 kW\n  source: x\n  status: read\n")
+    faults = [fault for fault in catalogue.check(DeviceSpec, "a")[1] if fault.rule == "plausible"]
+    assert faults[0].startswith(f"{path}:4: power_limit is 300 kW; expected")
 
 
-def test_two_files_of_one_alias(own: Path) -> None:
-    write(own, "a", "aliases: [One, b]\n")
-    write(own, "b", "aliases: [ONE]\n")
+def test_an_alias_of_two_files_is_a_fault(user_devices: Path) -> None:
+    write(user_devices, "a", "aliases: [One, b]\n")
+    write(user_devices, "b", "aliases: [ONE]\n")
     faults = [fault for fault in catalogue.check(DeviceSpec)[1] if fault.rule == "duplicate-alias"]
     assert [fault.split(": ", 1)[1] for fault in faults] == [
         "the alias 'One' also names b; delete it in one file",
@@ -198,9 +202,9 @@ def test_two_files_of_one_alias(own: Path) -> None:
 SYSTEM = "name: {}\nnodes: 2\ndevices_per_node: 4\ndevice: {}\n"
 
 
-def test_a_system_may_name_a_device_beside_its_own_file(own: Path) -> None:
-    write(own / "systems", "mine")
-    path = own / "systems" / "s.yaml"
+def test_a_system_may_name_a_device_beside_its_own_file(user_devices: Path) -> None:
+    write(user_devices / "systems", "mine")
+    path = user_devices / "systems" / "s.yaml"
     path.write_text(SYSTEM.format("s", "mine.yaml"))
     assert load_device(load_system("s").device).name == "mine"
     assert load_device(load_system(path).device).name == "mine"
@@ -213,8 +217,8 @@ def test_a_system_may_name_a_device_beside_its_own_file(own: Path) -> None:
     assert "none.yaml: there is no such file" in fault
 
 
-def test_the_users_file_comes_before_the_shipped_one(own: Path) -> None:
-    write(own, "k20x", "aliases: [V100]\n")
+def test_the_users_file_comes_before_the_shipped_one(user_devices: Path) -> None:
+    write(user_devices, "k20x", "aliases: [V100]\n")
     assert load_device("K20X").memory_bandwidth == load_device("v100").memory_bandwidth
     assert str(load_device("k20x").memory_bandwidth) == "500 GB/s"
 
@@ -234,23 +238,25 @@ BLOCKS = [
 
 @pytest.mark.parametrize(("block", "expected"), BLOCKS)
 @pytest.mark.parametrize("place", ["before", "after"])
-def test_aliases_are_read_from_their_lines_alone(block: str, expected: list[str], place: str, own: Path) -> None:
+def test_aliases_are_read_without_parsing_the_file(
+    block: str, expected: list[str], place: str, user_devices: Path
+) -> None:
     text = SMALL.format("a")
-    (own / "a.yaml").write_text(block + text if place == "before" else text + block)
+    (user_devices / "a.yaml").write_text(block + text if place == "before" else text + block)
     for alias in expected:
-        assert catalogue.find("device", alias.upper(), catalogue.DEVICE_FILES) == own / "a.yaml"
+        assert catalogue.find("device", alias.upper(), catalogue.DEVICE_FILES) == user_devices / "a.yaml"
     assert source_device("no") is None
 
 
-def test_aliases_in_a_file_of_braces(own: Path) -> None:
+def test_aliases_in_a_json_file_are_read(user_devices: Path) -> None:
     device = {"name": "a", "peak": {"fp32": "1 TFLOP/s"}, "aliases": ["A b"], "memory_bandwidth": "1 GB/s"}
     for indent in (None, 2):
-        (own / "a.yaml").write_text(json.dumps(device, indent=indent))
+        (user_devices / "a.yaml").write_text(json.dumps(device, indent=indent))
         assert load_device("a B").name == "a"
 
 
-def test_a_broken_file_hides_no_other(own: Path) -> None:
-    path = write(own, "a", "aliases: [x\n")
+def test_a_broken_file_hides_no_other(user_devices: Path) -> None:
+    path = write(user_devices, "a", "aliases: [x\n")
     assert load_device("V100").name == "v100-sxm2-16gb"
     with pytest.raises(EstimatorError, match="this is not YAML") as caught:
         load_device("x")
@@ -259,15 +265,15 @@ def test_a_broken_file_hides_no_other(own: Path) -> None:
 
 
 @given(st.sampled_from(["900 GB", "fast", "-1 GB/s", "0 GB/s", "1e999 GB/s", 900, [], {}]))
-def test_no_wrong_bandwidth_gets_in(wrong: object) -> None:
+def test_a_wrong_bandwidth_is_refused(wrong: object) -> None:
     with pytest.raises(ValueError, match="memory_bandwidth"):
         make_device(memory_bandwidth=wrong)
 
 
-def test_a_file_of_ones_own_may_take_a_shipped_alias(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_users_file_may_take_a_shipped_alias(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "devices").mkdir()
-    own = "name: h100\npeak: {fp32: {value: 60 TFLOP/s, source: me}}\nmemory_bandwidth: {value: 3 TB/s, source: me}\n"
-    (tmp_path / "devices" / "h100.yaml").write_text(own)
+    text = "name: h100\npeak: {fp32: {value: 60 TFLOP/s, source: me}}\nmemory_bandwidth: {value: 3 TB/s, source: me}\n"
+    (tmp_path / "devices" / "h100.yaml").write_text(text)
     monkeypatch.setenv("ESTIMATOR_LIBRARY", str(tmp_path))
     assert load_device("H100").name == "h100"
     assert [fault for fault in catalogue.check(DeviceSpec)[1] if fault.rule == "duplicate-alias"] == []

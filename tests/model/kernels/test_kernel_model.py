@@ -27,13 +27,13 @@ def test_a_row_needs_its_class_and_all_columns() -> None:
     assert have_all(ROWS, ["gemm", "pooling"], ["bytes"]).tolist() == [True, False, True]
 
 
-def test_a_launch_takes_what_the_device_file_gives_else_what_is_usual() -> None:
+def test_launch_latency_is_that_of_the_device_file_else_the_default() -> None:
     usual = shipped().launches.latency_s.mid
     assert launch_latency(make_device(), shipped()) == usual
     assert launch_latency(make_device(launch_latency="9 us"), shipped()) == 9e-6
 
 
-def test_some_of_the_ops_meet_their_own_hardware() -> None:
+def test_selected_inputs_keep_their_hardware() -> None:
     inputs = KernelInputs.on_device(ROWS, make_device(compute_units="80"), shipped()).at(np.array([False, True, False]))
     assert inputs.rows["op_class"].tolist() == ["pooling"]
     assert inputs.hardware.units.tolist() == [80]

@@ -1,4 +1,4 @@
-"""What the tests of an audit share."""
+"""Shared fixtures of the audit tests."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from tests.studies.audit.tables import audit_rows
 
 @pytest.fixture(scope="session")
 def kernels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, float]:
-    """The kernels of an epoch of row A on each device [s], as predicted."""
+    """Predicted kernel time of an epoch of row A on each device [s]."""
     audit = audit_rows(tmp_path_factory.mktemp("kernels"), {"old": "999 s", "new": "999 s"})
-    of_row = [checked for checked in audit.checked["times"] if checked.row == "A"]
-    return {str(checked.column): float(checked.ours.samples[0]) for checked in of_row if checked.ours}
+    row_times = [checked for checked in audit.checked["times"] if checked.row == "A"]
+    return {str(checked.column): float(checked.ours.samples[0]) for checked in row_times if checked.ours}

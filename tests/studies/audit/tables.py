@@ -1,4 +1,4 @@
-"""Small published tables: of two toy devices, to reckon by hand; of two shipped ones, to be audited."""
+"""Small published tables: of two toy devices, to check by hand; of two shipped ones, to audit."""
 
 import json
 from collections.abc import Mapping
@@ -34,7 +34,7 @@ def toy_row(old: str, new: str, ratio: str, **fields: object) -> dict[str, objec
 
 
 def write_study(folder: Path, times: Mapping[str, object], ratio: str = "2x", **fields: object) -> Path:
-    """A study of one table with the rows A and B of the same profile, beside which it stands; B has no ratio."""
+    """Write a study of one table, and its profile: rows A and B of the same profile, B without ratio."""
     (folder / "dump.csv").write_text(OPS)
     (folder / "workload.yaml").write_text(f"name: w\nbatch_size: 8\nsamples: {8 * STEPS}\n")
     columns = {"old": {"devices": "k20x"}, "new": {"devices": ["v100-sxm2-16gb", "p100-pcie-16gb"]}, "dark": {}}
@@ -55,10 +55,10 @@ def audit_study(path: Path) -> Audit:
 
 
 def audit_rows(folder: Path, times: Mapping[str, object], ratio: str = "2x", **fields: object) -> Audit:
-    """The audit of such a study's table."""
+    """The audit of the table that write_study writes."""
     return audit_study(write_study(folder, times, ratio, **fields))
 
 
-def times_of(kernels: Mapping[str, float], old: float, new: float) -> dict[str, object]:
+def scaled_times(kernels: Mapping[str, float], old: float, new: float) -> dict[str, object]:
     """Printed times that are multiples of the predicted kernels of an epoch."""
     return {"old": f"{old * kernels['old']:.9f} s", "new": f"{new * kernels['new']:.9f} s"}

@@ -9,11 +9,11 @@ import pytest
 from estimator.core.errors import EstimatorError
 from estimator.reports import documents
 from estimator.studies.run import run_study
-from tests.studies.audit.tables import times_of, write_study
+from tests.studies.audit.tables import scaled_times, write_study
 
 
 def test_a_study_of_tables_has_an_audit_and_no_figure_of_merit(tmp_path: Path, kernels: Mapping[str, float]) -> None:
-    result = run_study(write_study(tmp_path, times_of(kernels, 1, 1)))
+    result = run_study(write_study(tmp_path, scaled_times(kernels, 1, 1)))
     document = json.loads(documents.to_json(documents.results(result)))
     (audit,) = document["audits"]
     assert [entry["mark"] for entry in audit["printed"]["times"]] == ["reproduced"] * 4
@@ -25,7 +25,7 @@ def test_a_study_of_tables_has_an_audit_and_no_figure_of_merit(tmp_path: Path, k
 
 
 def test_every_estimate_is_named_by_its_cell_and_device(tmp_path: Path, kernels: Mapping[str, float]) -> None:
-    result = run_study(write_study(tmp_path, times_of(kernels, 1, 1)))
+    result = run_study(write_study(tmp_path, scaled_times(kernels, 1, 1)))
     assert [name for name, _ in result.predictions()] == [
         f"{row}/{cell}"
         for row in ("A", "B")
@@ -33,7 +33,7 @@ def test_every_estimate_is_named_by_its_cell_and_device(tmp_path: Path, kernels:
     ]  # fmt: skip
 
 
-def test_a_name_that_is_not_there_is_refused(tmp_path: Path) -> None:
+def test_an_unknown_device_is_refused(tmp_path: Path) -> None:
     path = write_study(tmp_path, {"old": "9 s", "new": "9 s"})
     path.write_text(path.read_text().replace("k20x", "k2Ox"))
     with pytest.raises(EstimatorError, match=r"one: A on k2Ox: .*Did you mean k20x"):

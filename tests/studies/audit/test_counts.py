@@ -28,7 +28,7 @@ def parameters(**fields: object) -> CheckedNumber:
         ({"parameters": 11 * 20 + 21 * 30, "parameters_of": [10, 20, 30]}, "wrong part", 12345),
     ],
 )
-def test_a_printed_count_is_exact_or_that_of_a_part(fields: dict[str, object], mark: str, ours: int) -> None:
+def test_marks_of_printed_counts(fields: dict[str, object], mark: str, ours: int) -> None:
     checked = parameters(**fields)
     assert checked.mark == mark
     assert checked.ours is not None
@@ -36,18 +36,18 @@ def test_a_printed_count_is_exact_or_that_of_a_part(fields: dict[str, object], m
 
 
 @pytest.mark.parametrize("printed", ["849", "12,345"])
-def test_a_part_that_has_not_the_printed_count_is_refused(printed: str) -> None:
+def test_stated_layers_without_the_printed_count_are_refused(printed: str) -> None:
     with pytest.raises(EstimatorError, match=r"t: A: .* 10-20-30 alone, which have 850 of the model's 12,345"):
         parameters(parameters=printed, parameters_of=[10, 20, 30])
 
 
-def test_what_was_added_to_the_profiles_count_is_named() -> None:
+def test_the_reason_names_the_added_count() -> None:
     checked = parameters(parameters="12,445", untrained=100)
     assert checked.reason == "12,345 are trained, 100 are not"
     assert checked.ours is not None
     assert checked.ours.source == "counted where the profile was taken, and 100 of the study file"
 
 
-def test_only_what_the_profile_counts_is_checked() -> None:
+def test_a_count_unknown_to_the_profile_is_not_checked() -> None:
     (batch,) = check(Workload(name="w", batch_size=8), batch_size=8, parameters="12,345")
     assert (batch.quantity, batch.row, batch.mark, batch.reason) == ("batch size", "A", "reproduced", None)

@@ -55,17 +55,19 @@ def test_the_document_counts_the_marks_of_each_kind() -> None:
     assert documents.to_json(document)
 
 
-def test_an_appendix_holds_all_numbers_and_what_its_template_lays_out() -> None:
+def test_an_appendix_holds_all_numbers_and_the_findings() -> None:
     part = appendix(AUDIT)
     assert (part.kind, part.title, len(part.numbers)) == ("audit", "T", 9)
-    assert [(found["quantity"], found["mark"]) for found in part.view["findings"]] == [
+    assert [(finding["quantity"], finding["mark"]) for finding in part.view["findings"]] == [
         ("parameters", "wrong part"), ("step of A and B", "reproduced"),
     ]  # fmt: skip
 
 
 def test_the_printed_table_is_laid_out_line_by_line() -> None:
     view = appendix(AUDIT).view
-    quantities = {row: [[c["quantity"] for c in cell] for cell in line["cells"]] for row, line in view["rows"].items()}
+    quantities = {
+        row: [[number["quantity"] for number in cell] for cell in line["cells"]] for row, line in view["rows"].items()
+    }
     assert quantities == {"A": [[], ["time", "ratio"]], "B": [["time"], []]}
     assert view["counts"] == ["batch size", "parameters"]
     assert [len(cell) for cell in view["rows"]["A"]["counts"]] == [1, 1]
@@ -76,7 +78,7 @@ def test_the_printed_table_is_laid_out_line_by_line() -> None:
 
 
 @pytest.mark.parametrize("kind", get_args(Kind))
-def test_cells_are_by_row_and_column(kind: Kind) -> None:
-    for one in AUDIT.checked[kind]:
-        assert one in AUDIT.cell(kind, one.row, one.column)
-        assert not AUDIT.cell(kind, "C", one.column)
+def test_cell_selects_by_row_and_column(kind: Kind) -> None:
+    for number in AUDIT.checked[kind]:
+        assert number in AUDIT.cell(kind, number.row, number.column)
+        assert not AUDIT.cell(kind, "C", number.column)

@@ -8,7 +8,7 @@ from estimator.core.types import Profile, Workload
 from estimator.studies.audit.epochs import count_steps
 from estimator.studies.audit.table import Row
 from tests.conftest import make_ops
-from tests.studies.audit.tables import STEPS, audit_rows, times_of
+from tests.studies.audit.tables import STEPS, audit_rows, scaled_times
 
 
 def test_the_sources_host_time_is_no_part_of_the_kernels(kernels: Mapping[str, float]) -> None:
@@ -19,7 +19,7 @@ def test_an_epoch_ends_with_forward_passes_over_the_samples_held_out(
     tmp_path: Path, kernels: Mapping[str, float]
 ) -> None:
     """12 samples of them are two steps of 8, beside the ten of training."""
-    checked = audit_rows(tmp_path, times_of(kernels, 1, 1), validation_samples=12).cell("times", "A", "new")[0]
+    checked = audit_rows(tmp_path, scaled_times(kernels, 1, 1), validation_samples=12).cell("times", "A", "new")[0]
     at = "one/A/new/v100-sxm2-16gb/"
     numbers = {n.id.removeprefix(at): n for n in checked.numbers if n.id.startswith(at)}
     value = {name: float(number.samples[0]) for name, number in numbers.items()}

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from estimator.studies.audit.like_rows import geometric_mean
-from tests.studies.audit.tables import STEPS, audit_study, times_of, write_study
+from tests.studies.audit.tables import STEPS, audit_study, scaled_times, write_study
 
 
 def test_rows_of_the_same_work_agree_or_contradict_each_other(tmp_path: Path, kernels: Mapping[str, float]) -> None:
-    path = write_study(tmp_path, times_of(kernels, 1, 0.5))
+    path = write_study(tmp_path, scaled_times(kernels, 1, 0.5))
     document = json.loads(path.read_text())
-    document["tables"]["one"]["rows"]["B"]["times"] = times_of(kernels, 1.1, 2)
+    document["tables"]["one"]["rows"]["B"]["times"] = scaled_times(kernels, 1.1, 2)
     path.write_text(json.dumps(document))
     old, new = audit_study(path).checked["like rows"]
     assert (old.mark, new.mark) == ("reproduced", "reproduced")  # the geometric mean of a half and two is one

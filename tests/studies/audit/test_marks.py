@@ -18,7 +18,7 @@ from estimator.studies.audit.table import Row, Rules
         ("6.2x", 6.25, "reproduced"),  # the very half
     ],
 )
-def test_arithmetic_agrees_to_the_last_printed_digit(printed: str, ours: float, mark: str) -> None:
+def test_agreement_by_the_last_printed_digit(printed: str, ours: float, mark: str) -> None:
     assert agreement(read_printed(printed, "1"), ours) == mark
     assert agrees(read_printed(printed, "1"), ours) == (mark != "cannot be told")
 
@@ -33,7 +33,7 @@ def test_arithmetic_agrees_to_the_last_printed_digit(printed: str, ours: float, 
         ("2 s", 0.9, "cannot be told"),
     ],
 )
-def test_times_agree_within_the_share_of_the_rules(printed: str, ours: float, mark: str) -> None:
+def test_agreement_within_the_tolerance(printed: str, ours: float, mark: str) -> None:
     assert agreement(read_printed(printed, "s"), ours, 0.25) == mark
 
 
@@ -49,7 +49,7 @@ def test_a_slow_time_is_data_bound_only_for_a_reason() -> None:
     assert mark_time(row(mark="data-bound"), "new", 10.0, Rules()) == "data-bound"
     assert mark_time(row(busy="5 %"), "new", 10.0, Rules()) == "data-bound"
     assert mark_time(row(busy="90 %"), "new", 10.0, Rules()) == "cannot be told"
-    assert mark_time(row("[100 s]", busy="5 %"), "new", 10.0, Rules()) == "cannot be told"  # an estimate waits not
+    assert mark_time(row("[100 s]", busy="5 %"), "new", 10.0, Rules()) == "cannot be told"  # an estimate cannot wait
     assert mark_time(row(busy="5 %"), "new", 10.0, Rules(data_bound=11)) == "cannot be told"
 
 
@@ -77,7 +77,7 @@ def test_a_stated_mark_that_the_numbers_contradict_is_an_error(
     assert words in str(caught.value)
 
 
-def test_a_statement_is_of_the_columns_it_names() -> None:
+def test_statements_are_selected_by_column() -> None:
     assert [entry.reason for entry in statements(row(), "new")] == ["so the study states"]
     assert not statements(row(), "old")
 

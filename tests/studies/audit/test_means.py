@@ -35,15 +35,15 @@ def test_a_mean_that_follows_another_rule_than_those_printed_with_it_cannot_be_t
     }  # fmt: skip
     means = [{"new": "3.2x", "second": "5.0x", "third": "5x"}]
     table = {"title": "t", "source": "s", "baseline": "old", "columns": columns, "rows": rows, "means": means}
-    odd, *fine = check_means("t", Table.model_validate(table))
-    assert [checked.mark for checked in fine] == ["reproduced", "reproduced"]
-    assert odd.mark == "cannot be told"
-    assert "arithmetic mean of the 2 measured ratios is 5" in str(odd.reason)
-    assert "fits the other means printed with it and not this one" in str(odd.reason)
-    assert "harmonic mean of the 2 measured ratios, 3.2, would be" in str(odd.reason)
+    mismatch, *matching = check_means("t", Table.model_validate(table))
+    assert [checked.mark for checked in matching] == ["reproduced", "reproduced"]
+    assert mismatch.mark == "cannot be told"
+    assert "arithmetic mean of the 2 measured ratios is 5" in str(mismatch.reason)
+    assert "fits the other means printed with it and not this one" in str(mismatch.reason)
+    assert "harmonic mean of the 2 measured ratios, 3.2, would be" in str(mismatch.reason)
 
 
-def test_a_mean_that_no_rule_gives() -> None:
+def test_a_mean_that_no_rule_gives_cannot_be_told() -> None:
     (checked,) = check_means("t", toy_table(ALL, means=[{"new": "99x"}]))
     assert checked.mark == "cannot be told"
     assert "fits none of those printed; nor is any other" in str(checked.reason)

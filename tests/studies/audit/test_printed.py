@@ -16,7 +16,9 @@ from estimator.studies.audit.printed import read_printed
         (10, "1", 10, 1, False),
     ],
 )
-def test_a_number_as_it_was_printed(text: object, unit: str, value: float, digit: float, estimated: bool) -> None:
+def test_printed_numbers_are_read_with_value_digit_and_brackets(
+    text: object, unit: str, value: float, digit: float, estimated: bool
+) -> None:
     printed = read_printed(text, unit)
     assert [printed.value, printed.digit] == pytest.approx([value, digit])
     assert (printed.text, printed.estimated) == (str(text), estimated)

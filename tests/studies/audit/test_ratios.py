@@ -1,4 +1,4 @@
-"""Ratios of times that are made up, and of times that are made from the predictions."""
+"""Check ratios of invented times, and of times made from predictions."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,7 +10,7 @@ from estimator.core.types import Number
 from estimator.studies.audit.marks import agreement
 from estimator.studies.audit.ratios import check_ratios
 from estimator.studies.audit.types import Cell, CheckedNumber, Mark
-from tests.studies.audit.tables import audit_rows, times_of, toy_row, toy_table
+from tests.studies.audit.tables import audit_rows, scaled_times, toy_row, toy_table
 
 
 def kernels_number(column: str, value: float) -> Number:
@@ -18,12 +18,12 @@ def kernels_number(column: str, value: float) -> Number:
 
 
 def check(
-    printed: Mapping[str, str], kernels: Mapping[str, float], ratio: str, own: Mark = "reproduced"
+    printed: Mapping[str, str], kernels: Mapping[str, float], ratio: str, device_mark: Mark = "reproduced"
 ) -> CheckedNumber:
     """The ratio of a row of two printed times, of which the kernels of some are known; an epoch is of one step."""
     table = toy_table({"A": toy_row(printed["old"], printed["new"], ratio)})
     numbers = {column: kernels_number(column, value) for column, value in kernels.items()}
-    marks: dict[str, Mark] = {"old": "reproduced", "new": own}
+    marks: dict[str, Mark] = {"old": "reproduced", "new": device_mark}
     times: dict[Cell, CheckedNumber] = {
         ("A", column): CheckedNumber("time per epoch", "A", column, time, numbers.get(column), marks[column], None)
         for column, time in table.rows["A"].times.items()
@@ -46,10 +46,10 @@ def test_a_ratio_is_checked_by_the_printed_times(ratio: str, mark: str) -> None:
 
 @pytest.mark.parametrize(("ratio", "mark"), [("4.0x", "data-bound"), ("9x", "cannot be told")])
 def test_a_ratio_with_a_data_bound_time_is_data_bound_where_it_follows(ratio: str, mark: str) -> None:
-    assert check({"old": "8 s", "new": "2 s"}, {"old": 8, "new": 2}, ratio, own="data-bound").mark == mark
+    assert check({"old": "8 s", "new": "2 s"}, {"old": 8, "new": 2}, ratio, device_mark="data-bound").mark == mark
 
 
-def test_times_that_wait_unlike_long_are_unlike() -> None:
+def test_times_of_different_slowdown_are_called_unlike() -> None:
     reason = str(check({"old": "24 s", "new": "2 s"}, {"old": 8, "new": 2}, "12x").reason)
     assert "unlike is divided by unlike: 24 s is 3 times its predicted kernels and 2 s is 1 times" in reason
     assert "old's predicted 8.00 s over the printed 2 s is 4" in reason
@@ -70,7 +70,7 @@ def test_a_slow_time_over_that_of_an_unknown_device() -> None:
     assert "over the printed time" in checked.like_with_like.label
 
 
-def test_without_any_kernels_there_is_the_quotient_alone() -> None:
+def test_without_predicted_kernels_only_the_printed_times_are_divided() -> None:
     checked = check({"old": "24 s", "new": "2 s"}, {}, "12x")
     assert (checked.reason, checked.like_with_like) == ("24 s / 2 s = 12", None)
     assert len(checked.numbers) == 2
@@ -79,7 +79,7 @@ def test_without_any_kernels_there_is_the_quotient_alone() -> None:
 def test_a_ratio_of_unlike_times_beside_like_with_like(tmp_path: Path, kernels: Mapping[str, float]) -> None:
     ratio = 50 * kernels["old"] / kernels["new"]
     stated = [{"of": "old", "mark": "data-bound", "reason": "it waits"}]
-    audit = audit_rows(tmp_path, times_of(kernels, 50, 1), f"{ratio:.3f}x", stated=stated)
+    audit = audit_rows(tmp_path, scaled_times(kernels, 50, 1), f"{ratio:.3f}x", stated=stated)
     (checked,) = audit.cell("ratios", "A", "new")
     assert checked.mark == "data-bound"
     assert checked.ours is not None

@@ -1,11 +1,11 @@
-"""Sentences on times that are made from the predictions."""
+"""Reasons for times made from predictions."""
 
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-from tests.studies.audit.tables import STEPS, audit_rows, audit_study, times_of, write_study
+from tests.studies.audit.tables import STEPS, audit_rows, audit_study, scaled_times, write_study
 
 
 def reason(folder: Path, times: Mapping[str, object], **fields: object) -> str:
@@ -13,8 +13,8 @@ def reason(folder: Path, times: Mapping[str, object], **fields: object) -> str:
 
 
 @pytest.mark.parametrize("new", [0.5, 1.0, 2.9, 3.1, 9.0])
-def test_a_time_is_a_multiple_of_its_kernels(tmp_path: Path, kernels: Mapping[str, float], new: float) -> None:
-    sentence = reason(tmp_path, times_of(kernels, 1, new))
+def test_the_reason_gives_the_multiple_of_the_kernels(tmp_path: Path, kernels: Mapping[str, float], new: float) -> None:
+    sentence = reason(tmp_path, scaled_times(kernels, 1, new))
     assert f" a step, {new:.3g} times the " in sentence
     assert "on p100-pcie-16gb the epoch's kernels would take" in sentence
     assert "% of the fp32 peak" in sentence
@@ -22,23 +22,23 @@ def test_a_time_is_a_multiple_of_its_kernels(tmp_path: Path, kernels: Mapping[st
 
 
 def test_a_time_below_the_physical_floor_is_named(tmp_path: Path, kernels: Mapping[str, float]) -> None:
-    assert "that peak and bandwidth allow" in reason(tmp_path, times_of(kernels, 1, 0.01))
-    assert "that peak and bandwidth allow" not in reason(tmp_path, times_of(kernels, 1, 1.0))
+    assert "that peak and bandwidth allow" in reason(tmp_path, scaled_times(kernels, 1, 0.01))
+    assert "that peak and bandwidth allow" not in reason(tmp_path, scaled_times(kernels, 1, 1.0))
 
 
-def test_samples_held_out_are_named(tmp_path: Path, kernels: Mapping[str, float]) -> None:
-    sentence = reason(tmp_path, times_of(kernels, 1, 1), validation_samples=12)
+def test_the_reason_names_the_validation_samples(tmp_path: Path, kernels: Mapping[str, float]) -> None:
+    sentence = reason(tmp_path, scaled_times(kernels, 1, 1), validation_samples=12)
     assert "share of the forward passes over 12 samples held out" in sentence
 
 
-def test_what_the_source_and_the_study_state_stands_at_the_end(tmp_path: Path, kernels: Mapping[str, float]) -> None:
+def test_statements_of_source_and_study_come_last(tmp_path: Path, kernels: Mapping[str, float]) -> None:
     stated = [{"of": "new", "reason": "it waits"}]
-    sentence = reason(tmp_path, times_of(kernels, 1, 9), stated=stated, busy={"new": "90 %"})
+    sentence = reason(tmp_path, scaled_times(kernels, 1, 9), stated=stated, busy={"new": "90 %"})
     assert sentence.endswith("; busy 90 % of the time, as its source says; it waits")
 
 
-def test_an_estimate_and_a_declared_update_are_named_first(tmp_path: Path, kernels: Mapping[str, float]) -> None:
-    times = {**times_of(kernels, 1, 1), "new": f"[{kernels['new']:.9f} s]"}
+def test_estimated_times_and_declared_updates_come_first(tmp_path: Path, kernels: Mapping[str, float]) -> None:
+    times = {**scaled_times(kernels, 1, 1), "new": f"[{kernels['new']:.9f} s]"}
     sgd = {"name": "sgd", "update_ops": {"Add": {"calls": 1, "reads": 2, "writes": 1}}}
     path = write_study(tmp_path, times, optimizer=sgd)
     (tmp_path / "workload.yaml").write_text(f"name: w\nbatch_size: 8\nsamples: {8 * STEPS}\nparameters: 1000\n")
@@ -50,7 +50,7 @@ def test_an_estimate_and_a_declared_update_are_named_first(tmp_path: Path, kerne
 def test_an_unknown_number_of_samples_is_bounded_by_the_fastest_column(
     tmp_path: Path, kernels: Mapping[str, float]
 ) -> None:
-    path = write_study(tmp_path, times_of(kernels, 1, 7))
+    path = write_study(tmp_path, scaled_times(kernels, 1, 7))
     (tmp_path / "workload.yaml").write_text("name: w\nbatch_size: 8\n")
     audit = audit_study(path)
     old, new = (audit.cell("times", "A", column)[0] for column in ("old", "new"))
@@ -62,7 +62,7 @@ def test_an_unknown_number_of_samples_is_bounded_by_the_fastest_column(
 
 
 def test_an_estimated_time_bounds_no_number_of_steps(tmp_path: Path, kernels: Mapping[str, float]) -> None:
-    path = write_study(tmp_path, {**times_of(kernels, 1, 7), "old": "[1 s]"})
+    path = write_study(tmp_path, {**scaled_times(kernels, 1, 7), "old": "[1 s]"})
     (tmp_path / "workload.yaml").write_text("name: w\nbatch_size: 8\n")
     old, new = (audit_study(path).cell("times", "A", column)[0] for column in ("old", "new"))
     assert old.reason == "estimated by its source, not measured; its samples are not known"

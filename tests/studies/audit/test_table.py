@@ -66,7 +66,7 @@ def test_faults_of_a_table_are_sentences_with_their_line(tmp_path: Path, change:
     assert all(fault.startswith(f"{path}:") for fault in caught.value.faults)
 
 
-def test_a_study_of_nothing_says_what_it_needs(tmp_path: Path) -> None:
+def test_an_empty_study_is_refused(tmp_path: Path) -> None:
     (tmp_path / "study.yaml").write_text("title: t\n")
     with pytest.raises(EstimatorError, match="a figure of merit needs at least two"):
         read_study(tmp_path / "study.yaml")

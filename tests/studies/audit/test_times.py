@@ -1,4 +1,4 @@
-"""Times made from the predictions, so that every mark is known beforehand."""
+"""Check times made from predictions, whose marks are known beforehand."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 
 from estimator.core.errors import EstimatorError
 from estimator.studies.audit.types import ImpliedStep
-from tests.studies.audit.tables import STEPS, audit_rows, times_of
+from tests.studies.audit.tables import STEPS, audit_rows, scaled_times
 
 
 @pytest.mark.parametrize(
@@ -17,7 +17,7 @@ from tests.studies.audit.tables import STEPS, audit_rows, times_of
 def test_times_are_marked_by_the_predicted_kernels(
     tmp_path: Path, kernels: Mapping[str, float], new: float, mark: str
 ) -> None:
-    checked = audit_rows(tmp_path, times_of(kernels, 1, new)).cell("times", "A", "new")[0]
+    checked = audit_rows(tmp_path, scaled_times(kernels, 1, new)).cell("times", "A", "new")[0]
     assert checked.mark == mark
     step, flop = new * kernels["new"] / STEPS, 4 * 2 * 2048**3
     assert checked.implied_step is not None
@@ -30,27 +30,27 @@ def test_the_step_of_a_validated_epoch_holds_its_share_of_the_forward_passes(
     tmp_path: Path, kernels: Mapping[str, float]
 ) -> None:
     """12 samples held out are two steps of 8, beside the ten of training."""
-    checked = audit_rows(tmp_path, times_of(kernels, 1, 1), validation_samples=12).cell("times", "A", "new")[0]
+    checked = audit_rows(tmp_path, scaled_times(kernels, 1, 1), validation_samples=12).cell("times", "A", "new")[0]
     assert checked.implied_step is not None
     flop = (1 + 2 / STEPS) * 4 * 2 * 2048**3
     assert checked.implied_step.flop_per_s == pytest.approx(flop / (kernels["new"] / STEPS))
 
 
-def test_a_stated_mark_must_be_borne_out(tmp_path: Path, kernels: Mapping[str, float]) -> None:
+def test_a_stated_mark_that_contradicts_the_numbers_is_refused(tmp_path: Path, kernels: Mapping[str, float]) -> None:
     stated = [{"of": "new", "mark": "data-bound", "reason": "it waits"}]
     with pytest.raises(EstimatorError, match=r"one: A: new is stated to be 'data-bound', but .* 'reproduced'"):
-        audit_rows(tmp_path, times_of(kernels, 1, 1.1), stated=stated)
+        audit_rows(tmp_path, scaled_times(kernels, 1, 1.1), stated=stated)
 
 
 def test_a_machine_without_a_device_has_an_implied_step_alone(tmp_path: Path, kernels: Mapping[str, float]) -> None:
-    checked = audit_rows(tmp_path, {**times_of(kernels, 1, 1), "dark": "50 s"}).cell("times", "A", "dark")[0]
+    checked = audit_rows(tmp_path, {**scaled_times(kernels, 1, 1), "dark": "50 s"}).cell("times", "A", "dark")[0]
     assert (checked.ours, checked.mark) == (None, "cannot be told")
     assert checked.implied_step == ImpliedStep(50 / STEPS)
     assert checked.reason == "5.00 s a step; nothing is known of the device"
 
 
 def test_every_device_that_a_column_may_be_is_in_the_derivation(tmp_path: Path, kernels: Mapping[str, float]) -> None:
-    checked = audit_rows(tmp_path, times_of(kernels, 1, 1)).cell("times", "A", "new")[0]
+    checked = audit_rows(tmp_path, scaled_times(kernels, 1, 1)).cell("times", "A", "new")[0]
     ids = [number.id for number in checked.numbers]
     assert ids[0] == "one/A/new/printed"
     assert {"one/A/new/v100-sxm2-16gb/epoch_s", "one/A/new/p100-pcie-16gb/epoch_s"} <= set(ids)

@@ -1,4 +1,4 @@
-"""Judgement on runs that were never made: which of them count, and that truth and predictions share none."""
+"""Judging of made-up runs: the steps used, which truth and predictions do not share."""
 
 import shutil
 from collections.abc import Mapping
@@ -38,10 +38,10 @@ def filled(path: Path, walls: Mapping[Setting, tuple[float, ...]], others: str =
         tables.merge(folder, setting)
         shutil.copytree(SHIPPED[captured], folder.captures(setting) / WORKLOAD.name)
         captured = others or captured
-    tables.tell(folder, list(walls))
+    tables.write_known_rows(folder, list(walls))
     steps = [(n, s.name, WORKLOAD.name, wall) for s, seconds in walls.items() for n, wall in enumerate(seconds, 1)]
     table = pd.DataFrame(steps, columns=["repeat", "setting", "workload", "wall_s"])
-    runs.keep_steps(folder, table, [WORKLOAD], list(walls))
+    runs.write_steps(folder, table, [WORKLOAD], list(walls))
     return folder
 
 
@@ -72,7 +72,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
     return judged(tmp_path_factory.mktemp("runs"), WALLS)
 
 
-def test_every_ordered_pair_is_judged_by_its_own_steps(rows: pd.DataFrame) -> None:
+def test_every_ordered_pair_of_settings_is_judged(rows: pd.DataFrame) -> None:
     assert set(rows.reset_index()) == set(COLUMNS)
     assert list(rows.index) == [(ONE.name, TWO.name), (TWO.name, ONE.name)]
     there = rows.loc[ONE.name, TWO.name]
@@ -83,7 +83,7 @@ def test_every_ordered_pair_is_judged_by_its_own_steps(rows: pd.DataFrame) -> No
     assert there["error"] == pytest.approx(there["predicted_s"] / 0.65 - 1)
 
 
-def test_truth_tells_predictions_nothing_nor_they_it(rows: pd.DataFrame, tmp_path: Path) -> None:
+def test_truth_and_predictions_are_independent(rows: pd.DataFrame, tmp_path: Path) -> None:
     slow = {setting: (first, 7.0, 9.0, last) for setting, (first, _, _, last) in WALLS.items()}
     other = judged(tmp_path / "truth", slow)
     known = ["source_s", "predicted_s", "low_s", "high_s"]
@@ -93,16 +93,18 @@ def test_truth_tells_predictions_nothing_nor_they_it(rows: pd.DataFrame, tmp_pat
     assert (judged(tmp_path / "known", fast)["measured_s"] == rows["measured_s"]).all()
 
 
-def test_of_a_target_a_prediction_knows_what_its_source_asks_for(rows: pd.DataFrame, tmp_path: Path) -> None:
+def test_known_rows_of_a_target_are_those_of_the_sources_shapes(rows: pd.DataFrame, tmp_path: Path) -> None:
     """Also where something else was captured in the target."""
     folder = filled(tmp_path, WALLS, OTHER)
-    whole, known = (pd.read_csv(p) for p in (folder.device(TWO).with_suffix(".csv"), folder.known(ONE, TWO)))
-    assert 0 < len(known) < len(whole)
+    all_rows, known_rows = (
+        pd.read_csv(p) for p in (folder.device(TWO).with_suffix(".csv"), folder.known_rows(ONE, TWO))
+    )
+    assert 0 < len(known_rows) < len(all_rows)
     found = judge(folder, [WORKLOAD], [ONE, TWO]).set_index(["source", "target"]).loc[ONE.name, TWO.name]
     assert found["predicted_s"] == rows.loc[ONE.name, TWO.name]["predicted_s"]
 
 
-def test_the_figures_of_all_rows(rows: pd.DataFrame) -> None:
+def test_summary_of_all_rows(rows: pd.DataFrame) -> None:
     made = rows.assign(error=[0.05, -0.3], noise=[0.2, -0.1], low_s=[0.0, 5.0], high_s=[9.0, 6.0])
     found = summary(made)
     assert (found["median_error"], found["worst_error"]) == pytest.approx((0.175, 0.3))

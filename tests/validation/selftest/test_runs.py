@@ -1,4 +1,4 @@
-"""What a self-test runs, in which order, and which measured rows it keeps."""
+"""Runs of a self-test, their order, and the merging of measured rows."""
 
 import itertools
 import json
@@ -45,12 +45,12 @@ def plan_of(workload: str, *settings: Setting) -> selftest.Plan:
 
 
 @pytest.mark.parametrize(("text", "name", "scale"), [("p1b3", "p1b3", 1.0), ("nt3@0.02", "nt3@0.02", 0.02)])
-def test_a_workload_at_a_scale(text: str, name: str, scale: float) -> None:
-    found = parse(text)
-    assert (found.name, found.scale, found.file.name) == (name, scale, "model.py")
+def test_a_workload_is_parsed_with_its_scale(text: str, name: str, scale: float) -> None:
+    workload = parse(text)
+    assert (workload.name, workload.scale, workload.file.name) == (name, scale, "model.py")
 
 
-def test_a_path_may_hold_the_sign_of_a_scale(tmp_path: Path) -> None:
+def test_a_path_may_contain_an_at_sign(tmp_path: Path) -> None:
     file = tmp_path / "me@work" / "train.py"
     file.parent.mkdir()
     file.write_text(MODEL)
@@ -59,7 +59,7 @@ def test_a_path_may_hold_the_sign_of_a_scale(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("p1b3@big", "is no scale"),
         ("p1b3@", "'' is no scale"),
@@ -70,31 +70,31 @@ def test_a_path_may_hold_the_sign_of_a_scale(tmp_path: Path) -> None:
         ("p1b9", "Did you mean"),
     ],
 )
-def test_what_is_no_workload(text: str, told: str) -> None:
-    with pytest.raises(EstimatorError, match=told):
+def test_invalid_workloads_are_refused(text: str, message: str) -> None:
+    with pytest.raises(EstimatorError, match=message):
         parse(text)
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         ({"repeats": 5}, "even number"),
         ({"repeats": 2}, "at least 4"),
-        ({"named": ["p1b3", "p1b3"]}, "give each once"),
+        ({"workload_names": ["p1b3", "p1b3"]}, "give each once"),
     ],
 )
-def test_a_plan_that_cannot_be_run(words: dict[str, object], told: str) -> None:
-    with pytest.raises(EstimatorError, match=told):
-        selftest.planned(**words)  # type: ignore[arg-type]
+def test_invalid_plans_are_refused(words: dict[str, object], message: str) -> None:
+    with pytest.raises(EstimatorError, match=message):
+        selftest.make_plan(**words)  # type: ignore[arg-type]
 
 
-def test_truth_stands_before_predictions_and_behind_by_turns() -> None:
+def test_the_order_of_truth_and_predictions_alternates() -> None:
     assert [repeat for repeat in range(1, 9) if predicts(repeat)] == [1, 4, 5, 8]
 
 
-def test_after_some_repeats_new_processes_take_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_processes_are_replaced_after_some_repeats(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of them runs as many repeats for predictions as of truth; shapes are timed before four of ten."""
-    turns, told = list[list[int]](), list[tuple[int, int]]()
+    turns, message = list[list[int]](), list[tuple[int, int]]()
     before, measured = list[int](), list[tuple[int, float]]()
 
     def turn(*given: Any) -> list[pd.DataFrame]:
@@ -106,38 +106,38 @@ def test_after_some_repeats_new_processes_take_over(tmp_path: Path, monkeypatch:
         progress(repeats[0] - 1)
         return [pd.DataFrame({"repeat": list(repeats)})]
 
-    monkeypatch.setattr(runs, "_turn", turn)
-    monkeypatch.setattr(tables, "needed", lambda *given: None)
+    monkeypatch.setattr(runs, "_run_turn", turn)
+    monkeypatch.setattr(tables, "needed_shapes", lambda *given: None)
     monkeypatch.setattr(tables, "measure", lambda *given: measured.append((given[1], given[-1])))
-    steps = runs._steps(Folder(tmp_path), [], [ONE], 10, lambda done, total: told.append((done, total)))
+    steps = runs._run_steps(Folder(tmp_path), [], [ONE], 10, lambda done, total: message.append((done, total)))
     assert before == [1, 4, 7, 10]
     assert measured == [(number, runs.MEASURING_S / 4) for number in range(4)]
     assert turns == [[1, 2, 3, 4], [5, 6, 7, 8], [9, 10]]
     assert steps["repeat"].tolist() == list(range(1, 11))
-    assert told == [(0, 10), (4, 10), (8, 10), (10, 10)]
+    assert message == [(0, 10), (4, 10), (8, 10), (10, 10)]
     assert all(2 * sum(map(predicts, repeats)) == len(repeats) for repeats in turns)
 
 
 @pytest.mark.parametrize("plan", [None, '{"mine": 1}', "junk", "[]"])
-def test_nothing_of_others_is_cleared_away(tmp_path: Path, plan: str | None) -> None:
-    kept = {"captures/thesis.txt": "mine"} | ({} if plan is None else {"plan.json": plan})
-    for name, text in kept.items():
+def test_files_of_other_programs_are_not_deleted(tmp_path: Path, plan: str | None) -> None:
+    contents = {"captures/thesis.txt": "mine"} | ({} if plan is None else {"plan.json": plan})
+    for name, text in contents.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
     with pytest.raises(EstimatorError, match=r"holds something else.*; choose a new folder"):
         selftest.selftest(plan_of("cnn"), tmp_path)
-    assert {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.*")} == {*kept}
-    assert all((tmp_path / name).read_text() == text for name, text in kept.items())
+    assert {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.*")} == {*contents}
+    assert all((tmp_path / name).read_text() == text for name, text in contents.items())
 
 
-def test_runs_of_another_plan_are_not_mixed_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_runs_of_another_plan_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     begun = list[int]()
 
     def steps(*_: object) -> pd.DataFrame:
         begun.append(1)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(runs, "_steps", steps)
+    monkeypatch.setattr(runs, "_run_steps", steps)
     for workload in ("cnn", "p1b3"):  # a run that was cut off gives way
         with pytest.raises(KeyboardInterrupt):
             selftest.selftest(plan_of(workload), tmp_path)
@@ -149,7 +149,7 @@ def test_runs_of_another_plan_are_not_mixed_with_it(tmp_path: Path, monkeypatch:
     assert len(begun) == 2
 
 
-def test_kept_runs_of_which_a_part_is_gone(tmp_path: Path) -> None:
+def test_incomplete_kept_runs_are_refused(tmp_path: Path) -> None:
     folder, plan = Folder(tmp_path), selftest.Plan((parse("cnn"), parse("p1b3")), (ONE, TWO))
     runs._keep_plan(folder, plan.workloads, plan.settings, plan.repeats)
     steps = "repeat,setting,workload,wall_s\n"
@@ -175,14 +175,14 @@ def test_kept_runs_of_which_a_part_is_gone(tmp_path: Path) -> None:
         selftest.selftest(plan, tmp_path)
 
 
-def test_a_step_takes_the_median_of_the_least_of_each_repeat() -> None:
+def test_step_time_is_the_median_of_the_shortest_of_each_repeat() -> None:
     one, lucky = np.array([1.3, 1.0, 1.1]), np.array([0.7, 1.2])
     assert step_time([one, lucky]) == pytest.approx(0.85)
     assert step_time([one, lucky, lucky, one, one]) == 1.0
     assert step_time([one, lucky, lucky, one, lucky]) == 0.7
 
 
-def test_steps_of_predictions_are_none_of_truth() -> None:
+def test_predictions_and_truth_share_no_steps() -> None:
     steps = pd.DataFrame(
         [
             (repeat, setting.name, "toy", wall)
@@ -193,8 +193,8 @@ def test_steps_of_predictions_are_none_of_truth() -> None:
         columns=["repeat", "setting", "workload", "wall_s"],
     )
     toy = Workload("toy", Path("toy.py"), 1.0)
-    assert step_time(seconds_of(steps, ONE, toy, known=True)) == 2.5
-    assert step_time(seconds_of(steps, TWO, toy, known=False)) == 15.0
+    assert step_time(seconds_of(steps, ONE, toy, for_predictions=True)) == 2.5
+    assert step_time(seconds_of(steps, TWO, toy, for_predictions=False)) == 15.0
 
 
 def table(folder: Folder, number: int, times: list[float], peak: str, clock: str = "2 GHz") -> None:
@@ -207,7 +207,7 @@ def table(folder: Folder, number: int, times: list[float], peak: str, clock: str
 
 
 @pytest.mark.parametrize("clock", ["2 GHz", "3 GHz"])
-def test_a_shape_takes_the_least_time_of_all_tables(tmp_path: Path, clock: str) -> None:
+def test_merged_products_have_the_shortest_time(tmp_path: Path, clock: str) -> None:
     folder = Folder(tmp_path)
     for number, (times, rate) in enumerate((([2.0, 3.0], 4), ([1.0, 5.0], 3), ([4.0, 5.0], 2))):
         table(folder, number, times, f"{rate} GFLOP/s", clock if number else "2 GHz")
@@ -222,7 +222,7 @@ def test_a_shape_takes_the_least_time_of_all_tables(tmp_path: Path, clock: str) 
     assert peak.value == 4e9
 
 
-def test_what_memory_binds_takes_the_median_of_all_tables(tmp_path: Path) -> None:
+def test_merged_memory_bound_ops_have_the_median_time(tmp_path: Path) -> None:
     folder = Folder(tmp_path)
     for number, time in enumerate((2.0, 1.0, 4.0)):
         table(folder, number, [1.0, 1.0], "4 GFLOP/s")
@@ -237,31 +237,31 @@ def test_what_memory_binds_takes_the_median_of_all_tables(tmp_path: Path) -> Non
 
 
 def test_shapes_are_measured_in_their_setting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those first that an earlier table lacks."""
+    """Shapes that an earlier table lacks come first."""
     folder, asked, isa = Folder(tmp_path), list[pd.DataFrame](), list[str]()
-    told = list[tuple[float, float]]()
+    message = list[tuple[float, float]]()
     shipped = library.names("profiles", "*")["nt3"] / "amd-epyc.xplane"
     shutil.copytree(shipped, folder.captures(ONE) / "nt3")
 
     def measured(shapes: pd.DataFrame, output: Path, plan: Plan, command: str) -> None:
-        told.append((plan.budget_s, plan.relative_error))
+        message.append((plan.budget_s, plan.relative_error))
         asked.append(shapes[shapes["op_class"] == "convolution"])
         asked[-1][:1].assign(time_s=1.0).to_csv(output.with_suffix(".csv"), index=False)
         isa.append(os.environ["ONEDNN_MAX_CPU_ISA"])
         raise EstimatorError("no memory is left")
 
-    monkeypatch.setattr(tables, "measured", measured)
+    monkeypatch.setattr(tables, "measure_shapes", measured)
     for number in (0, 1):
         with pytest.raises(EstimatorError, match=f"in setting {ONE.name}, measuring ended so: no memory is left"):
-            tables.measure(folder, number, ONE, tables.needed(folder, [ONE], "fp32"), budget_s=20.0)
-    assert told == [(20.0, tables.ALIKE)] * 2
+            tables.measure(folder, number, ONE, tables.needed_shapes(folder, [ONE], "fp32"), budget_s=20.0)
+    assert message == [(20.0, tables.RELATIVE_ERROR)] * 2
     first, then = (shapes.drop_duplicates("pass")["pass"].tolist() for shapes in asked)
     assert len(first) == 3
     assert then == [*first[1:], first[0]]
     assert isa == [ONE.isa, ONE.isa]
 
 
-def test_what_was_timed_least_often_is_timed_first() -> None:
+def test_shapes_timed_least_often_come_first() -> None:
     shapes = [("gemm", 8, None), ("gemm", 16, None), ("elementwise", None, 1000.0), ("gemm", 32, None)]
     rows = pd.DataFrame(shapes, columns=["op_class", "m", "bytes"]).assign(precision="fp32", n=8, k=8)
     found = SHAPES.conform(rows, "shapes")
@@ -282,14 +282,12 @@ def test_streams_are_measured_once_in_half_an_octave() -> None:
     streams = found["op_class"].isin(["elementwise", "reduction"])
     assert set(found.loc[streams, "cache"]) == {"warm"}
     assert found.loc[~streams, "cache"].isna().all()
-    told = {"precision": ["fp32", "bf16", "fp32", "fp32"], "kernel": [None, None, "tanh", None]}
-    of_formats = shapes.iloc[[0, 0, 0, 0]].reset_index(drop=True).assign(**told, conv_c=[None, None, None, 32])
+    message = {"precision": ["fp32", "bf16", "fp32", "fp32"], "kernel": [None, None, "tanh", None]}
+    of_formats = shapes.iloc[[0, 0, 0, 0]].reset_index(drop=True).assign(**message, conv_c=[None, None, None, 32])
     assert len(tables._distinct(SHAPES.conform(of_formats, ""))) == 4
 
 
-def test_what_a_step_needs_is_asked_in_the_precision_of_its_setting(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_needed_shapes_are_in_the_precision_of_the_setting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As it is predicted: captures of other precisions are crossed to it, its own may keep layers in fp32."""
     folder, narrow = Folder(tmp_path), Setting(1, "AVX512_CORE_BF16", "bf16")
     asked = list[tuple[list[str], str | None]]()
@@ -303,7 +301,7 @@ def test_what_a_step_needs_is_asked_in_the_precision_of_its_setting(
         return SHAPES.conform(pd.DataFrame(rows), "shapes"), ()
 
     monkeypatch.setattr(tables, "profile_shapes", shapes)
-    found = tables.needed(folder, [ONE, narrow], "bf16")
+    found = tables.needed_shapes(folder, [ONE, narrow], "bf16")
     assert asked == [([narrow.name], None), ([ONE.name], "bf16")]
     assert found[["m", "precision"]].to_numpy().tolist() == [[8, "bf16"], [4, "fp32"], [4, "bf16"]]
     anchored = tables._anchors(narrow, found)
@@ -324,26 +322,26 @@ def test_a_device_has_the_highest_peak_of_each_precision(tmp_path: Path) -> None
 @pytest.mark.slow
 @pytest.mark.tensorflow
 @pytest.mark.skipif(not Path("/proc/cpuinfo").exists(), reason="needs Linux")
-def test_the_whole_chain_on_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_selftest_on_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What ``--quick`` runs, with less time for shapes. Structure, not figures: what else runs here decides those."""
     monkeypatch.setattr(runs, "MEASURING_S", 25)
     monkeypatch.setattr(runs, "TURN", 2)
     try:
-        plan = selftest.planned(quick=True)
+        plan = selftest.make_plan(quick=True)
     except EstimatorError as error:
         pytest.skip(str(error))
     document = selftest.selftest(plan, tmp_path / "runs").document()
     assert json.loads(json.dumps(document)) == document
     steps = pd.read_csv(tmp_path / "runs" / "steps.csv")
     assert document["repeats"] == {"predictions": [1, 4], "truth": [2, 3]}
-    assert (steps.groupby(["repeat", "setting", "workload"]).size() >= worker.FEWEST).all()
+    assert (steps.groupby(["repeat", "setting", "workload"]).size() >= worker.MIN_STEPS).all()
     assert len(steps.groupby(["repeat", "setting", "workload"])) == 4 * 2 * 2
     for row in document["rows"]:  # a prediction knows the steps of its own repeats alone
         of_row = steps[(steps["setting"] == row["source"]) & (steps["workload"] == row["workload"])]
         known = of_row[of_row["repeat"].isin([1, 4])].groupby("repeat")["wall_s"].min().median()
-        told = read_profile(tmp_path / "runs" / "captures" / row["source"] / row["workload"]).wall_step_s
+        message = read_profile(tmp_path / "runs" / "captures" / row["source"] / row["workload"]).wall_step_s
         assert row["source_s"] == pytest.approx(known, rel=1e-12)  # pandas may round the last digit
-        assert told == pytest.approx(known, rel=1e-3)
+        assert message == pytest.approx(known, rel=1e-3)
     assert len(document["rows"]) == 2 * 2
     figures = pd.DataFrame(document["rows"]).drop(columns=["workload", "source", "target"]).astype(float)
     assert figures.notna().all(axis=None)
@@ -357,16 +355,16 @@ def test_the_whole_chain_on_this_machine(tmp_path: Path, monkeypatch: pytest.Mon
 
 @pytest.mark.tensorflow
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("def build():\n    raise ValueError('no data')\n", "no data"),
         ("import os\nos._exit(3)\n", "terminated abruptly; if memory ran out"),
     ],
 )
-def test_a_workload_that_fails_is_told_of(tmp_path: Path, text: str, told: str) -> None:
+def test_a_failing_workload_is_reported(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "wrong.py").write_text(text)
     plan = selftest.Plan((parse(str(tmp_path / "wrong.py")),), (ONE,))
-    with pytest.raises(EstimatorError, match=told):
+    with pytest.raises(EstimatorError, match=message):
         runs.run(Folder(tmp_path / "runs"), plan.workloads, plan.settings, 4, lambda done, total: None)
     assert not (tmp_path / "runs" / "steps.csv").exists()
     (tmp_path / "wrong.py").write_text("raise ValueError('mended')\n")
@@ -392,18 +390,18 @@ class Fails:
 
 
 @pytest.mark.parametrize(
-    ("training", "told"), [(Ends(), "its data ended after 2 steps"), (Fails(), "raised ValueError: no loss")]
+    ("training", "message"), [(Ends(), "its data ended after 2 steps"), (Fails(), "raised ValueError: no loss")]
 )
-def test_what_ends_a_training_is_told_of(tmp_path: Path, training: Ends | Fails, told: str) -> None:
-    turns = worker._Turns()
+def test_the_end_of_a_training_is_reported(tmp_path: Path, training: Ends | Fails, message: str) -> None:
+    turns = worker._StepsOnDemand()
     script = Script(tmp_path / "short.py", {}, Stated(name="short"))
     Thread(target=turns.keep_running, args=(script, training), daemon=True).start()
-    with pytest.raises(EstimatorError, match=told):
+    with pytest.raises(EstimatorError, match=message):
         turns.run(3)
 
 
-@pytest.mark.parametrize(("load", "told"), [(0.3, ()), (1.0, ("the machine is busy: load 1.0 on 2 processor(s)",))])
-def test_a_busy_machine_is_told_of(load: float, told: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("load", "message"), [(0.3, ()), (1.0, ("the machine is busy: load 1.0 on 2 processor(s)",))])
+def test_a_busy_machine_has_a_warning(load: float, message: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.getloadavg", lambda: (load, 0.0, 0.0))
     monkeypatch.setattr("estimator.validation.selftest.usable_processors", lambda: [0, 1])
-    assert tuple(said.split(";")[0] for said in selftest.busy()) == told
+    assert tuple(text.split(";")[0] for text in selftest.warn_if_busy()) == message

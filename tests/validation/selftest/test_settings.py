@@ -1,4 +1,4 @@
-"""Settings of a machine: what is written, what a processor has, what a process is given."""
+"""Settings: parsing, detection, and the environment of a process."""
 
 import os
 from pathlib import Path
@@ -11,14 +11,14 @@ from estimator.collect.bench import machine
 from estimator.collect.bench.machine import usable_processors
 from estimator.core.errors import EstimatorError
 from estimator.validation.selftest.settings import (
-    IN_BF16,
-    NEEDS,
+    BF16_ISAS,
+    FLAGS_NEEDED,
     Setting,
+    choose_settings,
     detected,
-    flags_of,
     in_setting,
-    of_machine,
     parse,
+    processor_flags,
     supported,
 )
 
@@ -28,8 +28,8 @@ GENOA = ICE_LAKE | {"avx512_bf16"}
 linux = pytest.mark.skipif(not Path("/proc/cpuinfo").exists(), reason="settings are Linux's")
 
 
-@given(st.integers(1, 256), st.sampled_from([*NEEDS]), st.sampled_from(["fp32", "bf16"]))
-def test_a_setting_is_read_as_it_is_written(threads: int, isa: str, precision: str) -> None:
+@given(st.integers(1, 256), st.sampled_from([*FLAGS_NEEDED]), st.sampled_from(["fp32", "bf16"]))
+def test_the_name_of_a_setting_parses_to_it(threads: int, isa: str, precision: str) -> None:
     setting = Setting(threads, isa, precision)  # type: ignore[arg-type]
     assert parse(setting.name) == setting
     assert parse(setting.name.lower()) == setting
@@ -44,7 +44,7 @@ def test_a_setting_is_read_as_it_is_written(threads: int, isa: str, precision: s
         ("2xAVX2-fp16", "not understood"),
     ],
 )
-def test_what_is_no_setting(text: str, told: str) -> None:
+def test_invalid_settings_are_refused(text: str, told: str) -> None:
     with pytest.raises(EstimatorError, match=told):
         parse(text)
 
@@ -59,43 +59,43 @@ def test_what_is_no_setting(text: str, told: str) -> None:
         (frozenset(), 4, []),
     ],
 )
-def test_what_a_processor_has_is_found(flags: frozenset[str], cores: int, names: list[str]) -> None:
+def test_settings_of_a_processor_are_detected(flags: frozenset[str], cores: int, names: list[str]) -> None:
     found = detected(flags, cores)
     assert [setting.name for setting in found] == names
     assert all(supported(setting, flags, cores) for setting in found)
 
 
 def test_bf16_needs_instructions_for_it() -> None:
-    everything = frozenset().union(*NEEDS.values())
-    assert [isa for isa in NEEDS if supported(Setting(1, isa, "bf16"), everything, 1)] == [*IN_BF16]
+    everything = frozenset().union(*FLAGS_NEEDED.values())
+    assert [isa for isa in FLAGS_NEEDED if supported(Setting(1, isa, "bf16"), everything, 1)] == [*BF16_ISAS]
     assert not supported(Setting(2, "AVX2"), everything, 1)
 
 
 @linux
-def test_what_the_machine_has_not_is_refused() -> None:
+def test_unsupported_settings_are_refused() -> None:
     with pytest.raises(EstimatorError, match="is not one of this machine's; it has 1x"):
-        of_machine([f"{len(usable_processors()) + 1}xAVX2", "1xAVX2"])
+        choose_settings([f"{len(usable_processors()) + 1}xAVX2", "1xAVX2"])
     with pytest.raises(EstimatorError, match="needs two settings"):
-        of_machine(["1xSSE41", "1xsse41"])
+        choose_settings(["1xSSE41", "1xsse41"])
 
 
 @linux
-def test_a_containers_quota_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_quota_of_a_container_limits_cores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "cpu.max").write_text("150000 100000\n")
     monkeypatch.setattr(machine, "CGROUP", str(tmp_path))
     with pytest.raises(EstimatorError, match="'2xSSE41' is not one of this machine's"):
-        of_machine(["2xSSE41", "1xSSE41"])
+        choose_settings(["2xSSE41", "1xSSE41"])
 
 
-def test_without_an_account_of_the_processor(tmp_path: Path) -> None:
+def test_an_unreadable_cpuinfo_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(EstimatorError, match="Linux alone"):
-        flags_of(tmp_path / "cpuinfo")
+        processor_flags(tmp_path / "cpuinfo")
     (tmp_path / "cpuinfo").write_text("model name : toy\nflags\t\t: sse4_1 avx\n")
-    assert flags_of(tmp_path / "cpuinfo") == {"sse4_1", "avx"}
+    assert processor_flags(tmp_path / "cpuinfo") == {"sse4_1", "avx"}
 
 
 @linux
-def test_what_a_setting_takes_is_given_back() -> None:
+def test_in_setting_restores_affinity_and_environment() -> None:
     own, variables = os.sched_getaffinity(0), dict(os.environ)
     with in_setting(Setting(1, "AVX2")):
         assert len(os.sched_getaffinity(0)) == 1

@@ -1,1 +1,1 @@
-"""What ``estimator devices`` and ``estimator systems`` print: a table, one in full, several side by side, a check."""
+"""The printed output of ``estimator devices`` and ``systems``: table, entry, comparison, check."""

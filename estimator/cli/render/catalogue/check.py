@@ -1,4 +1,4 @@
-"""What ``--check`` prints of the catalogue's files."""
+"""The printed output of ``--check``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from estimator.cli import terminal
 
 
 def render_check(document: Mapping[str, Any], what: str) -> None:
-    """The faults on stderr, each with the name of its rule, and how many ``what`` (devices, systems) were checked."""
+    """Print faults with their rules on stderr, and the number of ``what`` (devices, systems) checked."""
     for fault, finding in zip(document["faults"], document["findings"], strict=True):
         sys.stderr.write(f"{fault} [{finding['rule']}]\n" if finding["rule"] else f"{fault}\n")
     checked, faults = document["checked"], len(document["faults"])

@@ -1,4 +1,4 @@
-"""What ``--columns help`` prints: the columns of the catalogue."""
+"""The printed output of ``--columns help``."""
 
 from estimator.cli import terminal
 from estimator.core.types import ITEMSIZE

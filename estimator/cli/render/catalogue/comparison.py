@@ -11,7 +11,7 @@ from estimator.devices.specs.table.cells import Subject, value
 from estimator.devices.specs.table.layout import Column, Layout
 from estimator.devices.specs.table.rows import tally
 
-SHORT_TEXT = 12  # that stays on one line of a comparison too wide for its terminal
+SHORT_TEXT = 12  # longest unwrapped text where a comparison is too wide
 Texts = list[str]  # of one column, its heading first
 Ratios = Mapping[str, Mapping[str, float | None]]  # by column and subject
 
@@ -21,20 +21,22 @@ def render_comparison(
 ) -> None:
     """Subjects as columns, one line for each field, each subject after the first with its ratios to the first.
 
-    What is too wide for the terminal becomes several tables, each with the fields and the first subject.
+    A comparison too wide for the terminal becomes several tables, each with the fields and the first subject.
     """
     first, *others = subjects
     terminal.console().print(f"{layout.about}{f'; ratios are over {first}' if others else ''}")
-    fields = [column for column in chosen or _known(layout.compared, subjects) if column.name != "name"]
+    fields = [column for column in chosen or _known_columns(layout.compared, subjects) if column.name != "name"]
     for columns in _fitting_tables(subjects, fields, ratios):
         terminal.console().print()
         _print_columns(columns)
     print_legend(*tally(list(subjects.values()), fields))
 
 
-def _known(columns: Sequence[Column], subjects: Mapping[str, Subject]) -> list[Column]:
+def _known_columns(columns: Sequence[Column], subjects: Mapping[str, Subject]) -> list[Column]:
     """The columns that are known of any subject."""
-    return [c for c in columns if any(value(c.get(subject)) is not None for subject in subjects.values())]
+    return [
+        column for column in columns if any(value(column.get(subject)) is not None for subject in subjects.values())
+    ]
 
 
 def _print_columns(columns: Sequence[Texts]) -> None:
@@ -46,7 +48,7 @@ def _print_columns(columns: Sequence[Texts]) -> None:
 
 
 def _fitting_tables(subjects: Mapping[str, Subject], fields: Sequence[Column], ratios: Ratios) -> list[list[Texts]]:
-    """The columns of each table: of one alone where long texts can stay on one line, else of as few as fit."""
+    """The columns of each table: one table where it fits, else as few as fit."""
     width, labels = terminal.console().width, ["field", *map(column_title, fields)]
     for longest in (terminal.LONGEST_TEXT, SHORT_TEXT):
         pairs = [_cells_and_ratios(name, row, fields, ratios, longest) for name, row in subjects.items()]
@@ -71,7 +73,7 @@ def _cells_and_ratios(
 
 
 def _split(front: list[Texts], pairs: Sequence[list[Texts]], width: int) -> Iterator[list[Texts]]:
-    """The columns of tables no wider than a terminal: the front ones, and as many pairs as there is room for."""
+    """Split columns into tables no wider than ``width``, each with the front columns."""
     columns = front
     for pair in pairs:
         if columns != front and terminal.table_width(map(terminal.text_width, columns + pair)) > width:

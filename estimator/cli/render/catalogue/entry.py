@@ -13,7 +13,7 @@ from estimator.core.types import ITEMSIZE, DeviceSpec, PeakRate, Sourced
 from estimator.core.units import in_operations
 from estimator.devices.specs.table.cells import UNSUPPORTED, Machine, Subject, peak, spec_of
 from estimator.devices.specs.table.columns import BALANCES, PATHS, balances
-from estimator.devices.specs.table.layout import USUAL, Layout
+from estimator.devices.specs.table.layout import DEFAULT_UNIT, Layout
 from estimator.devices.specs.values import sourced_values
 
 
@@ -91,7 +91,8 @@ def _measured_ops(device: DeviceSpec, given_name: str) -> Sequence[str]:
 
 def _roofline(device: DeviceSpec, operation: str) -> Table:
     """Ridge point, balance and rate per watt on every path of every precision whose arithmetic counts FLOP, or OP."""
-    headings = [f"{heading}\n{USUAL.get(unit, unit)}".replace("FLOP", operation) for _, heading, unit, *_ in BALANCES]
+    shown_units = [(heading, DEFAULT_UNIT.get(unit, unit)) for _, heading, unit, *_ in BALANCES]
+    headings = [f"{heading}\n{unit}".replace("FLOP", operation) for heading, unit in shown_units]
     title = f"What follows from the peaks in {operation}/s"
     table = terminal.new_table(title, "dense peak", "", *headings, right=("", *headings))
     for precision, path in product(ITEMSIZE, PATHS):

@@ -28,7 +28,9 @@ def render_table(layout: Layout, subjects: Sequence[Subject], chosen: Sequence[C
 
 
 def _table(texts: Mapping[Column, Sequence[str]]) -> Table:
-    columns = [terminal.Column(_heading(c), right=c.kind != "text", no_wrap=not _wraps(c)) for c in texts]
+    columns = [
+        terminal.Column(_heading(column), right=column.kind != "text", no_wrap=not _wraps(column)) for column in texts
+    ]
     table = Table("", columns)
     for cells in zip(*texts.values(), strict=True):
         table.add_row(*cells)
@@ -36,11 +38,11 @@ def _table(texts: Mapping[Column, Sequence[str]]) -> Table:
 
 
 def _texts(column: Column, subjects: Sequence[Subject]) -> list[str]:
-    """A column's texts; where some bear a mark, the others leave room for one, so that digits stand below digits."""
+    """A column's texts; cells without a mark are padded, so that digits are aligned."""
     cells = [column.get(subject) for subject in subjects]
     marks = [mark(cell) for cell in cells]
     room = max(map(len, marks), default=0)
-    return [f"{cell_text(column, cell)}{m.ljust(room)}" for cell, m in zip(cells, marks, strict=True)]
+    return [f"{cell_text(column, cell)}{cell_mark.ljust(room)}" for cell, cell_mark in zip(cells, marks, strict=True)]
 
 
 def _heading(column: Column) -> str:

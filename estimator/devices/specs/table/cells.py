@@ -1,4 +1,4 @@
-"""What stands in the cells of the catalogue's tables: numbers of a device or system, and what follows from them.
+"""Cells of the catalogue's tables: numbers of a device or system, and numbers derived from them.
 
 A *getter* takes one row's subject, a :class:`DeviceSpec` or a :class:`Machine`, and returns its cell.
 """
@@ -15,14 +15,14 @@ from estimator.core.errors import EstimatorError, within
 from estimator.core.types import DeviceSpec, Sourced, SystemSpec
 from estimator.devices.specs import catalogue
 
-UNSUPPORTED = "unsupported"  # stands in a column of numbers where the hardware has no such path
-Cell = Sourced | float | str | None  # a number with its origin, a plain number, a text; None where it is unknown
+UNSUPPORTED = "unsupported"  # the cell of a number for which the hardware has no path
+Cell = Sourced | float | str | None  # a number with its source, a plain number, a text, or None: unknown
 Get = Callable[[Any], Cell]
 
 
 @dataclass(frozen=True)
 class Machine:
-    """A system and, read when it is asked for, the device that it is made of."""
+    """A system and its device, which is read when first used."""
 
     spec: SystemSpec
 
@@ -59,14 +59,14 @@ def spec_of(subject: Subject) -> DeviceSpec | SystemSpec:
 
 
 def value(cell: Cell) -> float | str | None:
-    """What a cell is compared by: an SI number or a text in lower case; None where it holds neither."""
+    """The SI number or lower-case text by which a cell is compared; None where it is neither."""
     if isinstance(cell, Sourced):
         return cell.value
     return None if cell == UNSUPPORTED else cell.casefold() if isinstance(cell, str) else cell
 
 
 def field(path: str) -> Get:
-    """What stands at a dotted path of the subject; None where any part is absent."""
+    """Getter of a dotted path of the subject; None where any part is absent."""
 
     def get(subject: Any) -> Cell:
         for name in path.split("."):
@@ -77,35 +77,35 @@ def field(path: str) -> Get:
 
 
 def peak(precision: str, path: str = "matrix") -> Get:
-    """A device's dense peak in a precision: of one path, or (``matrix``) of the one that matrix products take."""
+    """Getter of a device's dense peak in a precision: of one path, or (``matrix``) that of matrix products."""
 
     def get(device: DeviceSpec) -> Cell:
-        found = device.peak_of(precision)
-        return getattr(found, path) or (None if found.supported else UNSUPPORTED)
+        peaks = device.peak_of(precision)
+        return getattr(peaks, path) or (None if peaks.supported else UNSUPPORTED)
 
     return get
 
 
 def derived(unit: str, formula: str, compute: Callable[..., float], *inputs: Get) -> Get:
-    """A number computed from others; it is as doubtful as the most doubtful of them."""
+    """Getter of a number computed from others; it is unverified if any of them is."""
 
     def get(subject: Any) -> Cell:
-        cells = [given(subject) for given in inputs]
+        cells = [get_input(subject) for get_input in inputs]
         if UNSUPPORTED in cells:
             return UNSUPPORTED
-        known = [cell for cell in cells if isinstance(cell, Sourced)]
-        if len(known) < len(cells):
+        numbers = [cell for cell in cells if isinstance(cell, Sourced)]
+        if len(numbers) < len(cells):
             return None
-        status = next((cell.status for cell in known if cell.unverified), "derived")
-        value = compute(*(cell.value for cell in known))
+        status = next((cell.status for cell in numbers if cell.unverified), "derived")
+        value = compute(*(cell.value for cell in numbers))
         return Sourced(value=value, unit=unit, status=status, source=formula)
 
     return get
 
 
-def quotient(unit: str, formula: str, above: Get, below: Get) -> Get:
+def quotient(unit: str, formula: str, numerator: Get, denominator: Get) -> Get:
     """One number over another."""
-    return derived(unit, formula, lambda a, b: a / b, above, below)
+    return derived(unit, formula, lambda a, b: a / b, numerator, denominator)
 
 
 def ridge_point(peak: Get) -> Get:
@@ -123,15 +123,15 @@ def per_watt(peak: Get) -> Get:
     return quotient("FLOP/s/W", "peak / power_limit", peak, field("power_limit"))
 
 
-def in_all(unit: str, what: str, of_device: Get) -> Get:
-    """What all of a machine's devices have together: nodes · devices_per_node · the device's own."""
+def total_of_machine(unit: str, quantity: str, of_device: Get) -> Get:
+    """Getter of the total of a machine's devices: nodes · devices_per_node · value of the device."""
 
-    def own(machine: Machine) -> Cell:
+    def of_machine(machine: Machine) -> Cell:
         return of_device(machine.device) if machine.device else None
 
-    formula = f"nodes x devices_per_node x {what} of the device"
+    formula = f"nodes x devices_per_node x {quantity} of the device"
     counts = field("spec.nodes"), field("spec.devices_per_node")
-    return derived(unit, formula, lambda *factors: math.prod(factors), *counts, own)
+    return derived(unit, formula, lambda *factors: math.prod(factors), *counts, of_machine)
 
 
 def aliases(subject: Subject) -> Cell:
@@ -145,5 +145,5 @@ def part_of(device: DeviceSpec) -> Cell:
 
 
 def measured(device: DeviceSpec) -> Cell:
-    """The files of measured ops that the library holds of a device."""
+    """The library's files of measurements of a device."""
     return ", ".join(path.name for path in catalogue.measurements_paths(device.name)) or None

@@ -17,7 +17,6 @@ from estimator.devices.specs.table.cells import (
     bytes_per_flop,
     derived,
     field,
-    in_all,
     measured,
     part_of,
     peak,
@@ -25,6 +24,7 @@ from estimator.devices.specs.table.cells import (
     quotient,
     ridge_point,
     spec_of,
+    total_of_machine,
 )
 from estimator.devices.specs.table.layout import PEAK, Column, Layout
 from estimator.devices.specs.values import sourced_values
@@ -64,18 +64,20 @@ def _device_peaks() -> Iterator[Column]:
 
 
 def balances(precision: str, path: str = "matrix") -> Iterator[Column]:
-    """What a device's peak in a precision and on a path gives beside its bandwidth and its power."""
-    for name, heading, unit, meaning, of in BALANCES:
-        get, title, family = of(peak(precision, path)), f"{heading} {precision}", f"{name}_{PEAK}"
-        yield Column(f"{name}_{precision}", meaning, get, unit, title, "number", family, True, precision=precision)
+    """Columns of a device's peak relative to its bandwidth and power."""
+    for name, heading, unit, meaning, make_getter in BALANCES:
+        get, column_heading, family = make_getter(peak(precision, path)), f"{heading} {precision}", f"{name}_{PEAK}"
+        yield Column(
+            f"{name}_{precision}", meaning, get, unit, column_heading, "number", family, True, precision=precision
+        )
 
 
 def _system_peaks() -> Iterator[Column]:
-    for precision, (path, end) in product(ITEMSIZE, {"matrix": "", **{path: f"_{path}" for path in PATHS}}.items()):
+    for precision, (path, suffix) in product(ITEMSIZE, {"matrix": "", **{path: f"_{path}" for path in PATHS}}.items()):
         meaning = f"all devices' dense {path} peak, nodes x devices x peak; this is not Rpeak"
-        get = in_all("FLOP/s", "peak", peak(precision, path))
+        get = total_of_machine("FLOP/s", "peak", peak(precision, path))
         yield Column(
-            f"{precision}{end}", meaning, get, "FLOP/s", "", "number", f"{PEAK}{end}", True, "PFLOP/s", precision
+            f"{precision}{suffix}", meaning, get, "FLOP/s", "", "number", f"{PEAK}{suffix}", True, "PFLOP/s", precision
         )
 
 
@@ -135,10 +137,11 @@ _SYSTEM_COLUMNS = (
            quotient("FLOP/s/W", "rmax / power", field("spec.rmax"), field("spec.power")), "FLOP/s/W", "Rmax/W",
            derived=True),
     *_system_peaks(),
-    Column("memory_capacity", "memory of all devices", in_all("B", "memory_capacity", field("memory_capacity")), "B",
-           "memory", derived=True),
-    Column("memory_bandwidth", "of all devices", in_all("B/s", "memory_bandwidth", field("memory_bandwidth")), "B/s",
-           "bandwidth", derived=True, in_unit="TB/s"),
+    Column("memory_capacity", "memory of all devices",
+           total_of_machine("B", "memory_capacity", field("memory_capacity")),
+           "B", "memory", derived=True),
+    Column("memory_bandwidth", "of all devices", total_of_machine("B/s", "memory_bandwidth", field("memory_bandwidth")),
+           "B/s", "bandwidth", derived=True, in_unit="TB/s"),
     _text("aliases", "other names", aliases),
     *_COUNTS,
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The rows of the catalogue's tables: chosen by name or condition, sorted, compared, written as CSV."""
+"""Rows of the catalogue's tables: select, sort, compare, write as CSV."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from estimator.devices.specs.table.where import condition
 Row = TypeVar("Row")
 
 
-def named(layout: Layout, names: Sequence[str]) -> dict[str, Any]:
-    """The rows of these names, each once; a second file that bears a name already taken goes by its path."""
+def rows_named(layout: Layout, names: Sequence[str]) -> dict[str, Any]:
+    """The rows of these names, each once; a second file of the same name is listed by its path."""
     rows: dict[str, Any] = {}
     for name in names:
         row = layout.load(name)
@@ -24,33 +24,34 @@ def named(layout: Layout, names: Sequence[str]) -> dict[str, Any]:
     return rows
 
 
-def selected(layout: Layout, conditions: Sequence[str], key: str | None = None) -> dict[str, Any]:
-    """The rows of the whole catalogue of which all conditions hold, in the order of a column."""
+def rows_where(layout: Layout, conditions: Sequence[str], sort_key: str | None = None) -> dict[str, Any]:
+    """The rows of the catalogue that fulfil all conditions, sorted by a column (``-column``: descending)."""
     tests = [condition(layout, text) for text in conditions]
-    column = layout.column(key.removeprefix("-")) if key else None
+    column = layout.column(sort_key.removeprefix("-")) if sort_key else None
     rows = [row for row in layout.load_all() if all(test(row) for test in tests)]
-    found = arrange(rows, column, descending=str(key).startswith("-")) if column else rows
-    return {row.name: row for row in found}
+    ordered = arrange(rows, column, descending=str(sort_key).startswith("-")) if column else rows
+    return {row.name: row for row in ordered}
 
 
 def check(layout: Layout, names: Sequence[str]) -> tuple[int, list[str]]:
-    """How many files were checked, and every fault of each: those named, or all of the library."""
-    found = [layout.check(name) for name in (names or (None,))]
-    return sum(count for count, _ in found), [fault for _, faults in found for fault in faults]
+    """Check the named files, or all of the library: their number and every fault."""
+    results = [layout.check(name) for name in (names or (None,))]
+    return sum(count for count, _ in results), [fault for _, faults in results for fault in faults]
 
 
 def arrange(rows: Sequence[Row], column: Column, *, descending: bool = False) -> list[Row]:
-    """The rows by a column; equal ones keep their order, and those without a value come last."""
+    """Sort rows by a column; equal ones keep their order, those without value come last."""
     values = [value(column.get(row)) for row in rows]
-    known = [position for position, found in enumerate(values) if found is not None]
-    missing = [position for position, found in enumerate(values) if found is None]
+    known = [position for position, key in enumerate(values) if key is not None]
+    missing = [position for position, key in enumerate(values) if key is None]
     known.sort(key=lambda position: values[position], reverse=descending)  # type: ignore[arg-type,return-value]
     return [rows[position] for position in (*known, *missing)]
 
 
 def to_csv(rows: Sequence[object], columns: Sequence[Column], *, compared: bool = False) -> str:
-    """The table as CSV: numbers in the SI unit that the heading names, each followed by its status, and where rows are
-    compared by its ratio to the first row's.
+    """The table as CSV: numbers in the SI unit of the heading, each followed by its status.
+
+    With ``compared`` also by its ratio to the first row's.
     """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
@@ -72,33 +73,33 @@ def _titles(column: Column, compared: bool) -> list[str]:
 def _texts(column: Column, cell: Cell, base: Cell, compared: bool) -> list[str]:
     if column.kind != "number":
         return ["" if cell is None else str(cell)]
-    found = [repr(cell.value), cell.status or "unstated"] if isinstance(cell, Sourced) else ["", str(cell or "")]
-    over = _ratio(cell, base)
-    return [*found, *(["" if over is None else repr(over)] if compared else [])]
+    texts = [repr(cell.value), cell.status or "unstated"] if isinstance(cell, Sourced) else ["", str(cell or "")]
+    ratio = _ratio(cell, base)
+    return [*texts, *(["" if ratio is None else repr(ratio)] if compared else [])]
 
 
 def ratios_to_first(rows: Mapping[str, object], columns: Sequence[Column]) -> dict[str, dict[str, float | None]]:
-    """By column and row: its number over the first row's; None where either is unknown."""
-    _, *others = rows
-    found = {}
+    """Ratio of each number to the first row's, by column and row; None where either is unknown."""
+    _, *other_names = rows
+    ratios_by_column = {}
     for column in columns:
-        base, *rest = (column.get(row) for row in rows.values())
-        over = dict(zip(others, (_ratio(cell, base) for cell in rest), strict=True))
-        if any(ratio is not None for ratio in over.values()):
-            found[column.name] = over
-    return found
+        base, *other_cells = (column.get(row) for row in rows.values())
+        ratios = dict(zip(other_names, (_ratio(cell, base) for cell in other_cells), strict=True))
+        if any(ratio is not None for ratio in ratios.values()):
+            ratios_by_column[column.name] = ratios
+    return ratios_by_column
 
 
 def _ratio(cell: Cell, base: Cell) -> float | None:
     return cell.value / base.value if isinstance(cell, Sourced) and isinstance(base, Sourced) else None
 
 
-def unread(rows: Sequence[object]) -> list[str]:
-    """Why the devices of systems cannot be read, a sentence each."""
+def device_faults(rows: Sequence[object]) -> list[str]:
+    """The faults of systems' devices that cannot be read."""
     return [fault for row in rows if isinstance(row, Machine) for fault in row.faults]
 
 
 def tally(rows: Sequence[object], columns: Sequence[Column]) -> tuple[int, int, int]:
-    """How many numbers with an origin a table shows, how many are unverified, and how many waive a lint."""
+    """Count the numbers with a source in a table, those unverified, and those that waive a lint."""
     cells = [cell for row in rows for column in columns if isinstance(cell := column.get(row), Sourced)]
     return len(cells), sum(cell.unverified for cell in cells), sum(bool(cell.waiver) for cell in cells)

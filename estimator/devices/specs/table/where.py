@@ -16,16 +16,20 @@ Condition = Callable[[Any], bool]
 CONDITION = re.compile(r"^\s*([^\s<>=!~]+)\s*(?:(>=|<=|==|!=|!~|=|>|<|~)\s*([^\s<>=!~](?:.*\S)?)\s*)?$")
 EXAMPLES = "'memory_bandwidth >= 2 TB/s', 'vendor = NVIDIA', 'name ~ h100' or 'bf16'"
 EQUALITIES: dict[str, Callable[[Any, Any], bool]] = {"=": operator.eq, "==": operator.eq, "!=": operator.ne}
-OF_NUMBERS = {**EQUALITIES, ">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
-OF_TEXTS = {**EQUALITIES, "~": operator.contains, "!~": lambda text, part: part not in text}
-STATES = {UNSUPPORTED: UNSUPPORTED, "none": UNSUPPORTED, "unknown": None}  # words that a condition has for no number
+NUMBER_SIGNS = {**EQUALITIES, ">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
+TEXT_SIGNS = {**EQUALITIES, "~": operator.contains, "!~": lambda text, part: part not in text}
+STATE_WORDS = {
+    UNSUPPORTED: UNSUPPORTED,
+    "none": UNSUPPORTED,
+    "unknown": None,
+}  # words of a condition for a missing number
 
 
 def condition(layout: Layout, text: str) -> Condition:
-    """The test that ``"memory_bandwidth >= 2 TB/s"`` or a column's bare name makes of a row.
+    """Parse ``"memory_bandwidth >= 2 TB/s"`` or a column's bare name into a test of rows.
 
-    A comparison holds only where the column's value is known, so that it and its negation part those rows.
-    Raises EstimatorError for what is no condition, for unknown columns and for operands of another kind.
+    A comparison and its negation both fail where the column's value is unknown.
+    Raises EstimatorError for text that is no condition, unknown columns and operands of another kind.
     """
     match = CONDITION.match(text)
     if not match:
@@ -34,11 +38,11 @@ def condition(layout: Layout, text: str) -> Condition:
     column = layout.column(name)
     if sign is None:
         return lambda row: value(column.get(row)) is not None
-    signs = OF_TEXTS if column.kind == "text" else OF_NUMBERS
+    signs = TEXT_SIGNS if column.kind == "text" else NUMBER_SIGNS
     if sign not in signs:
         kind = "text" if column.kind == "text" else "a number"
         raise EstimatorError(f"'{text}': {name} is {kind}; compare it with one of {' '.join(signs)}")
-    if operand.lower() in STATES and sign in EQUALITIES:
+    if operand.lower() in STATE_WORDS and sign in EQUALITIES:
         return _state(column, sign, operand.lower())
     try:
         return _comparison(column, signs[sign], _operand(column, operand))
@@ -47,8 +51,8 @@ def condition(layout: Layout, text: str) -> Condition:
 
 
 def _state(column: Column, sign: str, word: str) -> Condition:
-    """Whether a cell is unknown or unsupported (of the latter only where it is known), or a text of just that word."""
-    state = STATES[word]
+    """Test whether a cell is unknown or unsupported, or a text of just that word."""
+    state = STATE_WORDS[word]
 
     def holds(row: object) -> bool:
         cell = column.get(row)
@@ -59,14 +63,14 @@ def _state(column: Column, sign: str, word: str) -> Condition:
 
 def _comparison(column: Column, compare: Callable[[Any, Any], bool], operand: float | str) -> Condition:
     def holds(row: object) -> bool:
-        found = value(column.get(row))
-        return found is not None and compare(found, operand)
+        cell_value = value(column.get(row))
+        return cell_value is not None and compare(cell_value, operand)
 
     return holds
 
 
 def _operand(column: Column, text: str) -> float | str:
-    """The SI value of a condition's right side, or its text in lower case. Raises ValueError for another kind."""
+    """Parse the right side of a condition: SI value, or text in lower case. Raises ValueError for another kind."""
     if column.kind == "text":
         return text.casefold()
     if column.unit in units.KINDS:

@@ -1,4 +1,4 @@
-"""Self-tests that were run by hand, as ``estimator selftest --json`` printed them, and what they say of the model.
+"""Self-tests that were run by hand, as ``estimator selftest --json`` printed them, and their residual spread.
 
 Each file is named after the processor, the date and the number of the run.
 """
@@ -14,21 +14,24 @@ import pandas as pd
 from estimator.core.interval import LEVEL, Z
 
 
-def kept() -> pd.DataFrame:
-    """The rows of every run, as judge.COLUMNS has them, and its ``processor`` and ``date``."""
-    found = sorted((path for path in files(__name__).iterdir() if path.name.endswith(".json")), key=lambda p: p.name)
-    documents = [json.loads(path.read_text(encoding="utf-8")) for path in found]
-    about = ("processor", "date")
-    return pd.concat([pd.DataFrame(d["rows"]).assign(**{k: d[k] for k in about}) for d in documents], ignore_index=True)
+def stored_rows() -> pd.DataFrame:
+    """The rows of every run: judge.COLUMNS, ``processor`` and ``date``."""
+    paths = sorted((path for path in files(__name__).iterdir() if path.name.endswith(".json")), key=lambda p: p.name)
+    documents = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
+    columns = ("processor", "date")
+    return pd.concat(
+        [pd.DataFrame(document["rows"]).assign(**{name: document[name] for name in columns}) for document in documents],
+        ignore_index=True,
+    )
 
 
-def spread(rows: pd.DataFrame) -> float:
-    """The standard deviation (logarithm) with which intervals would hold LEVEL of the rows: by how much steps make
-    something else of ops in one setting than in another, the machine's own noise with it.
+def residual_std(rows: pd.DataFrame) -> float:
+    """The standard deviation of log times with which intervals would hold LEVEL of the rows.
 
-    Processors count alike, however many runs were made on each: the next one is as likely to be like either.
+    It is the difference between steps and their ops from setting to setting, with the machine's noise. Processors have
+    the same weight, however many runs were made on each.
     """
-    missed = np.abs(np.log(rows["predicted_s"] / rows["measured_s"])).sort_values()
-    weights = 1.0 / rows.groupby("processor")["processor"].transform("size")[missed.index]
-    within = weights.cumsum() / weights.sum()
-    return float(missed.iloc[int(np.searchsorted(within, LEVEL))] / Z)
+    log_errors = np.abs(np.log(rows["predicted_s"] / rows["measured_s"])).sort_values()
+    weights = 1.0 / rows.groupby("processor")["processor"].transform("size")[log_errors.index]
+    cumulative = weights.cumsum() / weights.sum()
+    return float(log_errors.iloc[int(np.searchsorted(cumulative, LEVEL))] / Z)

@@ -26,7 +26,7 @@ def test_a_column_title_has_the_unit_of_its_cells() -> None:
     ("status", "waiver", "marks"),
     [("read", "", ""), ("recall", "", "?"), ("read", "why", "*"), ("recall", "why", "?*")],
 )
-def test_marks(status: str, waiver: str, marks: str) -> None:
+def test_marks_of_cells(status: str, waiver: str, marks: str) -> None:
     cell = number(5e11, "B/s", status=status, **({"waiver": waiver} if waiver else {}))
     assert cells.mark(cell) == marks
     assert cells.marked_text(BANDWIDTH, cell) == f"500{marks}"
@@ -47,7 +47,7 @@ def test_the_legend_counts_what_is_marked() -> None:
     assert "; 2 waive a lint (*); none: no" in printed(lambda: cells.print_legend(9, 5, 2)).stdout
 
 
-def test_marks_in_a_comparison(toy: Path) -> None:
+def test_marks_of_cells_in_a_comparison(toy: Path) -> None:
     (toy / "toy.yaml").write_text(TOY.replace("status: read", 'status: read, waiver: "plausible: it is so"'))
     shown = run("devices", "toy.yaml", "--columns", "fp32,bf16,memory_bandwidth,vendor").stdout
     values = {line.split()[0]: line.split()[2] for line in shown.splitlines() if "[" in line}

@@ -1,4 +1,4 @@
-"""Devices of every kind of cell."""
+"""Strategy: devices with every kind of cell."""
 
 from hypothesis import strategies as st
 
@@ -11,7 +11,7 @@ PEAKS = st.one_of(st.none(), st.just("unsupported"), st.integers(1, 900).map(lam
 
 @st.composite
 def devices(draw: st.DrawFn) -> list[DeviceSpec]:
-    found = []
+    devices = []
     for number in range(draw(st.integers(1, 6))):
         bf16 = draw(PEAKS)
         fields: dict[str, object] = {"peak": {"fp32": "10 TFLOP/s", **({"bf16": bf16} if bf16 else {})}}
@@ -19,5 +19,5 @@ def devices(draw: st.DrawFn) -> list[DeviceSpec]:
         fields["year"] = draw(st.one_of(st.none(), st.integers(2012, 2026)))
         status = draw(st.sampled_from([None, "read", "recall"]))
         fields["memory_bandwidth"] = {"value": draw(RATES), "status": status, "source": "x"}
-        found.append(make_device(name=f"d{number}", **fields))
-    return found
+        devices.append(make_device(name=f"d{number}", **fields))
+    return devices

@@ -7,7 +7,7 @@ from estimator.devices.specs.table.layout import Layout
 
 
 @pytest.mark.parametrize("layout", [DEVICES, SYSTEMS], ids=lambda layout: str(layout.what))
-def test_every_column_is_declared_well(layout: Layout) -> None:
+def test_every_column_declaration_is_consistent(layout: Layout) -> None:
     assert set(layout.default) <= layout.columns.keys()
     assert layout.default[0] == "name"
     for name, column in layout.columns.items():
@@ -20,11 +20,11 @@ def test_every_column_is_declared_well(layout: Layout) -> None:
 
 @pytest.mark.parametrize("layout", [DEVICES, SYSTEMS], ids=lambda layout: str(layout.what))
 def test_every_column_reads_every_shipped_row(layout: Layout) -> None:
-    kinds = {"text": str, "plain": int, "number": Sourced}
+    cell_types = {"text": str, "plain": int, "number": Sourced}
     for row in layout.load_all():
         for column in layout.columns.values():
             cell = column.get(row)
-            assert cell is None or cell == UNSUPPORTED or isinstance(cell, kinds[column.kind])
+            assert cell is None or cell == UNSUPPORTED or isinstance(cell, cell_types[column.kind])
             if isinstance(cell, Sourced):
                 assert cell.unit == column.unit, column.name
 

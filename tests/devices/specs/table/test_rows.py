@@ -18,17 +18,17 @@ from tests.devices.specs.table.strategies import devices
 
 
 @given(devices(), st.sampled_from(["bf16", "vendor", "year", "memory_bandwidth"]), st.booleans())
-def test_sorting_is_stable_and_puts_what_is_missing_last(rows: list[DeviceSpec], name: str, descending: bool) -> None:
+def test_sorting_is_stable_with_missing_values_last(rows: list[DeviceSpec], name: str, descending: bool) -> None:
     column = DEVICES.columns[name]
-    found = rows_of.arrange(rows, column, descending=descending)
-    keys = [value(column.get(row)) for row in found]
+    ordered = rows_of.arrange(rows, column, descending=descending)
+    keys = [value(column.get(row)) for row in ordered]
     known = [key for key in keys if key is not None]
     assert keys == known + [None] * (len(keys) - len(known))
     assert known == sorted(known, reverse=descending)
-    for first, second in itertools.pairwise(found):
+    for first, second in itertools.pairwise(ordered):
         if value(column.get(first)) == value(column.get(second)):
             assert first.name < second.name
-    assert sorted(row.name for row in found) == [row.name for row in rows]
+    assert sorted(row.name for row in ordered) == [row.name for row in rows]
 
 
 def cells_of(rows: list[DeviceSpec], columns: list[Column]) -> list[dict[str, str]]:
@@ -38,17 +38,17 @@ def cells_of(rows: list[DeviceSpec], columns: list[Column]) -> list[dict[str, st
 @given(devices())
 def test_csv_reads_back_to_the_same_si_values(rows: list[DeviceSpec]) -> None:
     read = cells_of(rows, list(DEVICES.columns.values()))
-    for row, found in zip(rows, read, strict=True):
+    for row, csv_row in zip(rows, read, strict=True):
         for column in DEVICES.columns.values():
             cell = column.get(row)
             unit = "" if column.unit == "1" else f" [{column.si}]"
             if isinstance(cell, Sourced):
-                assert float(found[f"{column.name}{unit}"]) == cell.value
-                assert found[f"{column.name} status"] == (cell.status or "unstated")
+                assert float(csv_row[f"{column.name}{unit}"]) == cell.value
+                assert csv_row[f"{column.name} status"] == (cell.status or "unstated")
             elif column.kind == "number":
-                assert (found[f"{column.name}{unit}"], found[f"{column.name} status"]) == ("", cell or "")
+                assert (csv_row[f"{column.name}{unit}"], csv_row[f"{column.name} status"]) == ("", cell or "")
             else:
-                assert found[column.name] == ("" if cell is None else str(cell))
+                assert csv_row[column.name] == ("" if cell is None else str(cell))
 
 
 @given(devices())
@@ -64,7 +64,7 @@ def test_ratios_are_inverse_and_only_of_numbers(rows: list[DeviceSpec]) -> None:
         assert over["b"] * back[name]["a"] == pytest.approx(1, rel=1e-12)  # type: ignore[operator]
 
 
-def test_a_tally_counts_what_is_unverified_and_what_is_waived() -> None:
+def test_tally_counts_unverified_numbers_and_waivers() -> None:
     read = {"value": "900 GB/s", "status": "read", "source": "x", "waiver": "plausible: so it is"}
     row = make_device(memory_bandwidth=read, peak={"fp32": {"value": "1 TFLOP/s", "status": "recall", "source": "y"}})
     columns = DEVICES.choose(["fp32", "memory_bandwidth", "bf16", "year"])
@@ -72,20 +72,20 @@ def test_a_tally_counts_what_is_unverified_and_what_is_waived() -> None:
     assert [DEVICES.columns[name].get(row) for name in ("numbers", "unverified", "waivers")] == [2, 1, 1]
 
 
-def test_names_stand_for_one_row_each(tmp_path: Path) -> None:
-    assert list(rows_of.named(DEVICES, ["V100", "v100-sxm2-16gb"])) == ["v100-sxm2-16gb"]
-    own = tmp_path / "k20x.yaml"
-    own.write_text("name: k20x\npeak: {fp32: 1 TFLOP/s}\nmemory_bandwidth: 1 GB/s\n")
-    assert list(rows_of.named(DEVICES, ["k20x", str(own)])) == ["k20x", str(own)]
+def test_rows_named_lists_each_file_once(tmp_path: Path) -> None:
+    assert list(rows_of.rows_named(DEVICES, ["V100", "v100-sxm2-16gb"])) == ["v100-sxm2-16gb"]
+    user_file = tmp_path / "k20x.yaml"
+    user_file.write_text("name: k20x\npeak: {fp32: 1 TFLOP/s}\nmemory_bandwidth: 1 GB/s\n")
+    assert list(rows_of.rows_named(DEVICES, ["k20x", str(user_file)])) == ["k20x", str(user_file)]
 
 
 @given(devices())
-def test_a_compared_csv_has_the_ratios_that_the_document_has(rows: list[DeviceSpec]) -> None:
+def test_ratios_in_csv_equal_those_of_the_document(rows: list[DeviceSpec]) -> None:
     columns = list(DEVICES.columns.values())
     ratios = rows_of.ratios_to_first({row.name: row for row in rows}, columns)
     first, *read = csv.DictReader(io.StringIO(rows_of.to_csv(rows, columns, compared=True)))
     for name in (column.name for column in columns if column.kind == "number"):
         assert first[f"{name} ratio"] == ("1.0" if value(DEVICES.columns[name].get(rows[0])) else "")
-        for found in read:
-            over = ratios.get(name, {}).get(found["name"])
-            assert found[f"{name} ratio"] == ("" if over is None else repr(over))
+        for csv_row in read:
+            ratio = ratios.get(name, {}).get(csv_row["name"])
+            assert csv_row[f"{name} ratio"] == ("" if ratio is None else repr(ratio))

@@ -27,11 +27,11 @@ def names(rows: list[DeviceSpec], condition: str) -> set[str]:
     ),
     st.sampled_from(list(NEGATION)),
 )
-def test_a_condition_and_its_negation_part_the_devices_that_know_the_column(
+def test_a_condition_and_its_negation_split_the_devices_with_a_value(
     rows: list[DeviceSpec], condition: str, sign: str
 ) -> None:
     column = DEVICES.columns[re.split(r"\W", condition)[0]]
-    if sign not in (where.OF_TEXTS if column.kind == "text" else where.OF_NUMBERS):
+    if sign not in (where.TEXT_SIGNS if column.kind == "text" else where.NUMBER_SIGNS):
         return
     held, negated = names(rows, condition.format(sign)), names(rows, condition.format(NEGATION[sign]))
     assert not held & negated
@@ -40,7 +40,7 @@ def test_a_condition_and_its_negation_part_the_devices_that_know_the_column(
 
 
 @given(devices())
-def test_words_tell_unsupported_from_unknown(rows: list[DeviceSpec]) -> None:
+def test_conditions_distinguish_unsupported_from_unknown(rows: list[DeviceSpec]) -> None:
     has, none, unknown = (names(rows, words) for words in ("bf16", "bf16 = unsupported", "bf16=Unknown"))
     assert len(has) + len(none) + len(unknown) == len(rows)
     assert has | none | unknown == {row.name for row in rows}
@@ -64,7 +64,7 @@ def test_words_tell_unsupported_from_unknown(rows: list[DeviceSpec]) -> None:
         ("a b = c", "is no condition; write one such as"),
     ],
 )
-def test_what_is_wrong_with_a_condition_is_one_sentence(condition: str, sentence: str) -> None:
+def test_faults_of_a_condition_are_one_sentence(condition: str, sentence: str) -> None:
     with pytest.raises(EstimatorError) as caught:
         where.condition(DEVICES, condition)
     assert sentence in str(caught.value)
@@ -72,7 +72,7 @@ def test_what_is_wrong_with_a_condition_is_one_sentence(condition: str, sentence
 
 
 @given(st.text(max_size=12) | st.tuples(st.sampled_from(list(DEVICES.columns)), st.text(max_size=8)).map("".join))
-def test_no_condition_does_worse_than_an_error(text: str) -> None:
+def test_any_text_is_a_condition_or_an_estimator_error(text: str) -> None:
     try:
         where.condition(DEVICES, text)(make_device())
     except EstimatorError as error:
@@ -86,7 +86,7 @@ def test_a_bare_rate_per_watt_is_in_the_unit_of_the_table() -> None:
     assert not where.condition(DEVICES, "per_watt_bf16 > 3000")(row)
 
 
-def test_a_text_may_be_the_word_for_a_state() -> None:
+def test_a_text_column_may_contain_a_state_word() -> None:
     known = make_device(specifications="known")
     unknown = make_device(name="other", specifications="unknown")
     assert names([known, unknown], "specifications = unknown") == {"other"}
