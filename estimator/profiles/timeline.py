@@ -70,7 +70,7 @@ def build_timeline(events: DeviceEvents, lanes: Sequence[str], waits: HostWaits 
 def _delays(events: DeviceEvents) -> Floats:
     """From its launch to the start of each event: the median where its lane was idle, or less where it took less."""
     wait_s = np.maximum(events.start_s - events.launch_s, 0.0)
-    idle = _lane_free(events) <= events.launch_s
+    idle = ~(_lane_free(events) > events.launch_s) & ~np.isnan(wait_s)
     usual_s = float(np.median(wait_s[idle])) if idle.any() else float(np.nanmin(wait_s, initial=0.0))
     return np.nan_to_num(np.minimum(wait_s, usual_s))
 
