@@ -59,6 +59,7 @@ def render(result: StudyResult) -> str:
         machines=list(dict.fromkeys(machine for machine, _ in result.chains)),
         units=list(dict.fromkeys(unit for _, unit in result.chains)),
         estimates={pair_id(pair): estimate for pair, estimate in result.estimates.items()},
+        hosts=_hosts(result),
         specifications=documents.unverified(result.specifications),
         figures=_figures(result),
         op_columns=[OP_HEADINGS.get(name, name.replace("_", " ")) for name in OP_COLUMNS],
@@ -123,6 +124,14 @@ def _figures(result: StudyResult) -> Mapping[str, Markup]:
         name = f"roofline/{pair_id(pair)}"
         drawn[name] = to_svg(figures.roofline(estimate), name)
     return drawn
+
+
+def _hosts(result: StudyResult) -> dict[str, list[str]]:
+    """The estimates of each scenario of the host."""
+    hosts: dict[str, list[str]] = {}
+    for pair, estimate in result.estimates.items():
+        hosts.setdefault(estimate.host, []).append(pair_id(pair))
+    return hosts
 
 
 def _op_rows(estimate: Estimate) -> list[list[str]]:
