@@ -14,6 +14,7 @@ from estimator.model import SourceRun, TargetDevice, assumptions, predict, speci
 from estimator.rollup import step
 from estimator.rollup.host import host_scenario
 from estimator.work import convert_layout, convert_precision, count_work, fuse, rebatch, select_pass
+from estimator.work.framework_defaults import image_layout, product_format
 
 
 def estimate(profile: Profile, plan: RunPlan) -> Estimate:
@@ -29,9 +30,12 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
     workload = profile.workload
     counted = count_work(profile.ops, workload, profile.where)
     resized = rebatch(counted.work, workload, plan.batch)
-    converted = convert_precision(resized.work, workload, plan.precision, folded=plan.fusion != "none")
+    products = product_format(plan.precision, workload, target.device)
+    converted = convert_precision(
+        resized.work, workload, products.precision, products.op_classes, folded=plan.fusion != "none"
+    )
     fused = fuse(converted.work, workload, plan.fusion)
-    laid_out = convert_layout(fused.work, workload, plan.layout)
+    laid_out = convert_layout(fused.work, workload, image_layout(plan.layout, workload, target.device))
     transforms = (counted, resized, converted, fused, laid_out)
 
     same_device = (source.device.name if source else profile.device) in (target.device.name, *target.device.aliases)
@@ -63,7 +67,7 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
         source=source.device if source else None,
         target=target.device,
         plan=plan,
-        precision=plan.precision or matrix_precision(counted.work, workload),
+        precision=products.precision or matrix_precision(counted.work, workload),
         prediction=prediction,
         overlap=replayed.overlap,
         step=replayed.step,

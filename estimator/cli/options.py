@@ -54,13 +54,17 @@ SystemNames = Annotated[list[str] | None, typer.Argument(help=NAMES_HELP, **SYST
 Target = Annotated[str, typer.Option(help=TARGET_HELP, **DEVICES)]
 Targets = Annotated[list[str], typer.Option(help="Target device; give it once for each.", **DEVICES)]
 Source = Annotated[str | None, typer.Option("--from", help="Device the profile was taken on.", **DEVICES)]
-Precision = Annotated[str | None, typer.Option(help="Number format of the matrix products on the target.")]
+PRECISION_HELP = "Number format of the matrix products on the target; auto: what the framework takes by default there."
+Precision = Annotated[str | None, typer.Option(help=PRECISION_HELP)]
 Fusion = Annotated[
     Literal["none", "elementwise"], typer.Option("--fusion", help="What a compiler fuses on the target.")
 ]
 Layout = Annotated[
-    Literal["none", "channels-first"],
-    typer.Option("--layout", help="channels-first: the target's library transposes images with channels last."),
+    Literal["auto", "none", "channels-first"],
+    typer.Option(
+        "--layout",
+        help="channels-first: the target's library transposes images with channels last; auto: as the framework does.",
+    ),
 ]
 HOST_HELP = (
     "What the target's host does: profile (as the profile's), a factor on that, or none (kernels alone).  [default: as "

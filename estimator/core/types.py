@@ -32,7 +32,9 @@ Status = Literal["read", "recall", "derived", "assumed", "measured"]
 Confidence = Literal["high", "medium", "low"]
 Fusing = Literal["none", "elementwise"]
 Host = Literal["profile", "none"] | float | None  # the source's, none, or so many times it; None: as suits the target
-Layout = Literal["none", "channels-first"]  # of images in the target's library, where it differs from the profile's
+Layout = Literal[
+    "auto", "none", "channels-first"
+]  # of images in the target's library, where it differs from the profile's
 Mode = Literal["training", "inference"]
 Covers = Literal["inputs", "all"]  # declared uncertainties of the inputs; the models' own errors too
 LARGEST_BATCH = 10**9  # samples in one step
@@ -300,7 +302,7 @@ class RunPlan:
     seed: int = 0
     batch: int | None = None
     mode: Mode | None = None
-    layout: Layout = "none"
+    layout: Layout = "auto"
     host: Host = None
 
     def __post_init__(self) -> None:
@@ -308,8 +310,8 @@ class RunPlan:
             raise EstimatorError(f"host {self.host:g} is no factor; expected profile, none, or a number above 0")
         if self.batch is not None and not 1 <= self.batch <= LARGEST_BATCH:
             raise EstimatorError(f"batch {self.batch} is none; expected a whole number from 1 to {LARGEST_BATCH}")
-        if self.precision not in (None, *ITEMSIZE):
-            known = ", ".join(ITEMSIZE)
+        if self.precision not in (None, "auto", *ITEMSIZE):
+            known = ", ".join(["auto", *ITEMSIZE])
             raise EstimatorError(f"precision '{self.precision}' is not known; expected one of {known}")
         if self.fusion not in get_args(Fusing):
             known = " or ".join(get_args(Fusing))

@@ -42,7 +42,7 @@ class UnitOfWork(File):
     profile: str | None = None
     precision: Precision | None = None
     fusion: Fusing = "none"
-    layout: Layout = "none"
+    layout: Layout = "auto"
     host: Host = None
     batch_size: Whole | None = None
     samples: Whole | None = None

@@ -16,7 +16,7 @@ def compare(
     source: Source = None,
     precision: Precision = None,
     fusion: Fusion = "none",
-    layout: Layout = "none",
+    layout: Layout = "auto",
     host: Host = None,
     batch: OtherBatch = None,
     mode: OtherMode = None,

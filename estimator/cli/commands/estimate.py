@@ -31,7 +31,7 @@ def estimate(
     precision: Precision = None,
     measurements: Measured = None,
     fusion: Fusion = "none",
-    layout: Layout = "none",
+    layout: Layout = "auto",
     host: Host = None,
     batch: OtherBatch = None,
     mode: OtherMode = None,

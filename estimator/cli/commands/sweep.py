@@ -29,7 +29,7 @@ def sweep(
     source: Source = None,
     precision: Precision = None,
     fusion: Fusion = "none",
-    layout: Layout = "none",
+    layout: Layout = "auto",
     host: Host = None,
     seed: Seed = 0,
     as_json: Json = False,
