@@ -14,6 +14,7 @@ from estimator.studies.forward import estimate_forward, forward_origin
 from estimator.studies.places import beside, read_profile_beside
 from estimator.studies.study import Machine, Study, UnitOfWork
 
+MUCH_CARRIED = 0.5  # of a step, above which no figure of merit is made of it unasked
 PART_FORMULA = "its share of the replayed step's critical path"
 
 
@@ -33,19 +34,32 @@ def read_unit(unit: UnitOfWork, folder: Path) -> Profile:
 
 
 def estimate_unit(study: Study, unit_name: str, machine: Machine, profile: Profile, folder: Path) -> Estimate:
-    """One step of a unit of work on one device of a machine."""
+    """One step of a unit of work on one device of a machine.
+
+    Raises EstimatorError where most of it is carried from the source, unless the study says ``host: profile``.
+    """
     device = load_system(beside(folder, machine.system)).device if machine.system else str(machine.device)
+    unit_host = study.units_of_work[unit_name].host
+    host = machine.host if unit_host is None else unit_host
     plan = RunPlan(
         target=beside(folder, device),
         precision=study.units_of_work[unit_name].precision,
         fusion=study.units_of_work[unit_name].fusion,
         layout=study.units_of_work[unit_name].layout,
-        host=machine.host if study.units_of_work[unit_name].host is None else study.units_of_work[unit_name].host,
+        host=host,
         measurements=beside(folder, machine.measurements) if machine.measurements else None,
         draws=study.draws,
         seed=study.seed,
     )
-    return estimate(profile, plan)
+    estimated = estimate(profile, plan)
+    carried = estimated.evidence.get("unchanged", 0.0)
+    if carried > MUCH_CARRIED and host != "profile" and estimated.target != estimated.source:
+        raise EstimatorError(
+            f"{100 * carried:.0f} % of the step on {estimated.target.name} is the source's own time (host and input), "
+            "carried over; a figure of merit of that says little of the machine: write 'host: none' or a factor, or "
+            "'host: profile' to accept it"
+        )
+    return estimated
 
 
 def derive_chain(study: Study, pair: tuple[str, str], estimated: Estimate | None, size: Size) -> dict[str, Number]:
