@@ -8,6 +8,7 @@ from estimator.core.types import Profile, RunPlan, Workload
 from estimator.pipeline import estimate
 from estimator.profiles import canonical
 from estimator.rollup import step
+from estimator.rollup.target_timeline import ON_DEVICE
 from tests.conftest import make_ops
 
 
@@ -60,13 +61,18 @@ def test_evidence_shares_include_idle_time() -> None:
     assert not any("source's own time" in warning for result in (busy, same_device) for warning in result.warnings)
 
 
-@pytest.mark.parametrize(("target", "shares"), [("v100", [1.0, 1.0]), ("epyc-7763", [0.5, 0.5])])
-def test_ops_that_cores_ran_side_by_side_run_serially_on_other_devices(target: str, shares: list[float]) -> None:
+@pytest.mark.parametrize(
+    ("target", "shares", "on_device"), [("v100", [1.0, 1.0], ON_DEVICE), ("epyc-7763", [0.5, 0.5], 1.0)]
+)
+def test_ops_that_cores_ran_side_by_side_run_serially_on_other_devices(
+    target: str, shares: list[float], on_device: float
+) -> None:
     rows = ({"op_type": kind, "placement": "/host:CPU", "m": 512, "n": 512, "k": 512} for kind in ("MatMul", "Mystery"))
     ran = dataclasses.replace(profile(), ops=canonical.to_ops(make_ops(*rows), "toy"), busy_step_s=1e-3)
     estimated = estimate(ran, RunPlan(target, draws=0))
     assert estimated.overlap.tolist() == pytest.approx(shares)
-    assert estimated.step.total[0] == pytest.approx(estimated.overlap @ estimated.prediction.samples[0])
+    own = estimated.prediction.samples[0] - (1.0 - on_device) * estimated.prediction.launch[0]
+    assert estimated.step.total[0] == pytest.approx(estimated.overlap @ own)
 
 
 def test_on_its_own_device_a_step_varies_as_the_profiled_steps() -> None:
