@@ -14,7 +14,7 @@ from estimator.work.weights import (
     takes_weights,
     updates,
     weight_forms,
-)  # fmt: skip
+)
 from tests.conftest import make_ops
 
 FORWARD: dict[str, object] = {"op_type": "MatMul", "shapes": "8x16;16x4", "output_shapes": "8x4", "phase": "forward"}
