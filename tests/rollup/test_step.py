@@ -28,6 +28,7 @@ def profile(**known: float) -> Profile:
         ({"wall_step_s": 1.0, "busy_step_s": 0.5}, 0.5, 0.5, 0.5, 1.0),
         ({"wall_step_s": 0.5}, 0.5, 0.0, 1.0, 0.5),  # ops ran at once: their sum is above the wall time
         ({"busy_step_s": 0.7}, 0.7, 0.0, None, 0.7),
+        ({"busy_step_s": 1.5, "wall_step_s": 2.0}, 1.0, 1.0, 0.5, 2.0),  # no longer busy than its ops took
     ],
 )
 def test_sum_busy_and_wall_time(
@@ -187,3 +188,21 @@ def test_what_cores_ran_side_by_side_and_is_predicted_runs_in_turn_elsewhere() -
     share = step.target_overlap(predicted(), ran, make_device(), False)
     in_turn = [1.0 if i % 2 == 0 and op[2] != "unchanged" else 0.5 for i, op in enumerate(OPS)]
     assert share.tolist() == pytest.approx(in_turn)
+
+
+def test_what_ran_on_an_unknown_processor_overlaps_as_it_did() -> None:
+    """So does what no device could run faster: no op lengthens a step by more than its time."""
+    ran, device = dataclasses.replace(profile(), ops=predicted().ops, busy_step_s=5.0), make_device()
+    untold = dataclasses.replace(
+        predicted(), ops=predicted().ops.assign(placement=pd.array([None] * 10, dtype="string"))
+    )
+    assert step.target_overlap(untold, ran, device, False).tolist() == pytest.approx([0.5] * len(OPS))
+    whole = dataclasses.replace(ran, busy_step_s=None)
+    longer = dataclasses.replace(untold, floor_s=2 * untold.samples[0])
+    assert step.target_overlap(longer, whole, device, False).tolist() == [1.0] * len(OPS)
+
+
+def test_an_op_that_took_no_time_overlapped_like_all_others() -> None:
+    rows = ({"op_type": "Mystery", "time_s": time, "shared_s": time} for time in (0.0, 1.0))
+    ran = dataclasses.replace(profile(), ops=canonical.to_ops(make_ops(*rows), "toy"))
+    assert step.source_overlap(ran.ops, ran).tolist() == [1.0, 1.0]

@@ -179,3 +179,12 @@ def test_weights_that_are_cast_already_are_not_cast_again(already: list[int]) ->
     other: Row = {**FORWARD, "shapes": "8x32;32x4"}
     casts, _ = cast(work_of(other, FORWARD, BACKWARD), already=already, folded=True)
     assert casts["flop"].tolist() == ([64] if already else [128, 64])
+
+
+def test_products_of_activations_alone_cast_all_that_they_move() -> None:
+    batched: Row = {"op_type": "BatchMatMulV2", "shapes": "3x8x16;3x16x4", "output_shapes": "3x8x4", "phase": "forward"}
+    work = work_of(batched, BACKWARD)
+    work["bytes"] /= 4  # as in fp8
+    casts, _ = cast(work, to=("fp8", "bf16"))
+    operands = casts.loc["cast of products' operands, bf16 to fp8"]
+    assert operands["flop"] == 3 * (8 * 16 + 16 * 4 + 8 * 4)

@@ -36,6 +36,7 @@ CASES = [
     ("Conv2D", "8x6x10x10;3x3x2x9", "padding=VALID;layout=NCHW", 2 * 8 * 64 * 9 * 2 * 9),  # 3 groups, by the shapes
     ("aten::_convolution", "8x6x10x10;9x2x3x3", "pads=0x0;groups=3", 2 * 8 * 64 * 9 * 2 * 9),
     ("aten::convolution", "8x6x10x10;6x1x3x3", "pads=1x1;groups=6", 2 * 8 * 100 * 6 * 9),  # depthwise
+    ("Conv2D", "8x10x10x4;6x4x3x5", "padding=VALID;layout=NHWC;kernel_layout=OIHW", 2 * 8 * 8 * 6 * 6 * 4 * 15),
     ("DepthwiseConv2dNative", "8x10x10x6;3x3x6x2", "padding=SAME;layout=NHWC", 2 * 8 * 100 * 12 * 9),
     ("DepthwiseConv2dNative", "8x10x10x6;3x3x6x2", "padding=SAME;kernel_layout=HWCM", 2 * 8 * 100 * 12 * 9),
     ("DepthwiseConv2dNativeBackpropInput", "4;3x3x6x2;8x10x10x12", "padding=SAME", 2 * 8 * 100 * 12 * 9),
