@@ -10,6 +10,7 @@ from tests.conftest import make_device, make_ops
 from tests.model.toy import ROW, SHAPE, predict_on, table
 
 TOY = Workload(name="toy", precision="fp32")
+Row = dict[str, object]
 
 
 def test_a_product_names_the_source_of_the_rows_of_its_own_precision() -> None:
@@ -21,33 +22,31 @@ def test_a_product_names_the_source_of_the_rows_of_its_own_precision() -> None:
     assert named == ["toy: measured ops are those of mine"]
 
 
-def told(
-    *rows: dict[str, object], measured: pd.DataFrame | None = None, workload: Workload = TOY, **device: object
-) -> list[str]:
-    """What is said of such ops on such a device."""
-    target, table_ = make_device(**device), measured if measured is not None else table()
-    work = count_work(make_ops(*rows), workload).work
-    return list(assumptions(predict_on(work, target, table_).ops, target, table_, workload))
-
-
 SURE = {"status": "read", "source": "a paper"}
-KNOWN: dict[str, object] = {
+KNOWN: Row = {
     "peak": {"fp32": {"value": "10 TFLOP/s", **SURE}},
     "memory_bandwidth": {"value": "500 GB/s", **SURE},
     "launch_latency": {"value": "5 us", **SURE},
     "power_limit": {"value": "300 W", **SURE},
     "year": 2020,
 }
-PRODUCT: dict[str, object] = {"op_type": "MatMul", **SHAPE}
-RELU: dict[str, object] = {"op_type": "Relu", "shapes": "900x1000"}
-MYSTERY: dict[str, object] = {"op_type": "Mystery", "time_s": 2e-3}
+PRODUCT: Row = {"op_type": "MatMul", **SHAPE}
+RELU: Row = {"op_type": "Relu", "shapes": "900x1000"}
+MYSTERY: Row = {"op_type": "Mystery", "time_s": 2e-3}
+
+
+def told(*rows: Row, device: Row = KNOWN, measured: pd.DataFrame | None = None, workload: Workload = TOY) -> list[str]:
+    """What is said of such ops on such a device."""
+    target, rows_of_target = make_device(**device), measured if measured is not None else table()
+    work = count_work(make_ops(*rows), workload).work
+    return list(assumptions(predict_on(work, target, rows_of_target).ops, target, rows_of_target, workload))
 
 
 def test_a_fully_known_device_leaves_the_fitted_models() -> None:
-    (models,) = told(PRODUCT, **KNOWN)
+    (models,) = told(PRODUCT)
     start = "matrix products that were not measured take what a model says that was fitted to other devices ("
     assert models.startswith(start)
-    assert told(RELU, **KNOWN)[0].startswith(start.replace("matrix products", "memory-bound ops"))
+    assert told(RELU)[0].startswith(start.replace("matrix products", "memory-bound ops"))
 
 
 def test_specifications_that_nobody_read_are_told() -> None:
@@ -59,7 +58,7 @@ def test_specifications_that_nobody_read_are_told() -> None:
         "waiver": "lint: so be it",
     }
     said = told(
-        RELU, **KNOWN | {"memory_bandwidth": doubtful, "launch_latency": {"value": "5 us", "status": "assumed"}}
+        RELU, device=KNOWN | {"memory_bandwidth": doubtful, "launch_latency": {"value": "5 us", "status": "assumed"}}
     )
     assert [sentence.removeprefix("toy: ") for sentence in said[:4]] == [
         "memory_bandwidth = 500 GB/s is recalled, not re-read (a talk)",
@@ -71,7 +70,7 @@ def test_specifications_that_nobody_read_are_told() -> None:
 
 def test_a_peak_of_integers_is_in_operations() -> None:
     peak = {"fp32": {"value": "10 TFLOP/s", **SURE}, "int8": {"value": "40 TOP/s", "status": "assumed"}}
-    said = told({**PRODUCT, "precision": "int8"}, **KNOWN | {"peak": peak})
+    said = told({**PRODUCT, "precision": "int8"}, device=KNOWN | {"peak": peak})
     assert said[0] == "toy: peak.int8.tensor = 40 TOP/s is assumed"
     assert "the models are fitted to formats of 16 bits and more; int8 is taken to be like them" in said
 
@@ -96,22 +95,22 @@ def test_what_nothing_modelled_needs_is_not_told() -> None:
         ({"launch_latency": None}, "one launch takes"),
     ],
 )
-def test_what_a_device_file_lacks_is_told(lacks: dict[str, object], sentence: str) -> None:
-    assert any(said.startswith(sentence) for said in told(PRODUCT, **KNOWN | lacks))
-    assert not any(said.startswith(sentence) for said in told(PRODUCT, **KNOWN))
+def test_what_a_device_file_lacks_is_told(lacks: Row, sentence: str) -> None:
+    assert any(said.startswith(sentence) for said in told(PRODUCT, device=KNOWN | lacks))
+    assert not any(said.startswith(sentence) for said in told(PRODUCT))
 
 
 def test_carried_time_is_told_the_longest_first() -> None:
     rows = [{**MYSTERY, "op": f"op {i}", "time_s": i * 1e-3} for i in range(8)]
-    assert told(PRODUCT, *rows, **KNOWN)[-1] == (
+    assert told(PRODUCT, *rows)[-1] == (
         "28.0 ms of 7 op(s) (op 7, op 6, op 5, op 4, op 3, … 2 more) are carried from the source unchanged"
     )
-    assert told(PRODUCT, *rows[:6], **KNOWN)[-1].startswith("15.0 ms of 5 op(s) (op 5, op 4, op 3, op 2, op 1) are")
+    assert told(PRODUCT, *rows[:6])[-1].startswith("15.0 ms of 5 op(s) (op 5, op 4, op 3, op 2, op 1) are")
 
 
 def test_measured_rows_and_notes_of_a_device_are_told() -> None:
     rows = pd.concat([table(ROW).assign(source=None), table(ROW).assign(op_class="collective", source="x")])
-    said = told(PRODUCT, measured=rows, **KNOWN | {"notes": ["of an early board"]})
+    said = told(PRODUCT, measured=rows, device=KNOWN | {"notes": ["of an early board"]})
     assert said == [
         "toy: measured ops are those of no source given",
         "toy: measured rows of collective are there but not used",
@@ -121,5 +120,5 @@ def test_measured_rows_and_notes_of_a_device_are_told() -> None:
 
 def test_a_precision_that_no_file_tells_is_told() -> None:
     sentence = "operands are taken to be fp32 where the profile does not say; no workload file does"
-    assert told(RELU, workload=Workload(name="toy"), **KNOWN)[-1] == sentence
-    assert sentence not in told(RELU, **KNOWN)
+    assert told(RELU, workload=Workload(name="toy"))[-1] == sentence
+    assert sentence not in told(RELU)

@@ -21,7 +21,7 @@ def counted(*rows: Row, workload: Workload = TOY) -> tuple[pd.DataFrame, tuple[N
 
 
 def product(row: Row) -> list[object]:
-    return counted({"op_type": "MatMul", **row})[0][PRODUCT].iloc[0].tolist()
+    return list(counted({"op_type": "MatMul", **row})[0][PRODUCT].iloc[0])
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,12 @@ def test_forward_products_are_those_of_matrices_and_convolutions() -> None:
 
 
 def test_products_in_a_batch_are_of_activations_alone() -> None:
-    many = {"op_type": "BatchMatMulV2", "shapes": "32x8x16;32x16x4", "output_shapes": "32x8x4", "phase": "forward"}
+    many: dict[str, object] = {
+        "op_type": "BatchMatMulV2",
+        "shapes": "32x8x16;32x16x4",
+        "output_shapes": "32x8x4",
+        "phase": "forward",
+    }
     assert takes_weights(work_of(many, {**many, "shapes": "1x8x16;1x16x4"}, FORWARD)).tolist() == [False, True, True]
 
 
