@@ -23,6 +23,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("rollup", "model", "work")
+JUDGED = Path(__file__).with_suffix(".tsv")  # file, before → after, why no test should notice it
 NOTICED = ("killed", "timeout", "segfault")
 
 
@@ -63,8 +64,8 @@ def make_mutants() -> None:
         create_mutants(1)
 
 
-def change(name: str, path: Path) -> str:
-    """A mutant as ``file:line  before → after``."""
+def change(name: str, path: Path) -> tuple[int, str]:
+    """The line of a mutant, and ``before → after``."""
     from mutmut.mutation.diff_apply import get_diff_for_mutant
 
     lines = get_diff_for_mutant(name, path=path).splitlines()[2:]
@@ -72,7 +73,13 @@ def change(name: str, path: Path) -> str:
     source = [line.strip() for line in path.read_text().splitlines()]
     function = name.rpartition(".")[2].rpartition("__mutmut_")[0].removeprefix("x_").rpartition("ǁ")[2]
     start = next((i for i, line in enumerate(source) if line.startswith(f"def {function}(")), 0)
-    return f"{path}:{source.index(before[0], start) + 1}  {' '.join(before)} → {' '.join(after)}"
+    return source.index(before[0], start) + 1, f"{' '.join(before)} → {' '.join(after)}"
+
+
+def judged() -> dict[tuple[str, str], str]:
+    """Why a survivor changes nothing that a test should notice, by file and ``before → after``."""
+    lines = (line.split("\t") for line in JUDGED.read_text(encoding="utf-8").splitlines())
+    return {(path, text): why for path, text, why in lines}
 
 
 def wilson(hits: int, of: int) -> tuple[float, float]:
@@ -100,10 +107,12 @@ def main(number: int = 100, seed: int = 1) -> None:
             f"{package}: {hits} of {len(of)} mutants noticed, {hits / len(of):.0%} ({low:.0%} – {high:.0%}), ", end=""
         )
         print(f"drawn from {len(names[package])}")
+    known = judged()
     for name in sample:
         status, path = told[name]
         if status not in NOTICED:
-            print(f"{status}: {change(name, path)}")
+            line, text = change(name, path)
+            print(f"{path}:{line}  {text}\n    {known.get((str(path), text), f'not judged yet: {status}')}")
 
 
 if __name__ == "__main__":

@@ -102,3 +102,9 @@ def test_a_small_stream_counts_where_one_library_timed_it_on_both_devices() -> N
     one, both = (predict_on(work, device, slow, source=named, at_source=there).ops for there in (None, rows))
     assert one["method"].item() != "interpolated"
     assert both["target_time_s"].item() == pytest.approx(2.5e-6, rel=0.15)
+
+
+def test_an_op_that_moves_nothing_takes_its_launch() -> None:
+    work = count_work(make_ops({"op_type": "Relu", "bytes": 0.0, "flop": 0.0}), Workload(name="toy")).work
+    found = predict_on(work, make_device(launch_latency="5 us"), table()).ops.iloc[0]
+    assert (found["bound"], found["target_time_s"]) == ("latency", pytest.approx(5e-6))
