@@ -1,10 +1,10 @@
 """Mutation score of the arithmetic: python tests/benchmarks/mutants.py [mutants of each package, 100] [seed, 1]
 
 mutmut changes one thing of a function at a time (an operator, a number, a text, an argument) and runs the tests that
-reach it: those of tests/rollup, tests/model and tests/work. Draws a sample of the mutants of each package, prints
-which share the tests notice, with the 95 % interval of Wilson, and lists the survivors. What a decorator wraps, and
-what stands outside functions, mutmut leaves alone. Takes about 4 s for each mutant on one core, after 2 minutes.
-Needs the extras dev and mutants; works in ./mutants, which it makes anew.
+reach it: those of tests/rollup, tests/model and tests/work, and of the pipeline. Draws a sample of the mutants of each
+package, prints which share the tests notice, with the 95 % interval of Wilson, and lists the survivors, each with its
+judgement in mutants.tsv. What a decorator wraps, and what stands outside functions, mutmut leaves alone. Takes about
+4 s for each mutant on one core, after 3 minutes. Needs the extras dev and mutants; works in ./mutants, made anew.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("rollup", "model", "work")
+OWN = tuple(f"estimator.{package}" for package in PACKAGES)
 JUDGED = Path(__file__).with_suffix(".tsv")  # file, before → after, why no test should notice it
 NOTICED = ("killed", "timeout", "segfault")
 
@@ -30,13 +31,10 @@ NOTICED = ("killed", "timeout", "segfault")
 @pytest.fixture(autouse=True)
 def cold_caches() -> None:
     """A mutant is not seen by a test that finds its result in a cache. pyproject.toml gives this module to mutmut."""
-    modules = [module for name, module in sys.modules.items() if name.split(".")[:2] in OWN]
-    for value in {id(value): value for module in modules for value in vars(module).values()}.values():
-        if hasattr(value, "cache_clear"):
-            value.cache_clear()
-
-
-OWN = [["estimator", package] for package in PACKAGES]
+    for name, module in list(sys.modules.items()):
+        for value in vars(module).values() if name.startswith(OWN) else ():
+            if hasattr(value, "cache_clear"):
+                value.cache_clear()
 
 
 def mutants() -> Iterator[tuple[str, str, Path, str]]:
