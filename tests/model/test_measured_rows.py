@@ -90,3 +90,10 @@ def test_only_rows_of_a_library_in_common_with_a_stated_version_compare() -> Non
     assert [len(rows) for rows in rows_of_common_libraries(one, pd.concat([other, one, one]))] == [1, 2]
     for rows, others in ((one, other), (unknown, unknown), (unversioned, unversioned)):
         assert not any(map(len, rows_of_common_libraries(rows, others)))
+
+
+def test_applicable_rows_have_the_columns_of_measurements_and_their_shape() -> None:
+    rows = table(ROW)
+    found = applicable_rows(rows)
+    assert list(found) == [*rows, "shape"]
+    assert applicable_rows(rows.iloc[:0]).empty
