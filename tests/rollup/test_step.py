@@ -206,3 +206,14 @@ def test_an_op_that_took_no_time_overlapped_like_all_others() -> None:
     rows = ({"op_type": "Mystery", "time_s": time, "shared_s": time} for time in (0.0, 1.0))
     ran = dataclasses.replace(profile(), ops=canonical.to_ops(make_ops(*rows), "toy"))
     assert step.source_overlap(ran.ops, ran).tolist() == [1.0, 1.0]
+
+
+def test_ops_that_ran_at_once_explain_as_much_as_they_were_busy() -> None:
+    (note,) = step.notes(profile(wall_step_s=2.0, busy_step_s=0.5))
+    assert note.text == "toy: ops account for 25 % of the step (wall 2 s, ops 0.5 s), the rest is carried"
+
+
+def test_no_op_lengthens_a_step_by_more_than_its_time() -> None:
+    ran = dataclasses.replace(profile(), ops=predicted().ops, busy_step_s=5.0)
+    longer = dataclasses.replace(predicted(), floor_s=2 * predicted().samples[0])
+    assert step.target_overlap(longer, ran, make_device(), False).tolist() == [1.0] * len(OPS)

@@ -153,3 +153,10 @@ def test_every_pass_of_a_convolution_is_the_same_arithmetic(
     assert list(work["flop"]) == [expected] * 3
     assert work["bytes"].nunique() == 1
     assert not warnings
+
+
+@pytest.mark.parametrize("kernel_layout", ["OIHW", "IOHW"])
+def test_channels_of_a_transposed_convolution_are_those_of_the_forward_one(kernel_layout: str) -> None:
+    stated = f"strides=2x2;pads=1x1;transposed=1;kernel_layout={kernel_layout}"
+    row = counted("aten::convolution", "8x16x7x7;16x3x4x4", stated)
+    assert row[["conv_k", "conv_c", "conv_h", "conv_p"]].tolist() == [16, 3, 14, 7]
