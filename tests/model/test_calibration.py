@@ -167,6 +167,8 @@ def test_many_that_are_far_off_show_that_there_are_such() -> None:
     few = Residuals(ops(*[(float(i), 0.0) for i in range(30)]), np.array([9.0] + [0.0] * 29), np.zeros(30))
     many = Residuals(ops(*[(float(i), 0.0) for i in range(120)]), np.array([9.0] * 59 + [0.0] * 61), np.zeros(120))
     assert calibration._winsorised(few, HYPERPARAMETERS)[0] == pytest.approx(reach)
+    below = replace(few, log_residual=-few.log_residual)
+    assert calibration._winsorised(below, HYPERPARAMETERS)[0] == pytest.approx(-reach)
     assert calibration._winsorised(many, HYPERPARAMETERS)[0] == pytest.approx(2 * reach)
     kinds = np.array([0, 1, 1])
     apart = Residuals(replace(ops((0, 0), (1, 0), (2, 0)), kind=kinds), np.array([9.0, 0.1, 0.1]), np.zeros(3))
