@@ -20,7 +20,7 @@ def labelled_layouts(labels: str) -> dict[str, str]:
     weights, arrow, output = rest.partition("->")
     spatial = "DHW"[max(0, 5 - len(image)) :]
     letters = LETTERS | {str(i): letter for i, letter in enumerate(spatial)}
-    if not (underscore and arrow) or set(labels) - set("_->") - letters.keys():
+    if not (underscore and arrow) or {*image, *weights, *output} - letters.keys():
         raise EstimatorError(f"labels is '{labels}'; expected such as b01f_01io->b01f")
     sides = zip(("image", "weights", "output"), (image, weights, output), strict=True)
     return {role: "".join(letters[label] for label in text) for role, text in sides}

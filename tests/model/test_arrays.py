@@ -14,3 +14,9 @@ def test_ops_that_are_added_have_the_missing_value() -> None:
 
 def test_a_ratio_over_nothing_is_one() -> None:
     assert ratio(np.array([3.0, 3.0, 3.0]), np.array([2.0, 0.0, np.nan])).tolist() == [1.5, 1.0, 1.0]
+
+
+def test_names_may_be_exchanged_for_longer_ones() -> None:
+    found = first_met([np.array([True])], ["a"], "b")
+    found[0] = "longer"
+    assert found.tolist() == ["longer"]

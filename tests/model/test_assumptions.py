@@ -1,12 +1,16 @@
 """The assumptions of a prediction."""
 
 import pandas as pd
+import pytest
 
 from estimator.core.types import Workload
-from estimator.model.assumptions import assumptions
+from estimator.model.assumptions import assumptions, specifications
 from estimator.work import count_work
 from tests.conftest import make_device, make_ops
 from tests.model.toy import ROW, SHAPE, predict_on, table
+
+TOY = Workload(name="toy", precision="fp32")
+Row = dict[str, object]
 
 
 def test_sources_of_measurements_are_those_of_the_ops_precision() -> None:
@@ -17,3 +21,108 @@ def test_sources_of_measurements_are_those_of_the_ops_precision() -> None:
     notes = assumptions(ops, device, measured, Workload(name="toy"))
     sources = [note.text for note in notes if note.code == "measurements-used"]
     assert sources == ["toy: measured ops are those of mine"]
+
+
+SURE = {"status": "read", "source": "a paper"}
+KNOWN: Row = {
+    "peak": {"fp32": {"value": "10 TFLOP/s", **SURE}},
+    "memory_bandwidth": {"value": "500 GB/s", **SURE},
+    "launch_latency": {"value": "5 us", **SURE},
+    "power_limit": {"value": "300 W", **SURE},
+    "year": 2020,
+}
+PRODUCT: Row = {"op_type": "MatMul", **SHAPE}
+RELU: Row = {"op_type": "Relu", "shapes": "900x1000"}
+MYSTERY: Row = {"op_type": "Mystery", "time_s": 2e-3}
+
+
+def sentences(
+    *rows: Row, device: Row = KNOWN, measured: pd.DataFrame | None = None, workload: Workload = TOY
+) -> list[str]:
+    """The assumptions about such ops on such a device, as sentences."""
+    target, rows_of_target = make_device(**device), measured if measured is not None else table()
+    work = count_work(make_ops(*rows), workload).work
+    notes = assumptions(predict_on(work, target, rows_of_target).ops, target, rows_of_target, workload)
+    return [note.text for note in notes]
+
+
+def test_a_fully_known_device_leaves_the_fitted_models() -> None:
+    (models,) = sentences(PRODUCT)
+    start = "matrix products that were not measured take what a model says that was fitted to other devices ("
+    assert models.startswith(start)
+    assert sentences(RELU)[0].startswith(start.replace("matrix products", "memory-bound ops"))
+
+
+def test_specifications_that_nobody_read_have_a_note_each() -> None:
+    doubtful = {
+        "value": "500 GB/s",
+        "status": "recall",
+        "source": "a talk",
+        "note": "at best",
+        "waiver": "lint: so be it",
+    }
+    found = sentences(
+        RELU, device=KNOWN | {"memory_bandwidth": doubtful, "launch_latency": {"value": "5 us", "status": "assumed"}}
+    )
+    assert [sentence.removeprefix("toy: ") for sentence in found[:4]] == [
+        "memory_bandwidth = 500 GB/s is recalled, not re-read (a talk)",
+        "memory_bandwidth = 500 GB/s breaks a check of the catalogue, which is waived: lint: so be it",
+        "memory_bandwidth = 500 GB/s, of which is noted: at best",
+        "launch_latency = 5 us is assumed",
+    ]
+
+
+def test_a_peak_of_integers_is_in_operations() -> None:
+    peak = {"fp32": {"value": "10 TFLOP/s", **SURE}, "int8": {"value": "40 TOP/s", "status": "assumed"}}
+    found = sentences({**PRODUCT, "precision": "int8"}, device=KNOWN | {"peak": peak})
+    assert found[0] == "toy: peak.int8.tensor = 40 TOP/s is assumed"
+    assert "the models are fitted to formats of 16 bits and more; int8 is taken to be like them" in found
+
+
+def test_specifications_that_no_modelled_op_needs_have_no_note() -> None:
+    assert (
+        specifications(predict_on(count_work(make_ops(MYSTERY), TOY).work, make_device(), table()).ops, make_device())
+        == {}
+    )
+    of_stream = specifications(
+        predict_on(count_work(make_ops(RELU), TOY).work, make_device(), table()).ops, make_device(**KNOWN)
+    )
+    assert "toy: power_limit" not in of_stream
+    assert "toy: memory_bandwidth" in of_stream
+
+
+@pytest.mark.parametrize(
+    ("lacks", "sentence"),
+    [
+        ({"power_limit": None}, "toy gives no power_limit: its peaks are taken to be sustained as if power bound none"),
+        ({"year": None}, "toy gives no year: what power a FLOP needs is taken to be that of"),
+        ({"launch_latency": None}, "one launch takes"),
+    ],
+)
+def test_what_a_device_file_lacks_has_a_note(lacks: Row, sentence: str) -> None:
+    assert any(found.startswith(sentence) for found in sentences(PRODUCT, device=KNOWN | lacks))
+    assert not any(found.startswith(sentence) for found in sentences(PRODUCT))
+
+
+def test_carried_ops_are_named_the_longest_first() -> None:
+    rows = [{**MYSTERY, "op": f"op {i}", "time_s": i * 1e-3} for i in range(8)]
+    assert sentences(PRODUCT, *rows)[-1] == (
+        "28.0 ms of 7 op(s) (op 7, op 6, op 5, op 4, op 3, … 2 more) are carried from the source unchanged"
+    )
+    assert sentences(PRODUCT, *rows[:6])[-1].startswith("15.0 ms of 5 op(s) (op 5, op 4, op 3, op 2, op 1) are")
+
+
+def test_measured_rows_and_notes_of_a_device_have_notes() -> None:
+    rows = pd.concat([table(ROW).assign(source=None), table(ROW).assign(op_class="collective", source="x")])
+    found = sentences(PRODUCT, measured=rows, device=KNOWN | {"notes": ["of an early board"]})
+    assert found == [
+        "toy: measured ops are those of no source given",
+        "toy: measured rows of collective are there but not used",
+        "toy: of an early board",
+    ]
+
+
+def test_a_default_precision_has_a_note() -> None:
+    sentence = "operands are taken to be fp32 where the profile does not say; no workload file does"
+    assert sentences(RELU, workload=Workload(name="toy"))[-1] == sentence
+    assert sentence not in sentences(RELU)

@@ -1,5 +1,7 @@
 """What measured ops tell of others: nothing beyond what they share, everything of themselves, and how sure it is."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -134,3 +136,40 @@ def test_after_measurements_ops_move_together_only_by_what_is_still_unknown() ->
     assert np.allclose(np.diag(common), np.diag(expected))
     assert np.allclose(common, expected, atol=2.5 * HYPERPARAMETERS.shape**2 / np.sqrt(WAVES))
     assert common[0, 1] > 2 * abs(common[0, 2])
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
+def test_what_is_not_known_of_an_op_is_its_covariance_with_itself(share: float) -> None:
+    some = ops((0, 0), (1, 5), share=share, kind=1, cached=True)
+    found = corrected(NONE, [], some)
+    assert found.std**2 == pytest.approx(np.diag(covariance(some, some, HYPERPARAMETERS)))
+
+
+def test_a_cache_of_its_own_speed_makes_shapes_differ_more_where_ops_are_alone() -> None:
+    def shape_of(in_cache: float | None) -> float:
+        return HYPERPARAMETERS.model_copy(update={"shape_in_cache": in_cache}).isolated().shape
+
+    assert [shape_of(None), shape_of(0.1), shape_of(0.5)] == [0.3, 0.3, 0.5]
+
+
+def test_each_of_many_ops_is_corrected_as_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    known, wanted = ops((0, 0), (3, 1), (6, 2)), ops(*((float(i), 0.0) for i in range(7)))
+    whole = corrected(known, [0.5, -0.2, 0.1], wanted)
+    monkeypatch.setattr(calibration, "BATCH_OPS", 3)
+    parts = corrected(known, [0.5, -0.2, 0.1], wanted)
+    assert parts.mean == pytest.approx(whole.mean)
+    assert parts.loadings == pytest.approx(whole.loadings)
+
+
+def test_many_that_are_far_off_show_that_there_are_such() -> None:
+    """Of 30 of a kind, one is drawn to within OUTLIER_STD; of four times as many, half of them off, to twice that."""
+    reach = calibration.OUTLIER_STD * HYPERPARAMETERS.shape
+    few = Residuals(ops(*[(float(i), 0.0) for i in range(30)]), np.array([9.0] + [0.0] * 29), np.zeros(30))
+    many = Residuals(ops(*[(float(i), 0.0) for i in range(120)]), np.array([9.0] * 59 + [0.0] * 61), np.zeros(120))
+    assert calibration._winsorised(few, HYPERPARAMETERS)[0] == pytest.approx(reach)
+    below = replace(few, log_residual=-few.log_residual)
+    assert calibration._winsorised(below, HYPERPARAMETERS)[0] == pytest.approx(-reach)
+    assert calibration._winsorised(many, HYPERPARAMETERS)[0] == pytest.approx(2 * reach)
+    kinds = np.array([0, 1, 1])
+    apart = Residuals(replace(ops((0, 0), (1, 0), (2, 0)), kind=kinds), np.array([9.0, 0.1, 0.1]), np.zeros(3))
+    assert calibration._winsorised(apart, HYPERPARAMETERS).tolist() == [9.0, 0.1, 0.1]  # the only one of its kind

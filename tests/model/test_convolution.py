@@ -147,3 +147,15 @@ def test_processors_made_of_cores_convolve_directly() -> None:
     assert gpu.transforms.all()
     assert not cores.transforms.any()
     assert gpu.lanes == pytest.approx(5120, rel=0.02)  # 80 SMs of 64 lanes
+
+
+def test_transforms_move_at_a_share_of_the_bandwidth_of_their_own() -> None:
+    """Of Winograd's, where all else is slow: at half of the bandwidth their traffic takes as much longer as at all."""
+    slow = {name: Shares(forward=1e-4, weights=1e-4) for name in ("implicit", "fused_winograd", "fft")}
+    rows = row(conv_n=8, conv_c=64, conv_k=128, conv_h=32, conv_w=32)
+    half, whole = (
+        time(rows, WORST.model_copy(update={**slow, "streaming": 0.8, "staging": share})).item() for share in (0.5, 1.0)
+    )
+    tiles, images, weights = 8 * 8 * 8, 8 * 32 * 32 * (64 + 128), 9 * 64 * 128
+    moved = 4 * (images + weights) + 2 * 36 * 4 * (tiles * (64 + 128) + 64 * 128)
+    assert half - whole == pytest.approx(moved / 0.9e12)

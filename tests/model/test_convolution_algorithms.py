@@ -9,6 +9,7 @@ from estimator.core.types import Floats
 from estimator.model import convolution_algorithms
 from estimator.model.coefficients import shipped
 from estimator.model.convolution_algorithms import ALGORITHMS, Machine
+from estimator.model.convolution_coefficients import Shares
 from estimator.model.convolution_passes import conv_passes
 from tests.model.convolution_rows import row
 
@@ -66,3 +67,27 @@ def test_only_the_gradient_of_the_weights_is_split(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(convolution_algorithms, "SPLITS", (1,))
     assert implicit("forward") == split[0]
     assert implicit("grad_weights") > 2 * split[1]
+
+
+def test_arithmetic_of_each_algorithm_by_hand() -> None:
+    """On one unit that tiles cost nothing: products of 2, or 8 with complex numbers, FLOP at the peak, whatever the
+    bandwidth that partial sums would take.
+    """
+    shares = {name: Shares(forward=1.0, weights=1.0) for name in ("implicit", "fused_winograd", "winograd", "fft")}
+    overheads = dict.fromkeys(("half_tile", "start", "in_flight", "idle", "columns"), 0.0)
+    free = shipped().convolution.model_copy(update={**shares, **overheads, "attained": 1.0})
+    peak, no, fast, slow, one = np.array([1e12]), np.array([False]), np.array([1e30]), np.array([1.0]), np.array([1.0])
+    machine = Machine(peak, no, slow, fast, fast, one, ~no)
+    sizes = {"conv_n": 8, "conv_c": 64, "conv_k": 128, "conv_h": 32, "conv_w": 32}
+    passes = conv_passes(row(**sizes), no)
+    found = [1e12 * algorithm(passes, machine, free).item() for algorithm in ALGORITHMS]
+    channels = 64 * 128
+    assert found == pytest.approx(
+        [
+            2 * 8 * 32 * 32 * 9 * channels,
+            np.inf,  # columns are of the gradient of the input
+            2 * 16 * (8 * 16 * 16) * channels,  # tiles of 2x2 outputs
+            2 * 36 * (8 * 8 * 8) * channels,  # and of 4x4
+            8 * 32 * 17 * (8 * 2 * 2) * channels,  # and of 30x30
+        ]
+    )

@@ -9,9 +9,10 @@ from estimator.core.types import RunPlan, Workload
 from estimator.devices import load_device
 from estimator.devices.measurements.tables import load_measurements
 from estimator.model.coefficients import shipped
-from estimator.model.isolated import residuals
+from estimator.model.isolated import DeviceOps, estimate_kernels, residuals
 from estimator.model.kernels.kernel_model import KernelInputs, launch_latency
 from estimator.model.kernels.registry import KERNEL_MODELS
+from estimator.model.measured_rows import applicable_rows, one_row_per_shape
 from estimator.work import count_work
 from tests.conftest import make_device, make_ops
 from tests.model.toy import ROW, SHAPE, SLOW, predict_on, predict_products, streams, table
@@ -102,3 +103,21 @@ def test_a_small_stream_counts_where_one_library_timed_it_on_both_devices() -> N
     one, both = (predict_on(work, device, slow, source=named, at_source=there).ops for there in (None, rows))
     assert one["method"].item() != "interpolated"
     assert both["target_time_s"].item() == pytest.approx(2.5e-6, rel=0.15)
+
+
+def test_an_op_that_moves_nothing_takes_its_launch() -> None:
+    work = count_work(make_ops({"op_type": "Relu", "bytes": 0.0, "flop": 0.0}), Workload(name="toy")).work
+    found = predict_on(work, make_device(launch_latency="5 us"), table()).ops.iloc[0]
+    assert (found["bound"], found["target_time_s"]) == ("latency", pytest.approx(5e-6))
+
+
+def test_measurements_lengthen_arithmetic_and_traffic_in_turn_as_they_do_the_time() -> None:
+    work = count_work(make_ops({"op_type": "MatMul", **SHAPE, "k": 2112}), Workload(name="toy")).work
+    found = [
+        estimate_kernels(DeviceOps(work, make_device(), {"warm": one_row_per_shape(applicable_rows(rows))}), "warm")
+        for rows in (table(), table(SLOW))
+    ]
+    modelled, measured = ((each.serial_s.item(), each.time_s.item()) for each in found)
+    longer = measured[1] / modelled[1]
+    assert longer > 1.4
+    assert measured[0] / modelled[0] == pytest.approx(longer)

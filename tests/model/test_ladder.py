@@ -4,8 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from estimator.core.errors import EstimatorError
 from estimator.core.interval import Z
-from estimator.core.types import RunPlan, Workload
+from estimator.core.types import Peak, RunPlan, Workload
 from estimator.model import ladder
 from estimator.model.coefficients import shipped
 from estimator.work import count_work
@@ -89,3 +90,35 @@ def test_streams_stand_for_an_activation_that_one_device_alone_timed(
 ) -> None:
     there, here = activation_tables(*tables)
     assert activated(there, here) == pytest.approx([4e-3, 1e-3], rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("lacks", "named"),
+    [
+        ({"peak": {}}, "peak"),
+        ({"memory_bandwidth": None}, "memory_bandwidth"),
+        ({"peak": {}, "memory_bandwidth": None}, "peak and memory_bandwidth"),
+    ],
+)
+def test_a_target_of_which_nothing_is_known_is_refused(lacks: dict[str, object], named: str) -> None:
+    target = make_device(specifications="incomplete", **lacks)
+    work = count_work(make_ops({"op_type": "MatMul", **NEAR}), Workload(name="toy")).work
+    with pytest.raises(EstimatorError) as error:
+        predict_on(work, target, table())
+    assert str(error.value) == (
+        f"toy has no specifications of {named}, and no measurements; "
+        "write a device file with them, or choose another target"
+    )
+
+
+@pytest.mark.parametrize(
+    ("supported", "fault"), [(True, "gives no peak for fp16"), (False, "has no hardware path for fp16")]
+)
+def test_a_target_without_the_precision_of_a_product_is_refused(supported: bool, fault: str) -> None:
+    device = make_device(peak={"fp32": "10 TFLOP/s", "fp64": "5 TFLOP/s"})
+    target = device.model_copy(update={"peak": {**device.peak, "fp16": Peak(supported=supported)}})
+    rows: list[dict[str, object]] = [{"op_type": "MatMul", **NEAR}, {"op_type": "Relu", "shapes": "9"}]
+    work = count_work(make_ops(*rows), Workload(name="toy", precision="fp16")).work
+    with pytest.raises(EstimatorError) as error:
+        predict_on(work, target, table())
+    assert str(error.value) == f"toy {fault}; matrix products run there in fp32, fp64"

@@ -1,10 +1,11 @@
 """Which measured rows count, and what rows of one shape say together."""
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from estimator.core.types import RunPlan, Workload
-from estimator.model.measured_rows import applicable_rows, one_row_per_shape, rows_of_common_libraries
+from estimator.model.measured_rows import ENDS, applicable_rows, one_row_per_shape, rows_of_common_libraries
 from estimator.work import count_work
 from tests.conftest import make_device, make_measurements, make_ops
 from tests.model.toy import NEAR, ROW, SHAPE, SLOW, predict_in_step, predict_on, predict_products, table
@@ -90,3 +91,24 @@ def test_only_common_libraries_with_stated_versions_are_compared() -> None:
     assert [len(rows) for rows in rows_of_common_libraries(one, pd.concat([other, one, one]))] == [1, 2]
     for rows, others in ((one, other), (unknown, unknown), (unversioned, unversioned)):
         assert not any(map(len, rows_of_common_libraries(rows, others)))
+
+
+def test_applicable_rows_have_the_columns_of_measurements_and_their_shape() -> None:
+    rows = table(ROW)
+    found = applicable_rows(rows)
+    assert list(found) == [*rows, "shape"]
+    assert applicable_rows(rows.iloc[:0]).empty
+
+
+def test_a_single_row_is_no_surer_than_one_of_several_is() -> None:
+    """The logarithms of both spreads in quadrature."""
+    single = (*ROW[:2], 4096, "n", "t", 1e-3)
+    rows = table(ROW, ROW, single).assign(
+        time_s=[2e-4, 4e-4, 1e-3], time_low_s=[None, None, 8e-4], time_high_s=[None, None, 1.1e-3]
+    )
+    twice, once = one_row_per_shape(applicable_rows(rows)).to_dict("records")
+    assert [twice[end] for end in ENDS] == pytest.approx([2e-4, 3e-4, 4e-4])
+    factor = np.exp(np.hypot(np.log(4e-4 / 2e-4), np.log(1.1e-3 / 8e-4)) / 2)
+    assert [once[end] for end in ENDS] == pytest.approx([1e-3 / factor, 1e-3, 1e-3 * factor])
+    alone = one_row_per_shape(applicable_rows(rows.iloc[2:])).iloc[0]
+    assert [alone[end] for end in ENDS] == pytest.approx([8e-4, 1e-3, 1.1e-3])

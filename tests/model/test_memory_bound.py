@@ -111,3 +111,10 @@ def test_rows_of_work_name_their_kernel_and_row_length(
     assert found.kernel.tolist() == [kernel]
     assert np.array_equal(found.row_length, [row_length or np.nan], equal_nan=True)
     assert np.array_equal([found.bytes, found.flop, found.itemsize], [[4.0], [2.0], [2.0]])
+
+
+@pytest.mark.parametrize("lacks", [{"units": UNKNOWN}, {"cache": UNKNOWN}])
+def test_of_an_unknown_device_half_of_what_is_read_again_comes_from_memory(lacks: dict[str, float]) -> None:
+    bare = COEFFICIENTS.model_copy(update={"softmax_short": 1.0, "softmax_long": 1.0, "row_overhead": 0.0})
+    found = [passes(calls(kernel, 9, 8192), device(**lacks), bare) for kernel in ("softmax", "normalization", "stream")]
+    assert found == pytest.approx([1.5, 1.25, 1.0])

@@ -66,3 +66,28 @@ def test_given_quantities_are_kept_and_underivable_ones_left_out() -> None:
 def test_samples_are_rolled_up_one_by_one() -> None:
     given = numbers() | {"step_s": chain.given("m/u/step_s", "step", np.array([0.1, 0.2]), "s", "device", "test")}
     assert chain.derive("m/u", "device", given)["epoch_s"].samples == pytest.approx([1.0, 2.0])
+
+
+def test_a_given_number_tells_where_it_comes_from() -> None:
+    number = chain.given("m/u/nodes", "nodes", 8, "1", "system", "a paper")
+    assert (number.id, number.label, number.unit, number.level, number.source) == (
+        "m/u/nodes", "nodes", "1", "system", "a paper",
+    )  # fmt: skip
+    assert (number.formula, number.inputs, number.samples.tolist()) == ("given", (), [8.0])
+    assert chain.given("m/u/n", "n", np.array([1, 2]), "1", "system", "", "read").formula == "read"
+
+
+def test_a_derived_number_is_named_after_its_link() -> None:
+    found = chain.derive("m/u", "device", numbers())["epoch_s"]
+    assert (found.id, found.label, found.unit, found.level) == ("m/u/epoch_s", "time per epoch", "s", "device")
+    assert found.inputs == ("m/u/step_s", "m/u/steps_per_epoch")
+
+
+def test_ratios_are_over_the_baseline_at_every_level() -> None:
+    rates = chain.derive("m/u", "device", numbers())
+    baseline = {f"baseline.{name}": chain.given(f"b/{name}", name, 10, "1/day", "", "") for name in rates}
+    found = chain.derive("m/u", "device", rates | baseline, chain.RATIOS)
+    levels = {"ratio_worker": "runs_per_day", "ratio_node": "runs_per_day_per_node", "ratio": "units_per_day"}
+    for name, rate in levels.items():
+        assert found[name].samples == pytest.approx(rates[rate].samples / 10)
+        assert found[name].level == rates[rate].level

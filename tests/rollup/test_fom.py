@@ -103,3 +103,34 @@ def test_weighted_means() -> None:
     assert fom.harmonic(x, w)[0] == pytest.approx(4 / (3 / 2 + 1 / 8))
     assert fom.geometric(x, w)[0] == pytest.approx((2**3 * 8) ** 0.25)
     assert fom.arithmetic(x, w)[0] == pytest.approx(14 / 4)
+
+
+def test_every_definition_is_of_the_nominal_inputs_alone() -> None:
+    rates, baseline = np.array([[2.0, 7.0], [6.0, 7.0]]), np.array([[1.0, 9.0], [2.0, 9.0]])
+    assert fom.all_definitions(rates, baseline, np.array([1.0, 3.0])) == pytest.approx(
+        {
+            "ratio of harmonic means of the rates": (4 / (1 / 2 + 3 / 6)) / (4 / (1 + 3 / 2)),
+            "ratio of geometric means of the rates": (2 * 6**3) ** 0.25 / 2**0.75,
+            "ratio of arithmetic means of the rates": (2 + 18) / (1 + 6),
+            "ratio of minimum means of the rates": 2,
+            "harmonic mean of the ratios": 4 / (1 / 2 + 3 / 3),
+            "geometric mean of the ratios": (2 * 3**3) ** 0.25,
+            "arithmetic mean of the ratios": (2 + 9) / 4,
+            "minimum mean of the ratios": 2,
+        }
+    )
+
+
+def test_a_unit_below_the_mean_may_be_dominant_as_well_as_one_above() -> None:
+    ones = np.ones(3)
+    assert fom.dominant_unit(column([1, 1, 9]), column([1, 1, 1]), ones, Definition(mean="arithmetic")) == 2
+    assert fom.dominant_unit(column([4, 1, 4]), column([1, 1, 1]), ones, HARMONIC) == 1
+    ratios = Definition(mean="arithmetic", of="ratios")
+    assert fom.dominant_unit(column([5, 6, 5]), column([1, 3, 1]), ones, ratios) == 1
+    for weights, dominant in ((ones, 0), (np.array([1.0, 9.0, 9.0]), 2)):
+        assert fom.dominant_unit(column([1, 3, 9]), column([1, 1, 1]), weights, HARMONIC) == dominant
+
+
+def test_the_nominal_inputs_are_no_draw_above_a_threshold() -> None:
+    assert fom.share_above(np.array([0.0, 50.0, 40.0]), 50) == 0.5
+    assert fom.share_above(np.array([60.0, 40.0, 40.0]), 50) == 0

@@ -1,15 +1,18 @@
 import dataclasses
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from estimator.core.interval import Z, bounds
-from estimator.core.types import Profile, RunPlan, Workload
+from estimator.core.notes import Note
+from estimator.core.types import Prediction, Profile, RunPlan, Workload
 from estimator.pipeline import estimate
 from estimator.profiles import canonical
 from estimator.rollup import step
-from estimator.rollup.target_timeline import ON_DEVICE
-from tests.conftest import make_ops
+from estimator.rollup.host import HostScenario
+from estimator.rollup.target_timeline import ON_DEVICE, in_turn
+from tests.conftest import make_device, make_ops
 
 
 def profile(**known: float) -> Profile:
@@ -27,6 +30,7 @@ def profile(**known: float) -> Profile:
         ({"wall_step_s": 1.0, "busy_step_s": 0.5}, 0.5, 0.5, 0.5, 1.0),
         ({"wall_step_s": 0.5}, 0.5, 0.0, 1.0, 0.5),  # ops ran at once: their sum is above the wall time
         ({"busy_step_s": 0.7}, 0.7, 0.0, None, 0.7),
+        ({"busy_step_s": 1.5, "wall_step_s": 2.0}, 1.0, 1.0, 0.5, 2.0),  # no longer busy than its ops took
     ],
 )
 def test_overlap_idle_time_coverage_and_step_time(
@@ -100,3 +104,136 @@ def test_an_op_that_others_ran_beside_lengthens_the_step_by_its_share() -> None:
     without_shares = dataclasses.replace(ran, ops=ran.ops.assign(shared_s=np.nan))
     assert step.source_overlap(without_shares.ops, without_shares).tolist() == pytest.approx([0.6] * 3)
     assert estimate(ran, RunPlan("v100", draws=0)).step.total[0] == pytest.approx(0.6)
+
+
+def test_what_is_known_of_the_sources_step() -> None:
+    waited, work = (
+        profile(wall_step_s=1.25, busy_step_s=0.5),
+        pd.DataFrame({"op_class": ["input", "gemm", "input"], "time_s": [0.1, 0.2, 0.3]}),
+    )
+    known = {"overlap": 0.5, "coverage": 0.4, "idle_s": 0.75, "input_s": 0.4}
+    assert step.source_step(waited, work) == pytest.approx(known)
+    assert step.source_step(profile(), work) == {"overlap": 1, "coverage": None, "idle_s": None, "input_s": 0.4}
+
+
+def test_a_step_that_ops_explain_little_of_is_told() -> None:
+    (note,) = step.notes(profile(wall_step_s=2.0))
+    text = "toy: ops account for 50 % of the step (wall 2 s, ops 1 s), the rest is carried"
+    assert note == Note("step-coverage-low", text, subject="toy", share=0.5)
+    assert step.notes(profile(wall_step_s=1.25)) == ()  # 80 % are enough
+    assert step.notes(profile()) == ()
+
+
+def test_a_step_that_is_mostly_carried_is_told() -> None:
+    target = make_device(name="new")
+    (note,) = step.mostly_carried({"unchanged": 0.6, "roofline": 0.4}, target)
+    text = (
+        "most of the step on new is the source's own time, carried over unchanged (host, input, idle, and what no rule "
+        "knows): it tells more of the source than of the target"
+    )
+    assert note == Note("carried-mostly", text, subject="new", share=0.6)
+    assert step.mostly_carried({"unchanged": 0.5}, target) == ()
+    assert step.mostly_carried({"roofline": 1.0}, target) == ()
+
+
+OPS = [  # class, bound, method, time, launch, and the part of the step that it belongs to
+    ("gemm", "compute", "roofline", 8.0, 1.0, "compute"),
+    ("gemm", "memory", "roofline", 7.0, 1.0, "memory"),
+    ("gemm", "latency", "roofline", 6.0, 2.0, "compute"),
+    ("elementwise", "latency", "roofline", 5.0, 2.0, "memory"),
+    ("elementwise", "memory", "unchanged", 4.0, 0.0, "unmodelled"),
+    ("collective", None, "unchanged", 3.0, 0.0, "communication_exposed"),
+    ("host", None, "unchanged", 2.0, 0.0, "host"),
+    ("input", None, "unchanged", 1.0, 0.0, "input"),
+    ("unmodelled", None, "unchanged", 0.5, 0.0, "unmodelled"),
+    ("convolution", None, "measured", 9.0, 0.0, "compute"),
+]
+
+
+def predicted() -> Prediction:
+    ops = pd.DataFrame([op[:3] for op in OPS], columns=["op_class", "bound", "method"], dtype="string[python]")
+    numbers = np.array([op[3:5] for op in OPS])
+    samples, launch = (np.vstack([column, 2 * column]) for column in numbers.T)
+    ops = ops.assign(placement=["/host:CPU:0", "gpu"] * 5, time_s=1.0, shared_s=np.nan)
+    return Prediction(ops, samples, launch, np.zeros(len(OPS)), np.zeros(len(OPS)), np.array([1.0, 3.0]), 1.0, {})
+
+
+def replayed(share: float, idle_s: float) -> step.ReplayedStep:
+    """The ops in turn, each for a share of its time."""
+    prediction = predicted()
+    timeline = in_turn(prediction.samples[0], np.full(len(OPS), share), idle_s)
+    return step.replay_step(prediction, timeline, prediction.run)
+
+
+def test_each_part_of_a_step_by_hand() -> None:
+    found = replayed(0.5, idle_s=0.25)
+    expected = {part: sum((op[3] - op[4]) / 2 for op in OPS if op[5] == part) for part in step.PARTS}
+    expected |= {"latency": sum(op[4] for op in OPS) / 2, "host": expected["host"] + 0.25}
+    assert {part: samples[0] for part, samples in found.step.parts().items()} == pytest.approx(expected)
+    assert found.step.total == pytest.approx(np.array([45.5, 91]) / 2 + [0.25, 0.75])
+    assert sum(found.step.parts().values()) == pytest.approx(found.step.total)
+    assert found.kernels_s == pytest.approx(np.array([45.5, 91]) / 2)
+    assert found.overlap == pytest.approx(np.full(len(OPS), 0.5))
+
+
+def test_the_time_of_products_alone() -> None:
+    assert step.matrix_time(predicted(), np.full(len(OPS), 0.5)).tolist() == [15, 30]
+
+
+def test_shares_of_the_evidence_by_hand() -> None:
+    scenario = HostScenario("profile", np.ones(2))
+    found = step.evidence(predicted(), replayed(1.0, idle_s=0.25), scenario)
+    assert list(found) == ["roofline", "unchanged", "measured"]
+    assert found == pytest.approx({"roofline": 26 / 45.75, "unchanged": 10.75 / 45.75, "measured": 9 / 45.75})
+
+
+def test_a_frameworks_launches_are_not_the_sources_time() -> None:
+    found = step.evidence(predicted(), replayed(1.0, idle_s=0.25), HostScenario("dispatch", np.ones(2), 1e-6))
+    assert found["dispatch"] == pytest.approx(0.25 / 45.75)
+
+
+def test_ops_that_overlap_take_no_less_than_peak_and_bandwidth_allow() -> None:
+    ran = dataclasses.replace(profile(), ops=predicted().ops, busy_step_s=5.0)  # half of the sum, 10
+    device = make_device(compute_unit="core")
+    whole = float(predicted().samples[0].sum())
+    assert step.target_overlap(predicted(), ran, device, False).tolist() == pytest.approx([0.5] * len(OPS))
+    bound = dataclasses.replace(predicted(), floor_s=np.full(len(OPS), 0.8 * whole / len(OPS)))
+    share = step.target_overlap(bound, ran, device, False)
+    assert share @ bound.samples[0] == pytest.approx(0.8 * whole)
+    assert step.target_overlap(bound, ran, device, True).tolist() == pytest.approx([0.5] * len(OPS))
+
+
+def test_what_cores_ran_side_by_side_and_is_predicted_runs_in_turn_elsewhere() -> None:
+    ran = dataclasses.replace(profile(), ops=predicted().ops, busy_step_s=5.0)
+    share = step.target_overlap(predicted(), ran, make_device(), False)
+    in_turn = [1.0 if i % 2 == 0 and op[2] != "unchanged" else 0.5 for i, op in enumerate(OPS)]
+    assert share.tolist() == pytest.approx(in_turn)
+
+
+def test_what_ran_on_an_unknown_processor_overlaps_as_it_did() -> None:
+    """So does what no device could run faster: no op lengthens a step by more than its time."""
+    ran, device = dataclasses.replace(profile(), ops=predicted().ops, busy_step_s=5.0), make_device()
+    untold = dataclasses.replace(
+        predicted(), ops=predicted().ops.assign(placement=pd.array([None] * 10, dtype="string"))
+    )
+    assert step.target_overlap(untold, ran, device, False).tolist() == pytest.approx([0.5] * len(OPS))
+    whole = dataclasses.replace(ran, busy_step_s=None)
+    longer = dataclasses.replace(untold, floor_s=2 * untold.samples[0])
+    assert step.target_overlap(longer, whole, device, False).tolist() == [1.0] * len(OPS)
+
+
+def test_an_op_that_took_no_time_overlapped_like_all_others() -> None:
+    rows = ({"op_type": "Mystery", "time_s": time, "shared_s": time} for time in (0.0, 1.0))
+    ran = dataclasses.replace(profile(), ops=canonical.to_ops(make_ops(*rows), "toy"))
+    assert step.source_overlap(ran.ops, ran).tolist() == [1.0, 1.0]
+
+
+def test_ops_that_ran_at_once_explain_as_much_as_they_were_busy() -> None:
+    (note,) = step.notes(profile(wall_step_s=2.0, busy_step_s=0.5))
+    assert note.text == "toy: ops account for 25 % of the step (wall 2 s, ops 0.5 s), the rest is carried"
+
+
+def test_no_op_lengthens_a_step_by_more_than_its_time() -> None:
+    ran = dataclasses.replace(profile(), ops=predicted().ops, busy_step_s=5.0)
+    longer = dataclasses.replace(predicted(), floor_s=2 * predicted().samples[0])
+    assert step.target_overlap(longer, ran, make_device(), False).tolist() == [1.0] * len(OPS)

@@ -36,6 +36,7 @@ CASES = [
     ("Conv2D", "8x6x10x10;3x3x2x9", "padding=VALID;layout=NCHW", 2 * 8 * 64 * 9 * 2 * 9),  # 3 groups, by the shapes
     ("aten::_convolution", "8x6x10x10;9x2x3x3", "pads=0x0;groups=3", 2 * 8 * 64 * 9 * 2 * 9),
     ("aten::convolution", "8x6x10x10;6x1x3x3", "pads=1x1;groups=6", 2 * 8 * 100 * 6 * 9),  # depthwise
+    ("Conv2D", "8x10x10x4;6x4x3x5", "padding=VALID;layout=NHWC;kernel_layout=OIHW", 2 * 8 * 8 * 6 * 6 * 4 * 15),
     ("DepthwiseConv2dNative", "8x10x10x6;3x3x6x2", "padding=SAME;layout=NHWC", 2 * 8 * 100 * 12 * 9),
     ("DepthwiseConv2dNative", "8x10x10x6;3x3x6x2", "padding=SAME;kernel_layout=HWCM", 2 * 8 * 100 * 12 * 9),
     ("DepthwiseConv2dNativeBackpropInput", "4;3x3x6x2;8x10x10x12", "padding=SAME", 2 * 8 * 100 * 12 * 9),
@@ -152,3 +153,10 @@ def test_every_pass_of_a_convolution_has_the_same_flop(
     assert list(work["flop"]) == [expected] * 3
     assert work["bytes"].nunique() == 1
     assert not warnings
+
+
+@pytest.mark.parametrize("kernel_layout", ["OIHW", "IOHW"])
+def test_channels_of_a_transposed_convolution_are_those_of_the_forward_one(kernel_layout: str) -> None:
+    stated = f"strides=2x2;pads=1x1;transposed=1;kernel_layout={kernel_layout}"
+    row = counted("aten::convolution", "8x16x7x7;16x3x4x4", stated)
+    assert row[["conv_k", "conv_c", "conv_h", "conv_p"]].tolist() == [16, 3, 14, 7]

@@ -138,3 +138,10 @@ def test_an_unstated_precision_gives_a_note() -> None:
     assert "tells no precision of 1 products: fp32 is taken" in str(unpacked(count_work(ops, Workload(name="toy")))[1])
     assert unpacked(count_work(ops, Workload(name="toy", precision="fp32")))[1] == ()
     assert unpacked(count_work(ops.assign(precision="bf16"), Workload(name="toy")))[1] == ()
+
+
+def test_rows_that_took_no_time_share_an_update_alike() -> None:
+    rows = ({"op_type": "Mul", "op": name, "time_s": 0.0, "phase": "optimizer"} for name in "abcd")
+    work = count_work(make_ops(*rows), UPDATED).work
+    assert work["bytes"].tolist() == [4000] * 4
+    assert work["calls"].tolist() == [1] * 4

@@ -118,3 +118,9 @@ def test_a_prediction_with_transposes_takes_as_much_longer_as_they_do() -> None:
 def test_an_unknown_layout_is_refused() -> None:
     with pytest.raises(EstimatorError, match="layout 'NCHW' is not known; expected none or channels-first"):
         RunPlan("v100", layout="NCHW")  # type: ignore[arg-type]
+
+
+def test_rows_of_transposes_are_named_after_their_op() -> None:
+    found = added_transposes({**CONVOLUTION, "op": "net/conv"})[0].iloc[0]
+    assert found[["op", "op_type", "operator"]].tolist() == ["net/conv (transposes)", "transpose", "transpose"]
+    assert found[["precision", "work_source", "intensity"]].tolist() == ["fp32", "shapes", 0]

@@ -185,3 +185,21 @@ def test_a_pool_scales_with_its_images() -> None:
     assert sized["bytes"].tolist() == pytest.approx((4 * work["bytes"]).tolist())
     assert sized["conv_n"].tolist()[0] == 40
     assert not any("a weight are alike" in sentence for sentence in notes)
+
+
+def test_each_note_has_its_code_and_its_share_of_the_time() -> None:
+    work = work_of(
+        [
+            {"op_type": "Relu", "phase": "forward", "bytes": 4096.0},
+            {"op_type": "Mystery", "phase": "forward", "shapes": "8x5"},
+            {"op_type": "ResourceApplyAdam", "phase": "optimizer", "shapes": "8x6;8x6;8x6;8x6"},
+            {"op_type": "Relu", "phase": "forward", "shapes": "8x6", "output_shapes": "8x6"},
+        ]
+    )
+    notes = rebatch(work, Workload(name="own", batch_size=8), 32).notes
+    assert [note.code for note in notes] == ["rebatched", "rebatch-ambiguous", "rebatch-unmodelled", "rebatch-unknown"]
+    assert [note.share for note in notes] == pytest.approx([0, 0.25, 0.25, 0.25])
+    assert notes[0].text == (
+        "the step is that of batch 32, from a profile of batch 8: 2 op(s) go with it; "
+        "weights, their updates, and what host and idle time there was stay"
+    )

@@ -35,6 +35,8 @@ def training() -> Profile:
 def test_inference_keeps_the_forward_pass_without_dropout_and_loss() -> None:
     forward, notes = select_pass(training(), "inference")
     assert forward.ops["op"].tolist() == [name for name, *_, runs in ROWS if runs]
+    assert forward.ops.index.tolist() == list(range(len(forward.ops)))
+    assert list(forward.ops) == list(training().ops)
     assert forward.workload.mode == "inference"
     assert (forward.wall_step_s, forward.busy_step_s) == (16.0, 4.0)
     assert "40.0 % of its ops' time" in notes[0].text

@@ -8,7 +8,7 @@ from estimator.core.types import Workload
 from estimator.work import count_work
 from estimator.work.operators import operator_of
 from estimator.work.shapes import Op, read_shapes
-from estimator.work.traffic import read_traffic
+from estimator.work.traffic import Traffic, read_traffic
 from tests.conftest import make_ops, unpacked
 
 TOY = Workload(name="toy", batch_size=8, precision="fp32")
@@ -137,3 +137,35 @@ def test_copies_move_the_bytes_that_the_profiler_reports() -> None:
     work = count_work(make_ops(copy, fill, host), TOY).work
     assert work["bytes"].fillna(0).tolist() == [6000, 100, 0]
     assert work["work_source"].tolist() == ["reported", "reported", "none"]
+
+
+@pytest.mark.parametrize(
+    ("op_type", "operands", "results", "attributes", "flop"),
+    [
+        ("AddV2", "10x1;1x50", "", {}, 500),  # of the result, which is larger than any operand
+        ("Sum", "10x50;1", "10", {}, 500),
+        ("AssignSubVariableOp", "unknown;10x50", "", {}, 500),
+        ("Assign", "10x50;10x50", "", {}, 0),
+        ("Transpose", "10x50;2", "", {}, 0),
+        ("Fill", "2;1", "10x50", {}, 0),
+        ("ConcatV2", "10x5;20x5;1", "30x5", {}, 0),
+        ("dynamic-update-slice", "1000x50;10x50;1;1", "1000x50", {}, 0),
+        ("SparseSegmentSum", "1000x16;160;160", "20x16", {}, 160 * 16),
+        ("SparseSegmentSum", "1000x16;160;160", "", {}, 160 * 16),
+        ("ResourceScatterAdd", "unknown;160;160x16", "", {}, 160 * 16),
+        ("aten::_foreach_add_", "10x5;5;10x5;5;1", "", {"lists": "2"}, 55),
+        ("aten::_foreach_zero_", "10x5;5", "", {"lists": "1"}, 0),
+        ("aten::_foreach_copy_", "10x5;5;10x5;5", "", {"lists": "2"}, 0),
+    ],
+)
+def test_arithmetic(op_type: str, operands: str, results: str, attributes: dict[str, str], flop: int) -> None:
+    op_class = class_of(operator_of("", op_type))
+    op = Op(op_type, "", read_shapes(operands, None), read_shapes(results, None), attributes, op_class)
+    found = read_traffic(op)
+    assert found is not None
+    assert found.flop == flop
+
+
+def test_segments_of_unknown_number_are_taken_to_be_as_many_as_rows() -> None:
+    found = read_traffic(Op("SparseSegmentSum", "", read_shapes("1000x16;160;160", None), (), {}, "embedding"))
+    assert found == Traffic(160 * 16, 160 * 16, 160 * 16)

@@ -76,6 +76,15 @@ def test_cudnn_calls_by_their_target() -> None:
         assert convolution.flop is None
 
 
+@pytest.mark.parametrize(
+    "labels", ["b01f_01io->b01f->b", "b01f_01_io->b01f", "b01f_01io->b0>1f", "b01f_01io", "b01f->b01f"]
+)
+def test_labels_are_of_three_tensors(labels: str) -> None:
+    with pytest.raises(EstimatorError) as error:
+        labelled_layouts(labels)
+    assert str(error.value) == f"labels is '{labels}'; expected such as b01f_01io->b01f"
+
+
 @pytest.mark.parametrize("attributes", ["labels=b01f", "labels=bxxf_01io->b01f", "labels=b01f_01io->b01f;strides=1"])
 def test_unreadable_attributes_are_refused(attributes: str) -> None:
     with pytest.raises(EstimatorError):

@@ -1,0 +1,190 @@
+"""The casts of mixed precision as rows of WORK, by hand; tests/work/test_precision.py has them in whole steps."""
+
+import pandas as pd
+import pytest
+
+from estimator.core.types import Workload
+from estimator.work import count_work
+from estimator.work.casts import Use, add_casts, moved_sizes, remove_casts
+from tests.conftest import make_ops
+
+Row = dict[str, object]
+TOY = Workload(name="toy", precision="fp32", batch_size=8)
+FORWARD: Row = {"op_type": "MatMul", "shapes": "8x16;16x4", "output_shapes": "8x4", "phase": "forward"}  # weights 16x4
+BACKWARD: Row = {"op_type": "MatMul", "shapes": "16x8;8x4", "phase": "backward"}
+SOFTMAX: Row = {"op_type": "Softmax", "shapes": "8x4", "output_shapes": "8x4", "phase": "forward"}
+CAST: Row = {"op_type": "Cast", "shapes": "8x4", "output_shapes": "8x4"}
+
+
+def work_of(*rows: Row) -> pd.DataFrame:
+    return count_work(make_ops(*rows), TOY).work
+
+
+def cast(
+    work: pd.DataFrame,
+    workload: Workload = TOY,
+    kept: list[int] | None = None,
+    layers: dict[int, str] | None = None,
+    already: list[int] | None = None,
+    to: tuple[str, str] = ("bf16", "bf16"),
+    folded: bool = False,
+) -> tuple[pd.DataFrame, str]:
+    """The casts behind WORK, by their names, and what is told."""
+    here = pd.Series(work.index, index=work.index)
+    layer = here.map(layers or {}).astype("string[python]")
+    found, notes = add_casts(work, workload, here.isin(kept or []), layer, here.isin(already or []), *to, folded=folded)
+    assert {note.code for note in notes} <= {"casts"}
+    pd.testing.assert_frame_equal(found.iloc[: len(work)], work)
+    return found.iloc[len(work) :].set_index("op"), "\n".join(note.text for note in notes)
+
+
+def test_weights_of_one_size_and_of_several_on_average() -> None:
+    assert (Use(64.0, 3.0, "shapes").shown, Use(64.0, 3.0, "shapes").elements) == ("64", 192.0)
+    assert Use(64.4, 2.0, "workload").shown == "about 64"
+
+
+def test_casts_of_the_weights_of_a_step() -> None:
+    casts, told = cast(work_of({**FORWARD, "calls": 3}, BACKWARD))
+    columns = ["phase", "calls", "flop", "bytes", "intensity", "work_source", "from_precision", "to_precision"]
+    size = 3 * 64
+    assert casts[columns].T.to_dict("list") == {
+        "cast of weights of 64 elements, fp32 to bf16": ["forward", 3, size, 6 * size, 1 / 6, "shapes", "fp32", "bf16"],
+        "cast of gradients of 64 elements, bf16 to fp32": [
+            "backward", 3, size, 6 * size, 1 / 6, "shapes", "bf16", "fp32",
+        ],
+    }  # fmt: skip
+    common = casts[["op_type", "operator", "op_class", "precision", "time_s"]].drop_duplicates()
+    assert common.to_numpy().tolist() == [["cast", "cast", "elementwise", "fp32", 0.0]]
+    assert told.splitlines() == [
+        "casts are added that move 2.304 kB a step: "
+        "cast of weights of 64 elements, fp32 to bf16, cast of gradients of 64 elements, bf16 to fp32",
+        "casts of weights and gradients are those of 192 elements over all their uses, "
+        "by the dimensions of forward products and of biases' gradients",
+    ]
+
+
+def test_fp16_scales_all_gradients_back_in_one_cast() -> None:
+    work = work_of(FORWARD, {**FORWARD, "shapes": "8x4;4x2", "output_shapes": "8x2"}, BACKWARD)
+    casts, _ = cast(work, to=("fp16", "fp16"))
+    scale = casts.loc["cast of gradients' scale, fp32 to fp32"]
+    assert scale[["phase", "calls", "flop", "bytes", "work_source"]].tolist() == [
+        "optimizer", 1, 72, 72 * 8, "shapes",
+    ]  # fmt: skip
+    assert len(casts) == 5
+
+
+def test_five_casts_are_named_and_more_only_counted() -> None:
+    work = work_of(*({**FORWARD, "shapes": f"8x{k};{k}x4"} for k in (2, 3, 4)), BACKWARD)
+    _, told = cast(work)
+    assert told.splitlines()[0].count("cast of") == 5
+    assert told.splitlines()[0].endswith(", …")
+    _, told = cast(work, folded=True)
+    assert told.splitlines()[0].count("cast of") == 3
+    assert told.splitlines()[0].endswith("8 elements, fp32 to bf16")
+    assert told.splitlines()[1] == "casts of activations and gradients are fused into the ops beside them"
+
+
+def test_the_workload_file_tells_weights_beyond_those_of_products() -> None:
+    casts, told = cast(work_of(FORWARD, BACKWARD), TOY.model_copy(update={"parameters": 104, "variables": 5}))
+    others = casts.loc["cast of weights of 10 elements, fp32 to bf16"]
+    assert others[["calls", "flop", "work_source"]].tolist() == [4, 40, "workload"]
+    assert "104 elements" in told
+    assert told.endswith("by the dimensions of forward products and of biases' gradients and workload.yaml")
+
+
+def test_there_are_no_more_weights_than_the_file_says_where_the_first_cast_is_kept() -> None:
+    steps: Row = {**FORWARD, "op_type": "aten::mm", "calls": 4}
+    casts, _ = cast(work_of(steps, BACKWARD), TOY.model_copy(update={"parameters": 64}))
+    weights = casts.loc["cast of weights of 64 elements, fp32 to bf16"]
+    assert weights[["calls", "flop", "work_source"]].tolist() == [1, 64, "workload"]
+    unknown, _ = cast(work_of(steps, BACKWARD))
+    assert unknown["calls"].tolist() == [4, 4]
+
+
+def test_nothing_tells_the_weights_of_a_step_without_products() -> None:
+    casts, told = cast(work_of({**SOFTMAX, "phase": "backward"}))
+    assert casts.empty
+    assert (
+        told == "casts of weights and gradients are free: neither workload.yaml nor a forward product tells the weights"
+    )
+
+
+def test_a_step_that_does_not_train_has_its_weights_cast_beforehand() -> None:
+    casts, told = cast(work_of(FORWARD))
+    assert casts.empty
+    assert told == "no op is known to be of a backward pass or an update, so weights are taken to be cast beforehand"
+
+
+def test_operands_are_cast_to_a_format_narrower_than_they_are_stored_in() -> None:
+    work = work_of({**FORWARD, "calls": 2}, BACKWARD)
+    work["bytes"] /= 4  # as in fp8
+    casts, _ = cast(work, to=("fp8", "bf16"))
+    operands = casts.loc["cast of products' operands, bf16 to fp8"]
+    elements = 2 * (8 * 16 + 8 * 4)
+    assert operands[["phase", "calls", "flop", "bytes", "work_source"]].tolist() == [
+        "forward", 4, elements, elements * 3, "shapes",
+    ]  # fmt: skip
+
+
+def test_an_op_that_stays_is_cast_before_and_behind() -> None:
+    casts, _ = cast(work_of(FORWARD, {**SOFTMAX, "op": "softmax", "calls": 3}), kept=[1])
+    around = casts.loc["casts around softmax"]
+    assert around[["phase", "calls", "flop", "bytes"]].tolist() == ["forward", 6, 3 * 64, 3 * 64 * 6]
+    assert around[["from_precision", "to_precision"]].tolist() == ["fp32", "bf16"]
+
+
+def test_a_layer_that_stays_is_cast_once_on_its_way_in_and_out_in_each_phase() -> None:
+    """By the largest that any of its ops reads or makes."""
+    op: Row = {"op_type": "Mul", "shapes": "8x4;4", "output_shapes": "8x4", "phase": "forward"}
+    back = {**op, "phase": "backward", "shapes": "8x4;8x4"}
+    work = work_of({**op, "shapes": "4", "output_shapes": "4"}, op, {**op, "shapes": "-1x6"}, back, FORWARD)
+    casts, _ = cast(work, kept=[0, 1, 2, 3], layers=dict.fromkeys(range(4), "norm"), folded=True)
+    around = casts.loc[["casts around norm", "casts around gradients of norm"]]
+    assert around["flop"].tolist() == [2 * 48, 2 * 32]
+    assert around["bytes"].tolist() == [2 * 48 * 6, 2 * 32 * 6]
+
+
+def test_casts_of_narrow_formats_move_what_they_read_and_write() -> None:
+    rows: list[Row] = [
+        {**CAST, "attributes": told} for told in ("from=bf16;to=fp32", "from=fp32;to=fp8", "from=other;to=fp32")
+    ]
+    read, written = moved_sizes(work_of(*rows, FORWARD))
+    assert (read.tolist(), written.tolist()) == ([2, 4, 4, 4], [4, 1, 4, 4])
+
+
+def test_on_the_way_back_casts_are_gone_and_all_else_stays() -> None:
+    told = ("from=fp32;to=bf16", None, "from=fp64;to=fp32", "from=fp8;to=fp4")
+    work = work_of(*({**CAST, "attributes": text} for text in told), FORWARD, {"op_type": "Relu", "shapes": "8x4"})
+    found, notes = remove_casts(work)
+    gone = [True, True, False, True, False, False]
+    for name in ("calls", "flop", "bytes"):
+        expected = work[name].fillna(-1).mask(pd.Series(gone), 0)
+        assert found[name].fillna(-1).tolist() == expected.tolist()
+    assert found["intensity"].isna().tolist() == gone
+    assert [note.text for note in notes] == [
+        "3 casts between formats are gone",
+        "updates and what else the profile has in fp32 stay as they are",
+    ]
+    assert {note.code for note in notes} == {"casts"}
+
+
+def test_where_no_cast_is_found_none_is_said_to_be_gone() -> None:
+    found, (note,) = remove_casts(work_of(FORWARD))
+    assert found["bytes"].tolist() == work_of(FORWARD)["bytes"].tolist()
+    assert "gone" not in note.text
+
+
+@pytest.mark.parametrize("already", [[], [0]])
+def test_weights_that_are_cast_already_are_not_cast_again(already: list[int]) -> None:
+    other: Row = {**FORWARD, "shapes": "8x32;32x4"}
+    casts, _ = cast(work_of(other, FORWARD, BACKWARD), already=already, folded=True)
+    assert casts["flop"].tolist() == ([64] if already else [128, 64])
+
+
+def test_products_of_activations_alone_cast_all_that_they_move() -> None:
+    batched: Row = {"op_type": "BatchMatMulV2", "shapes": "3x8x16;3x16x4", "output_shapes": "3x8x4", "phase": "forward"}
+    work = work_of(batched, BACKWARD)
+    work["bytes"] /= 4  # as in fp8
+    casts, _ = cast(work, to=("fp8", "bf16"))
+    operands = casts.loc["cast of products' operands, bf16 to fp8"]
+    assert operands["flop"] == 3 * (8 * 16 + 16 * 4 + 8 * 4)
