@@ -24,7 +24,7 @@ from estimator.work.operators import operator_in_class, operators_of
 from estimator.work.traffic import Traffic, read_traffic
 from estimator.work.transformed import Transformed
 
-LAYERS = ("gemm", "recurrent", "unmodelled")  # classes in which an op may be a whole layer
+LAYERS = ("attention", "gemm", "recurrent", "unmodelled")  # classes in which an op may be a whole layer
 CAST_FORMATS = r"(?:^|;)from=(\w+);to=(\w+)"  # among the attributes of what casts
 ROW_KIND = ("op_type", "operator", "precision")  # rows that are alike in these do the same work
 
@@ -38,7 +38,7 @@ def count_work(ops: pd.DataFrame, workload: Workload, where: str = "profile") ->
     parsed_ops = shapes.parse_ops(work, workload.batch_size)
     layers = parsed_ops.each(work["op_class"].isin(LAYERS), read_layer, where)
     layer = pd.Series(np.isin(parsed_ops.codes, list(layers)), index=work.index)
-    work["op_class"] = work["op_class"].mask(layer, "gemm")
+    work["op_class"] = work["op_class"].mask(layer & (work["op_class"] != "attention"), "gemm")
     unstated = _unstated_precision(work, workload)
     work["row_length"] = work["row_length"].fillna(_row_lengths(work, parsed_ops))
     work = _mark_reported(_with_formats(work, workload))

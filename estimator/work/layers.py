@@ -3,39 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
+from estimator.work.attention import Layer, read_attention
 from estimator.work.shapes import Op, Shape
 
-FORWARD, BACKWARD = 2, 5  # products of attention's size; backward: scores again, and gradients of values, weights, q, k
-ATTENTION = ("attention", "attention_grad")
 RECURRENT = {"recurrent": 1, "recurrent_grad": 2}  # operator → passes over the weights
-
-
-@dataclass(frozen=True)
-class Layer:
-    """What one call computes [FLOP] and moves [elements]."""
-
-    flop: float
-    elements: float
 
 
 def read_layer(op: Op) -> Layer | None:
     """The work of an op that is a whole layer; None where it is none, is one of its kernels, or has unknown shapes."""
-    return _attention(op) or _recurrent(op)
-
-
-def _attention(op: Op) -> Layer | None:
-    if op.asked.operator not in ATTENTION or (op.runs_another and op.ran.operator not in ATTENTION):
-        return None
-    found = _known(op, ("queries", "keys", "values"))
-    if found is None or any(len(shape) != 4 for shape in found):
-        return None
-    queries, keys, values = found
-    products = FORWARD if op.asked.operator == "attention" else BACKWARD
-    scores = math.prod(queries[:-1]) * keys[op.asked.positions]
-    size = sum(map(math.prod, found)) + math.prod(queries[:-1]) * values[-1]  # operands, and a result for every query
-    return Layer(float(products * scores * (queries[-1] + values[-1])), float(size * (1 if products == FORWARD else 2)))
+    return read_attention(op) or _recurrent(op)
 
 
 def _recurrent(op: Op) -> Layer | None:

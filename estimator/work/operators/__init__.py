@@ -32,6 +32,7 @@ FAMILIES = (  # in this order
     profilers.OWN_NAMES,
 )
 ROOTS = ("fused_elementwise",)  # fusions, of which the kernel tells the root op
+RUN_AS_PRODUCTS = (("convolution", "gemm"), ("attention", "gemm"))  # classes asked for, and of the kernel that ran
 COPIES = ("memcpy", "memset")  # of which profilers tell the bytes
 DISPATCH = re.compile(r"(?:^|;)dispatch=1(?:;|$)")  # a wrapper: the op inside did the work and has a row of its own
 RECURRENT = re.compile(r"(?i)(aten::)?\w*(rnn|lstm|gru)\w*")
@@ -56,7 +57,7 @@ def operator_of(kernel: str, op_type: str) -> str:
     if asked is None or asked in ROOTS or ran in COPIES:
         return ran
     classes = class_of(asked), class_of(ran)
-    as_asked = classes[0] == classes[1] or classes == ("convolution", "gemm")  # convolutions may run as products
+    as_asked = classes[0] == classes[1] or classes in RUN_AS_PRODUCTS
     return asked if as_asked else ran
 
 
