@@ -18,6 +18,21 @@ EVERY, NO = -1, -2  # all pieces of an op's work, or none of them
 
 
 @dataclass(frozen=True)
+class Launches:
+    """For each device event: the row of the op that launched it (-1: none), when (ABSENT: unknown) [ps], and whether by
+    a graph, whose ops ran when it was captured.
+    """
+
+    op: Integers
+    time: Integers
+    graph: Flags
+
+    def take(self, rows: Flags) -> Launches:
+        """The launches of these device events alone."""
+        return Launches(self.op[rows], self.time[rows], self.graph[rows])
+
+
+@dataclass(frozen=True)
 class Share:
     """For each device event: the row of its op (-1: none), the piece of the op's work that it does, and its calls."""
 
@@ -26,15 +41,36 @@ class Share:
     calls: Integers
 
 
-def assign_work(trace: Trace, nest: Nesting) -> Share:
+def find_launches(trace: Trace, nest: Nesting) -> Launches:
+    """Where and when the host launched each device event: the op around its launch, by correlation.
+
+    An event without a recorded launch belongs to the one op that has its id, if there is one.
+    """
+    launches = trace.launches
+    launch = _look_up(trace.device["correlation"], launches["correlation"])
+    op = np.where(launch >= 0, -1, _look_up(trace.device["id"], _unique(trace.ops["id"])))
+    time = np.where(op >= 0, trace.ops["start"][op], ABSENT) if len(trace.ops) else np.full_like(op, ABSENT)
+    known = np.flatnonzero(launch >= 0)
+    time[known] = launches["start"][launch[known]]
+    lane = launches["lane"][launch[known]]
+    for rows in slices(trace.ops["lane"]):
+        in_lane = known[lane == trace.ops["lane"][rows.start]]
+        op[in_lane] = _innermost(trace, nest, rows, time[in_lane])
+    graph = np.zeros(len(op), dtype=bool)
+    graph[known] = launches["graph"][launch[known]] > 0
+    return Launches(op, time, graph)
+
+
+def assign_work(trace: Trace, nest: Nesting, launches: Launches) -> Share:
     """Assign the work of ops to device events.
 
     The longest kernel of a product gets its operands; a backward convolution's longest kernels get one gradient each,
-    in order of time. For any other op, all kernels named like its longest one get the operands and count as one call.
+    in order of time. For any other op, all kernels named like its longest one and on the same stream get the operands
+    and count as one call.
     """
-    op = _launching_ops(trace, nest)
+    op = launches.op
     share = Share(op, np.full_like(op, NO), np.ones_like(op))
-    rows = np.flatnonzero(_does_work(trace, nest, op))
+    rows = np.flatnonzero(_does_work(trace, nest, op) & ~launches.graph)
     if len(rows):
         start, duration = trace.device["start"][rows], trace.device["duration"][rows]
         _assign_pieces(trace, share, rows[np.lexsort((start, -duration, op[rows]))])
@@ -58,7 +94,8 @@ def _assign_pieces(trace: Trace, share: Share, rows: Integers) -> None:
     rank = np.arange(len(rows)) - first[call]
     matrix = is_matrix(trace)[kind]
     pieces = np.array([len(torch_ops.describe(described)) for described in trace.calls], dtype=np.int64)[kind]
-    same_name = device["name"][rows] == device["name"][rows[first[call]]]
+    longest = rows[first[call]]
+    same_name = (device["name"][rows] == device["name"][longest]) & (device["lane"][rows] == device["lane"][longest])
     works = np.where(matrix, rank < pieces, same_name)
     share.piece[rows[works]] = EVERY
     share.calls[rows[works & ~matrix & (rank > 0)]] = 0
@@ -69,19 +106,6 @@ def _assign_pieces(trace: Trace, share: Share, rows: Integers) -> None:
     share.piece[in_time] = np.arange(len(kernels)) - np.searchsorted(call_of_kernel, call_of_kernel)
 
 
-def _launching_ops(trace: Trace, nest: Nesting) -> Integers:
-    """The row of the op that launched each device event: the op that it names, else the op around its launch."""
-    launches = trace.launches
-    op = _look_up(trace.device["id"], trace.ops["id"])
-    launch = _look_up(trace.device["correlation"], launches["correlation"])
-    unresolved = np.flatnonzero((op < 0) & (launch >= 0))
-    lane, start = launches["lane"][launch[unresolved]], launches["start"][launch[unresolved]]
-    for rows in slices(trace.ops["lane"]):
-        in_lane = np.flatnonzero(lane == trace.ops["lane"][rows.start])
-        op[unresolved[in_lane]] = _innermost(trace, nest, rows, start[in_lane])
-    return op
-
-
 def _innermost(trace: Trace, nest: Nesting, lane: slice, times: Integers) -> Integers:
     """The row of the innermost op of a lane at each time; -1: none."""
     start, end = trace.ops["start"], trace.ops["start"] + trace.ops["duration"]
@@ -90,6 +114,12 @@ def _innermost(trace: Trace, nest: Nesting, lane: slice, times: Integers) -> Int
     while (ended := (row >= 0) & (end[row] <= times)).any():
         row[ended] = nest.parent[row[ended]]
     return row
+
+
+def _unique(ids: Integers) -> Integers:
+    """Ids that name one op; ABSENT in place of those that several ops share."""
+    known, place, count = np.unique(ids, return_inverse=True, return_counts=True)
+    return np.where(count[place] == 1, known[place], ABSENT)
 
 
 def _look_up(wanted: Integers, known: Integers) -> Integers:

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
+
+from estimator.profiles.kineto.attention import is_attention, is_causal
 
 LARGEST = 2**53
 PRECISIONS = {
@@ -59,13 +62,33 @@ CONVOLUTIONS = {
         ("_slow_conv2d_backward", "thnn_conv2d_backward", "slow_conv3d_backward"),
         "grad_output input weight kernel stride padding output_mask",
     ),
+    **dict.fromkeys(
+        ("cudnn_convolution_backward", "miopen_convolution_backward", "mkldnn_convolution_backward"),
+        "input grad_output weight padding stride dilation groups",
+    ),
+    **dict.fromkeys(
+        ("cudnn_convolution_backward_input", "miopen_convolution_backward_input"),
+        "input_size grad_output weight padding stride dilation groups",
+    ),
+    **dict.fromkeys(
+        ("cudnn_convolution_backward_weight", "miopen_convolution_backward_weight"),
+        "weight_size grad_output input padding stride dilation groups",
+    ),
     "convolution_backward": (
         "grad_output input weight bias_sizes stride padding dilation transposed output_padding groups output_mask"
     ),
 }  # fmt: skip
 FACTORS = {"a": "a", "b": "b", "weight": "b"}
-ATTENTION = ("scaled_dot_product", "_scaled_dot_product", "_flash_attention", "_efficient_attention")
+WITHOUT_OPERANDS = re.compile(  # compiled graphs state the graph's inputs; lookups state tables of which they touch little
+    r"Compiled(Function|FxGraph)\w*|Torch-Compiled Region.*|## Call CompiledFxGraph.*|fbgemm::\w*(embedding|tbe|lookup)\w*"
+)
 SEVERAL_PRODUCTS = ("einsum", "tensordot", "inner", "chain_matmul", "linalg_multi_dot", "bilinear", "_trilinear")
+LIBRARY_ROLES = {  # the tensors that rules of names expect of a library's gradient
+    "_backward_input": ("image", "output", "weight"),
+    "_backward_weight": ("weight", "output", "image"),
+    "_backward": ("image", "output", "weight"),
+}
+SINGLE_PASSES = {"": "forward", "_backward_input": "grad_input", "_backward_weight": "grad_weights"}
 LAYOUTS = {3: "NCW", 4: "NCHW", 5: "NCDHW"}
 
 
@@ -77,6 +100,15 @@ class Call(NamedTuple):
     types: bytes = b""
     strides: bytes = b""
     values: bytes = b""
+    geometry: Geometry | None = None
+
+
+class Geometry(NamedTuple):
+    """The sizes of a convolution's tensors, which it shares with its gradients."""
+
+    image: tuple[int, ...]
+    weight: tuple[int, ...]
+    output: tuple[int, ...]
 
 
 class Work(NamedTuple):
@@ -85,6 +117,7 @@ class Work(NamedTuple):
     shapes: str | None = None
     attributes: str | None = None
     precision: str | None = None
+    output_shapes: str | None = None
 
 
 @dataclass(frozen=True)
@@ -116,17 +149,21 @@ ONE_ELEMENT = Tensor((1,), (1,))
 def is_matrix(name: str) -> bool:
     """Whether an op computes or dispatches matrix products or convolutions."""
     base = _base_name(name)
-    return base in PRODUCTS or base in CONVOLUTIONS or base in SEVERAL_PRODUCTS or base.startswith(ATTENTION)
+    return base in PRODUCTS or base in CONVOLUTIONS or base in SEVERAL_PRODUCTS or is_attention(base)
 
 
 def describe(call: Call) -> tuple[Work, ...]:
     """The work of a call: one piece, or one piece per gradient of a convolution's backward pass."""
     base = _base_name(call.name)
     pieces: tuple[Work, ...] = ()
+    if WITHOUT_OPERANDS.fullmatch(base):
+        return (Work(),)
     if base in CONVOLUTIONS:
-        pieces = _convolutions(dict(zip(CONVOLUTIONS[base].split(), _arguments(call), strict=False)), base)
+        pieces = _convolutions(named_arguments(call), base, call.geometry)
     elif base in PRODUCTS:
-        pieces = _products(dict(zip(PRODUCTS[base].split(), _arguments(call), strict=False)))
+        pieces = _products(named_arguments(call))
+    elif is_attention(base) and is_causal(base, _list(call.values)):
+        pieces = (_other(call.dims, call.types)[0]._replace(attributes="causal=1"),)
     precision = _precision(call.types)
     pieces = tuple(work._replace(precision=precision) for work in pieces) or _other(call.dims, call.types)
     return (pieces[0]._replace(attributes=_cast(call.types)),) if base == "copy" else pieces
@@ -251,36 +288,88 @@ def _products(arguments: Mapping[str, Argument]) -> tuple[Work, ...]:
     return (Work(_shapes_text(operands), attributes),)
 
 
-def _convolutions(arguments: Mapping[str, Argument], base: str) -> tuple[Work, ...]:
+def _convolutions(arguments: Mapping[str, Argument], base: str, geometry: Geometry | None) -> tuple[Work, ...]:
     """A convolution, or the gradients of its backward pass; nothing where the trace lacks its operands."""
-    image, weight = (_non_scalars(arguments[name]) if name in arguments else () for name in ("input", "weight"))
-    if not (image and weight) or len(image[0].dims) != len(weight[0].dims) or len(image[0].dims) not in LAYOUTS:
+    sizes = geometry or known_geometry(arguments)
+    given = [dims for dims in sizes if dims]
+    if len(given) < 2 or len({len(dims) for dims in given}) > 1 or len(given[0]) not in LAYOUTS:
         return ()
     shapes = _shapes_text([tensor for argument in arguments.values() for tensor in _non_scalars(argument)])
-    settings = _settings(arguments, base, image[0], weight[0])
-    return tuple(Work(shapes, f"{settings};pass={pass_}") for pass_ in _passes(arguments, base))
+    if _of_library(base):
+        shapes = ";".join(str(Tensor(getattr(sizes, role), ())) or "unknown" for role in LIBRARY_ROLES[_suffix(base)])
+    settings = _settings(arguments, base, sizes)
+    output = str(Tensor(geometry.output, ())) if geometry and not _suffix(base) else None
+    return tuple(Work(shapes, f"{settings};pass={pass_}", None, output) for pass_ in _passes(arguments, base))
 
 
-def _settings(arguments: Mapping[str, Argument], base: str, image: Tensor, weight: Tensor) -> str:
-    axes = len(image.dims) - 2
+def named_arguments(call: Call) -> dict[str, Argument]:
+    """The arguments of a product or convolution by name."""
+    base = _base_name(call.name)
+    names = CONVOLUTIONS.get(base) or PRODUCTS.get(base, "")
+    return dict(zip(names.split(), _arguments(call), strict=False))
+
+
+def known_geometry(arguments: Mapping[str, Argument]) -> Geometry:
+    """What the arguments of a convolution or its gradient tell of its tensors; () for the others."""
+    named = [_non_scalars(arguments[name]) if name in arguments else () for name in ("input", "weight", "grad_output")]
+    return Geometry(*(tensors[0].dims if tensors else () for tensors in named))
+
+
+def is_convolution(call: Call) -> bool:
+    """Whether a call is a convolution, or a gradient of one, that is not transposed."""
+    base = _base_name(call.name)
+    return base in CONVOLUTIONS and "transpose" not in base
+
+
+def states_strides(call: Call) -> bool:
+    """Whether the trace has the strides of a convolution."""
+    return _value(named_arguments(call), "stride") is not None
+
+
+def _suffix(base: str) -> str:
+    """What the name of a convolution's gradient ends in; nothing for the convolution itself."""
+    return next((suffix for suffix in LIBRARY_ROLES if base.endswith(suffix)), "")
+
+
+def _of_library(base: str) -> bool:
+    """Whether an op is a gradient of a library's convolution, which lists its tensors in an order of its own."""
+    return bool(_suffix(base)) and base.startswith(("cudnn", "miopen", "mkldnn"))
+
+
+def _settings(arguments: Mapping[str, Argument], base: str, sizes: Geometry) -> str:
+    axes = max(map(len, sizes)) - 2
     transposed = "transpose" in base or _value(arguments, "transposed") is True
     settings: dict[str, str | None] = {
         name: _per_axis(_value(arguments, argument), axes)
         for name, argument in (("strides", "stride"), ("pads", "padding"), ("dilations", "dilation"))
     }
+    settings["strides"] = settings["strides"] or _strides(sizes)
     groups = _value(arguments, "groups")
-    if "groups" not in arguments and not transposed and weight.dims[1] > 0:
-        groups = image.dims[1] // weight.dims[1]
+    if type(groups) is not int and not transposed and sizes.image and sizes.weight and sizes.weight[1] > 0:
+        groups = sizes.image[1] // sizes.weight[1]
     settings["groups"] = str(groups) if type(groups) is int else "1"
-    settings["layout"] = layout = LAYOUTS[len(image.dims)]
+    settings["layout"] = layout = LAYOUTS[axes + 2]
     settings["kernel_layout"] = ("IO" if transposed else "OI") + layout[2:]
     text = ";".join(f"{name}={value}" for name, value in settings.items() if value)
     return f"{text};transposed=1" if transposed else text
 
 
+def _strides(sizes: Geometry) -> str | None:
+    """The least strides with which the windows reach across the image; None where a tensor is unknown."""
+    if not all(sizes):
+        return None
+    image, window, output = (dims[2:] for dims in sizes)
+    strides = []
+    for size, reach, points in zip(image, window, output, strict=True):
+        least = -(-(size - reach + 1) // points) if points > 0 else 1
+        strides.append(max(least, 1))
+    return "x".join(map(str, strides))
+
+
 def _passes(arguments: Mapping[str, Argument], base: str) -> Sequence[str]:
-    if not base.endswith("_backward"):
-        return ("forward",)
+    suffix = _suffix(base)
+    if suffix != "_backward":
+        return (SINGLE_PASSES[suffix],)
     mask = _value(arguments, "output_mask")
     computed = mask if isinstance(mask, list) and len(mask) == 3 else [True, True, True]
     return [gradient for gradient, wanted in zip(("grad_input", "grad_weights"), computed, strict=False) if wanted]

@@ -23,6 +23,8 @@ LAUNCHES = re.compile(r"_(runtime|driver)$|^Runtime$")
 KERNEL = 0
 ON_DEVICE = {"kernel": KERNEL, "Kernel": KERNEL, "gpu_memcpy": 1, "Memcpy": 1, "gpu_memset": 2, "Memset": 2}
 PROFILER_STEP, OPTIMIZER, LOADER = "ProfilerStep#", "Optimizer.", "enumerate(DataLoader)#"
+OPTIMIZER_STEP = f"{OPTIMIZER}step#"
+GRAPH_LAUNCH = "GraphLaunch"  # of a CUDA or HIP graph: one launch of many kernels
 MARKS = (PROFILER_STEP, OPTIMIZER, LOADER)
 ABSENT, LARGEST_ID = -(2**63), 2**62
 
@@ -42,7 +44,7 @@ class Trace:
     device: Columns = field(
         default_factory=lambda: Columns("name", "sort", "lane", "start", "duration", "id", "correlation", "bytes")
     )
-    launches: Columns = field(default_factory=lambda: Columns("correlation", "lane", "start"))
+    launches: Columns = field(default_factory=lambda: Columns("correlation", "lane", "start", "graph"))
     marks: Columns = field(default_factory=lambda: Columns("name", "lane", "start", "duration"))
 
     def keep(self, batch: list[Any], origin: int) -> None:
@@ -64,7 +66,8 @@ class Trace:
         launches = [e for cat, events in by_category.items() if cat and LAUNCHES.search(cat) for e in events]
         if launches:
             starts = chrome_trace.picoseconds(launches, "ts", self.where, origin)
-            self.launches.add([self.number(e.args.correlation) for e in launches], self._lanes(launches), starts)
+            graphs = [GRAPH_LAUNCH in e.name for e in launches]
+            self.launches.add([self.number(e.args.correlation) for e in launches], self._lanes(launches), starts, graphs)
 
     def number(self, identity: Identity) -> int:
         """An identity as a whole number; texts get negative numbers of their own."""
@@ -118,6 +121,7 @@ def _event_type() -> Any:
     text, nothing = msgspec.Raw, msgspec.Raw(b"")
     return chrome_trace.event_type(
         dims=("Input Dims", text, nothing),
+        old_dims=("Input dims", text, nothing),
         types=("Input type", text, nothing),
         strides=("Input Strides", text, nothing),
         values=("Concrete Inputs", text, nothing),
@@ -133,9 +137,11 @@ def _event_type() -> Any:
 def _call(event: Any) -> Call:
     """The call of an event; strides and values are kept for matrix ops only, as they multiply the number of kinds."""
     args = event.args
+    dims, types = bytes(args.dims) or bytes(args.old_dims), bytes(args.types)
+    types = b"" if types == b"[]" else types  # before 2021 types were never filled in
     if torch_ops.is_matrix(event.name):
-        return Call(event.name, bytes(args.dims), bytes(args.types), bytes(args.strides), bytes(args.values))
-    return Call(event.name, bytes(args.dims), bytes(args.types))
+        return Call(event.name, dims, types, bytes(args.strides), bytes(args.values))
+    return Call(event.name, dims, types)
 
 
 def _first_known(identity: Identity, fallback: Identity) -> Identity:
