@@ -22,8 +22,8 @@ LARGEST_WHOLE = 2**53  # beyond it a float no longer counts by ones
 PANDAS_DTYPE = {"text": "string[python]", "integer": "Int64", "number": "float64"}
 
 OP_CLASSES = (
-    "gemm", "convolution", "attention", "recurrent", "elementwise", "reduction", "pooling", "normalization", "embedding", "movement",
-    "collective", "input", "host", "unmodelled",
+    "gemm", "convolution", "attention", "recurrent", "elementwise", "reduction", "pooling", "normalization",
+    "embedding", "movement", "collective", "input", "host", "unmodelled",
 )  # fmt: skip
 MATRIX = ("gemm", "convolution", "attention")  # classes that the matrix units run
 STREAMING = (  # classes that memory binds

@@ -9,6 +9,7 @@ its time equally, because each gradient takes the same FLOP.
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -24,9 +25,10 @@ from estimator.profiles.columns import Ids
 from estimator.profiles.dump import Dump
 from estimator.profiles.kineto import torch_ops
 from estimator.profiles.kineto.convolutions import complete_convolutions
+from estimator.profiles.kineto.devices import device_recorded, refuse_foreign
 from estimator.profiles.kineto.launches import EVERY, NO, Launches, assign_work, find_launches
-from estimator.profiles.kineto.nesting import UNKNOWN, Nesting, nest_ops
-from estimator.profiles.kineto.steps import busy_s, find_steps
+from estimator.profiles.kineto.nesting import BACK, UNKNOWN, UPDATE, Nesting, nest_ops
+from estimator.profiles.kineto.steps import busy_s, find_steps, span_ps
 from estimator.profiles.kineto.torch_ops import Call, Work
 from estimator.profiles.kineto.trace import Trace, scan
 
@@ -43,7 +45,7 @@ LARGEST_RANK = 10**6
 MOST_BYTES = 2**40  # of one copy
 UNNAMED = "unnamed"
 DISPATCH = Work(attributes="dispatch=1")
-DESCRIBED = ("op", "op_type", "kernel", "placement", "stream", "phase", "precision", "shapes", "output_shapes", "attributes")
+DESCRIBED = ("op", "op_type", "kernel", "placement", "stream", "phase", *Work._fields)
 
 
 def recognises(head: bytes) -> bool:
@@ -56,6 +58,8 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
     trace = scan(dumps[0])
     if not (len(trace.ops) or len(trace.device)):
         raise EstimatorError(f"{trace.where}: it holds no op; expected cpu_op or kernel events, so profile it again")
+    if not len(trace.device):
+        refuse_foreign(trace)
     for events_with_time in (trace.ops, trace.device):
         chrome_trace.refuse_overflow(events_with_time["duration"], trace.where)
     nest = nest_ops(trace)
@@ -67,15 +71,17 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
     rows = _on_device(trace, nest, launches) if on_device else _on_host(trace, nest, steps.ops)
     profile = Profile(
         ops=canonical.to_ops(_table(trace, rows), trace.where),
-        workload=workload,
+        workload=_with_mode(workload, nest),
         device=None,
         format="Kineto JSON",
+        device_recorded=device_recorded(trace),
+        recorded_s=_recorded_s(trace),
         wall_step_s=steps.wall_s,
         busy_step_s=busy_s(trace.device if on_device else trace.ops.take(steps.ops)),
         tool_version=_version(trace),
         warnings=(*steps.warnings, *_missing_data(trace, on_device)),
     )
-    return canonical.per_step(profile, steps.count)
+    return dataclasses.replace(canonical.per_step(profile, steps.count), updates=steps.updates)
 
 
 @dataclass(frozen=True)
@@ -147,9 +153,10 @@ def _descriptions(trace: Trace, rows: _Rows) -> Iterator[tuple[int, tuple[object
         place = ("cpu", None) if lane < 0 else (f"gpu:{streams[lane][0]}", str(streams[lane][1]))
         pieces = _work(call, kernel, piece)
         for work in pieces:
-            precision = "tf32" if work.precision == "fp32" and TF32.search(kernel or "") else work.precision
+            if work.precision == "fp32" and TF32.search(kernel or ""):
+                work = work._replace(precision="tf32")
             names_of_op = (call.name or UNNAMED, op_type or UNNAMED, kernel)
-            yield row, (len(pieces), *names_of_op, *place, PHASES[phase], precision, work.shapes, work.output_shapes, work.attributes)
+            yield row, (len(pieces), *names_of_op, *place, PHASES[phase], *work)
 
 
 def _work(call: Call, kernel: str | None, piece: int) -> Sequence[Work]:
@@ -157,6 +164,22 @@ def _work(call: Call, kernel: str | None, piece: int) -> Sequence[Work]:
         return (Work() if kernel else DISPATCH,)
     work = torch_ops.describe(call)
     return work if piece == EVERY else work[piece : piece + 1]
+
+
+def _with_mode(workload: Workload, nest: Nesting) -> Workload:
+    """The workload as inference where it states no mode and the trace's ops have no backward pass and no update."""
+    trains = np.isin(nest.phase, (BACK, UPDATE)).any()
+    if "mode" in workload.model_fields_set or trains or not len(nest.phase):
+        return workload
+    return workload.model_copy(update={"mode": "inference"})
+
+
+def _recorded_s(trace: Trace) -> tuple[float, float]:
+    """When the trace was recorded, on the clock of its machine [s]."""
+    base = trace.metadata.get("baseTimeNanoseconds")
+    origin_s = trace.origin_us / 1e6 + (base / 1e9 if type(base) is int else 0.0)
+    first, last = span_ps(trace)
+    return origin_s + first / 1e12, origin_s + last / 1e12
 
 
 def _missing_data(trace: Trace, on_device: bool) -> Iterator[str]:

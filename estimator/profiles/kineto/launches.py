@@ -13,6 +13,7 @@ from estimator.profiles.kineto import torch_ops
 from estimator.profiles.kineto.nesting import Nesting, is_matrix
 from estimator.profiles.kineto.trace import ABSENT, KERNEL, Trace
 
+HELPER = re.compile(r"(?i)splitk|scal_kernel|(nchw|nhwc)to|memset")  # beside the kernel that does a product's work
 COLLECTIVE = re.compile(r"(?i)^(nccl|rccl)")  # kernels whose name says more than the op that launched them
 EVERY, NO = -1, -2  # all pieces of an op's work, or none of them
 
@@ -73,17 +74,23 @@ def assign_work(trace: Trace, nest: Nesting, launches: Launches) -> Share:
     rows = np.flatnonzero(_does_work(trace, nest, op) & ~launches.graph)
     if len(rows):
         start, duration = trace.device["start"][rows], trace.device["duration"][rows]
-        _assign_pieces(trace, share, rows[np.lexsort((start, -duration, op[rows]))])
+        helps = _named(trace, HELPER)[rows] & is_matrix(trace)[trace.ops["kind"][op[rows]]]
+        _assign_pieces(trace, share, rows[np.lexsort((start, -duration, helps, op[rows]))])
     return share
 
 
 def _does_work(trace: Trace, nest: Nesting, op: Integers) -> Flags:
     """Whether each device event is a kernel of a known op that does its own work."""
-    collective = np.array([bool(COLLECTIVE.search(name)) for name in trace.names], dtype=bool)
-    does_work: Flags = (op >= 0) & (trace.device["sort"] == KERNEL) & ~collective[trace.device["name"]]
+    does_work: Flags = (op >= 0) & (trace.device["sort"] == KERNEL) & ~_named(trace, COLLECTIVE)
     is_dispatch = nest.dispatch & is_matrix(trace)[trace.ops["kind"]]
     does_work[does_work] &= ~is_dispatch[op[does_work]]
     return does_work
+
+
+def _named(trace: Trace, pattern: re.Pattern[str]) -> Flags:
+    """Whether the name of each device event holds the pattern."""
+    holds = np.array([bool(pattern.search(name)) for name in trace.names], dtype=bool)
+    return holds[trace.device["name"]]
 
 
 def _assign_pieces(trace: Trace, share: Share, rows: Integers) -> None:

@@ -38,6 +38,7 @@ class Steps:
     ops: Flags
     device: Flags
     warnings: tuple[str, ...] = ()
+    updates: int | None = None  # that bound them
 
 
 def find_steps(trace: Trace, launched: Integers) -> Steps:
@@ -49,20 +50,22 @@ def find_steps(trace: Trace, launched: Integers) -> Steps:
     bounds, warnings = (windows, ()) if len(windows) else _updates(trace)
     if not len(bounds):
         everything = [np.ones(len(table), dtype=bool) for table in (trace.ops, trace.device)]
-        wall = None if is_device else span_s(trace)
+        first, last = span_ps(trace)
+        wall = None if is_device else (last - first) / 1e12
         return Steps(1, wall, everything[0], everything[1], (NO_STEPS.format(wall=NO_WALL if is_device else ""),))
     step, of_op = _step_at(bounds, launched), _step_at(bounds, trace.ops["start"])
     wall_s = float((bounds[:, 1] - bounds[:, 0]).sum()) / 1e12
     wall_s = _device_wall_s(trace.device, step, len(bounds), wall_s) if is_device else wall_s
     outside = _outside(trace.device if is_device else trace.ops, (step if is_device else of_op) < 0)
-    return Steps(len(bounds), wall_s, of_op >= 0, step >= 0, (*warnings, *outside))
+    updates = len(bounds) + 1 if warnings else None
+    return Steps(len(bounds), wall_s, of_op >= 0, step >= 0, (*warnings, *outside), updates)
 
 
-def span_s(trace: Trace) -> float:
-    """From the first start to the last end [s]."""
+def span_ps(trace: Trace) -> tuple[int, int]:
+    """The first start and the last end, since the first event in the file [ps]."""
     tables = [columns for columns in (trace.ops, trace.device, trace.marks) if len(columns)]
-    first_ps = min(int(columns["start"].min()) for columns in tables)
-    return (max(int((columns["start"] + columns["duration"]).max()) for columns in tables) - first_ps) / 1e12
+    ends = (int((columns["start"] + columns["duration"]).max()) for columns in tables)
+    return min(int(columns["start"].min()) for columns in tables), max(ends)
 
 
 def busy_s(timed: Columns) -> float:

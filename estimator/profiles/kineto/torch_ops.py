@@ -79,8 +79,8 @@ CONVOLUTIONS = {
     ),
 }  # fmt: skip
 FACTORS = {"a": "a", "b": "b", "weight": "b"}
-WITHOUT_OPERANDS = re.compile(  # compiled graphs state the graph's inputs; lookups state tables of which they touch little
-    r"Compiled(Function|FxGraph)\w*|Torch-Compiled Region.*|## Call CompiledFxGraph.*|fbgemm::\w*(embedding|tbe|lookup)\w*"
+WITHOUT_OPERANDS = re.compile(  # they state a graph's inputs, or whole tables of which they touch little
+    r"(## Call )?Compiled(Function|FxGraph).*|Torch-Compiled Region.*|fbgemm::\w*(embedding|tbe|lookup)\w*"
 )
 SEVERAL_PRODUCTS = ("einsum", "tensordot", "inner", "chain_matmul", "linalg_multi_dot", "bilinear", "_trilinear")
 LIBRARY_ROLES = {  # the tensors that rules of names expect of a library's gradient

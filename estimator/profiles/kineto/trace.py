@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,6 +25,7 @@ ON_DEVICE = {"kernel": KERNEL, "Kernel": KERNEL, "gpu_memcpy": 1, "Memcpy": 1, "
 PROFILER_STEP, OPTIMIZER, LOADER = "ProfilerStep#", "Optimizer.", "enumerate(DataLoader)#"
 OPTIMIZER_STEP = f"{OPTIMIZER}step#"
 GRAPH_LAUNCH = "GraphLaunch"  # of a CUDA or HIP graph: one launch of many kernels
+FOREIGN = ("cuda_profiler_range", "mtia_ccp_events")  # ranges of counters, and ops of a device that has no kernels
 MARKS = (PROFILER_STEP, OPTIMIZER, LOADER)
 ABSENT, LARGEST_ID = -(2**63), 2**62
 
@@ -35,6 +36,8 @@ class Trace:
 
     where: str
     metadata: dict[str, Any] = field(default_factory=dict)
+    origin_us: int = 0  # from which times count
+    foreign: Counter[str] = field(default_factory=Counter)  # events of a device that are no kernels
     calls: Ids = field(default_factory=Ids)  # torch_ops.Call → kind
     names: Ids = field(default_factory=Ids)  # of annotations, and of what ran on a device
     threads: Ids = field(default_factory=Ids)  # (pid, tid) → lane
@@ -63,11 +66,13 @@ class Trace:
         device = [e for cat in ON_DEVICE for e in by_category[cat]]
         if device:
             self._keep_device(device, origin)
+        self.foreign.update({cat: len(found) for cat, found in by_category.items() if cat in FOREIGN})
         launches = [e for cat, events in by_category.items() if cat and LAUNCHES.search(cat) for e in events]
         if launches:
             starts = chrome_trace.picoseconds(launches, "ts", self.where, origin)
             graphs = [GRAPH_LAUNCH in e.name for e in launches]
-            self.launches.add([self.number(e.args.correlation) for e in launches], self._lanes(launches), starts, graphs)
+            correlations = [self.number(e.args.correlation) for e in launches]
+            self.launches.add(correlations, self._lanes(launches), starts, graphs)
 
     def number(self, identity: Identity) -> int:
         """An identity as a whole number; texts get negative numbers of their own."""
@@ -111,6 +116,7 @@ def scan(dump: Dump) -> Trace:
         if timed:
             origin = chrome_trace.first_microsecond(timed, trace.where) if origin is None else origin
             trace.keep(timed, origin)
+    trace.origin_us = origin or 0
     trace.ops, trace.device = trace.ops.sorted_by_lane(), trace.device.sorted_by_lane()
     return trace
 

@@ -157,4 +157,5 @@ RULES = (
     Rule("host", r"stride|result_type|record_stream|(is_)?pin\w*|scalar_tensor|resize_as|nnpack_available"),
     Rule("host", r"cudnn_is_acceptable"),
 )
-FAMILY = Family("torch", r"(aten|torch|mkldnn|quantized|prims|torchvision|xla|flash_attn\w*|aiter)::_{0,2}", r"(_|_out)?(\.\w+)?", RULES)
+LIBRARIES = r"(aten|torch|mkldnn|quantized|prims|torchvision|xla|flash_attn\w*|aiter)::_{0,2}"
+FAMILY = Family("torch", LIBRARIES, r"(_|_out)?(\.\w+)?", RULES)

@@ -12,7 +12,8 @@ TABLE = {
         _MklFusedBatchMatMulV2 _MklEinsum Einsum XlaDot XlaDotV2 SparseMatMul QuantizedMatMul QuantizedMatMulWithBias
         gemm linear dot_general aten::mm aten::addmm aten::addmm_ aten::_addmm_activation aten::bmm aten::baddbmm
         aten::baddbmm_ aten::linear aten::matmul aten::einsum aten::mv aten::dot aten::_scaled_mm aten::_int_mm
-        mkldnn::_linear_pointwise aten::mkldnn_linear dot __cublas$gemm __cublas$lt$matmul __cublas$lt$matmul$f8 __onednn$matmul
+        mkldnn::_linear_pointwise aten::mkldnn_linear dot __cublas$gemm __cublas$lt$matmul __cublas$lt$matmul$f8
+        __onednn$matmul
         __triton_gemm ampere_sgemm_128x64_tn volta_sgemm_32x128_nn volta_h884gemm_64x128_ldg8_nn
         ampere_fp16_s16816gemm_fp16_128x64_ldg8_f2f_stages_64x3_tn
         sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize32x32x8 nvjet_hsh_256x128_64x4_1x2_h_bz_coopA_NNT
