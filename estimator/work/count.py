@@ -17,9 +17,10 @@ from estimator.core.operators import SUFFIXES, attribute, class_of, operators
 from estimator.core.schema import MATRIX, SHAPED_BY, STREAMING, WORK, complete
 from estimator.core.types import ITEMSIZE, Floats, Workload, itemsizes
 from estimator.work import aggregates, shapes
+from estimator.work.attention import Layer
 from estimator.work.casts import FORMATS, moved_sizes
 from estimator.work.dimensions import fill_channels, fill_convolutions, fill_pools, fill_products, uncounted_products
-from estimator.work.layers import Layer, read_layer
+from estimator.work.layers import read_layer
 from estimator.work.operators import operator_in_class, operators_of
 from estimator.work.traffic import Traffic, read_traffic
 from estimator.work.transformed import Transformed

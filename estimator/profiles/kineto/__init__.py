@@ -24,12 +24,12 @@ from estimator.profiles import canonical, chrome_trace
 from estimator.profiles.columns import Ids
 from estimator.profiles.dump import Dump
 from estimator.profiles.kineto import torch_ops
+from estimator.profiles.kineto.arguments import Call, Work
 from estimator.profiles.kineto.convolutions import complete_convolutions
 from estimator.profiles.kineto.devices import device_recorded, refuse_foreign
 from estimator.profiles.kineto.launches import EVERY, NO, Launches, assign_work, find_launches
 from estimator.profiles.kineto.nesting import BACK, UNKNOWN, UPDATE, Nesting, nest_ops
 from estimator.profiles.kineto.steps import busy_s, find_steps, span_ps
-from estimator.profiles.kineto.torch_ops import Call, Work
 from estimator.profiles.kineto.trace import Trace, scan
 
 FORMAT = "PyTorch trace (Kineto JSON)"

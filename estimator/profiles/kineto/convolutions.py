@@ -11,18 +11,18 @@ from collections import defaultdict
 import numpy as np
 
 from estimator.core.types import Integers
-from estimator.profiles.kineto import torch_ops
+from estimator.profiles.kineto import convolution_ops
+from estimator.profiles.kineto.arguments import Geometry
 from estimator.profiles.kineto.nesting import Nesting
-from estimator.profiles.kineto.torch_ops import Geometry
 from estimator.profiles.kineto.trace import Trace
 
 
 def complete_convolutions(trace: Trace, nest: Nesting) -> None:
     """Give each convolution without strides the sizes of all its tensors, where the trace tells them."""
     open_kinds = {
-        kind: torch_ops.known_geometry(torch_ops.named_arguments(call))
+        kind: convolution_ops.known_geometry(convolution_ops.named_arguments(call))
         for kind, call in enumerate(trace.calls)
-        if torch_ops.is_convolution(call) and not torch_ops.states_strides(call)
+        if convolution_ops.is_convolution(call) and not convolution_ops.states_strides(call)
     }
     kinds = trace.ops["kind"]
     rows = np.flatnonzero(np.isin(kinds, list(open_kinds)))

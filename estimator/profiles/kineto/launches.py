@@ -10,7 +10,7 @@ import numpy as np
 from estimator.core.types import Flags, Integers
 from estimator.profiles.columns import slices
 from estimator.profiles.kineto import torch_ops
-from estimator.profiles.kineto.nesting import Nesting, is_matrix
+from estimator.profiles.kineto.nesting import Nesting, is_matrix, product_above
 from estimator.profiles.kineto.trace import ABSENT, KERNEL, Trace
 
 HELPER = re.compile(r"(?i)splitk|scal_kernel|(nchw|nhwc)to|memset")  # beside the kernel that does a product's work
@@ -57,6 +57,7 @@ def find_launches(trace: Trace, nest: Nesting) -> Launches:
     for rows in slices(trace.ops["lane"]):
         in_lane = known[lane == trace.ops["lane"][rows.start]]
         op[in_lane] = _innermost(trace, nest, rows, time[in_lane])
+    _adopt_products(trace, nest, op)
     graph = np.zeros(len(op), dtype=bool)
     graph[known] = launches["graph"][launch[known]] > 0
     return Launches(op, time, graph)
@@ -121,6 +122,17 @@ def _innermost(trace: Trace, nest: Nesting, lane: slice, times: Integers) -> Int
     while (ended := (row >= 0) & (end[row] <= times)).any():
         row[ended] = nest.parent[row[ended]]
     return row
+
+
+def _adopt_products(trace: Trace, nest: Nesting, op: Integers) -> None:
+    """Put the product around a library's own op in its place: its operands are known, and the library does its work."""
+    foreign = np.array(["::" in call.name and not call.name.startswith("aten::") for call in trace.calls], dtype=bool)
+    matrix = is_matrix(trace)
+    rows = np.flatnonzero(op >= 0)
+    kind = trace.ops["kind"][op[rows]]
+    rows = rows[foreign[kind] & ~matrix[kind]]
+    above = product_above(trace, nest, op[rows])
+    op[rows[above >= 0]] = above[above >= 0]
 
 
 def _unique(ids: Integers) -> Integers:

@@ -15,7 +15,7 @@ from estimator.profiles.chrome_trace import Identity
 from estimator.profiles.columns import Columns, Ids
 from estimator.profiles.dump import Dump
 from estimator.profiles.kineto import torch_ops
-from estimator.profiles.kineto.torch_ops import Call
+from estimator.profiles.kineto.arguments import Call
 
 OPS = ("cpu_op", "Operator")  # today's category, and the older one
 ANNOTATED = (*OPS, "user_annotation")
@@ -38,7 +38,7 @@ class Trace:
     metadata: dict[str, Any] = field(default_factory=dict)
     origin_us: int = 0  # from which times count
     foreign: Counter[str] = field(default_factory=Counter)  # events of a device that are no kernels
-    calls: Ids = field(default_factory=Ids)  # torch_ops.Call → kind
+    calls: Ids = field(default_factory=Ids)  # arguments.Call → kind
     names: Ids = field(default_factory=Ids)  # of annotations, and of what ran on a device
     threads: Ids = field(default_factory=Ids)  # (pid, tid) → lane
     streams: Ids = field(default_factory=Ids)  # (device, stream) → lane
