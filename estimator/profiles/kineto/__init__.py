@@ -26,7 +26,13 @@ from estimator.profiles.dump import Dump
 from estimator.profiles.kineto import torch_ops
 from estimator.profiles.kineto.arguments import Call, Work
 from estimator.profiles.kineto.convolutions import complete_convolutions
-from estimator.profiles.kineto.devices import device_recorded, refuse_foreign
+from estimator.profiles.kineto.devices import (
+    by_device,
+    device_recorded,
+    mean_over_devices,
+    on_computing_devices,
+    refuse_foreign,
+)
 from estimator.profiles.kineto.launches import EVERY, NO, Launches, assign_work, find_launches
 from estimator.profiles.kineto.nesting import BACK, UNKNOWN, UPDATE, Nesting, nest_ops
 from estimator.profiles.kineto.steps import busy_s, find_steps, span_ps
@@ -67,19 +73,25 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
     launches = find_launches(trace, nest)
     steps = find_steps(trace, launches.time)
     on_device = bool(len(trace.device))
-    trace.device, launches = trace.device.take(steps.device), launches.take(steps.device)
+    counted = steps.device & on_computing_devices(trace)
+    trace.device, launches = trace.device.take(counted), launches.take(counted)
+    timed = trace.device if on_device else trace.ops.take(steps.ops)
+    if not len(timed):
+        raise EstimatorError(f"{trace.where}: no op ran inside its steps; expected ops in them, so profile whole steps")
     rows = _on_device(trace, nest, launches) if on_device else _on_host(trace, nest, steps.ops)
+    workers = by_device(trace) if on_device else [timed]
     profile = Profile(
-        ops=canonical.to_ops(_table(trace, rows), trace.where),
+        ops=mean_over_devices(canonical.to_ops(_table(trace, rows), trace.where), len(workers)),
         workload=_with_mode(workload, nest),
         device=None,
         format="Kineto JSON",
         device_recorded=device_recorded(trace),
         recorded_s=_recorded_s(trace),
         wall_step_s=steps.wall_s,
-        busy_step_s=busy_s(trace.device if on_device else trace.ops.take(steps.ops)),
+        busy_step_s=float(np.mean([busy_s(worker) for worker in workers])),
+        ranks=len(workers),
         tool_version=_version(trace),
-        warnings=(*steps.warnings, *_missing_data(trace, on_device)),
+        warnings=(*steps.warnings, *_missing_data(trace, on_device, len(workers))),
     )
     return dataclasses.replace(canonical.per_step(profile, steps.count), updates=steps.updates)
 
@@ -182,15 +194,14 @@ def _recorded_s(trace: Trace) -> tuple[float, float]:
     return origin_s + first / 1e12, origin_s + last / 1e12
 
 
-def _missing_data(trace: Trace, on_device: bool) -> Iterator[str]:
+def _missing_data(trace: Trace, on_device: bool, devices: int) -> Iterator[str]:
     """Warnings about data that the trace does not hold."""
     if not any(call.dims.strip(b"[] ,") for call in trace.calls):
         yield "the trace has no operand shapes: profile with record_shapes=True"
     if len(trace.launches) and not on_device:
         yield "the trace has launches but no GPU event: the ops' times are the processor's"
-    devices = {device for device, _ in trace.streams}
-    if len(devices) > 1:
-        yield f"{len(devices)} devices ran in this process: a step holds the ops of all of them together"
+    if devices > 1:
+        yield f"{devices} devices ran in this process: a step's ops are the mean over them"
 
 
 def _rank(trace: Trace) -> int | None:

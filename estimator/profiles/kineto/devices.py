@@ -1,11 +1,15 @@
-"""The device of a Kineto trace: its name, and the traces of which the device's events are no kernels."""
+"""The devices of a Kineto trace: the name, which of several compute, and events that are no kernels."""
 
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 
 from estimator.core.errors import EstimatorError
-from estimator.profiles.kineto.trace import Trace
+from estimator.core.types import Flags, Integers
+from estimator.profiles import ranks
+from estimator.profiles.columns import Columns, Ids
+from estimator.profiles.kineto.trace import KERNEL, Trace
 
 LONGEST_NAME = 80
 NO_KERNELS = {
@@ -31,6 +35,31 @@ def device_recorded(trace: Trace) -> str | None:
     if len(set(names.values())) == 1:  # ids may be those of the visible devices, or of all
         return next(iter(names.values()))
     return names.get(_busiest(trace))
+
+
+def on_computing_devices(trace: Trace) -> Flags:
+    """Whether each device event is on a device that computes, not one that copies alone."""
+    device = _device_of(trace)
+    computes = np.unique(device[trace.device["sort"] == KERNEL])
+    return np.isin(device, computes) | (len(computes) == 0)
+
+
+def by_device(trace: Trace) -> list[Columns]:
+    """The device events of each device."""
+    device = _device_of(trace)
+    return [trace.device.take(device == number) for number in np.unique(device)]
+
+
+def mean_over_devices(ops: pd.DataFrame, devices: int) -> pd.DataFrame:
+    """OPS as the mean over the devices that ran them."""
+    return ranks.mean_ops([table for _, table in ops.groupby("placement")]) if devices > 1 else ops
+
+
+def _device_of(trace: Trace) -> Integers:
+    """The number of the device of each event."""
+    numbers = Ids()
+    of_lane = np.array([numbers[device] for device, _ in trace.streams], dtype=np.int64)
+    return of_lane[trace.device["lane"]]
 
 
 def _name(stated: object) -> str | None:
