@@ -16,7 +16,7 @@ KINDS = (  # what the beginning of the file holds, and what it is
         "one with torch.profiler, or convert this to an op table (CSV)",
     ),
     (
-        re.compile(rb'^\s*\[?\s*\{\s*"cols"\s*:'),
+        re.compile(rb'^\s*\[?\s*\{\s*"(cols|byCategory|byProgram|podStatsSequence|memoryProfilePerAllocator)"\s*:'),
         "this is not a profile, but a page that XProf made of one; expected the xplane.pb from which it was made, so "
         "give that",
     ),

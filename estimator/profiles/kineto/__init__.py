@@ -200,6 +200,8 @@ def _missing_data(trace: Trace, on_device: bool, devices: int) -> Iterator[str]:
         yield "the trace has no operand shapes: profile with record_shapes=True"
     if len(trace.launches) and not on_device:
         yield "the trace has launches but no GPU event: the ops' times are the processor's"
+    if trace.metadata.get("deviceProperties") and on_device and device_recorded(trace) is None:
+        yield "the trace does not name its device: state it with --from"
     if devices > 1:
         yield f"{devices} devices ran in this process: a step's ops are the mean over them"
 

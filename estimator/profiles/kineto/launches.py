@@ -13,7 +13,9 @@ from estimator.profiles.kineto import torch_ops
 from estimator.profiles.kineto.nesting import Nesting, is_matrix, product_above
 from estimator.profiles.kineto.trace import ABSENT, KERNEL, Trace
 
-HELPER = re.compile(r"(?i)splitk|scal_kernel|(nchw|nhwc)to|memset")  # beside the kernel that does a product's work
+HELPER = re.compile(  # beside the kernel that does a product's work
+    r"(?i)splitk|scal_kernel|(nchw|nhwc)to|batched_transpose|transpose_kernel|im2d?2?col|subtensorop|elementwise_kernel"
+)
 COLLECTIVE = re.compile(r"(?i)^(nccl|rccl)")  # kernels whose name says more than the op that launched them
 EVERY, NO = -1, -2  # all pieces of an op's work, or none of them
 
@@ -115,10 +117,10 @@ def _assign_pieces(trace: Trace, share: Share, rows: Integers) -> None:
 
 
 def _innermost(trace: Trace, nest: Nesting, lane: slice, times: Integers) -> Integers:
-    """The row of the innermost op of a lane at each time; -1: none."""
+    """The row of the innermost op of a lane at each time; -1: none. Ops of no duration, as rounded, hold nothing."""
     start, end = trace.ops["start"], trace.ops["start"] + trace.ops["duration"]
-    row: Integers = np.searchsorted(start[lane], times, side="right") - 1 + lane.start
-    row[row < lane.start] = -1
+    lasting = np.flatnonzero(trace.ops["duration"][lane] > 0) + lane.start
+    row: Integers = np.append(lasting, -1)[np.searchsorted(start[lasting], times, side="right") - 1]
     while (ended := (row >= 0) & (end[row] <= times)).any():
         row[ended] = nest.parent[row[ended]]
     return row
