@@ -32,6 +32,7 @@ FAMILIES = (  # in this order
     profilers.OWN_NAMES,
 )
 ROOTS = ("fused_elementwise",)  # fusions, whose kernel is the root op
+RUN_AS_PRODUCTS = (("convolution", "gemm"), ("attention", "gemm"))  # classes of an op type, and of its kernel
 COPIES = ("memcpy", "memset")  # their bytes are reported by profilers
 DISPATCH = re.compile(r"(?:^|;)dispatch=1(?:;|$)")  # a wrapper: an op inside it did the work and has its own row
 RECURRENT = re.compile(r"(?i)(aten::)?\w*(rnn|lstm|gru)\w*")
