@@ -254,6 +254,7 @@ class Profile:
     workload: Workload
     device: str | None
     format: str
+    device_recorded: str | None = None  # what the profiler calls the device
     steps: int = 1
     ranks: int = 1  # processes or devices that the ops are the mean of
     wall_step_s: float | None = None  # without the profiler where that is known
