@@ -34,6 +34,7 @@ FAMILIES = (  # in this order
 ROOTS = ("fused_elementwise",)  # fusions, whose kernel is the root op
 COPIES = ("memcpy", "memset")  # their bytes are reported by profilers
 DISPATCH = re.compile(r"(?:^|;)dispatch=1(?:;|$)")  # a wrapper: an op inside it did the work and has its own row
+ACROSS_LINK = re.compile(r"(?:^|;)memory=host(?:;|$)")  # a copy from or to the host's memory, or the wait for it
 RECURRENT = re.compile(r"(?i)(aten::)?\w*(rnn|lstm|gru)\w*")
 TRAINING_ONLY = (  # names and scopes of forward ops that inference does not run
     r"(?i)(^|.*[/:_])"
@@ -83,7 +84,9 @@ def operators_of(ops: pd.DataFrame) -> pd.Series:
     pairs = list(zip(ops["kernel"].fillna(""), ops["op_type"].fillna(""), strict=True))
     by_names = {pair: operator_of(*pair) for pair in set(pairs)}
     names = pd.Series([by_names[pair] for pair in pairs], index=ops.index, dtype="string[python]")
-    return names.mask(ops["attributes"].str.contains(DISPATCH).fillna(False).astype(bool), "host")
+    for pattern, operator in ((DISPATCH, "host"), (ACROSS_LINK, "input")):
+        names = names.mask(ops["attributes"].str.contains(pattern).fillna(False).astype(bool), operator)
+    return names
 
 
 @lru_cache(maxsize=2**16)

@@ -126,6 +126,43 @@ def test_window_and_labels_of_a_convolution() -> None:
     )
 
 
+def test_a_convolution_without_a_window_is_a_product() -> None:
+    numbers = {"input_batch_dimension": 0, "input_feature_dimension": 1, "kernel_input_feature_dimension": 0}
+    numbers |= {"kernel_output_feature_dimension": 1, "output_batch_dimension": 0, "output_feature_dimension": 1}
+    convolution = {"name": "c", "id": 3, "opcode": "convolution", "operand_ids": [1, 2], "shape": array(8, 3)}
+    convolution |= {"convolution_dimension_numbers": numbers, "feature_group_count": 1, "batch_group_count": 1}
+    (part,) = program([parameter(1, 8, 4), parameter(2, 4, 3), convolution])["c"]
+    assert (part.op_type, part.kernel, part.attributes) == ("dot", "dot", "contract_a=1;contract_b=0")
+
+
+def in_memory(space: int, *sizes: int) -> dict[str, object]:
+    return {**array(*sizes), "layout": {"memory_space": space}}
+
+
+@pytest.mark.parametrize(
+    ("opcode", "space", "attributes"),
+    [
+        ("copy-start", 5, "memory=host"),
+        ("copy-done", 5, "memory=host"),
+        ("async-done", 5, "memory=host"),
+        ("copy", 5, "memory=host"),
+        ("copy-done", 1, None),
+        ("add", 5, None),
+    ],
+)
+def test_copies_to_the_hosts_memory(opcode: str, space: int, attributes: str | None) -> None:
+    outputs = {"tuple_shapes": [array(8), in_memory(space, 8)]}
+    copy = {"name": "c", "id": 2, "opcode": opcode, "operand_ids": [1], "shape": outputs}
+    (part,) = program([parameter(1, 8), copy])["c"]
+    assert part.attributes == attributes
+
+
+def test_transfers_to_the_host() -> None:
+    send = {"name": "s", "id": 2, "opcode": "send-done", "operand_ids": [1], "shape": array(8)}
+    parts = [program([parameter(1, 8), {**send, "is_host_transfer": to_host}])["s"] for to_host in (True, False)]
+    assert [part.attributes for (part,) in parts] == ["memory=host", None]
+
+
 def test_an_unreadable_program_is_refused() -> None:
     with pytest.raises(EstimatorError, match="program 7: this is no whole HloProto"):
         hlo.read_program(b"\x0a\xff", "program 7")
