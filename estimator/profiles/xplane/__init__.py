@@ -71,8 +71,7 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
     steps = reading.steps.find()
     counts = devices.step_counts([part.steps for part in workers], len(steps))
     tables = [part.ops(count, str(dump)) for part, count in zip(workers, counts, strict=True)]
-    busy_ps = np.mean([part.total.busy_ps / count for part, count in zip(workers, counts, strict=True)])
-    wall_ps = devices.mean_step_ps([part.steps for part in workers], steps)
+    busy_s = [part.total.busy_ps * ops.PICO / count for part, count in zip(workers, counts, strict=True)]
     return Profile(
         ops=ranks.mean_ops(tables) if len(tables) > 1 else tables[0],
         ranks=len(workers),
@@ -81,8 +80,8 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
         device=None,
         device_recorded=workers[0].device_recorded,
         format="XPlane",
-        wall_step_s=None if wall_ps is None else wall_ps * ops.PICO,
-        busy_step_s=float(busy_ps) * ops.PICO,
+        wall_step_s=devices.mean_step_s([part.steps for part in workers], steps),
+        busy_step_s=float(np.mean(busy_s)),
         tool_version=reading.tool_version,
         warnings=tuple(_warnings(reading, workers)),
     )

@@ -11,7 +11,7 @@ from estimator.profiles.columns import NONE
 from estimator.profiles.steps import Window
 from estimator.profiles.wire import Content
 from estimator.profiles.xplane.lines import LineReader, Texts
-from estimator.profiles.xplane.ops import Plane, plane_stats
+from estimator.profiles.xplane.ops import PICO, Plane, plane_stats
 
 STEPS_LINE = "Steps"  # an event for each step, from its first op to its last
 COPY_STATS = ("memcpy_details", "memset_details")  # stats of copies and fills; kernels have kernel_details
@@ -43,12 +43,12 @@ def step_counts(steps: Sequence[Sequence[Window]], marked: int) -> list[int]:
     return [len(own) or common for own in steps]
 
 
-def mean_step_ps(steps: Sequence[Sequence[Window]], marked: Sequence[Window]) -> float | None:
-    """The time of a step [ps]: the mean over accelerators with steps of their own, else as events mark them."""
+def mean_step_s(steps: Sequence[Sequence[Window]], marked: Sequence[Window]) -> float | None:
+    """The time of a step [s]: the mean over accelerators with steps of their own, else as events mark them."""
     own = [_step_ps(windows) for windows in steps if windows]
     if own:
-        return float(np.mean(own))
-    return (marked[-1][1] - marked[0][0]) / len(marked) if marked else None
+        return float(np.mean(own)) * PICO
+    return (marked[-1][1] - marked[0][0]) * PICO / len(marked) if marked else None
 
 
 def _step_ps(steps: Sequence[Window]) -> float:

@@ -269,48 +269,10 @@ def test_devices_of_one_process_are_its_ranks(tmp_path: Path) -> None:
     assert "2 devices ran in this process" in str(profile.warnings)
 
 
-COPY_STATS = [field(1, 6) + field(5, "size:112 dest:4 async:0")]
-
-
-def test_a_gpu_that_only_copied_is_no_rank(tmp_path: Path) -> None:
-    lines = [{"Stream #1": [event(2, 0, 10, *stats)]} for stats in (COPY_STATS, OP_STATS)]
-    profile = read_bytes(accelerators(*lines), tmp_path)
-    assert (profile.ranks, profile.ops["calls"].tolist()) == (1, [1])
-    assert "/device:GPU:0 only copied" in str(profile.warnings)
-
-
-def test_gpus_that_all_only_copied_are_ranks(tmp_path: Path) -> None:
-    lines = [{"Stream #1": [event(2, 0, 10, *COPY_STATS)]} for _ in range(2)]
-    assert read_bytes(accelerators(*lines), tmp_path).ranks == 2
-
-
-def test_busy_time_is_the_mean_over_the_devices(tmp_path: Path) -> None:
-    lines = [{"Stream #1": [event(2, start, 10, *OP_STATS)]} for start in (0, 100)]
-    profile = read_bytes(accelerators(*lines), tmp_path)
-    assert profile.busy_step_s == pytest.approx(10e-12)
-    assert profile.ops["shared_s"].tolist() == pytest.approx([10e-12])
-
-
-def test_the_line_of_steps_bounds_a_devices_steps(tmp_path: Path) -> None:
-    kernels = [event(2, start, 20, *OP_STATS) for start in (0, 100, 150, 200, 300)]
-    steps = [event(1, start, 80) for start in (100, 200)]
-    profile = read_bytes(accelerators({"Stream #1": kernels, "Steps": steps}), tmp_path)
-    assert (profile.steps, profile.wall_step_s) == (2, pytest.approx(100e-12))
-    assert profile.ops["calls"].tolist() == [1.5]
-    assert profile.busy_step_s == pytest.approx(30e-12)
-    assert "40 % of the devices' time lies outside of their steps" in str(profile.warnings)
-
-
 def test_the_op_of_a_kernel_is_in_its_annotation(tmp_path: Path) -> None:
     annotation = field(1, 7) + field(5, "RemoteCall:RemoteCall::replica_3/dense/Relu:Relu#shape=(float[4])#")
     rows = read_bytes(accelerators({"Stream #1": [event(3, 0, 9, annotation)]}), tmp_path).ops
     assert rows[["op", "op_type", "kernel"]].iloc[0].tolist() == ["dense/Relu", "Relu", NAMES[2]]
-
-
-def test_the_device_is_recorded_as_the_dump_describes_it(tmp_path: Path) -> None:
-    own = b"".join(field(6, field(1, 8 + row) + field(3, value)) for row, value in enumerate((1530000, 80, 7)))
-    content = accelerators({"Stream #1": [event(2, 0, 9)]}, own=own)
-    assert read_bytes(content, tmp_path).device_recorded == "NVIDIA 80 cores 1.53 GHz cc 7.0"
 
 
 def test_a_dump_that_was_saved_as_text_is_refused(tmp_path: Path) -> None:
