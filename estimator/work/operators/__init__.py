@@ -143,6 +143,13 @@ def is_for_training(ops: pd.DataFrame) -> pd.Series:
     return _matches(ops["op"], TRAINING_ONLY) | _matches(ops["op_type"], TRAINING_ONLY)
 
 
+@lru_cache(maxsize=2**12)
+def forward_name(op: str) -> str:
+    """The name of the forward op of which TensorFlow made a gradient; of any other op, its own."""
+    matches = (compiled(pattern).fullmatch(op) for pattern in tensorflow.GRADIENT_NAMES)
+    return next((f"{match['scope']}{match['op']}" for match in matches if match), op)
+
+
 def normalization_layers(ops: pd.DataFrame) -> pd.Series:
     """The normalization layer of each row, where TensorFlow makes it of several ops; NA for all other rows."""
     scope = ops["op"].str.replace(tensorflow.GRADIENT_SCOPE, "", regex=False).where(runs_in_executor(ops))
