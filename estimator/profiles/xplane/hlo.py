@@ -20,7 +20,7 @@ PRECISIONS = {
 }  # fmt: skip  # of PrimitiveType that have a place among the project's precisions
 NUMBERED = re.compile(r"[.\d]+$")
 MATRIX = ("dot", "convolution")
-CONVOLUTION_CALLS = ("__cudnn$convForward", "__cudnn$convBiasActivationForward")
+CONVOLUTION_CALL = "__cudnn$conv"  # before the name of a library's pass; its labels are those of the forward pass
 COPIES = re.compile(r"(copy|(dynamic-(update-)?)?slice|async)(-start|-update|-done)?|(send|recv)(-done)?")
 HOST_MEMORY = 5  # the memory space of a layout, ``S(5)`` in XLA's texts
 ACROSS_LINK = "memory=host"  # the attribute of copies from or to the host's memory
@@ -160,7 +160,7 @@ def _attributes(instruction: Any) -> str:
         return _dot(
             dict(zip(AXES, ([axes.input_feature_dimension], [axes.kernel_input_feature_dimension]), strict=False))
         )
-    if instruction.opcode == "convolution" or instruction.custom_call_target in CONVOLUTION_CALLS:
+    if instruction.opcode == "convolution" or instruction.custom_call_target.startswith(CONVOLUTION_CALL):
         return _convolution(instruction)
     return _dot(_configured_axes(instruction.backend_config)) if instruction.opcode == "custom-call" else ""
 

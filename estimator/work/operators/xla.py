@@ -6,6 +6,7 @@ from estimator.work.operators.rule import Family, Rule
 
 RULES = (
     Rule("gemm", r"dot|__cublas\$(lt\$)?(gemm|matmul)(\$\w+)?|__onednn\$matmul\w*|__triton\w*gemm"),
+    Rule("attention_grad", r"__cudnn\$fmha\w*Backward\w*"),
     Rule("attention", r"__cudnn\$fmha\w*"),
     Rule("convolution", r"convolution"),
     Rule("convolution_grad_input", r"__cudnn\$convBackwardInput", operands=("output", "weights"), counts_padding=True),

@@ -233,8 +233,8 @@ def test_flop_of_real_dumps_with_shapes(folder: str, less: int, public_data: Cal
 
 def accelerators(*devices: dict[str, list[bytes]], host: bytes = b"", own: bytes = b"") -> bytes:
     """A dump of devices, each with its lines' events, which name kernels of NAMES."""
-    stats = ("step_num", "tf_op", "tensor_shapes", "layer/MatMul:MatMul", "(float[100,50];float[50,10])")
-    stats += ("memcpy_details", "annotation", "clock_rate", "core_count", "compute_cap_major")
+    own_stats = ("memcpy_details", "annotation", "clock_rate", "core_count", "compute_cap_major")
+    stats = ("step_num", "tf_op", "tensor_shapes", "layer/MatMul:MatMul", "(float[100,50];float[50,10])", *own_stats)
     tables = [(NAMES, 4), (stats, 5)]
     metadata = b"".join(
         field(tag, field(1, key) + field(2, field(1, key) + field(2, name)))
