@@ -24,6 +24,9 @@ LINE_HEADER = (LINE_NAME, LINE_TIMESTAMP_NS, LINE_DISPLAY_NAME)
 STAT_METADATA, STAT_TEXT, STAT_BYTES, STAT_REF = 1, 5, 6, 7
 
 PROGRAMS, DEVICE = "/host:metadata", "/device:"
+BESIDE = re.compile(
+    r"SparseCore|:CUSTOM:Megascale"
+)  # planes of a core's helpers and of the network, which are no ranks
 STREAM = "Stream"  # how the lines of a GPU's streams begin
 XLA_LINE = "XLA Ops"  # the ops of accelerators other than GPUs, where it only repeats the streams
 DERIVED_LINES = re.compile(r"^(XLA (Modules|TraceMe)|Steps|TensorFlow |Framework |Source|Launch Stats|Async|Scope)")
@@ -69,7 +72,7 @@ class Plane:
     @property
     def device(self) -> bool:
         """Whether the plane is an accelerator's."""
-        return self.name.startswith(DEVICE)
+        return self.name.startswith(DEVICE) and not BESIDE.search(self.name)
 
     def ids(self, stat_names: Sequence[str]) -> dict[str, int]:
         """The ids of the stats with these names, as far as the plane has them."""

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from estimator.profiles.xplane import devices
+from estimator.profiles.xplane.ops import Plane
 from tests.profiles.xplane.plain_reader import field
 from tests.profiles.xplane.test_xplane import OP_STATS, accelerators, event, read_bytes
 
@@ -45,6 +46,19 @@ def test_the_device_is_recorded_as_the_dump_describes_it(tmp_path: Path) -> None
     own = b"".join(field(6, field(1, 8 + row) + field(3, value)) for row, value in enumerate((1530000, 80, 7)))
     content = accelerators({"Stream #1": [event(2, 0, 9)]}, own=own)
     assert read_bytes(content, tmp_path).device_recorded == "NVIDIA 80 cores 1.53 GHz cc 7.0"
+
+
+@pytest.mark.parametrize(
+    ("name", "device"),
+    [
+        ("/device:TPU:0", True),
+        ("/device:TPU:0 SparseCore 1", False),
+        ("/device:CUSTOM:Megascale Trace", False),
+        ("/host:CPU", False),
+    ],
+)
+def test_planes_of_accelerators(name: str, device: bool) -> None:
+    assert Plane(name).device is device
 
 
 @pytest.mark.parametrize(
