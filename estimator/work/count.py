@@ -20,6 +20,7 @@ from estimator.work import aggregates, shapes
 from estimator.work.attention import Layer
 from estimator.work.casts import FORMATS, moved_sizes
 from estimator.work.dimensions import fill_channels, fill_convolutions, fill_pools, fill_products, uncounted_products
+from estimator.work.layer_passes import complete_layers
 from estimator.work.layers import read_layer
 from estimator.work.operators import operator_in_class, operators_of
 from estimator.work.traffic import Traffic, read_traffic
@@ -36,6 +37,7 @@ def count_work(ops: pd.DataFrame, workload: Workload, where: str = "profile") ->
     Raises EstimatorError where given dimensions are unreadable, or shapes do not fit their op.
     """
     work = _with_operators(WORK.conform(ops, where), where)
+    work, completed = complete_layers(work)
     parsed_ops = shapes.parse_ops(work, workload.batch_size)
     layers = parsed_ops.read_each(work["op_class"].isin(LAYERS), read_layer, where)
     layer = pd.Series(np.isin(parsed_ops.codes, list(layers)), index=work.index)
@@ -56,7 +58,7 @@ def count_work(ops: pd.DataFrame, workload: Workload, where: str = "profile") ->
     work = _count_copies(work)
     work = _count_aggregates(work, workload)
     work["intensity"] = (work["flop"] / work["bytes"]).where(work["bytes"] > 0)
-    notes = (*unstated, *notes, *uncounted_products(work), *_uncounted_notes(work))
+    notes = (*unstated, *completed, *notes, *uncounted_products(work), *_uncounted_notes(work))
     return Transformed(WORK.conform(work, where), changed=True, notes=notes)
 
 

@@ -18,10 +18,7 @@ from tests.conftest import SHARED
 MANIFEST = "dumps/manifest.csv"
 STEP, TIME, FLOP = 0.05, 0.03, 0.02  # how far a reader may be off
 CLASSES = {"gemm_flop_step": "gemm", "conv_flop_step": "convolution", "attention_flop_step": "attention"}
-KNOWN_FAULTS = {  # dumps that are still read wrongly, and why; whoever mends one takes it out
-    "bert-v100-multi-worker": "XPlane: a GPU that only copies counts as a worker, and the line of steps is not read",
-    "jax-conv-legacy-mi300x": "XPlane: a GPU that only copies counts as a worker",
-}
+KNOWN_FAULTS: dict[str, str] = {}  # dumps that are still read wrongly, and why; whoever mends one takes it out
 UNSTATED_RANKS = {  # how many ranks a job had is not what is read: one file of it is
     "cpu-training-gloo", "ddp-v100-2ranks", "dlrm-a100-compiled", "nccl-a100-2ranks", "resnet-act-ckpt-mi300x",
 }  # fmt: skip

@@ -85,8 +85,9 @@ TABLE = {
         MirrorPad Tile Pack Unpack OneHot _MklToTf _MklInputConversion aten::copy_ aten::_to_copy aten::contiguous
         aten::clone aten::cat aten::stack aten::fill_ aten::zero_ aten::zeros aten::ones_like aten::constant_pad_nd
         aten::repeat aten::flip aten::slice_backward aten::upsample_nearest2d aten::nll_loss_backward
-        aten::_foreach_copy_ copy copy-start transpose slice dynamic-slice dynamic-update-slice concatenate pad
-        reverse wrapped_transpose memcpy_d2d MEMCPYDtoD
+        aten::_foreach_copy_ copy transpose slice dynamic-slice dynamic-update-slice concatenate pad
+        reverse wrapped_transpose memcpy_d2d MEMCPYDtoD MemcpyD2D CopyDeviceToDevice __amd_rocclr_copyBuffer.kd
+        __amd_rocclr_fillBufferAligned.kd
         """,
     "collective": """
         CollectiveReduce CollectiveReduceV2 CollectiveGatherV2 CollectiveBcastSendV2 NcclAllReduce _NcclReduceSend
@@ -98,8 +99,8 @@ TABLE = {
     "input": """
         Placeholder PlaceholderWithDefault Iterator IteratorV2 IteratorGetNext OneShotIterator QueueDequeueV2
         FIFOQueueV2 PrefetchDataset ParallelMapDatasetV2 TFRecordDataset ReadFile DecodeJpeg ParseExampleV2
-        InfeedEnqueueTuple memcpy_h2d MEMCPYHtoD MEMCPYDtoH infeed outfeed Iterator::Prefetch::Map
-        enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__
+        InfeedEnqueueTuple memcpy_h2d MEMCPYHtoD MEMCPYDtoH MemcpyH2D CopyHostToDevice infeed outfeed
+        Iterator::Prefetch::Map enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__
         """,
     "host": """
         VariableV2 VarHandleOp ReadVariableOp Const _HostSend _Send _Recv NoOp Identity IdentityN Shape ShapeN Reshape
@@ -111,12 +112,12 @@ TABLE = {
         aten::to aten::broadcast_tensors aten::split aten::chunk aten::unbind aten::alias detach AddmmBackward0
         torch::autograd::AccumulateGrad Optimizer.step#SGD.step Optimizer.zero_grad#SGD.zero_grad cudaLaunchKernel
         cudaDeviceSynchronize cuLaunchKernelEx hipLaunchKernel ProfilerStep#3 while call conditional tuple
-        get-tuple-element parameter bitcast constant after-all async-start
+        get-tuple-element parameter bitcast constant after-all
         """,
     "unmodelled": """
         Mystery unlisted MyMatMul MatMulish PreMaxPool ReluX aten::lstm aten::gru aten::_cudnn_rnn aten::sort
         custom-call sort fft TopKV2 aten::fft_r2c aten::nonsense aten::_convert_indices_from_coo_to_csr dense_1/MatMul
-        model/max_pool my_gemm_layer conv2d_1 softmax_head
+        model/max_pool my_gemm_layer conv2d_1 softmax_head copy-start copy-done async-start slice-done
         """,
     "recurrent": """
         CudnnRNN CudnnRNNV3 LSTMBlockCell GRUBlockCell BlockLSTM BlockLSTMV2 CudnnRNNBackpropV3 aten::mkldnn_rnn_layer
@@ -175,6 +176,14 @@ def class_of_name(name: str) -> str:
 @pytest.mark.parametrize(("name", "op_class"), CASES)
 def test_class_of_each_name(name: str, op_class: str) -> None:
     assert class_of_name(name) == op_class
+
+
+def test_copies_across_the_hosts_link_and_waits_for_them_are_input() -> None:
+    names = ["copy-done", "copy", "copy-done", "copy"]
+    attributes = ["memory=host", "memory=host", None, None]
+    columns = {"op_type": names, "kernel": names, "attributes": attributes}
+    ops = pd.DataFrame(columns, dtype="string[python]")
+    assert operators_of(ops).tolist() == ["input", "input", "wait", "copy"]
 
 
 def test_every_rule_has_a_known_operator() -> None:
