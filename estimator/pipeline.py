@@ -9,7 +9,7 @@ import pandas as pd
 from estimator.core.notes import ranked, with_code
 from estimator.core.schema import MATRIX
 from estimator.core.types import Estimate, Profile, RunPlan, Workload
-from estimator.devices.sides import load_source, load_target
+from estimator.devices.sides import load_source, load_target, unknown_source
 from estimator.model import SourceRun, TargetDevice, assumptions, predict, specifications
 from estimator.rollup import step
 from estimator.rollup.host import host_scenario
@@ -56,8 +56,9 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
     evidence_shares = step.evidence(prediction, replayed, scenario)
     basis = assumptions(prediction.ops, target.device, evidence, workload)
     notes = (
-        *target.notes, *(source.notes if source else ()), *with_code("profile", as_profiled.warnings),
-        *step.notes(as_profiled), *basis, *pass_notes, *scenario.notes,
+        *target.notes, *(source.notes if source else ()), *unknown_source(profile, plan),
+        *with_code("profile", as_profiled.warnings), *step.notes(as_profiled), *basis, *pass_notes,
+        *scenario.notes,
         *(note for transform in transforms for note in transform.notes),
         *prediction.warnings,
         *(() if same_device else step.mostly_carried(evidence_shares, target.device)),

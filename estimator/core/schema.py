@@ -22,10 +22,10 @@ LARGEST_WHOLE = 2**53  # largest whole number up to which floats are exact
 PANDAS_DTYPE = {"text": "string[python]", "integer": "Int64", "number": "float64"}
 
 OP_CLASSES = (
-    "gemm", "convolution", "recurrent", "elementwise", "reduction", "pooling", "normalization", "embedding", "movement",
-    "collective", "input", "host", "unmodelled",
+    "gemm", "convolution", "attention", "recurrent", "elementwise", "reduction", "pooling", "normalization",
+    "embedding", "movement", "collective", "input", "host", "unmodelled",
 )  # fmt: skip
-MATRIX = ("gemm", "convolution")  # classes that the matrix units run
+MATRIX = ("gemm", "convolution", "attention")  # classes that the matrix units run
 STREAMING = (  # classes that memory binds
     "elementwise", "reduction", "pooling", "normalization", "embedding", "movement",
 )  # fmt: skip

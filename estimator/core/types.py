@@ -266,8 +266,11 @@ class Profile:
     workload: Workload
     device: str | None
     format: str
+    device_recorded: str | None = None  # what the profiler calls the device
     steps: int = 1
+    updates: int | None = None  # by the optimizer in the dump, where these bound its steps
     ranks: int = 1  # processes or devices that the ops are the mean of
+    recorded_s: tuple[float, float] | None = None  # start and end of the record, on a clock that its processes share
     wall_step_s: float | None = None  # without the profiler where that is known
     busy_step_s: float | None = None  # time in which any op ran
     profiled_step_s: float | None = None  # wall time under the profiler

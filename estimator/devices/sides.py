@@ -33,12 +33,21 @@ def load_target(plan: RunPlan) -> Side:
 
 
 def load_source(profile: Profile, plan: RunPlan, target: Side) -> Side | None:
-    """The device that a profile was taken on, as the plan or the profile names it; None where neither does.
+    """The device that a profile was taken on, as the plan, the profile or its profiler names it; None where none does.
 
     Its measurements are used only where the target has some too. Raises EstimatorError as :func:`load_target` does.
     """
-    device = load_device(plan.source) if plan.source else source_device(profile.device)
+    device = load_device(plan.source) if plan.source else source_device(profile.device or profile.device_recorded)
     if device is None or target.measurements.empty:
         return None if device is None else Side(device, target.measurements.iloc[:0])
     rows, left_out = read_measurements(device, named=plan.source)
     return Side(with_launch(device, rows), rows, with_code("measurements-left-out", left_out))
+
+
+def unknown_source(profile: Profile, plan: RunPlan) -> tuple[Note, ...]:
+    """A warning where the device that the profiler names is none of the catalogue, and nothing else names one."""
+    recorded = profile.device_recorded
+    if plan.source or profile.device or not recorded or source_device(recorded):
+        return ()
+    text = f"the profile was recorded on '{recorded}', which the catalogue does not hold: name its device with --from"
+    return (Note("source-unknown", text, subject=recorded),)

@@ -10,7 +10,7 @@ from types import ModuleType
 from estimator.core import files, library
 from estimator.core.errors import EstimatorError
 from estimator.core.types import Profile, Workload
-from estimator.profiles import canonical, graph, phases, ranks
+from estimator.profiles import canonical, graph, no_profiles, phases, ranks
 from estimator.profiles.dump import Dump
 from estimator.profiles.workload import find_workload, read_provenance, side_files
 
@@ -56,7 +56,7 @@ def _read(
     if batch or provenance.batch_size:
         workload = workload.model_copy(update={"batch_size": batch or provenance.batch_size})
     profile = canonical.per_step(reader.read(dumps, workload), steps or provenance.steps)
-    if workload.mode == "inference":
+    if profile.workload.mode == "inference":
         profile = dataclasses.replace(profile, ops=phases.fill_forward(profile.ops))
     profile = canonical.warn_of_ops_outside_steps(graph.fill_shapes(profile, sides))
     return dataclasses.replace(
@@ -138,6 +138,8 @@ def _select_reader(dumps: list[Dump]) -> tuple[list[Dump], ModuleType, list[str]
     if not any(names.values()):
         if not dumps[0].head:
             raise EstimatorError(f"{dumps[0]}: the file is empty; expected a profiler dump, so capture it again")
+        if reason := no_profiles.reason(dumps[0].head):
+            raise EstimatorError(f"{dumps[0]}: {reason}")
         formats = ", ".join(_load_reader(name).FORMAT for name in READERS)
         raise EstimatorError(f"{dumps[0]}: no reader knows this dump; expected one of: {formats}")
     first = min((name for name in names.values() if name), key=READERS.index)

@@ -78,11 +78,16 @@ def _scaled(profile: Profile, busy_step_s: float, scale: float) -> Profile:
 
 
 def per_step(profile: Profile, steps: int | None) -> Profile:
-    """The profile with every amount divided by the number of steps that it covers."""
-    if not steps or steps == profile.steps:
+    """The profile with every amount divided by the number of steps that the dump covers.
+
+    Where n updates bound n − 1 steps, a dump of n steps is read as it is.
+    """
+    covered = profile.updates or profile.steps
+    if not steps or steps == covered:
         return profile
+    share = covered / steps
     columns = [name for name in AMOUNTS if name in profile.ops]
-    ops = profile.ops.assign(**{name: profile.ops[name] * profile.steps / steps for name in columns})
+    ops = profile.ops.assign(**{name: profile.ops[name] * share for name in columns})
     whole = {name: getattr(profile, name) for name in ("wall_step_s", "busy_step_s")}
-    scaled = {name: value and value * profile.steps / steps for name, value in whole.items()}
-    return dataclasses.replace(profile, ops=ops, steps=steps, **scaled)
+    scaled = {name: value and value * share for name, value in whole.items()}
+    return dataclasses.replace(profile, ops=ops, steps=max(1, round(profile.steps / share)), updates=None, **scaled)

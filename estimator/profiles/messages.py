@@ -60,9 +60,11 @@ MESSAGES = {
         "dimensions 14 *int64, window 15 Window,"
         "convolution_dimension_numbers 16 ConvolutionDimensionNumbers, feature_group_count 50 int64,"
         "batch_group_count 58 int64, custom_call_target 28 string, dot_dimension_numbers 30 DotDimensionNumbers,"
-        "id 35 int64, operand_ids 36 *int64, called_computation_ids 38 *int64, backend_config 43 bytes"
+        "id 35 int64, operand_ids 36 *int64, called_computation_ids 38 *int64, backend_config 43 bytes,"
+        "is_host_transfer 47 bool"
     ),
-    "ShapeProto": "element_type 2 int32, dimensions 3 *int64, tuple_shapes 4 *ShapeProto",
+    "ShapeProto": "element_type 2 int32, dimensions 3 *int64, tuple_shapes 4 *ShapeProto, layout 5 LayoutProto",
+    "LayoutProto": "memory_space 8 int64",
     "DotDimensionNumbers": (
         "lhs_contracting_dimensions 1 *int64, rhs_contracting_dimensions 2 *int64,"
         "lhs_batch_dimensions 3 *int64, rhs_batch_dimensions 4 *int64"

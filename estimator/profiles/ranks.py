@@ -10,7 +10,7 @@ import pandas as pd
 
 from estimator.core.errors import EstimatorError
 from estimator.core.schema import OPS
-from estimator.core.types import Profile
+from estimator.core.types import Floats, Profile
 from estimator.profiles.canonical import AMOUNTS
 
 RANK_COLUMNS = ("rank", "placement", "stream")  # differ between ranks that do the same work
@@ -19,32 +19,82 @@ RANK_COLUMNS = ("rank", "placement", "stream")  # differ between ranks that do t
 def merge(profiles: Sequence[Profile]) -> Profile:
     """One profile of several ranks: times and amounts are means, ``time_spread_s`` their standard deviation.
 
-    Raises EstimatorError where the ranks cover different numbers of steps, or only some have shapes.
+    Dumps of one rank that were recorded one after the other are windows of one process, or runs: their steps' mean
+    stands for the rank. Raises EstimatorError where the ranks cover different numbers of steps, or only some have
+    shapes.
     """
-    first = profiles[0]
     if len(profiles) == 1:
-        return first
-    steps = {profile.steps for profile in profiles}
+        return profiles[0]
+    _refuse_unlike_shapes(profiles)
+    processes = [_merged(windows, ranks=1) for windows in _processes(profiles)]
+    steps = {profile.steps for profile in processes}
     if len(steps) > 1:
         counts = " and ".join(str(count) for count in sorted(steps))
         raise EstimatorError(
-            f"{first.workload.name}: the dumps cover {counts} steps; expected ranks of one run, so name one of them"
+            f"{profiles[0].workload.name}: the dumps cover {counts} steps; expected ranks of one run, so name one of "
+            "them"
         )
+    return _merged(processes, ranks=len(processes))
+
+
+def _processes(profiles: Sequence[Profile]) -> list[list[Profile]]:
+    """The profiles of each process; those of one rank must not have been recorded at the same time."""
+    processes: list[list[Profile]] = []
+    for profile in profiles:
+        own = next((windows for windows in processes if all(_in_turn(profile, other) for other in windows)), None)
+        if own is None:
+            processes.append([profile])
+        else:
+            own.append(profile)
+    return processes
+
+
+def _in_turn(one: Profile, other: Profile) -> bool:
+    """Whether two profiles are of one rank, or of none that is stated, and were recorded one after the other."""
+    if _rank(one) != _rank(other) or one.recorded_s is None or other.recorded_s is None:
+        return False
+    return one.recorded_s[1] <= other.recorded_s[0] or other.recorded_s[1] <= one.recorded_s[0]
+
+
+def _rank(profile: Profile) -> int | None:
+    """The rank that a dump states."""
+    stated = profile.ops["rank"].dropna()
+    return int(stated.iloc[0]) if len(stated) else None
+
+
+def _refuse_unlike_shapes(profiles: Sequence[Profile]) -> None:
     has_shapes = [bool(profile.ops["shapes"].notna().any()) for profile in profiles]
     if any(has_shapes) and not all(has_shapes):
         number = has_shapes.index(False)
         raise EstimatorError(
-            f"{first.workload.name}: the dump of rank {number} has no operand shapes, others have; "
+            f"{profiles[0].workload.name}: the dump of rank {number} has no operand shapes, others have; "
             "profile all ranks with shapes, or name one of them"
         )
+
+
+def _merged(profiles: Sequence[Profile], ranks: int) -> Profile:
+    """The mean of profiles, of windows by their steps."""
+    if len(profiles) == 1:
+        return profiles[0]
+    steps = np.array([profile.steps for profile in profiles], dtype=float)
+    weights = steps / steps.mean()
     return dataclasses.replace(
-        first,
-        ranks=len(profiles),
-        ops=mean_ops([profile.ops for profile in profiles]),
-        wall_step_s=_mean([profile.wall_step_s for profile in profiles]),
-        busy_step_s=_mean([profile.busy_step_s for profile in profiles]),
+        profiles[0],
+        ranks=ranks,
+        steps=round(steps.mean()),
+        updates=None,
+        ops=mean_ops([_weighted(profile.ops, weight) for profile, weight in zip(profiles, weights, strict=True)]),
+        wall_step_s=_mean([profile.wall_step_s for profile in profiles], weights),
+        busy_step_s=_mean([profile.busy_step_s for profile in profiles], weights),
         warnings=tuple(dict.fromkeys(warning for profile in profiles for warning in profile.warnings)),
     )
+
+
+def _weighted(ops: pd.DataFrame, weight: float) -> pd.DataFrame:
+    """OPS whose amounts count so many times; themselves at 1."""
+    if weight == 1.0:
+        return ops
+    return ops.assign(**{name: ops[name] * weight for name in AMOUNTS if name in ops})
 
 
 def mean_ops(ranks: Sequence[pd.DataFrame]) -> pd.DataFrame:
@@ -60,6 +110,6 @@ def mean_ops(ranks: Sequence[pd.DataFrame]) -> pd.DataFrame:
     return OPS.conform(merged.assign(placement=placements).reset_index(), "merged ranks")
 
 
-def _mean(values: Sequence[float | None]) -> float | None:
+def _mean(values: Sequence[float | None], weights: Floats) -> float | None:
     known = [value for value in values if value is not None]
-    return float(np.mean(known)) if len(known) == len(values) else None
+    return float(np.average(known, weights=weights)) if len(known) == len(values) else None

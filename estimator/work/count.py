@@ -17,14 +17,16 @@ from estimator.core.operators import SUFFIXES, attribute, class_of, operators
 from estimator.core.schema import MATRIX, SHAPED_BY, STREAMING, WORK, complete
 from estimator.core.types import ITEMSIZE, Floats, Workload, itemsizes
 from estimator.work import aggregates, shapes
+from estimator.work.attention import Layer
 from estimator.work.casts import FORMATS, moved_sizes
 from estimator.work.dimensions import fill_channels, fill_convolutions, fill_pools, fill_products, uncounted_products
-from estimator.work.layers import Layer, read_layer
+from estimator.work.layer_passes import complete_layers
+from estimator.work.layers import read_layer
 from estimator.work.operators import operator_in_class, operators_of
 from estimator.work.traffic import Traffic, read_traffic
 from estimator.work.transformed import Transformed
 
-LAYERS = ("gemm", "recurrent", "unmodelled")  # classes in which an op may be a whole layer
+LAYERS = ("attention", "gemm", "recurrent", "unmodelled")  # classes in which an op may be a whole layer
 CAST_FORMATS = r"(?:^|;)from=(\w+);to=(\w+)"  # in the attributes of casts
 ROW_KIND = ("op_type", "operator", "precision")  # rows equal in these columns do the same work
 
@@ -35,10 +37,11 @@ def count_work(ops: pd.DataFrame, workload: Workload, where: str = "profile") ->
     Raises EstimatorError where given dimensions are unreadable, or shapes do not fit their op.
     """
     work = _with_operators(WORK.conform(ops, where), where)
+    work, completed = complete_layers(work)
     parsed_ops = shapes.parse_ops(work, workload.batch_size)
     layers = parsed_ops.read_each(work["op_class"].isin(LAYERS), read_layer, where)
     layer = pd.Series(np.isin(parsed_ops.codes, list(layers)), index=work.index)
-    work["op_class"] = work["op_class"].mask(layer, "gemm")
+    work["op_class"] = work["op_class"].mask(layer & (work["op_class"] != "attention"), "gemm")
     unstated = _unstated_precision_notes(work, workload)
     work["row_length"] = work["row_length"].fillna(_row_lengths(work, parsed_ops))
     work = _mark_reported(_with_formats(work, workload))
@@ -55,7 +58,7 @@ def count_work(ops: pd.DataFrame, workload: Workload, where: str = "profile") ->
     work = _count_copies(work)
     work = _count_aggregates(work, workload)
     work["intensity"] = (work["flop"] / work["bytes"]).where(work["bytes"] > 0)
-    notes = (*unstated, *notes, *uncounted_products(work), *_uncounted_notes(work))
+    notes = (*unstated, *completed, *notes, *uncounted_products(work), *_uncounted_notes(work))
     return Transformed(WORK.conform(work, where), changed=True, notes=notes)
 
 

@@ -127,7 +127,7 @@ def uncounted_products(work: pd.DataFrame) -> Iterator[Note]:
         first = work.loc[rows, "op"].iloc[0]
         unknown = f"{int(rows.sum())} convolutions state no dimensions ({first})"
         yield Note("convolution-unknown", f"{unknown}: give conv_n, conv_c, … or flop and bytes", subject=first)
-    bare = uncounted & (work["op_class"] == "gemm") & work["m"].isna() & work["shapes"].isna()
+    bare = uncounted & work["op_class"].isin(("gemm", "attention")) & work["m"].isna() & work["shapes"].isna()
     if bare.any():
         first = work.loc[bare, "op"].iloc[0]
         hint = "give m, n, k or shapes, or graph.csv beside the dump, as 'estimator capture' writes it"

@@ -7,7 +7,7 @@ import pytest
 
 from estimator.core.errors import EstimatorError
 from estimator.core.types import Profile, RunPlan
-from estimator.devices.sides import load_source, load_target
+from estimator.devices.sides import load_source, load_target, unknown_source
 
 DEVICE = "name: {name}\npeak: {{fp32: 1 TFLOP/s}}\nmemory_bandwidth: 10 GB/s\n"
 ROWS = "op_class,kernel,precision,bytes,time_s,library\nelementwise,{kernel},fp32,12,{time},toy 1.0\n"
@@ -45,3 +45,22 @@ def test_an_unnamed_source_is_none(p1b3: Profile) -> None:
     assert load_source(replace(p1b3, device=None), plan, load_target(plan)) is None
     with pytest.raises(EstimatorError, match="Unknown device"):
         load_source(p1b3, replace(plan, source="h1000"), load_target(plan))
+
+
+def test_the_device_that_the_profiler_names_is_looked_up_in_the_catalogue(p1b3: Profile) -> None:
+    recorded = replace(p1b3, device=None, device_recorded="NVIDIA H100 80GB HBM3")
+    plan = RunPlan("mi300x")
+    source = load_source(recorded, plan, load_target(plan))
+    assert source is not None
+    assert source.device.name == "h100-sxm5-80gb"
+    assert unknown_source(recorded, plan) == ()
+
+
+def test_a_recorded_device_that_the_catalogue_does_not_hold_is_a_warning(p1b3: Profile) -> None:
+    recorded = replace(p1b3, device=None, device_recorded="AMD Radeon Graphics")
+    (note,) = unknown_source(recorded, RunPlan("mi300x"))
+    assert note.kind == "warning"
+    assert "'AMD Radeon Graphics'" in note.text
+    assert "--from" in note.text
+    assert unknown_source(recorded, RunPlan("mi300x", source="mi210")) == ()
+    assert unknown_source(replace(recorded, device_recorded=None), RunPlan("mi300x")) == ()

@@ -34,6 +34,13 @@ def test_per_step_divides_all_amounts() -> None:
     assert canonical.per_step(read, 2).wall_step_s == 1.0
 
 
+def test_a_dump_whose_updates_bound_its_steps_holds_as_many_steps_as_updates() -> None:
+    read = dataclasses.replace(profile(wall_step_s=2.0, busy_step_s=1.0), steps=9, updates=10)
+    assert canonical.per_step(read, 10) is read
+    two_optimizers = canonical.per_step(read, 5)
+    assert (two_optimizers.wall_step_s, two_optimizers.busy_step_s) == (4.0, 2.0)
+
+
 def test_ops_busy_for_longer_than_their_steps_give_a_warning() -> None:
     assert canonical.warn_of_ops_outside_steps(profile(wall_step_s=1.0, busy_step_s=1.01)).warnings == ()
     (warning,) = canonical.warn_of_ops_outside_steps(profile(wall_step_s=1.0, busy_step_s=1.1)).warnings

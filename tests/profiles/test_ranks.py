@@ -1,10 +1,14 @@
+import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from estimator.core.errors import EstimatorError
-from estimator.profiles import read_profile
+from estimator.core.types import Profile, Workload
+from estimator.profiles import canonical, read_profile
+from estimator.profiles.ranks import merge
+from tests.conftest import make_ops
 
 HEADER = "op,op_type,shapes,placement,calls,time_s\n"
 
@@ -68,3 +72,25 @@ def test_ranks_with_and_without_shapes_are_refused(tmp_path: Path) -> None:
 
 def test_number_of_ranks(tmp_path: Path) -> None:
     assert read_profile(ranks(tmp_path, ["a,MatMul,,,2,0.3"], ["a,MatMul,,,2,0.5"])).ranks == 2
+
+
+def window(start: float, steps: int, time_s: float, rank: int | None = None) -> Profile:
+    """A record of so many steps that began at a time [s] and took 1 s; ``time_s`` is of one step."""
+    ops = canonical.to_ops(make_ops({"op": "a", "time_s": time_s, "rank": rank}), "toy")
+    profile = Profile(ops, Workload(name="toy"), None, "toy", steps=steps, recorded_s=(start, start + 1.0))
+    return dataclasses.replace(profile, wall_step_s=2 * time_s, busy_step_s=time_s)
+
+
+def test_windows_and_runs_of_one_process_are_no_ranks() -> None:
+    merged = merge([window(0.0, 1, 0.4), window(5.0, 3, 0.2)])
+    assert merged.ranks == 1
+    assert merged.ops["time_s"].tolist() == pytest.approx([0.25])  # of one step among four
+    assert merged.wall_step_s == pytest.approx(0.5)
+    assert merged.busy_step_s == pytest.approx(0.25)
+
+
+def test_dumps_recorded_at_the_same_time_or_of_stated_ranks_are_ranks() -> None:
+    assert merge([window(0.0, 2, 0.4), window(0.5, 2, 0.2)]).ranks == 2
+    assert merge([window(0.0, 2, 0.4, rank=0), window(5.0, 2, 0.2, rank=1)]).ranks == 2
+    of_two = [window(start, 2, 0.4, rank=rank) for start in (0.0, 5.0) for rank in (0, 1)]
+    assert merge(of_two).ranks == 2

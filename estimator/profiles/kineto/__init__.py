@@ -9,6 +9,7 @@ its time equally, because each gradient takes the same FLOP.
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,37 +19,39 @@ import pandas as pd
 
 from estimator.core.errors import EstimatorError
 from estimator.core.schema import PHASES
-from estimator.core.types import Integers, Profile, Workload
-from estimator.profiles import canonical, chrome_trace, events
-from estimator.profiles.columns import NONE, Columns, Ids
+from estimator.core.types import Flags, Integers, Profile, Workload
+from estimator.profiles import canonical, chrome_trace
+from estimator.profiles.columns import Ids
 from estimator.profiles.dump import Dump
 from estimator.profiles.kineto import torch_ops
-from estimator.profiles.kineto.launches import EVERY, NO, assign_work
-from estimator.profiles.kineto.nesting import UNKNOWN, Nesting, inside, nest_ops
-from estimator.profiles.kineto.torch_ops import Call, Work
-from estimator.profiles.kineto.trace import PROFILER_STEP, Trace, scan
-from estimator.profiles.steps import NO_STEPS
+from estimator.profiles.kineto.arguments import Call, Work
+from estimator.profiles.kineto.convolutions import complete_convolutions
+from estimator.profiles.kineto.devices import (
+    by_device,
+    device_recorded,
+    mean_over_devices,
+    on_computing_devices,
+    refuse_foreign,
+)
+from estimator.profiles.kineto.launches import EVERY, NO, Launches, assign_work, find_launches
+from estimator.profiles.kineto.nesting import BACK, UNKNOWN, UPDATE, Nesting, nest_ops
+from estimator.profiles.kineto.steps import busy_s, find_steps, span_ps
+from estimator.profiles.kineto.trace import Trace, scan
 
 FORMAT = "PyTorch trace (Kineto JSON)"
 VIEWS = False
 COMPANIONS = ("*.txt", "*.html", "*.pickle")  # tables of averages, stacks, memory
 
 KNOWN_HEAD = re.compile(
-    rb'"cat"\s*:\s*"(cpu_op|Operator|user_annotation|python_function|cuda_runtime|kernel|gpu_memcpy|fwdbwd|ac2g)"'
+    rb'"cat"\s*:\s*"(cpu_op|Operator|user_annotation|python_function|cuda_runtime|kernel|gpu_memcpy|fwdbwd|ac2g|Kernel|Runtime|Memcpy)"'
     rb'|"(baseTimeNanoseconds|deviceProperties|record_shapes|with_stack|profile_memory)"\s*:'
 )
 TF32 = re.compile(r"tf32|s1688(gemm|fprop|dgrad|wgrad)")
-WARNING_SHARE = 0.01  # of all time
-OPTIMIZER_STEP = "Optimizer.step#"
-FROM_UPDATES = (
-    "no {mark} marks a step, so {steps} steps are counted from the optimizer's updates; two optimizers of one class "
-    "double that number: state the number of steps with --steps"
-)
 LARGEST_RANK = 10**6
 MOST_BYTES = 2**40  # of one copy
 UNNAMED = "unnamed"
 DISPATCH = Work(attributes="dispatch=1")
-DESCRIBED = ("op", "op_type", "kernel", "placement", "stream", "phase", "precision", "shapes", "attributes")
+DESCRIBED = ("op", "op_type", "kernel", "placement", "stream", "phase", *Work._fields)
 
 
 def recognises(head: bytes) -> bool:
@@ -61,22 +64,36 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
     trace = scan(dumps[0])
     if not (len(trace.ops) or len(trace.device)):
         raise EstimatorError(f"{trace.where}: it holds no op; expected cpu_op or kernel events, so profile it again")
+    if not len(trace.device):
+        refuse_foreign(trace)
     for events_with_time in (trace.ops, trace.device):
         chrome_trace.refuse_overflow(events_with_time["duration"], trace.where)
     nest = nest_ops(trace)
-    make_rows, events_with_time = (_on_device, trace.device) if len(trace.device) else (_on_host, trace.ops)
-    steps, wall_s, step_warnings = _steps(trace)
+    complete_convolutions(trace, nest)
+    launches = find_launches(trace, nest)
+    steps = find_steps(trace, launches.time)
+    on_device = bool(len(trace.device))
+    counted = steps.device & on_computing_devices(trace)
+    trace.device, launches = trace.device.take(counted), launches.take(counted)
+    timed = trace.device if on_device else trace.ops.take(steps.ops)
+    if not len(timed):
+        raise EstimatorError(f"{trace.where}: no op ran inside its steps; expected ops in them, so profile whole steps")
+    rows = _on_device(trace, nest, launches) if on_device else _on_host(trace, nest, steps.ops)
+    workers = by_device(trace) if on_device else [timed]
     profile = Profile(
-        ops=canonical.to_ops(_table(trace, make_rows(trace, nest)), trace.where),
-        workload=workload,
+        ops=mean_over_devices(canonical.to_ops(_table(trace, rows), trace.where), len(workers)),
+        workload=_with_mode(workload, nest),
         device=None,
         format="Kineto JSON",
-        wall_step_s=wall_s,
-        busy_step_s=_busy_s(events_with_time),
+        device_recorded=device_recorded(trace),
+        recorded_s=_recorded_s(trace),
+        wall_step_s=steps.wall_s,
+        busy_step_s=float(np.mean([busy_s(worker) for worker in workers])),
+        ranks=len(workers),
         tool_version=_version(trace),
-        warnings=(*step_warnings, *_outside_steps(trace, events_with_time), *_missing_data(trace)),
+        warnings=(*steps.warnings, *_missing_data(trace, on_device, len(workers))),
     )
-    return canonical.per_step(profile, steps)
+    return dataclasses.replace(canonical.per_step(profile, steps.count), updates=steps.updates)
 
 
 @dataclass(frozen=True)
@@ -91,16 +108,17 @@ class _Rows:
     amounts: Integers
 
 
-def _on_host(trace: Trace, nest: Nesting) -> _Rows:
-    kind = trace.ops["kind"]
+def _on_host(trace: Trace, nest: Nesting, in_steps: Flags) -> _Rows:
+    kind = trace.ops["kind"][in_steps]
     on_no_device, ones = np.full_like(kind, -1), np.ones_like(kind)
-    row_of_op, keys = _number_lines(kind, on_no_device, on_no_device, nest.phase, np.where(nest.dispatch, NO, EVERY))
-    return _Rows(keys, _sums_by_row(row_of_op, ones, nest.self_ps, 0 * ones))
+    piece = np.where(nest.dispatch[in_steps], NO, EVERY)
+    row_of_op, keys = _number_lines(kind, on_no_device, on_no_device, nest.phase[in_steps], piece)
+    return _Rows(keys, _sums_by_row(row_of_op, ones, nest.self_ps[in_steps], 0 * ones))
 
 
-def _on_device(trace: Trace, nest: Nesting) -> _Rows:
+def _on_device(trace: Trace, nest: Nesting, launches: Launches) -> _Rows:
     """The events of devices; events that overlap keep their whole duration."""
-    device, share = trace.device, assign_work(trace, nest)
+    device, share = trace.device, assign_work(trace, nest, launches)
     has_op = share.op >= 0
     kind, phase = np.full_like(share.op, -1), np.full_like(share.op, UNKNOWN)
     kind[has_op], phase[has_op] = trace.ops["kind"][share.op[has_op]], nest.phase[share.op[has_op]]
@@ -147,9 +165,10 @@ def _descriptions(trace: Trace, rows: _Rows) -> Iterator[tuple[int, tuple[object
         place = ("cpu", None) if lane < 0 else (f"gpu:{streams[lane][0]}", str(streams[lane][1]))
         pieces = _work(call, kernel, piece)
         for work in pieces:
-            precision = "tf32" if work.precision == "fp32" and TF32.search(kernel or "") else work.precision
+            if work.precision == "fp32" and TF32.search(kernel or ""):
+                work = work._replace(precision="tf32")
             names_of_op = (call.name or UNNAMED, op_type or UNNAMED, kernel)
-            yield row, (len(pieces), *names_of_op, *place, PHASES[phase], precision, work.shapes, work.attributes)
+            yield row, (len(pieces), *names_of_op, *place, PHASES[phase], *work)
 
 
 def _work(call: Call, kernel: str | None, piece: int) -> Sequence[Work]:
@@ -159,50 +178,32 @@ def _work(call: Call, kernel: str | None, piece: int) -> Sequence[Work]:
     return work if piece == EVERY else work[piece : piece + 1]
 
 
-def _steps(trace: Trace) -> tuple[int, float, tuple[str, ...]]:
-    """The number of training steps, their wall time together [s], and a warning where no step is marked.
-
-    Without marks, steps are counted by the optimizer with the fewest updates: each makes at least one update per step.
-    """
-    marks, is_step = trace.marks, trace.marked(PROFILER_STEP)
-    steps = len(np.unique(marks["name"][is_step]))
-    if steps:
-        return steps, steps * float(marks["duration"][is_step].mean()) / 1e12, ()
-    updates = np.unique(marks["name"][trace.marked(OPTIMIZER_STEP)], return_counts=True)[1]
-    if len(updates):
-        return int(updates.min()), _span_s(trace), (FROM_UPDATES.format(mark=PROFILER_STEP, steps=updates.min()),)
-    return 1, _span_s(trace), (NO_STEPS,)
+def _with_mode(workload: Workload, nest: Nesting) -> Workload:
+    """The workload as inference where it states no mode and the trace's ops have no backward pass and no update."""
+    trains = np.isin(nest.phase, (BACK, UPDATE)).any()
+    if "mode" in workload.model_fields_set or trains or not len(nest.phase):
+        return workload
+    return workload.model_copy(update={"mode": "inference"})
 
 
-def _span_s(trace: Trace) -> float:
-    """From the first start to the last end [s]."""
-    tables = [columns for columns in (trace.ops, trace.device, trace.marks) if len(columns)]
-    first_ps = min(int(columns["start"].min()) for columns in tables)
-    return (max(int((columns["start"] + columns["duration"]).max()) for columns in tables) - first_ps) / 1e12
+def _recorded_s(trace: Trace) -> tuple[float, float]:
+    """When the trace was recorded, on the clock of its machine [s]."""
+    base = trace.metadata.get("baseTimeNanoseconds")
+    origin_s = trace.origin_us / 1e6 + (base / 1e9 if type(base) is int else 0.0)
+    first, last = span_ps(trace)
+    return origin_s + first / 1e12, origin_s + last / 1e12
 
 
-def _busy_s(timed: Columns) -> float:
-    """Time during which any of the events ran [s]."""
-    return events.covered(np.column_stack([timed["start"], timed["duration"]])) / 1e12
-
-
-def _outside_steps(trace: Trace, timed: Columns) -> Iterator[str]:
-    steps = trace.marks.take(trace.marked(PROFILER_STEP))
-    outside = timed.take(~inside(timed["start"], steps) if len(steps) else NONE)
-    share = _busy_s(outside) / (_busy_s(timed) or 1.0)
-    if share > WARNING_SHARE:
-        yield f"{share:.0%} of the ops' time lies outside the steps marked {PROFILER_STEP}"
-
-
-def _missing_data(trace: Trace) -> Iterator[str]:
+def _missing_data(trace: Trace, on_device: bool, devices: int) -> Iterator[str]:
     """Warnings about data that the trace does not hold."""
     if not any(call.dims.strip(b"[] ,") for call in trace.calls):
         yield "the trace has no operand shapes: profile with record_shapes=True"
-    if len(trace.launches) and not len(trace.device):
+    if len(trace.launches) and not on_device:
         yield "the trace has launches but no GPU event: the ops' times are the processor's"
-    devices = {device for device, _ in trace.streams}
-    if len(devices) > 1:
-        yield f"{len(devices)} devices ran in this process: a step holds the ops of all of them together"
+    if trace.metadata.get("deviceProperties") and on_device and device_recorded(trace) is None:
+        yield "the trace does not name its device: state it with --from"
+    if devices > 1:
+        yield f"{devices} devices ran in this process: a step's ops are the mean over them"
 
 
 def _rank(trace: Trace) -> int | None:

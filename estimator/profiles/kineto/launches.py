@@ -10,11 +10,29 @@ import numpy as np
 from estimator.core.types import Flags, Integers
 from estimator.profiles.columns import slices
 from estimator.profiles.kineto import torch_ops
-from estimator.profiles.kineto.nesting import Nesting, is_matrix
+from estimator.profiles.kineto.nesting import Nesting, is_matrix, product_above
 from estimator.profiles.kineto.trace import ABSENT, KERNEL, Trace
 
+HELPER = re.compile(  # beside the kernel that does a product's work
+    r"(?i)splitk|scal_kernel|(nchw|nhwc)to|batched_transpose|transpose_kernel|im2d?2?col|subtensorop|elementwise_kernel"
+)
 COLLECTIVE = re.compile(r"(?i)^(nccl|rccl)")  # kernels whose name says more than the op that launched them
 EVERY, NO = -1, -2  # all pieces of an op's work, or none of them
+
+
+@dataclass(frozen=True)
+class Launches:
+    """For each device event: the row of the op that launched it (-1: none), when (ABSENT: unknown) [ps], and whether by
+    a graph, whose ops ran when it was captured.
+    """
+
+    op: Integers
+    time: Integers
+    graph: Flags
+
+    def take(self, rows: Flags) -> Launches:
+        """The launches of these device events alone."""
+        return Launches(self.op[rows], self.time[rows], self.graph[rows])
 
 
 @dataclass(frozen=True)
@@ -26,28 +44,56 @@ class Share:
     calls: Integers
 
 
-def assign_work(trace: Trace, nest: Nesting) -> Share:
+def find_launches(trace: Trace, nest: Nesting) -> Launches:
+    """Where and when the host launched each device event: the op around its launch, by correlation.
+
+    An event without a recorded launch belongs to the one op that has its id, if there is one.
+    """
+    launches = trace.launches
+    launch = _look_up(trace.device["correlation"], launches["correlation"])
+    op = np.where(launch >= 0, -1, _look_up(trace.device["id"], _unique(trace.ops["id"])))
+    time = np.where(op >= 0, trace.ops["start"][op], ABSENT) if len(trace.ops) else np.full_like(op, ABSENT)
+    known = np.flatnonzero(launch >= 0)
+    time[known] = launches["start"][launch[known]]
+    lane = launches["lane"][launch[known]]
+    for rows in slices(trace.ops["lane"]):
+        in_lane = known[lane == trace.ops["lane"][rows.start]]
+        op[in_lane] = _innermost(trace, nest, rows, time[in_lane])
+    _adopt_products(trace, nest, op)
+    graph = np.zeros(len(op), dtype=bool)
+    graph[known] = launches["graph"][launch[known]] > 0
+    return Launches(op, time, graph)
+
+
+def assign_work(trace: Trace, nest: Nesting, launches: Launches) -> Share:
     """Assign the work of ops to device events.
 
     The longest kernel of a product gets its operands; a backward convolution's longest kernels get one gradient each,
-    in order of time. For any other op, all kernels named like its longest one get the operands and count as one call.
+    in order of time. For any other op, all kernels named like its longest one and on the same stream get the operands
+    and count as one call.
     """
-    op = _launching_ops(trace, nest)
+    op = launches.op
     share = Share(op, np.full_like(op, NO), np.ones_like(op))
-    rows = np.flatnonzero(_does_work(trace, nest, op))
+    rows = np.flatnonzero(_does_work(trace, nest, op) & ~launches.graph)
     if len(rows):
         start, duration = trace.device["start"][rows], trace.device["duration"][rows]
-        _assign_pieces(trace, share, rows[np.lexsort((start, -duration, op[rows]))])
+        helps = _named(trace, HELPER)[rows] & is_matrix(trace)[trace.ops["kind"][op[rows]]]
+        _assign_pieces(trace, share, rows[np.lexsort((start, -duration, helps, op[rows]))])
     return share
 
 
 def _does_work(trace: Trace, nest: Nesting, op: Integers) -> Flags:
     """Whether each device event is a kernel of a known op that does its own work."""
-    collective = np.array([bool(COLLECTIVE.search(name)) for name in trace.names], dtype=bool)
-    does_work: Flags = (op >= 0) & (trace.device["sort"] == KERNEL) & ~collective[trace.device["name"]]
+    does_work: Flags = (op >= 0) & (trace.device["sort"] == KERNEL) & ~_named(trace, COLLECTIVE)
     is_dispatch = nest.dispatch & is_matrix(trace)[trace.ops["kind"]]
     does_work[does_work] &= ~is_dispatch[op[does_work]]
     return does_work
+
+
+def _named(trace: Trace, pattern: re.Pattern[str]) -> Flags:
+    """Whether the name of each device event holds the pattern."""
+    holds = np.array([bool(pattern.search(name)) for name in trace.names], dtype=bool)
+    return holds[trace.device["name"]]
 
 
 def _assign_pieces(trace: Trace, share: Share, rows: Integers) -> None:
@@ -58,7 +104,8 @@ def _assign_pieces(trace: Trace, share: Share, rows: Integers) -> None:
     rank = np.arange(len(rows)) - first[call]
     matrix = is_matrix(trace)[kind]
     pieces = np.array([len(torch_ops.describe(described)) for described in trace.calls], dtype=np.int64)[kind]
-    same_name = device["name"][rows] == device["name"][rows[first[call]]]
+    longest = rows[first[call]]
+    same_name = (device["name"][rows] == device["name"][longest]) & (device["lane"][rows] == device["lane"][longest])
     works = np.where(matrix, rank < pieces, same_name)
     share.piece[rows[works]] = EVERY
     share.calls[rows[works & ~matrix & (rank > 0)]] = 0
@@ -69,27 +116,31 @@ def _assign_pieces(trace: Trace, share: Share, rows: Integers) -> None:
     share.piece[in_time] = np.arange(len(kernels)) - np.searchsorted(call_of_kernel, call_of_kernel)
 
 
-def _launching_ops(trace: Trace, nest: Nesting) -> Integers:
-    """The row of the op that launched each device event: the op that it names, else the op around its launch."""
-    launches = trace.launches
-    op = _look_up(trace.device["id"], trace.ops["id"])
-    launch = _look_up(trace.device["correlation"], launches["correlation"])
-    unresolved = np.flatnonzero((op < 0) & (launch >= 0))
-    lane, start = launches["lane"][launch[unresolved]], launches["start"][launch[unresolved]]
-    for rows in slices(trace.ops["lane"]):
-        in_lane = np.flatnonzero(lane == trace.ops["lane"][rows.start])
-        op[unresolved[in_lane]] = _innermost(trace, nest, rows, start[in_lane])
-    return op
-
-
 def _innermost(trace: Trace, nest: Nesting, lane: slice, times: Integers) -> Integers:
-    """The row of the innermost op of a lane at each time; -1: none."""
+    """The row of the innermost op of a lane at each time; -1: none. Ops of no duration, as rounded, hold nothing."""
     start, end = trace.ops["start"], trace.ops["start"] + trace.ops["duration"]
-    row: Integers = np.searchsorted(start[lane], times, side="right") - 1 + lane.start
-    row[row < lane.start] = -1
+    lasting = np.flatnonzero(trace.ops["duration"][lane] > 0) + lane.start
+    row: Integers = np.append(lasting, -1)[np.searchsorted(start[lasting], times, side="right") - 1]
     while (ended := (row >= 0) & (end[row] <= times)).any():
         row[ended] = nest.parent[row[ended]]
     return row
+
+
+def _adopt_products(trace: Trace, nest: Nesting, op: Integers) -> None:
+    """Put the product around a library's own op in its place: its operands are known, and the library does its work."""
+    foreign = np.array(["::" in call.name and not call.name.startswith("aten::") for call in trace.calls], dtype=bool)
+    matrix = is_matrix(trace)
+    rows = np.flatnonzero(op >= 0)
+    kind = trace.ops["kind"][op[rows]]
+    rows = rows[foreign[kind] & ~matrix[kind]]
+    above = product_above(trace, nest, op[rows])
+    op[rows[above >= 0]] = above[above >= 0]
+
+
+def _unique(ids: Integers) -> Integers:
+    """Ids that name one op; ABSENT in place of those that several ops share."""
+    known, place, count = np.unique(ids, return_inverse=True, return_counts=True)
+    return np.where(count[place] == 1, known[place], ABSENT)
 
 
 def _look_up(wanted: Integers, known: Integers) -> Integers:

@@ -40,6 +40,15 @@ def nest_ops(trace: Trace) -> Nesting:
     return Nesting(parent, self_ps, _phases(trace), _dispatching(trace, parent, self_ps, end))
 
 
+def product_above(trace: Trace, nest: Nesting, rows: Integers) -> Integers:
+    """The nearest product around each op that does its own work; -1: none."""
+    does_work = is_matrix(trace)[trace.ops["kind"]] & ~nest.dispatch
+    above = np.where(rows >= 0, nest.parent[rows], -1)
+    while (open_ := (above >= 0) & ~does_work[above]).any():
+        above[open_] = nest.parent[above[open_]]
+    return above
+
+
 def inside(start: Integers, spans: Columns) -> Flags:
     """Whether each start lies inside any of the spans."""
     order = np.argsort(spans["start"], kind="stable")

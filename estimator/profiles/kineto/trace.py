@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +15,7 @@ from estimator.profiles.chrome_trace import Identity
 from estimator.profiles.columns import Columns, Ids
 from estimator.profiles.dump import Dump
 from estimator.profiles.kineto import torch_ops
-from estimator.profiles.kineto.torch_ops import Call
+from estimator.profiles.kineto.arguments import Call
 
 OPS = ("cpu_op", "Operator")  # today's category, and the older one
 ANNOTATED = (*OPS, "user_annotation")
@@ -23,6 +23,9 @@ LAUNCHES = re.compile(r"_(runtime|driver)$|^Runtime$")
 KERNEL = 0
 ON_DEVICE = {"kernel": KERNEL, "Kernel": KERNEL, "gpu_memcpy": 1, "Memcpy": 1, "gpu_memset": 2, "Memset": 2}
 PROFILER_STEP, OPTIMIZER, LOADER = "ProfilerStep#", "Optimizer.", "enumerate(DataLoader)#"
+OPTIMIZER_STEP = f"{OPTIMIZER}step#"
+GRAPH_LAUNCH = "GraphLaunch"  # of a CUDA or HIP graph: one launch of many kernels
+FOREIGN = ("cuda_profiler_range", "mtia_ccp_events")  # ranges of counters, and ops of a device that has no kernels
 MARKS = (PROFILER_STEP, OPTIMIZER, LOADER)
 ABSENT, LARGEST_ID = -(2**63), 2**62
 
@@ -33,7 +36,9 @@ class Trace:
 
     where: str
     metadata: dict[str, Any] = field(default_factory=dict)
-    calls: Ids = field(default_factory=Ids)  # torch_ops.Call → kind
+    origin_us: int = 0  # from which times count
+    foreign: Counter[str] = field(default_factory=Counter)  # events of a device that are no kernels
+    calls: Ids = field(default_factory=Ids)  # arguments.Call → kind
     names: Ids = field(default_factory=Ids)  # of annotations, and of what ran on a device
     threads: Ids = field(default_factory=Ids)  # (pid, tid) → lane
     streams: Ids = field(default_factory=Ids)  # (device, stream) → lane
@@ -42,7 +47,7 @@ class Trace:
     device: Columns = field(
         default_factory=lambda: Columns("name", "sort", "lane", "start", "duration", "id", "correlation", "bytes")
     )
-    launches: Columns = field(default_factory=lambda: Columns("correlation", "lane", "start"))
+    launches: Columns = field(default_factory=lambda: Columns("correlation", "lane", "start", "graph"))
     marks: Columns = field(default_factory=lambda: Columns("name", "lane", "start", "duration"))
 
     def keep(self, batch: list[Any], origin: int) -> None:
@@ -61,10 +66,13 @@ class Trace:
         device = [e for cat in ON_DEVICE for e in by_category[cat]]
         if device:
             self._keep_device(device, origin)
+        self.foreign.update({cat: len(found) for cat, found in by_category.items() if cat in FOREIGN})
         launches = [e for cat, events in by_category.items() if cat and LAUNCHES.search(cat) for e in events]
         if launches:
             starts = chrome_trace.picoseconds(launches, "ts", self.where, origin)
-            self.launches.add([self.number(e.args.correlation) for e in launches], self._lanes(launches), starts)
+            graphs = [GRAPH_LAUNCH in e.name for e in launches]
+            correlations = [self.number(e.args.correlation) for e in launches]
+            self.launches.add(correlations, self._lanes(launches), starts, graphs)
 
     def number(self, identity: Identity) -> int:
         """An identity as a whole number; texts get negative numbers of their own."""
@@ -108,6 +116,7 @@ def scan(dump: Dump) -> Trace:
         if timed:
             origin = chrome_trace.first_microsecond(timed, trace.where) if origin is None else origin
             trace.keep(timed, origin)
+    trace.origin_us = origin or 0
     trace.ops, trace.device = trace.ops.sorted_by_lane(), trace.device.sorted_by_lane()
     return trace
 
@@ -118,6 +127,7 @@ def _event_type() -> Any:
     text, nothing = msgspec.Raw, msgspec.Raw(b"")
     return chrome_trace.event_type(
         dims=("Input Dims", text, nothing),
+        old_dims=("Input dims", text, nothing),
         types=("Input type", text, nothing),
         strides=("Input Strides", text, nothing),
         values=("Concrete Inputs", text, nothing),
@@ -133,9 +143,11 @@ def _event_type() -> Any:
 def _call(event: Any) -> Call:
     """The call of an event; strides and values are kept for matrix ops only, as they multiply the number of kinds."""
     args = event.args
+    dims, types = bytes(args.dims) or bytes(args.old_dims), bytes(args.types)
+    types = b"" if types == b"[]" else types  # before 2021 types were never filled in
     if torch_ops.is_matrix(event.name):
-        return Call(event.name, bytes(args.dims), bytes(args.types), bytes(args.strides), bytes(args.values))
-    return Call(event.name, bytes(args.dims), bytes(args.types))
+        return Call(event.name, dims, types, bytes(args.strides), bytes(args.values))
+    return Call(event.name, dims, types)
 
 
 def _first_known(identity: Identity, fallback: Identity) -> Identity:

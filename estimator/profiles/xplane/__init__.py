@@ -12,15 +12,16 @@ from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
+import pandas as pd
 
 from estimator.core.errors import EstimatorError, within
 from estimator.core.types import Integers, Profile, Workload
 from estimator.profiles import canonical, ranks, wire
-from estimator.profiles.dump import Dump
-from estimator.profiles.events import Batch, Tally, crossing_warnings, tally
-from estimator.profiles.steps import Windows
+from estimator.profiles.dump import Dump, decode_head
+from estimator.profiles.events import NO_EVENTS, Batch, Tally, crossing_warnings, tally
+from estimator.profiles.steps import Window, Windows
 from estimator.profiles.wire import Content, Span
-from estimator.profiles.xplane import hlo, ops
+from estimator.profiles.xplane import devices, hlo, ops
 from estimator.profiles.xplane.lines import ABSENT, Events, LineReader, OutOfOrderError, Texts, join, mix
 from estimator.profiles.xplane.ops import EventMetadata, Kind, Line, Plane
 
@@ -29,12 +30,15 @@ VIEWS = False
 COMPANIONS = ("*trace.json.gz", "*trace.json", "*.hlo_proto.pb", "*stats.pb", "*.input_pipeline.pb", "*_page.pb")
 
 SPACE_PLANE = 1  # the field of XSpace
-IDENTITY = ("hlo_op", "hlo_module", "program_id", "tf_op", "shape", "tensor_shapes")  # stats that identify an op
+IDENTITY = (  # stats that identify an op
+    "hlo_op", "hlo_module", "program_id", "tf_op", "annotation", "shape", "tensor_shapes",
+)  # fmt: skip
 STEP, RUN = "step_num", "run_id"
 LONGEST = 2**60  # [ps], 13 days
 LANES_MEMORY = 16 << 20  # chunks of all lanes together [B]; decoded they take about ten times as much
 CHUNK_BYTES = (1 << 17, 1 << 20)  # the least and the most of one lane
 CACHE_BITS = 16
+REPLACED = "\ufffd"  # stands for bytes that are no text
 NO_OP = -1
 UNNUMBERED = -1  # the run of a program that TensorFlow called
 
@@ -57,39 +61,73 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
     """Read the dump of one host. Raises EstimatorError where it is damaged or holds no op that took time."""
     dump = dumps[0]
     with within(str(dump)), dump.piecewise() as content:
+        _refuse_saved_as_text(dump)
         reading = _read(content)
-        if not reading.kinds:
+        workers = reading.workers()
+        if not workers:
             raise EstimatorError(
                 "no op was recorded; expected ops of TensorFlow or XLA, so profile some training steps"
             )
     steps = reading.steps.find()
-    rows = canonical.to_ops(ops.rows(reading.kinds, reading.total), str(dump))
-    devices = [table for _, table in rows.groupby("placement")]
-    unshared = [table.assign(shared_s=np.nan) for table in devices]  # ops of different devices share no time
-    profile = Profile(
-        ops=ranks.mean_ops(unshared) if len(devices) > 1 else rows,
-        ranks=len(devices),
+    counts = devices.step_counts([part.steps for part in workers], len(steps))
+    tables = [part.ops(count, str(dump)) for part, count in zip(workers, counts, strict=True)]
+    busy_s = [part.total.busy_ps * ops.PICO / count for part, count in zip(workers, counts, strict=True)]
+    return Profile(
+        ops=ranks.mean_ops(tables) if len(tables) > 1 else tables[0],
+        ranks=len(workers),
+        steps=max(counts),
         workload=workload,
         device=None,
+        device_recorded=workers[0].device_recorded,
         format="XPlane",
-        wall_step_s=(steps[-1][1] - steps[0][0]) * ops.PICO if steps else None,
-        busy_step_s=reading.total.busy_ps * ops.PICO,
+        wall_step_s=devices.mean_step_s([part.steps for part in workers], steps),
+        busy_step_s=float(np.mean(busy_s)),
         tool_version=reading.tool_version,
-        warnings=tuple(_warnings(steps, reading.total, len(devices))),
+        warnings=tuple(_warnings(reading, workers)),
     )
-    return canonical.per_step(profile, len(steps))
+
+
+def _refuse_saved_as_text(dump: Dump) -> None:
+    """Raise EstimatorError where a program read the dump as UTF-8 text: what was none became U+FFFD."""
+    text = decode_head(dump.head)
+    if text is not None and REPLACED in text:
+        raise EstimatorError(
+            f"the file is damaged: a program saved it as UTF-8 text, and {text.count(REPLACED)} bytes or more of its "
+            "beginning became U+FFFD; expected the bytes as the profiler wrote them, so copy the dump again"
+        )
+
+
+@dataclass
+class _Part:
+    """What ran on one accelerator, or on the host: its kinds of ops, and its steps where its own line marks them."""
+
+    name: str = "host"
+    device_recorded: str | None = None
+    steps: list[Window] = field(default_factory=list)
+    kinds: list[Kind] = field(default_factory=list)
+    op_count: int = 0  # kinds of events that are ops
+    computes: bool = False  # whether it did more than copy
+    outside_ps: int = 0  # time of the ops outside of its steps
+    total: Tally = field(default_factory=Tally)
+
+    def ops(self, steps: int, where: str) -> pd.DataFrame:
+        """OPS of one step."""
+        table = canonical.to_ops(ops.rows(self.kinds, self.total), where)
+        return table.assign(**{name: table[name] / steps for name in canonical.AMOUNTS if name in table})
 
 
 @dataclass
 class _Reading:
     """The content of one dump, as far as it was read."""
 
-    kinds: list[Kind] = field(default_factory=list)
-    op_count: int = 0  # kinds of events that are ops
+    parts: list[_Part] = field(default_factory=list)
     programs: dict[str, hlo.Program] = field(default_factory=dict)
-    steps: Windows = field(default_factory=Windows)
-    total: Tally = field(default_factory=Tally)
+    steps: Windows = field(default_factory=Windows)  # that events mark on any line
     tool_version: str | None = None
+
+    def workers(self) -> list[_Part]:
+        """The parts that computed; those that copied where none computed."""
+        return [part for part in self.parts if part.computes] or [part for part in self.parts if part.kinds]
 
 
 def _read(content: Content) -> _Reading:
@@ -107,24 +145,35 @@ def _read_in_order(content: Content, spans: list[Span], ordered: bool = True) ->
     with_ops = {id(line) for line in ops.op_lines(planes)}
     base_ns = min((line.timestamp_ns for plane in planes for line in plane.lines), default=0)
     chunk = int(np.clip(LANES_MEMORY // max(sum(len(plane.lines) for plane in planes), 1), *CHUNK_BYTES))
-    nested: list[Iterator[Batch]] = []
-    flat: list[Iterator[Batch]] = []
-    for plane in planes:
-        events = _PlaneEvents(content, plane, reading, chunk)
-        lines = plane.lines if len(events.metadata) else []
-        for line in lines:
-            lanes = flat if plane.device and line.name != ops.XLA_LINE else nested
-            lanes.append(events.batches(line, base_ns, id(line) in with_ops, ordered))
-    reading.total = tally(nested, flat)
+    host = [plane for plane in planes if not plane.device]
+    for group in [host, *([plane] for plane in planes if plane.device)]:
+        part = _part(content, group, base_ns, chunk, ordered)
+        reading.parts.append(part)
+        nested: list[Iterator[Batch]] = []
+        flat: list[Iterator[Batch]] = []
+        for plane in group:
+            events = _PlaneEvents(content, plane, reading, part, chunk)
+            for line in plane.lines if len(events.metadata) else []:
+                lanes = flat if plane.device and line.name != ops.XLA_LINE else nested
+                lanes.append(events.batches(line, base_ns, id(line) in with_ops, ordered))
+        part.total = tally(nested, flat)
     return reading
+
+
+def _part(content: Content, planes: list[Plane], base_ns: int, chunk_bytes: int, ordered: bool) -> _Part:
+    """The part of these planes, which are one accelerator's or the host's, before its ops are read."""
+    if not planes or not planes[0].device:
+        return _Part()
+    steps = devices.read_steps(content, planes[0], base_ns, chunk_bytes, ordered)
+    return _Part(planes[0].name, devices.recorded_name(content, planes[0]), steps)
 
 
 class _PlaneEvents:
     """Turns the events of one plane's lines into batches of kinds, and records the steps among them."""
 
-    def __init__(self, content: Content, plane: Plane, reading: _Reading, chunk_bytes: int) -> None:
-        self.plane, self.reading = plane, reading
-        stats = plane.ids((*IDENTITY, STEP, RUN))
+    def __init__(self, content: Content, plane: Plane, reading: _Reading, part: _Part, chunk_bytes: int) -> None:
+        self.plane, self.reading, self.part = plane, reading, part
+        stats = plane.ids((*IDENTITY, STEP, RUN, *devices.COPY_STATS))
         self.stats = list(stats)
         self.identity = [row for row, name in enumerate(stats) if name in IDENTITY]
         self.texts = Texts(plane.stats)
@@ -159,9 +208,20 @@ class _PlaneEvents:
         self._refuse_impossible(events, line, shift)
         events = Events(events.metadata, events.start + shift, events.duration, events.tokens)
         self._record_steps(events)
-        number = self._kind_numbers(events) if with_ops else np.full(len(events), NO_OP)
+        if not with_ops:
+            return NO_EVENTS
+        events = self._in_steps(events)
+        number = self._kind_numbers(events)
         batch = Batch(number, events.start, events.duration).take(number != NO_OP)
         return batch if batch.in_order() else batch.sorted()
+
+    def _in_steps(self, events: Events) -> Events:
+        """The events that start between the first and the last moment of the accelerator's steps; all without steps."""
+        if not self.part.steps:
+            return events
+        inside = (events.start >= self.part.steps[0][0]) & (events.start < self.part.steps[-1][1])
+        self.part.outside_ps += int(events.duration[~inside].sum())
+        return Events(*(column[..., inside] for column in vars(events).values()))
 
     def _refuse_impossible(self, events: Events, line: Line, shift: int) -> None:
         if abs(shift) > LONGEST:
@@ -214,18 +274,27 @@ class _PlaneEvents:
     def _number(self, key: int, events: Events, row: int) -> int:
         if key not in self.numbers:
             event = int(events.metadata[row])
-            stats = {self.stats[i]: self.texts.look_up(int(events.tokens[i, row])) for i in self.identity}
-            number = self.reading.op_count
-            kinds = ops.kinds(number, self.plane, self.described[event], stats, self.reading.programs)
-            self.reading.kinds.extend(kinds)
-            self.reading.op_count += bool(kinds)
+            stats = {name: self.texts.look_up(int(events.tokens[i, row])) for i, name in enumerate(self.stats)}
+            number = self.part.op_count
+            identity = {name: text for name, text in stats.items() if name in IDENTITY}
+            kinds = ops.kinds(number, self.plane, self.described[event], identity, self.reading.programs)
+            self.part.kinds.extend(kinds)
+            self.part.op_count += bool(kinds)
+            copies = devices.is_copy(self.described[event].name, (name for name, text in stats.items() if text))
+            self.part.computes |= bool(kinds) and not copies
             self.numbers[key] = number if kinds else NO_OP
         return self.numbers[key]
 
 
-def _warnings(steps: list[tuple[int, int]], total: Tally, devices: int) -> Iterator[str]:
-    if not steps:
+def _warnings(reading: _Reading, workers: list[_Part]) -> Iterator[str]:
+    if not reading.steps.find() and not any(part.steps for part in workers):
         yield "the dump marks no step, so it counts as one step: state the number of steps with --steps"
-    if devices > 1:
-        yield f"{devices} devices ran in this process: a step's ops are the mean over them"
-    yield from crossing_warnings(total)
+    if len(workers) > 1:
+        yield f"{len(workers)} devices ran in this process: a step's ops are the mean over them"
+    idle = [part.name for part in reading.parts if part.kinds and part not in workers]
+    if idle:
+        yield f"{', '.join(idle)} only copied: left out of the mean over the devices that computed"
+    outside, total = sum(part.outside_ps for part in workers), sum(part.total.sum_ps for part in workers)
+    if outside:
+        yield f"{100 * outside / (outside + total):.2g} % of the devices' time lies outside of their steps: left out"
+    yield from crossing_warnings(Tally(crossing=sum(part.total.crossing for part in workers)))

@@ -20,7 +20,10 @@ PRECISIONS = {
 }  # fmt: skip  # of PrimitiveType that have a place among the project's precisions
 NUMBERED = re.compile(r"[.\d]+$")
 MATRIX = ("dot", "convolution")
-CONVOLUTION_CALLS = ("__cudnn$convForward", "__cudnn$convBiasActivationForward")
+CONVOLUTION_CALL = "__cudnn$conv"  # before the name of a library's pass; its labels are those of the forward pass
+COPIES = re.compile(r"(copy|(dynamic-(update-)?)?slice|async)(-start|-update|-done)?|(send|recv)(-done)?")
+HOST_MEMORY = 5  # the memory space of a layout, ``S(5)`` in XLA's texts
+ACROSS_LINK = "memory=host"  # the attribute of copies from or to the host's memory
 AXES = {  # of a product, and what OPS' attributes call them
     "lhs_contracting_dimensions": "contract_a",
     "rhs_contracting_dimensions": "contract_b",
@@ -65,13 +68,23 @@ def _parts(instruction: Any, by_id: Mapping[int, Any], computations: Mapping[int
     products = [i for i in inner if i.opcode in MATRIX]
     if not products:
         root = _root(instruction, computations)
-        kernel = instruction.custom_call_target or (root.opcode if root is not None else instruction.opcode)
+        kernel = instruction.custom_call_target or _opcode(instruction if root is None else root)
         yield replace(_describe(instruction, by_id), kernel=kernel)
         return
     flop = [_flop(product, by_id) for product in products]
     for product, part in zip(products, flop, strict=True):
         share = part / sum(flop) if sum(flop) else 1 / len(flop)
         yield replace(_describe(product, by_id), op_type="fusion", share=share)
+
+
+def _opcode(instruction: Any) -> str:
+    """The instruction's opcode; of a convolution without a window, as TPUs run products, that of a product."""
+    return "dot" if _is_product(instruction) else str(instruction.opcode)
+
+
+def _is_product(instruction: Any) -> bool:
+    groups = max(instruction.feature_group_count, instruction.batch_group_count)
+    return instruction.opcode == "convolution" and not instruction.window.dimensions and groups <= 1
 
 
 def _inside(instruction: Any, computations: Mapping[int, Any], depth: int = 0) -> Iterator[Any]:
@@ -94,16 +107,23 @@ def _describe(instruction: Any, by_id: Mapping[int, Any]) -> Instruction:
     operands = [by_id[i].shape for i in instruction.operand_ids if i in by_id]
     shapes = [shape for operand in operands for shape in _flat(operand)]
     outputs = list(_flat(instruction.shape))
+    across_link = ACROSS_LINK if _crosses_link(instruction, [*shapes, *outputs]) else ""
     precisions = [PRECISIONS[s.element_type] for s in (*shapes, *outputs) if s.element_type in PRECISIONS]
     return Instruction(
-        op_type=instruction.opcode,
-        kernel=instruction.opcode,
+        op_type=_opcode(instruction),
+        kernel=_opcode(instruction),
         path=instruction.metadata.op_name,
         shapes=";".join(map(_shape_text, shapes)) or None,
         output_shapes=";".join(map(_shape_text, outputs)) or None,
-        attributes=_attributes(instruction) or _cast(instruction, operands) or None,
+        attributes=_attributes(instruction) or _cast(instruction, operands) or across_link or None,
         precision=precisions[0] if precisions else None,
     )
+
+
+def _crosses_link(instruction: Any, shapes: Sequence[Any]) -> bool:
+    """Whether a copy, or the wait for one, has the host's memory at one of its ends."""
+    in_host_memory = any(shape.layout.memory_space == HOST_MEMORY for shape in shapes)
+    return bool(COPIES.fullmatch(instruction.opcode)) and (in_host_memory or instruction.is_host_transfer)
 
 
 def _cast(instruction: Any, operands: Sequence[Any]) -> str:
@@ -135,7 +155,12 @@ def _attributes(instruction: Any) -> str:
     if instruction.opcode == "dot":
         numbers = instruction.dot_dimension_numbers
         return _dot({name: getattr(numbers, name) for name in AXES})
-    if instruction.opcode == "convolution" or instruction.custom_call_target in CONVOLUTION_CALLS:
+    if _is_product(instruction):
+        axes = instruction.convolution_dimension_numbers
+        return _dot(
+            dict(zip(AXES, ([axes.input_feature_dimension], [axes.kernel_input_feature_dimension]), strict=False))
+        )
+    if instruction.opcode == "convolution" or instruction.custom_call_target.startswith(CONVOLUTION_CALL):
         return _convolution(instruction)
     return _dot(_configured_axes(instruction.backend_config)) if instruction.opcode == "custom-call" else ""
 

@@ -24,11 +24,16 @@ LINE_HEADER = (LINE_NAME, LINE_TIMESTAMP_NS, LINE_DISPLAY_NAME)
 STAT_METADATA, STAT_TEXT, STAT_BYTES, STAT_REF = 1, 5, 6, 7
 
 PROGRAMS, DEVICE = "/host:metadata", "/device:"
+BESIDE = re.compile(
+    r"SparseCore|:CUSTOM:Megascale"
+)  # planes of a core's helpers and of the network, which are no ranks
 STREAM = "Stream"  # how the lines of a GPU's streams begin
 XLA_LINE = "XLA Ops"  # the ops of accelerators other than GPUs, where it only repeats the streams
 DERIVED_LINES = re.compile(r"^(XLA (Modules|TraceMe)|Steps|TensorFlow |Framework |Source|Launch Stats|Async|Scope)")
 # TensorFlow's own rule for executor events: ParseTfOpFullname in tsl/profiler/utils/tf_op_utils.cc
 TF_OP = re.compile(r"^([A-Za-z0-9.][\w./>-]*):([A-Z_][A-Za-z0-9_]*)$")
+ANNOTATIONS = "::"  # between the nested annotations of a kernel, of which each may be ``name:Type#shape=(…)#``
+REPLICA = re.compile(r"(^|/)replica_\d+/")  # the scope of one of tf.distribute's devices, which run the same ops
 # ops that only call other ops
 CALLS = re.compile(
     r"^(__inference_|(Stateful|Stateless)?PartitionedCall$|_?Xla(Run|Launch)|(Stateless)?(While|If|Case)$)"
@@ -67,7 +72,7 @@ class Plane:
     @property
     def device(self) -> bool:
         """Whether the plane is an accelerator's."""
-        return self.name.startswith(DEVICE)
+        return self.name.startswith(DEVICE) and not BESIDE.search(self.name)
 
     def ids(self, stat_names: Sequence[str]) -> dict[str, int]:
         """The ids of the stats with these names, as far as the plane has them."""
@@ -235,10 +240,11 @@ def kinds(
         return _instructions(event, instruction, program.get(instruction, ()), base)
     if metadata.name == WAITS_FOR_INPUT:
         return [Kind(event, {**base, "op": INPUT, "op_type": INPUT, "kernel": INPUT}, INPUT)]
-    op = TF_OP.match(stats.get("tf_op") or metadata.name)
+    op = TF_OP.match(stats.get("tf_op") or annotated_op(stats.get("annotation", "")) or metadata.name)
     if op and not CALLS.search(op[2]):
         kernel = metadata.name if plane.device else op[2]
-        return [Kind(event, {**base, "op": op[1], "op_type": op[2], "kernel": kernel}, op[1])]
+        name = REPLICA.sub(r"\1", op[1])
+        return [Kind(event, {**base, "op": name, "op_type": op[2], "kernel": kernel}, name)]
     if plane.device and metadata.name:
         return [Kind(event, {**base, "op": metadata.name, "op_type": metadata.name, "kernel": metadata.name}, "")]
     return []
@@ -254,6 +260,12 @@ def _instructions(
         Kind(event, {**base, "op": name, **{c: getattr(part, c) for c in DESCRIBED}}, part.path, part.share)
         for part in parts
     ]
+
+
+def annotated_op(annotation: str) -> str:
+    """The innermost op of TensorFlow in a kernel's annotation, as ``name:Type``; empty where it names none."""
+    names = [part.partition("#")[0] for part in annotation.split(ANNOTATIONS)]
+    return next((name for name in reversed(names) if TF_OP.match(name)), "")
 
 
 def typed_shapes(text: str) -> tuple[str | None, str | None]:
@@ -301,5 +313,10 @@ def _mark_helpers(table: pd.DataFrame) -> pd.DataFrame:
 
 def tool_version(content: Content, planes: Sequence[Plane]) -> str | None:
     """JAX's version where the dump states it."""
-    stats = dict(_stat(content, plane, span) for plane in planes for span in plane.own_stats)
+    stats = {name: text for plane in planes for name, text in plane_stats(content, plane).items()}
     return f"jax {stats['jax_version']}" if "jax_version" in stats else None
+
+
+def plane_stats(content: Content, plane: Plane) -> dict[str, str]:
+    """The stats of the plane itself, as texts."""
+    return dict(_stat(content, plane, span) for span in plane.own_stats)

@@ -32,8 +32,10 @@ FAMILIES = (  # in this order
     profilers.OWN_NAMES,
 )
 ROOTS = ("fused_elementwise",)  # fusions, whose kernel is the root op
+RUN_AS_PRODUCTS = (("convolution", "gemm"), ("attention", "gemm"))  # classes of an op type, and of its kernel
 COPIES = ("memcpy", "memset")  # their bytes are reported by profilers
 DISPATCH = re.compile(r"(?:^|;)dispatch=1(?:;|$)")  # a wrapper: an op inside it did the work and has its own row
+ACROSS_LINK = re.compile(r"(?:^|;)memory=host(?:;|$)")  # a copy from or to the host's memory, or the wait for it
 RECURRENT = re.compile(r"(?i)(aten::)?\w*(rnn|lstm|gru)\w*")
 TRAINING_ONLY = (  # names and scopes of forward ops that inference does not run
     r"(?i)(^|.*[/:_])"
@@ -83,7 +85,9 @@ def operators_of(ops: pd.DataFrame) -> pd.Series:
     pairs = list(zip(ops["kernel"].fillna(""), ops["op_type"].fillna(""), strict=True))
     by_names = {pair: operator_of(*pair) for pair in set(pairs)}
     names = pd.Series([by_names[pair] for pair in pairs], index=ops.index, dtype="string[python]")
-    return names.mask(ops["attributes"].str.contains(DISPATCH).fillna(False).astype(bool), "host")
+    for pattern, operator in ((DISPATCH, "host"), (ACROSS_LINK, "input")):
+        names = names.mask(ops["attributes"].str.contains(pattern).fillna(False).astype(bool), operator)
+    return names
 
 
 @lru_cache(maxsize=2**16)
@@ -138,6 +142,13 @@ def is_fusion(ops: pd.DataFrame) -> pd.Series:
 def is_for_training(ops: pd.DataFrame) -> pd.Series:
     """Rows of dropout, losses and batch statistics."""
     return _matches(ops["op"], TRAINING_ONLY) | _matches(ops["op_type"], TRAINING_ONLY)
+
+
+@lru_cache(maxsize=2**12)
+def forward_name(op: str) -> str:
+    """The name of the forward op of which TensorFlow made a gradient; of any other op, its own."""
+    matches = (compiled(pattern).fullmatch(op) for pattern in tensorflow.GRADIENT_NAMES)
+    return next((f"{match['scope']}{match['op']}" for match in matches if match), op)
 
 
 def normalization_layers(ops: pd.DataFrame) -> pd.Series:

@@ -10,7 +10,7 @@ CUTLASS = r"Kernel2?<cutlass\S*?"
 
 DISTINCT = (  # names with a unique beginning
     Rule("collective", r"(nccl|rccl)\w*(Kernel|Dev)"),
-    Rule("attention", r"fmha_|cudnn_generated\w*(sdpa|flash)"),
+    Rule("attention", r"fmha_|cudnn_generated\w*(sdpa|flash)|_?attn_(fwd|bwd)|aiter::fmha"),
     Rule("convolution_grad_weights", rf"{LIBRARY}wgrad"),
     Rule("convolution_grad_input", rf"{LIBRARY}dgrad"),
     Rule("convolution", rf"{LIBRARY}(fprop|cudnn|conv)"),

@@ -8,6 +8,11 @@ IMAGE, POOL_GRAD = ("image", "weights"), ("image", "output", "output")
 BY_INPUT, BY_FILTER = ("image_sizes", "weights", "output"), ("image", "weights_sizes", "output")
 EXECUTOR = r"_?[A-Z]\w*"  # ops of the executor; XLA's and PyTorch's are in small letters
 GRADIENT_SCOPE = "gradient_tape/"  # before the scope of the layer
+# names of gradients, and in them the forward op: of a tape, and of tf.gradients
+GRADIENT_NAMES = (
+    r"(?P<scope>.*?)gradient_tape/(?P<op>.+)/[^/]+",
+    r"(?:.*/)?(?P<scope>)gradients(?:_\d+)?/(?P<op>.+)_grad/[^/]+",
+)
 NORMALIZATION_SCOPE = r"^(.+?)/(?:moments|batchnorm)(?:_\d+)?/"  # of tf.nn, of which Keras makes its layers, in fp32
 TEMPORARY = "/tmp_var"  # in the names of variables that sum gradients of activations as well
 WRITES_VARIABLE = r"Assign\w*|(Resource)?(Sparse)?Apply\w+"  # nothing reads it in the same step

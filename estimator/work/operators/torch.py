@@ -23,6 +23,8 @@ RULES = (
     Rule("attention_grad", r"(flash|efficient|cudnn)_attention_backward", operands=ATTENDED_GRAD, positions=1),
     Rule("attention", r"(flash|efficient|cudnn)_attention_forward", operands=ATTENDED, positions=1),
     Rule("attention", r"(flash|efficient|cudnn)_attention\w*"),
+    Rule("attention_grad", r"(wrapper_)?(flash_attn|fmha|mha)\w*_(bwd|backward)", operands=ATTENDED_GRAD, positions=1),
+    Rule("attention", r"(wrapper_)?(flash_attn|fmha|mha)\w*_(fwd|forward)", operands=ATTENDED, positions=1),
     Rule("convolution_grad_input", rf"{CONVOLUTION}_backward_input", operands=OF_LIBRARY),
     Rule("convolution_grad_weights", rf"{CONVOLUTION}_backward_weight", operands=("weights", "output", "image")),
     Rule("convolution_grad", rf"(?=cudnn|miopen|mkldnn){CONVOLUTION}_backward", operands=OF_LIBRARY),
@@ -155,4 +157,5 @@ RULES = (
     Rule("host", r"stride|result_type|record_stream|(is_)?pin\w*|scalar_tensor|resize_as|nnpack_available"),
     Rule("host", r"cudnn_is_acceptable"),
 )
-FAMILY = Family("torch", r"(aten|torch|mkldnn|quantized|prims|torchvision|xla)::_{0,2}", r"(_|_out)?(\.\w+)?", RULES)
+LIBRARIES = r"(aten|torch|mkldnn|quantized|prims|torchvision|xla|flash_attn\w*|aiter)::_{0,2}"
+FAMILY = Family("torch", LIBRARIES, r"(_|_out)?(\.\w+)?", RULES)

@@ -6,6 +6,7 @@ from estimator.work.operators.rule import Family, Rule
 
 RULES = (
     Rule("gemm", r"dot|__cublas\$(lt\$)?(gemm|matmul)(\$\w+)?|__onednn\$matmul\w*|__triton\w*gemm"),
+    Rule("attention_grad", r"__cudnn\$fmha\w*Backward\w*"),
     Rule("attention", r"__cudnn\$fmha\w*"),
     Rule("convolution", r"convolution"),
     Rule("convolution_grad_input", r"__cudnn\$convBackwardInput", operands=("output", "weights"), counts_padding=True),
@@ -21,7 +22,8 @@ RULES = (
     Rule("reduction", r"reduce|input_\w*reduce\w*fusion(_\d+)?"),
     Rule("reduce_window", r"reduce-window"),
     Rule("select_and_scatter", r"select-and-scatter"),
-    Rule("copy", r"copy(-start|-done)?|wrapped_copy\w*"),
+    Rule("wait", r"(copy|(dynamic-(update-)?)?slice|async)-(start|update|done)"),  # of copies beside the core
+    Rule("copy", r"copy|wrapped_copy\w*"),
     Rule("transpose", r"transpose|wrapped_transpose\w*"),
     Rule("slice", r"slice|dynamic-slice|wrapped_slice\w*"),
     Rule("update_slice", r"dynamic-update-slice"),
@@ -68,6 +70,6 @@ RULES = (
     Rule("collective", r"(all-reduce|all-gather|reduce-scatter|collective-\w+|all-to-all|send|recv)(-start|-done)?"),
     Rule("input", r"infeed|outfeed"),
     Rule("host", r"while|call|conditional|tuple|get-tuple-element|parameter|constant|bitcast(-convert)?|reshape"),
-    Rule("host", r"after-all|async-(start|update|done)|opt(imization)?-barrier|(partition|replica)-id|add-dependency"),
+    Rule("host", r"after-all|opt(imization)?-barrier|(partition|replica)-id|add-dependency"),
 )
 FAMILY = Family("xla", r"", r"", RULES)

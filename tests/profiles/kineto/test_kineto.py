@@ -15,6 +15,7 @@ from estimator.core.errors import EstimatorError
 from estimator.core.types import Profile, Workload
 from estimator.profiles import chrome_trace, kineto
 from estimator.profiles.dump import Dump
+from estimator.profiles.kineto import steps
 from estimator.work import count_work
 from tests.profiles import plain_trace
 from tests.profiles.kineto.torch_training import profile_training
@@ -68,10 +69,10 @@ def test_flop_and_step_times_of_real_steps(sample: str, public_data: Callable[[s
     passes = 3 * sum(layers) - layers[0]  # forward, and both gradients but the first layer's input's
     assert work.loc[work["op_class"] == "gemm", "flop"].sum() == passes == pytest.approx(12.146e9, rel=1e-4)
     assert work.loc[work["op_class"] == "gemm", "calls"].sum() == 14
-    assert profile.steps == 3
-    assert profile.warnings == (kineto.FROM_UPDATES.format(mark="ProfilerStep#", steps=3),)
+    assert profile.steps == 2  # three updates bound them
+    assert profile.warnings[0] == steps.FROM_UPDATES.format(mark="ProfilerStep#", steps=2)
     manifest = json.loads(path.with_name("manifest.json").read_text())
-    measured = sum(manifest["step_ms_profiled"]) / 3000
+    measured = sum(manifest["step_ms_profiled"][1:]) / 2000
     assert profile.wall_step_s == pytest.approx(measured, rel=0.01)
     assert 0.95 * measured < profile.ops["time_s"].sum() <= measured
     assert profile.busy_step_s == pytest.approx(profile.ops["time_s"].sum())
@@ -264,21 +265,28 @@ def test_phases_and_steps(tmp_path: Path) -> None:
     assert any("outside the steps" in warning for warning in profile.warnings)
 
 
-def test_steps_are_optimizer_updates_without_step_marks(tmp_path: Path) -> None:
-    steps = [event("Optimizer.step#Adam.step", 100 * i, 10, "user_annotation") for i in range(5)]
-    profile = read(tmp_path, event("aten::mul", 450, 50), *steps)
-    assert profile.steps == 5
+def test_updates_bound_the_steps_without_step_marks(tmp_path: Path) -> None:
+    updates = [event("Optimizer.step#Adam.step", 100 * i, 10, "user_annotation") for i in range(1, 6)]
+    autotuning, step = event("aten::sum", 0, 90), event("aten::mul", 350, 50)
+    profile = read(tmp_path, autotuning, step, *updates)
+    assert profile.steps == 4
     assert profile.wall_step_s == pytest.approx(100e-6)
-    assert any("5 steps are counted from the optimizer's updates" in w and "--steps" in w for w in profile.warnings)
-    unmarked = read(tmp_path, event("aten::mul", 0, 50))
-    assert unmarked.steps == 1
-    assert any("--steps" in warning for warning in unmarked.warnings)
+    assert profile.ops["op"].tolist() == ["aten::mul"]
+    assert any("updates bound 4 steps" in w and "--steps" in w for w in profile.warnings)
+    assert any("64% of the ops' time lies outside the steps" in w for w in profile.warnings)
+
+
+def test_a_trace_without_marks_counts_as_one_step(tmp_path: Path) -> None:
+    for marks in ([], [event("Optimizer.step#Adam.step", 10, 10, "user_annotation")]):
+        unmarked = read(tmp_path, event("aten::mul", 0, 50), *marks)
+        assert unmarked.steps == 1
+        assert any("--steps" in warning for warning in unmarked.warnings)
 
 
 def test_every_optimizer_updates_at_least_once_a_step(tmp_path: Path) -> None:
-    generator = [event("Optimizer.step#Adam.step", 100 * i, 10, "user_annotation") for i in range(2)]
-    critic = [event("Optimizer.step#RMSprop.step", 20 * i, 10, "user_annotation") for i in range(10)]
-    assert read(tmp_path, event("aten::mul", 0, 50), *generator, *critic).steps == 2
+    generator = [event("Optimizer.step#Adam.step", 100 * i, 10, "user_annotation") for i in range(3)]
+    critic = [event("Optimizer.step#RMSprop.step", 20 * i, 10, "user_annotation") for i in range(15)]
+    assert read(tmp_path, event("aten::mul", 50, 50), *generator, *critic).steps == 2
 
 
 def test_missing_shapes_are_a_warning(tmp_path: Path) -> None:

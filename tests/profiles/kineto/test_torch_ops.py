@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from estimator.profiles.kineto.torch_ops import Call, describe
+from estimator.profiles.kineto.arguments import Call
+from estimator.profiles.kineto.torch_ops import describe
 
 SQUARE = [64, 64]
 

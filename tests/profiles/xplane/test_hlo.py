@@ -1,8 +1,11 @@
 import pytest
 
 from estimator.core.errors import EstimatorError
+from estimator.core.types import Workload
 from estimator.profiles import messages
 from estimator.profiles.xplane import hlo
+from estimator.work import count_work
+from tests.conftest import make_ops
 
 F32, BF16 = 11, 16
 
@@ -124,6 +127,72 @@ def test_window_and_labels_of_a_convolution() -> None:
         "labels=b01f_01io->b01f;window=3x3;strides=2x1;pads=0_1x1_0;lhs_dilations=1x2;rhs_dilations=1x1;"
         "groups=1;batch_groups=1"
     )
+
+
+FIRST = {  # channels first
+    "input_batch_dimension": 0, "input_feature_dimension": 1, "input_spatial_dimensions": [2, 3],
+    "kernel_output_feature_dimension": 0, "kernel_input_feature_dimension": 1, "kernel_spatial_dimensions": [2, 3],
+    "output_batch_dimension": 0, "output_feature_dimension": 1, "output_spatial_dimensions": [2, 3],
+}  # fmt: skip
+IMAGE, WEIGHTS, OUTPUT = (8, 3, 32, 32), (16, 3, 3, 3), (8, 16, 16, 16)
+
+
+@pytest.mark.parametrize(
+    ("target", "operands", "result"),
+    [
+        ("__cudnn$convForward", (IMAGE, WEIGHTS), OUTPUT),
+        ("__cudnn$convBackwardInput", (OUTPUT, WEIGHTS), IMAGE),
+        ("__cudnn$convBackwardFilter", (IMAGE, OUTPUT), WEIGHTS),
+    ],
+)
+def test_passes_of_a_librarys_convolution_have_equal_work(
+    target: str, operands: tuple[tuple[int, ...], ...], result: tuple[int, ...]
+) -> None:
+    window = {"dimensions": [{"size": 3, "stride": 2, "padding_low": 1, "padding_high": 1}] * 2}
+    call = {"name": "c", "id": 3, "opcode": "custom-call", "custom_call_target": target, "operand_ids": [1, 2]}
+    call |= {"shape": {"tuple_shapes": [array(*result), array(100)]}, "window": window, "feature_group_count": 1}
+    parameters = [parameter(number, *sizes) for number, sizes in enumerate(operands, start=1)]
+    (part,) = program([*parameters, {**call, "convolution_dimension_numbers": FIRST}])["c"]
+    columns = ("op_type", "kernel", "shapes", "output_shapes", "attributes")
+    ops = make_ops({name: getattr(part, name) for name in columns})
+    assert count_work(ops, Workload(name="toy")).work["flop"].tolist() == [2 * 8 * 16 * 16 * 16 * 3 * 3 * 3]
+
+
+def test_a_convolution_without_a_window_is_a_product() -> None:
+    numbers = {"input_batch_dimension": 0, "input_feature_dimension": 1, "kernel_input_feature_dimension": 0}
+    numbers |= {"kernel_output_feature_dimension": 1, "output_batch_dimension": 0, "output_feature_dimension": 1}
+    convolution = {"name": "c", "id": 3, "opcode": "convolution", "operand_ids": [1, 2], "shape": array(8, 3)}
+    convolution |= {"convolution_dimension_numbers": numbers, "feature_group_count": 1, "batch_group_count": 1}
+    (part,) = program([parameter(1, 8, 4), parameter(2, 4, 3), convolution])["c"]
+    assert (part.op_type, part.kernel, part.attributes) == ("dot", "dot", "contract_a=1;contract_b=0")
+
+
+def in_memory(space: int, *sizes: int) -> dict[str, object]:
+    return {**array(*sizes), "layout": {"memory_space": space}}
+
+
+@pytest.mark.parametrize(
+    ("opcode", "space", "attributes"),
+    [
+        ("copy-start", 5, "memory=host"),
+        ("copy-done", 5, "memory=host"),
+        ("async-done", 5, "memory=host"),
+        ("copy", 5, "memory=host"),
+        ("copy-done", 1, None),
+        ("add", 5, None),
+    ],
+)
+def test_copies_to_the_hosts_memory(opcode: str, space: int, attributes: str | None) -> None:
+    outputs = {"tuple_shapes": [array(8), in_memory(space, 8)]}
+    copy = {"name": "c", "id": 2, "opcode": opcode, "operand_ids": [1], "shape": outputs}
+    (part,) = program([parameter(1, 8), copy])["c"]
+    assert part.attributes == attributes
+
+
+def test_transfers_to_the_host() -> None:
+    send = {"name": "s", "id": 2, "opcode": "send-done", "operand_ids": [1], "shape": array(8)}
+    parts = [program([parameter(1, 8), {**send, "is_host_transfer": to_host}])["s"] for to_host in (True, False)]
+    assert [part.attributes for (part,) in parts] == ["memory=host", None]
 
 
 def test_an_unreadable_program_is_refused() -> None:

@@ -231,9 +231,10 @@ def test_flop_of_real_dumps_with_shapes(folder: str, less: int, public_data: Cal
     assert gemm["flop"].sum() == PRODUCTS - 2 * 100 * LAYERS[0] * LAYERS[1] - less  # no gradient of the input
 
 
-def accelerators(*devices: dict[str, list[bytes]], host: bytes = b"") -> bytes:
+def accelerators(*devices: dict[str, list[bytes]], host: bytes = b"", own: bytes = b"") -> bytes:
     """A dump of devices, each with its lines' events, which name kernels of NAMES."""
-    stats = ("step_num", "tf_op", "tensor_shapes", "layer/MatMul:MatMul", "(float[100,50];float[50,10])")
+    own_stats = ("memcpy_details", "annotation", "clock_rate", "core_count", "compute_cap_major")
+    stats = ("step_num", "tf_op", "tensor_shapes", "layer/MatMul:MatMul", "(float[100,50];float[50,10])", *own_stats)
     tables = [(NAMES, 4), (stats, 5)]
     metadata = b"".join(
         field(tag, field(1, key) + field(2, field(1, key) + field(2, name)))
@@ -245,7 +246,7 @@ def accelerators(*devices: dict[str, list[bytes]], host: bytes = b"") -> bytes:
         + b"".join(field(3, field(2, name) + b"".join(field(4, e) for e in events)) for name, events in lines.items())
         for number, lines in enumerate(devices)
     ]
-    return b"".join(field(1, plane + metadata) for plane in planes) + (field(1, host + metadata) if host else b"")
+    return b"".join(field(1, plane + metadata + own) for plane in planes) + (field(1, host + metadata) if host else b"")
 
 
 OP_STATS = [field(1, 2) + field(7, 4), field(1, 3) + field(7, 5)]
@@ -266,6 +267,17 @@ def test_devices_of_one_process_are_its_ranks(tmp_path: Path) -> None:
     assert profile.ops["time_spread_s"].tolist() == pytest.approx([200**0.5 * 1e-12])
     assert profile.ops["calls"].tolist() == [1]
     assert "2 devices ran in this process" in str(profile.warnings)
+
+
+def test_the_op_of_a_kernel_is_in_its_annotation(tmp_path: Path) -> None:
+    annotation = field(1, 7) + field(5, "RemoteCall:RemoteCall::replica_3/dense/Relu:Relu#shape=(float[4])#")
+    rows = read_bytes(accelerators({"Stream #1": [event(3, 0, 9, annotation)]}), tmp_path).ops
+    assert rows[["op", "op_type", "kernel"]].iloc[0].tolist() == ["dense/Relu", "Relu", NAMES[2]]
+
+
+def test_a_dump_that_was_saved_as_text_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(EstimatorError, match=r"damaged: a program saved it as UTF-8 text.* U\+FFFD"):
+        read_bytes(SMALL.decode("utf-8", "replace").encode(), tmp_path)
 
 
 def test_streams_of_a_gpu_count_but_derived_lines_do_not(tmp_path: Path) -> None:

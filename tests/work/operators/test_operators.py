@@ -12,13 +12,17 @@ TABLE = {
         _MklFusedBatchMatMulV2 _MklEinsum Einsum XlaDot XlaDotV2 SparseMatMul QuantizedMatMul QuantizedMatMulWithBias
         gemm linear dot_general aten::mm aten::addmm aten::addmm_ aten::_addmm_activation aten::bmm aten::baddbmm
         aten::baddbmm_ aten::linear aten::matmul aten::einsum aten::mv aten::dot aten::_scaled_mm aten::_int_mm
-        mkldnn::_linear_pointwise aten::mkldnn_linear aten::scaled_dot_product_attention
-        aten::_scaled_dot_product_flash_attention_backward aten::_flash_attention_forward
-        aten::_efficient_attention_backward dot __cublas$gemm __cublas$lt$matmul __cublas$lt$matmul$f8 __onednn$matmul
-        __triton_gemm __cudnn$fmhaSoftmax ampere_sgemm_128x64_tn volta_sgemm_32x128_nn volta_h884gemm_64x128_ldg8_nn
+        mkldnn::_linear_pointwise aten::mkldnn_linear dot __cublas$gemm __cublas$lt$matmul __cublas$lt$matmul$f8
+        __onednn$matmul
+        __triton_gemm ampere_sgemm_128x64_tn volta_sgemm_32x128_nn volta_h884gemm_64x128_ldg8_nn
         ampere_fp16_s16816gemm_fp16_128x64_ldg8_f2f_stages_64x3_tn
         sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize32x32x8 nvjet_hsh_256x128_64x4_1x2_h_bz_coopA_NNT
         Cijk_Ailk_Bljk_SB_MT128x128x16 triton_tem_fused_addmm_relu_3 gemm_fusion_dot_12 maxwell_sgemm_128x64_nn
+        """,
+    "attention": """
+        aten::scaled_dot_product_attention aten::_scaled_dot_product_flash_attention_backward
+        aten::_flash_attention_forward aten::_efficient_attention_backward flash_attn::_flash_attn_backward
+        aiter::fmha_v3_fwd __cudnn$fmhaSoftmax attn_fwd aiter::fmha_fwd_hd128_bf16_rtz
         """,
     "convolution": """
         Conv1D Conv2D Conv3D _FusedConv2D _MklNativeFusedConv2D _MklPadWithConv2D Conv2DBackpropInput
@@ -81,8 +85,9 @@ TABLE = {
         MirrorPad Tile Pack Unpack OneHot _MklToTf _MklInputConversion aten::copy_ aten::_to_copy aten::contiguous
         aten::clone aten::cat aten::stack aten::fill_ aten::zero_ aten::zeros aten::ones_like aten::constant_pad_nd
         aten::repeat aten::flip aten::slice_backward aten::upsample_nearest2d aten::nll_loss_backward
-        aten::_foreach_copy_ copy copy-start transpose slice dynamic-slice dynamic-update-slice concatenate pad
-        reverse wrapped_transpose memcpy_d2d MEMCPYDtoD
+        aten::_foreach_copy_ copy transpose slice dynamic-slice dynamic-update-slice concatenate pad
+        reverse wrapped_transpose memcpy_d2d MEMCPYDtoD MemcpyD2D CopyDeviceToDevice __amd_rocclr_copyBuffer.kd
+        __amd_rocclr_fillBufferAligned.kd
         """,
     "collective": """
         CollectiveReduce CollectiveReduceV2 CollectiveGatherV2 CollectiveBcastSendV2 NcclAllReduce _NcclReduceSend
@@ -94,8 +99,8 @@ TABLE = {
     "input": """
         Placeholder PlaceholderWithDefault Iterator IteratorV2 IteratorGetNext OneShotIterator QueueDequeueV2
         FIFOQueueV2 PrefetchDataset ParallelMapDatasetV2 TFRecordDataset ReadFile DecodeJpeg ParseExampleV2
-        InfeedEnqueueTuple memcpy_h2d MEMCPYHtoD MEMCPYDtoH infeed outfeed Iterator::Prefetch::Map
-        enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__
+        InfeedEnqueueTuple memcpy_h2d MEMCPYHtoD MEMCPYDtoH MemcpyH2D CopyHostToDevice infeed outfeed
+        Iterator::Prefetch::Map enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__
         """,
     "host": """
         VariableV2 VarHandleOp ReadVariableOp Const _HostSend _Send _Recv NoOp Identity IdentityN Shape ShapeN Reshape
@@ -107,12 +112,12 @@ TABLE = {
         aten::to aten::broadcast_tensors aten::split aten::chunk aten::unbind aten::alias detach AddmmBackward0
         torch::autograd::AccumulateGrad Optimizer.step#SGD.step Optimizer.zero_grad#SGD.zero_grad cudaLaunchKernel
         cudaDeviceSynchronize cuLaunchKernelEx hipLaunchKernel ProfilerStep#3 while call conditional tuple
-        get-tuple-element parameter bitcast constant after-all async-start
+        get-tuple-element parameter bitcast constant after-all
         """,
     "unmodelled": """
         Mystery unlisted MyMatMul MatMulish PreMaxPool ReluX aten::lstm aten::gru aten::_cudnn_rnn aten::sort
         custom-call sort fft TopKV2 aten::fft_r2c aten::nonsense aten::_convert_indices_from_coo_to_csr dense_1/MatMul
-        model/max_pool my_gemm_layer conv2d_1 softmax_head
+        model/max_pool my_gemm_layer conv2d_1 softmax_head copy-start copy-done async-start slice-done
         """,
     "recurrent": """
         CudnnRNN CudnnRNNV3 LSTMBlockCell GRUBlockCell BlockLSTM BlockLSTMV2 CudnnRNNBackpropV3 aten::mkldnn_rnn_layer
@@ -129,10 +134,10 @@ SPACED = {  # names with spaces
     "void conv2d_grouped_direct_kernel<false, true, false>(params)": "convolution",
     "void at::native::(anonymous namespace)::conv_depthwise2d_forward_kernel<3, float, int>(params)": "convolution",
     "void cudnn::ops::nchwToNhwcKernel<float, float, float, false, true>(params)": "movement",
-    "void pytorch_flash::flash_fwd_kernel<Flash_fwd_kernel_traits<64, 128, 128>>(params)": "gemm",
-    "void pytorch_flash::flash_bwd_dq_dk_dv_loop_seqk_parallel_kernel<traits>(params)": "gemm",
-    "fmha_cutlassF_f16_aligned_64x64_rf_sm80(params)": "gemm",
-    "cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16": "gemm",
+    "void pytorch_flash::flash_fwd_kernel<Flash_fwd_kernel_traits<64, 128, 128>>(params)": "attention",
+    "void pytorch_flash::flash_bwd_dq_dk_dv_loop_seqk_parallel_kernel<traits>(params)": "attention",
+    "fmha_cutlassF_f16_aligned_64x64_rf_sm80(params)": "attention",
+    "cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16": "attention",
     "void cublasLt::splitKreduce_kernel<32, 16, int, float>(params)": "reduction",
     "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, 3>(int)": "elementwise",
     "void at::native::unrolled_elementwise_kernel<at::native::direct_copy_kernel_cuda(at::X&)>(int)": "movement",
@@ -171,6 +176,14 @@ def class_of_name(name: str) -> str:
 @pytest.mark.parametrize(("name", "op_class"), CASES)
 def test_class_of_each_name(name: str, op_class: str) -> None:
     assert class_of_name(name) == op_class
+
+
+def test_copies_across_the_hosts_link_and_waits_for_them_are_input() -> None:
+    names = ["copy-done", "copy", "copy-done", "copy"]
+    attributes = ["memory=host", "memory=host", None, None]
+    columns = {"op_type": names, "kernel": names, "attributes": attributes}
+    ops = pd.DataFrame(columns, dtype="string[python]")
+    assert operators_of(ops).tolist() == ["input", "input", "wait", "copy"]
 
 
 def test_every_rule_has_a_known_operator() -> None:

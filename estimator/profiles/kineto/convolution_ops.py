@@ -1,0 +1,169 @@
+"""Convolutions and their gradients as ops of PyTorch: arguments → operands and attributes of OPS."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from estimator.profiles.kineto.arguments import (
+    Argument,
+    Call,
+    Geometry,
+    Tensor,
+    Work,
+    base_name,
+    non_scalars,
+    read_arguments,
+    read_value,
+    shapes_text,
+)  # fmt: skip
+
+CONVOLUTION = "input weight bias stride padding dilation"
+ONEDNN = "input weight bias padding stride dilation groups"
+SLOW = "input weight kernel bias stride padding dilation"
+CONVOLUTIONS = {
+    **dict.fromkeys(("conv1d", "conv2d", "conv3d"), f"{CONVOLUTION} groups"),
+    **dict.fromkeys(
+        ("convolution", "_convolution", "convolution_overrideable"), f"{CONVOLUTION} transposed output_padding groups"
+    ),
+    **dict.fromkeys(
+        ("conv_transpose1d", "conv_transpose2d", "conv_transpose3d"),
+        "input weight bias stride padding output_padding groups dilation",
+    ),
+    **dict.fromkeys(
+        ("mkldnn_convolution", "_convolution_pointwise", "miopen_convolution", "miopen_depthwise_convolution"), ONEDNN
+    ),
+    "cudnn_convolution": "input weight padding stride dilation groups",
+    "cudnn_convolution_relu": f"{CONVOLUTION} groups",
+    "cudnn_convolution_add_relu": "input weight z alpha bias stride padding dilation groups",
+    "cudnn_convolution_transpose": "input weight padding output_padding stride dilation groups",
+    "miopen_convolution_transpose": "input weight bias padding output_padding stride dilation groups",
+    **dict.fromkeys(
+        ("_conv_depthwise2d", "conv_depthwise3d", "slow_conv_dilated2d", "slow_conv_dilated3d", "thnn_conv2d",
+         "_slow_conv2d_forward", "slow_conv3d", "slow_conv3d_forward"),
+        SLOW,
+    ),
+    **dict.fromkeys(
+        ("slow_conv_transpose2d", "slow_conv_transpose3d"),
+        "input weight kernel bias stride padding output_padding dilation",
+    ),
+    **dict.fromkeys(
+        ("_slow_conv2d_backward", "thnn_conv2d_backward", "slow_conv3d_backward"),
+        "grad_output input weight kernel stride padding output_mask",
+    ),
+    **dict.fromkeys(
+        ("cudnn_convolution_backward", "miopen_convolution_backward", "mkldnn_convolution_backward"),
+        "input grad_output weight padding stride dilation groups",
+    ),
+    **dict.fromkeys(
+        ("cudnn_convolution_backward_input", "miopen_convolution_backward_input"),
+        "input_size grad_output weight padding stride dilation groups",
+    ),
+    **dict.fromkeys(
+        ("cudnn_convolution_backward_weight", "miopen_convolution_backward_weight"),
+        "weight_size grad_output input padding stride dilation groups",
+    ),
+    "convolution_backward": (
+        "grad_output input weight bias_sizes stride padding dilation transposed output_padding groups output_mask"
+    ),
+}  # fmt: skip
+LIBRARY_ROLES = {  # the tensors that rules of names expect of a library's gradient
+    "_backward_input": ("image", "output", "weight"),
+    "_backward_weight": ("weight", "output", "image"),
+    "_backward": ("image", "output", "weight"),
+}
+SINGLE_PASSES = {"": "forward", "_backward_input": "grad_input", "_backward_weight": "grad_weights"}
+LAYOUTS = {3: "NCW", 4: "NCHW", 5: "NCDHW"}
+
+
+def describe_convolution(call: Call) -> tuple[Work, ...]:
+    """A convolution, or the gradients of its backward pass; nothing where the trace lacks its operands."""
+    arguments, base, geometry = named_arguments(call), base_name(call.name), call.geometry
+    sizes = geometry or known_geometry(arguments)
+    given = [dims for dims in sizes if dims]
+    if len(given) < 2 or len({len(dims) for dims in given}) > 1 or len(given[0]) not in LAYOUTS:
+        return ()
+    shapes = shapes_text([tensor for argument in arguments.values() for tensor in non_scalars(argument)])
+    if _of_library(base):
+        shapes = ";".join(str(Tensor(getattr(sizes, role), ())) or "unknown" for role in LIBRARY_ROLES[_suffix(base)])
+    settings = _settings(arguments, base, sizes)
+    output = str(Tensor(geometry.output, ())) if geometry and not _suffix(base) else None
+    return tuple(Work(shapes, f"{settings};pass={pass_}", None, output) for pass_ in _passes(arguments, base))
+
+
+def named_arguments(call: Call) -> dict[str, Argument]:
+    """The arguments of a convolution by name."""
+    return dict(zip(CONVOLUTIONS[base_name(call.name)].split(), read_arguments(call), strict=False))
+
+
+def known_geometry(arguments: Mapping[str, Argument]) -> Geometry:
+    """What the arguments of a convolution or its gradient tell of its tensors; () for the others."""
+    named = [non_scalars(arguments[name]) if name in arguments else () for name in ("input", "weight", "grad_output")]
+    return Geometry(*(tensors[0].dims if tensors else () for tensors in named))
+
+
+def is_convolution(call: Call) -> bool:
+    """Whether a call is a convolution, or a gradient of one, that is not transposed."""
+    base = base_name(call.name)
+    return base in CONVOLUTIONS and "transpose" not in base
+
+
+def states_strides(call: Call) -> bool:
+    """Whether the trace has the strides of a convolution."""
+    return read_value(named_arguments(call), "stride") is not None
+
+
+def _suffix(base: str) -> str:
+    """What the name of a convolution's gradient ends in; nothing for the convolution itself."""
+    return next((suffix for suffix in LIBRARY_ROLES if base.endswith(suffix)), "")
+
+
+def _of_library(base: str) -> bool:
+    """Whether an op is a gradient of a library's convolution, which lists its tensors in an order of its own."""
+    return bool(_suffix(base)) and base.startswith(("cudnn", "miopen", "mkldnn"))
+
+
+def _settings(arguments: Mapping[str, Argument], base: str, sizes: Geometry) -> str:
+    axes = max(map(len, sizes)) - 2
+    transposed = "transpose" in base or read_value(arguments, "transposed") is True
+    settings: dict[str, str | None] = {
+        name: _per_axis(read_value(arguments, argument), axes)
+        for name, argument in (("strides", "stride"), ("pads", "padding"), ("dilations", "dilation"))
+    }
+    settings["strides"] = settings["strides"] or _strides(sizes)
+    groups = read_value(arguments, "groups")
+    if type(groups) is not int and not transposed and sizes.image and sizes.weight and sizes.weight[1] > 0:
+        groups = sizes.image[1] // sizes.weight[1]
+    settings["groups"] = str(groups) if type(groups) is int else "1"
+    settings["layout"] = layout = LAYOUTS[axes + 2]
+    settings["kernel_layout"] = ("IO" if transposed else "OI") + layout[2:]
+    text = ";".join(f"{name}={value}" for name, value in settings.items() if value)
+    return f"{text};transposed=1" if transposed else text
+
+
+def _strides(sizes: Geometry) -> str | None:
+    """The least strides with which the windows reach across the image; None where a tensor is unknown."""
+    if not all(sizes):
+        return None
+    image, window, output = (dims[2:] for dims in sizes)
+    strides = []
+    for size, reach, points in zip(image, window, output, strict=True):
+        least = -(-(size - reach + 1) // points) if points > 0 else 1
+        strides.append(max(least, 1))
+    return "x".join(map(str, strides))
+
+
+def _passes(arguments: Mapping[str, Argument], base: str) -> Sequence[str]:
+    suffix = _suffix(base)
+    if suffix != "_backward":
+        return (SINGLE_PASSES[suffix],)
+    mask = read_value(arguments, "output_mask")
+    computed = mask if isinstance(mask, list) and len(mask) == 3 else [True, True, True]
+    return [gradient for gradient, wanted in zip(("grad_input", "grad_weights"), computed, strict=False) if wanted]
+
+
+def _per_axis(value: Any, axes: int) -> str | None:
+    """A setting per axis, ``2x2``; a single number holds for all axes."""
+    values = value if isinstance(value, list) else [value]
+    values = values * axes if len(values) == 1 else values
+    return "x".join(map(str, values)) if len(values) == axes and all(type(v) is int for v in values) else None

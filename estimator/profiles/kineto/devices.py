@@ -1,0 +1,75 @@
+"""The devices of a Kineto trace: the name, which of several compute, and events that are no kernels."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from estimator.core.errors import EstimatorError
+from estimator.core.types import Flags, Integers
+from estimator.profiles import ranks
+from estimator.profiles.columns import Columns, Ids
+from estimator.profiles.kineto.trace import KERNEL, Trace
+
+LONGEST_NAME = 80
+NO_KERNELS = {
+    "cuda_profiler_range": "no kernel is recorded, only ranges of hardware counters (CUPTI); expected kernel events, "
+    "so profile without counters",
+    "mtia_ccp_events": "its device events (mtia_ccp_events) are of an MTIA device, which is not known here; expected "
+    "the kernels of a GPU, so profile the run on another device",
+}
+
+
+def refuse_foreign(trace: Trace) -> None:
+    """Raises EstimatorError where the device's events are no kernels: the host's ops only dispatched its work."""
+    for category, found in NO_KERNELS.items():
+        if trace.foreign[category]:
+            raise EstimatorError(f"{trace.where}: {found}")
+
+
+def device_recorded(trace: Trace) -> str | None:
+    """The name of the device on which most events ran, as the driver has it; None where the trace names none."""
+    stated = trace.metadata.get("deviceProperties")
+    properties = [device for device in stated if isinstance(device, dict)] if isinstance(stated, list) else []
+    names = {str(device.get("id")): _name(device.get("name")) for device in properties}
+    if len(set(names.values())) == 1:  # ids may be those of the visible devices, or of all
+        return next(iter(names.values()))
+    return names.get(_busiest(trace))
+
+
+def on_computing_devices(trace: Trace) -> Flags:
+    """Whether each device event is on a device that computes, not one that copies alone."""
+    device = _device_of(trace)
+    computes = np.unique(device[trace.device["sort"] == KERNEL])
+    return np.isin(device, computes) | (len(computes) == 0)
+
+
+def by_device(trace: Trace) -> list[Columns]:
+    """The device events of each device."""
+    device = _device_of(trace)
+    return [trace.device.take(device == number) for number in np.unique(device)]
+
+
+def mean_over_devices(ops: pd.DataFrame, devices: int) -> pd.DataFrame:
+    """OPS as the mean over the devices that ran them."""
+    return ranks.mean_ops([table for _, table in ops.groupby("placement")]) if devices > 1 else ops
+
+
+def _device_of(trace: Trace) -> Integers:
+    """The number of the device of each event."""
+    numbers = Ids()
+    of_lane = np.array([numbers[device] for device, _ in trace.streams], dtype=np.int64)
+    return of_lane[trace.device["lane"]]
+
+
+def _name(stated: object) -> str | None:
+    name = stated.strip() if isinstance(stated, str) else ""
+    return name if 0 < len(name) <= LONGEST_NAME and name.isprintable() else None
+
+
+def _busiest(trace: Trace) -> str:
+    """The number of the device that most events ran on."""
+    if not len(trace.device):
+        return ""
+    streams = list(trace.streams)
+    return str(streams[int(np.bincount(trace.device["lane"]).argmax())][0])

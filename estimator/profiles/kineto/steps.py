@@ -1,0 +1,137 @@
+"""The steps of a Kineto trace: their number, their length, and which ops and device events belong to them.
+
+A step is a ``ProfilerStep`` mark in which something ran. Without such marks n updates by the optimizer bound n − 1
+steps; what lies before the first is start-up. A device event belongs to the step in which the host launched it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from estimator.core.types import Flags, Integers
+from estimator.profiles import events
+from estimator.profiles.columns import Columns
+from estimator.profiles.kineto.trace import ABSENT, OPTIMIZER_STEP, PROFILER_STEP, Trace
+
+BUSY_DEVICE = 0.8  # busy share of the device's own step from which on the device sets the step
+WARNING_SHARE = 0.01  # of all time
+FROM_UPDATES = (
+    "no {mark} marks a step, so the optimizer's updates bound {steps} steps; two optimizers of one class double that "
+    "number: state the number of steps with --steps"
+)
+NO_STEPS = (
+    "no step is marked, so the trace counts as one step{wall}: state the number of steps with --steps, or profile with "
+    "a schedule"
+)
+NO_WALL = ", whose wall time is unknown"
+
+
+@dataclass(frozen=True)
+class Steps:
+    """The steps of a trace: their number, wall time together [s], and which ops and device events are part of them."""
+
+    count: int
+    wall_s: float | None
+    ops: Flags
+    device: Flags
+    warnings: tuple[str, ...] = ()
+    updates: int | None = None  # that bound them
+
+
+def find_steps(trace: Trace, launched: Integers) -> Steps:
+    """The steps of a trace; ``launched`` is when the host launched each device event [ps], ABSENT where unknown."""
+    if len(trace.device) and (launched == ABSENT).all():
+        launched = trace.device["start"]
+    is_device = bool(len(trace.device))
+    windows = _non_empty(_marked(trace), launched if is_device else trace.ops["start"])
+    bounds, warnings = (windows, ()) if len(windows) else _updates(trace)
+    if not len(bounds):
+        everything = [np.ones(len(table), dtype=bool) for table in (trace.ops, trace.device)]
+        first, last = span_ps(trace)
+        wall = None if is_device else (last - first) / 1e12
+        return Steps(1, wall, everything[0], everything[1], (NO_STEPS.format(wall=NO_WALL if is_device else ""),))
+    step, of_op = _step_at(bounds, launched), _step_at(bounds, trace.ops["start"])
+    wall_s = float((bounds[:, 1] - bounds[:, 0]).sum()) / 1e12
+    wall_s = _device_wall_s(trace.device, step, len(bounds), wall_s) if is_device else wall_s
+    outside = _outside(trace.device if is_device else trace.ops, (step if is_device else of_op) < 0)
+    updates = len(bounds) + 1 if warnings else None
+    return Steps(len(bounds), wall_s, of_op >= 0, step >= 0, (*warnings, *outside), updates)
+
+
+def span_ps(trace: Trace) -> tuple[int, int]:
+    """The first start and the last end, since the first event in the file [ps]."""
+    tables = [columns for columns in (trace.ops, trace.device, trace.marks) if len(columns)]
+    ends = (int((columns["start"] + columns["duration"]).max()) for columns in tables)
+    return min(int(columns["start"].min()) for columns in tables), max(ends)
+
+
+def busy_s(timed: Columns) -> float:
+    """Time during which any of the events ran [s]."""
+    return events.covered(np.column_stack([timed["start"], timed["duration"]])) / 1e12
+
+
+def _marked(trace: Trace) -> Integers:
+    """Start and end of each marked step on the host [ps], in the order of time; the longest mark of each name."""
+    marks = trace.marks.take(trace.marked(PROFILER_STEP))
+    longest = marks.take(np.lexsort((-marks["duration"], marks["name"])))
+    longest = longest.take(np.unique(longest["name"], return_index=True)[1])
+    return _windows(longest["start"], longest["start"] + longest["duration"])
+
+
+def _windows(start: Integers, end: Integers) -> Integers:
+    return np.stack([start, end], axis=1)[np.argsort(start, kind="stable")]
+
+
+def _non_empty(windows: Integers, times: Integers) -> Integers:
+    """The windows in which anything began; all of them where nothing did."""
+    step = _step_at(windows, times)
+    begun = np.bincount(step[step >= 0], minlength=len(windows)) > 0
+    return windows[begun] if begun.any() else windows
+
+
+def _updates(trace: Trace) -> tuple[Integers, tuple[str, ...]]:
+    """The steps between the updates of the optimizer with the fewest: each makes at least one a step."""
+    marks = trace.marks.take(trace.marked(OPTIMIZER_STEP))
+    names, counts = np.unique(marks["name"], return_counts=True)
+    if not len(names) or counts.min() < 2:
+        return np.empty((0, 2), dtype=np.int64), ()
+    updates = marks.take(marks["name"] == names[counts.argmin()])
+    ends = np.sort(updates["start"] + updates["duration"])
+    warning = FROM_UPDATES.format(mark=PROFILER_STEP, steps=len(ends) - 1)
+    return _windows(ends[:-1], ends[1:]), (warning,)
+
+
+def _step_at(windows: Integers, times: Integers) -> Integers:
+    """The number of the window that each time lies in; -1: none."""
+    if not len(windows):
+        return np.full(len(times), -1, dtype=np.int64)
+    step: Integers = np.searchsorted(windows[:, 0], times, side="right") - 1
+    return np.where((step >= 0) & (times < windows[step, 1]), step, -1)
+
+
+def _device_wall_s(device: Columns, step: Integers, count: int, host_s: float) -> float:
+    """The steps' wall time together [s]: the device's where it is nearly always busy, else the host's.
+
+    The device's step lasts from the end of one step's last event to the end of the next one's.
+    """
+    busy = busy_s(device.take(step >= 0))
+    if count > 1:
+        completed = np.full(count, ABSENT)
+        np.maximum.at(completed, step[step >= 0], (device["start"] + device["duration"])[step >= 0])
+        seen = completed[completed != ABSENT]
+        device_s = float(seen[-1] - seen[0]) / 1e12 / max(len(seen) - 1, 1) * count
+        return device_s if busy >= BUSY_DEVICE * device_s > 0 else host_s
+    return max(host_s, busy)
+
+
+def _outside(timed: Columns, outside: Flags) -> Iterator[str]:
+    """A warning about the share of time that belongs to no step."""
+    share = busy_s(timed.take(outside)) / (busy_s(timed) or 1.0)
+    if share > WARNING_SHARE:
+        yield (
+            f"{share:.0%} of the ops' time lies outside the steps, or was launched before the trace began: "
+            "it is left out"
+        )

@@ -1,0 +1,151 @@
+"""Convolutions of TensorFlow without their sizes → sizes from the other passes of the same layer.
+
+A forward convolution and its two gradients share image, weights and output. Each op lists only what it reads, and
+profilers of TensorFlow list neither results nor strides; together the passes tell all three tensors, and so the stride.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+from estimator.core.notes import Note
+from estimator.work.operators import forward_name, rule_of, runs_in_executor
+from estimator.work.operators.rule import Rule
+from estimator.work.shapes import Shape, read_attributes
+from estimator.work.windows import SPATIAL
+
+RESULT = {"forward": "output", "grad_input": "image", "grad_weights": "weights"}
+UNKNOWN = "unknown"
+KNOWN = re.compile(r"-?\d+(x-?\d+){2,}")  # the shape of an image or of weights
+HELPER = "helper"
+PADDING = ("padding", "pads")  # either attribute tells the size of a result
+
+
+@dataclass(frozen=True)
+class _Pass:
+    """One convolution's op: its layer, its operands by role, and its result's role; a shape is empty where unknown."""
+
+    layer: str
+    rule: Rule
+    operands: Mapping[str, str]
+    output: str
+    attributes: Mapping[str, str]
+
+    @property
+    def result(self) -> str:
+        return RESULT[self.rule.properties.direction]
+
+
+def complete_layers(work: pd.DataFrame) -> tuple[pd.DataFrame, tuple[Note, ...]]:
+    """WORK whose convolutions have the shapes and the strides that the passes of their layer state together."""
+    passes = dict(_passes(work))
+    tensors = _tensors_by_layer(passes)
+    columns = {row: _missing_columns(each, tensors[each.layer]) for row, each in passes.items()}
+    table = pd.DataFrame.from_dict({row: values for row, values in columns.items() if values}, orient="index")
+    if table.empty:
+        return work, ()
+    table = table.astype("string[python]")
+    work = work.assign(**{name: table[name].reindex(work.index).fillna(work[name]) for name in table})
+    first = str(work.at[table.index[0], "op"])
+    text = f"{len(table)} convolutions (such as {first}) state not all of their sizes"
+    return work, (Note("convolution-of-layer", f"{text}: the other passes of their layer do", subject=first),)
+
+
+def _passes(work: pd.DataFrame) -> Iterator[tuple[int, _Pass]]:
+    """Yield the convolutions of TensorFlow's executor that state no dimensions, each with its row."""
+    rows = (work["op_class"] == "convolution") & work["conv_n"].isna() & runs_in_executor(work)
+    table = work.loc[rows, ["op", "op_type", "shapes", "output_shapes", "attributes"]].fillna("")
+    merged = _scopes_of_one_layer(table["op"].tolist())
+    for row, op, op_type, shapes, outputs, text in table.itertuples(name=None):
+        rule, attributes = rule_of(op_type), read_attributes(text)
+        if rule and rule.properties.direction in RESULT and HELPER not in attributes:
+            shapes_by_role = {role: _known(shapes, place) for place, role in enumerate(rule.operands)}
+            layer = forward_name(op)
+            yield row, _Pass(merged.get(layer, layer), rule, shapes_by_role, _known(outputs, 0), attributes)
+
+
+def _known(shapes: str, place: int) -> str:
+    """One of several shapes, such as ``8x32x32x3;3x3x3x16``; empty where it is unknown."""
+    listed = shapes.split(";")
+    return listed[place] if place < len(listed) and KNOWN.fullmatch(listed[place]) else ""
+
+
+def _scopes_of_one_layer(ops: Sequence[str]) -> dict[str, str]:
+    """Names of fused forward ops → the names that their gradients give them, where a scope holds one layer.
+
+    A kernel that fuses a convolution with the ops after it has the name of the last op.
+    """
+    forward, backward = ({forward_name(op) for op in ops if (forward_name(op) == op) is same} for same in (True, False))
+    by_scope = [_by_scope(names) for names in (forward - backward, backward - forward)]
+    shared = by_scope[0].keys() & by_scope[1].keys()
+    pairs = [(by_scope[0][scope], by_scope[1][scope]) for scope in shared]
+    return {one[0]: other[0] for one, other in pairs if len(one) == len(other) == 1}
+
+
+def _by_scope(names: set[str]) -> dict[str, list[str]]:
+    scopes: dict[str, list[str]] = {}
+    for name in names:
+        scopes.setdefault(name.rpartition("/")[0], []).append(name)
+    return scopes
+
+
+def _tensors_by_layer(passes: Mapping[int, _Pass]) -> dict[str, dict[str, str]]:
+    """The shapes of image, weights and output by layer; without those in which its ops differ."""
+    stated: dict[str, dict[str, set[str]]] = {}
+    for each in passes.values():
+        roles = stated.setdefault(each.layer, {})
+        for role, shape in ((each.result, each.output), *each.operands.items()):
+            roles.setdefault(role, set()).update([shape] if shape else [])
+    return {
+        layer: {role: next(iter(shapes)) for role, shapes in roles.items() if len(shapes) == 1}
+        for layer, roles in stated.items()
+    }
+
+
+def _missing_columns(each: _Pass, tensors: Mapping[str, str]) -> dict[str, str]:
+    """What a row lacks and its layer tells, of ``shapes``, ``output_shapes`` and ``attributes``."""
+    image, weights, output = (_shape(tensors.get(role, "")) for role in ("image", "weights", "output"))
+    complete = all(each.operands[role] for role in each.rule.operands if role in tensors)
+    states_result = bool(each.output) or any(name in each.attributes for name in PADDING)
+    if (complete and states_result) or not image or len(image) != len(weights) or len(image) != len(output):
+        return {}
+    layout = each.attributes.get("layout") or _layout(image, weights, output, each.rule.depthwise)
+    if layout is None:
+        return {}
+    columns = {"output_shapes": tensors[each.result]}
+    if not complete:
+        columns["shapes"] = ";".join(tensors.get(role, UNKNOWN) for role in each.rule.operands)
+    attributes = {"layout": layout, **_strides(layout, image, weights, output), **each.attributes}
+    return {**columns, "attributes": ";".join(f"{name}={value}" for name, value in attributes.items())}
+
+
+def _shape(text: str) -> Shape:
+    return tuple(int(size) for size in text.split("x")) if text else ()
+
+
+def _layout(image: Shape, weights: Shape, output: Shape, depthwise: bool) -> str | None:
+    """``NHWC`` or ``NCHW``, whichever the channels of image, weights and output fit; None where they fit neither."""
+    spatial = SPATIAL[-(len(image) - 2) :]
+    inputs, outputs = weights[-2], weights[-1] * (weights[-2] if depthwise else 1)
+    fits = {
+        layout: output[layout.index("C")] == outputs and image[layout.index("C")] % max(inputs, 1) == 0
+        for layout in (f"N{spatial}C", f"NC{spatial}")
+    }
+    return next((layout for layout, fit in fits.items() if fit), None)
+
+
+def _strides(layout: str, image: Shape, weights: Shape, output: Shape) -> dict[str, str]:
+    """The attribute of the strides, where they explain the sizes; the window is in the first axes of the weights."""
+    axes = [place for place, letter in enumerate(layout) if letter in SPATIAL]
+    strides = [_stride(image[axis], window, output[axis]) for axis, window in zip(axes, weights, strict=False)]
+    return {"strides": "x".join(map(str, strides))} if None not in strides else {}
+
+
+def _stride(image: int, window: int, output: int) -> int | None:
+    """The least stride that gives the output's size with padding SAME or VALID."""
+    possible = range(1, image // max(output, 1) + 2)
+    return next((s for s in possible if output in (-(-image // s), (image - window) // s + 1)), None)

@@ -1,0 +1,50 @@
+"""ResNet's strided convolution in a trace that states no strides: its gradients tell the size of its output."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from estimator.core.types import Workload
+from estimator.work import count_work
+from tests.profiles.kineto.events import event, kernel, launch, read
+
+IMAGE, WEIGHT, OUTPUT = [32, 3, 224, 224], [64, 3, 7, 7], [32, 64, 112, 112]
+FLOP = 2 * 32 * 64 * 112 * 112 * 3 * 49
+OTHERS: list[Any] = [[]] * 5
+
+
+def dims(*tensors: Any) -> dict[str, Any]:
+    return {"Input dims": [*tensors, *OTHERS]}
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_a_convolution_and_its_gradients_share_their_dimensions(nested: bool, tmp_path: Path) -> None:
+    events = [
+        event("aten::cudnn_convolution", 0, 10, **dims(IMAGE, WEIGHT)),
+        event("aten::cudnn_convolution_backward", 100, 100, **dims(IMAGE, OUTPUT, WEIGHT)),
+        event("aten::cudnn_convolution_backward_input", 110, 20, **dims([], OUTPUT, WEIGHT)),
+        event("aten::cudnn_convolution_backward_weight", 150, 20, **dims([], OUTPUT, IMAGE)),
+    ]
+    if nested:  # as the profiler of 2020 has them
+        events += [{**each, "ts": each["ts"] + 1, "dur": each["dur"] - 2} for each in events if each["name"][-1] != "d"]
+    launched = [launch(ts, ts) for ts in (5, 120, 160)]
+    kernels = [
+        kernel(name, 300 + 10 * i, 9, ts) for i, (name, ts) in enumerate((("fprop", 5), ("dgrad", 120), ("wgrad", 160)))
+    ]
+    profile = read(tmp_path, *events, *launched, *kernels)
+    work = count_work(profile.ops, Workload(name="toy")).work.set_index("pass")
+    assert work["flop"].to_dict() == dict.fromkeys(("forward", "grad_input", "grad_weights"), FLOP)
+    assert work["stride_h"].tolist() == [2, 2, 2]
+    assert work["pad_h"].tolist() == [2, 2, 2]  # of (2, 3), the side before
+
+
+def test_several_outputs_of_one_image_and_weight_tell_nothing(tmp_path: Path) -> None:
+    profile = read(
+        tmp_path,
+        event("aten::cudnn_convolution", 0, 10, **dims(IMAGE, WEIGHT)),
+        event("aten::cudnn_convolution_backward", 20, 10, **dims(IMAGE, OUTPUT, WEIGHT)),
+        event("aten::cudnn_convolution_backward", 40, 10, **dims(IMAGE, [32, 64, 224, 224], WEIGHT)),
+    )
+    forward = profile.ops[profile.ops["op"] == "aten::cudnn_convolution"]
+    assert forward["output_shapes"].isna().all()

@@ -1,0 +1,85 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from estimator.core.types import Workload
+from estimator.work import count_work
+from tests.profiles.kineto.events import event, kernel, launch, read
+
+
+def dims(*tensors: list[int]) -> dict[str, Any]:
+    return {"Input Dims": tensors}
+
+
+def test_the_op_around_the_launch_outranks_the_id_that_a_kernel_states(tmp_path: Path) -> None:
+    stated = kernel("work", 50, 5, 1)
+    stated["args"]["External id"] = 2
+    profile = read(
+        tmp_path,
+        event("aten::around", 0, 10, **{"External id": 1}),
+        event("aten::elsewhere", 20, 10, **{"External id": 2}),
+        launch(5, 1),
+        stated,
+    )
+    assert profile.ops["op"].tolist() == ["aten::around"]
+
+
+def test_an_op_rounded_to_no_duration_does_not_hide_the_op_around_it(tmp_path: Path) -> None:
+    around, inside = event("aten::sum", 0, 24, **dims([9])), event("aten::as_strided", 7, 0)
+    profile = read(
+        tmp_path, around, inside, launch(15, 1), launch(30, 2), kernel("work", 50, 5, 1), kernel("alone", 60, 5, 2)
+    )
+    assert sorted(profile.ops["op"]) == ["alone", "aten::sum"]
+
+
+def test_an_id_that_several_ops_have_names_none(tmp_path: Path) -> None:
+    ids = {"External id": 0}
+    stated = event("work", 50, 5, "kernel", 7, **ids)
+    profile = read(tmp_path, event("aten::a", 0, 10, **ids), event("aten::b", 20, 10, **ids), stated)
+    assert profile.ops["op"].tolist() == ["work"]
+
+
+def test_kernels_of_one_op_and_name_on_two_streams_are_read(tmp_path: Path) -> None:
+    tuned = [kernel("dgrad", 20 + 10 * i, 9 - i, i, stream=7 + i % 2) for i in range(4)]
+    profile = read(tmp_path, event("aten::tuned", 0, 10, **dims([9])), *(launch(i, i) for i in range(4)), *tuned)
+    by_stream = profile.ops.set_index("stream")
+    assert by_stream["calls"].to_dict() == {"7": 1, "8": 2}
+    assert by_stream["shapes"].fillna("").to_dict() == {"7": "9", "8": ""}
+    assert profile.ops["time_s"].sum() == pytest.approx(30e-6)
+
+
+def test_the_kernels_of_a_graph_keep_their_time_and_have_no_shapes(tmp_path: Path) -> None:
+    profile = read(
+        tmp_path,
+        event("aten::mm", 0, 10, **dims([4, 4], [4, 4])),
+        launch(5, 1, "hipGraphLaunch"),
+        *(kernel(f"kernel{i}", 20 + 10 * i, 5, 1) for i in range(3)),
+    )
+    assert profile.ops["time_s"].sum() == pytest.approx(15e-6)
+    assert profile.ops["shapes"].isna().all()
+
+
+@pytest.mark.parametrize("inner", ["aiter::gemm_a16w16", "aten::mm"])
+def test_one_product_in_nested_ops_counts_once(inner: str, tmp_path: Path) -> None:
+    operands = dims([8, 4], [4, 16]) if inner == "aten::mm" else {}
+    profile = read(
+        tmp_path,
+        event("aten::linear", 0, 20, **dims([8, 4], [16, 4])),
+        event(inner, 5, 10, **operands),
+        launch(10, 1), launch(12, 2),
+        kernel("Cijk_Ailk", 30, 50, 1), kernel("splitK_reduce", 90, 60, 2),
+    )  # fmt: skip
+    work = count_work(profile.ops, Workload(name="toy")).work
+    assert work["flop"].sum() == 2 * 8 * 4 * 16
+
+
+def test_compiled_functions_and_lookups_have_no_operands_of_their_kernels(tmp_path: Path) -> None:
+    for name in ("CompiledFunction", "fbgemm::split_embedding_codegen_lookup_function"):
+        profile = read(
+            tmp_path,
+            event(name, 0, 10, **dims([641, 10**6])),
+            launch(5, 1),
+            kernel("triton_poi_0", 20, 5, 1),
+        )
+        assert profile.ops["shapes"].isna().all()

@@ -1,0 +1,61 @@
+from pathlib import Path
+
+import pytest
+
+from estimator.core.errors import EstimatorError
+from tests.profiles.kineto.events import event, kernel, launch, read, step
+
+
+def test_a_kernel_belongs_to_the_step_that_launched_it(tmp_path: Path) -> None:
+    profile = read(
+        tmp_path,
+        *(step(i, 100 * i, 100) for i in (1, 2)),
+        launch(110, 1), launch(210, 2), launch(310, 3), launch(50, 4),
+        kernel("early", 60, 5, 4), kernel("before_the_trace", 70, 10, 99),
+        kernel("work", 120, 20, 1), kernel("work", 320, 20, 2), kernel("late", 345, 5, 3),
+    )  # fmt: skip
+    assert profile.steps == 2
+    assert profile.ops["kernel"].tolist() == ["work"]
+    assert profile.ops["time_s"].item() == pytest.approx(20e-6)
+    assert profile.busy_step_s == pytest.approx(20e-6)
+    assert any("33% of the ops' time lies outside the steps" in warning for warning in profile.warnings)
+
+
+def test_without_any_launch_kernels_belong_to_the_step_in_which_they_begin(tmp_path: Path) -> None:
+    profile = read(tmp_path, step(1, 100, 100), kernel("work", 150, 20, 0), kernel("before", 50, 20, 0))
+    assert profile.ops["kernel"].tolist() == ["work"]
+
+
+def test_a_stub_in_which_nothing_ran_is_no_step(tmp_path: Path) -> None:
+    profile = read(tmp_path, step(1, 0, 100), step(2, 100, 1), launch(10, 1), kernel("work", 20, 50, 1))
+    assert profile.steps == 1
+    assert profile.wall_step_s == pytest.approx(100e-6)
+
+
+@pytest.mark.parametrize(("busy_us", "step_us"), [(95, 120), (90, 110)])
+def test_the_step_of_a_busy_device_is_its_own(busy_us: float, step_us: float, tmp_path: Path) -> None:
+    hosts = [step(i, 50 * i, 50) for i in range(4)]
+    launches = [launch(50 * i + 1, i) for i in range(4)]
+    kernels = [kernel("work", 10 + step_us * i, busy_us, i) for i in range(4)]
+    assert read(tmp_path, *hosts, *launches, *kernels).wall_step_s == pytest.approx(
+        step_us * 1e-6 if busy_us >= 0.8 * step_us else 50e-6
+    )
+
+
+def test_an_idle_device_leaves_the_step_to_the_host(tmp_path: Path) -> None:
+    hosts = [step(i, 50 * i, 50) for i in range(3)]
+    launches = [launch(50 * i + 1, i) for i in range(3)]
+    kernels = [kernel("work", 50 * i + 10 + 3 * i, 20, i) for i in range(3)]
+    assert read(tmp_path, *hosts, *launches, *kernels).wall_step_s == pytest.approx(50e-6)
+
+
+def test_the_length_of_a_trace_without_marks_is_no_step_of_a_device(tmp_path: Path) -> None:
+    profile = read(tmp_path, launch(10, 1), kernel("work", 20, 50, 1), launch(9e6, 2), kernel("work", 9e6 + 5, 50, 2))
+    assert (profile.steps, profile.wall_step_s) == (1, None)
+    assert profile.ops["time_s"].item() == pytest.approx(100e-6)
+    assert any("wall time is unknown" in warning for warning in profile.warnings)
+
+
+def test_refuses_a_trace_of_which_nothing_ran_in_the_steps(tmp_path: Path) -> None:
+    with pytest.raises(EstimatorError, match="no op ran inside its steps"):
+        read(tmp_path, step(1, 0, 10), event("aten::mul", 50, 10))

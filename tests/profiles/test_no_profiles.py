@@ -1,0 +1,26 @@
+from pathlib import Path
+
+import pytest
+
+from estimator.core.errors import EstimatorError
+from estimator.profiles import read_profile
+from estimator.profiles.no_profiles import reason
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('{"schema": "1.1.0-chakra.0.0.4", "pid": 3, "nodes": [{"id": 1}]}', "execution trace"),
+        ('{"rocprofiler-sdk-tool":[{"metadata":{}}]}', "rocprof"),
+        ('[{"cols":[{"id":"selfTimePercent"}],"rows":[]}]', "not a profile"),
+    ],
+)
+def test_files_that_are_no_profiles_are_refused_with_what_they_are(text: str, words: str, tmp_path: Path) -> None:
+    path = tmp_path / "dump.json"
+    path.write_text(text)
+    with pytest.raises(EstimatorError, match=words):
+        read_profile(path)
+
+
+def test_nothing_is_said_of_what_is_not_known() -> None:
+    assert reason(b'{"nodes": []}') is None

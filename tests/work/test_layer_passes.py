@@ -1,0 +1,107 @@
+"""Convolutions of which each pass lists a part of the layer's tensors, as TensorFlow's profilers do."""
+
+from collections.abc import Mapping
+
+import pandas as pd
+import pytest
+
+from estimator.core.types import Workload
+from estimator.work import count_work
+from estimator.work.operators import forward_name
+from tests.conftest import make_ops, unpacked
+
+TOY = Workload(name="toy", batch_size=8, precision="fp32")
+FLOP = 2 * 8 * 16 * 16 * 16 * 3 * 3 * 3  # 8 images of 32×32, 3 → 16 channels, kernel 3×3, stride 2
+OF_A_TAPE = (
+    "conv/Conv2D",
+    "gradient_tape/conv/Conv2D/Conv2DBackpropFilter",
+    "gradient_tape/conv/Conv2D/Conv2DBackpropInput",
+)
+TYPES = ("Conv2D", "Conv2DBackpropFilter", "Conv2DBackpropInput")
+SHAPES = ("8x32x32x3;3x3x3x16", "8x32x32x3;4;8x16x16x16", "4;3x3x3x16;8x16x16x16")
+
+
+def rows(names: tuple[str, ...] = OF_A_TAPE, shapes: tuple[str | None, ...] = SHAPES) -> list[Mapping[str, object]]:
+    columns = zip(names, TYPES, shapes, strict=True)
+    return [{"op": name, "op_type": op_type, "shapes": text} for name, op_type, text in columns]
+
+
+def counted(*ops: Mapping[str, object]) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    return unpacked(count_work(make_ops(*ops), TOY))
+
+
+def test_the_passes_of_a_layer_complete_each_other() -> None:
+    work, notes = counted(*rows())
+    assert work["flop"].tolist() == [FLOP] * 3
+    assert work["pass"].tolist() == ["forward", "grad_weights", "grad_input"]
+    assert work[["stride_h", "stride_w"]].to_numpy().tolist() == [[2, 2]] * 3
+    assert "3 convolutions (such as conv/Conv2D) state not all of their sizes" in str(notes)
+
+
+def test_one_gradient_is_enough() -> None:
+    work, _ = counted(*rows()[:2])
+    assert work["flop"].tolist() == [FLOP] * 2
+
+
+def test_an_op_without_any_shapes_has_those_of_its_layer() -> None:
+    work, _ = counted(*rows(shapes=(SHAPES[0], SHAPES[1], None)))
+    assert work["flop"].tolist() == [FLOP] * 3
+
+
+def test_a_forward_pass_alone_stays_unknown() -> None:
+    work, notes = counted(*rows()[:1])
+    assert work["flop"].isna().all()
+    assert "convolutions state no dimensions" in str(notes)
+
+
+def test_layers_do_not_share_sizes() -> None:
+    other = {"op": "other/Conv2D", "op_type": "Conv2D", "shapes": "8x10x10x4;3x3x4x4"}
+    work, _ = counted(other, *rows())
+    assert work["flop"].isna().tolist() == [True, False, False, False]
+
+
+def test_ops_of_one_layer_that_differ_stay_unknown() -> None:
+    other = {"op": "conv/Conv2D", "op_type": "Conv2D", "shapes": "4x32x32x3;3x3x3x16"}
+    work, _ = counted(other, *rows()[:2])
+    assert work["flop"].isna().all()
+
+
+def test_channels_first_are_told_by_the_channels() -> None:
+    shapes = ("8x3x32x32;3x3x3x16", "8x3x32x32;4;8x16x16x16", "4;3x3x3x16;8x16x16x16")
+    work, _ = counted(*rows(shapes=shapes))
+    assert work["flop"].tolist() == [FLOP] * 3
+    assert work["conv_c"].tolist() == [3] * 3
+
+
+def test_a_fused_convolution_has_the_name_of_its_last_op() -> None:
+    names = ("conv/Relu", *OF_A_TAPE[1:])
+    work, _ = counted({**rows()[0], "op": names[0], "op_type": "_FusedConv2D"}, *rows()[1:])
+    assert work["flop"].tolist() == [FLOP] * 3
+
+
+def test_a_row_that_states_all_stays_as_it_is() -> None:
+    stated = {**rows()[0], "attributes": "strides=1x1;padding=SAME;layout=NHWC"}
+    work, _ = counted(stated, *rows()[1:])
+    assert work["flop"].tolist() == [4 * FLOP, FLOP, FLOP]
+
+
+def test_depthwise_convolutions() -> None:
+    types = ("DepthwiseConv2dNative", "DepthwiseConv2dNativeBackpropFilter", "DepthwiseConv2dNativeBackpropInput")
+    shapes = ("8x10x10x6;3x3x6x2", "8x10x10x6;4;8x8x8x12", "4;3x3x6x2;8x8x8x12")
+    names = ("d/depthwise", *(f"gradient_tape/d/depthwise/{name}" for name in types[1:]))
+    work, _ = counted(*({**row, "op_type": each} for row, each in zip(rows(names, shapes), types, strict=True)))
+    assert work["flop"].tolist() == [2 * 8 * 64 * 12 * 9] * 3
+
+
+@pytest.mark.parametrize(
+    ("op", "forward"),
+    [
+        ("gradient_tape/model/conv/Conv2D/Conv2DBackpropFilter", "model/conv/Conv2D"),
+        ("call/gradient_tape/model/conv/Conv2D/Conv2DBackpropFilter", "call/model/conv/Conv2D"),
+        ("gradients/model/conv/Conv2D_grad/Conv2DBackpropInput", "model/conv/Conv2D"),
+        ("training/SGD/gradients_1/gradients/conv/Conv2D_grad/Conv2DBackpropInput", "conv/Conv2D"),
+        ("model/conv/Conv2D", "model/conv/Conv2D"),
+    ],
+)
+def test_the_forward_op_of_a_gradient(op: str, forward: str) -> None:
+    assert forward_name(op) == forward
