@@ -252,10 +252,11 @@ class Workload(File):
 
 @dataclass(frozen=True)
 class Timeline:
-    """TIMELINE of one typical step, and when its host goes on to the next step [s]."""
+    """TIMELINE of one typical step, when its host goes on to the next one [s], and how long the step took [s]."""
 
     events: pd.DataFrame = field(repr=False)
     host_step_s: float
+    step_s: float
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,7 @@ def test_input_is_read_before_the_rest_is_launched() -> None:
 
 def profiled() -> Timeline:
     rows = {"op": [0, 1], "lane": "gpu", "start_s": [0.0, 1.0], "duration_s": [1.0, 1.0], "launch_s": [0.0, 0.5]}
-    return Timeline(TIMELINE.conform(pd.DataFrame(rows), "toy"), host_step_s=1.0)
+    return Timeline(TIMELINE.conform(pd.DataFrame(rows), "toy"), host_step_s=1.0, step_s=2.0)
 
 
 def test_a_profiles_own_times_give_its_mean_step() -> None:
