@@ -43,17 +43,14 @@ def replay_step(prediction: Prediction, timeline: StepTimeline, pace: Floats) ->
 
     The parts are those of the nominal step's critical path, in every draw in proportion to the step.
     """
-    events = Events(timeline.events)
-    samples = prediction.samples - (1.0 - timeline.on_device) * prediction.launch
+    events, samples = Events(timeline.events), prediction.samples
     factor, host_step_s = timeline.factor(samples), timeline.host_step_s
     scaled, alone = (
         step_s(replay(events, factor, of_host, host_step_s)) * timeline.scale for of_host in (pace, np.zeros_like(pace))
     )
     clocks = replay(events, factor[:1], pace[:1], host_step_s)
     path = critical_path(events, clocks, factor[:1], pace[:1], host_step_s)
-    launch = np.divide(
-        timeline.on_device * prediction.launch[0], samples[0], out=np.zeros(samples.shape[1]), where=samples[0] > 0
-    )
+    launch = np.divide(prediction.launch[0], samples[0], out=np.zeros(samples.shape[1]), where=samples[0] > 0)
     parts = _parts_s(prediction.ops, path, launch)
     nominal = sum(parts.values())
     growth = scaled / nominal

@@ -13,7 +13,6 @@ from estimator.rollup.timeline import Events, replay, step_s
 
 DEVICE = "device"
 LAUNCHES = 4  # at most that a row of many calls is taken apart into
-ON_DEVICE = 0.5  # assumed: no kernel of public traces is shorter than 2 of the 5 us between dependent ones
 ON_HOST = ("host", "input")  # op classes that a host runs
 
 
@@ -21,14 +20,12 @@ ON_HOST = ("host", "input")  # op classes that a host runs
 class StepTimeline:
     """TIMELINE, when the host goes on to the next step [s], and the time of each op that its durations add up to [s].
 
-    ``on_device`` is the share of a launch's latency that is spent on the device: all of it where no host launches.
     ``scale`` is what a replayed step is to be multiplied by.
     """
 
     events: pd.DataFrame
     host_step_s: float
     op_s: Floats
-    on_device: float = 1.0
     scale: float = 1.0
 
     def factor(self, samples: Floats) -> Floats:
@@ -69,7 +66,7 @@ def dispatched(ops: pd.DataFrame, op_s: Floats, dispatch_s: float) -> StepTimeli
             "launch_s": np.where(host[op], np.nan, issued),
         }
     )
-    return StepTimeline(TIMELINE.conform(events, "timeline"), float(busy_s.sum()), op_s, ON_DEVICE)
+    return StepTimeline(TIMELINE.conform(events, "timeline"), float(busy_s.sum()), op_s)
 
 
 def as_profiled(timeline: Timeline, time_s: Floats, op_s: Floats, source_step_s: float) -> StepTimeline:
@@ -91,4 +88,4 @@ def as_profiled(timeline: Timeline, time_s: Floats, op_s: Floats, source_step_s:
     whole = TIMELINE.conform(pd.concat([events, pd.DataFrame(more)], ignore_index=True), "timeline")
     ran = np.where(np.isin(np.arange(len(op_s)), lacking), 0.0, 1.0)[None]
     own_s = float(step_s(replay(Events(whole), ran, np.ones(1), timeline.host_step_s))[0])
-    return StepTimeline(whole, timeline.host_step_s, base, ON_DEVICE, source_step_s / own_s)
+    return StepTimeline(whole, timeline.host_step_s, base, source_step_s / own_s)

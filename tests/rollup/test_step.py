@@ -11,7 +11,7 @@ from estimator.pipeline import estimate
 from estimator.profiles import canonical
 from estimator.rollup import step
 from estimator.rollup.host import HostScenario
-from estimator.rollup.target_timeline import ON_DEVICE, in_turn
+from estimator.rollup.target_timeline import in_turn
 from tests.conftest import make_device, make_ops
 
 
@@ -65,18 +65,13 @@ def test_evidence_shares_include_idle_time() -> None:
     assert not any("source's own time" in warning for result in (busy, same_device) for warning in result.warnings)
 
 
-@pytest.mark.parametrize(
-    ("target", "shares", "on_device"), [("v100", [1.0, 1.0], ON_DEVICE), ("epyc-7763", [0.5, 0.5], 1.0)]
-)
-def test_ops_that_cores_ran_side_by_side_run_serially_on_other_devices(
-    target: str, shares: list[float], on_device: float
-) -> None:
+@pytest.mark.parametrize(("target", "shares"), [("v100", [1.0, 1.0]), ("epyc-7763", [0.5, 0.5])])
+def test_ops_that_cores_ran_side_by_side_run_serially_on_other_devices(target: str, shares: list[float]) -> None:
     rows = ({"op_type": kind, "placement": "/host:CPU", "m": 512, "n": 512, "k": 512} for kind in ("MatMul", "Mystery"))
     ran = dataclasses.replace(profile(), ops=canonical.to_ops(make_ops(*rows), "toy"), busy_step_s=1e-3)
     estimated = estimate(ran, RunPlan(target, draws=0))
     assert estimated.overlap.tolist() == pytest.approx(shares)
-    own = estimated.prediction.samples[0] - (1.0 - on_device) * estimated.prediction.launch[0]
-    assert estimated.step.total[0] == pytest.approx(estimated.overlap @ own)
+    assert estimated.step.total[0] == pytest.approx(estimated.overlap @ estimated.prediction.samples[0])
 
 
 def test_on_its_own_device_a_step_varies_as_the_profiled_steps() -> None:
