@@ -20,12 +20,13 @@ ON_HOST = ("host", "input")  # op classes that a host runs
 class StepTimeline:
     """TIMELINE, when the host goes on to the next step [s], and the time of each op that its durations add up to [s].
 
-    ``scale`` is what a replayed step is to be multiplied by.
+    ``launches``: whether the host's launches are part of it. ``scale`` is what a replayed step is to be multiplied by.
     """
 
     events: pd.DataFrame
     host_step_s: float
     op_s: Floats
+    launches: bool = True
     scale: float = 1.0
 
     def factor(self, samples: Floats) -> Floats:
@@ -41,7 +42,7 @@ def in_turn(op_s: Floats, overlap: Floats, idle_s: float) -> StepTimeline:
     wait = {"lane": [HOST], "start_s": 0.0, "duration_s": ends[-1] + idle_s, "lag_s": idle_s, "after": len(op_s) - 1}
     launch = np.where(np.arange(len(op_s)) == 0, 0.0, np.nan)
     events = pd.concat([pd.DataFrame(ops).assign(launch_s=launch), pd.DataFrame(wait)], ignore_index=True)
-    return StepTimeline(TIMELINE.conform(events, "timeline"), float(ends[-1] + idle_s), op_s)
+    return StepTimeline(TIMELINE.conform(events, "timeline"), float(ends[-1] + idle_s), op_s, launches=False)
 
 
 def dispatched(ops: pd.DataFrame, op_s: Floats, dispatch_s: float) -> StepTimeline:
@@ -88,4 +89,4 @@ def as_profiled(timeline: Timeline, time_s: Floats, op_s: Floats, source_step_s:
     whole = TIMELINE.conform(pd.concat([events, pd.DataFrame(more)], ignore_index=True), "timeline")
     ran = np.where(np.isin(np.arange(len(op_s)), lacking), 0.0, 1.0)[None]
     own_s = float(step_s(replay(Events(whole), ran, np.ones(1), timeline.host_step_s))[0])
-    return StepTimeline(whole, timeline.host_step_s, base, source_step_s / own_s)
+    return StepTimeline(whole, timeline.host_step_s, base, scale=source_step_s / own_s)
