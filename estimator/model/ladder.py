@@ -29,7 +29,7 @@ from estimator.model.measured_rows import (
     use_fastest_repeats,
 )
 from estimator.model.measured_times import measured_times
-from estimator.model.step_factor import StepEstimate, class_bias, estimate_in_step
+from estimator.model.step_factor import StepEstimate, estimate_in_step
 
 CACHES = ("warm", "cold")
 
@@ -129,8 +129,7 @@ def _estimate_step(
         return estimate_in_step(*pair), pair[1].tables["warm"]
     rows = rows_for_ops(target.measurements, work)
     table = one_row_per_shape(applicable_rows(rows, cache))
-    bias = padded(class_bias(_profiled_work(work, source), source.device, shipped()), len(work), 0.0)
-    kernels = estimate_kernels(DeviceOps(work, target.device, {cache: table}), cache, class_bias=bias)
+    kernels = estimate_kernels(DeviceOps(work, target.device, {cache: table}), cache)
     return StepEstimate(kernels, np.ones(len(work)), np.zeros(len(work), dtype=bool)), table
 
 

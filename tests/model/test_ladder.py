@@ -1,35 +1,13 @@
 """Which evidence an op's time stands on, where several speak."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from estimator.core.interval import Z
 from estimator.core.types import RunPlan, Workload
-from estimator.model import ladder
-from estimator.model.coefficients import shipped
 from estimator.work import count_work
 from tests.conftest import make_device, make_measurements, make_ops
-from tests.model.toy import NEAR, ROW, SLOW, activated, activation_tables, pool, predict_on, table
-
-
-def lengthened(measured: pd.DataFrame, slower: float) -> float:
-    """Logarithm of the time that is predicted, where the source's run took so many times what is modelled there."""
-    work = count_work(make_ops({"op_type": "MatMul", **NEAR}), Workload(name="toy")).work
-    source = make_device(name="source")
-    modelled = predict_on(work, source, table()).samples[0]
-    found = predict_on(work.assign(time_s=slower * modelled), make_device(), measured, source=source)
-    return float(np.log(found.samples - found.launch)[0, 0])
-
-
-def test_the_sources_class_bias_counts_as_far_as_the_targets_measurements_do_not(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    step_factor = shipped().step_factor.model_copy(update={"class_bias_share": 0.25})
-    monkeypatch.setattr(ladder, "shipped", lambda: shipped().model_copy(update={"step_factor": step_factor}))
-    alone, beside = (lengthened(rows, 1.5) - lengthened(rows, 1.0) for rows in (table(), table(SLOW)))
-    assert alone == pytest.approx(0.25 * np.log(1.5))
-    assert 0 < beside < 0.7 * alone
+from tests.model.toy import NEAR, ROW, activated, activation_tables, pool, predict_on, table
 
 
 def test_on_a_target_measured_like_the_source_an_op_takes_its_own_time() -> None:
