@@ -9,7 +9,7 @@ import pandas as pd
 from estimator.core.notes import ranked, with_code
 from estimator.core.schema import MATRIX
 from estimator.core.types import Estimate, Profile, RunPlan, Workload
-from estimator.devices.sides import load_source, load_target
+from estimator.devices.sides import load_source, load_target, source_notes
 from estimator.model import SourceRun, TargetDevice, assumptions, predict, specifications
 from estimator.rollup import step
 from estimator.work import convert_layout, convert_precision, count_work, fuse, rebatch, select_pass
@@ -46,13 +46,14 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
 
     overlap = step.target_overlap(prediction, profile, target.device, same_setting)
     evidence_shares = step.evidence(prediction, overlap, profile)
-    basis = assumptions(prediction.ops, target.device, evidence, workload)
+    basis = assumptions(prediction.ops, target.device, evidence, workload, run.device)
     notes = (
         *target.notes, *(source.notes if source else ()), *with_code("profile", as_profiled.warnings),
         *step.notes(as_profiled), *basis, *pass_notes,
         *(note for transform in transforms for note in transform.notes),
         *prediction.warnings,
         *(() if same_device else step.mostly_carried(evidence_shares, target.device)),
+        *(() if same_device or prediction.covered_fraction > 0 else source_notes(profile, source)),
     )  # fmt: skip
     return Estimate(
         profile=profile,

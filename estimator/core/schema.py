@@ -39,7 +39,8 @@ METHODS = {  # the ladder of evidence, strongest first, and how each method give
     "scaled": "the model's time × the share by which the target's few measured ops of other shapes are off it",
     "transferred": "the model's time × what the source's step made of the op's isolated time (one library timed both)",
     "roofline": "calls × launch latency + a kernel model's time from specifications: tiles, waves, traffic",
-    "unchanged": "the source's own time, carried over",
+    "proportional": "no usable shapes: the source's time × a ratio of the devices' rates, or that of the modelled ops",
+    "unchanged": "the source's own time: host and input time",
 }
 TRANSPOSES = ("n", "t")
 SHAPED_BY = {  # columns that the work of an op needs; all others have a default

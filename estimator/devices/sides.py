@@ -6,10 +6,12 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
+from estimator.core import library
+from estimator.core.errors import suggestion
 from estimator.core.notes import Note, with_code
 from estimator.core.types import DeviceSpec, Profile, RunPlan
 from estimator.devices.measurements import read_measurements, with_launch
-from estimator.devices.specs.catalogue import load_device, source_device, target_warnings
+from estimator.devices.specs.catalogue import DEVICE_FILES, load_device, source_device, target_warnings
 
 
 @dataclass(frozen=True)
@@ -42,3 +44,15 @@ def load_source(profile: Profile, plan: RunPlan, target: Side) -> Side | None:
         return None if device is None else Side(device, target.measurements.iloc[:0])
     rows, left_out = read_measurements(device, named=plan.source)
     return Side(with_launch(device, rows), rows, with_code("measurements-left-out", left_out))
+
+
+def source_notes(profile: Profile, source: Side | None) -> tuple[Note, ...]:
+    """A note on which source to give, where the rates of the device that was profiled are unknown."""
+    if source and source.device.memory_bandwidth:
+        return ()
+    name = source.device.name if source else profile.device
+    named = f"the catalogue has no rates of '{name}'" if name else "the profile does not name it"
+    hint = suggestion(name, library.names("devices", DEVICE_FILES)) if name else ""
+    text = f"nothing tells how this step's times go from the device it was profiled on, as {named}"
+    advice = f"give that device, or the one nearest to it, by --from DEVICE ('estimator devices' lists all).{hint}"
+    return (Note("source-unknown", f"{text}: {advice}", name or "", 1.0),)

@@ -56,8 +56,12 @@ def isolated_time(ops: DeviceOps, cache: str = "warm") -> tuple[KernelEstimate, 
     """Estimate of each op by itself, and the isolated time of all its calls [s]: measured, else modelled, else NaN."""
     estimate = estimate_kernels(ops, cache, isolated=True)
     measured = calls_of(ops.work) * measured_times(ops.work, ops.tables[cache])[1]
-    modelled = estimate.time_s + estimate.launches * launch_latency(ops.device, shipped())
-    return estimate, np.where(np.isnan(measured), modelled, measured)
+    return estimate, np.where(np.isnan(measured), modelled_times(estimate, ops.device), measured)
+
+
+def modelled_times(estimate: KernelEstimate, device: DeviceSpec) -> Floats:
+    """Time of all calls of each op with launches [s], at nominal inputs."""
+    return estimate.time_s + estimate.launches * launch_latency(device, shipped())
 
 
 def estimate_kernels(ops: DeviceOps, cache: str = "warm", *, isolated: bool = False) -> KernelEstimate:
