@@ -9,7 +9,7 @@ import pandas as pd
 from estimator.core.notes import ranked, with_code
 from estimator.core.schema import MATRIX
 from estimator.core.types import Estimate, Profile, RunPlan, Workload
-from estimator.devices.sides import load_source, load_target, unknown_source
+from estimator.devices.sides import load_source, load_target, source_notes, unknown_source
 from estimator.model import SourceRun, TargetDevice, assumptions, predict, specifications
 from estimator.rollup import step
 from estimator.rollup.host import host_scenario
@@ -54,7 +54,7 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
     timeline = step.step_timeline(profile, prediction, scenario, overlap)
     replayed = step.replay_step(prediction, timeline, scenario.pace)
     evidence_shares = step.evidence(prediction, replayed, scenario)
-    basis = assumptions(prediction.ops, target.device, evidence, workload)
+    basis = assumptions(prediction.ops, target.device, evidence, workload, run.device)
     notes = (
         *target.notes, *(source.notes if source else ()), *unknown_source(profile, plan),
         *with_code("profile", as_profiled.warnings), *step.notes(as_profiled), *basis, *pass_notes,
@@ -62,6 +62,7 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
         *(note for transform in transforms for note in transform.notes),
         *prediction.warnings,
         *(() if same_device else step.mostly_carried(evidence_shares, target.device)),
+        *(() if same_device or prediction.covered_fraction > 0 else source_notes(profile, source)),
     )  # fmt: skip
     return Estimate(
         profile=profile,

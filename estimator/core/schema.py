@@ -37,9 +37,10 @@ METHODS = {  # the ladder of evidence, strongest first, and how each method give
     "measured": "the very shape was timed on the target (or the profile was taken on it): calls × that time",
     "interpolated": "the model's time, corrected by the target's own measured ops of like shapes",
     "scaled": "the model's time × the share by which the target's few measured ops of other shapes are off it",
-    "transferred": "the model's time, corrected by part of what the source's run took beyond the model there",
+    "transferred": "the model's time × what the source's step made of the op's isolated time (one library timed both)",
     "roofline": "calls × launch latency + a kernel model's time from specifications: tiles, waves, traffic",
-    "unchanged": "the source's own time, carried over",
+    "proportional": "no usable shapes: the source's time × a ratio of the devices' rates, or that of the modelled ops",
+    "unchanged": "the source's own time: host and input time",
 }
 TRANSPOSES = ("n", "t")
 SHAPED_BY = {  # columns that the work of an op needs; all others have a default

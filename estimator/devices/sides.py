@@ -6,10 +6,12 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
+from estimator.core import library
+from estimator.core.errors import suggestion
 from estimator.core.notes import Note, with_code
 from estimator.core.types import DeviceSpec, Profile, RunPlan
 from estimator.devices.measurements import read_measurements, with_launch
-from estimator.devices.specs.catalogue import load_device, source_device, target_warnings
+from estimator.devices.specs.catalogue import DEVICE_FILES, load_device, source_device, target_warnings
 
 
 @dataclass(frozen=True)
@@ -51,3 +53,15 @@ def unknown_source(profile: Profile, plan: RunPlan) -> tuple[Note, ...]:
         return ()
     text = f"the profile was recorded on '{recorded}', which the catalogue does not hold: name its device with --from"
     return (Note("source-unknown", text, subject=recorded),)
+
+
+def source_notes(profile: Profile, source: Side | None) -> tuple[Note, ...]:
+    """A note on which source to give, where the rates of the device that was profiled are unknown."""
+    if (source and source.device.memory_bandwidth) or profile.device_recorded:
+        return ()
+    name = source.device.name if source else profile.device
+    named = f"the catalogue has no rates of '{name}'" if name else "the profile does not name it"
+    hint = suggestion(name, library.names("devices", DEVICE_FILES)) if name else ""
+    text = f"nothing tells how this step's times go from the device it was profiled on, as {named}"
+    advice = f"give that device, or the one nearest to it, by --from DEVICE ('estimator devices' lists all).{hint}"
+    return (Note("source-unknown", f"{text}: {advice}", name or "", 1.0),)

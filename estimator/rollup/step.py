@@ -90,9 +90,10 @@ def _parts(ops: pd.DataFrame) -> npt.NDArray[np.str_]:
     """The part of the step to which each op's time without launches belongs."""
     by_class = ops["op_class"].isin(MATRIX).map({True: "compute", False: "memory"})
     by_bound = ops["bound"].replace("latency", pd.NA).fillna(by_class).to_numpy(dtype=str)
-    carried = np.where(ops["method"] == "unchanged", "unmodelled", by_bound)
-    own = ops["op_class"].map(PART_OF_CLASS)
-    return np.where(own.isna(), carried, own.fillna("").to_numpy(dtype=str))
+    is_proportional = ops["method"] == "proportional"
+    own = ops["op_class"].map(PART_OF_CLASS).mask(is_proportional & (ops["op_class"] == "host"), "unmodelled")
+    part = np.where(is_proportional | (ops["method"] == "unchanged"), "unmodelled", by_bound)
+    return np.where(own.isna(), part, own.fillna("").to_numpy(dtype=str))
 
 
 def sum_of_parts(*parts: Floats) -> Floats:
@@ -110,7 +111,8 @@ def target_overlap(prediction: Prediction, profile: Profile, target: DeviceSpec,
     """Share of each op's time by which it lengthens the step on the target.
 
     It is the source's share, but the step is never shorter than the target's peak and bandwidth allow. Ops that a
-    processor's cores ran side by side run one after another on any other device, except carried ops. With
+    processor's cores ran side by side run one after another on any other device, except those that go by their time
+    there, as a core's share of the rates is the source's share too. With
     ``same_setting``, the source's shares are returned.
     """
     ops, own = prediction.ops, source_overlap(prediction.ops, profile)
@@ -119,7 +121,8 @@ def target_overlap(prediction: Prediction, profile: Profile, target: DeviceSpec,
     time = prediction.samples[0]
     share = _scaled_to(own, time, max(float(own @ time), float(prediction.floor_s.sum())))
     ran_on_cores = ops["placement"].str.contains("cpu", case=False).fillna(False).to_numpy(dtype=bool)
-    serial = ran_on_cores & (ops["method"] != "unchanged").to_numpy() & (target.compute_unit != "core")
+    by_source_time = ops["method"].isin(["proportional", "unchanged"]).to_numpy(dtype=bool)
+    serial = ran_on_cores & ~by_source_time & (target.compute_unit != "core")
     return np.where(serial, 1.0, share)
 
 
@@ -139,8 +142,8 @@ def mostly_carried(shares: Mapping[str, float], target: DeviceSpec) -> tuple[Not
     if share <= MUCH_CARRIED:
         return ()
     text = (
-        f"most of the step on {target.name} is the source's own time, carried over unchanged (host, input, idle, and "
-        "what no rule knows): it tells more of the source than of the target"
+        f"most of the step on {target.name} is the source's own time, carried over unchanged (host, input and idle "
+        "time): it tells more of the source than of the target"
     )
     return (Note("carried-mostly", text, subject=target.name, share=share),)
 

@@ -35,7 +35,7 @@ def test_a_host_that_waits_for_its_only_op_has_four_parts() -> None:
     rows = TIMELINE.conform(pd.DataFrame([LONE, WAIT]), "toy")
     step, path = walked(rows, np.ones(1), 1.0, host_step_s=4.0)
     assert step == pytest.approx(4.0)
-    assert (path.of_op_s[0], path.start_s) == (pytest.approx(2.0), pytest.approx(0.5))
+    assert [path.of_op_s[0], path.start_s] == pytest.approx([2.0, 0.5])
     assert path.host_s == pytest.approx(1.0 + 0.1 + 0.4)  # before the launch, to wake up, and behind the wait
 
 

@@ -41,11 +41,9 @@ class LaunchCoefficients(File):
 
 
 class StepFactorCoefficients(File):
-    """How much of what a source's run took beyond the model other devices take as well."""
+    """How uncertain it is that other devices' steps make of ops what the source's made."""
 
     source: str
-    class_bias_share: float = Field(ge=0, le=1, description="of a class's miss (logarithm), that devices share")
-    class_bias_limit: float = Field(gt=0, description="miss (logarithm) beyond which a class has no bias")
     in_step_std: float = Field(ge=0, description="standard deviation (logarithm) of what steps make of ops, by device")
 
 
