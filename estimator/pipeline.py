@@ -52,7 +52,7 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
     scenario = host_scenario(profile, run.device, target.device, plan, prediction.run, same_device)
     overlap = step.target_overlap(prediction, profile, target.device, same_setting)
     timeline = step.step_timeline(profile, prediction, scenario, overlap)
-    replayed = step.replay_step(prediction, timeline, scenario.pace)
+    replayed = step.replay_step(prediction, timeline, scenario)
     evidence_shares = step.evidence(prediction, replayed, scenario)
     basis = assumptions(prediction.ops, target.device, evidence, workload, run.device)
     notes = (

@@ -39,12 +39,13 @@ class ReplayedStep:
     overlap: Floats
 
 
-def replay_step(prediction: Prediction, timeline: StepTimeline, pace: Floats) -> ReplayedStep:
-    """Replay a timeline with the samples of the ops' times, and the host at a ``pace`` (one number a draw).
+def replay_step(prediction: Prediction, timeline: StepTimeline, scenario: HostScenario) -> ReplayedStep:
+    """Replay a timeline with the samples of the ops' times, and the host of a scenario.
 
     The parts are those of the nominal step's critical path, in every draw in proportion to the step.
     """
-    events, samples = Events(timeline.events), _on_lanes(prediction, timeline)
+    events, pace = Events(timeline.events), scenario.pace
+    samples = _on_lanes(prediction, timeline) * np.reshape(scenario.kernels, (-1, 1))
     factor, host_step_s = timeline.factor(samples), timeline.host_step_s
     scaled, alone = (
         step_s(replay(events, factor, of_host, host_step_s)) * timeline.scale for of_host in (pace, np.zeros_like(pace))

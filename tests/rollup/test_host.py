@@ -8,7 +8,7 @@ import pytest
 from estimator.core.interval import bounds
 from estimator.core.types import Host, Profile, RunPlan, Workload
 from estimator.profiles import canonical
-from estimator.rollup.host import DISPATCH_S, PACE, HostScenario, host_scenario, ran_on_processor
+from estimator.rollup.host import DISPATCH_S, OTHER_STACK, PACE, HostScenario, host_scenario, ran_on_processor
 from tests.conftest import make_device, make_ops
 
 GPU = make_device(compute_unit="SM")
@@ -31,6 +31,7 @@ def test_a_processors_profile_gets_the_frameworks_launches_on_an_accelerator() -
     low, mid, high = DISPATCH_S["tensorflow"]
     assert (found.name, found.dispatch_s) == ("dispatch", mid)
     assert bounds(found.pace * mid) == pytest.approx([low, mid, high], rel=0.1)
+    assert bounds(np.asarray(found.kernels)) == pytest.approx(OTHER_STACK, rel=0.05)
     assert "the processor's idle time is dropped" in found.notes[0].text
 
 

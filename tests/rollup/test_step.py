@@ -157,7 +157,7 @@ def replayed(share: float, idle_s: float) -> step.ReplayedStep:
     """The ops in turn, each for a share of its time."""
     prediction = predicted()
     timeline = in_turn(prediction.samples[0], np.full(len(OPS), share), idle_s)
-    return step.replay_step(prediction, timeline, prediction.run)
+    return step.replay_step(prediction, timeline, HostScenario("profile", prediction.run))
 
 
 def test_each_part_of_a_step_by_hand() -> None:
