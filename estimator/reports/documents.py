@@ -119,11 +119,11 @@ FORMULAS = {
     "step_s": "sum of the ops' overlap × target_time_s + idle time of the source, which is carried",
     "matrix_only_step_s": "sum of overlap × target_time_s of gemm and convolution ops",
     "speedup": "source_step_s / step_s",
-    "components_s": "launch part of roofline times: latency; the rest by bound, carried ops by class; each × overlap",
+    "components_s": "launch part of modelled times: latency; else by bound, unmodelled ops apart; each × overlap",
     "evidence": "share of step_s by method: sum of overlap × target_time_s; idle time is unchanged",
-    "coverage": "share of the source's step in ops whose method is not 'unchanged'",
+    "coverage": "share of the source's step in ops whose method is neither 'proportional' nor 'unchanged'",
     "bound_s": "floor: max(flop / peak, bytes / bandwidth) of known work alone; ceiling: launches + (flop / peak + "
-    "bytes / bandwidth) / lowest attained share, with carried and idle time",
+    "bytes / bandwidth) / lowest attained share, with the most of ops without model, and idle time",
     "interval": "low and high: 5 % and 95 % of the draws; mid: the value at nominal inputs",
 }
 
