@@ -138,3 +138,10 @@ def test_an_unstated_precision_gives_a_note() -> None:
     assert "tells no precision of 1 products: fp32 is taken" in str(unpacked(count_work(ops, Workload(name="toy")))[1])
     assert unpacked(count_work(ops, Workload(name="toy", precision="fp32")))[1] == ()
     assert unpacked(count_work(ops.assign(precision="bf16"), Workload(name="toy")))[1] == ()
+
+
+def test_a_kernels_name_tells_the_precision_that_the_dump_does_not() -> None:
+    rows = [{"op_type": "aten::mm", "kernel": "Cijk_Ailk_Bljk_BBS_BH_MT128x128x16"}, {"op_type": "aten::mm"}]
+    stated = {"op_type": "aten::mm", "kernel": "ampere_sgemm_128x64_nn", "precision": "fp16"}
+    work = count_work(make_ops(*rows, stated), Workload(name="toy")).work
+    assert work["precision"].tolist() == ["bf16", "fp32", "fp16"]
