@@ -14,6 +14,7 @@ from estimator.core.types import DeviceSpec, Floats, Prediction, Profile, StepTi
 
 LOW_COVERAGE = 0.8  # share of the wall time below which the report warns
 MUCH_CARRIED = 0.5  # carried share of the predicted step above which the report warns
+MUCH_PROPORTIONAL = 0.5  # proportional share of the source's time above which its device should be known
 PARTS = ("compute", "memory", "latency", "communication_exposed", "input", "host", "unmodelled")
 PART_OF_CLASS = {  # op classes that are a part of the step by themselves, whatever their method
     "input": "input",
@@ -79,6 +80,12 @@ def evidence(prediction: Prediction, overlap: Floats, profile: Profile) -> dict[
     times["unchanged"] = times.get("unchanged", 0.0) + idle_time(profile) * prediction.run[0]
     shares = (times / times.sum()).sort_values(ascending=False)
     return {str(method): float(share) for method, share in shares.items() if share > 0}
+
+
+def mostly_proportional(prediction: Prediction) -> bool:
+    """Whether most of the source's time has no usable shapes."""
+    time, is_proportional = prediction.ops["time_s"], prediction.ops["method"] == "proportional"
+    return bool(time[is_proportional].sum() > MUCH_PROPORTIONAL * time.sum())
 
 
 def mostly_carried(shares: Mapping[str, float], target: DeviceSpec) -> tuple[Note, ...]:

@@ -21,8 +21,9 @@ def test_sources_of_measurements_are_those_of_the_ops_precision() -> None:
 
 
 def notes_of(*op_types: str, source: DeviceSpec | None) -> dict[str, Note]:
-    rows = [{"op_type": "MatMul", **SHAPE, "time_s": 2e-3}, *({"op_type": name} for name in op_types)]
-    work, device = count_work(make_ops(*rows), Workload(name="toy")).work, make_device()
+    product: dict[str, object] = {"op_type": "MatMul", **SHAPE, "time_s": 2e-3}
+    others: list[dict[str, object]] = [{"op_type": name} for name in op_types]
+    work, device = count_work(make_ops(product, *others), Workload(name="toy")).work, make_device()
     ops = predict_on(work, device, table(), source=source).ops
     return {note.code: note for note in assumptions(ops, device, table(), Workload(name="toy"), source)}
 
