@@ -27,6 +27,7 @@ HOST_CLASSES = ("host", "input")
 PRODUCTS = (*MATRIX, "recurrent")
 UNKNOWN = "unknown"
 WIDENING = 2.0  # factor by which an interval reaches beyond the ratios
+LEAST_MODELLED = 0.1  # share of a step's time whose modelled times tell of the rest
 LEAST_SHARE = 0.05  # low end over the mid, where only the step's other ops tell a ratio
 
 
@@ -109,12 +110,15 @@ def _where_known(values: Floats, others: Floats) -> Floats:
 def ratio_of_step(source_s: Floats, target_s: Floats) -> Floats:
     """Low end, mid and high end of target time / source time, as that of the modelled ops together.
 
-    The low end is nearly nothing, the high end the source's own time. Without modelled ops the mid is 1.
+    The low end is nearly nothing, the high end the source's own time. Where hardly anything is modelled, the mid is 1.
 
     Args:
         source_s: times of ops on the source [s].
         target_s: their modelled times on the target [s]; NaN where not modelled.
     """
     known = (source_s > 0) & ~np.isnan(target_s)
-    mid = float(target_s[known].sum() / source_s[known].sum()) if known.any() else 1.0
-    return np.array([LEAST_SHARE * mid, mid, max(1.0, WIDENING * mid) if known.any() else 1.0])
+    modelled_s = float(source_s[known].sum())
+    if modelled_s <= LEAST_MODELLED * np.nansum(source_s):
+        return np.array([LEAST_SHARE, 1.0, 1.0])
+    mid = float(target_s[known].sum()) / modelled_s
+    return np.array([LEAST_SHARE * mid, mid, max(1.0, WIDENING * mid)])

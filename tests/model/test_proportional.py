@@ -100,6 +100,11 @@ def test_the_ratio_of_a_step_is_that_of_its_modelled_ops() -> None:
     assert ratio_of_step(source, target) == pytest.approx([LEAST_SHARE * 0.1, 0.1, 1.0])
 
 
+def test_a_few_short_ops_tell_nothing_of_the_step() -> None:
+    found = ratio_of_step(np.array([1.0, 99.0]), np.array([3.0, UNKNOWN]))
+    assert found.tolist() == [LEAST_SHARE, 1.0, 1.0]
+
+
 def test_onto_a_slower_device_the_ratio_of_a_step_may_exceed_1() -> None:
     low, mid, high = ratio_of_step(np.array([1.0]), np.array([2.0]))
     assert (low, mid, high) == pytest.approx((2 * LEAST_SHARE, 2.0, 2.0 * WIDENING))
