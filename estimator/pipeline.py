@@ -62,7 +62,7 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
         *(note for transform in transforms for note in transform.notes),
         *prediction.warnings,
         *(() if same_device else step.mostly_carried(evidence_shares, target.device)),
-        *(() if same_device or prediction.covered_fraction > 0 else source_notes(profile, source)),
+        *(source_notes(profile, source) if step.mostly_proportional(prediction) else ()),
     )  # fmt: skip
     return Estimate(
         profile=profile,

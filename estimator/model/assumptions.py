@@ -13,7 +13,7 @@ from estimator.core.units import in_operations, show
 from estimator.model.coefficients import shipped
 from estimator.model.hardware import TYPICAL_YEAR, peak_of_op
 from estimator.model.measured_rows import rows_for_ops
-from estimator.model.proportional import has_rates
+from estimator.model.proportional import has_rates, path_class
 
 MODELLED = ("interpolated", "scaled", "transferred", "roofline")
 CALIBRATING = (*MATRIX, *STREAMING)  # classes whose measurements correct a model
@@ -41,7 +41,9 @@ def assumptions(
 
 def specifications(ops: pd.DataFrame, target: DeviceSpec) -> dict[str, Sourced]:
     """The catalogue's numbers behind a PREDICTION, by ``device: field``."""
-    modelled = ops[["precision", "op_class"]][ops["method"].isin(MODELLED)]
+    used = ops["method"].isin((*MODELLED, "proportional"))
+    op_class = ops["op_class"].mask(ops["method"] == "proportional", path_class(ops["op_class"]))
+    modelled = ops.assign(op_class=op_class).loc[used, ["precision", "op_class"]]
     if modelled.empty:
         return {}
     kinds = sorted(set(modelled.itertuples(index=False, name=None)))
@@ -49,6 +51,8 @@ def specifications(ops: pd.DataFrame, target: DeviceSpec) -> dict[str, Sourced]:
     values |= {"memory_bandwidth": target.memory_bandwidth, "launch_latency": target.launch_latency}
     if modelled["op_class"].isin(MATRIX).any():
         values |= {"power_limit": target.power_limit, "compute_units": target.compute_units}
+    if target.link and ops["op_class"].eq("collective").any():
+        values["link.per_direction"] = target.link.per_direction
     return {f"{target.name}: {field}": value for field, value in values.items() if value}
 
 

@@ -124,9 +124,9 @@ FORMULAS = {
     "components_s": "what was critical at each instant: launches are latency; other op time by bound, carried ops by "
     "class; the rest is the host",
     "evidence": "share of step_s by method: sum of overlap × target_time_s; the host's time is unchanged, or dispatch",
-    "coverage": "share of the source's step in ops whose method is not 'unchanged'",
+    "coverage": "share of the source's step in ops whose method is neither 'proportional' nor 'unchanged'",
     "bound_s": "floor: max(flop / peak, bytes / bandwidth) of known work alone; ceiling: launches + (flop / peak + "
-    "bytes / bandwidth) / lowest attained share, with carried and idle time",
+    "bytes / bandwidth) / lowest attained share, with the most of ops without model, and idle time",
     "interval": "low and high: 5 % and 95 % of the draws; mid: the value at nominal inputs",
 }
 

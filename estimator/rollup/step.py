@@ -19,6 +19,7 @@ from estimator.rollup.timeline import Events, replay, step_s
 
 LOW_COVERAGE = 0.8  # share of the wall time below which the report warns
 MUCH_CARRIED = 0.5  # carried share of the predicted step above which the report warns
+MUCH_PROPORTIONAL = 0.5  # proportional share of the source's time above which its device should be known
 HIDDEN_LAUNCH = 0.5  # share of a stream's launch latency; in public traces short ones take 2 (H100) to 4 us (MI300X)
 NEGLIGIBLE = 1e-9  # share of a step that rounding makes
 PARTS = ("compute", "memory", "latency", "communication_exposed", "input", "host", "unmodelled")
@@ -135,6 +136,12 @@ def evidence(prediction: Prediction, replayed: ReplayedStep, scenario: HostScena
     times[host] = times.get(host, 0.0) + max(float(replayed.step.total[0] - of_op.sum()), 0.0)
     shares = (times / times.sum()).sort_values(ascending=False)
     return {str(method): float(share) for method, share in shares.items() if share > NEGLIGIBLE}
+
+
+def mostly_proportional(prediction: Prediction) -> bool:
+    """Whether most of the source's time has no usable shapes."""
+    time, is_proportional = prediction.ops["time_s"], prediction.ops["method"] == "proportional"
+    return bool(time[is_proportional].sum() > MUCH_PROPORTIONAL * time.sum())
 
 
 def mostly_carried(shares: Mapping[str, float], target: DeviceSpec) -> tuple[Note, ...]:

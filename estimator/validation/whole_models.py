@@ -179,12 +179,12 @@ def _predict_whole(
 ) -> dict[tuple[str, str], float]:
     """Predicted time [s] on the target by (source, model), for every run of a source."""
     ops = runs.ops[runs.ops["device"].isin(sources)]
-    return sum_of_kernels(predictor, ops, backward_multipliers(ops), target, own).to_dict()
+    return dict(sum_of_kernels(predictor, ops, backward_multipliers(ops), target, own))
 
 
 def sum_of_kernels(
     predictor: Predictor, ops: pd.DataFrame, multipliers: Mapping[str, float], device: str, own: pd.DataFrame
-) -> dict[tuple[str, str], float]:
+) -> pd.Series:
     """Sum of the predicted kernel times on a device [s], by (device, model) of the runs."""
     launched = kernels(ops, multipliers)
     rows, _ = describe(
