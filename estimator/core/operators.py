@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from estimator.core.errors import EstimatorError, suggestion
 from estimator.core.schema import UNPOOLED, complete
 from estimator.core.types import ITEMSIZE, Flags, Names, itemsizes
 
@@ -84,6 +85,16 @@ def timed_streams() -> tuple[str, ...]:
 def class_of(operator: str) -> str:
     """The op class of an operator."""
     return operators()[operator].op_class
+
+
+def refuse_unknown(rows: pd.DataFrame, where: str) -> None:
+    """Raise EstimatorError where a row of any table states an ``operator`` that operators.csv lacks."""
+    unknown = rows["operator"].dropna()
+    unknown = unknown[~unknown.isin(operators().keys())]
+    if len(unknown):
+        name = unknown.iloc[0]
+        sentence = f"operator '{name}' is not known.{suggestion(name, operators())} core/operators.csv lists all."
+        raise EstimatorError(f"{where}: row {unknown.index[0] + 1}: {sentence}")
 
 
 def attribute(rows: pd.DataFrame, name: str) -> Names:
