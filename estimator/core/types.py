@@ -293,7 +293,8 @@ class RunPlan:
 
     def __post_init__(self) -> None:
         if self.batch is not None and not 1 <= self.batch <= LARGEST_BATCH:
-            raise EstimatorError(f"batch {self.batch} is none; expected a whole number from 1 to {LARGEST_BATCH}")
+            expected = f"a whole number from 1 to {LARGEST_BATCH}"
+            raise EstimatorError(f"batch {self.batch} is out of range; expected {expected}")
         if self.precision not in (None, *ITEMSIZE):
             known = ", ".join(ITEMSIZE)
             raise EstimatorError(f"precision '{self.precision}' is not known; expected one of {known}")
