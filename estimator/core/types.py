@@ -313,7 +313,8 @@ class RunPlan:
         if isinstance(self.host, float) and not 0 < self.host < math.inf:
             raise EstimatorError(f"host {self.host:g} is no factor; expected profile, none, or a number above 0")
         if self.batch is not None and not 1 <= self.batch <= LARGEST_BATCH:
-            raise EstimatorError(f"batch {self.batch} is none; expected a whole number from 1 to {LARGEST_BATCH}")
+            expected = f"a whole number from 1 to {LARGEST_BATCH}"
+            raise EstimatorError(f"batch {self.batch} is out of range; expected {expected}")
         if self.precision not in (None, "auto", *ITEMSIZE):
             known = ", ".join(["auto", *ITEMSIZE])
             raise EstimatorError(f"precision '{self.precision}' is not known; expected one of {known}")

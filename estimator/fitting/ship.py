@@ -58,7 +58,7 @@ def main(
     data: Annotated[Path, typer.Argument(help="folder of public data sets")], out: Path = COEFFICIENTS_FOLDER
 ) -> None:
     """Fit all coefficients and validate them."""
-    truth, notes = read_truth(data)
+    truth, _ = read_truth(data)
     coefficients = fitted_model.fit(truth)
     write(coefficients.model_copy(update={"step_factor": step_factor()}), out)
     validation = validate(
@@ -71,7 +71,7 @@ def main(
         ("held_out_pairs", scores.of_pairs(validation.judged, METHODS[0])),
     ):
         write_text(out / f"{name}.csv", table.to_csv(index=False, lineterminator="\n"))
-    for note in notes:
+    for note in validation.notes:  # those of read_truth, and which problems could not be judged
         typer.echo(note, err=True)
 
 

@@ -11,9 +11,9 @@ import pandas as pd
 
 from estimator.core import physics
 from estimator.core.conv_shape import ConvShape
-from estimator.core.errors import EstimatorError, suggestion
+from estimator.core.errors import EstimatorError
 from estimator.core.notes import Note
-from estimator.core.operators import SUFFIXES, attribute, class_of, operators
+from estimator.core.operators import SUFFIXES, attribute, class_of, refuse_unknown
 from estimator.core.schema import MATRIX, SHAPED_BY, STREAMING, WORK, complete
 from estimator.core.types import ITEMSIZE, Floats, Workload, itemsizes
 from estimator.work import aggregates, shapes
@@ -65,10 +65,7 @@ def count_work(ops: pd.DataFrame, workload: Workload, where: str = "profile") ->
 
 def _with_operators(work: pd.DataFrame, where: str) -> pd.DataFrame:
     """WORK with the operator and the class of each op; a stated class outranks the class of the operator."""
-    unknown = set(work["operator"].dropna()) - operators().keys()
-    if unknown:
-        hint = suggestion(min(unknown), operators())
-        raise EstimatorError(f"{where}: operator '{min(unknown)}' is not known.{hint} core/operators.csv lists all.")
+    refuse_unknown(work, where)
     operator = work["operator"].fillna(operators_of(work))
     stated = work["op_class"].fillna(operator.map(class_of))
     in_class = [operator_in_class(*pair) for pair in zip(operator, stated, strict=True)]

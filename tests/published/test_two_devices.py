@@ -1,6 +1,4 @@
-"""Two models of Hugging Face recorded on both an H100 and an MI300X (AMD-AGI/TraceLens, reference traces): each predicted
-from the other's dump.
-"""
+"""Two models recorded on an H100 and an MI300X (AMD-AGI/TraceLens, reference traces): each from the other one's dump."""
 
 import csv
 from collections.abc import Callable
