@@ -21,6 +21,7 @@ LOW_COVERAGE = 0.8  # share of the wall time below which the report warns
 MUCH_CARRIED = 0.5  # carried share of the predicted step above which the report warns
 MUCH_PROPORTIONAL = 0.5  # proportional share of the source's time above which its device should be known
 HIDDEN_LAUNCH = 0.5  # share of a stream's launch latency; in public traces short ones take 2 (H100) to 4 us (MI300X)
+MODELLED = ("interpolated", "scaled", "transferred", "roofline")  # methods whose times hold launches
 NEGLIGIBLE = 1e-9  # share of a step that rounding makes
 PARTS = ("compute", "memory", "latency", "communication_exposed", "input", "host", "unmodelled")
 PART_OF_CLASS = {  # op classes that are a part of the step by themselves, whatever their method
@@ -46,14 +47,16 @@ def replay_step(prediction: Prediction, timeline: StepTimeline, scenario: HostSc
     The parts are those of the nominal step's critical path, in every draw in proportion to the step.
     """
     events, pace = Events(timeline.events), scenario.pace
-    samples = _on_lanes(prediction, timeline) * np.reshape(scenario.kernels, (-1, 1))
+    hidden_s = _hidden_launches(prediction, timeline)
+    samples = (prediction.samples - hidden_s) * np.reshape(scenario.kernels, (-1, 1))
     factor, host_step_s = timeline.factor(samples), timeline.host_step_s
     scaled, alone = (
         step_s(replay(events, factor, of_host, host_step_s)) * timeline.scale for of_host in (pace, np.zeros_like(pace))
     )
     clocks = replay(events, factor[:1], pace[:1], host_step_s)
     path = critical_path(events, clocks, factor[:1], pace[:1], host_step_s)
-    launch = np.divide(prediction.launch[0], samples[0], out=np.zeros(samples.shape[1]), where=samples[0] > 0)
+    launch_s = (prediction.launch - hidden_s)[0]
+    launch = np.divide(launch_s, samples[0], out=np.zeros(samples.shape[1]), where=samples[0] > 0)
     parts = _parts_s(prediction.ops, path, launch)
     nominal = sum(parts.values())
     growth = scaled / nominal
@@ -62,11 +65,11 @@ def replay_step(prediction: Prediction, timeline: StepTimeline, scenario: HostSc
     return ReplayedStep(step, alone, overlap * float(scaled[0] / nominal))
 
 
-def _on_lanes(prediction: Prediction, timeline: StepTimeline) -> Floats:
-    """The samples of the ops' times on their lanes [s]: where launches are replayed, streams hide part of their own."""
-    streams = prediction.ops["op_class"].isin(STREAMING).to_numpy(dtype=bool)
-    hidden = HIDDEN_LAUNCH * streams if timeline.launches else 0.0
-    return np.asarray(prediction.samples - hidden * prediction.launch)
+def _hidden_launches(prediction: Prediction, timeline: StepTimeline) -> Floats:
+    """Of the samples of launches what modelled streams do not take on their lanes, as the replay launches them [s]."""
+    ops = prediction.ops
+    streams = ops["op_class"].isin(STREAMING) & ops["method"].isin(MODELLED) & timeline.launches
+    return np.asarray(HIDDEN_LAUNCH * streams.to_numpy(dtype=bool) * prediction.launch)
 
 
 def _parts_s(ops: pd.DataFrame, path: CriticalPath, launch: Floats) -> dict[str, float]:

@@ -75,19 +75,19 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
     steps = find_steps(trace, launches.time)
     on_device = bool(len(trace.device))
     counted = (steps.step >= 0) & on_computing_devices(trace)
-    whole = dataclasses.replace(trace), launches
+    whole, all_launches = dataclasses.replace(trace), launches
     trace.device, launches = trace.device.take(counted), launches.take(counted)
     timed = trace.device if on_device else trace.ops.take(steps.ops)
     if not len(timed):
         raise EstimatorError(f"{trace.where}: no op ran inside its steps; expected ops in them, so profile whole steps")
     rows = _on_device(trace, nest, launches) if on_device else _on_host(trace, nest, steps.ops)
     workers = by_device(trace) if on_device else [timed]
-    table, ops_row = _table(trace, rows)
+    table, row_of_line = _table(trace, rows)
     timeline = None
     if on_device and len(workers) == 1:
-        row = np.full(len(counted), -1)
-        row[counted] = ops_row[rows.of_event]
-        timeline = step_timeline(*whole, steps, row)
+        row_of_event = np.full(len(counted), -1)
+        row_of_event[counted] = row_of_line[rows.of_event]
+        timeline = step_timeline(whole, all_launches, steps, row_of_event)
     profile = Profile(
         ops=mean_over_devices(canonical.to_ops(table, trace.where), len(workers)),
         timeline=timeline,
