@@ -1,7 +1,7 @@
 """``python -m estimator.fitting.trace_measurements DEVICE DUMP… --source TEXT``: shipped rows of kernels that public
 traces of real runs timed on a device.
 
-Writes devices/measurements/DEVICE.torch.csv: of each product, convolution and attention of known sizes the median time
+Writes devices/measurements/DEVICE.traces.csv: of each product, convolution and attention of known sizes the median time
 of a call. Short calls are left out, as their time is mostly that of a start.
 """
 
@@ -16,7 +16,7 @@ import typer
 from estimator.collect.measure.kit import csv_text
 from estimator.core.files import write_text
 from estimator.core.schema import MEASUREMENTS
-from estimator.fitting.framework_measurements import FRAMEWORK, HERE
+from estimator.fitting.framework_measurements import HERE
 from estimator.profiles import read_profile
 from estimator.work import count_work
 
@@ -55,8 +55,8 @@ def main(
 ) -> None:
     """Write the rows of one device."""
     parts = [timed_calls(dump).assign(source=f"{source}: {dump.name}") for dump in dumps]
-    calls = pd.concat(parts, ignore_index=True).assign(device=device, library="PyTorch, in a traced run")
-    write_text(out / f"{device}.{FRAMEWORK}.csv", csv_text(measurements(calls)))
+    calls = pd.concat(parts, ignore_index=True).assign(device=device, library="traces, PyTorch")
+    write_text(out / f"{device}.traces.csv", csv_text(measurements(calls)))
 
 
 if __name__ == "__main__":

@@ -44,25 +44,35 @@ class ReplayedStep:
 def replay_step(prediction: Prediction, timeline: StepTimeline, scenario: HostScenario) -> ReplayedStep:
     """Replay a timeline with the samples of the ops' times, and the host of a scenario.
 
-    The parts are those of the nominal step's critical path, in every draw in proportion to the step.
+    The parts are those of the nominal step's critical path; in other draws each op on it counts as long as it takes
+    there, and all parts in proportion to the step.
     """
-    events, pace = Events(timeline.events), scenario.pace
-    hidden_s = _hidden_launches(prediction, timeline)
-    samples = (prediction.samples - hidden_s) * np.reshape(scenario.kernels, (-1, 1))
-    factor, host_step_s = timeline.factor(samples), timeline.host_step_s
-    scaled, alone = (
+    events, pace, host_step_s = Events(timeline.events), scenario.pace, timeline.host_step_s
+    launch_s = prediction.launch - _hidden_launches(prediction, timeline)
+    stack = np.reshape(scenario.kernels, (-1, 1))
+    samples = (prediction.samples - prediction.launch + launch_s) * stack
+    factor = timeline.factor(samples)
+    total, alone = (
         step_s(replay(events, factor, of_host, host_step_s)) * timeline.scale for of_host in (pace, np.zeros_like(pace))
     )
     clocks = replay(events, factor[:1], pace[:1], host_step_s)
     path = critical_path(events, clocks, factor[:1], pace[:1], host_step_s)
-    launch_s = (prediction.launch - hidden_s)[0]
-    launch = np.divide(launch_s, samples[0], out=np.zeros(samples.shape[1]), where=samples[0] > 0)
-    parts = _parts_s(prediction.ops, path, launch)
-    nominal = sum(parts.values())
-    growth = scaled / nominal
-    overlap = np.divide(path.of_op_s, samples[0], out=np.ones(samples.shape[1]), where=samples[0] > 0)
-    step = StepTime(**{name: value * growth for name, value in parts.items()}, total=scaled)
-    return ReplayedStep(step, alone, overlap * float(scaled[0] / nominal))
+    share = np.divide(path.of_op_s, samples[0], out=np.zeros(samples.shape[1]), where=samples[0] > 0)
+    parts = _parts_s(prediction.ops, path, share * samples, share * launch_s * stack, pace)
+    growth = total / sum(parts.values())
+    step = StepTime(**{name: value * growth for name, value in parts.items()}, total=total)
+    return ReplayedStep(step, alone, np.where(samples[0] > 0, share * growth[0], 1.0))
+
+
+def _parts_s(
+    ops: pd.DataFrame, path: CriticalPath, critical_s: Floats, launch_s: Floats, pace: Floats
+) -> dict[str, Floats]:
+    """Samples of the parts of a step [s]: of each op what is critical (draws × ops), and the launch part of that."""
+    part, rest = _parts(ops), critical_s - launch_s
+    parts = {name: rest[:, part == name].sum(axis=1) for name in PARTS}
+    parts["latency"] = launch_s.sum(axis=1) + path.start_s
+    parts["host"] = parts["host"] + path.host_s * (pace / pace[0] if pace[0] > 0 else 1.0)
+    return parts
 
 
 def _hidden_launches(prediction: Prediction, timeline: StepTimeline) -> Floats:
@@ -70,15 +80,6 @@ def _hidden_launches(prediction: Prediction, timeline: StepTimeline) -> Floats:
     ops = prediction.ops
     streams = ops["op_class"].isin(STREAMING) & ops["method"].isin(MODELLED) & timeline.launches
     return np.asarray(HIDDEN_LAUNCH * streams.to_numpy(dtype=bool) * prediction.launch)
-
-
-def _parts_s(ops: pd.DataFrame, path: CriticalPath, launch: Floats) -> dict[str, float]:
-    """The nominal step's parts [s]; ``launch``: of each op the share that is launch latency."""
-    part, rest = _parts(ops), path.of_op_s * (1.0 - launch)
-    parts = {name: float(rest[part == name].sum()) for name in PARTS}
-    parts["latency"] = float(path.of_op_s @ launch) + path.start_s
-    parts["host"] += path.host_s
-    return parts
 
 
 def step_timeline(profile: Profile, prediction: Prediction, scenario: HostScenario, overlap: Floats) -> StepTimeline:

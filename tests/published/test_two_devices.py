@@ -1,4 +1,4 @@
-"""Two models recorded on an H100 and an MI300X (AMD-AGI/TraceLens, reference traces): each from the other one's dump."""
+"""Two models recorded on an H100 and an MI300X (AMD-AGI/TraceLens, reference traces): each from the other's dump."""
 
 import csv
 from collections.abc import Callable

@@ -123,8 +123,8 @@ def test_a_step_that_is_mostly_carried_is_told() -> None:
     target = make_device(name="new")
     (note,) = step.mostly_carried({"unchanged": 0.6, "roofline": 0.4}, target)
     text = (
-        "most of the step on new is the source's own time, carried over unchanged (host, input and idle time): it tells "
-        "more of the source than of the target"
+        "most of the step on new is the source's own time, carried over unchanged (host, input and idle time): it "
+        "tells more of the source than of the target"
     )
     assert note == Note("carried-mostly", text, subject="new", share=0.6)
     assert step.mostly_carried({"unchanged": 0.5}, target) == ()
