@@ -11,7 +11,7 @@ TYPE_RULES = (
     ("optimizer", UPDATE),
     ("input", re.compile(r"Iterator|Queue|^Placeholder|^_Arg$|Dataset|^MEMCPYHtoD|InfeedEnqueue")),
 )
-GRAPPLER = r"(Arithmetic|Layout|Dependency|Loop|Memory)Optimizer"  # TensorFlow's rewriters of graphs: no optimizer's scope
+GRAPPLER = r"(Arithmetic|Layout|Dependency|Loop|Memory)Optimizer"  # TensorFlow's rewriters of graphs
 NAME_RULES = (
     (
         "backward",
