@@ -19,16 +19,10 @@ HOST_FORMULA = f"{PART_FORMULA} + the source's idle time"
 
 
 def read_unit(unit: UnitOfWork, folder: Path) -> Profile:
-    """The profile of a unit of work, at the batch size the study asks for. Raises EstimatorError where they differ."""
+    """The profile of a unit of work; where it does not tell its batch size, the study's is taken for it."""
     name = str(unit.profile)
     profile = read_profile_beside(folder, name)
-    profiled = profile.workload.batch_size
-    if unit.batch_size and profiled and unit.batch_size != profiled:
-        raise EstimatorError(
-            f"{unit.profile}: the profile was taken at batch {profiled}, the study asks for {unit.batch_size}; "
-            "profile the run at the batch you want to know"
-        )
-    if profiled is None and unit.batch_size:
+    if profile.workload.batch_size is None and unit.batch_size:
         return read_profile_beside(folder, name, unit.batch_size)
     return profile
 
@@ -36,11 +30,14 @@ def read_unit(unit: UnitOfWork, folder: Path) -> Profile:
 def estimate_unit(study: Study, unit_name: str, machine: Machine, profile: Profile, folder: Path) -> Estimate:
     """One step of a unit of work on one device of a machine."""
     device = load_system(beside(folder, machine.system)).device if machine.system else str(machine.device)
+    unit = study.units_of_work[unit_name]
     plan = RunPlan(
         target=beside(folder, device),
-        precision=study.units_of_work[unit_name].precision,
-        fusion=study.units_of_work[unit_name].fusion,
-        layout=study.units_of_work[unit_name].layout,
+        precision=unit.precision or machine.precision,
+        fusion=unit.fusion,
+        layout=unit.layout,
+        batch=unit.batch_size,
+        mode=unit.mode,
         measurements=beside(folder, machine.measurements) if machine.measurements else None,
         draws=study.draws,
         seed=study.seed,
