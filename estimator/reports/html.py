@@ -64,6 +64,7 @@ def render(result: StudyResult) -> str:
         figures=_figures(result),
         op_columns=[OP_HEADINGS.get(name, name.replace("_", " ")) for name in OP_COLUMNS],
         op_rows=_op_rows,
+        longest_ops=figures.LONGEST_OPS,
         methods=METHODS,
         assumptions={**{text: ["machines"] for text in result.assumptions}, **_by_sentence(result, "assumptions")},
         warnings=_by_sentence(result, "warnings"),
@@ -135,8 +136,8 @@ def _hosts(result: StudyResult) -> dict[str, list[str]]:
 
 
 def _op_rows(estimate: Estimate) -> list[list[str]]:
-    """The op table of one estimate, longest on the target first, as texts."""
-    ops = estimate.prediction.ops.sort_values("target_time_s", ascending=False, kind="stable")
+    """The longest ops of one estimate, longest on the target first, as texts."""
+    ops = estimate.prediction.ops.sort_values("target_time_s", ascending=False, kind="stable").head(figures.LONGEST_OPS)
     shown = {"flop": "FLOP", "bytes": "B", "time_s": "s", "target_time_s": "s"}
 
     def text(name: str, value: object) -> str:

@@ -19,16 +19,10 @@ PART_FORMULA = "its share of the replayed step's critical path"
 
 
 def read_unit(unit: UnitOfWork, folder: Path) -> Profile:
-    """The profile of a unit of work, at the batch size the study asks for. Raises EstimatorError where they differ."""
+    """The profile of a unit of work; where it does not tell its batch size, the study's is taken for it."""
     name = str(unit.profile)
     profile = read_profile_beside(folder, name)
-    profiled = profile.workload.batch_size
-    if unit.batch_size and profiled and unit.batch_size != profiled:
-        raise EstimatorError(
-            f"{unit.profile}: the profile was taken at batch {profiled}, the study asks for {unit.batch_size}; "
-            "profile the run at the batch you want to know"
-        )
-    if profiled is None and unit.batch_size:
+    if profile.workload.batch_size is None and unit.batch_size:
         return read_profile_beside(folder, name, unit.batch_size)
     return profile
 
@@ -39,14 +33,16 @@ def estimate_unit(study: Study, unit_name: str, machine: Machine, profile: Profi
     Raises EstimatorError where most of it is carried from the source, unless the study says ``host: profile``.
     """
     device = load_system(beside(folder, machine.system)).device if machine.system else str(machine.device)
-    unit_host = study.units_of_work[unit_name].host
-    host = machine.host if unit_host is None else unit_host
+    unit = study.units_of_work[unit_name]
+    host = machine.host if unit.host is None else unit.host
     plan = RunPlan(
         target=beside(folder, device),
-        precision=study.units_of_work[unit_name].precision,
-        fusion=study.units_of_work[unit_name].fusion,
-        layout=study.units_of_work[unit_name].layout,
+        precision=unit.precision or machine.precision,
+        fusion=unit.fusion,
+        layout=unit.layout,
         host=host,
+        batch=unit.batch_size,
+        mode=unit.mode,
         measurements=beside(folder, machine.measurements) if machine.measurements else None,
         draws=study.draws,
         seed=study.seed,

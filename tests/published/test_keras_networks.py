@@ -5,9 +5,12 @@ The papers print 3.8 billion for ResNet-50, 569 million for MobileNet, and 15.3 
 (124 million) they leave out. Parameters are those in Keras' own table of applications, moving statistics included.
 """
 
+from collections.abc import Callable
+
 import pytest
 
 from estimator.core.schema import MATRIX
+from estimator.core.types import StudyResult
 from estimator.profiles import read_profile, shipped
 from estimator.work import count_work, rebatch
 
@@ -56,3 +59,22 @@ def test_flop_at_another_batch_go_with_it(name: str, batch: int) -> None:
 def test_parameters_are_keras_own(name: str) -> None:
     total, moving = PARAMETERS[name]
     assert read_profile(name).workload.parameters == shipped()[name].parameters == total - moving
+
+
+@pytest.mark.slow
+def test_the_table_of_platforms_frameworks_and_modes_is_filled(
+    shipped_study: Callable[[str], StudyResult],
+) -> None:
+    result = shipped_study("keras-networks")
+    step = {pair: found.step.total[0] for pair, found in result.estimates.items()}
+    assert len(step) == 3 * (4 + 4 + 4 * 2)  # of two networks both frameworks
+    for machine, unit in step:
+        assert step[machine, unit] <= step[machine, unit.replace("inference", "training")]
+        assert step.get((machine, unit.replace("F1", "F2")), 0.0) <= step[machine, unit]
+        assert step["GPU", unit] < step["CPU", unit]
+    assert [(c.unit, c.on) for c in result.comparisons] == [
+        ("ResNet-50 F1 training", "p100-sxm2-16gb"),
+        ("VGG16 F1 training", "p100-sxm2-16gb"),
+        ("ResNet-50 F1 training", "k80-gpu"),
+    ]
+    assert all(c.source and c.reason for c in result.comparisons)
