@@ -27,13 +27,13 @@ def test_what_is_written_is_read(name: str, tmp_path: Path) -> None:
     assert written == getattr(shipped(), name)
 
 
-def test_problems_that_could_not_be_judged_are_told(
+def test_problems_that_could_not_be_judged_are_printed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Else held_out.csv lacks them in silence."""
     monkeypatch.setattr(ship, "read_truth", lambda data: (pd.DataFrame(), ()))
     monkeypatch.setattr("estimator.fitting.fitted_model.fit", lambda truth: shipped())
-    monkeypatch.setattr(ship, "step_factor", lambda data, truth, coefficients: shipped().step_factor)
+    monkeypatch.setattr(ship, "step_factor", lambda: shipped().step_factor)
     monkeypatch.setattr("estimator.validation.scores.of_pairs", lambda judged, method: pd.DataFrame())
     validation = Validation(pd.DataFrame(), notes=("data: holds no convolutions",))
     monkeypatch.setattr(ship, "validate", lambda data, model, progress: validation)
