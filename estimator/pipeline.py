@@ -9,10 +9,12 @@ import pandas as pd
 from estimator.core.notes import ranked, with_code
 from estimator.core.schema import MATRIX
 from estimator.core.types import Estimate, Profile, RunPlan, Workload
-from estimator.devices.sides import load_source, load_target, unknown_source
+from estimator.devices.sides import load_source, load_target, source_notes, unknown_source
 from estimator.model import SourceRun, TargetDevice, assumptions, predict, specifications
 from estimator.rollup import step
+from estimator.rollup.host import host_scenario
 from estimator.work import convert_layout, convert_precision, count_work, fuse, rebatch, select_pass
+from estimator.work.framework_defaults import image_layout, product_format
 
 
 def estimate(profile: Profile, plan: RunPlan) -> Estimate:
@@ -28,9 +30,12 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
     workload = profile.workload
     counted = count_work(profile.ops, workload, profile.where)
     resized = rebatch(counted.work, workload, plan.batch)
-    converted = convert_precision(resized.work, workload, plan.precision, folded=plan.fusion != "none")
+    products = product_format(plan.precision, workload, target.device)
+    converted = convert_precision(
+        resized.work, workload, products.precision, products.op_classes, folded=plan.fusion != "none"
+    )
     fused = fuse(converted.work, workload, plan.fusion)
-    laid_out = convert_layout(fused.work, workload, plan.layout)
+    laid_out = convert_layout(fused.work, workload, image_layout(plan.layout, workload, target.device))
     transforms = (counted, resized, converted, fused, laid_out)
 
     same_device = (source.device.name if source else profile.device) in (target.device.name, *target.device.aliases)
@@ -44,25 +49,32 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
     )
     prediction = predict(laid_out.work, run, TargetDevice(target.device, evidence, same_setting), plan)
 
+    scenario = host_scenario(profile, run.device, target.device, plan, prediction.run, same_device)
     overlap = step.target_overlap(prediction, profile, target.device, same_setting)
-    evidence_shares = step.evidence(prediction, overlap, profile)
-    basis = assumptions(prediction.ops, target.device, evidence, workload)
+    timeline = step.step_timeline(profile, prediction, scenario, overlap)
+    replayed = step.replay_step(prediction, timeline, scenario)
+    evidence_shares = step.evidence(prediction, replayed, scenario)
+    basis = assumptions(prediction.ops, target.device, evidence, workload, run.device)
     notes = (
         *target.notes, *(source.notes if source else ()), *unknown_source(profile, plan),
         *with_code("profile", as_profiled.warnings), *step.notes(as_profiled), *basis, *pass_notes,
+        *scenario.notes,
         *(note for transform in transforms for note in transform.notes),
         *prediction.warnings,
         *(() if same_device else step.mostly_carried(evidence_shares, target.device)),
+        *(source_notes(profile, source) if step.mostly_proportional(prediction) else ()),
     )  # fmt: skip
     return Estimate(
         profile=profile,
         source=source.device if source else None,
         target=target.device,
         plan=plan,
-        precision=plan.precision or matrix_precision(counted.work, workload),
+        precision=products.precision or matrix_precision(counted.work, workload),
         prediction=prediction,
-        overlap=overlap,
-        step=step.step_time(prediction, profile, overlap),
+        overlap=replayed.overlap,
+        step=replayed.step,
+        kernels_s=replayed.kernels_s,
+        host=scenario.name,
         matrix_step_s=step.matrix_time(prediction, overlap),
         source_step_s=math.nan if resized.changed else step.source_step_time(profile),
         floor_s=float(overlap @ prediction.floor_s),

@@ -6,9 +6,10 @@ import pytest
 from pandas.testing import assert_frame_equal
 
 from estimator.core.errors import EstimatorError
-from estimator.core.types import RunPlan
+from estimator.core.types import Profile, RunPlan, Workload
 from estimator.pipeline import estimate
-from estimator.profiles import read_profile
+from estimator.profiles import canonical, read_profile
+from tests.conftest import make_ops
 
 
 def test_the_profiled_batch_and_mode_change_nothing() -> None:
@@ -56,3 +57,18 @@ def test_inference_takes_less_and_compares_with_the_sources_share() -> None:
 def test_a_plan_that_is_none_is_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(EstimatorError, match="expected"):
         RunPlan("v100", **wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("device", "words"), [(None, "does not name it"), ("h100-sxm5-81gb", "mean h100-sxm5-80gb")])
+def test_where_little_is_modelled_from_an_unknown_source_the_user_is_told_to_give_it(
+    device: str | None, words: str
+) -> None:
+    ops = canonical.to_ops(make_ops({"op_type": "Mystery"}), "toy")
+    profile = Profile(ops, Workload(name="toy"), device, "toy")
+    found = estimate(profile, RunPlan("v100", draws=5))
+    (text,) = (note.text for note in found.notes if note.code == "source-unknown")
+    assert "--from DEVICE" in text
+    assert words in text
+    told = estimate(profile, RunPlan("v100", draws=5, source="h100"))
+    assert "source-unknown" not in {note.code for note in told.notes}
+    assert told.evidence == {"proportional": 1.0}

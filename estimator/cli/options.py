@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -16,6 +16,16 @@ def _complete(kind: str, pattern: str) -> Callable[[str], list[str]]:
         return [name for name in library.names(kind, pattern) if name.startswith(incomplete)]
 
     return names
+
+
+def _host(text: str) -> str | float:
+    """The host scenario that is written as a word or a factor."""
+    if text in ("profile", "none"):
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise typer.BadParameter(f"'{text}' is no scenario; write profile, none, or a factor such as 0.5") from None
 
 
 def _writable(path: Path | None) -> Path | None:
@@ -44,13 +54,24 @@ SystemNames = Annotated[list[str] | None, typer.Argument(help=NAMES_HELP, **SYST
 Target = Annotated[str, typer.Option(help=TARGET_HELP, **DEVICES)]
 Targets = Annotated[list[str], typer.Option(help="Target device; give it once for each.", **DEVICES)]
 Source = Annotated[str | None, typer.Option("--from", help="Device the profile was taken on.", **DEVICES)]
-Precision = Annotated[str | None, typer.Option(help="Number format of the matrix products on the target.")]
+PRECISION_HELP = "Number format of the matrix products on the target; auto: what the framework takes by default there."
+Precision = Annotated[str | None, typer.Option(help=PRECISION_HELP)]
 Fusion = Annotated[
     Literal["none", "elementwise"], typer.Option("--fusion", help="What a compiler fuses on the target.")
 ]
 Layout = Annotated[
-    Literal["none", "channels-first"],
-    typer.Option("--layout", help="channels-first: the target's library transposes images with channels last."),
+    Literal["auto", "none", "channels-first"],
+    typer.Option(
+        "--layout",
+        help="channels-first: the target's library transposes images with channels last; auto: as the framework does.",
+    ),
+]
+HOST_HELP = (
+    "What the target's host does: profile (as the profile's), a factor on that, or none (kernels alone).  [default: as "
+    "an accelerator's profile; of a processor's profile on an accelerator, the framework's launches]"
+)
+Host = Annotated[
+    Any, typer.Option("--host", metavar="profile|none|FACTOR", parser=_host, help=HOST_HELP, show_default=False)
 ]
 OtherBatch = Annotated[
     int | None, typer.Option("--batch", min=1, help="Predict at this batch size; by default at the profiled one.")

@@ -4,12 +4,13 @@ Columns of operators.csv:
     operator           its name, independent of frameworks
     op_class           its kind of work, one of OP_CLASSES
     direction          forward; backward, grad_input or grad_weights of a gradient; update of an optimizer
-    reads, writes      tensors of the result's size that one call reads and writes
-    flop_per_element   FLOP for each element of the result
+    reads, writes      tensors of one size that a call reads and writes, in a benchmark and where its shapes do not tell
+    flop_per_element   FLOP for each element of the largest operand or result
     kept_in_fp32       whether mixed precision keeps it in fp32: yes, or forward for the forward pass alone
     along              the axes that it works along: rows (of the last dimension), channels, or windows of an image
     layerwise          whether training runs it once over the output of each layer
-    benchmark_kernel   the operator that benchmarks time in its place; itself where they time it
+    benchmark_kernel   the operator that benchmarks time in its place; itself where they time it, which takes a call in
+                       the ops() of each library of collect/bench
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from estimator.core.errors import EstimatorError, suggestion
 from estimator.core.schema import UNPOOLED, complete
 from estimator.core.types import ITEMSIZE, Flags, Names, itemsizes
 
@@ -84,6 +86,16 @@ def timed_streams() -> tuple[str, ...]:
 def class_of(operator: str) -> str:
     """The op class of an operator."""
     return operators()[operator].op_class
+
+
+def refuse_unknown(rows: pd.DataFrame, where: str) -> None:
+    """Raise EstimatorError where a row of any table states an ``operator`` that operators.csv lacks."""
+    unknown = rows["operator"].dropna()
+    unknown = unknown[~unknown.isin(operators().keys())]
+    if len(unknown):
+        name = unknown.iloc[0]
+        sentence = f"operator '{name}' is not known.{suggestion(name, operators())} core/operators.csv lists all."
+        raise EstimatorError(f"{where}: row {unknown.index[0] + 1}: {sentence}")
 
 
 def attribute(rows: pd.DataFrame, name: str) -> Names:

@@ -26,16 +26,27 @@ def sourced(unit: str) -> BeforeValidator:
         if "uncertainty" in fields:
             out["relative_uncertainty"] = _uncertainty(fields.pop("uncertainty"))
         if "clock" in fields:
-            out["clock"] = _positive(fields.pop("clock"), "Hz")
+            out["clock"] = _clock(fields.pop("clock"))
         return {**fields, **out}
 
     return BeforeValidator(read)
 
 
+def _clock(written: object) -> float:
+    try:
+        return _positive(written, "Hz")
+    except ValueError as error:  # it does not say that this is the clock; its type names the lint
+        raise type(error)(f"has the clock {written!r}; write a frequency above zero such as '1.8 GHz'") from None
+
+
 def _uncertainty(written: object) -> float:
-    value = _positive(written, "1")
+    refusal = f"has the uncertainty {written!r}; write a share above zero such as '3 %'"
+    try:
+        value = _positive(written, "1")
+    except ValueError as error:
+        raise type(error)(refusal) from None
     if value > 10 or (value > 1 and "%" not in str(written)):
-        raise ValueError(f"has the uncertainty {written!r}; write a share such as '3 %'")
+        raise ValueError(refusal)
     return value
 
 

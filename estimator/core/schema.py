@@ -37,9 +37,10 @@ METHODS = {  # the ladder of evidence, strongest first, and how each method give
     "measured": "the very shape was timed on the target (or the profile was taken on it): calls × that time",
     "interpolated": "the model's time, corrected by the target's own measured ops of like shapes",
     "scaled": "the model's time × the share by which the target's few measured ops of other shapes are off it",
-    "transferred": "the model's time, corrected by part of what the source's run took beyond the model there",
+    "transferred": "the model's time × what the source's step made of the op's isolated time (one library timed both)",
     "roofline": "calls × launch latency + a kernel model's time from specifications: tiles, waves, traffic",
-    "unchanged": "the source's own time, carried over",
+    "proportional": "no usable shapes: the source's time × a ratio of the devices' rates, or that of the modelled ops",
+    "unchanged": "the source's own time: host and input time",
 }
 TRANSPOSES = ("n", "t")
 SHAPED_BY = {  # columns that the work of an op needs; all others have a default
@@ -321,7 +322,25 @@ PREDICTION = WORK.extend(
     Column("low_s", "number", "low end of the interval of target_time_s", "s/step", minimum=0),
     Column("high_s", "number", "high end of the interval of target_time_s", "s/step", minimum=0),
 )
-DEFAULTS = {c.name: c.default for c in (*MEASUREMENTS.columns, *PREDICTION.columns) if c.default is not None}
+HOST = "host"  # the lane of the processor that launches
+TIMELINE = Table(
+    "TIMELINE",
+    (
+        Column("op", "integer", "row of OPS that ran; missing where the host waits", minimum=0),
+        Column("lane", "text", "stream of a device, or thread of a host", required=True),
+        Column("start_s", "number", "start since the host began the step", "s", required=True),
+        Column("duration_s", "number", "duration", "s", required=True, minimum=0),
+        Column("launch_s", "number", "when the host launched it; missing where nobody did", "s"),
+        Column("after", "integer", "row of TIMELINE that had to end first", minimum=0),
+        Column("delay_s", "number", "from its launch to its start, at the least", "s", minimum=0, default=0),
+        Column(
+            "lag_s", "number", "what nothing else explains of its wait before it started", "s", minimum=0, default=0
+        ),
+    ),
+)
+DEFAULTS = {
+    c.name: c.default for c in (*MEASUREMENTS.columns, *PREDICTION.columns, *TIMELINE.columns) if c.default is not None
+}
 
 
 def numbers(rows: pd.DataFrame, name: str) -> Floats:

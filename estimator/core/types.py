@@ -7,6 +7,7 @@ at nominal inputs, each other entry is one seeded draw of the uncertain inputs.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,7 +31,10 @@ Names = npt.NDArray[np.object_]  # words that many rows share
 Status = Literal["read", "recall", "derived", "assumed", "measured"]
 Confidence = Literal["high", "medium", "low"]
 Fusing = Literal["none", "elementwise"]
-Layout = Literal["none", "channels-first"]  # of images in the target's library, where it differs from the profile's
+Host = Literal["profile", "none"] | float | None  # the source's, none, or so many times it; None: as suits the target
+Layout = Literal[
+    "auto", "none", "channels-first"
+]  # of images in the target's library, where it differs from the profile's
 Mode = Literal["training", "inference"]
 Covers = Literal["inputs", "all"]  # declared uncertainties of the inputs; the models' own errors too
 LARGEST_BATCH = 10**9  # samples in one step
@@ -247,6 +251,15 @@ class Workload(File):
 
 
 @dataclass(frozen=True)
+class Timeline:
+    """TIMELINE of one typical step, when its host goes on to the next one [s], and how long the step took [s]."""
+
+    events: pd.DataFrame = field(repr=False)
+    host_step_s: float
+    step_s: float
+
+
+@dataclass(frozen=True)
 class Profile:
     """One profiled training run: OPS per step, and the times of the step as a whole."""
 
@@ -262,6 +275,7 @@ class Profile:
     wall_step_s: float | None = None  # without the profiler where that is known
     busy_step_s: float | None = None  # time in which any op ran
     profiled_step_s: float | None = None  # wall time under the profiler
+    timeline: Timeline | None = None  # where the dump has the times of single events
     step_spread: float = 0.0  # standard deviation of the logarithm of its steps' wall time; 0 where unknown
     tool_version: str | None = None
     sha256: str = ""
@@ -292,13 +306,17 @@ class RunPlan:
     seed: int = 0
     batch: int | None = None
     mode: Mode | None = None
-    layout: Layout = "none"
+    layout: Layout = "auto"
+    host: Host = None
 
     def __post_init__(self) -> None:
+        if isinstance(self.host, float) and not 0 < self.host < math.inf:
+            raise EstimatorError(f"host {self.host:g} is no factor; expected profile, none, or a number above 0")
         if self.batch is not None and not 1 <= self.batch <= LARGEST_BATCH:
-            raise EstimatorError(f"batch {self.batch} is none; expected a whole number from 1 to {LARGEST_BATCH}")
-        if self.precision not in (None, *ITEMSIZE):
-            known = ", ".join(ITEMSIZE)
+            expected = f"a whole number from 1 to {LARGEST_BATCH}"
+            raise EstimatorError(f"batch {self.batch} is out of range; expected {expected}")
+        if self.precision not in (None, "auto", *ITEMSIZE):
+            known = ", ".join(["auto", *ITEMSIZE])
             raise EstimatorError(f"precision '{self.precision}' is not known; expected one of {known}")
         if self.fusion not in get_args(Fusing):
             known = " or ".join(get_args(Fusing))
@@ -386,6 +404,8 @@ class Estimate:
     prediction: Prediction
     overlap: Floats  # share of each op's time by which it lengthens the step
     step: StepTime
+    kernels_s: Floats  # the step with a host that takes no time
+    host: str  # the scenario of the host
     matrix_step_s: Floats  # matrix products only: the lecture's own roll-up
     source_step_s: float  # NaN where the source ran another batch
     floor_s: float

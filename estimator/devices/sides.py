@@ -6,10 +6,12 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
+from estimator.core import library
+from estimator.core.errors import suggestion
 from estimator.core.notes import Note, with_code
 from estimator.core.types import DeviceSpec, Profile, RunPlan
 from estimator.devices.measurements import read_measurements, with_launch
-from estimator.devices.specs.catalogue import load_device, source_device, target_warnings
+from estimator.devices.specs.catalogue import DEVICE_FILES, load_device, source_device, target_warnings
 
 
 @dataclass(frozen=True)
@@ -37,11 +39,15 @@ def load_source(profile: Profile, plan: RunPlan, target: Side) -> Side | None:
 
     Its measurements are used only where the target has some too. Raises EstimatorError as :func:`load_target` does.
     """
-    device = load_device(plan.source) if plan.source else source_device(profile.device or profile.device_recorded)
-    if device is None or target.measurements.empty:
-        return None if device is None else Side(device, target.measurements.iloc[:0])
+    stated = source_device(profile.device or profile.device_recorded)
+    device = load_device(plan.source) if plan.source else stated
+    if device is None:
+        return None
+    notes = _contradiction(profile, stated, device)
+    if target.measurements.empty:
+        return Side(device, target.measurements.iloc[:0], notes)
     rows, left_out = read_measurements(device, named=plan.source)
-    return Side(with_launch(device, rows), rows, with_code("measurements-left-out", left_out))
+    return Side(with_launch(device, rows), rows, (*notes, *with_code("measurements-left-out", left_out)))
 
 
 def unknown_source(profile: Profile, plan: RunPlan) -> tuple[Note, ...]:
@@ -51,3 +57,23 @@ def unknown_source(profile: Profile, plan: RunPlan) -> tuple[Note, ...]:
         return ()
     text = f"the profile was recorded on '{recorded}', which the catalogue does not hold: name its device with --from"
     return (Note("source-unknown", text, subject=recorded),)
+
+
+def source_notes(profile: Profile, source: Side | None) -> tuple[Note, ...]:
+    """A note on which source to give, where the rates of the device that was profiled are unknown."""
+    if (source and source.device.memory_bandwidth) or profile.device_recorded:
+        return ()
+    name = source.device.name if source else profile.device
+    named = f"the catalogue has no rates of '{name}'" if name else "the profile does not name it"
+    hint = suggestion(name, library.names("devices", DEVICE_FILES)) if name else ""
+    text = f"nothing tells how this step's times go from the device it was profiled on, as {named}"
+    advice = f"give that device, or the one nearest to it, by --from DEVICE ('estimator devices' lists all).{hint}"
+    return (Note("source-unknown", f"{text}: {advice}", name or "", 1.0),)
+
+
+def _contradiction(profile: Profile, stated: DeviceSpec | None, source: DeviceSpec) -> tuple[Note, ...]:
+    """A note where a profile states another device than the source that it is taken to be of."""
+    if stated is None or stated.name == source.name:
+        return ()
+    text = f"the profile of {profile.workload.name} says that it was taken on {stated.name}; {source.name} is believed"
+    return (Note("source-contradicted", text, subject=source.name),)

@@ -163,4 +163,5 @@ def _published_shapes(rows: pd.DataFrame, log_residuals: Floats) -> tuple[Publis
     published = family_means.groupby(SHAPE_FIELDS, as_index=False).agg(
         log_residual=("log_residual", "mean"), families=("family", "size")
     )
-    return tuple(PublishedShape(*row) for row in published.round({"log_residual": DIGITS}).itertuples(index=False))
+    rounded = published.round({"log_residual": DIGITS}).to_dict("records")  # in Python's own numbers
+    return tuple(PublishedShape(**row) for row in rounded)

@@ -20,7 +20,7 @@ from estimator.model.isolated import residuals
 from estimator.model.kernels.kernel_model import KernelInputs, KernelModel
 from estimator.model.kernels.registry import KERNEL_MODELS, models_of
 from estimator.validation import arguments
-from estimator.validation.protocol import Method, Predictor
+from estimator.validation.protocol import FittedPredictor, Method, Predictor
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,6 +31,7 @@ FITS: dict[str, Callable[[pd.DataFrame, Coefficients], File]] = {  # in this ord
     "convolution": lambda truth, c: convolution.fit(truth, c.gemm.sustained),
     "memory_bound": lambda truth, c: memory_bound.fit(truth),
 }
+NO_FAMILY = ""
 NEEDED = {  # class of ops → fits that its times stand on: vectors are streamed, convolutions sustain what products do
     "gemm": ("gemm", "memory_bound"),
     "convolution": ("gemm", "convolution"),
@@ -55,6 +56,7 @@ def fit(truth: pd.DataFrame, op_classes: Iterable[str] = tuple(NEEDED)) -> Coeff
 def fitted_side_by_side(truth: pd.DataFrame, op_classes: Iterable[str]) -> Iterator[Method]:
     """The model; meanwhile, what times of these classes stand on is fitted without each family on all processors.
 
+    A family without rows is left out of nothing: the fit to all rows is made where it is asked for.
     Each process keeps to one thread, this one too: threads of several would wait for each other most of the time.
     """
     from threadpoolctl import threadpool_limits
@@ -63,7 +65,14 @@ def fitted_side_by_side(truth: pd.DataFrame, op_classes: Iterable[str]) -> Itera
     with threadpool_limits(1), ProcessPoolExecutor(initializer=_start_worker, initargs=(truth,)) as pool:
         without = {family: pool.submit(_fit_without, family, op_classes) for family in families}
         try:
-            yield lambda train: predictor(without[(set(families) - set(train["family"])).pop()].result())
+
+            def method(train: pd.DataFrame) -> Predictor:
+                (unseen,) = set(families) - set(train["family"]) or {NO_FAMILY}
+                if unseen not in without:
+                    without[unseen] = pool.submit(_fit_without, unseen, op_classes)
+                return predictor(without[unseen].result())
+
+            yield method
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
 
@@ -84,7 +93,7 @@ def _fit_without(family: str, op_classes: tuple[str, ...]) -> Coefficients:
     return fit(_hold[0][_hold[0]["family"] != family], op_classes)
 
 
-def predictor(c: Coefficients) -> Predictor:
+def predictor(c: Coefficients) -> FittedPredictor:
     """What the model predicts of an unseen device with these coefficients."""
 
     def predict(rows: pd.DataFrame, own: pd.DataFrame) -> Floats:
@@ -94,7 +103,7 @@ def predictor(c: Coefficients) -> Predictor:
             found[of_device] = _of_device(here, mine, c)
         return found
 
-    return predict
+    return FittedPredictor(predict, c)
 
 
 def _of_device(rows: pd.DataFrame, own: pd.DataFrame, c: Coefficients) -> Floats:

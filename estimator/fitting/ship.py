@@ -10,8 +10,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
-import pandas as pd
 import typer
 import yaml
 
@@ -19,7 +17,7 @@ from estimator.core.files import write_text
 from estimator.fitting import fitted_model
 from estimator.model.coefficients import Coefficients, StepFactorCoefficients
 from estimator.model.convolution_coefficients import PublishedShape
-from estimator.validation import scores, whole_models
+from estimator.validation import scores
 from estimator.validation.data import read_truth
 from estimator.validation.selftest import results
 from estimator.validation.validate import METHODS, validate
@@ -27,11 +25,7 @@ from estimator.validation.validate import METHODS, validate
 COEFFICIENTS_FOLDER = Path(__file__).parents[1] / "model" / "coefficients"
 FITTED = ("gemm", "convolution", "memory_bound", "step_factor")
 DIGITS = 4
-LIMIT = float(np.log(2.0))  # a class off by more than a factor of 2 is unlike the fitted ops
-SOURCE = (
-    "NeuSight whole models (sitar-lab/NeuSight, MIT), and self-tests (estimator/validation/selftest/results); "
-    "python -m estimator.fitting.ship"
-)
+SOURCE = "self-tests (estimator/validation/selftest/results); python -m estimator.fitting.ship"
 HEADER = (
     "# Fitted, not written by hand: python -m estimator.fitting.ship; held_out.csv says how far off it is elsewhere.\n"
 )
@@ -46,18 +40,9 @@ def write(coefficients: Coefficients, folder: Path) -> None:
     write_text(folder / "convolution_shapes.csv", "\n".join([",".join(PublishedShape._fields), *rows, ""]))
 
 
-def step_factor(data: Path, truth: pd.DataFrame, coefficients: Coefficients) -> StepFactorCoefficients:
-    """Fit the step factor: the share of whole / sum of kernels that devices have in common."""
-    runs = whole_models.read_runs(data)
-    ratios = whole_models.whole_over_sum(
-        fitted_model.predictor(coefficients), runs, truth, set(runs.whole_s.index.unique("device"))
-    )
-    return StepFactorCoefficients(
-        source=SOURCE,
-        class_bias_share=whole_models.shared_weight(ratios),
-        class_bias_limit=LIMIT,
-        in_step_std=results.residual_std(results.stored_rows()),
-    )
+def step_factor() -> StepFactorCoefficients:
+    """Fit the spread of the step factor to the stored self-tests."""
+    return StepFactorCoefficients(source=SOURCE, in_step_std=results.residual_std(results.stored_rows()))
 
 
 def _round(value: Any) -> Any:
@@ -73,9 +58,9 @@ def main(
     data: Annotated[Path, typer.Argument(help="folder of public data sets")], out: Path = COEFFICIENTS_FOLDER
 ) -> None:
     """Fit all coefficients and validate them."""
-    truth, notes = read_truth(data)
+    truth, _ = read_truth(data)
     coefficients = fitted_model.fit(truth)
-    write(coefficients.model_copy(update={"step_factor": step_factor(data, truth, coefficients)}), out)
+    write(coefficients.model_copy(update={"step_factor": step_factor()}), out)
     validation = validate(
         data,
         fitted_model.fitted_side_by_side,
@@ -86,7 +71,7 @@ def main(
         ("held_out_pairs", scores.of_pairs(validation.judged, METHODS[0])),
     ):
         write_text(out / f"{name}.csv", table.to_csv(index=False, lineterminator="\n"))
-    for note in notes:
+    for note in validation.notes:  # those of read_truth, and which problems could not be judged
         typer.echo(note, err=True)
 
 

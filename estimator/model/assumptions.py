@@ -13,6 +13,7 @@ from estimator.core.units import in_operations, show
 from estimator.model.coefficients import shipped
 from estimator.model.hardware import TYPICAL_YEAR, peak_of_op
 from estimator.model.measured_rows import rows_for_ops
+from estimator.model.proportional import has_rates, path_class
 
 MODELLED = ("interpolated", "scaled", "transferred", "roofline")
 CALIBRATING = (*MATRIX, *STREAMING)  # classes whose measurements correct a model
@@ -20,14 +21,19 @@ OPS_NAMED = 5  # in a sentence; the others are counted
 
 
 def assumptions(
-    ops: pd.DataFrame, target: DeviceSpec, measurements: pd.DataFrame, workload: Workload
+    ops: pd.DataFrame,
+    target: DeviceSpec,
+    measurements: pd.DataFrame,
+    workload: Workload,
+    source: DeviceSpec | None = None,
 ) -> tuple[Note, ...]:
-    """Notes on the unverified specifications, measurements, coefficients and carried time behind a PREDICTION."""
+    """Notes on the unverified specifications, measurements, coefficients and source times behind a PREDICTION."""
     return (
         *_specification_notes(ops, target),
         *_measurement_notes(ops, target, measurements),
         *_coefficient_notes(ops, target),
         *_power_notes(ops, target),
+        *_proportional_notes(ops, target, source),
         *_carried_notes(ops),
         *_precision_notes(workload),
     )
@@ -35,7 +41,9 @@ def assumptions(
 
 def specifications(ops: pd.DataFrame, target: DeviceSpec) -> dict[str, Sourced]:
     """The catalogue's numbers behind a PREDICTION, by ``device: field``."""
-    modelled = ops[["precision", "op_class"]][ops["method"].isin(MODELLED)]
+    used = ops["method"].isin((*MODELLED, "proportional"))
+    op_class = ops["op_class"].mask(ops["method"] == "proportional", path_class(ops["op_class"]))
+    modelled = ops.assign(op_class=op_class).loc[used, ["precision", "op_class"]]
     if modelled.empty:
         return {}
     kinds = sorted(set(modelled.itertuples(index=False, name=None)))
@@ -43,6 +51,8 @@ def specifications(ops: pd.DataFrame, target: DeviceSpec) -> dict[str, Sourced]:
     values |= {"memory_bandwidth": target.memory_bandwidth, "launch_latency": target.launch_latency}
     if modelled["op_class"].isin(MATRIX).any():
         values |= {"power_limit": target.power_limit, "compute_units": target.compute_units}
+    if target.link and ops["op_class"].eq("collective").any():
+        values["link.per_direction"] = target.link.per_direction
     return {f"{target.name}: {field}": value for field, value in values.items() if value}
 
 
@@ -111,14 +121,29 @@ def _power_notes(ops: pd.DataFrame, target: DeviceSpec) -> Iterator[Note]:
         yield Note("narrow-format", text, formats)
 
 
+def _proportional_notes(ops: pd.DataFrame, target: DeviceSpec, source: DeviceSpec | None) -> Iterator[Note]:
+    goes = "as the step's modelled ops do, down to nothing or up to the source's time"
+    if source and has_rates(source):
+        devices = f"{source.name}'s and {target.name}'s"
+        goes = f"by the ratio of {devices} rates, bandwidth or peak as the op's name tells"
+    for ops_text, names, share in _source_times(ops, "proportional"):
+        yield Note("proportional", f"{ops_text} have no usable shapes: they go {goes}", names, share)
+
+
 def _carried_notes(ops: pd.DataFrame) -> Iterator[Note]:
-    carried = ops.loc[(ops["method"] == "unchanged") & (ops["time_s"] > 0), ["op", "time_s"]]
-    if len(carried):
-        total = show(carried["time_s"].sum(), "s", 3)
-        names = ", ".join(carried.nlargest(OPS_NAMED, "time_s")["op"])
-        more_text = f", … {len(carried) - OPS_NAMED} more" if len(carried) > OPS_NAMED else ""
-        text = f"{total} of {len(carried)} op(s) ({names}{more_text}) are carried from the source unchanged"
-        yield Note("carried", text, names)
+    for ops_text, names, share in _source_times(ops, "unchanged"):
+        yield Note("carried", f"{ops_text} are host or input time, carried from the source unchanged", names, share)
+
+
+def _source_times(ops: pd.DataFrame, method: str) -> Iterator[tuple[str, str, float]]:
+    """The ops of a method with their time on the source in words, the longest by name, and their share of the step."""
+    rows = ops.loc[(ops["method"] == method) & (ops["time_s"] > 0), ["op", "time_s"]]
+    if len(rows):
+        total_s, names = rows["time_s"].sum(), ", ".join(rows.nlargest(OPS_NAMED, "time_s")["op"])
+        share = float(total_s / ops["time_s"].sum())
+        more_text = f", … {len(rows) - OPS_NAMED} more" if len(rows) > OPS_NAMED else ""
+        share_text = f"{show(total_s, 's', 3)}, {100 * share:.2g} % of the source's time"
+        yield f"{len(rows)} op(s) ({names}{more_text}; {share_text})", names, share
 
 
 def _precision_notes(workload: Workload) -> Iterator[Note]:

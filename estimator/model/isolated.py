@@ -56,26 +56,26 @@ def isolated_time(ops: DeviceOps, cache: str = "warm") -> tuple[KernelEstimate, 
     """Estimate of each op by itself, and the isolated time of all its calls [s]: measured, else modelled, else NaN."""
     estimate = estimate_kernels(ops, cache, isolated=True)
     measured = calls_of(ops.work) * measured_times(ops.work, ops.tables[cache])[1]
-    modelled = estimate.time_s + estimate.launches * launch_latency(ops.device, shipped())
-    return estimate, np.where(np.isnan(measured), modelled, measured)
+    return estimate, np.where(np.isnan(measured), modelled_times(estimate, ops.device), measured)
 
 
-def estimate_kernels(
-    ops: DeviceOps, cache: str = "warm", *, class_bias: Floats | None = None, isolated: bool = False
-) -> KernelEstimate:
+def modelled_times(estimate: KernelEstimate, device: DeviceSpec) -> Floats:
+    """Time of all calls of each op with launches [s], at nominal inputs."""
+    return estimate.time_s + estimate.launches * launch_latency(device, shipped())
+
+
+def estimate_kernels(ops: DeviceOps, cache: str = "warm", *, isolated: bool = False) -> KernelEstimate:
     """Estimate every op by its model, corrected by the device's ops measured with this ``cache`` state.
 
-    ``class_bias``, from the source's run, corrects what measurements do not explain. ``isolated``: as in benchmarks,
-    with operands in the cache, which may be faster than memory allows.
+    ``isolated``: as in benchmarks, with operands in the cache, which may be faster than memory allows.
     """
     inputs = KernelInputs.on_device(ops.work, ops.device, shipped())
-    bias = np.zeros(len(ops.work)) if class_bias is None else class_bias
     precisions, out = ops.work["precision"].to_numpy(dtype=object), _empty(len(ops.work))
     measured = _MeasuredTable(ops.tables[cache], ops.device, isolated)
     for name, _, is_of_model in models_of(ops.work):
         for precision in set(precisions[is_of_model]):
             rows = is_of_model & (precisions == precision)
-            estimate = _estimate(inputs.at(rows), *_residuals_of(name, precision, measured), bias[rows], isolated)
+            estimate = _estimate(inputs.at(rows), *_residuals_of(name, precision, measured), isolated)
             for field, values in vars(estimate).items():
                 getattr(out, field)[rows] = values
     return out
@@ -165,16 +165,14 @@ def _pieces(rows: pd.DataFrame) -> Floats:
     return rows["pieces"].to_numpy(dtype=float) if "pieces" in rows else np.ones(len(rows))
 
 
-def _estimate(
-    inputs: KernelInputs, name: str, measured: Residuals, class_bias: Floats, isolated: bool
-) -> KernelEstimate:
+def _estimate(inputs: KernelInputs, name: str, measured: Residuals, isolated: bool) -> KernelEstimate:
     """Estimate ops by one model, corrected by the residuals of measured ones."""
     model, calls = KERNEL_MODELS[name], calls_of(inputs.rows)
     busy = model.busy_time(inputs)
     hyperparameters = model.hyperparameters(inputs.coefficients)
     hyperparameters = hyperparameters.isolated() if isolated else hyperparameters
     correction = estimate_correction(measured, model.features(inputs, busy), hyperparameters)
-    time_s = busy.time_s * np.exp(correction.mean + (1.0 - correction.explained_share) * class_bias)
+    time_s = busy.time_s * np.exp(correction.mean)
     time_s = time_s if isolated else np.maximum(time_s, busy.lower_bound_s)
     factor = np.divide(time_s, busy.time_s, out=np.ones_like(time_s), where=busy.time_s > 0)
     in_cache = isolated & (time_s < busy.lower_bound_s)  # memory does not bound ops in the cache
@@ -187,14 +185,12 @@ def _estimate(
         launches=calls * busy.launches,
         log_std=correction.std,
         loadings=correction.loadings,
-        method=_method(correction, class_bias),
+        method=_method(correction),
     )
 
 
-def _method(correction: Correction, class_bias: Floats) -> Names:
+def _method(correction: Correction) -> Names:
     """The method by the explained share of variance: interpolated, where it exceeds that of all shapes."""
     is_interpolated = correction.explained_share > correction.common_share + MIN_EXPLAINED
     is_scaled = correction.explained_share > MIN_EXPLAINED
-    return first_met(
-        [is_interpolated, is_scaled, class_bias != 0], ["interpolated", "scaled", "transferred"], "roofline"
-    )
+    return first_met([is_interpolated, is_scaled], ["interpolated", "scaled"], "roofline")

@@ -26,6 +26,17 @@ class KernelPrior(File):
         return KernelHyperparameters(memory=memory, **self.model_dump(exclude={"source"}))
 
 
+class AttentionPrior(KernelPrior):
+    """What fused attention takes, and how far it differs from that."""
+
+    share: float = Field(gt=0, le=1, description="of the peak that products sustain")
+    start_s: float = Field(ge=0, description="time of the shortest call without its launch [s]")
+
+    def hyperparameters(self, memory: float) -> KernelHyperparameters:
+        """The hyperparameters of the Gaussian process, with the standard deviation for ``memory``."""
+        return KernelHyperparameters(memory=memory, **self.model_dump(exclude={"source", "share", "start_s"}))
+
+
 class UsualPool(File):
     """The sizes of a pool that does not state them."""
 
@@ -53,6 +64,7 @@ class KernelPriors(File):
     """All priors."""
 
     memory_bound: KernelPrior
+    attention: AttentionPrior
     pooling: KernelPrior
     activation: KernelPrior
     channel: KernelPrior

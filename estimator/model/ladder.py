@@ -1,7 +1,8 @@
 """The ladder of evidence: choose the evidence for the time of each op on the target.
 
 Models give each op a time from specifications. Similar measurements of the target correct it (isolated.py), and so does
-the op's time in the source's run (step_factor.py). Ops without a model keep the source's time.
+the op's time in the source's run (step_factor.py). Ops without a model go by the devices' rates (proportional.py); host
+and input ops keep the source's time.
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ import pandas as pd
 from estimator.core.errors import EstimatorError
 from estimator.core.schema import MATRIX
 from estimator.core.types import DeviceSpec, Flags, Floats, Names
+from estimator.model import plausibility
 from estimator.model.arrays import first_met, padded
 from estimator.model.coefficients import shipped
 from estimator.model.efficiency import source_efficiency
-from estimator.model.isolated import DeviceOps, KernelEstimate, estimate_kernels
+from estimator.model.isolated import DeviceOps, KernelEstimate, estimate_kernels, modelled_times
 from estimator.model.kernels.kernel_model import KernelModel, calls_of
 from estimator.model.kernels.registry import KERNEL_MODELS, models_of
 from estimator.model.measured_rows import (
@@ -29,7 +31,15 @@ from estimator.model.measured_rows import (
     use_fastest_repeats,
 )
 from estimator.model.measured_times import measured_times
-from estimator.model.step_factor import StepEstimate, class_bias, estimate_in_step
+from estimator.model.plausibility import is_believed
+from estimator.model.proportional import (
+    binding_rate,
+    is_host_work,
+    rates_of,
+    ratio_by_rates,
+    ratio_of_step,
+)
+from estimator.model.step_factor import StepEstimate, estimate_in_step
 
 CACHES = ("warm", "cold")
 
@@ -59,10 +69,12 @@ class OpTimes:
     """The time of all calls of each op, before sampling."""
 
     kernels: KernelEstimate
-    rung: Names  # measured, modelled, unchanged or nothing
+    rung: Names  # measured, modelled, proportional, unchanged or nothing
     interval_s: Floats  # low end, median and high end (3 × ops) of ops not modelled
+    stream: Names  # the random stream of each interval
     run_std: Floats  # standard deviation of the log of the source run's variation
     source_efficiency: Floats
+    excess: Floats  # least time of the counted work on the source / its time there, where they can be compared
 
     @property
     def method(self) -> Names:
@@ -93,18 +105,53 @@ def estimate_op_times(work: pd.DataFrame, source: SourceRun, target: TargetDevic
     step, table = _estimate_step(work, source, target, cache)
     measured = step.factor * calls_of(work) * measured_times(work, table)
     measured_interval = np.array([profiled_s] * 3) if target.same_setting else measured
-    kernels = step.kernels
-    is_known = [
-        ~np.isnan(values) for values in (measured_interval[1], kernels.time_s + kernels.compute_share, profiled_s)
-    ]
-    rung = first_met(is_known, ["measured", "modelled", "unchanged"], "")
+    excess = np.zeros(len(work)) if target.same_setting else _excess(work, source)
+    rung = _rungs(work, measured_interval[1], step.kernels, is_believed(excess))
+    time_s = np.where(rung == "modelled", modelled_times(step.kernels, target.device), measured_interval[1])
+    ratio, stream = _ratio_of_times(work, source, target, time_s)
+    is_own_time = np.isin(rung, ["proportional", "unchanged"]) | target.same_setting
     return OpTimes(
-        kernels,
+        step.kernels,
         rung,
-        interval_s=np.where(rung == "unchanged", profiled_s, measured_interval),
-        run_std=_run_std(step, target.same_setting | (rung == "unchanged"), source.step_spread),
+        interval_s=np.select(
+            [rung == "proportional", rung == "unchanged"], [ratio * profiled_s, profiled_s], measured_interval
+        ),
+        stream=np.where(rung == "proportional", stream, "measurements"),
+        run_std=_run_std(step, is_own_time, source.step_spread),
+        excess=excess,
         source_efficiency=padded(source_efficiency(_profiled_work(work, source), source.device), len(work), np.nan),
     )
+
+
+def _excess(work: pd.DataFrame, source: SourceRun) -> Floats:
+    """Least time of each op's counted work on the source / its time there; 0 for added ops."""
+    return padded(plausibility.excess(_profiled_work(work, source), source.device), len(work), 0.0)
+
+
+def _rungs(work: pd.DataFrame, measured_s: Floats, kernels: KernelEstimate, believed: Flags) -> Names:
+    """The first rung of the ladder that applies to each op; ops whose shapes are not believed are not modelled."""
+    is_modelled = ~np.isnan(kernels.time_s + kernels.compute_share)
+    has_time = work["time_s"].notna().to_numpy(dtype=bool)
+    conditions = [believed & ~np.isnan(measured_s), believed & is_modelled, has_time & is_host_work(work), has_time]
+    return first_met(conditions, ["measured", "modelled", "unchanged", "proportional"], "")
+
+
+def _ratio_of_times(
+    work: pd.DataFrame, source: SourceRun, target: TargetDevice, time_s: Floats
+) -> tuple[Floats, Names]:
+    """Low end, mid and high end (3 × ops) of target time / source time of ops without shapes, and their streams.
+
+    Ops that one rate binds are wrong together, so they share a stream. ``time_s``: of the other ops on the target.
+    """
+    profiled, binding = _profiled_work(work, source), binding_rate(work["op_class"])
+    of_step = ratio_of_step(profiled["time_s"].to_numpy(dtype=float), time_s[: len(profiled)])[:, None]
+    ratio = np.full((3, len(work)), np.nan)
+    if source.device:
+        first = slice(len(profiled))
+        rates = rates_of(source.device, profiled), rates_of(target.device, work.iloc[first])
+        ratio[:, first] = ratio_by_rates(binding[first], *rates)
+    by_rates = ~np.isnan(ratio[1])
+    return np.where(by_rates, ratio, of_step), np.where(by_rates, "proportional." + binding, "proportional.step")
 
 
 def _profiled_work(work: pd.DataFrame, source: SourceRun) -> pd.DataFrame:
@@ -129,8 +176,7 @@ def _estimate_step(
         return estimate_in_step(*pair), pair[1].tables["warm"]
     rows = rows_for_ops(target.measurements, work)
     table = one_row_per_shape(applicable_rows(rows, cache))
-    bias = padded(class_bias(_profiled_work(work, source), source.device, shipped()), len(work), 0.0)
-    kernels = estimate_kernels(DeviceOps(work, target.device, {cache: table}), cache, class_bias=bias)
+    kernels = estimate_kernels(DeviceOps(work, target.device, {cache: table}), cache)
     return StepEstimate(kernels, np.ones(len(work)), np.zeros(len(work), dtype=bool)), table
 
 

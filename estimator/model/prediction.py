@@ -9,13 +9,14 @@ from estimator.core.interval import bounds
 from estimator.core.notes import Note
 from estimator.core.schema import PREDICTION
 from estimator.core.types import DeviceSpec, Floats, Names, Prediction, RunPlan
-from estimator.model import uncertainty
+from estimator.model import plausibility, uncertainty
 from estimator.model.arrays import first_met
 from estimator.model.coefficients import shipped
 from estimator.model.ladder import OpTimes, SourceRun, TargetDevice, estimate_op_times
 from estimator.model.sampling import sampler
 
 LOW_COVERAGE = 0.8  # modelled share of the source's time below which there is a warning
+UNMODELLED = ("proportional", "unchanged")  # methods that stand on the source's time
 CEILING_STD = 3.0  # standard deviations from the time of an op to its ceiling
 Interval = tuple[Floats, Floats, Floats]  # low end, nominal value, high end
 
@@ -40,7 +41,7 @@ def predict(work: pd.DataFrame, source: SourceRun, target: TargetDevice, plan: R
         run=np.exp(source.step_spread * uncertainty.source_run(plan)),
         covered_fraction=covered_fraction,
         coefficients=shipped().model_dump(),
-        warnings=_warnings(ops, target.device, covered_fraction),
+        warnings=(*_warnings(ops, target.device, covered_fraction), *plausibility.notes(work, times.excess)),
     )
 
 
@@ -80,38 +81,36 @@ def _describe(work: pd.DataFrame, times: OpTimes, interval: Interval, launch: Fl
 def _bound(times: OpTimes, launch: Floats) -> Names:
     """The bound of each op: compute, memory, or launch latency; empty where no model matches."""
     kernels = times.kernels
-    unmodelled = (times.rung == "unchanged") | np.isnan(kernels.time_s)
+    unmodelled = np.isin(times.rung, UNMODELLED) | np.isnan(kernels.time_s)
     conditions = [unmodelled, launch > kernels.time_s, kernels.compute_share >= 0.5]
     return first_met(conditions, ["", "latency", "compute"], "memory")
 
 
 def _limits(times: OpTimes, interval: Interval, latency: Floats) -> tuple[Floats, Floats]:
-    """Floor and ceiling of each op's time; for carried ops 0 and the high end of their time.
+    """Floor and ceiling of each op's time; for ops without model 0 and the high end of their time.
 
     The floor is at quoted peaks without launches; the ceiling has arithmetic and traffic one after the other, and
     launches of the longest ``latency``.
     """
     (low, _, high), kernels = interval, times.kernels
-    floor = np.where(times.rung == "unchanged", 0.0, np.fmin(np.nan_to_num(kernels.lower_bound_s), low))
+    floor = np.where(np.isin(times.rung, UNMODELLED), 0.0, np.fmin(np.nan_to_num(kernels.lower_bound_s), low))
     ceiling = times.launches * latency + kernels.serial_s * np.exp(CEILING_STD * kernels.log_std)
     return floor, np.where(times.rung == "modelled", np.fmax(ceiling, high), high)
 
 
 def _covered_fraction(work: pd.DataFrame, method: Names) -> float:
-    """Share of the source's time whose method is not 'unchanged'."""
+    """Share of the source's time whose method is neither 'proportional' nor 'unchanged'."""
     time = work["time_s"].to_numpy(dtype=float)
     total = np.nansum(time)
-    return float(np.nansum(time[method != "unchanged"]) / total) if total > 0 else 1.0
+    return float(np.nansum(time[~np.isin(method, UNMODELLED)]) / total) if total > 0 else 1.0
 
 
 def _warnings(ops: pd.DataFrame, target: DeviceSpec, covered_fraction: float) -> tuple[Note, ...]:
-    """A warning where much of the source's time is carried."""
-    if covered_fraction >= LOW_COVERAGE:
+    """A warning where much of the source's time is not modelled."""
+    rest = ops.loc[ops["method"].isin(UNMODELLED), ["op", "time_s"]]
+    if covered_fraction >= LOW_COVERAGE or rest.empty:
         return ()
-    carried = ops.loc[ops["method"] == "unchanged", ["op", "time_s"]]
-    if carried.empty:
-        return ()
-    longest = carried.nlargest(1, "time_s")["op"].iloc[0]
+    longest = rest.nlargest(1, "time_s")["op"].iloc[0]
     text = f"{100 * covered_fraction:.0f} % of the source's time is modelled on {target.name}"
-    text += f"; the rest, such as '{longest}', is carried unchanged"
+    text += f"; the rest, such as '{longest}', is proportional to the source's time or unchanged"
     return (Note("coverage-low", text, target.name),)

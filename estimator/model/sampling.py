@@ -33,10 +33,10 @@ def sampler(
         time, launch = busy(ops), launches[ops] * latency
         time += launch
         time[:, is_given[ops]] = mid[ops][is_given[ops]]
-        drawn = is_uncertain[ops]
-        if drawn.any():
+        for stream in np.unique(times.stream[ops][is_uncertain[ops]]):
+            drawn = is_uncertain[ops] & (times.stream[ops] == stream)
             ends = low[ops][drawn], mid[ops][drawn], high[ops][drawn]
-            time[:, drawn] = draw(f"{target.name}.measurements", *ends, plan.draws, plan.seed)
+            time[:, drawn] = draw(f"{target.name}.{stream}", *ends, plan.draws, plan.seed)
         varying = varies[ops]
         if varying.any():
             factor = np.exp(run_samples * times.run_std[ops][varying])

@@ -12,7 +12,7 @@ import pandas as pd
 
 from estimator.core.conv_shape import ConvShape
 from estimator.core.operators import cast_formats
-from estimator.core.schema import MATRIX, complete, numbers
+from estimator.core.schema import SHAPED_BY, complete, numbers
 from estimator.core.types import Flags, Floats
 from estimator.model.kernels.kernel_model import amounts_per_call
 
@@ -67,10 +67,12 @@ def _conv_sizes(rows: pd.DataFrame) -> Floats:
 
 
 def _other_sizes(rows: pd.DataFrame, amount: bool) -> list[Floats]:
-    """The sizes of ops without matrix dimensions, and their bytes."""
-    matrix, bytes_moved = rows["op_class"].isin(MATRIX).to_numpy(dtype=bool), amounts_per_call(rows)[1]
+    """The sizes of ops without matrix dimensions, and their bytes; attention is known by its FLOP too."""
+    matrix, (flop, bytes_moved) = rows["op_class"].isin(SHAPED_BY.keys()).to_numpy(dtype=bool), amounts_per_call(rows)
     sizes = [np.where(matrix, MISSING, _number(rows, name)) for name in OTHER_SIZES]
-    return [*sizes, np.where(matrix | np.isnan(bytes_moved) | (not amount), MISSING, bytes_moved.round())]
+    attention = (rows["op_class"] == "attention").to_numpy(dtype=bool)
+    flop_known, bytes_known = attention & ~np.isnan(flop), ~(matrix | np.isnan(bytes_moved) | (not amount))
+    return [*sizes, np.where(flop_known, flop.round(), MISSING), np.where(bytes_known, bytes_moved.round(), MISSING)]
 
 
 def _text(rows: pd.DataFrame, name: str) -> npt.NDArray[np.object_]:

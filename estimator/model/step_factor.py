@@ -2,11 +2,8 @@
 
 In a step caches are cold, memory is new, and other ops run at the same time. Where one library was measured on source
 and target, each op's kernel is known on both: its factor on the source is transferred to the target, and so is the
-visible part of its launch.
-
-Elsewhere the bias of an op class is used: log(time on the source / modelled time), summed over the class, as single ops
-are noisy. A part of it belongs to the ops (work not counted, unusual kernels) and is transferred; the rest belongs to
-the source device. A class far off the model is unlike the fitted ops, and gets no bias.
+visible part of its launch. Elsewhere nothing is transferred: what a whole model takes beyond its kernels on one device
+says nothing of another.
 """
 
 from __future__ import annotations
@@ -17,12 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from estimator.core.types import DeviceSpec, Flags, Floats
+from estimator.core.types import Flags, Floats
 from estimator.model.arrays import padded, ratio
-from estimator.model.coefficients import Coefficients, shipped
+from estimator.model.coefficients import shipped
 from estimator.model.isolated import DeviceOps, KernelEstimate, isolated_time
-from estimator.model.kernels.kernel_model import KernelInputs, calls_of, launch_latency
-from estimator.model.kernels.registry import models_of
+from estimator.model.kernels.kernel_model import calls_of, launch_latency
 from estimator.model.measured_times import timed_cold
 
 OTHERS_FACTOR = 2.0  # 1 / the shared part of an op's time where one other op ran throughout
@@ -190,19 +186,3 @@ def _growth_of_all(source_s: Floats, target_s: Floats, known: Flags) -> float:
     """Isolated time of all known ops on the target / on the source."""
     in_both = known & (target_s > 0)
     return float(target_s[in_both].sum() / source_s[in_both].sum()) if in_both.any() else 1.0
-
-
-def class_bias(work: pd.DataFrame, source: DeviceSpec | None, coefficients: Coefficients) -> Floats:
-    """Transferred log bias of each op's class; 0 without specifications of the source, or without model."""
-    bias = np.zeros(len(work))
-    if source is None or source.specifications != "known":
-        return bias
-    inputs, calls = KernelInputs.on_device(work, source, coefficients), calls_of(work)
-    share, limit = coefficients.step_factor.class_bias_share, coefficients.step_factor.class_bias_limit
-    for _, model, is_of_model in models_of(work):
-        busy = model.busy_time(inputs.at(is_of_model))
-        modelled_s = float((calls[is_of_model] * (busy.time_s + busy.launches * inputs.launch_s)).sum())
-        taken_s = float(work.loc[is_of_model, "time_s"].sum())
-        log_ratio = np.log(taken_s / modelled_s) if min(taken_s, modelled_s) > 0 else np.nan
-        bias[is_of_model] = share * log_ratio if abs(log_ratio) <= limit else 0.0
-    return bias

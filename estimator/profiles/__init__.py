@@ -117,7 +117,7 @@ def _entries(folder: Path) -> list[Path]:
 
 
 def _is_side_file(path: Path) -> bool:
-    return path.suffix in SIDE_FILE_SUFFIXES or path.name in REPORTS | {graph.FILE} or path.name.startswith(".")
+    return path.suffix in SIDE_FILE_SUFFIXES or path.name in REPORTS.union(graph.FILES) or path.name.startswith(".")
 
 
 def _load_reader(name: str) -> ModuleType:

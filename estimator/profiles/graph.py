@@ -13,8 +13,10 @@ from estimator.core import csv_files
 from estimator.core.schema import OPS, Column, Table
 from estimator.core.types import Profile
 from estimator.profiles import fusion
+from estimator.profiles.dump import Dump
 
 FILE = "graph.csv"
+FILES = (FILE, f"{FILE}.gz")  # the names under which it may stand beside a dump
 DESCRIBED = ("shapes", "output_shapes", "attributes", "precision")  # columns that a node gives to its op
 SAME_AS_OPS = {column.name: column for column in OPS.columns}
 GRAPH = Table(
@@ -45,12 +47,14 @@ class Node:
 
 def fill_shapes(profile: Profile, sides: Mapping[str, Path]) -> Profile:
     """The profile with columns filled from ``graph.csv`` beside the dump. Raises EstimatorError by row."""
-    return replace(profile, ops=fill(profile.ops, read(sides[FILE]))) if FILE in sides else profile
+    path = next((sides[name] for name in FILES if name in sides), None)
+    return replace(profile, ops=fill(profile.ops, read(path))) if path else profile
 
 
 def read(path: Path) -> dict[str, Node]:
-    """The nodes of a ``graph.csv`` by name."""
-    table = GRAPH.conform(csv_files.read_csv(path), str(path))
+    """The nodes of a ``graph.csv``, plain or gzip, by name."""
+    text = Dump(path).text() if path.suffix == ".gz" else None
+    table = GRAPH.conform(csv_files.read_csv(path, text), str(path))
     table = table.astype(object).where(table.notna(), None)
     return {
         row.op: Node(row.op_type, tuple((row.inputs or "").split(";")), *(getattr(row, name) for name in DESCRIBED))

@@ -11,6 +11,7 @@ TYPE_RULES = (
     ("optimizer", UPDATE),
     ("input", re.compile(r"Iterator|Queue|^Placeholder|^_Arg$|Dataset|^MEMCPYHtoD|InfeedEnqueue")),
 )
+GRAPPLER = r"(Arithmetic|Layout|Dependency|Loop|Memory)Optimizer"  # TensorFlow's rewriters of graphs
 NAME_RULES = (
     (
         "backward",
@@ -20,7 +21,7 @@ NAME_RULES = (
         "optimizer",
         re.compile(r"(?i)(^|/)(sgd|momentum|adam\w*|ada(grad|delta|max)|rm_?sprop|ftrl|lamb|lion|nadam)(_\d+)?/"),
     ),
-    ("optimizer", re.compile(r"(^|/)(GradientDescent\w*|\w*Optimizer\w*|update_[^/]+)(/|$)")),
+    ("optimizer", re.compile(rf"(^|/)(?!{GRAPPLER})(GradientDescent\w*|\w*Optimizer\w*|update_[^/]+)(/|$)")),
     ("forward", re.compile(r"jvp\(")),  # JAX marks what it differentiates
     ("input", re.compile(r"(?i)(^|/)(one_?shot_?)?iterator|get_?next|(^|/)(fifo_)?queue")),
 )

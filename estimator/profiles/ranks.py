@@ -10,7 +10,7 @@ import pandas as pd
 
 from estimator.core.errors import EstimatorError
 from estimator.core.schema import OPS
-from estimator.core.types import Floats, Profile
+from estimator.core.types import Floats, Profile, Timeline
 from estimator.profiles.canonical import AMOUNTS
 
 RANK_COLUMNS = ("rank", "placement", "stream")  # differ between ranks that do the same work
@@ -84,10 +84,27 @@ def _merged(profiles: Sequence[Profile], ranks: int) -> Profile:
         steps=round(steps.mean()),
         updates=None,
         ops=mean_ops([_weighted(profile.ops, weight) for profile, weight in zip(profiles, weights, strict=True)]),
+        timeline=_first_timeline(profiles),
         wall_step_s=_mean([profile.wall_step_s for profile in profiles], weights),
         busy_step_s=_mean([profile.busy_step_s for profile in profiles], weights),
         warnings=tuple(dict.fromkeys(warning for profile in profiles for warning in profile.warnings)),
     )
+
+
+def _first_timeline(profiles: Sequence[Profile]) -> Timeline | None:
+    """The timeline of the first profile, with the rows of the merged OPS."""
+    timeline = profiles[0].timeline
+    if timeline is None:
+        return None
+    ops = profiles[0].ops
+    row = ops.groupby(_keys(ops), dropna=False, sort=False).ngroup().to_numpy()
+    op = timeline.events["op"].map(dict(enumerate(row.tolist())), na_action="ignore").astype("Int64")
+    return dataclasses.replace(timeline, events=timeline.events.assign(op=op))
+
+
+def _keys(ops: pd.DataFrame) -> list[str]:
+    """The columns that tell rows apart, whatever rank they are of."""
+    return [name for name in ops if name not in (*AMOUNTS, *RANK_COLUMNS)]
 
 
 def _weighted(ops: pd.DataFrame, weight: float) -> pd.DataFrame:
@@ -101,7 +118,7 @@ def mean_ops(ranks: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """The OPS of several ranks as one table: means, and the standard deviation of times."""
     rows = pd.concat([ops.assign(rank=rank) for rank, ops in enumerate(ranks)], ignore_index=True)
     amounts = [name for name in AMOUNTS if name in rows]
-    keys = [name for name in rows if name not in (*AMOUNTS, *RANK_COLUMNS)]
+    keys = _keys(rows)
     groups = rows.groupby(keys, dropna=False, sort=False)
     merged = groups[amounts].sum(min_count=1) / len(ranks)
     times = rows.groupby([*keys, "rank"], dropna=False, sort=False)["time_s"].sum().unstack("rank", fill_value=0.0)

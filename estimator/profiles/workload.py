@@ -11,7 +11,7 @@ from estimator.core import yaml_files
 from estimator.core.interval import log_spread
 from estimator.core.types import File, Seconds, Whole, Workload
 
-DUMP_FILES = ("provenance.yaml", "graph.csv")  # belong to one dump; a workload may have several dumps
+DUMP_FILES = ("provenance.yaml", "graph.csv", "graph.csv.gz")  # belong to one dump; a workload may have several dumps
 
 
 class Provenance(File):

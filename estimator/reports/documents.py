@@ -116,14 +116,17 @@ def ingest(
 
 
 FORMULAS = {
-    "step_s": "sum of the ops' overlap × target_time_s + idle time of the source, which is carried",
+    "step_s": "the step's timeline replayed: an op starts when it is launched, its lane is free, and what it waits for "
+    "has ended",
+    "kernels_s": "the same with a host that takes no time",
     "matrix_only_step_s": "sum of overlap × target_time_s of gemm and convolution ops",
     "speedup": "source_step_s / step_s",
-    "components_s": "launch part of roofline times: latency; the rest by bound, carried ops by class; each × overlap",
-    "evidence": "share of step_s by method: sum of overlap × target_time_s; idle time is unchanged",
-    "coverage": "share of the source's step in ops whose method is not 'unchanged'",
+    "components_s": "what was critical at each instant: launches are latency; other op time by bound, carried ops by "
+    "class; the rest is the host",
+    "evidence": "share of step_s by method: sum of overlap × target_time_s; the host's time is unchanged, or dispatch",
+    "coverage": "share of the source's step in ops whose method is neither 'proportional' nor 'unchanged'",
     "bound_s": "floor: max(flop / peak, bytes / bandwidth) of known work alone; ceiling: launches + (flop / peak + "
-    "bytes / bandwidth) / lowest attained share, with carried and idle time",
+    "bytes / bandwidth) / lowest attained share, with the most of ops without model, and idle time",
     "interval": "low and high: 5 % and 95 % of the draws; mid: the value at nominal inputs",
 }
 
@@ -141,6 +144,8 @@ def estimate(estimated: Estimate) -> Document:
         "batch_size": estimated.plan.batch or estimated.profile.workload.batch_size,
         "fusion": dict(vars(estimated.fusion)),
         "step_s": interval(total, "all"),
+        "kernels_s": interval(estimated.kernels_s, "all"),
+        "host": estimated.host,
         "matrix_only_step_s": interval(estimated.matrix_step_s, "all"),
         "source_step_s": estimated.source_step_s,
         "speedup": interval(estimated.source_step_s / total, "all"),

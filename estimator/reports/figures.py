@@ -21,6 +21,7 @@ PARTS = {  # part of a step -> colour (Okabe & Ito, safe for colour-blind reader
     "unmodelled": "#D55E00",
 }
 MARKERS = {"gemm": "o", "convolution": "D"}
+LONGEST_OPS = 200  # of each estimate in a page; results.json has all
 
 
 def breakdown(estimates: Mapping[str, Estimate]) -> Figure:
@@ -43,11 +44,12 @@ def breakdown(estimates: Mapping[str, Estimate]) -> Figure:
 
 
 def roofline(estimate: Estimate) -> Figure:
-    """The ops of one estimate under the roofs of its target: predicted rate [FLOP/s] over intensity [FLOP/B]."""
+    """The LONGEST_OPS of one estimate under its target's roofs: predicted rate [FLOP/s] over intensity [FLOP/B]."""
     figure = Figure(figsize=(7.2, 3.9), layout="constrained")
     axes = figure.add_subplot()
     ops = estimate.prediction.ops
     shown = ops[(ops["flop"] > 0) & (ops["bytes"] > 0) & (ops["target_time_s"] > 0)]
+    shown = shown.loc[shown["target_time_s"].nlargest(LONGEST_OPS).index.sort_values()]
     intensity = shown["intensity"].to_numpy(dtype=float)
     low, high = (intensity.min() / 4, intensity.max() * 4) if len(shown) else (0.1, 1000.0)
     _roofs(axes, estimate.target, estimate.precision, min(low, 0.05), max(high, 1000.0))

@@ -59,10 +59,12 @@ def render(result: StudyResult) -> str:
         machines=list(dict.fromkeys(machine for machine, _ in result.chains)),
         units=list(dict.fromkeys(unit for _, unit in result.chains)),
         estimates={pair_id(pair): estimate for pair, estimate in result.estimates.items()},
+        hosts=_hosts(result),
         specifications=documents.unverified(result.specifications),
         figures=_figures(result),
         op_columns=[OP_HEADINGS.get(name, name.replace("_", " ")) for name in OP_COLUMNS],
         op_rows=_op_rows,
+        longest_ops=figures.LONGEST_OPS,
         methods=METHODS,
         assumptions={**{text: ["machines"] for text in result.assumptions}, **_by_sentence(result, "assumptions")},
         warnings=_by_sentence(result, "warnings"),
@@ -125,9 +127,17 @@ def _figures(result: StudyResult) -> Mapping[str, Markup]:
     return drawn
 
 
+def _hosts(result: StudyResult) -> dict[str, list[str]]:
+    """The estimates of each scenario of the host."""
+    hosts: dict[str, list[str]] = {}
+    for pair, estimate in result.estimates.items():
+        hosts.setdefault(estimate.host, []).append(pair_id(pair))
+    return hosts
+
+
 def _op_rows(estimate: Estimate) -> list[list[str]]:
-    """The op table of one estimate, longest on the target first, as texts."""
-    ops = estimate.prediction.ops.sort_values("target_time_s", ascending=False, kind="stable")
+    """The longest ops of one estimate, longest on the target first, as texts."""
+    ops = estimate.prediction.ops.sort_values("target_time_s", ascending=False, kind="stable").head(figures.LONGEST_OPS)
     shown = {"flop": "FLOP", "bytes": "B", "time_s": "s", "target_time_s": "s"}
 
     def text(name: str, value: object) -> str:

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from estimator.core.notes import Note
-from estimator.core.schema import MATRIX
+from estimator.core.schema import MATRIX, STREAMING
 from estimator.core.types import DeviceSpec, Floats, Prediction, Profile, StepTime
+from estimator.rollup.critical_path import CriticalPath, critical_path
+from estimator.rollup.host import HostScenario
+from estimator.rollup.target_timeline import StepTimeline, as_profiled, dispatched, in_turn
+from estimator.rollup.timeline import Events, replay, step_s
 
 LOW_COVERAGE = 0.8  # share of the wall time below which the report warns
 MUCH_CARRIED = 0.5  # carried share of the predicted step above which the report warns
+MUCH_PROPORTIONAL = 0.5  # proportional share of the source's time above which its device should be known
+HIDDEN_LAUNCH = 0.5  # share of a stream's launch latency; in public traces short ones take 2 (H100) to 4 us (MI300X)
+MODELLED = ("interpolated", "scaled", "transferred", "roofline")  # methods whose times hold launches
+NEGLIGIBLE = 1e-9  # share of a step that rounding makes
 PARTS = ("compute", "memory", "latency", "communication_exposed", "input", "host", "unmodelled")
 PART_OF_CLASS = {  # op classes that are a part of the step by themselves, whatever their method
     "input": "input",
@@ -23,23 +32,74 @@ PART_OF_CLASS = {  # op classes that are a part of the step by themselves, whate
 }
 
 
-def step_time(prediction: Prediction, profile: Profile, overlap: Floats) -> StepTime:
-    """The time of one step [s]: the sum of overlap × samples over the ops, and the source's idle time as host time."""
-    rest = overlap * (prediction.samples - prediction.launch)
-    part = _parts(prediction.ops)
+@dataclass(frozen=True)
+class ReplayedStep:
+    """A replayed step, the same with a host that takes no time, and the share of each op that lengthens it."""
+
+    step: StepTime
+    kernels_s: Floats
+    overlap: Floats
+
+
+def replay_step(prediction: Prediction, timeline: StepTimeline, scenario: HostScenario) -> ReplayedStep:
+    """Replay a timeline with the samples of the ops' times, and the host of a scenario.
+
+    The parts are those of the nominal step's critical path; in other draws each op on it counts as long as it takes
+    there, and all parts in proportion to the step.
+    """
+    events, pace, host_step_s = Events(timeline.events), scenario.pace, timeline.host_step_s
+    launch_s = prediction.launch - _hidden_launches(prediction, timeline)
+    stack = np.reshape(scenario.kernels, (-1, 1))
+    samples = (prediction.samples - prediction.launch + launch_s) * stack
+    factor = timeline.factor(samples)
+    total, alone = (
+        step_s(replay(events, factor, of_host, host_step_s)) * timeline.scale for of_host in (pace, np.zeros_like(pace))
+    )
+    clocks = replay(events, factor[:1], pace[:1], host_step_s)
+    path = critical_path(events, clocks, factor[:1], pace[:1], host_step_s)
+    share = np.divide(path.of_op_s, samples[0], out=np.zeros(samples.shape[1]), where=samples[0] > 0)
+    parts = _parts_s(prediction.ops, path, share * samples, share * launch_s * stack, pace)
+    growth = total / sum(parts.values())
+    step = StepTime(**{name: value * growth for name, value in parts.items()}, total=total)
+    return ReplayedStep(step, alone, np.where(samples[0] > 0, share * growth[0], 1.0))
+
+
+def _parts_s(
+    ops: pd.DataFrame, path: CriticalPath, critical_s: Floats, launch_s: Floats, pace: Floats
+) -> dict[str, Floats]:
+    """Samples of the parts of a step [s]: of each op what is critical (draws × ops), and the launch part of that."""
+    part, rest = _parts(ops), critical_s - launch_s
     parts = {name: rest[:, part == name].sum(axis=1) for name in PARTS}
-    parts["latency"] = (overlap * prediction.launch).sum(axis=1)
-    parts["host"] = parts["host"] + idle_time(profile) * prediction.run
-    return StepTime(**parts, total=sum_of_parts(*parts.values()))
+    parts["latency"] = launch_s.sum(axis=1) + path.start_s
+    parts["host"] = parts["host"] + path.host_s * (pace / pace[0] if pace[0] > 0 else 1.0)
+    return parts
+
+
+def _hidden_launches(prediction: Prediction, timeline: StepTimeline) -> Floats:
+    """Of the samples of launches what modelled streams do not take on their lanes, as the replay launches them [s]."""
+    ops = prediction.ops
+    streams = ops["op_class"].isin(STREAMING) & ops["method"].isin(MODELLED) & timeline.launches
+    return np.asarray(HIDDEN_LAUNCH * streams.to_numpy(dtype=bool) * prediction.launch)
+
+
+def step_timeline(profile: Profile, prediction: Prediction, scenario: HostScenario, overlap: Floats) -> StepTimeline:
+    """The timeline to replay: the framework's launches, the profile's own, or its ops in turn and its idle time."""
+    ops, op_s = prediction.ops, prediction.samples[0]
+    if scenario.dispatch_s is not None:
+        return dispatched(ops, op_s, scenario.dispatch_s)
+    if profile.timeline is not None:
+        return as_profiled(profile.timeline, ops["time_s"].to_numpy(dtype=float), op_s, source_step_time(profile))
+    return in_turn(op_s, overlap, idle_time(profile))
 
 
 def _parts(ops: pd.DataFrame) -> npt.NDArray[np.str_]:
     """The part of the step to which each op's time without launches belongs."""
     by_class = ops["op_class"].isin(MATRIX).map({True: "compute", False: "memory"})
     by_bound = ops["bound"].replace("latency", pd.NA).fillna(by_class).to_numpy(dtype=str)
-    carried = np.where(ops["method"] == "unchanged", "unmodelled", by_bound)
-    own = ops["op_class"].map(PART_OF_CLASS)
-    return np.where(own.isna(), carried, own.fillna("").to_numpy(dtype=str))
+    is_proportional = ops["method"] == "proportional"
+    own = ops["op_class"].map(PART_OF_CLASS).mask(is_proportional & (ops["op_class"] == "host"), "unmodelled")
+    part = np.where(is_proportional | (ops["method"] == "unchanged"), "unmodelled", by_bound)
+    return np.where(own.isna(), part, own.fillna("").to_numpy(dtype=str))
 
 
 def sum_of_parts(*parts: Floats) -> Floats:
@@ -57,7 +117,8 @@ def target_overlap(prediction: Prediction, profile: Profile, target: DeviceSpec,
     """Share of each op's time by which it lengthens the step on the target.
 
     It is the source's share, but the step is never shorter than the target's peak and bandwidth allow. Ops that a
-    processor's cores ran side by side run one after another on any other device, except carried ops. With
+    processor's cores ran side by side run one after another on any other device, except those that go by their time
+    there, as a core's share of the rates is the source's share too. With
     ``same_setting``, the source's shares are returned.
     """
     ops, own = prediction.ops, source_overlap(prediction.ops, profile)
@@ -66,16 +127,25 @@ def target_overlap(prediction: Prediction, profile: Profile, target: DeviceSpec,
     time = prediction.samples[0]
     share = _scaled_to(own, time, max(float(own @ time), float(prediction.floor_s.sum())))
     ran_on_cores = ops["placement"].str.contains("cpu", case=False).fillna(False).to_numpy(dtype=bool)
-    serial = ran_on_cores & (ops["method"] != "unchanged").to_numpy() & (target.compute_unit != "core")
+    by_source_time = ops["method"].isin(["proportional", "unchanged"]).to_numpy(dtype=bool)
+    serial = ran_on_cores & ~by_source_time & (target.compute_unit != "core")
     return np.where(serial, 1.0, share)
 
 
-def evidence(prediction: Prediction, overlap: Floats, profile: Profile) -> dict[str, float]:
-    """The share of the step by method, the largest first; the source's idle time counts as unchanged."""
-    times = pd.Series(overlap * prediction.samples[0]).groupby(prediction.ops["method"].to_numpy()).sum()
-    times["unchanged"] = times.get("unchanged", 0.0) + idle_time(profile) * prediction.run[0]
+def evidence(prediction: Prediction, replayed: ReplayedStep, scenario: HostScenario) -> dict[str, float]:
+    """The share of the step by method, the largest first; the host's time is unchanged, or the framework's dispatch."""
+    host = "unchanged" if scenario.dispatch_s is None else "dispatch"
+    of_op = replayed.overlap * prediction.samples[0]
+    times = pd.Series(of_op).groupby(prediction.ops["method"].to_numpy()).sum()
+    times[host] = times.get(host, 0.0) + max(float(replayed.step.total[0] - of_op.sum()), 0.0)
     shares = (times / times.sum()).sort_values(ascending=False)
-    return {str(method): float(share) for method, share in shares.items() if share > 0}
+    return {str(method): float(share) for method, share in shares.items() if share > NEGLIGIBLE}
+
+
+def mostly_proportional(prediction: Prediction) -> bool:
+    """Whether most of the source's time has no usable shapes."""
+    time, is_proportional = prediction.ops["time_s"], prediction.ops["method"] == "proportional"
+    return bool(time[is_proportional].sum() > MUCH_PROPORTIONAL * time.sum())
 
 
 def mostly_carried(shares: Mapping[str, float], target: DeviceSpec) -> tuple[Note, ...]:
@@ -84,8 +154,8 @@ def mostly_carried(shares: Mapping[str, float], target: DeviceSpec) -> tuple[Not
     if share <= MUCH_CARRIED:
         return ()
     text = (
-        f"most of the step on {target.name} is the source's own time, carried over unchanged (host, input, idle, and "
-        "what no rule knows): it tells more of the source than of the target"
+        f"most of the step on {target.name} is the source's own time, carried over unchanged (host, input and idle "
+        "time): it tells more of the source than of the target"
     )
     return (Note("carried-mostly", text, subject=target.name, share=share),)
 

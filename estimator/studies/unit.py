@@ -14,38 +14,48 @@ from estimator.studies.forward import estimate_forward, forward_origin
 from estimator.studies.places import beside, read_profile_beside
 from estimator.studies.study import Machine, Study, UnitOfWork
 
-PART_FORMULA = "overlap × sum of its ops' times"
-HOST_FORMULA = f"{PART_FORMULA} + the source's idle time"
+MUCH_CARRIED = 0.5  # of a step, above which no figure of merit is made of it unasked
+PART_FORMULA = "its share of the replayed step's critical path"
 
 
 def read_unit(unit: UnitOfWork, folder: Path) -> Profile:
-    """The profile of a unit of work, at the batch size the study asks for. Raises EstimatorError where they differ."""
+    """The profile of a unit of work; where it does not tell its batch size, the study's is taken for it."""
     name = str(unit.profile)
     profile = read_profile_beside(folder, name)
-    profiled = profile.workload.batch_size
-    if unit.batch_size and profiled and unit.batch_size != profiled:
-        raise EstimatorError(
-            f"{unit.profile}: the profile was taken at batch {profiled}, the study asks for {unit.batch_size}; "
-            "profile the run at the batch you want to know"
-        )
-    if profiled is None and unit.batch_size:
+    if profile.workload.batch_size is None and unit.batch_size:
         return read_profile_beside(folder, name, unit.batch_size)
     return profile
 
 
 def estimate_unit(study: Study, unit_name: str, machine: Machine, profile: Profile, folder: Path) -> Estimate:
-    """One step of a unit of work on one device of a machine."""
+    """One step of a unit of work on one device of a machine.
+
+    Raises EstimatorError where most of it is carried from the source, unless the study says ``host: profile``.
+    """
     device = load_system(beside(folder, machine.system)).device if machine.system else str(machine.device)
+    unit = study.units_of_work[unit_name]
+    host = machine.host if unit.host is None else unit.host
     plan = RunPlan(
         target=beside(folder, device),
-        precision=study.units_of_work[unit_name].precision,
-        fusion=study.units_of_work[unit_name].fusion,
-        layout=study.units_of_work[unit_name].layout,
+        precision=unit.precision or machine.precision,
+        fusion=unit.fusion,
+        layout=unit.layout,
+        host=host,
+        batch=unit.batch_size,
+        mode=unit.mode,
         measurements=beside(folder, machine.measurements) if machine.measurements else None,
         draws=study.draws,
         seed=study.seed,
     )
-    return estimate(profile, plan)
+    estimated = estimate(profile, plan)
+    carried = estimated.evidence.get("unchanged", 0.0)
+    if carried > MUCH_CARRIED and host != "profile" and estimated.target != estimated.source:
+        raise EstimatorError(
+            f"{100 * carried:.0f} % of the step on {estimated.target.name} is the source's own time (host and input), "
+            "carried over; a figure of merit of that says little of the machine: write 'host: none' or a factor, or "
+            "'host: profile' to accept it"
+        )
+    return estimated
 
 
 def derive_chain(study: Study, pair: tuple[str, str], estimated: Estimate | None, size: Size) -> dict[str, Number]:
@@ -70,8 +80,7 @@ def derive_chain(study: Study, pair: tuple[str, str], estimated: Estimate | None
     ops = f"ops of {id_prefix} on {estimated.target.name}"
     add_given("workers_per_node", "devices per node", size.devices, "1", "node", size.devices_source)
     for part, samples in estimated.step.parts().items():
-        formula = HOST_FORMULA if part == "host" else PART_FORMULA
-        add_given(f"step_{part}_s", f"step, {part.replace('_', ' ')}", samples, "s", "device", ops, formula)
+        add_given(f"step_{part}_s", f"step, {part.replace('_', ' ')}", samples, "s", "device", ops, PART_FORMULA)
     if unit.validation_samples:
         forward, origin = estimate_forward(estimated).step.total, forward_origin(ops, estimated)
         add_given("forward_s", "forward pass", forward, "s", "device", origin, "sum of its parts")

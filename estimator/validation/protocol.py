@@ -16,6 +16,7 @@ import numpy as np
 from estimator.core.errors import EstimatorError
 from estimator.core.schema import STREAMING
 from estimator.core.types import Flags, Floats
+from estimator.model.coefficients import Coefficients
 from estimator.validation import shapes
 from estimator.validation.calibration_rows import kit_rows
 from estimator.validation.tables import KEYS
@@ -26,6 +27,20 @@ if TYPE_CHECKING:
 Predictor = Callable[["pd.DataFrame", "pd.DataFrame"], Floats]  # rows without times, own rows → time of one call [s]
 Method = Callable[["pd.DataFrame"], Predictor]  # TRUTH of the other families → predictor for the unseen one
 Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class FittedPredictor:
+    """A predictor of kernels with the coefficients that it stands on, which whole steps are predicted by."""
+
+    predict: Predictor
+    coefficients: Coefficients
+
+    def __call__(self, rows: pd.DataFrame, own: pd.DataFrame) -> Floats:
+        """Times of one call of each row [s]."""
+        return self.predict(rows, own)
+
+
 JUDGED_OVER_S = 1e-4  # roofline time
 OWN_SHARE = 0.25
 SEED = 0

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from estimator.core import csv_files
 from estimator.core.errors import EstimatorError, suggestion
-from estimator.validation import protocol, scores, whole_models
+from estimator.validation import networks, protocol, scores, whole_models
 from estimator.validation.baselines import BASELINES
 from estimator.validation.data import read_truth
 from estimator.validation.protocol import Method, Progress
@@ -20,7 +20,7 @@ from estimator.validation.tables import KEYS
 if TYPE_CHECKING:
     import pandas as pd
 
-METHODS = ("ours", *BASELINES)  # the first is reported in full
+METHODS = ("ours", *BASELINES, networks.RATIO_OF_PEAKS)  # the first is reported in full
 WHOLE_MODEL_METHODS = (
     "ours",
     "roofline",
@@ -28,6 +28,7 @@ WHOLE_MODEL_METHODS = (
 )  # those that can predict ops without measured neighbours
 QUICK_ROWS = 3000  # per data set and device with --quick
 KERNEL_PROBLEMS = {problem.name: problem for problem in protocol.PROBLEMS}
+STEP_PROBLEMS = {**dict.fromkeys(whole_models.PROBLEMS, whole_models), **dict.fromkeys(networks.PROBLEMS, networks)}
 SHIPPED = ("estimator.model.coefficients", "held_out.csv")
 
 
@@ -37,6 +38,7 @@ class Request:
 
     truth: pd.DataFrame = field(repr=False)
     runs: whole_models.Runs | None  # None where no problem of whole models is requested
+    rates: networks.Rates | None  # the same of networks
     problems: Sequence[str]
     methods: Mapping[str, Method]
     max_rows: int | None
@@ -73,9 +75,17 @@ def judge_whole_models(request: Request) -> dict[str, pd.DataFrame]:
     return whole_models.judge(request.truth, request.runs, methods, problems)
 
 
+def judge_networks(request: Request) -> dict[str, pd.DataFrame]:
+    """Judge steps of networks by published rates."""
+    if request.rates is None:
+        return {}
+    return networks.judge(request.truth, request.rates, request.methods["ours"])
+
+
 JUDGES: dict[Judge, dict[str, str]] = {  # judge → its problems and their titles, in the order of the table
     judge_kernels: {name: problem.title for name, problem in KERNEL_PROBLEMS.items()},
     judge_whole_models: whole_models.PROBLEMS,
+    judge_networks: networks.PROBLEMS,
 }
 TITLES = {name: title for titles in JUDGES.values() for name, title in titles.items()}
 
@@ -95,8 +105,9 @@ def validate(
     Raises EstimatorError for an unknown problem, unreadable data, and a problem that cannot be judged on them.
     """
     _refuse_unknown(problems)
-    folder, whole_names = Path(folder), [name for name in problems if name not in KERNEL_PROBLEMS]
-    if unavailable := _sentences(folder, dict.fromkeys(whole_names, whole_models.obstacle(folder))):
+    folder = Path(folder)
+    step_names = [name for name in problems if name in STEP_PROBLEMS]
+    if unavailable := _sentences(folder, {name: STEP_PROBLEMS[name].obstacle(folder) for name in step_names}):
         raise EstimatorError(*unavailable)  # before anything is read
     truth, notes = read_truth(folder)
     obstacles = {name: _obstacle(name, folder, truth) for name in problems or TITLES}
@@ -104,25 +115,29 @@ def validate(
     unjudged_notes = _sentences(folder, obstacles)
     if unjudged_notes and (problems or not possible):
         raise EstimatorError(*unjudged_notes, *notes)
-    runs = whole_models.read_runs(folder) if set(possible) - set(KERNEL_PROBLEMS) else None
+    runs = whole_models.read_runs(folder) if set(possible) & set(whole_models.PROBLEMS) else None
+    rates = networks.read_rates(folder) if set(possible) & set(networks.PROBLEMS) else None
     op_classes = {op_class for name in possible for op_class in _op_classes(name)}
     with model(truth, op_classes) as ours:
         methods = {name: protocol.remembered(method) for name, method in {"ours": ours, **BASELINES}.items()}
-        request = Request(truth, runs, possible, methods, QUICK_ROWS if quick else None, progress)
+        request = Request(truth, runs, rates, possible, methods, QUICK_ROWS if quick else None, progress)
         judged = {name: rows for judge in JUDGES for name, rows in judge(request).items()}
     if not judged:
         raise EstimatorError(f"{folder}: all rows of {', '.join(possible)} calibrate, and none is left", *notes)
-    all_notes = (*notes, *(runs.notes if runs else ()), *unjudged_notes)
+    left_out = (*(runs.notes if runs else ()), *(rates.notes if rates else ()))
+    all_notes = (*notes, *left_out, *unjudged_notes, *networks.coverage_notes(judged))
     return Validation(scores.held_out(judged, list(METHODS)), judged, all_notes)
 
 
 def _obstacle(name: str, folder: Path, truth: pd.DataFrame) -> str:
     """Why a problem cannot be judged on a folder, in words; empty where it can."""
-    return protocol.obstacle(truth, KERNEL_PROBLEMS[name]) if name in KERNEL_PROBLEMS else whole_models.obstacle(folder)
+    if name in STEP_PROBLEMS:
+        return str(STEP_PROBLEMS[name].obstacle(folder))
+    return protocol.obstacle(truth, KERNEL_PROBLEMS[name])
 
 
 def _op_classes(name: str) -> tuple[str, ...]:
-    return KERNEL_PROBLEMS[name].op_classes if name in KERNEL_PROBLEMS else whole_models.OP_CLASSES
+    return STEP_PROBLEMS[name].OP_CLASSES if name in STEP_PROBLEMS else KERNEL_PROBLEMS[name].op_classes
 
 
 def _sentences(folder: Path, obstacles: Mapping[str, str]) -> tuple[str, ...]:
@@ -153,7 +168,10 @@ def read_held_out(path: Path, problems: Sequence[str] = ()) -> Validation:
     cells = csv_files.read_csv(path)
     numbers = cells[["groups", "n", *scores.FIGURES]].apply(pd.to_numeric)
     table = cells.assign(**numbers)[scores.COLUMNS].fillna(dict.fromkeys(KEYS, ""))
-    return Validation(table[table["problem"].isin(problems or TITLES)])
+    found = table[table["problem"].isin(problems or TITLES)]
+    if missing := [name for name in problems if name not in set(found["problem"])]:
+        raise EstimatorError(f"{path}: holds no errors of {', '.join(missing)}; judge anew with --data")
+    return Validation(found)
 
 
 def _refuse_unknown(problems: Sequence[str]) -> None:

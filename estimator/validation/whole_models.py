@@ -1,8 +1,8 @@
 """Whole transformers on devices never seen (NeuSight's ``whole_model.csv``): from one device's run to another's time.
 
-Known of the source device are its ops and its whole time. The target's time is the sum over kernels of the times that a
-:data:`~estimator.validation.protocol.Method` predicts, times the source's ratio (whole time / sum of predicted kernels)
-^weight. The weight is the part of this ratio that devices of other families share.
+Known of the source device are its ops. The target's time is the sum over kernels of the times that a
+:data:`~estimator.validation.protocol.Method` predicts. The source's ratio of whole time to sum of kernels is not used:
+no weight on it made held-out devices better.
 """
 
 from __future__ import annotations
@@ -43,7 +43,6 @@ SHORTEST_S = 2e-5  # shortest forward pass from which a backward multiplier is l
 ACCUMULATED = 3  # tensors moved when a gradient is added to another: two reads, one write
 RUN = ["device", "model"]
 PLACEHOLDER_S = 1e6  # in place of an unknown time; exceeds no peak
-PRIOR_WEIGHT, PRIOR_PAIRS = 0.25, 20.0  # prior of the weight, and the number of pairs that it counts as
 
 
 @dataclass(frozen=True)
@@ -153,8 +152,7 @@ def judge(
             own = _rows_of_kit(truth, target) if "kit" in problem else truth.iloc[:0]
             pairs = _pairs(runs.whole_s, target, sources)
             times = {
-                name: _predict_whole(predictor, runs, truth, target, sources, own)
-                for name, predictor in predictors.items()
+                name: _predict_whole(predictor, runs, target, sources, own) for name, predictor in predictors.items()
             }
             predicted_s = {name: pairs.index.map(time_by_pair) for name, time_by_pair in times.items()}
             rows.append(pairs.assign(target=target, **predicted_s).reset_index())
@@ -177,28 +175,11 @@ def _pairs(whole_s: pd.Series, target: str, sources: set[str]) -> pd.DataFrame:
 
 
 def _predict_whole(
-    predictor: Predictor, runs: Runs, truth: pd.DataFrame, target: str, sources: set[str], own: pd.DataFrame
+    predictor: Predictor, runs: Runs, target: str, sources: set[str], own: pd.DataFrame
 ) -> dict[tuple[str, str], float]:
     """Predicted time [s] on the target by (source, model), for every run of a source."""
     ops = runs.ops[runs.ops["device"].isin(sources)]
-    multipliers = backward_multipliers(ops)
-    sums = sum_of_kernels(predictor, ops, multipliers, target, own)
-    ratios = whole_over_sum(predictor, runs, truth, sources)
-    weight = shared_weight(ratios)
-    return {run: float(time) * ratios[run] ** weight for run, time in sums.items()}
-
-
-def whole_over_sum(
-    predictor: Predictor, runs: Runs, truth: pd.DataFrame, devices: set[str]
-) -> dict[tuple[str, str], float]:
-    """Whole time / sum of predicted kernels, by (device, model); each device is calibrated by its own kit."""
-    ops = runs.ops[runs.ops["device"].isin(devices)]
-    multipliers = backward_multipliers(ops)
-    sums_by_device = {
-        device: sum_of_kernels(predictor, device_ops, multipliers, str(device), _rows_of_kit(truth, str(device)))
-        for device, device_ops in ops.groupby("device")
-    }
-    return {run: float(runs.whole_s[run] / time) for sums in sums_by_device.values() for run, time in sums.items()}
+    return dict(sum_of_kernels(predictor, ops, backward_multipliers(ops), target, own))
 
 
 def sum_of_kernels(
@@ -213,27 +194,6 @@ def sum_of_kernels(
         predictor(rows.drop(columns=[*MEASURED, "calls"]).assign(stack=DATA_SET), own) * launched["calls"].to_numpy()
     )
     return launched.assign(time_s=times).groupby(RUN)["time_s"].sum()
-
-
-def shared_weight(ratios: Mapping[tuple[str, str], float]) -> float:
-    """The part of log(whole / sum) of one device and model that other devices share, from 0 to 1.
-
-    Least squares over ordered pairs of devices with the same model; PRIOR_WEIGHT counts as PRIOR_PAIRS pairs.
-    """
-    logs = {run: float(np.log(ratio)) for run, ratio in ratios.items()}
-    pairs = [
-        (log_ratio, logs[other])
-        for (device, model), log_ratio in logs.items()
-        for other in logs
-        if other[1] == model and other[0] != device
-    ]
-    if not pairs:
-        return PRIOR_WEIGHT
-    first, second = np.array(pairs).T
-    prior = PRIOR_PAIRS * np.mean(first**2)
-    return float(
-        np.clip((PRIOR_WEIGHT * prior + first @ second) / max(prior + first @ first, np.finfo(float).tiny), 0.0, 1.0)
-    )
 
 
 def _rows_of_kit(truth: pd.DataFrame, device: str) -> pd.DataFrame:

@@ -1,7 +1,7 @@
 """Classes, dimensions, FLOP and bytes of every op: OPS → WORK.
 
 A count comes from the row itself where a table states it, else from the op's shapes, else from the model that the
-workload file describes. Otherwise it stays NA; the op's time is then carried over, and no work is guessed.
+workload file describes. Otherwise it stays NA: no work is guessed.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import pandas as pd
 
 from estimator.core import physics
 from estimator.core.conv_shape import ConvShape
-from estimator.core.errors import EstimatorError, suggestion
+from estimator.core.errors import EstimatorError
 from estimator.core.notes import Note
-from estimator.core.operators import SUFFIXES, attribute, class_of, operators
+from estimator.core.operators import SUFFIXES, attribute, class_of, refuse_unknown
 from estimator.core.schema import MATRIX, SHAPED_BY, STREAMING, WORK, complete
 from estimator.core.types import ITEMSIZE, Floats, Workload, itemsizes
 from estimator.work import aggregates, shapes
@@ -23,6 +23,7 @@ from estimator.work.dimensions import fill_channels, fill_convolutions, fill_poo
 from estimator.work.layer_passes import complete_layers
 from estimator.work.layers import read_layer
 from estimator.work.operators import operator_in_class, operators_of
+from estimator.work.operators.formats import precision_of
 from estimator.work.traffic import Traffic, read_traffic
 from estimator.work.transformed import Transformed
 
@@ -36,7 +37,7 @@ def count_work(ops: pd.DataFrame, workload: Workload, where: str = "profile") ->
 
     Raises EstimatorError where given dimensions are unreadable, or shapes do not fit their op.
     """
-    work = _with_operators(WORK.conform(ops, where), where)
+    work = _with_kernel_formats(_with_operators(WORK.conform(ops, where), where))
     work, completed = complete_layers(work)
     parsed_ops = shapes.parse_ops(work, workload.batch_size)
     layers = parsed_ops.read_each(work["op_class"].isin(LAYERS), read_layer, where)
@@ -64,10 +65,7 @@ def count_work(ops: pd.DataFrame, workload: Workload, where: str = "profile") ->
 
 def _with_operators(work: pd.DataFrame, where: str) -> pd.DataFrame:
     """WORK with the operator and the class of each op; a stated class outranks the class of the operator."""
-    unknown = set(work["operator"].dropna()) - operators().keys()
-    if unknown:
-        hint = suggestion(min(unknown), operators())
-        raise EstimatorError(f"{where}: operator '{min(unknown)}' is not known.{hint} core/operators.csv lists all.")
+    refuse_unknown(work, where)
     operator = work["operator"].fillna(operators_of(work))
     stated = work["op_class"].fillna(operator.map(class_of))
     in_class = [operator_in_class(*pair) for pair in zip(operator, stated, strict=True)]
@@ -96,6 +94,13 @@ def _with_formats(work: pd.DataFrame, workload: Workload) -> pd.DataFrame:
     sizes = [itemsizes(work[name]) for name in FORMATS]
     wider = work[FORMATS[0]].where(sizes[0] >= sizes[1], work[FORMATS[1]]).where(~np.isnan(sizes[0] + sizes[1]))
     return work.assign(precision=wider.fillna(work["precision"]).fillna(workload.precision))
+
+
+def _with_kernel_formats(work: pd.DataFrame) -> pd.DataFrame:
+    """WORK with the precision that the kernel's name tells, where the dump states none."""
+    by_name = {kernel: precision_of(kernel) for kernel in work["kernel"].dropna().unique()}
+    told = work["kernel"].map(by_name).astype("string[python]")
+    return work.assign(precision=work["precision"].fillna(told))
 
 
 def _unstated_precision_notes(work: pd.DataFrame, workload: Workload) -> tuple[Note, ...]:
@@ -230,5 +235,5 @@ def _uncounted_notes(work: pd.DataFrame) -> tuple[Note, ...]:
     unknown = (
         f"{int(rows.sum())} memory-bound ops, {100 * share:.1f} % of the time, have no shapes that tell their traffic"
     )
-    text = f"{unknown} (such as {first}): their time is carried unchanged"
+    text = f"{unknown} (such as {first}): their time goes by the devices' rates"
     return (Note("traffic-unknown", text, subject=first, share=share),)

@@ -8,7 +8,7 @@ between the formats, or removes them where a step returns to the wide format.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
@@ -32,14 +32,19 @@ FP32_OPS = (  # ops that core/operators.csv keeps in fp32, in words
 
 
 def convert_precision(
-    work: pd.DataFrame, workload: Workload, precision: str | None, *, folded: bool = False
+    work: pd.DataFrame,
+    workload: Workload,
+    precision: str | None,
+    op_classes: Sequence[str] = PRODUCTS,
+    *,
+    folded: bool = False,
 ) -> Transformed:
     """WORK of the same step with its products in ``precision``; WORK itself for None, or where all run in it already.
 
     Casts are appended as rows that take no time on the source. ``folded``: a compiler fuses the casts of activations
     and gradients into the ops beside them.
     """
-    before = _formats(work, workload) - {precision}
+    before = _formats(work, workload, op_classes) - {precision}
     if precision is None or not before:
         return Transformed(work, changed=False)
     stored, after = {STORED.get(p, p) for p in before}, STORED.get(precision, precision)
@@ -50,7 +55,7 @@ def convert_precision(
     moved = activations & ~kept
     text = f"products run in {precision}, and {int(moved.sum())} op(s) on activations move {after}"
     notes = [Note("precision-converted", text)]
-    converted = _convert_rows(work, _base_formats(work, precision).mask(moved, after))
+    converted = _convert_rows(work, _base_formats(work, precision, op_classes).mask(moved, after))
     if narrows:
         cast_already = work["op_class"].isin(MATRIX) & (itemsizes(work["precision"]) < ITEMSIZE[WIDE])
         converted, cast_notes = add_casts(
@@ -63,14 +68,14 @@ def convert_precision(
     return Transformed(converted, changed=True, notes=tuple(notes))
 
 
-def _formats(work: pd.DataFrame, workload: Workload) -> set[str]:
+def _formats(work: pd.DataFrame, workload: Workload, op_classes: Sequence[str]) -> set[str]:
     """The formats of the products; without products, the workload's precision."""
-    return set(work.loc[work["op_class"].isin(PRODUCTS), "precision"]) or {workload.precision}
+    return set(work.loc[work["op_class"].isin(op_classes), "precision"]) or {workload.precision}
 
 
-def _base_formats(work: pd.DataFrame, precision: str) -> pd.Series:
+def _base_formats(work: pd.DataFrame, precision: str, op_classes: Sequence[str]) -> pd.Series:
     """Each row's format before activations change; fp64 is never mixed, but holds for a whole step."""
-    formats = work["precision"].mask(work["op_class"].isin(PRODUCTS), precision)
+    formats = work["precision"].mask(work["op_class"].isin(op_classes), precision)
     streams = work["op_class"].isin(STREAMING)
     return formats.mask(streams, "fp64") if precision == "fp64" else formats.mask(streams & (formats == "fp64"), WIDE)
 

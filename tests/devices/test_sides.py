@@ -40,6 +40,21 @@ def test_source_measurements_need_target_measurements(tmp_path: Path, p1b3: Prof
     assert source.device.launch_latency is None
 
 
+def test_a_source_that_the_profile_contradicts_is_noted(p1b3: Profile) -> None:
+    plan = RunPlan("h100", source="v100")
+    target = load_target(plan)
+    source = load_source(replace(p1b3, device="lecture-x86"), plan, target)
+    assert source is not None
+    assert [note.code for note in source.notes] == ["source-contradicted"]
+    for device in (None, "V100", "my own machine"):
+        source = load_source(replace(p1b3, device=device), plan, target)
+        assert source is not None
+        assert not source.notes
+    source = load_source(replace(p1b3, device="lecture-x86"), replace(plan, source=None), target)
+    assert source is not None
+    assert not source.notes
+
+
 def test_an_unnamed_source_is_none(p1b3: Profile) -> None:
     plan = RunPlan("h100")
     assert load_source(replace(p1b3, device=None), plan, load_target(plan)) is None

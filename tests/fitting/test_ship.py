@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from estimator.core.types import File
@@ -11,6 +12,7 @@ from estimator.model.coefficients import StepFactorCoefficients, shipped
 from estimator.model.convolution_coefficients import ConvolutionCoefficients
 from estimator.model.gemm import GemmCoefficients
 from estimator.model.memory_bound import MemoryBoundCoefficients
+from estimator.validation.validate import Validation
 
 KINDS: dict[str, type[File]] = {
     "gemm": GemmCoefficients, "convolution": ConvolutionCoefficients, "memory_bound": MemoryBoundCoefficients,
@@ -23,6 +25,20 @@ def test_what_is_written_is_read(name: str, tmp_path: Path) -> None:
     ship.write(shipped(), tmp_path)
     written = KINDS[name].model_validate(read_yaml(tmp_path / f"{name}.yaml").data)
     assert written == getattr(shipped(), name)
+
+
+def test_problems_that_could_not_be_judged_are_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Else held_out.csv lacks them in silence."""
+    monkeypatch.setattr(ship, "read_truth", lambda data: (pd.DataFrame(), ()))
+    monkeypatch.setattr("estimator.fitting.fitted_model.fit", lambda truth: shipped())
+    monkeypatch.setattr(ship, "step_factor", lambda: shipped().step_factor)
+    monkeypatch.setattr("estimator.validation.scores.of_pairs", lambda judged, method: pd.DataFrame())
+    validation = Validation(pd.DataFrame(), notes=("data: holds no convolutions",))
+    monkeypatch.setattr(ship, "validate", lambda data, model, progress: validation)
+    ship.main(tmp_path, tmp_path)
+    assert "data: holds no convolutions" in capsys.readouterr().err
 
 
 def test_the_files_say_that_nobody_wrote_them_by_hand(tmp_path: Path) -> None:

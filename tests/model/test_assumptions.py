@@ -3,7 +3,8 @@
 import pandas as pd
 import pytest
 
-from estimator.core.types import Workload
+from estimator.core.notes import Note
+from estimator.core.types import DeviceSpec, Workload
 from estimator.model.assumptions import assumptions, specifications
 from estimator.work import count_work
 from tests.conftest import make_device, make_ops
@@ -80,10 +81,9 @@ def test_a_peak_of_integers_is_in_operations() -> None:
 
 
 def test_specifications_that_no_modelled_op_needs_have_no_note() -> None:
-    assert (
-        specifications(predict_on(count_work(make_ops(MYSTERY), TOY).work, make_device(), table()).ops, make_device())
-        == {}
-    )
+    carried = {"op_type": "Placeholder", "time_s": 2e-3}
+    of_host = predict_on(count_work(make_ops(carried), TOY).work, make_device(), table()).ops
+    assert specifications(of_host, make_device()) == {}
     of_stream = specifications(
         predict_on(count_work(make_ops(RELU), TOY).work, make_device(), table()).ops, make_device(**KNOWN)
     )
@@ -104,12 +104,10 @@ def test_what_a_device_file_lacks_has_a_note(lacks: Row, sentence: str) -> None:
     assert not any(found.startswith(sentence) for found in sentences(PRODUCT))
 
 
-def test_carried_ops_are_named_the_longest_first() -> None:
+def test_proportional_ops_are_named_the_longest_first() -> None:
     rows = [{**MYSTERY, "op": f"op {i}", "time_s": i * 1e-3} for i in range(8)]
-    assert sentences(PRODUCT, *rows)[-1] == (
-        "28.0 ms of 7 op(s) (op 7, op 6, op 5, op 4, op 3, … 2 more) are carried from the source unchanged"
-    )
-    assert sentences(PRODUCT, *rows[:6])[-1].startswith("15.0 ms of 5 op(s) (op 5, op 4, op 3, op 2, op 1) are")
+    assert sentences(PRODUCT, *rows)[-1].startswith("7 op(s) (op 7, op 6, op 5, op 4, op 3, … 2 more; 28.0 ms, ")
+    assert sentences(PRODUCT, *rows[:6])[-1].startswith("5 op(s) (op 5, op 4, op 3, op 2, op 1; 15.0 ms, ")
 
 
 def test_measured_rows_and_notes_of_a_device_have_notes() -> None:
@@ -126,3 +124,37 @@ def test_a_default_precision_has_a_note() -> None:
     sentence = "operands are taken to be fp32 where the profile does not say; no workload file does"
     assert sentences(RELU, workload=Workload(name="toy"))[-1] == sentence
     assert sentence not in sentences(RELU)
+
+
+def notes_of(*op_types: str, source: DeviceSpec | None) -> dict[str, Note]:
+    product: dict[str, object] = {"op_type": "MatMul", **SHAPE, "time_s": 2e-3}
+    others: list[dict[str, object]] = [{"op_type": name} for name in op_types]
+    work, device = count_work(make_ops(product, *others), Workload(name="toy")).work, make_device()
+    ops = predict_on(work, device, table(), source=source).ops
+    return {note.code: note for note in assumptions(ops, device, table(), Workload(name="toy"), source)}
+
+
+def test_proportional_time_is_noted_with_its_share_and_longest_ops() -> None:
+    notes = notes_of("Relu", "Mystery", source=make_device(name="source"))
+    assert notes["proportional"].share == 0.5
+    assert notes["proportional"].subject == "op1, op2"
+    assert "by the ratio of source's and toy's rates" in notes["proportional"].text
+    assert "carried" not in notes
+
+
+def test_without_the_sources_rates_the_note_names_the_modelled_ops() -> None:
+    assert "as the step's modelled ops do" in notes_of("Relu", source=None)["proportional"].text
+
+
+def test_host_and_input_time_is_noted_as_carried() -> None:
+    notes = notes_of("Const", "Placeholder", source=None)
+    assert (notes["carried"].subject, notes["carried"].share) == ("op1, op2", 0.5)
+    assert "proportional" not in notes
+
+
+def test_the_targets_rates_are_specifications_behind_a_proportional_time() -> None:
+    device = make_device(link={"per_direction": "50 GB/s"})
+    work = count_work(make_ops({"op_type": "Mystery"}, {"op_type": "NcclAllReduce"}), Workload(name="toy")).work
+    ops = predict_on(work, device, table(), source=make_device(name="source")).ops
+    known = specifications(ops, device)
+    assert set(known) == {"toy: peak.fp32.vector", "toy: memory_bandwidth", "toy: link.per_direction"}

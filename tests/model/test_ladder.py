@@ -7,30 +7,9 @@ import pytest
 from estimator.core.errors import EstimatorError
 from estimator.core.interval import Z
 from estimator.core.types import Peak, RunPlan, Workload
-from estimator.model import ladder
-from estimator.model.coefficients import shipped
 from estimator.work import count_work
 from tests.conftest import make_device, make_measurements, make_ops
-from tests.model.toy import NEAR, ROW, SLOW, activated, activation_tables, pool, predict_on, table
-
-
-def lengthened(measured: pd.DataFrame, slower: float) -> float:
-    """Logarithm of the time that is predicted, where the source's run took so many times what is modelled there."""
-    work = count_work(make_ops({"op_type": "MatMul", **NEAR}), Workload(name="toy")).work
-    source = make_device(name="source")
-    modelled = predict_on(work, source, table()).samples[0]
-    found = predict_on(work.assign(time_s=slower * modelled), make_device(), measured, source=source)
-    return float(np.log(found.samples - found.launch)[0, 0])
-
-
-def test_the_sources_class_bias_counts_as_far_as_the_targets_measurements_do_not(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    step_factor = shipped().step_factor.model_copy(update={"class_bias_share": 0.25})
-    monkeypatch.setattr(ladder, "shipped", lambda: shipped().model_copy(update={"step_factor": step_factor}))
-    alone, beside = (lengthened(rows, 1.5) - lengthened(rows, 1.0) for rows in (table(), table(SLOW)))
-    assert alone == pytest.approx(0.25 * np.log(1.5))
-    assert 0 < beside < 0.7 * alone
+from tests.model.toy import NEAR, ROW, activated, activation_tables, pool, predict_on, table
 
 
 def test_on_a_target_measured_like_the_source_an_op_takes_its_own_time() -> None:
@@ -41,7 +20,7 @@ def test_on_a_target_measured_like_the_source_an_op_takes_its_own_time() -> None
 
 
 def test_times_that_go_with_the_sources_run_are_as_uncertain_as_the_run() -> None:
-    work = count_work(make_ops({"op_type": "Mystery"}, {"op_type": "MatMul", **NEAR}), Workload(name="toy")).work
+    work = count_work(make_ops({"op_type": "Const"}, {"op_type": "MatMul", **NEAR}), Workload(name="toy")).work
     device, plan = make_device(), RunPlan("toy", draws=4000)
     carried, modelled = predict_on(work, device, table(), plan, step_spread=0.1).ops.to_dict("records")
     assert carried["high_s"] / carried["target_time_s"] == pytest.approx(np.exp(0.1 * Z), rel=0.02)
@@ -52,6 +31,52 @@ def test_times_that_go_with_the_sources_run_are_as_uncertain_as_the_run() -> Non
         for spread in (0.0, 0.5)
     )
     assert far > 2 * near > 0
+
+
+def ladder_ops(**source: object) -> pd.DataFrame:
+    """PREDICTION of a product, a product without shapes, an unknown op, a stream, a variable and host work."""
+    rows = [{"op_type": "MatMul", "time_s": 1e-3, **NEAR}]
+    rows += [{"op_type": name} for name in ("MatMul", "Mystery", "Relu", "VariableV2", "Const", "Placeholder")]
+    work = count_work(make_ops(*rows), Workload(name="toy")).work
+    device = make_device(name="source", **source) if source else None
+    return predict_on(work, make_device(), table(), RunPlan("toy", draws=100), source=device).ops
+
+
+def test_nothing_that_ran_on_a_device_is_unchanged() -> None:
+    for ops in (ladder_ops(), ladder_ops(memory_bandwidth="250 GB/s")):
+        expected = ["roofline", *["proportional"] * 4, "unchanged", "unchanged"]
+        assert ops["method"].tolist() == expected
+
+
+def test_ops_without_shapes_go_by_the_rate_that_binds_them() -> None:
+    """The target has twice the source's bandwidth and eight times its peak."""
+    ops = ladder_ops(memory_bandwidth="250 GB/s", peak={"fp32": "1.25 TFLOP/s"})
+    product, mystery, stream = (ops["target_time_s"] / ops["time_s"])[1:4]
+    assert [product, mystery, stream] == pytest.approx([1 / 8, 1 / 4, 1 / 2])
+    assert ops["bound"][1:4].isna().all()
+    unknown = ops.iloc[2]
+    assert unknown["low_s"] < unknown["time_s"] / 8 * 1.1
+    assert unknown["high_s"] > unknown["time_s"] / 2 * 0.9
+
+
+def test_from_an_unknown_source_ops_without_shapes_go_as_the_modelled_ones() -> None:
+    ops = ladder_ops()
+    share = ops["target_time_s"] / ops["time_s"]
+    assert share[1:5].tolist() == pytest.approx([share[0]] * 4)
+    assert (ops["low_s"] < 0.1 * ops["target_time_s"])[1:5].all()
+    assert (ops["high_s"] > 0.8 * ops["time_s"])[1:5].all()
+
+
+def test_an_op_faster_than_its_source_could_be_is_not_modelled_by_its_shapes() -> None:
+    work = count_work(make_ops({"op_type": "MatMul", "time_s": 1e-5, **NEAR}), Workload(name="toy")).work
+    for rows in (table(), table(ROW)):
+        found = predict_on(work, make_device(), rows, source=make_device(name="source"))
+        assert found.ops["method"].tolist() == ["proportional"]
+        assert found.ops["target_time_s"].item() == pytest.approx(1e-5)
+        (note,) = (note for note in found.warnings if note.code == "work-unbelievable")
+        assert (note.subject, note.share, note.kind) == ("op0", 1.0, "warning")
+    unknown = predict_on(work, make_device(), table())
+    assert unknown.ops["method"].tolist() == ["roofline"]
 
 
 def test_streams_correct_a_pool_that_one_device_timed_in_another_precision() -> None:

@@ -16,12 +16,13 @@ from estimator.core.interval import bounds
 from estimator.core.types import DeviceSpec, Prediction, Profile, RunPlan, Sourced, Workload
 from estimator.devices import load_device
 from estimator.pipeline import estimate
-from estimator.profiles import canonical
+from estimator.profiles import canonical, read_profile
 from estimator.work import count_work
-from tests.conftest import make_device, make_measurements, make_ops
+from tests.conftest import ROOT, make_device, make_measurements, make_ops
 from tests.model.toy import predict_on
 
 NONE = make_measurements([])
+PROFILES = ROOT / "profiles"
 PLAN = RunPlan("toy", draws=20)
 FEW = settings(max_examples=40)
 DIM = st.integers(min_value=1, max_value=5000)
@@ -157,16 +158,60 @@ def test_parts_add_to_the_step(p1b3: Profile) -> None:
 
 def test_host_and_input_time_is_carried_unchanged(p1b3: Profile) -> None:
     found = estimate(p1b3, RunPlan("h100"))
-    carried = found.prediction.ops.query("method == 'unchanged'")
-    assert set(carried["op"]) == {"VariableV2", "Placeholder", "unlisted"}
-    assert found.step.host[0] == pytest.approx(868e-6)
-    assert found.step.unmodelled[0] == pytest.approx(2.767e-3, rel=1e-3)
+    ops = found.prediction.ops
+    assert set(ops.query("method == 'unchanged'")["op"]) == {"Placeholder"}
+    assert found.step.host[0] == 0.0
+    assert found.step.input[0] == pytest.approx(float(ops.query("op == 'Placeholder'")["time_s"].iloc[0]))
+
+
+def test_unlisted_time_goes_with_the_steps_modelled_ops(p1b3: Profile) -> None:
+    found = estimate(p1b3, RunPlan("h100", draws=400))
+    ops = found.prediction.ops
+    modelled = ~ops["method"].isin(["proportional", "unchanged"])
+    share = ops.loc[modelled, "target_time_s"].sum() / ops.loc[modelled, "time_s"].sum()
+    rest = ops.query("method == 'proportional'")
+    assert set(rest["op"]) == {"VariableV2", "unlisted"}
+    assert (rest["target_time_s"] / rest["time_s"]).to_numpy() == pytest.approx(share)
+    assert found.step.unmodelled[0] == pytest.approx(rest["target_time_s"].sum())
+    assert bounds(found.step.unmodelled)[2] > 0.5 * rest["time_s"].sum()
+
+
+DUMPS = sorted(str(path.relative_to(PROFILES)) for path in PROFILES.glob("*/*.*") if path.is_dir())
+
+
+@pytest.mark.parametrize("dump", DUMPS)
+def test_no_shipped_profile_has_unchanged_device_time_on_an_accelerator(dump: str) -> None:
+    profile = read_profile(dump)
+    for target in ("v100", "h100", "mi300x", "k20x"):
+        ops = estimate(profile, RunPlan(target, draws=0)).prediction.ops
+        assert set(ops.query("method == 'unchanged'")["op_class"]) <= {"host", "input"}
+
+
+@FEW
+@given(PRODUCTS)
+def test_doubling_every_rate_halves_a_proportional_time(dims: list[tuple[int, int, int]]) -> None:
+    source, work = make_device(name="source", peak={"fp32": "2 TFLOP/s"}), products(dims).drop(columns=[*"mnk"])
+    work = count_work(work[["op", "op_type", "time_s"]], Workload(name="toy")).work
+    one, two = (predict_on(work, device, NONE, source=source) for device in (make_device(), doubled(make_device())))
+    assert set(one.ops["method"]) == {"proportional"}
+    assert two.samples == pytest.approx(one.samples / 2, rel=1e-12)
+
+
+def test_a_wider_bandwidth_widens_a_proportional_time() -> None:
+    work = count_work(make_ops({"op_type": "Relu"}), Workload(name="toy")).work
+
+    def width(uncertainty: str) -> float:
+        device = make_device(memory_bandwidth={"value": "500 GB/s", "uncertainty": uncertainty})
+        row = predict_on(work, device, NONE, RunPlan("toy", draws=400), source=make_device(name="source")).ops.iloc[0]
+        return float(row["high_s"] - row["low_s"])
+
+    assert 0 < width("5 %") < width("20 %") < width("60 %")
 
 
 def test_every_op_names_its_evidence(p1b3: Profile) -> None:
     measured, unmeasured = (set(estimate(p1b3, RunPlan(d)).prediction.ops["method"]) for d in ("v100", "a100"))
-    assert measured == {"interpolated", "scaled", "roofline", "unchanged"}
-    assert unmeasured == {"roofline", "unchanged"}
+    assert measured == {"interpolated", "scaled", "roofline", "proportional", "unchanged"}
+    assert unmeasured == {"roofline", "proportional", "unchanged"}
 
 
 def test_source_efficiency_needs_the_sources_specifications(p1b3: Profile) -> None:
@@ -181,7 +226,7 @@ def test_low_coverage_is_a_warning() -> None:
         make_ops({"op_type": "Mystery", "time_s": 0.9}, {"op_type": "Relu", "shapes": "8x8"}), Workload(name="t")
     ).work
     found = on(make_device(), work)
-    assert "carried unchanged" in str(found.warnings)
+    assert "is proportional to the source's time" in str(found.warnings)
     assert found.covered_fraction < 0.1
 
 

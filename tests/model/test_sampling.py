@@ -16,16 +16,20 @@ WORK = count_work(
     make_ops(
         {"op_type": "MatMul", **SHAPE},
         {"op_type": "MatMul", "m": 64, "n": 64, "k": 64},
+        {"op_type": "Const", "time_s": 1e-3},
         {"op_type": "Mystery", "time_s": 1e-3},
+        {"op_type": "Mystery", "time_s": 2e-3},
+        {"op_type": "Relu", "time_s": 2e-3},
     ),
     Workload(name="toy"),
 ).work
 
 
 def samples(step_spread: float = 0.0, plan: RunPlan = PLAN) -> tuple[Floats, Floats]:
-    """Of a measured op, a modelled one and one that is carried: times, and launches among them."""
+    """Samples of a measured op, a modelled one, host work and three ops without shapes: times, and launches."""
     target = TargetDevice(make_device(), table(ROW))
-    times = estimate_op_times(WORK, SourceRun(step_spread=step_spread), target)
+    source = make_device(name="source", memory_bandwidth="100 GB/s")
+    times = estimate_op_times(WORK, SourceRun(source, step_spread=step_spread), target)
     return sampler(WORK, times, target.device, plan)(slice(None))
 
 
@@ -42,10 +46,17 @@ def test_a_carried_time_moves_with_the_sources_run() -> None:
     assert np.log(time[1:, 2] / time[0, 2]).std() == pytest.approx(0.1, rel=0.2)
 
 
+def test_ops_that_one_rate_binds_are_wrong_together() -> None:
+    logs = np.log(samples()[0][1:, 3:])
+    together, apart = np.corrcoef(logs.T)[0, 1:]
+    assert together == pytest.approx(1.0)
+    assert abs(apart) < 0.3
+
+
 def test_some_ops_have_the_samples_that_they_have_among_all() -> None:
     target = TargetDevice(make_device(), table(ROW))
     draw = sampler(WORK, estimate_op_times(WORK, SourceRun(), target), target.device, PLAN)
-    assert np.allclose(draw(slice(1, 3))[0], draw(slice(None))[0][:, 1:], rtol=1e-12)
+    assert np.allclose(draw(slice(1, 6))[0], draw(slice(None))[0][:, 1:], rtol=1e-12)
 
 
 def test_entry_0_is_the_time_at_nominal_inputs() -> None:

@@ -1,3 +1,4 @@
+import gzip
 from pathlib import Path
 
 import pandas as pd
@@ -30,6 +31,15 @@ def test_a_graph_fills_what_the_trace_lacks(tmp_path: Path) -> None:
     assert work["shapes"].fillna("").tolist() == ["100x50;50x10", "100x10", "100x10;50x10", ""]
     assert work["flop"].tolist()[0] == 2 * 100 * 50 * 10  # the fused kernel bears the name of its last op
     assert work.loc[2, ["m", "n", "k", "precision"]].tolist() == [100, 50, 10, "bf16"]
+
+
+def test_a_graph_may_be_gzip(tmp_path: Path) -> None:
+    (tmp_path / "graph.csv.gz").write_bytes(gzip.compress(GRAPH.encode()))
+    (tmp_path / "ops.csv").write_text(TABLE)
+    assert read_profile(tmp_path).ops["shapes"].fillna("").tolist() == ["100x50;50x10", "100x10", "100x10;50x10", ""]
+    (tmp_path / "graph.csv.gz").write_bytes(gzip.compress(GRAPH.encode())[:-9])
+    with pytest.raises(EstimatorError, match=r"graph\.csv\.gz: this gzip file is damaged"):
+        read_profile(tmp_path)
 
 
 SHORTCUT = """op,op_type,inputs,shapes

@@ -26,6 +26,8 @@ def classify(*ops: tuple[str, str | None]) -> list[object]:
         ("x", "ResourceApplyAdam", "optimizer"),
         ("RMSprop/mul", "Mul", "optimizer"),
         ("rm_sprop/Square", "Square", "optimizer"),
+        ("training/MyOptimizer/mul", "Mul", "optimizer"),
+        ("resnet50_1/add_1/ArithmeticOptimizer/AddOpsRewrite_Add", "AddV2", "forward"),  # Grappler's, no optimizer's
         ("IteratorGetNext", "IteratorGetNext", "input"),
         ("x", "Placeholder", "input"),
         ("input/fifo_queue_Dequeue", "QueueDequeueV2", "input"),

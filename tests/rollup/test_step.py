@@ -10,6 +10,8 @@ from estimator.core.types import Prediction, Profile, RunPlan, Workload
 from estimator.pipeline import estimate
 from estimator.profiles import canonical
 from estimator.rollup import step
+from estimator.rollup.host import HostScenario
+from estimator.rollup.target_timeline import in_turn
 from tests.conftest import make_device, make_ops
 
 
@@ -63,12 +65,12 @@ def test_evidence_shares_include_idle_time() -> None:
     assert not any("source's own time" in warning for result in (busy, same_device) for warning in result.warnings)
 
 
-@pytest.mark.parametrize(("target", "share"), [("v100", 1.0), ("epyc-7763", 0.5)])
-def test_ops_that_cores_ran_side_by_side_run_serially_on_other_devices(target: str, share: float) -> None:
+@pytest.mark.parametrize(("target", "shares"), [("v100", [1.0, 1.0]), ("epyc-7763", [0.5, 0.5])])
+def test_ops_that_cores_ran_side_by_side_run_serially_on_other_devices(target: str, shares: list[float]) -> None:
     rows = ({"op_type": kind, "placement": "/host:CPU", "m": 512, "n": 512, "k": 512} for kind in ("MatMul", "Mystery"))
     ran = dataclasses.replace(profile(), ops=canonical.to_ops(make_ops(*rows), "toy"), busy_step_s=1e-3)
     estimated = estimate(ran, RunPlan(target, draws=0))
-    assert estimated.overlap.tolist() == [share, 0.5]
+    assert estimated.overlap.tolist() == pytest.approx(shares)
     assert estimated.step.total[0] == pytest.approx(estimated.overlap @ estimated.prediction.samples[0])
 
 
@@ -121,8 +123,8 @@ def test_a_step_that_is_mostly_carried_is_told() -> None:
     target = make_device(name="new")
     (note,) = step.mostly_carried({"unchanged": 0.6, "roofline": 0.4}, target)
     text = (
-        "most of the step on new is the source's own time, carried over unchanged (host, input, idle, and what no rule "
-        "knows): it tells more of the source than of the target"
+        "most of the step on new is the source's own time, carried over unchanged (host, input and idle time): it "
+        "tells more of the source than of the target"
     )
     assert note == Note("carried-mostly", text, subject="new", share=0.6)
     assert step.mostly_carried({"unchanged": 0.5}, target) == ()
@@ -151,15 +153,22 @@ def predicted() -> Prediction:
     return Prediction(ops, samples, launch, np.zeros(len(OPS)), np.zeros(len(OPS)), np.array([1.0, 3.0]), 1.0, {})
 
 
+def replayed(share: float, idle_s: float) -> step.ReplayedStep:
+    """The ops in turn, each for a share of its time."""
+    prediction = predicted()
+    timeline = in_turn(prediction.samples[0], np.full(len(OPS), share), idle_s)
+    return step.replay_step(prediction, timeline, HostScenario("profile", prediction.run))
+
+
 def test_each_part_of_a_step_by_hand() -> None:
-    share = np.full(len(OPS), 0.5)
-    found = step.step_time(predicted(), profile(wall_step_s=1.25), share)
+    found = replayed(0.5, idle_s=0.25)
     expected = {part: sum((op[3] - op[4]) / 2 for op in OPS if op[5] == part) for part in step.PARTS}
-    expected["latency"] = sum(op[4] for op in OPS) / 2
-    for part, seconds in expected.items():
-        idle = np.array([0.25, 0.75]) if part == "host" else 0.0
-        assert getattr(found, part) == pytest.approx(seconds * np.array([1, 2]) + idle), part
-    assert found.total == pytest.approx(np.array([45.5, 91]) / 2 + [0.25, 0.75])
+    expected |= {"latency": sum(op[4] for op in OPS) / 2, "host": expected["host"] + 0.25}
+    assert {part: samples[0] for part, samples in found.step.parts().items()} == pytest.approx(expected)
+    assert found.step.total == pytest.approx(np.array([45.5, 91]) / 2 + [0.25, 0.75])
+    assert sum(found.step.parts().values()) == pytest.approx(found.step.total)
+    assert found.kernels_s == pytest.approx(np.array([45.5, 91]) / 2)
+    assert found.overlap == pytest.approx(np.full(len(OPS), 0.5))
 
 
 def test_the_time_of_products_alone() -> None:
@@ -167,9 +176,15 @@ def test_the_time_of_products_alone() -> None:
 
 
 def test_shares_of_the_evidence_by_hand() -> None:
-    found = step.evidence(predicted(), np.ones(len(OPS)), profile(wall_step_s=1.25))
+    scenario = HostScenario("profile", np.ones(2))
+    found = step.evidence(predicted(), replayed(1.0, idle_s=0.25), scenario)
     assert list(found) == ["roofline", "unchanged", "measured"]
     assert found == pytest.approx({"roofline": 26 / 45.75, "unchanged": 10.75 / 45.75, "measured": 9 / 45.75})
+
+
+def test_a_frameworks_launches_are_not_the_sources_time() -> None:
+    found = step.evidence(predicted(), replayed(1.0, idle_s=0.25), HostScenario("dispatch", np.ones(2), 1e-6))
+    assert found["dispatch"] == pytest.approx(0.25 / 45.75)
 
 
 def test_ops_that_overlap_take_no_less_than_peak_and_bandwidth_allow() -> None:

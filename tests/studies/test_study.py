@@ -104,7 +104,6 @@ def test_a_device_file_beside_the_study(folder: Path) -> None:
         (("p1b3", "p1b4"), "Unknown profile 'p1b4'"),
         (("mine.yaml", "mime"), "Unknown device 'mime'"),
         (("system: titan", "system: titanic"), "Unknown system 'titanic'. Did you mean titan?"),
-        (("epochs: 2", "batch_size: 64"), "the profile was taken at batch 100, the study asks for 64"),
         (("epochs: 2", "precision: bf16"), "k20x has no hardware path for bf16"),
     ],
 )
@@ -219,3 +218,30 @@ def test_a_shipped_study_is_found_by_name(tmp_path: Path, monkeypatch: pytest.Mo
     (tmp_path / "lecture-example").write_text(STUDY)
     assert find_study("lecture-example") == Path("lecture-example")  # the user's own file comes first
     assert find_study("none.yaml") == Path("none.yaml")
+
+
+RESIZED = """title: t
+baseline: GPU
+machines:
+  GPU: {device: v100-sxm2-16gb, nodes: 1}
+  TPU: {device: tpu-v2, nodes: 1, precision: bf16}
+units_of_work:
+  as profiled: {profile: p1b3/amd-epyc.xplane}
+  larger: {profile: p1b3/amd-epyc.xplane, batch_size: 400}
+  forward: {profile: p1b3/amd-epyc.xplane, batch_size: 400, mode: inference}
+draws: 0
+"""
+
+
+def test_units_of_another_batch_and_of_inference_on_machines_of_unlike_precision(tmp_path: Path) -> None:
+    result = run_study(write(tmp_path, RESIZED))
+    for machine in ("GPU", "TPU"):
+        profiled, larger, forward = (result.estimates[machine, unit] for unit in ("as profiled", "larger", "forward"))
+        flop = [found.prediction.ops["flop"].sum() for found in (profiled, larger, forward)]
+        assert flop[1] > 3.5 * flop[0]
+        assert flop[2] < 0.5 * flop[1]
+        assert forward.step.total[0] < larger.step.total[0]
+    assert {found.precision for (machine, _), found in result.estimates.items() if machine == "TPU"} == {"bf16"}
+    assert {found.precision for (machine, _), found in result.estimates.items() if machine == "GPU"} == {"fp32"}
+    steps = [result.chains["GPU", unit]["steps_per_epoch"].samples[0] for unit in ("as profiled", "larger")]
+    assert steps == [9001, 2250]

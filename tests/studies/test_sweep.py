@@ -75,7 +75,7 @@ def test_a_sweep_of_inference_is_of_the_forward_pass() -> None:
 
 
 def test_a_step_that_is_mostly_carried_over_has_a_warning() -> None:
-    document = sweep("p1b3/amd-epyc.xplane", ["v100"], [25], RunPlan("", draws=5))
+    document = sweep("p1b3/amd-epyc.xplane", ["v100"], [25], RunPlan("", draws=5, host="profile"))
     assert sum("the source's own time, carried over" in text for text in document["warnings"]) == 1
 
 

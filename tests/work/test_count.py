@@ -145,3 +145,10 @@ def test_rows_that_took_no_time_share_an_update_alike() -> None:
     work = count_work(make_ops(*rows), UPDATED).work
     assert work["bytes"].tolist() == [4000] * 4
     assert work["calls"].tolist() == [1] * 4
+
+
+def test_a_kernels_name_tells_the_precision_that_the_dump_does_not() -> None:
+    rows = [{"op_type": "aten::mm", "kernel": "Cijk_Ailk_Bljk_BBS_BH_MT128x128x16"}, {"op_type": "aten::mm"}]
+    stated = {"op_type": "aten::mm", "kernel": "ampere_sgemm_128x64_nn", "precision": "fp16"}
+    work = count_work(make_ops(*rows, stated), Workload(name="toy")).work
+    assert work["precision"].tolist() == ["bf16", "fp32", "fp16"]

@@ -116,7 +116,7 @@ def test_a_prediction_with_transposes_takes_as_much_longer_as_they_do() -> None:
 
 
 def test_an_unknown_layout_is_refused() -> None:
-    with pytest.raises(EstimatorError, match="layout 'NCHW' is not known; expected none or channels-first"):
+    with pytest.raises(EstimatorError, match="layout 'NCHW' is not known; expected auto or none or channels-first"):
         RunPlan("v100", layout="NCHW")  # type: ignore[arg-type]
 
 

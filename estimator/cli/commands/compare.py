@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from estimator.cli.emit import emit
-from estimator.cli.options import Fusion, Json, Layout, OtherBatch, OtherMode, Precision, Seed, Source, Targets
+from estimator.cli.options import Fusion, Host, Json, Layout, OtherBatch, OtherMode, Precision, Seed, Source, Targets
 
 EXAMPLES = "Example: estimator compare p1b3 --to v100 --to a100 --to h100"
 
@@ -16,7 +16,8 @@ def compare(
     source: Source = None,
     precision: Precision = None,
     fusion: Fusion = "none",
-    layout: Layout = "none",
+    layout: Layout = "auto",
+    host: Host = None,
     batch: OtherBatch = None,
     mode: OtherMode = None,
     seed: Seed = 0,
@@ -28,6 +29,6 @@ def compare(
     from estimator.reports import documents
     from estimator.studies.compare import compare as run
 
-    plan = RunPlan("", precision, fusion, source, seed=seed, batch=batch, mode=mode, layout=layout)
+    plan = RunPlan("", precision, fusion, source, seed=seed, batch=batch, mode=mode, layout=layout, host=host)
     estimates = [documents.estimate(result) for result in run(profiles, to, plan)]
     emit({"estimates": estimates}, render_compare, as_json)

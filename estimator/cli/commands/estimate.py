@@ -3,6 +3,7 @@
 from estimator.cli.emit import emit
 from estimator.cli.options import (
     Fusion,
+    Host,
     Json,
     Layout,
     Measured,
@@ -19,6 +20,7 @@ EXAMPLES = """\b
 Example: estimator estimate p1b3 --to v100
 Example: estimator estimate p1b3/amd-epyc.tfprof --to a100-sxm4-80gb --precision bf16 --fusion elementwise
 Example: estimator estimate nt3 --to v100 --batch 64 --mode inference
+Example: estimator estimate p3b2 --to h100 --host none
 """
 
 
@@ -29,7 +31,8 @@ def estimate(
     precision: Precision = None,
     measurements: Measured = None,
     fusion: Fusion = "none",
-    layout: Layout = "none",
+    layout: Layout = "auto",
+    host: Host = None,
     batch: OtherBatch = None,
     mode: OtherMode = None,
     seed: Seed = 0,
@@ -42,6 +45,8 @@ def estimate(
     from estimator.profiles import read_profile
     from estimator.reports import documents
 
-    plan = RunPlan(to, precision, fusion, source, measurements, seed=seed, batch=batch, mode=mode, layout=layout)
+    plan = RunPlan(
+        to, precision, fusion, source, measurements, seed=seed, batch=batch, mode=mode, layout=layout, host=host
+    )
     result = pipeline.estimate(read_profile(profile), plan)
     emit(documents.estimate(result), render_estimate, as_json)

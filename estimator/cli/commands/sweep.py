@@ -4,6 +4,7 @@ from estimator.cli.emit import emit
 from estimator.cli.options import (
     Batches,
     Fusion,
+    Host,
     Json,
     Layout,
     OtherMode,
@@ -28,7 +29,8 @@ def sweep(
     source: Source = None,
     precision: Precision = None,
     fusion: Fusion = "none",
-    layout: Layout = "none",
+    layout: Layout = "auto",
+    host: Host = None,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
@@ -41,5 +43,5 @@ def sweep(
     from estimator.core.types import RunPlan
     from estimator.studies.sweep import sweep as run
 
-    plan = RunPlan("", precision, fusion, source, seed=seed, mode=mode, layout=layout)
+    plan = RunPlan("", precision, fusion, source, seed=seed, mode=mode, layout=layout, host=host)
     emit(run(profile, to, batch or [], plan), render_sweep, as_json)

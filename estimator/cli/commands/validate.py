@@ -13,8 +13,8 @@ Example: estimator validate
 Example: estimator validate --data public --problem gemm --problem convolution
 """
 DATA_HELP = (
-    "Folder of public data sets (deepbench, neusight, aiconfigurator, vidur): judge anew, with extra 'fit'. It takes "
-    "minutes: about 5 for all problems on two cores, less with --quick."
+    "Folder of public data sets (deepbench, neusight, aiconfigurator, vidur, scaling): judge anew, with extra 'fit'. "
+    "It takes minutes: about 6 for all problems on two cores, less with --quick."
 )
 
 

@@ -34,6 +34,7 @@ def _step(document: Mapping[str, Any]) -> Table:
 def _figures(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Each figure of a step and its value in words."""
     yield "step time (90 % interval of inputs and models)", format_interval(document["step_s"])
+    yield f"kernels alone (host: {document['host']})", format_interval(document["kernels_s"])
     yield "matrix products alone", format_interval(document["matrix_only_step_s"])
     if is_known(document["source_step_s"]):
         yield f"step time on {document['source'] or 'the source'}", format_time(document["source_step_s"])

@@ -11,7 +11,7 @@ from estimator.cli.render.text import assumptions_note, format_interval, format_
 NUMBERS = ("batch", "gain", "epoch", "compute", "memory", "rest", "efficiency")
 HEADINGS = ("batch", "step time", "samples/s", *NUMBERS[1:])
 LEGEND = (
-    "* as profiled. Gain: in samples/s, per doubling of the batch. Rest: launches, host, input and carried time. "
+    "* as profiled. Gain: in samples/s, per doubling of the batch. Rest: launches, host, input and unmodelled time. "
     "Efficiency: the physical floor over the step time. Intervals hold 90 %."
 )
 

@@ -81,8 +81,8 @@ class Library:
         return build(self)
 
     def prepare_cold(self, build: Callable[[Library], Run], copies: int, least_copies: int) -> Run | None:
-        """The same where calls take turns on ``apart`` copies, so that none finds its own in the cache; None where they
-        cannot, or last so long that the cache is rather emptied before each.
+        """The same where calls take turns on at least ``least_copies`` of its arrays, so that none finds its own in the
+        cache; None where they cannot, or last so long that the cache is rather emptied before each.
         """
         return None
 

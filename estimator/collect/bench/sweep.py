@@ -34,7 +34,7 @@ COLUMNS = re.findall(
 def resume(partial: Path, conditions: Row, make_facts: Callable[[], Row]) -> tuple[Row, list[Row]]:
     """The conditions of a run and its records, from the partial file of a stopped run, or new ones.
 
-    ``first()`` gives what is noted once, when a run begins. Raises FaultError where the stopped run had other
+    ``make_facts`` gives what is noted once, when a run begins. Raises FaultError where the stopped run had other
     conditions.
     """
     lines = partial.read_text("utf-8").splitlines(keepends=True) if partial.exists() else []

@@ -10,7 +10,7 @@ import pandas as pd
 
 from estimator.core import csv_files
 from estimator.core.errors import EstimatorError
-from estimator.core.operators import LAUNCH, with_operators
+from estimator.core.operators import LAUNCH, refuse_unknown, with_operators
 from estimator.core.schema import MEASUREMENTS, SHAPED_BY, complete
 from estimator.core.types import DeviceSpec, Flags, Sourced
 from estimator.devices.measurements import bounds
@@ -95,9 +95,10 @@ def check_rows(
 ) -> pd.DataFrame:
     """Set ``flag`` by the device's data sheet, and a product's missing batch to 1.
 
-    Raises EstimatorError for rows without the columns of their op class, and for products above the peak, unless they
-    are flagged already or ``keep_impossible`` is set.
+    Raises EstimatorError for rows of an unknown operator or without the columns of their op class, and for products
+    above the peak, unless they are flagged already or ``keep_impossible`` is set.
     """
+    refuse_unknown(rows, where)
     rows = rows.assign(batch=rows["batch"].mask(rows["op_class"].eq("gemm") & rows["batch"].isna(), 1))
     _refuse_incomplete(rows, where)
     if device is None:

@@ -6,6 +6,9 @@ was not fitted on.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from importlib.resources import as_file, files
 
@@ -41,11 +44,9 @@ class LaunchCoefficients(File):
 
 
 class StepFactorCoefficients(File):
-    """How much of what a source's run took beyond the model other devices take as well."""
+    """How uncertain it is that other devices' steps make of ops what the source's made."""
 
     source: str
-    class_bias_share: float = Field(ge=0, le=1, description="of a class's miss (logarithm), that devices share")
-    class_bias_limit: float = Field(gt=0, description="miss (logarithm) beyond which a class has no bias")
     in_step_std: float = Field(ge=0, description="standard deviation (logarithm) of what steps make of ops, by device")
 
 
@@ -60,9 +61,26 @@ class Coefficients(File):
     kernel_priors: KernelPriors
 
 
-@cache
+_replacement: ContextVar[Coefficients | None] = ContextVar("replacement", default=None)
+
+
 def shipped() -> Coefficients:
-    """The shipped coefficients."""
+    """The shipped coefficients; inside :func:`replaced` those given there."""
+    return _replacement.get() or _read()
+
+
+@contextmanager
+def replaced(coefficients: Coefficients) -> Iterator[None]:
+    """Predict with these coefficients inside the block, as validation does with a fit that has not seen the target."""
+    token = _replacement.set(coefficients)
+    try:
+        yield
+    finally:
+        _replacement.reset(token)
+
+
+@cache
+def _read() -> Coefficients:
     with as_file(files(__name__)) as folder:
         return Coefficients(
             gemm=check(GemmCoefficients, read_yaml(folder / "gemm.yaml")),

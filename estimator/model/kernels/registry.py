@@ -8,12 +8,13 @@ import numpy as np
 import pandas as pd
 
 from estimator.core.types import Flags
-from estimator.model.kernels import convolutions, products, streams
+from estimator.model.kernels import attention, convolutions, products, streams
 from estimator.model.kernels.kernel_model import KernelModel
 
 KERNEL_MODELS: dict[str, KernelModel] = {  # the first model that matches an op is used
     "gemm": products.PRODUCT,
     "convolution": convolutions.CONVOLUTION,
+    "attention": attention.ATTENTION,
     "pooling": streams.POOLING,
     "activation": streams.ACTIVATION,
     "cast": streams.CAST,

@@ -35,6 +35,7 @@ from estimator.profiles.kineto.devices import (
 )
 from estimator.profiles.kineto.launches import EVERY, NO, Launches, assign_work, find_launches
 from estimator.profiles.kineto.nesting import BACK, UNKNOWN, UPDATE, Nesting, nest_ops
+from estimator.profiles.kineto.step_timeline import step_timeline
 from estimator.profiles.kineto.steps import busy_s, find_steps, span_ps
 from estimator.profiles.kineto.trace import Trace, scan
 
@@ -73,15 +74,23 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
     launches = find_launches(trace, nest)
     steps = find_steps(trace, launches.time)
     on_device = bool(len(trace.device))
-    counted = steps.device & on_computing_devices(trace)
+    counted = (steps.step >= 0) & on_computing_devices(trace)
+    whole, all_launches = dataclasses.replace(trace), launches
     trace.device, launches = trace.device.take(counted), launches.take(counted)
     timed = trace.device if on_device else trace.ops.take(steps.ops)
     if not len(timed):
         raise EstimatorError(f"{trace.where}: no op ran inside its steps; expected ops in them, so profile whole steps")
     rows = _on_device(trace, nest, launches) if on_device else _on_host(trace, nest, steps.ops)
     workers = by_device(trace) if on_device else [timed]
+    table, row_of_line = _table(trace, rows)
+    timeline = None
+    if on_device and len(workers) == 1:
+        row_of_event = np.full(len(counted), -1)
+        row_of_event[counted] = row_of_line[rows.of_event]
+        timeline = step_timeline(whole, all_launches, steps, row_of_event)
     profile = Profile(
-        ops=mean_over_devices(canonical.to_ops(_table(trace, rows), trace.where), len(workers)),
+        ops=mean_over_devices(canonical.to_ops(table, trace.where), len(workers)),
+        timeline=timeline,
         workload=_with_mode(workload, nest),
         device=None,
         format="Kineto JSON",
@@ -101,11 +110,13 @@ class _Rows:
     """The rows of OPS as numbers.
 
     Each line of ``keys`` holds the kind of op (-1: unknown), kernel name and stream (-1: on the processor), phase, and
-    piece of the op's work. Each line of ``amounts`` holds calls, time [ps] and bytes.
+    piece of the op's work. Each line of ``amounts`` holds calls, time [ps] and bytes. ``of_event`` is the line of each
+    event.
     """
 
     keys: Integers
     amounts: Integers
+    of_event: Integers
 
 
 def _on_host(trace: Trace, nest: Nesting, in_steps: Flags) -> _Rows:
@@ -113,7 +124,7 @@ def _on_host(trace: Trace, nest: Nesting, in_steps: Flags) -> _Rows:
     on_no_device, ones = np.full_like(kind, -1), np.ones_like(kind)
     piece = np.where(nest.dispatch[in_steps], NO, EVERY)
     row_of_op, keys = _number_lines(kind, on_no_device, on_no_device, nest.phase[in_steps], piece)
-    return _Rows(keys, _sums_by_row(row_of_op, ones, nest.self_ps[in_steps], 0 * ones))
+    return _Rows(keys, _sums_by_row(row_of_op, ones, nest.self_ps[in_steps], 0 * ones), row_of_op)
 
 
 def _on_device(trace: Trace, nest: Nesting, launches: Launches) -> _Rows:
@@ -124,7 +135,8 @@ def _on_device(trace: Trace, nest: Nesting, launches: Launches) -> _Rows:
     kind[has_op], phase[has_op] = trace.ops["kind"][share.op[has_op]], nest.phase[share.op[has_op]]
     row_of_event, keys = _number_lines(kind, device["name"], device["lane"], phase, share.piece)
     moved_bytes = np.clip(device["bytes"], 0, MOST_BYTES)
-    return _Rows(keys, _sums_by_row(row_of_event, share.calls, device["duration"], moved_bytes))
+    amounts = _sums_by_row(row_of_event, share.calls, device["duration"], moved_bytes)
+    return _Rows(keys, amounts, row_of_event)
 
 
 def _sums_by_row(row: Integers, *columns: Integers) -> Integers:
@@ -143,8 +155,10 @@ def _number_lines(*columns: Integers) -> tuple[Integers, Integers]:
     return number, np.stack([column[first] for column in columns], axis=1)
 
 
-def _table(trace: Trace, rows: _Rows) -> pd.DataFrame:
-    """The rows of OPS of all steps together; rows with equal descriptions are summed."""
+def _table(trace: Trace, rows: _Rows) -> tuple[pd.DataFrame, Integers]:
+    """The rows of OPS of all steps together, rows with equal descriptions summed; and the OPS row of each of ``rows``:
+    the first, where its work is in pieces.
+    """
     numbers = Ids()
     pairs = [(source, numbers[description]) for source, description in _descriptions(trace, rows)]
     source_row, row = np.array(pairs, dtype=np.int64).T
@@ -152,7 +166,8 @@ def _table(trace: Trace, rows: _Rows) -> pd.DataFrame:
     table = pd.DataFrame(list(numbers), columns=["pieces", *DESCRIBED])
     times = time_ps / 1e12 / table.pop("pieces")
     bytes_ = np.where(moved_bytes > 0, moved_bytes, np.nan)
-    return table.assign(calls=calls, time_s=times, reported_bytes=bytes_, rank=_rank(trace))
+    first_row = row[np.unique(source_row, return_index=True)[1]]
+    return table.assign(calls=calls, time_s=times, reported_bytes=bytes_, rank=_rank(trace)), first_row
 
 
 def _descriptions(trace: Trace, rows: _Rows) -> Iterator[tuple[int, tuple[object, ...]]]:

@@ -31,12 +31,17 @@ NO_WALL = ", whose wall time is unknown"
 
 @dataclass(frozen=True)
 class Steps:
-    """The steps of a trace: their number, wall time together [s], and which ops and device events are part of them."""
+    """The steps of a trace: their number, wall time together [s], and which ops and device events are part of them.
+
+    ``windows`` are start and end of each on the host [ps], none where no step is marked; ``step`` is that of each
+    device event, −1 where it is in none.
+    """
 
     count: int
     wall_s: float | None
     ops: Flags
-    device: Flags
+    step: Integers
+    windows: Integers
     warnings: tuple[str, ...] = ()
     updates: int | None = None  # that bound them
 
@@ -49,16 +54,16 @@ def find_steps(trace: Trace, launched: Integers) -> Steps:
     windows = _non_empty(_marked(trace), launched if is_device else trace.ops["start"])
     bounds, warnings = (windows, ()) if len(windows) else _updates(trace)
     if not len(bounds):
-        everything = [np.ones(len(table), dtype=bool) for table in (trace.ops, trace.device)]
         first, last = span_ps(trace)
         wall = None if is_device else (last - first) / 1e12
-        return Steps(1, wall, everything[0], everything[1], (NO_STEPS.format(wall=NO_WALL if is_device else ""),))
+        all_ops, first_step = np.ones(len(trace.ops), dtype=bool), np.zeros(len(trace.device), dtype=np.int64)
+        return Steps(1, wall, all_ops, first_step, bounds, (NO_STEPS.format(wall=NO_WALL if is_device else ""),))
     step, of_op = _step_at(bounds, launched), _step_at(bounds, trace.ops["start"])
     wall_s = float((bounds[:, 1] - bounds[:, 0]).sum()) / 1e12
     wall_s = _device_wall_s(trace.device, step, len(bounds), wall_s) if is_device else wall_s
     outside = _outside(trace.device if is_device else trace.ops, (step if is_device else of_op) < 0)
     updates = len(bounds) + 1 if warnings else None
-    return Steps(len(bounds), wall_s, of_op >= 0, step >= 0, (*warnings, *outside), updates)
+    return Steps(len(bounds), wall_s, of_op >= 0, step, bounds, (*warnings, *outside), updates)
 
 
 def span_ps(trace: Trace) -> tuple[int, int]:

@@ -20,6 +20,7 @@ from estimator.profiles.kineto.arguments import Call
 OPS = ("cpu_op", "Operator")  # today's category, and the older one
 ANNOTATED = (*OPS, "user_annotation")
 LAUNCHES = re.compile(r"_(runtime|driver)$|^Runtime$")
+WAITS = re.compile(r"^(cuda|hip|cu)(Stream|Device|Ctx|Event)Synchronize|^(cuda|hip)Memcpy(WithStream)?$")
 KERNEL = 0
 ON_DEVICE = {"kernel": KERNEL, "Kernel": KERNEL, "gpu_memcpy": 1, "Memcpy": 1, "gpu_memset": 2, "Memset": 2}
 PROFILER_STEP, OPTIMIZER, LOADER = "ProfilerStep#", "Optimizer.", "enumerate(DataLoader)#"
@@ -48,6 +49,7 @@ class Trace:
         default_factory=lambda: Columns("name", "sort", "lane", "start", "duration", "id", "correlation", "bytes")
     )
     launches: Columns = field(default_factory=lambda: Columns("correlation", "lane", "start", "graph"))
+    waits: Columns = field(default_factory=lambda: Columns("start", "duration"))  # of the host for a device
     marks: Columns = field(default_factory=lambda: Columns("name", "lane", "start", "duration"))
 
     def keep(self, batch: list[Any], origin: int) -> None:
@@ -73,6 +75,9 @@ class Trace:
             graphs = [GRAPH_LAUNCH in e.name for e in launches]
             correlations = [self.number(e.args.correlation) for e in launches]
             self.launches.add(correlations, self._lanes(launches), starts, graphs)
+            waits = [e for e in launches if WAITS.search(e.name)]
+            if waits:
+                self.waits.add(*self._times(waits, origin))
 
     def number(self, identity: Identity) -> int:
         """An identity as a whole number; texts get negative numbers of their own."""

@@ -30,7 +30,7 @@ STEP_OF_EPOCH = chain.Link(
 
 
 def kernel_time(step: Estimate) -> Floats:
-    """Samples of the summed kernel times of one step [s]; host, input and carried-over time left out."""
+    """Samples of the summed kernel times of one step [s]; host, input and unknown time left out."""
     ops = step.prediction.ops
     is_kernel = ~ops["op_class"].isin(list(PART_OF_CLASS)) & (ops["method"] != "unchanged")
     return np.asarray(step.prediction.samples[:, is_kernel.to_numpy(dtype=bool)].sum(axis=1))

@@ -5,18 +5,30 @@ from __future__ import annotations
 from estimator.work.operators.rule import Family, Rule
 
 FUSED = r"(?i).*(fus|triton|foreach|multi_tensor).*"  # kernels that are fusions already
-LIBRARY = r"(cutlass|ampere|volta|turing|maxwell|sm\d+)_\S*?"
+LIBRARY = r"(cudnn_)?((infer|train|ops)_)?(cutlass|ampere|volta|turing|maxwell|sm\d+)_\S*?"
+TILES = r"(_ZN7ck_tile|void ck_tile::kentry).*"  # composable-kernel's, whose entry is one name for all
 CUTLASS = r"Kernel2?<cutlass\S*?"
 
 DISTINCT = (  # names with a unique beginning
     Rule("collective", r"(nccl|rccl)\w*(Kernel|Dev)"),
-    Rule("attention", r"fmha_|cudnn_generated\w*(sdpa|flash)|_?attn_(fwd|bwd)|aiter::fmha"),
-    Rule("convolution_grad_weights", rf"{LIBRARY}wgrad"),
-    Rule("convolution_grad_input", rf"{LIBRARY}dgrad"),
-    Rule("convolution", rf"{LIBRARY}(fprop|cudnn|conv)"),
-    Rule("gemm", rf"{LIBRARY}gemm|nvjet_|Cijk_|gemm_fusion_dot|triton_tem_fused\w*mm"),
-    Rule("reduction", r"triton_(red|per)_fused"),
-    Rule("fused_elementwise", r"triton_poi_fused"),
+    Rule("elementwise", rf"{TILES}FmhaBwd(OGradDotO|ConvertQGrad)"),
+    Rule("attention_grad", rf"_?attn_bwd|te_fused_attn_backward|(aiter::)?fmha_bwd|{TILES}Fmha_?Bwd"),
+    Rule("attention", rf"(aiter::)?fmha_|cudnn_generated\w*(sdpa|flash)|_?attn_fwd|te_fused_attn_forward|{TILES}Fmha"),
+    Rule("attention", r"(kernel_)?(unified|paged)_attention"),
+    Rule("convolution_grad_weights", rf"{LIBRARY}wgrad|igemm_wrw|_ZN2ck\w*bwd_weight|miopen\w*(wrw|Wrw)"),
+    Rule("convolution_grad_input", rf"{LIBRARY}dgrad|igemm_bwd|_ZN2ck\w*bwd_data|miopen\w*(bwd|Bwd)"),
+    Rule("convolution", rf"{LIBRARY}(fprop|cudnn|conv)|igemm_fwd|_ZN2ck\w*conv|miopen\w*([cC]onv|fwd|Fwd)"),
+    Rule("gemm", rf"{LIBRARY}gemm|nvjet_|Cijk_|gemm_fusion_dot|triton_tem_fused\w*mm|_ZN2ck\w*gemm|_?matmul_ogs_"),
+    Rule("batch_norm", r"MIOpenBatchNorm"),
+    Rule("rms_norm", rf"{TILES}Rmsnorm"),
+    Rule("softmax", r"softmax_warp_"),
+    Rule("reduction", r"triton_(red|per)_"),
+    Rule("fused_elementwise", r"triton_(poi_|_\d+d)"),
+    Rule("elementwise", r"SubTensorOp|Op\dTensor"),
+    Rule("random", r"(void )?([\w ]+::)*FillPhiloxRandom"),
+    Rule("movement", r"batched_transpose_|Im[23]d2Col|Col2Im[23]d"),
+    Rule("memcpy", r"CopyDeviceToDevice|__amd_rocclr_copyBuffer"),
+    Rule("memset", r"__amd_rocclr_fillBuffer"),
 )
 SIGNATURES = (  # kernels that only their whole signature identifies
     Rule("elementwise", r"flash_bwd_(dot_do_o|convert_dq|preprocess)"),  # the lesser kernels of attention's gradient
@@ -24,7 +36,7 @@ SIGNATURES = (  # kernels that only their whole signature identifies
     Rule("convolution_grad_weights", rf"{CUTLASS}wgrad|\w*wgrad(?![a-z])"),
     Rule("convolution_grad_input", rf"{CUTLASS}dgrad|\w*dgrad(?![a-z])"),
     Rule("convolution", rf"{CUTLASS}fprop|\w*implicit_\w*gemm|\w*fprop(?![a-z])"),
-    Rule("convolution", r"\w*(convolve|[wW]inograd|conv_depthwise|conv2d)|fft2d_|(miopen|igemm)\w*(fwd|bwd|wrw)"),
+    Rule("convolution", r"\w*(convolve|[wW]inograd|conv_depthwise|conv2d)|fft2d_"),
     Rule("convolution", r"\w*DepthwiseConv2d", depthwise=True),
     Rule("split_k_sum", r"splitK\w*"),
     Rule("gemm", r"Kernel2?<cutlass\S*gemm|\w*[sdhcz]gemm|gemm|\w*gemv|dot_kernel"),

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from estimator.validation import scores, validate
+from estimator.validation.baselines import BASELINES
 from tests.cli.command_line import read, run
 from tests.validation.public import LINEAR, write
 
@@ -42,13 +43,14 @@ def judged(data: str, table: Path) -> Any:
 def test_the_document_of_validate(judged: Any) -> None:
     assert judged["source"] == "data"
     assert list(judged["problems"]) == ["gemm", "gemm-kit", "gemm-own"]
-    left_out, no_kernels, no_models = judged["notes"]
+    left_out, no_kernels, no_models, no_rates = judged["notes"]
     assert left_out == "neusight-linear: Unheard Of: 64 rows are left out, as no device file bears this name"
     assert "no rows of these ops worth judging; so convolution, memory, memory-kit cannot be judged" in no_kernels
     assert "no neusight/whole_model.csv; so whole, whole-kit, whole-kit-75w cannot be judged" in no_models
+    assert "so networks cannot be judged" in no_rates
     rows = pd.DataFrame(judged["held_out"])
     assert list(rows.columns) == scores.COLUMNS
-    assert set(rows["method"]) == set(validate.METHODS)
+    assert set(rows["method"]) == {"ours", *BASELINES}
     groups = rows[(rows["problem"] == "gemm") & (rows["device"] != "")]
     assert set(groups["device"]) == {"p4", "v100-pcie-32gb", "t4"}
     assert set(groups["n"]) == {len(SIZES)}

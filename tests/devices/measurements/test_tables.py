@@ -96,6 +96,7 @@ def test_a_table_of_a_longer_device_name_is_no_framework_table(tmp_path: Path, m
         (HEADER + ROW.replace("1000,1000,1000", "1000,,1000"), "row 1: a gemm needs m, n and k"),
         (HEADER + ROW.replace("gemm", "recurrent"), "a recurrent needs cell, hidden, sequences and timesteps"),
         (HEADER + ROW.replace("gemm", "collective"), "a collective needs ranks and bytes"),
+        ("operator," + HEADER + "gemm," + ROW + "gem," + ROW, "row 2: operator 'gem' is not known. Did you mean gemm?"),
         ("sparsity," + HEADER + "95," + ROW, "row 1: sparsity is not below 1"),
         ("time_low_s," + HEADER + "0.002," + ROW, "does not lie between"),
         (HEADER + "gemm,fp32,1000\n", ":2: found 3 cells"),

@@ -144,6 +144,15 @@ def test_a_wrong_key_gets_a_suggestion(user_devices: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("detail", ["uncertainty: -3 %", "uncertainty: wide", "clock: 0 GHz", "clock: 1 TB/s"])
+def test_a_fault_names_the_detail_of_a_number(user_devices: Path, detail: str) -> None:
+    path = user_devices / "a.yaml"
+    path.write_text(f"name: a\npeak: {{fp32: 1 TFLOP/s}}\nmemory_bandwidth: {{value: 1 TB/s, {detail}}}\n")
+    key, value = detail.split(": ")
+    with pytest.raises(EstimatorError, match=f"memory_bandwidth has the {key} '{value}'; write a"):
+        load_device(str(path))
+
+
 def test_a_vendors_file_of_our_form_lacks_only_sources(user_devices: Path) -> None:
     path = user_devices / "vendor-b.yaml"
     path.write_text(OUTSIDERS)

@@ -1,0 +1,124 @@
+"""The time of ops without usable shapes: the source's time × a ratio of the two devices' rates.
+
+    target time = source time × r,   r = (source peak / target peak)^w × (source bandwidth / target bandwidth)^(1 − w)
+
+w is 1 for products, which arithmetic binds, 0 for ops that memory binds, and 1/2 where nothing tells the op's class.
+Collectives go by the links. Peaks are those that the devices sustain in the op's precision. The interval of r reaches
+from the op's own ratio to the mean of both, or over both where the class is unknown, and beyond both ends by a factor
+with which it holds nine of ten ops that public tables time on two devices (tests/model/test_proportional.py).
+
+Without both devices' rates, the ops go with the modelled ops of the step: r = Σ target times / Σ source times.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from estimator.core.schema import MATRIX, STREAMING
+from estimator.core.types import DeviceSpec, Flags, Floats, Names
+from estimator.model.arrays import first_met
+from estimator.model.coefficients import shipped
+from estimator.model.hardware import hardware_of, number
+
+HOST_CLASSES = ("host", "input")
+PRODUCTS = (*MATRIX, "recurrent")
+UNKNOWN = "unknown"
+WIDENING = 2.0  # factor by which an interval reaches beyond the ratios
+LEAST_MODELLED = 0.1  # share of a step's time whose modelled times tell of the rest
+LEAST_SHARE = 0.05  # low end over the mid, where only the step's other ops tell a ratio
+
+
+def is_host_work(work: pd.DataFrame) -> Flags:
+    """Ops that are no work of a device, whose time is the source's own. TensorFlow books a variable on its device."""
+    is_variable = (work["operator"] == "variable").fillna(False)
+    return np.asarray(work["op_class"].isin(HOST_CLASSES) & ~is_variable, dtype=bool)
+
+
+def binding_rate(op_class: pd.Series) -> Names:
+    """What binds each op, as far as its class tells: compute, memory, link or unknown."""
+    conditions = [op_class.isin(PRODUCTS), op_class.isin(STREAMING), op_class == "collective"]
+    return first_met([np.asarray(each, dtype=bool) for each in conditions], ["compute", "memory", "link"], UNKNOWN)
+
+
+def path_class(op_class: pd.Series) -> pd.Series:
+    """The class whose path of the hardware each op is taken to use: matrix units for all but memory-bound ops."""
+    return op_class.where(op_class.isin(STREAMING), "gemm")
+
+
+@dataclass(frozen=True)
+class Rates:
+    """The rates that a device sustains, one entry per op; NaN where unknown."""
+
+    compute: Floats  # [FLOP/s] in the op's precision
+    memory: Floats  # [B/s]
+    link: Floats  # [B/s], per direction
+    uncertainty: float  # the largest that is declared, relative
+
+
+def rates_of(device: DeviceSpec, work: pd.DataFrame) -> Rates:
+    """The rates of a device for each op."""
+    hardware, coefficients = hardware_of(device, path_class(work["op_class"]), work["precision"]), shipped()
+    with np.errstate(invalid="ignore"):
+        peak = coefficients.gemm.sustained.peak(hardware)
+    link = number(device.link.per_direction if device.link else None)
+    return Rates(
+        compute=np.where(np.isfinite(peak), peak, np.nan),
+        memory=hardware.attained_bandwidth(coefficients.memory_bound.streaming),
+        link=np.full(len(work), link),
+        uncertainty=_declared_uncertainty(device),
+    )
+
+
+def _declared_uncertainty(device: DeviceSpec) -> float:
+    peaks = (rate for peak in device.peak.values() for rate in (peak.vector, peak.tensor))
+    rates = (device.memory_bandwidth, device.link.per_direction if device.link else None, *peaks)
+    return max((rate.relative_uncertainty or 0.0 for rate in rates if rate), default=0.0)
+
+
+def has_rates(device: DeviceSpec) -> bool:
+    """Whether anything tells the rates of a device."""
+    return device.memory_bandwidth is not None or any(peak.matrix for peak in device.peak.values())
+
+
+def ratio_by_rates(binding: Names, source: Rates, target: Rates) -> Floats:
+    """Low end, mid and high end (3 × ops) of target time / source time by the devices' rates; NaN where unknown.
+
+    Args:
+        binding: what binds each op, of :func:`binding_rate`.
+        source: the rates of the source.
+        target: the rates of the target.
+    """
+    compute, memory, link = source.compute / target.compute, source.memory / target.memory, source.link / target.link
+    compute, memory = _where_known(compute, memory), _where_known(memory, compute)
+    nearer = np.select([binding == "compute", binding == "link"], [compute, _where_known(link, memory)], memory)
+    other = np.select([binding == "compute", (binding == "link") & ~np.isnan(link)], [memory, memory], compute)
+    mean = np.sqrt(nearer * other)
+    is_unknown = binding == UNKNOWN
+    mid, end = np.where(is_unknown, mean, nearer), np.where(is_unknown, nearer, mean)
+    ends = np.array([mid, end, np.where(is_unknown, other, mid)])
+    widening = WIDENING * (1.0 + source.uncertainty) * (1.0 + target.uncertainty)
+    return np.array([ends.min(axis=0) / widening, mid, ends.max(axis=0) * widening])
+
+
+def _where_known(values: Floats, others: Floats) -> Floats:
+    return np.where(np.isnan(values), others, values)
+
+
+def ratio_of_step(source_s: Floats, target_s: Floats) -> Floats:
+    """Low end, mid and high end of target time / source time, as that of the modelled ops together.
+
+    The low end is nearly nothing, the high end the source's own time. Where hardly anything is modelled, the mid is 1.
+
+    Args:
+        source_s: times of ops on the source [s].
+        target_s: their modelled times on the target [s]; NaN where not modelled.
+    """
+    known = (source_s > 0) & ~np.isnan(target_s)
+    modelled_s = float(source_s[known].sum())
+    if modelled_s <= LEAST_MODELLED * np.nansum(source_s):
+        return np.array([LEAST_SHARE, 1.0, 1.0])
+    mid = float(target_s[known].sum()) / modelled_s
+    return np.array([LEAST_SHARE * mid, mid, max(1.0, WIDENING * mid)])

@@ -1,0 +1,145 @@
+"""Where the time of a replayed step goes: back from its end, along what each event had to wait for.
+
+At every instant one thing was critical: an event that ran, the start of one after its launch, or the host. So these
+parts add up to the step.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from estimator.core.types import Floats, Integers
+from estimator.rollup.timeline import NEVER, Clock, Events, host_event, spent_and_ready
+
+
+@dataclass
+class CriticalPath:
+    """Seconds of one step: those of each op, of starts after a launch, and of the host and of idle lanes."""
+
+    of_op_s: Floats
+    start_s: float = 0.0
+    host_s: float = 0.0
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the walk is: at the end of a block of a step; or where the host went on after so many of its waits."""
+
+    step: int
+    block: int = -1
+    segment: int = -1
+
+
+def critical_path(
+    events: Events, clocks: list[Clock], factor: Floats, pace: Floats, host_step_s: float
+) -> CriticalPath:
+    """The critical path of the last step that was replayed, in the first draw.
+
+    ``factor`` (draws × ops), ``pace`` (one number a draw) and ``host_step_s`` as they were given to ``replay``.
+    """
+    walk = _Walk(events, clocks, factor[:1].T, float(pace[0]), host_step_s)
+    place: Place | None = walk.end()
+    while place is not None and walk.left > 0:
+        place = walk.from_block(place) if place.block >= 0 else walk.from_host(place)
+    return walk.path
+
+
+@dataclass
+class _Walk:
+    events: Events
+    clocks: list[Clock]
+    factor: Floats  # ops × 1
+    pace: float
+    host_step_s: float
+    path: CriticalPath = field(init=False)
+    left: float = field(init=False)  # of the step [s]
+
+    def __post_init__(self) -> None:
+        self.path = CriticalPath(np.zeros(len(self.factor)))
+        self.left = float(self.clocks[-1].complete_s[0] - self.clocks[-2].complete_s[0])
+        self.before = _before(self.events)
+
+    def end(self) -> Place:
+        """The host's end of the last step, or that of the block which ended last."""
+        clock, last = self.clocks[-1], len(self.clocks) - 1
+        lane, end = max(((lane, end[0]) for lane, end in clock.lanes_s.items()), key=lambda pair: pair[1])
+        if clock.resumed_s[-1][0] >= end:
+            return Place(last + 1, segment=0)
+        return self._last_of(lane, last)
+
+    def from_block(self, place: Place) -> Place | None:
+        """Count the events of a block since the one that was launched last; else all."""
+        block, clock = self.events.blocks[place.block], self.clocks[place.step]
+        spent, ready = (of[:, 0] for of in spent_and_ready(self.events, block, self.factor, np.array([self.pace])))
+        whole = float(spent.sum())
+        launched = clock.resumed_s[block.segment][0] + ready + np.cumsum(spent[::-1])[::-1]
+        free, awaited = self._before_on_lane(place), Place(place.step, block.after)
+        ends = [self._ended(free) + whole, self._ended(awaited) + whole, launched.max()]
+        kind = int(np.argmax(ends))
+        first = int(np.argmax(launched)) if kind == 2 else 0
+        self._count_events(block.rows[first:], spent[first:])
+        if kind < 2:
+            return (free, awaited)[kind]
+        delay = float(self.events.delay[block.rows[first]])
+        self.path.start_s += self._take(delay)
+        self.path.host_s += self._take(float(ready[first]) - delay)
+        return Place(place.step, segment=block.segment)
+
+    def from_host(self, place: Place) -> Place | None:
+        """Count the host's own time since it last went on; it may have waited for a block."""
+        events = self.events
+        if place.segment == 0:
+            if place.step == 0:
+                return None
+            self.path.host_s += self._take(self.pace * max(self.host_step_s - events.resumed[-1], 0.0))
+            return Place(place.step - 1, segment=len(events.resumed) - 1)
+        block = events.blocks[events.host_blocks[place.segment - 1]]
+        lag, op = (float(of[0]) for of in host_event(events, block, self.factor, np.array([self.pace])))
+        if events.op[block.rows[0]] >= 0:
+            self.path.of_op_s[events.op[block.rows[0]]] += self._take(op)
+        self.path.host_s += self._take(lag)
+        before = Place(place.step, segment=block.segment)
+        between = self.pace * float(events.start[block.rows[0]] - events.resumed[block.segment])
+        awaited = Place(place.step, block.after)
+        if self._ended(awaited) >= self.clocks[place.step].resumed_s[block.segment][0] + between:
+            return awaited
+        self.path.host_s += self._take(between)
+        return before
+
+    def _count_events(self, rows: Integers, spent: Floats) -> None:
+        """Count lags and durations, the last event first, until nothing of the step is left."""
+        lags = self.events.lag[rows] * self.pace
+        taken = np.clip(self.left - (np.cumsum(spent[::-1]) - spent[::-1]), 0.0, spent[::-1])[::-1]
+        ran = np.minimum(taken, spent - lags)
+        np.add.at(self.path.of_op_s, self.events.op[rows], ran)
+        self.path.host_s += float((taken - ran).sum())
+        self.left -= float(taken.sum())
+
+    def _take(self, seconds: float) -> float:
+        taken = min(seconds, self.left)
+        self.left -= taken
+        return taken
+
+    def _ended(self, place: Place | None) -> float:
+        return NEVER if place is None or place.block < 0 else float(self.clocks[place.step].ended_s[place.block][0])
+
+    def _before_on_lane(self, place: Place) -> Place | None:
+        before = self.before[place.block]
+        if before >= 0:
+            return Place(place.step, before)
+        return self._last_of(self.events.blocks[place.block].lane, place.step - 1) if place.step else None
+
+    def _last_of(self, lane: int, step: int) -> Place:
+        return Place(step, max(i for i, block in enumerate(self.events.blocks) if block.lane == lane))
+
+
+def _before(events: Events) -> list[int]:
+    """Of each block, the one before it on its lane; −1 for none."""
+    last: dict[int, int] = {}
+    before = []
+    for number, block in enumerate(events.blocks):
+        before.append(last.get(block.lane, -1))
+        last[block.lane] = number
+    return before

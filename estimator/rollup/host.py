@@ -1,0 +1,77 @@
+"""What the host of the target's step does: a declared scenario, never carried silently.
+
+An accelerator's profile shows the pace at which its host launched; another host is taken to keep it, more or less. What
+a processor did beside its ops says nothing of an accelerator's host: there the framework's dispatch stands for it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from estimator.core.interval import draw
+from estimator.core.notes import Note
+from estimator.core.types import DeviceSpec, Floats, Profile, RunPlan
+
+CORE = "core"  # the compute unit of a processor
+PACE = (0.6, 1.0, 1.6)  # assumed: times the pace of a profile's host that another host has, nine times of ten
+DISPATCH_S = {  # assumed: time between two launches of a framework's host, low, mid and high [s]
+    "tensorflow": (2e-6, 6e-6, 20e-6),  # a graph's executor; from memory
+    "torch": (5e-6, 12e-6, 45e-6),  # op by op; under its profiler, public traces have a median of 45 us
+    "jax": (1e-6, 3e-6, 10e-6),  # a compiled program; from memory
+}
+ANY_FRAMEWORK = (2e-6, 8e-6, 45e-6)
+OTHER_STACK = (0.72, 1.0, 1.39)  # assumed: times a step's kernels, as an accelerator's library splits a layer otherwise
+
+
+@dataclass(frozen=True)
+class HostScenario:
+    """How long the host takes, in every draw, as a multiple of what the timeline says.
+
+    ``dispatch_s`` is the nominal time between two launches [s], where it stands in place of the profile's host;
+    ``kernels`` is what all ops take longer there, as the profile shows another stack's ops.
+    """
+
+    name: str
+    pace: Floats
+    dispatch_s: float | None = None
+    kernels: Floats | float = 1.0
+    notes: tuple[Note, ...] = ()
+
+
+def host_scenario(
+    profile: Profile, source: DeviceSpec | None, target: DeviceSpec, plan: RunPlan, run: Floats, same_device: bool
+) -> HostScenario:
+    """The scenario that a plan asks for; by default what suits the profile and the target.
+
+    ``run``: by how much another run of the source would take longer, one number a draw.
+    """
+    if plan.host == "none":
+        return HostScenario("none", np.zeros_like(run), notes=(Note("host-none", "no host: kernels alone"),))
+    if plan.host is None and ran_on_processor(profile, source) and target.compute_unit != CORE:
+        return _dispatch(profile, plan)
+    factor = plan.host if isinstance(plan.host, float) else 1.0
+    spread = run if same_device else run * draw("host.pace", *PACE, plan.draws, plan.seed)
+    return HostScenario("profile" if factor == 1.0 else f"profile × {factor:g}", factor * spread)
+
+
+def ran_on_processor(profile: Profile, source: DeviceSpec | None) -> bool:
+    """Whether its source is a processor, or most of a profile's time is of ops that processors ran."""
+    if source is not None:
+        return source.compute_unit == CORE
+    of_cores = profile.ops["placement"].str.contains("cpu", case=False).fillna(False)
+    return bool(profile.ops["time_s"][of_cores].sum() > 0.5 * profile.ops["time_s"].sum())
+
+
+def _dispatch(profile: Profile, plan: RunPlan) -> HostScenario:
+    framework = profile.workload.framework or ""
+    name = next((name for name in DISPATCH_S if name in framework.lower()), "")
+    low, mid, high = DISPATCH_S.get(name, ANY_FRAMEWORK)
+    text = (
+        f"the processor's idle time is dropped; {framework or 'the framework'} launches an op every {mid * 1e6:g} us "
+        f"(assumed, {low * 1e6:g} to {high * 1e6:g})"
+    )
+    pace = draw("host.dispatch", low, mid, high, plan.draws, plan.seed) / mid
+    kernels = draw("step.stack", *OTHER_STACK, plan.draws, plan.seed)
+    return HostScenario("dispatch", pace, mid, kernels, (Note("host-dispatch", text),))

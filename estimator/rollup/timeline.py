@@ -1,0 +1,196 @@
+"""A step's timeline, replayed with other times of its ops and another pace of its host → the time of a step.
+
+An event of a device starts when the host has launched it, the event before it on its lane has ended, and the event that
+it waits for has ended. The host issues launches at its own pace, and waits where it waited. Several steps are replayed
+in a row, as a device may lag behind its host; the step is the time that one more of them takes.
+
+A *block* is a run of events of one lane in which only the first waits for another lane, and only the last is waited
+for. With E the end of the block before it on its lane, A the end of what it waits for and H the time at which the host
+last went on, a block ends at
+
+    max(E + T, A + T, H + X)        T = Σ_i (lag_i + duration_i)
+                                    X = max_j (launch_j + delay_j + Σ_{i ≥ j} (lag_i + duration_i))
+
+so one pass over the events serves every step (a max-plus system: Baccelli, Cohen, Olsder, Quadrat, Synchronization and
+Linearity, Wiley 1992, chapter 1).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from estimator.core.schema import HOST, numbers
+from estimator.core.types import Flags, Floats, Integers
+
+STEPS = 4  # replayed in a row; the last one is the step
+ROWS = 256  # of one block, so that all draws of it fit a processor's cache
+NEVER = -np.inf
+
+
+@dataclass(frozen=True)
+class Block:
+    """A run of events of one lane, or one of the host: a wait, or an op of its own (then ``lane`` is −1).
+
+    ``segment`` counts the events of the host that are over when it launches them. ``after`` is the block whose last
+    event the first one waits for, −1 for none.
+    """
+
+    rows: Integers
+    lane: int
+    segment: int
+    after: int
+
+
+class Events:
+    """TIMELINE as arrays, and its blocks in an order in which each comes behind what it waits for."""
+
+    def __init__(self, timeline: pd.DataFrame) -> None:
+        names = ("start_s", "duration_s", "launch_s", "delay_s", "lag_s")
+        self.start, self.duration, self.launch, self.delay, self.lag = (numbers(timeline, name) for name in names)
+        self.op, self.after = (timeline[name].fillna(-1).to_numpy(dtype=np.int64) for name in ("op", "after"))
+        self.on_host = (timeline["lane"] == HOST).to_numpy(dtype=bool)
+        self.lane = np.where(self.on_host, -1, pd.factorize(timeline["lane"])[0])
+
+    @cached_property
+    def resumed(self) -> Floats:
+        """When the host went on [s]: at the start of the step, and after each of its events."""
+        return np.concatenate([[0.0], np.sort((self.start + self.duration)[self.on_host])])
+
+    @cached_property
+    def segment(self) -> Integers:
+        """Of each event, the host's events that are over at its launch; of one of these, those before it."""
+        issued = np.where(self.on_host, self.start + self.duration, self.launch)
+        over = np.searchsorted(self.resumed[1:], np.nan_to_num(issued, nan=NEVER), side="right")
+        return np.where(self.on_host, over - 1, over)
+
+    @cached_property
+    def blocks(self) -> list[Block]:
+        """Every block."""
+        rows = np.lexsort((self.start, self.lane))
+        groups = np.split(rows, np.flatnonzero(self._cuts(rows))[1:]) if len(rows) else []
+        begins = [(self.start + self.duration * self.on_host)[group[0]] for group in groups]
+        groups = [groups[i] for i in np.argsort(begins, kind="stable")]
+        block_of = np.empty(len(rows), dtype=np.int64)
+        for number, group in enumerate(groups):
+            block_of[group] = number
+        after = [int(block_of[row]) if row >= 0 else -1 for row in (self.after[group[0]] for group in groups)]
+        return [
+            Block(group, int(self.lane[group[0]]), int(self.segment[group[0]]), before)
+            for group, before in zip(groups, after, strict=True)
+        ]
+
+    @cached_property
+    def host_blocks(self) -> list[int]:
+        """The blocks of the host."""
+        return [number for number, block in enumerate(self.blocks) if block.lane < 0]
+
+    def _cuts(self, rows: Integers) -> Flags:
+        """Whether a block begins at each of the rows, sorted by lane and start."""
+        awaited = np.zeros(len(rows), dtype=bool)
+        awaited[self.after[self.after >= 0]] = True
+        lane, segment = self.lane[rows], self.segment[rows]
+        cut = (np.diff(lane, prepend=-2) != 0) | (np.diff(segment, prepend=-1) != 0) | self.on_host[rows]
+        cut |= (self.after[rows] >= 0) | np.roll(awaited[rows], 1)
+        first = np.maximum.accumulate(np.where(cut, np.arange(len(rows)), 0))
+        return np.asarray(cut | ((np.arange(len(rows)) - first) % ROWS == 0), dtype=bool)
+
+
+@dataclass(frozen=True)
+class Costs:
+    """T and X of every block [s], one number a draw; of the host's, 0 and what it takes when nothing holds it."""
+
+    whole_s: list[Floats]
+    launched_s: list[Floats]
+
+
+@dataclass
+class Clock:
+    """One replayed step: when each block ended, and when the host went on after each of its waits [s], by draw."""
+
+    resumed_s: list[Floats]
+    ended_s: list[Floats] = field(default_factory=list)
+    lanes_s: dict[int, Floats] = field(default_factory=dict)  # the end of the last block of each lane
+
+    @property
+    def complete_s(self) -> Floats:
+        """When the host and all lanes were done."""
+        return np.asarray(np.maximum.reduce([self.resumed_s[-1], *self.lanes_s.values()]))
+
+
+def replay(events: Events, factor: Floats, pace: Floats, host_step_s: float) -> list[Clock]:
+    """Steps in a row, in every draw; one more step takes what lies between the ends of the last two.
+
+    Args:
+        events: a step's timeline.
+        factor: draws × ops; how many times as long each op takes.
+        pace: one number a draw; how many times as long the host takes.
+        host_step_s: when the host goes on to its next step [s].
+    """
+    costs = _costs(events, np.ascontiguousarray(factor.T), pace)
+    clocks: list[Clock] = []
+    lanes: dict[int, Floats] = {}
+    begin = np.zeros(len(pace))
+    for _ in range(STEPS):
+        clock = Clock([begin], lanes_s=dict(lanes))
+        for block, whole, launched in zip(events.blocks, costs.whole_s, costs.launched_s, strict=True):
+            _advance(clock, events, block, whole, launched, pace)
+        begin = clock.resumed_s[-1] + pace * max(host_step_s - events.resumed[-1], 0.0)
+        lanes = clock.lanes_s
+        clock.resumed_s.append(begin)
+        clocks.append(clock)
+    return clocks
+
+
+def step_s(clocks: list[Clock]) -> Floats:
+    """What one more step takes [s], in every draw."""
+    return np.asarray(clocks[-1].complete_s - clocks[-2].complete_s)
+
+
+def _advance(clock: Clock, events: Events, block: Block, whole: Floats, launched: Floats, pace: Floats) -> None:
+    """Replay one block."""
+    awaited = clock.ended_s[block.after] if block.after >= 0 else np.full_like(whole, NEVER)
+    resumed = clock.resumed_s[block.segment]
+    if block.lane < 0:
+        arrived = resumed + pace * (events.start[block.rows[0]] - events.resumed[block.segment])
+        ended = np.maximum(arrived, awaited) + launched
+        clock.resumed_s.append(ended)
+    else:
+        free = clock.lanes_s.get(block.lane, np.zeros_like(whole))
+        ended = np.maximum(np.maximum(free, awaited) + whole, resumed + launched)
+        clock.lanes_s[block.lane] = ended
+    clock.ended_s.append(ended)
+
+
+def _costs(events: Events, factor: Floats, pace: Floats) -> Costs:
+    """``factor``: ops × draws."""
+    costs = Costs([], [])
+    for block in events.blocks:
+        if block.lane < 0:
+            whole, launched = np.zeros_like(pace), np.sum(host_event(events, block, factor, pace), axis=0)
+        else:
+            spent, ready = spent_and_ready(events, block, factor, pace)
+            running = np.cumsum(spent, axis=0)
+            whole, launched = running[-1], running[-1] + (ready + spent - running).max(axis=0)
+        costs.whole_s.append(whole)
+        costs.launched_s.append(launched)
+    return costs
+
+
+def host_event(events: Events, block: Block, factor: Floats, pace: Floats) -> tuple[Floats, Floats]:
+    """What an event of the host takes in every draw once nothing holds it [s]: the lag of a wait; its own op."""
+    row = block.rows[0]
+    own = factor[events.op[row]] * events.duration[row] if events.op[row] >= 0 else np.zeros_like(pace)
+    return events.lag[row] * pace, own
+
+
+def spent_and_ready(events: Events, block: Block, factor: Floats, pace: Floats) -> tuple[Floats, Floats]:
+    """Of each event of a block × draws: lag and duration; when it may start, since the host last went on [s]."""
+    rows = block.rows
+    spent = factor[events.op[rows]] * events.duration[rows, None] + events.lag[rows, None] * pace
+    since = np.nan_to_num(events.launch[rows] - events.resumed[block.segment], nan=NEVER)
+    paced = np.multiply(since[:, None], pace, where=np.isfinite(since)[:, None], out=np.full(spent.shape, NEVER))
+    return spent, paced + events.delay[rows, None]

@@ -1,0 +1,211 @@
+"""Steps of Keras networks on GPUs never seen: from a capture on a processor to published training rates.
+
+The truth is images per second of one GPU: TensorFlow's tables of May 2017, on synthetic data, and NVIDIA's examples.
+Each row is predicted as a user would: the shipped capture at the published batch size, by the device file, with the
+default options but for what the row says of precision and compiler. The coefficients are fitted without the target's
+family, and no measurement of the target is used.
+
+NVIDIA trains version 1.5 of ResNet-50, which has 6 % more multiply-adds than the version 1 that is captured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from estimator.core import csv_files, physics
+from estimator.core.errors import EstimatorError
+from estimator.core.files import write_text
+from estimator.core.interval import bounds
+from estimator.core.schema import MATRIX, MEASUREMENTS, STREAMING
+from estimator.core.types import Estimate, Profile, RunPlan
+from estimator.devices import load_device
+from estimator.model import coefficients
+from estimator.pipeline import estimate
+from estimator.profiles import read_profile
+from estimator.validation.protocol import FittedPredictor, Method
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+TENSORFLOW, NVIDIA = FILES = ("scaling/tf_benchmarks.csv", "scaling/nvidia_examples.csv")
+PROBLEMS = {"networks": "Keras networks against published rates"}
+OP_CLASSES = ("gemm", "convolution", *STREAMING)
+RATIO_OF_PEAKS = "ratio of peaks"
+DATA_SET, EVERY_ROW = "published-rates", "every device"  # whose errors are pooled
+NETWORKS = {  # a table's name → profile
+    "ResNet-50": "resnet50", "InceptionV3": "inception-v3", "VGG16": "vgg16",
+    "Classification/ConvNets/resnet50v1.5": "resnet50", "Classification/RN50v1.5": "resnet50",
+}  # fmt: skip
+DEVICES = {  # a table's name → device file; the machines are DGX-1, DGX-2, DGX A100 and clouds with K80
+    "P100": "p100-sxm2-16gb", "K80": "k80-gpu", "V100 16G": "v100-sxm2-16gb", "V100 32G": "v100-sxm2-32gb",
+    "A100 40G": "a100-sxm4-40gb", "A100 80G": "a100-sxm4-80gb",
+}  # fmt: skip
+PRECISIONS = {"fp32": None, "tf32": "tf32", "amp": "fp16"}  # a table's word → precision of a plan
+SOURCE_PEAK = 2 * 64 * 2.7e9  # of the captures [FLOP/s]: two cores of a Zen 5 (family 26) at the clock it names
+
+
+@dataclass(frozen=True)
+class Rates:
+    """The published rows, with ``time_s`` of one step, and notes on rows left out."""
+
+    rows: pd.DataFrame = field(repr=False)
+    notes: tuple[str, ...] = ()
+
+
+def obstacle(folder: str | Path) -> str:
+    """Which tables a folder lacks, in words; empty where networks can be judged."""
+    return "" if any((Path(folder) / name).is_file() for name in FILES) else f"neither {' nor '.join(FILES)}"
+
+
+def read_rates(folder: str | Path) -> Rates:
+    """Read the rates of one GPU on synthetic data, of networks and devices that are shipped.
+
+    Raises EstimatorError where a table lacks a column.
+    """
+    import pandas as pd
+
+    readers = {TENSORFLOW: _tensorflow, NVIDIA: _nvidia}
+    paths = {name: Path(folder) / name for name in FILES}
+    table = pd.concat([readers[name](path) for name, path in paths.items() if path.is_file()], ignore_index=True)
+    known = table[table["model"].isin(NETWORKS) & table["device"].isin(DEVICES) & table["precision"].isin(PRECISIONS)]
+    rows = known[known["batch"].notna()]
+    step_s = rows["batch"] / rows["images_per_s"]
+    found = rows.assign(profile=rows["model"].map(NETWORKS), device=rows["device"].map(DEVICES), time_s=step_s)
+    without = len(known) - len(rows)
+    note = f"{without} of {len(known)} published rates of networks are left out, as they name no batch size"
+    return Rates(found.reset_index(drop=True), (note,) if without else ())
+
+
+def _tensorflow(path: Path) -> pd.DataFrame:
+    """The rows of TensorFlow's tables: no compiler fuses."""
+    table = _single_gpu(path, ("model", "device", "batch_per_gpu", "precision", "images_per_s", "data", "system"))
+    return table[table["data"] == "synthetic"].assign(fusion="none", framework="TensorFlow 1")
+
+
+def _nvidia(path: Path) -> pd.DataFrame:
+    """The rows of NVIDIA's tables: XLA fuses where they say so."""
+    columns = ("model", "device", "batch_per_gpu", "precision", "throughput", "xla", "framework", "column")
+    table = _single_gpu(path, columns).rename(columns={"throughput": "images_per_s", "framework": "system"})
+    pruned = table["column"].str.contains("ASP", regex=False)
+    fusion = table["xla"].eq("True").map({True: "elementwise", False: "none"})
+    return table[~pruned].assign(fusion=fusion, framework="NVIDIA's examples")
+
+
+def _single_gpu(path: Path, columns: tuple[str, ...]) -> pd.DataFrame:
+    """The rows of one GPU with some columns, the batch and the rate as numbers."""
+    import pandas as pd
+
+    table = csv_files.read_csv(path)
+    if missing := [name for name in (*columns, "gpus") if name not in table]:
+        raise EstimatorError(f"{path}: the column '{missing[0]}' is missing; check that this is the public table")
+    rows = table.loc[table["gpus"] == "1", [*columns]].rename(columns={"batch_per_gpu": "batch"})
+    numbers = {name: pd.to_numeric(rows[name]) for name in ("batch", "images_per_s", "throughput") if name in rows}
+    return rows.assign(**numbers)
+
+
+def judge(truth: pd.DataFrame, rates: Rates, method: Method) -> dict[str, pd.DataFrame]:
+    """Judge every published row by coefficients fitted without its device's family.
+
+    Columns: KEYS, with the network as op class and one group of all rows; ``target``, ``images`` of a step, ``op`` in
+    words, ``time_s`` of the published step, a column of predicted times [s] per method, ``low_s`` and ``high_s`` of
+    ours.
+    """
+    import pandas as pd
+
+    families = {str(device): _family(str(device)) for device in rates.rows["device"].unique()}
+    frames = []
+    for family in sorted(set(families.values())):
+        fitted = method(truth[truth["family"] != family])
+        if not isinstance(fitted, FittedPredictor):
+            raise TypeError("the judged method has no coefficients to predict steps by")
+        rows = rates.rows[rates.rows["device"].map(families) == family]
+        with coefficients.replaced(fitted.coefficients):
+            frames.append(rows.assign(family=family, **_predict(rows)))
+    return {"networks": _describe(pd.concat(frames, ignore_index=True))}
+
+
+def _predict(rows: pd.DataFrame) -> dict[str, list[float]]:
+    """Predicted times of the published steps [s] by each method, and the interval of ours."""
+    with TemporaryDirectory() as folder:
+        unmeasured = Path(folder) / "unmeasured.csv"
+        write_text(unmeasured, ",".join(MEASUREMENTS.names()) + "\n")
+        predicted = [_predict_step(row, unmeasured) for row in rows.to_dict("records")]
+    return {name: [step[name] for step in predicted] for name in predicted[0]}
+
+
+def _predict_step(row: Mapping[str, object], unmeasured: Path) -> dict[str, float]:
+    profile = _profile(str(row["profile"]))
+    plan = RunPlan(
+        target=str(row["device"]),
+        precision=PRECISIONS[str(row["precision"])],
+        fusion="elementwise" if row["fusion"] == "elementwise" else "none",
+        measurements=str(unmeasured),
+        batch=int(float(str(row["batch"]))),
+    )
+    found = estimate(profile, plan)
+    low, mid, high = (float(value) for value in bounds(found.step.total))
+    return {
+        "ours": mid,
+        "low_s": low,
+        "high_s": high,
+        "roofline": bare_roofline(found),
+        RATIO_OF_PEAKS: ratio_of_peaks(profile, found),
+    }
+
+
+@cache
+def _profile(name: str) -> Profile:
+    return read_profile(name)
+
+
+def bare_roofline(found: Estimate) -> float:
+    """Sum over ops of max(W/P, Q/B) on the target [s]; only products and convolutions are bound by arithmetic."""
+    ops, bandwidth = found.prediction.ops, found.target.memory_bandwidth
+    flop = ops["flop"].where(ops["op_class"].isin(MATRIX), 0.0).fillna(0.0).to_numpy(dtype=float)
+    bytes_ = ops["bytes"].fillna(0.0).to_numpy(dtype=float)
+    peaks = ops["precision"].fillna("").map(lambda precision: _peak(found.target.name, precision)).to_numpy(dtype=float)
+    return float(physics.ideal_time(flop, bytes_, peaks, bandwidth.value if bandwidth else np.inf).sum())
+
+
+def ratio_of_peaks(profile: Profile, found: Estimate) -> float:
+    """The source's step at the wanted batch × the ratio of the two peaks [s]."""
+    per_sample = (profile.wall_step_s or 0.0) / (profile.workload.batch_size or 1)
+    return per_sample * (found.plan.batch or 0) * SOURCE_PEAK / _peak(found.target.name, found.precision)
+
+
+@cache
+def _peak(device: str, precision: str) -> float:
+    """Peak of matrix products [FLOP/s]; unlimited where there is none of this precision."""
+    peak = load_device(device).peak_of(precision).matrix if precision else None
+    return peak.value if peak else np.inf
+
+
+def _describe(rows: pd.DataFrame) -> pd.DataFrame:
+    """The judged rows with KEYS and what they are in words, as scores and reports take them."""
+    words = [
+        f"{row['profile']}, batch {row['batch']:.0f}, on {row['device']} ({row['system']})"
+        for row in rows.to_dict("records")
+    ]
+    path = rows["precision"].map({"fp32": "vector"}).fillna("tensor")
+    named = rows.rename(columns={"device": "target", "batch": "images", "profile": "op_class"})
+    return named.assign(op=words, path=path, data_set=DATA_SET, device=EVERY_ROW)
+
+
+def coverage_notes(judged: Mapping[str, pd.DataFrame]) -> Iterator[str]:
+    """Yield how many of the 90 % intervals hold the published step."""
+    for name in PROBLEMS:
+        if name in judged:
+            rows = judged[name]
+            held = rows["time_s"].between(rows["low_s"], rows["high_s"])
+            yield f"{name}: {int(held.sum())} of {len(rows)} 90 % intervals hold the published step"
+
+
+def _family(device: str) -> str:
+    return load_device(device).architecture or device

@@ -1,0 +1,65 @@
+"""What a framework does on a target unless a user says otherwise: TF32 products, and images channels first.
+
+Sources: TensorFlow 2.4 release notes and tf.config.experimental.enable_tensor_float_32_execution (products and
+convolutions in TF32 from Ampere on); PyTorch documentation, "CUDA semantics" (convolutions in TF32, products in fp32);
+JAX documentation, jax_default_matmul_precision (TF32 on GPUs); conv_ops of TensorFlow (channels first on GPUs but for
+narrow formats and TF32).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from estimator.core.types import DeviceSpec, Layout, Precision, Workload
+from estimator.work.precision import PRODUCTS
+
+AUTO = "auto"
+GPU_UNITS = ("SM", "SMM", "SMX", "CU")  # compute units of the devices whose libraries these layouts are of
+WITHOUT_FP32: tuple[Precision, ...] = ("tf32", "bf16", "fp16")  # what stands in for it, the first that a target has
+
+
+@dataclass(frozen=True)
+class FrameworkDefaults:
+    """The op classes whose fp32 products run in TF32, and the layout of images in the library."""
+
+    tf32_classes: tuple[str, ...] = ()
+    layout: Layout = "none"
+
+
+FRAMEWORKS = {  # by what a workload's framework holds
+    "tensorflow": FrameworkDefaults(PRODUCTS, "channels-first"),
+    "torch": FrameworkDefaults(("convolution",)),
+    "jax": FrameworkDefaults(PRODUCTS),
+}
+
+
+@dataclass(frozen=True)
+class ProductFormat:
+    """The format of the products of these op classes; None as profiled."""
+
+    precision: str | None
+    op_classes: tuple[str, ...] = PRODUCTS
+
+
+def product_format(asked: str | None, workload: Workload, target: DeviceSpec) -> ProductFormat:
+    """The format that is asked for, or at ``auto`` what the framework takes on the target; None as profiled."""
+    if asked != AUTO:
+        return ProductFormat(asked)
+    if workload.precision != "fp32":
+        return ProductFormat(None)
+    if not target.peak_of("fp32").matrix:
+        return ProductFormat(next((name for name in WITHOUT_FP32 if target.peak_of(name).matrix), None))
+    classes = _defaults(workload).tf32_classes
+    return ProductFormat("tf32", classes) if classes and target.peak_of("tf32").matrix else ProductFormat(None)
+
+
+def image_layout(asked: Layout, workload: Workload, target: DeviceSpec) -> Layout:
+    """The layout that is asked for, or at ``auto`` that of the framework's library on the target."""
+    if asked != AUTO:
+        return asked
+    return _defaults(workload).layout if target.compute_unit in GPU_UNITS else "none"
+
+
+def _defaults(workload: Workload) -> FrameworkDefaults:
+    framework = (workload.framework or "").lower()
+    return next((found for name, found in FRAMEWORKS.items() if name in framework), FrameworkDefaults())

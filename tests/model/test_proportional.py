@@ -1,0 +1,139 @@
+"""Times of ops without usable shapes, by ratios of rates."""
+
+import itertools
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from estimator.core.schema import CONV_COLUMNS, GEMM_COLUMNS
+from estimator.core.types import Floats, Workload
+from estimator.devices import load_device
+from estimator.model.proportional import (
+    LEAST_SHARE,
+    WIDENING,
+    Rates,
+    binding_rate,
+    has_rates,
+    is_host_work,
+    rates_of,
+    ratio_by_rates,
+    ratio_of_step,
+)
+from estimator.validation.data import read_truth
+from estimator.work import count_work
+from tests.conftest import make_device, make_ops
+
+UNKNOWN = float("nan")
+BINDING = np.array(["compute", "memory", "unknown", "link"], dtype=object)
+
+
+def rates(compute: float, memory: float, link: float = UNKNOWN, uncertainty: float = 0.0) -> Rates:
+    return Rates(np.full(4, compute), np.full(4, memory), np.full(4, link), uncertainty)
+
+
+def ratios(target: Rates) -> Floats:
+    return ratio_by_rates(BINDING, rates(1.0, 1.0, 1.0), target)
+
+
+def test_products_go_by_the_peak_streams_by_bandwidth_others_by_the_mean() -> None:
+    low, mid, high = ratios(rates(16.0, 4.0, 2.0))
+    assert mid == pytest.approx([1 / 16, 1 / 4, 1 / 8, 1 / 2])
+    assert low * WIDENING == pytest.approx([1 / 16, 1 / 8, 1 / 16, np.sqrt(1 / 8)])
+    assert high / WIDENING == pytest.approx([1 / 8, 1 / 4, 1 / 4, 1 / 2])
+
+
+def test_a_collective_without_known_links_goes_by_bandwidth() -> None:
+    assert ratios(rates(16.0, 4.0))[1, 3] == pytest.approx(1 / 4)
+
+
+def test_where_one_rate_is_unknown_the_other_tells() -> None:
+    assert ratios(rates(UNKNOWN, 4.0))[1, :3] == pytest.approx(1 / 4)
+    assert ratios(rates(16.0, UNKNOWN))[1, :3] == pytest.approx(1 / 16)
+    assert np.isnan(ratios(rates(UNKNOWN, UNKNOWN))[1]).all()
+
+
+def test_the_interval_holds_its_mid_and_grows_with_the_spread_of_the_ratios() -> None:
+    near, far = ratios(rates(5.0, 4.0, 4.0)), ratios(rates(50.0, 4.0, 1.0))
+    assert (near[0] < near[1]).all() and (near[1] < near[2]).all()  # noqa: PT018
+    assert (far[2] / far[0] > near[2] / near[0]).all()
+
+
+@pytest.mark.slow
+def test_intervals_hold_nine_of_ten_shapes_that_two_devices_timed(public_data: Callable[[str], Path]) -> None:
+    """Of ops of 50 us and more: shorter ones are launches, which no rate tells."""
+    truth = read_truth(public_data("data"))[0]
+    shaped = ["data_set", "op_class", "precision", *(column.name for column in (*GEMM_COLUMNS, *CONV_COLUMNS)), "bytes"]
+    truth["shape"] = pd.util.hash_pandas_object(truth[shaped].astype(str), index=False)
+    of_shape = truth.groupby(["device", "shape"])[["op_class", "precision", "time_s"]].first()
+    tables = {str(device): rows.droplevel(0) for device, rows in of_shape.groupby("device")}
+    held = [held_of_pair(*pair, tables) for pair in itertools.permutations(tables, 2)]
+    rows = pd.concat(held)
+    shares = rows.groupby("binding")["held"].mean()
+    assert shares["compute"] == pytest.approx(0.93, abs=0.04)
+    assert shares["memory"] == pytest.approx(0.93, abs=0.04)
+
+
+def held_of_pair(source: str, target: str, tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """What binds each shape that both devices timed, and whether the interval holds its time on the target."""
+    both = tables[source].join(tables[target]["time_s"].rename("target_s"), how="inner")
+    both = both[both["time_s"] > 50e-6]
+    binding = binding_rate(both["op_class"])
+    low, _, high = ratio_by_rates(binding, *(rates_of(load_device(name), both) for name in (source, target)))
+    ratio = (both["target_s"] / both["time_s"]).to_numpy(dtype=float)
+    return pd.DataFrame({"binding": binding, "held": (low < ratio) & (ratio < high)})
+
+
+def test_declared_uncertainty_widens_the_interval() -> None:
+    sure, unsure = ratios(rates(16.0, 4.0)), ratios(rates(16.0, 4.0, uncertainty=0.2))
+    assert unsure[2] / unsure[0] == pytest.approx(1.2**2 * sure[2] / sure[0])
+
+
+def test_between_equal_devices_every_ratio_is_1() -> None:
+    assert ratios(rates(1.0, 1.0, 1.0))[1].tolist() == [1.0] * 4
+
+
+def test_the_ratio_of_a_step_is_that_of_its_modelled_ops() -> None:
+    source, target = np.array([3.0, 1.0, 4.0, 0.0]), np.array([0.3, 0.1, UNKNOWN, 5.0])
+    assert ratio_of_step(source, target) == pytest.approx([LEAST_SHARE * 0.1, 0.1, 1.0])
+
+
+def test_a_few_short_ops_tell_nothing_of_the_step() -> None:
+    found = ratio_of_step(np.array([1.0, 99.0]), np.array([3.0, UNKNOWN]))
+    assert found.tolist() == [LEAST_SHARE, 1.0, 1.0]
+
+
+def test_onto_a_slower_device_the_ratio_of_a_step_may_exceed_1() -> None:
+    low, mid, high = ratio_of_step(np.array([1.0]), np.array([2.0]))
+    assert (low, mid, high) == pytest.approx((2 * LEAST_SHARE, 2.0, 2.0 * WIDENING))
+
+
+def test_without_any_modelled_op_a_step_may_take_its_own_time_or_less() -> None:
+    assert ratio_of_step(np.array([1.0]), np.array([UNKNOWN])).tolist() == [LEAST_SHARE, 1.0, 1.0]
+
+
+def test_the_class_of_an_op_tells_what_binds_it() -> None:
+    names = ("MatMul", "Conv2D", "CudnnRNN", "Relu", "NcclAllReduce", "Mystery", "Const", "Placeholder", "VariableV2")
+    work = count_work(make_ops(*({"op_type": name} for name in names)), Workload(name="toy")).work
+    assert binding_rate(work["op_class"])[:6].tolist() == [*["compute"] * 3, "memory", "link", "unknown"]
+    assert is_host_work(work).tolist() == [False] * 6 + [True, True, False]
+
+
+def test_rates_are_of_the_ops_precision_and_path() -> None:
+    peak = {"fp32": "10 TFLOP/s", "bf16": "100 TFLOP/s"}
+    device = make_device(peak=peak, link={"per_direction": "50 GB/s"})
+    rows = [{"op_type": name, "precision": precision} for name in ("MatMul", "Relu") for precision in ("fp32", "bf16")]
+    found = rates_of(device, count_work(make_ops(*rows), Workload(name="toy")).work)
+    wide, narrow, *streams = found.compute
+    assert narrow > 5 * wide
+    assert streams[0] == streams[1]
+    assert found.link.tolist() == [50e9] * 4
+
+
+def test_a_device_without_peak_and_bandwidth_has_no_rates() -> None:
+    assert has_rates(make_device())
+    device = make_device(specifications="unknown", peak={}, memory_bandwidth=None)
+    assert not has_rates(device)
+    assert np.isnan(rates_of(device, count_work(make_ops({"op_type": "Relu"}), Workload(name="t")).work).memory).all()

@@ -1,0 +1,62 @@
+"""The host of the target: the profile's, a factor on it, none, or the framework's launches."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from estimator.core.interval import bounds
+from estimator.core.types import Host, Profile, RunPlan, Workload
+from estimator.profiles import canonical
+from estimator.rollup.host import DISPATCH_S, OTHER_STACK, PACE, HostScenario, host_scenario, ran_on_processor
+from tests.conftest import make_device, make_ops
+
+GPU = make_device(compute_unit="SM")
+CPU = make_device(compute_unit="core")
+
+
+def profile(placement: str) -> Profile:
+    rows = make_ops({"op_type": "Mystery", "time_s": 0.6, "placement": placement})
+    workload = Workload(name="toy", framework="Keras on TensorFlow")
+    return Profile(canonical.to_ops(rows, "toy"), workload, None, "toy")
+
+
+def scenario(placement: str, host: Host = None, *, draws: int = 4000, same_device: bool = False) -> HostScenario:
+    run = np.exp(0.01 * np.r_[0.0, np.random.default_rng(0).normal(size=draws)])
+    return host_scenario(profile(placement), None, GPU, RunPlan("toy", host=host, draws=draws), run, same_device)
+
+
+def test_a_processors_profile_gets_the_frameworks_launches_on_an_accelerator() -> None:
+    found = scenario("/host:CPU")
+    low, mid, high = DISPATCH_S["tensorflow"]
+    assert (found.name, found.dispatch_s) == ("dispatch", mid)
+    assert bounds(found.pace * mid) == pytest.approx([low, mid, high], rel=0.1)
+    assert bounds(np.asarray(found.kernels)) == pytest.approx(OTHER_STACK, rel=0.05)
+    assert "the processor's idle time is dropped" in found.notes[0].text
+
+
+def test_an_accelerators_profile_keeps_its_host_more_or_less() -> None:
+    found = scenario("gpu:0")
+    assert (found.name, found.dispatch_s, found.notes) == ("profile", None, ())
+    assert bounds(found.pace) == pytest.approx(PACE, rel=0.05)
+
+
+def test_on_its_own_device_the_host_varies_as_the_run_does() -> None:
+    low, _, high = bounds(scenario("gpu:0", same_device=True).pace)
+    assert 0.97 < low < high < 1.03
+
+
+@pytest.mark.parametrize(
+    ("host", "pace", "name"), [("none", 0.0, "none"), (0.5, 0.5, "profile × 0.5"), ("profile", 1.0, "profile")]
+)
+def test_a_scenario_that_is_asked_for(host: Host, pace: float, name: str) -> None:
+    for placement in ("/host:CPU", "gpu:0"):
+        found = scenario(placement, host)
+        assert (found.pace[0], found.name, found.dispatch_s) == (pace, name, None)
+
+
+def test_the_source_device_says_whether_it_is_a_processor() -> None:
+    assert ran_on_processor(profile("gpu:0"), CPU)
+    assert not ran_on_processor(profile("/host:CPU"), GPU)
+    assert ran_on_processor(profile("/host:CPU"), None)
+    assert not ran_on_processor(dataclasses.replace(profile("gpu:0")), None)

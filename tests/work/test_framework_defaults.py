@@ -1,0 +1,48 @@
+"""What a framework does on a target by default: TF32 and the layout of images."""
+
+import pytest
+
+from estimator.core.types import Workload
+from estimator.devices import load_device
+from estimator.work.framework_defaults import FRAMEWORKS, image_layout, product_format
+from estimator.work.precision import PRODUCTS
+
+KERAS, TORCH = Workload(name="toy", framework="Keras on TensorFlow"), Workload(name="toy", framework="PyTorch 2.3")
+OWN = Workload(name="toy", framework="our own")
+
+
+@pytest.mark.parametrize(
+    ("workload", "device", "precision", "op_classes"),
+    [
+        (KERAS, "a100", "tf32", PRODUCTS),
+        (KERAS, "v100", None, PRODUCTS),  # has no TF32
+        (TORCH, "h100", "tf32", ("convolution",)),
+        (OWN, "a100", None, PRODUCTS),
+        (KERAS, "epyc-7763", None, PRODUCTS),
+        (OWN, "tpu-v4", "bf16", PRODUCTS),  # has no products in fp32
+        (KERAS.model_copy(update={"precision": "bf16"}), "a100", None, PRODUCTS),
+    ],
+)
+def test_products_at_auto(workload: Workload, device: str, precision: str | None, op_classes: tuple[str, ...]) -> None:
+    found = product_format("auto", workload, load_device(device))
+    assert (found.precision, found.op_classes) == (precision, op_classes)
+
+
+@pytest.mark.parametrize("asked", [None, "fp32", "fp16"])
+def test_a_format_that_is_asked_for_holds_for_all_products(asked: str | None) -> None:
+    found = product_format(asked, KERAS, load_device("a100"))
+    assert (found.precision, found.op_classes) == (asked, PRODUCTS)
+
+
+@pytest.mark.parametrize(
+    ("workload", "device", "layout"),
+    [(KERAS, "v100", "channels-first"), (KERAS, "mi100", "channels-first"), (TORCH, "v100", "none"),
+     (KERAS, "epyc-7763", "none"), (KERAS, "tpu-v4", "none")],
+)  # fmt: skip
+def test_images_at_auto(workload: Workload, device: str, layout: str) -> None:
+    assert image_layout("auto", workload, load_device(device)) == layout
+    assert image_layout("none", workload, load_device(device)) == "none"
+
+
+def test_every_framework_is_known_by_a_lower_case_name() -> None:
+    assert all(name == name.lower() for name in FRAMEWORKS)
