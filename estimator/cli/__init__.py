@@ -48,6 +48,8 @@ def main() -> None:
     SIGTERM is handled as Ctrl-C, which leaves no half-written file.
     """
     signal.signal(signal.SIGTERM, _interrupt)
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # jobs in the background are deaf to it
+        signal.signal(signal.SIGINT, _interrupt)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal without UTF-8 still gets every table
@@ -69,6 +71,6 @@ def main() -> None:
 
 
 def _interrupt(number: int, frame: object) -> None:
-    """End as Ctrl-C does; a second signal, as ``timeout`` sends, must not interrupt the clean-up."""
+    """End as Ctrl-C does; a second signal, pressed or sent by ``timeout``, must not interrupt the clean-up."""
     signal.signal(number, signal.SIG_IGN)
     raise KeyboardInterrupt
