@@ -86,7 +86,8 @@ def as_profiled(timeline: Timeline, time_s: Floats, op_s: Floats, source_step_s:
     base[lacking] = op_s[lacking]
     last = events[events["op"].notna()].iloc[-1]
     more = {"op": lacking, "lane": last["lane"], "start_s": last["start_s"], "duration_s": op_s[lacking]}
-    whole = TIMELINE.conform(pd.concat([events, pd.DataFrame(more)], ignore_index=True), "timeline")
+    parts = [events, pd.DataFrame(more)] if len(lacking) else [events]
+    whole = TIMELINE.conform(pd.concat(parts, ignore_index=True), "timeline")
     ran = np.where(np.isin(np.arange(len(op_s)), lacking), 0.0, 1.0)[None]
     own_s = float(step_s(replay(Events(whole), ran, np.ones(1), timeline.host_step_s))[0])
     return StepTimeline(whole, timeline.host_step_s, base, scale=source_step_s / own_s)
