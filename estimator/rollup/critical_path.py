@@ -64,10 +64,10 @@ class _Walk:
     def end(self) -> Place:
         """The host's end of the last step, or that of the block which ended last."""
         clock, last = self.clocks[-1], len(self.clocks) - 1
-        lane, end = max(((lane, end[0]) for lane, end in clock.lanes_s.items()), key=lambda pair: pair[1])
-        if clock.resumed_s[-1][0] >= end:
+        ends = {lane: float(end[0]) for lane, end in clock.lanes_s.items()}
+        if clock.resumed_s[-1][0] >= max(ends.values(), default=NEVER):
             return Place(last + 1, segment=0)
-        return self._last_of(lane, last)
+        return self._last_of(max(ends, key=ends.__getitem__), last)
 
     def from_block(self, place: Place) -> Place | None:
         """Count the events of a block since the one that was launched last; else all."""

@@ -52,7 +52,7 @@ def dispatched(ops: pd.DataFrame, op_s: Floats, dispatch_s: float) -> StepTimeli
     """
     calls = ops["calls"].fillna(1.0).to_numpy(dtype=float)
     host = ops["op_class"].isin(ON_HOST).to_numpy(dtype=bool)
-    ran = np.flatnonzero((calls > 0) | host | (op_s > 0))
+    ran = np.flatnonzero((op_s > 0) | ((calls > 0) & ~host))
     parts = np.where(host, 1, np.clip(np.ceil(calls), 1, LAUNCHES)).astype(int)[ran]
     op = np.repeat(ran, parts)
     duration_s = np.repeat(op_s[ran] / parts, parts)

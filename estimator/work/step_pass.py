@@ -46,6 +46,7 @@ def select_pass(profile: Profile, mode: Mode | None) -> tuple[Profile, tuple[Not
         wall_step_s=profile.wall_step_s and profile.wall_step_s * share,
         busy_step_s=profile.busy_step_s and profile.busy_step_s * share,
         profiled_step_s=profile.profiled_step_s and profile.profiled_step_s * share,
+        timeline=None,  # it is of the ops of training
     )
     return forward, with_code(
         "forward-pass",

@@ -39,6 +39,12 @@ def test_a_host_that_waits_for_its_only_op_has_four_parts() -> None:
     assert path.host_s == pytest.approx(1.0 + 0.1 + 0.4)  # before the launch, to wake up, and behind the wait
 
 
+def test_a_step_of_the_host_alone_is_its_ops() -> None:
+    row = {"op": [0], "lane": HOST, "start_s": 0.0, "duration_s": 2.0}
+    total, path = walked(TIMELINE.conform(pd.DataFrame(row), "toy"), np.ones(1), 1.0, 2.0)
+    assert [total, path.of_op_s[0]] == pytest.approx([2.0, 2.0])
+
+
 def test_of_two_lanes_only_the_longer_is_critical() -> None:
     first = {"op": 0, "lane": "a", "start_s": 0.0, "duration_s": 1.0, "launch_s": 0.0}
     rows = TIMELINE.conform(pd.DataFrame([first, {**first, "op": 1, "lane": "b"}]), "toy")

@@ -46,6 +46,12 @@ def test_input_is_read_before_the_rest_is_launched() -> None:
     assert step(timeline, op_s) == pytest.approx(0.5 + 1e-5)
 
 
+def test_an_op_of_the_host_that_never_ran_holds_up_nothing() -> None:
+    op_s = np.array([1e-6, 0.5, 0.0, 1e-6])
+    timeline = dispatched(ops(("gemm", 1), ("host", 1), ("host", 0), ("gemm", 1)), op_s, dispatch_s=1e-5)
+    assert step(timeline, op_s) == pytest.approx(0.5 + 2e-5)
+
+
 def profiled() -> Timeline:
     rows = {"op": [0, 1], "lane": "gpu", "start_s": [0.0, 1.0], "duration_s": [1.0, 1.0], "launch_s": [0.0, 0.5]}
     return Timeline(TIMELINE.conform(pd.DataFrame(rows), "toy"), host_step_s=1.0, step_s=2.0)

@@ -6,7 +6,8 @@ import pandas as pd
 import pytest
 
 from estimator.core.errors import EstimatorError
-from estimator.core.types import Profile, Workload
+from estimator.core.schema import TIMELINE
+from estimator.core.types import Profile, Timeline, Workload
 from estimator.profiles import read_profile
 from estimator.work import count_work, select_pass
 
@@ -48,6 +49,13 @@ def test_inference_keeps_the_forward_pass_without_dropout_and_loss() -> None:
 def test_a_profile_in_its_own_mode_is_itself(mode: str | None) -> None:
     profile = training()
     assert select_pass(profile, mode) == (profile, ())  # type: ignore[arg-type]
+
+
+def test_the_timeline_of_training_is_none_of_inference() -> None:
+    rows = {"op": range(len(ROWS)), "lane": "gpu", "start_s": 0.0, "duration_s": 1.0}
+    timeline = Timeline(TIMELINE.conform(pd.DataFrame(rows), "toy"), host_step_s=1.0, step_s=1.0)
+    forward, _ = select_pass(replace(training(), timeline=timeline), "inference")
+    assert forward.timeline is None
 
 
 def test_profiles_without_a_known_forward_pass_are_refused() -> None:
