@@ -43,6 +43,8 @@ METHODS = {  # the ladder of evidence, strongest first, and how each method give
     "unchanged": "the source's own time: host and input time",
 }
 TRANSPOSES = ("n", "t")
+MODELLED = ("interpolated", "scaled", "transferred", "roofline")  # those whose times are a model's, and hold launches
+HOST_CLASSES = ("host", "input")  # op classes that a host runs
 SHAPED_BY = {  # columns that the work of an op needs; all others have a default
     "gemm": ("m", "n", "k"),
     "convolution": ("conv_n", "conv_c", "conv_h", "conv_w", "conv_k", "conv_r", "conv_s"),
@@ -178,6 +180,11 @@ def _expected(column: Column) -> str:
     bound = f" above {column.above:g}" if column.above is not None else ""
     bound = f" of at least {column.minimum:g}" if column.minimum is not None else bound
     return f"{kind}{bound}{f' [{column.unit}]' if column.unit else ''}"
+
+
+def on_processor(rows: pd.DataFrame) -> Flags:
+    """Rows that a processor ran, as far as their placement tells."""
+    return np.asarray(rows["placement"].str.contains("cpu", case=False).fillna(False), dtype=bool)
 
 
 def complete(rows: pd.DataFrame, names: Iterable[str]) -> Flags:

@@ -185,6 +185,11 @@ class DeviceSpec(File):
                 raise ValueError("'memory_bandwidth' is missing; add a rate such as '900 GB/s'")
         return self
 
+    @property
+    def is_processor(self) -> bool:
+        """Whether its compute units are a processor's cores."""
+        return self.compute_unit == "core"
+
     def peak_of(self, precision: str) -> Peak:
         """The peaks of one precision; empty where nothing is known of it."""
         return self.peak.get(precision, Peak())  # type: ignore[call-overload,no-any-return]

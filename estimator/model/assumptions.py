@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pandas as pd
 
 from estimator.core.notes import Note, with_code
-from estimator.core.schema import MATRIX, STREAMING
+from estimator.core.schema import MATRIX, MODELLED, STREAMING
 from estimator.core.types import ITEMSIZE, DeviceSpec, Sourced, Workload
 from estimator.core.units import in_operations, show
 from estimator.model.coefficients import shipped
@@ -15,7 +15,6 @@ from estimator.model.hardware import TYPICAL_YEAR, peak_of_op
 from estimator.model.measured_rows import rows_for_ops
 from estimator.model.proportional import has_rates, path_class
 
-MODELLED = ("interpolated", "scaled", "transferred", "roofline")
 CALIBRATING = (*MATRIX, *STREAMING)  # classes whose measurements correct a model
 OPS_NAMED = 5  # in a sentence; the others are counted
 

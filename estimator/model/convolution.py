@@ -33,7 +33,7 @@ def library_of(device: DeviceSpec) -> Library:
     peak, clock = number(device.peak_of("fp32").vector), number(device.boost_clock or device.base_clock)
     lanes = peak / (2.0 * (TYPICAL_CLOCK if np.isnan(clock) else clock))
     known_lanes = float(TYPICAL_UNITS * LANES) if np.isnan(lanes) else lanes
-    return Library(np.array([known_lanes]), np.array([device.compute_unit != "core"]))
+    return Library(np.array([known_lanes]), np.array([not device.is_processor]))
 
 
 def convolution_times(

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from estimator.core.notes import Note
-from estimator.core.schema import MATRIX, numbers
+from estimator.core.schema import MATRIX, numbers, on_processor
 from estimator.core.types import DeviceSpec, Flags, Floats
 from estimator.model.hardware import hardware_of, number
 from estimator.model.kernels.kernel_model import calls_of
@@ -67,8 +67,8 @@ def is_believed(excess: Floats) -> Flags:
 
 def _ran_on(source: DeviceSpec, work: pd.DataFrame) -> Flags:
     """Ops that took time on the source itself, not on its host or its links."""
-    on_cores = work["placement"].str.contains("cpu", case=False).fillna(False)
-    elsewhere = is_host_work(work) | (work["op_class"] == "collective") | (on_cores & (source.compute_unit != "core"))
+    on_host = on_processor(work) & (not source.is_processor)
+    elsewhere = is_host_work(work) | (work["op_class"] == "collective") | on_host
     return np.asarray((work["time_s"] > 0) & ~elsewhere, dtype=bool)
 
 
@@ -78,7 +78,7 @@ def _least_compute_time(work: pd.DataFrame, source: DeviceSpec) -> Floats:
     peak = hardware.peak * np.where(hardware.measured_peak, MEASURED_GAIN, 1.0)
     may_use_tf32 = work["op_class"].isin(MATRIX) & (work["precision"] == "fp32")
     peak = np.where(may_use_tf32, np.fmax(peak, number(source.peak_of("tf32").matrix)), peak)
-    may_transform = (work["op_class"] == "convolution") & (source.compute_unit != "core")
+    may_transform = (work["op_class"] == "convolution") & (not source.is_processor)
     return np.asarray(numbers(work, "flop") / (peak * np.where(may_transform, TRANSFORM_GAIN, 1.0)))
 
 
@@ -86,7 +86,7 @@ def _least_memory_time(work: pd.DataFrame, source: DeviceSpec) -> Floats:
     """Time [s] that the traffic of all calls needs, with as much of it from the cache as fits; NaN where unknown."""
     bytes_, cache = numbers(work, "bytes"), number(source.last_level_cache)
     cached = bytes_ if np.isnan(cache) else np.minimum(bytes_, calls_of(work) * cache)
-    speedup = CORE_CACHE_SPEEDUP if source.compute_unit == "core" else CACHE_SPEEDUP
+    speedup = CORE_CACHE_SPEEDUP if source.is_processor else CACHE_SPEEDUP
     is_measured = source.memory_bandwidth is not None and source.memory_bandwidth.status == "measured"
     bandwidth = number(source.memory_bandwidth) * (MEASURED_GAIN if is_measured else 1.0)
     return np.asarray((bytes_ - cached + cached / speedup) / bandwidth)

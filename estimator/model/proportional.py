@@ -17,13 +17,12 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from estimator.core.schema import MATRIX, STREAMING
+from estimator.core.schema import HOST_CLASSES, MATRIX, STREAMING
 from estimator.core.types import DeviceSpec, Flags, Floats, Names
 from estimator.model.arrays import first_met
 from estimator.model.coefficients import shipped
 from estimator.model.hardware import hardware_of, number
 
-HOST_CLASSES = ("host", "input")
 PRODUCTS = (*MATRIX, "recurrent")
 UNKNOWN = "unknown"
 WIDENING = 2.0  # factor by which an interval reaches beyond the ratios

@@ -47,8 +47,9 @@ NO_WAITS = HostWaits(np.empty(0), np.empty(0))
 
 def build_timeline(events: DeviceEvents, lanes: Sequence[str], waits: HostWaits = NO_WAITS) -> pd.DataFrame:
     """TIMELINE of one step, by start; ``lanes`` names the lanes."""
-    delay_s = _delays(events)
-    ready_s = np.fmax(_lane_free(events), events.launch_s + delay_s)
+    free_s = _lane_free(events)
+    delay_s = _delays(events, free_s)
+    ready_s = np.fmax(free_s, events.launch_s + delay_s)
     ready_s = np.where(np.isnan(ready_s), events.start_s, ready_s)
     after = _awaited(events, ready_s)
     ready_s = np.fmax(ready_s, np.where(after >= 0, events.end_s[after], -np.inf))
@@ -67,10 +68,10 @@ def build_timeline(events: DeviceEvents, lanes: Sequence[str], waits: HostWaits 
     return _numbered(pd.concat([of_device, _host_rows(events, waits)], ignore_index=True))
 
 
-def _delays(events: DeviceEvents) -> Floats:
+def _delays(events: DeviceEvents, free_s: Floats) -> Floats:
     """From its launch to the start of each event: the median where its lane was idle, or less where it took less."""
     wait_s = np.maximum(events.start_s - events.launch_s, 0.0)
-    idle = ~(_lane_free(events) > events.launch_s) & ~np.isnan(wait_s)
+    idle = ~(free_s > events.launch_s) & ~np.isnan(wait_s)
     usual_s = float(np.median(wait_s[idle])) if idle.any() else float(np.nanmin(wait_s, initial=0.0))
     return np.nan_to_num(np.minimum(wait_s, usual_s))
 
@@ -90,11 +91,8 @@ def _awaited(events: DeviceEvents, ready_s: Floats) -> Integers:
     waiting = np.flatnonzero((events.start_s - ready_s > GAP_S) & (events.op >= 0))
     latest_s = np.maximum(events.start_s[waiting] - WAKE_S, ready_s[waiting])
     for lane in np.unique(events.lane):
-        rows = np.flatnonzero((events.lane == lane) & (events.op >= 0))
-        rows = rows[np.argsort(events.end_s[rows], kind="stable")]
-        place = np.searchsorted(events.end_s[rows], events.start_s[waiting], side="right") - 1
-        nearest = rows[np.maximum(place, 0)] if len(rows) else np.zeros(len(waiting), dtype=np.int64)
-        later = (place >= 0) & (events.lane[waiting] != lane) & (events.end_s[nearest] > latest_s)
+        nearest = _last_ended(events, np.flatnonzero((events.lane == lane) & (events.op >= 0)), events.start_s[waiting])
+        later = (nearest >= 0) & (events.lane[waiting] != lane) & (events.end_s[nearest] > latest_s)
         after[waiting[later]] = nearest[later]
         latest_s[later] = events.end_s[nearest[later]]
     return after
@@ -102,21 +100,26 @@ def _awaited(events: DeviceEvents, ready_s: Floats) -> Integers:
 
 def _host_rows(events: DeviceEvents, waits: HostWaits) -> pd.DataFrame:
     """A row for each wait of the host; it waits for the last of the events that ended before it went on."""
-    rows = np.flatnonzero(events.op >= 0)
-    rows = rows[np.argsort(events.end_s[rows], kind="stable")]
-    place = np.searchsorted(events.end_s[rows], waits.end_s, side="right") - 1
-    after = rows[np.maximum(place, 0)] if len(rows) else np.zeros(len(place), dtype=np.int64)
-    arrived = (place < 0) | (events.end_s[after] < waits.start_s) if len(rows) else np.ones(len(place), dtype=bool)
+    after = _last_ended(events, np.flatnonzero(events.op >= 0), waits.end_s)
+    ended_s = np.where(after >= 0, events.end_s[after], -np.inf)
+    held = ended_s >= waits.start_s
     return pd.DataFrame(
         {
             "op": pd.NA,
             "lane": HOST,
             "start_s": waits.start_s,
             "duration_s": waits.end_s - waits.start_s,
-            "after": np.where(arrived, -1, after),
-            "lag_s": waits.end_s - np.where(arrived, waits.start_s, events.end_s[after] if len(rows) else 0.0),
+            "after": np.where(held, after, -1),
+            "lag_s": waits.end_s - np.where(held, ended_s, waits.start_s),
         }
     )
+
+
+def _last_ended(events: DeviceEvents, rows: Integers, times_s: Floats) -> Integers:
+    """Of some events, the one that ended last before each time; −1 for none."""
+    by_end = rows[np.argsort(events.end_s[rows], kind="stable")]
+    place = np.searchsorted(events.end_s[by_end], times_s, side="right")
+    return np.concatenate([[-1], by_end])[place]
 
 
 def _numbered(rows: pd.DataFrame) -> pd.DataFrame:

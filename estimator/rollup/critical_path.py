@@ -59,7 +59,7 @@ class _Walk:
     def __post_init__(self) -> None:
         self.path = CriticalPath(np.zeros(len(self.factor)))
         self.left = float(self.clocks[-1].complete_s[0] - self.clocks[-2].complete_s[0])
-        self.before = _before(self.events)
+        self.before, self.last = _before(self.events)
 
     def end(self) -> Place:
         """The host's end of the last step, or that of the block which ended last."""
@@ -132,14 +132,14 @@ class _Walk:
         return self._last_of(self.events.blocks[place.block].lane, place.step - 1) if place.step else None
 
     def _last_of(self, lane: int, step: int) -> Place:
-        return Place(step, max(i for i, block in enumerate(self.events.blocks) if block.lane == lane))
+        return Place(step, self.last[lane])
 
 
-def _before(events: Events) -> list[int]:
-    """Of each block, the one before it on its lane; −1 for none."""
+def _before(events: Events) -> tuple[list[int], dict[int, int]]:
+    """Of each block, the one before it on its lane, −1 for none; and the last one of each lane."""
     last: dict[int, int] = {}
     before = []
     for number, block in enumerate(events.blocks):
         before.append(last.get(block.lane, -1))
         last[block.lane] = number
-    return before
+    return before, last

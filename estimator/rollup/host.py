@@ -12,9 +12,9 @@ import numpy as np
 
 from estimator.core.interval import draw
 from estimator.core.notes import Note
+from estimator.core.schema import on_processor
 from estimator.core.types import DeviceSpec, Floats, Profile, RunPlan
 
-CORE = "core"  # the compute unit of a processor
 PACE = (0.6, 1.0, 1.6)  # assumed: times the pace of a profile's host that another host has, nine times of ten
 DISPATCH_S = {  # assumed: time between two launches of a framework's host, low, mid and high [s]
     "tensorflow": (2e-6, 6e-6, 20e-6),  # a graph's executor; from memory
@@ -49,7 +49,7 @@ def host_scenario(
     """
     if plan.host == "none":
         return HostScenario("none", np.zeros_like(run), notes=(Note("host-none", "no host: kernels alone"),))
-    if plan.host is None and ran_on_processor(profile, source) and target.compute_unit != CORE:
+    if plan.host is None and ran_on_processor(profile, source) and not target.is_processor:
         return _dispatch(profile, plan)
     factor = plan.host if isinstance(plan.host, float) else 1.0
     spread = run if same_device else run * draw("host.pace", *PACE, plan.draws, plan.seed)
@@ -57,11 +57,10 @@ def host_scenario(
 
 
 def ran_on_processor(profile: Profile, source: DeviceSpec | None) -> bool:
-    """Whether its source is a processor, or most of a profile's time is of ops that processors ran."""
+    """Whether a profile's source is a processor; of an unknown source, whether processors ran most of its ops' time."""
     if source is not None:
-        return source.compute_unit == CORE
-    of_cores = profile.ops["placement"].str.contains("cpu", case=False).fillna(False)
-    return bool(profile.ops["time_s"][of_cores].sum() > 0.5 * profile.ops["time_s"].sum())
+        return source.is_processor
+    return bool(profile.ops["time_s"][on_processor(profile.ops)].sum() > 0.5 * profile.ops["time_s"].sum())
 
 
 def _dispatch(profile: Profile, plan: RunPlan) -> HostScenario:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from estimator.core.notes import Note
-from estimator.core.schema import MATRIX, STREAMING
+from estimator.core.schema import MATRIX, MODELLED, STREAMING, on_processor
 from estimator.core.types import DeviceSpec, Floats, Prediction, Profile, StepTime
 from estimator.rollup.critical_path import CriticalPath, critical_path
 from estimator.rollup.host import HostScenario
@@ -21,7 +21,6 @@ LOW_COVERAGE = 0.8  # share of the wall time below which the report warns
 MUCH_CARRIED = 0.5  # carried share of the predicted step above which the report warns
 MUCH_PROPORTIONAL = 0.5  # proportional share of the source's time above which its device should be known
 HIDDEN_LAUNCH = 0.5  # share of a stream's launch latency; in public traces short ones take 2 (H100) to 4 us (MI300X)
-MODELLED = ("interpolated", "scaled", "transferred", "roofline")  # methods whose times hold launches
 NEGLIGIBLE = 1e-9  # share of a step that rounding makes
 PARTS = ("compute", "memory", "latency", "communication_exposed", "input", "host", "unmodelled")
 PART_OF_CLASS = {  # op classes that are a part of the step by themselves, whatever their method
@@ -52,11 +51,9 @@ def replay_step(prediction: Prediction, timeline: StepTimeline, scenario: HostSc
     stack = np.reshape(scenario.kernels, (-1, 1))
     samples = (prediction.samples - prediction.launch + launch_s) * stack
     factor = timeline.factor(samples)
-    total, alone = (
-        step_s(replay(events, factor, of_host, host_step_s)) * timeline.scale for of_host in (pace, np.zeros_like(pace))
-    )
-    clocks = replay(events, factor[:1], pace[:1], host_step_s)
-    path = critical_path(events, clocks, factor[:1], pace[:1], host_step_s)
+    clocks, without_host = (replay(events, factor, of_host, host_step_s) for of_host in (pace, np.zeros_like(pace)))
+    total, alone = (step_s(replayed) * timeline.scale for replayed in (clocks, without_host))
+    path = critical_path(events, clocks, factor, pace, host_step_s)
     share = np.divide(path.of_op_s, samples[0], out=np.zeros(samples.shape[1]), where=samples[0] > 0)
     parts = _parts_s(prediction.ops, path, share * samples, share * launch_s * stack, pace)
     growth = total / sum(parts.values())
@@ -118,17 +115,16 @@ def target_overlap(prediction: Prediction, profile: Profile, target: DeviceSpec,
 
     It is the source's share, but the step is never shorter than the target's peak and bandwidth allow. Ops that a
     processor's cores ran side by side run one after another on any other device, except those that go by their time
-    there, as a core's share of the rates is the source's share too. With
-    ``same_setting``, the source's shares are returned.
+    there, as a core's share of the rates is the source's share too. With ``same_setting``, the source's shares are
+    returned.
     """
     ops, own = prediction.ops, source_overlap(prediction.ops, profile)
     if same_setting:
         return own
     time = prediction.samples[0]
     share = _scaled_to(own, time, max(float(own @ time), float(prediction.floor_s.sum())))
-    ran_on_cores = ops["placement"].str.contains("cpu", case=False).fillna(False).to_numpy(dtype=bool)
     by_source_time = ops["method"].isin(["proportional", "unchanged"]).to_numpy(dtype=bool)
-    serial = ran_on_cores & ~by_source_time & (target.compute_unit != "core")
+    serial = on_processor(ops) & ~by_source_time & (not target.is_processor)
     return np.where(serial, 1.0, share)
 
 

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from estimator.core.schema import HOST, TIMELINE
+from estimator.core.schema import HOST, HOST_CLASSES, TIMELINE
 from estimator.core.types import Floats, Timeline
 from estimator.rollup.timeline import Events, replay, step_s
 
 DEVICE = "device"
-LAUNCHES = 4  # at most that a row of many calls is taken apart into
-ON_HOST = ("host", "input")  # op classes that a host runs
+MOST_LAUNCHES = 4  # that a row of many calls is taken apart into
 
 
 @dataclass(frozen=True)
@@ -51,9 +50,9 @@ def dispatched(ops: pd.DataFrame, op_s: Floats, dispatch_s: float) -> StepTimeli
     The host runs its own ops itself, and launches nothing meanwhile.
     """
     calls = ops["calls"].fillna(1.0).to_numpy(dtype=float)
-    host = ops["op_class"].isin(ON_HOST).to_numpy(dtype=bool)
+    host = ops["op_class"].isin(HOST_CLASSES).to_numpy(dtype=bool)
     ran = np.flatnonzero((op_s > 0) | ((calls > 0) & ~host))
-    parts = np.where(host, 1, np.clip(np.ceil(calls), 1, LAUNCHES)).astype(int)[ran]
+    parts = np.where(host, 1, np.clip(np.ceil(calls), 1, MOST_LAUNCHES)).astype(int)[ran]
     op = np.repeat(ran, parts)
     duration_s = np.repeat(op_s[ran] / parts, parts)
     busy_s = np.where(host[op], duration_s, np.repeat(calls[ran] / parts, parts) * dispatch_s)

@@ -10,11 +10,11 @@ from estimator.core.types import Estimate, Floats, Number, Profile, RunPlan, Sou
 from estimator.devices import load_system
 from estimator.pipeline import estimate
 from estimator.rollup import chain
+from estimator.rollup.step import MUCH_CARRIED
 from estimator.studies.forward import estimate_forward, forward_origin
 from estimator.studies.places import beside, read_profile_beside
 from estimator.studies.study import Machine, Study, UnitOfWork
 
-MUCH_CARRIED = 0.5  # of a step, above which no figure of merit is made of it unasked
 PART_FORMULA = "its share of the replayed step's critical path"
 
 
