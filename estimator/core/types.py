@@ -186,6 +186,11 @@ class DeviceSpec(File):
         return self
 
     @property
+    def family(self) -> str:
+        """What accuracy is judged without: all devices of its architecture; where that is unknown, it alone."""
+        return self.architecture or self.name
+
+    @property
     def is_processor(self) -> bool:
         """Whether its compute units are a processor's cores."""
         return self.compute_unit == "core"

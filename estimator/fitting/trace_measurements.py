@@ -15,12 +15,11 @@ import typer
 
 from estimator.collect.measure.kit import csv_text
 from estimator.core.files import write_text
-from estimator.core.schema import MEASUREMENTS
+from estimator.core.schema import MATRIX, MEASUREMENTS
 from estimator.fitting.framework_measurements import HERE
 from estimator.profiles import read_profile
 from estimator.work import count_work
 
-OP_CLASSES = ("gemm", "convolution", "attention")
 SHORTEST_S = 2e-5
 DIGITS = 4
 OF_A_ROW = ("time_s", "repeats", "source", "kernel", "flop", "bytes")  # do not tell shapes apart
@@ -30,7 +29,7 @@ def timed_calls(dump: Path) -> pd.DataFrame:
     """The calls of a dump's ops of known sizes, as MEASUREMENTS without device and source."""
     profile = read_profile(dump)
     work = count_work(profile.ops, profile.workload, profile.where).work
-    timed = (work["work_source"] == "shapes") & (work["calls"] >= 1) & work["op_class"].isin(OP_CLASSES)
+    timed = (work["work_source"] == "shapes") & (work["calls"] >= 1) & work["op_class"].isin(MATRIX)
     calls = work[timed & (work["time_s"] >= SHORTEST_S * work["calls"])]
     by_amounts = calls["op_class"] == "attention"
     amounts = {name: (calls[name] / calls["calls"]).where(by_amounts) for name in ("flop", "bytes")}

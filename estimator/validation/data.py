@@ -73,7 +73,7 @@ def describe(rows: pd.DataFrame, device: DeviceSpec | None) -> tuple[pd.DataFram
     too_fast = usable & bounds.above_peak(rows, device)
     described = rows.assign(
         device=device.name,
-        family=device.architecture or device.name,
+        family=device.family,
         stack=rows["data_set"].str.partition("-")[0],
         path=np.where(matrix & (tensor_peaks == peaks), "tensor", "vector"),
         peak=np.where(matrix, peaks, np.nan),

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from estimator.core import csv_files, physics
-from estimator.core.errors import EstimatorError
+from estimator.core import physics
 from estimator.core.types import ITEMSIZE
 from estimator.validation.neusight import device_of
+from estimator.validation.tables import read_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,10 +62,7 @@ def read_ops(folder: Path) -> pd.DataFrame:
     """
     import pandas as pd
 
-    path = folder / FILE
-    table = csv_files.read_csv(path)
-    if missing := [name for name in (*COLUMNS, *TIMES) if name not in table]:
-        raise EstimatorError(f"{path}: the column '{missing[0]}' is missing; check that this is the public table")
+    table = read_columns(folder / FILE, (*COLUMNS, *TIMES))
     table[list(TIMES)] = table[list(TIMES)].astype(float)
     calls = pd.concat([_run_ops(run) for _, run in table.groupby(["device", "name"], sort=False)], ignore_index=True)
     return pd.concat([_timed_kernels(ops) for _, ops in calls.groupby("device", sort=False)], ignore_index=True)

@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from estimator.core import csv_files, physics
-from estimator.core.errors import EstimatorError
+from estimator.core import physics
 from estimator.core.files import write_text
 from estimator.core.interval import bounds
 from estimator.core.schema import MATRIX, MEASUREMENTS, STREAMING
@@ -30,6 +29,7 @@ from estimator.model import coefficients
 from estimator.pipeline import estimate
 from estimator.profiles import read_profile
 from estimator.validation.protocol import FittedPredictor, Method
+from estimator.validation.tables import read_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -102,9 +102,7 @@ def _single_gpu(path: Path, columns: tuple[str, ...]) -> pd.DataFrame:
     """The rows of one GPU with some columns, the batch and the rate as numbers."""
     import pandas as pd
 
-    table = csv_files.read_csv(path)
-    if missing := [name for name in (*columns, "gpus") if name not in table]:
-        raise EstimatorError(f"{path}: the column '{missing[0]}' is missing; check that this is the public table")
+    table = read_columns(path, (*columns, "gpus"))
     rows = table.loc[table["gpus"] == "1", [*columns]].rename(columns={"batch_per_gpu": "batch"})
     numbers = {name: pd.to_numeric(rows[name]) for name in ("batch", "images_per_s", "throughput") if name in rows}
     return rows.assign(**numbers)
@@ -119,7 +117,7 @@ def judge(truth: pd.DataFrame, rates: Rates, method: Method) -> dict[str, pd.Dat
     """
     import pandas as pd
 
-    families = {str(device): _family(str(device)) for device in rates.rows["device"].unique()}
+    families = {str(device): load_device(str(device)).family for device in rates.rows["device"].unique()}
     frames = []
     for family in sorted(set(families.values())):
         fitted = method(truth[truth["family"] != family])
@@ -205,7 +203,3 @@ def coverage_notes(judged: Mapping[str, pd.DataFrame]) -> Iterator[str]:
             rows = judged[name]
             held = rows["time_s"].between(rows["low_s"], rows["high_s"])
             yield f"{name}: {int(held.sum())} of {len(rows)} 90 % intervals hold the published step"
-
-
-def _family(device: str) -> str:
-    return load_device(device).architecture or device

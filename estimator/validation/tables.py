@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -47,12 +47,17 @@ def published(path: Path, names: Mapping[str, str]) -> pd.DataFrame:
     """
     import pandas as pd
 
-    table = _parquet(path) if path.suffix == ".parquet" else csv_files.read_csv(path)
-    missing = [their_name for their_name in (*names.values(), "time_ms") if their_name not in table]
-    if missing:
-        raise EstimatorError(f"{path}: the column '{missing[0]}' is missing; check that this is the public table")
+    table = read_columns(path, (*names.values(), "time_ms"))
     rows = pd.DataFrame({our_name: table[their_name] for our_name, their_name in names.items()})
     return rows.assign(time_s=pd.to_numeric(table["time_ms"], errors="coerce").astype(float) * 1e-3)
+
+
+def read_columns(path: Path, names: Iterable[str]) -> pd.DataFrame:
+    """Read a public table (CSV or parquet). Raises EstimatorError where it cannot be read or lacks a column."""
+    table = _parquet(path) if path.suffix == ".parquet" else csv_files.read_csv(path)
+    if missing := [name for name in names if name not in table]:
+        raise EstimatorError(f"{path}: the column '{missing[0]}' is missing; check that this is the public table")
+    return table
 
 
 def _parquet(path: Path) -> pd.DataFrame:

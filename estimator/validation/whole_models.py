@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from estimator.core import csv_files, physics
-from estimator.core.errors import EstimatorError
+from estimator.core import physics
 from estimator.core.schema import STREAMING
 from estimator.core.types import ITEMSIZE
 from estimator.devices import load_device
@@ -24,7 +23,7 @@ from estimator.validation.data import WHOLE_MODELS, describe
 from estimator.validation.layer_ops import PRECISION, read_ops
 from estimator.validation.neusight import device_of
 from estimator.validation.protocol import MEASURED, Method, Predictor
-from estimator.validation.tables import TRUTH, with_operator
+from estimator.validation.tables import TRUTH, read_columns, with_operator
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,10 +66,7 @@ def read_runs(folder: str | Path) -> Runs:
     """
     import pandas as pd
 
-    path = Path(folder) / FILE
-    table = csv_files.read_csv(path)
-    if missing := [name for name in ("device", "name", "option", "num_layer", "e2e_latency") if name not in table]:
-        raise EstimatorError(f"{path}: the column '{missing[0]}' is missing; check that this is the public table")
+    table = read_columns(Path(folder) / FILE, ("device", "name", "option", "num_layer", "e2e_latency"))
     specs = {name: device_of(str(name)) for name in table["device"].unique()}
     our_names = table["device"].map({name: spec.name for name, spec in specs.items() if spec})
     runs = table.assign(device=our_names, model=table["name"])
@@ -140,7 +136,7 @@ def judge(
     """
     import pandas as pd
 
-    families = {device: _family(device) for device in runs.whole_s.index.unique("device")}
+    families = {device: load_device(device).family for device in runs.whole_s.index.unique("device")}
     frames: dict[str, list[pd.DataFrame]] = {problem: [] for problem in problems}
     for target, family in families.items():
         sources = {device for device, source_family in families.items() if source_family != family}
@@ -167,8 +163,8 @@ def _pairs(whole_s: pd.Series, target: str, sources: set[str]) -> pd.DataFrame:
         pairs.rename_axis(["source", "model"])
         .to_frame("source_s")
         .assign(
-            data_set=DATA_SET, device=EVERY_PAIR, family=_family(target), op_class="whole model", precision=PRECISION,
-            path="vector", time_s=[target_s[model] for _, model in pairs.index],
+            data_set=DATA_SET, device=EVERY_PAIR, family=load_device(target).family, op_class="whole model",
+            precision=PRECISION, path="vector", time_s=[target_s[model] for _, model in pairs.index],
             op=[f"{model} from {source} to {target}" for source, model in pairs.index],
         )
     )  # fmt: skip
@@ -200,10 +196,6 @@ def _rows_of_kit(truth: pd.DataFrame, device: str) -> pd.DataFrame:
     """The rows of a device in place of its kit."""
     rows = truth[(truth["device"] == device) & (truth["stack"] == STACK)]
     return rows[kit_rows(rows)]
-
-
-def _family(device: str) -> str:
-    return load_device(device).architecture or device
 
 
 def _power(device: str) -> float:

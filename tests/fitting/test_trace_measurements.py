@@ -4,8 +4,9 @@ import pandas as pd
 import pytest
 
 from estimator.core import library
+from estimator.core.schema import MATRIX
 from estimator.fitting import trace_measurements
-from estimator.fitting.trace_measurements import OP_CLASSES, SHORTEST_S, measurements, timed_calls
+from estimator.fitting.trace_measurements import SHORTEST_S, measurements, timed_calls
 
 NAMES = library.names("devices", "measurements/*.traces.csv")
 
@@ -30,5 +31,5 @@ def test_calls_of_a_dump_are_timed_one_by_one() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_shipped_rows_are_long_enough_and_of_known_classes(name: str) -> None:
     rows = pd.read_csv(NAMES[name])
-    assert set(rows["op_class"]) <= set(OP_CLASSES)
+    assert set(rows["op_class"]) <= set(MATRIX)
     assert rows["time_s"].min() >= trace_measurements.SHORTEST_S
