@@ -25,7 +25,7 @@ POOL_COLUMNS = ["conv_n", "conv_c", "conv_h", "conv_w", "conv_r", "conv_s", "con
 def profile_shapes(names: Sequence[str], precision: str | None = None) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """List the distinct shapes of one call in these profiles, by share of the step, and notes on ops without shape.
 
-    ``precision`` is that of the matrix products and convolutions on the device. Pools are told apart by
+    ``precision`` is that of the matrix products and convolutions on the device. Pools differ by
     their sizes, activations by their kernel, ops along channels by these, other memory-bound ops by bytes and FLOP.
 
     Raises EstimatorError as read_profile and count_work do.

@@ -1,8 +1,8 @@
 """The protocol of validation: each device is predicted from rows of other families alone.
 
-A family (``architecture`` of the device file) is left out of all data sets at once, as its devices are alike. Rows used
-to calibrate are not judged; methods do not see the times of judged rows. Matrix products and memory-bound ops are
-judged where their roofline time exceeds 0.1 ms: below, the measurement is mostly a framework's launch.
+A family (``architecture`` of the device file) is left out of all data sets at once, as its devices resemble each other.
+Rows used to calibrate are not judged; methods do not see the times of judged rows. Matrix products and memory-bound ops
+are judged where their roofline time exceeds 0.1 ms: below, the measurement is mostly a framework's launch.
 """
 
 from __future__ import annotations

@@ -99,8 +99,8 @@ def _with_formats(work: pd.DataFrame, workload: Workload) -> pd.DataFrame:
 def _with_kernel_formats(work: pd.DataFrame) -> pd.DataFrame:
     """WORK with the precision that the kernel's name tells, where the dump states none."""
     by_name = {kernel: precision_of(kernel) for kernel in work["kernel"].dropna().unique()}
-    told = work["kernel"].map(by_name).astype("string[python]")
-    return work.assign(precision=work["precision"].fillna(told))
+    precision = work["kernel"].map(by_name).astype("string[python]")
+    return work.assign(precision=work["precision"].fillna(precision))
 
 
 def _unstated_precision_notes(work: pd.DataFrame, workload: Workload) -> tuple[Note, ...]:
