@@ -12,9 +12,17 @@ from estimator.core.types import Estimate, Profile, RunPlan, Workload
 from estimator.devices.sides import load_source, load_target, source_notes, unknown_source
 from estimator.model import SourceRun, TargetDevice, assumptions, predict, specifications
 from estimator.rollup import step
-from estimator.rollup.host import host_scenario
-from estimator.work import convert_layout, convert_precision, count_work, fuse, rebatch, select_pass
-from estimator.work.framework_defaults import image_layout, product_format
+from estimator.rollup.host import host_scenario, ran_on_processor
+from estimator.work import (
+    convert_layout,
+    convert_precision,
+    count_work,
+    fuse,
+    merge_normalizations,
+    rebatch,
+    select_pass,
+)
+from estimator.work.framework_defaults import has_library_normalization, image_layout, product_format
 
 
 def estimate(profile: Profile, plan: RunPlan) -> Estimate:
@@ -30,13 +38,17 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
     workload = profile.workload
     counted = count_work(profile.ops, workload, profile.where)
     resized = rebatch(counted.work, workload, plan.batch)
+    by_library = has_library_normalization(workload, target.device) and ran_on_processor(
+        profile, source.device if source else None
+    )
+    merged = merge_normalizations(resized.work, workload, by_library=by_library)
     products = product_format(plan.precision, workload, target.device)
     converted = convert_precision(
-        resized.work, workload, products.precision, products.op_classes, folded=plan.fusion != "none"
+        merged.work, workload, products.precision, products.op_classes, folded=plan.fusion != "none"
     )
     fused = fuse(converted.work, workload, plan.fusion)
     laid_out = convert_layout(fused.work, workload, image_layout(plan.layout, workload, target.device))
-    transforms = (counted, resized, converted, fused, laid_out)
+    transforms = (counted, resized, merged, converted, fused, laid_out)
 
     same_device = (source.device.name if source else profile.device) in (target.device.name, *target.device.aliases)
     same_setting = same_device and not any(transform.changed for transform in transforms[1:])

@@ -60,10 +60,13 @@ Fusion = Annotated[
     Literal["none", "elementwise"], typer.Option("--fusion", help="What a compiler fuses on the target.")
 ]
 Layout = Annotated[
-    Literal["auto", "none", "channels-first"],
+    Literal["auto", "none", "converted", "channels-first"],
     typer.Option(
         "--layout",
-        help="channels-first: the target's library transposes images with channels last; auto: as the framework does.",
+        help=(
+            "channels-first: each convolution of the target's library transposes images with channels last; converted: "
+            "a graph optimizer avoids that but for 1D ones; auto: as the framework does."
+        ),
     ),
 ]
 HOST_HELP = (

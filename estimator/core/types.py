@@ -33,7 +33,7 @@ Confidence = Literal["high", "medium", "low"]
 Fusing = Literal["none", "elementwise"]
 Host = Literal["profile", "none"] | float | None  # the source's, none, or so many times it; None: as suits the target
 Layout = Literal[
-    "auto", "none", "channels-first"
+    "auto", "none", "converted", "channels-first"
 ]  # of images in the target's library, where it differs from the profile's
 Mode = Literal["training", "inference"]
 Covers = Literal["inputs", "all"]  # declared uncertainties of the inputs; the models' own errors too

@@ -14,6 +14,10 @@ from estimator.core.types import ITEMSIZE, DeviceSpec, Flags, Floats, Sourced
 FACTOR_BYTES = {**ITEMSIZE, "tf32": 2.0}  # bytes of a factor in a multiplier; tf32 is as long as fp16
 TYPICAL_YEAR = 2022  # where a device file gives none
 VECTOR_LOAD = 16  # bytes of a vector load
+# fp32 lanes that a unit's four schedulers fill, with 32 lanes each and now and then a second instruction: 128 lanes of
+# Maxwell do 90 % of what 192 of Kepler do (NVIDIA, "5 Things You Should Know About the New Maxwell GPU Architecture",
+# 2014, from memory)
+FILLED_LANES = 128 / 0.9
 
 
 @dataclass(frozen=True)
@@ -30,6 +34,7 @@ class Hardware:
     year: Floats
     measured_peak: Flags  # whether the peak was measured, not quoted
     measured_bandwidth: Flags
+    filled: Floats  # share of the fp32 lanes for which a unit issues instructions
 
     def attained_bandwidth(self, share: ArrayLike) -> Floats:
         """The attained bandwidth [B/s]: a share of the quoted one, or the measured one."""
@@ -60,7 +65,14 @@ def hardware_of(device: DeviceSpec, op_class: pd.Series, precision: pd.Series) -
         year=np.full(len(kind_of_row), float(device.year or TYPICAL_YEAR)),
         measured_peak=np.array([_is_measured(rate) for rate in peaks], dtype=bool)[kind_of_row],
         measured_bandwidth=np.full(len(kind_of_row), _is_measured(device.memory_bandwidth)),
+        filled=np.array([filled_lanes(device) if name.endswith("fp32.vector") else 1.0 for name in names])[kind_of_row],
     )
+
+
+def filled_lanes(device: DeviceSpec) -> float:
+    """The share of a unit's fp32 lanes for which it issues instructions; 1 where the file gives no FLOP per clock."""
+    peak = device.peak_of("fp32").vector
+    return min(1.0, 2.0 * FILLED_LANES / peak.flop_per_clock) if peak and peak.flop_per_clock else 1.0
 
 
 def peak_of_op(device: DeviceSpec, op_class: str, precision: str) -> tuple[str, Sourced | None]:

@@ -29,11 +29,11 @@ class Sustained(File):
     def peak(self, hardware: Hardware) -> Floats:
         """The sustained peak of each op [FLOP/s]; an unknown power limit does not bind.
 
-        share · P · (1 + x^s)^(−1/s), with x = power at P / power limit, s = SHARPNESS.
+        share · f · P · (1 + x^s)^(−1/s), with f = filled lanes, x = power at f · P / power limit, s = SHARPNESS.
         """
         is_short = hardware.tensor & (hardware.factor_bytes <= SHORT)
         energy = hardware.factor_bytes * np.where(is_short, self.tensor_need / SHORT, self.vector_need / LONG)
         process = 2.0 ** ((REFERENCE_YEAR - hardware.year) / self.halving)
-        power_ratio = energy * process * hardware.peak / hardware.power
-        share = self.share * (1.0 + np.nan_to_num(power_ratio) ** SHARPNESS) ** (-1.0 / SHARPNESS)
+        power_ratio = energy * process * hardware.filled * hardware.peak / hardware.power
+        share = self.share * hardware.filled * (1.0 + np.nan_to_num(power_ratio) ** SHARPNESS) ** (-1.0 / SHARPNESS)
         return np.where(hardware.measured_peak, 1.0, share) * hardware.peak

@@ -18,6 +18,10 @@ NAME_RULES = (
         re.compile(r"(^|/)gradients(_\d+)?/|gradient_tape/|transpose\(jvp|_grad/"),
     ),  # also below an optimizer's scope
     (
+        "backward",
+        re.compile(r"^((Stateful)?PartitionedCall(_\d+)?/)*AddN(_\d+)?$"),
+    ),  # a tape sums gradients in no scope
+    (
         "optimizer",
         re.compile(r"(?i)(^|/)(sgd|momentum|adam\w*|ada(grad|delta|max)|rm_?sprop|ftrl|lamb|lion|nadam)(_\d+)?/"),
     ),

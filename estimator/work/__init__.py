@@ -5,6 +5,7 @@ batch size, another precision, fusion, another layout.
 from estimator.work.count import count_work
 from estimator.work.fusion import fuse
 from estimator.work.layout import convert_layout
+from estimator.work.normalization import merge_normalizations
 from estimator.work.optimizer import replace_optimizer
 from estimator.work.precision import convert_precision
 from estimator.work.rebatch import rebatch
@@ -17,6 +18,7 @@ __all__ = [
     "convert_precision",
     "count_work",
     "fuse",
+    "merge_normalizations",
     "rebatch",
     "replace_optimizer",
     "select_pass",

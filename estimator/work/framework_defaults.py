@@ -2,8 +2,8 @@
 
 Sources: TensorFlow 2.4 release notes and tf.config.experimental.enable_tensor_float_32_execution (products and
 convolutions in TF32 from Ampere on); PyTorch documentation, "CUDA semantics" (convolutions in TF32, products in fp32);
-JAX documentation, jax_default_matmul_precision (TF32 on GPUs); conv_ops of TensorFlow (channels first on GPUs but for
-narrow formats and TF32).
+JAX documentation, jax_default_matmul_precision (TF32 on GPUs); TensorFlow's guide on Grappler (its layout optimizer, on
+by default, converts chains of ops to channels first on GPUs, but for narrow formats and TF32).
 """
 
 from __future__ import annotations
@@ -20,14 +20,17 @@ WITHOUT_FP32: tuple[Precision, ...] = ("tf32", "bf16", "fp16")  # what stands in
 
 @dataclass(frozen=True)
 class FrameworkDefaults:
-    """The op classes whose fp32 products run in TF32, and the layout of images in the library."""
+    """The op classes whose fp32 products run in TF32, the layout of images in the library, and whether the library has
+    a kernel for a batch normalization that runs op by op on a processor.
+    """
 
     tf32_classes: tuple[str, ...] = ()
     layout: Layout = "none"
+    library_normalization: bool = False
 
 
 FRAMEWORKS = {  # by what a workload's framework holds
-    "tensorflow": FrameworkDefaults(PRODUCTS, "channels-first"),
+    "tensorflow": FrameworkDefaults(PRODUCTS, "converted", library_normalization=True),
     "torch": FrameworkDefaults(("convolution",)),
     "jax": FrameworkDefaults(PRODUCTS),
 }
@@ -58,6 +61,11 @@ def image_layout(asked: Layout, workload: Workload, target: DeviceSpec) -> Layou
     if asked != AUTO:
         return asked
     return _defaults(workload).layout if target.compute_unit in GPU_UNITS else "none"
+
+
+def has_library_normalization(workload: Workload, target: DeviceSpec) -> bool:
+    """Whether the framework runs a batch normalization by the target's library."""
+    return _defaults(workload).library_normalization and target.compute_unit in GPU_UNITS
 
 
 def _defaults(workload: Workload) -> FrameworkDefaults:

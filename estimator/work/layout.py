@@ -3,8 +3,9 @@
 TensorFlow on a GPU runs fp32 convolutions and gradients of pools with channels-first kernels of cuDNN. On channels-last
 images, each such op transposes inside: it reads and writes every input image once more before the kernel, and every
 output image once more after it (conv_ops.cc, pooling_ops_common.cc of TensorFlow 1.x and 2.x, from memory). Images of
-one channel are equal in both layouts. A graph optimizer that converts whole chains of ops needs fewer transposes, so
-this is an upper bound.
+one channel are equal in both layouts. A graph optimizer converts whole chains of ops, whose transposes then cancel. A
+chain ends at an op that fixes the order of the axes, as the one before each 1D convolution that makes its rows images
+(TensorFlow, grappler/optimizers/generic_layout_optimizer_transposer.cc, IsLayoutAgnosticOp: no ExpandDims).
 """
 
 from __future__ import annotations
@@ -32,12 +33,15 @@ KEPT = ["placement", "stream", "rank", "phase", "precision"]  # of the op, for i
 
 def convert_layout(work: pd.DataFrame, workload: Workload, layout: Layout) -> Transformed:
     """WORK with a row of transposes appended for each op on channels-last images that the target's library runs
-    ``channels-first``; WORK itself for ``none``. The transposes take no time on the source.
+    ``channels-first``; for ``converted`` only on images of one dimension; WORK itself for ``none``.
+
+    The transposes take no time on the source.
     """
     if layout == "none":
         return Transformed(work, changed=False)
     parsed_ops = shapes.parse_ops(work, workload.batch_size)
-    images = parsed_ops.read_each(work["precision"] == PRECISION, _images, "layout")
+    read = _images if layout == "channels-first" else _one_dimensional_images
+    images = parsed_ops.read_each(work["precision"] == PRECISION, read, "layout")
     amounts = {"count": parsed_ops.spread(images, len), "elements": parsed_ops.spread(images, _elements)}
     number = pd.DataFrame(amounts, index=work.index)
     rows = (number["elements"] > 0) & (work["precision"] == PRECISION)
@@ -62,6 +66,12 @@ def _images(op: shapes.Op) -> list[shapes.Shape | None] | None:
     result_count = (2 if rule.fused_bias else 1) if writes_image else 0  # biases are fused on processors only
     results = [op.outputs[0] if op.outputs else None] * result_count
     return [image for image in (*inputs, *results) if image is None or image[-1] > 1]
+
+
+def _one_dimensional_images(op: shapes.Op) -> list[shapes.Shape | None] | None:
+    """The images of an op whose images have an axis of one row or column; none of other ops."""
+    images = _images(op)
+    return images if images is None or any(image and 1 in image[1:-1] for image in images) else []
 
 
 def _elements(images: list[shapes.Shape | None]) -> float | None:

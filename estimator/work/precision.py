@@ -50,7 +50,7 @@ def convert_precision(
     stored, after = {STORED.get(p, p) for p in before}, STORED.get(precision, precision)
     narrows = ITEMSIZE[after] < ITEMSIZE[WIDE] <= max(ITEMSIZE[p] for p in stored)
     activations = work["op_class"].isin(STREAMING) & work["precision"].isin(stored) & ~_holds_weights(work)
-    layer = _normalization(work)
+    layer = normalization_layers(work)
     kept = activations & (_is_kept(work) | layer.notna()) & (narrows and not folded)
     moved = activations & ~kept
     text = f"products run in {precision}, and {int(moved.sum())} op(s) on activations move {after}"
@@ -105,12 +105,6 @@ def _is_kept(work: pd.DataFrame) -> pd.Series:
     """Whether autocast keeps each row in fp32; sums only in the forward pass, as gradients keep their format."""
     kept = pd.Series(attribute(work, "kept_in_fp32"), index=work.index)
     return kept.eq("yes") | (kept.eq("forward") & work["phase"].ne("backward").fillna(True).astype(bool))
-
-
-def _normalization(work: pd.DataFrame) -> pd.Series:
-    """The normalization layer of each row, where a framework makes it of several ops; NA for all other rows."""
-    layer = normalization_layers(work)
-    return layer.mask(layer.isin(layer[work["op_class"].isin(MATRIX)]))  # a scope with products is no layer
 
 
 def _kept_notes(kept: pd.Series) -> Iterator[Note]:

@@ -53,3 +53,16 @@ def test_a_measured_bandwidth_is_attained_as_it_is() -> None:
     one, other = (hardware_of(d, OPS["op_class"], OPS["precision"]) for d in (quoted, measured))
     assert (one.attained_bandwidth(0.8) == 0.8e12).all()
     assert (other.attained_bandwidth(0.8) == 1e12).all()
+
+
+@pytest.mark.parametrize(("lanes", "filled"), [(64, 1.0), (128, 1.0), (192, 128 / 0.9 / 192)])
+def test_schedulers_fill_at_most_so_many_lanes_of_a_unit(lanes: int, filled: float) -> None:
+    device = make_device(
+        peak={"fp32": {"value": "4 TFLOP/s", "flop_per_clock": 2 * lanes}, "fp64": "1 TFLOP/s"}, compute_units=10
+    )
+    found = hardware_of(device, pd.Series(["gemm", "gemm"]), pd.Series(["fp32", "fp64"]))
+    assert found.filled.tolist() == pytest.approx([filled, 1.0])
+
+
+def test_without_flop_per_clock_all_lanes_are_filled() -> None:
+    assert hardware_of(DEVICE, OPS["op_class"], OPS["precision"]).filled.tolist() == [1.0] * 4

@@ -19,7 +19,7 @@ LENGTH, ROWS = st.integers(1, 20_000), st.integers(1, 100_000)
 def device(scale: float = 1.0, units: float = 108.0, cache: float = 40e6) -> Hardware:
     peak, bandwidth, n, size, no = (np.array([v]) for v in (19.5e12 * scale, 1.555e12 * scale, units, cache, UNKNOWN))
     no_one = np.array([False])
-    return Hardware(peak, no_one, no_one, bandwidth, n, size, no, no, no_one, no_one)
+    return Hardware(peak, no_one, no_one, bandwidth, n, size, no, no, no_one, no_one, np.ones_like(peak))
 
 
 def calls(kernel: str, rows: int, length: float, elements: float = 0.0) -> StreamCalls:

@@ -11,12 +11,18 @@ COEFFICIENTS = Sustained(share=0.9, vector_need=10e-12, tensor_need=1e-12, halvi
 
 
 def sustained(
-    peak: float, power: float, year: float = REFERENCE_YEAR, *, tensor: bool = False, factor: float = 4.0
+    peak: float,
+    power: float,
+    year: float = REFERENCE_YEAR,
+    *,
+    tensor: bool = False,
+    factor: float = 4.0,
+    filled: float = 1.0,
 ) -> Floats:
     """As a share of the peak."""
     some, no = np.array([np.nan]), np.array([False])
     unit, watts = (np.array([tensor]), np.array([factor])), (np.array([power]), np.array([year]))
-    hardware = Hardware(np.array([peak]), *unit, some, some, some, *watts, no, no)
+    hardware = Hardware(np.array([peak]), *unit, some, some, some, *watts, no, no, np.array([filled]))
     return COEFFICIENTS.peak(hardware) / peak
 
 
@@ -28,6 +34,11 @@ def test_a_low_power_limit_lowers_the_sustained_peak() -> None:
     """10 pJ/FLOP from 10 W are 1 TFLOP/s, of a peak of 10."""
     assert sustained(1e13, 10.0) == pytest.approx(0.9 * 0.1, rel=1e-3)
     assert sustained(1e13, 1000.0) == pytest.approx(0.9, rel=1e-3)
+
+
+def test_lanes_without_instructions_neither_compute_nor_take_power() -> None:
+    assert sustained(1e13, np.nan, filled=0.75) == pytest.approx(0.75 * 0.9)
+    assert sustained(1e13, 10.0, filled=0.5) == pytest.approx(sustained(1e13, 10.0), rel=1e-2)
 
 
 def test_later_years_and_tensor_units_need_less_energy() -> None:

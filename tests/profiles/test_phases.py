@@ -27,6 +27,8 @@ def classify(*ops: tuple[str, str | None]) -> list[object]:
         ("RMSprop/mul", "Mul", "optimizer"),
         ("rm_sprop/Square", "Square", "optimizer"),
         ("training/MyOptimizer/mul", "Mul", "optimizer"),
+        ("StatefulPartitionedCall/AddN_3", "AddN", "backward"),  # sums of gradients
+        ("net/add_1/AddN", "AddN", "forward"),
         ("resnet50_1/add_1/ArithmeticOptimizer/AddOpsRewrite_Add", "AddV2", "forward"),  # Grappler's, no optimizer's
         ("IteratorGetNext", "IteratorGetNext", "input"),
         ("x", "Placeholder", "input"),

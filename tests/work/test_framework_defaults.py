@@ -4,7 +4,7 @@ import pytest
 
 from estimator.core.types import Workload
 from estimator.devices import load_device
-from estimator.work.framework_defaults import FRAMEWORKS, image_layout, product_format
+from estimator.work.framework_defaults import FRAMEWORKS, has_library_normalization, image_layout, product_format
 from estimator.work.precision import PRODUCTS
 
 KERAS, TORCH = Workload(name="toy", framework="Keras on TensorFlow"), Workload(name="toy", framework="PyTorch 2.3")
@@ -36,7 +36,7 @@ def test_a_format_that_is_asked_for_holds_for_all_products(asked: str | None) ->
 
 @pytest.mark.parametrize(
     ("workload", "device", "layout"),
-    [(KERAS, "v100", "channels-first"), (KERAS, "mi100", "channels-first"), (TORCH, "v100", "none"),
+    [(KERAS, "v100", "converted"), (KERAS, "mi100", "converted"), (TORCH, "v100", "none"),
      (KERAS, "epyc-7763", "none"), (KERAS, "tpu-v4", "none")],
 )  # fmt: skip
 def test_images_at_auto(workload: Workload, device: str, layout: str) -> None:
@@ -46,3 +46,12 @@ def test_images_at_auto(workload: Workload, device: str, layout: str) -> None:
 
 def test_every_framework_is_known_by_a_lower_case_name() -> None:
     assert all(name == name.lower() for name in FRAMEWORKS)
+
+
+@pytest.mark.parametrize(
+    ("workload", "device", "has"),
+    [(KERAS, "v100", True), (KERAS, "mi100", True), (KERAS, "tpu-v4", False), (KERAS, "epyc-7763", False),
+     (TORCH, "v100", False)],
+)  # fmt: skip
+def test_whether_the_framework_normalizes_by_the_targets_library(workload: Workload, device: str, has: bool) -> None:
+    assert has_library_normalization(workload, load_device(device)) is has

@@ -97,6 +97,13 @@ def test_notes_state_added_and_unknown_transposes() -> None:
     assert missing.startswith("1 convolutions and pools have no shapes")
 
 
+def test_a_graph_optimizer_leaves_the_transposes_of_1d_images() -> None:
+    line = {**CONVOLUTION, "shapes": "8x1x30x4;1x3x4x6", "output_shapes": "8x1x30x6"}
+    image, row = added_transposes(CONVOLUTION, line)[0]["bytes"]
+    (left,) = added_transposes(CONVOLUTION, line, layout="converted")[0]["bytes"]
+    assert left == row < image
+
+
 def test_16_bit_convolutions_need_no_transposes() -> None:
     work = count_work(make_ops(CONVOLUTION, POOL), TOY).work
     crossed = convert_precision(work, TOY, "fp16").work
@@ -116,7 +123,9 @@ def test_a_prediction_with_transposes_takes_as_much_longer_as_they_do() -> None:
 
 
 def test_an_unknown_layout_is_refused() -> None:
-    with pytest.raises(EstimatorError, match="layout 'NCHW' is not known; expected auto or none or channels-first"):
+    with pytest.raises(
+        EstimatorError, match="layout 'NCHW' is not known; expected auto or none or converted or channels-first"
+    ):
         RunPlan("v100", layout="NCHW")  # type: ignore[arg-type]
 
 

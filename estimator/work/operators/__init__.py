@@ -152,11 +152,30 @@ def forward_name(op: str) -> str:
 
 
 def normalization_layers(ops: pd.DataFrame) -> pd.Series:
-    """The normalization layer of each row, where TensorFlow makes it of several ops; NA for all other rows."""
+    """The normalization layer of each row, where TensorFlow makes it of several ops; NA for all other rows.
+
+    A scope with products is no layer.
+    """
     scope = ops["op"].str.replace(tensorflow.GRADIENT_SCOPE, "", regex=False).where(runs_in_executor(ops))
     layers = frozenset(scope.str.extract(tensorflow.NORMALIZATION_SCOPE)[0].dropna())
     layer_of_op = {op: _outermost(op, layers) for op in scope.dropna().unique()} if layers else {}
-    return scope.map(layer_of_op).astype("string[python]")
+    layer = scope.map(layer_of_op).astype("string[python]")
+    return layer.mask(layer.isin(layer[ops["op_class"].isin(MATRIX)].dropna()))
+
+
+def name_in_library(ops: pd.Series) -> pd.Series:
+    """The names of ops of a normalization layer where a library's kernel computes them: they are in no layer."""
+    return ops.str.replace(tensorflow.NORMALIZATION_SCOPE, rf"\1/{tensorflow.LIBRARY_SCOPE}/", regex=True)
+
+
+def is_gradient_sum(ops: pd.DataFrame) -> pd.Series:
+    """Rows in which TensorFlow sums the gradients of one tensor."""
+    return _matches(ops["op"], tensorflow.GRADIENT_SUM)
+
+
+def is_rewritten_sum(ops: pd.DataFrame) -> pd.Series:
+    """Rows of sums that TensorFlow's graph optimizer put in another order."""
+    return _matches(ops["op"], tensorflow.REWRITTEN_SUM)
 
 
 def _outermost(op: str, layers: frozenset[str]) -> str | None:

@@ -14,6 +14,9 @@ GRADIENT_NAMES = (
     r"(?:.*/)?(?P<scope>)gradients(?:_\d+)?/(?P<op>.+)_grad/[^/]+",
 )
 NORMALIZATION_SCOPE = r"^(.+?)/(?:moments|batchnorm)(?:_\d+)?/"  # of tf.nn, of which Keras makes its layers, in fp32
+LIBRARY_SCOPE = "library"  # in place of that scope, of a layer that runs as a library's kernels
+GRADIENT_SUM = r"((Stateful)?PartitionedCall(_\d+)?/)*(gradients(_\d+)?/)?AddN(_\d+)?"  # of a tape, and of tf.gradients
+REWRITTEN_SUM = r".*/ArithmeticOptimizer/AddOpsRewrite_\w+"
 TEMPORARY = "/tmp_var"  # in the names of variables that sum gradients of activations as well
 WRITES_VARIABLE = r"Assign\w*|(Resource)?(Sparse)?Apply\w+"  # nothing reads it in the same step
 

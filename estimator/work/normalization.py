@@ -1,0 +1,163 @@
+"""Batch normalizations that ran op by op on a processor, as an accelerator's library runs them: WORK → WORK.
+
+Keras makes the layer of some twenty ops, of which eight read or write the whole image. A library needs one pass for the
+statistics and one for the result: forward it reads the image twice and writes it once; backward it reads image and
+gradient twice and writes the gradient once (NVIDIA, cuDNN API: cudnnBatchNormalizationForwardTraining and
+cudnnBatchNormalizationBackward; Ioffe and Szegedy, ICML 2015, section 3, for what each pass computes). The ops of these
+passes stay, the others take no time.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from estimator.core import units
+from estimator.core.notes import Note
+from estimator.core.schema import HOST_CLASSES
+from estimator.core.types import Workload
+from estimator.work import shapes
+from estimator.work.operators import (
+    is_gradient_sum,
+    is_rewritten_sum,
+    name_in_library,
+    normalization_layers,
+)
+from estimator.work.transformed import Transformed
+
+PASSES = ["layer", "phase", "placement", "rank"]
+STATISTICS = {"forward": 1, "backward": 2}  # sums over the image: of itself; of its gradient, alone and times the image
+PATHS = 3  # by which an image reaches its normalization: as it is, by its mean, and by its variance
+Shape = shapes.Shape
+
+
+@dataclass(frozen=True)
+class _ImageOp:
+    """An op's largest tensor, its first result's elements, and its operands."""
+
+    image: Shape
+    result: int
+    operands: tuple[Shape | None, ...]
+
+    @property
+    def per_channel(self) -> bool:
+        """Whether the op leaves one number for each channel of the image."""
+        return self.result in self.channels and self.result < math.prod(self.image)
+
+    @property
+    def channels(self) -> tuple[int, int]:
+        """The channels of the image, first and last."""
+        return self.image[1], self.image[-1]
+
+
+def merge_normalizations(work: pd.DataFrame, workload: Workload, *, by_library: bool = True) -> Transformed:
+    """WORK whose batch normalizations of several ops have the calls and the traffic of a library's passes.
+
+    WORK itself unless they run ``by_library``. The ops' times stay the source's.
+    """
+    layer = normalization_layers(work)
+    if not by_library or layer.isna().all():
+        return Transformed(work, changed=False)
+    step_pass = work.assign(layer=layer).groupby(PASSES, dropna=False).ngroup().where(layer.notna())
+    ops = _image_ops(work, layer.notna() | is_gradient_sum(work) | is_rewritten_sum(work), workload.batch_size)
+    passes = _library_passes(work, ops, step_pass)
+    if not passes:
+        return Transformed(work, changed=False)
+    merged = step_pass.isin(step_pass[[rows[-1] for rows in passes]])
+    kept = [row for rows in passes for row in rows]
+    left = pd.Series(1.0, index=work.index).mask(merged & ~work.index.isin(kept), 0.0)
+    left.update(pd.Series(_gradient_sums(work, ops, [rows[-1] for rows in passes]), dtype=float))
+    left[_moved_shifts(work, ops)] = 0.0
+    return _merge(work, merged, left.mask(work["op_class"].isin(HOST_CLASSES), 1.0))
+
+
+def _merge(work: pd.DataFrame, merged: pd.Series, left: pd.Series) -> Transformed:
+    """WORK with the share of each row's traffic that is ``left``; of the ``merged`` layers' rows with other names."""
+    ran = work["bytes"] > 0
+    scaled = {name: work[name] * left for name in ("bytes", "flop")}
+    out = work.assign(**scaled, calls=work["calls"].mask(left == 0, 0.0))
+    out["op"] = work["op"].mask(merged, name_in_library(work["op"]))
+    dropped, kept = int((ran & (left == 0)).sum()), int((ran & merged & (left > 0)).sum())
+    saved = units.show(float((work["bytes"] - out["bytes"]).sum()), "B", 4)
+    text = (
+        f"{dropped} ops of batch normalizations are part of {kept} kernels of the target's library: "
+        f"{saved} less traffic a step"
+    )
+    return Transformed(out, changed=True, notes=(Note("normalization-merged", text),))
+
+
+def _image_ops(work: pd.DataFrame, rows: pd.Series, batch: int | None) -> dict[int, _ImageOp]:
+    """Of these rows, those on an image or a smaller tensor, in the order of the table."""
+    rows = rows & (work["work_source"] == "shapes") & (work["bytes"] > 0)
+    parsed = shapes.parse_ops(work, batch)
+    found = parsed.read_each(rows, _image_op, "normalization")
+    return {row: found[code] for row, code in enumerate(parsed.codes) if rows.iloc[row] and code in found}
+
+
+def _image_op(op: shapes.Op) -> _ImageOp | None:
+    """None where no tensor has an axis of channels beside another."""
+    image = max((shape for shape in (*op.operands, *op.outputs) if shape), key=math.prod, default=())
+    result = math.prod(op.outputs[0]) if op.outputs and op.outputs[0] else 0
+    return _ImageOp(image, result, op.operands) if len(image) > 1 else None
+
+
+def _library_passes(work: pd.DataFrame, ops: Mapping[int, _ImageOp], step_pass: pd.Series) -> list[list[int]]:
+    """The rows that stand for a library's kernels, of each pass of each layer: sums, and the op that moves most."""
+    rows = [row for row in ops if pd.notna(step_pass.iloc[row])]
+    table = work.iloc[rows][["phase", "op_class", "bytes"]].assign(
+        row=rows,
+        step_pass=step_pass.iloc[rows],
+        image=[math.prod(ops[row].image) for row in rows],
+        per_channel=[ops[row].per_channel for row in rows],
+    )
+    of_image = table[table["image"] == table.groupby("step_pass")["image"].transform("max")]
+    return [kept for _, each in of_image.groupby("step_pass") if (kept := _kernels(each))]
+
+
+def _kernels(ops: pd.DataFrame) -> list[int]:
+    """The rows of one pass that stay, the op that moves most last; none where the layer sums otherwise."""
+    sums = ops[ops["op_class"] == "reduction"]
+    computed = ops[ops["op_class"] == "elementwise"]
+    statistics = STATISTICS.get(str(ops["phase"].iloc[0]))
+    if statistics is None or computed.empty or not sums["per_channel"].all():
+        return []
+    moves_most = computed["row"][computed["bytes"] == computed["bytes"].max()]
+    return [*sums["row"][:statistics], int(moves_most.iloc[-1])]
+
+
+def _gradient_sums(work: pd.DataFrame, ops: Mapping[int, _ImageOp], applied: Sequence[int]) -> dict[int, float]:
+    """The share that is left of each sum of gradients that follows a normalization: its three are one in the library.
+
+    No profiler tells which op reads which: the next sum of the image's shape is taken to be the layer's.
+    """
+    backward = [row for row in applied if work["phase"].iloc[row] == "backward"]
+    waiting: Counter[Shape] = Counter()
+    left = {}
+    for row in sorted({*backward, *np.flatnonzero(is_gradient_sum(work))} & ops.keys()):
+        op = ops[row]
+        terms = len(op.operands)
+        layers = min(waiting[op.image], terms // PATHS)
+        if row in backward:
+            waiting[op.image] += 1
+        elif layers and set(op.operands) == {op.image}:
+            waiting[op.image] -= layers
+            remaining = terms - layers * (PATHS - 1)
+            left[row] = (remaining + 1) / (terms + 1) if remaining > 1 else 0.0
+    return left
+
+
+def _moved_shifts(work: pd.DataFrame, ops: Mapping[int, _ImageOp]) -> list[int]:
+    """The shifts of normalizations that a graph optimizer moved behind the sum of a residual block."""
+    rows = np.flatnonzero(is_rewritten_sum(work)).tolist()
+    return [row for row in rows if row in ops and _adds_to_channels(ops[row])]
+
+
+def _adds_to_channels(op: _ImageOp) -> bool:
+    """Whether the op adds one number for each channel."""
+    smallest = min(math.prod(shape) if shape else 0 for shape in op.operands)
+    return smallest in op.channels and smallest < math.prod(op.image)
