@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import pandas as pd
 
-from estimator.core.notes import ranked, with_code
+from estimator.core import units
+from estimator.core.notes import Note, ranked, with_code
 from estimator.core.schema import MATRIX
-from estimator.core.types import Estimate, Profile, RunPlan, Workload
+from estimator.core.types import DeviceSpec, Estimate, Profile, RunPlan, Workload
 from estimator.devices.sides import load_source, load_target, source_notes, unknown_source
 from estimator.model import SourceRun, TargetDevice, assumptions, predict, specifications
 from estimator.rollup import step
@@ -22,7 +24,7 @@ from estimator.work import (
     rebatch,
     select_pass,
 )
-from estimator.work.framework_defaults import has_library_normalization, image_layout, product_format
+from estimator.work.framework_defaults import AUTO, has_library_normalization, image_layout, product_format
 
 
 def estimate(profile: Profile, plan: RunPlan) -> Estimate:
@@ -70,7 +72,7 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
     notes = (
         *target.notes, *(source.notes if source else ()), *unknown_source(profile, plan),
         *with_code("profile", as_profiled.warnings), *step.notes(as_profiled), *basis, *pass_notes,
-        *scenario.notes,
+        *scenario.notes, *framework_default(profile, plan, target.device),
         *(note for transform in transforms for note in transform.notes),
         *prediction.warnings,
         *(() if same_device else step.mostly_carried(evidence_shares, target.device)),
@@ -97,6 +99,18 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
         specifications=specifications(prediction.ops, target.device),
         notes=ranked(notes),
     )
+
+
+def framework_default(profile: Profile, plan: RunPlan, target: DeviceSpec) -> tuple[Note, ...]:
+    """A note on the step in the format that the framework takes on the target, where a plan keeps the profile's."""
+    if plan.precision is not None or product_format(AUTO, profile.workload, target).precision is None:
+        return ()
+    by_default = estimate(profile, dataclasses.replace(plan, precision=AUTO, draws=0))
+    text = (
+        f"{profile.workload.framework} takes {by_default.precision} for products there by default ('precision auto'): "
+        f"the step would take {units.show(float(by_default.step.total[0]), 's', 3)}"
+    )
+    return (Note("precision-by-default", text, subject=target.name),)
 
 
 def matrix_precision(work: pd.DataFrame, workload: Workload) -> str:
