@@ -13,7 +13,7 @@ from estimator.core.schema import MATRIX
 from estimator.core.types import DeviceSpec, Estimate, Profile, RunPlan, Workload
 from estimator.devices.sides import load_source, load_target, unknown_source
 from estimator.model import SourceRun, TargetDevice, assumptions, predict, specifications
-from estimator.rollup import step
+from estimator.rollup import step, step_bounds
 from estimator.rollup.host import host_scenario, ran_on_processor
 from estimator.work import (
     convert_layout,
@@ -91,8 +91,8 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
         host=scenario.name,
         matrix_step_s=step.matrix_time(prediction, overlap),
         source_step_s=math.nan if resized.changed else step.source_step_time(profile),
-        floor_s=float(overlap @ prediction.floor_s),
-        ceiling_s=float(prediction.ceiling_s.sum() + step.idle_time(profile) * prediction.run.max()),
+        floor_s=step_bounds.floor_s(prediction, timeline),
+        ceiling_s=step_bounds.ceiling_s(prediction, timeline, scenario),
         coverage=prediction.covered_fraction * (step.coverage(profile) or 1.0),
         evidence=evidence_shares,
         fusion=fused.saved,
