@@ -89,4 +89,5 @@ def as_profiled(timeline: Timeline, time_s: Floats, op_s: Floats, source_step_s:
     whole = TIMELINE.conform(pd.concat(parts, ignore_index=True), "timeline")
     ran = np.where(np.isin(np.arange(len(op_s)), lacking), 0.0, 1.0)[None]
     own_s = float(step_s(replay(Events(whole), ran, np.ones(1), timeline.host_step_s))[0])
-    return StepTimeline(whole, timeline.host_step_s, base, scale=source_step_s / own_s)
+    launches = bool((whole["launch_s"] > 0).any())
+    return StepTimeline(whole, timeline.host_step_s, base, launches, scale=source_step_s / own_s)
