@@ -32,6 +32,7 @@ from estimator.profiles.kineto.devices import (
     mean_over_devices,
     on_computing_devices,
     refuse_foreign,
+    rows_of_first,
 )
 from estimator.profiles.kineto.launches import EVERY, NO, Launches, assign_work, find_launches
 from estimator.profiles.kineto.nesting import BACK, UNKNOWN, UPDATE, Nesting, nest_ops
@@ -83,13 +84,14 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
     rows = _on_device(trace, nest, launches) if on_device else _on_host(trace, nest, steps.ops)
     workers = by_device(trace) if on_device else [timed]
     table, row_of_line = _table(trace, rows)
+    ops = canonical.to_ops(table, trace.where)
     timeline = None
-    if on_device and len(workers) == 1:
+    if on_device:
         row_of_event = np.full(len(counted), -1)
-        row_of_event[counted] = row_of_line[rows.of_event]
+        row_of_event[counted] = rows_of_first(ops, len(workers))[row_of_line[rows.of_event]]
         timeline = step_timeline(whole, all_launches, steps, row_of_event)
     profile = Profile(
-        ops=mean_over_devices(canonical.to_ops(table, trace.where), len(workers)),
+        ops=mean_over_devices(ops, len(workers)),
         timeline=timeline,
         workload=_with_mode(workload, nest),
         device=None,

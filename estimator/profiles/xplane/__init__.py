@@ -28,10 +28,10 @@ from estimator.profiles.xplane.step_timeline import (
     CORRELATION,
     DeviceRecord,
     HostRecord,
+    device_timeline,
     is_wait,
     kernel_names,
     may_launch_or_wait,
-    step_timeline,
 )
 
 FORMAT = "XPlane (TensorFlow's or JAX's *.xplane.pb)"
@@ -99,10 +99,8 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
 
 def _timeline(reading: _Reading, part: _Part, row: Integers) -> Timeline | None:
     """The timeline of a typical step of one part; ``row`` is the row of OPS of each of its kinds."""
-    if not len(part.record.events):
-        return None
     steps, by_host = part.steps or reading.steps.find(), not part.steps and bool(reading.steps.windows)
-    return step_timeline(part.record, reading.host, steps, by_host, part.kinds, row)
+    return device_timeline(part.record, reading.host, steps, by_host, part.kinds, row)
 
 
 def _refuse_saved_as_text(dump: Dump) -> None:
@@ -257,7 +255,7 @@ class _PlaneEvents:
             return
         correlation = self._correlation(events)
         launches, waits = correlation != ABSENT, np.isin(events.metadata, self.waits)
-        self.reading.host.launches.add(correlation[launches], events.start[launches])
+        self.reading.host.add_launches(correlation[launches], events.start[launches])
         self.reading.host.waits.add(events.start[waits], (events.start + events.duration)[waits])
 
     def _record_device(self, events: Events, number: Integers, line: Line) -> None:

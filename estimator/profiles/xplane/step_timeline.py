@@ -14,13 +14,15 @@ import numpy as np
 
 from estimator.core.types import Integers, Timeline
 from estimator.profiles.columns import UNKNOWN, Columns, Ids
+from estimator.profiles.events import LAST
 from estimator.profiles.steps import Window
 from estimator.profiles.timeline import Record, step_at, typical_timeline
 from estimator.profiles.wire import Content
 from estimator.profiles.xplane.ops import Kind, Plane, read_metadata
 
 CORRELATION = "correlation_id"
-MOST_EVENTS = 1 << 20  # of one device that are kept; the steps behind them are not looked at
+MOST_EVENTS = 1 << 17  # of one device that are kept; steps that hold later ones are not looked at
+MOST_LAUNCHES = 1 << 20  # that are kept
 # names of the host's events that launch something beside those with the kernel's name; and of its waits for a device
 LAUNCHES = re.compile(r"^(cuda|cu|hip)\w*(Launch|Memcpy|Memset)|^Mem(cpy|set)")
 WAITS = re.compile(r"^(cuda|cu|hip)(Stream|Device|Ctx|Event)Synchronize|^\$\S+ block_until_ready$")
@@ -28,17 +30,23 @@ WAITS = re.compile(r"^(cuda|cu|hip)(Stream|Device|Ctx|Event)Synchronize|^\$\S+ b
 
 @dataclass
 class DeviceRecord:
-    """The events of one device's streams in ps: kind of op, number of the stream, start, duration, correlation."""
+    """The events of one device's streams in ps: kind of op, number of the stream, start, duration, correlation.
+
+    ``upto`` is the start of the first event that was not kept.
+    """
 
     events: Columns = field(default_factory=lambda: Columns("kind", "lane", "start", "duration", "correlation"))
     lanes: Ids = field(default_factory=Ids)  # the names of the streams
     count: int = 0
+    upto: int = LAST
 
     def add(self, lane: str, kind: Integers, start: Integers, duration: Integers, correlation: Integers) -> None:
         """Keep events of one stream, as long as they are not too many."""
         if self.count < MOST_EVENTS:
             self.events.add(kind, np.full_like(kind, self.lanes[lane]), start, duration, correlation)
             self.count += len(kind)
+        else:
+            self.upto = min(self.upto, int(start.min(initial=LAST)))
 
 
 @dataclass
@@ -47,6 +55,13 @@ class HostRecord:
 
     launches: Columns = field(default_factory=lambda: Columns("correlation", "start"))
     waits: Columns = field(default_factory=lambda: Columns("start", "end"))
+    count: int = 0
+
+    def add_launches(self, correlation: Integers, start: Integers) -> None:
+        """Keep launches, as long as they are not too many."""
+        if self.count < MOST_LAUNCHES:
+            self.launches.add(correlation, start)
+            self.count += len(start)
 
 
 def may_launch_or_wait(name: str, launched: frozenset[str]) -> bool:
@@ -64,10 +79,10 @@ def kernel_names(content: Content, planes: Sequence[Plane]) -> frozenset[str]:
     return frozenset(read_metadata(content, plane, event).name for plane in planes for event in plane.events)
 
 
-def step_timeline(
+def device_timeline(
     device: DeviceRecord, host: HostRecord, steps: Sequence[Window], by_host: bool, kinds: Sequence[Kind], row: Integers
 ) -> Timeline | None:
-    """The timeline of a typical step of one device; None where none of its events was kept.
+    """The timeline of a typical step of one device; None where not all events of any were kept.
 
     Args:
         device: the events of its streams.
@@ -77,11 +92,16 @@ def step_timeline(
         kinds: the kinds of ops, by event; an event may be the parts of several.
         row: the row of OPS of each kind.
     """
+    windows = np.array(steps, dtype=np.int64).reshape(-1, 2)
+    windows = windows if by_host or not len(windows) else _pitches(windows)
     events = device.events
     launch = _launched(events["correlation"], host.launches)
-    windows = np.array(steps, dtype=np.int64).reshape(-1, 2)
-    windows = windows if by_host or not steps else _pitches(windows)
-    times = np.where((launch == UNKNOWN) | (not by_host), events["start"], launch)
+    step = step_at(windows, np.where((launch == UNKNOWN) | (not by_host), events["start"], launch))
+    if device.upto < LAST:
+        windows = windows[: _whole_steps(device, windows, step)]
+        step = np.where(step < len(windows), step, -1)
+    if not len(events) or (device.upto < LAST and not len(windows)):
+        return None
     event, op, start, end = _parts(events, kinds, row)
     record = Record(
         op=op,
@@ -89,7 +109,7 @@ def step_timeline(
         start=start,
         duration=end - start,
         launch=launch[event],
-        step=step_at(windows, times)[event],
+        step=step[event],
         lanes=list(device.lanes),
         windows=windows,
         waits=np.stack([host.waits["start"], host.waits["end"]], axis=1),
@@ -103,14 +123,22 @@ def _pitches(steps: Integers) -> Integers:
     return np.stack([begins, np.maximum(steps[:, 1], begins)], axis=1)
 
 
+def _whole_steps(device: DeviceRecord, windows: Integers, step: Integers) -> int:
+    """The number of steps whose events were all kept; the last one with events may have had more."""
+    last = step[device.events["start"] < device.upto].max(initial=0)
+    return min(int(last), int((windows[:, 1] <= device.upto).sum()))
+
+
 def _launched(correlation: Integers, launches: Columns) -> Integers:
     """When the host launched each event; UNKNOWN where no launch has its number."""
-    if not len(launches):
+    of_host = launches["correlation"]
+    near = (of_host >= correlation.min(initial=LAST)) & (of_host <= correlation.max(initial=UNKNOWN))
+    numbers, first = np.unique(of_host[near], return_index=True)
+    if not len(numbers):
         return np.full_like(correlation, UNKNOWN)
-    numbers, first = np.unique(launches["correlation"], return_index=True)
     place = np.minimum(np.searchsorted(numbers, correlation), len(numbers) - 1)
     known = (numbers[place] == correlation) & (correlation != UNKNOWN)
-    return np.where(known, launches["start"][first[place]], UNKNOWN)
+    return np.where(known, launches["start"][near][first[place]], UNKNOWN)
 
 
 def _parts(events: Columns, kinds: Sequence[Kind], row: Integers) -> tuple[Integers, Integers, Integers, Integers]:

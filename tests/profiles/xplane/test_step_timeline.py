@@ -9,6 +9,7 @@ import pytest
 from estimator.core.types import Profile, Timeline, Workload
 from estimator.profiles import xplane
 from estimator.profiles.dump import Dump
+from estimator.profiles.xplane import step_timeline
 from tests.profiles.own_step import busy_s, replayed_s
 from tests.profiles.test_public_dumps import READ, read
 from tests.profiles.xplane.plain_reader import field
@@ -123,3 +124,20 @@ def test_a_real_step_replayed_with_its_own_times_takes_its_own_time(row: Mapping
 def test_real_launches_are_found(row: Mapping[str, str]) -> None:
     rows = timeline_of(read(row["file"])).events
     assert rows["launch_s"][rows["op"].notna()].notna().mean() > 0.99
+
+
+@pytest.mark.parametrize("marks", ["device", "host", "none"])
+def test_of_very_many_events_the_first_whole_steps_are_looked_at(
+    marks: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(step_timeline, "MOST_EVENTS", 150)
+    monkeypatch.setattr(xplane, "CHUNK_BYTES", (256, 256))
+    chunks = {f"Stream #{lane}": [event("gemm", 10 * at, 5 + at // 20, at + 1) for at in range(200)] for lane in (1, 2)}
+    steps = [event("train", 200 * number, 200, step=number) for number in range(10)]
+    launches = [event("cuLaunchKernel", 10 * at, 1, at + 1) for at in range(200)]
+    device = {**chunks, "Steps": steps} if marks == "device" else chunks
+    profile = profile_of(tmp_path, {"python": launches, "marks": steps if marks == "host" else []}, device)
+    if marks == "none":
+        assert profile.timeline is None
+    else:
+        assert set(np.rint(us(timeline_of(profile), "duration_s"))) <= {5, 6, 7}  # of 5 to 14
