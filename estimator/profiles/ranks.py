@@ -10,7 +10,7 @@ import pandas as pd
 
 from estimator.core.errors import EstimatorError
 from estimator.core.schema import OPS
-from estimator.core.types import Floats, Profile, Timeline
+from estimator.core.types import Floats, Integers, Profile, Timeline
 from estimator.profiles.canonical import AMOUNTS
 
 RANK_COLUMNS = ("rank", "placement", "stream")  # differ between ranks that do the same work
@@ -96,10 +96,14 @@ def _first_timeline(profiles: Sequence[Profile]) -> Timeline | None:
     timeline = profiles[0].timeline
     if timeline is None:
         return None
-    ops = profiles[0].ops
-    row = ops.groupby(_keys(ops), dropna=False, sort=False).ngroup().to_numpy()
+    row = merged_rows(profiles[0].ops)
     op = timeline.events["op"].map(dict(enumerate(row.tolist())), na_action="ignore").astype("Int64")
     return dataclasses.replace(timeline, events=timeline.events.assign(op=op))
+
+
+def merged_rows(ops: pd.DataFrame) -> Integers:
+    """The row of the merged OPS that each row of the first rank's is part of."""
+    return np.asarray(ops.groupby(_keys(ops), dropna=False, sort=False).ngroup(), dtype=np.int64)
 
 
 def _keys(ops: pd.DataFrame) -> list[str]:

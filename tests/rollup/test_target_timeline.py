@@ -65,3 +65,11 @@ def test_a_profiles_own_times_give_its_mean_step() -> None:
 def test_what_the_profile_lacks_runs_behind_it() -> None:
     time_s, op_s = np.array([1.0, 1.0, 0.0]), np.array([2.0, 1.0, 0.25])
     assert step(as_profiled(profiled(), time_s, op_s, source_step_s=2.0), op_s) == pytest.approx(3.25)
+
+
+def test_a_timeline_without_launches_hides_none() -> None:
+    time_s = np.array([1.0, 1.0])
+    assert as_profiled(profiled(), time_s, time_s, source_step_s=2.0).launches
+    events = profiled().events.assign(launch_s=[0.0, np.nan])
+    unlaunched = Timeline(TIMELINE.conform(events, "toy"), host_step_s=2.0, step_s=2.0)
+    assert not as_profiled(unlaunched, time_s, time_s, source_step_s=2.0).launches

@@ -23,6 +23,7 @@ from estimator.core.types import Flags, Integers, Profile, Workload
 from estimator.profiles import canonical, chrome_trace
 from estimator.profiles.columns import Ids
 from estimator.profiles.dump import Dump
+from estimator.profiles.events import LAST
 from estimator.profiles.kineto import torch_ops
 from estimator.profiles.kineto.arguments import Call, Work
 from estimator.profiles.kineto.convolutions import complete_convolutions
@@ -33,6 +34,7 @@ from estimator.profiles.kineto.devices import (
     mean_over_devices,
     on_computing_devices,
     refuse_foreign,
+    rows_of_first,
 )
 from estimator.profiles.kineto.launches import EVERY, NO, Launches, assign_work, find_launches
 from estimator.profiles.kineto.nesting import BACK, UNKNOWN, UPDATE, Nesting, nest_ops
@@ -84,13 +86,14 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
     rows = _on_device(trace, nest, launches) if on_device else _on_host(trace, nest, steps.ops)
     workers = by_device(trace) if on_device else [timed]
     table, row_of_line = _table(trace, rows)
+    ops = canonical.to_ops(table, trace.where)
     timeline = None
-    if on_device and len(workers) == 1:
+    if on_device:
         row_of_event = np.full(len(counted), -1)
-        row_of_event[counted] = row_of_line[rows.of_event]
+        row_of_event[counted] = rows_of_first(ops, len(workers))[row_of_line[rows.of_event]]
         timeline = step_timeline(whole, all_launches, steps, row_of_event)
     profile = Profile(
-        ops=mean_over_devices(canonical.to_ops(table, trace.where), len(workers)),
+        ops=mean_over_devices(ops, len(workers)),
         timeline=timeline,
         workload=_with_mode(workload, nest),
         device=None,
@@ -126,7 +129,8 @@ def _on_host(trace: Trace, nest: Nesting, in_steps: Flags) -> _Rows:
     on_no_device, ones = np.full_like(kind, -1), np.ones_like(kind)
     piece = np.where(nest.dispatch[in_steps], NO, EVERY)
     row_of_op, keys = _number_lines(kind, on_no_device, on_no_device, nest.phase[in_steps], piece)
-    return _Rows(keys, _sums_by_row(row_of_op, ones, nest.self_ps[in_steps], 0 * ones), row_of_op)
+    rows = _Rows(keys, _sums_by_row(row_of_op, ones, nest.self_ps[in_steps], 0 * ones), row_of_op)
+    return _in_program_order(rows, trace.ops["start"][in_steps])
 
 
 def _on_device(trace: Trace, nest: Nesting, launches: Launches) -> _Rows:
@@ -138,7 +142,15 @@ def _on_device(trace: Trace, nest: Nesting, launches: Launches) -> _Rows:
     row_of_event, keys = _number_lines(kind, device["name"], device["lane"], phase, share.piece)
     moved_bytes = np.clip(device["bytes"], 0, MOST_BYTES)
     amounts = _sums_by_row(row_of_event, share.calls, device["duration"], moved_bytes)
-    return _Rows(keys, amounts, row_of_event)
+    return _in_program_order(_Rows(keys, amounts, row_of_event), device["start"])
+
+
+def _in_program_order(rows: _Rows, start: Integers) -> _Rows:
+    """The rows in the order in which they first ran."""
+    first = np.full(len(rows.keys), LAST)
+    np.minimum.at(first, rows.of_event, start)
+    order = np.argsort(first, kind="stable")
+    return _Rows(rows.keys[order], rows.amounts[order], np.argsort(order)[rows.of_event])
 
 
 def _sums_by_row(row: Integers, *columns: Integers) -> Integers:

@@ -70,6 +70,16 @@ def mean_over_devices(ops: pd.DataFrame, devices: int) -> pd.DataFrame:
     return ranks.mean_ops([table for _, table in ops.groupby("placement")]) if devices > 1 else ops
 
 
+def rows_of_first(ops: pd.DataFrame, devices: int) -> Integers:
+    """The row of the mean over devices that each row of the first device is part of; −1 for those of others."""
+    if devices == 1:
+        return np.arange(len(ops))
+    row = np.full(len(ops), -1)
+    first = (ops["placement"] == ops["placement"].min()).to_numpy(dtype=bool)
+    row[first] = ranks.merged_rows(ops[first])
+    return row
+
+
 def _device_of(trace: Trace) -> Integers:
     """The number of the device of each event."""
     numbers = Ids()

@@ -12,7 +12,7 @@ import numpy as np
 from estimator.core.types import Flags, Integers
 from estimator.profiles import chrome_trace
 from estimator.profiles.chrome_trace import Identity
-from estimator.profiles.columns import Columns, Ids
+from estimator.profiles.columns import UNKNOWN, Columns, Ids
 from estimator.profiles.dump import Dump
 from estimator.profiles.kineto import torch_ops
 from estimator.profiles.kineto.arguments import Call
@@ -28,7 +28,7 @@ OPTIMIZER_STEP = f"{OPTIMIZER}step#"
 GRAPH_LAUNCH = "GraphLaunch"  # of a CUDA or HIP graph: one launch of many kernels
 FOREIGN = ("cuda_profiler_range", "mtia_ccp_events")  # ranges of counters, and ops of a device that has no kernels
 MARKS = (PROFILER_STEP, OPTIMIZER, LOADER)
-ABSENT, LARGEST_ID = -(2**63), 2**62
+ABSENT, LARGEST_ID = UNKNOWN, 2**62
 
 
 @dataclass
