@@ -21,7 +21,7 @@ from estimator.profiles.kineto.arguments import (
 ATTENTION = re.compile(
     r"_{0,2}(scaled_dot_product|flash_attention|efficient_attention|cudnn_attention)\w*"
     r"|(flash_attn\w*|aiter)::_?(wrapper_)?(flash_attn|fmha|mha)\w*|flash_attn_3::(fwd|bwd)"
-    r"|xformers\w*::(flash_fwd|flash_bwd|efficient_attention_(forward|backward)_cutlass)"
+    r"|FlashAttn(Varlen)?Func|xformers\w*::(flash_fwd|flash_bwd|efficient_attention_(forward|backward)_cutlass)"
 )
 
 
@@ -56,6 +56,8 @@ SIGNATURES = {  # by name, without leading underscores
     "flash_attention_backward": Signature(11, 1, 6, 8),
     "efficient_attention_backward": Signature(14, 1, 6, 8),
     "cudnn_attention_backward": Signature(14, 1, 9, 11),
+    "FlashAttnFunc": Signature(5),
+    "FlashAttnVarlenFunc": Signature(9, 0, 3, 5),
     "flash_attn_forward": Signature(5),
     "flash_attn_varlen_forward": Signature(9, 0, 3, 5),
     "flash_attn_backward": Signature(11, 1),

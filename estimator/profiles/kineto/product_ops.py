@@ -7,9 +7,11 @@ the sizes tell how it multiplies; where they do not fit, it has no operands.
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from itertools import permutations
 
 from estimator.profiles.kineto.arguments import (
     Argument,
@@ -41,6 +43,8 @@ OF_LIBRARIES = (  # their names, with the library, and the names of their argume
     (r"primus_turbo\w*::hipblaslt_gemm\w*", "a scale_a b scale_b dtype trans_a trans_b"),
     (r"tex(_ts)?::te_gemm(_ts)?", "b scale_b inverse_b type_b trans_b a scale_a inverse_a type_a trans_a"),
 )
+TEMPLATE = r"triton_tem_fused_\w*|triton_(b|add|badd)?mm(_\w*)?"  # kernels that inductor makes from a template
+OF_TEMPLATE = re.compile(r"(?<![a-z])(b|add|badd|int_|scaled_)?mm(?![a-z])")
 GROUPED = r"aten::_(scaled_)?grouped_mm(_v2)?|primus_turbo\w*::(ck_)?grouped_gemm(_variable_k)?(_impl)?"
 FACTORS = {"a": "a", "b": "b", "weight": "b"}
 PACKED = re.compile(r"a4w4|afp4wfp4")  # two fp4 numbers in a byte
@@ -51,7 +55,7 @@ TRUE = ("true", "1")
 @lru_cache(maxsize=1 << 16)
 def is_product(name: str) -> bool:
     """Whether an op of this name computes or dispatches one matrix product, or one of each group."""
-    return base_name(name) in PRODUCTS or is_grouped(name) or library_arguments(name) is not None
+    return base_name(name) in PRODUCTS or is_template(name) or is_grouped(name) or library_arguments(name) is not None
 
 
 @lru_cache(maxsize=1 << 16)
@@ -66,9 +70,17 @@ def is_grouped(name: str) -> bool:
     return bool(re.fullmatch(GROUPED, name))
 
 
+@lru_cache(maxsize=1 << 16)
+def is_template(name: str) -> bool:
+    """Whether an op is a kernel that inductor makes from its template of a product, with what is fused to it."""
+    return bool(re.fullmatch(TEMPLATE, name)) and bool(OF_TEMPLATE.search(name.replace("_", " ")))
+
+
 def describe_product(call: Call) -> tuple[Work, ...]:
     """The product of a call; nothing where the trace lacks a factor, no operands where a library's do not fit."""
     arguments = read_arguments(call)
+    if is_template(call.name):
+        return (_of_template([tensor.dims for argument in arguments for tensor in non_scalars(argument)]),)
     if is_grouped(call.name):
         return (_grouped([tensor for argument in arguments[:2] for tensor in non_scalars(argument)]),)
     names = library_arguments(call.name)
@@ -112,6 +124,33 @@ def _fitted(a: Tensor, b: Tensor) -> Work:
     if a.dims[-1] not in b.dims[-2:]:
         return Work()
     return Work(shapes_text((a, b)), _attributes("n", "t" if a.dims[-1] == b.dims[-1] else "n"))
+
+
+def _of_template(tensors: Sequence[tuple[int, ...]]) -> Work:
+    """The one product of two operands whose result is as large as the last operand; the others are fused to it.
+
+    Operands are listed as they are stored, so only the numbers of their elements tell how they multiply.
+    """
+    *inputs, result = [dims for dims in tensors if len(dims) > 1 and min(dims) > 0] or [()]
+    batched = len(result) == 3 and sum(len(dims) == 3 and dims[0] == result[0] for dims in inputs) > 1
+    groups = result[0] if batched else 1
+    found = {
+        product
+        for a, b in permutations(inputs, 2)
+        if (product := _sizes(math.prod(a), math.prod(b), result, groups)) and product[2] in a and product[1] in b
+    }
+    if len(found) != 1:
+        return Work()
+    m, n, k = found.pop()
+    return Work(f"{groups}x{m}x{k};{groups}x{k}x{n}" if batched else f"{m}x{k};{k}x{n}", _attributes("n", "n"))
+
+
+def _sizes(a: int, b: int, result: tuple[int, ...], groups: int) -> tuple[int, int, int] | None:
+    """m, n and k of a product of so many elements; None where there is none."""
+    n = result[-1]
+    m = math.prod(result) // (groups * n)
+    k = a // (groups * m)
+    return (m, n, k) if a == groups * m * k and b == groups * k * n else None
 
 
 def _grouped(factors: list[Tensor]) -> Work:

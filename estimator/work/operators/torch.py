@@ -172,11 +172,13 @@ LIBRARY_RULES = (  # of libraries beside PyTorch, whose names mean something wit
     Rule("gemm", r"aiter::_?(batched_gemm|gemm|flatmm|gfx\d+)_a\w*|(vllm|aiter)::_?rocm_aiter_\w*gemm\w*"),
     Rule("gemm", r"vllm::\w*unquantized_gemm\w*|_rocm_C::(wvSplitK\w*|LLMM1)|_C::cutlass_scaled_mm\w*"),
     Rule("gemm", r"(sgl_kernel|trtllm|vllm)::\w*scaled_mm\w*|sgl_kernel::bmm_fp8|bitsandbytes::int8_linear_matmul"),
-    Rule("gemm", r"fbgemm::f8f8bf16(_\w+wise)?|tex(_ts)?::te_gemm(_ts)?"),
+    Rule("gemm", r"fbgemm::f8f8bf16(_\w+wise)?|tex(_ts)?::te_gemm(_ts)?|triton_(b|add|badd)?mm(_\w*)?"),
     Rule("gemm", r"primus_turbo\w*::(hipblaslt_gemm\w*|(ck_)?grouped_gemm(_variable_k)?(_impl)?)"),
     Rule("attention_grad", r"flash_attn_3::bwd|xformers\w*::flash_bwd", operands=ATTENDED_GRAD, positions=1),
     Rule("attention_grad", r"xformers\w*::efficient_attention_backward_cutlass", operands=ATTENDED_GRAD, positions=1),
-    Rule("attention", r"flash_attn_3::fwd|xformers\w*::flash_fwd", operands=ATTENDED, positions=1),
+    Rule(
+        "attention", r"FlashAttn(Varlen)?Func|flash_attn_3::fwd|xformers\w*::flash_fwd", operands=ATTENDED, positions=1
+    ),
     Rule("attention", r"xformers\w*::efficient_attention_forward_cutlass", operands=ATTENDED, positions=1),
 )
 LIBRARY_OPS = Family("torch", r"", r"(\.\w+)?", LIBRARY_RULES)

@@ -90,6 +90,7 @@ BEGINS = [3]  # of two sequences
         ("aten::_cudnn_attention_forward", [*FIRST, *[NONE] * 9], [*[""] * 10, "True"], 1),
         ("aten::_flash_attention_forward", [*LAST, *[NONE] * 9], [*[""] * 8, "False"], 2),
         ("aten::_efficient_attention_forward", [*LAST, *[NONE] * 9], [*[""] * 9, "1"], 1),
+        ("FlashAttnFunc", [*LAST, *[NONE] * 5], ["", "", "", "0.", "0.1", "True"], 1),
         ("flash_attn::_flash_attn_forward", [*LAST, *[NONE] * 5], [*[""] * 5, "True"], 1),
         ("flash_attn_3::fwd", [*LAST, *[NONE] * 30], [*[""] * 24, "True"], 1),
         ("xformers_flash::flash_fwd", [*LAST, *[NONE] * 12], [*[""] * 10, "True"], 1),

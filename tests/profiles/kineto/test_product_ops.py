@@ -76,6 +76,34 @@ def test_flop_of_batched_and_packed_products(name: str, dims: list[Any], groups:
     assert flop(call(name, dims)) == FLOP * groups
 
 
+@pytest.mark.parametrize(
+    ("name", "dims", "groups"),
+    [
+        ("triton_tem_fused_mm_3", [A, COLUMNS, [M, N]], 1),
+        ("triton_tem_fused_mm_3", [[2, M // 2, K], ROWS, [2, M // 2, N]], 1),
+        ("triton_tem_fused_addmm_relu_7", [[N], A, COLUMNS, [M, N]], 1),
+        ("triton_tem_fused_add_mm_12", [A, COLUMNS, [M, N], [M, N]], 1),  # a summand of the size of the result
+        ("triton_tem_fused_bmm_0", [[G, M, K], [G, K, N], [G, M, N]], G),
+        ("triton_mm", [A, COLUMNS, [M, N]], 1),
+    ],
+)
+def test_flop_of_products_from_templates_of_inductor(name: str, dims: list[Any], groups: int) -> None:
+    assert flop(call(name, dims)) == FLOP * groups
+
+
+@pytest.mark.parametrize(
+    ("name", "dims"),
+    [
+        ("triton_tem_fused_mm_3", [A, [M, N]]),
+        ("triton_tem_fused_mm_3", []),
+        ("triton_tem_fused_mm_3", [[64, 64], [64, 64], [64, 32], [32, 64], [64, 64]]),  # with k = 64 or k = 32
+    ],
+)
+def test_a_template_of_unclear_sizes_is_not_counted(name: str, dims: list[Any]) -> None:
+    (work,) = describe_product(call(name, dims))
+    assert work.shapes is None
+
+
 def test_fp4_numbers_are_two_in_an_element() -> None:
     types = json.dumps(["c10::Float4_e2m1fn_x2", "c10::Float4_e2m1fn_x2", "c10::Float8_e4m3fn"]).encode()
     dims, strides = json.dumps([[M, K // 2], [K // 2, N], [M]]), json.dumps([[K // 2, 1], [1, K // 2], [1]])
@@ -101,6 +129,9 @@ def test_a_product_whose_sizes_do_not_fit_has_no_operands(name: str, dims: list[
     assert does_product(call(name, dims)) == name.startswith("aten::")
 
 
-@pytest.mark.parametrize("name", ["aiter::rms_norm", "vllm::moe_forward", "_C::silu_and_mul", "aiter::fused_moe_"])
+@pytest.mark.parametrize(
+    "name",
+    ["aiter::rms_norm", "vllm::moe_forward", "_C::silu_and_mul", "aiter::fused_moe_", "triton_tem_fused_convolution_2"],
+)
 def test_what_is_no_product(name: str) -> None:
     assert not is_product(name)
