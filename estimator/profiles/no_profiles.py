@@ -6,6 +6,10 @@ import re
 
 KINDS = (  # what the beginning of the file holds, and what it is
     (
+        re.compile(rb"^PK\x03\x04|^.{257}ustar", re.DOTALL),
+        "this is an archive of files (zip or tar); expected a dump or a folder of dumps, so unpack it first",
+    ),
+    (
         re.compile(rb'"schema"\s*:\s*"[\d.]+[^"]*".{0,400}?"nodes"\s*:', re.DOTALL),
         "this is an execution trace of PyTorch, a graph of ops without times; expected a profile, so record a Kineto "
         "trace with torch.profiler",
@@ -16,7 +20,9 @@ KINDS = (  # what the beginning of the file holds, and what it is
         "one with torch.profiler, or convert this to an op table (CSV)",
     ),
     (
-        re.compile(rb'^\s*\[?\s*\{\s*"(cols|byCategory|byProgram|podStatsSequence|memoryProfilePerAllocator)"\s*:'),
+        re.compile(
+            rb'^\s*\[?\s*\{\s*"(cols|byCategory\w*|byProgram\w*|podStats\w+|memoryProfilePerAllocator|deviceType)"\s*:'
+        ),
         "this is not a profile, but a page that XProf made of one; expected the xplane.pb from which it was made, so "
         "give that",
     ),

@@ -22,5 +22,10 @@ def test_files_that_are_no_profiles_are_refused_with_what_they_are(text: str, wo
         read_profile(path)
 
 
+@pytest.mark.parametrize("head", [b"PK\x03\x04" + bytes(40), b"trace.json" + bytes(247) + b"ustar" + bytes(90)])
+def test_an_archive_is_to_be_unpacked(head: bytes) -> None:
+    assert "unpack" in (reason(head) or "")
+
+
 def test_nothing_is_said_of_what_is_not_known() -> None:
     assert reason(b'{"nodes": []}') is None

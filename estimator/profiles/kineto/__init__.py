@@ -47,8 +47,9 @@ VIEWS = False
 COMPANIONS = ("*.txt", "*.html", "*.pickle")  # tables of averages, stacks, memory
 
 KNOWN_HEAD = re.compile(
-    rb'"cat"\s*:\s*"(cpu_op|Operator|user_annotation|python_function|cuda_runtime|kernel|gpu_memcpy|fwdbwd|ac2g|Kernel|Runtime|Memcpy)"'
-    rb'|"(baseTimeNanoseconds|deviceProperties|record_shapes|with_stack|profile_memory)"\s*:'
+    rb'"cat"\s*:\s*"(cpu_op|Operator|(gpu_)?user_annotation|python_function|kernel|fwdbwd|ac2g|async_gpu|Kernel|Runtime'
+    rb'|Memcpy|Memset|gpu_mem(cpy|set)|cpu_instant_event|(cuda|xpu|mtia|glow|privateuse1)_(runtime|driver)|hpu_op)"'
+    rb'|"(baseTimeNanoseconds|deviceProperties|distributedInfo|record_shapes|with_stack|with_flops|profile_memory)"\s*:'
 )
 TF32 = re.compile(r"tf32|s1688(gemm|fprop|dgrad|wgrad)")
 LARGEST_RANK = 10**6

@@ -19,6 +19,8 @@ NO_KERNELS = {
     "so profile without counters",
     "mtia_ccp_events": "its device events (mtia_ccp_events) are of an MTIA device, which is not known here; expected "
     "the kernels of a GPU, so profile the run on another device",
+    "hpu_op": "its device events (hpu_op) are ops of a Gaudi, which are not known here; expected the kernels of a GPU, "
+    "so give an op table of the run, or profile it on another device",
 }
 
 

@@ -50,7 +50,7 @@ def find_launches(trace: Trace, nest: Nesting) -> Launches:
     An event without a recorded launch belongs to the one op that has its id, if there is one.
     """
     launches = trace.launches
-    launch = _look_up(trace.device["correlation"], launches["correlation"])
+    launch = _launch_of(trace.device["correlation"], trace.device["start"], launches["correlation"], launches["start"])
     op = np.where(launch >= 0, -1, _look_up(trace.device["id"], _unique(trace.ops["id"])))
     time = np.where(op >= 0, trace.ops["start"][op], ABSENT) if len(trace.ops) else np.full_like(op, ABSENT)
     known = np.flatnonzero(launch >= 0)
@@ -135,6 +135,21 @@ def _adopt_products(trace: Trace, nest: Nesting, op: Integers) -> None:
     rows = rows[foreign[kind] & ~matrix[kind]]
     above = product_above(trace, nest, op[rows])
     op[rows[above >= 0]] = above[above >= 0]
+
+
+def _launch_of(wanted: Integers, wanted_start: Integers, known: Integers, start: Integers) -> Integers:
+    """The row of each event's launch: of several with one id, as of several processes, the last before the event.
+
+    The id 0 of several launches names none. −1: there is none.
+    """
+    order = np.lexsort((start, known))
+    first, end = (np.searchsorted(known[order], wanted, side=side) for side in ("left", "right"))
+    row = np.where((end > first) & (wanted != ABSENT), first, -1)
+    shared = np.flatnonzero((end - first > 1) & (row >= 0))
+    for event in shared.tolist():
+        earlier = np.searchsorted(start[order[first[event] : end[event]]], wanted_start[event], side="right")
+        row[event] = first[event] + max(int(earlier) - 1, 0) if wanted[event] else -1
+    return np.where(row >= 0, order[row], -1) if len(order) else np.full_like(row, -1)
 
 
 def _unique(ids: Integers) -> Integers:

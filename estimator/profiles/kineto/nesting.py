@@ -59,7 +59,7 @@ def inside(start: Integers, spans: Columns) -> Flags:
 
 def is_matrix(trace: Trace) -> Flags:
     """Whether each kind of op is a matrix product or a convolution."""
-    return np.array([torch_ops.is_matrix(call.name) for call in trace.calls], dtype=bool)
+    return np.array([torch_ops.does_product(call) for call in trace.calls], dtype=bool)
 
 
 def _parents(trace: Trace) -> tuple[Integers, Integers]:

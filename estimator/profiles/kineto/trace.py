@@ -20,13 +20,16 @@ from estimator.profiles.kineto.arguments import Call
 OPS = ("cpu_op", "Operator")  # today's category, and the older one
 ANNOTATED = (*OPS, "user_annotation")
 LAUNCHES = re.compile(r"_(runtime|driver)$|^Runtime$")
-WAITS = re.compile(r"^(cuda|hip|cu)(Stream|Device|Ctx|Event)Synchronize|^(cuda|hip)Memcpy(WithStream)?$")
+WAITS = re.compile(
+    r"^(cuda|hip|cu)(Stream|Device|Ctx|Event)Synchronize|^(cuda|hip)Memcpy(WithStream)?$"
+    r"|^ur(QueueFinish|EventWait)|^ze(EventHostSynchronize|CommandQueueSynchronize|FenceHostSynchronize)"
+)
 KERNEL = 0
 ON_DEVICE = {"kernel": KERNEL, "Kernel": KERNEL, "gpu_memcpy": 1, "Memcpy": 1, "gpu_memset": 2, "Memset": 2}
 PROFILER_STEP, OPTIMIZER, LOADER = "ProfilerStep#", "Optimizer.", "enumerate(DataLoader)#"
 OPTIMIZER_STEP = f"{OPTIMIZER}step#"
 GRAPH_LAUNCH = "GraphLaunch"  # of a CUDA or HIP graph: one launch of many kernels
-FOREIGN = ("cuda_profiler_range", "mtia_ccp_events")  # ranges of counters, and ops of a device that has no kernels
+FOREIGN = ("cuda_profiler_range", "mtia_ccp_events", "hpu_op")  # ranges of counters; ops of devices without kernels
 MARKS = (PROFILER_STEP, OPTIMIZER, LOADER)
 ABSENT, LARGEST_ID = UNKNOWN, 2**62
 

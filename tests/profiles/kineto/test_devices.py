@@ -27,7 +27,9 @@ def test_the_name_of_the_device_that_ran(properties: Any, name: str | None, tmp_
     assert read(tmp_path, kernel("work", 0, 5, 0, device=1), deviceProperties=properties).device_recorded == name
 
 
-@pytest.mark.parametrize(("category", "words"), [("cuda_profiler_range", "no kernel"), ("mtia_ccp_events", "MTIA")])
+@pytest.mark.parametrize(
+    ("category", "words"), [("cuda_profiler_range", "no kernel"), ("mtia_ccp_events", "MTIA"), ("hpu_op", "Gaudi")]
+)
 def test_refuses_events_of_devices_that_are_no_kernels(category: str, words: str, tmp_path: Path) -> None:
     with pytest.raises(EstimatorError, match=words):
         read(tmp_path, event("aten::mul", 0, 10), event("range", 0, 10, category))

@@ -472,6 +472,8 @@ def test_reads_100000_distinct_op_names(tmp_path: Path) -> None:
 
 def test_recognises_kineto_traces_only() -> None:
     assert kineto.recognises(Dump(DATA / "kineto_cpu.json.gz").head)
+    for category in ("xpu_runtime", "gpu_memset", "privateuse1_driver", "cpu_instant_event"):
+        assert kineto.recognises(b'{"traceEvents": [{"ph": "X", "cat": "%s"' % category.encode())
     for other in (b"", b"{}", b"op_type,time_s\n", b'{"traceEvents": [{"cat": "Op"}]}', b'{"displayTimeUnit":"ns"}'):
         assert not kineto.recognises(other)
 

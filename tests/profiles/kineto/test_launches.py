@@ -83,3 +83,17 @@ def test_compiled_functions_and_lookups_have_no_operands_of_their_kernels(tmp_pa
             kernel("triton_poi_0", 20, 5, 1),
         )
         assert profile.ops["shapes"].isna().all()
+
+
+def test_of_launches_with_one_id_the_last_before_a_kernel_is_its_own(tmp_path: Path) -> None:
+    ops = [event("aten::first", 0, 10), event("aten::second", 100, 10)]
+    launches = [launch(105, 3), launch(5, 3)]  # of two processes, or of two turns of a counter
+    kernels = [kernel("one", 20, 5, 3), kernel("other", 120, 5, 3)]
+    profile = read(tmp_path, *ops, *launches, *kernels)
+    assert profile.ops.set_index("kernel")["op"].to_dict() == {"one": "aten::first", "other": "aten::second"}
+
+
+def test_the_id_0_of_several_launches_names_none(tmp_path: Path) -> None:
+    ops = [event("aten::first", 0, 10), event("aten::second", 100, 10)]
+    profile = read(tmp_path, *ops, launch(5, 0), launch(105, 0), kernel("work", 120, 5, 0))
+    assert profile.ops["op"].tolist() == ["work"]
