@@ -47,9 +47,10 @@ VIEWS = False
 COMPANIONS = ("*.txt", "*.html", "*.pickle")  # tables of averages, stacks, memory
 
 KNOWN_HEAD = re.compile(
-    rb'"cat"\s*:\s*"(cpu_op|Operator|(gpu_)?user_annotation|python_function|kernel|fwdbwd|ac2g|async_gpu|Kernel|Runtime'
-    rb'|Memcpy|Memset|gpu_mem(cpy|set)|cpu_instant_event|(cuda|xpu|mtia|glow|privateuse1)_(runtime|driver)|hpu_op)"'
-    rb'|"(baseTimeNanoseconds|deviceProperties|distributedInfo|record_shapes|with_stack|with_flops|profile_memory)"\s*:'
+    rb'(?i)"cat"\s*:\s*"(cpu_op|cpu_instant_event|operator|(gpu_)?user_annotation|python_function|\w+_(runtime|driver)'
+    rb'|runtime|kernel|(gpu_)?mem(cpy|set)|fwdbwd|ac2g|async_(gpu|cpu)|hpu_op)"'
+    rb'|"(schemaVersion|baseTimeNanoseconds|deviceProperties|distributedInfo|record_shapes|with_stack|with_flops'
+    rb'|profile_memory)"\s*:'
 )
 TF32 = re.compile(r"tf32|s1688(gemm|fprop|dgrad|wgrad)")
 LARGEST_RANK = 10**6
@@ -226,6 +227,8 @@ def _recorded_s(trace: Trace) -> tuple[float, float]:
 
 def _missing_data(trace: Trace, on_device: bool, devices: int) -> Iterator[str]:
     """Warnings about data that the trace does not hold."""
+    if trace.unfinished:
+        yield f"{trace.unfinished} events have no end, as they still ran when the trace stopped: left out"
     if not any(call.dims.strip(b"[] ,") for call in trace.calls):
         yield "the trace has no operand shapes: profile with record_shapes=True"
     if len(trace.launches) and not on_device:

@@ -14,21 +14,23 @@ from estimator.profiles.columns import Columns, Ids
 from estimator.profiles.kineto.trace import KERNEL, Trace
 
 LONGEST_NAME = 80
-NO_KERNELS = {
-    "cuda_profiler_range": "no kernel is recorded, only ranges of hardware counters (CUPTI); expected kernel events, "
-    "so profile without counters",
-    "mtia_ccp_events": "its device events (mtia_ccp_events) are of an MTIA device, which is not known here; expected "
-    "the kernels of a GPU, so profile the run on another device",
-    "hpu_op": "its device events (hpu_op) are ops of a Gaudi, which are not known here; expected the kernels of a GPU, "
-    "so give an op table of the run, or profile it on another device",
-}
+COUNTER_RANGES = "cuda_profiler_range"
+NO_KERNELS = (
+    "no kernel is recorded, only ranges of hardware counters (CUPTI); expected kernel events, so profile without "
+    "counters"
+)
+FOREIGN = (
+    "its device events ({category}) are of a device of the kind {kind}, which is not known here; expected the kernels "
+    "of a GPU, so profile the run on another device"
+)
 
 
 def refuse_foreign(trace: Trace) -> None:
     """Raises EstimatorError where the device's events are no kernels: the host's ops only dispatched its work."""
-    for category, found in NO_KERNELS.items():
-        if trace.foreign[category]:
-            raise EstimatorError(f"{trace.where}: {found}")
+    for category in trace.foreign:
+        kind = category.partition("_")[0].upper()
+        found = NO_KERNELS if category == COUNTER_RANGES else FOREIGN.format(category=category, kind=kind)
+        raise EstimatorError(f"{trace.where}: {found}")
 
 
 def device_recorded(trace: Trace) -> str | None:

@@ -28,7 +28,14 @@ def test_the_name_of_the_device_that_ran(properties: Any, name: str | None, tmp_
 
 
 @pytest.mark.parametrize(
-    ("category", "words"), [("cuda_profiler_range", "no kernel"), ("mtia_ccp_events", "MTIA"), ("hpu_op", "Gaudi")]
+    ("category", "words"),
+    [
+        ("cuda_profiler_range", "no kernel"),
+        ("mtia_ccp_events", "MTIA"),
+        ("mtia_runtime", "MTIA"),
+        ("privateuse1_kernels", "PRIVATEUSE1"),
+        ("hpu_op", "HPU"),
+    ],
 )
 def test_refuses_events_of_devices_that_are_no_kernels(category: str, words: str, tmp_path: Path) -> None:
     with pytest.raises(EstimatorError, match=words):

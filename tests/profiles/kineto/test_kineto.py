@@ -404,6 +404,9 @@ def test_refuses_ops_that_do_not_nest(tmp_path: Path) -> None:
     with pytest.raises(EstimatorError, match=r"kineto\.json: nesting that does not close: 'inner' begins in 'outer'"):
         read(tmp_path, first, event("inner", 5, 6.001))
     read(tmp_path, first, event("inner", 5, 60, tid=2))
+    launched = event("launch", 30, 1, "cuda_runtime", correlation=1), event("work", 32, 5, "kernel", 7, correlation=1)
+    crossing = read(tmp_path, first, event("inner", 5, 60), *launched)
+    assert crossing.ops["op"].tolist() == ["inner"]  # where a device's events count, the host's times do not
 
 
 def test_overlap_within_rounding_is_tolerated(tmp_path: Path) -> None:
@@ -443,10 +446,17 @@ def test_an_op_dispatches_an_op_of_most_of_its_time_and_as_large_an_operand(
     )
 
 
-@pytest.mark.parametrize("dur", [-1, float("nan"), 1e300, None, "1", [1]])
+@pytest.mark.parametrize("dur", [float("nan"), 1e300, "1 ms", [1]])
 def test_an_unreadable_duration_names_its_event(dur: Any, tmp_path: Path) -> None:
     with pytest.raises(EstimatorError, match=r"kineto\.json: dur of 'aten::odd'"):
         read(tmp_path, event("aten::fine", 0, 1), {**event("aten::odd", 0, 1), "dur": dur})
+
+
+@pytest.mark.parametrize("dur", [-1, "-1", None])
+def test_events_that_never_ended_are_left_out(dur: Any, tmp_path: Path) -> None:
+    profile = read(tmp_path, event("aten::fine", 0, 1), {**event("aten::open", 0, 1), "dur": dur})
+    assert profile.ops["op"].tolist() == ["aten::fine"]
+    assert any(warning.startswith("1 events have no end") for warning in profile.warnings)
 
 
 @pytest.mark.parametrize("dims", [5, "x", [5], ["x"], [[-1]], [[1e300, 2]], [[[["a"]]]], [None], {"a": 1}, [[2**80]]])

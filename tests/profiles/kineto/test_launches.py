@@ -40,6 +40,22 @@ def test_an_id_that_several_ops_have_names_none(tmp_path: Path) -> None:
     assert profile.ops["op"].tolist() == ["work"]
 
 
+def test_of_launches_with_one_correlation_the_last_one_before_the_event_is_its_own(tmp_path: Path) -> None:
+    profile = read(
+        tmp_path,
+        *(event(f"aten::op{i}", 100 * i, 20) for i in range(3)),
+        *(launch(100 * i + 5, 1) for i in (2, 0, 1)),
+        *(kernel("work", 100 * i + 10, 5, 1) for i in range(3)),
+    )
+    assert sorted(profile.ops["op"]) == ["aten::op0", "aten::op1", "aten::op2"]
+
+
+def test_a_correlation_of_0_that_several_launches_have_is_none(tmp_path: Path) -> None:
+    around, call = event("aten::op", 0, 10), launch(5, 0)
+    assert read(tmp_path, around, call, kernel("work", 20, 5, 0)).ops["op"].tolist() == ["aten::op"]
+    assert read(tmp_path, around, call, launch(7, 0), kernel("work", 20, 5, 0)).ops["op"].tolist() == ["work"]
+
+
 def test_kernels_of_one_op_and_name_on_two_streams_are_read(tmp_path: Path) -> None:
     tuned = [kernel("dgrad", 20 + 10 * i, 9 - i, i, stream=7 + i % 2) for i in range(4)]
     profile = read(tmp_path, event("aten::tuned", 0, 10, **dims([9])), *(launch(i, i) for i in range(4)), *tuned)
