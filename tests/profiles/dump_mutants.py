@@ -149,7 +149,7 @@ def foreign_events(events: list[Event]) -> None:
 
 
 MUTANTS: tuple[Callable[[list[Event]], None], ...] = (
-    streams_renamed, threads_renamed, processes_renamed, times_with_decimals, another_origin, shuffled,
+    streams_renamed, threads_renamed, processes_renamed, times_as_text, times_with_decimals, another_origin, shuffled,
     backwards, nothing_beside, old_categories, new_categories, without_strides, without_optional_fields,
     without_external_ids, correlations_as_text, not_a_number, begin_and_end, foreign_events,
 )  # fmt: skip

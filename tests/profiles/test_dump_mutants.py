@@ -12,7 +12,7 @@ import pytest
 from estimator.core.errors import EstimatorError
 from estimator.profiles import read_profile
 from tests.conftest import SHARED
-from tests.profiles.dump_mutants import MUTANTS, Event, events_of, times_as_text
+from tests.profiles.dump_mutants import MUTANTS, Event, events_of
 from tests.profiles.test_public_dumps import KINETO, MANIFEST, faults
 
 LARGEST = 60_000  # size of the dumps that are changed [B]
@@ -43,12 +43,6 @@ def test_a_dump_in_another_spelling_is_read_alike(
     row: Mapping[str, str], change: Callable[[list[Event]], None], tmp_path: Path
 ) -> None:
     assert not faults(read_profile(changed(row["file"], change, tmp_path / "trace.json")), row)
-
-
-@pytest.mark.parametrize("row", [pytest.param(row, id=row["name"]) for row in SMALL[:2]])
-def test_times_as_text_are_refused_in_words(row: Mapping[str, str], tmp_path: Path) -> None:
-    with pytest.raises(EstimatorError, match="expected a time in µs"):
-        read_profile(changed(row["file"], times_as_text, tmp_path / "trace.json"))
 
 
 @pytest.mark.parametrize("row", [pytest.param(row, id=row["name"]) for row in SMALL])
