@@ -16,6 +16,10 @@ from estimator.profiles.kineto.trace import ABSENT, KERNEL, Trace
 HELPER = re.compile(  # beside the kernel that does a product's work
     r"(?i)splitk|scal_kernel|(nchw|nhwc)to|batched_transpose|transpose_kernel|im2d?2?col|subtensorop|elementwise_kernel"
 )
+PRODUCT = re.compile(  # kernels whose name says that they do a product's work
+    r"(?i)gemm|gemv|conv|[wd]grad|fprop|winograd|cijk_|nvjet|cutlass|xmma|matmul|_mm_|dot_kernel|fft|flash|fmha|attn|"
+    r"attention"
+)
 COLLECTIVE = re.compile(r"(?i)^(nccl|rccl)")  # kernels whose name says more than the op that launched them
 EVERY, NO = -1, -2  # all pieces of an op's work, or none of them
 
@@ -68,8 +72,8 @@ def find_launches(trace: Trace, nest: Nesting) -> Launches:
 def assign_work(trace: Trace, nest: Nesting, launches: Launches) -> Share:
     """Assign the work of ops to device events.
 
-    The longest kernel of a product gets its operands; a backward convolution's longest kernels get one gradient each,
-    in order of time. For any other op, all kernels named like its longest one and on the same stream get the operands
+    The longest kernel of a product gets its operands, of those whose name says that they do such work where there are
+    any; a backward convolution's longest kernels get one gradient each, in order of time. For any other op, all kernels named like its longest one and on the same stream get the operands
     and count as one call.
     """
     op = launches.op
@@ -77,8 +81,9 @@ def assign_work(trace: Trace, nest: Nesting, launches: Launches) -> Share:
     rows = np.flatnonzero(_does_work(trace, nest, op) & ~launches.graph)
     if len(rows):
         start, duration = trace.device["start"][rows], trace.device["duration"][rows]
-        helps = _named(trace, HELPER)[rows] & is_matrix(trace)[trace.ops["kind"][op[rows]]]
-        _assign_pieces(trace, share, rows[np.lexsort((start, -duration, helps, op[rows]))])
+        unlikely = np.where(_named(trace, HELPER), 2, np.where(_named(trace, PRODUCT), 0, 1))[rows]
+        unlikely *= is_matrix(trace)[trace.ops["kind"][op[rows]]]
+        _assign_pieces(trace, share, rows[np.lexsort((start, -duration, unlikely, op[rows]))])
     return share
 
 

@@ -65,6 +65,17 @@ def test_kernels_of_one_op_and_name_on_two_streams_are_read(tmp_path: Path) -> N
     assert profile.ops["time_s"].sum() == pytest.approx(30e-6)
 
 
+def test_of_a_products_kernels_the_one_whose_name_says_so_does_its_work(tmp_path: Path) -> None:
+    names = ("cub::DeviceReduceKernel", "ampere_sgemm_128x64", "splitKreduce_kernel_of_gemm")
+    profile = read(
+        tmp_path,
+        event("aten::mm", 0, 10, **dims([4, 5], [5, 6])),
+        *(launch(i, i) for i in (1, 2, 3)),
+        *(kernel(name, 50 * i, 40 - i, i) for i, name in enumerate(names, 1)),
+    )
+    assert profile.ops.dropna(subset="shapes")["kernel"].tolist() == ["ampere_sgemm_128x64"]
+
+
 def test_the_kernels_of_a_graph_keep_their_time_and_have_no_shapes(tmp_path: Path) -> None:
     profile = read(
         tmp_path,
