@@ -25,7 +25,7 @@ def predicted(seed: int) -> Prediction:
     ops = pd.DataFrame({"op_class": rng.choice(CLASSES, COUNT), "bound": "memory", "method": "roofline"})
     ops = ops.assign(placement="gpu", time_s=rng.exponential(2e-5, COUNT), calls=rng.integers(1, 4, COUNT) * 1.0)
     samples = ops["time_s"].to_numpy()[None] * np.array([[1.0], [1.1], [0.95]])
-    launch = np.full_like(samples, 1e-7)
+    launch = 0.01 * samples  # a part of them
     floor, ceiling = 0.5 * samples[0], 2.0 * samples[0]
     return Prediction(ops, samples, launch, floor, ceiling, np.ones(3), 1.0, {})
 
