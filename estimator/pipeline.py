@@ -11,9 +11,9 @@ from estimator.core import units
 from estimator.core.notes import Note, ranked, with_code
 from estimator.core.schema import MATRIX
 from estimator.core.types import DeviceSpec, Estimate, Profile, RunPlan, Workload
-from estimator.devices.sides import load_source, load_target, source_notes, unknown_source
+from estimator.devices.sides import load_source, load_target, unknown_source
 from estimator.model import SourceRun, TargetDevice, assumptions, predict, specifications
-from estimator.rollup import step
+from estimator.rollup import step, step_bounds
 from estimator.rollup.host import host_scenario, ran_on_processor
 from estimator.work import (
     convert_layout,
@@ -68,15 +68,15 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
     timeline = step.step_timeline(profile, prediction, scenario, overlap)
     replayed = step.replay_step(prediction, timeline, scenario)
     evidence_shares = step.evidence(prediction, replayed, scenario)
+    unknown = unknown_source(profile, plan, source, needed=step.mostly_proportional(prediction))
     basis = assumptions(prediction.ops, target.device, evidence, workload, run.device)
     notes = (
-        *target.notes, *(source.notes if source else ()), *unknown_source(profile, plan),
+        *target.notes, *(source.notes if source else ()), *unknown,
         *with_code("profile", as_profiled.warnings), *step.notes(as_profiled), *basis, *pass_notes,
         *scenario.notes, *framework_default(profile, plan, target.device),
         *(note for transform in transforms for note in transform.notes),
         *prediction.warnings,
         *(() if same_device else step.mostly_carried(evidence_shares, target.device)),
-        *(source_notes(profile, source) if step.mostly_proportional(prediction) else ()),
     )  # fmt: skip
     return Estimate(
         profile=profile,
@@ -91,8 +91,8 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
         host=scenario.name,
         matrix_step_s=step.matrix_time(prediction, overlap),
         source_step_s=math.nan if resized.changed else step.source_step_time(profile),
-        floor_s=float(overlap @ prediction.floor_s),
-        ceiling_s=float(prediction.ceiling_s.sum() + step.idle_time(profile) * prediction.run.max()),
+        floor_s=step_bounds.floor_s(prediction, timeline),
+        ceiling_s=step_bounds.ceiling_s(prediction, timeline, scenario),
         coverage=prediction.covered_fraction * (step.coverage(profile) or 1.0),
         evidence=evidence_shares,
         fusion=fused.saved,

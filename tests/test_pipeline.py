@@ -60,7 +60,9 @@ def test_a_plan_that_is_none_is_refused(wrong: dict[str, object]) -> None:
         RunPlan("v100", **wrong)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(("device", "words"), [(None, "does not name it"), ("h100-sxm5-81gb", "mean h100-sxm5-80gb")])
+@pytest.mark.parametrize(
+    ("device", "words"), [(None, "does not name its device"), ("h100-sxm5-81gb", "mean h100-sxm5-80gb")]
+)
 def test_where_little_is_modelled_from_an_unknown_source_the_user_is_told_to_give_it(
     device: str | None, words: str
 ) -> None:
