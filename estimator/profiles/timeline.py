@@ -99,12 +99,11 @@ def typical_timeline(record: Record) -> Timeline | None:
     own = (record.step == chosen) & (record.op >= 0)
     if not own.any():
         return None
-    launches, length_s = record.launch[own], float(lengths[chosen]) / PS
-    if np.mean(launches != UNKNOWN) < KNOWN_LAUNCHES:
+    length_s = float(lengths[chosen]) / PS
+    if np.mean(record.launch[own] != UNKNOWN) < KNOWN_LAUNCHES:
         return _unlaunched(_events(record, own, int(begins[chosen])), record.lanes, length_s)
     begin, end = record.windows[chosen].tolist()
-    first = min(begin, int(launches[launches != UNKNOWN].min()))
-    rows = build_timeline(_events(record, own, first), record.lanes, _waits(record.waits, first, first + end - begin))
+    rows = build_timeline(_events(record, own, begin), record.lanes, _waits(record.waits, begin, end))
     return Timeline(rows, host_step_s=(end - begin) / PS, step_s=length_s)
 
 
@@ -137,8 +136,7 @@ def _typical(lengths: Floats) -> int:
 
 def _events(record: Record, own: Flags, begin: int) -> DeviceEvents:
     """The events of the step, and those before it that may keep its lanes busy; by start, in seconds since it began."""
-    start_s = (record.start - begin) / PS
-    end_s = start_s + record.duration / PS
+    start_s, end_s = (record.start - begin) / PS, (record.end - begin) / PS
     last_s = float(start_s[own].max())
     kept = np.flatnonzero(own | ((end_s > -EARLIER_S) & (start_s <= last_s)))
     kept = kept[np.argsort(start_s[kept], kind="stable")]
@@ -172,11 +170,10 @@ def _unlaunched(events: DeviceEvents, lanes: Sequence[str], length_s: float) -> 
     """A timeline without launches: an event waits for the one of another lane that ended last before its lane was to
     go on, a lane for the host's begin of the step, and the host for its length.
     """
-    events = events.take(events.op >= 0)
-    free_s = _lane_free(events)
-    first = replace(events, launch_s=np.where(np.isnan(free_s), 0.0, np.nan))
+    own = events.take(events.op >= 0)
+    events = replace(own, launch_s=np.full(len(own.op), np.nan))
     whole = HostWaits(np.zeros(1), np.array([length_s]))
-    rows = _timeline(first, lanes, whole, np.zeros_like(free_s), wake_s=np.inf)
+    rows = _timeline(events, lanes, whole, np.zeros(len(events.op)), wake_s=np.inf)
     return Timeline(rows, host_step_s=length_s, step_s=length_s)
 
 
@@ -188,10 +185,14 @@ def build_timeline(events: DeviceEvents, lanes: Sequence[str], waits: HostWaits 
 def _timeline(
     events: DeviceEvents, lanes: Sequence[str], waits: HostWaits, delay_s: Floats, wake_s: float = WAKE_S
 ) -> pd.DataFrame:
-    """TIMELINE; an event that waits for another one started at most ``wake_s`` after that one's end."""
+    """TIMELINE; an event that waits for another one started at most ``wake_s`` after that one's end.
+
+    The first event of a lane whose launch is not known could start when the host began the step.
+    """
     free_s = _lane_free(events)
-    ready_s = np.fmax(free_s, events.launch_s + delay_s)
-    ready_s = np.where(np.isnan(ready_s), events.start_s, ready_s)
+    nothing_before = np.isnan(free_s) & np.isnan(events.launch_s)
+    launch_s = np.where(nothing_before, 0.0, np.minimum(events.launch_s, events.start_s))
+    ready_s = np.fmax(free_s, launch_s + delay_s)
     after = _awaited(events, ready_s, wake_s)
     ready_s = np.fmax(ready_s, np.where(after >= 0, events.end_s[after], -np.inf))
     of_device = pd.DataFrame(
@@ -200,7 +201,7 @@ def _timeline(
             "lane": [lanes[lane] for lane in events.lane],
             "start_s": events.start_s,
             "duration_s": events.end_s - events.start_s,
-            "launch_s": np.minimum(events.launch_s, events.start_s),
+            "launch_s": launch_s,
             "after": after,
             "delay_s": delay_s,
             "lag_s": np.maximum(events.start_s - ready_s, 0.0),
