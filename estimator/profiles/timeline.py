@@ -22,6 +22,7 @@ from estimator.profiles.columns import UNKNOWN
 
 PS = 1e12
 KNOWN_LAUNCHES = 0.5  # share of a step's events whose launches must be recorded; else none counts
+MOST_EVENTS = 1 << 17  # of a step that is not marked; nobody replays more
 NEVER = -np.inf
 EARLIER_S = 1.0  # events that ended so long before a step keep no lane busy in it
 WAKE_S = 1e-5  # from the end of an event to the start of one on another lane that waits for it, at the most
@@ -88,12 +89,13 @@ class Record:
 
 
 def typical_timeline(record: Record) -> Timeline | None:
-    """The timeline of the step of median length, or of the busy time where no step is marked; None where nothing ran.
+    """The timeline of the step of median length, or of the busy time where no step is marked; None where nothing ran,
+    or too many events.
 
     Without launches the pauses of a marked step are kept as what nothing explains.
     """
     if not len(record.windows):
-        return _busy_timeline(record) if (record.op >= 0).any() else None
+        return _busy_timeline(record) if 0 < (record.op >= 0).sum() <= MOST_EVENTS else None
     begins, lengths = _lengths(record)
     chosen = _typical(lengths)
     own = (record.step == chosen) & (record.op >= 0)

@@ -20,12 +20,11 @@ from estimator.core.types import Integers, Timeline
 from estimator.profiles.columns import UNKNOWN, Columns, Ids
 from estimator.profiles.events import LAST
 from estimator.profiles.steps import Window
-from estimator.profiles.timeline import Record, step_at, typical_timeline
+from estimator.profiles.timeline import MOST_EVENTS, Record, step_at, typical_timeline
 from estimator.profiles.wire import Content
 from estimator.profiles.xplane.ops import Kind, Plane, read_metadata
 
 CORRELATION = "correlation_id"
-MOST_EVENTS = 1 << 17  # of one device that are kept; steps that hold later ones are not looked at
 MOST_LAUNCHES = 1 << 20  # that are kept
 # names of the host's events that launch something beside those with the kernel's name; and of its waits for a device
 LAUNCHES = re.compile(r"^(cuda|cu|hip)\w*(Launch|Memcpy|Memset)|^Mem(cpy|set)")
@@ -36,7 +35,8 @@ WAITS = re.compile(r"^(cuda|cu|hip)(Stream|Device|Ctx|Event)Synchronize|^\$\S+ b
 class DeviceRecord:
     """The events of one device's streams in ps: kind of op, number of the stream, start, duration, correlation.
 
-    ``upto`` is the start of the first event that was not kept.
+    About MOST_EVENTS are kept; steps that hold later ones are not looked at. ``upto`` is the start of the first one that
+    was not kept.
     """
 
     events: Columns = field(default_factory=lambda: Columns("kind", "lane", "start", "duration", "correlation"))
