@@ -35,8 +35,8 @@ WAITS = re.compile(r"^(cuda|cu|hip)(Stream|Device|Ctx|Event)Synchronize|^\$\S+ b
 class DeviceRecord:
     """The events of one device's streams in ps: kind of op, number of the stream, start, duration, correlation.
 
-    About MOST_EVENTS are kept; steps that hold later ones are not looked at. ``upto`` is the start of the first one that
-    was not kept.
+    About MOST_EVENTS are kept; steps that hold later ones are not looked at. ``upto`` is the start of the first one
+    that was not kept.
     """
 
     events: Columns = field(default_factory=lambda: Columns("kind", "lane", "start", "duration", "correlation"))
