@@ -22,6 +22,7 @@ from estimator.profiles.columns import UNKNOWN
 
 PS = 1e12
 KNOWN_LAUNCHES = 0.5  # share of a step's events whose launches must be recorded; else none counts
+MOST_EVENTS = 1 << 17  # of a step that is not marked; nobody replays more
 NEVER = -np.inf
 EARLIER_S = 1.0  # events that ended so long before a step keep no lane busy in it
 WAKE_S = 1e-5  # from the end of an event to the start of one on another lane that waits for it, at the most
@@ -88,23 +89,23 @@ class Record:
 
 
 def typical_timeline(record: Record) -> Timeline | None:
-    """The timeline of the step of median length, or of the busy time where no step is marked; None where nothing ran.
+    """The timeline of the step of median length, or of the busy time where no step is marked; None where nothing ran,
+    or too many events.
 
     Without launches the pauses of a marked step are kept as what nothing explains.
     """
     if not len(record.windows):
-        return _busy_timeline(record) if (record.op >= 0).any() else None
+        return _busy_timeline(record) if 0 < (record.op >= 0).sum() <= MOST_EVENTS else None
     begins, lengths = _lengths(record)
     chosen = _typical(lengths)
     own = (record.step == chosen) & (record.op >= 0)
     if not own.any():
         return None
-    launches, length_s = record.launch[own], float(lengths[chosen]) / PS
-    if np.mean(launches != UNKNOWN) < KNOWN_LAUNCHES:
+    length_s = float(lengths[chosen]) / PS
+    if np.mean(record.launch[own] != UNKNOWN) < KNOWN_LAUNCHES:
         return _unlaunched(_events(record, own, int(begins[chosen])), record.lanes, length_s)
     begin, end = record.windows[chosen].tolist()
-    first = min(begin, int(launches[launches != UNKNOWN].min()))
-    rows = build_timeline(_events(record, own, first), record.lanes, _waits(record.waits, first, first + end - begin))
+    rows = build_timeline(_events(record, own, begin), record.lanes, _waits(record.waits, begin, end))
     return Timeline(rows, host_step_s=(end - begin) / PS, step_s=length_s)
 
 
@@ -137,8 +138,7 @@ def _typical(lengths: Floats) -> int:
 
 def _events(record: Record, own: Flags, begin: int) -> DeviceEvents:
     """The events of the step, and those before it that may keep its lanes busy; by start, in seconds since it began."""
-    start_s = (record.start - begin) / PS
-    end_s = start_s + record.duration / PS
+    start_s, end_s = (record.start - begin) / PS, (record.end - begin) / PS
     last_s = float(start_s[own].max())
     kept = np.flatnonzero(own | ((end_s > -EARLIER_S) & (start_s <= last_s)))
     kept = kept[np.argsort(start_s[kept], kind="stable")]
@@ -172,11 +172,10 @@ def _unlaunched(events: DeviceEvents, lanes: Sequence[str], length_s: float) -> 
     """A timeline without launches: an event waits for the one of another lane that ended last before its lane was to
     go on, a lane for the host's begin of the step, and the host for its length.
     """
-    events = events.take(events.op >= 0)
-    free_s = _lane_free(events)
-    first = replace(events, launch_s=np.where(np.isnan(free_s), 0.0, np.nan))
+    own = events.take(events.op >= 0)
+    events = replace(own, launch_s=np.full(len(own.op), np.nan))
     whole = HostWaits(np.zeros(1), np.array([length_s]))
-    rows = _timeline(first, lanes, whole, np.zeros_like(free_s), wake_s=np.inf)
+    rows = _timeline(events, lanes, whole, np.zeros(len(events.op)), wake_s=np.inf)
     return Timeline(rows, host_step_s=length_s, step_s=length_s)
 
 
@@ -188,10 +187,14 @@ def build_timeline(events: DeviceEvents, lanes: Sequence[str], waits: HostWaits 
 def _timeline(
     events: DeviceEvents, lanes: Sequence[str], waits: HostWaits, delay_s: Floats, wake_s: float = WAKE_S
 ) -> pd.DataFrame:
-    """TIMELINE; an event that waits for another one started at most ``wake_s`` after that one's end."""
+    """TIMELINE; an event that waits for another one started at most ``wake_s`` after that one's end.
+
+    The first event of a lane whose launch is not known could start when the host began the step.
+    """
     free_s = _lane_free(events)
-    ready_s = np.fmax(free_s, events.launch_s + delay_s)
-    ready_s = np.where(np.isnan(ready_s), events.start_s, ready_s)
+    nothing_before = np.isnan(free_s) & np.isnan(events.launch_s)
+    launch_s = np.where(nothing_before, 0.0, np.minimum(events.launch_s, events.start_s))
+    ready_s = np.fmax(free_s, launch_s + delay_s)
     after = _awaited(events, ready_s, wake_s)
     ready_s = np.fmax(ready_s, np.where(after >= 0, events.end_s[after], -np.inf))
     of_device = pd.DataFrame(
@@ -200,7 +203,7 @@ def _timeline(
             "lane": [lanes[lane] for lane in events.lane],
             "start_s": events.start_s,
             "duration_s": events.end_s - events.start_s,
-            "launch_s": np.minimum(events.launch_s, events.start_s),
+            "launch_s": launch_s,
             "after": after,
             "delay_s": delay_s,
             "lag_s": np.maximum(events.start_s - ready_s, 0.0),

@@ -95,4 +95,5 @@ def as_profiled(timeline: Timeline, time_s: Floats, op_s: Floats, source_step_s:
     own_s = float(step_s(replay(Events(whole), ran, np.ones(1), timeline.host_step_s))[0])
     scale = source_step_s / own_s if own_s > 0 else 1.0
     launches = bool((whole["launch_s"] > 0).any())
-    return StepTimeline(whole, timeline.host_step_s, base, timeline.host_step_s, launches, scale)
+    host_s = timeline.host_step_s if launches else float(events["lag_s"].sum())
+    return StepTimeline(whole, timeline.host_step_s, base, host_s, launches, scale)

@@ -119,6 +119,13 @@ def test_a_marked_step_without_launches_keeps_its_pauses() -> None:
     assert replayed(timeline, factor=3.0) == pytest.approx(60)
 
 
+def test_of_very_many_events_without_marks_there_is_no_timeline(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("estimator.profiles.timeline.MOST_EVENTS", 2)
+    rows = [(0, 0, 10 * at, 5, 0) for at in range(3)]
+    assert typical_timeline(record(*rows[:2]))
+    assert typical_timeline(record(*rows)) is None
+
+
 def test_nothing_that_ran_gives_no_timeline() -> None:
     assert typical_timeline(record((-1, 0, 0, 1, 0))) is None
     assert typical_timeline(record((0, 0, 9, 1, 9), windows=((0, 5),))) is None

@@ -1,7 +1,11 @@
 """The timeline of a typical step of a GPU's XPlane: the events of its streams, and where the host launched them.
 
 An event of a stream and the host's event that launched it have the same ``correlation_id``. A step is what the GPU's
-line ``Steps`` marks, or an event of the host; it lasts from the end of one to the end of the next.
+line ``Steps`` marks, or an event of the host. Waits of the host are hardly ever recorded: what is left of a step behind
+its last launch is one, for the event that ended last before the host went on.
+
+A GPU's step lasts from the end of the one before to its own. How far its host ran ahead is kept: what it launched
+before the step was ready when the step began, and the rest comes at the host's pace.
 """
 
 from __future__ import annotations
@@ -16,12 +20,11 @@ from estimator.core.types import Integers, Timeline
 from estimator.profiles.columns import UNKNOWN, Columns, Ids
 from estimator.profiles.events import LAST
 from estimator.profiles.steps import Window
-from estimator.profiles.timeline import Record, step_at, typical_timeline
+from estimator.profiles.timeline import MOST_EVENTS, Record, step_at, typical_timeline
 from estimator.profiles.wire import Content
 from estimator.profiles.xplane.ops import Kind, Plane, read_metadata
 
 CORRELATION = "correlation_id"
-MOST_EVENTS = 1 << 17  # of one device that are kept; steps that hold later ones are not looked at
 MOST_LAUNCHES = 1 << 20  # that are kept
 # names of the host's events that launch something beside those with the kernel's name; and of its waits for a device
 LAUNCHES = re.compile(r"^(cuda|cu|hip)\w*(Launch|Memcpy|Memset)|^Mem(cpy|set)")
@@ -32,7 +35,8 @@ WAITS = re.compile(r"^(cuda|cu|hip)(Stream|Device|Ctx|Event)Synchronize|^\$\S+ b
 class DeviceRecord:
     """The events of one device's streams in ps: kind of op, number of the stream, start, duration, correlation.
 
-    ``upto`` is the start of the first event that was not kept.
+    About MOST_EVENTS are kept; steps that hold later ones are not looked at. ``upto`` is the start of the first one
+    that was not kept.
     """
 
     events: Columns = field(default_factory=lambda: Columns("kind", "lane", "start", "duration", "correlation"))
@@ -103,16 +107,17 @@ def device_timeline(
     if not len(events) or (device.upto < LAST and not len(windows)):
         return None
     event, op, start, end = _parts(events, kinds, row)
+    recorded = np.stack([host.waits["start"], host.waits["end"]], axis=1)
     record = Record(
         op=op,
         lane=events["lane"][event],
         start=start,
         duration=end - start,
-        launch=launch[event],
+        launch=(launch if by_host else _not_before(windows, step, launch))[event],
         step=step[event],
         lanes=list(device.lanes),
         windows=windows,
-        waits=np.stack([host.waits["start"], host.waits["end"]], axis=1),
+        waits=np.concatenate([recorded, _inferred_waits(windows, step, launch)]),
     )
     return typical_timeline(record)
 
@@ -121,6 +126,26 @@ def _pitches(steps: Integers) -> Integers:
     """From the end of one step of a device to the end of the next; the first one begins with its first op."""
     begins = np.maximum.accumulate(np.concatenate([steps[:1, 0], steps[:-1, 1]]))
     return np.stack([begins, np.maximum(steps[:, 1], begins)], axis=1)
+
+
+def _not_before(windows: Integers, step: Integers, launch: Integers) -> Integers:
+    """Launches, none before the begin of its step."""
+    begin = np.append(windows[:, 0], UNKNOWN)[step]
+    return np.where(launch == UNKNOWN, UNKNOWN, np.maximum(launch, begin))
+
+
+def _inferred_waits(windows: Integers, step: Integers, launch: Integers) -> Integers:
+    """Start and end of the wait at the end of each step: from its last launch, or as long after the begin of the step
+    as its launches took where the first of them came before.
+    """
+    known = (step >= 0) & (launch != UNKNOWN)
+    first, last = np.full(len(windows), LAST), np.full(len(windows), UNKNOWN)
+    np.minimum.at(first, step[known], launch[known])
+    np.maximum.at(last, step[known], launch[known])
+    some = first <= last
+    begin, end = windows[some].T
+    issued = last[some] + np.maximum(begin - first[some], 0)
+    return np.stack([np.minimum(issued, end), end], axis=1)
 
 
 def _whole_steps(device: DeviceRecord, windows: Integers, step: Integers) -> int:

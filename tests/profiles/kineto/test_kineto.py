@@ -502,3 +502,10 @@ def test_damaged_dumps_raise_only_estimator_errors(
         kineto.read([Dump(path)], Workload(name="toy"))
     except EstimatorError as error:
         assert "kineto.json" in str(error)
+
+
+def test_rows_are_in_the_order_of_the_program(tmp_path: Path) -> None:
+    names = {"aten::mul": 50, "aten::add": 10, "aten::relu": 30}
+    host = read(tmp_path, *(event(name, ts, 5) for name, ts in names.items()))
+    device = read(tmp_path, *(event(name, ts, 5, "kernel", stream=ts) for name, ts in names.items()))
+    assert host.ops["op"].tolist() == device.ops["op"].tolist() == ["aten::add", "aten::relu", "aten::mul"]

@@ -4,12 +4,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from estimator.core.types import Profile, Timeline, Workload
 from estimator.profiles import xplane
 from estimator.profiles.dump import Dump
 from estimator.profiles.xplane import step_timeline
+from estimator.rollup.timeline import Events, replay, step_s
 from tests.profiles.own_step import busy_s, replayed_s
 from tests.profiles.test_public_dumps import READ, read
 from tests.profiles.xplane.plain_reader import field
@@ -53,8 +55,13 @@ def timeline_of(profile: Profile) -> Timeline:
     return profile.timeline
 
 
+def of_device(timeline: Timeline) -> pd.DataFrame:
+    return timeline.events[timeline.events["op"].notna()]
+
+
 def us(timeline: Timeline, column: str) -> list[float]:
-    return [1e6 * value for value in timeline.events[column].to_numpy(dtype=float, na_value=np.nan)]
+    """A column of the device's rows [us]."""
+    return [1e6 * value for value in of_device(timeline)[column].to_numpy(dtype=float, na_value=np.nan)]
 
 
 def test_kernels_are_joined_with_their_launches_by_correlation(tmp_path: Path) -> None:
@@ -62,10 +69,10 @@ def test_kernels_are_joined_with_their_launches_by_correlation(tmp_path: Path) -
     stream, other = [event("gemm", 15, 30, 11), event("gemm", 45, 20, 12)], [event("add", 70, 5)]
     profile = profile_of(tmp_path, {"python": launches}, {"Stream #1": stream, "Stream #2": other})
     timeline = timeline_of(profile)
-    assert us(timeline, "launch_s") == pytest.approx([5, 20, np.nan], nan_ok=True)
+    assert us(timeline, "launch_s") == pytest.approx([5, 20, 0])  # nobody launched the last one
     assert us(timeline, "start_s") == pytest.approx([15, 45, 70])
-    assert timeline.events["lane"].tolist() == ["Stream #1", "Stream #1", "Stream #2"]
-    assert profile.ops["op"][timeline.events["op"]].tolist() == ["gemm", "gemm", "add"]
+    assert of_device(timeline)["lane"].tolist() == ["Stream #1", "Stream #1", "Stream #2"]
+    assert profile.ops["op"][of_device(timeline)["op"]].tolist() == ["gemm", "gemm", "add"]
     assert timeline.step_s == timeline.host_step_s == pytest.approx(1e-4)
 
 
@@ -87,7 +94,27 @@ def test_a_step_of_the_device_lasts_from_the_end_of_one_to_the_end_of_the_next(t
     assert profile.steps == 4
     assert 1e6 * timeline.step_s == pytest.approx(101)  # of 50, 101, 121 and 81
     assert us(timeline, "launch_s") == pytest.approx([0])  # before the end of the step before, at which this one begins
-    assert us(timeline, "start_s") == pytest.approx([110])
+    assert us(timeline, "start_s") == pytest.approx([50])
+
+
+def test_a_host_that_ran_ahead_holds_up_a_faster_device_by_its_launches_alone(tmp_path: Path) -> None:
+    host = [event("cuLaunchKernel", 10 + 10 * at, 2, at + 1) for at in range(6)]
+    stream = [event("gemm", 100 + 100 * at, 100, at + 1) for at in range(6)]
+    steps = [event("0", 100 + 300 * step, 300) for step in range(2)]
+    profile = profile_of(tmp_path, {"python": host}, {"Stream #1": stream, "Steps": steps})
+    timeline = timeline_of(profile)
+    assert 1e6 * timeline.step_s == pytest.approx(300)
+    assert us(timeline, "launch_s") == pytest.approx([0, 0, 0])
+    events, tenth = Events(timeline.events), np.full((1, len(profile.ops)), 0.01)
+    assert 1e6 * step_s(replay(events, tenth, np.ones(1), timeline.host_step_s))[0] == pytest.approx(20)
+
+
+def test_the_host_waits_for_the_device_behind_its_last_launch(tmp_path: Path) -> None:
+    host = [event("train", 0, 100, step=0), event("cuLaunchKernel", 5, 3, 11)]
+    profile = profile_of(tmp_path, {"python": host}, {"Stream #1": [event("gemm", 15, 80, 11)]})
+    timeline = timeline_of(profile)
+    halved = replay(Events(timeline.events), np.full((1, len(profile.ops)), 0.5), np.ones(1), timeline.host_step_s)
+    assert 1e6 * step_s(halved)[0] == pytest.approx(60)
 
 
 def test_a_step_that_nobody_marked_has_no_pauses(tmp_path: Path) -> None:
@@ -102,7 +129,7 @@ def test_the_timeline_is_of_the_first_device_that_computed(tmp_path: Path) -> No
     first, second = ({"Stream #1": [event("add", 0, 1), event(name, 10, 20)]} for name in ("gemm", "other"))
     profile = profile_of(tmp_path, {"python": []}, copies, first, second)
     timeline = timeline_of(profile)
-    assert profile.ops["op"][timeline.events["op"].dropna()].tolist() == ["add", "gemm"]
+    assert profile.ops["op"][of_device(timeline)["op"]].tolist() == ["add", "gemm"]
     assert 1e6 * timeline.step_s == pytest.approx(21)
 
 
@@ -122,8 +149,7 @@ def test_a_real_step_replayed_with_its_own_times_takes_its_own_time(row: Mapping
 
 @pytest.mark.parametrize("row", [row for row in XPLANES if row["steps"]], ids=lambda row: row["name"])
 def test_real_launches_are_found(row: Mapping[str, str]) -> None:
-    rows = timeline_of(read(row["file"])).events
-    assert rows["launch_s"][rows["op"].notna()].notna().mean() > 0.99
+    assert of_device(timeline_of(read(row["file"])))["launch_s"].notna().mean() > 0.99
 
 
 @pytest.mark.parametrize("marks", ["device", "host", "none"])
