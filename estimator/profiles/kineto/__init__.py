@@ -101,7 +101,7 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
         busy_step_s=float(np.mean([busy_s(worker) for worker in workers])),
         ranks=len(workers),
         tool_version=_version(trace),
-        warnings=(*steps.warnings, *_missing_data(trace, on_device, len(workers))),
+        warnings=(*steps.warnings, *_missing_data(trace, on_device, len(workers)), *_crossing(nest)),
     )
     return dataclasses.replace(canonical.per_step(profile, steps.count), updates=steps.updates)
 
@@ -220,6 +220,12 @@ def _missing_data(trace: Trace, on_device: bool, devices: int) -> Iterator[str]:
         yield "the trace does not name its device: state it with --from"
     if devices > 1:
         yield f"{devices} devices ran in this process: a step's ops are the mean over them"
+
+
+def _crossing(nest: Nesting) -> Iterator[str]:
+    """A warning about ops that were cut off at the end of the op around them."""
+    if nest.crossing:
+        yield f"{nest.crossing} of the host's ops end after the op around them: they count as launched inside it"
 
 
 def _rank(trace: Trace) -> int | None:
