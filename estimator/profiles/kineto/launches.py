@@ -14,7 +14,8 @@ from estimator.profiles.kineto.nesting import Nesting, is_matrix, product_above
 from estimator.profiles.kineto.trace import ABSENT, KERNEL, Trace
 
 HELPER = re.compile(  # beside the kernel that does a product's work
-    r"(?i)splitk|scal_kernel|(nchw|nhwc)to|batched_transpose|transpose_kernel|im2d?2?col|subtensorop|elementwise_kernel"
+    r"(?i)split_?k_?reduce|reduce_?split_?k|post_?gsu|betaonly|compute\w*offsets|scal(epackedtensor)?_kernel"
+    r"|(nchw|nhwc)to|batched_transpose|transpose_kernel|im2d?2?col|subtensorop|elementwise_kernel"
 )
 COLLECTIVE = re.compile(r"(?i)^(nccl|rccl)")  # kernels whose name says more than the op that launched them
 EVERY, NO = -1, -2  # all pieces of an op's work, or none of them
