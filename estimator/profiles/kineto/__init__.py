@@ -25,6 +25,7 @@ from estimator.profiles.columns import Ids
 from estimator.profiles.dump import Dump
 from estimator.profiles.kineto import torch_ops
 from estimator.profiles.kineto.arguments import Call, Work
+from estimator.profiles.kineto.attention_gradients import complete_attention
 from estimator.profiles.kineto.convolutions import complete_convolutions
 from estimator.profiles.kineto.devices import (
     by_device,
@@ -72,6 +73,7 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
         chrome_trace.refuse_overflow(events_with_time["duration"], trace.where)
     nest = nest_ops(trace)
     complete_convolutions(trace, nest)
+    complete_attention(trace, nest)
     launches = find_launches(trace, nest)
     steps = find_steps(trace, launches.time)
     on_device = bool(len(trace.device))
