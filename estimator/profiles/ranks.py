@@ -26,7 +26,7 @@ def merge(profiles: Sequence[Profile]) -> Profile:
     if len(profiles) == 1:
         return profiles[0]
     _refuse_unlike_shapes(profiles)
-    processes = [_merged(windows, ranks=1) for windows in _processes(profiles)]
+    processes = [_merged(windows, ranks=windows[0].ranks) for windows in _processes(profiles)]
     steps = {profile.steps for profile in processes}
     if len(steps) > 1:
         counts = " and ".join(str(count) for count in sorted(steps))
@@ -34,7 +34,7 @@ def merge(profiles: Sequence[Profile]) -> Profile:
             f"{profiles[0].workload.name}: the dumps cover {counts} steps; expected ranks of one run, so name one of "
             "them"
         )
-    return _merged(processes, ranks=len(processes))
+    return _merged(processes, ranks=sum(profile.ranks for profile in processes))
 
 
 def _processes(profiles: Sequence[Profile]) -> list[list[Profile]]:
@@ -73,11 +73,12 @@ def _refuse_unlike_shapes(profiles: Sequence[Profile]) -> None:
 
 
 def _merged(profiles: Sequence[Profile], ranks: int) -> Profile:
-    """The mean of profiles, of windows by their steps."""
+    """The mean of profiles, by their steps and by how many ranks each is the mean of."""
     if len(profiles) == 1:
         return profiles[0]
     steps = np.array([profile.steps for profile in profiles], dtype=float)
-    weights = steps / steps.mean()
+    weights = steps * np.array([profile.ranks for profile in profiles], dtype=float)
+    weights /= weights.mean()
     return dataclasses.replace(
         profiles[0],
         ranks=ranks,

@@ -26,6 +26,7 @@ from estimator.profiles.dump import Dump
 from estimator.profiles.events import LAST
 from estimator.profiles.kineto import torch_ops
 from estimator.profiles.kineto.arguments import Call, Work
+from estimator.profiles.kineto.attention_gradients import complete_attention
 from estimator.profiles.kineto.convolutions import complete_convolutions
 from estimator.profiles.kineto.devices import (
     by_device,
@@ -76,6 +77,7 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
         chrome_trace.refuse_overflow(events_with_time["duration"], trace.where)
     nest = nest_ops(trace)
     complete_convolutions(trace, nest)
+    complete_attention(trace, nest)
     launches = find_launches(trace, nest)
     steps = find_steps(trace, launches.time)
     on_device = bool(len(trace.device))
@@ -107,7 +109,7 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
         busy_step_s=float(np.mean([busy_s(worker) for worker in workers])),
         ranks=len(workers),
         tool_version=_version(trace),
-        warnings=(*steps.warnings, *_missing_data(trace, on_device, len(workers))),
+        warnings=(*steps.warnings, *_missing_data(trace, on_device, len(workers)), *_crossing(nest)),
     )
     return dataclasses.replace(canonical.per_step(profile, steps.count), updates=steps.updates)
 
@@ -235,6 +237,12 @@ def _missing_data(trace: Trace, on_device: bool, devices: int) -> Iterator[str]:
         yield "the trace has launches but no GPU event: the ops' times are the processor's"
     if devices > 1:
         yield f"{devices} devices ran in this process: a step's ops are the mean over them"
+
+
+def _crossing(nest: Nesting) -> Iterator[str]:
+    """A warning about ops that were cut off at the end of the op around them."""
+    if nest.crossing:
+        yield f"{nest.crossing} of the host's ops end after the op around them: they count as launched inside it"
 
 
 def _rank(trace: Trace) -> int | None:

@@ -14,7 +14,8 @@ from estimator.profiles.kineto.nesting import Nesting, is_matrix, product_above
 from estimator.profiles.kineto.trace import ABSENT, KERNEL, Trace
 
 HELPER = re.compile(  # beside the kernel that does a product's work
-    r"(?i)splitk|scal_kernel|(nchw|nhwc)to|batched_transpose|transpose_kernel|im2d?2?col|subtensorop|elementwise_kernel"
+    r"(?i)split_?k_?reduce|reduce_?split_?k|post_?gsu|betaonly|compute\w*offsets|scal(epackedtensor)?_kernel"
+    r"|(nchw|nhwc)to|batched_transpose|transpose_kernel|im2d?2?col|subtensorop|elementwise_kernel"
 )
 PRODUCT = re.compile(  # kernels whose name says that they do a product's work
     r"(?i)gemm|gemv|conv|[wd]grad|fprop|winograd|cijk_|nvjet|cutlass|xmma|matmul|_mm_|dot_kernel|fft|flash|fmha|attn|"
@@ -73,8 +74,8 @@ def assign_work(trace: Trace, nest: Nesting, launches: Launches) -> Share:
     """Assign the work of ops to device events.
 
     The longest kernel of a product gets its operands, of those whose name says that they do such work where there are
-    any; a backward convolution's longest kernels get one gradient each, in order of time. For any other op, all kernels named like its longest one and on the same stream get the operands
-    and count as one call.
+    any; a backward convolution's longest kernels get one gradient each, in order of time. For any other op, all kernels
+    named like its longest one and on the same stream get the operands and count as one call.
     """
     op = launches.op
     share = Share(op, np.full_like(op, NO), np.ones_like(op))

@@ -35,7 +35,8 @@ PRODUCTS = {  # the names of their arguments
 }  # fmt: skip
 OF_LIBRARIES = (  # their names, with the library, and the names of their arguments
     (r"aiter::_?(gemm|flatmm|gfx\d+)_a\w*|vllm::\w*unquantized_gemm\w*", "a b"),
-    (r"(vllm|aiter)::_?rocm_aiter_\w*gemm\w*|_rocm_C::(wvSplitK\w*|LLMM1)", "a b"),
+    (r"(vllm|aiter)::_?rocm_aiter_\w*gemm\w*|vllm::\w*w8a8\w*|sglang_profiler::\w*(gemm_a(fp)?\d+w|hgemm)\w*", "a b"),
+    (r"_rocm_C::(wvSplitK\w*|LLMM1)", "a b"),
     (r"(sgl_kernel|trtllm|vllm)::\w*scaled_mm\w*|bitsandbytes::int8_linear_matmul|fbgemm::f8f8bf16(_\w+wise)?", "a b"),
     (r"_C::cutlass_scaled_mm\w*", "out a b"),
     (r"aiter::batched_gemm_a\w*|sgl_kernel::bmm_fp8", "a b"),

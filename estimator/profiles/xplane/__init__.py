@@ -163,6 +163,7 @@ def _read(content: Content) -> _Reading:
 
 def _read_in_order(content: Content, spans: list[Span], ordered: bool = True) -> _Reading:
     planes = [ops.read_plane(content, span, whole=not ordered) for span in spans]
+    ops.set_aside(planes)
     reading = _Reading(programs=ops.programs(content, planes), tool_version=ops.tool_version(content, planes))
     with_ops = {id(line) for line in ops.op_lines(planes)}
     with_streams = [

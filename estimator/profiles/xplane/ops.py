@@ -28,6 +28,7 @@ PROGRAMS, DEVICE = "/host:metadata", "/device:"
 BESIDE = re.compile(
     r"SparseCore|:CUSTOM:Megascale"
 )  # planes of a core's helpers and of the network, which are no ranks
+CUSTOM = ":CUSTOM:"  # in the names of planes of plugins: of an accelerator, or of what lies beside one
 STREAM = "Stream"  # how the lines of a GPU's streams begin
 XLA_LINE = "XLA Ops"  # the ops of accelerators other than GPUs, where it only repeats the streams
 DERIVED_LINES = re.compile(r"^(XLA (Modules|TraceMe)|Steps|TensorFlow |Framework |Source|Launch Stats|Async|Scope)")
@@ -69,11 +70,17 @@ class Plane:
     events: dict[int, Span] = field(default_factory=dict)
     stats: dict[int, str] = field(default_factory=dict)
     own_stats: list[Span] = field(default_factory=list)
+    aside: bool = False  # of a plugin, beside an accelerator
 
     @property
     def device(self) -> bool:
         """Whether the plane is an accelerator's."""
-        return self.name.startswith(DEVICE) and not BESIDE.search(self.name)
+        return self.name.startswith(DEVICE) and not BESIDE.search(self.name) and not self.aside
+
+    @property
+    def filled(self) -> bool:
+        """Whether any line has events."""
+        return any(line.span[1] > line.span[0] for line in self.lines)
 
     def ids(self, stat_names: Sequence[str]) -> dict[str, int]:
         """The ids of the stats with these names, as far as the plane has them."""
@@ -98,6 +105,13 @@ class Kind:
     columns: Mapping[str, str | None]
     path: str
     share: float = 1.0
+
+
+def set_aside(planes: Sequence[Plane]) -> None:
+    """Mark the planes of plugins as no accelerators, where the dump has an accelerator of its own."""
+    if any(plane.device and plane.filled and CUSTOM not in plane.name for plane in planes):
+        for plane in planes:
+            plane.aside = CUSTOM in plane.name
 
 
 def read_plane(content: Content, span: Span, whole: bool) -> Plane:

@@ -170,6 +170,7 @@ FAMILY = Family("torch", LIBRARIES, r"(_|_out)?(\.\w+)?", RULES)
 
 LIBRARY_RULES = (  # of libraries beside PyTorch, whose names mean something with the library's own
     Rule("gemm", r"aiter::_?(batched_gemm|gemm|flatmm|gfx\d+)_a\w*|(vllm|aiter)::_?rocm_aiter_\w*gemm\w*"),
+    Rule("gemm", r"vllm::\w*w8a8\w*|sglang_profiler::\w*(gemm_a(fp)?\d+w|hgemm)\w*"),
     Rule("gemm", r"vllm::\w*unquantized_gemm\w*|_rocm_C::(wvSplitK\w*|LLMM1)|_C::cutlass_scaled_mm\w*"),
     Rule("gemm", r"(sgl_kernel|trtllm|vllm)::\w*scaled_mm\w*|sgl_kernel::bmm_fp8|bitsandbytes::int8_linear_matmul"),
     Rule("gemm", r"fbgemm::f8f8bf16(_\w+wise)?|tex(_ts)?::te_gemm(_ts)?|triton_(b|add|badd)?mm(_\w*)?"),

@@ -409,6 +409,15 @@ def test_refuses_ops_that_do_not_nest(tmp_path: Path) -> None:
     assert crossing.ops["op"].tolist() == ["inner"]  # where a device's events count, the host's times do not
 
 
+def test_ops_that_do_not_nest_still_launch_the_kernels_of_a_device(tmp_path: Path) -> None:
+    ops = [event("outer", 0, 10), event("gloo:all_reduce", 5, 60), event("next", 20, 10)]
+    calls = [event("cudaLaunchKernel", ts, 1, "cuda_runtime", correlation=ts) for ts in (7, 22)]
+    kernels = [event("work", 100 + ts, 5, "kernel", 7, correlation=ts) for ts in (7, 22)]
+    profile = read(tmp_path, *ops, *calls, *kernels)
+    assert sorted(profile.ops["op"]) == ["gloo:all_reduce", "next"]
+    assert [text for text in profile.warnings if text.startswith("1 of the host's ops")]
+
+
 def test_overlap_within_rounding_is_tolerated(tmp_path: Path) -> None:
     times = read(tmp_path, event("outer", 0, 10), event("inner", 5, 6), event("next", 10, 10)).ops
     assert times.set_index("op")["time_s"].to_dict() == pytest.approx({"outer": 5e-6, "inner": 5e-6, "next": 10e-6})

@@ -124,3 +124,30 @@ def test_the_id_0_of_several_launches_names_none(tmp_path: Path) -> None:
     ops = [event("aten::first", 0, 10), event("aten::second", 100, 10)]
     profile = read(tmp_path, *ops, launch(5, 0), launch(105, 0), kernel("work", 120, 5, 0))
     assert profile.ops["op"].tolist() == ["work"]
+
+
+@pytest.mark.parametrize(
+    ("worker", "helper"),
+    [
+        ("volta_scudnn_128x64_stridedB_splitK_small_nn_v1", "cask_cudnn::computeWgradBOffsetsKernel(Params)"),
+        (
+            "sm80_xmma_wgrad_implicit_gemm_tf32_stage4_splitK_kernel",
+            "cask_cudnn::computeWgradSplitKOffsetsKernel(Params)",
+        ),
+        ("volta_sgemm_64x64_nn", "void splitKreduce_kernel<float, float>(cublasSplitKParams<float>)"),
+        ("Cijk_Ailk_Bljk_HHS_MT64", "void cutlass::Kernel<cutlass::reduction::kernel::ReduceSplitK<float>>"),
+        ("void wvSplitK_hf_sml_<__hip_bfloat16, 64>", "Cijk_S_Bias_PostGSU8"),
+    ],
+)
+@pytest.mark.parametrize("helper_lasts", [1, 60])
+def test_the_kernel_that_multiplies_gets_the_operands(
+    worker: str, helper: str, helper_lasts: int, tmp_path: Path
+) -> None:
+    profile = read(
+        tmp_path,
+        event("aten::mm", 0, 20, **dims([8, 4], [4, 16])),
+        launch(5, 1), launch(6, 2),
+        kernel(helper, 30, helper_lasts, 1), kernel(worker, 100, 20, 2),
+    )  # fmt: skip
+    by_kernel = profile.ops.set_index("kernel")["shapes"].fillna("").to_dict()
+    assert by_kernel == {worker: "8x4;4x16", helper: ""}

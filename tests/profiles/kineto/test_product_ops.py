@@ -34,6 +34,8 @@ def te_flags(a: str, b: str) -> list[str]:
         ("vllm::rocm_unquantized_gemm", [A, ROWS, [N]], []),
         ("vllm::rocm_unquantized_gemm", [[2, M // 2, K], ROWS, NONE], []),
         ("vllm::rocm_aiter_triton_gemm_a8w8_blockscale", [A, ROWS, [M, 1], [1, 1]], []),
+        ("vllm::apply_w8a8_block_fp8_linear", [A, ROWS, NONE, [1, 1]], []),
+        ("sglang_profiler::fp8_utils_gemm_a8w8_blockscale_12", [A, ROWS, [M, 1], [1, 1]], []),
         ("_rocm_C::wvSplitK", [ROWS, A, NONE, NONE], []),
         ("_C::cutlass_scaled_mm", [[M, N], A, COLUMNS, [1], [1], NONE], []),
         ("sgl_kernel::fp8_scaled_mm", [A, COLUMNS, [M], [N], NONE, NONE], []),
