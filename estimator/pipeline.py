@@ -13,6 +13,7 @@ from estimator.devices.sides import load_source, load_target, source_notes, unkn
 from estimator.model import SourceRun, TargetDevice, assumptions, predict, specifications
 from estimator.rollup import step
 from estimator.rollup.host import host_scenario, ran_on_processor
+from estimator.rollup.limits import step_limits
 from estimator.work import (
     convert_layout,
     convert_precision,
@@ -64,6 +65,7 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
     scenario = host_scenario(profile, run.device, target.device, plan, prediction.run, same_device)
     overlap = step.target_overlap(prediction, profile, target.device, same_setting)
     timeline = step.step_timeline(profile, prediction, scenario, overlap)
+    floor_s, ceiling_s = step_limits(prediction, timeline, scenario)
     replayed = step.replay_step(prediction, timeline, scenario)
     evidence_shares = step.evidence(prediction, replayed, scenario)
     basis = assumptions(prediction.ops, target.device, evidence, workload, run.device)
@@ -87,10 +89,11 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
         step=replayed.step,
         kernels_s=replayed.kernels_s,
         host=scenario.name,
+        input=scenario.input,
         matrix_step_s=step.matrix_time(prediction, overlap),
         source_step_s=math.nan if resized.changed else step.source_step_time(profile),
-        floor_s=float(overlap @ prediction.floor_s),
-        ceiling_s=float(prediction.ceiling_s.sum() + step.idle_time(profile) * prediction.run.max()),
+        floor_s=floor_s,
+        ceiling_s=ceiling_s,
         coverage=prediction.covered_fraction * (step.coverage(profile) or 1.0),
         evidence=evidence_shares,
         fusion=fused.saved,

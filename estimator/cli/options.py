@@ -18,14 +18,14 @@ def _complete(kind: str, pattern: str) -> Callable[[str], list[str]]:
     return names
 
 
-def _host(text: str) -> str | float:
+def _host(text: str) -> str | float | None:
     """The host scenario that is written as a word or a factor."""
-    if text in ("profile", "none"):
-        return text
+    from estimator.core.scenarios import read_host
+
     try:
-        return float(text)
-    except ValueError:
-        raise typer.BadParameter(f"'{text}' is no scenario; write profile, none, or a factor such as 0.5") from None
+        return read_host(text)
+    except ValueError as error:
+        raise typer.BadParameter(f"it {error}") from None
 
 
 def _writable(path: Path | None) -> Path | None:
@@ -70,12 +70,18 @@ Layout = Annotated[
     ),
 ]
 HOST_HELP = (
-    "What the target's host does: profile (as the profile's), a factor on that, or none (kernels alone).  [default: as "
-    "an accelerator's profile; of a processor's profile on an accelerator, the framework's launches]"
+    "What the target's host does: none (kernels alone); profile (what the profile's host did; a processor's is the "
+    "time in which none of its ops ran); or so many times what it does by default, such as 0.5.  [default: as an "
+    "accelerator's profile; of a processor's profile on an accelerator, the framework's launches]"
+)
+INPUT_HELP = (
+    "Time in which input is read: carried (as profiled, in turn with the rest), overlapped (beside the step before: "
+    "the longer of the two counts), or none.  [default: carried; with --host none, none]"
 )
 Host = Annotated[
     Any, typer.Option("--host", metavar="profile|none|FACTOR", parser=_host, help=HOST_HELP, show_default=False)
 ]
+InputOf = Annotated[Literal["carried", "overlapped", "none"] | None, typer.Option("--input", help=INPUT_HELP)]
 OtherBatch = Annotated[
     int | None, typer.Option("--batch", min=1, help="Predict at this batch size; by default at the profiled one.")
 ]

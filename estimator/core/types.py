@@ -7,7 +7,6 @@ at nominal inputs, each other entry is one seeded draw of the uncertain inputs.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +19,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from estimator.core import quantities, units
 from estimator.core.errors import EstimatorError
 from estimator.core.notes import Note, sentences
+from estimator.core.scenarios import Host, Input, read_host, read_input
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,7 +31,6 @@ Names = npt.NDArray[np.object_]  # words that many rows share
 Status = Literal["read", "recall", "derived", "assumed", "measured"]
 Confidence = Literal["high", "medium", "low"]
 Fusing = Literal["none", "elementwise"]
-Host = Literal["profile", "none"] | float | None  # the source's, none, or so many times it; None: as suits the target
 Layout = Literal[
     "auto", "none", "converted", "channels-first"
 ]  # of images in the target's library, where it differs from the profile's
@@ -318,10 +317,14 @@ class RunPlan:
     mode: Mode | None = None
     layout: Layout = "auto"
     host: Host = None
+    input: Input = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.host, float) and not 0 < self.host < math.inf:
-            raise EstimatorError(f"host {self.host:g} is no factor; expected profile, none, or a number above 0")
+        for name, read in (("host", read_host), ("input", read_input)):
+            try:
+                object.__setattr__(self, name, read(getattr(self, name)))
+            except ValueError as error:
+                raise EstimatorError(f"{name} {error}") from None
         if self.batch is not None and not 1 <= self.batch <= LARGEST_BATCH:
             expected = f"a whole number from 1 to {LARGEST_BATCH}"
             raise EstimatorError(f"batch {self.batch} is out of range; expected {expected}")
@@ -414,8 +417,9 @@ class Estimate:
     prediction: Prediction
     overlap: Floats  # share of each op's time by which it lengthens the step
     step: StepTime
-    kernels_s: Floats  # the step with a host that takes no time
+    kernels_s: Floats  # the step with neither the host's time nor input
     host: str  # the scenario of the host
+    input: str  # the scenario of input
     matrix_step_s: Floats  # matrix products only: the lecture's own roll-up
     source_step_s: float  # NaN where the source ran another batch
     floor_s: float

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from estimator.core.interval import bounds
-from estimator.core.types import Host, Profile, RunPlan, Workload
+from estimator.core.scenarios import Host, Input
+from estimator.core.types import Profile, RunPlan, Workload
 from estimator.profiles import canonical
 from estimator.rollup.host import DISPATCH_S, OTHER_STACK, PACE, HostScenario, host_scenario, ran_on_processor
 from tests.conftest import make_device, make_ops
@@ -50,9 +51,41 @@ def test_on_its_own_device_the_host_varies_as_the_run_does() -> None:
     ("host", "pace", "name"), [("none", 0.0, "none"), (0.5, 0.5, "profile × 0.5"), ("profile", 1.0, "profile")]
 )
 def test_a_scenario_that_is_asked_for(host: Host, pace: float, name: str) -> None:
-    for placement in ("/host:CPU", "gpu:0"):
-        found = scenario(placement, host)
-        assert (found.pace[0], found.name, found.dispatch_s) == (pace, name, None)
+    found = scenario("gpu:0", host)
+    assert (found.pace[0], found.name, found.dispatch_s, found.other_stack) == (pace, name, None, False)
+
+
+@pytest.mark.parametrize(
+    ("host", "pace", "name"), [("none", 0.0, "none"), (0.5, 0.5, "dispatch × 0.5"), (1.0, 1.0, "dispatch")]
+)
+def test_on_an_accelerator_a_scenario_of_a_processors_profile_is_of_the_frameworks_launches(
+    host: Host, pace: float, name: str
+) -> None:
+    """They hide those of kernels, and another stack runs these: so it is with a host that takes no time."""
+    default, found = scenario("/host:CPU"), scenario("/host:CPU", host)
+    assert (found.pace[0], found.name, found.dispatch_s) == (pace, name, default.dispatch_s)
+    assert found.other_stack
+    assert (np.asarray(found.kernels) == np.asarray(default.kernels)).all()
+    assert found.pace == pytest.approx(pace * default.pace)
+
+
+def test_a_processors_own_host_time_can_be_asked_for_on_an_accelerator() -> None:
+    found = scenario("/host:CPU", "profile")
+    assert (found.name, found.dispatch_s, found.other_stack) == ("profile", None, True)
+    assert bounds(found.pace) == pytest.approx(PACE, rel=0.05)
+    assert [note.code for note in found.notes] == ["host-profile"]
+
+
+@pytest.mark.parametrize(
+    ("host", "input_", "parts"),
+    [(None, None, ()), ("none", None, ("host", "input")), ("none", "carried", ("host",)), (None, "none", ("input",)),
+     (2.0, "overlapped", ())],
+)  # fmt: skip
+def test_what_takes_no_time(host: Host, input_: Input, parts: tuple[str, ...]) -> None:
+    plan = RunPlan("toy", host=host, input=input_, draws=3)
+    found = host_scenario(profile("gpu:0"), None, GPU, plan, np.ones(4), same_device=False)
+    assert found.left_out == parts
+    assert found.input == (input_ or ("none" if host == "none" else "carried"))
 
 
 def test_the_source_device_says_whether_it_is_a_processor() -> None:
@@ -60,3 +93,8 @@ def test_the_source_device_says_whether_it_is_a_processor() -> None:
     assert not ran_on_processor(profile("/host:CPU"), GPU)
     assert ran_on_processor(profile("/host:CPU"), None)
     assert not ran_on_processor(dataclasses.replace(profile("gpu:0")), None)
+
+
+def test_where_the_source_does_not_say_what_its_units_are_its_ops_do() -> None:
+    assert ran_on_processor(profile("/host:CPU"), make_device())
+    assert not ran_on_processor(profile("gpu:0"), make_device())

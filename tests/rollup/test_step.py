@@ -65,8 +65,9 @@ def test_evidence_shares_include_idle_time() -> None:
     assert not any("source's own time" in warning for result in (busy, same_device) for warning in result.warnings)
 
 
-@pytest.mark.parametrize(("target", "shares"), [("v100", [1.0, 1.0]), ("epyc-7763", [0.5, 0.5])])
+@pytest.mark.parametrize(("target", "shares"), [("v100", [1.0, 0.5]), ("epyc-7763", [0.5, 0.5])])
 def test_ops_that_cores_ran_side_by_side_run_serially_on_other_devices(target: str, shares: list[float]) -> None:
+    """But for those that go by their time on the source, where each had a share of the rates."""
     rows = ({"op_type": kind, "placement": "/host:CPU", "m": 512, "n": 512, "k": 512} for kind in ("MatMul", "Mystery"))
     ran = dataclasses.replace(profile(), ops=canonical.to_ops(make_ops(*rows), "toy"), busy_step_s=1e-3)
     estimated = estimate(ran, RunPlan(target, draws=0))
@@ -167,7 +168,7 @@ def test_each_part_of_a_step_by_hand() -> None:
     assert {part: samples[0] for part, samples in found.step.parts().items()} == pytest.approx(expected)
     assert found.step.total == pytest.approx(np.array([45.5, 91]) / 2 + [0.25, 0.75])
     assert sum(found.step.parts().values()) == pytest.approx(found.step.total)
-    assert found.kernels_s == pytest.approx(np.array([45.5, 91]) / 2)
+    assert found.kernels_s == pytest.approx(np.array([42.5, 85]) / 2)  # without the ops of the host and of input
     assert found.overlap == pytest.approx(np.full(len(OPS), 0.5))
 
 
