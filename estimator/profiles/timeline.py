@@ -230,13 +230,17 @@ def _lane_free(events: DeviceEvents) -> Floats:
 
 
 def _awaited(events: DeviceEvents, ready_s: Floats, wake_s: float) -> Integers:
-    """Of each event that waited longer than a gap, the event of another lane that ended last before; −1 for none."""
+    """Of each event that waited longer than a gap, the event of another lane that ended last before; −1 for none.
+
+    It stands before it in the table: a coarse clock lets two of no time wait for each other.
+    """
     after = np.full(len(events.lane), -1, dtype=np.int64)
     waiting = np.flatnonzero((events.start_s - ready_s > GAP_S) & (events.op >= 0))
     latest_s = np.maximum(events.start_s[waiting] - wake_s, ready_s[waiting])
     for lane in np.unique(events.lane):
         nearest = _last_ended(events, np.flatnonzero((events.lane == lane) & (events.op >= 0)), events.start_s[waiting])
-        later = (nearest >= 0) & (events.lane[waiting] != lane) & (events.end_s[nearest] > latest_s)
+        is_other = (nearest >= 0) & (nearest < waiting) & (events.lane[waiting] != lane)
+        later = is_other & (events.end_s[nearest] > latest_s)
         after[waiting[later]] = nearest[later]
         latest_s[later] = events.end_s[nearest[later]]
     return after
@@ -246,7 +250,7 @@ def _host_rows(events: DeviceEvents, waits: HostWaits) -> pd.DataFrame:
     """A row for each wait of the host; it waits for the last of the events that ended before it went on."""
     after = _last_ended(events, np.flatnonzero(events.op >= 0), waits.end_s)
     ended_s = np.where(after >= 0, events.end_s[after], -np.inf)
-    held = ended_s >= waits.start_s
+    held = (ended_s >= waits.start_s) & ~(events.launch_s[after] >= waits.end_s)
     return pd.DataFrame(
         {
             "op": pd.NA,
