@@ -18,11 +18,12 @@ from estimator.core import physics
 from estimator.core.schema import STREAMING
 from estimator.core.types import ITEMSIZE
 from estimator.devices import load_device
+from estimator.validation import whole_intervals
 from estimator.validation.calibration_rows import kit_rows
 from estimator.validation.data import WHOLE_MODELS, describe
 from estimator.validation.layer_ops import PRECISION, read_ops
 from estimator.validation.neusight import device_of
-from estimator.validation.protocol import MEASURED, Method, Predictor
+from estimator.validation.protocol import MEASURED, FittedPredictor, Method, Predictor
 from estimator.validation.tables import TRUTH, read_columns, with_operator
 
 if TYPE_CHECKING:
@@ -131,8 +132,8 @@ def judge(
 ) -> dict[str, pd.DataFrame]:
     """Judge every ordered pair of devices that ran one model, for each problem, without rows of the target's family.
 
-    Columns: KEYS, ``source``, ``target``, ``model``, all three in ``op``, measured ``time_s``, and per method a
-    column of predicted times [s].
+    Columns: KEYS, ``source``, ``target``, ``model``, all three in ``op``, measured ``time_s``, per method a column of
+    predicted times [s], and ``low_s`` and ``high_s`` of a method that has coefficients.
     """
     import pandas as pd
 
@@ -142,17 +143,31 @@ def judge(
         sources = {device for device, source_family in families.items() if source_family != family}
         train = truth[truth["family"] != family]
         predictors = {name: method(train) for name, method in methods.items()}
-        for problem, rows in frames.items():
-            if problem.endswith("75w") and not _power(target) > LOW_POWER_W:
-                continue
-            own = _rows_of_kit(truth, target) if "kit" in problem else truth.iloc[:0]
-            pairs = _pairs(runs.whole_s, target, sources)
-            times = {
-                name: _predict_whole(predictor, runs, target, sources, own) for name, predictor in predictors.items()
-            }
-            predicted_s = {name: pairs.index.map(time_by_pair) for name, time_by_pair in times.items()}
-            rows.append(pairs.assign(target=target, **predicted_s).reset_index())
+        here = [problem for problem in problems if not problem.endswith("75w") or _power(target) > LOW_POWER_W]
+        for with_kit in {"kit" in problem for problem in here}:
+            own = _rows_of_kit(truth, target) if with_kit else truth.iloc[:0]
+            pairs = _predicted_pairs(predictors, runs, target, sources, own)
+            for problem in here:
+                if ("kit" in problem) == with_kit:
+                    frames[problem].append(pairs)
     return {problem: pd.concat(rows, ignore_index=True) for problem, rows in frames.items() if rows}
+
+
+def _predicted_pairs(
+    predictors: Mapping[str, Predictor], runs: Runs, target: str, sources: set[str], own: pd.DataFrame
+) -> pd.DataFrame:
+    """The pairs of a target with the times of each method, and the intervals of one that has coefficients."""
+    ops = runs.ops[runs.ops["device"].isin(sources)]
+    multipliers = backward_multipliers(ops)
+    pairs = _pairs(runs.whole_s, target, sources)
+    for name, predictor in predictors.items():
+        times = sum_of_kernels(predictor, ops, multipliers, target, own)
+        pairs = pairs.assign(**{name: pairs.index.map(dict(times))})
+        if isinstance(predictor, FittedPredictor):
+            launched, rows = _kernels_on(ops, multipliers, target)
+            ends = whole_intervals.sums(rows, launched[RUN], target, own, predictor.coefficients)
+            pairs = pairs.join(ends.rename_axis(pairs.index.names))
+    return pairs.assign(target=target).reset_index()
 
 
 def _pairs(whole_s: pd.Series, target: str, sources: set[str]) -> pd.DataFrame:
@@ -170,26 +185,21 @@ def _pairs(whole_s: pd.Series, target: str, sources: set[str]) -> pd.DataFrame:
     )  # fmt: skip
 
 
-def _predict_whole(
-    predictor: Predictor, runs: Runs, target: str, sources: set[str], own: pd.DataFrame
-) -> dict[tuple[str, str], float]:
-    """Predicted time [s] on the target by (source, model), for every run of a source."""
-    ops = runs.ops[runs.ops["device"].isin(sources)]
-    return dict(sum_of_kernels(predictor, ops, backward_multipliers(ops), target, own))
-
-
 def sum_of_kernels(
     predictor: Predictor, ops: pd.DataFrame, multipliers: Mapping[str, float], device: str, own: pd.DataFrame
 ) -> pd.Series:
     """Sum of the predicted kernel times on a device [s], by (device, model) of the runs."""
-    launched = kernels(ops, multipliers)
-    rows, _ = describe(
-        with_operator(TRUTH.conform(launched.assign(device=device, time_s=PLACEHOLDER_S), FILE)), load_device(device)
-    )
-    times = (
-        predictor(rows.drop(columns=[*MEASURED, "calls"]).assign(stack=DATA_SET), own) * launched["calls"].to_numpy()
-    )
+    launched, rows = _kernels_on(ops, multipliers, device)
+    times = predictor(rows.drop(columns=[*MEASURED, "calls"]), own) * launched["calls"].to_numpy()
     return launched.assign(time_s=times).groupby(RUN)["time_s"].sum()
+
+
+def _kernels_on(ops: pd.DataFrame, multipliers: Mapping[str, float], device: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The kernels that runs launch, and the same in order as TRUTH rows on a device, each with its ``calls``."""
+    launched = kernels(ops, multipliers)
+    untimed = TRUTH.conform(launched.assign(device=device, time_s=PLACEHOLDER_S), FILE)
+    rows, _ = describe(with_operator(untimed), load_device(device))
+    return launched, rows.assign(stack=DATA_SET, calls=launched["calls"].to_numpy())
 
 
 def _rows_of_kit(truth: pd.DataFrame, device: str) -> pd.DataFrame:

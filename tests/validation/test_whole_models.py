@@ -10,7 +10,8 @@ import pytest
 from estimator.core import physics
 from estimator.core.types import Floats
 from estimator.devices import load_device
-from estimator.validation.protocol import Predictor
+from estimator.model.coefficients import shipped
+from estimator.validation.protocol import FittedPredictor, Method, Predictor
 from estimator.validation.tables import TRUTH
 from estimator.validation.whole_models import (
     Runs,
@@ -132,6 +133,19 @@ def test_own_rows_are_given_only_with_the_kit(problem: str, given: set[str]) -> 
     _, calls = record_calls(problem, V100, A100)
     family = load_device(V100).architecture
     assert {own for unseen, device, own in calls if (unseen, device) == (family, V100)} == {frozenset(given)}
+
+
+def test_a_method_with_coefficients_gets_intervals_of_every_pair() -> None:
+    whole_s = pd.Series({(device, "toy-inf"): 1.0 for device in (V100, A100)}).rename_axis(["device", "model"])
+    stream = {**STREAM, "bytes": 8e9}  # whose launch does not count
+    listed = pd.concat([ops(stream, model="toy-inf", device=device) for device in (V100, A100)])
+    ours, plain = FittedPredictor(at_the_roofline, shipped()), at_the_roofline
+    methods: dict[str, Method] = {"ours": lambda train: ours, "plain": lambda train: plain}
+    judged = judge(NO_ROWS, Runs(whole_s, listed), methods, {"whole": ""})["whole"]
+    assert judged["target"].tolist() == [V100, A100]
+    assert (judged["high_s"] > judged["ours"]).all()
+    assert judged["low_s"].between(0.9 * judged["ours"], 1.3 * judged["ours"]).all()
+    assert judged["ours"].tolist() == judged["plain"].tolist()
 
 
 WHOLE = "device,name,option,num_layer,e2e_latency"
