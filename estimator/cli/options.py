@@ -18,14 +18,14 @@ def _complete(kind: str, pattern: str) -> Callable[[str], list[str]]:
     return names
 
 
-def _host(text: str) -> str | float:
+def _host(text: str) -> str | float | None:
     """The host scenario that is written as a word or a factor."""
-    if text in ("profile", "none"):
-        return text
+    from estimator.core import quantities
+
     try:
-        return float(text)
-    except ValueError:
-        raise typer.BadParameter(f"'{text}' is no scenario; write profile, none, or a factor such as 0.5") from None
+        return quantities.host(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
 
 
 def _writable(path: Path | None) -> Path | None:
@@ -70,12 +70,14 @@ Layout = Annotated[
     ),
 ]
 HOST_HELP = (
-    "What the target's host does: profile (as the profile's), a factor on that, or none (kernels alone).  [default: as "
-    "an accelerator's profile; of a processor's profile on an accelerator, the framework's launches]"
+    "What the target's host does: profile (as the profile's), none (kernels alone), or a factor on the default: an "
+    "accelerator's host as profiled; for a processor's profile on an accelerator the framework's launches."
 )
 Host = Annotated[
     Any, typer.Option("--host", metavar="profile|none|FACTOR", parser=_host, help=HOST_HELP, show_default=False)
 ]
+INPUT_HELP = "Time of input ops: carried as it is, overlapped with the rest of the step, or none."
+Input = Annotated[Literal["carried", "overlapped", "none"], typer.Option("--input", help=INPUT_HELP)]
 OtherBatch = Annotated[
     int | None, typer.Option("--batch", min=1, help="Predict at this batch size; by default at the profiled one.")
 ]

@@ -31,6 +31,7 @@ Names = npt.NDArray[np.object_]  # words that many rows share
 Status = Literal["read", "recall", "derived", "assumed", "measured"]
 Confidence = Literal["high", "medium", "low"]
 Fusing = Literal["none", "elementwise"]
+InputTime = Literal["carried", "overlapped", "none"]  # of input ops: as it is, beside the rest of the step, or left out
 Host = Literal["profile", "none"] | float | None  # the source's, none, or so many times it; None: as suits the target
 Layout = Literal[
     "auto", "none", "converted", "channels-first"
@@ -126,6 +127,7 @@ Time = Annotated[Sourced, quantities.sourced("s")]
 Arithmetic = Annotated[Sourced, quantities.sourced("FLOP/s")]
 Count = Annotated[Sourced, quantities.sourced("1"), AfterValidator(_whole)]
 Whole = Annotated[int, BeforeValidator(quantities.no_flag), Field(gt=0, le=10**15)]
+HostKey = Annotated[Host, BeforeValidator(quantities.host)]
 Texts = Annotated[tuple[str, ...], BeforeValidator(lambda given: [given] if isinstance(given, str) else given)]
 
 
@@ -270,6 +272,17 @@ class Timeline:
 
 
 @dataclass(frozen=True)
+class DeviceNumbers:
+    """What a profiler's driver tells of a device beside its name; NaN where it does not."""
+
+    compute_units: int
+    memory: float  # [B]
+    clock: float = math.nan  # [Hz]
+    bandwidth: float = math.nan  # [B/s]
+    vendor: str | None = None
+
+
+@dataclass(frozen=True)
 class Profile:
     """One profiled training run: OPS per step, and the times of the step as a whole."""
 
@@ -278,6 +291,7 @@ class Profile:
     device: str | None
     format: str
     device_recorded: str | None = None  # what the profiler calls the device
+    device_numbers: DeviceNumbers | None = None  # what it tells of the device beside that
     steps: int = 1
     updates: int | None = None  # by the optimizer in the dump, where these bound its steps
     ranks: int = 1  # processes or devices that the ops are the mean of
@@ -318,6 +332,7 @@ class RunPlan:
     mode: Mode | None = None
     layout: Layout = "auto"
     host: Host = None
+    input: InputTime = "carried"
 
     def __post_init__(self) -> None:
         if isinstance(self.host, float) and not 0 < self.host < math.inf:
@@ -333,6 +348,8 @@ class RunPlan:
             raise EstimatorError(f"fusion '{self.fusion}' is not known; expected {known}")
         if self.layout not in get_args(Layout):
             raise EstimatorError(f"layout '{self.layout}' is not known; expected {' or '.join(get_args(Layout))}")
+        if self.input not in get_args(InputTime):
+            raise EstimatorError(f"input '{self.input}' is not known; expected {' or '.join(get_args(InputTime))}")
         if self.mode not in (None, *get_args(Mode)):
             raise EstimatorError(f"mode '{self.mode}' is not known; expected {' or '.join(get_args(Mode))}")
 

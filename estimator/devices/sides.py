@@ -11,6 +11,7 @@ from estimator.core.errors import suggestion
 from estimator.core.notes import Note, with_code
 from estimator.core.types import DeviceSpec, Profile, RunPlan
 from estimator.devices.measurements import read_measurements, with_launch
+from estimator.devices.recorded import recorded_devices
 from estimator.devices.specs.catalogue import DEVICE_FILES, load_device, source_device, target_warnings
 
 
@@ -39,36 +40,43 @@ def load_source(profile: Profile, plan: RunPlan, target: Side) -> Side | None:
 
     Its measurements are used only where the target has some too. Raises EstimatorError as :func:`load_target` does.
     """
-    stated = source_device(profile.device or profile.device_recorded)
+    devices = recorded_devices(profile)
+    stated = devices[0] if len(devices) == 1 else None
     device = load_device(plan.source) if plan.source else stated
     if device is None:
         return None
-    notes = _contradiction(profile, stated, device)
+    notes = (*_contradiction(profile, stated, device), *_by_numbers(profile, plan, device))
     if target.measurements.empty:
         return Side(device, target.measurements.iloc[:0], notes)
     rows, left_out = read_measurements(device, named=plan.source)
     return Side(with_launch(device, rows), rows, (*notes, *with_code("measurements-left-out", left_out)))
 
 
-def unknown_source(profile: Profile, plan: RunPlan) -> tuple[Note, ...]:
-    """A warning where the device that the profiler names is none of the catalogue, and nothing else names one."""
-    recorded = profile.device_recorded
-    if plan.source or profile.device or not recorded or source_device(recorded):
-        return ()
-    text = f"the profile was recorded on '{recorded}', which the catalogue does not hold: name its device with --from"
-    return (Note("source-unknown", text, subject=recorded),)
+def unknown_source(profile: Profile, plan: RunPlan, source: Side | None, *, needed: bool) -> tuple[Note, ...]:
+    """A warning where the rates of the device that was profiled are unknown: it tells which source to give.
 
-
-def source_notes(profile: Profile, source: Side | None) -> tuple[Note, ...]:
-    """A note on which source to give, where the rates of the device that was profiled are unknown."""
-    if (source and source.device.memory_bandwidth) or profile.device_recorded:
+    ``needed``: whether much of the step goes by these rates. Elsewhere only a device that the dump tells of counts.
+    """
+    candidates = [device.name for device in recorded_devices(profile)] if source is None else []
+    told = profile.device_recorded or candidates
+    if (source and source.device.memory_bandwidth) or not (needed or (told and not profile.device)):
         return ()
-    name = source.device.name if source else profile.device
-    named = f"the catalogue has no rates of '{name}'" if name else "the profile does not name it"
+    name = source.device.name if source else profile.device or profile.device_recorded
+    reason = f"the catalogue has no rates of '{name}'" if name else "the profile does not name its device"
+    if candidates:
+        reason = f"its device may be {' or '.join(candidates)}, by its compute units and memory"
     hint = suggestion(name, library.names("devices", DEVICE_FILES)) if name else ""
-    text = f"nothing tells how this step's times go from the device it was profiled on, as {named}"
     advice = f"give that device, or the one nearest to it, by --from DEVICE ('estimator devices' lists all).{hint}"
-    return (Note("source-unknown", f"{text}: {advice}", name or "", 1.0),)
+    text = f"nothing tells how times go from the profiled device, as {reason}: {advice}"
+    return (Note("source-unknown", text, name or "", 1.0 if needed else 0.0),)
+
+
+def _by_numbers(profile: Profile, plan: RunPlan, device: DeviceSpec) -> tuple[Note, ...]:
+    """A note where the source is known by its numbers alone."""
+    if plan.source or source_device(profile.device or profile.device_recorded):
+        return ()
+    text = f"the profile is taken to be of {device.name}, by the compute units and memory that it states"
+    return (Note("source-by-numbers", text, subject=device.name),)
 
 
 def _contradiction(profile: Profile, stated: DeviceSpec | None, source: DeviceSpec) -> tuple[Note, ...]:

@@ -10,8 +10,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from estimator.core.notes import Note
-from estimator.core.schema import MATRIX, MODELLED, STREAMING, on_processor
-from estimator.core.types import DeviceSpec, Floats, Prediction, Profile, StepTime
+from estimator.core.schema import HOST_CLASSES, MATRIX, MODELLED, STREAMING, on_processor
+from estimator.core.types import DeviceSpec, Flags, Floats, Prediction, Profile, StepTime
 from estimator.rollup.critical_path import CriticalPath, critical_path
 from estimator.rollup.host import HostScenario
 from estimator.rollup.target_timeline import StepTimeline, as_profiled, dispatched, in_turn
@@ -49,16 +49,46 @@ def replay_step(prediction: Prediction, timeline: StepTimeline, scenario: HostSc
     events, pace, host_step_s = Events(timeline.events), scenario.pace, timeline.host_step_s
     launch_s = prediction.launch - _hidden_launches(prediction, timeline)
     stack = np.reshape(scenario.kernels, (-1, 1))
-    samples = (prediction.samples - prediction.launch + launch_s) * stack
-    factor = timeline.factor(samples)
-    clocks, without_host = (replay(events, factor, of_host, host_step_s) for of_host in (pace, np.zeros_like(pace)))
+    own = prediction.samples - prediction.launch + launch_s
+    samples = np.maximum(stack * own, np.minimum(own, prediction.floor_s))  # no stack beats peak and bandwidth
+    kernels_alone = timeline.factor(samples) * ~of_host(prediction)
+    factor = kernels_alone if scenario.without_host else timeline.factor(samples) * ~_dropped(prediction, scenario)
+    clocks, without_host = (
+        replay(events, each, of_pace, host_step_s)
+        for each, of_pace in ((factor, pace), (kernels_alone, np.zeros_like(pace)))
+    )
     total, alone = (step_s(replayed) * timeline.scale for replayed in (clocks, without_host))
     path = critical_path(events, clocks, factor, pace, host_step_s)
     share = np.divide(path.of_op_s, samples[0], out=np.zeros(samples.shape[1]), where=samples[0] > 0)
     parts = _parts_s(prediction.ops, path, share * samples, share * launch_s * stack, pace)
-    growth = total / sum(parts.values())
-    step = StepTime(**{name: value * growth for name, value in parts.items()}, total=total)
+    growth = _growth(total, parts)
+    parts = {name: value * growth for name, value in parts.items()}
+    waited = np.maximum(_input_beside(prediction, samples, scenario) - total, 0.0)
+    step = StepTime(**{**parts, "input": parts["input"] + waited}, total=total + waited)
     return ReplayedStep(step, alone, np.where(samples[0] > 0, share * growth[0], 1.0))
+
+
+def of_host(prediction: Prediction) -> Flags:
+    """Ops that the host runs, and waits for input."""
+    return np.asarray(prediction.ops["op_class"].isin(HOST_CLASSES), dtype=bool)
+
+
+def _dropped(prediction: Prediction, scenario: HostScenario) -> Flags:
+    """Ops that are no part of the replayed step: input that is left out, or runs beside it."""
+    return np.asarray((prediction.ops["op_class"] == "input") & (scenario.input != "carried"), dtype=bool)
+
+
+def _input_beside(prediction: Prediction, samples: Floats, scenario: HostScenario) -> Floats | float:
+    """Time of the input ops that runs beside the step [s]."""
+    if scenario.input != "overlapped" or scenario.without_host:
+        return 0.0
+    return np.asarray(samples[:, _dropped(prediction, scenario)].sum(axis=1))
+
+
+def _growth(total: Floats, parts: Mapping[str, Floats]) -> Floats:
+    """The step over the sum of its parts, in every draw; 1 for a step that takes no time."""
+    together = np.asarray(np.sum(list(parts.values()), axis=0), dtype=float)
+    return np.asarray(np.divide(total, together, out=np.ones_like(total), where=together > 0))
 
 
 def _parts_s(
@@ -133,7 +163,10 @@ def evidence(prediction: Prediction, replayed: ReplayedStep, scenario: HostScena
     host = "unchanged" if scenario.dispatch_s is None else "dispatch"
     of_op = replayed.overlap * prediction.samples[0]
     times = pd.Series(of_op).groupby(prediction.ops["method"].to_numpy()).sum()
-    times[host] = times.get(host, 0.0) + max(float(replayed.step.total[0] - of_op.sum()), 0.0)
+    waits = (prediction.ops["op_class"] == "input").to_numpy(dtype=bool)
+    beside = max(float(replayed.step.input[0] - of_op[waits].sum()), 0.0)
+    times["unchanged"] = times.get("unchanged", 0.0) + beside
+    times[host] = times.get(host, 0.0) + max(float(replayed.step.total[0] - beside - of_op.sum()), 0.0)
     shares = (times / times.sum()).sort_values(ascending=False)
     return {str(method): float(share) for method, share in shares.items() if share > NEGLIGIBLE}
 

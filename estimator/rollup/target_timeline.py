@@ -19,12 +19,14 @@ MOST_LAUNCHES = 4  # that a row of many calls is taken apart into
 class StepTimeline:
     """TIMELINE, when the host goes on to the next step [s], and the time of each op that its durations add up to [s].
 
-    ``launches``: whether the host's launches are part of it. ``scale`` is what a replayed step is to be multiplied by.
+    ``host_s`` is the most that the host adds to its ops [s]. ``launches``: whether its launches are part of the
+    timeline. ``scale`` is what a replayed step is to be multiplied by.
     """
 
     events: pd.DataFrame
     host_step_s: float
     op_s: Floats
+    host_s: float
     launches: bool = True
     scale: float = 1.0
 
@@ -36,12 +38,13 @@ class StepTimeline:
 def in_turn(op_s: Floats, overlap: Floats, idle_s: float) -> StepTimeline:
     """Every op for its share ``overlap`` of its time, one after another, and then the idle time."""
     duration_s = overlap * op_s
-    ends = np.cumsum(duration_s)
+    ends, step_s = np.cumsum(duration_s), float(duration_s.sum() + idle_s)
     ops = {"op": np.arange(len(op_s)), "lane": DEVICE, "start_s": ends - duration_s, "duration_s": duration_s}
-    wait = {"lane": [HOST], "start_s": 0.0, "duration_s": ends[-1] + idle_s, "lag_s": idle_s, "after": len(op_s) - 1}
+    last = len(op_s) - 1 if len(op_s) else pd.NA
+    wait = {"lane": [HOST], "start_s": 0.0, "duration_s": step_s, "lag_s": idle_s, "after": last}
     launch = np.where(np.arange(len(op_s)) == 0, 0.0, np.nan)
     events = pd.concat([pd.DataFrame(ops).assign(launch_s=launch), pd.DataFrame(wait)], ignore_index=True)
-    return StepTimeline(TIMELINE.conform(events, "timeline"), float(ends[-1] + idle_s), op_s, launches=False)
+    return StepTimeline(TIMELINE.conform(events, "timeline"), step_s, op_s, idle_s, launches=False)
 
 
 def dispatched(ops: pd.DataFrame, op_s: Floats, dispatch_s: float) -> StepTimeline:
@@ -66,7 +69,8 @@ def dispatched(ops: pd.DataFrame, op_s: Floats, dispatch_s: float) -> StepTimeli
             "launch_s": np.where(host[op], np.nan, issued),
         }
     )
-    return StepTimeline(TIMELINE.conform(events, "timeline"), float(busy_s.sum()), op_s)
+    launches_s = float(busy_s[~host[op]].sum())
+    return StepTimeline(TIMELINE.conform(events, "timeline"), float(busy_s.sum()), op_s, launches_s)
 
 
 def as_profiled(timeline: Timeline, time_s: Floats, op_s: Floats, source_step_s: float) -> StepTimeline:
@@ -89,4 +93,5 @@ def as_profiled(timeline: Timeline, time_s: Floats, op_s: Floats, source_step_s:
     whole = TIMELINE.conform(pd.concat(parts, ignore_index=True), "timeline")
     ran = np.where(np.isin(np.arange(len(op_s)), lacking), 0.0, 1.0)[None]
     own_s = float(step_s(replay(Events(whole), ran, np.ones(1), timeline.host_step_s))[0])
-    return StepTimeline(whole, timeline.host_step_s, base, scale=source_step_s / own_s)
+    scale = source_step_s / own_s if own_s > 0 else 1.0
+    return StepTimeline(whole, timeline.host_step_s, base, timeline.host_step_s, scale=scale)

@@ -78,9 +78,9 @@ class Events:
         for number, group in enumerate(groups):
             block_of[group] = number
         after = [int(block_of[row]) if row >= 0 else -1 for row in (self.after[group[0]] for group in groups)]
-        return [
-            Block(group, int(self.lane[group[0]]), int(self.segment[group[0]]), before)
-            for group, before in zip(groups, after, strict=True)
+        return [  # clocks that disagree may put what is awaited behind the wait: then nothing is awaited
+            Block(group, int(self.lane[group[0]]), int(self.segment[group[0]]), before if before < number else -1)
+            for number, (group, before) in enumerate(zip(groups, after, strict=True))
         ]
 
     @cached_property

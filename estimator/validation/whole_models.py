@@ -18,12 +18,12 @@ from estimator.core import physics
 from estimator.core.schema import STREAMING
 from estimator.core.types import ITEMSIZE
 from estimator.devices import load_device
-from estimator.validation import whole_intervals
 from estimator.validation.calibration_rows import kit_rows
 from estimator.validation.data import WHOLE_MODELS, describe
 from estimator.validation.layer_ops import PRECISION, read_ops
 from estimator.validation.neusight import device_of
 from estimator.validation.protocol import MEASURED, FittedPredictor, Method, Predictor
+from estimator.validation.step_intervals import ENDS, OURS, step_intervals
 from estimator.validation.tables import TRUTH, read_columns, with_operator
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def judge(
     """Judge every ordered pair of devices that ran one model, for each problem, without rows of the target's family.
 
     Columns: KEYS, ``source``, ``target``, ``model``, all three in ``op``, measured ``time_s``, per method a column of
-    predicted times [s], and ``low_s`` and ``high_s`` of a method that has coefficients.
+    predicted times [s], and the ends of our interval, ``low_s`` and ``high_s`` [s].
     """
     import pandas as pd
 
@@ -156,18 +156,12 @@ def judge(
 def _predicted_pairs(
     predictors: Mapping[str, Predictor], runs: Runs, target: str, sources: set[str], own: pd.DataFrame
 ) -> pd.DataFrame:
-    """The pairs of a target with the times of each method, and the intervals of one that has coefficients."""
-    ops = runs.ops[runs.ops["device"].isin(sources)]
-    multipliers = backward_multipliers(ops)
+    """The pairs of a target with the times of each method and the ends of our interval [s]."""
     pairs = _pairs(runs.whole_s, target, sources)
-    for name, predictor in predictors.items():
-        times = sum_of_kernels(predictor, ops, multipliers, target, own)
-        pairs = pairs.assign(**{name: pairs.index.map(dict(times))})
-        if isinstance(predictor, FittedPredictor):
-            launched, rows = _kernels_on(ops, multipliers, target)
-            ends = whole_intervals.sums(rows, launched[RUN], target, own, predictor.coefficients)
-            pairs = pairs.join(ends.rename_axis(pairs.index.names))
-    return pairs.assign(target=target).reset_index()
+    times = {name: _predict_whole(predictor, runs, target, sources, own) for name, predictor in predictors.items()}
+    predicted_s = {name: pairs.index.map(time_by_pair) for name, time_by_pair in times.items()}
+    ends = _ends(predictors.get(OURS), runs, target, pairs, own)
+    return pairs.assign(target=target, **predicted_s, **ends).reset_index()
 
 
 def _pairs(whole_s: pd.Series, target: str, sources: set[str]) -> pd.DataFrame:
@@ -185,21 +179,43 @@ def _pairs(whole_s: pd.Series, target: str, sources: set[str]) -> pd.DataFrame:
     )  # fmt: skip
 
 
+def _predict_whole(
+    predictor: Predictor, runs: Runs, target: str, sources: set[str], own: pd.DataFrame
+) -> dict[tuple[str, str], float]:
+    """Predicted time [s] on the target by (source, model), for every run of a source."""
+    ops = runs.ops[runs.ops["device"].isin(sources)]
+    return dict(sum_of_kernels(predictor, ops, backward_multipliers(ops), target, own))
+
+
+def _ends(
+    predictor: Predictor | None, runs: Runs, target: str, pairs: pd.DataFrame, own: pd.DataFrame
+) -> dict[str, list[float]]:
+    """The ends of the interval of each pair [s], where the predictor has coefficients."""
+    if not isinstance(predictor, FittedPredictor):
+        return {}
+    ops = runs.ops[runs.ops["device"].isin(pairs.index.get_level_values("source"))]
+    launched = kernels(ops, backward_multipliers(ops))
+    rows = _described(launched, target).assign(source=launched["device"], model=launched["model"])
+    stated = step_intervals(rows, ["source", "model"], target, own, predictor.coefficients)
+    return {name: [stated[pair][end] for pair in pairs.index] for end, name in enumerate(ENDS)}
+
+
 def sum_of_kernels(
     predictor: Predictor, ops: pd.DataFrame, multipliers: Mapping[str, float], device: str, own: pd.DataFrame
 ) -> pd.Series:
     """Sum of the predicted kernel times on a device [s], by (device, model) of the runs."""
-    launched, rows = _kernels_on(ops, multipliers, device)
-    times = predictor(rows.drop(columns=[*MEASURED, "calls"]), own) * launched["calls"].to_numpy()
+    launched = kernels(ops, multipliers)
+    rows = _described(launched, device)
+    times = (
+        predictor(rows.drop(columns=[*MEASURED, "calls"]).assign(stack=DATA_SET), own) * launched["calls"].to_numpy()
+    )
     return launched.assign(time_s=times).groupby(RUN)["time_s"].sum()
 
 
-def _kernels_on(ops: pd.DataFrame, multipliers: Mapping[str, float], device: str) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The kernels that runs launch, and the same in order as TRUTH rows on a device, each with its ``calls``."""
-    launched = kernels(ops, multipliers)
-    untimed = TRUTH.conform(launched.assign(device=device, time_s=PLACEHOLDER_S), FILE)
-    rows, _ = describe(with_operator(untimed), load_device(device))
-    return launched, rows.assign(stack=DATA_SET, calls=launched["calls"].to_numpy())
+def _described(launched: pd.DataFrame, device: str) -> pd.DataFrame:
+    """TRUTH rows of launched kernels on a device, with their ``calls``; none is left out."""
+    rows = TRUTH.conform(launched.assign(device=device, time_s=PLACEHOLDER_S), FILE)
+    return describe(with_operator(rows), load_device(device))[0].assign(calls=launched["calls"].to_numpy())
 
 
 def _rows_of_kit(truth: pd.DataFrame, device: str) -> pd.DataFrame:

@@ -1,9 +1,9 @@
-"""Replaying a step against one numpy pass over the same array: python tests/benchmarks/replay.py [KERNELS] [DRAWS]
+"""Replaying a timeline against one pass of numpy over its factors: python tests/benchmarks/replay.py [KERNELS] [DRAWS]
 
-Replays a step of random kernels on three streams, which the host launches and waits for and which wait for each other,
-with a time of its own for every kernel in every draw. The pass is the running sum of the same times: when each kernel
-ends if all run in turn. Both run in this process on one core, in parts of as many draws as PART_BYTES hold. Prints the
-ratio of the processor times, the best of RUNS each, and what a plain sum takes beside.
+The array holds a factor for each kernel and draw. The pass is their product with the kernels' durations and its sum
+along the kernels, which is what a step without lanes and launches takes. The timeline has two streams, a launch of each
+kernel, a wait between the streams every hundredth kernel, and a wait of the host every ten thousandth. Printed is the
+ratio of the processor times in this process.
 """
 
 import os
@@ -18,72 +18,47 @@ import pandas as pd
 
 from estimator.core.schema import HOST, TIMELINE
 from estimator.core.types import Floats
-from estimator.rollup.timeline import STEPS, Events, replay, step_s
+from estimator.rollup.timeline import Events, replay, step_s
 
 KERNELS, DRAWS = 10**5, 1000
 RUNS = 3  # of which the best counts: other processes only lengthen them
-PART_BYTES = 256 * 2**20
-LANES = 3
-HOST_WAITS, LANE_WAITS = 1000, 100  # kernels from one wait of the host to the next, and from one wait between streams
-KERNEL_S, LAUNCH_S = 1e-5, 4e-6
 GOAL = 10.0
+LAUNCH_S, KERNEL_S = 5e-6, 4e-6
+WAIT_EACH, SYNC_EACH = 100, 10**4
 
 
-def random_step(kernels: int, rng: np.random.Generator) -> pd.DataFrame:
-    """TIMELINE of a step: kernels in turn on LANES streams; behind every HOST_WAITS of them the host waits."""
-    number = np.arange(kernels)
-    duration_s = KERNEL_S * rng.lognormal(0.0, 1.0, kernels)
-    end_s = np.cumsum(duration_s)  # as recorded, one after another
-    first = number - number % HOST_WAITS
-    launch_s = np.concatenate([[0.0], end_s])[first] + LAUNCH_S * (number - first)
-    waits_for_lane = (number % LANE_WAITS == 0) & (number > 0)
-    launched = pd.DataFrame({
-        "op": number, "lane": (number % LANES).astype(str), "start_s": end_s - duration_s, "duration_s": duration_s,
-        "launch_s": launch_s, "after": np.where(waits_for_lane, number - 1.0, np.nan), "delay_s": LAUNCH_S,
-    })  # fmt: skip
-    last = number[HOST_WAITS - 1 :: HOST_WAITS]
-    begin_s = np.concatenate([[0.0], end_s[last][:-1]])
-    awaited = {"lane": HOST, "start_s": begin_s, "duration_s": end_s[last] - begin_s, "lag_s": LAUNCH_S, "after": last}
-    return TIMELINE.conform(pd.concat([launched, pd.DataFrame(awaited)], ignore_index=True), "random step")
+def timeline(kernels: int) -> pd.DataFrame:
+    """TIMELINE of so many kernels on two streams."""
+    op = np.arange(kernels)
+    events = pd.DataFrame({"op": op, "lane": np.where(op % WAIT_EACH < WAIT_EACH // 2, "stream 1", "stream 2")})
+    events = events.assign(start_s=op * LAUNCH_S, duration_s=KERNEL_S, launch_s=op * LAUNCH_S, delay_s=0.0, lag_s=0.0)
+    events["after"] = pd.Series(op - 1).where((op % WAIT_EACH == 0) & (op > 0))
+    awaited = np.arange(SYNC_EACH, kernels, SYNC_EACH)
+    syncs = pd.DataFrame(
+        {"lane": HOST, "start_s": awaited * LAUNCH_S, "duration_s": 0.0, "lag_s": 0.0, "after": awaited}
+    )
+    return TIMELINE.conform(pd.concat([events, syncs], ignore_index=True), "benchmark")
 
 
-def replayed(events: Events, times: Floats) -> Floats:
-    """The step in every draw; each kernel takes so many times as long as in the timeline."""
-    return step_s(replay(events, times, np.ones(len(times)), float(events.resumed[-1])))
-
-
-def running_sums(_: Events, times: Floats) -> Floats:
-    return np.cumsum(times, axis=1)
-
-
-def sums(_: Events, times: Floats) -> Floats:
-    return np.asarray(times.sum(axis=1))
-
-
-def seconds(what: Callable[[Events, Floats], Floats], timeline: pd.DataFrame, sizes: list[int]) -> float:
-    """Processor time of all parts [s], without what makes their times."""
-    rng, spent_s, events = np.random.default_rng(1), 0.0, Events(timeline)  # whose blocks are made when first asked for
-    kernels = int(timeline["op"].max()) + 1
-    for draws in sizes:
-        times = rng.lognormal(0.0, 0.1, (draws, kernels))
+def seconds(what: Callable[[], object]) -> float:
+    """The least processor time of several runs [s]."""
+    times = []
+    for _ in range(RUNS):
         start = time.process_time()
-        what(events, times)
-        spent_s += time.process_time() - start
-    return spent_s
+        what()
+        times.append(time.process_time() - start)
+    return min(times)
 
 
 def main() -> None:
-    kernels, draws = (int(sys.argv[n]) if len(sys.argv) > n else default for n, default in ((1, KERNELS), (2, DRAWS)))
-    timeline = random_step(kernels, np.random.default_rng(0))
-    at_once = max(1, PART_BYTES // (8 * kernels))
-    sizes = [min(at_once, draws - done) for done in range(0, draws, at_once)]
-    found, running, plain = (
-        min(seconds(what, timeline, sizes) for _ in range(RUNS)) for what in (replayed, running_sums, sums)
-    )
-    blocks = len(Events(timeline).blocks)
-    print(f"{kernels} kernels in {blocks} blocks, {draws} draws, {at_once} at once, {STEPS} steps in a row")
-    print(f"{found / running:.1f} x their running sums of {running:.2f} s (goal {GOAL:g})", end="; ")
-    print(f"these are {running / plain:.1f} x their sums")
+    kernels = int(sys.argv[1]) if len(sys.argv) > 1 else KERNELS
+    draws = int(sys.argv[2]) if len(sys.argv) > 2 else DRAWS
+    factor: Floats = np.random.default_rng(0).lognormal(sigma=0.1, size=(draws, kernels))
+    duration_s, pace = np.full(kernels, KERNEL_S), np.ones(draws)
+    events = Events(timeline(kernels))
+    bare = seconds(lambda: (factor * duration_s).sum(axis=1))
+    found = seconds(lambda: step_s(replay(events, factor, pace, kernels * LAUNCH_S)))
+    print(f"{kernels} kernels, {draws} draws: {found / bare:.1f} x one pass of numpy, {bare:.2f} s (goal {GOAL:g})")
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from estimator.core.errors import EstimatorError
-from estimator.core.types import Profile, RunPlan
+from estimator.core.types import DeviceNumbers, Profile, RunPlan
 from estimator.devices.sides import load_source, load_target, unknown_source
 
 DEVICE = "name: {name}\npeak: {{fp32: 1 TFLOP/s}}\nmemory_bandwidth: 10 GB/s\n"
@@ -68,14 +68,34 @@ def test_the_device_that_the_profiler_names_is_looked_up_in_the_catalogue(p1b3: 
     source = load_source(recorded, plan, load_target(plan))
     assert source is not None
     assert source.device.name == "h100-sxm5-80gb"
-    assert unknown_source(recorded, plan) == ()
+    assert unknown_source(recorded, plan, source, needed=True) == ()
 
 
 def test_a_recorded_device_that_the_catalogue_does_not_hold_is_a_warning(p1b3: Profile) -> None:
     recorded = replace(p1b3, device=None, device_recorded="AMD Radeon Graphics")
-    (note,) = unknown_source(recorded, RunPlan("mi300x"))
+    plan = RunPlan("mi300x")
+    (note,) = unknown_source(recorded, plan, None, needed=False)
     assert note.kind == "warning"
     assert "'AMD Radeon Graphics'" in note.text
     assert "--from" in note.text
-    assert unknown_source(recorded, RunPlan("mi300x", source="mi210")) == ()
-    assert unknown_source(replace(recorded, device_recorded=None), RunPlan("mi300x")) == ()
+    given = replace(plan, source="mi210")
+    assert unknown_source(recorded, given, load_source(recorded, given, load_target(given)), needed=True) == ()
+    unnamed = replace(recorded, device_recorded=None)
+    assert unknown_source(unnamed, plan, None, needed=False) == ()
+    assert unknown_source(unnamed, plan, None, needed=True)[0].share == 1
+
+
+def test_a_device_without_a_name_is_known_by_its_numbers(p1b3: Profile) -> None:
+    numbers = DeviceNumbers(304, 206141652992)
+    recorded, plan = replace(p1b3, device=None, device_numbers=numbers), RunPlan("h100")
+    source = load_source(recorded, plan, load_target(plan))
+    assert source is not None
+    assert source.device.name == "mi300x"
+    assert [note.code for note in source.notes] == ["source-by-numbers"]
+
+
+def test_of_several_devices_with_these_numbers_none_is_taken(p1b3: Profile) -> None:
+    recorded, plan = replace(p1b3, device=None, device_numbers=DeviceNumbers(56, 17069309952)), RunPlan("h100")
+    assert load_source(recorded, plan, load_target(plan)) is None
+    (note,) = unknown_source(recorded, plan, None, needed=False)
+    assert "may be p100-pcie-16gb or p100-sxm2-16gb" in note.text

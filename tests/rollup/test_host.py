@@ -49,10 +49,23 @@ def test_on_its_own_device_the_host_varies_as_the_run_does() -> None:
 @pytest.mark.parametrize(
     ("host", "pace", "name"), [("none", 0.0, "none"), (0.5, 0.5, "profile × 0.5"), ("profile", 1.0, "profile")]
 )
-def test_a_scenario_that_is_asked_for(host: Host, pace: float, name: str) -> None:
-    for placement in ("/host:CPU", "gpu:0"):
-        found = scenario(placement, host)
-        assert (found.pace[0], found.name, found.dispatch_s) == (pace, name, None)
+def test_an_accelerators_host_is_scaled_as_asked(host: Host, pace: float, name: str) -> None:
+    found = scenario("gpu:0", host)
+    assert (found.pace[0], found.name, found.dispatch_s) == (pace, name, None)
+
+
+@pytest.mark.parametrize(("host", "pace", "name"), [("none", 0.0, "none"), (0.5, 0.5, "dispatch × 0.5")])
+def test_of_a_processors_profile_the_frameworks_launches_are_scaled(host: Host, pace: float, name: str) -> None:
+    """Its library stack is another one whatever its host does."""
+    found = scenario("/host:CPU", host)
+    assert (found.pace[0], found.name, found.dispatch_s) == (pace, name, DISPATCH_S["tensorflow"][1])
+    assert bounds(np.asarray(found.kernels)) == pytest.approx(OTHER_STACK, rel=0.05)
+    assert found.without_host == (host == "none")
+
+
+def test_a_processors_own_host_is_kept_where_it_is_asked_for() -> None:
+    found = scenario("/host:CPU", "profile")
+    assert (found.pace[0], found.name, found.dispatch_s) == (1.0, "profile", None)
 
 
 def test_the_source_device_says_whether_it_is_a_processor() -> None:

@@ -4,6 +4,7 @@ from estimator.cli.emit import emit
 from estimator.cli.options import (
     Fusion,
     Host,
+    Input,
     Json,
     Layout,
     Measured,
@@ -33,6 +34,7 @@ def estimate(
     fusion: Fusion = "none",
     layout: Layout = "auto",
     host: Host = None,
+    input_time: Input = "carried",
     batch: OtherBatch = None,
     mode: OtherMode = None,
     seed: Seed = 0,
@@ -46,7 +48,17 @@ def estimate(
     from estimator.reports import documents
 
     plan = RunPlan(
-        to, precision, fusion, source, measurements, seed=seed, batch=batch, mode=mode, layout=layout, host=host
+        to,
+        precision,
+        fusion,
+        source,
+        measurements,
+        seed=seed,
+        batch=batch,
+        mode=mode,
+        layout=layout,
+        host=host,
+        input=input_time,
     )
     result = pipeline.estimate(read_profile(profile), plan)
     emit(documents.estimate(result), render_estimate, as_json)

@@ -33,8 +33,9 @@ def _step(document: Mapping[str, Any]) -> Table:
 
 def _figures(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Each figure of a step and its value in words."""
-    yield "step time (90 % interval of inputs and models)", format_interval(document["step_s"])
-    yield f"kernels alone (host: {document['host']})", format_interval(document["kernels_s"])
+    scenario = f"host: {document['host']}; 90 % interval of inputs and models"
+    yield f"step time ({scenario})", format_interval(document["step_s"])
+    yield "kernels alone", format_interval(document["kernels_s"])
     yield "matrix products alone", format_interval(document["matrix_only_step_s"])
     if is_known(document["source_step_s"]):
         yield f"step time on {document['source'] or 'the source'}", format_time(document["source_step_s"])
@@ -42,7 +43,7 @@ def _figures(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     floor, ceiling = (format_time(document["bound_s"][name]) for name in ("floor", "ceiling"))
     yield "physical floor – ceiling", f"{floor} – {ceiling}"
     yield "parts", ", ".join(f"{name} {format_time(s)}" for name, s in document["components_s"].items() if s)
-    yield "evidence", format_evidence(document["evidence"])
+    yield "evidence (shares of the step)", format_evidence(document["evidence"])
     numbers = document["specifications"]
     yield "numbers of the catalogue behind it", f"{numbers['used']}, {numbers['unverified']} of them unverified"
     yield "share of the source's step that is modelled", f"{100 * document['coverage']:.1f} %"

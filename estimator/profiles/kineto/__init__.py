@@ -28,6 +28,7 @@ from estimator.profiles.kineto.arguments import Call, Work
 from estimator.profiles.kineto.convolutions import complete_convolutions
 from estimator.profiles.kineto.devices import (
     by_device,
+    device_numbers,
     device_recorded,
     mean_over_devices,
     on_computing_devices,
@@ -95,6 +96,7 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
         device=None,
         format="Kineto JSON",
         device_recorded=device_recorded(trace),
+        device_numbers=device_numbers(trace),
         recorded_s=_recorded_s(trace),
         wall_step_s=steps.wall_s,
         busy_step_s=float(np.mean([busy_s(worker) for worker in workers])),
@@ -215,8 +217,6 @@ def _missing_data(trace: Trace, on_device: bool, devices: int) -> Iterator[str]:
         yield "the trace has no operand shapes: profile with record_shapes=True"
     if len(trace.launches) and not on_device:
         yield "the trace has launches but no GPU event: the ops' times are the processor's"
-    if trace.metadata.get("deviceProperties") and on_device and device_recorded(trace) is None:
-        yield "the trace does not name its device: state it with --from"
     if devices > 1:
         yield f"{devices} devices ran in this process: a step's ops are the mean over them"
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pandas as pd
 
 from estimator.core.errors import EstimatorError
-from estimator.core.types import Flags, Integers
+from estimator.core.types import DeviceNumbers, Flags, Integers
 from estimator.profiles import ranks
 from estimator.profiles.columns import Columns, Ids
 from estimator.profiles.kineto.trace import KERNEL, Trace
@@ -29,12 +31,25 @@ def refuse_foreign(trace: Trace) -> None:
 
 def device_recorded(trace: Trace) -> str | None:
     """The name of the device on which most events ran, as the driver has it; None where the trace names none."""
+    properties = _properties(trace)
+    return _name(properties.get("name"))
+
+
+def device_numbers(trace: Trace) -> DeviceNumbers | None:
+    """The numbers of that device; None where the trace does not count its compute units or its memory."""
+    properties = _properties(trace)
+    units, memory = (properties.get(name) for name in ("numSms", "totalGlobalMem"))
+    return DeviceNumbers(units, float(memory)) if type(units) is int and type(memory) is int and units > 0 else None
+
+
+def _properties(trace: Trace) -> Mapping[str, object]:
+    """What the trace states of the device on which most events ran; empty where it states nothing of it."""
     stated = trace.metadata.get("deviceProperties")
     properties = [device for device in stated if isinstance(device, dict)] if isinstance(stated, list) else []
-    names = {str(device.get("id")): _name(device.get("name")) for device in properties}
-    if len(set(names.values())) == 1:  # ids may be those of the visible devices, or of all
-        return next(iter(names.values()))
-    return names.get(_busiest(trace))
+    by_id = {str(device.get("id")): device for device in properties}
+    alike = len({(_name(device.get("name")), device.get("numSms")) for device in properties}) == 1
+    first = properties[0] if alike else {}  # ids may be those of the visible devices, or of all
+    return by_id.get(_busiest(trace), first)
 
 
 def on_computing_devices(trace: Trace) -> Flags:

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from estimator.core.errors import EstimatorError, within
-from estimator.core.types import Integers, Profile, Workload
+from estimator.core.types import DeviceNumbers, Integers, Profile, Workload
 from estimator.profiles import canonical, ranks, wire
 from estimator.profiles.dump import Dump, decode_head
 from estimator.profiles.events import NO_EVENTS, Batch, Tally, crossing_warnings, tally
@@ -79,6 +79,7 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
         workload=workload,
         device=None,
         device_recorded=workers[0].device_recorded,
+        device_numbers=workers[0].device_numbers,
         format="XPlane",
         wall_step_s=devices.mean_step_s([part.steps for part in workers], steps),
         busy_step_s=float(np.mean(busy_s)),
@@ -103,6 +104,7 @@ class _Part:
 
     name: str = "host"
     device_recorded: str | None = None
+    device_numbers: DeviceNumbers | None = None
     steps: list[Window] = field(default_factory=list)
     kinds: list[Kind] = field(default_factory=list)
     op_count: int = 0  # kinds of events that are ops
@@ -165,7 +167,8 @@ def _part(content: Content, planes: list[Plane], base_ns: int, chunk_bytes: int,
     if not planes or not planes[0].device:
         return _Part()
     steps = devices.read_steps(content, planes[0], base_ns, chunk_bytes, ordered)
-    return _Part(planes[0].name, devices.recorded_name(content, planes[0]), steps)
+    name, numbers = devices.recorded_name(content, planes[0]), devices.recorded_numbers(content, planes[0])
+    return _Part(planes[0].name, name, numbers, steps)
 
 
 class _PlaneEvents:
