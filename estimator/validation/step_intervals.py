@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 DRAWS = 400
 LEAST_KERNEL = 0.3  # of a measured call, that is the kernel's own at least
 ENDS = ["low_s", "high_s"]
+OURS, WITH_KIT = "ours", "-kit"  # the judged method; how the name of a problem ends that differs by the kit alone
 Stated = tuple[float, float]  # low and high end [s]
 
 
@@ -61,10 +62,37 @@ def _as_measurements(own: pd.DataFrame, device: str) -> pd.DataFrame:
 
 
 def coverage_notes(judged: Mapping[str, pd.DataFrame]) -> Iterator[str]:
-    """Yield for each problem of steps how many of the 90 % intervals hold the measured step, and where fewest do."""
-    for name, rows in judged.items():
-        if set(ENDS) <= set(rows.columns):
-            held = rows["time_s"].between(rows["low_s"], rows["high_s"])
-            by_target = held.groupby(rows["target"]).mean()
-            worst = f"; fewest on {by_target.idxmin()}, {100 * by_target.min():.0f} %" if len(by_target) > 1 else ""
-            yield f"{name}: {int(held.sum())} of {len(rows)} 90 % intervals hold the measured step{worst}"
+    """Yield for each problem of steps how many of the 90 % intervals hold the measured step, and where fewest do.
+
+    Where the same steps are judged with and without the kit, it is said on which devices the kit makes them worse.
+    """
+    steps = {name: rows for name, rows in judged.items() if set(ENDS) <= set(rows.columns)}
+    for name, rows in steps.items():
+        held, by_target = _held(rows), _held(rows).groupby(rows["target"]).mean()
+        each = f"; {100 * by_target.mean():.0f} % with each device counted alike" if len(by_target) > 1 else ""
+        worst = f", fewest on {by_target.idxmin()}, {100 * by_target.min():.0f} %" if len(by_target) > 1 else ""
+        yield f"{name}: {int(held.sum())} of {len(rows)} 90 % intervals hold the measured step{each}{worst}"
+    for name in steps:
+        if f"{name}{WITH_KIT}" in steps:
+            yield _worse_by_the_kit(f"{name}{WITH_KIT}", steps[name], steps[f"{name}{WITH_KIT}"])
+
+
+def _held(rows: pd.DataFrame) -> pd.Series:
+    """Whether the interval of each judged step holds the measured one."""
+    return rows["time_s"].between(rows["low_s"], rows["high_s"])
+
+
+def mean_errors(rows: pd.DataFrame) -> pd.Series:
+    """Mean absolute error of our predictions by target [%]."""
+    return (100.0 * (rows[OURS] / rows["time_s"] - 1.0).abs()).groupby(rows["target"]).mean()
+
+
+def _worse_by_the_kit(name: str, specs: pd.DataFrame, kit: pd.DataFrame) -> str:
+    """On which devices the mean error is larger with the kit, and how many intervals hold there."""
+    without, with_kit, held = mean_errors(specs), mean_errors(kit), _held(kit).groupby(kit["target"]).mean()
+    worse = [
+        f"{device} ({with_kit[device]:.1f} % with it, {without[device]:.1f} % without; {100 * held[device]:.0f} % hold)"
+        for device in with_kit.index
+        if with_kit[device] > without[device]
+    ]
+    return f"{name}: the kit makes the mean error larger on {', '.join(worse) or 'no device'}"

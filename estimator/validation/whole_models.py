@@ -23,7 +23,7 @@ from estimator.validation.data import WHOLE_MODELS, describe
 from estimator.validation.layer_ops import PRECISION, read_ops
 from estimator.validation.neusight import device_of
 from estimator.validation.protocol import MEASURED, FittedPredictor, Method, Predictor
-from estimator.validation.step_intervals import ENDS, step_intervals
+from estimator.validation.step_intervals import ENDS, OURS, step_intervals
 from estimator.validation.tables import TRUTH, read_columns, with_operator
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 FILE = WHOLE_MODELS[0]
 OP_CLASSES = ("gemm", *STREAMING)  # of the kernels that transformers launch
-OURS = "ours"
 STACK, DATA_SET = "neusight", "neusight-whole"  # the stack of the kit's rows; kernels of a pass are queued
 PROBLEMS = {
     "whole": "whole models, specs only",
@@ -144,18 +143,25 @@ def judge(
         sources = {device for device, source_family in families.items() if source_family != family}
         train = truth[truth["family"] != family]
         predictors = {name: method(train) for name, method in methods.items()}
-        for problem, rows in frames.items():
-            if problem.endswith("75w") and not _power(target) > LOW_POWER_W:
-                continue
-            own = _rows_of_kit(truth, target) if "kit" in problem else truth.iloc[:0]
-            pairs = _pairs(runs.whole_s, target, sources)
-            times = {
-                name: _predict_whole(predictor, runs, target, sources, own) for name, predictor in predictors.items()
-            }
-            predicted_s = {name: pairs.index.map(time_by_pair) for name, time_by_pair in times.items()}
-            predicted_s |= _ends(predictors.get(OURS), runs, target, pairs, own)
-            rows.append(pairs.assign(target=target, **predicted_s).reset_index())
+        here = [problem for problem in problems if not problem.endswith("75w") or _power(target) > LOW_POWER_W]
+        for with_kit in {"kit" in problem for problem in here}:
+            own = _rows_of_kit(truth, target) if with_kit else truth.iloc[:0]
+            pairs = _predicted_pairs(predictors, runs, target, sources, own)
+            for problem in here:
+                if ("kit" in problem) == with_kit:
+                    frames[problem].append(pairs)
     return {problem: pd.concat(rows, ignore_index=True) for problem, rows in frames.items() if rows}
+
+
+def _predicted_pairs(
+    predictors: Mapping[str, Predictor], runs: Runs, target: str, sources: set[str], own: pd.DataFrame
+) -> pd.DataFrame:
+    """The pairs of a target with the times of each method and the ends of our interval [s]."""
+    pairs = _pairs(runs.whole_s, target, sources)
+    times = {name: _predict_whole(predictor, runs, target, sources, own) for name, predictor in predictors.items()}
+    predicted_s = {name: pairs.index.map(time_by_pair) for name, time_by_pair in times.items()}
+    ends = _ends(predictors.get(OURS), runs, target, pairs, own)
+    return pairs.assign(target=target, **predicted_s, **ends).reset_index()
 
 
 def _pairs(whole_s: pd.Series, target: str, sources: set[str]) -> pd.DataFrame:
