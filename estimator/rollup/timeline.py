@@ -77,9 +77,16 @@ class Events:
         groups = [groups[i] for i in self._order(groups, begins)]
         block_of = _block_of(groups, len(rows))
         return [
-            Block(group, int(self.lane[group[0]]), int(self.segment[group[0]]), int(block_of[self.after[group[0]]]))
-            for group in groups
+            Block(group, int(self.lane[group[0]]), int(self.segment[group[0]]), awaited if awaited < number else -1)
+            for number, group in enumerate(groups)
+            for awaited in [int(block_of[self.awaited[group[0]]])]
         ]
+
+    @cached_property
+    def awaited(self) -> Integers:
+        """Of each event, the one that it waits for, −1 for none: the host waits for nothing that it launches later."""
+        launched_later = self.on_host & (self.after >= 0) & (self.segment[self.after] > self.segment)
+        return np.where(launched_later, -1, self.after)
 
     @cached_property
     def host_blocks(self) -> list[int]:
@@ -99,7 +106,7 @@ class Events:
             waiting = [block]
             while waiting:
                 first = groups[waiting[-1]][0]
-                awaited = {before[waiting[-1]], int(block_of[self.after[first]]), *hosts[: self.segment[first]][-1:]}
+                awaited = {before[waiting[-1]], int(block_of[self.awaited[first]]), *hosts[: self.segment[first]][-1:]}
                 open_ = awaited - order.keys() - set(waiting) - {-1}
                 if open_:
                     waiting.extend(open_)
@@ -110,10 +117,10 @@ class Events:
     def _cuts(self, rows: Integers) -> Flags:
         """Whether a block begins at each of the rows, sorted by lane and start."""
         awaited = np.zeros(len(rows), dtype=bool)
-        awaited[self.after[self.after >= 0]] = True
+        awaited[self.awaited[self.awaited >= 0]] = True
         lane, segment = self.lane[rows], self.segment[rows]
         cut = (np.diff(lane, prepend=-2) != 0) | (np.diff(segment, prepend=-1) != 0) | self.on_host[rows]
-        cut |= (self.after[rows] >= 0) | np.roll(awaited[rows], 1)
+        cut |= (self.awaited[rows] >= 0) | np.roll(awaited[rows], 1)
         first = np.maximum.accumulate(np.where(cut, np.arange(len(rows)), 0))
         return np.asarray(cut | ((np.arange(len(rows)) - first) % ROWS == 0), dtype=bool)
 

@@ -147,3 +147,17 @@ def test_the_order_of_the_rows_does_not_matter() -> None:
     factor = np.random.default_rng(1).exponential(size=len(rows))
     one, other = (total(t, factor, 1.0, host_step_s) for t in (rows, shuffled.assign(after=after)))
     assert one == pytest.approx(other, rel=1e-12)
+
+
+def test_a_host_that_waits_for_what_it_launches_later_waits_for_nothing() -> None:
+    """Clocks that disagree may say so."""
+    rows = launched(3, every_s=2.0, takes_s=1.0)
+    wait = {"lane": HOST, "start_s": 3.0, "duration_s": 0.5, "after": 2}
+    assert replayed([*rows, wait], 1.0, 1.0, host_step_s=6.0) == pytest.approx(6.0 - 0.5)
+
+
+def test_events_that_wait_for_each_other_are_replayed() -> None:
+    rows = launched(2, every_s=1.0, takes_s=1.0)
+    rows[0] |= {"lane": "gpu/0", "after": 1}
+    rows[1] |= {"lane": "gpu/1", "after": 0}
+    assert 2.0 <= replayed(rows, 1.0, 1.0, host_step_s=2.0) <= 3.0
