@@ -31,6 +31,23 @@ CHUNK = 1 << 20  # [B]
 WINDOW, LARGEST_VALUE = 1 << 12, 1 << 28  # smallest and largest window in which one value is searched [B]
 MOST_PS = 2**62
 MOST_DIGITS = 18  # always fit into 64 bits
+UNTIMED = (
+    "M",
+    "i",
+    "I",
+    "C",
+    "s",
+    "t",
+    "f",
+    "n",
+    "N",
+    "D",
+    "O",
+    "P",
+    "v",
+    "c",
+    "R",
+)  # phases of events without duration
 SHOWN = 120  # characters of a faulty event in an error message
 
 Identity = int | float | str | None
@@ -195,7 +212,7 @@ def _one_by_one(cursor: _Cursor, event: type, until: int) -> tuple[list[Any], bo
 
 
 def _event(cursor: _Cursor, event: type) -> Any:
-    """Decode one event; where that fails, decode its needed fields alone."""
+    """Decode one event; where that fails, decode its needed fields alone, or nothing of an event that lasts no time."""
     import msgspec
 
     raw = cursor.value()
@@ -206,6 +223,8 @@ def _event(cursor: _Cursor, event: type) -> Any:
     try:
         return msgspec.json.decode(json.dumps(needed, ensure_ascii=False).encode("utf-8", "replace"), type=event)
     except msgspec.MsgspecError as error:
+        if isinstance(needed, dict) and needed.get("ph") in UNTIMED:
+            return event(ph=needed["ph"])
         shown = json.dumps(needed)[:SHOWN]
         raise EstimatorError(f"{cursor.where}: the event {shown} cannot be read ({error}); export it again") from None
 

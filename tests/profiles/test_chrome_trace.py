@@ -85,6 +85,13 @@ def test_reads_nan_infinity_and_lone_surrogates(tmp_path: Path) -> None:
     assert [e.name for e in scanned] == ["?", ""]
 
 
+@pytest.mark.parametrize("fields", ['"args": [1]', '"name": 5', '"args": {"id": [1]}', '"tid": {"a": 1}'])
+def test_odd_fields_of_events_without_duration_refuse_nothing(fields: str, tmp_path: Path) -> None:
+    text = f'{{"traceEvents": [{{"ph": "i", {fields}}}, {{"ph": "C", {fields}}}, {{"ph": "X", "name": "a", "ts": 1}}]}}'
+    (scanned,) = chrome_trace.scan(dump_of(tmp_path / "trace.json", text), event_type(), {})
+    assert [(e.ph, e.name) for e in scanned] == [("i", ""), ("C", ""), ("X", "a")]
+
+
 def test_reads_gzip_and_values_larger_than_a_window(tmp_path: Path) -> None:
     text = json.dumps({"x": ["é" * 9000], "traceEvents": [{"name": "a" * 70000, "ts": 1}]}, ensure_ascii=False)
     dump = dump_of(tmp_path / "trace.json.gz", gzip.compress(text.encode()))

@@ -54,6 +54,7 @@ KNOWN_HEAD = re.compile(
     rb'|profile_memory)"\s*:'
 )
 TF32 = re.compile(r"tf32|s1688(gemm|fprop|dgrad|wgrad)")
+GRADIENT = re.compile(r"(?i)backward(_(input|weight)s?)?$")  # ends the names of ops that only training runs
 LARGEST_RANK = 10**6
 MOST_BYTES = 2**40  # of one copy
 UNNAMED = "unnamed"
@@ -99,7 +100,7 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
     profile = Profile(
         ops=mean_over_devices(ops, len(workers)),
         timeline=timeline,
-        workload=_with_mode(workload, nest),
+        workload=_with_mode(workload, trace, nest),
         device=None,
         format="Kineto JSON",
         device_recorded=device_recorded(trace),
@@ -211,9 +212,9 @@ def _work(call: Call, kernel: str | None, piece: int) -> Sequence[Work]:
     return work if piece == EVERY else work[piece : piece + 1]
 
 
-def _with_mode(workload: Workload, nest: Nesting) -> Workload:
+def _with_mode(workload: Workload, trace: Trace, nest: Nesting) -> Workload:
     """The workload as inference where it states no mode and the trace's ops have no backward pass and no update."""
-    trains = np.isin(nest.phase, (BACK, UPDATE)).any()
+    trains = np.isin(nest.phase, (BACK, UPDATE)).any() or any(GRADIENT.search(call.name) for call in trace.calls)
     if "mode" in workload.model_fields_set or trains or not len(nest.phase):
         return workload
     return workload.model_copy(update={"mode": "inference"})

@@ -131,9 +131,10 @@ def _size(value: Any) -> int:
 
 @lru_cache(maxsize=1 << 14)
 def read_list(text: bytes) -> list[Any]:
-    """The text as a JSON list; empty where it is none."""
+    """The text as a JSON list, or that of a JSON text in it; empty where it is none."""
     try:
         value = json.loads(text)
+        value = json.loads(value) if isinstance(value, str) else value
     except (ValueError, RecursionError):
         return []
     return value if isinstance(value, list) else []
