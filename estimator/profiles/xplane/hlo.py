@@ -65,7 +65,7 @@ def read_program(content: bytes, where: str) -> tuple[str, Program]:
 def _parts(instruction: Any, by_id: Mapping[int, Any], computations: Mapping[int, Any]) -> Iterator[Instruction]:
     """Yield the instruction, or the matrix products inside a fusion with their shares of its work."""
     inner = list(_inside(instruction, computations)) if instruction.opcode == "fusion" else []
-    products = [i for i in inner if i.opcode in MATRIX]
+    products = [i for i in inner if i.opcode in MATRIX or _is_library_product(i)]
     if not products:
         root = _root(instruction, computations)
         kernel = instruction.custom_call_target or _opcode(instruction if root is None else root)
@@ -74,12 +74,21 @@ def _parts(instruction: Any, by_id: Mapping[int, Any], computations: Mapping[int
     flop = [_flop(product, by_id) for product in products]
     for product, part in zip(products, flop, strict=True):
         share = part / sum(flop) if sum(flop) else 1 / len(flop)
-        yield replace(_describe(product, by_id), op_type="fusion", share=share)
+        described = _describe(product, by_id)
+        yield replace(described, op_type="fusion", kernel=product.custom_call_target or described.kernel, share=share)
 
 
 def _opcode(instruction: Any) -> str:
     """The instruction's opcode; of a convolution without a window, as TPUs run products, that of a product."""
     return "dot" if _is_product(instruction) else str(instruction.opcode)
+
+
+def _is_library_product(instruction: Any) -> bool:
+    """Whether an instruction calls a library's convolution or product, as a fusion of slices around it may hold."""
+    if instruction.opcode != "custom-call":
+        return False
+    convolves = instruction.custom_call_target.startswith(CONVOLUTION_CALL)
+    return convolves or any(_configured_axes(instruction.backend_config).values())
 
 
 def _is_product(instruction: Any) -> bool:

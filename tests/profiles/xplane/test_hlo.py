@@ -79,6 +79,22 @@ def test_products_of_a_fusion_share_its_time_by_flop() -> None:
     assert [part.share for part in parts] == pytest.approx([96 / 312, 216 / 312])
 
 
+def test_a_librarys_product_in_a_fusion_of_slices_does_its_work() -> None:
+    config = b'{"gemm_backend_config":{"dot_dimension_numbers":{"lhs_contracting_dimensions":["1"],' \
+        b'"rhs_contracting_dimensions":["0"]}}}'  # fmt: skip
+    call = {
+        "name": "cublas", "id": 13, "opcode": "custom-call", "custom_call_target": "__cublas$gemm",
+        "operand_ids": [11, 12], "shape": {"tuple_shapes": [array(8, 3), array(64)]}, "backend_config": config,
+    }  # fmt: skip
+    inner = [parameter(11, 8, 4), parameter(12, 4, 3), call]
+    fusion = {"name": "fusion.1", "id": 3, "opcode": "fusion", "shape": array(5, 8, 3), "called_computation_ids": [2]}
+    (part,) = program([parameter(1, 8, 4), fusion], inner)["fusion.1"]
+    assert (part.op_type, part.kernel, part.shapes, part.share) == ("fusion", "__cublas$gemm", "8x4;4x3", 1.0)
+    row = {"op_type": part.op_type, "kernel": part.kernel, "shapes": part.shapes, "attributes": part.attributes}
+    work = count_work(make_ops({**row, "op": "f", "calls": 1, "time_s": 1.0}), Workload(name="toy")).work
+    assert work["flop"].item() == 2 * 8 * 3 * 4
+
+
 def test_a_fusion_without_products_has_the_kernel_of_its_root() -> None:
     inner = [parameter(11, 8, 4), {"name": "add.1", "id": 12, "opcode": "add", "shape": array(8, 4)}]
     fusion = {"name": "f", "id": 3, "opcode": "fusion", "operand_ids": [1], "shape": array(8, 4)}
