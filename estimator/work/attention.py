@@ -37,7 +37,7 @@ def read_attention(op: Op) -> Layer | None:
 
 def _is_lesser_kernel(op: Op) -> bool:
     """Whether the kernel's name says that it does something else; a name that says nothing does the work."""
-    return op.kernel_differs and bool(op.kernel_rule.names) and op.kernel_rule.operator not in OPERATORS
+    return op.kernel_differs and bool(op.kernel_rule.names) and op.kernel_rule.operator not in (*OPERATORS, "gemm")
 
 
 def _work(op: Op, queries: Shape, keys: Shape, values: Shape) -> Layer:

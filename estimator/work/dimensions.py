@@ -51,7 +51,7 @@ def _resolve(ops: ParsedOps, unstated: list[int], stated: Mapping[int, Product],
 
 
 def _refuse_mismatch(op: Op, where: str) -> None:
-    pair = factors(op)
+    pair = factors(op) if op.type_rule.operator == "gemm" else None  # a kernel's name alone tells no operands
     if pair and len(op.operands) == 2 and all(len(shape) == 2 for shape in pair) and not readings(pair):
         shapes = ";".join("x".join(map(str, shape)) for shape in pair)
         raise EstimatorError(

@@ -98,6 +98,11 @@ def test_two_matrices_that_do_not_multiply_are_refused() -> None:
     assert str(error.value) == expected
 
 
+def test_operands_of_an_op_whose_kernel_alone_is_a_product_refuse_nothing() -> None:
+    work, _ = counted({"op_type": "MyFunction", "kernel": "ampere_sgemm_64x64", "shapes": "100x50;60x7"})
+    assert work["flop"].isna().all()
+
+
 @pytest.mark.parametrize("shapes", ["100x50;60x7;3x3", "2x100x50;60x7", "100x50"])
 def test_what_may_be_no_product_of_two_matrices_is_only_unread(shapes: str) -> None:
     _, notes = counted({"op_type": "MatMul", "shapes": shapes})

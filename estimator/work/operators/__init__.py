@@ -59,7 +59,7 @@ def operator_of(kernel: str, op_type: str) -> str:
     if by_type is None or by_type in ROOTS or by_kernel in COPIES:
         return by_kernel
     classes = class_of(by_type), class_of(by_kernel)
-    same_work = classes[0] == classes[1] or classes == ("convolution", "gemm")  # convolutions may run as products
+    same_work = classes[0] == classes[1] or classes in RUN_AS_PRODUCTS
     return by_type if same_work else by_kernel
 
 

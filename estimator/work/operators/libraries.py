@@ -7,18 +7,28 @@ from estimator.work.operators.rule import Family, Rule
 FUSED = r"(?i).*(fus|triton|foreach|multi_tensor).*"  # kernels that are fusions already
 LIBRARY = r"(cudnn_)?((infer|train|ops)_)?(cutlass|ampere|volta|turing|maxwell|sm\d+)_\S*?"
 TILES = r"(_ZN7ck_tile|void ck_tile::kentry).*"  # composable-kernel's, whose entry is one name for all
-CUTLASS = r"Kernel2?<cutlass\S*?"
+CUTLASS = r"(Kernel2?|device_kernel)<cutlass\S*?"
 
 DISTINCT = (  # names with a unique beginning
-    Rule("collective", r"(nccl|rccl)\w*(Kernel|Dev)"),
+    Rule("collective", r"(nccl|rccl)\w*(Kernel|Dev)|(void )?(vllm|sglang|aiter)::cross_device_reduce"),
     Rule("elementwise", rf"{TILES}FmhaBwd(OGradDotO|ConvertQGrad)"),
     Rule("attention_grad", rf"_?attn_bwd|te_fused_attn_backward|(aiter::)?fmha_bwd|{TILES}Fmha_?Bwd"),
     Rule("attention", rf"(aiter::)?fmha_|cudnn_generated\w*(sdpa|flash)|_?attn_fwd|te_fused_attn_forward|{TILES}Fmha"),
-    Rule("attention", r"(kernel_)?(unified|paged)_attention"),
+    Rule(
+        "attention", r"(kernel_)?(unified|paged)_attention|triton_flex_attention|_fwd_grouped_kernel_stage|mla_\w*fwd"
+    ),
+    Rule("attention", r"_ZN5aiter\d+(pa|mla|fmha)_"),
+    Rule("attention_grad", r"bwd_kernel_(dk|dq)"),
     Rule("convolution_grad_weights", rf"{LIBRARY}wgrad|igemm_wrw|_ZN2ck\w*bwd_weight|miopen\w*(wrw|Wrw)"),
     Rule("convolution_grad_input", rf"{LIBRARY}dgrad|igemm_bwd|_ZN2ck\w*bwd_data|miopen\w*(bwd|Bwd)"),
     Rule("convolution", rf"{LIBRARY}(fprop|cudnn|conv)|igemm_fwd|_ZN2ck\w*conv|miopen\w*([cC]onv|fwd|Fwd)"),
-    Rule("gemm", rf"{LIBRARY}gemm|nvjet_|Cijk_|gemm_fusion_dot|triton_tem_fused\w*mm|_ZN2ck\w*gemm|_?matmul_ogs_"),
+    Rule("convolution", r"naive_conv|gridwise_convolution|MIOpenConv|triton_tem_fused\w*convolution"),
+    Rule("gemm", rf"{LIBRARY}gemm|nvjet_|(Custom_)?Cijk_|gemm_fusion_dot|triton_tem_fused\w*mm|_ZN2ck\w*gemm"),
+    Rule(
+        "gemm", r"_?matmul_ogs_|_?(batched_)?gemm_a\d*[_wf]|_?fused_moe_kernel|cutlass3x_\w*gemm|triton_mm|f[48]gemm_"
+    ),
+    Rule("gemm", r"_ZN5aiter\d+(fmoe|\w*gemm)|(moe_)?ck2?_?(moe_)?stages?_?\w*gemm|kernel_(moe_)?gemm|ck_moe_stage"),
+    Rule("gemm", r"(void )?(deep_gemm|marlin\w*)::"),
     Rule("batch_norm", r"MIOpenBatchNorm"),
     Rule("rms_norm", rf"{TILES}Rmsnorm"),
     Rule("softmax", r"softmax_warp_"),
@@ -32,14 +42,15 @@ DISTINCT = (  # names with a unique beginning
 )
 SIGNATURES = (  # kernels that only their whole signature identifies
     Rule("elementwise", r"flash_bwd_(dot_do_o|convert_dq|preprocess)"),  # the lesser kernels of attention's gradient
-    Rule("attention", r"flash_(fwd|bwd)|fmha"),
+    Rule("attention_grad", r"device_kernel<flash::\S*Bwd"),
+    Rule("attention", r"flash_(fwd|bwd)|fmha|device_kernel<flash::|\w*paged_attention|Batch(Prefill|Decode)With"),
     Rule("convolution_grad_weights", rf"{CUTLASS}wgrad|\w*wgrad(?![a-z])"),
     Rule("convolution_grad_input", rf"{CUTLASS}dgrad|\w*dgrad(?![a-z])"),
     Rule("convolution", rf"{CUTLASS}fprop|\w*implicit_\w*gemm|\w*fprop(?![a-z])"),
     Rule("convolution", r"\w*(convolve|[wW]inograd|conv_depthwise|conv2d)|fft2d_"),
     Rule("convolution", r"\w*DepthwiseConv2d", depthwise=True),
     Rule("split_k_sum", r"splitK\w*"),
-    Rule("gemm", r"Kernel2?<cutlass\S*gemm|\w*[sdhcz]gemm|gemm|\w*gemv|dot_kernel"),
+    Rule("gemm", rf"{CUTLASS}gemm|\w*[sdhcz]gemm|(kernel_)?gemm|\w*gemv|wvSplitK|dot_kernel"),
     Rule("softmax", r"\w*[sS]oft_?[mM]ax"),
     Rule("layer_norm", r"\w*(layer_?norm|LayerNorm)|RowwiseMoments|GammaBetaBackward"),
     Rule("batch_norm", r"\w*(batch_?norm|BatchNorm)|bn_(fw|bw)"),
