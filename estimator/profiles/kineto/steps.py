@@ -18,6 +18,7 @@ from estimator.profiles.kineto.trace import ABSENT, OPTIMIZER_STEP, PROFILER_STE
 from estimator.profiles.timeline import step_at
 
 BUSY_DEVICE = 0.8  # busy share of the device's own step from which on the device sets the step
+FALLS_BEHIND = 0.05  # so does a device that falls behind the host by this share of the steps
 WARNING_SHARE = 0.01  # of all time
 FROM_UPDATES = (
     "no {mark} marks a step, so the optimizer's updates bound {steps} steps; two optimizers of one class double that "
@@ -60,8 +61,8 @@ def find_steps(trace: Trace, launched: Integers) -> Steps:
         all_ops, first_step = np.ones(len(trace.ops), dtype=bool), np.zeros(len(trace.device), dtype=np.int64)
         return Steps(1, wall, all_ops, first_step, bounds, (NO_STEPS.format(wall=NO_WALL if is_device else ""),))
     step, of_op = step_at(bounds, launched), step_at(bounds, trace.ops["start"])
-    wall_s = float((bounds[:, 1] - bounds[:, 0]).sum()) / 1e12
-    wall_s = _device_wall_s(trace.device, step, len(bounds), wall_s) if is_device else wall_s
+    host_s = float((bounds[:, 1] - bounds[:, 0]).sum()) / 1e12
+    wall_s = _device_wall_s(trace.device, step, bounds, host_s) if is_device else host_s
     outside = _outside(trace.device if is_device else trace.ops, (step if is_device else of_op) < 0)
     updates = len(bounds) + 1 if warnings else None
     return Steps(len(bounds), wall_s, of_op >= 0, step, bounds, (*warnings, *outside), updates)
@@ -110,18 +111,24 @@ def _updates(trace: Trace) -> tuple[Integers, tuple[str, ...]]:
     return _windows(ends[:-1], ends[1:]), (warning,)
 
 
-def _device_wall_s(device: Columns, step: Integers, count: int, host_s: float) -> float:
-    """The steps' wall time together [s]: the device's where it is nearly always busy, else the host's.
+def _device_wall_s(device: Columns, step: Integers, bounds: Integers, host_s: float) -> float:
+    """The steps' wall time together [s]: the device's where it is nearly always busy or falls behind the host, else the
+    host's.
 
     The device's step lasts from the end of one step's last event to the end of the next one's.
     """
-    busy = busy_s(device.take(step >= 0))
+    busy, count = busy_s(device.take(step >= 0)), len(bounds)
     if count > 1:
         completed = np.full(count, ABSENT)
         np.maximum.at(completed, step[step >= 0], (device["start"] + device["duration"])[step >= 0])
-        seen = completed[completed != ABSENT]
-        device_s = float(seen[-1] - seen[0]) / 1e12 / max(len(seen) - 1, 1) * count
-        return device_s if busy >= BUSY_DEVICE * device_s > 0 else host_s
+        seen = completed != ABSENT
+        if not seen.any():
+            return host_s
+        first, last = completed[seen][[0, -1]]
+        device_s = float(last - first) / 1e12 / max(int(seen.sum()) - 1, 1) * count
+        behind = np.maximum(completed - bounds[:, 1], 0)[seen] / 1e12
+        sets_step = busy >= BUSY_DEVICE * device_s or behind[-1] - behind[0] > FALLS_BEHIND * host_s
+        return device_s if sets_step and device_s > 0 else host_s
     return max(host_s, busy)
 
 

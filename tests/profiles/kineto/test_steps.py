@@ -32,14 +32,34 @@ def test_a_stub_in_which_nothing_ran_is_no_step(tmp_path: Path) -> None:
     assert profile.wall_step_s == pytest.approx(100e-6)
 
 
-@pytest.mark.parametrize(("busy_us", "step_us"), [(95, 120), (90, 110)])
-def test_the_step_of_a_busy_device_is_its_own(busy_us: float, step_us: float, tmp_path: Path) -> None:
-    hosts = [step(i, 50 * i, 50) for i in range(4)]
-    launches = [launch(50 * i + 1, i) for i in range(4)]
-    kernels = [kernel("work", 10 + step_us * i, busy_us, i) for i in range(4)]
-    assert read(tmp_path, *hosts, *launches, *kernels).wall_step_s == pytest.approx(
-        step_us * 1e-6 if busy_us >= 0.8 * step_us else 50e-6
-    )
+@pytest.mark.parametrize(
+    ("host_us", "busy_us", "device_us", "step_us"),
+    [
+        (50, 90, 110, 110),
+        (50, 60, 110, 110),  # less busy, as its streams wait for each other, but ever further behind the host
+        (100, 70, 98, 100),
+        (100, 90, 98, 98),
+    ],
+)
+def test_the_step_of_a_device_that_sets_the_pace_is_its_own(
+    host_us: float, busy_us: float, device_us: float, step_us: float, tmp_path: Path
+) -> None:
+    hosts = [step(i, host_us * i, host_us) for i in range(4)]
+    launches = [launch(host_us * i + 1, i) for i in range(4)]
+    kernels = [kernel("work", 10 + device_us * i, busy_us, i) for i in range(4)]
+    assert read(tmp_path, *hosts, *launches, *kernels).wall_step_s == pytest.approx(step_us * 1e-6)
+
+
+def test_a_host_that_goes_on_alone_after_its_first_step_leaves_the_device_in_time(tmp_path: Path) -> None:
+    hosts = [step(0, 0, 1000), step(1, 1000, 100), step(2, 1100, 100)]
+    kernels = [kernel("work", ts + 5, 20, i) for i, ts in enumerate((0, 1000, 1100))]
+    profile = read(tmp_path, *hosts, *(launch(ts + 1, i) for i, ts in enumerate((0, 1000, 1100))), *kernels)
+    assert profile.wall_step_s == pytest.approx(400e-6)
+
+
+def test_refuses_steps_in_which_no_kernel_was_launched(tmp_path: Path) -> None:
+    with pytest.raises(EstimatorError, match="no op ran inside its steps"):
+        read(tmp_path, step(1, 100, 10), step(2, 110, 10), launch(0, 1), kernel("work", 5, 10, 1))
 
 
 def test_an_idle_device_leaves_the_step_to_the_host(tmp_path: Path) -> None:
