@@ -13,6 +13,7 @@ import dataclasses
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -55,6 +56,7 @@ KNOWN_HEAD = re.compile(
 )
 TF32 = re.compile(r"tf32|s1688(gemm|fprop|dgrad|wgrad)")
 GRADIENT = re.compile(r"(?i)backward(_(input|weight)s?)?$")  # ends the names of ops that only training runs
+FILE_OF_RANK = re.compile(r"(?i)(?:^|[^a-z])rank[-_ ]?(\d{1,6})(?!\d)")
 LARGEST_RANK = 10**6
 MOST_BYTES = 2**40  # of one copy
 UNNAMED = "unnamed"
@@ -247,9 +249,13 @@ def _crossing(nest: Nesting) -> Iterator[str]:
 
 
 def _rank(trace: Trace) -> int | None:
+    """The rank that the trace states, else its file's name."""
     stated = trace.metadata.get("distributedInfo")
     rank = stated.get("rank") if isinstance(stated, dict) else None
-    return rank if type(rank) is int and 0 <= rank <= LARGEST_RANK else None
+    if type(rank) is int and 0 <= rank <= LARGEST_RANK:
+        return rank
+    named = FILE_OF_RANK.search(Path(trace.where).name)
+    return int(named[1]) if named else None
 
 
 def _version(trace: Trace) -> str | None:

@@ -461,6 +461,25 @@ def test_an_unreadable_duration_names_its_event(dur: Any, tmp_path: Path) -> Non
         read(tmp_path, event("aten::fine", 0, 1), {**event("aten::odd", 0, 1), "dur": dur})
 
 
+@pytest.mark.parametrize(
+    ("name", "info", "rank"),
+    [
+        ("rank-3.pt.trace.json", {}, 3),
+        ("inference_rank_12.json", {}, 12),
+        ("rank-3.pt.trace.json", {"rank": 5}, 5),
+        ("frank3.json", {}, None),
+        ("ranks.json", {"rank": -1}, None),
+    ],
+)
+def test_the_rank_that_the_trace_or_its_files_name_states(
+    name: str, info: dict[str, int], rank: int | None, tmp_path: Path
+) -> None:
+    path = tmp_path / name
+    path.write_text(json.dumps({"distributedInfo": info, "traceEvents": [event("aten::mul", 0, 1)]}))
+    stated = kineto.read([Dump(path)], Workload(name="toy")).ops["rank"].dropna().tolist()
+    assert stated == ([] if rank is None else [rank])
+
+
 @pytest.mark.parametrize("dur", [-1, "-1", None])
 def test_events_that_never_ended_are_left_out(dur: Any, tmp_path: Path) -> None:
     profile = read(tmp_path, event("aten::fine", 0, 1), {**event("aten::open", 0, 1), "dur": dur})
