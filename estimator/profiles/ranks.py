@@ -20,21 +20,27 @@ def merge(profiles: Sequence[Profile]) -> Profile:
     """One profile of several ranks: times and amounts are means, ``time_spread_s`` their standard deviation.
 
     Dumps of one rank that were recorded one after the other are windows of one process, or runs: their steps' mean
-    stands for the rank. Raises EstimatorError where the ranks cover different numbers of steps, or only some have
-    shapes.
+    stands for the rank. Ranks count alike, however many steps each has. Raises EstimatorError where dumps that state no
+    ranks of their own cover different numbers of steps, or only some have shapes.
     """
     if len(profiles) == 1:
         return profiles[0]
     _refuse_unlike_shapes(profiles)
     processes = [_merged(windows, ranks=windows[0].ranks) for windows in _processes(profiles)]
     steps = {profile.steps for profile in processes}
-    if len(steps) > 1:
+    if len(steps) > 1 and not _state_their_ranks(processes):
         counts = " and ".join(str(count) for count in sorted(steps))
         raise EstimatorError(
             f"{profiles[0].workload.name}: the dumps cover {counts} steps; expected ranks of one run, so name one of "
             "them"
         )
     return _merged(processes, ranks=sum(profile.ranks for profile in processes))
+
+
+def _state_their_ranks(profiles: Sequence[Profile]) -> bool:
+    """Whether each profile states a rank that no other one has."""
+    stated = {_rank(profile) for profile in profiles}
+    return None not in stated and len(stated) == len(profiles)
 
 
 def _processes(profiles: Sequence[Profile]) -> list[list[Profile]]:
@@ -73,11 +79,11 @@ def _refuse_unlike_shapes(profiles: Sequence[Profile]) -> None:
 
 
 def _merged(profiles: Sequence[Profile], ranks: int) -> Profile:
-    """The mean of profiles, by their steps and by how many ranks each is the mean of."""
+    """The mean of profiles: of the windows of one process by their steps, of processes by their ranks."""
     if len(profiles) == 1:
         return profiles[0]
-    steps = np.array([profile.steps for profile in profiles], dtype=float)
-    weights = steps * np.array([profile.ranks for profile in profiles], dtype=float)
+    of_process = all(profile.ranks == ranks for profile in profiles)
+    weights = np.array([profile.steps if of_process else profile.ranks for profile in profiles], dtype=float)
     weights /= weights.mean()
     return dataclasses.replace(
         profiles[0],

@@ -89,6 +89,16 @@ def test_windows_and_runs_of_one_process_are_no_ranks() -> None:
     assert merged.busy_step_s == pytest.approx(0.25)
 
 
+def test_ranks_count_alike_however_many_steps_each_has() -> None:
+    merged = merge([window(0.0, 1, 0.4, rank=0), window(0.0, 3, 0.2, rank=1)])
+    assert merged.ranks == 2
+    assert merged.ops["time_s"].tolist() == pytest.approx([0.3])
+    assert merged.wall_step_s == pytest.approx(0.6)
+    for rank in (None, 0):
+        with pytest.raises(EstimatorError, match="cover 1 and 3 steps"):
+            merge([window(0.0, 1, 0.4, rank=0), window(0.5, 3, 0.2, rank=rank)])
+
+
 def test_dumps_recorded_at_the_same_time_or_of_stated_ranks_are_ranks() -> None:
     assert merge([window(0.0, 2, 0.4), window(0.5, 2, 0.2)]).ranks == 2
     assert merge([window(0.0, 2, 0.4, rank=0), window(5.0, 2, 0.2, rank=1)]).ranks == 2
