@@ -78,6 +78,10 @@ def _refuse_unlike_shapes(profiles: Sequence[Profile]) -> None:
         )
 
 
+def _mean_steps(profiles: Sequence[Profile]) -> float:
+    return sum(profile.steps for profile in profiles) / len(profiles)
+
+
 def _merged(profiles: Sequence[Profile], ranks: int) -> Profile:
     """The mean of profiles: of the windows of one process by their steps, of processes by their ranks."""
     if len(profiles) == 1:
@@ -88,7 +92,7 @@ def _merged(profiles: Sequence[Profile], ranks: int) -> Profile:
     return dataclasses.replace(
         profiles[0],
         ranks=ranks,
-        steps=round(steps.mean()),
+        steps=round(_mean_steps(profiles)),
         updates=None,
         ops=mean_ops([_weighted(profile.ops, weight) for profile, weight in zip(profiles, weights, strict=True)]),
         timeline=_first_timeline(profiles),
