@@ -9,6 +9,7 @@ class Penalty(keras.regularizers.L2):
     """In fp32, as the loss is that it is added to, also where activations are in bf16."""
 
     def __call__(self, x: keras.KerasTensor) -> keras.KerasTensor:
+        """The penalty on these weights."""
         return super().__call__(keras.ops.cast(x, "float32"))
 
 
