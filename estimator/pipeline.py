@@ -9,7 +9,7 @@ import pandas as pd
 from estimator.core.notes import ranked, with_code
 from estimator.core.schema import MATRIX
 from estimator.core.types import Estimate, Profile, RunPlan, Workload
-from estimator.devices.sides import load_source, load_target, source_notes, unknown_source
+from estimator.devices.sides import load_source, load_target, unknown_source
 from estimator.model import SourceRun, TargetDevice, assumptions, predict, specifications
 from estimator.rollup import step
 from estimator.rollup.host import host_scenario, ran_on_processor
@@ -68,15 +68,15 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
     floor_s, ceiling_s = step_limits(prediction, timeline, scenario)
     replayed = step.replay_step(prediction, timeline, scenario)
     evidence_shares = step.evidence(prediction, replayed, scenario)
-    basis = assumptions(prediction.ops, target.device, evidence, workload, run.device)
+    basis = assumptions(step.counted_ops(prediction, scenario), target.device, evidence, workload, run.device)
     notes = (
-        *target.notes, *(source.notes if source else ()), *unknown_source(profile, plan),
+        *target.notes, *(source.notes if source else ()),
+        *unknown_source(profile, source, decides=step.mostly_proportional(prediction)),
         *with_code("profile", as_profiled.warnings), *step.notes(as_profiled), *basis, *pass_notes,
         *scenario.notes,
         *(note for transform in transforms for note in transform.notes),
         *prediction.warnings,
         *(() if same_device else step.mostly_carried(evidence_shares, target.device)),
-        *(source_notes(profile, source) if step.mostly_proportional(prediction) else ()),
     )  # fmt: skip
     return Estimate(
         profile=profile,

@@ -50,25 +50,22 @@ def load_source(profile: Profile, plan: RunPlan, target: Side) -> Side | None:
     return Side(with_launch(device, rows), rows, (*notes, *with_code("measurements-left-out", left_out)))
 
 
-def unknown_source(profile: Profile, plan: RunPlan) -> tuple[Note, ...]:
-    """A warning where the device that the profiler names is none of the catalogue, and nothing else names one."""
-    recorded = profile.device_recorded
-    if plan.source or profile.device or not recorded or source_device(recorded):
-        return ()
-    text = f"the profile was recorded on '{recorded}', which the catalogue does not hold: name its device with --from"
-    return (Note("source-unknown", text, subject=recorded),)
+def unknown_source(profile: Profile, source: Side | None, *, decides: bool) -> tuple[Note, ...]:
+    """A warning on which source to give, where nothing tells the rates of the device that was profiled.
 
-
-def source_notes(profile: Profile, source: Side | None) -> tuple[Note, ...]:
-    """A note on which source to give, where the rates of the device that was profiled are unknown."""
-    if (source and source.device.memory_bandwidth) or profile.device_recorded:
+    ``decides``: whether most of the step goes by these rates. Where it does not, only a name of the profiler's that the
+    catalogue does not hold is worth one.
+    """
+    is_named = source is not None or profile.device is not None
+    if (source and source.device.memory_bandwidth) or not (decides or (profile.device_recorded and not is_named)):
         return ()
-    name = source.device.name if source else profile.device
-    named = f"the catalogue has no rates of '{name}'" if name else "the profile does not name it"
+    name = source.device.name if source else profile.device or profile.device_recorded or ""
+    known = f"the catalogue has no rates of '{name}'" if name else "the profile does not name it"
     hint = suggestion(name, library.names("devices", DEVICE_FILES)) if name else ""
-    text = f"nothing tells how this step's times go from the device it was profiled on, as {named}"
+    text = f"nothing tells the rates of the device that was profiled, as {known}"
+    weight = ", and most of this step's times go by them" if decides else ""
     advice = f"give that device, or the one nearest to it, by --from DEVICE ('estimator devices' lists all).{hint}"
-    return (Note("source-unknown", f"{text}: {advice}", name or "", 1.0),)
+    return (Note("source-unknown", f"{text}{weight}: {advice}", name, float(decides)),)
 
 
 def _contradiction(profile: Profile, stated: DeviceSpec | None, source: DeviceSpec) -> tuple[Note, ...]:

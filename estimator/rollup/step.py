@@ -79,6 +79,11 @@ def has_time(prediction: Prediction, scenario: HostScenario) -> Flags:
     return ~np.isin(part_of_ops(prediction.ops), scenario.left_out)
 
 
+def counted_ops(prediction: Prediction, scenario: HostScenario) -> pd.DataFrame:
+    """PREDICTION without the methods of ops that take no time under a scenario, as nothing is assumed of them."""
+    return prediction.ops.assign(method=prediction.ops["method"].where(has_time(prediction, scenario)))
+
+
 def _parts_s(part: Names, path: CriticalPath, critical_s: Floats, launch_s: Floats, pace: Floats) -> dict[str, Floats]:
     """Samples of the parts of a step [s]: of each op what is critical (draws × ops), and the launch part of that."""
     rest = critical_s - launch_s

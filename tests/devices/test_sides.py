@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from estimator.core.errors import EstimatorError
+from estimator.core.notes import Note
 from estimator.core.types import Profile, RunPlan
 from estimator.devices.sides import load_source, load_target, unknown_source
 
@@ -68,14 +69,40 @@ def test_the_device_that_the_profiler_names_is_looked_up_in_the_catalogue(p1b3: 
     source = load_source(recorded, plan, load_target(plan))
     assert source is not None
     assert source.device.name == "h100-sxm5-80gb"
-    assert unknown_source(recorded, plan) == ()
+    assert unknown_source(recorded, source, decides=True) == ()
+
+
+def unknown(profile: Profile, source: str | None = None, *, decides: bool = False) -> list[Note]:
+    plan = RunPlan("mi300x", source=source)
+    return list(unknown_source(profile, load_source(profile, plan, load_target(plan)), decides=decides))
 
 
 def test_a_recorded_device_that_the_catalogue_does_not_hold_is_a_warning(p1b3: Profile) -> None:
     recorded = replace(p1b3, device=None, device_recorded="AMD Radeon Graphics")
-    (note,) = unknown_source(recorded, RunPlan("mi300x"))
-    assert note.kind == "warning"
+    (note,) = unknown(recorded)
+    assert (note.kind, note.subject, note.share) == ("warning", "AMD Radeon Graphics", 0.0)
     assert "'AMD Radeon Graphics'" in note.text
-    assert "--from" in note.text
-    assert unknown_source(recorded, RunPlan("mi300x", source="mi210")) == ()
-    assert unknown_source(replace(recorded, device_recorded=None), RunPlan("mi300x")) == ()
+    assert "--from DEVICE" in note.text
+    assert unknown(recorded, "mi210", decides=True) == []
+    assert unknown(replace(recorded, device_recorded=None)) == []
+
+
+@pytest.mark.parametrize(
+    ("device", "recorded", "words"),
+    [
+        (None, None, "the profile does not name it"),
+        ("h100-sxm5-81gb", None, "Did you mean h100-sxm5-80gb"),
+        ("lecture-x86", None, "no rates of 'lecture-x86'"),
+        ("lecture-x86", "AMD Radeon Graphics", "no rates of 'lecture-x86'"),
+        (None, "AMD Radeon Graphics", "no rates of 'AMD Radeon Graphics'"),
+    ],
+)
+def test_where_unknown_rates_decide_one_warning_says_what_to_give(
+    p1b3: Profile, device: str | None, recorded: str | None, words: str
+) -> None:
+    (note,) = unknown(replace(p1b3, device=device, device_recorded=recorded), decides=True)
+    assert words in note.text
+    assert "most of this step's times go by them" in note.text
+    assert note.share == 1.0
+    if device:
+        assert unknown(replace(p1b3, device=device, device_recorded=recorded)) == []
