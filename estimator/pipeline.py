@@ -67,6 +67,7 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
     timeline = step.step_timeline(profile, prediction, scenario, overlap)
     floor_s, ceiling_s = step_limits(prediction, timeline, scenario)
     replayed = step.replay_step(prediction, timeline, scenario)
+    step.refuse_empty(replayed, scenario, profile.where)
     evidence_shares = step.evidence(prediction, replayed, scenario)
     basis = assumptions(step.counted_ops(prediction, scenario), target.device, evidence, workload, run.device)
     notes = (

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from estimator.core.errors import EstimatorError
 from estimator.core.notes import Note
 from estimator.core.schema import HOST_CLASSES, MATRIX, MODELLED, STREAMING, on_processor
 from estimator.core.types import DeviceSpec, Flags, Floats, Names, Prediction, Profile, StepTime
@@ -58,6 +59,15 @@ def replay_step(prediction: Prediction, timeline: StepTimeline, scenario: HostSc
     step = StepTime(**{name: value * growth for name, value in parts.items()}, total=total)
     overlap = np.where(samples[0] > 0, share * growth[0], has_time(prediction, scenario))
     return ReplayedStep(step, step_s(kernels) * timeline.scale, overlap)
+
+
+def refuse_empty(replayed: ReplayedStep, scenario: HostScenario, where: str) -> None:
+    """Raise EstimatorError where a scenario leaves no time in a step."""
+    if not replayed.step.total[0] > 0:
+        raise EstimatorError(
+            f"{where}: nothing of the step takes time with 'host {scenario.name}' and 'input {scenario.input}'; "
+            "expected an op that a device runs; leave the host and the input in"
+        )
 
 
 def times_in_step(prediction: Prediction, timeline: StepTimeline, scenario: HostScenario) -> tuple[Floats, Floats]:
