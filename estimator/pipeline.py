@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import pandas as pd
 
-from estimator.core.notes import ranked, with_code
+from estimator.core import units
+from estimator.core.interval import bounds
+from estimator.core.notes import Note, ranked, with_code
 from estimator.core.schema import MATRIX
-from estimator.core.types import Estimate, Profile, RunPlan, Workload
+from estimator.core.types import DeviceSpec, Estimate, Profile, RunPlan, Workload
 from estimator.devices.sides import load_source, load_target, unknown_source
 from estimator.model import SourceRun, TargetDevice, assumptions, predict, specifications
 from estimator.rollup import step
@@ -23,7 +26,7 @@ from estimator.work import (
     rebatch,
     select_pass,
 )
-from estimator.work.framework_defaults import has_library_normalization, image_layout, product_format
+from estimator.work.framework_defaults import AUTO, has_library_normalization, image_layout, product_format
 
 
 def estimate(profile: Profile, plan: RunPlan) -> Estimate:
@@ -69,12 +72,12 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
     replayed = step.replay_step(prediction, timeline, scenario)
     step.refuse_empty(replayed, scenario, profile.where)
     evidence_shares = step.evidence(prediction, replayed, scenario)
+    unknown = unknown_source(profile, plan, source, needed=step.mostly_proportional(prediction))
     basis = assumptions(step.counted_ops(prediction, scenario), target.device, evidence, workload, run.device)
     notes = (
-        *target.notes, *(source.notes if source else ()),
-        *unknown_source(profile, source, decides=step.mostly_proportional(prediction)),
+        *target.notes, *(source.notes if source else ()), *unknown,
         *with_code("profile", as_profiled.warnings), *step.notes(as_profiled), *basis, *pass_notes,
-        *scenario.notes,
+        *scenario.notes, *framework_default(profile, plan, target.device),
         *(note for transform in transforms for note in transform.notes),
         *prediction.warnings,
         *(() if same_device else step.mostly_carried(evidence_shares, target.device)),
@@ -94,13 +97,25 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
         matrix_step_s=step.matrix_time(prediction, overlap),
         source_step_s=math.nan if resized.changed else step.source_step_time(profile),
         floor_s=floor_s,
-        ceiling_s=ceiling_s,
+        ceiling_s=max(ceiling_s, float(bounds(replayed.step.total)[2])),  # quantiles do not add up
         coverage=prediction.covered_fraction * (step.coverage(profile) or 1.0),
         evidence=evidence_shares,
         fusion=fused.saved,
         specifications=specifications(prediction.ops, target.device),
         notes=ranked(notes),
     )
+
+
+def framework_default(profile: Profile, plan: RunPlan, target: DeviceSpec) -> tuple[Note, ...]:
+    """A note on the step in the format that the framework takes on the target, where a plan keeps the profile's."""
+    if plan.precision is not None or product_format(AUTO, profile.workload, target).precision is None:
+        return ()
+    by_default = estimate(profile, dataclasses.replace(plan, precision=AUTO, draws=0))
+    text = (
+        f"{profile.workload.framework} takes {by_default.precision} for products there by default ('precision auto'): "
+        f"the step would take {units.show(float(by_default.step.total[0]), 's', 3)}"
+    )
+    return (Note("precision-by-default", text, subject=target.name),)
 
 
 def matrix_precision(work: pd.DataFrame, workload: Workload) -> str:

@@ -5,6 +5,7 @@ import math
 import pytest
 from pandas.testing import assert_frame_equal
 
+from estimator.core import units
 from estimator.core.errors import EstimatorError
 from estimator.core.types import Profile, RunPlan, Workload
 from estimator.pipeline import estimate
@@ -59,7 +60,9 @@ def test_a_plan_that_is_none_is_refused(wrong: dict[str, object]) -> None:
         RunPlan("v100", **wrong)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(("device", "words"), [(None, "does not name it"), ("h100-sxm5-81gb", "mean h100-sxm5-80gb")])
+@pytest.mark.parametrize(
+    ("device", "words"), [(None, "does not name its device"), ("h100-sxm5-81gb", "mean h100-sxm5-80gb")]
+)
 def test_where_little_is_modelled_from_an_unknown_source_the_user_is_told_to_give_it(
     device: str | None, words: str
 ) -> None:
@@ -90,3 +93,25 @@ def test_what_takes_no_time_is_no_assumption(mode: str | None) -> None:
     codes = {note.code for note in estimate(profile, RunPlan("v100", draws=5, input=mode)).notes}  # type: ignore[arg-type]
     assert ("carried" in codes) == (mode != "none")
     assert ("input-overlapped" in codes, "input-none" in codes) == (mode == "overlapped", mode == "none")
+
+
+def test_plain_fp32_says_what_the_frameworks_format_gives() -> None:
+    profile = read_profile("p1b3")
+    plain, auto = (estimate(profile, RunPlan("a100", draws=5, precision=precision)) for precision in (None, "auto"))
+    (note,) = [note for note in plain.notes if note.code == "precision-by-default"]
+    assert f"the step would take {units.show(auto.step.total[0], 's', 3)}" in note.text
+    assert not any(note.code == "precision-by-default" for note in auto.notes)
+
+
+def test_without_tf32_nothing_else_is_the_default() -> None:
+    notes = estimate(read_profile("p1b3"), RunPlan("v100", draws=5)).notes
+    assert not any(note.code == "precision-by-default" for note in notes)
+
+
+def test_a_processors_batch_normalizations_run_by_an_accelerators_library() -> None:
+    profile = read_profile("mobilenet")
+    gpu, processor = (estimate(profile, RunPlan(name, draws=0)) for name in ("v100", "epyc-7763"))
+    assert any(note.code == "normalization-merged" for note in gpu.notes)
+    assert not any(note.code == "normalization-merged" for note in processor.notes)
+    moved = [each.prediction.ops["bytes"].sum() for each in (gpu, processor)]
+    assert moved[0] < 0.6 * moved[1]

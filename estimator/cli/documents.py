@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from estimator.core.types import Sourced, Workload
+from estimator.core.types import Sourced, StudyResult, Workload
 from estimator.devices.specs.table.cells import Subject, spec_of
 from estimator.devices.specs.table.layout import Column, Layout
 from estimator.reports import documents
@@ -25,6 +25,14 @@ FAULT = re.compile(r"(?:(?P<file>\S.*?\.ya?ml)(?::(?P<line>\d+))?: )?(?P<sentenc
 def written(paths: Iterable[Path]) -> Document:
     """The files that a command wrote."""
     return {"written": [str(path) for path in paths]}
+
+
+def report(paths: Iterable[Path], result: StudyResult) -> Document:
+    """The files of a report; of published tables, each step that a printed time implies beside the predicted one."""
+    tables = [appendix.document for appendix in result.appendices if appendix.kind == "audit"]
+    times = [time for table in tables for time in table["printed"]["times"] if time["predicted_step_s"]]
+    names = ("unit", "on", "as_printed", "implied_step_s", "predicted_step_s", "step_holds")
+    return {**written(paths), "steps": [{name: time[name] for name in names} for time in times]}
 
 
 def shipped_profiles(workloads: Mapping[str, Workload]) -> Document:

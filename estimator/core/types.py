@@ -7,6 +7,7 @@ at nominal inputs, each other entry is one seeded draw of the uncertain inputs.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -269,6 +270,17 @@ class Timeline:
 
 
 @dataclass(frozen=True)
+class DeviceNumbers:
+    """What a profiler's driver tells of a device beside its name; NaN where it does not."""
+
+    compute_units: int
+    memory: float  # [B]
+    clock: float = math.nan  # [Hz]
+    bandwidth: float = math.nan  # [B/s]
+    vendor: str | None = None
+
+
+@dataclass(frozen=True)
 class Profile:
     """One profiled training run: OPS per step, and the times of the step as a whole."""
 
@@ -277,6 +289,7 @@ class Profile:
     device: str | None
     format: str
     device_recorded: str | None = None  # what the profiler calls the device
+    device_numbers: DeviceNumbers | None = None  # what it tells of the device beside that
     steps: int = 1
     updates: int | None = None  # by the optimizer in the dump, where these bound its steps
     ranks: int = 1  # processes or devices that the ops are the mean of

@@ -11,6 +11,7 @@ from estimator.core.errors import suggestion
 from estimator.core.notes import Note, with_code
 from estimator.core.types import DeviceSpec, Profile, RunPlan
 from estimator.devices.measurements import read_measurements, with_launch
+from estimator.devices.recorded import recorded_devices
 from estimator.devices.specs.catalogue import DEVICE_FILES, load_device, source_device, target_warnings
 
 
@@ -39,33 +40,43 @@ def load_source(profile: Profile, plan: RunPlan, target: Side) -> Side | None:
 
     Its measurements are used only where the target has some too. Raises EstimatorError as :func:`load_target` does.
     """
-    stated = source_device(profile.device or profile.device_recorded)
+    devices = recorded_devices(profile)
+    stated = devices[0] if len(devices) == 1 else None
     device = load_device(plan.source) if plan.source else stated
     if device is None:
         return None
-    notes = _contradiction(profile, stated, device)
+    notes = (*_contradiction(profile, stated, device), *_by_numbers(profile, plan, device))
     if target.measurements.empty:
         return Side(device, target.measurements.iloc[:0], notes)
     rows, left_out = read_measurements(device, named=plan.source)
     return Side(with_launch(device, rows), rows, (*notes, *with_code("measurements-left-out", left_out)))
 
 
-def unknown_source(profile: Profile, source: Side | None, *, decides: bool) -> tuple[Note, ...]:
-    """A warning on which source to give, where nothing tells the rates of the device that was profiled.
+def unknown_source(profile: Profile, plan: RunPlan, source: Side | None, *, needed: bool) -> tuple[Note, ...]:
+    """A warning where the rates of the device that was profiled are unknown: it tells which source to give.
 
-    ``decides``: whether most of the step goes by these rates. Where it does not, only a name of the profiler's that the
-    catalogue does not hold is worth one.
+    ``needed``: whether much of the step goes by these rates. Elsewhere only a device that the dump tells of counts.
     """
-    is_named = source is not None or profile.device is not None
-    if (source and source.device.memory_bandwidth) or not (decides or (profile.device_recorded and not is_named)):
+    candidates = [device.name for device in recorded_devices(profile)] if source is None else []
+    told = profile.device_recorded or candidates
+    if (source and source.device.memory_bandwidth) or not (needed or (told and not profile.device)):
         return ()
-    name = source.device.name if source else profile.device or profile.device_recorded or ""
-    known = f"the catalogue has no rates of '{name}'" if name else "the profile does not name it"
+    name = source.device.name if source else profile.device or profile.device_recorded
+    reason = f"the catalogue has no rates of '{name}'" if name else "the profile does not name its device"
+    if candidates:
+        reason = f"its device may be {' or '.join(candidates)}, by its compute units and memory"
     hint = suggestion(name, library.names("devices", DEVICE_FILES)) if name else ""
-    text = f"nothing tells the rates of the device that was profiled, as {known}"
-    weight = ", and most of this step's times go by them" if decides else ""
     advice = f"give that device, or the one nearest to it, by --from DEVICE ('estimator devices' lists all).{hint}"
-    return (Note("source-unknown", f"{text}{weight}: {advice}", name, float(decides)),)
+    text = f"nothing tells how times go from the profiled device, as {reason}: {advice}"
+    return (Note("source-unknown", text, name or "", 1.0 if needed else 0.0),)
+
+
+def _by_numbers(profile: Profile, plan: RunPlan, device: DeviceSpec) -> tuple[Note, ...]:
+    """A note where the source is known by its numbers alone."""
+    if plan.source or source_device(profile.device or profile.device_recorded):
+        return ()
+    text = f"the profile is taken to be of {device.name}, by the compute units and memory that it states"
+    return (Note("source-by-numbers", text, subject=device.name),)
 
 
 def _contradiction(profile: Profile, stated: DeviceSpec | None, source: DeviceSpec) -> tuple[Note, ...]:

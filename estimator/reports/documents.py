@@ -252,7 +252,7 @@ def results(result: StudyResult) -> Document:
 
 PUBLISHED_KEYS = (  # of every printed figure's document; null where it does not apply, most apply to tables alone
     "quantity", "unit", "on", "printed", "ours", "source", "reason", "as_printed", "mark", "with_their_rates",
-    "implied_step_s", "achieved_flop_per_s", "utilisation", "busy", "like_with_like",
+    "implied_step_s", "predicted_step_s", "step_holds", "achieved_flop_per_s", "utilisation", "busy", "like_with_like",
 )  # fmt: skip
 
 

@@ -89,7 +89,8 @@ def as_profiled(timeline: Timeline, time_s: Floats, op_s: Floats, source_step_s:
     whole = _timeline(events, {"op": lacking, "lane": lane, "start_s": start_s, "duration_s": op_s[lacking]})
     own = np.where(np.isin(np.arange(len(op_s)), lacking), 0.0, 1.0)[None]
     own_s = float(step_s(replay(Events(whole), own, np.ones(1), timeline.host_step_s))[0])
-    return StepTimeline(whole, timeline.host_step_s, base, scale=source_step_s / own_s if own_s > 0 else 1.0)
+    scale, launches = source_step_s / own_s if own_s > 0 else 1.0, bool((whole["launch_s"] > 0).any())
+    return StepTimeline(whole, timeline.host_step_s, base, launches, scale)
 
 
 def read_ahead(timeline: StepTimeline, reads: Flags) -> StepTimeline:

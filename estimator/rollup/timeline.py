@@ -163,14 +163,14 @@ def step_s(clocks: list[Clock]) -> Floats:
 
 def _advance(clock: Clock, events: Events, block: Block, whole: Floats, launched: Floats, pace: Floats) -> None:
     """Replay one block."""
-    awaited = clock.ended_s[block.after] if block.after >= 0 else np.full_like(whole, NEVER)
+    awaited = clock.ended_s[block.after] if block.after >= 0 else NEVER
     resumed = clock.resumed_s[block.segment]
     if block.lane == HOST_LANE:
         arrived = resumed + pace * (events.start[block.rows[0]] - events.resumed[block.segment])
         ended = np.maximum(arrived, awaited) + launched
         clock.resumed_s.append(ended)
     else:
-        free = clock.lanes_s.get(block.lane, np.zeros_like(whole))
+        free = clock.lanes_s.get(block.lane, 0.0)
         ended = np.maximum(np.maximum(free, awaited) + whole, resumed + launched)
         clock.lanes_s[block.lane] = ended
     clock.ended_s.append(ended)
@@ -185,7 +185,9 @@ def _costs(events: Events, factor: Floats, pace: Floats) -> Costs:
         else:
             spent, ready = spent_and_ready(events, block, factor, pace)
             running = np.cumsum(spent, axis=0)
-            whole, launched = running[-1], running[-1] + (ready + spent - running).max(axis=0)
+            ready += spent  # in place: a block's draws stay in the cache
+            ready -= running
+            whole, launched = running[-1], running[-1] + ready.max(axis=0)
         costs.whole_s.append(whole)
         costs.launched_s.append(launched)
     return costs
@@ -200,8 +202,13 @@ def host_event(events: Events, block: Block, factor: Floats, pace: Floats) -> tu
 
 def spent_and_ready(events: Events, block: Block, factor: Floats, pace: Floats) -> tuple[Floats, Floats]:
     """Of each event of a block × draws: lag and duration; when it may start, since the host last went on [s]."""
-    rows = block.rows
-    spent = factor[events.op[rows]] * events.duration[rows, None] + events.lag[rows, None] * pace
-    since = np.nan_to_num(events.launch[rows] - events.resumed[block.segment], nan=NEVER)
-    paced = np.multiply(since[:, None], pace, where=np.isfinite(since)[:, None], out=np.full(spent.shape, NEVER))
-    return spent, paced + events.delay[rows, None]
+    rows, lag = block.rows, events.lag[block.rows, None]
+    spent = factor[events.op[rows]]
+    spent *= events.duration[rows, None]
+    if lag.any():
+        spent += lag * pace
+    since = (events.launch[rows] - events.resumed[block.segment])[:, None]
+    is_launched = ~np.isnan(since)
+    ready = since * pace if is_launched.all() else np.where(is_launched, since * pace, NEVER)
+    ready += events.delay[rows, None]
+    return spent, ready

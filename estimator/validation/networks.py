@@ -10,7 +10,7 @@ NVIDIA trains version 1.5 of ResNet-50, which has 6 % more multiply-adds than th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -194,12 +194,3 @@ def _describe(rows: pd.DataFrame) -> pd.DataFrame:
     path = rows["precision"].map({"fp32": "vector"}).fillna("tensor")
     named = rows.rename(columns={"device": "target", "batch": "images", "profile": "op_class"})
     return named.assign(op=words, path=path, data_set=DATA_SET, device=EVERY_ROW)
-
-
-def coverage_notes(judged: Mapping[str, pd.DataFrame]) -> Iterator[str]:
-    """Yield how many of the 90 % intervals hold the published step."""
-    for name in PROBLEMS:
-        if name in judged:
-            rows = judged[name]
-            held = rows["time_s"].between(rows["low_s"], rows["high_s"])
-            yield f"{name}: {int(held.sum())} of {len(rows)} 90 % intervals hold the published step"

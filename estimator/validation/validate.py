@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from estimator.core import csv_files
 from estimator.core.errors import EstimatorError, suggestion
-from estimator.validation import networks, protocol, scores, whole_models
+from estimator.validation import networks, protocol, scores, step_intervals, whole_models
 from estimator.validation.baselines import BASELINES
 from estimator.validation.data import read_truth
 from estimator.validation.protocol import Method, Progress
@@ -125,7 +125,7 @@ def validate(
     if not judged:
         raise EstimatorError(f"{folder}: all rows of {', '.join(possible)} calibrate, and none is left", *notes)
     left_out = (*(runs.notes if runs else ()), *(rates.notes if rates else ()))
-    all_notes = (*notes, *left_out, *unjudged_notes, *networks.coverage_notes(judged))
+    all_notes = (*notes, *left_out, *unjudged_notes, *step_intervals.coverage_notes(judged))
     return Validation(scores.held_out(judged, list(METHODS)), judged, all_notes)
 
 

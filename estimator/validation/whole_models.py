@@ -22,7 +22,8 @@ from estimator.validation.calibration_rows import kit_rows
 from estimator.validation.data import WHOLE_MODELS, describe
 from estimator.validation.layer_ops import PRECISION, read_ops
 from estimator.validation.neusight import device_of
-from estimator.validation.protocol import MEASURED, Method, Predictor
+from estimator.validation.protocol import MEASURED, FittedPredictor, Method, Predictor
+from estimator.validation.step_intervals import ENDS, OURS, step_intervals
 from estimator.validation.tables import TRUTH, read_columns, with_operator
 
 if TYPE_CHECKING:
@@ -131,8 +132,8 @@ def judge(
 ) -> dict[str, pd.DataFrame]:
     """Judge every ordered pair of devices that ran one model, for each problem, without rows of the target's family.
 
-    Columns: KEYS, ``source``, ``target``, ``model``, all three in ``op``, measured ``time_s``, and per method a
-    column of predicted times [s].
+    Columns: KEYS, ``source``, ``target``, ``model``, all three in ``op``, measured ``time_s``, per method a column of
+    predicted times [s], and the ends of our interval, ``low_s`` and ``high_s`` [s].
     """
     import pandas as pd
 
@@ -142,17 +143,25 @@ def judge(
         sources = {device for device, source_family in families.items() if source_family != family}
         train = truth[truth["family"] != family]
         predictors = {name: method(train) for name, method in methods.items()}
-        for problem, rows in frames.items():
-            if problem.endswith("75w") and not _power(target) > LOW_POWER_W:
-                continue
-            own = _rows_of_kit(truth, target) if "kit" in problem else truth.iloc[:0]
-            pairs = _pairs(runs.whole_s, target, sources)
-            times = {
-                name: _predict_whole(predictor, runs, target, sources, own) for name, predictor in predictors.items()
-            }
-            predicted_s = {name: pairs.index.map(time_by_pair) for name, time_by_pair in times.items()}
-            rows.append(pairs.assign(target=target, **predicted_s).reset_index())
+        here = [problem for problem in problems if not problem.endswith("75w") or _power(target) > LOW_POWER_W]
+        for with_kit in {"kit" in problem for problem in here}:
+            own = _rows_of_kit(truth, target) if with_kit else truth.iloc[:0]
+            pairs = _predicted_pairs(predictors, runs, target, sources, own)
+            for problem in here:
+                if ("kit" in problem) == with_kit:
+                    frames[problem].append(pairs)
     return {problem: pd.concat(rows, ignore_index=True) for problem, rows in frames.items() if rows}
+
+
+def _predicted_pairs(
+    predictors: Mapping[str, Predictor], runs: Runs, target: str, sources: set[str], own: pd.DataFrame
+) -> pd.DataFrame:
+    """The pairs of a target with the times of each method and the ends of our interval [s]."""
+    pairs = _pairs(runs.whole_s, target, sources)
+    times = {name: _predict_whole(predictor, runs, target, sources, own) for name, predictor in predictors.items()}
+    predicted_s = {name: pairs.index.map(time_by_pair) for name, time_by_pair in times.items()}
+    ends = _ends(predictors.get(OURS), runs, target, pairs, own)
+    return pairs.assign(target=target, **predicted_s, **ends).reset_index()
 
 
 def _pairs(whole_s: pd.Series, target: str, sources: set[str]) -> pd.DataFrame:
@@ -178,18 +187,35 @@ def _predict_whole(
     return dict(sum_of_kernels(predictor, ops, backward_multipliers(ops), target, own))
 
 
+def _ends(
+    predictor: Predictor | None, runs: Runs, target: str, pairs: pd.DataFrame, own: pd.DataFrame
+) -> dict[str, list[float]]:
+    """The ends of the interval of each pair [s], where the predictor has coefficients."""
+    if not isinstance(predictor, FittedPredictor):
+        return {}
+    ops = runs.ops[runs.ops["device"].isin(pairs.index.get_level_values("source"))]
+    launched = kernels(ops, backward_multipliers(ops))
+    rows = _described(launched, target).assign(source=launched["device"], model=launched["model"])
+    stated = step_intervals(rows, ["source", "model"], target, own, predictor.coefficients)
+    return {name: [stated[pair][end] for pair in pairs.index] for end, name in enumerate(ENDS)}
+
+
 def sum_of_kernels(
     predictor: Predictor, ops: pd.DataFrame, multipliers: Mapping[str, float], device: str, own: pd.DataFrame
 ) -> pd.Series:
     """Sum of the predicted kernel times on a device [s], by (device, model) of the runs."""
     launched = kernels(ops, multipliers)
-    rows, _ = describe(
-        with_operator(TRUTH.conform(launched.assign(device=device, time_s=PLACEHOLDER_S), FILE)), load_device(device)
-    )
+    rows = _described(launched, device)
     times = (
         predictor(rows.drop(columns=[*MEASURED, "calls"]).assign(stack=DATA_SET), own) * launched["calls"].to_numpy()
     )
     return launched.assign(time_s=times).groupby(RUN)["time_s"].sum()
+
+
+def _described(launched: pd.DataFrame, device: str) -> pd.DataFrame:
+    """TRUTH rows of launched kernels on a device, with their ``calls``; none is left out."""
+    rows = TRUTH.conform(launched.assign(device=device, time_s=PLACEHOLDER_S), FILE)
+    return describe(with_operator(rows), load_device(device))[0].assign(calls=launched["calls"].to_numpy())
 
 
 def _rows_of_kit(truth: pd.DataFrame, device: str) -> pd.DataFrame:

@@ -47,7 +47,7 @@ def convert_layout(work: pd.DataFrame, workload: Workload, layout: Layout) -> Tr
     rows = (number["elements"] > 0) & (work["precision"] == PRECISION)
     transposes = _transposes(work[rows], number[rows])
     unknown = int((number["count"].notna() & number["elements"].isna()).sum())
-    notes = with_code("layout", _sentences(transposes, unknown))
+    notes = with_code("layout", _sentences(transposes, unknown, layout))
     if not rows.any():
         return Transformed(work, changed=False, notes=notes)
     converted = WORK.conform(pd.concat([work, transposes], ignore_index=True), "layout")
@@ -96,14 +96,14 @@ def _transposes(work: pd.DataFrame, number: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _sentences(transposes: pd.DataFrame, unknown: int) -> Iterator[str]:
+def _sentences(transposes: pd.DataFrame, unknown: int, layout: Layout) -> Iterator[str]:
     if len(transposes):
         yield (
             f"the target's library is taken to have channels first: {len(transposes)} convolutions and pools on "
             f"{PRECISION} images with channels last transpose them inside, "
             f"{units.show(transposes['bytes'].sum(), 'B', 4)} of traffic more a step"
         )
-    elif not unknown:
+    elif not unknown and layout == "channels-first":
         yield f"no op on {PRECISION} images with channels last is known that a channels-first library would transpose"
     if unknown:
         yield f"{unknown} convolutions and pools have no shapes that tell their images: their transposes are free"

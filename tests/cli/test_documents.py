@@ -1,5 +1,6 @@
 """The documents of the command line: plain data, with the keys that other programs rely on."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
@@ -7,7 +8,7 @@ import pytest
 
 from estimator.cli import documents
 from estimator.core.errors import Fault
-from estimator.core.types import Workload
+from estimator.core.types import StudyResult, Workload
 from estimator.devices.specs.table.columns import DEVICES, SYSTEMS
 from estimator.reports.documents import plain
 from estimator.validation import validate
@@ -16,6 +17,22 @@ from estimator.validation.tables import KEYS
 
 def test_paths_are_texts() -> None:
     assert documents.written([Path("a") / "b.csv"]) == {"written": [str(Path("a/b.csv"))]}
+
+
+def test_a_report_lists_the_steps_of_published_tables(shipped_study: Callable[[str], StudyResult]) -> None:
+    """NT3 and TC1 of the lecture's table on its two GPUs: each step lies in the interval of the predicted one."""
+    document = documents.report([Path("r.html")], shipped_study("lecture-table"))
+    assert document["written"] == ["r.html"]
+    steps = {(step["unit"], step["on"]): step for step in document["steps"]}
+    assert len(steps) == len(document["steps"]) > 30
+    for unit, on in ((unit, on) for unit in ("NT3", "TC1") for on in ("V100", "P100")):
+        assert steps[unit, on]["step_holds"]
+    assert steps["NT3", "V100"]["implied_step_s"] == pytest.approx(11 / 56)
+    assert steps["NT3", "V100"]["predicted_step_s"]["mid"] == pytest.approx(11 / 56, rel=0.3)
+
+
+def test_a_report_without_tables_has_no_steps(shipped_study: Callable[[str], StudyResult]) -> None:
+    assert documents.report([], shipped_study("lecture-example")) == {"written": [], "steps": []}
 
 
 def test_a_shipped_profile_has_a_title_and_a_default_dump() -> None:

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from estimator.core.errors import EstimatorError
-from estimator.core.notes import Note
-from estimator.core.types import Profile, RunPlan
+from estimator.core.types import DeviceNumbers, Profile, RunPlan
 from estimator.devices.sides import load_source, load_target, unknown_source
 
 DEVICE = "name: {name}\npeak: {{fp32: 1 TFLOP/s}}\nmemory_bandwidth: 10 GB/s\n"
@@ -69,40 +68,34 @@ def test_the_device_that_the_profiler_names_is_looked_up_in_the_catalogue(p1b3: 
     source = load_source(recorded, plan, load_target(plan))
     assert source is not None
     assert source.device.name == "h100-sxm5-80gb"
-    assert unknown_source(recorded, source, decides=True) == ()
-
-
-def unknown(profile: Profile, source: str | None = None, *, decides: bool = False) -> list[Note]:
-    plan = RunPlan("mi300x", source=source)
-    return list(unknown_source(profile, load_source(profile, plan, load_target(plan)), decides=decides))
+    assert unknown_source(recorded, plan, source, needed=True) == ()
 
 
 def test_a_recorded_device_that_the_catalogue_does_not_hold_is_a_warning(p1b3: Profile) -> None:
     recorded = replace(p1b3, device=None, device_recorded="AMD Radeon Graphics")
-    (note,) = unknown(recorded)
-    assert (note.kind, note.subject, note.share) == ("warning", "AMD Radeon Graphics", 0.0)
+    plan = RunPlan("mi300x")
+    (note,) = unknown_source(recorded, plan, None, needed=False)
+    assert note.kind == "warning"
     assert "'AMD Radeon Graphics'" in note.text
-    assert "--from DEVICE" in note.text
-    assert unknown(recorded, "mi210", decides=True) == []
-    assert unknown(replace(recorded, device_recorded=None)) == []
+    assert "--from" in note.text
+    given = replace(plan, source="mi210")
+    assert unknown_source(recorded, given, load_source(recorded, given, load_target(given)), needed=True) == ()
+    unnamed = replace(recorded, device_recorded=None)
+    assert unknown_source(unnamed, plan, None, needed=False) == ()
+    assert unknown_source(unnamed, plan, None, needed=True)[0].share == 1
 
 
-@pytest.mark.parametrize(
-    ("device", "recorded", "words"),
-    [
-        (None, None, "the profile does not name it"),
-        ("h100-sxm5-81gb", None, "Did you mean h100-sxm5-80gb"),
-        ("lecture-x86", None, "no rates of 'lecture-x86'"),
-        ("lecture-x86", "AMD Radeon Graphics", "no rates of 'lecture-x86'"),
-        (None, "AMD Radeon Graphics", "no rates of 'AMD Radeon Graphics'"),
-    ],
-)
-def test_where_unknown_rates_decide_one_warning_says_what_to_give(
-    p1b3: Profile, device: str | None, recorded: str | None, words: str
-) -> None:
-    (note,) = unknown(replace(p1b3, device=device, device_recorded=recorded), decides=True)
-    assert words in note.text
-    assert "most of this step's times go by them" in note.text
-    assert note.share == 1.0
-    if device:
-        assert unknown(replace(p1b3, device=device, device_recorded=recorded)) == []
+def test_a_device_without_a_name_is_known_by_its_numbers(p1b3: Profile) -> None:
+    numbers = DeviceNumbers(304, 206141652992)
+    recorded, plan = replace(p1b3, device=None, device_numbers=numbers), RunPlan("h100")
+    source = load_source(recorded, plan, load_target(plan))
+    assert source is not None
+    assert source.device.name == "mi300x"
+    assert [note.code for note in source.notes] == ["source-by-numbers"]
+
+
+def test_of_several_devices_with_these_numbers_none_is_taken(p1b3: Profile) -> None:
+    recorded, plan = replace(p1b3, device=None, device_numbers=DeviceNumbers(56, 17069309952)), RunPlan("h100")
+    assert load_source(recorded, plan, load_target(plan)) is None
+    (note,) = unknown_source(recorded, plan, None, needed=False)
+    assert "may be p100-pcie-16gb or p100-sxm2-16gb" in note.text

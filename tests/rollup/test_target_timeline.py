@@ -131,3 +131,11 @@ def test_what_a_timeline_without_ops_lacks_runs_all_the_same() -> None:
     waits = {"lane": ["host"], "start_s": 0.0, "duration_s": 1.0}
     timeline = Timeline(TIMELINE.conform(pd.DataFrame(waits), "toy"), host_step_s=1.0, step_s=1.0)
     assert step(as_profiled(timeline, np.zeros(1), op_s, source_step_s=1.0), op_s) == pytest.approx(2.0)
+
+
+def test_a_timeline_without_launches_hides_none() -> None:
+    time_s = np.array([1.0, 1.0])
+    assert as_profiled(profiled(), time_s, time_s, source_step_s=2.0).launches
+    events = profiled().events.assign(launch_s=[0.0, np.nan])
+    unlaunched = Timeline(TIMELINE.conform(events, "toy"), host_step_s=2.0, step_s=2.0)
+    assert not as_profiled(unlaunched, time_s, time_s, source_step_s=2.0).launches

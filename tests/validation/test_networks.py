@@ -103,14 +103,6 @@ def test_simple_methods_follow_the_specifications() -> None:
     assert networks.bare_roofline(at[128]) < at[128].step.total[0]
 
 
-def test_intervals_that_hold_are_counted() -> None:
-    rows = pd.DataFrame({"time_s": [1.0, 2.0, 3.0], "low_s": [0.5, 2.5, 2.0], "high_s": [1.5, 3.0, 4.0]})
-    assert list(networks.coverage_notes({"networks": rows})) == [
-        "networks: 2 of 3 90 % intervals hold the published step"
-    ]
-    assert not list(networks.coverage_notes({}))
-
-
 @pytest.mark.slow
 def test_published_rates_are_missed_by_no_more(public_data: Callable[[str], Path]) -> None:
     """By the shipped coefficients, which have seen the families: a guard, not the judgement."""
@@ -119,5 +111,5 @@ def test_published_rates_are_missed_by_no_more(public_data: Callable[[str], Path
     method = FittedPredictor(lambda rows, own: rows["time_s"].to_numpy(), shipped())
     judged = networks.judge(pd.DataFrame({"family": []}), rates, lambda train: method)["networks"]
     error = (judged["ours"] / judged["time_s"] - 1).abs()
-    assert error.median() < 0.30  # wanted: 0.15, and 0.40 of the worst
-    assert error.max() < 0.90
+    assert error.median() < 0.22  # wanted: 0.15, and 0.40 of the worst
+    assert error.max() < 0.45

@@ -10,7 +10,8 @@ import pytest
 from estimator.core import physics
 from estimator.core.types import Floats
 from estimator.devices import load_device
-from estimator.validation.protocol import Predictor
+from estimator.model.coefficients import shipped
+from estimator.validation.protocol import FittedPredictor, Predictor
 from estimator.validation.tables import TRUTH
 from estimator.validation.whole_models import (
     Runs,
@@ -91,6 +92,17 @@ def test_a_judged_pair_never_learns_from_the_targets_family() -> None:
     assert not (judged["whole"]["source"] == judged["whole"]["target"]).any()
     assert families[0] == {"ampere"}
     assert (judged["whole"]["roofline"] > 0).all()
+
+
+def test_a_predictor_with_coefficients_states_intervals() -> None:
+    whole_s = pd.Series({(d, "toy-inf"): 1.0 for d in (V100, A100)}).rename_axis(["device", "model"])
+    listed = pd.concat([ops(STREAM, model="toy-inf", device=d) for d in (V100, A100)])
+    truth = NO_ROWS.reindex([0]).assign(family="ampere", device=A100)
+    (judged,) = judge(
+        truth, Runs(whole_s, listed), {"ours": lambda _: FittedPredictor(at_the_roofline, shipped())}, {"whole": ""}
+    ).values()
+    assert (judged["low_s"] < judged["high_s"]).all()
+    assert (judged["high_s"] > judged["ours"]).all(), "no device is faster than its roofline"
 
 
 Call = tuple[str, str, frozenset[str]]  # unseen family, device predicted, devices of the own rows

@@ -5,7 +5,19 @@ from typing import Annotated
 import typer
 
 from estimator.cli.emit import emit
-from estimator.cli.options import Fusion, Host, Json, Layout, OtherBatch, OtherMode, Precision, Seed, Source, Targets
+from estimator.cli.options import (
+    Fusion,
+    Host,
+    InputOf,
+    Json,
+    Layout,
+    OtherBatch,
+    OtherMode,
+    Precision,
+    Seed,
+    Source,
+    Targets,
+)
 
 EXAMPLES = "Example: estimator compare p1b3 --to v100 --to a100 --to h100"
 
@@ -18,6 +30,7 @@ def compare(
     fusion: Fusion = "none",
     layout: Layout = "auto",
     host: Host = None,
+    reads: InputOf = None,
     batch: OtherBatch = None,
     mode: OtherMode = None,
     seed: Seed = 0,
@@ -29,6 +42,8 @@ def compare(
     from estimator.reports import documents
     from estimator.studies.compare import compare as run
 
-    plan = RunPlan("", precision, fusion, source, seed=seed, batch=batch, mode=mode, layout=layout, host=host)
+    plan = RunPlan(
+        "", precision, fusion, source, seed=seed, batch=batch, mode=mode, layout=layout, host=host, input=reads
+    )
     estimates = [documents.estimate(result) for result in run(profiles, to, plan)]
     emit({"estimates": estimates}, render_compare, as_json)

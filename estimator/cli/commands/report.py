@@ -11,11 +11,15 @@ def report(
     output: OutputFolder = None,
     as_json: Json = False,
 ) -> None:
-    """Write a study's report: report.html, one offline file, and results.json."""
+    """Write a study's report: report.html, one offline file, and results.json.
+
+    Of a published table, print the step that each time implies beside the predicted one.
+    """
     from estimator.cli import documents
-    from estimator.cli.render.written import render_written
+    from estimator.cli.render.report import render_report
     from estimator.reports.html import write_report
     from estimator.studies.run import run_study
 
-    paths = write_report(run_study(study), output or study.parent)
-    emit(documents.written(paths), render_written, as_json)
+    result = run_study(study)
+    paths = write_report(result, output or study.parent)
+    emit(documents.report(paths, result), render_report, as_json)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+from estimator.core.types import DeviceNumbers
 from estimator.profiles.columns import NONE
 from estimator.profiles.steps import Window
 from estimator.profiles.wire import Content
@@ -18,6 +19,7 @@ COPY_STATS = ("memcpy_details", "memset_details")  # stats of copies and fills; 
 COPY_KERNEL = re.compile(r"^__amd_rocclr_(copy|fill)")  # kernels by which AMD's runtime copies and fills
 TYPE = "device_type_string"  # a TPU's name; a GPU has only numbers
 VENDOR, CORES, CLOCK_KHZ = "device_vendor", "core_count", "clock_rate"
+MEMORY, BANDWIDTH = "memory_size", "memory_bandwidth"  # [B], [B/s]
 MAJOR, MINOR = "compute_cap_major", "compute_cap_minor"
 FIRST_VENDOR = "NVIDIA"  # of dumps that are older than the stat
 
@@ -69,6 +71,18 @@ def recorded_name(content: Content, plane: Plane) -> str | None:
         return stats.get(TYPE) or None
     parts = [stats.get(VENDOR) or FIRST_VENDOR, f"{stats[CORES]} cores", *_clock(stats)]
     return " ".join([*parts, f"cc {stats[MAJOR]}.{stats.get(MINOR, 0)}"] if MAJOR in stats else parts)
+
+
+def recorded_numbers(content: Content, plane: Plane) -> DeviceNumbers | None:
+    """The numbers of a GPU; None where the dump does not count its compute units or its memory."""
+    stats = plane_stats(content, plane)
+    numbers = {
+        name: int(stats[name]) for name in (CORES, MEMORY, CLOCK_KHZ, BANDWIDTH) if stats.get(name, "").isdecimal()
+    }
+    if not numbers.get(CORES) or not numbers.get(MEMORY):
+        return None
+    clock, bandwidth = (numbers.get(name) or np.nan for name in (CLOCK_KHZ, BANDWIDTH))
+    return DeviceNumbers(numbers[CORES], float(numbers[MEMORY]), 1e3 * clock, float(bandwidth), stats.get(VENDOR))
 
 
 def _clock(stats: Mapping[str, str]) -> list[str]:

@@ -56,6 +56,8 @@ def checked_document(checked: CheckedNumber, source: str) -> Document:
         "implied_step_s": step.time_s if step else None,
         "achieved_flop_per_s": step.flop_per_s if step else None,
         "utilisation": step.utilisation if step else None,
+        "predicted_step_s": dict(vars(step.predicted)) if step and step.predicted else None,
+        "step_holds": step.holds if step else None,
         "busy": checked.busy,
         "like_with_like": documents.number(checked.like_with_like, "all") if checked.like_with_like else None,
     }

@@ -38,6 +38,9 @@ def _reasons_of_known_steps(implied: ImpliedStep, runs: Sequence[Run]) -> Iterat
         validation_samples = run.numbers["validation_samples"].samples[0]
         passes = f"forward passes over {validation_samples:,.0f} samples held out"
         yield f"both with their share of the {passes}, which end the epoch"
+    if implied.holds is not None and implied.predicted:
+        low, mid, high = (format_seconds(getattr(implied.predicted, name) or 0.0) for name in ("low", "mid", "high"))
+        yield f"with its launches {mid} are predicted, {low} to {high}, which {'hold' if implied.holds else 'miss'} it"
     if implied.flop_per_s and implied.utilisation:
         rate = units.show(implied.flop_per_s, "FLOP/s", 3)
         share = f"{100 * implied.utilisation:.2g} % of the {run.estimate.precision} peak"

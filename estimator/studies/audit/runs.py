@@ -8,7 +8,7 @@ from pathlib import Path
 
 from estimator.core.errors import EstimatorError, within
 from estimator.core.schema import MATRIX
-from estimator.core.types import Estimate, Number, Profile, RunPlan, pair_id
+from estimator.core.types import Estimate, Floats, Number, Profile, RunPlan, pair_id
 from estimator.pipeline import estimate
 from estimator.studies.audit.epochs import STEP_OF_EPOCH, count_steps, derive_epoch, kernel_time
 from estimator.studies.audit.table import Row, Table
@@ -33,13 +33,25 @@ class Run:
         return self.numbers.get(STEP_OF_EPOCH.name, self.numbers["step_s"])
 
     @property
+    def whole_step_s(self) -> Floats:
+        """Samples of one step with launches and host, and with its share of the validation [s]."""
+        if self.forward is None:
+            return self.estimate.step.total
+        return self.estimate.step.total + self._passes_per_step * self.forward.step.total
+
+    @property
+    def _passes_per_step(self) -> float:
+        """Forward passes of the validation for each step of training."""
+        validation, training = (self.numbers[name].samples[0] for name in ("validation_steps", "steps_per_epoch"))
+        return float(validation / training)
+
+    @property
     def matrix_flop(self) -> float:
         """Work of the matrix products and convolutions of one step, with its share of the validation [FLOP]."""
         step_flop = _matrix_flop(self.estimate)
         if self.forward is None:
             return step_flop
-        validation, training = (self.numbers[name].samples[0] for name in ("validation_steps", "steps_per_epoch"))
-        return step_flop + float(validation / training) * _matrix_flop(self.forward)
+        return step_flop + self._passes_per_step * _matrix_flop(self.forward)
 
     @property
     def peak(self) -> float | None:

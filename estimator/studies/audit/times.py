@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from estimator.core.errors import within
+from estimator.core.interval import summarise
 from estimator.core.types import Number, Profile, pair_id
 from estimator.studies.audit.epochs import count_steps
 from estimator.studies.audit.marks import mark_time
@@ -46,12 +47,13 @@ def _check_time(name: str, table: Table, cell: Cell, runs: Runs, profile: Profil
 
 
 def implied_step(printed: Printed, steps: Number, run: Run | None) -> ImpliedStep:
-    """The step that a printed time and a number of steps imply; its rate where the device is known."""
+    """The step that a printed time and a number of steps imply; its rate and ours where the device is known."""
     time_s = printed.value / float(steps.samples[0])
     if run is None:
         return ImpliedStep(time_s)
     flop_per_s = run.matrix_flop / time_s
-    return ImpliedStep(time_s, flop_per_s, flop_per_s / run.peak if flop_per_s and run.peak else None)
+    utilisation = flop_per_s / run.peak if flop_per_s and run.peak else None
+    return ImpliedStep(time_s, flop_per_s, utilisation, summarise(run.whole_step_s))
 
 
 def _numbers_of_other_devices(runs: Sequence[Run]) -> list[Number]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from estimator.core.types import Estimate, Number
+from estimator.core.types import Estimate, Interval, Number
 from estimator.studies.audit.printed import Printed
 
 Mark = Literal["reproduced", "rounding", "data-bound", "wrong precision", "wrong part", "cannot be told"]
@@ -16,11 +16,22 @@ Cell = tuple[str, str]  # row and column
 
 @dataclass(frozen=True)
 class ImpliedStep:
-    """The step that a printed time per epoch implies: its time, and the rate of its products and convolutions."""
+    """The step that a printed time per epoch implies: its time, and the rate of its products and convolutions.
+
+    ``predicted`` is the whole step on the likeliest device [s], its host by the default scenario.
+    """
 
     time_s: float
     flop_per_s: float | None = None
     utilisation: float | None = None  # that rate over the device's peak
+    predicted: Interval | None = None
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether the interval of the predicted step holds this one; None where there is none."""
+        if self.predicted is None or self.predicted.low is None or self.predicted.high is None:
+            return None
+        return self.predicted.low <= self.time_s <= self.predicted.high
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,14 @@ def test_the_reason_gives_the_multiple_of_the_kernels(tmp_path: Path, kernels: M
     assert ("no utilisation is printed" in sentence) == (new > 3)
 
 
+def test_the_reason_says_whether_the_interval_of_the_step_holds(tmp_path: Path, kernels: Mapping[str, float]) -> None:
+    """The toy profile's host sleeps for 30 s, which no printed time does."""
+    sentence = reason(tmp_path, scaled_times(kernels, 1, 1.0))
+    assert "; with its launches 30.0 s are predicted, 30.0 s to 30.0 s, which miss it; " in sentence
+    sentence = reason(tmp_path, {**scaled_times(kernels, 1, 1.0), "new": f"{30 * STEPS + kernels['new']} s"})
+    assert "; with its launches 30.0 s are predicted, 30.0 s to 30.0 s, which hold it; " in sentence
+
+
 def test_a_time_below_the_physical_floor_is_named(tmp_path: Path, kernels: Mapping[str, float]) -> None:
     assert "that peak and bandwidth allow" in reason(tmp_path, scaled_times(kernels, 1, 0.01))
     assert "that peak and bandwidth allow" not in reason(tmp_path, scaled_times(kernels, 1, 1.0))

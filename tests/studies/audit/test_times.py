@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from estimator.core.errors import EstimatorError
+from estimator.core.types import Interval
 from estimator.studies.audit.types import ImpliedStep
-from tests.studies.audit.tables import STEPS, audit_rows, scaled_times
+from tests.studies.audit.tables import OPS, STEPS, audit_rows, audit_study, scaled_times, write_study
 
 
 @pytest.mark.parametrize(
@@ -34,6 +35,47 @@ def test_the_step_of_a_validated_epoch_holds_its_share_of_the_forward_passes(
     assert checked.implied_step is not None
     flop = (1 + 2 / STEPS) * 4 * 2 * 2048**3
     assert checked.implied_step.flop_per_s == pytest.approx(flop / (kernels["new"] / STEPS))
+
+
+def step_without_host(folder: Path, times: Mapping[str, object], **fields: object) -> ImpliedStep:
+    """The step that a time implies, where the profile's host did nothing."""
+    path = write_study(folder, times, **fields)  # type: ignore[arg-type]
+    (folder / "dump.csv").write_text("\n".join(line for line in OPS.splitlines() if "host" not in line))
+    found = audit_study(path).cell("times", "A", "new")[0].implied_step
+    assert found is not None
+    return found
+
+
+def test_the_whole_step_is_judged_by_its_interval(tmp_path: Path, kernels: Mapping[str, float]) -> None:
+    """Within a few per cent of its kernels it is inside, at nine times them it is not."""
+    near, far = (step_without_host(tmp_path, scaled_times(kernels, 1, new)) for new in (1.05, 9.0))
+    assert (near.holds, far.holds) == (True, False)
+    assert near.predicted is not None
+    assert near.predicted == far.predicted
+    assert near.predicted.mid == pytest.approx(kernels["new"] / STEPS, rel=0.02)
+
+
+def test_the_whole_step_holds_its_share_of_the_validation(tmp_path: Path, kernels: Mapping[str, float]) -> None:
+    """As many samples held out as trained: each step is followed by a forward pass, here four products."""
+    times = scaled_times(kernels, 1, 1)
+    alone = step_without_host(tmp_path, times).predicted
+    validated = step_without_host(tmp_path, times, validation_samples=8 * STEPS).predicted
+    half = step_without_host(tmp_path, times, validation_samples=4 * STEPS).predicted
+    assert alone is not None
+    assert validated is not None
+    assert half is not None
+    assert validated.mid - alone.mid > 4 * 2 * 2048**3 / 15.7e12
+    assert half.mid - alone.mid == pytest.approx((validated.mid - alone.mid) / 2)
+
+
+@pytest.mark.parametrize(("time_s", "holds"), [(0.9, False), (1.0, True), (1.5, True), (2.0, True), (2.1, False)])
+def test_an_interval_holds_its_ends(time_s: float, holds: bool) -> None:
+    assert ImpliedStep(time_s, predicted=Interval(1.0, 1.5, 2.0, 0.9, "all")).holds == holds
+
+
+def test_without_an_interval_nothing_is_held() -> None:
+    assert ImpliedStep(1.0).holds is None
+    assert ImpliedStep(1.0, predicted=Interval(None, 1.0, None, 0.9, "all")).holds is None
 
 
 def test_a_stated_mark_that_contradicts_the_numbers_is_refused(tmp_path: Path, kernels: Mapping[str, float]) -> None:
