@@ -153,3 +153,17 @@ def test_a_wait_for_what_begins_later_waits_for_nothing() -> None:
     rows = launched(3, every_s=2.0, takes_s=1.0)
     wait = {"lane": HOST, "start_s": 0.5, "duration_s": 0.5, "after": 2}
     assert replayed([*rows, wait], 1.0, 1.0, host_step_s=6.0) == pytest.approx(6.0 - 0.5)  # the wait itself
+
+
+def test_a_host_that_waits_for_what_it_launches_later_waits_for_nothing() -> None:
+    """Clocks that disagree may say so."""
+    rows = launched(3, every_s=2.0, takes_s=1.0)
+    wait = {"lane": HOST, "start_s": 3.0, "duration_s": 0.5, "after": 2}
+    assert replayed([*rows, wait], 1.0, 1.0, host_step_s=6.0) == pytest.approx(6.0 - 0.5)
+
+
+def test_events_that_wait_for_each_other_are_replayed() -> None:
+    rows = launched(2, every_s=1.0, takes_s=1.0)
+    rows[0] |= {"lane": "gpu/0", "after": 1}
+    rows[1] |= {"lane": "gpu/1", "after": 0}
+    assert 2.0 <= replayed(rows, 1.0, 1.0, host_step_s=2.0) <= 3.0
