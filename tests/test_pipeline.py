@@ -77,6 +77,24 @@ def test_where_little_is_modelled_from_an_unknown_source_the_user_is_told_to_giv
     assert told.evidence == {"proportional": 1.0}
 
 
+@pytest.mark.parametrize("op_class", ["input", "host"])
+def test_a_scenario_that_leaves_nothing_of_the_step_is_refused(op_class: str) -> None:
+    ops = canonical.to_ops(make_ops({"op_type": "Fetch", "op_class": op_class}), "toy")
+    profile = Profile(ops, Workload(name="toy"), None, "toy")
+    assert estimate(profile, RunPlan("v100", draws=5)).step.total[0] == pytest.approx(1e-3)
+    with pytest.raises(EstimatorError, match=r"^toy: nothing of the step takes time with 'host none' and 'input none'"):
+        estimate(profile, RunPlan("v100", draws=5, host="none"))
+
+
+@pytest.mark.parametrize("mode", [None, "none", "overlapped"])
+def test_what_takes_no_time_is_no_assumption(mode: str | None) -> None:
+    rows = ({"op_type": "Fetch", "op_class": "input"}, {"op_type": "MatMul", "m": 512, "n": 512, "k": 512})
+    profile = Profile(canonical.to_ops(make_ops(*rows), "toy"), Workload(name="toy"), None, "toy")
+    codes = {note.code for note in estimate(profile, RunPlan("v100", draws=5, input=mode)).notes}  # type: ignore[arg-type]
+    assert ("carried" in codes) == (mode != "none")
+    assert ("input-overlapped" in codes, "input-none" in codes) == (mode == "overlapped", mode == "none")
+
+
 def test_plain_fp32_says_what_the_frameworks_format_gives() -> None:
     profile = read_profile("p1b3")
     plain, auto = (estimate(profile, RunPlan("a100", draws=5, precision=precision)) for precision in (None, "auto"))

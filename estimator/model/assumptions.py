@@ -121,7 +121,7 @@ def _power_notes(ops: pd.DataFrame, target: DeviceSpec) -> Iterator[Note]:
 
 
 def _proportional_notes(ops: pd.DataFrame, target: DeviceSpec, source: DeviceSpec | None) -> Iterator[Note]:
-    goes = "as the step's modelled ops do, down to nothing or up to the source's time"
+    goes = "as the step's modelled ops do, down to nothing, or up to the source's time or more"
     if source and has_rates(source):
         devices = f"{source.name}'s and {target.name}'s"
         goes = f"by the ratio of {devices} rates, bandwidth or peak as the op's name tells"

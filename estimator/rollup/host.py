@@ -118,7 +118,7 @@ def _name(plan: RunPlan, framework: FrameworkDispatch | None) -> str:
 def _host_notes(plan: RunPlan, framework: FrameworkDispatch | None, other_stack: bool) -> Iterator[Note]:
     """What the host does, where it is not that of an accelerator's profile."""
     if plan.host == "none":
-        yield Note("host-none", "no host: kernels alone")
+        yield Note("host-none", "no host: kernels alone, without its ops")
     elif framework:
         low, mid, high = (1e6 * each for each in framework.interval_s)
         text = f"{framework.framework} launches an op every {mid:g} us (assumed, {low:g} to {high:g})"

@@ -12,11 +12,14 @@ from estimator.rollup.target_timeline import StepTimeline
 from estimator.rollup.timeline import Events
 
 
-def step_limits(prediction: Prediction, timeline: StepTimeline, scenario: HostScenario) -> tuple[float, float]:
-    """Floor and ceiling of the step [s].
+def step_limits(
+    prediction: Prediction, timeline: StepTimeline, scenario: HostScenario, total: Floats
+) -> tuple[float, float]:
+    """Floor and ceiling of the step whose samples are ``total`` [s].
 
     The floor is the longest lane, each op as short as the device's rates allow. The ceiling has all ops in turn, each
-    at its ceiling, then all that the host does and waits for, at its slowest pace.
+    at its ceiling, then all that the host does and waits for, at its slowest pace; where the intervals of many parts do
+    not add up to that of the step, it is the step's high end.
     """
     events, present = Events(timeline.events), has_time(prediction, scenario)
     floor_s, ceiling_s = (
@@ -25,7 +28,8 @@ def step_limits(prediction: Prediction, timeline: StepTimeline, scenario: HostSc
     longest_lane = max((float(floor_s[events.lane == lane].sum()) for lane in np.unique(events.lane)), default=0.0)
     slowest, pace = (float(bounds(np.atleast_1d(of))[2]) for of in (scenario.kernels, scenario.pace))
     host_s = pace * (_host_time(events, timeline.host_step_s) + float(events.lag.sum())) + float(events.delay.sum())
-    return longest_lane * timeline.scale, (slowest * float(ceiling_s.sum()) + host_s) * timeline.scale
+    in_turn_s = (slowest * float(ceiling_s.sum()) + host_s) * timeline.scale
+    return longest_lane * timeline.scale, max(in_turn_s, float(bounds(total)[2]))
 
 
 def _durations(events: Events, timeline: StepTimeline, op_s: Floats) -> Floats:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from estimator.core.errors import EstimatorError
 from estimator.core.notes import Note
 from estimator.core.schema import HOST_CLASSES, MATRIX, MODELLED, STREAMING, on_processor
 from estimator.core.types import DeviceSpec, Flags, Floats, Names, Prediction, Profile, StepTime
@@ -60,6 +61,15 @@ def replay_step(prediction: Prediction, timeline: StepTimeline, scenario: HostSc
     return ReplayedStep(step, step_s(kernels) * timeline.scale, overlap)
 
 
+def refuse_empty(replayed: ReplayedStep, scenario: HostScenario, where: str) -> None:
+    """Raise EstimatorError where a scenario leaves no time in a step."""
+    if not replayed.step.total[0] > 0:
+        raise EstimatorError(
+            f"{where}: nothing of the step takes time with 'host {scenario.name}' and 'input {scenario.input}'; "
+            "expected an op that a device runs; leave the host and the input in"
+        )
+
+
 def times_in_step(prediction: Prediction, timeline: StepTimeline, scenario: HostScenario) -> tuple[Floats, Floats]:
     """Samples of the time that each op takes on its lane, and of the launch in it (draws × ops) [s].
 
@@ -77,6 +87,11 @@ def times_in_step(prediction: Prediction, timeline: StepTimeline, scenario: Host
 def has_time(prediction: Prediction, scenario: HostScenario) -> Flags:
     """Whether each op takes time under a scenario."""
     return ~np.isin(part_of_ops(prediction.ops), scenario.left_out)
+
+
+def counted_ops(prediction: Prediction, scenario: HostScenario) -> pd.DataFrame:
+    """PREDICTION without the methods of ops that take no time under a scenario, as nothing is assumed of them."""
+    return prediction.ops.assign(method=prediction.ops["method"].where(has_time(prediction, scenario)))
 
 
 def _parts_s(part: Names, path: CriticalPath, critical_s: Floats, launch_s: Floats, pace: Floats) -> dict[str, Floats]:

@@ -74,73 +74,31 @@ class Events:
         rows = np.lexsort((self.start, self.lane))
         groups = np.split(rows, np.flatnonzero(self._cuts(rows))[1:]) if len(rows) else []
         begins = [(self.start + self.duration * self.on_host)[group[0]] for group in groups]
-        groups = [groups[i] for i in self._order(groups, begins)]
-        block_of = _block_of(groups, len(rows))
-        return [
-            Block(group, int(self.lane[group[0]]), int(self.segment[group[0]]), awaited if awaited < number else -1)
-            for number, group in enumerate(groups)
-            for awaited in [int(block_of[self.awaited[group[0]]])]
+        rank = [2 * self.segment[group[0]] + self.on_host[group[0]] for group in groups]  # of what begins at once
+        groups = [groups[i] for i in np.lexsort((rank, begins))]
+        block_of = np.empty(len(rows), dtype=np.int64)
+        for number, group in enumerate(groups):
+            block_of[group] = number
+        after = [int(block_of[row]) if row >= 0 else -1 for row in (self.after[group[0]] for group in groups)]
+        return [  # clocks that disagree may put what is awaited behind the wait: then nothing is awaited
+            Block(group, int(self.lane[group[0]]), int(self.segment[group[0]]), before if before < number else -1)
+            for number, (group, before) in enumerate(zip(groups, after, strict=True))
         ]
-
-    @cached_property
-    def awaited(self) -> Integers:
-        """Of each event, the one that it waits for, −1 for none: the host waits for nothing that it launches later."""
-        launched_later = self.on_host & (self.after >= 0) & (self.segment[self.after] > self.segment)
-        return np.where(launched_later, -1, self.after)
 
     @cached_property
     def host_blocks(self) -> list[int]:
         """The blocks of the host."""
         return [number for number, block in enumerate(self.blocks) if block.lane == HOST_LANE]
 
-    def _order(self, groups: list[Integers], begins: list[float]) -> list[int]:
-        """The blocks by when they begin, but each behind what it waits for: what begins at once may not tell that."""
-        block_of, hosts = (
-            _block_of(groups, len(self.op)),
-            [i for i, group in enumerate(groups) if self.on_host[group[0]]],
-        )
-        hosts.sort(key=begins.__getitem__)
-        before = _previous([int(self.lane[group[0]]) for group in groups])
-        order: dict[int, None] = {}
-        for block in np.argsort(begins, kind="stable").tolist():
-            waiting = [block]
-            while waiting:
-                first = groups[waiting[-1]][0]
-                awaited = {before[waiting[-1]], int(block_of[self.awaited[first]]), *hosts[: self.segment[first]][-1:]}
-                open_ = awaited - order.keys() - set(waiting) - {-1}
-                if open_:
-                    waiting.extend(open_)
-                else:
-                    order.setdefault(waiting.pop())
-        return list(order)
-
     def _cuts(self, rows: Integers) -> Flags:
         """Whether a block begins at each of the rows, sorted by lane and start."""
         awaited = np.zeros(len(rows), dtype=bool)
-        awaited[self.awaited[self.awaited >= 0]] = True
+        awaited[self.after[self.after >= 0]] = True
         lane, segment = self.lane[rows], self.segment[rows]
         cut = (np.diff(lane, prepend=-2) != 0) | (np.diff(segment, prepend=-1) != 0) | self.on_host[rows]
-        cut |= (self.awaited[rows] >= 0) | np.roll(awaited[rows], 1)
+        cut |= (self.after[rows] >= 0) | np.roll(awaited[rows], 1)
         first = np.maximum.accumulate(np.where(cut, np.arange(len(rows)), 0))
         return np.asarray(cut | ((np.arange(len(rows)) - first) % ROWS == 0), dtype=bool)
-
-
-def _block_of(groups: list[Integers], events: int) -> Integers:
-    """The block of each event, and −1 behind them, for none."""
-    block_of = np.full(events + 1, -1, dtype=np.int64)
-    for number, group in enumerate(groups):
-        block_of[group] = number
-    return block_of
-
-
-def _previous(lanes: list[int]) -> list[int]:
-    """Of each block, the one before it on its lane, −1 for none."""
-    last: dict[int, int] = {}
-    before = []
-    for number, lane in enumerate(lanes):
-        before.append(last.get(lane, -1))
-        last[lane] = number
-    return before
 
 
 @dataclass(frozen=True)

@@ -53,8 +53,8 @@ def estimate_unit(study: Study, unit_name: str, machine: Machine, profile: Profi
     if carried > MUCH_CARRIED and host != "profile" and estimated.target != estimated.source:
         raise EstimatorError(
             f"{100 * carried:.0f} % of the step on {estimated.target.name} is the source's own time (host and input), "
-            "carried over; a figure of merit of that says little of the machine: write 'host: none', or "
-            "'host: profile' to accept it"
+            "carried over; a figure of merit of that says little of the machine: write 'host: none' for kernels alone, "
+            "'input: overlapped' where input is read ahead, or 'host: profile' to accept it"
         )
     return estimated
 

@@ -6,6 +6,7 @@ from estimator.work.count import count_work
 from estimator.work.fusion import fuse
 from estimator.work.layout import convert_layout
 from estimator.work.normalization import merge_normalizations
+from estimator.work.on_target import WorkOnTarget, work_on_target
 from estimator.work.optimizer import replace_optimizer
 from estimator.work.precision import convert_precision
 from estimator.work.rebatch import rebatch
@@ -14,6 +15,7 @@ from estimator.work.transformed import Transformed
 
 __all__ = [
     "Transformed",
+    "WorkOnTarget",
     "convert_layout",
     "convert_precision",
     "count_work",
@@ -22,4 +24,5 @@ __all__ = [
     "rebatch",
     "replace_optimizer",
     "select_pass",
+    "work_on_target",
 ]

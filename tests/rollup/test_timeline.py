@@ -149,6 +149,12 @@ def test_the_order_of_the_rows_does_not_matter() -> None:
     assert one == pytest.approx(other, rel=1e-12)
 
 
+def test_a_wait_for_what_begins_later_waits_for_nothing() -> None:
+    rows = launched(3, every_s=2.0, takes_s=1.0)
+    wait = {"lane": HOST, "start_s": 0.5, "duration_s": 0.5, "after": 2}
+    assert replayed([*rows, wait], 1.0, 1.0, host_step_s=6.0) == pytest.approx(6.0 - 0.5)  # the wait itself
+
+
 def test_a_host_that_waits_for_what_it_launches_later_waits_for_nothing() -> None:
     """Clocks that disagree may say so."""
     rows = launched(3, every_s=2.0, takes_s=1.0)

@@ -164,12 +164,44 @@ def test_names_with_a_slash_do_not_collide(tmp_path: Path) -> None:
         (STUDY.replace("{old: 2 h, new: 1 h}", "{old: 2 h, new: 1 h}, epochs: 3"), "delete epochs"),
         (STUDY.replace("nodes: 20", "nodes: yes"), "is True, as YAML reads yes and no"),
         (STUDY.replace("2 h", "'2,5 h'"), "no unit known here"),
+        (
+            STUDY.replace("nodes: 20", "nodes: 20, host: fast"),
+            ":6: machines.new.host is 'fast'; write profile, none, or a factor above 0 such as 0.5",
+        ),
+        (
+            STUDY + "  B: {profile: p1b3, host: -2}\n",
+            ":9: units_of_work.B.host is -2; write profile, none, or a factor above 0 such as 0.5",
+        ),
+        (
+            STUDY + "  B: {profile: p1b3, input: late}\n",
+            ":9: units_of_work.B.input is 'late'; write carried, overlapped, or none",
+        ),
     ],
 )
 def test_ambiguous_values_are_refused(tmp_path: Path, text: str, words: str) -> None:
     with pytest.raises(EstimatorError) as caught:
         read_study(write(tmp_path, text))
-    assert words in str(caught.value)
+    (fault,) = caught.value.faults
+    assert words in fault
+
+
+@pytest.mark.parametrize(
+    ("unit", "machine", "host", "reads"),
+    [
+        ("host: none", "", "none", "none"),
+        ("", ", host: 2", "dispatch × 2", "carried"),
+        ("host: none, input: carried", ", input: none", "none", "carried"),
+        ("", ", input: overlapped", "dispatch", "overlapped"),
+    ],
+)
+def test_a_unit_declares_its_host_and_input_else_its_machine_does(
+    folder: Path, unit: str, machine: str, host: str, reads: str
+) -> None:
+    text = ESTIMATED.replace("epochs: 2", unit or "epochs: 2").replace(
+        "device: mine.yaml", f"device: mine.yaml{machine}"
+    )
+    found = run_study(write(folder, text)).estimates["mine", "A"]
+    assert (found.host, found.input) == (host, reads)
 
 
 def test_each_unit_states_its_fusion(folder: Path) -> None:

@@ -1,0 +1,65 @@
+"""OPS of a profile → WORK as the target runs it: counted as profiled, then one transform after another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pandas as pd
+
+from estimator.core.notes import Note
+from estimator.core.schema import MATRIX
+from estimator.core.types import DeviceSpec, Fusion, Profile, RunPlan, Workload
+from estimator.work.count import count_work
+from estimator.work.framework_defaults import has_library_normalization, image_layout, product_format
+from estimator.work.fusion import fuse
+from estimator.work.layout import convert_layout
+from estimator.work.normalization import merge_normalizations
+from estimator.work.precision import convert_precision
+from estimator.work.rebatch import rebatch
+
+
+@dataclass(frozen=True)
+class WorkOnTarget:
+    """WORK of one step as the source ran it (``profiled``), and as the target runs it (``work``)."""
+
+    profiled: pd.DataFrame = field(repr=False)
+    work: pd.DataFrame = field(repr=False)
+    precision: str  # of the matrix products, ``bf16/fp32`` where there are several
+    other_batch: bool  # whether the target runs another batch size
+    changed: bool  # whether the target runs anything else than the source
+    saved: Fusion
+    notes: tuple[Note, ...] = ()
+
+
+def work_on_target(profile: Profile, plan: RunPlan, target: DeviceSpec, *, from_processor: bool) -> WorkOnTarget:
+    """Count the ops of a profile, and take them to the target's batch, library, precision, compiler and layout.
+
+    ``from_processor``: whether a processor ran the profile. Raises EstimatorError where the profile tells too little.
+    """
+    workload, products = profile.workload, product_format(plan.precision, profile.workload, target)
+    by_library = from_processor and has_library_normalization(workload, target)
+    folded, layout = plan.fusion != "none", image_layout(plan.layout, workload, target)
+
+    counted = count_work(profile.ops, workload, profile.where)
+    resized = rebatch(counted.work, workload, plan.batch)
+    merged = merge_normalizations(resized.work, workload, by_library=by_library)
+    converted = convert_precision(merged.work, workload, products.precision, products.op_classes, folded=folded)
+    fused = fuse(converted.work, workload, plan.fusion)
+    laid_out = convert_layout(fused.work, workload, layout)
+
+    transforms = (resized, merged, converted, fused, laid_out)
+    return WorkOnTarget(
+        profiled=counted.work,
+        work=laid_out.work,
+        precision=products.precision or matrix_precision(counted.work, workload),
+        other_batch=resized.changed,
+        changed=any(transform.changed for transform in transforms),
+        saved=fused.saved,
+        notes=tuple(note for transform in (counted, *transforms) for note in transform.notes),
+    )
+
+
+def matrix_precision(work: pd.DataFrame, workload: Workload) -> str:
+    """The precision of the matrix products of a WORK table, ``bf16/fp32`` where there are several."""
+    found = work.loc[work["op_class"].isin(MATRIX), "precision"].unique()
+    return "/".join(sorted(found)) or workload.precision
