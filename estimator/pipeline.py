@@ -8,13 +8,15 @@ import math
 import pandas as pd
 
 from estimator.core import units
+from estimator.core.interval import bounds
 from estimator.core.notes import Note, ranked, with_code
 from estimator.core.schema import MATRIX
 from estimator.core.types import DeviceSpec, Estimate, Profile, RunPlan, Workload
 from estimator.devices.sides import load_source, load_target, unknown_source
 from estimator.model import SourceRun, TargetDevice, assumptions, predict, specifications
-from estimator.rollup import step, step_bounds
+from estimator.rollup import step
 from estimator.rollup.host import host_scenario, ran_on_processor
+from estimator.rollup.limits import step_limits
 from estimator.work import (
     convert_layout,
     convert_precision,
@@ -66,6 +68,7 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
     scenario = host_scenario(profile, run.device, target.device, plan, prediction.run, same_device)
     overlap = step.target_overlap(prediction, profile, target.device, same_setting)
     timeline = step.step_timeline(profile, prediction, scenario, overlap)
+    floor_s, ceiling_s = step_limits(prediction, timeline, scenario)
     replayed = step.replay_step(prediction, timeline, scenario)
     evidence_shares = step.evidence(prediction, replayed, scenario)
     unknown = unknown_source(profile, plan, source, needed=step.mostly_proportional(prediction))
@@ -89,10 +92,11 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
         step=replayed.step,
         kernels_s=replayed.kernels_s,
         host=scenario.name,
+        input=scenario.input,
         matrix_step_s=step.matrix_time(prediction, overlap),
         source_step_s=math.nan if resized.changed else step.source_step_time(profile),
-        floor_s=step_bounds.floor_s(prediction, timeline),
-        ceiling_s=step_bounds.ceiling_s(prediction, timeline, scenario),
+        floor_s=floor_s,
+        ceiling_s=max(ceiling_s, float(bounds(replayed.step.total)[2])),  # quantiles do not add up
         coverage=prediction.covered_fraction * (step.coverage(profile) or 1.0),
         evidence=evidence_shares,
         fusion=fused.saved,

@@ -20,12 +20,12 @@ def _complete(kind: str, pattern: str) -> Callable[[str], list[str]]:
 
 def _host(text: str) -> str | float | None:
     """The host scenario that is written as a word or a factor."""
-    from estimator.core import quantities
+    from estimator.core.scenarios import read_host
 
     try:
-        return quantities.host(text)
+        return read_host(text)
     except ValueError as error:
-        raise typer.BadParameter(str(error)) from None
+        raise typer.BadParameter(f"it {error}") from None
 
 
 def _writable(path: Path | None) -> Path | None:
@@ -70,14 +70,18 @@ Layout = Annotated[
     ),
 ]
 HOST_HELP = (
-    "What the target's host does: profile (as the profile's), none (kernels alone), or a factor on the default: an "
-    "accelerator's host as profiled; for a processor's profile on an accelerator the framework's launches."
+    "What the target's host does: none (kernels alone); profile (what the profile's host did; a processor's is the "
+    "time in which none of its ops ran); or so many times what it does by default, such as 0.5.  [default: as an "
+    "accelerator's profile; of a processor's profile on an accelerator, the framework's launches]"
+)
+INPUT_HELP = (
+    "Time in which input is read: carried (as profiled, in turn with the rest), overlapped (beside the step before: "
+    "the longer of the two counts), or none.  [default: carried; with --host none, none]"
 )
 Host = Annotated[
     Any, typer.Option("--host", metavar="profile|none|FACTOR", parser=_host, help=HOST_HELP, show_default=False)
 ]
-INPUT_HELP = "Time of input ops: carried as it is, overlapped with the rest of the step, or none."
-Input = Annotated[Literal["carried", "overlapped", "none"], typer.Option("--input", help=INPUT_HELP)]
+InputOf = Annotated[Literal["carried", "overlapped", "none"] | None, typer.Option("--input", help=INPUT_HELP)]
 OtherBatch = Annotated[
     int | None, typer.Option("--batch", min=1, help="Predict at this batch size; by default at the profiled one.")
 ]

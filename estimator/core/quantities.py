@@ -6,7 +6,6 @@ raises ValueError with the tail of a sentence.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from pydantic import BeforeValidator
@@ -63,19 +62,6 @@ def no_flag(written: object) -> object:
     if isinstance(written, bool):
         raise ValueError(f"is {written}, as YAML reads yes and no; write a whole number")
     return written
-
-
-def host(written: object) -> str | float | None:
-    """Accept a host scenario: ``profile``, ``none``, or a factor above zero; None stays None."""
-    if written is None or written in ("profile", "none"):
-        return None if written is None else str(written)
-    try:
-        factor = math.nan if isinstance(written, bool) else float(str(written))
-    except ValueError:
-        factor = math.nan
-    if not 0 < factor < math.inf:
-        raise ValueError(f"is '{written}', which is no host scenario; write profile, none, or a factor such as 0.5")
-    return factor
 
 
 def seconds(written: object) -> float:

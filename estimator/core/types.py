@@ -20,6 +20,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from estimator.core import quantities, units
 from estimator.core.errors import EstimatorError
 from estimator.core.notes import Note, sentences
+from estimator.core.scenarios import Host, Input, read_host, read_input
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,8 +32,6 @@ Names = npt.NDArray[np.object_]  # words that many rows share
 Status = Literal["read", "recall", "derived", "assumed", "measured"]
 Confidence = Literal["high", "medium", "low"]
 Fusing = Literal["none", "elementwise"]
-InputTime = Literal["carried", "overlapped", "none"]  # of input ops: as it is, beside the rest of the step, or left out
-Host = Literal["profile", "none"] | float | None  # the source's, none, or so many times it; None: as suits the target
 Layout = Literal[
     "auto", "none", "converted", "channels-first"
 ]  # of images in the target's library, where it differs from the profile's
@@ -127,7 +126,6 @@ Time = Annotated[Sourced, quantities.sourced("s")]
 Arithmetic = Annotated[Sourced, quantities.sourced("FLOP/s")]
 Count = Annotated[Sourced, quantities.sourced("1"), AfterValidator(_whole)]
 Whole = Annotated[int, BeforeValidator(quantities.no_flag), Field(gt=0, le=10**15)]
-HostKey = Annotated[Host, BeforeValidator(quantities.host)]
 Texts = Annotated[tuple[str, ...], BeforeValidator(lambda given: [given] if isinstance(given, str) else given)]
 
 
@@ -332,11 +330,14 @@ class RunPlan:
     mode: Mode | None = None
     layout: Layout = "auto"
     host: Host = None
-    input: InputTime = "carried"
+    input: Input = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.host, float) and not 0 < self.host < math.inf:
-            raise EstimatorError(f"host {self.host:g} is no factor; expected profile, none, or a number above 0")
+        for name, read in (("host", read_host), ("input", read_input)):
+            try:
+                object.__setattr__(self, name, read(getattr(self, name)))
+            except ValueError as error:
+                raise EstimatorError(f"{name} {error}") from None
         if self.batch is not None and not 1 <= self.batch <= LARGEST_BATCH:
             expected = f"a whole number from 1 to {LARGEST_BATCH}"
             raise EstimatorError(f"batch {self.batch} is out of range; expected {expected}")
@@ -348,8 +349,6 @@ class RunPlan:
             raise EstimatorError(f"fusion '{self.fusion}' is not known; expected {known}")
         if self.layout not in get_args(Layout):
             raise EstimatorError(f"layout '{self.layout}' is not known; expected {' or '.join(get_args(Layout))}")
-        if self.input not in get_args(InputTime):
-            raise EstimatorError(f"input '{self.input}' is not known; expected {' or '.join(get_args(InputTime))}")
         if self.mode not in (None, *get_args(Mode)):
             raise EstimatorError(f"mode '{self.mode}' is not known; expected {' or '.join(get_args(Mode))}")
 
@@ -431,8 +430,9 @@ class Estimate:
     prediction: Prediction
     overlap: Floats  # share of each op's time by which it lengthens the step
     step: StepTime
-    kernels_s: Floats  # the step with a host that takes no time
+    kernels_s: Floats  # the step with neither the host's time nor input
     host: str  # the scenario of the host
+    input: str  # the scenario of input
     matrix_step_s: Floats  # matrix products only: the lecture's own roll-up
     source_step_s: float  # NaN where the source ran another batch
     floor_s: float

@@ -109,7 +109,9 @@ def _where_known(values: Floats, others: Floats) -> Floats:
 def ratio_of_step(source_s: Floats, target_s: Floats) -> Floats:
     """Low end, mid and high end of target time / source time, as that of the modelled ops together.
 
-    The low end is nearly nothing, the high end the source's own time. Where hardly anything is modelled, the mid is 1.
+    The low end is nearly nothing, the high end the source's own time, or more where the target is slower. Where hardly
+    anything is modelled, the mid is 1, and the ends reach beyond what the modelled ops show, too; where nothing is, the
+    target may be as much slower as faster.
 
     Args:
         source_s: times of ops on the source [s].
@@ -118,6 +120,7 @@ def ratio_of_step(source_s: Floats, target_s: Floats) -> Floats:
     known = (source_s > 0) & ~np.isnan(target_s)
     modelled_s = float(source_s[known].sum())
     if modelled_s <= LEAST_MODELLED * np.nansum(source_s):
-        return np.array([LEAST_SHARE, 1.0, 1.0])
+        shown = float(target_s[known].sum()) / modelled_s if modelled_s > 0 else 1.0 / (WIDENING * LEAST_SHARE)
+        return np.array([LEAST_SHARE * min(1.0, shown), 1.0, WIDENING * max(1.0, shown)])
     mid = float(target_s[known].sum()) / modelled_s
     return np.array([LEAST_SHARE * mid, mid, max(1.0, WIDENING * mid)])

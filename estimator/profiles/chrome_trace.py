@@ -24,7 +24,9 @@ EVENTS = "traceEvents"
 BOM = b"\xef\xbb\xbf"
 SPACE = re.compile(rb"[ \t\n\r]*")
 BETWEEN_EVENTS = re.compile(rb'\}[ \t\n\r]*,[ \t\n\r]*(?=\{[ \t\n\r]*"[A-Za-z])')
-EXTENT = json.JSONDecoder(parse_int=len, parse_float=len)  # finds a value's end without converting huge numbers
+EXTENT = json.JSONDecoder(parse_int=len, parse_float=len, strict=False)  # finds a value's end without huge numbers
+ESCAPE = re.compile(rb'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})|\\')  # a JSON escape, or a lone backslash
+UNFINISHED = re.compile(rb',(?="?-[\d.]|,|null)')  # among durations: none, or a negative one
 CHUNK = 1 << 20  # [B]
 WINDOW, LARGEST_VALUE = 1 << 12, 1 << 28  # smallest and largest window in which one value is searched [B]
 MOST_PS = 2**62
@@ -91,6 +93,14 @@ def picoseconds(events: Sequence[Any], field: Literal["ts", "dur"], where: str, 
     return times
 
 
+def finished(events: list[Any]) -> list[Any]:
+    """The events that ended; one that still ran when the trace stopped has no duration, or a negative one."""
+    durations = b",".join(map(attrgetter("dur"), events))
+    if not UNFINISHED.search(b",%b," % durations):
+        return events
+    return [event for event in events if not UNFINISHED.search(b",%b," % bytes(event.dur))]
+
+
 def refuse_overflow(durations: Integers, where: str) -> None:
     """Raises EstimatorError where durations [ps] may add up to more than 64 bits hold."""
     total = float(durations.sum(dtype=np.float64))
@@ -145,7 +155,8 @@ def _no_time(event: Any, field: str, where: str) -> EstimatorError:
 
 
 def _text(raw: Any) -> str:
-    return bytes(raw).decode("utf-8", "replace")
+    """A number as it is written, also where that is between quotes."""
+    return bytes(raw).decode("utf-8", "replace").strip('"')
 
 
 def _batches(cursor: _Cursor, event: type) -> Iterator[list[Any]]:
@@ -178,6 +189,8 @@ def _one_by_one(cursor: _Cursor, event: type, until: int) -> tuple[list[Any], bo
         if cursor.take(b"]"):
             return batch, False
         cursor.expect(b",")
+        if cursor.take(b"]"):  # after a comma too many
+            return batch, False
     return batch, True
 
 
@@ -212,6 +225,19 @@ def _needed(members: Any, type_: Any) -> Any:
 
 def _finite(value: Any) -> bool:
     return not isinstance(value, float) or np.isfinite(value)
+
+
+def _extent(window: bytes) -> int:
+    """The size of the JSON value at the beginning; 0 where it does not end there."""
+    try:
+        return EXTENT.raw_decode(_mended(window).decode("latin-1"))[1]  # one character per byte
+    except (ValueError, RecursionError):
+        return 0
+
+
+def _mended(raw: bytes) -> bytes:
+    """JSON text of the same size with a slash for each backslash that escapes nothing, as of Windows' paths."""
+    return ESCAPE.sub(lambda found: found[0] if len(found[0]) > 1 else b"/", raw) if b"\\" in raw else raw
 
 
 class _Cursor:
@@ -259,14 +285,10 @@ class _Cursor:
         size = WINDOW
         while size <= LARGEST_VALUE:
             window = self.content[self.at : self.at + size]
-            try:
-                end = EXTENT.raw_decode(window.decode("latin-1"))[1]  # one character per byte; only its end is used
-            except (ValueError, RecursionError):
-                end = len(window)
-            else:
-                if end < len(window) or self.at + end == len(self.content):
-                    self.at += end
-                    return window[:end]
+            end = _extent(window)
+            if 0 < end < len(window) or (end and self.at + end == len(self.content)):
+                self.at += end
+                return window[:end]
             if self.at + size >= len(self.content):
                 break
             size *= 16
@@ -275,7 +297,7 @@ class _Cursor:
     def decoded(self, raw: bytes) -> Any:
         """The Python value of JSON text."""
         try:
-            return json.loads(raw)
+            return json.loads(_mended(raw).decode("utf-8", "replace"), strict=False)
         except (ValueError, RecursionError) as error:
             raise self.damaged(str(error)) from None
 

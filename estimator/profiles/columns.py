@@ -10,6 +10,7 @@ import numpy as np
 from estimator.core.types import Flags, Integers
 
 NONE: Integers = np.empty(0, dtype=np.int64)
+UNKNOWN = -(2**63)  # a time, a number of a launch, or a token that an event does not have
 
 
 class Ids(dict[Any, int]):

@@ -144,7 +144,7 @@ def _warnings(trace: _Trace, tally: Tally) -> Iterator[str]:
 
 
 def _table(trace: _Trace, tally: Tally) -> pd.DataFrame:
-    """The rows of OPS of all steps together; kinds with equal names are one row."""
+    """The rows of OPS of all steps together, in the order in which they first ran; kinds with equal names are one."""
     places = list(trace.lanes)
     rows = [
         {
@@ -157,4 +157,5 @@ def _table(trace: _Trace, tally: Tally) -> pd.DataFrame:
     time = tally.self_ps / 1e12
     table = pd.DataFrame(rows).assign(calls=tally.calls, time_s=time, shared_s=time * tally.share)
     keys = ["op", "op_type", "placement"]
-    return table[tally.calls > 0].groupby(keys, dropna=False, sort=False).sum().reset_index()
+    in_order = table.iloc[np.argsort(tally.first_ps, kind="stable")]
+    return in_order[in_order["calls"] > 0].groupby(keys, dropna=False, sort=False).sum().reset_index()

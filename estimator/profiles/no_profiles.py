@@ -4,22 +4,45 @@ from __future__ import annotations
 
 import re
 
+EXECUTION_TRACE = (
+    "this is an execution trace of PyTorch, a graph of ops without times; expected a profile, so record a Kineto trace "
+    "with torch.profiler"
+)
+ROCPROF = (
+    "which no reader of rocprof knows; expected a Kineto trace or XPlane, so record one with torch.profiler, or "
+    "convert this to an op table (CSV)"
+)
+MEMORY = (
+    "this is a snapshot of PyTorch's memory, not a profile; expected ops with their times, so record a Kineto trace "
+    "with torch.profiler"
+)
+PAGE = (
+    "this is not a profile, but a page that XProf made of one; expected the xplane.pb from which it was made, so give "
+    "that"
+)
+PAGE_KEYS = (
+    rb"byCategory|byProgram|byCategoryExcludeIdle|podStatsSequence|podStatsMap|memoryProfilePerAllocator|peakHeapMib|"
+    rb"heapSizes|maxHeapBySize|logicalBufferSpans"
+)
 KINDS = (  # what the beginning of the file holds, and what it is
+    (re.compile(rb'"schema"\s*:\s*"[\d.]+[^"]*".{0,400}?"nodes"\s*:', re.DOTALL), EXECUTION_TRACE),
     (
-        re.compile(rb'"schema"\s*:\s*"[\d.]+[^"]*".{0,400}?"nodes"\s*:', re.DOTALL),
-        "this is an execution trace of PyTorch, a graph of ops without times; expected a profile, so record a Kineto "
-        "trace with torch.profiler",
+        re.compile(rb"^PK\x03\x04|^.{257}ustar", re.DOTALL),
+        "this is an archive of files (zip or tar); expected a dump or a folder of dumps, so unpack it first",
     ),
     (
-        re.compile(rb'"rocprofiler-sdk-tool"\s*:'),
-        "this is the JSON of rocprofv3, which no reader of rocprof knows; expected a Kineto trace or XPlane, so record "
-        "one with torch.profiler, or convert this to an op table (CSV)",
+        re.compile(rb'^\s*\{.{0,400}?"nodes"\s*:\s*\[.{0,2000}?"(ctrl_deps|fw_parent|rf_id)"', re.DOTALL),
+        EXECUTION_TRACE,
     ),
+    (re.compile(rb'"rocprofiler-sdk-tool"\s*:'), f"this is the JSON of rocprofv3, {ROCPROF}"),
     (
-        re.compile(rb'^\s*\[?\s*\{\s*"(cols|byCategory|byProgram|podStatsSequence|memoryProfilePerAllocator)"\s*:'),
-        "this is not a profile, but a page that XProf made of one; expected the xplane.pb from which it was made, so "
-        "give that",
+        re.compile(rb'^"?Kind"?,"?Agent_Id|^"?Name"?,"?Calls"?,"?TotalDuration'),
+        f"this is a table of rocprof, {ROCPROF}",
     ),
+    (re.compile(rb"(?i)rocprof(v\d|iler)"), f"this is a file of rocprof, {ROCPROF}"),
+    (re.compile(rb'^\s*\{\s*"(segments|device_traces|external_annotations)"\s*:'), MEMORY),
+    (re.compile(rb'^\s*[\[{].{0,4000}?"(%b)"\s*:' % PAGE_KEYS, re.DOTALL), PAGE),
+    (re.compile(rb'^\s*\[?\s*\{\s*("p"\s*:\s*\{[^}]*\}\s*,)?\s*"(cols|rows)"\s*:', re.DOTALL), PAGE),
 )
 
 

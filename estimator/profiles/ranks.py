@@ -10,7 +10,7 @@ import pandas as pd
 
 from estimator.core.errors import EstimatorError
 from estimator.core.schema import OPS
-from estimator.core.types import Floats, Profile, Timeline
+from estimator.core.types import Floats, Integers, Profile, Timeline
 from estimator.profiles.canonical import AMOUNTS
 
 RANK_COLUMNS = ("rank", "placement", "stream")  # differ between ranks that do the same work
@@ -26,7 +26,7 @@ def merge(profiles: Sequence[Profile]) -> Profile:
     if len(profiles) == 1:
         return profiles[0]
     _refuse_unlike_shapes(profiles)
-    processes = [_merged(windows, ranks=1) for windows in _processes(profiles)]
+    processes = [_merged(windows, ranks=windows[0].ranks) for windows in _processes(profiles)]
     steps = {profile.steps for profile in processes}
     if len(steps) > 1:
         counts = " and ".join(str(count) for count in sorted(steps))
@@ -34,7 +34,7 @@ def merge(profiles: Sequence[Profile]) -> Profile:
             f"{profiles[0].workload.name}: the dumps cover {counts} steps; expected ranks of one run, so name one of "
             "them"
         )
-    return _merged(processes, ranks=len(processes))
+    return _merged(processes, ranks=sum(profile.ranks for profile in processes))
 
 
 def _processes(profiles: Sequence[Profile]) -> list[list[Profile]]:
@@ -73,11 +73,12 @@ def _refuse_unlike_shapes(profiles: Sequence[Profile]) -> None:
 
 
 def _merged(profiles: Sequence[Profile], ranks: int) -> Profile:
-    """The mean of profiles, of windows by their steps."""
+    """The mean of profiles, by their steps and by how many ranks each is the mean of."""
     if len(profiles) == 1:
         return profiles[0]
     steps = np.array([profile.steps for profile in profiles], dtype=float)
-    weights = steps / steps.mean()
+    weights = steps * np.array([profile.ranks for profile in profiles], dtype=float)
+    weights /= weights.mean()
     return dataclasses.replace(
         profiles[0],
         ranks=ranks,
@@ -96,10 +97,14 @@ def _first_timeline(profiles: Sequence[Profile]) -> Timeline | None:
     timeline = profiles[0].timeline
     if timeline is None:
         return None
-    ops = profiles[0].ops
-    row = ops.groupby(_keys(ops), dropna=False, sort=False).ngroup().to_numpy()
+    row = merged_rows(profiles[0].ops)
     op = timeline.events["op"].map(dict(enumerate(row.tolist())), na_action="ignore").astype("Int64")
     return dataclasses.replace(timeline, events=timeline.events.assign(op=op))
+
+
+def merged_rows(ops: pd.DataFrame) -> Integers:
+    """The row of the merged OPS that each row of the first rank's is part of."""
+    return np.asarray(ops.groupby(_keys(ops), dropna=False, sort=False).ngroup(), dtype=np.int64)
 
 
 def _keys(ops: pd.DataFrame) -> list[str]:

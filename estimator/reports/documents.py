@@ -118,15 +118,17 @@ def ingest(
 FORMULAS = {
     "step_s": "the step's timeline replayed: an op starts when it is launched, its lane is free, and what it waits for "
     "has ended",
-    "kernels_s": "the same with a host that takes no time",
+    "kernels_s": "the same with a host that takes no time, and no ops of the host and of input",
     "matrix_only_step_s": "sum of overlap × target_time_s of gemm and convolution ops",
     "speedup": "source_step_s / step_s",
     "components_s": "what was critical at each instant: launches are latency; other op time by bound, carried ops by "
     "class; the rest is the host",
-    "evidence": "share of step_s by method: sum of overlap × target_time_s; the host's time is unchanged, or dispatch",
+    "evidence": "share of step_s by method, along the step's critical path: what ran beside something longer has none; "
+    "sum of overlap × target_time_s; the host's time is unchanged, or dispatch",
     "coverage": "share of the source's step in ops whose method is neither 'proportional' nor 'unchanged'",
-    "bound_s": "floor: max(flop / peak, bytes / bandwidth) of known work alone; ceiling: launches + (flop / peak + "
-    "bytes / bandwidth) / lowest attained share, with the most of ops without model, and idle time",
+    "bound_s": "floor: max(flop / peak, bytes / bandwidth) of known work on the longest lane; ceiling: launches + "
+    "(flop / peak + bytes / bandwidth) / lowest attained share of all ops in turn, with the most of ops without model "
+    "and of the host",
     "interval": "low and high: 5 % and 95 % of the draws; mid: the value at nominal inputs",
 }
 
@@ -146,6 +148,7 @@ def estimate(estimated: Estimate) -> Document:
         "step_s": interval(total, "all"),
         "kernels_s": interval(estimated.kernels_s, "all"),
         "host": estimated.host,
+        "input": estimated.input,
         "matrix_only_step_s": interval(estimated.matrix_step_s, "all"),
         "source_step_s": estimated.source_step_s,
         "speedup": interval(estimated.source_step_s / total, "all"),

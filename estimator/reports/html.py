@@ -7,7 +7,7 @@ import re
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -59,7 +59,8 @@ def render(result: StudyResult) -> str:
         machines=list(dict.fromkeys(machine for machine, _ in result.chains)),
         units=list(dict.fromkeys(unit for _, unit in result.chains)),
         estimates={pair_id(pair): estimate for pair, estimate in result.estimates.items()},
-        hosts=_hosts(result),
+        hosts=_scenarios(result, "host"),
+        inputs=_scenarios(result, "input"),
         specifications=documents.unverified(result.specifications),
         figures=_figures(result),
         op_columns=[OP_HEADINGS.get(name, name.replace("_", " ")) for name in OP_COLUMNS],
@@ -127,12 +128,12 @@ def _figures(result: StudyResult) -> Mapping[str, Markup]:
     return drawn
 
 
-def _hosts(result: StudyResult) -> dict[str, list[str]]:
-    """The estimates of each scenario of the host."""
-    hosts: dict[str, list[str]] = {}
+def _scenarios(result: StudyResult, kind: Literal["host", "input"]) -> dict[str, list[str]]:
+    """The estimates of each scenario of the host, or of input."""
+    scenarios: dict[str, list[str]] = {}
     for pair, estimate in result.estimates.items():
-        hosts.setdefault(estimate.host, []).append(pair_id(pair))
-    return hosts
+        scenarios.setdefault(getattr(estimate, kind), []).append(pair_id(pair))
+    return scenarios
 
 
 def _op_rows(estimate: Estimate) -> list[list[str]]:

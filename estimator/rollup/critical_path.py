@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from estimator.core.types import Floats, Integers
-from estimator.rollup.timeline import NEVER, Clock, Events, host_event, spent_and_ready
+from estimator.rollup.timeline import HOST_LANE, NEVER, Clock, Events, host_event, spent_and_ready, step_s
+
+ROUNDING = 1e-9  # share of a step
 
 
 @dataclass
@@ -58,16 +60,17 @@ class _Walk:
 
     def __post_init__(self) -> None:
         self.path = CriticalPath(np.zeros(len(self.factor)))
-        self.left = float(self.clocks[-1].complete_s[0] - self.clocks[-2].complete_s[0])
+        self.left = float(step_s(self.clocks)[0])
         self.before, self.last = _before(self.events)
 
     def end(self) -> Place:
-        """The host's end of the last step, or that of the block which ended last."""
-        clock, last = self.clocks[-1], len(self.clocks) - 1
-        ends = {lane: float(end[0]) for lane, end in clock.lanes_s.items()}
-        if clock.resumed_s[-1][0] >= max(ends.values(), default=NEVER):
-            return Place(last + 1, segment=0)
-        return self._last_of(max(ends, key=ends.__getitem__), last)
+        """The end of the last step of the host, or of a lane, that fell back most in it: of several, the latest end."""
+        clock, before = self.clocks[-1], self.clocks[-2]
+        ended_s = {HOST_LANE: clock.resumed_s[-1], **clock.lanes_s}
+        slowest = [lane for lane, of in clock.since(before).items() if of[0] >= self.left * (1.0 - ROUNDING)]
+        lane = max(slowest, key=lambda lane: float(ended_s[lane][0]))
+        steps = len(self.clocks)
+        return Place(steps, segment=0) if lane == HOST_LANE else self._last_of(lane, steps - 1)
 
     def from_block(self, place: Place) -> Place | None:
         """Count the events of a block since the one that was launched last; else all."""

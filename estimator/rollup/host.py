@@ -6,12 +6,16 @@ a processor did beside its ops says nothing of an accelerator's host: there the 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+
+import numpy as np
 
 from estimator.core.interval import draw
 from estimator.core.notes import Note
+from estimator.core.scenarios import InputWord
 from estimator.core.schema import on_processor
-from estimator.core.types import DeviceSpec, Floats, InputTime, Profile, RunPlan
+from estimator.core.types import DeviceSpec, Floats, Profile, RunPlan, Workload
 
 PACE = (0.6, 1.0, 1.6)  # assumed: times the pace of a profile's host that another host has, nine times of ten
 DISPATCH_S = {  # assumed: time between two launches of a framework's host, low, mid and high [s]
@@ -27,24 +31,26 @@ OTHER_STACK = (0.63, 1.0, 1.6)
 
 @dataclass(frozen=True)
 class HostScenario:
-    """How long the host takes, in every draw, as a multiple of what the timeline says.
+    """How long the host takes, in every draw, as a multiple of what the timeline says, and what becomes of input.
 
-    ``dispatch_s`` is the nominal time between two launches [s], where it stands in place of the profile's host;
-    ``kernels`` is what all ops take longer there, as the profile shows another stack's ops. ``input`` says what becomes
-    of the time of input ops.
+    ``dispatch_s`` is the nominal time between two launches [s], where it stands in place of the profile's host.
+    ``other_stack``: an accelerator's stack launches what a processor ran, ahead of the device; ``kernels`` is what all
+    ops take longer there, as the profile shows another stack's ops.
     """
 
     name: str
     pace: Floats
     dispatch_s: float | None = None
+    other_stack: bool = False
     kernels: Floats | float = 1.0
-    input: InputTime = "carried"
+    input: InputWord = "carried"
     notes: tuple[Note, ...] = ()
 
     @property
-    def without_host(self) -> bool:
-        """Whether the step is kernels alone."""
-        return not self.pace.any()
+    def left_out(self) -> tuple[str, ...]:
+        """The parts of a step that take no time."""
+        parts = {"host": self.name == "none", "input": self.input == "none"}
+        return tuple(part for part, is_left_out in parts.items() if is_left_out)
 
 
 def host_scenario(
@@ -54,48 +60,78 @@ def host_scenario(
 
     ``run``: by how much another run of the source would take longer, one number a draw.
     """
-    if plan.host != "profile" and ran_on_processor(profile, source) and not target.is_processor:
-        return _dispatch(profile, plan)
-    factor = _factor(plan)
-    spread = run if same_device else run * draw("host.pace", *PACE, plan.draws, plan.seed)
-    return HostScenario(_named("profile", factor), factor * spread, input=plan.input, notes=_without_host(factor))
-
-
-def _factor(plan: RunPlan) -> float:
-    """How many times as long the host takes."""
-    if plan.host == "none":
-        return 0.0
-    return plan.host if isinstance(plan.host, float) else 1.0
-
-
-def _named(what: str, factor: float) -> str:
-    """The scenario in words, such as ``profile × 0.5``."""
-    if factor == 0.0:
-        return "none"
-    return what if factor == 1.0 else f"{what} × {factor:g}"
-
-
-def _without_host(factor: float) -> tuple[Note, ...]:
-    return () if factor else (Note("host-none", "no host: kernels alone"),)
+    other_stack = ran_on_processor(profile, source) and not target.is_processor
+    framework = framework_dispatch(profile.workload) if other_stack and plan.host != "profile" else None
+    name, notes = _name(plan, framework), [*_host_notes(plan, framework, other_stack), *_input_notes(plan)]
+    return HostScenario(
+        name,
+        pace=np.zeros_like(run) if plan.host == "none" else _pace(plan, framework, run, same_device),
+        dispatch_s=framework.interval_s[1] if framework else None,
+        other_stack=other_stack,
+        kernels=draw("step.stack", *OTHER_STACK, plan.draws, plan.seed) if other_stack else 1.0,
+        input=plan.input or ("none" if plan.host == "none" else "carried"),
+        notes=tuple(notes),
+    )
 
 
 def ran_on_processor(profile: Profile, source: DeviceSpec | None) -> bool:
-    """Whether a profile's source is a processor; of an unknown source, whether processors ran most of its ops' time."""
-    if source is not None:
+    """Whether a profile's source is a processor, as its specification says.
+
+    Where that does not say what its units are, and where the source is unknown: whether processors ran most of the
+    ops' time.
+    """
+    if source is not None and source.compute_unit is not None:
         return source.is_processor
     return bool(profile.ops["time_s"][on_processor(profile.ops)].sum() > 0.5 * profile.ops["time_s"].sum())
 
 
-def _dispatch(profile: Profile, plan: RunPlan) -> HostScenario:
-    framework = profile.workload.framework or ""
+@dataclass(frozen=True)
+class FrameworkDispatch:
+    """A framework, and the interval of the time between two of its launches [s]: low, mid and high."""
+
+    framework: str
+    interval_s: tuple[float, float, float]
+
+
+def framework_dispatch(workload: Workload) -> FrameworkDispatch:
+    """How a workload's framework launches ops on an accelerator."""
+    framework = workload.framework or ""
     name = next((name for name in DISPATCH_S if name in framework.lower()), "")
-    low, mid, high = DISPATCH_S.get(name, ANY_FRAMEWORK)
-    factor = _factor(plan)
-    text = (
-        f"the processor's idle time is dropped; {framework or 'the framework'} launches an op every {mid * 1e6:g} us "
-        f"(assumed, {low * 1e6:g} to {high * 1e6:g})"
-    )
-    pace = factor * draw("host.dispatch", low, mid, high, plan.draws, plan.seed) / mid
-    kernels = draw("step.stack", *OTHER_STACK, plan.draws, plan.seed)
-    notes = _without_host(factor) or (Note("host-dispatch", text),)
-    return HostScenario(_named("dispatch", factor), pace, mid, kernels, plan.input, notes)
+    return FrameworkDispatch(framework or "the framework", DISPATCH_S.get(name, ANY_FRAMEWORK))
+
+
+def _pace(plan: RunPlan, framework: FrameworkDispatch | None, run: Floats, same_device: bool) -> Floats:
+    """How many times as long the host takes, one number a draw."""
+    factor = plan.host if isinstance(plan.host, float) else 1.0
+    if framework:
+        return factor * draw("host.dispatch", *framework.interval_s, plan.draws, plan.seed) / framework.interval_s[1]
+    return factor * (run if same_device else run * draw("host.pace", *PACE, plan.draws, plan.seed))
+
+
+def _name(plan: RunPlan, framework: FrameworkDispatch | None) -> str:
+    if plan.host == "none":
+        return "none"
+    name = "dispatch" if framework else "profile"
+    return f"{name} × {plan.host:g}" if isinstance(plan.host, float) and plan.host != 1.0 else name
+
+
+def _host_notes(plan: RunPlan, framework: FrameworkDispatch | None, other_stack: bool) -> Iterator[Note]:
+    """What the host does, where it is not that of an accelerator's profile."""
+    if plan.host == "none":
+        yield Note("host-none", "no host: kernels alone")
+    elif framework:
+        low, mid, high = (1e6 * each for each in framework.interval_s)
+        text = f"{framework.framework} launches an op every {mid:g} us (assumed, {low:g} to {high:g})"
+        factor = f", times {plan.host:g}" if isinstance(plan.host, float) else ""
+        yield Note("host-dispatch", f"the processor's idle time is dropped; {text}{factor}")
+    elif other_stack:
+        text = "the host takes the processor's idle time, in which none of its ops ran, after the device's ops"
+        yield Note("host-profile", text)
+
+
+def _input_notes(plan: RunPlan) -> Iterator[Note]:
+    """What becomes of input, where the plan says so."""
+    if plan.input == "overlapped":
+        yield Note("input-overlapped", "the next step's input is read beside this step: the longer of the two counts")
+    if plan.input == "none":
+        yield Note("input-none", "no input: the ops that read it take no time")

@@ -6,15 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from estimator.core.notes import Note
 from estimator.core.schema import HOST_CLASSES, MATRIX, MODELLED, STREAMING, on_processor
-from estimator.core.types import DeviceSpec, Flags, Floats, Prediction, Profile, StepTime
+from estimator.core.types import DeviceSpec, Flags, Floats, Names, Prediction, Profile, StepTime
 from estimator.rollup.critical_path import CriticalPath, critical_path
 from estimator.rollup.host import HostScenario
-from estimator.rollup.target_timeline import StepTimeline, as_profiled, dispatched, in_turn
+from estimator.rollup.target_timeline import StepTimeline, as_profiled, dispatched, in_turn, read_ahead
 from estimator.rollup.timeline import Events, replay, step_s
 
 LOW_COVERAGE = 0.8  # share of the wall time below which the report warns
@@ -33,7 +32,7 @@ PART_OF_CLASS = {  # op classes that are a part of the step by themselves, whate
 
 @dataclass(frozen=True)
 class ReplayedStep:
-    """A replayed step, the same with a host that takes no time, and the share of each op that lengthens it."""
+    """A replayed step; its kernels alone, without the host's time and input; the share of each op that lengthens it."""
 
     step: StepTime
     kernels_s: Floats
@@ -47,86 +46,74 @@ def replay_step(prediction: Prediction, timeline: StepTimeline, scenario: HostSc
     there, and all parts in proportion to the step.
     """
     events, pace, host_step_s = Events(timeline.events), scenario.pace, timeline.host_step_s
-    launch_s = prediction.launch - _hidden_launches(prediction, timeline)
-    stack = np.reshape(scenario.kernels, (-1, 1))
-    own = prediction.samples - prediction.launch + launch_s
-    samples = np.maximum(stack * own, np.minimum(own, prediction.floor_s))  # no stack beats peak and bandwidth
-    kernels_alone = timeline.factor(samples) * ~of_host(prediction)
-    factor = kernels_alone if scenario.without_host else timeline.factor(samples) * ~_dropped(prediction, scenario)
-    clocks, without_host = (
-        replay(events, each, of_pace, host_step_s)
-        for each, of_pace in ((factor, pace), (kernels_alone, np.zeros_like(pace)))
-    )
-    total, alone = (step_s(replayed) * timeline.scale for replayed in (clocks, without_host))
-    path = critical_path(events, clocks, factor, pace, host_step_s)
+    part, (samples, launch_s) = part_of_ops(prediction.ops), times_in_step(prediction, timeline, scenario)
+    factor = timeline.factor(samples)
+    clocks = replay(events, factor, pace, host_step_s)
+    kernels = replay(events, factor * ~np.isin(part, HOST_CLASSES), np.zeros_like(pace), host_step_s)
+    path, total = critical_path(events, clocks, factor, pace, host_step_s), step_s(clocks) * timeline.scale
     share = np.divide(path.of_op_s, samples[0], out=np.zeros(samples.shape[1]), where=samples[0] > 0)
-    parts = _parts_s(prediction.ops, path, share * samples, share * launch_s * stack, pace)
-    growth = _growth(total, parts)
-    parts = {name: value * growth for name, value in parts.items()}
-    waited = np.maximum(_input_beside(prediction, samples, scenario) - total, 0.0)
-    step = StepTime(**{**parts, "input": parts["input"] + waited}, total=total + waited)
-    return ReplayedStep(step, alone, np.where(samples[0] > 0, share * growth[0], 1.0))
+    parts = _parts_s(part, path, share * samples, share * launch_s, pace)
+    added = sum_of_parts(*parts.values())
+    growth = np.divide(total, added, out=np.ones_like(total), where=added > 0)
+    step = StepTime(**{name: value * growth for name, value in parts.items()}, total=total)
+    overlap = np.where(samples[0] > 0, share * growth[0], has_time(prediction, scenario))
+    return ReplayedStep(step, step_s(kernels) * timeline.scale, overlap)
 
 
-def of_host(prediction: Prediction) -> Flags:
-    """Ops that the host runs, and waits for input."""
-    return np.asarray(prediction.ops["op_class"].isin(HOST_CLASSES), dtype=bool)
+def times_in_step(prediction: Prediction, timeline: StepTimeline, scenario: HostScenario) -> tuple[Floats, Floats]:
+    """Samples of the time that each op takes on its lane, and of the launch in it (draws × ops) [s].
+
+    Launched ahead, modelled streams hide a part of their launch. Another stack makes no op shorter than its floor.
+    """
+    ops, stack = prediction.ops, np.reshape(scenario.kernels, (-1, 1))
+    ahead = timeline.launches or scenario.other_stack
+    streams = (ops["op_class"].isin(STREAMING) & ops["method"].isin(MODELLED) & ahead).to_numpy(dtype=bool)
+    hidden_s = HIDDEN_LAUNCH * streams * prediction.launch
+    own_s, present = prediction.samples - hidden_s, has_time(prediction, scenario)
+    time_s = np.maximum(stack * own_s, np.minimum(prediction.floor_s, own_s))
+    return time_s * present, stack * (prediction.launch - hidden_s) * present
 
 
-def _dropped(prediction: Prediction, scenario: HostScenario) -> Flags:
-    """Ops that are no part of the replayed step: input that is left out, or runs beside it."""
-    return np.asarray((prediction.ops["op_class"] == "input") & (scenario.input != "carried"), dtype=bool)
+def has_time(prediction: Prediction, scenario: HostScenario) -> Flags:
+    """Whether each op takes time under a scenario."""
+    return ~np.isin(part_of_ops(prediction.ops), scenario.left_out)
 
 
-def _input_beside(prediction: Prediction, samples: Floats, scenario: HostScenario) -> Floats | float:
-    """Time of the input ops that runs beside the step [s]."""
-    if scenario.input != "overlapped" or scenario.without_host:
-        return 0.0
-    return np.asarray(samples[:, _dropped(prediction, scenario)].sum(axis=1))
-
-
-def _growth(total: Floats, parts: Mapping[str, Floats]) -> Floats:
-    """The step over the sum of its parts, in every draw; 1 for a step that takes no time."""
-    together = np.asarray(np.sum(list(parts.values()), axis=0), dtype=float)
-    return np.asarray(np.divide(total, together, out=np.ones_like(total), where=together > 0))
-
-
-def _parts_s(
-    ops: pd.DataFrame, path: CriticalPath, critical_s: Floats, launch_s: Floats, pace: Floats
-) -> dict[str, Floats]:
+def _parts_s(part: Names, path: CriticalPath, critical_s: Floats, launch_s: Floats, pace: Floats) -> dict[str, Floats]:
     """Samples of the parts of a step [s]: of each op what is critical (draws × ops), and the launch part of that."""
-    part, rest = _parts(ops), critical_s - launch_s
+    rest = critical_s - launch_s
     parts = {name: rest[:, part == name].sum(axis=1) for name in PARTS}
     parts["latency"] = launch_s.sum(axis=1) + path.start_s
     parts["host"] = parts["host"] + path.host_s * (pace / pace[0] if pace[0] > 0 else 1.0)
     return parts
 
 
-def _hidden_launches(prediction: Prediction, timeline: StepTimeline) -> Floats:
-    """Of the samples of launches what modelled streams do not take on their lanes, as the replay launches them [s]."""
-    ops = prediction.ops
-    streams = ops["op_class"].isin(STREAMING) & ops["method"].isin(MODELLED) & timeline.launches
-    return np.asarray(HIDDEN_LAUNCH * streams.to_numpy(dtype=bool) * prediction.launch)
-
-
 def step_timeline(profile: Profile, prediction: Prediction, scenario: HostScenario, overlap: Floats) -> StepTimeline:
     """The timeline to replay: the framework's launches, the profile's own, or its ops in turn and its idle time."""
+    timeline = _with_input(profile, prediction, scenario, overlap)
+    is_input = part_of_ops(prediction.ops) == "input"
+    return read_ahead(timeline, is_input) if scenario.input == "overlapped" else timeline
+
+
+def _with_input(profile: Profile, prediction: Prediction, scenario: HostScenario, overlap: Floats) -> StepTimeline:
+    """The timeline with input as it was profiled: what follows it waits for it."""
     ops, op_s = prediction.ops, prediction.samples[0]
     if scenario.dispatch_s is not None:
-        return dispatched(ops, op_s, scenario.dispatch_s)
-    if profile.timeline is not None:
+        by_host = np.isin(part_of_ops(ops), HOST_CLASSES)
+        return dispatched(ops, op_s, overlap, by_host, scenario.dispatch_s)
+    if profile.timeline is not None and not scenario.other_stack:  # a processor's threads are no streams
         return as_profiled(profile.timeline, ops["time_s"].to_numpy(dtype=float), op_s, source_step_time(profile))
     return in_turn(op_s, overlap, idle_time(profile))
 
 
-def _parts(ops: pd.DataFrame) -> npt.NDArray[np.str_]:
+def part_of_ops(ops: pd.DataFrame) -> Names:
     """The part of the step to which each op's time without launches belongs."""
     by_class = ops["op_class"].isin(MATRIX).map({True: "compute", False: "memory"})
     by_bound = ops["bound"].replace("latency", pd.NA).fillna(by_class).to_numpy(dtype=str)
     is_proportional = ops["method"] == "proportional"
     own = ops["op_class"].map(PART_OF_CLASS).mask(is_proportional & (ops["op_class"] == "host"), "unmodelled")
     part = np.where(is_proportional | (ops["method"] == "unchanged"), "unmodelled", by_bound)
-    return np.where(own.isna(), part, own.fillna("").to_numpy(dtype=str))
+    return np.asarray(np.where(own.isna(), part, own.fillna("").to_numpy(dtype=str)))
 
 
 def sum_of_parts(*parts: Floats) -> Floats:
@@ -163,11 +150,8 @@ def evidence(prediction: Prediction, replayed: ReplayedStep, scenario: HostScena
     host = "unchanged" if scenario.dispatch_s is None else "dispatch"
     of_op = replayed.overlap * prediction.samples[0]
     times = pd.Series(of_op).groupby(prediction.ops["method"].to_numpy()).sum()
-    waits = (prediction.ops["op_class"] == "input").to_numpy(dtype=bool)
-    beside = max(float(replayed.step.input[0] - of_op[waits].sum()), 0.0)
-    times["unchanged"] = times.get("unchanged", 0.0) + beside
-    times[host] = times.get(host, 0.0) + max(float(replayed.step.total[0] - beside - of_op.sum()), 0.0)
-    shares = (times / times.sum()).sort_values(ascending=False)
+    times[host] = times.get(host, 0.0) + max(float(replayed.step.total[0] - of_op.sum()), 0.0)
+    shares = (times / (times.sum() or 1.0)).sort_values(ascending=False)
     return {str(method): float(share) for method, share in shares.items() if share > NEGLIGIBLE}
 
 
@@ -234,7 +218,7 @@ def overlap_factor(profile: Profile) -> float:
     """Busy time / sum of op times: below 1 where ops ran at once."""
     total = float(profile.ops["time_s"].sum())
     busy = min(profile.busy_step_s or total, profile.wall_step_s or total, total)
-    return busy / total
+    return busy / total if total > 0 else 1.0
 
 
 def idle_time(profile: Profile) -> float:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 
 from estimator.core.schema import HOST, HOST_CLASSES, TIMELINE
-from estimator.core.types import Floats, Timeline
+from estimator.core.types import Flags, Floats, Timeline
 from estimator.rollup.timeline import Events, replay, step_s
 
 DEVICE = "device"
+READING = "input of "  # before the name of a lane: that of what it read, beside the step
 MOST_LAUNCHES = 4  # that a row of many calls is taken apart into
 
 
@@ -19,14 +21,12 @@ MOST_LAUNCHES = 4  # that a row of many calls is taken apart into
 class StepTimeline:
     """TIMELINE, when the host goes on to the next step [s], and the time of each op that its durations add up to [s].
 
-    ``host_s`` is the most that the host adds to its ops [s]. ``launches``: whether its launches are part of the
-    timeline. ``scale`` is what a replayed step is to be multiplied by.
+    ``launches``: whether the host's launches are part of it. ``scale`` is what a replayed step is to be multiplied by.
     """
 
     events: pd.DataFrame
     host_step_s: float
     op_s: Floats
-    host_s: float
     launches: bool = True
     scale: float = 1.0
 
@@ -38,39 +38,36 @@ class StepTimeline:
 def in_turn(op_s: Floats, overlap: Floats, idle_s: float) -> StepTimeline:
     """Every op for its share ``overlap`` of its time, one after another, and then the idle time."""
     duration_s = overlap * op_s
-    ends, step_s = np.cumsum(duration_s), float(duration_s.sum() + idle_s)
+    ends, total_s = np.cumsum(duration_s), float(duration_s.sum())
+    first = np.where(np.arange(len(op_s)) == 0, 0.0, np.nan)
     ops = {"op": np.arange(len(op_s)), "lane": DEVICE, "start_s": ends - duration_s, "duration_s": duration_s}
-    last = len(op_s) - 1 if len(op_s) else pd.NA
-    wait = {"lane": [HOST], "start_s": 0.0, "duration_s": step_s, "lag_s": idle_s, "after": last}
-    launch = np.where(np.arange(len(op_s)) == 0, 0.0, np.nan)
-    events = pd.concat([pd.DataFrame(ops).assign(launch_s=launch), pd.DataFrame(wait)], ignore_index=True)
-    return StepTimeline(TIMELINE.conform(events, "timeline"), step_s, op_s, idle_s, launches=False)
+    last = len(op_s) - 1 if len(op_s) else None
+    wait = {"lane": [HOST], "start_s": 0.0, "duration_s": total_s + idle_s, "lag_s": idle_s, "after": last}
+    waits = [wait] if total_s + idle_s > 0 else []
+    return StepTimeline(_timeline({**ops, "launch_s": first}, *waits), total_s + idle_s, op_s, launches=False)
 
 
-def dispatched(ops: pd.DataFrame, op_s: Floats, dispatch_s: float) -> StepTimeline:
-    """Every op on the device, launched one after another by a host that needs ``dispatch_s`` for each call [s].
+def dispatched(ops: pd.DataFrame, op_s: Floats, overlap: Floats, by_host: Flags, dispatch_s: float) -> StepTimeline:
+    """Every op on the device for its share of its time, launched by a host that needs ``dispatch_s`` for a call [s].
 
-    The host runs its own ops itself, and launches nothing meanwhile.
+    ``by_host``: ops that the host runs itself; it launches nothing meanwhile. Variables, which frameworks book on a
+    device but class as the host's, need no launch.
     """
-    calls = ops["calls"].fillna(1.0).to_numpy(dtype=float)
-    host = ops["op_class"].isin(HOST_CLASSES).to_numpy(dtype=bool)
-    ran = np.flatnonzero((op_s > 0) | ((calls > 0) & ~host))
-    parts = np.where(host, 1, np.clip(np.ceil(calls), 1, MOST_LAUNCHES)).astype(int)[ran]
+    calls = ops["calls"].fillna(1.0).mask(ops["op_class"].isin(HOST_CLASSES), 0.0).to_numpy(dtype=float)
+    ran = np.flatnonzero((op_s > 0) | (calls > 0))
+    parts = np.where(by_host, 1, np.clip(np.ceil(calls), 1, MOST_LAUNCHES)).astype(int)[ran]
     op = np.repeat(ran, parts)
-    duration_s = np.repeat(op_s[ran] / parts, parts)
-    busy_s = np.where(host[op], duration_s, np.repeat(calls[ran] / parts, parts) * dispatch_s)
+    duration_s = np.repeat((overlap * op_s)[ran] / parts, parts)
+    busy_s = np.where(by_host[op], duration_s, np.repeat(calls[ran] / parts, parts) * dispatch_s)
     issued = np.cumsum(busy_s) - busy_s
-    events = pd.DataFrame(
-        {
-            "op": op,
-            "lane": np.where(host[op], HOST, DEVICE),
-            "start_s": issued,
-            "duration_s": duration_s,
-            "launch_s": np.where(host[op], np.nan, issued),
-        }
-    )
-    launches_s = float(busy_s[~host[op]].sum())
-    return StepTimeline(TIMELINE.conform(events, "timeline"), float(busy_s.sum()), op_s, launches_s)
+    events = {
+        "op": op,
+        "lane": np.where(by_host[op], HOST, DEVICE),
+        "start_s": issued,
+        "duration_s": duration_s,
+        "launch_s": np.where(by_host[op], np.nan, issued),
+    }
+    return StepTimeline(_timeline(events), float(busy_s.sum()), op_s)
 
 
 def as_profiled(timeline: Timeline, time_s: Floats, op_s: Floats, source_step_s: float) -> StepTimeline:
@@ -87,11 +84,31 @@ def as_profiled(timeline: Timeline, time_s: Floats, op_s: Floats, source_step_s:
     lacking = lacking[op_s[lacking] > 0]
     base = time_s.copy()
     base[lacking] = op_s[lacking]
-    last = events[events["op"].notna()].iloc[-1]
-    more = {"op": lacking, "lane": last["lane"], "start_s": last["start_s"], "duration_s": op_s[lacking]}
-    parts = [events, pd.DataFrame(more)] if len(lacking) else [events]
-    whole = TIMELINE.conform(pd.concat(parts, ignore_index=True), "timeline")
-    ran = np.where(np.isin(np.arange(len(op_s)), lacking), 0.0, 1.0)[None]
-    own_s = float(step_s(replay(Events(whole), ran, np.ones(1), timeline.host_step_s))[0])
-    scale = source_step_s / own_s if own_s > 0 else 1.0
-    return StepTimeline(whole, timeline.host_step_s, base, timeline.host_step_s, scale=scale)
+    ran = events[events["op"].notna()]
+    lane, start_s = (ran["lane"].iloc[-1], ran["start_s"].iloc[-1]) if len(ran) else (DEVICE, 0.0)
+    whole = _timeline(events, {"op": lacking, "lane": lane, "start_s": start_s, "duration_s": op_s[lacking]})
+    own = np.where(np.isin(np.arange(len(op_s)), lacking), 0.0, 1.0)[None]
+    own_s = float(step_s(replay(Events(whole), own, np.ones(1), timeline.host_step_s))[0])
+    scale, launches = source_step_s / own_s if own_s > 0 else 1.0, bool((whole["launch_s"] > 0).any())
+    return StepTimeline(whole, timeline.host_step_s, base, launches, scale)
+
+
+def read_ahead(timeline: StepTimeline, reads: Flags) -> StepTimeline:
+    """The timeline with the ops that read input on lanes of their own, beside the step before: nothing waits for them.
+
+    ``reads``: whether each op does. In its place on its lane, or the host's, it takes no time.
+    """
+    events = timeline.events
+    read = np.append(reads, False)[events["op"].fillna(-1).to_numpy(dtype=int)]
+    on_device = read & (events["lane"] != HOST).to_numpy(dtype=bool)
+    passed = events.assign(op=events["op"].mask(read), duration_s=events["duration_s"].mask(on_device, 0.0))
+    moved = events.loc[read, ["op", "start_s", "duration_s"]].assign(lane=READING + events["lane"][read])
+    return replace(timeline, events=_timeline(passed, moved))
+
+
+def _timeline(*parts: pd.DataFrame | Mapping[str, object]) -> pd.DataFrame:
+    """TIMELINE of the rows of several tables."""
+    tables = [pd.DataFrame(part) for part in parts]
+    filled = [table for table in tables if len(table)]
+    rows = pd.concat(filled, ignore_index=True) if filled else tables[0]
+    return TIMELINE.conform(rows, "timeline")

@@ -29,11 +29,12 @@ from estimator.core.types import Flags, Floats, Integers
 STEPS = 4  # replayed in a row; the last one is the step
 ROWS = 256  # of one block, so that all draws of it fit a processor's cache
 NEVER = -np.inf
+HOST_LANE = -1
 
 
 @dataclass(frozen=True)
 class Block:
-    """A run of events of one lane, or one of the host: a wait, or an op of its own (then ``lane`` is −1).
+    """A run of events of one lane, or one of the host: a wait, or an op of its own (then ``lane`` is HOST_LANE).
 
     ``segment`` counts the events of the host that are over when it launches them. ``after`` is the block whose last
     event the first one waits for, −1 for none.
@@ -53,7 +54,7 @@ class Events:
         self.start, self.duration, self.launch, self.delay, self.lag = (numbers(timeline, name) for name in names)
         self.op, self.after = (timeline[name].fillna(-1).to_numpy(dtype=np.int64) for name in ("op", "after"))
         self.on_host = (timeline["lane"] == HOST).to_numpy(dtype=bool)
-        self.lane = np.where(self.on_host, -1, pd.factorize(timeline["lane"])[0])
+        self.lane = np.where(self.on_host, HOST_LANE, pd.factorize(timeline["lane"])[0])
 
     @cached_property
     def resumed(self) -> Floats:
@@ -73,30 +74,73 @@ class Events:
         rows = np.lexsort((self.start, self.lane))
         groups = np.split(rows, np.flatnonzero(self._cuts(rows))[1:]) if len(rows) else []
         begins = [(self.start + self.duration * self.on_host)[group[0]] for group in groups]
-        groups = [groups[i] for i in np.argsort(begins, kind="stable")]
-        block_of = np.empty(len(rows), dtype=np.int64)
-        for number, group in enumerate(groups):
-            block_of[group] = number
-        after = [int(block_of[row]) if row >= 0 else -1 for row in (self.after[group[0]] for group in groups)]
-        return [  # clocks that disagree may put what is awaited behind the wait: then nothing is awaited
-            Block(group, int(self.lane[group[0]]), int(self.segment[group[0]]), before if before < number else -1)
-            for number, (group, before) in enumerate(zip(groups, after, strict=True))
+        groups = [groups[i] for i in self._order(groups, begins)]
+        block_of = _block_of(groups, len(rows))
+        return [
+            Block(group, int(self.lane[group[0]]), int(self.segment[group[0]]), awaited if awaited < number else -1)
+            for number, group in enumerate(groups)
+            for awaited in [int(block_of[self.awaited[group[0]]])]
         ]
+
+    @cached_property
+    def awaited(self) -> Integers:
+        """Of each event, the one that it waits for, −1 for none: the host waits for nothing that it launches later."""
+        launched_later = self.on_host & (self.after >= 0) & (self.segment[self.after] > self.segment)
+        return np.where(launched_later, -1, self.after)
 
     @cached_property
     def host_blocks(self) -> list[int]:
         """The blocks of the host."""
-        return [number for number, block in enumerate(self.blocks) if block.lane < 0]
+        return [number for number, block in enumerate(self.blocks) if block.lane == HOST_LANE]
+
+    def _order(self, groups: list[Integers], begins: list[float]) -> list[int]:
+        """The blocks by when they begin, but each behind what it waits for: what begins at once may not tell that."""
+        block_of, hosts = (
+            _block_of(groups, len(self.op)),
+            [i for i, group in enumerate(groups) if self.on_host[group[0]]],
+        )
+        hosts.sort(key=begins.__getitem__)
+        before = _previous([int(self.lane[group[0]]) for group in groups])
+        order: dict[int, None] = {}
+        for block in np.argsort(begins, kind="stable").tolist():
+            waiting = [block]
+            while waiting:
+                first = groups[waiting[-1]][0]
+                awaited = {before[waiting[-1]], int(block_of[self.awaited[first]]), *hosts[: self.segment[first]][-1:]}
+                open_ = awaited - order.keys() - set(waiting) - {-1}
+                if open_:
+                    waiting.extend(open_)
+                else:
+                    order.setdefault(waiting.pop())
+        return list(order)
 
     def _cuts(self, rows: Integers) -> Flags:
         """Whether a block begins at each of the rows, sorted by lane and start."""
         awaited = np.zeros(len(rows), dtype=bool)
-        awaited[self.after[self.after >= 0]] = True
+        awaited[self.awaited[self.awaited >= 0]] = True
         lane, segment = self.lane[rows], self.segment[rows]
         cut = (np.diff(lane, prepend=-2) != 0) | (np.diff(segment, prepend=-1) != 0) | self.on_host[rows]
-        cut |= (self.after[rows] >= 0) | np.roll(awaited[rows], 1)
+        cut |= (self.awaited[rows] >= 0) | np.roll(awaited[rows], 1)
         first = np.maximum.accumulate(np.where(cut, np.arange(len(rows)), 0))
         return np.asarray(cut | ((np.arange(len(rows)) - first) % ROWS == 0), dtype=bool)
+
+
+def _block_of(groups: list[Integers], events: int) -> Integers:
+    """The block of each event, and −1 behind them, for none."""
+    block_of = np.full(events + 1, -1, dtype=np.int64)
+    for number, group in enumerate(groups):
+        block_of[group] = number
+    return block_of
+
+
+def _previous(lanes: list[int]) -> list[int]:
+    """Of each block, the one before it on its lane, −1 for none."""
+    last: dict[int, int] = {}
+    before = []
+    for number, lane in enumerate(lanes):
+        before.append(last.get(lane, -1))
+        last[lane] = number
+    return before
 
 
 @dataclass(frozen=True)
@@ -120,9 +164,14 @@ class Clock:
         """When the host and all lanes were done."""
         return np.asarray(np.maximum.reduce([self.resumed_s[-1], *self.lanes_s.values()]))
 
+    def since(self, before: Clock) -> dict[int, Floats]:
+        """By how much the host and each lane ended later than in the step before [s]."""
+        lanes = {lane: ended_s - before.lanes_s[lane] for lane, ended_s in self.lanes_s.items()}
+        return {HOST_LANE: self.resumed_s[-1] - before.resumed_s[-1], **lanes}
+
 
 def replay(events: Events, factor: Floats, pace: Floats, host_step_s: float) -> list[Clock]:
-    """Steps in a row, in every draw; one more step takes what lies between the ends of the last two.
+    """Steps in a row, in every draw.
 
     Args:
         events: a step's timeline.
@@ -146,15 +195,19 @@ def replay(events: Events, factor: Floats, pace: Floats, host_step_s: float) -> 
 
 
 def step_s(clocks: list[Clock]) -> Floats:
-    """What one more step takes [s], in every draw."""
-    return np.asarray(clocks[-1].complete_s - clocks[-2].complete_s)
+    """What one more step takes [s], in every draw: that of the host or the lane that fell back most in the last one.
+
+    That is never less than what steps take in the long run, nor more than all of a step in turn, as the map from one
+    step's ends to the next one's only adds and takes maxima.
+    """
+    return np.asarray(np.maximum.reduce(list(clocks[-1].since(clocks[-2]).values())))
 
 
 def _advance(clock: Clock, events: Events, block: Block, whole: Floats, launched: Floats, pace: Floats) -> None:
     """Replay one block."""
     awaited = clock.ended_s[block.after] if block.after >= 0 else NEVER
     resumed = clock.resumed_s[block.segment]
-    if block.lane < 0:
+    if block.lane == HOST_LANE:
         arrived = resumed + pace * (events.start[block.rows[0]] - events.resumed[block.segment])
         ended = np.maximum(arrived, awaited) + launched
         clock.resumed_s.append(ended)
@@ -169,7 +222,7 @@ def _costs(events: Events, factor: Floats, pace: Floats) -> Costs:
     """``factor``: ops × draws."""
     costs = Costs([], [])
     for block in events.blocks:
-        if block.lane < 0:
+        if block.lane == HOST_LANE:
             whole, launched = np.zeros_like(pace), np.sum(host_event(events, block, factor, pace), axis=0)
         else:
             spent, ready = spent_and_ready(events, block, factor, pace)

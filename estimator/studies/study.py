@@ -9,7 +9,8 @@ from pydantic import Field, model_validator
 
 from estimator.core import library, yaml_files
 from estimator.core.errors import EstimatorError, suggestion
-from estimator.core.types import File, Fusing, HostKey, InputTime, Layout, Mode, Precision, Seconds, Texts, Whole
+from estimator.core.scenarios import Host, Input
+from estimator.core.types import File, Fusing, Layout, Mode, Precision, Seconds, Texts, Whole
 from estimator.core.yaml_files import Faults
 from estimator.rollup import fom
 from estimator.studies.audit.table import Table, table_faults
@@ -24,8 +25,8 @@ class Machine(File):
     devices_per_node: Whole | None = None
     node_name: str = "node"
     measurements: str | None = None
-    host: HostKey = None
-    input: InputTime | None = None
+    host: Host = None
+    input: Input = None
     precision: Precision | None = None  # of products on it, for units that name none: a TPU has no fp32
 
     @model_validator(mode="after")
@@ -45,8 +46,8 @@ class UnitOfWork(File):
     precision: Precision | None = None
     fusion: Fusing = "none"
     layout: Layout = "auto"
-    host: HostKey = None
-    input: InputTime | None = None
+    host: Host = None
+    input: Input = None
     batch_size: Whole | None = None  # where it is not the profile's, the profile is taken to it
     mode: Mode | None = None  # inference: the forward pass of a training's profile
     samples: Whole | None = None

@@ -41,7 +41,7 @@ def estimate_unit(study: Study, unit_name: str, machine: Machine, profile: Profi
         fusion=unit.fusion,
         layout=unit.layout,
         host=host,
-        input=unit.input or machine.input or "carried",
+        input=machine.input if unit.input is None else unit.input,
         batch=unit.batch_size,
         mode=unit.mode,
         measurements=beside(folder, machine.measurements) if machine.measurements else None,

@@ -35,7 +35,7 @@ def timeline(kernels: int) -> pd.DataFrame:
     events["after"] = pd.Series(op - 1).where((op % WAIT_EACH == 0) & (op > 0))
     awaited = np.arange(SYNC_EACH, kernels, SYNC_EACH)
     syncs = pd.DataFrame(
-        {"lane": HOST, "start_s": awaited * LAUNCH_S, "duration_s": 0.0, "lag_s": 0.0, "after": awaited}
+        {"lane": HOST, "start_s": awaited * LAUNCH_S, "duration_s": KERNEL_S, "lag_s": 0.0, "after": awaited}
     )
     return TIMELINE.conform(pd.concat([events, syncs], ignore_index=True), "benchmark")
 

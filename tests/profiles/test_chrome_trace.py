@@ -105,7 +105,6 @@ def test_reads_gzip_and_values_larger_than_a_window(tmp_path: Path) -> None:
         '{"traceEvents": [{"name": "a"}',
         '{"traceEvents": [{"name": "a"}]',
         '{"traceEvents": [{"name": "a"} {"name": "b"}]}',
-        '{"traceEvents": [{"name": "a"},]}',
         '{"traceEvents": [5]}',
         '{"traceEvents": [null]}',
         '{"traceEvents": [{"name": 5}]}',
@@ -118,8 +117,6 @@ def test_reads_gzip_and_values_larger_than_a_window(tmp_path: Path) -> None:
         '{"traceEvents": [{"args": {"x": ' + "[" * 10**5 + "]" * 10**5 + "}}]}",
         "[" * 10**6,
         '{"a":' * 10**5,
-        b'{"traceEvents": [{"name": "\xff\xfe"}]}',
-        b'{"\xff": 1, "traceEvents": []}',
         b"\x00" * 99,
     ],
 )
@@ -163,6 +160,37 @@ def test_times_in_any_number_form(tmp_path: Path) -> None:
     assert chrome_trace.picoseconds(scanned, "ts", "t").tolist() == [1500 * 10**6, 2 * 10**6, -2, 9374000]
 
 
+def test_times_between_quotes(tmp_path: Path) -> None:
+    scanned = scan_timed(tmp_path, '"ts": "1500.25"', '"ts": "2"')
+    assert chrome_trace.picoseconds(scanned, "ts", "t").tolist() == [1500250000, 2000000]
+
+
+@pytest.mark.parametrize("dur", ["", '"dur": -1', '"dur": "-0.5"', '"dur": null'])
+def test_events_that_never_ended(dur: str, tmp_path: Path) -> None:
+    ended = ['"ts": 1, "dur": 2.5e-3', '"ts": 1, "dur": "4"', '"ts": 1, "dur": NaN']
+    scanned = scan_timed(tmp_path, *ended, ", ".join(filter(None, ['"ts": 7', dur])), ended[0])
+    kept = chrome_trace.finished(scanned)
+    assert [bytes(event.dur) for event in kept] == [b"2.5e-3", b'"4"', b'"nan"', b"2.5e-3"]
+    assert chrome_trace.finished(kept) == kept
+
+
+@pytest.mark.parametrize(
+    ("events", "name"),
+    [
+        ('{"name": "a"},', "a"),  # a comma too many
+        (r'{"name": "C:\Users\x\\y\n"}', "C:/Users/x\\y\n"),  # backslashes that escape nothing, and others
+        ('{"name": "a\tb\x01"}', "a\tb\x01"),  # plain control characters
+        (b'{"name": "\xff"}', "\ufffd"),
+    ],
+)
+def test_reads_json_that_is_nearly_right(events: str | bytes, name: str, tmp_path: Path) -> None:
+    content = events.encode() if isinstance(events, str) else events
+    path = tmp_path / "trace.json"
+    for text in (b'{"traceEvents": [%b]}' % content, b'{"traceEvents": [{}, %b], "x": "\\_"}' % content):
+        (scanned,) = chrome_trace.scan(dump_of(path, text), event_type(), {})
+        assert scanned[-1].name == name
+
+
 def test_times_since_the_epoch_count_from_the_first_event(tmp_path: Path) -> None:
     scanned = scan_timed(tmp_path, '"ts": 1699999999999999.123', '"ts": 1700000000000001.999')
     origin = chrome_trace.first_microsecond(scanned, "t")
@@ -170,7 +198,7 @@ def test_times_since_the_epoch_count_from_the_first_event(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    "dur", ["", '"dur": NaN', '"dur": -Infinity', '"dur": "5"', '"dur": -1', '"dur": 1e300', '"dur": 1e999999999',
+    "dur", ["", '"dur": NaN', '"dur": -Infinity', '"dur": "5 µs"', '"dur": -1', '"dur": 1e300', '"dur": 1e999999999',
             '"dur": 5000000000000', '"dur": null', '"dur": [1]', '"dur": true'],
 )  # fmt: skip
 def test_refuses_unreadable_and_negative_durations(dur: str, tmp_path: Path) -> None:

@@ -139,3 +139,9 @@ def test_damaged_traces_raise_only_estimator_errors(tail: bytes) -> None:
 def test_recognises_no_other_format() -> None:
     for other in (b"", b"{}", b'{"traceEvents": [{"cat": "cpu_op"}]}', b'"hlo_op":'):
         assert not jax_trace.recognises(other)
+
+
+def test_rows_are_in_the_order_of_the_program(tmp_path: Path) -> None:
+    assert read(tmp_path, op("last", 50, 5), op("first", 10, 5), op("next", 20, 5)).ops["op"].tolist() == [
+        "first", "next", "last",
+    ]  # fmt: skip

@@ -13,6 +13,14 @@ from estimator.profiles.no_profiles import reason
         ('{"schema": "1.1.0-chakra.0.0.4", "pid": 3, "nodes": [{"id": 1}]}', "execution trace"),
         ('{"rocprofiler-sdk-tool":[{"metadata":{}}]}', "rocprof"),
         ('[{"cols":[{"id":"selfTimePercent"}],"rows":[]}]', "not a profile"),
+        ('[{ "p": {"host": "x"}, "cols": [{"id": "x"}], "rows": []}]', "not a profile"),
+        ('{"aggDvfsTimeScaleMultiplier": 1.0, "byCategory": {"name": "x"}, "byProgram": {}}', "XProf"),
+        ('{"memoryIds": ["a"], "memoryProfilePerAllocator": {}, "numHosts": 1}', "XProf"),
+        ('{"nodes": [{"id": 1, "name": "root", "fw_parent": 0}], "schema": "1.0.3"}', "execution trace"),
+        ('"Kind","Agent_Id","Queue_Id","Kernel_Name"\n"KERNEL_DISPATCH",1,1,"k"\n', "rocprof"),
+        ('"Name","Calls","TotalDurationNs","AverageNs","Percentage"\n"k",1,10,10,100\n', "rocprof"),
+        ("\n\x16B\x14rocprofv3 session", "rocprof"),
+        ('{"segments": [], "device_traces": [[]]}', "memory"),
     ],
 )
 def test_files_that_are_no_profiles_are_refused_with_what_they_are(text: str, words: str, tmp_path: Path) -> None:
@@ -20,6 +28,11 @@ def test_files_that_are_no_profiles_are_refused_with_what_they_are(text: str, wo
     path.write_text(text)
     with pytest.raises(EstimatorError, match=words):
         read_profile(path)
+
+
+@pytest.mark.parametrize("head", [b"PK\x03\x04" + bytes(40), b"trace.json" + bytes(247) + b"ustar" + bytes(90)])
+def test_an_archive_is_to_be_unpacked(head: bytes) -> None:
+    assert "unpack" in (reason(head) or "")
 
 
 def test_nothing_is_said_of_what_is_not_known() -> None:

@@ -94,3 +94,10 @@ def test_dumps_recorded_at_the_same_time_or_of_stated_ranks_are_ranks() -> None:
     assert merge([window(0.0, 2, 0.4, rank=0), window(5.0, 2, 0.2, rank=1)]).ranks == 2
     of_two = [window(start, 2, 0.4, rank=rank) for start in (0.0, 5.0) for rank in (0, 1)]
     assert merge(of_two).ranks == 2
+
+
+def test_a_process_of_several_devices_counts_as_so_many_ranks() -> None:
+    two_devices = dataclasses.replace(window(0.0, 2, 0.3, rank=0), ranks=2)
+    merged = merge([two_devices, window(0.0, 2, 0.6, rank=1)])
+    assert merged.ranks == 3
+    assert merged.busy_step_s == pytest.approx((2 * 0.3 + 0.6) / 3)

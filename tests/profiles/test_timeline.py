@@ -5,8 +5,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from estimator.profiles.timeline import GAP_S, DeviceEvents, HostWaits, build_timeline
-from estimator.rollup.timeline import Events, replay
+from estimator.core.types import Timeline
+from estimator.profiles.columns import UNKNOWN
+from estimator.profiles.timeline import (
+    GAP_S,
+    DeviceEvents,
+    HostWaits,
+    Record,
+    build_timeline,
+    step_at,
+    typical_timeline,
+)
+from estimator.rollup.timeline import Events, replay, step_s
 from tests.rollup.timelines import random_timeline
 
 
@@ -53,3 +63,69 @@ def test_a_timeline_replayed_with_its_own_times_ends_when_it_did(seed: int, lane
     ended_s = float(max((rows["start_s"] + rows["duration_s"]).max(), host_step_s))
     clocks = replay(Events(rows), np.ones((1, len(rows))), np.ones(1), host_step_s)
     assert clocks[0].complete_s[0] == pytest.approx(ended_s, rel=1e-9)
+
+
+US = 10**6  # [ps]
+
+
+def record(*rows: tuple[int, int, int, int, int], windows: tuple[tuple[int, int], ...] = ()) -> Record:
+    """A record of (op, lane, start, duration, launch) in us, and of the steps in which the host launched them."""
+    op, lane, start, duration, launch = np.array(rows).T
+    launch = np.where(launch == UNKNOWN, UNKNOWN, US * launch)
+    bounds = US * np.array(windows, dtype=np.int64).reshape(-1, 2)
+    step = step_at(bounds, np.where(launch == UNKNOWN, US * start, launch))
+    return Record(op, lane, US * start, US * duration, launch, step, ["a", "b"], bounds, np.empty((0, 2), np.int64))
+
+
+def replayed(timeline: Timeline | None, factor: float = 1.0, pace: float = 1.0) -> float:
+    """A timeline's step [us] where all ops take so many times as long."""
+    assert timeline
+    factors = np.full((1, int(timeline.events["op"].max()) + 1), factor)
+    return 1e6 * float(step_s(replay(Events(timeline.events), factors, np.array([pace]), timeline.host_step_s))[0])
+
+
+def test_the_step_of_median_length_is_taken() -> None:
+    windows = ((0, 10), (10, 40), (40, 60))
+    ran = record((0, 0, 1, 5, 0), (0, 0, 11, 6, 10), (0, 0, 41, 7, 40), windows=windows)
+    timeline = typical_timeline(ran)
+    assert timeline
+    assert timeline.events["duration_s"].tolist() == pytest.approx([7e-6])
+    assert replayed(timeline) == pytest.approx(20)
+
+
+def test_a_device_that_lags_behind_its_host_sets_the_length_of_a_step() -> None:
+    ran = record(*((0, 0, 1 + 30 * step, 30, 10 * step) for step in range(3)), windows=((0, 10), (10, 20), (20, 30)))
+    timeline = typical_timeline(ran)
+    assert timeline
+    assert (timeline.host_step_s, timeline.step_s) == pytest.approx((1e-5, 3e-5))
+
+
+def test_without_marks_the_pauses_are_dropped_and_the_order_is_kept() -> None:
+    ran = record((0, 0, 100, 10, 90), (1, 1, 105, 15, 90), (2, 0, 500, 5, 490), (-1, 0, 700, 50, 690))
+    timeline = typical_timeline(ran)
+    assert timeline
+    assert 1e6 * timeline.step_s == pytest.approx(25)
+    assert (1e6 * timeline.events["start_s"]).tolist() == pytest.approx([0, 0, 5, 20])  # the host's row among them
+    assert replayed(timeline) == pytest.approx(25)
+    assert replayed(timeline, factor=2.0, pace=0.0) == pytest.approx(40)  # the third waits for the second
+
+
+def test_a_marked_step_without_launches_keeps_its_pauses() -> None:
+    unknown = ((0, 0, 3, 5, UNKNOWN), (1, 0, 20, 5, UNKNOWN))
+    timeline = typical_timeline(record(*unknown, windows=((0, 40),)))
+    assert timeline
+    assert timeline.events["launch_s"].max() == 0
+    assert replayed(timeline) == pytest.approx(40)
+    assert replayed(timeline, factor=3.0) == pytest.approx(60)
+
+
+def test_of_very_many_events_without_marks_there_is_no_timeline(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("estimator.profiles.timeline.MOST_EVENTS", 2)
+    rows = [(0, 0, 10 * at, 5, 0) for at in range(3)]
+    assert typical_timeline(record(*rows[:2]))
+    assert typical_timeline(record(*rows)) is None
+
+
+def test_nothing_that_ran_gives_no_timeline() -> None:
+    assert typical_timeline(record((-1, 0, 0, 1, 0))) is None
+    assert typical_timeline(record((0, 0, 9, 1, 9), windows=((0, 5),))) is None

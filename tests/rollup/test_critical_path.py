@@ -22,9 +22,14 @@ def walked(rows: pd.DataFrame, factor: np.ndarray, pace: float, host_step_s: flo
 
 
 @settings(max_examples=80, deadline=None)
-@given(seed=st.integers(0, 10**6), lanes=st.integers(1, 4), pace=st.floats(0.0, 3.0))
-def test_parts_add_up_to_the_step(seed: int, lanes: int, pace: float) -> None:
-    rows, host_step_s = random_timeline(seed, lanes)
+@given(
+    seed=st.integers(0, 10**6),
+    lanes=st.integers(1, 4),
+    pace=st.floats(0.0, 3.0),
+    tick_s=st.sampled_from([0.0, 1e-5, 1e-4]),
+)
+def test_parts_add_up_to_the_step(seed: int, lanes: int, pace: float, tick_s: float) -> None:
+    rows, host_step_s = random_timeline(seed, lanes, tick_s=tick_s)
     factor = np.random.default_rng(seed).exponential(size=len(rows))
     step, path = walked(rows, factor, pace, host_step_s)
     assert path.of_op_s.sum() + path.start_s + path.host_s == pytest.approx(step, rel=1e-9)

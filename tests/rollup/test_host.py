@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from estimator.core.interval import bounds
-from estimator.core.types import Host, Profile, RunPlan, Workload
+from estimator.core.scenarios import Host, Input
+from estimator.core.types import Profile, RunPlan, Workload
 from estimator.profiles import canonical
 from estimator.rollup.host import DISPATCH_S, OTHER_STACK, PACE, HostScenario, host_scenario, ran_on_processor
 from tests.conftest import make_device, make_ops
@@ -49,23 +50,42 @@ def test_on_its_own_device_the_host_varies_as_the_run_does() -> None:
 @pytest.mark.parametrize(
     ("host", "pace", "name"), [("none", 0.0, "none"), (0.5, 0.5, "profile × 0.5"), ("profile", 1.0, "profile")]
 )
-def test_an_accelerators_host_is_scaled_as_asked(host: Host, pace: float, name: str) -> None:
+def test_a_scenario_that_is_asked_for(host: Host, pace: float, name: str) -> None:
     found = scenario("gpu:0", host)
-    assert (found.pace[0], found.name, found.dispatch_s) == (pace, name, None)
+    assert (found.pace[0], found.name, found.dispatch_s, found.other_stack) == (pace, name, None, False)
 
 
-@pytest.mark.parametrize(("host", "pace", "name"), [("none", 0.0, "none"), (0.5, 0.5, "dispatch × 0.5")])
-def test_of_a_processors_profile_the_frameworks_launches_are_scaled(host: Host, pace: float, name: str) -> None:
-    """Its library stack is another one whatever its host does."""
-    found = scenario("/host:CPU", host)
-    assert (found.pace[0], found.name, found.dispatch_s) == (pace, name, DISPATCH_S["tensorflow"][1])
-    assert bounds(np.asarray(found.kernels)) == pytest.approx(OTHER_STACK, rel=0.05)
-    assert found.without_host == (host == "none")
+@pytest.mark.parametrize(
+    ("host", "pace", "name"), [("none", 0.0, "none"), (0.5, 0.5, "dispatch × 0.5"), (1.0, 1.0, "dispatch")]
+)
+def test_on_an_accelerator_a_scenario_of_a_processors_profile_is_of_the_frameworks_launches(
+    host: Host, pace: float, name: str
+) -> None:
+    """They hide those of kernels, and another stack runs these: so it is with a host that takes no time."""
+    default, found = scenario("/host:CPU"), scenario("/host:CPU", host)
+    assert (found.pace[0], found.name, found.dispatch_s) == (pace, name, default.dispatch_s)
+    assert found.other_stack
+    assert (np.asarray(found.kernels) == np.asarray(default.kernels)).all()
+    assert found.pace == pytest.approx(pace * default.pace)
 
 
-def test_a_processors_own_host_is_kept_where_it_is_asked_for() -> None:
+def test_a_processors_own_host_time_can_be_asked_for_on_an_accelerator() -> None:
     found = scenario("/host:CPU", "profile")
-    assert (found.pace[0], found.name, found.dispatch_s) == (1.0, "profile", None)
+    assert (found.name, found.dispatch_s, found.other_stack) == ("profile", None, True)
+    assert bounds(found.pace) == pytest.approx(PACE, rel=0.05)
+    assert [note.code for note in found.notes] == ["host-profile"]
+
+
+@pytest.mark.parametrize(
+    ("host", "input_", "parts"),
+    [(None, None, ()), ("none", None, ("host", "input")), ("none", "carried", ("host",)), (None, "none", ("input",)),
+     (2.0, "overlapped", ())],
+)  # fmt: skip
+def test_what_takes_no_time(host: Host, input_: Input, parts: tuple[str, ...]) -> None:
+    plan = RunPlan("toy", host=host, input=input_, draws=3)
+    found = host_scenario(profile("gpu:0"), None, GPU, plan, np.ones(4), same_device=False)
+    assert found.left_out == parts
+    assert found.input == (input_ or ("none" if host == "none" else "carried"))
 
 
 def test_the_source_device_says_whether_it_is_a_processor() -> None:
@@ -73,3 +93,8 @@ def test_the_source_device_says_whether_it_is_a_processor() -> None:
     assert not ran_on_processor(profile("/host:CPU"), GPU)
     assert ran_on_processor(profile("/host:CPU"), None)
     assert not ran_on_processor(dataclasses.replace(profile("gpu:0")), None)
+
+
+def test_where_the_source_does_not_say_what_its_units_are_its_ops_do() -> None:
+    assert ran_on_processor(profile("/host:CPU"), make_device())
+    assert not ran_on_processor(profile("gpu:0"), make_device())

@@ -8,7 +8,7 @@ from estimator.cli.emit import emit
 from estimator.cli.options import (
     Fusion,
     Host,
-    Input,
+    InputOf,
     Json,
     Layout,
     OtherBatch,
@@ -30,7 +30,7 @@ def compare(
     fusion: Fusion = "none",
     layout: Layout = "auto",
     host: Host = None,
-    input_time: Input = "carried",
+    reads: InputOf = None,
     batch: OtherBatch = None,
     mode: OtherMode = None,
     seed: Seed = 0,
@@ -43,7 +43,7 @@ def compare(
     from estimator.studies.compare import compare as run
 
     plan = RunPlan(
-        "", precision, fusion, source, seed=seed, batch=batch, mode=mode, layout=layout, host=host, input=input_time
+        "", precision, fusion, source, seed=seed, batch=batch, mode=mode, layout=layout, host=host, input=reads
     )
     estimates = [documents.estimate(result) for result in run(profiles, to, plan)]
     emit({"estimates": estimates}, render_compare, as_json)

@@ -4,7 +4,7 @@ from estimator.cli.emit import emit
 from estimator.cli.options import (
     Fusion,
     Host,
-    Input,
+    InputOf,
     Json,
     Layout,
     Measured,
@@ -22,6 +22,7 @@ Example: estimator estimate p1b3 --to v100
 Example: estimator estimate p1b3/amd-epyc.tfprof --to a100-sxm4-80gb --precision bf16 --fusion elementwise
 Example: estimator estimate nt3 --to v100 --batch 64 --mode inference
 Example: estimator estimate p3b2 --to h100 --host none
+Example: estimator estimate my-trace.json.gz --to h100 --host 0.5 --input overlapped
 """
 
 
@@ -34,7 +35,7 @@ def estimate(
     fusion: Fusion = "none",
     layout: Layout = "auto",
     host: Host = None,
-    input_time: Input = "carried",
+    reads: InputOf = None,
     batch: OtherBatch = None,
     mode: OtherMode = None,
     seed: Seed = 0,
@@ -48,17 +49,8 @@ def estimate(
     from estimator.reports import documents
 
     plan = RunPlan(
-        to,
-        precision,
-        fusion,
-        source,
-        measurements,
-        seed=seed,
-        batch=batch,
-        mode=mode,
-        layout=layout,
-        host=host,
-        input=input_time,
-    )
+        to, precision, fusion, source, measurements, seed=seed, batch=batch, mode=mode, layout=layout, host=host,
+        input=reads,
+    )  # fmt: skip
     result = pipeline.estimate(read_profile(profile), plan)
     emit(documents.estimate(result), render_estimate, as_json)

@@ -5,7 +5,7 @@ from estimator.cli.options import (
     Batches,
     Fusion,
     Host,
-    Input,
+    InputOf,
     Json,
     Layout,
     OtherMode,
@@ -32,7 +32,7 @@ def sweep(
     fusion: Fusion = "none",
     layout: Layout = "auto",
     host: Host = None,
-    input_time: Input = "carried",
+    reads: InputOf = None,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
@@ -45,5 +45,5 @@ def sweep(
     from estimator.core.types import RunPlan
     from estimator.studies.sweep import sweep as run
 
-    plan = RunPlan("", precision, fusion, source, seed=seed, mode=mode, layout=layout, host=host, input=input_time)
+    plan = RunPlan("", precision, fusion, source, seed=seed, mode=mode, layout=layout, host=host, input=reads)
     emit(run(profile, to, batch or [], plan), render_sweep, as_json)

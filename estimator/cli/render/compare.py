@@ -8,7 +8,7 @@ from typing import Any
 from estimator.cli import terminal
 from estimator.cli.render.text import assumptions_note, format_evidence, format_interval, is_known
 
-HEADINGS = ("workload", "batch", "target", "step time", "speedup", "matrix products alone", "evidence")
+HEADINGS = ("workload", "batch", "target", "step time", "speedup", "matrix products alone", "evidence, of the step")
 
 
 def render_compare(document: Mapping[str, Any]) -> None:

@@ -25,7 +25,7 @@ def render_estimate(document: Mapping[str, Any]) -> None:
 
 
 def _step(document: Mapping[str, Any]) -> Table:
-    table = terminal.new_table("", "figure", "value")
+    table = terminal.new_table("", "figure", "value (90 % interval)")
     for figure, value in _figures(document):
         table.add_row(figure, value)
     return table
@@ -33,7 +33,7 @@ def _step(document: Mapping[str, Any]) -> Table:
 
 def _figures(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Each figure of a step and its value in words."""
-    scenario = f"host: {document['host']}; 90 % interval of inputs and models"
+    scenario = f"host: {document['host']}, input: {document['input']}"
     yield f"step time ({scenario})", format_interval(document["step_s"])
     yield "kernels alone", format_interval(document["kernels_s"])
     yield "matrix products alone", format_interval(document["matrix_only_step_s"])
@@ -43,7 +43,7 @@ def _figures(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     floor, ceiling = (format_time(document["bound_s"][name]) for name in ("floor", "ceiling"))
     yield "physical floor – ceiling", f"{floor} – {ceiling}"
     yield "parts", ", ".join(f"{name} {format_time(s)}" for name, s in document["components_s"].items() if s)
-    yield "evidence (shares of the step)", format_evidence(document["evidence"])
+    yield "evidence, shares of the critical path", format_evidence(document["evidence"])
     numbers = document["specifications"]
     yield "numbers of the catalogue behind it", f"{numbers['used']}, {numbers['unverified']} of them unverified"
     yield "share of the source's step that is modelled", f"{100 * document['coverage']:.1f} %"

@@ -23,8 +23,10 @@ from estimator.core.types import Flags, Integers, Profile, Workload
 from estimator.profiles import canonical, chrome_trace
 from estimator.profiles.columns import Ids
 from estimator.profiles.dump import Dump
+from estimator.profiles.events import LAST
 from estimator.profiles.kineto import torch_ops
 from estimator.profiles.kineto.arguments import Call, Work
+from estimator.profiles.kineto.attention_gradients import complete_attention
 from estimator.profiles.kineto.convolutions import complete_convolutions
 from estimator.profiles.kineto.devices import (
     by_device,
@@ -33,6 +35,7 @@ from estimator.profiles.kineto.devices import (
     mean_over_devices,
     on_computing_devices,
     refuse_foreign,
+    rows_of_first,
 )
 from estimator.profiles.kineto.launches import EVERY, NO, Launches, assign_work, find_launches
 from estimator.profiles.kineto.nesting import BACK, UNKNOWN, UPDATE, Nesting, nest_ops
@@ -45,8 +48,10 @@ VIEWS = False
 COMPANIONS = ("*.txt", "*.html", "*.pickle")  # tables of averages, stacks, memory
 
 KNOWN_HEAD = re.compile(
-    rb'"cat"\s*:\s*"(cpu_op|Operator|user_annotation|python_function|cuda_runtime|kernel|gpu_memcpy|fwdbwd|ac2g|Kernel|Runtime|Memcpy)"'
-    rb'|"(baseTimeNanoseconds|deviceProperties|record_shapes|with_stack|profile_memory)"\s*:'
+    rb'(?i)"cat"\s*:\s*"(cpu_op|cpu_instant_event|operator|(gpu_)?user_annotation|python_function|\w+_(runtime|driver)'
+    rb'|runtime|kernel|(gpu_)?mem(cpy|set)|fwdbwd|ac2g|async_(gpu|cpu)|hpu_op)"'
+    rb'|"(schemaVersion|baseTimeNanoseconds|deviceProperties|distributedInfo|record_shapes|with_stack|with_flops'
+    rb'|profile_memory)"\s*:'
 )
 TF32 = re.compile(r"tf32|s1688(gemm|fprop|dgrad|wgrad)")
 LARGEST_RANK = 10**6
@@ -72,6 +77,7 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
         chrome_trace.refuse_overflow(events_with_time["duration"], trace.where)
     nest = nest_ops(trace)
     complete_convolutions(trace, nest)
+    complete_attention(trace, nest)
     launches = find_launches(trace, nest)
     steps = find_steps(trace, launches.time)
     on_device = bool(len(trace.device))
@@ -84,13 +90,14 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
     rows = _on_device(trace, nest, launches) if on_device else _on_host(trace, nest, steps.ops)
     workers = by_device(trace) if on_device else [timed]
     table, row_of_line = _table(trace, rows)
+    ops = canonical.to_ops(table, trace.where)
     timeline = None
-    if on_device and len(workers) == 1:
+    if on_device:
         row_of_event = np.full(len(counted), -1)
-        row_of_event[counted] = row_of_line[rows.of_event]
+        row_of_event[counted] = rows_of_first(ops, len(workers))[row_of_line[rows.of_event]]
         timeline = step_timeline(whole, all_launches, steps, row_of_event)
     profile = Profile(
-        ops=mean_over_devices(canonical.to_ops(table, trace.where), len(workers)),
+        ops=mean_over_devices(ops, len(workers)),
         timeline=timeline,
         workload=_with_mode(workload, nest),
         device=None,
@@ -102,7 +109,7 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
         busy_step_s=float(np.mean([busy_s(worker) for worker in workers])),
         ranks=len(workers),
         tool_version=_version(trace),
-        warnings=(*steps.warnings, *_missing_data(trace, on_device, len(workers))),
+        warnings=(*steps.warnings, *_missing_data(trace, on_device, len(workers)), *_crossing(nest)),
     )
     return dataclasses.replace(canonical.per_step(profile, steps.count), updates=steps.updates)
 
@@ -126,7 +133,8 @@ def _on_host(trace: Trace, nest: Nesting, in_steps: Flags) -> _Rows:
     on_no_device, ones = np.full_like(kind, -1), np.ones_like(kind)
     piece = np.where(nest.dispatch[in_steps], NO, EVERY)
     row_of_op, keys = _number_lines(kind, on_no_device, on_no_device, nest.phase[in_steps], piece)
-    return _Rows(keys, _sums_by_row(row_of_op, ones, nest.self_ps[in_steps], 0 * ones), row_of_op)
+    rows = _Rows(keys, _sums_by_row(row_of_op, ones, nest.self_ps[in_steps], 0 * ones), row_of_op)
+    return _in_program_order(rows, trace.ops["start"][in_steps])
 
 
 def _on_device(trace: Trace, nest: Nesting, launches: Launches) -> _Rows:
@@ -138,7 +146,15 @@ def _on_device(trace: Trace, nest: Nesting, launches: Launches) -> _Rows:
     row_of_event, keys = _number_lines(kind, device["name"], device["lane"], phase, share.piece)
     moved_bytes = np.clip(device["bytes"], 0, MOST_BYTES)
     amounts = _sums_by_row(row_of_event, share.calls, device["duration"], moved_bytes)
-    return _Rows(keys, amounts, row_of_event)
+    return _in_program_order(_Rows(keys, amounts, row_of_event), device["start"])
+
+
+def _in_program_order(rows: _Rows, start: Integers) -> _Rows:
+    """The rows in the order in which they first ran."""
+    first = np.full(len(rows.keys), LAST)
+    np.minimum.at(first, rows.of_event, start)
+    order = np.argsort(first, kind="stable")
+    return _Rows(rows.keys[order], rows.amounts[order], np.argsort(order)[rows.of_event])
 
 
 def _sums_by_row(row: Integers, *columns: Integers) -> Integers:
@@ -213,12 +229,20 @@ def _recorded_s(trace: Trace) -> tuple[float, float]:
 
 def _missing_data(trace: Trace, on_device: bool, devices: int) -> Iterator[str]:
     """Warnings about data that the trace does not hold."""
+    if trace.unfinished:
+        yield f"{trace.unfinished} events have no end, as they still ran when the trace stopped: left out"
     if not any(call.dims.strip(b"[] ,") for call in trace.calls):
         yield "the trace has no operand shapes: profile with record_shapes=True"
     if len(trace.launches) and not on_device:
         yield "the trace has launches but no GPU event: the ops' times are the processor's"
     if devices > 1:
         yield f"{devices} devices ran in this process: a step's ops are the mean over them"
+
+
+def _crossing(nest: Nesting) -> Iterator[str]:
+    """A warning about ops that were cut off at the end of the op around them."""
+    if nest.crossing:
+        yield f"{nest.crossing} of the host's ops end after the op around them: they count as launched inside it"
 
 
 def _rank(trace: Trace) -> int | None:

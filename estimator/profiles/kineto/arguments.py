@@ -13,6 +13,7 @@ PRECISIONS = {
     "double": "fp64", "float": "fp32", "c10::Half": "fp16", "c10::BFloat16": "bf16", "signed char": "int8",
     "unsigned char": "int8", "c10::qint8": "int8", "c10::quint8": "int8",
 }  # fmt: skip
+NARROW = {"c10::Float8_e8m0": None, "c10::Float8": "fp8", "c10::Float4": "fp4"}  # how names begin; e8m0 are scales
 NO_TENSORS = ("Scalar", "ScalarList", "")
 
 
@@ -147,7 +148,8 @@ def read_precision(types: bytes) -> str | None:
 
 def number_format(name: str) -> str | None:
     """The number format of one of PyTorch's types; None where it has none here."""
-    return "fp8" if name.startswith("c10::Float8") else PRECISIONS.get(name)
+    narrow = (precision for begin, precision in NARROW.items() if name.startswith(begin))
+    return next(narrow, None) or PRECISIONS.get(name)
 
 
 def read_value(arguments: Mapping[str, Argument], name: str) -> Any:

@@ -40,7 +40,8 @@ CONVOLUTIONS = {
     "miopen_convolution_transpose": "input weight bias padding output_padding stride dilation groups",
     **dict.fromkeys(
         ("_conv_depthwise2d", "conv_depthwise3d", "slow_conv_dilated2d", "slow_conv_dilated3d", "thnn_conv2d",
-         "_slow_conv2d_forward", "slow_conv3d", "slow_conv3d_forward"),
+         "thnn_conv2d_forward", "thnn_conv_depthwise2d", "thnn_conv_depthwise2d_forward", "_slow_conv2d_forward",
+         "slow_conv3d", "slow_conv3d_forward"),
         SLOW,
     ),
     **dict.fromkeys(
@@ -50,6 +51,15 @@ CONVOLUTIONS = {
     **dict.fromkeys(
         ("_slow_conv2d_backward", "thnn_conv2d_backward", "slow_conv3d_backward"),
         "grad_output input weight kernel stride padding output_mask",
+    ),
+    **dict.fromkeys(
+        ("_conv_depthwise2d_backward", "conv_depthwise3d_backward", "thnn_conv_depthwise2d_backward",
+         "slow_conv_dilated2d_backward", "slow_conv_dilated3d_backward"),
+        "grad_output input weight kernel stride padding dilation output_mask",
+    ),
+    **dict.fromkeys(
+        ("slow_conv_transpose2d_backward", "slow_conv_transpose3d_backward"),
+        "grad_output input weight kernel stride padding output_padding dilation output_mask",
     ),
     **dict.fromkeys(
         ("cudnn_convolution_backward", "miopen_convolution_backward", "mkldnn_convolution_backward"),
@@ -62,6 +72,9 @@ CONVOLUTIONS = {
     **dict.fromkeys(
         ("cudnn_convolution_backward_weight", "miopen_convolution_backward_weight"),
         "weight_size grad_output input padding stride dilation groups",
+    ),
+    "convolution_backward_overrideable": (
+        "grad_output input weight stride padding dilation transposed output_padding groups output_mask"
     ),
     "convolution_backward": (
         "grad_output input weight bias_sizes stride padding dilation transposed output_padding groups output_mask"
@@ -115,7 +128,7 @@ def states_strides(call: Call) -> bool:
 
 def _suffix(base: str) -> str:
     """What the name of a convolution's gradient ends in; nothing for the convolution itself."""
-    return next((suffix for suffix in LIBRARY_ROLES if base.endswith(suffix)), "")
+    return next((suffix for suffix in LIBRARY_ROLES if base.removesuffix("_overrideable").endswith(suffix)), "")
 
 
 def _of_library(base: str) -> bool:

@@ -14,19 +14,23 @@ from estimator.profiles.columns import Columns, Ids
 from estimator.profiles.kineto.trace import KERNEL, Trace
 
 LONGEST_NAME = 80
-NO_KERNELS = {
-    "cuda_profiler_range": "no kernel is recorded, only ranges of hardware counters (CUPTI); expected kernel events, "
-    "so profile without counters",
-    "mtia_ccp_events": "its device events (mtia_ccp_events) are of an MTIA device, which is not known here; expected "
-    "the kernels of a GPU, so profile the run on another device",
-}
+COUNTER_RANGES = "cuda_profiler_range"
+NO_KERNELS = (
+    "no kernel is recorded, only ranges of hardware counters (CUPTI); expected kernel events, so profile without "
+    "counters"
+)
+FOREIGN = (
+    "its device events ({category}) are of a device of the kind {kind}, which is not known here; expected the kernels "
+    "of a GPU, so profile the run on another device"
+)
 
 
 def refuse_foreign(trace: Trace) -> None:
     """Raises EstimatorError where the device's events are no kernels: the host's ops only dispatched its work."""
-    for category, found in NO_KERNELS.items():
-        if trace.foreign[category]:
-            raise EstimatorError(f"{trace.where}: {found}")
+    for category in trace.foreign:
+        kind = category.partition("_")[0].upper()
+        found = NO_KERNELS if category == COUNTER_RANGES else FOREIGN.format(category=category, kind=kind)
+        raise EstimatorError(f"{trace.where}: {found}")
 
 
 def device_recorded(trace: Trace) -> str | None:
@@ -68,6 +72,16 @@ def by_device(trace: Trace) -> list[Columns]:
 def mean_over_devices(ops: pd.DataFrame, devices: int) -> pd.DataFrame:
     """OPS as the mean over the devices that ran them."""
     return ranks.mean_ops([table for _, table in ops.groupby("placement")]) if devices > 1 else ops
+
+
+def rows_of_first(ops: pd.DataFrame, devices: int) -> Integers:
+    """The row of the mean over devices that each row of the first device is part of; −1 for those of others."""
+    if devices == 1:
+        return np.arange(len(ops))
+    row = np.full(len(ops), -1)
+    first = (ops["placement"] == ops["placement"].min()).to_numpy(dtype=bool)
+    row[first] = ranks.merged_rows(ops[first])
+    return row
 
 
 def _device_of(trace: Trace) -> Integers:

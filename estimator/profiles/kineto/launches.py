@@ -14,7 +14,12 @@ from estimator.profiles.kineto.nesting import Nesting, is_matrix, product_above
 from estimator.profiles.kineto.trace import ABSENT, KERNEL, Trace
 
 HELPER = re.compile(  # beside the kernel that does a product's work
-    r"(?i)splitk|scal_kernel|(nchw|nhwc)to|batched_transpose|transpose_kernel|im2d?2?col|subtensorop|elementwise_kernel"
+    r"(?i)split_?k_?reduce|reduce_?split_?k|post_?gsu|betaonly|compute\w*offsets|scal(epackedtensor)?_kernel"
+    r"|(nchw|nhwc)to|batched_transpose|transpose_kernel|im2d?2?col|subtensorop|elementwise_kernel"
+)
+PRODUCT = re.compile(  # kernels whose name says that they do a product's work
+    r"(?i)gemm|gemv|conv|[wd]grad|fprop|winograd|cijk_|nvjet|cutlass|xmma|matmul|_mm_|dot_kernel|fft|flash|fmha|attn|"
+    r"attention"
 )
 COLLECTIVE = re.compile(r"(?i)^(nccl|rccl)")  # kernels whose name says more than the op that launched them
 EVERY, NO = -1, -2  # all pieces of an op's work, or none of them
@@ -50,7 +55,7 @@ def find_launches(trace: Trace, nest: Nesting) -> Launches:
     An event without a recorded launch belongs to the one op that has its id, if there is one.
     """
     launches = trace.launches
-    launch = _look_up(trace.device["correlation"], launches["correlation"])
+    launch = _launch_of(trace.device["correlation"], trace.device["start"], launches["correlation"], launches["start"])
     op = np.where(launch >= 0, -1, _look_up(trace.device["id"], _unique(trace.ops["id"])))
     time = np.where(op >= 0, trace.ops["start"][op], ABSENT) if len(trace.ops) else np.full_like(op, ABSENT)
     known = np.flatnonzero(launch >= 0)
@@ -68,17 +73,18 @@ def find_launches(trace: Trace, nest: Nesting) -> Launches:
 def assign_work(trace: Trace, nest: Nesting, launches: Launches) -> Share:
     """Assign the work of ops to device events.
 
-    The longest kernel of a product gets its operands; a backward convolution's longest kernels get one gradient each,
-    in order of time. For any other op, all kernels named like its longest one and on the same stream get the operands
-    and count as one call.
+    The longest kernel of a product gets its operands, of those whose name says that they do such work where there are
+    any; a backward convolution's longest kernels get one gradient each, in order of time. For any other op, all kernels
+    named like its longest one and on the same stream get the operands and count as one call.
     """
     op = launches.op
     share = Share(op, np.full_like(op, NO), np.ones_like(op))
     rows = np.flatnonzero(_does_work(trace, nest, op) & ~launches.graph)
     if len(rows):
         start, duration = trace.device["start"][rows], trace.device["duration"][rows]
-        helps = _named(trace, HELPER)[rows] & is_matrix(trace)[trace.ops["kind"][op[rows]]]
-        _assign_pieces(trace, share, rows[np.lexsort((start, -duration, helps, op[rows]))])
+        unlikely = np.where(_named(trace, HELPER), 2, np.where(_named(trace, PRODUCT), 0, 1))[rows]
+        unlikely *= is_matrix(trace)[trace.ops["kind"][op[rows]]]
+        _assign_pieces(trace, share, rows[np.lexsort((start, -duration, unlikely, op[rows]))])
     return share
 
 
@@ -135,6 +141,21 @@ def _adopt_products(trace: Trace, nest: Nesting, op: Integers) -> None:
     rows = rows[foreign[kind] & ~matrix[kind]]
     above = product_above(trace, nest, op[rows])
     op[rows[above >= 0]] = above[above >= 0]
+
+
+def _launch_of(wanted: Integers, wanted_start: Integers, known: Integers, start: Integers) -> Integers:
+    """The row of each event's launch: of several with one id, as of several processes, the last before the event.
+
+    The id 0 of several launches names none. −1: there is none.
+    """
+    order = np.lexsort((start, known))
+    first, end = (np.searchsorted(known[order], wanted, side=side) for side in ("left", "right"))
+    row = np.where((end > first) & (wanted != ABSENT), first, -1)
+    shared = np.flatnonzero((end - first > 1) & (row >= 0))
+    for event in shared.tolist():
+        earlier = np.searchsorted(start[order[first[event] : end[event]]], wanted_start[event], side="right")
+        row[event] = first[event] + max(int(earlier) - 1, 0) if wanted[event] else -1
+    return np.where(row >= 0, order[row], -1) if len(order) else np.full_like(row, -1)
 
 
 def _unique(ids: Integers) -> Integers:

@@ -15,6 +15,7 @@ from estimator.core.types import Flags, Integers
 from estimator.profiles import events
 from estimator.profiles.columns import Columns
 from estimator.profiles.kineto.trace import ABSENT, OPTIMIZER_STEP, PROFILER_STEP, Trace
+from estimator.profiles.timeline import step_at
 
 BUSY_DEVICE = 0.8  # busy share of the device's own step from which on the device sets the step
 WARNING_SHARE = 0.01  # of all time
@@ -58,7 +59,7 @@ def find_steps(trace: Trace, launched: Integers) -> Steps:
         wall = None if is_device else (last - first) / 1e12
         all_ops, first_step = np.ones(len(trace.ops), dtype=bool), np.zeros(len(trace.device), dtype=np.int64)
         return Steps(1, wall, all_ops, first_step, bounds, (NO_STEPS.format(wall=NO_WALL if is_device else ""),))
-    step, of_op = _step_at(bounds, launched), _step_at(bounds, trace.ops["start"])
+    step, of_op = step_at(bounds, launched), step_at(bounds, trace.ops["start"])
     wall_s = float((bounds[:, 1] - bounds[:, 0]).sum()) / 1e12
     wall_s = _device_wall_s(trace.device, step, len(bounds), wall_s) if is_device else wall_s
     outside = _outside(trace.device if is_device else trace.ops, (step if is_device else of_op) < 0)
@@ -92,7 +93,7 @@ def _windows(start: Integers, end: Integers) -> Integers:
 
 def _non_empty(windows: Integers, times: Integers) -> Integers:
     """The windows in which anything began; all of them where nothing did."""
-    step = _step_at(windows, times)
+    step = step_at(windows, times)
     begun = np.bincount(step[step >= 0], minlength=len(windows)) > 0
     return windows[begun] if begun.any() else windows
 
@@ -107,14 +108,6 @@ def _updates(trace: Trace) -> tuple[Integers, tuple[str, ...]]:
     ends = np.sort(updates["start"] + updates["duration"])
     warning = FROM_UPDATES.format(mark=PROFILER_STEP, steps=len(ends) - 1)
     return _windows(ends[:-1], ends[1:]), (warning,)
-
-
-def _step_at(windows: Integers, times: Integers) -> Integers:
-    """The number of the window that each time lies in; -1: none."""
-    if not len(windows):
-        return np.full(len(times), -1, dtype=np.int64)
-    step: Integers = np.searchsorted(windows[:, 0], times, side="right") - 1
-    return np.where((step >= 0) & (times < windows[step, 1]), step, -1)
 
 
 def _device_wall_s(device: Columns, step: Integers, count: int, host_s: float) -> float:

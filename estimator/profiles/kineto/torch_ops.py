@@ -1,19 +1,16 @@
 """An op's arguments as PyTorch's profiler records them → the operands, attributes and precision of OPS.
 
-Operands keep the order of the op's arguments. A factor of a product is written as it lies in memory: a factor with
-strides [1, m] as its transpose, with ``trans_a=t`` or ``trans_b=t``. Without strides, factors count as not transposed.
+Operands keep the order of the op's arguments. Products, convolutions and attention are read in modules of their own.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
 from functools import lru_cache
 
 from estimator.profiles.kineto.arguments import (
     LARGEST,
-    Argument,
     Call,
     Work,
     base_name,
@@ -26,16 +23,10 @@ from estimator.profiles.kineto.arguments import (
     read_sizes,
     shapes_text,
 )  # fmt: skip
-from estimator.profiles.kineto.attention import is_attention, is_causal
+from estimator.profiles.kineto.attention import describe_attention, is_attention
 from estimator.profiles.kineto.convolution_ops import CONVOLUTIONS, describe_convolution
+from estimator.profiles.kineto.product_ops import describe_product, is_product
 
-PRODUCTS = {  # the names of their arguments
-    "mm": "a b", "bmm": "a b", "matmul": "a b", "mv": "a b", "dot": "a b", "vdot": "a b", "_int_mm": "a b",
-    "_scaled_mm": "a b", "addmm": "bias a b", "_addmm_activation": "bias a b", "baddbmm": "bias a b",
-    "addbmm": "bias a b", "addmv": "bias a b", "linear": "a weight bias", "mkldnn_linear": "a weight bias",
-    "_linear_pointwise": "a weight bias",
-}  # fmt: skip
-FACTORS = {"a": "a", "b": "b", "weight": "b"}
 WITHOUT_OPERANDS = re.compile(  # they state a graph's inputs, or whole tables of which they touch little
     r"(## Call )?Compiled(Function|FxGraph).*|Torch-Compiled Region.*|fbgemm::\w*(embedding|tbe|lookup)\w*"
 )
@@ -46,7 +37,16 @@ SEVERAL_PRODUCTS = ("einsum", "tensordot", "inner", "chain_matmul", "linalg_mult
 def is_matrix(name: str) -> bool:
     """Whether an op computes or dispatches matrix products or convolutions."""
     base = base_name(name)
-    return base in PRODUCTS or base in CONVOLUTIONS or base in SEVERAL_PRODUCTS or is_attention(base)
+    return is_product(name) or base in CONVOLUTIONS or base in SEVERAL_PRODUCTS or is_attention(base)
+
+
+@lru_cache(maxsize=1 << 14)
+def does_product(call: Call) -> bool:
+    """Whether a call computes or dispatches matrix products or convolutions; of a library's op, only where its operands
+    tell which, as an op around or inside it may tell it else.
+    """
+    own = call.name.startswith("aten::") or "::" not in call.name
+    return is_matrix(call.name) and (own or describe(call)[0].shapes is not None)
 
 
 def describe(call: Call) -> tuple[Work, ...]:
@@ -57,10 +57,10 @@ def describe(call: Call) -> tuple[Work, ...]:
         return (Work(),)
     if base in CONVOLUTIONS:
         pieces = describe_convolution(call)
-    elif base in PRODUCTS:
-        pieces = _products(dict(zip(PRODUCTS[base].split(), read_arguments(call), strict=False)))
-    elif is_attention(base) and is_causal(base, read_list(call.values)):
-        pieces = (_other(call.dims, call.types)[0]._replace(attributes="causal=1"),)
+    elif is_product(call.name):
+        pieces = describe_product(call)
+    elif is_attention(base):
+        pieces = describe_attention(call)
     precision = read_precision(call.types)
     pieces = tuple(work._replace(precision=precision) for work in pieces) or _other(call.dims, call.types)
     return (pieces[0]._replace(attributes=_cast(call.types)),) if base == "copy" else pieces
@@ -92,18 +92,3 @@ def _lists(dims: bytes) -> str | None:
     arguments = zip(read_list(dims), read_sizes(dims), strict=True)
     lists = [sizes for argument, sizes in arguments if is_list(argument)]
     return f"lists={lists.count(lists[0])}" if lists else None
-
-
-def _products(arguments: Mapping[str, Argument]) -> tuple[Work, ...]:
-    """The product, its factors as they lie in memory; nothing where the trace lacks a factor."""
-    transposes, operands = {}, []
-    for name, argument in arguments.items():
-        for tensor in non_scalars(argument):
-            factor = name in FACTORS
-            operands.append(tensor.in_memory() if factor else tensor)
-            if factor:  # a layer multiplies by the transpose of its weights
-                transposes[FACTORS[name]] = "t" if tensor.transposed != (name == "weight") else "n"
-    if len(transposes) < 2:
-        return ()
-    attributes = ";".join(f"trans_{side}={flag}" for side, flag in sorted(transposes.items()))
-    return (Work(shapes_text(operands), attributes),)

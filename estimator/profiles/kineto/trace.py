@@ -12,23 +12,27 @@ import numpy as np
 from estimator.core.types import Flags, Integers
 from estimator.profiles import chrome_trace
 from estimator.profiles.chrome_trace import Identity
-from estimator.profiles.columns import Columns, Ids
+from estimator.profiles.columns import UNKNOWN, Columns, Ids
 from estimator.profiles.dump import Dump
 from estimator.profiles.kineto import torch_ops
 from estimator.profiles.kineto.arguments import Call
 
-OPS = ("cpu_op", "Operator")  # today's category, and the older one
+OPS = ("cpu_op", "operator")  # today's category, and the older one; all in small letters
 ANNOTATED = (*OPS, "user_annotation")
-LAUNCHES = re.compile(r"_(runtime|driver)$|^Runtime$")
-WAITS = re.compile(r"^(cuda|hip|cu)(Stream|Device|Ctx|Event)Synchronize|^(cuda|hip)Memcpy(WithStream)?$")
+LAUNCHES = re.compile(r"_(runtime|driver)$|^runtime$")
+WAITS = re.compile(
+    r"^(cuda|hip|cu)(Stream|Device|Ctx|Event)Synchronize|^(cuda|hip)Memcpy(WithStream)?$"
+    r"|^ur(QueueFinish|EventWait)|^ze(EventHostSynchronize|CommandQueueSynchronize|FenceHostSynchronize)"
+)
 KERNEL = 0
-ON_DEVICE = {"kernel": KERNEL, "Kernel": KERNEL, "gpu_memcpy": 1, "Memcpy": 1, "gpu_memset": 2, "Memset": 2}
+ON_DEVICE = {"kernel": KERNEL, "gpu_memcpy": 1, "memcpy": 1, "gpu_memset": 2, "memset": 2}
 PROFILER_STEP, OPTIMIZER, LOADER = "ProfilerStep#", "Optimizer.", "enumerate(DataLoader)#"
 OPTIMIZER_STEP = f"{OPTIMIZER}step#"
 GRAPH_LAUNCH = "GraphLaunch"  # of a CUDA or HIP graph: one launch of many kernels
-FOREIGN = ("cuda_profiler_range", "mtia_ccp_events")  # ranges of counters, and ops of a device that has no kernels
+# ranges of counters, and events of devices that have no kernels
+FOREIGN = re.compile(r"^cuda_profiler_range$|^mtia_|^(hpu|npu|xpu|privateuse1|glow)_(?!runtime$|driver$)")
 MARKS = (PROFILER_STEP, OPTIMIZER, LOADER)
-ABSENT, LARGEST_ID = -(2**63), 2**62
+ABSENT, LARGEST_ID = UNKNOWN, 2**62
 
 
 @dataclass
@@ -38,7 +42,8 @@ class Trace:
     where: str
     metadata: dict[str, Any] = field(default_factory=dict)
     origin_us: int = 0  # from which times count
-    foreign: Counter[str] = field(default_factory=Counter)  # events of a device that are no kernels
+    foreign: Counter[str] = field(default_factory=Counter)  # events of a device that are no kernels, by category
+    unfinished: int = 0  # events that still ran when the trace stopped
     calls: Ids = field(default_factory=Ids)  # arguments.Call → kind
     names: Ids = field(default_factory=Ids)  # of annotations, and of what ran on a device
     threads: Ids = field(default_factory=Ids)  # (pid, tid) → lane
@@ -54,9 +59,7 @@ class Trace:
 
     def keep(self, batch: list[Any], origin: int) -> None:
         """Put the X events of one batch into the columns; times count from the origin [µs]."""
-        by_category: defaultdict[str | None, list[Any]] = defaultdict(list)
-        for e in batch:
-            by_category[e.cat].append(e)
+        by_category = self._by_category(batch)
         marks = [e for cat in ANNOTATED for e in by_category[cat] if e.name.startswith(MARKS)]
         if marks:
             self.marks.add([self.names[e.name] for e in marks], self._lanes(marks), *self._times(marks, origin))
@@ -68,14 +71,14 @@ class Trace:
         device = [e for cat in ON_DEVICE for e in by_category[cat]]
         if device:
             self._keep_device(device, origin)
-        self.foreign.update({cat: len(found) for cat, found in by_category.items() if cat in FOREIGN})
-        launches = [e for cat, events in by_category.items() if cat and LAUNCHES.search(cat) for e in events]
+        self.foreign.update({cat: len(found) for cat, found in by_category.items() if FOREIGN.search(cat)})
+        launches = [e for cat, events in by_category.items() if LAUNCHES.search(cat) for e in events]
         if launches:
             starts = chrome_trace.picoseconds(launches, "ts", self.where, origin)
             graphs = [GRAPH_LAUNCH in e.name for e in launches]
             correlations = [self.number(e.args.correlation) for e in launches]
             self.launches.add(correlations, self._lanes(launches), starts, graphs)
-            waits = [e for e in launches if WAITS.search(e.name)]
+            waits = chrome_trace.finished([e for e in launches if WAITS.search(e.name)])
             if waits:
                 self.waits.add(*self._times(waits, origin))
 
@@ -92,10 +95,24 @@ class Trace:
         begins = np.array([name.startswith(prefix) for name in self.names], dtype=bool)
         return begins[self.marks["name"]]
 
+    def _by_category(self, batch: list[Any]) -> dict[str, list[Any]]:
+        """The events of each category in small letters, without timed ones that never ended."""
+        by_category: defaultdict[str, list[Any]] = defaultdict(list)
+        as_written: defaultdict[str | None, list[Any]] = defaultdict(list)
+        for e in batch:
+            as_written[e.cat].append(e)
+        for category, found in as_written.items():
+            by_category[(category or "").lower()] += found
+        for category in (*ANNOTATED, *ON_DEVICE):
+            ended = chrome_trace.finished(by_category[category])
+            self.unfinished += len(by_category[category]) - len(ended)
+            by_category[category] = ended
+        return by_category
+
     def _keep_device(self, events: list[Any], origin: int) -> None:
         self.device.add(
             [self.names[e.name] for e in events],
-            [ON_DEVICE[e.cat] for e in events],
+            [ON_DEVICE[e.cat.lower()] for e in events],
             [self.streams[_first_known(e.args.device, e.pid), _first_known(e.args.stream, e.tid)] for e in events],
             *self._times(events, origin),
             [self.number(_first_known(e.args.id, e.args.old_id)) for e in events],

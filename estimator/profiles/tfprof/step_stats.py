@@ -86,7 +86,8 @@ class _Step:
         self.events = [self._event(d, stats, where) for d in metadata.step_stats.dev_stats for stats in d.node_stats]
         devices = {event.device for event in self.events}
         counted = names.select_counted(devices)
-        self.counted = [event for event in self.events if event.device in counted]
+        in_order = sorted(self.events, key=lambda event: event.start)
+        self.counted = [event for event in in_order if event.device in counted]
         self.start = min((event.start for event in self.events), default=0)
         span = max((event.end for event in self.events), default=0) - self.start
         if not 0 <= span <= LONGEST:

@@ -71,6 +71,7 @@ def _step(op_events: list[Event], workload: Workload, where: str) -> Profile:
     devices = names.select_counted(event.place for event in op_events)
     ran = [event for event in op_events if event.place in devices]
     table, tally = _self_times(ran, where)
+    table = table.iloc[np.argsort(tally.first_ps, kind="stable")].reset_index(drop=True)  # the order of the program
     launches = [event for event in op_events if event.place not in devices and names.is_launch_device(event.place)]
     launch_count = table["op"].map(Counter(event.op for event in launches)).fillna(0)
     table["calls"] = launch_count.where(launch_count > 0, table["calls"])

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from estimator.core.errors import EstimatorError, within
-from estimator.core.types import DeviceNumbers, Integers, Profile, Workload
+from estimator.core.types import DeviceNumbers, Integers, Profile, Timeline, Workload
 from estimator.profiles import canonical, ranks, wire
 from estimator.profiles.dump import Dump, decode_head
 from estimator.profiles.events import NO_EVENTS, Batch, Tally, crossing_warnings, tally
@@ -24,6 +24,15 @@ from estimator.profiles.wire import Content, Span
 from estimator.profiles.xplane import devices, hlo, ops
 from estimator.profiles.xplane.lines import ABSENT, Events, LineReader, OutOfOrderError, Texts, join, mix
 from estimator.profiles.xplane.ops import EventMetadata, Kind, Line, Plane
+from estimator.profiles.xplane.step_timeline import (
+    CORRELATION,
+    DeviceRecord,
+    HostRecord,
+    device_timeline,
+    is_wait,
+    kernel_names,
+    may_launch_or_wait,
+)
 
 FORMAT = "XPlane (TensorFlow's or JAX's *.xplane.pb)"
 VIEWS = False
@@ -70,10 +79,11 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
             )
     steps = reading.steps.find()
     counts = devices.step_counts([part.steps for part in workers], len(steps))
-    tables = [part.ops(count, str(dump)) for part, count in zip(workers, counts, strict=True)]
+    tables, rows = zip(*(part.ops(n, str(dump)) for part, n in zip(workers, counts, strict=True)), strict=True)
     busy_s = [part.total.busy_ps * ops.PICO / count for part, count in zip(workers, counts, strict=True)]
     return Profile(
         ops=ranks.mean_ops(tables) if len(tables) > 1 else tables[0],
+        timeline=_timeline(reading, workers[0], ranks.merged_rows(tables[0])[rows[0]] if len(tables) > 1 else rows[0]),
         ranks=len(workers),
         steps=max(counts),
         workload=workload,
@@ -86,6 +96,12 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
         tool_version=reading.tool_version,
         warnings=tuple(_warnings(reading, workers)),
     )
+
+
+def _timeline(reading: _Reading, part: _Part, row: Integers) -> Timeline | None:
+    """The timeline of a typical step of one part; ``row`` is the row of OPS of each of its kinds."""
+    steps, by_host = part.steps or reading.steps.find(), not part.steps and bool(reading.steps.windows)
+    return device_timeline(part.record, reading.host, steps, by_host, part.kinds, row)
 
 
 def _refuse_saved_as_text(dump: Dump) -> None:
@@ -111,11 +127,13 @@ class _Part:
     computes: bool = False  # whether it did more than copy
     outside_ps: int = 0  # time of the ops outside of its steps
     total: Tally = field(default_factory=Tally)
+    record: DeviceRecord = field(default_factory=DeviceRecord)
 
-    def ops(self, steps: int, where: str) -> pd.DataFrame:
-        """OPS of one step."""
-        table = canonical.to_ops(ops.rows(self.kinds, self.total), where)
-        return table.assign(**{name: table[name] / steps for name in canonical.AMOUNTS if name in table})
+    def ops(self, steps: int, where: str) -> tuple[pd.DataFrame, Integers]:
+        """OPS of one step, and the row of each kind."""
+        rows, row = ops.rows(self.kinds, self.total)
+        table = canonical.to_ops(rows, where)
+        return table.assign(**{name: table[name] / steps for name in canonical.AMOUNTS if name in table}), row
 
 
 @dataclass
@@ -125,6 +143,8 @@ class _Reading:
     parts: list[_Part] = field(default_factory=list)
     programs: dict[str, hlo.Program] = field(default_factory=dict)
     steps: Windows = field(default_factory=Windows)  # that events mark on any line
+    host: HostRecord = field(default_factory=HostRecord)
+    launched: frozenset[str] = frozenset()  # names of the events of GPUs, whose launches are looked for
     tool_version: str | None = None
 
     def workers(self) -> list[_Part]:
@@ -143,8 +163,13 @@ def _read(content: Content) -> _Reading:
 
 def _read_in_order(content: Content, spans: list[Span], ordered: bool = True) -> _Reading:
     planes = [ops.read_plane(content, span, whole=not ordered) for span in spans]
+    ops.set_aside(planes)
     reading = _Reading(programs=ops.programs(content, planes), tool_version=ops.tool_version(content, planes))
     with_ops = {id(line) for line in ops.op_lines(planes)}
+    with_streams = [
+        plane for plane in planes if any(id(line) in with_ops and _is_flat(plane, line) for line in plane.lines)
+    ]
+    reading.launched = kernel_names(content, with_streams)
     base_ns = min((line.timestamp_ns for plane in planes for line in plane.lines), default=0)
     chunk = int(np.clip(LANES_MEMORY // max(sum(len(plane.lines) for plane in planes), 1), *CHUNK_BYTES))
     host = [plane for plane in planes if not plane.device]
@@ -156,10 +181,15 @@ def _read_in_order(content: Content, spans: list[Span], ordered: bool = True) ->
         for plane in group:
             events = _PlaneEvents(content, plane, reading, part, chunk)
             for line in plane.lines if len(events.metadata) else []:
-                lanes = flat if plane.device and line.name != ops.XLA_LINE else nested
+                lanes = flat if _is_flat(plane, line) else nested
                 lanes.append(events.batches(line, base_ns, id(line) in with_ops, ordered))
         part.total = tally(nested, flat)
     return reading
+
+
+def _is_flat(plane: Plane, line: Line) -> bool:
+    """Whether the events of a line do not nest: those of a GPU's streams."""
+    return plane.device and line.name != ops.XLA_LINE
 
 
 def _part(content: Content, planes: list[Plane], base_ns: int, chunk_bytes: int, ordered: bool) -> _Part:
@@ -176,13 +206,15 @@ class _PlaneEvents:
 
     def __init__(self, content: Content, plane: Plane, reading: _Reading, part: _Part, chunk_bytes: int) -> None:
         self.plane, self.reading, self.part = plane, reading, part
-        stats = plane.ids((*IDENTITY, STEP, RUN, *devices.COPY_STATS))
+        correlated = (CORRELATION,) if reading.launched else ()
+        stats = plane.ids((*IDENTITY, STEP, RUN, *devices.COPY_STATS, *correlated))
         self.stats = list(stats)
         self.identity = [row for row, name in enumerate(stats) if name in IDENTITY]
         self.texts = Texts(plane.stats)
         self.described = {event: ops.read_metadata(content, plane, event) for event in plane.events}
         relevant = sorted(event for event, metadata in self.described.items() if self._is_relevant(metadata))
         self.metadata = np.array(relevant, dtype=np.int64)
+        self.waits = np.array([event for event in relevant if is_wait(self.described[event].name)], dtype=np.int64)
         ids = np.array([*stats.values()], dtype=np.int64)
         self.reader = LineReader(content, self.metadata, ids, self.texts, chunk_bytes)
         self.numbers: dict[int, int] = {}  # kind by key; NO_OP where the event is no op
@@ -191,7 +223,8 @@ class _PlaneEvents:
         self.cached_number = np.zeros(1 << CACHE_BITS, dtype=np.int64)
 
     def _is_relevant(self, metadata: EventMetadata) -> bool:
-        return self.plane.device or ops.may_be_op_or_step(metadata.name)
+        of_host = self.reading.launched and may_launch_or_wait(metadata.name, self.reading.launched)
+        return self.plane.device or bool(of_host) or ops.may_be_op_or_step(metadata.name)
 
     def batches(self, line: Line, base_ns: int, with_ops: bool, ordered: bool) -> Iterator[Batch]:
         """Yield the ops of one line in the order of time. Raises OutOfOrderError, and EstimatorError."""
@@ -211,12 +244,34 @@ class _PlaneEvents:
         self._refuse_impossible(events, line, shift)
         events = Events(events.metadata, events.start + shift, events.duration, events.tokens)
         self._record_steps(events)
+        self._record_host(events)
         if not with_ops:
             return NO_EVENTS
         events = self._in_steps(events)
         number = self._kind_numbers(events)
+        self._record_device(events, number, line)
         batch = Batch(number, events.start, events.duration).take(number != NO_OP)
         return batch if batch.in_order() else batch.sorted()
+
+    def _record_host(self, events: Events) -> None:
+        """Keep what the host launched on devices, and its waits for them."""
+        if self.plane.device or not self.reading.launched:
+            return
+        correlation = self._correlation(events)
+        launches, waits = correlation != ABSENT, np.isin(events.metadata, self.waits)
+        self.reading.host.add_launches(correlation[launches], events.start[launches])
+        self.reading.host.waits.add(events.start[waits], (events.start + events.duration)[waits])
+
+    def _record_device(self, events: Events, number: Integers, line: Line) -> None:
+        """Keep the ops of a GPU's stream."""
+        if _is_flat(self.plane, line):
+            columns = (number, events.start, events.duration, self._correlation(events))
+            self.part.record.add(line.name, *(column[number != NO_OP] for column in columns))
+
+    def _correlation(self, events: Events) -> Integers:
+        """The number of the launch of each event; ABSENT where it has none."""
+        row = self.stats.index(CORRELATION) if CORRELATION in self.stats else None
+        return np.full(len(events), ABSENT) if row is None else events.tokens[row]
 
     def _in_steps(self, events: Events) -> Events:
         """The events that start between the first and the last moment of the accelerator's steps; all without steps."""

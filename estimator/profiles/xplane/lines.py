@@ -15,11 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from estimator.core.types import Flags, Integers
-from estimator.profiles.columns import NONE
+from estimator.profiles.columns import NONE, UNKNOWN
 from estimator.profiles.wire import Chunk, Content, fields, signed, skip, varint
 
 CHUNK = 1 << 20  # [B]
-ABSENT = np.iinfo(np.int64).min  # token of a stat that an event does not have
+ABSENT = UNKNOWN  # token of a stat that an event does not have
 
 # tags (field number and wire type in one byte) that the fast scan compares
 TAG_EVENT = TAG_STAT = 0x22  # XLine.events, XEvent.stats

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
+from estimator.core.types import Integers
 from estimator.profiles import phases, wire
 from estimator.profiles.events import Tally
 from estimator.profiles.graph import HELPER
@@ -27,6 +28,7 @@ PROGRAMS, DEVICE = "/host:metadata", "/device:"
 BESIDE = re.compile(
     r"SparseCore|:CUSTOM:Megascale"
 )  # planes of a core's helpers and of the network, which are no ranks
+CUSTOM = ":CUSTOM:"  # in the names of planes of plugins: of an accelerator, or of what lies beside one
 STREAM = "Stream"  # how the lines of a GPU's streams begin
 XLA_LINE = "XLA Ops"  # the ops of accelerators other than GPUs, where it only repeats the streams
 DERIVED_LINES = re.compile(r"^(XLA (Modules|TraceMe)|Steps|TensorFlow |Framework |Source|Launch Stats|Async|Scope)")
@@ -68,11 +70,17 @@ class Plane:
     events: dict[int, Span] = field(default_factory=dict)
     stats: dict[int, str] = field(default_factory=dict)
     own_stats: list[Span] = field(default_factory=list)
+    aside: bool = False  # of a plugin, beside an accelerator
 
     @property
     def device(self) -> bool:
         """Whether the plane is an accelerator's."""
-        return self.name.startswith(DEVICE) and not BESIDE.search(self.name)
+        return self.name.startswith(DEVICE) and not BESIDE.search(self.name) and not self.aside
+
+    @property
+    def filled(self) -> bool:
+        """Whether any line has events."""
+        return any(line.span[1] > line.span[0] for line in self.lines)
 
     def ids(self, stat_names: Sequence[str]) -> dict[str, int]:
         """The ids of the stats with these names, as far as the plane has them."""
@@ -97,6 +105,13 @@ class Kind:
     columns: Mapping[str, str | None]
     path: str
     share: float = 1.0
+
+
+def set_aside(planes: Sequence[Plane]) -> None:
+    """Mark the planes of plugins as no accelerators, where the dump has an accelerator of its own."""
+    if any(plane.device and plane.filled and CUSTOM not in plane.name for plane in planes):
+        for plane in planes:
+            plane.aside = CUSTOM in plane.name
 
 
 def read_plane(content: Content, span: Span, whole: bool) -> Plane:
@@ -278,12 +293,13 @@ def typed_shapes(text: str) -> tuple[str | None, str | None]:
     return ";".join(shapes), precisions[0] if precisions else None
 
 
-def rows(op_kinds: Sequence[Kind], total: Tally) -> pd.DataFrame:
-    """Rows of OPS in the order in which they first ran; kinds with equal columns are summed.
+def rows(op_kinds: Sequence[Kind], total: Tally) -> tuple[pd.DataFrame, Integers]:
+    """Rows of OPS in the order in which they first ran, and the row of each kind; kinds with equal columns are summed.
 
     ``total`` holds the calls and self times of every kind of event.
     """
-    op_kinds = sorted(op_kinds, key=lambda kind: total.first_ps[kind.event])
+    order = np.argsort([total.first_ps[kind.event] for kind in op_kinds], kind="stable")
+    op_kinds = [op_kinds[number] for number in order]
     event = np.array([kind.event for kind in op_kinds], dtype=int)
     table = pd.DataFrame([kind.columns for kind in op_kinds], dtype="string[python]")
     paths = pd.Series([kind.path for kind in op_kinds], dtype="string[python]")
@@ -292,12 +308,17 @@ def rows(op_kinds: Sequence[Kind], total: Tally) -> pd.DataFrame:
     share = np.array([kind.share for kind in op_kinds])
     time = total.self_ps[event] * share * PICO
     table = table.assign(calls=total.calls[event].astype(float), time_s=time, shared_s=time * total.share[event])
-    return _sum_equal_rows(_mark_helpers(_sum_equal_rows(table)).drop(columns="launched"))
+    table, of_kind = _sum_equal_rows(table)
+    table, of_row = _sum_equal_rows(_mark_helpers(table).drop(columns="launched"))
+    row = np.empty_like(of_kind)
+    row[order] = of_row[of_kind]
+    return table, row
 
 
-def _sum_equal_rows(table: pd.DataFrame) -> pd.DataFrame:
-    keys = [name for name in table if name not in SUMMED]
-    return table.groupby(keys, dropna=False, sort=False).sum().reset_index()
+def _sum_equal_rows(table: pd.DataFrame) -> tuple[pd.DataFrame, Integers]:
+    """The distinct rows, summed, and which of them each row is part of."""
+    groups = table.groupby([name for name in table if name not in SUMMED], dropna=False, sort=False)
+    return groups.sum().reset_index(), np.asarray(groups.ngroup(), dtype=np.int64)
 
 
 def _mark_helpers(table: pd.DataFrame) -> pd.DataFrame:

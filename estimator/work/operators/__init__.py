@@ -26,6 +26,7 @@ FAMILIES = (  # in this order
     profilers.FAMILY,
     tensorflow.FAMILY,
     torch.FAMILY,
+    torch.LIBRARY_OPS,
     xla.FAMILY,
     libraries.DISTINCT_KERNELS,
     libraries.KERNELS,

@@ -14,14 +14,16 @@ IN_PLACE = r"aten::\w+_"  # writes its first operand
 RULES = (
     Rule("gemm", r"(addmm|baddbmm|addbmm|addmv)", operands=ADDED, multiply="nn"),
     Rule("gemm", r"addmm_activation", operands=ADDED, multiply="nn"),
-    Rule("gemm", r"(int|scaled)_mm|b?mm|mv|v?dot|matmul", multiply="nn"),
-    Rule("gemm", r"einsum|tensordot|(grouped|scaled_grouped)_mm"),
+    Rule("gemm", r"(int_mm|scaled_mm(_v2)?)|b?mm|mv|v?dot|matmul", multiply="nn"),
+    Rule("gemm", r"einsum|tensordot|(grouped|scaled_grouped)_mm(_v2)?|weight_int8pack_mm"),
     Rule("gemm", r"(mkldnn_)?linear(_pointwise)?", multiply="nt"),
     Rule("gemm", r"(mkldnn_)?linear(_pointwise)?_backward\w*"),
     Rule("attention_grad", r"scaled_dot_product_\w+_backward\w*", operands=ATTENDED_GRAD),
     Rule("attention", r"scaled_dot_product\w*", operands=ATTENDED),
-    Rule("attention_grad", r"(flash|efficient|cudnn)_attention_backward", operands=ATTENDED_GRAD, positions=1),
-    Rule("attention", r"(flash|efficient|cudnn)_attention_forward", operands=ATTENDED, positions=1),
+    Rule("attention_grad", r"(flash|efficient)_attention_backward", operands=ATTENDED_GRAD, positions=1),
+    Rule("attention", r"(flash|efficient)_attention_forward", operands=ATTENDED, positions=1),
+    Rule("attention_grad", r"cudnn_attention_backward", operands=ATTENDED_GRAD),
+    Rule("attention", r"cudnn_attention_forward", operands=ATTENDED),
     Rule("attention", r"(flash|efficient|cudnn)_attention\w*"),
     Rule("attention_grad", r"(wrapper_)?(flash_attn|fmha|mha)\w*_(bwd|backward)", operands=ATTENDED_GRAD, positions=1),
     Rule("attention", r"(wrapper_)?(flash_attn|fmha|mha)\w*_(fwd|forward)", operands=ATTENDED, positions=1),
@@ -165,3 +167,19 @@ RULES = (
 )
 LIBRARIES = r"(aten|torch|mkldnn|quantized|prims|torchvision|xla|flash_attn\w*|aiter)::_{0,2}"
 FAMILY = Family("torch", LIBRARIES, r"(_|_out)?(\.\w+)?", RULES)
+
+LIBRARY_RULES = (  # of libraries beside PyTorch, whose names mean something with the library's own
+    Rule("gemm", r"aiter::_?(batched_gemm|gemm|flatmm|gfx\d+)_a\w*|(vllm|aiter)::_?rocm_aiter_\w*gemm\w*"),
+    Rule("gemm", r"vllm::\w*w8a8\w*|sglang_profiler::\w*(gemm_a(fp)?\d+w|hgemm)\w*"),
+    Rule("gemm", r"vllm::\w*unquantized_gemm\w*|_rocm_C::(wvSplitK\w*|LLMM1)|_C::cutlass_scaled_mm\w*"),
+    Rule("gemm", r"(sgl_kernel|trtllm|vllm)::\w*scaled_mm\w*|sgl_kernel::bmm_fp8|bitsandbytes::int8_linear_matmul"),
+    Rule("gemm", r"fbgemm::f8f8bf16(_\w+wise)?|tex(_ts)?::te_gemm(_ts)?|triton_(b|add|badd)?mm(_\w*)?"),
+    Rule("gemm", r"primus_turbo\w*::(hipblaslt_gemm\w*|(ck_)?grouped_gemm(_variable_k)?(_impl)?)"),
+    Rule("attention_grad", r"flash_attn_3::bwd|xformers\w*::flash_bwd", operands=ATTENDED_GRAD, positions=1),
+    Rule("attention_grad", r"xformers\w*::efficient_attention_backward_cutlass", operands=ATTENDED_GRAD, positions=1),
+    Rule(
+        "attention", r"FlashAttn(Varlen)?Func|flash_attn_3::fwd|xformers\w*::flash_fwd", operands=ATTENDED, positions=1
+    ),
+    Rule("attention", r"xformers\w*::efficient_attention_forward_cutlass", operands=ATTENDED, positions=1),
+)
+LIBRARY_OPS = Family("torch", r"", r"(\.\w+)?", LIBRARY_RULES)

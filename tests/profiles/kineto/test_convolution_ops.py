@@ -1,10 +1,14 @@
 import json
 from typing import Any
 
+import pandas as pd
 import pytest
 
+from estimator.core.types import Workload
 from estimator.profiles.kineto.arguments import Call, Geometry
 from estimator.profiles.kineto.convolution_ops import describe_convolution
+from estimator.profiles.kineto.torch_ops import describe
+from estimator.work import count_work
 
 
 def call(name: str, *dims: Any, values: list[str] | None = None, geometry: Geometry | None = None) -> Call:
@@ -45,3 +49,64 @@ def test_stated_values_outrank_sizes() -> None:
 def test_a_gradient_that_lacks_a_tensor_says_so() -> None:
     (work,) = describe_convolution(call("cudnn_convolution_backward_input", [], [2, 4, 7, 7], [4, 8, 3, 3]))
     assert (work.shapes, str(work.attributes)[-10:]) == ("unknown;2x4x7x7;4x8x3x3", "grad_input")
+
+
+N, C, K, SIDE, WINDOW = 2, 8, 12, 16, 3
+IMAGE, OUTPUT, DENSE, DEPTHWISE = [N, C, SIDE, SIDE], [N, K, SIDE, SIDE], [K, C, WINDOW, WINDOW], [C, 1, WINDOW, WINDOW]
+DENSE_FLOP = 2 * N * K * SIDE**2 * C * WINDOW**2
+DEPTHWISE_FLOP = 2 * N * C * SIDE**2 * WINDOW**2
+TRANSPOSED_FLOP = 2 * N * C * SIDE**2 * K * 2**2
+SAME, BOTH = "[1, 1]", "[True, True, False]"
+NONE: list[int] = []
+
+
+@pytest.mark.parametrize(
+    ("name", "dims", "values", "flop"),
+    [
+        (
+            "_conv_depthwise2d", [IMAGE, DEPTHWISE, *[NONE] * 5],
+            ["", "", "[3, 3]", "", SAME, SAME, SAME], DEPTHWISE_FLOP,
+        ),
+        (
+            "_conv_depthwise2d_backward", [IMAGE, IMAGE, DEPTHWISE, *[NONE] * 5],
+            ["", "", "", "[3, 3]", SAME, SAME, SAME, BOTH], 2 * DEPTHWISE_FLOP,
+        ),
+        (
+            "convolution_backward", [OUTPUT, IMAGE, DENSE, *[NONE] * 8],
+            ["", "", "", "[12]", SAME, SAME, SAME, "False", "[0, 0]", "1", "[False, True, False]"], DENSE_FLOP,
+        ),
+        (
+            "convolution_backward_overrideable", [OUTPUT, IMAGE, DENSE, *[NONE] * 7],
+            ["", "", "", SAME, SAME, SAME, "False", "[0, 0]", "1", BOTH], 2 * DENSE_FLOP,
+        ),
+        (
+            "convolution_overrideable", [IMAGE, DENSE, *[NONE] * 7],
+            ["", "", "", SAME, SAME, SAME, "False", "[0, 0]", "1"], DENSE_FLOP,
+        ),
+        (
+            "slow_conv_dilated2d_backward", [OUTPUT, IMAGE, DENSE, *[NONE] * 5],
+            ["", "", "", "[3, 3]", SAME, "[2, 2]", "[2, 2]", BOTH], 2 * DENSE_FLOP,
+        ),
+        (
+            "convolution", [[N, C, SIDE], [K, C, WINDOW], *[NONE] * 7],
+            ["", "", "", "[1]", "[1]", "[1]", "False", "[0]", "1"], 2 * N * K * SIDE * C * WINDOW,
+        ),
+        (
+            "convolution", [[N, C, 4, SIDE, SIDE], [K, C // 2, 1, WINDOW, WINDOW], *[NONE] * 7],
+            ["", "", "", "[1, 1, 1]", "[0, 1, 1]", "[1, 1, 1]", "False", "[0, 0, 0]", "2"], 4 * DENSE_FLOP / 2,
+        ),
+        (
+            "convolution", [IMAGE, [C, K, 2, 2], *[NONE] * 7],  # each point of the image makes 2 × 2 points
+            ["", "", "", "[2, 2]", "[0, 0]", SAME, "True", "[0, 0]", "1"], TRANSPOSED_FLOP,
+        ),
+        (
+            "convolution_backward", [[N, K, 2 * SIDE, 2 * SIDE], IMAGE, [C, K, 2, 2], *[NONE] * 8],
+            ["", "", "", "[12]", "[2, 2]", "[0, 0]", SAME, "True", "[0, 0]", "1", BOTH], 2 * TRANSPOSED_FLOP,
+        ),
+    ],
+)  # fmt: skip
+def test_flop_of_convolutions_and_their_gradients(name: str, dims: list[Any], values: list[str], flop: float) -> None:
+    pieces = describe(call(name, *dims, values=values))
+    row = {"op": name, "op_type": f"aten::{name}", "kernel": None, "time_s": 1.0, "calls": 1.0}
+    work = count_work(pd.DataFrame([{**row, **piece._asdict()} for piece in pieces]), Workload(name="toy")).work
+    assert work["flop"].sum() == flop

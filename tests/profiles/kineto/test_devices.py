@@ -5,6 +5,7 @@ import pytest
 
 from estimator.core.errors import EstimatorError
 from tests.profiles.kineto.events import event, kernel, launch, read, step
+from tests.profiles.own_step import replayed_s
 
 
 def named(*names: str) -> list[dict[str, Any]]:
@@ -26,7 +27,16 @@ def test_the_name_of_the_device_that_ran(properties: Any, name: str | None, tmp_
     assert read(tmp_path, kernel("work", 0, 5, 0, device=1), deviceProperties=properties).device_recorded == name
 
 
-@pytest.mark.parametrize(("category", "words"), [("cuda_profiler_range", "no kernel"), ("mtia_ccp_events", "MTIA")])
+@pytest.mark.parametrize(
+    ("category", "words"),
+    [
+        ("cuda_profiler_range", "no kernel"),
+        ("mtia_ccp_events", "MTIA"),
+        ("mtia_runtime", "MTIA"),
+        ("privateuse1_kernels", "PRIVATEUSE1"),
+        ("hpu_op", "HPU"),
+    ],
+)
 def test_refuses_events_of_devices_that_are_no_kernels(category: str, words: str, tmp_path: Path) -> None:
     with pytest.raises(EstimatorError, match=words):
         read(tmp_path, event("aten::mul", 0, 10), event("range", 0, 10, category))
@@ -47,6 +57,10 @@ def test_several_devices_of_a_process_are_a_mean_without_those_that_only_copy(tm
     assert profile.ranks == 2
     assert profile.busy_step_s == pytest.approx(20e-6)
     assert profile.ops["time_s"].sum() == pytest.approx(20e-6)
+    assert profile.timeline  # of device 0
+    assert profile.timeline.events["lane"].tolist() == ["gpu:0/7"]
+    assert profile.timeline.events["op"].tolist() == [0]
+    assert replayed_s(profile) == pytest.approx(100e-6)
 
 
 def test_unknown_keys_of_a_dump_are_never_shown(tmp_path: Path) -> None:

@@ -404,6 +404,18 @@ def test_refuses_ops_that_do_not_nest(tmp_path: Path) -> None:
     with pytest.raises(EstimatorError, match=r"kineto\.json: nesting that does not close: 'inner' begins in 'outer'"):
         read(tmp_path, first, event("inner", 5, 6.001))
     read(tmp_path, first, event("inner", 5, 60, tid=2))
+    launched = event("launch", 30, 1, "cuda_runtime", correlation=1), event("work", 32, 5, "kernel", 7, correlation=1)
+    crossing = read(tmp_path, first, event("inner", 5, 60), *launched)
+    assert crossing.ops["op"].tolist() == ["inner"]  # where a device's events count, the host's times do not
+
+
+def test_ops_that_do_not_nest_still_launch_the_kernels_of_a_device(tmp_path: Path) -> None:
+    ops = [event("outer", 0, 10), event("gloo:all_reduce", 5, 60), event("next", 20, 10)]
+    calls = [event("cudaLaunchKernel", ts, 1, "cuda_runtime", correlation=ts) for ts in (7, 22)]
+    kernels = [event("work", 100 + ts, 5, "kernel", 7, correlation=ts) for ts in (7, 22)]
+    profile = read(tmp_path, *ops, *calls, *kernels)
+    assert sorted(profile.ops["op"]) == ["gloo:all_reduce", "next"]
+    assert [text for text in profile.warnings if text.startswith("1 of the host's ops")]
 
 
 def test_overlap_within_rounding_is_tolerated(tmp_path: Path) -> None:
@@ -443,10 +455,17 @@ def test_an_op_dispatches_an_op_of_most_of_its_time_and_as_large_an_operand(
     )
 
 
-@pytest.mark.parametrize("dur", [-1, float("nan"), 1e300, None, "1", [1]])
+@pytest.mark.parametrize("dur", [float("nan"), 1e300, "1 ms", [1]])
 def test_an_unreadable_duration_names_its_event(dur: Any, tmp_path: Path) -> None:
     with pytest.raises(EstimatorError, match=r"kineto\.json: dur of 'aten::odd'"):
         read(tmp_path, event("aten::fine", 0, 1), {**event("aten::odd", 0, 1), "dur": dur})
+
+
+@pytest.mark.parametrize("dur", [-1, "-1", None])
+def test_events_that_never_ended_are_left_out(dur: Any, tmp_path: Path) -> None:
+    profile = read(tmp_path, event("aten::fine", 0, 1), {**event("aten::open", 0, 1), "dur": dur})
+    assert profile.ops["op"].tolist() == ["aten::fine"]
+    assert any(warning.startswith("1 events have no end") for warning in profile.warnings)
 
 
 @pytest.mark.parametrize("dims", [5, "x", [5], ["x"], [[-1]], [[1e300, 2]], [[[["a"]]]], [None], {"a": 1}, [[2**80]]])
@@ -472,6 +491,8 @@ def test_reads_100000_distinct_op_names(tmp_path: Path) -> None:
 
 def test_recognises_kineto_traces_only() -> None:
     assert kineto.recognises(Dump(DATA / "kineto_cpu.json.gz").head)
+    for category in ("xpu_runtime", "gpu_memset", "privateuse1_driver", "cpu_instant_event"):
+        assert kineto.recognises(b'{"traceEvents": [{"ph": "X", "cat": "%s"' % category.encode())
     for other in (b"", b"{}", b"op_type,time_s\n", b'{"traceEvents": [{"cat": "Op"}]}', b'{"displayTimeUnit":"ns"}'):
         assert not kineto.recognises(other)
 
@@ -490,3 +511,10 @@ def test_damaged_dumps_raise_only_estimator_errors(
         kineto.read([Dump(path)], Workload(name="toy"))
     except EstimatorError as error:
         assert "kineto.json" in str(error)
+
+
+def test_rows_are_in_the_order_of_the_program(tmp_path: Path) -> None:
+    names = {"aten::mul": 50, "aten::add": 10, "aten::relu": 30}
+    host = read(tmp_path, *(event(name, ts, 5) for name, ts in names.items()))
+    device = read(tmp_path, *(event(name, ts, 5, "kernel", stream=ts) for name, ts in names.items()))
+    assert host.ops["op"].tolist() == device.ops["op"].tolist() == ["aten::add", "aten::relu", "aten::mul"]

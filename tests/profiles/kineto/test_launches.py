@@ -40,6 +40,22 @@ def test_an_id_that_several_ops_have_names_none(tmp_path: Path) -> None:
     assert profile.ops["op"].tolist() == ["work"]
 
 
+def test_of_launches_with_one_correlation_the_last_one_before_the_event_is_its_own(tmp_path: Path) -> None:
+    profile = read(
+        tmp_path,
+        *(event(f"aten::op{i}", 100 * i, 20) for i in range(3)),
+        *(launch(100 * i + 5, 1) for i in (2, 0, 1)),
+        *(kernel("work", 100 * i + 10, 5, 1) for i in range(3)),
+    )
+    assert sorted(profile.ops["op"]) == ["aten::op0", "aten::op1", "aten::op2"]
+
+
+def test_a_correlation_of_0_that_several_launches_have_is_none(tmp_path: Path) -> None:
+    around, call = event("aten::op", 0, 10), launch(5, 0)
+    assert read(tmp_path, around, call, kernel("work", 20, 5, 0)).ops["op"].tolist() == ["aten::op"]
+    assert read(tmp_path, around, call, launch(7, 0), kernel("work", 20, 5, 0)).ops["op"].tolist() == ["work"]
+
+
 def test_kernels_of_one_op_and_name_on_two_streams_are_read(tmp_path: Path) -> None:
     tuned = [kernel("dgrad", 20 + 10 * i, 9 - i, i, stream=7 + i % 2) for i in range(4)]
     profile = read(tmp_path, event("aten::tuned", 0, 10, **dims([9])), *(launch(i, i) for i in range(4)), *tuned)
@@ -47,6 +63,17 @@ def test_kernels_of_one_op_and_name_on_two_streams_are_read(tmp_path: Path) -> N
     assert by_stream["calls"].to_dict() == {"7": 1, "8": 2}
     assert by_stream["shapes"].fillna("").to_dict() == {"7": "9", "8": ""}
     assert profile.ops["time_s"].sum() == pytest.approx(30e-6)
+
+
+def test_of_a_products_kernels_the_one_whose_name_says_so_does_its_work(tmp_path: Path) -> None:
+    names = ("cub::DeviceReduceKernel", "ampere_sgemm_128x64", "splitKreduce_kernel_of_gemm")
+    profile = read(
+        tmp_path,
+        event("aten::mm", 0, 10, **dims([4, 5], [5, 6])),
+        *(launch(i, i) for i in (1, 2, 3)),
+        *(kernel(name, 50 * i, 40 - i, i) for i, name in enumerate(names, 1)),
+    )
+    assert profile.ops.dropna(subset="shapes")["kernel"].tolist() == ["ampere_sgemm_128x64"]
 
 
 def test_the_kernels_of_a_graph_keep_their_time_and_have_no_shapes(tmp_path: Path) -> None:
@@ -83,3 +110,44 @@ def test_compiled_functions_and_lookups_have_no_operands_of_their_kernels(tmp_pa
             kernel("triton_poi_0", 20, 5, 1),
         )
         assert profile.ops["shapes"].isna().all()
+
+
+def test_of_launches_with_one_id_the_last_before_a_kernel_is_its_own(tmp_path: Path) -> None:
+    ops = [event("aten::first", 0, 10), event("aten::second", 100, 10)]
+    launches = [launch(105, 3), launch(5, 3)]  # of two processes, or of two turns of a counter
+    kernels = [kernel("one", 20, 5, 3), kernel("other", 120, 5, 3)]
+    profile = read(tmp_path, *ops, *launches, *kernels)
+    assert profile.ops.set_index("kernel")["op"].to_dict() == {"one": "aten::first", "other": "aten::second"}
+
+
+def test_the_id_0_of_several_launches_names_none(tmp_path: Path) -> None:
+    ops = [event("aten::first", 0, 10), event("aten::second", 100, 10)]
+    profile = read(tmp_path, *ops, launch(5, 0), launch(105, 0), kernel("work", 120, 5, 0))
+    assert profile.ops["op"].tolist() == ["work"]
+
+
+@pytest.mark.parametrize(
+    ("worker", "helper"),
+    [
+        ("volta_scudnn_128x64_stridedB_splitK_small_nn_v1", "cask_cudnn::computeWgradBOffsetsKernel(Params)"),
+        (
+            "sm80_xmma_wgrad_implicit_gemm_tf32_stage4_splitK_kernel",
+            "cask_cudnn::computeWgradSplitKOffsetsKernel(Params)",
+        ),
+        ("volta_sgemm_64x64_nn", "void splitKreduce_kernel<float, float>(cublasSplitKParams<float>)"),
+        ("Cijk_Ailk_Bljk_HHS_MT64", "void cutlass::Kernel<cutlass::reduction::kernel::ReduceSplitK<float>>"),
+        ("void wvSplitK_hf_sml_<__hip_bfloat16, 64>", "Cijk_S_Bias_PostGSU8"),
+    ],
+)
+@pytest.mark.parametrize("helper_lasts", [1, 60])
+def test_the_kernel_that_multiplies_gets_the_operands(
+    worker: str, helper: str, helper_lasts: int, tmp_path: Path
+) -> None:
+    profile = read(
+        tmp_path,
+        event("aten::mm", 0, 20, **dims([8, 4], [4, 16])),
+        launch(5, 1), launch(6, 2),
+        kernel(helper, 30, helper_lasts, 1), kernel(worker, 100, 20, 2),
+    )  # fmt: skip
+    by_kernel = profile.ops.set_index("kernel")["shapes"].fillna("").to_dict()
+    assert by_kernel == {worker: "8x4;4x16", helper: ""}

@@ -188,3 +188,9 @@ def test_flop_and_busy_time_of_real_dumps(public_data: Callable[[str], Path], na
     assert matrix_flop(profile) == P1B3_FLOP
     assert profile.ops["phase"].notna().all()
     assert profile.busy_step_s == pytest.approx(profile.wall_step_s, rel=0.01)
+
+
+def test_rows_are_in_the_order_of_the_program(tmp_path: Path) -> None:
+    starts = {"c": 9000, "a": 1000, "b": 5000}
+    steps = [{"name": name, "label": f"{name} = Mul()", "start": at} for name, at in starts.items()]
+    assert read_step(tmp_path, *steps).ops["op"].tolist() == ["a", "b", "c"]

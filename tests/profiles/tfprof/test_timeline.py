@@ -182,3 +182,8 @@ def test_tfprofs_timeline_is_a_step_without_its_updates(public_data: Callable[[s
     spread = 3 * rest["time_spread_s"].sum()  # one step against the mean of five
     assert tree.ops["time_s"].sum() == pytest.approx(rest["time_s"].sum(), abs=spread)
     assert any("no optimizer" in warning for warning in tree.warnings)
+
+
+def test_rows_are_in_the_order_of_the_program(tmp_path: Path) -> None:
+    ops = [op(name, "Mul", EPOCH + ts, 2) for name, ts in {"c": 9, "a": 1, "b": 5}.items()]
+    assert read(tmp_path, [process(1, f"{CPU} Compute"), *ops]).ops["op"].tolist() == ["a", "b", "c"]

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from estimator.profiles.xplane import devices
-from estimator.profiles.xplane.ops import Plane
+from estimator.profiles.xplane.ops import Line, Plane, set_aside
 from tests.profiles.xplane.plain_reader import field
 from tests.profiles.xplane.test_xplane import OP_STATS, accelerators, event, read_bytes
 
@@ -85,3 +85,16 @@ def test_the_time_of_a_step() -> None:
     assert devices.mean_step_s(own, []) == pytest.approx((10e-12 + 20e-12) / 2)
     assert devices.mean_step_s([[]], [(0, 10), (12, 30)]) == pytest.approx(15e-12)
     assert devices.mean_step_s([[]], []) is None
+
+
+def test_a_plugins_plane_is_an_accelerator_only_where_there_is_no_other() -> None:
+    filled = [Line("Stream #1", 0, (0, 9))]
+    plugin, gpu, empty = (
+        Plane("/device:CUSTOM:links", filled),
+        Plane("/device:GPU:0", filled),
+        Plane("/device:GPU:1"),
+    )
+    set_aside([plugin, empty])
+    assert plugin.device
+    set_aside([plugin, gpu])
+    assert (plugin.device, gpu.device) == (False, True)

@@ -12,7 +12,8 @@ def kind(event: int, share: float, **columns: str) -> ops.Kind:
 def test_the_products_of_a_fusion_share_its_time() -> None:
     columns = {"op": "fusion.1", "op_type": "fusion", "kernel": "dot", "placement": "/host:CPU"}
     op_kinds = [kind(0, 0.25, **columns, shapes="8x4;4x3"), kind(0, 0.75, **columns, shapes="8x3;3x9")]
-    rows = ops.rows(op_kinds, Tally(np.array([2]), np.array([4000]), np.array([0]), np.ones(1)))
+    rows, row = ops.rows(op_kinds, Tally(np.array([2]), np.array([4000]), np.array([0]), np.ones(1)))
+    assert rows["shapes"][row].tolist() == ["8x4;4x3", "8x3;3x9"]
     assert rows.set_index("shapes")["time_s"].to_dict() == pytest.approx({"8x4;4x3": 1e-9, "8x3;3x9": 3e-9})
     assert rows["calls"].tolist() == [2, 2]
     assert rows["phase"].tolist() == ["unknown", "unknown"]
@@ -22,11 +23,9 @@ def test_rows_are_sorted_by_first_run() -> None:
     times = {"last": (10, 90), "first": (30, 20), "between": (20, 50)}  # self time and first start
     op_kinds = [kind(number, 1.0, op=name, op_type="Mul", kernel="Mul") for number, name in enumerate(times)]
     self_ps, first_ps = np.array(list(times.values())).T
-    assert ops.rows(op_kinds, Tally(np.ones(3, int), self_ps, first_ps, np.ones(3)))["op"].tolist() == [
-        "first",
-        "between",
-        "last",
-    ]
+    rows, row = ops.rows(op_kinds, Tally(np.ones(3, int), self_ps, first_ps, np.ones(3)))
+    assert rows["op"].tolist() == ["first", "between", "last"]
+    assert row.tolist() == [2, 0, 1]
 
 
 @pytest.mark.parametrize(
