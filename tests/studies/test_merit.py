@@ -1,0 +1,82 @@
+"""Figures of merit of a study, from rates that are given."""
+
+import numpy as np
+import pytest
+
+from estimator.core.types import Chains, Number
+from estimator.studies.merit import figure_of_merit, fom_number, weight_numbers
+from estimator.studies.study import Study
+
+RATES = {("old", "A"): [1.0], ("old", "B"): [2.0], ("new", "A"): [3.0, 3.0, 30.0], ("new", "B"): [8.0, 8.0, 8.0]}
+
+
+def study(*weights: float, **definition: object) -> Study:
+    times, each = {"time_per_unit": {"old": "1 h", "new": "1 h"}}, weights or (1.0, 1.0)
+    return Study.model_validate({
+        "title": "t", "baseline": "old", "machines": {"old": {"nodes": 1}, "new": {"nodes": 1}},
+        "units_of_work": {name: times | {"weight": weight} for name, weight in zip("AB", each, strict=True)},
+        "figure_of_merit": definition,
+    })  # fmt: skip
+
+
+def chains() -> Chains:
+    return {
+        pair: {
+            "units_per_day": Number(f"{pair[0]}/{pair[1]}/units_per_day", "units", np.array(rates), "1", "system", "g")
+        }
+        for pair, rates in RATES.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("definition", "nominal"),
+    [
+        ({}, (2 / (1 / 3 + 1 / 8)) / (2 / (1 + 1 / 2))),
+        ({"mean": "arithmetic"}, 11 / 3),
+        ({"mean": "geometric", "of": "ratios"}, np.sqrt(3 * 4)),
+        ({"mean": "minimum", "of": "ratios"}, 3.0),
+    ],
+)
+def test_the_figure_is_as_the_study_defines_it(definition: dict[str, object], nominal: float) -> None:
+    merit = figure_of_merit(study(**definition), "new", chains())
+    assert merit.target == "new"
+    assert merit.samples[0] == pytest.approx(nominal)
+    assert len(merit.samples) == 3, "the baseline's one sample stands for all"
+
+
+def test_weights_count_units_several_times() -> None:
+    merit = figure_of_merit(study(1.0, 3.0, mean="arithmetic", of="ratios"), "new", chains())
+    assert merit.samples[0] == pytest.approx((3 + 3 * 4) / 4)
+
+
+def test_the_share_above_the_threshold_is_that_of_the_draws() -> None:
+    merit = figure_of_merit(study(mean="minimum", of="ratios", threshold=3.5), "new", chains())
+    assert merit.samples.tolist() == [3.0, 3.0, 4.0]
+    assert merit.p_threshold == pytest.approx(0.5)
+
+
+def test_the_dominant_unit_is_named() -> None:
+    """Without A a harmonic mean of 4 ratios remains, without B one of 3: A moves the figure more."""
+    assert figure_of_merit(study(mean="minimum", of="ratios"), "new", chains()).dominant_unit == "A"
+
+
+def test_other_definitions_stand_beside_it() -> None:
+    others = figure_of_merit(study(), "new", chains()).other_definitions
+    assert others["arithmetic mean of the ratios"] == pytest.approx(3.5)
+    assert others["ratio of minimum means of the rates"] == pytest.approx(3.0)
+    assert len(others) == 8
+
+
+def test_the_number_is_derived_from_the_rates_and_the_weights() -> None:
+    made = study(1.0, 2.0)
+    merit = figure_of_merit(made, "new", chains())
+    number = fom_number(made, merit, chains())
+    assert number.id == "new/fom"
+    assert number.formula == "ratio of harmonic means of the rates"
+    assert number.inputs == (
+        "new/A/units_per_day", "new/B/units_per_day", "old/A/units_per_day", "old/B/units_per_day", "weights/A",
+        "weights/B",
+    )  # fmt: skip
+    assert number.samples.tolist() == merit.samples.tolist()
+    weights = weight_numbers(made)
+    assert {name: weight.samples.tolist() for name, weight in weights.items()} == {"weights/A": [1], "weights/B": [2]}
