@@ -96,7 +96,13 @@ def test_a_step_that_is_mostly_carried_is_refused_unless_the_study_accepts_it(tm
 
 @pytest.mark.parametrize(
     ("unit", "steps"),
-    [({}, 10), ({"steps_rounding": "ceil"}, 11), ({"samples": 800}, 100), ({"batch_size": 16, "samples": 81}, 5)],
+    [
+        ({}, 10),
+        ({"steps_rounding": "ceil"}, 11),
+        ({"samples": 800}, 100),
+        ({"batch_size": 16, "samples": 81}, 5),
+        ({"samples": 8}, 1),
+    ],
 )
 def test_the_steps_of_an_epoch(tmp_path: Path, unit: dict[str, Any], steps: int) -> None:
     assert chain(write(tmp_path), **unit)["steps_per_epoch"].samples[0] == steps

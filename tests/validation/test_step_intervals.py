@@ -62,4 +62,6 @@ def test_devices_on_which_the_kit_is_worse_are_named_with_their_intervals() -> N
     )
     *_, comparison = coverage_notes({"whole-kit": kit.iloc[:2], "whole": specs.iloc[:2]})
     assert comparison == "whole-kit: the kit makes the mean error larger on no device"
+    *_, comparison = coverage_notes({"whole": kit, "whole-kit": kit})
+    assert comparison.endswith("on no device"), "the same error is not a larger one"
     assert len(list(coverage_notes({"whole-kit": kit}))) == 1, "nothing to compare with"
