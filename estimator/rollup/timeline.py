@@ -75,7 +75,7 @@ class Events:
         groups = np.split(rows, np.flatnonzero(self._cuts(rows))[1:]) if len(rows) else []
         begins = [(self.start + self.duration * self.on_host)[group[0]] for group in groups]
         rank = [2 * self.segment[group[0]] + self.on_host[group[0]] for group in groups]  # of what begins at once
-        groups = [groups[i] for i in np.lexsort((rank, begins))]
+        groups = [groups[i] for i in np.lexsort(([group[0] for group in groups], rank, begins))]
         block_of = np.empty(len(rows), dtype=np.int64)
         for number, group in enumerate(groups):
             block_of[group] = number

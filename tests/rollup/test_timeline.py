@@ -128,6 +128,24 @@ def test_no_longer_op_makes_a_step_shorter(seed: int, tick_s: float) -> None:
     assert total(rows, longer, 1.0, host_step_s) >= total(rows, factor, 1.0, host_step_s) * (1 - 1e-9)
 
 
+@settings(max_examples=40, deadline=None)
+@given(seed=SEEDS, lanes=LANES, tick_s=TICKS, of_host=st.booleans())
+def test_widening_an_input_widens_the_interval(seed: int, lanes: int, tick_s: float, of_host: bool) -> None:
+    """An input is the time of some ops, or the pace of the host."""
+    rows, host_step_s = random_timeline(seed, lanes, tick_s=tick_s)
+    rng, z = np.random.default_rng(seed), np.linspace(-2.0, 2.0, 21)
+    some = rng.random(len(rows)) < 0.3 if not of_host else np.zeros(len(rows), dtype=bool)
+
+    def ends(std: float) -> tuple[float, float]:
+        factors, pace = np.exp(std * np.outer(z, some)), np.exp(std * z * of_host)
+        steps = step_s(replay(Events(rows), factors, pace, host_step_s))
+        return float(steps.min()), float(steps.max())
+
+    (low, high), (lower, higher) = ends(0.2), ends(0.4)
+    assert lower <= low * (1 + 1e-9)
+    assert higher >= high * (1 - 1e-9)
+
+
 def test_draws_are_replayed_each_by_itself() -> None:
     rows, host_step_s = random_timeline(3, 3)
     rng = np.random.default_rng(3)
