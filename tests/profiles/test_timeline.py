@@ -119,6 +119,16 @@ def test_a_marked_step_without_launches_keeps_its_pauses() -> None:
     assert replayed(timeline, factor=3.0) == pytest.approx(60)
 
 
+def test_events_of_one_lane_that_ran_at_once_stay_side_by_side() -> None:
+    steps = [[(3 * i, 0, 10, 40, 1), (3 * i + 1, 0, 10, 40, 1), (3 * i + 2, 0, 50, 15, 1)] for i in range(3)]
+    rows = [(op, lane, 60 * i + start, duration, 60 * i + launch)
+            for i, ops in enumerate(steps) for op, lane, start, duration, launch in ops]  # fmt: skip
+    timeline = typical_timeline(record(*rows, windows=((0, 60), (60, 120), (120, 180))))
+    assert timeline
+    assert set(timeline.events["lane"]) == {"a", "a.1"}
+    assert replayed(timeline) == pytest.approx(60)
+
+
 def test_lanes_that_wait_for_each_other_all_the_time_have_no_timeline(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("estimator.profiles.timeline.MOST_WAITS", 0)
     assert typical_timeline(record((0, 0, 0, 10, UNKNOWN), (1, 1, 10, 10, UNKNOWN))) is None
