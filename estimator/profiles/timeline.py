@@ -6,6 +6,9 @@ is known. So the timeline, replayed with its own times, gives its own step.
 
 Where no step is marked, nobody knows what the host did between two of them: the step is the time in which the devices
 were busy, and its timeline the order and the overlap of their events without the pauses.
+
+A processor's threads get no timeline. Between settings of one machine that act as several devices, one of that kind
+made the median error of a step 7.8 %, where the mean step's ops in turn have 4.9 % (120 pairs of a self-test).
 """
 
 from __future__ import annotations
@@ -19,10 +22,13 @@ import pandas as pd
 from estimator.core.schema import HOST, TIMELINE
 from estimator.core.types import Flags, Floats, Integers, Timeline
 from estimator.profiles.columns import UNKNOWN
+from estimator.profiles.lanes import INSTANT_S, pieces, sides
 
 PS = 1e12
 KNOWN_LAUNCHES = 0.5  # share of a step's events whose launches must be recorded; else none counts
 MOST_EVENTS = 1 << 17  # of a step that is not marked; nobody replays more
+CROWDED = 1e-3  # share of their time for which events of one lane may run at once
+MOST_WAITS = 10_000  # between lanes without launches; a replay of more takes seconds
 NEVER = -np.inf
 EARLIER_S = 1.0  # events that ended so long before a step keep no lane busy in it
 WAKE_S = 1e-5  # from the end of an event to the start of one on another lane that waits for it, at the most
@@ -105,7 +111,8 @@ def typical_timeline(record: Record) -> Timeline | None:
     if np.mean(record.launch[own] != UNKNOWN) < KNOWN_LAUNCHES:
         return _unlaunched(_events(record, own, int(begins[chosen])), record.lanes, length_s)
     begin, end = record.windows[chosen].tolist()
-    rows = build_timeline(_events(record, own, begin), record.lanes, _waits(record.waits, begin, end))
+    events, lanes = _side_by_side(_events(record, own, begin), record.lanes)
+    rows = build_timeline(events, lanes, _waits(record.waits, begin, end))
     return Timeline(rows, host_step_s=(end - begin) / PS, step_s=length_s)
 
 
@@ -156,7 +163,7 @@ def _waits(waits: Integers, begin: int, end: int) -> HostWaits:
     return HostWaits((start - begin)[stop > start] / PS, (stop - begin)[stop > start] / PS)
 
 
-def _busy_timeline(record: Record) -> Timeline:
+def _busy_timeline(record: Record) -> Timeline | None:
     """The timeline of all events without the time in which none of them ran."""
     rows = np.flatnonzero(record.op >= 0)
     rows = rows[np.argsort(record.start[rows], kind="stable")]
@@ -168,15 +175,41 @@ def _busy_timeline(record: Record) -> Timeline:
     return _unlaunched(events, record.lanes, float(events.end_s.max()))
 
 
-def _unlaunched(events: DeviceEvents, lanes: Sequence[str], length_s: float) -> Timeline:
+def _unlaunched(events: DeviceEvents, lanes: Sequence[str], length_s: float) -> Timeline | None:
     """A timeline without launches: an event waits for the one of another lane that ended last before its lane was to
-    go on, a lane for the host's begin of the step, and the host for its length.
+    go on, a lane for the host's begin of the step, and the host for its length. None where lanes wait too often.
+
+    Where another event was running when one began, that one waits for the part of it that was over by then: so the step
+    is in proportion to its ops.
     """
     own = events.take(events.op >= 0)
-    events = replace(own, launch_s=np.full(len(own.op), np.nan))
+    events, lanes = _side_by_side(replace(own, launch_s=np.full(len(own.op), np.nan)), lanes)
+    events = _cut(events)
     whole = HostWaits(np.zeros(1), np.array([length_s]))
-    rows = _timeline(events, lanes, whole, np.zeros(len(events.op)), wake_s=np.inf)
-    return Timeline(rows, host_step_s=length_s, step_s=length_s)
+    rows = _timeline(events, lanes, whole, np.zeros(len(events.op)), wake_s=np.inf, gap_s=INSTANT_S)
+    return Timeline(rows, host_step_s=length_s, step_s=length_s) if rows["after"].count() <= MOST_WAITS else None
+
+
+def _side_by_side(events: DeviceEvents, lanes: Sequence[str]) -> tuple[DeviceEvents, Sequence[str]]:
+    """The events on as many lanes as it takes that no two of one lane run at once; the names of these lanes.
+
+    What a clock's rounding makes of events one after another stays.
+    """
+    at_once_s = np.maximum(np.nan_to_num(_lane_free(events) - events.start_s), 0.0).sum()
+    if at_once_s <= CROWDED * (events.end_s - events.start_s).sum():
+        return events, lanes
+    side = sides(events.lane, events.start_s, events.end_s)
+    found, lane = np.unique(np.stack([events.lane, side], axis=1), axis=0, return_inverse=True)
+    names = [f"{lanes[number]}.{beside}" if beside else lanes[number] for number, beside in found.tolist()]
+    return replace(events, lane=np.asarray(lane).reshape(-1)), names
+
+
+def _cut(events: DeviceEvents) -> DeviceEvents:
+    """The events in pieces, up to each time at which one of another lane began that had waited for nothing else."""
+    before = _last_ended(events, np.flatnonzero(events.end_s > events.start_s), events.start_s)
+    ended_s = np.fmax(np.where(before >= 0, events.end_s[before], -np.inf), _lane_free(events))
+    row, start_s, end_s = pieces(events.lane, events.start_s, events.end_s, ended_s)
+    return DeviceEvents(events.op[row], events.lane[row], start_s, end_s, events.launch_s[row])
 
 
 def build_timeline(events: DeviceEvents, lanes: Sequence[str], waits: HostWaits = NO_WAITS) -> pd.DataFrame:
@@ -185,9 +218,15 @@ def build_timeline(events: DeviceEvents, lanes: Sequence[str], waits: HostWaits 
 
 
 def _timeline(
-    events: DeviceEvents, lanes: Sequence[str], waits: HostWaits, delay_s: Floats, wake_s: float = WAKE_S
+    events: DeviceEvents,
+    lanes: Sequence[str],
+    waits: HostWaits,
+    delay_s: Floats,
+    wake_s: float = WAKE_S,
+    gap_s: float = GAP_S,
 ) -> pd.DataFrame:
-    """TIMELINE; an event that waits for another one started at most ``wake_s`` after that one's end.
+    """TIMELINE; an event that waits for another one started at most ``wake_s`` after that one's end, and more than
+    ``gap_s`` after it could have.
 
     The first event of a lane whose launch is not known could start when the host began the step.
     """
@@ -195,7 +234,7 @@ def _timeline(
     nothing_before = np.isnan(free_s) & np.isnan(events.launch_s)
     launch_s = np.where(nothing_before, 0.0, np.minimum(events.launch_s, events.start_s))
     ready_s = np.fmax(free_s, launch_s + delay_s)
-    after = _awaited(events, ready_s, wake_s)
+    after = _awaited(events, ready_s, wake_s, gap_s)
     ready_s = np.fmax(ready_s, np.where(after >= 0, events.end_s[after], -np.inf))
     of_device = pd.DataFrame(
         {
@@ -229,13 +268,13 @@ def _lane_free(events: DeviceEvents) -> Floats:
     return free_s
 
 
-def _awaited(events: DeviceEvents, ready_s: Floats, wake_s: float) -> Integers:
+def _awaited(events: DeviceEvents, ready_s: Floats, wake_s: float, gap_s: float) -> Integers:
     """Of each event that waited longer than a gap, the event of another lane that ended last before; −1 for none.
 
     It stands before it in the table: a coarse clock lets two of no time wait for each other.
     """
     after = np.full(len(events.lane), -1, dtype=np.int64)
-    waiting = np.flatnonzero((events.start_s - ready_s > GAP_S) & (events.op >= 0))
+    waiting = np.flatnonzero((events.start_s - ready_s > gap_s) & (events.op >= 0))
     latest_s = np.maximum(events.start_s[waiting] - wake_s, ready_s[waiting])
     for lane in np.unique(events.lane):
         nearest = _last_ended(events, np.flatnonzero((events.lane == lane) & (events.op >= 0)), events.start_s[waiting])

@@ -105,9 +105,9 @@ def test_without_marks_the_pauses_are_dropped_and_the_order_is_kept() -> None:
     timeline = typical_timeline(ran)
     assert timeline
     assert 1e6 * timeline.step_s == pytest.approx(25)
-    assert (1e6 * timeline.events["start_s"]).tolist() == pytest.approx([0, 0, 5, 20])  # the host's row among them
+    assert (1e6 * timeline.events["start_s"]).tolist() == pytest.approx([0, 0, 5, 5, 20])  # the first is cut at 5
     assert replayed(timeline) == pytest.approx(25)
-    assert replayed(timeline, factor=2.0, pace=0.0) == pytest.approx(40)  # the third waits for the second
+    assert replayed(timeline, factor=2.0, pace=0.0) == pytest.approx(50)  # the third waits for the second
 
 
 def test_a_marked_step_without_launches_keeps_its_pauses() -> None:
@@ -117,6 +117,37 @@ def test_a_marked_step_without_launches_keeps_its_pauses() -> None:
     assert timeline.events["launch_s"].max() == 0
     assert replayed(timeline) == pytest.approx(40)
     assert replayed(timeline, factor=3.0) == pytest.approx(60)
+
+
+def test_events_of_one_lane_that_ran_at_once_stay_side_by_side() -> None:
+    steps = [[(3 * i, 0, 10, 40, 1), (3 * i + 1, 0, 10, 40, 1), (3 * i + 2, 0, 50, 15, 1)] for i in range(3)]
+    rows = [(op, lane, 60 * i + start, duration, 60 * i + launch)
+            for i, ops in enumerate(steps) for op, lane, start, duration, launch in ops]  # fmt: skip
+    timeline = typical_timeline(record(*rows, windows=((0, 60), (60, 120), (120, 180))))
+    assert timeline
+    assert set(timeline.events["lane"]) == {"a", "a.1"}
+    assert replayed(timeline) == pytest.approx(60)
+
+
+def test_lanes_that_wait_for_each_other_all_the_time_have_no_timeline(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("estimator.profiles.timeline.MOST_WAITS", 0)
+    assert typical_timeline(record((0, 0, 0, 10, UNKNOWN), (1, 1, 10, 10, UNKNOWN))) is None
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, 1), st.integers(0, 60), st.integers(0, 20)), min_size=1, max_size=20).filter(
+        lambda rows: any(duration for _, _, duration in rows)
+    )
+)
+def test_without_launches_a_step_is_in_proportion_to_its_ops(rows: list[tuple[int, int, int]]) -> None:
+    in_order = sorted(rows, key=lambda row: row[1])
+    timeline = typical_timeline(record(*((op, *row, UNKNOWN) for op, row in enumerate(in_order))))
+    busy = np.zeros(100, dtype=bool)
+    for _, start, duration in rows:
+        busy[start : start + duration] = True
+    assert replayed(timeline) == pytest.approx(busy.sum(), rel=1e-3)
+    assert replayed(timeline, 0.1) == pytest.approx(0.1 * busy.sum(), rel=1e-3)
 
 
 def test_of_very_many_events_without_marks_there_is_no_timeline(monkeypatch: pytest.MonkeyPatch) -> None:
