@@ -57,7 +57,9 @@ def replay_step(prediction: Prediction, timeline: StepTimeline, scenario: HostSc
     added = sum_of_parts(*parts.values())
     growth = np.divide(total, added, out=np.ones_like(total), where=added > 0)
     step = StepTime(**{name: value * growth for name, value in parts.items()}, total=total)
-    overlap = np.where(samples[0] > 0, share * growth[0], has_time(prediction, scenario))
+    own_s = prediction.samples[0]  # with the launches that the replay hides
+    overlap = has_time(prediction, scenario).astype(float)
+    np.divide(share * samples[0] * growth[0], own_s, out=overlap, where=own_s > 0)
     return ReplayedStep(step, step_s(kernels) * timeline.scale, overlap)
 
 

@@ -63,6 +63,7 @@ def test_every_scenarios_step_lies_between_its_limits(made: tuple[int, str, bool
         assert max(mid, high) <= each.ceiling_s * (1 + ROUNDING)
         assert sum(each.step.parts().values()) == pytest.approx(each.step.total)
         assert sum(each.evidence.values()) == pytest.approx(1.0)
+        assert each.overlap @ each.prediction.samples[0] <= mid * (1 + ROUNDING), "no launch that is hidden counts"
     alone = found["none", None]
     assert alone.step.total == pytest.approx(alone.kernels_s)
     for each in found.values():
