@@ -28,7 +28,7 @@ def written(paths: Iterable[Path]) -> Document:
 
 
 def report(paths: Iterable[Path], result: StudyResult) -> Document:
-    """The files of a report; of published tables, each step that a printed time implies beside the predicted one."""
+    """The files of a report; for published tables, the step that each time implies, and the predicted step."""
     tables = [appendix.document for appendix in result.appendices if appendix.kind == "audit"]
     times = [time for table in tables for time in table["printed"]["times"] if time["predicted_step_s"]]
     names = ("unit", "on", "as_printed", "implied_step_s", "predicted_step_s", "step_holds")

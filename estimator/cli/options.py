@@ -75,8 +75,8 @@ HOST_HELP = (
     "accelerator's profile; of a processor's profile on an accelerator, the framework's launches]"
 )
 INPUT_HELP = (
-    "Time in which input is read: carried (as profiled, in turn with the rest), overlapped (beside the step before: "
-    "the longer of the two counts), or none.  [default: carried; with --host none, none]"
+    "Time in which input is read: carried (as profiled, in turn with the rest), overlapped (in parallel with the "
+    "step before; the longer of the two counts), or none.  [default: carried; with --host none, none]"
 )
 Host = Annotated[
     Any, typer.Option("--host", metavar="profile|none|FACTOR", parser=_host, help=HOST_HELP, show_default=False)

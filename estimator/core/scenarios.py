@@ -36,5 +36,5 @@ def read_input(written: object) -> InputWord | None:
 
 # the source's host, none, or so many times what it is by default; None: as suits the target
 Host = Annotated[HostWord | float | None, BeforeValidator(read_host)]
-# time in which input is read: the source's, the same beside the step before, or none; None: as suits the host
+# time in which input is read: as profiled, in parallel with the step before, or none; None: as suits the host
 Input = Annotated[InputWord | None, BeforeValidator(read_input)]

@@ -271,7 +271,7 @@ class Timeline:
 
 @dataclass(frozen=True)
 class DeviceNumbers:
-    """What a profiler's driver tells of a device beside its name; NaN where it does not."""
+    """What a profiler records of a device in addition to its name; NaN where it records nothing."""
 
     compute_units: int
     memory: float  # [B]

@@ -55,11 +55,11 @@ def load_source(profile: Profile, plan: RunPlan, target: Side) -> Side | None:
 def unknown_source(profile: Profile, plan: RunPlan, source: Side | None, *, needed: bool) -> tuple[Note, ...]:
     """A warning where the rates of the device that was profiled are unknown: it tells which source to give.
 
-    ``needed``: whether much of the step goes by these rates. Elsewhere only a device that the dump tells of counts.
+    ``needed``: whether much of the step goes by these rates. Elsewhere only a device that the dump records counts.
     """
     candidates = [device.name for device in recorded_devices(profile)] if source is None else []
-    told = profile.device_recorded or candidates
-    if (source and source.device.memory_bandwidth) or not (needed or (told and not profile.device)):
+    is_recorded = bool(profile.device_recorded or candidates)
+    if (source and source.device.memory_bandwidth) or not (needed or (is_recorded and not profile.device)):
         return ()
     name = source.device.name if source else profile.device or profile.device_recorded
     reason = f"the catalogue has no rates of '{name}'" if name else "the profile does not name its device"

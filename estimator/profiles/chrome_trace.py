@@ -31,23 +31,7 @@ CHUNK = 1 << 20  # [B]
 WINDOW, LARGEST_VALUE = 1 << 12, 1 << 28  # smallest and largest window in which one value is searched [B]
 MOST_PS = 2**62
 MOST_DIGITS = 18  # always fit into 64 bits
-UNTIMED = (
-    "M",
-    "i",
-    "I",
-    "C",
-    "s",
-    "t",
-    "f",
-    "n",
-    "N",
-    "D",
-    "O",
-    "P",
-    "v",
-    "c",
-    "R",
-)  # phases of events without duration
+UNTIMED = tuple("MiICstfnNDOPvcR")  # phases of events without duration
 SHOWN = 120  # characters of a faulty event in an error message
 
 Identity = int | float | str | None

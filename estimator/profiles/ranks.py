@@ -26,7 +26,9 @@ def merge(profiles: Sequence[Profile]) -> Profile:
     if len(profiles) == 1:
         return profiles[0]
     _refuse_unlike_shapes(profiles)
-    processes = [_merged(windows, ranks=windows[0].ranks) for windows in _processes(profiles)]
+    processes = [
+        _merged(windows, [window.steps for window in windows], windows[0].ranks) for windows in _processes(profiles)
+    ]
     steps = {profile.steps for profile in processes}
     if len(steps) > 1 and not _state_their_ranks(processes):
         counts = " and ".join(str(count) for count in sorted(steps))
@@ -34,7 +36,8 @@ def merge(profiles: Sequence[Profile]) -> Profile:
             f"{profiles[0].workload.name}: the dumps cover {counts} steps; expected ranks of one run, so name one of "
             "them"
         )
-    return _merged(processes, ranks=sum(profile.ranks for profile in processes))
+    ranks = [profile.ranks for profile in processes]
+    return _merged(processes, ranks, sum(ranks))
 
 
 def _state_their_ranks(profiles: Sequence[Profile]) -> bool:
@@ -78,21 +81,16 @@ def _refuse_unlike_shapes(profiles: Sequence[Profile]) -> None:
         )
 
 
-def _mean_steps(profiles: Sequence[Profile]) -> float:
-    return sum(profile.steps for profile in profiles) / len(profiles)
-
-
-def _merged(profiles: Sequence[Profile], ranks: int) -> Profile:
-    """The mean of profiles: of the windows of one process by their steps, of processes by their ranks."""
+def _merged(profiles: Sequence[Profile], counts: Sequence[int], ranks: int) -> Profile:
+    """The mean of profiles, each weighted by its count."""
     if len(profiles) == 1:
         return profiles[0]
-    of_process = all(profile.ranks == ranks for profile in profiles)
-    weights = np.array([profile.steps if of_process else profile.ranks for profile in profiles], dtype=float)
+    weights = np.array(counts, dtype=float)
     weights /= weights.mean()
     return dataclasses.replace(
         profiles[0],
         ranks=ranks,
-        steps=round(_mean_steps(profiles)),
+        steps=round(np.mean([profile.steps for profile in profiles])),
         updates=None,
         ops=mean_ops([_weighted(profile.ops, weight) for profile, weight in zip(profiles, weights, strict=True)]),
         timeline=_first_timeline(profiles),

@@ -25,7 +25,7 @@ DISPATCH_S = {  # assumed: time between two launches of a framework's host, low,
 }
 ANY_FRAMEWORK = (2e-6, 8e-6, 45e-6)
 # times a step's kernels, as an accelerator's stack splits layers otherwise: so that nine in ten published steps of
-# Keras networks lie in their intervals, each of four families counted alike ('estimator validate --problem networks')
+# Keras networks lie in their intervals, four families with equal weight ('estimator validate --problem networks')
 OTHER_STACK = (0.63, 1.0, 1.6)
 
 

@@ -117,11 +117,6 @@ class Clock:
     ended_s: list[Floats] = field(default_factory=list)
     lanes_s: dict[int, Floats] = field(default_factory=dict)  # the end of the last block of each lane
 
-    @property
-    def complete_s(self) -> Floats:
-        """When the host and all lanes were done."""
-        return np.asarray(np.maximum.reduce([self.resumed_s[-1], *self.lanes_s.values()]))
-
     def since(self, before: Clock) -> dict[int, Floats]:
         """By how much the host and each lane ended later than in the step before [s]."""
         lanes = {lane: ended_s - before.lanes_s[lane] for lane, ended_s in self.lanes_s.items()}

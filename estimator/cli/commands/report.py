@@ -13,7 +13,7 @@ def report(
 ) -> None:
     """Write a study's report: report.html, one offline file, and results.json.
 
-    Of a published table, print the step that each time implies beside the predicted one.
+    For a published table, print the step that each time implies, and the predicted step.
     """
     from estimator.cli import documents
     from estimator.cli.render.report import render_report

@@ -21,7 +21,7 @@ def render_report(document: Mapping[str, Any]) -> None:
 
 
 def _steps(steps: Sequence[Mapping[str, Any]]) -> Table:
-    """Each step beside the predicted one, and whether its interval holds it."""
+    """Each implied step, the predicted step, and whether its interval holds the implied one."""
     held = sum(bool(step["step_holds"]) for step in steps)
     title = f"Steps of printed times, and as predicted; {held} of {len(steps)} intervals hold them"
     table = terminal.new_table(title, "row", "on", *NUMBERS, "inside", right=NUMBERS)

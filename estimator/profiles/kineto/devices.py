@@ -51,8 +51,8 @@ def _properties(trace: Trace) -> Mapping[str, object]:
     stated = trace.metadata.get("deviceProperties")
     properties = [device for device in stated if isinstance(device, dict)] if isinstance(stated, list) else []
     by_id = {str(device.get("id")): device for device in properties}
-    alike = len({(_name(device.get("name")), device.get("numSms")) for device in properties}) == 1
-    first = properties[0] if alike else {}  # ids may be those of the visible devices, or of all
+    same_device = len({(_name(device.get("name")), device.get("numSms")) for device in properties}) == 1
+    first = properties[0] if same_device else {}  # ids may be those of the visible devices, or of all
     return by_id.get(_busiest(trace), first)
 
 
