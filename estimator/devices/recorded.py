@@ -7,7 +7,6 @@ roughly. Boards of one chip may differ by clock or bandwidth alone; where these 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 from estimator.core import library
 from estimator.core.types import DeviceNumbers, DeviceSpec, Profile, Sourced
@@ -23,15 +22,15 @@ def recorded_devices(profile: Profile) -> tuple[DeviceSpec, ...]:
     named = source_device(profile.device or profile.device_recorded)
     if named or profile.device or profile.device_numbers is None:
         return (named,) if named else ()
-    return tuple(_matching(profile.device_numbers))
+    return _matching(profile.device_numbers)
 
 
-def _matching(numbers: DeviceNumbers) -> Iterator[DeviceSpec]:
-    """Yield the devices with these numbers; those whose bandwidth matches, if any does."""
+def _matching(numbers: DeviceNumbers) -> tuple[DeviceSpec, ...]:
+    """The devices with these numbers; those whose bandwidth matches, if any does."""
     devices = (load_device(path) for path in library.names("devices", DEVICE_FILES).values())
     matching = [device for device in devices if _matches(device, numbers)]
     nearest = [device for device in matching if _within(numbers.bandwidth, device.memory_bandwidth, BANDWIDTH)]
-    yield from (nearest or matching) if math.isfinite(numbers.bandwidth) else matching
+    return tuple(nearest or matching)
 
 
 def _matches(device: DeviceSpec, numbers: DeviceNumbers) -> bool:

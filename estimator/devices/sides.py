@@ -58,8 +58,9 @@ def unknown_source(profile: Profile, plan: RunPlan, source: Side | None, *, need
     ``needed``: whether much of the step goes by these rates. Elsewhere only a device that the dump records counts.
     """
     candidates = [device.name for device in recorded_devices(profile)] if source is None else []
-    is_recorded = bool(profile.device_recorded or candidates)
-    if (source and source.device.memory_bandwidth) or not (needed or (is_recorded and not profile.device)):
+    rates_are_known = source is not None and source.device.memory_bandwidth is not None
+    only_recorded = not profile.device and bool(profile.device_recorded or candidates)
+    if rates_are_known or not (needed or only_recorded):
         return ()
     name = source.device.name if source else profile.device or profile.device_recorded
     reason = f"the catalogue has no rates of '{name}'" if name else "the profile does not name its device"

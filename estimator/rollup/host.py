@@ -49,7 +49,7 @@ class HostScenario:
     @property
     def left_out(self) -> tuple[str, ...]:
         """The parts of a step that take no time."""
-        parts = {"host": self.name == "none", "input": self.input == "none"}
+        parts = {"host": not self.pace.any(), "input": self.input == "none"}
         return tuple(part for part, is_left_out in parts.items() if is_left_out)
 
 

@@ -1,4 +1,4 @@
-"""The limits of a step: no scenario's step is below its floor or above its ceiling."""
+"""The limits of a step under its scenario: a floor that physics sets, and all of its work one after the other."""
 
 from __future__ import annotations
 

@@ -68,12 +68,15 @@ def merge_normalizations(work: pd.DataFrame, workload: Workload, *, by_library: 
     passes = _library_passes(work, ops, step_pass)
     if not passes:
         return Transformed(work, changed=False)
-    merged = step_pass.isin(step_pass[[rows[-1] for rows in passes]])
-    kept = [row for rows in passes for row in rows]
-    left = pd.Series(1.0, index=work.index).mask(merged & ~work.index.isin(kept), 0.0)
-    left.update(pd.Series(_gradient_sums(work, ops, [rows[-1] for rows in passes]), dtype=float))
+    applied = [rows[-1] for rows in passes]
+    merged = step_pass.isin(step_pass.iloc[applied])
+    left = np.where(merged, 0.0, 1.0)
+    left[[row for rows in passes for row in rows]] = 1.0
+    for row, share in _gradient_sums(work, ops, applied).items():
+        left[row] = share
     left[_moved_shifts(work, ops)] = 0.0
-    return _merge(work, merged, left.mask(work["op_class"].isin(HOST_CLASSES), 1.0))
+    left[work["op_class"].isin(HOST_CLASSES)] = 1.0
+    return _merge(work, merged, pd.Series(left, index=work.index))
 
 
 def _merge(work: pd.DataFrame, merged: pd.Series, left: pd.Series) -> Transformed:
