@@ -228,6 +228,13 @@ CONV_COLUMNS = (
     Column("dilation_w", "integer", "distance of the kernel's points along the width", above=0, default=1),
 )
 OPERATOR = Column("operator", "text", "what the op computes, one of core/operators.csv")
+RANKS = (
+    Column("ranks", "integer", "devices that take part in a collective", above=0),
+    Column("ranks_per_node", "integer", "of these, devices of one node; as many as a node has where missing", above=0),
+)
+BYTES_OF_OP = (
+    "traffic of a memory-bound op; of a collective the message: what a rank reduces, sends, or has gathered at last"
+)
 ROW_LENGTH = Column("row_length", "integer", "length of the rows that a softmax or layer norm runs over", above=0)
 FORMATS = (*PRECISIONS, "other")
 
@@ -266,6 +273,7 @@ WORK = OPS.extend(
     *GEMM_COLUMNS,
     *CONV_COLUMNS,
     ROW_LENGTH,
+    *RANKS,
     Column("from_precision", "text", "number format that a cast reads", choices=FORMATS),
     Column("to_precision", "text", "number format that a cast writes", choices=FORMATS),
     Column("flop", "number", "arithmetic of all calls, a multiply-add counted as 2", "FLOP/step", minimum=0),
@@ -297,8 +305,8 @@ MEASUREMENTS = Table(
         Column("hidden", "integer", "width of a recurrent layer", above=0),
         Column("sequences", "integer", "sequences in one call of a recurrent layer", above=0),
         Column("timesteps", "integer", "length of each sequence", above=0),
-        Column("ranks", "integer", "devices that take part in a collective", above=0),
-        Column("bytes", "number", "traffic of a memory-bound op; what one rank sends in a collective", "B", minimum=0),
+        *RANKS,
+        Column("bytes", "number", BYTES_OF_OP, "B", minimum=0),
         Column("flop", "number", "arithmetic of a memory-bound op", "FLOP", minimum=0),
         Column("time_s", "number", "median time of one call", "s", required=True, above=0),
         Column("time_low_s", "number", "low end of the time", "s", above=0),

@@ -143,6 +143,32 @@ class Link(File):
     total: Rate | None = None
 
 
+class MeasuredLink(File):
+    """What timed collectives of one kind and size of group show: α of a short one, β of each byte; None where unknown.
+
+    ``t = latency_s + seconds_per_byte · S``.
+    """
+
+    operator: str
+    ranks: Whole
+    ranks_per_node: Whole | None = None
+    latency_s: float | None = Field(default=None, gt=0)
+    seconds_per_byte: float | None = Field(default=None, gt=0)
+
+
+class Network(File):
+    """How the devices of a machine reach each other: those that their own links join, and the network beyond."""
+
+    linked_devices: Whole | None = None  # of one node, or of more where the links reach further
+    interconnect: str | None = None  # its name, which tells how a message is sent
+    injection_bandwidth: Rate | None = None  # per node, per direction
+    latency: Time | None = None  # of a short message between two nodes
+    topology: str | None = None
+    taper: float = Field(default=1.0, ge=1.0)  # bandwidth into a node / its share of the network's core
+    in_network: bool = False  # whether its switches reduce what passes through them
+    measured: tuple[MeasuredLink, ...] = ()
+
+
 class Part(File):
     """A module or board with several equal parts, one of which is the device."""
 
@@ -173,6 +199,8 @@ class DeviceSpec(File):
     launch_latency: Time | None = None
     link: Link | None = None
     pcie_generation: Whole | None = None
+    pcie_lanes: Whole = 16
+    network: Network | None = None  # of the machine that it is built into
     source: str | None = None
     notes: tuple[str, ...] = ()
 
@@ -211,15 +239,26 @@ class SystemSpec(File):
     node_name: str = "node"
     device: str
     devices_per_node: Count
+    linked_devices: Count | None = None  # that devices' own links join; those of a node where none is given
     host: str | None = None
     interconnect: str | None = None
     topology: str | None = None
     injection_bandwidth: Rate | None = None  # per node, per direction
+    latency: Time | None = None  # of a short message between two nodes
+    taper: float = Field(default=1.0, ge=1.0)  # bandwidth into a node / its share of the network's core
+    in_network: bool = False  # whether its switches reduce what passes through them
     power: Power | None = None
     rpeak: Arithmetic | None = None  # as the TOP500 prints it: never a device's peak times a count
     rmax: Arithmetic | None = None
     source: str | None = None
     notes: tuple[str, ...] = ()
+
+    @property
+    def network(self) -> Network:
+        """The nodes and the network between them."""
+        shared = {name: getattr(self, name) for name in Network.model_fields if name in type(self).model_fields}
+        joined = self.linked_devices or self.devices_per_node
+        return Network().model_copy(update={**shared, "linked_devices": int(joined.value)})
 
 
 class UpdateOp(File):

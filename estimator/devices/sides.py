@@ -10,7 +10,7 @@ from estimator.core import library
 from estimator.core.errors import suggestion
 from estimator.core.notes import Note, with_code
 from estimator.core.types import DeviceSpec, Profile, RunPlan
-from estimator.devices.measurements import read_measurements, with_launch
+from estimator.devices.measurements import read_measurements, with_measured
 from estimator.devices.recorded import recorded_devices
 from estimator.devices.specs.catalogue import DEVICE_FILES, load_device, source_device, target_warnings
 
@@ -32,7 +32,7 @@ def load_target(plan: RunPlan) -> Side:
         *with_code("device-check", target_warnings(plan.target, device)),
         *with_code("measurements-left-out", left_out),
     )
-    return Side(with_launch(device, rows), rows, notes)
+    return Side(with_measured(device, rows), rows, notes)
 
 
 def load_source(profile: Profile, plan: RunPlan, target: Side) -> Side | None:
@@ -49,7 +49,7 @@ def load_source(profile: Profile, plan: RunPlan, target: Side) -> Side | None:
     if target.measurements.empty:
         return Side(device, target.measurements.iloc[:0], notes)
     rows, left_out = read_measurements(device, named=plan.source)
-    return Side(with_launch(device, rows), rows, (*notes, *with_code("measurements-left-out", left_out)))
+    return Side(with_measured(device, rows), rows, (*notes, *with_code("measurements-left-out", left_out)))
 
 
 def unknown_source(profile: Profile, plan: RunPlan, source: Side | None, *, needed: bool) -> tuple[Note, ...]:

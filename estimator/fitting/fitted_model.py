@@ -12,7 +12,7 @@ import numpy as np
 from estimator.core.schema import STREAMING
 from estimator.core.types import File, Floats
 from estimator.devices import load_device
-from estimator.fitting import convolution, gemm, memory_bound
+from estimator.fitting import collectives, convolution, gemm, memory_bound
 from estimator.model import coefficients
 from estimator.model.calibration import estimate_correction
 from estimator.model.coefficients import Coefficients
@@ -30,12 +30,14 @@ FITS: dict[str, Callable[[pd.DataFrame, Coefficients], File]] = {  # in this ord
     "gemm": lambda truth, c: gemm.fit(truth),
     "convolution": lambda truth, c: convolution.fit(truth, c.gemm.sustained),
     "memory_bound": lambda truth, c: memory_bound.fit(truth),
+    "collectives": lambda truth, c: collectives.fit(truth),
 }
 NO_FAMILY = ""
 NEEDED = {  # class of ops → fits that its times stand on: vectors are streamed, convolutions sustain what products do
     "gemm": ("gemm", "memory_bound"),
     "convolution": ("gemm", "convolution"),
     **dict.fromkeys(STREAMING, ("memory_bound",)),
+    "collective": ("collectives",),
 }
 
 

@@ -23,7 +23,7 @@ from estimator.validation.selftest import results
 from estimator.validation.validate import METHODS, validate
 
 COEFFICIENTS_FOLDER = Path(__file__).parents[1] / "model" / "coefficients"
-FITTED = ("gemm", "convolution", "memory_bound", "step_factor")
+FITTED = ("gemm", "convolution", "memory_bound", "collectives", "step_factor")
 DIGITS = 4
 SOURCE = "self-tests (estimator/validation/selftest/results); python -m estimator.fitting.ship"
 HEADER = (

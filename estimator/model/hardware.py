@@ -79,8 +79,10 @@ def peak_of_op(device: DeviceSpec, op_class: str, precision: str) -> tuple[str, 
     """The dotted name of the peak that an op of this class and precision takes on a device, and that peak.
 
     Matrix products and convolutions use tensor units where there are any, other ops vector units; there narrow formats
-    without a peak run at that of fp32.
+    without a peak run at that of fp32. The peak of a collective is the rate of the device's link.
     """
+    if op_class == "collective":
+        return "link.per_direction", device.link.per_direction if device.link else None
     tensor = device.peak_of(precision).tensor if op_class in MATRIX else None
     if tensor:
         return f"peak.{precision}.tensor", tensor

@@ -15,9 +15,11 @@ ENDS = ("time_low_s", "time_s", "time_high_s")
 
 
 def rows_for_ops(measurements: pd.DataFrame, work: pd.DataFrame) -> pd.DataFrame:
-    """The measured rows of the op classes and precisions of WORK, and of all memory-bound classes but pools."""
+    """The measured rows of the op classes and precisions of WORK, of all memory-bound classes but pools, and of
+    collectives, whose time goes by their bytes alone.
+    """
     is_same_kind = measurements["op_class"].isin(work["op_class"]) & measurements["precision"].isin(work["precision"])
-    return measurements[is_same_kind | measurements["op_class"].isin(UNPOOLED)]
+    return measurements[is_same_kind | measurements["op_class"].isin((*UNPOOLED, "collective"))]
 
 
 def rows_of_common_libraries(first: pd.DataFrame, second: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:

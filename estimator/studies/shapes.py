@@ -16,7 +16,7 @@ from estimator.core.operators import CAST, with_operators
 from estimator.core.schema import MATRIX, SHAPED_BY, SHAPES, STREAMING
 from estimator.core.types import DeviceSpec, RunPlan, Workload
 from estimator.devices import load_device, target_warnings
-from estimator.devices.measurements import read_measurements, with_launch
+from estimator.devices.measurements import read_measurements, with_measured
 from estimator.model import TargetDevice, assumptions
 from estimator.model.prediction import predict_ops
 from estimator.work import count_work
@@ -40,7 +40,7 @@ def predict_shapes(path: str | Path, plan: RunPlan) -> tuple[pd.DataFrame, tuple
     cells, table = _read(path)
     target = load_device(plan.target)
     measurements, impossible = read_measurements(target, plan.measurements, plan.target, alone=True)
-    target = with_launch(target, measurements)
+    target = with_measured(target, measurements)
     workload = Workload(name=path.stem, precision="fp32")
     work = _work(table, workload, path)
     predict = partial(predict_ops, target=TargetDevice(target, measurements), plan=plan)

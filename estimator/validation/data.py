@@ -68,6 +68,7 @@ def describe(rows: pd.DataFrame, device: DeviceSpec | None) -> tuple[pd.DataFram
     tensor_peaks = rows["precision"].map(
         {precision: peak.tensor.value for precision, peak in device.peak.items() if peak.tensor}
     )
+    ideal_s = bounds.least_times(rows, device)
     _, height, width = ConvShape.from_table(rows).output
     usable = (rows["time_s"] > 0).to_numpy() & (np.isfinite(peaks) | ~matrix)
     too_fast = usable & bounds.above_peak(rows, device)
@@ -77,7 +78,7 @@ def describe(rows: pd.DataFrame, device: DeviceSpec | None) -> tuple[pd.DataFram
         stack=rows["data_set"].str.partition("-")[0],
         path=np.where(matrix & (tensor_peaks == peaks), "tensor", "vector"),
         peak=np.where(matrix, peaks, np.nan),
-        ideal_s=bounds.least_times(rows, device),
+        ideal_s=np.where(ideal_s > 0, ideal_s, np.nan),  # neither arithmetic nor memory bounds a collective
         conv_p=height,
         conv_q=width,
     )[usable & ~too_fast]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import zlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -54,10 +56,19 @@ def published(path: Path, names: Mapping[str, str]) -> pd.DataFrame:
 
 def read_columns(path: Path, names: Iterable[str]) -> pd.DataFrame:
     """Read a public table (CSV or parquet). Raises EstimatorError where it cannot be read or lacks a column."""
-    table = _parquet(path) if path.suffix == ".parquet" else csv_files.read_csv(path)
+    readers = {".parquet": _parquet, ".gz": _compressed}
+    table = readers.get(path.suffix, csv_files.read_csv)(path)
     if missing := [name for name in names if name not in table]:
         raise EstimatorError(f"{path}: the column '{missing[0]}' is missing; check that this is the public table")
     return table
+
+
+def _compressed(path: Path) -> pd.DataFrame:
+    try:
+        text = gzip.decompress(path.read_bytes()).decode("utf-8-sig")
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+        raise EstimatorError(f"{path}: cannot be read as compressed text ({error}); fetch the file again") from None
+    return csv_files.read_csv(path, text)
 
 
 def _parquet(path: Path) -> pd.DataFrame:

@@ -12,9 +12,10 @@ from estimator.core import csv_files
 from estimator.core.errors import EstimatorError
 from estimator.core.operators import LAUNCH, refuse_unknown, with_operators
 from estimator.core.schema import MEASUREMENTS, SHAPED_BY, complete
-from estimator.core.types import DeviceSpec, Flags, Sourced
+from estimator.core.types import DeviceSpec, Flags, Network, Sourced
 from estimator.devices.measurements import bounds
 from estimator.devices.measurements.conditions import Conditions, op_kernel
+from estimator.devices.measurements.links import measured_links
 from estimator.devices.measurements.suspicious_rows import SuspiciousRows, and_more
 from estimator.devices.specs.catalogue import measurements_paths
 
@@ -88,6 +89,16 @@ def with_launch(device: DeviceSpec, measurements: pd.DataFrame) -> DeviceSpec:
     source = "its measurements" if pd.isna(row["source"]) else str(row["source"])
     launch = Sourced(value=float(row["time_s"]), unit="s", status="measured", source=source)
     return device.model_copy(update={"launch_latency": launch})
+
+
+def with_measured(device: DeviceSpec, measurements: pd.DataFrame) -> DeviceSpec:
+    """The device with the launch latency and the links that MEASUREMENTS show, where they do."""
+    links = measured_links(measurements)
+    device = with_launch(device, measurements)
+    if not links:
+        return device
+    network = (device.network or Network()).model_copy(update={"measured": links})
+    return device.model_copy(update={"network": network})
 
 
 def check_rows(

@@ -16,6 +16,7 @@ from pydantic import Field, model_validator
 
 from estimator.core.types import File
 from estimator.core.yaml_files import check, read_yaml
+from estimator.model.collective_coefficients import CollectiveCoefficients
 from estimator.model.convolution_coefficients import ConvolutionCoefficients
 from estimator.model.gemm import GemmCoefficients
 from estimator.model.kernel_priors import KernelPriors
@@ -56,6 +57,7 @@ class Coefficients(File):
     gemm: GemmCoefficients
     convolution: ConvolutionCoefficients
     memory_bound: MemoryBoundCoefficients
+    collectives: CollectiveCoefficients
     launches: LaunchCoefficients
     step_factor: StepFactorCoefficients
     kernel_priors: KernelPriors
@@ -86,6 +88,7 @@ def _read() -> Coefficients:
             gemm=check(GemmCoefficients, read_yaml(folder / "gemm.yaml")),
             convolution=check(ConvolutionCoefficients, read_yaml(folder / "convolution.yaml")),
             memory_bound=check(MemoryBoundCoefficients, read_yaml(folder / "memory_bound.yaml")),
+            collectives=check(CollectiveCoefficients, read_yaml(folder / "collectives.yaml")),
             launches=check(LaunchCoefficients, read_yaml(folder / "launches.yaml")),
             step_factor=check(StepFactorCoefficients, read_yaml(folder / "step_factor.yaml")),
             kernel_priors=check(KernelPriors, read_yaml(folder / "kernel_priors.yaml")),

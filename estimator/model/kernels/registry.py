@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from estimator.core.types import Flags
-from estimator.model.kernels import attention, convolutions, products, streams
+from estimator.model.kernels import attention, collectives, convolutions, products, streams
 from estimator.model.kernels.kernel_model import KernelModel
 
 KERNEL_MODELS: dict[str, KernelModel] = {  # the first model that matches an op is used
@@ -22,6 +22,7 @@ KERNEL_MODELS: dict[str, KernelModel] = {  # the first model that matches an op 
     "channel_sum": streams.CHANNEL_SUM,
     "bias_grad": streams.BIAS_GRAD,
     "memory-bound": streams.MEMORY_BOUND,
+    "collective": collectives.COLLECTIVE,
     "other": products.OTHER_MATRIX_WORK,
 }
 

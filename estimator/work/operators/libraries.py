@@ -8,9 +8,17 @@ FUSED = r"(?i).*(fus|triton|foreach|multi_tensor).*"  # kernels that are fusions
 LIBRARY = r"(cudnn_)?((infer|train|ops)_)?(cutlass|ampere|volta|turing|maxwell|sm\d+)_\S*?"
 TILES = r"(_ZN7ck_tile|void ck_tile::kentry).*"  # composable-kernel's, whose entry is one name for all
 CUTLASS = r"(Kernel2?|device_kernel)<cutlass\S*?"
+NCCL = r"(nccl|rccl)\w*(Kernel|Dev)\w*?_?"  # AMD's library keeps NVIDIA's names
 
 DISTINCT = (  # names with a unique beginning
-    Rule("collective", r"(nccl|rccl)\w*(Kernel|Dev)|(void )?(vllm|sglang|aiter)::cross_device_reduce"),
+    Rule("custom_all_reduce", r"(void )?((vllm|sglang|aiter)::cross_device_reduce|[\w:]*(one|two)ShotAllReduce)"),
+    Rule("all_reduce", rf"{NCCL}AllReduce"),
+    Rule("all_gather", rf"{NCCL}AllGather"),
+    Rule("reduce_scatter", rf"{NCCL}ReduceScatter"),
+    Rule("collective_broadcast", rf"{NCCL}Broadcast"),
+    Rule("collective_reduce", rf"{NCCL}Reduce(?!S)"),
+    Rule("send_recv", rf"{NCCL}SendRecv"),
+    Rule("collective", NCCL),
     Rule("elementwise", rf"{TILES}FmhaBwd(OGradDotO|ConvertQGrad)"),
     Rule("attention_grad", rf"_?attn_bwd|te_fused_attn_backward|(aiter::)?fmha_bwd|{TILES}Fmha_?Bwd"),
     Rule("attention", rf"(aiter::)?fmha_|cudnn_generated\w*(sdpa|flash)|_?attn_fwd|te_fused_attn_forward|{TILES}Fmha"),

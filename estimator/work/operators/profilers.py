@@ -4,6 +4,7 @@ from estimator.core.operators import operators
 from estimator.work.operators.rule import Family, Rule
 
 AMD = "__amd_rocclr_"  # before the names of kernels by which AMD's runtime copies and fills
+COMMUNICATOR = r"(nccl|gloo|mpi|ucc|c10d|_?c10d_functional)::?"  # back ends of distributed PyTorch
 
 PLAIN = (
     Rule("gemm", r"gemm|mm|bmm|addmm|linear|dot_general"),
@@ -13,7 +14,15 @@ PLAIN = (
     Rule("input", r"enumerate\(DataLoader\)\S*|Iterator::\S+"),
     Rule("memcpy", rf"(?i:memcpy\b.*|memcpy[ _]?(DtoD|PtoP|D2D|P2P)\b.*)|CopyDeviceToDevice|{AMD}copy\w*(\.kd)?"),
     Rule("memset", rf"(?i:memset\b.*)|{AMD}fill\w*(\.kd)?"),
-    Rule("collective", r"(nccl|gloo|mpi|ucc|c10d|_?c10d_functional)::?\w+|record_param_comms"),
+    Rule("reduce_scatter", rf"{COMMUNICATOR}_?reduce_?scatter\w*"),
+    Rule("all_reduce", rf"{COMMUNICATOR}_?all_?reduce\w*"),
+    Rule("all_gather", rf"{COMMUNICATOR}_?all_?gather\w*"),
+    Rule("all_to_all", rf"{COMMUNICATOR}_?all_?to_?all\w*"),
+    Rule("collective_broadcast", rf"{COMMUNICATOR}_?broadcast\w*"),
+    Rule("collective_reduce", rf"{COMMUNICATOR}_?reduce_?"),
+    Rule("collective_gather", rf"{COMMUNICATOR}_?gather_?"),
+    Rule("send_recv", rf"{COMMUNICATOR}_?(send|recv)\w*( \d+->\d+)?"),
+    Rule("collective", rf"{COMMUNICATOR}\w+|record_param_comms"),
     Rule("host", r"(autograd::engine|torch::autograd|profiler)::.*|Optimizer\..*|\w+Backward\d*|detach_?"),
     Rule("host", r"ProfilerStep\W\d+|(cuda|hip)[A-Z]\w+|cu(Launch|Mem|Stream|Event|Ctx|Module|Func)\w+"),
 )

@@ -5,7 +5,7 @@ import pytest
 from estimator.core import library
 from estimator.core.errors import EstimatorError
 from estimator.devices import load_device
-from estimator.devices.measurements import load_measurements, read_measurements, tables, with_launch
+from estimator.devices.measurements import load_measurements, read_measurements, tables, with_measured
 from tests.conftest import make_device
 
 HEADER = "op_class,precision,m,n,k,time_s,library,source\n"
@@ -210,7 +210,7 @@ def test_the_launch_latency_is_taken_from_measurements(tmp_path: Path) -> None:
     text = "op_class,precision,kernel,bytes,time_s\nelementwise,fp32,launch,12,3e-6\nelementwise,fp32,add,1200,4e-6\n"
     (tmp_path / "rows.csv").write_text(text)
     device = make_device(launch_latency="9 us")
-    latency = with_launch(device, load_measurements(device, tmp_path / "rows.csv")).launch_latency
+    latency = with_measured(device, load_measurements(device, tmp_path / "rows.csv")).launch_latency
     assert latency is not None
     assert (latency.value, latency.status) == (3e-6, "measured")
-    assert with_launch(device, load_measurements(device)) == device
+    assert with_measured(device, load_measurements(device)) == device

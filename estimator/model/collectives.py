@@ -1,0 +1,175 @@
+"""The time of collectives from the links that they cross: latency of their steps, and transfer of their bytes.
+
+t = min over algorithms and protocols of  start + Σ steps · latency of a step + volume / bandwidth
+
+A message of S bytes takes with N ranks (Thakur, Rabenseifner, Gropp, "Optimization of collective communication
+operations in MPICH", 2005; bus bandwidth as nccl-tests define it):
+
+    all-reduce         ring   2(N − 1) steps, volume 2(N − 1)/N · S
+                       tree   2 log₂N steps, volume 2S / 0.9
+                       in the network's switches: up and down once, volume S
+    all-gather, reduce-scatter, all-to-all, gather   N − 1 steps, volume (N − 1)/N · S
+    broadcast, reduce; point to point                N − 1 steps; 1; volume S
+
+A ring crosses each node's network once, so its bandwidth is that of the slowest hop: a device's link in the node, or
+all that goes into the node. In an all-to-all each device sends most of its bytes through its share of that.
+
+Protocols of libraries (NCCL, src/graph/tuning.cc): *LL* sends a flag beside every word, *LL128* beside every 120 bytes
+over links of devices, *simple* fills the bandwidth but synchronises more slowly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from estimator.core.types import Flags, Floats, Names
+from estimator.model.collective_coefficients import CollectiveCoefficients
+from estimator.model.links import Links
+
+US = 1e-6
+TREE_SHARE = 0.9  # of a ring's bandwidth (NCCL, src/graph/tuning.cc)
+REDUCED = ("all_reduce", "custom_all_reduce")
+WHOLE = ("collective_broadcast", "collective_reduce", "send_recv")  # every rank passes all bytes on
+
+
+@dataclass(frozen=True)
+class Messages:
+    """Collectives, one entry each: operator, bytes of the message, ranks, and those of one node."""
+
+    operator: Names
+    bytes: Floats
+    ranks: Floats
+    per_node: Floats
+
+    @property
+    def nodes(self) -> Floats:
+        """Nodes that take part."""
+        return np.ceil(self.ranks / self.per_node)
+
+
+@dataclass(frozen=True)
+class LinkTime:
+    """Time of each collective [s]: of its steps, and of its bytes."""
+
+    latency_s: Floats
+    transfer_s: Floats
+
+    @property
+    def total_s(self) -> Floats:
+        """Both, one after the other."""
+        return self.latency_s + self.transfer_s
+
+
+def collective_times(messages: Messages, links: Links, coefficients: CollectiveCoefficients) -> LinkTime:
+    """The time of each collective by its fastest algorithm and protocol; nothing for a single rank."""
+    candidates = list(_candidates(messages, links, coefficients))
+    latency, transfer = (np.array([getattr(time, name) for time in candidates]) for name in ("latency_s", "transfer_s"))
+    fastest = np.argmin(latency + transfer, axis=0), np.arange(len(messages.ranks))
+    several = messages.ranks > 1
+    return LinkTime(np.where(several, latency[fastest], 0.0), np.where(several, transfer[fastest], 0.0))
+
+
+def least_times(messages: Messages, links: Links) -> Floats:
+    """Time of the bytes alone at nominal rates [s], reduced in the network where its switches can."""
+    volume = np.where(links.in_network & _reduces(messages), 1.0, _ring_volume(messages)) * messages.bytes
+    return volume / _narrowest(messages, links.inside.nominal, links.between.nominal)
+
+
+def _candidates(messages: Messages, links: Links, coefficients: CollectiveCoefficients) -> Iterator[LinkTime]:
+    """Every algorithm by every protocol; those that a collective cannot take last for ever."""
+    for protocol in ("ll", "ll128", "simple"):
+        share = coefficients.share(protocol)
+        allowed = (protocol != "ll128") | (links.inside.kind == "fabric")
+        for times, possible in (
+            (_ring(messages, links, coefficients, protocol), True),
+            (_tree(messages, links, coefficients, protocol), _reduces(messages)),
+            (_in_network(messages, links, coefficients, protocol), _reduces(messages) & links.in_network),
+        ):
+            yield LinkTime(np.where(allowed & possible, times.latency_s, np.inf), times.transfer_s / share)
+    yield _one_shot(messages, links, coefficients)
+
+
+def _ring(messages: Messages, links: Links, coefficients: CollectiveCoefficients, protocol: str) -> LinkTime:
+    passes = _passes(messages)
+    between = np.where(messages.nodes > 1, passes * np.maximum(messages.nodes - 1, 1), 0.0)
+    steps = np.where(messages.operator == "send_recv", 1.0, passes * (messages.ranks - 1))
+    inside = np.maximum(steps - between, 0.0)
+    latency = _latency(links, coefficients, protocol, inside, np.minimum(between, steps))
+    return LinkTime(latency, _ring_volume(messages) * messages.bytes / _bus_bandwidth(messages, links, coefficients))
+
+
+def _tree(messages: Messages, links: Links, coefficients: CollectiveCoefficients, protocol: str) -> LinkTime:
+    inside, between = 2 * (messages.per_node - 1), 2 * np.ceil(np.log2(messages.nodes))
+    volume = 2.0 / TREE_SHARE * messages.bytes
+    latency = _latency(links, coefficients, protocol, inside, between)
+    return LinkTime(latency, volume / _bus_bandwidth(messages, links, coefficients))
+
+
+def _in_network(messages: Messages, links: Links, coefficients: CollectiveCoefficients, protocol: str) -> LinkTime:
+    inside, between = 2 * (messages.per_node - 1), np.full(len(messages.ranks), 2.0)
+    latency = _latency(links, coefficients, protocol, inside, between)
+    return LinkTime(latency, messages.bytes / _bus_bandwidth(messages, links, coefficients))
+
+
+def _one_shot(messages: Messages, links: Links, coefficients: CollectiveCoefficients) -> LinkTime:
+    """Every rank reads what all others hold: at once, or its part and then the others' sums.
+
+    Kernels of inference engines do so in a node whose devices all reach each other.
+    """
+    bandwidth, start = links.inside.sustained(coefficients), coefficients.one_shot_s
+    direct = (links.inside.kind == "fabric") | (messages.ranks == 2)
+    possible = (messages.operator == "custom_all_reduce") & (messages.nodes == 1) & direct
+    at_once, twice = (messages.ranks - 1) * messages.bytes / bandwidth, _ring_volume(messages) * messages.bytes
+    two_stage = 2 * start + twice / bandwidth
+    latency = np.where(start + at_once <= two_stage, start, 2 * start)
+    transfer = np.where(start + at_once <= two_stage, at_once, twice / bandwidth)
+    return LinkTime(np.where(possible, latency, np.inf), transfer)
+
+
+def _latency(
+    links: Links, coefficients: CollectiveCoefficients, protocol: str, inside: Floats, between: Floats
+) -> Floats:
+    """Start and steps of a protocol [s]."""
+    steps = inside * links.inside.step_s(coefficients, protocol) + between * links.between.step_s(
+        coefficients, protocol
+    )
+    return coefficients.start(protocol) + steps
+
+
+def _bus_bandwidth(messages: Messages, links: Links, coefficients: CollectiveCoefficients) -> Floats:
+    """The sustained bandwidth of the slowest hop [B/s]. Devices that share a bus slow each other down."""
+    sharing = np.where(links.inside.kind == "pcie", np.maximum(messages.per_node / 2, 1.0), 1.0)
+    inside = links.inside.sustained(coefficients) * sharing**-coefficients.contention
+    return _narrowest(messages, inside, links.between.sustained(coefficients))
+
+
+def _narrowest(messages: Messages, inside: Floats | float, between: float) -> Floats:
+    """The bandwidth of the slowest hop that a message crosses [B/s]."""
+    scattered = np.isin(messages.operator, ["all_to_all", "send_recv"])
+    leaving = np.where(messages.operator == "all_to_all", _share_leaving(messages), 1.0)
+    flows = np.where(scattered, messages.per_node * leaving, 1.0)  # that leave a node at once
+    used_inside = np.where(messages.per_node > 1, inside, np.inf)
+    return np.minimum(used_inside, np.where(messages.nodes > 1, between / np.maximum(flows, 1.0), np.inf))
+
+
+def _share_leaving(messages: Messages) -> Floats:
+    """The share of an all-to-all's bytes that leave the node."""
+    return (messages.ranks - messages.per_node) / np.maximum(messages.ranks - 1, 1.0)
+
+
+def _reduces(messages: Messages) -> Flags:
+    return np.isin(messages.operator, REDUCED)
+
+
+def _passes(messages: Messages) -> Floats:
+    """How often a message goes round: twice where it is reduced and then gathered."""
+    return np.where(_reduces(messages), 2.0, 1.0)
+
+
+def _ring_volume(messages: Messages) -> Floats:
+    """Bytes that each rank sends, as a multiple of the message."""
+    part = (messages.ranks - 1) / messages.ranks
+    return np.where(np.isin(messages.operator, WHOLE), 1.0, _passes(messages) * part)
