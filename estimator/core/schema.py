@@ -353,6 +353,15 @@ TIMELINE = Table(
         ),
     ),
 )
+MESSAGES = Table(
+    "MESSAGES",
+    (
+        Column("operator", "text", "the collective, one of core/operators.csv", required=True),
+        Column("bytes", "number", "the whole message, as of a collective in WORK", "B", required=True, minimum=0),
+        Column("ready", "integer", "row of WORK that must have ended; missing: the step's begin", minimum=0),
+        Column("needed", "integer", "row of WORK that waits for it; missing: the step's end", minimum=0),
+    ),
+)
 DEFAULTS = {
     c.name: c.default for c in (*MEASUREMENTS.columns, *PREDICTION.columns, *TIMELINE.columns) if c.default is not None
 }

@@ -10,6 +10,8 @@ operations in MPICH", 2005; bus bandwidth as nccl-tests define it):
                        in the network's switches: up and down once, volume S
     all-gather, reduce-scatter, all-to-all, gather   N − 1 steps, volume (N − 1)/N · S
     broadcast, reduce; point to point                N − 1 steps; 1; volume S
+    parameter servers, spread over the nodes         4 steps, volume 2S within a node and, where it has its part of the
+                                                     servers, 2(M − 1)/M · S between M nodes, one after the other
 
 A ring crosses each node's network once, so its bandwidth is that of the slowest hop: a device's link in the node, or
 all that goes into the node. In an all-to-all each device sends most of its bytes through its share of that.
@@ -84,12 +86,13 @@ def _candidates(messages: Messages, links: Links, coefficients: CollectiveCoeffi
         share = coefficients.share(protocol)
         allowed = (protocol != "ll128") | (links.inside.kind == "fabric")
         for times, possible in (
-            (_ring(messages, links, coefficients, protocol), True),
+            (_ring(messages, links, coefficients, protocol), messages.operator != "parameter_server"),
             (_tree(messages, links, coefficients, protocol), _reduces(messages)),
             (_in_network(messages, links, coefficients, protocol), _reduces(messages) & links.in_network),
         ):
             yield LinkTime(np.where(allowed & possible, times.latency_s, np.inf), times.transfer_s / share)
     yield _one_shot(messages, links, coefficients)
+    yield _servers(messages, links, coefficients)
 
 
 def _ring(messages: Messages, links: Links, coefficients: CollectiveCoefficients, protocol: str) -> LinkTime:
@@ -129,6 +132,18 @@ def _one_shot(messages: Messages, links: Links, coefficients: CollectiveCoeffici
     return LinkTime(np.where(possible, latency, np.inf), transfer)
 
 
+def _servers(messages: Messages, links: Links, coefficients: CollectiveCoefficients) -> LinkTime:
+    """Gradients go to servers and weights come back; devices of a node add up their gradients first."""
+    possible, nodes = messages.operator == "parameter_server", messages.nodes
+    between = links.between.sustained(coefficients)
+    transfer = (
+        2.0 * messages.bytes * (1.0 / _inside_bandwidth(messages, links, coefficients) + (nodes - 1) / nodes / between)
+    )
+    hops = np.full(len(nodes), 2.0), np.where(nodes > 1, 2.0, 0.0)
+    latency = _latency(links, coefficients, "simple", *hops)
+    return LinkTime(np.where(possible, latency, np.inf), transfer)
+
+
 def _latency(
     links: Links, coefficients: CollectiveCoefficients, protocol: str, inside: Floats, between: Floats
 ) -> Floats:
@@ -140,10 +155,15 @@ def _latency(
 
 
 def _bus_bandwidth(messages: Messages, links: Links, coefficients: CollectiveCoefficients) -> Floats:
-    """The sustained bandwidth of the slowest hop [B/s]. Devices that share a bus slow each other down."""
-    sharing = np.where(links.inside.kind == "pcie", np.maximum(messages.per_node / 2, 1.0), 1.0)
-    inside = links.inside.sustained(coefficients) * sharing**-coefficients.contention
+    """The sustained bandwidth of the slowest hop [B/s]."""
+    inside = _inside_bandwidth(messages, links, coefficients)
     return _narrowest(messages, inside, links.between.sustained(coefficients))
+
+
+def _inside_bandwidth(messages: Messages, links: Links, coefficients: CollectiveCoefficients) -> Floats:
+    """The sustained bandwidth of a device's link in its node [B/s]. Devices that share a bus slow each other down."""
+    sharing = np.where(links.inside.kind == "pcie", np.maximum(messages.per_node / 2, 1.0), 1.0)
+    return np.asarray(links.inside.sustained(coefficients) * sharing**-coefficients.contention)
 
 
 def _narrowest(messages: Messages, inside: Floats | float, between: float) -> Floats:

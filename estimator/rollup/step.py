@@ -78,6 +78,7 @@ def times_in_step(prediction: Prediction, timeline: StepTimeline, scenario: Host
     Launched ahead, modelled streams hide a part of their launch. Another stack makes no op shorter than its floor.
     """
     ops, stack = prediction.ops, np.reshape(scenario.kernels, (-1, 1))
+    stack = np.where(ops["op_class"] == "collective", 1.0, stack)  # another stack splits layers otherwise, not messages
     ahead = timeline.launches or scenario.other_stack
     streams = (ops["op_class"].isin(STREAMING) & ops["method"].isin(MODELLED) & ahead).to_numpy(dtype=bool)
     hidden_s = HIDDEN_LAUNCH * streams * prediction.launch

@@ -44,7 +44,7 @@ def in_turn(op_s: Floats, overlap: Floats, idle_s: float) -> StepTimeline:
     last = len(op_s) - 1 if len(op_s) else None
     wait = {"lane": [HOST], "start_s": 0.0, "duration_s": total_s + idle_s, "lag_s": idle_s, "after": last}
     waits = [wait] if total_s + idle_s > 0 else []
-    return StepTimeline(_timeline({**ops, "launch_s": first}, *waits), total_s + idle_s, op_s, launches=False)
+    return StepTimeline(extended({**ops, "launch_s": first}, *waits), total_s + idle_s, op_s, launches=False)
 
 
 def dispatched(ops: pd.DataFrame, op_s: Floats, overlap: Floats, by_host: Flags, dispatch_s: float) -> StepTimeline:
@@ -67,7 +67,7 @@ def dispatched(ops: pd.DataFrame, op_s: Floats, overlap: Floats, by_host: Flags,
         "duration_s": duration_s,
         "launch_s": np.where(by_host[op], np.nan, issued),
     }
-    return StepTimeline(_timeline(events), float(busy_s.sum()), op_s)
+    return StepTimeline(extended(events), float(busy_s.sum()), op_s)
 
 
 def as_profiled(timeline: Timeline, time_s: Floats, op_s: Floats, source_step_s: float) -> StepTimeline:
@@ -86,7 +86,7 @@ def as_profiled(timeline: Timeline, time_s: Floats, op_s: Floats, source_step_s:
     base[lacking] = op_s[lacking]
     ran = events[events["op"].notna()]
     lane, start_s = (ran["lane"].iloc[-1], ran["start_s"].iloc[-1]) if len(ran) else (DEVICE, 0.0)
-    whole = _timeline(events, {"op": lacking, "lane": lane, "start_s": start_s, "duration_s": op_s[lacking]})
+    whole = extended(events, {"op": lacking, "lane": lane, "start_s": start_s, "duration_s": op_s[lacking]})
     own = np.where(np.isin(np.arange(len(op_s)), lacking), 0.0, 1.0)[None]
     own_s = float(step_s(replay(Events(whole), own, np.ones(1), timeline.host_step_s))[0])
     scale, launches = source_step_s / own_s if own_s > 0 else 1.0, bool((whole["launch_s"] > 0).any())
@@ -103,10 +103,10 @@ def read_ahead(timeline: StepTimeline, reads: Flags) -> StepTimeline:
     on_device = read & (events["lane"] != HOST).to_numpy(dtype=bool)
     passed = events.assign(op=events["op"].mask(read), duration_s=events["duration_s"].mask(on_device, 0.0))
     moved = events.loc[read, ["op", "start_s", "duration_s"]].assign(lane=READING + events["lane"][read])
-    return replace(timeline, events=_timeline(passed, moved))
+    return replace(timeline, events=extended(passed, moved))
 
 
-def _timeline(*parts: pd.DataFrame | Mapping[str, object]) -> pd.DataFrame:
+def extended(*parts: pd.DataFrame | Mapping[str, object]) -> pd.DataFrame:
     """TIMELINE of the rows of several tables."""
     tables = [pd.DataFrame(part) for part in parts]
     filled = [table for table in tables if len(table)]

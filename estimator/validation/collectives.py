@@ -7,7 +7,7 @@ others are judged. Coefficients are fitted without the family of the judged devi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING

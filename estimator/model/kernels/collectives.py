@@ -23,7 +23,7 @@ KINDS = (
     ("all_gather", "reduce_scatter", "collective_broadcast", "collective_gather"),
 )
 MANY = 2**20  # ranks of one node where nothing says how many it joins
-MODELLED = (*KINDS[0], *KINDS[1], "all_to_all", "send_recv")
+MODELLED = (*KINDS[0], *KINDS[1], "all_to_all", "send_recv", "parameter_server")
 SHORT, LONG = 1.0, 2.0**30  # bytes of messages that show a latency and a rate
 
 

@@ -1,0 +1,89 @@
+"""The timeline of a step with the messages that several devices exchange, on a lane of their own.
+
+A message starts when its gradient is made and the one before it has passed; what needs it waits. So the part of
+communication that lengthens the step is what the replay finds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from estimator.core.schema import HOST
+from estimator.core.types import Integers, Prediction
+from estimator.rollup.target_timeline import DEVICE, StepTimeline, extended
+
+LINKS = "links"  # the lane of messages
+INSTANT_S = 1e-12  # nominal duration of a message, whose time is a factor on it
+
+
+def with_messages(timeline: StepTimeline, messages: pd.DataFrame) -> StepTimeline:
+    """The timeline with one more op for each row of MESSAGES, in their order, after the ops that it has."""
+    events = timeline.events
+    devices = events[(events["lane"] != HOST) & events["op"].notna()]
+    first, last = _places(devices, len(timeline.op_s))
+    sent, ops = len(messages), len(timeline.op_s)
+    ready = _event_of(messages["ready"], last)
+    needed = _event_of(messages["needed"], first)
+    ends_s = (events["start_s"] + events["duration_s"]).to_numpy(dtype=float)
+    start_s = np.maximum.accumulate(np.where(ready >= 0, ends_s[ready], 0.0)) if sent else np.empty(0)
+    own = {"op": ops + np.arange(sent), "lane": LINKS, "start_s": start_s, "duration_s": INSTANT_S}
+    after = pd.array(ready, dtype="Int64")
+    after[ready < 0] = pd.NA
+    whole = extended(events, {**own, "after": after}, *_waits(events, devices, needed))
+    return StepTimeline(
+        whole, timeline.host_step_s, np.append(timeline.op_s, np.full(sent, INSTANT_S)), timeline.launches,
+        timeline.scale,
+    )  # fmt: skip
+
+
+def _places(devices: pd.DataFrame, ops: int) -> tuple[Integers, Integers]:
+    """The first and the last event of each op on a device; −1 for ops without events."""
+    order = devices.assign(end_s=devices["start_s"] + devices["duration_s"])
+    places = [
+        order.sort_values("start_s").drop_duplicates("op"),
+        order.sort_values("end_s").drop_duplicates("op", keep="last"),
+    ]
+    found = []
+    for rows in places:
+        place = np.full(ops, -1, dtype=np.int64)
+        place[rows["op"].to_numpy(dtype=int)] = rows.index.to_numpy()
+        found.append(place)
+    return found[0], found[1]
+
+
+def _event_of(op: pd.Series, place: Integers) -> Integers:
+    """The event of each op; where it has none or there is no op, −1."""
+    known = op.fillna(-1).to_numpy(dtype=np.int64)
+    return np.where(known >= 0, place[known], -1) if len(place) else np.full(len(op), -1, dtype=np.int64)
+
+
+def _waits(events: pd.DataFrame, devices: pd.DataFrame, needed: Integers) -> list[dict[str, object]]:
+    """An instant for each event that needs messages, just before it on its lane, that waits for the last of them.
+
+    Messages that no event needs are waited for at the end of the step.
+    """
+    waits = []
+    for event in np.unique(needed):
+        message = len(events) + int(np.flatnonzero(needed == event)[-1])
+        if event >= 0:
+            lane, start_s = events.at[event, "lane"], np.nextafter(float(events.at[event, "start_s"]), -np.inf)
+        else:
+            lane = devices["lane"].iloc[-1] if len(devices) else DEVICE
+            start_s = float((events["start_s"] + events["duration_s"]).max())
+        waits.append({"lane": [lane], "start_s": start_s, "duration_s": 0.0, "after": message})
+    return waits
+
+
+def with_exchange(prediction: Prediction, exchanged: Prediction) -> Prediction:
+    """The prediction of a step's ops, followed by that of its messages."""
+    return replace(
+        prediction,
+        ops=pd.concat([prediction.ops, exchanged.ops], ignore_index=True),
+        samples=np.hstack([prediction.samples, exchanged.samples]),
+        launch=np.hstack([prediction.launch, exchanged.launch]),
+        floor_s=np.append(prediction.floor_s, exchanged.floor_s),
+        ceiling_s=np.append(prediction.ceiling_s, exchanged.ceiling_s),
+    )

@@ -1,0 +1,163 @@
+"""A step on several devices: the messages that they exchange, WORK × split → MESSAGES.
+
+A message can be sent once the op that makes its gradient has ended, and some op waits for it. Gradients share a message
+up to a *bucket*, in the order in which the backward pass makes them, as PyTorch's DistributedDataParallel sends them
+(torch.nn.parallel, ``bucket_cap_mb``: 25 MiB, the first 1 MiB). Gradients and weights travel in fp32, in which
+frameworks keep them beside narrower formats of products.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from estimator.core.errors import EstimatorError
+from estimator.core.notes import Note
+from estimator.core.parallel import DataWord, Split
+from estimator.core.schema import HOST_CLASSES, MESSAGES, numbers
+from estimator.core.types import ITEMSIZE, Flags, Floats, Integers, Workload
+from estimator.work.weights import KERNEL, form, takes_weights, updates
+
+BUCKET_BYTES, FIRST_BUCKET_BYTES = 25 * 2**20, 2**20
+MOST_BUCKETS = 256  # more of them are sent as fewer, larger ones
+EXCHANGED = ITEMSIZE["fp32"]  # bytes of one gradient or weight
+BACKWARD_SHARE = 2 / 3  # of a step whose backward pass is not known: two products for each of the forward pass
+PARTS = 16  # that gradients are sent in, where no op is known to make them
+
+Updates = tuple[int | None, int | None]  # the first and the last op that updates weights
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """MESSAGES of one step, and notes on what is not known of them."""
+
+    messages: pd.DataFrame
+    notes: tuple[Note, ...] = ()
+
+
+@dataclass(frozen=True)
+class Buckets:
+    """Parts of the weights in the order of the backward pass: bytes, the op that makes the last of its gradients, and
+    the op that is first to take its weights."""
+
+    bytes: Floats
+    made: Integers
+    used: Integers
+
+
+def exchange(work: pd.DataFrame, workload: Workload, split: Split) -> Exchange:
+    """The messages of one step, whatever the number of devices. Raises EstimatorError where no parameter is known."""
+    made, notes = gradient_bytes(work, workload)
+    if not made.any():
+        raise EstimatorError(
+            f"{workload.name}: neither the profile nor a workload file tells how many parameters it has; expected "
+            "'parameters: 25000000' in its workload.yaml, as their gradients are what devices exchange"
+        )
+    buckets = _buckets(made, _order(work))
+    table = MESSAGES_OF[split.data](buckets, _updates_after(work, int(buckets.made.max())))
+    return Exchange(MESSAGES.conform(table, "messages"), notes)
+
+
+def gradient_bytes(work: pd.DataFrame, workload: Workload) -> tuple[Floats, tuple[Note, ...]]:
+    """Bytes of the gradients that each op makes, and a note where ops do not tell.
+
+    All together they are those of the workload's parameters. What products and convolutions do not make is made last,
+    as the gradients of embeddings are; where none is known to make any, ops of the backward pass do, as their times.
+    """
+    elements = np.where(_makes_gradients(work), _weights_of(work), 0.0)
+    total = float(workload.parameters or 0) or float(elements.sum())
+    if elements.sum() <= 0:
+        return total * EXCHANGED * _spread(work), (_unknown_gradients(workload),)
+    if elements.sum() > total:
+        elements *= total / elements.sum()
+    elements[np.flatnonzero(elements)[-1]] += max(total - elements.sum(), 0.0)
+    return elements * EXCHANGED, ()
+
+
+def _makes_gradients(work: pd.DataFrame) -> Flags:
+    """Products and convolutions whose results are gradients of weights."""
+    forward = work[takes_weights(work)]
+    weights = {form(pair) for pair in forward[["k", "n"]].dropna().astype("int64").itertuples(index=False, name=None)}
+    backward, single = work["phase"].eq("backward").fillna(False), ~(work["batch"] > 1).fillna(False)
+    product = (work["op_class"] == "gemm") & backward & single & work[["m", "n"]].notna().all(axis=1)
+    results = work.loc[product, ["m", "n"]].astype("int64").itertuples(index=False, name=None)
+    product[product] = [form(pair) in weights for pair in results]
+    convolution = (work["op_class"] == "convolution") & work["pass"].isin(["grad_weights", "backward"])
+    return np.asarray(product | convolution, dtype=bool)
+
+
+def _weights_of(work: pd.DataFrame) -> Floats:
+    """Elements of the weights, or of their gradients, of each product and convolution."""
+    kernel = np.prod([numbers(work, name) for name in KERNEL if name != "groups"], axis=0) / numbers(work, "groups")
+    forward = takes_weights(work).to_numpy(dtype=bool)
+    product = np.where(forward, numbers(work, "k"), numbers(work, "m")) * numbers(work, "n")
+    each = np.where(work["op_class"] == "convolution", kernel, product)
+    return np.nan_to_num(each) * numbers(work, "calls")
+
+
+def _spread(work: pd.DataFrame) -> Floats:
+    """Shares of gradients by the time of the backward pass, in PARTS; of a step without phases that of its end."""
+    time_s = np.where(work["op_class"].isin(HOST_CLASSES) | updates(work), 0.0, work["time_s"]).astype(float)
+    backward = work["phase"].eq("backward").fillna(False).to_numpy(dtype=bool)
+    backward_s = np.where(backward, time_s, 0.0) if backward.any() else time_s
+    ended = np.cumsum(backward_s) / max(float(backward_s.sum()), np.finfo(float).tiny)
+    begins = 0.0 if backward.any() else 1.0 - BACKWARD_SHARE
+    part = np.ceil(PARTS * np.clip((ended - begins) / (1.0 - begins), 0.0, 1.0))
+    return np.diff(np.maximum.accumulate(part), prepend=0.0) / PARTS
+
+
+def _order(work: pd.DataFrame) -> Integers:
+    """The rows in the order in which the step runs them; where a dump has no order, forward before backward."""
+    rank = work["phase"].map({"forward": 0.0, "backward": 1.0}).ffill().fillna(0.0).to_numpy(dtype=float)
+    return np.argsort(rank, kind="stable")
+
+
+def _buckets(made: Floats, order: Integers) -> Buckets:
+    """Group gradients in the order in which they are made; one that exceeds a bucket has its own."""
+    rows = order[made[order] > 0]
+    filled = np.cumsum(made[rows])
+    size = max(BUCKET_BYTES, filled[-1] / MOST_BUCKETS) if len(rows) else BUCKET_BYTES
+    number = np.where(filled <= FIRST_BUCKET_BYTES, 0, 1 + np.floor((filled - FIRST_BUCKET_BYTES) / size))
+    last = np.flatnonzero(np.diff(number, append=np.inf))
+    return Buckets(np.diff(filled[last], prepend=0.0), rows[last], rows[last])
+
+
+def _updates_after(work: pd.DataFrame, last_made: int) -> Updates:
+    """The first and the last update of weights after the last gradient; None where there is none."""
+    rows = np.flatnonzero(updates(work).to_numpy(dtype=bool))
+    later = rows[rows > last_made]
+    return (int(later[0]), int(later[-1])) if len(later) else (None, None)
+
+
+def _data(buckets: Buckets, updated: Updates) -> pd.DataFrame:
+    """One all-reduce a bucket; all must have ended before weights are updated."""
+    return pd.DataFrame({"operator": "all_reduce", "bytes": buckets.bytes, "ready": buckets.made, "needed": updated[0]})
+
+
+def _servers(buckets: Buckets, updated: Updates) -> pd.DataFrame:
+    """Gradients to the servers, and weights back."""
+    return _data(buckets, updated).assign(operator="parameter_server")
+
+
+def _owners(buckets: Buckets, updated: Updates) -> pd.DataFrame:
+    """Each bucket is reduced to its owner; after the update the owners' weights are gathered."""
+    reduced = _data(buckets, updated).assign(operator="reduce_scatter")
+    last = buckets.made[-1] if updated[1] is None else updated[1]
+    gathered = pd.DataFrame({"operator": ["all_gather"], "bytes": buckets.bytes.sum(), "ready": last, "needed": None})
+    return pd.concat([reduced, gathered], ignore_index=True)
+
+
+MESSAGES_OF: dict[DataWord, Callable[[Buckets, Updates], pd.DataFrame]] = {
+    "data": _data,
+    "parameter-server": _servers,
+    "zero1": _owners,
+    "zero2": _owners,
+}
+
+
+def _unknown_gradients(workload: Workload) -> Note:
+    text = "no op is known to make the gradients of weights: they are sent evenly during the backward pass"
+    return Note("gradients-unknown", text, subject=workload.name)
