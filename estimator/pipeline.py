@@ -4,24 +4,55 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from dataclasses import dataclass, field
+
+import pandas as pd
 
 from estimator.core import units
 from estimator.core.notes import Note, ranked, with_code
-from estimator.core.types import DeviceSpec, Estimate, Profile, RunPlan
-from estimator.devices.sides import load_source, load_target, unknown_source
+from estimator.core.parallel import Split
+from estimator.core.types import DeviceSpec, Estimate, Floats, Prediction, Profile, RunPlan
+from estimator.devices.sides import Side, load_source, load_target, unknown_source
 from estimator.model import SourceRun, TargetDevice, assumptions, predict, specifications
 from estimator.rollup import step
-from estimator.rollup.host import host_scenario, ran_on_processor
+from estimator.rollup.exchange import with_exchange, with_messages, without_exchange
+from estimator.rollup.host import HostScenario, host_scenario, ran_on_processor
 from estimator.rollup.limits import step_limits
+from estimator.rollup.scaling import Group, GroupStep, slowest_device, with_slowest
+from estimator.rollup.target_timeline import StepTimeline
 from estimator.work import select_pass, work_on_target
 from estimator.work.framework_defaults import AUTO, product_format
+from estimator.work.on_target import WorkOnTarget
+from estimator.work.parallel import exchange, messages_as_work
 
 
-def estimate(profile: Profile, plan: RunPlan) -> Estimate:
-    """Predict the step time of a profiled training run on the target device of the plan.
+@dataclass(frozen=True)
+class PredictedStep:
+    """A step on the target before its replay: its devices and its work, the times of its ops, its timeline and host."""
 
-    Raises EstimatorError where a device is unknown, the target lacks the precision asked for, or nothing of the step is
-    left under the scenario.
+    profile: Profile  # of the pass that runs
+    plan: RunPlan
+    target: Side
+    source: Side | None
+    same_device: bool
+    evidence: pd.DataFrame = field(repr=False)  # MEASUREMENTS of the target that may correct its models
+    work: WorkOnTarget
+    prediction: Prediction
+    overlap: Floats = field(repr=False)
+    scenario: HostScenario
+    timeline: StepTimeline
+    notes: tuple[Note, ...]
+
+    @property
+    def source_device(self) -> DeviceSpec | None:
+        """The device that was profiled; None where nothing tells."""
+        return self.source.device if self.source else None
+
+
+def predict_step(profile: Profile, plan: RunPlan) -> PredictedStep:
+    """Predict the ops of a profiled step on the target device of the plan, and lay out its timeline there.
+
+    Raises EstimatorError where a device is unknown, or the target lacks the precision asked for.
     """
     target = load_target(plan)
     source = load_source(profile, plan, target)
@@ -40,22 +71,39 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
     scenario = host_scenario(ran, source_device, device, plan, prediction.run, same_device)
     overlap = step.target_overlap(prediction, ran, device, same_setting)
     timeline = step.step_timeline(ran, prediction, scenario, overlap)
+    notes = (*pass_notes, *scenario.notes, *work.notes)
+    return PredictedStep(
+        ran, plan, target, source, same_device, evidence, work, prediction, overlap, scenario, timeline, notes
+    )
+
+
+def estimate(profile: Profile, plan: RunPlan) -> Estimate:
+    """Predict the step time of a profiled training run on the target device of the plan.
+
+    Raises EstimatorError as :func:`predict_step` does, and where nothing of the step is left under the scenario.
+    """
+    predicted = predict_step(profile, plan)
+    ran, device, work = predicted.profile, predicted.target.device, predicted.work
+    prediction, scenario, timeline = predicted.prediction, predicted.scenario, predicted.timeline
+
     replayed = step.replay_step(prediction, timeline, scenario)
     step.refuse_empty(replayed, scenario, ran.where)
     floor_s, ceiling_s = step_limits(prediction, timeline, scenario, replayed.step.total)
     shares = step.evidence(prediction, replayed, scenario)
 
     notes = (
-        *target.notes, *(source.notes if source else ()),
-        *unknown_source(ran, plan, source, needed=step.mostly_proportional(prediction)),
+        *predicted.target.notes, *(predicted.source.notes if predicted.source else ()),
+        *unknown_source(ran, plan, predicted.source, needed=step.mostly_proportional(prediction)),
         *with_code("profile", profile.warnings), *step.notes(profile),
-        *assumptions(step.counted_ops(prediction, scenario), device, evidence, ran.workload, source_device),
-        *pass_notes, *scenario.notes, *framework_default(ran, plan, device), *work.notes, *prediction.warnings,
-        *(() if same_device else step.mostly_carried(shares, device)),
+        *assumptions(
+            step.counted_ops(prediction, scenario), device, predicted.evidence, ran.workload, predicted.source_device
+        ),
+        *predicted.notes, *framework_default(ran, plan, device), *prediction.warnings,
+        *(() if predicted.same_device else step.mostly_carried(shares, device)),
     )  # fmt: skip
     return Estimate(
         profile=ran,
-        source=source_device,
+        source=predicted.source_device,
         target=device,
         plan=plan,
         precision=work.precision,
@@ -65,7 +113,7 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
         kernels_s=replayed.kernels_s,
         host=scenario.name,
         input=scenario.input,
-        matrix_step_s=step.matrix_time(prediction, overlap),
+        matrix_step_s=step.matrix_time(prediction, predicted.overlap),
         source_step_s=math.nan if work.other_batch else step.source_step_time(ran),
         floor_s=floor_s,
         ceiling_s=ceiling_s,
@@ -75,6 +123,24 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
         specifications=specifications(prediction.ops, device),
         notes=ranked(notes),
     )
+
+
+def step_of_group(predicted: PredictedStep, group: Group, split: Split) -> GroupStep:
+    """The step of one of several devices that train together, in the network of the target.
+
+    Raises EstimatorError where the profile does not tell what the devices exchange.
+    """
+    alone = without_exchange(predicted.prediction)
+    if group.devices == 1:
+        replayed = step.replay_step(alone, predicted.timeline, predicted.scenario)
+        return GroupStep(replayed.step, 0.0 * replayed.step.total)
+    exchanged = exchange(predicted.work.work, predicted.profile.workload, split)
+    device = TargetDevice(predicted.target.device, predicted.target.measurements)
+    sent = predict(messages_as_work(exchanged.messages, group.devices), SourceRun(), device, predicted.plan)
+    together = with_exchange(alone, sent)
+    replayed = step.replay_step(together, with_messages(predicted.timeline, exchanged.messages), predicted.scenario)
+    slowest = slowest_device(group.devices, predicted.plan)
+    return GroupStep(with_slowest(replayed.step, slowest), sent.samples.sum(axis=1), exchanged.notes)
 
 
 def framework_default(profile: Profile, plan: RunPlan, target: DeviceSpec) -> tuple[Note, ...]:

@@ -23,6 +23,7 @@ MODULES = {  # of the package commands, by the command; help lists them in this 
     "estimate": "estimate",
     "compare": "compare",
     "sweep": "sweep",
+    "scale": "scale",
     "fom": "fom",
     "report": "report",
     "init": "init",

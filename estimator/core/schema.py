@@ -358,7 +358,7 @@ MESSAGES = Table(
     (
         Column("operator", "text", "the collective, one of core/operators.csv", required=True),
         Column("bytes", "number", "the whole message, as of a collective in WORK", "B", required=True, minimum=0),
-        Column("ready", "integer", "row of WORK that must have ended; missing: the step's begin", minimum=0),
+        Column("ready", "integer", "row of WORK that must have ended; missing: none", minimum=0),
         Column("needed", "integer", "row of WORK that waits for it; missing: the step's end", minimum=0),
     ),
 )

@@ -370,6 +370,7 @@ class RunPlan:
     layout: Layout = "auto"
     host: Host = None
     input: Input = None
+    system: str | None = None  # the machine in whose network the target is
 
     def __post_init__(self) -> None:
         for name, read in (("host", read_host), ("input", read_input)):

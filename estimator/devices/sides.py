@@ -12,7 +12,7 @@ from estimator.core.notes import Note, with_code
 from estimator.core.types import DeviceSpec, Profile, RunPlan
 from estimator.devices.measurements import read_measurements, with_measured
 from estimator.devices.recorded import recorded_devices
-from estimator.devices.specs.catalogue import DEVICE_FILES, load_device, source_device, target_warnings
+from estimator.devices.specs.catalogue import DEVICE_FILES, load_device, load_system, source_device, target_warnings
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,8 @@ class Side:
 def load_target(plan: RunPlan) -> Side:
     """The target of a plan. Raises EstimatorError where it is unknown, or its files cannot be read."""
     device = load_device(plan.target)
+    if plan.system:
+        device = device.model_copy(update={"network": load_system(plan.system).network})
     rows, left_out = read_measurements(device, plan.measurements, plan.target)
     notes = (
         *with_code("device-check", target_warnings(plan.target, device)),

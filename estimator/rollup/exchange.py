@@ -7,6 +7,7 @@ communication that lengthens the step is what the replay finds.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,18 +22,23 @@ INSTANT_S = 1e-12  # nominal duration of a message, whose time is a factor on it
 
 def with_messages(timeline: StepTimeline, messages: pd.DataFrame) -> StepTimeline:
     """The timeline with one more op for each row of MESSAGES, in their order, after the ops that it has."""
+    if messages.empty:
+        return timeline
     events = timeline.events
     devices = events[(events["lane"] != HOST) & events["op"].notna()]
     first, last = _places(devices, len(timeline.op_s))
     sent, ops = len(messages), len(timeline.op_s)
     ready = _event_of(messages["ready"], last)
     needed = _event_of(messages["needed"], first)
-    ends_s = (events["start_s"] + events["duration_s"]).to_numpy(dtype=float)
-    start_s = np.maximum.accumulate(np.where(ready >= 0, ends_s[ready], 0.0)) if sent else np.empty(0)
+    starts_s = events["start_s"].to_numpy(dtype=float)
+    waits = _waits(events, devices, needed)
+    # only the order counts: behind the op that makes it ready, before the instant that waits for it
+    latest_s = np.select([needed == event for event in waits], [wait["start_s"] for wait in waits.values()], np.inf)
+    start_s = np.minimum(np.where(ready >= 0, starts_s[ready], 0.0), latest_s)
     own = {"op": ops + np.arange(sent), "lane": LINKS, "start_s": start_s, "duration_s": INSTANT_S}
     after = pd.array(ready, dtype="Int64")
     after[ready < 0] = pd.NA
-    whole = extended(events, {**own, "after": after}, *_waits(events, devices, needed))
+    whole = extended(events, {**own, "after": after}, *waits.values())
     return StepTimeline(
         whole, timeline.host_step_s, np.append(timeline.op_s, np.full(sent, INSTANT_S)), timeline.launches,
         timeline.scale,
@@ -60,12 +66,12 @@ def _event_of(op: pd.Series, place: Integers) -> Integers:
     return np.where(known >= 0, place[known], -1) if len(place) else np.full(len(op), -1, dtype=np.int64)
 
 
-def _waits(events: pd.DataFrame, devices: pd.DataFrame, needed: Integers) -> list[dict[str, object]]:
-    """An instant for each event that needs messages, just before it on its lane, that waits for the last of them.
+def _waits(events: pd.DataFrame, devices: pd.DataFrame, needed: Integers) -> dict[int, dict[str, Any]]:
+    """By each event that needs messages, an instant just before it on its lane that waits for the last of them.
 
     Messages that no event needs are waited for at the end of the step.
     """
-    waits = []
+    waits = {}
     for event in np.unique(needed):
         message = len(events) + int(np.flatnonzero(needed == event)[-1])
         if event >= 0:
@@ -73,8 +79,17 @@ def _waits(events: pd.DataFrame, devices: pd.DataFrame, needed: Integers) -> lis
         else:
             lane = devices["lane"].iloc[-1] if len(devices) else DEVICE
             start_s = float((events["start_s"] + events["duration_s"]).max())
-        waits.append({"lane": [lane], "start_s": start_s, "duration_s": 0.0, "after": message})
+        waits[int(event)] = {"lane": [lane], "start_s": start_s, "duration_s": 0.0, "after": message}
     return waits
+
+
+def without_exchange(prediction: Prediction) -> Prediction:
+    """The prediction without the messages that the profile recorded, as those of the target replace them."""
+    recorded = (prediction.ops["op_class"] == "collective").to_numpy(dtype=bool)
+    if not recorded.any():
+        return prediction
+    kept = ~recorded
+    return replace(prediction, samples=prediction.samples * kept, launch=prediction.launch * kept)
 
 
 def with_exchange(prediction: Prediction, exchanged: Prediction) -> Prediction:

@@ -17,7 +17,7 @@ import pandas as pd
 from estimator.core.errors import EstimatorError
 from estimator.core.notes import Note
 from estimator.core.parallel import DataWord, Split
-from estimator.core.schema import HOST_CLASSES, MESSAGES, numbers
+from estimator.core.schema import HOST_CLASSES, MESSAGES, WORK, numbers
 from estimator.core.types import ITEMSIZE, Flags, Floats, Integers, Workload
 from estimator.work.weights import KERNEL, form, takes_weights, updates
 
@@ -40,12 +40,10 @@ class Exchange:
 
 @dataclass(frozen=True)
 class Buckets:
-    """Parts of the weights in the order of the backward pass: bytes, the op that makes the last of its gradients, and
-    the op that is first to take its weights."""
+    """Parts of the weights in the order of the backward pass: bytes, and the op that makes the last gradient."""
 
     bytes: Floats
     made: Integers
-    used: Integers
 
 
 def exchange(work: pd.DataFrame, workload: Workload, split: Split) -> Exchange:
@@ -59,6 +57,20 @@ def exchange(work: pd.DataFrame, workload: Workload, split: Split) -> Exchange:
     buckets = _buckets(made, _order(work))
     table = MESSAGES_OF[split.data](buckets, _updates_after(work, int(buckets.made.max())))
     return Exchange(MESSAGES.conform(table, "messages"), notes)
+
+
+def messages_as_work(messages: pd.DataFrame, devices: int) -> pd.DataFrame:
+    """WORK of MESSAGES over so many devices."""
+    numbered = [f"{operator} {number}" for number, operator in enumerate(messages["operator"], start=1)]
+    columns = {
+        "op": numbered,
+        "op_class": "collective",
+        "ranks": devices,
+        "precision": "fp32",
+        "calls": 1.0,
+        "time_s": 0.0,
+    }
+    return WORK.conform(messages[["operator", "bytes"]].assign(**columns), "messages")
 
 
 def gradient_bytes(work: pd.DataFrame, workload: Workload) -> tuple[Floats, tuple[Note, ...]]:
@@ -105,7 +117,7 @@ def _spread(work: pd.DataFrame) -> Floats:
     backward_s = np.where(backward, time_s, 0.0) if backward.any() else time_s
     ended = np.cumsum(backward_s) / max(float(backward_s.sum()), np.finfo(float).tiny)
     begins = 0.0 if backward.any() else 1.0 - BACKWARD_SHARE
-    part = np.ceil(PARTS * np.clip((ended - begins) / (1.0 - begins), 0.0, 1.0))
+    part = np.floor(PARTS * np.round(np.clip((ended - begins) / (1.0 - begins), 0.0, 1.0), 9))
     return np.diff(np.maximum.accumulate(part), prepend=0.0) / PARTS
 
 
@@ -116,13 +128,16 @@ def _order(work: pd.DataFrame) -> Integers:
 
 
 def _buckets(made: Floats, order: Integers) -> Buckets:
-    """Group gradients in the order in which they are made; one that exceeds a bucket has its own."""
+    """Group gradients in the order in which they are made; a bucket is sent once it is full."""
     rows = order[made[order] > 0]
-    filled = np.cumsum(made[rows])
-    size = max(BUCKET_BYTES, filled[-1] / MOST_BUCKETS) if len(rows) else BUCKET_BYTES
-    number = np.where(filled <= FIRST_BUCKET_BYTES, 0, 1 + np.floor((filled - FIRST_BUCKET_BYTES) / size))
-    last = np.flatnonzero(np.diff(number, append=np.inf))
-    return Buckets(np.diff(filled[last], prepend=0.0), rows[last], rows[last])
+    size, full, filled = FIRST_BUCKET_BYTES, [], 0.0
+    for place, bytes_ in enumerate(made[rows]):
+        filled += bytes_
+        if filled >= size or place == len(rows) - 1:
+            full.append(place)
+            size, filled = max(BUCKET_BYTES, made.sum() / MOST_BUCKETS), 0.0
+    last = np.array(full, dtype=np.int64)
+    return Buckets(np.diff(np.cumsum(made[rows])[last], prepend=0.0), rows[last])
 
 
 def _updates_after(work: pd.DataFrame, last_made: int) -> Updates:

@@ -1,0 +1,68 @@
+"""The command that predicts a profile on many devices of a machine."""
+
+from typing import Annotated, Literal
+
+import typer
+
+from estimator.cli.emit import emit
+from estimator.cli.options import (
+    SYSTEMS,
+    Fusion,
+    Host,
+    InputOf,
+    Json,
+    Layout,
+    Measured,
+    Precision,
+    ProfileName,
+    Seed,
+    Source,
+)
+
+EXAMPLES = """\b
+Example: estimator scale resnet50 --system dgx-a100 --batch 64
+Example: estimator scale vgg16 --system summit --devices 6 --devices 96 --devices 1536 --batch 32
+Example: estimator scale resnet50 --system perlmutter --batch 8192 --scaling strong --parallel zero1
+"""
+SYSTEM_HELP = "The machine: a shipped system or a path to YAML."
+DEVICES_HELP = "Number of devices, once for each.  [default: powers of two and the whole machine]"
+PARALLEL_HELP = (
+    "How the training is divided: data (gradients are all-reduced), zero1 or zero2 (the optimizer's state is divided), "
+    "or parameter-server."
+)
+BATCH_HELP = "Samples in a step, of one device for weak scaling, of all for strong.  [default: as profiled]"
+
+
+def scale(
+    profile: ProfileName,
+    system: Annotated[str, typer.Option(help=SYSTEM_HELP, **SYSTEMS)],
+    devices: Annotated[list[int] | None, typer.Option(metavar="N", min=1, help=DEVICES_HELP)] = None,
+    parallel: Annotated[str, typer.Option(metavar="SPLIT", help=PARALLEL_HELP)] = "data",
+    scaling: Annotated[
+        Literal["weak", "strong"], typer.Option(help="What stays: each device's batch, or the whole one.")
+    ] = "weak",
+    batch: Annotated[int | None, typer.Option(min=1, help=BATCH_HELP, show_default=False)] = None,
+    source: Source = None,
+    precision: Precision = None,
+    measurements: Measured = None,
+    fusion: Fusion = "none",
+    layout: Layout = "auto",
+    host: Host = None,
+    reads: InputOf = None,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Predict a profile on more and more devices of a machine: step, samples per second, exposed communication.
+
+    Devices exchange their gradients over the machine's links while others are computed; what is not hidden lengthens
+    the step.
+    """
+    from estimator.cli.render.scale import render_scale
+    from estimator.core.parallel import read_split
+    from estimator.core.types import RunPlan
+    from estimator.studies.scale import scale as run
+
+    plan = RunPlan(
+        "", precision, fusion, source, measurements, seed=seed, batch=batch, layout=layout, host=host, input=reads
+    )
+    emit(run(profile, system, devices or [], plan, read_split(parallel), scaling), render_scale, as_json)

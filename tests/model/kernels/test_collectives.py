@@ -1,0 +1,84 @@
+"""Collectives as kernels: what measured ones change."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from estimator.core.schema import MEASUREMENTS, WORK
+from estimator.core.types import DeviceSpec, RunPlan
+from estimator.devices import load_device
+from estimator.devices.measurements import with_measured
+from estimator.model import SourceRun, TargetDevice, predict
+from estimator.model.coefficients import shipped
+from estimator.model.kernels.collectives import COLLECTIVE, messages_of
+from estimator.model.kernels.kernel_model import KernelInputs
+from tests.conftest import make_device
+
+DEVICE = load_device("a100-sxm4-80gb")
+SIZES = np.array([1e3, 1e6, 1e9])
+
+
+def rows(*sizes: float, ranks: int = 8, operator: str = "all_reduce", **columns: object) -> pd.DataFrame:
+    each = [
+        {"op": "x", "op_class": "collective", "operator": operator, "precision": "fp32", "ranks": ranks, "bytes": size,
+         "time_s": 0.0, "calls": 1.0, **columns}
+        for size in sizes
+    ]  # fmt: skip
+    return WORK.conform(pd.DataFrame(each), "test")
+
+
+def measured(times: dict[float, float], ranks: int = 8) -> pd.DataFrame:
+    given = rows(*times, ranks=ranks).assign(time_s=list(times.values()))
+    return MEASUREMENTS.conform(given[[name for name in MEASUREMENTS.names() if name in given]], "test")
+
+
+def predicted(work: pd.DataFrame, evidence: pd.DataFrame, device: DeviceSpec = DEVICE) -> pd.DataFrame:
+    target = TargetDevice(with_measured(device, evidence), evidence)
+    return predict(work, SourceRun(), target, RunPlan(device.name, draws=200)).ops
+
+
+def test_collectives_with_ranks_and_bytes_are_modelled() -> None:
+    work = rows(*SIZES)
+    assert COLLECTIVE.matches(work).all()
+    assert not COLLECTIVE.matches(work.assign(ranks=pd.NA)).any()
+    assert not COLLECTIVE.matches(work.assign(operator="collective")).any()
+    found = predicted(work, measured({}))
+    assert set(found["method"]) == {"roofline"}
+    assert (found["low_s"] < found["target_time_s"]).all()
+
+
+def test_calls_count() -> None:
+    once, twice = rows(1e6), rows(2e6, calls=2.0)  # bytes of all calls
+    inputs = [KernelInputs.on_device(work, DEVICE, shipped()) for work in (once, twice)]
+    assert COLLECTIVE.busy_time(inputs[0]).time_s == pytest.approx(COLLECTIVE.busy_time(inputs[1]).time_s)
+
+
+def test_a_node_holds_as_many_ranks_as_its_links_join() -> None:
+    node = make_device(network={"linked_devices": 4})
+    assert messages_of(rows(1.0, ranks=16), node).nodes.tolist() == [4.0]
+    assert messages_of(rows(1.0, ranks=16, ranks_per_node=1), node).nodes.tolist() == [16.0]
+    assert messages_of(rows(1.0, ranks=16), make_device()).nodes.tolist() == [1.0]
+
+
+def test_a_measured_size_gives_its_time() -> None:
+    found = predicted(rows(1e6), measured({1e3: 1e-3, 1e6: 2e-3}))
+    assert found["method"].tolist() == ["measured"]
+    assert found["target_time_s"].tolist() == [pytest.approx(2e-3)]
+
+
+def test_sizes_between_measured_ones_follow_their_latency_and_rate() -> None:
+    """α = 1 ms, β = 1 ns/B, which no specification tells."""
+    times = {size: 1e-3 + 1e-9 * size for size in (1e3, 1e5, 1e7, 1e9)}
+    found = predicted(rows(1e6), measured(times))
+    assert found["method"].tolist() == ["interpolated"]
+    assert found["target_time_s"][0] == pytest.approx(2e-3, rel=0.05)
+
+
+def test_two_measured_sizes_correct_other_numbers_of_ranks() -> None:
+    plain = predicted(rows(1e9, ranks=4), measured({}))["target_time_s"][0]
+    of_eight = predicted(rows(1e9, ranks=8), measured({}))["target_time_s"][0]
+    slow = predicted(rows(1e9, ranks=4), measured({1e3: 1e-4, 1e9: 3 * of_eight}))
+    assert slow["target_time_s"][0] == pytest.approx(3 * plain, rel=0.1)
+    before = predicted(rows(1e9, ranks=4), measured({}))
+    width, width_before = (found["high_s"][0] / found["low_s"][0] for found in (slow, before))
+    assert width < width_before

@@ -1,0 +1,110 @@
+"""Times of collectives by their links, against the equations of the literature."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from estimator.model.coefficients import shipped
+from estimator.model.collectives import Messages, collective_times, least_times
+from estimator.model.links import Hop, Kind, Links
+
+C = shipped().collectives
+LARGE = 2.0**33
+OPERATORS = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "collective_broadcast", "send_recv")
+
+
+def links(kind: Kind = "fabric", inside: float = 300e9, between: float = 25e9, *, in_network: bool = False) -> Links:
+    return Links(Hop(kind, inside), Hop("rdma", between), in_network)
+
+
+def messages(operator: str, *sizes: float, ranks: int = 8, per_node: int = 8) -> Messages:
+    count = len(sizes)
+    return Messages(
+        np.full(count, operator, dtype=object), np.array(sizes, float), np.full(count, float(ranks)),
+        np.full(count, float(per_node)),
+    )  # fmt: skip
+
+
+def total(asked: Messages, over: Links | None = None) -> np.ndarray:
+    return collective_times(asked, over or links(), C).total_s
+
+
+@pytest.mark.parametrize(
+    ("operator", "volume"),
+    [("all_reduce", 14 / 8), ("all_gather", 7 / 8), ("reduce_scatter", 7 / 8), ("all_to_all", 7 / 8),
+     ("collective_broadcast", 1.0), ("send_recv", 1.0)],
+)  # fmt: skip
+def test_a_large_message_takes_its_volume_at_the_sustained_rate(operator: str, volume: float) -> None:
+    sustained = C.efficiency("fabric") * 300e9
+    assert total(messages(operator, LARGE))[0] == pytest.approx(volume * LARGE / sustained, rel=0.01)
+
+
+def test_between_nodes_the_slowest_hop_counts() -> None:
+    expected = 2 * 15 / 16 * LARGE / (C.efficiency("rdma") * 25e9)
+    assert total(messages("all_reduce", LARGE, ranks=16))[0] == pytest.approx(expected, rel=0.01)
+
+
+def test_an_all_to_all_shares_what_goes_into_a_node() -> None:
+    """Each of 8 devices sends half of its bytes to the other node."""
+    leaving = 8 * LARGE * 8 / 16
+    expected = leaving / (C.efficiency("rdma") * 25e9)
+    assert total(messages("all_to_all", LARGE, ranks=16))[0] == pytest.approx(expected, rel=0.01)
+
+
+def test_a_short_all_reduce_takes_the_steps_of_a_ring_by_the_protocol_for_short_messages() -> None:
+    expected = C.start("ll") + 14 * C.step("fabric", "ll")
+    tree = C.start("ll") + 2 * 7 * C.step("fabric", "ll")
+    assert total(messages("all_reduce", 1.0))[0] == pytest.approx(min(expected, tree), rel=1e-3)
+
+
+def test_steps_of_many_nodes_go_by_a_tree() -> None:
+    """Ten thousand devices do not wait for a ring."""
+    many = collective_times(messages("all_reduce", 1.0, ranks=8192), links(), C).latency_s[0]
+    assert many < C.start("ll") + 2 * (7 * C.step("fabric", "ll") + 10.5 * C.step("rdma", "ll"))
+
+
+def test_switches_that_reduce_halve_the_volume() -> None:
+    plain, reduced = (total(messages("all_reduce", LARGE, ranks=64), links(in_network=on))[0] for on in (False, True))
+    assert reduced / plain == pytest.approx(0.5, rel=0.02)
+
+
+def test_a_kernel_that_reads_all_others_needs_a_fabric_or_one_partner() -> None:
+    one, ring = messages("custom_all_reduce", 1024.0), messages("all_reduce", 1024.0)
+    assert total(one)[0] == pytest.approx(C.one_shot_s, rel=0.01)
+    assert total(one, links("pcie"))[0] == pytest.approx(total(ring, links("pcie"))[0])
+    pair = messages("custom_all_reduce", 1024.0, ranks=2)
+    assert total(pair, links("pcie"))[0] == pytest.approx(C.one_shot_s, rel=0.01)
+
+
+def test_servers_take_gradients_and_give_weights_back() -> None:
+    """Of two nodes each holds half of the servers' part."""
+    sustained, network = C.efficiency("fabric") * 300e9, C.efficiency("rdma") * 25e9
+    asked = messages("parameter_server", LARGE, ranks=16)
+    assert total(asked)[0] == pytest.approx(2 * LARGE * (1 / sustained + 0.5 / network), rel=0.01)
+
+
+def test_sockets_limit_a_fast_network() -> None:
+    over = Links(Hop("pcie", 16e9), Hop("tcp", 12.5e9))
+    assert total(messages("all_reduce", LARGE, ranks=8, per_node=4), over)[0] == pytest.approx(
+        14 / 8 * LARGE / C.socket_rate, rel=0.01
+    )
+
+
+def test_devices_on_a_bus_slow_each_other_down() -> None:
+    two, eight = (total(messages("all_gather", LARGE, ranks=n, per_node=n), links("pcie", 32e9))[0] for n in (2, 8))
+    assert eight / two == pytest.approx((7 / 8) / (1 / 2) * 4**C.contention, rel=0.01)
+
+
+@given(st.sampled_from(OPERATORS), st.sampled_from(["fabric", "pcie"]), st.integers(2, 64), st.integers(0, 30))
+def test_no_message_beats_its_links_and_larger_ones_take_longer(
+    operator: str, kind: Kind, ranks: int, octave: int
+) -> None:
+    asked = messages(operator, 2.0**octave, 2.0 ** (octave + 1), ranks=ranks, per_node=min(ranks, 8))
+    time = total(asked, links(kind))
+    assert (time >= least_times(asked, links(kind))).all()
+    assert time[1] >= time[0]
+
+
+def test_one_rank_sends_nothing() -> None:
+    assert total(messages("all_reduce", 1e9, ranks=1, per_node=1))[0] == 0.0

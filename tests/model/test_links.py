@@ -1,0 +1,59 @@
+"""The links that a device's messages cross."""
+
+import numpy as np
+import pytest
+
+from estimator.core.types import Network
+from estimator.devices import load_device, load_system
+from estimator.model.coefficients import shipped
+from estimator.model.links import LANE_RATE, USUAL_NETWORK, Hop, links_of
+from tests.conftest import make_device
+
+C = shipped().collectives
+
+
+def in_network(**fields: object) -> Hop:
+    return links_of(make_device(network=Network.model_validate(fields))).between
+
+
+def test_a_device_with_links_has_a_fabric() -> None:
+    assert links_of(load_device("a100-sxm4-80gb")).inside == Hop("fabric", 300e9)
+
+
+def test_a_device_without_links_has_its_bus() -> None:
+    assert links_of(load_device("l40s")).inside == Hop("pcie", 16 * LANE_RATE[4])
+    assert links_of(load_device("arc-pro-b60")).inside == Hop("pcie", 8 * LANE_RATE[5])
+    assert LANE_RATE[5] == pytest.approx(3.938e9, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("10GbE with TCP/IP", "tcp"), ("100 Gigabit Ethernet", "tcp"), ("25GbE", "tcp"), ("GigE", "tcp"),
+     ("RoCE Ethernet", "rdma"), ("Spectrum-X Ethernet", "rdma"), ("Slingshot-11", "rdma"), ("InfiniBand HDR", "rdma"),
+     ("NVLink 5 switch (130 TB/s total) + InfiniBand/Ethernet", "rdma"), ("Tofu-D", "rdma")],
+)  # fmt: skip
+def test_the_name_of_a_network_tells_whether_messages_pass_the_kernel(name: str, kind: str) -> None:
+    assert in_network(interconnect=name).kind == kind
+
+
+def test_a_taper_divides_what_goes_into_a_node() -> None:
+    assert in_network(injection_bandwidth="50 GB/s", taper=2.0).nominal == 25e9
+
+
+def test_an_unknown_network_is_a_usual_one() -> None:
+    assert links_of(make_device()).between.nominal == USUAL_NETWORK
+
+
+def test_the_latency_of_a_network_is_the_least_of_a_step() -> None:
+    hop = in_network(latency="100 us")
+    assert hop.step_s(C, "ll") == pytest.approx(100e-6)
+    assert Hop("rdma", 1e9).step_s(C, "ll") == C.step("rdma", "ll")
+    assert np.isnan(Hop("rdma", 1e9).latency_s)
+
+
+def test_the_links_of_a_system_may_join_more_than_a_node() -> None:
+    assert load_system("gb200-nvl72").network.linked_devices == 72
+    assert load_system("summit").network.linked_devices == 6
+    injection = load_system("summit").network.injection_bandwidth
+    assert injection is not None
+    assert injection.value == 23e9

@@ -1,0 +1,109 @@
+"""Messages of a data-parallel step: which gradients, in which order, in which buckets."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from estimator.core.errors import EstimatorError
+from estimator.core.parallel import read_split
+from estimator.core.types import Profile, Workload
+from estimator.profiles import read_profile
+from estimator.work import count_work
+from estimator.work.parallel import BUCKET_BYTES, FIRST_BUCKET_BYTES, MOST_BUCKETS, Exchange, exchange, gradient_bytes
+from tests.conftest import make_ops
+
+
+def sent(profile: Profile, split: str = "data") -> Exchange:
+    work = count_work(profile.ops, profile.workload, profile.where).work
+    return exchange(work, profile.workload, read_split(split))
+
+
+def layers(*widths: int, batch: int = 32, update: bool = True) -> pd.DataFrame:
+    """WORK of dense layers: the forward pass, both gradients from the last layer on, and updates of the weights."""
+    pairs = list(itertools.pairwise(widths))
+    forward = [{"op_type": "MatMul", "shapes": f"{batch}x{i};{i}x{o}", "phase": "forward"} for i, o in pairs]
+    backward = [
+        {"op_type": "MatMul", "shapes": shapes, "attributes": f"transpose_{side}=True", "phase": "backward"}
+        for i, o in reversed(pairs)
+        for shapes, side in ((f"{batch}x{o};{i}x{o}", "b"), (f"{batch}x{i};{batch}x{o}", "a"))
+    ]
+    updates = [{"op_type": "ResourceApplyAdam", "shapes": f";;;{i}x{o}", "phase": "optimizer"} for i, o in pairs]
+    ops = make_ops(*forward, *backward, *(updates if update else []))
+    return count_work(ops, Workload(name="t", batch_size=batch)).work
+
+
+@pytest.mark.parametrize("name", ["resnet50", "vgg16", "nt3", "uno", "p3b3", "p1b3/amd-epyc.xplane", "p1b3"])
+def test_messages_hold_the_gradients_of_all_parameters(name: str) -> None:
+    profile = read_profile(name)
+    found = sent(profile).messages
+    assert found["bytes"].sum() == pytest.approx(4.0 * float(profile.workload.parameters or 0))
+    assert found["ready"].is_monotonic_increasing
+    assert (found["needed"] > found["ready"].max()).all()
+
+
+def test_the_last_layer_is_sent_first() -> None:
+    work = layers(512, 4096, 4096, 1000)
+    found = exchange(work, Workload(name="t"), read_split("data")).messages
+    assert found["bytes"].tolist() == [4.0 * 4096 * 1000, 4.0 * 4096 * 4096, 4.0 * 512 * 4096]
+    assert found["operator"].unique().tolist() == ["all_reduce"]
+    assert found["needed"].tolist() == [9, 9, 9]  # the first update
+
+
+def test_small_gradients_share_a_message() -> None:
+    found = exchange(layers(*[1024] * 21), Workload(name="t"), read_split("data")).messages
+    assert found["bytes"].iloc[0] == 4 * 2**20  # the first gradient, larger than the first bucket
+    assert len(found) == pytest.approx(20 * 4 * 2**20 / BUCKET_BYTES, abs=2)
+    assert FIRST_BUCKET_BYTES < found["bytes"].max() < BUCKET_BYTES + 4 * 2**20
+
+
+def test_a_huge_model_is_sent_in_a_bounded_number_of_messages() -> None:
+    found = exchange(layers(*[256] * 9), Workload(name="t", parameters=10**12), read_split("data")).messages
+    assert len(found) <= MOST_BUCKETS + 1
+    assert found["bytes"].sum() == 4e12
+
+
+def test_parameters_that_no_product_makes_come_last() -> None:
+    work = layers(64, 64, 64)
+    made, notes = gradient_bytes(work, Workload(name="t", parameters=2 * 64**2 + 1000))
+    assert made[made > 0].tolist() == [4.0 * 64**2, 4.0 * (64**2 + 1000)]
+    assert notes == ()
+
+
+def test_shared_weights_are_sent_once() -> None:
+    made, _ = gradient_bytes(layers(64, 64, 64), Workload(name="t", parameters=64**2))
+    assert made.sum() == 4.0 * 64**2
+
+
+def test_without_known_gradients_they_are_spread_over_the_backward_pass() -> None:
+    work = count_work(make_ops(*({"op_type": "Mystery", "time_s": 1.0} for _ in range(30))), Workload(name="t")).work
+    found = exchange(work, Workload(name="t", parameters=10**9), read_split("data"))
+    assert found.messages["bytes"].sum() == pytest.approx(4e9)
+    assert found.messages["ready"].min() >= 9  # the forward pass makes none
+    assert found.messages["ready"].max() == 29
+    assert [note.code for note in found.notes] == ["gradients-unknown"]
+
+
+def test_without_parameters_nothing_can_be_sent() -> None:
+    work = count_work(make_ops({"op_type": "Mystery", "time_s": 1.0}), Workload(name="t")).work
+    with pytest.raises(EstimatorError, match="how many parameters it has; expected 'parameters: 25000000'"):
+        exchange(work, Workload(name="t"), read_split("data"))
+
+
+def test_owners_reduce_and_gather() -> None:
+    work = layers(512, 4096, 4096, 1000)
+    found = exchange(work, Workload(name="t"), read_split("zero1")).messages
+    assert found["operator"].tolist() == ["reduce_scatter"] * 3 + ["all_gather"]
+    assert found["bytes"].iloc[-1] == found["bytes"].iloc[:-1].sum()
+    assert found["ready"].iloc[-1] == len(work) - 1  # the last update
+    assert found["needed"].isna().tolist() == [False] * 3 + [True]
+
+
+def test_a_dump_without_order_has_its_gradients_after_its_forward_pass() -> None:
+    """The lecture's table sorts ops by name: gradients stand before the products that they belong to."""
+    profile = read_profile("p1b3")
+    work = count_work(profile.ops, profile.workload, profile.where).work
+    found = exchange(work, profile.workload, read_split("data")).messages
+    assert set(work["phase"].iloc[found["ready"].to_numpy(dtype=int)]) == {"backward"}
+    assert np.isfinite(found["bytes"]).all()
