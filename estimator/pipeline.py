@@ -11,14 +11,14 @@ import pandas as pd
 from estimator.core import units
 from estimator.core.notes import Note, ranked, with_code
 from estimator.core.parallel import Split
-from estimator.core.types import DeviceSpec, Estimate, Floats, Prediction, Profile, RunPlan
+from estimator.core.types import DeviceSpec, Estimate, Floats, Prediction, Profile, RunPlan, StepTime
 from estimator.devices.sides import Side, load_source, load_target, unknown_source
 from estimator.model import SourceRun, TargetDevice, assumptions, predict, specifications
 from estimator.rollup import step
 from estimator.rollup.exchange import with_exchange, with_messages, without_exchange
 from estimator.rollup.host import HostScenario, host_scenario, ran_on_processor
 from estimator.rollup.limits import step_limits
-from estimator.rollup.scaling import Group, GroupStep, slowest_device, with_slowest
+from estimator.rollup.scaling import DEVICE_SPREAD, Group, GroupStep, Spread, lengthened, slowest_device
 from estimator.rollup.target_timeline import StepTimeline
 from estimator.work import select_pass, work_on_target
 from estimator.work.framework_defaults import AUTO, product_format
@@ -125,22 +125,35 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
     )
 
 
-def step_of_group(predicted: PredictedStep, group: Group, split: Split) -> GroupStep:
-    """The step of one of several devices that train together, in the network of the target.
+def step_of_one(predicted: PredictedStep) -> StepTime:
+    """The step of one device by itself: without the messages that its profile recorded."""
+    alone = without_exchange(predicted.prediction)
+    return step.replay_step(alone, predicted.timeline, predicted.scenario).step
+
+
+def step_of_group(
+    predicted: PredictedStep, one: StepTime, group: Group, split: Split, spread: Spread = DEVICE_SPREAD
+) -> GroupStep:
+    """The step of each of several devices that train together, in the network of the target.
+
+    Args:
+        predicted: the step of one device, before its replay.
+        one: the same, of :func:`step_of_one`.
+        group: the devices.
+        split: how they share the training.
+        spread: how far devices differ, as :func:`slowest_device` takes it.
 
     Raises EstimatorError where the profile does not tell what the devices exchange.
     """
-    alone = without_exchange(predicted.prediction)
     if group.devices == 1:
-        replayed = step.replay_step(alone, predicted.timeline, predicted.scenario)
-        return GroupStep(replayed.step, 0.0 * replayed.step.total)
+        return GroupStep(one, 0.0 * one.total)
     exchanged = exchange(predicted.work.work, predicted.profile.workload, split)
-    device = TargetDevice(predicted.target.device, predicted.target.measurements)
-    sent = predict(messages_as_work(exchanged.messages, group.devices), SourceRun(), device, predicted.plan)
-    together = with_exchange(alone, sent)
-    replayed = step.replay_step(together, with_messages(predicted.timeline, exchanged.messages), predicted.scenario)
-    slowest = slowest_device(group.devices, predicted.plan)
-    return GroupStep(with_slowest(replayed.step, slowest), sent.samples.sum(axis=1), exchanged.notes)
+    target = TargetDevice(predicted.target.device, predicted.target.measurements)
+    sent = predict(messages_as_work(exchanged.messages, group.devices), SourceRun(), target, predicted.plan)
+    together = with_exchange(without_exchange(predicted.prediction), sent)
+    total_s = step.replay_total(together, with_messages(predicted.timeline, exchanged.messages), predicted.scenario)
+    slowest = slowest_device(group.devices, spread, predicted.plan)
+    return GroupStep(lengthened(one, total_s, slowest), sent.samples.sum(axis=1), exchanged.notes)
 
 
 def framework_default(profile: Profile, plan: RunPlan, target: DeviceSpec) -> tuple[Note, ...]:

@@ -10,8 +10,7 @@ operations in MPICH", 2005; bus bandwidth as nccl-tests define it):
                        in the network's switches: up and down once, volume S
     all-gather, reduce-scatter, all-to-all, gather   N − 1 steps, volume (N − 1)/N · S
     broadcast, reduce; point to point                N − 1 steps; 1; volume S
-    parameter servers, spread over the nodes         4 steps, volume 2S within a node and, where it has its part of the
-                                                     servers, 2(M − 1)/M · S between M nodes, one after the other
+    parameter servers, on nodes of their own         4 steps, volume 2S, by the slower of node and network
 
 A ring crosses each node's network once, so its bandwidth is that of the slowest hop: a device's link in the node, or
 all that goes into the node. In an all-to-all each device sends most of its bytes through its share of that.
@@ -133,15 +132,11 @@ def _one_shot(messages: Messages, links: Links, coefficients: CollectiveCoeffici
 
 
 def _servers(messages: Messages, links: Links, coefficients: CollectiveCoefficients) -> LinkTime:
-    """Gradients go to servers and weights come back; devices of a node add up their gradients first."""
-    possible, nodes = messages.operator == "parameter_server", messages.nodes
-    between = links.between.sustained(coefficients)
-    transfer = (
-        2.0 * messages.bytes * (1.0 / _inside_bandwidth(messages, links, coefficients) + (nodes - 1) / nodes / between)
-    )
-    hops = np.full(len(nodes), 2.0), np.where(nodes > 1, 2.0, 0.0)
+    """Gradients go to servers and weights come back; devices of a node add up their gradients on the way."""
+    hops = np.full(len(messages.ranks), 2.0), np.where(messages.nodes > 1, 2.0, 0.0)
     latency = _latency(links, coefficients, "simple", *hops)
-    return LinkTime(np.where(possible, latency, np.inf), transfer)
+    transfer = 2.0 * messages.bytes / _bus_bandwidth(messages, links, coefficients)
+    return LinkTime(np.where(messages.operator == "parameter_server", latency, np.inf), transfer)
 
 
 def _latency(

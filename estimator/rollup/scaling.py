@@ -18,8 +18,10 @@ from estimator.core.notes import Note
 from estimator.core.types import Floats, RunPlan, StepTime
 
 Scaling = Literal["weak", "strong"]
-# standard deviation of the logarithm of one device's step, within and between devices of a machine (assumed)
-DEVICE_SPREAD = (0.002, 0.01, 0.03)
+Spread = tuple[float, float, float]
+# standard deviation of the logarithm of one device's step, low, mid and high: so that published trainings on several
+# devices of one node and more lie in their intervals ('estimator validate --problem scaling')
+DEVICE_SPREAD = (0.005, 0.04, 0.25)
 
 
 @dataclass(frozen=True)
@@ -59,20 +61,29 @@ def group_of(devices: int, per_node: int, scaling: Scaling, batch: int | None) -
     return Group(devices, nodes, batch // devices, batch)
 
 
-def slowest_device(devices: int, plan: RunPlan) -> Floats:
-    """How many times as long the slowest of so many devices takes, one number a draw.
+def slowest_device(devices: int, spread: Spread, plan: RunPlan) -> Floats:
+    """How many times as long the slowest of so many devices takes, one number a draw: exp(σ · E[max of N normals])."""
+    return np.exp(draw("scaling.devices", *spread, plan.draws, plan.seed) * expected_maximum(devices))
 
-    exp(σ · E[max of N normals]); the expectation by Blom, Statistical Estimates and Transformed Beta-Variables, 1958:
-    Φ⁻¹((N − 0.375) / (N + 0.25)).
+
+def expected_maximum(count: int) -> float:
+    """The largest of so many standard normal numbers, as expected: Φ⁻¹((N − 0.375) / (N + 0.25)).
+
+    Source: Blom, Statistical Estimates and Transformed Beta-Variables, 1958.
     """
-    spread = draw("scaling.devices", *DEVICE_SPREAD, plan.draws, plan.seed)
-    return np.exp(spread * NormalDist().inv_cdf((devices - 0.375) / (devices + 0.25)))
+    return NormalDist().inv_cdf((count - 0.375) / (count + 0.25))
 
 
-def with_slowest(step: StepTime, factor: Floats) -> StepTime:
-    """The step with the wait for the slowest device, by whose factor all but communication is longer there."""
-    waits_s = (factor - 1.0) * (step.total - step.communication_exposed)
-    return replace(step, communication_exposed=step.communication_exposed + waits_s, total=step.total + waits_s)
+def lengthened(one: StepTime, total_s: Floats, slowest: Floats) -> StepTime:
+    """The step of each of many devices: communication is exposed as far as it lengthens the step of one.
+
+    Args:
+        one: the step of one device by itself.
+        total_s: the same with all messages, no device being slower than another [s].
+        slowest: how many times as long the slowest device takes; all others wait for it.
+    """
+    total_s = np.maximum(total_s, one.total) + (slowest - 1.0) * one.total
+    return replace(one, communication_exposed=total_s - one.total, total=total_s)
 
 
 def efficiency(alone_s: Floats, step_s: Floats, devices: int, scaling: Scaling) -> Floats:

@@ -63,6 +63,13 @@ def replay_step(prediction: Prediction, timeline: StepTimeline, scenario: HostSc
     return ReplayedStep(step, step_s(kernels) * timeline.scale, overlap)
 
 
+def replay_total(prediction: Prediction, timeline: StepTimeline, scenario: HostScenario) -> Floats:
+    """Samples of the time of a replayed step [s], without its parts."""
+    samples, _ = times_in_step(prediction, timeline, scenario)
+    clocks = replay(Events(timeline.events), timeline.factor(samples), scenario.pace, timeline.host_step_s)
+    return step_s(clocks) * timeline.scale
+
+
 def refuse_empty(replayed: ReplayedStep, scenario: HostScenario, where: str) -> None:
     """Raise EstimatorError where a scenario leaves no time in a step."""
     if not replayed.step.total[0] > 0:

@@ -9,15 +9,15 @@ from typing import Any
 
 from estimator.core.errors import EstimatorError
 from estimator.core.parallel import MEANINGS, Split
-from estimator.core.types import RunPlan, SystemSpec
+from estimator.core.types import RunPlan, StepTime, SystemSpec
 from estimator.devices import load_system
-from estimator.pipeline import PredictedStep, predict_step, step_of_group
+from estimator.pipeline import PredictedStep, predict_step, step_of_group, step_of_one
 from estimator.profiles import read_profile
 from estimator.reports import documents
-from estimator.rollup.scaling import Group, GroupStep, Scaling, efficiency, group_of
+from estimator.rollup.scaling import DEVICE_SPREAD, Group, GroupStep, Scaling, efficiency, group_of
 
 STRAGGLERS = (
-    "every device is taken to take 1 % more or less than the others at random (assumed, 0.2 to 3 %); the slowest counts"
+    "a step of one device takes {1:.0f} % more or less than that of another ({0:.0f} to {2:.0f} %); the slowest counts"
 )
 
 
@@ -40,8 +40,14 @@ def scale(
 
     per_node = int(system.devices_per_node.value)
     groups = [group_of(count, per_node, scaling, batch) for count in _counts(devices, system)]
-    steps = {group: step_of_group(predicted(group.local_batch), group, split) for group in groups}
-    alone = step_of_group(predicted(batch), Group(1, 1, batch, batch), split)
+
+    @cache
+    def one(local_batch: int | None) -> StepTime:
+        return step_of_one(predicted(local_batch))
+
+    steps = {
+        group: step_of_group(predicted(group.local_batch), one(group.local_batch), group, split) for group in groups
+    }
     first = predicted(groups[0].local_batch)
     return {
         "workload": profile.workload.name,
@@ -51,8 +57,8 @@ def scale(
         "parallel": str(split),
         "scaling": scaling,
         "host": first.scenario.name,
-        "rows": [_row(group, steps[group], alone, scaling) for group in groups],
-        "notes": [f"{split}: {MEANINGS[split.data]}", STRAGGLERS],
+        "rows": [_row(group, steps[group], one(batch), scaling) for group in groups],
+        "notes": [f"{split}: {MEANINGS[split.data]}", STRAGGLERS.format(*(100 * each for each in DEVICE_SPREAD))],
         "warnings": list(dict.fromkeys(note.text for step in steps.values() for note in (*first.notes, *step.notes))),
     }
 
@@ -69,7 +75,7 @@ def _counts(devices: Sequence[int], system: SystemSpec) -> list[int]:
     return sorted(set(devices))
 
 
-def _row(group: Group, step: GroupStep, alone: GroupStep, scaling: Scaling) -> dict[str, Any]:
+def _row(group: Group, step: GroupStep, one: StepTime, scaling: Scaling) -> dict[str, Any]:
     total = step.step.total
     rate = None if group.global_batch is None else documents.interval(group.global_batch / total, "all")
     return {
@@ -79,7 +85,7 @@ def _row(group: Group, step: GroupStep, alone: GroupStep, scaling: Scaling) -> d
         "global_batch": group.global_batch,
         "step_s": documents.interval(total, "all"),
         "samples_per_s": rate,
-        "efficiency": documents.interval(efficiency(alone.step.total, total, group.devices, scaling), "all"),
+        "efficiency": documents.interval(efficiency(one.total, total, group.devices, scaling), "all"),
         "communication_s": documents.interval(step.communication_s, "all"),
         "communication_exposed_s": documents.interval(step.step.communication_exposed, "all"),
     }

@@ -30,10 +30,14 @@ SHORT, LONG = 1.0, 2.0**30  # bytes of messages that show a latency and a rate
 def messages_of(rows: pd.DataFrame, device: DeviceSpec) -> Messages:
     """The messages of WORK or MEASUREMENTS; a node holds as many of the ranks as it has devices."""
     ranks = numbers(rows, "ranks")
-    in_node = (device.network.linked_devices if device.network else None) or MANY
-    per_node = np.nan_to_num(numbers(rows, "ranks_per_node"), nan=in_node)
+    per_node = np.nan_to_num(numbers(rows, "ranks_per_node"), nan=_joined(device))
     operator = rows["operator"].to_numpy(dtype=object, na_value="")
     return Messages(operator, amounts_per_call(rows)[1], ranks, np.minimum(per_node, ranks))
+
+
+def _joined(device: DeviceSpec) -> int:
+    """Devices that their own links join."""
+    return (device.network.linked_devices if device.network else None) or MANY
 
 
 def _is_modelled(rows: pd.DataFrame) -> Flags:
@@ -45,14 +49,17 @@ def _link_time(inputs: KernelInputs) -> LinkTime:
     messages, links = messages_of(inputs.rows, inputs.device), links_of(inputs.device)
     modelled = partial(collective_times, links=links, coefficients=inputs.coefficients.collectives)
     measured = inputs.device.network.measured if inputs.device.network else ()
-    return as_measured(messages, modelled, measured) if measured else modelled(messages)
+    return as_measured(messages, modelled, measured, _joined(inputs.device)) if measured else modelled(messages)
 
 
 def as_measured(
-    messages: Messages, modelled: Callable[[Messages], LinkTime], measured: Sequence[MeasuredLink]
+    messages: Messages, modelled: Callable[[Messages], LinkTime], measured: Sequence[MeasuredLink], joined: int
 ) -> LinkTime:
-    """The α and β of the measured links; for other kinds and groups the model's parts × the mean of their factors."""
-    factors = np.array([_factors(link, modelled) for link in measured])
+    """The α and β of the measured links; for other kinds and groups the model's parts × the mean of their factors.
+
+    ``joined``: ranks of one node.
+    """
+    factors = np.array([_factors(link, modelled, joined) for link in measured])
     typical = np.exp([np.nanmean(column) if not np.isnan(column).all() else 0.0 for column in np.log(factors).T])
     time = modelled(messages)
     latency, transfer = time.latency_s * typical[0], time.transfer_s * typical[1]
@@ -66,14 +73,14 @@ def as_measured(
     return LinkTime(latency, transfer)
 
 
-def _factors(link: MeasuredLink, modelled: Callable[[Messages], LinkTime]) -> tuple[float, float]:
+def _factors(link: MeasuredLink, modelled: Callable[[Messages], LinkTime], joined: int) -> tuple[float, float]:
     """Measured over modelled latency and transfer; NaN where unknown."""
     ranks = np.full(2, float(link.ranks))
     probes = Messages(
         np.full(2, link.operator, dtype=object),
         np.array([SHORT, LONG]),
         ranks,
-        np.minimum(ranks, link.ranks_per_node or MANY),
+        np.minimum(ranks, link.ranks_per_node or joined),
     )
     time = modelled(probes)
     latency = (link.latency_s or np.nan) / time.latency_s[0]
