@@ -6,15 +6,27 @@ import dataclasses
 import math
 
 from estimator.core import units
+from estimator.core.errors import EstimatorError
 from estimator.core.notes import Note, ranked, with_code
-from estimator.core.types import DeviceSpec, Estimate, Profile, RunPlan
+from estimator.core.types import DeviceSpec, Estimate, MemoryUse, Profile, RunPlan
+from estimator.devices import load_device
 from estimator.devices.sides import load_source, load_target, unknown_source
 from estimator.model import SourceRun, TargetDevice, assumptions, predict, specifications
+from estimator.rollup import memory as memory_of_parts
 from estimator.rollup import step
 from estimator.rollup.host import host_scenario, ran_on_processor
 from estimator.rollup.limits import step_limits
-from estimator.work import select_pass, work_on_target
+from estimator.work import (
+    WorkOnTarget,
+    count_work,
+    select_pass,
+    step_tensors,
+    step_variables,
+    tensors_at_two_batches,
+    work_on_target,
+)
 from estimator.work.framework_defaults import AUTO, product_format
+from estimator.work.on_target import matrix_precision
 
 
 def estimate(profile: Profile, plan: RunPlan) -> Estimate:
@@ -29,6 +41,7 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
 
     ran, pass_notes = select_pass(profile, plan.mode)
     work = work_on_target(ran, plan, device, from_processor=ran_on_processor(ran, source_device))
+    memory_notes = check_memory(profile, ran, plan, device, work)
 
     same_device = (source_device.name if source_device else ran.device) in (device.name, *device.aliases)
     same_setting = same_device and not work.changed
@@ -50,7 +63,8 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
         *unknown_source(ran, plan, source, needed=step.mostly_proportional(prediction)),
         *with_code("profile", profile.warnings), *step.notes(profile),
         *assumptions(step.counted_ops(prediction, scenario), device, evidence, ran.workload, source_device),
-        *pass_notes, *scenario.notes, *framework_default(ran, plan, device), *work.notes, *prediction.warnings,
+        *pass_notes, *memory_notes, *scenario.notes, *framework_default(ran, plan, device),
+        *work.notes, *prediction.warnings,
         *(() if same_device else step.mostly_carried(shares, device)),
     )  # fmt: skip
     return Estimate(
@@ -75,6 +89,43 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
         specifications=specifications(prediction.ops, device),
         notes=ranked(notes),
     )
+
+
+def memory(profile: Profile, plan: RunPlan, split: memory_of_parts.Split | None = None) -> MemoryUse:
+    """What a device must hold to train a profiled run, and the largest batch that it has room for.
+
+    Args:
+        profile: the run.
+        plan: batch, mode and precision, and the target; without a target's name, the tensors alone.
+        split: by which number a parallel training divides each part.
+
+    Raises EstimatorError where nothing tells the parameters.
+    """
+    device = load_device(plan.target) if plan.target else None
+    ran, _ = select_pass(profile, plan.mode)
+    asked = plan.precision if device is None else product_format(plan.precision, ran.workload, device).precision
+    work = count_work(ran.ops, ran.workload, ran.where).work
+    variables = step_variables(work, ran.workload, asked or matrix_precision(work, ran.workload))
+    at_batches = tuple(tensors_at_two_batches(work, ran.workload, plan.batch, asked))
+    return memory_of_parts.memory_use(at_batches, variables, ran.workload, device, plan, split or {})
+
+
+def check_memory(
+    profile: Profile, ran: Profile, plan: RunPlan, device: DeviceSpec, work: WorkOnTarget
+) -> tuple[Note, ...]:
+    """Notes on whether the device has room for the step. Raises DoesNotFitError, with what would fit."""
+    batch = plan.batch or ran.workload.batch_size
+    workload = ran.workload.model_copy(update={"batch_size": batch})
+    try:
+        variables = step_variables(work.resized, workload, work.precision)
+    except EstimatorError:
+        return (Note("memory-unchecked", "nothing tells the parameters: whether the step fits memory is not checked"),)
+    asked = product_format(plan.precision, workload, device).precision
+    at_batch = ((batch or 0, step_tensors(work.resized, workload, asked)),)
+    use = memory_of_parts.memory_use(at_batch, variables, workload, device, plan, {})
+    if memory_of_parts.exceeds(use):
+        use = memory(profile, plan)
+    return memory_of_parts.check_fits(use, device, workload)
 
 
 def framework_default(profile: Profile, plan: RunPlan, target: DeviceSpec) -> tuple[Note, ...]:
