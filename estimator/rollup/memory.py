@@ -31,7 +31,7 @@ from estimator.core.types import (
 )
 
 Found = TypeVar("Found")
-GIB = 2.0**30
+GB, GIB = 1e9, 2.0**30
 LARGEST = 1e9  # batch, where memory does not grow with it
 PARTS = ("parameters", "gradients", "optimizer", "activations", "workspace", "allocator", "reserve")
 Split = Mapping[str, float]  # part → the number by which a parallel training divides it; 1 where it is missing
@@ -219,8 +219,16 @@ def largest_batch(at_batches: Sequence[tuple[int, StepTensors]], fixed: float, f
 
 
 def exceeds(use: MemoryUse) -> bool:
-    """Whether even the low end of the total is beyond the capacity."""
-    return use.capacity is not None and float(bounds(use.total)[0]) > use.capacity
+    """Whether even the low end of the total is beyond the capacity, and beyond what its data sheet may mean by it."""
+    return use.capacity is not None and float(bounds(use.total)[0]) > most_capacity(use.capacity)
+
+
+def most_capacity(capacity: float) -> float:
+    """The largest memory that a capacity in whole GB may stand for [B]: data sheets write GB for 2^30 bytes of memory.
+
+    Source: JEDEC Standard 100B.01, "giga (as a prefix to units of semiconductor storage capacity)".
+    """
+    return capacity / GB * GIB if capacity % GB == 0 else capacity
 
 
 def check_fits(use: MemoryUse, device: DeviceSpec, workload: Workload) -> tuple[Note, ...]:

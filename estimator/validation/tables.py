@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -53,11 +54,21 @@ def published(path: Path, names: Mapping[str, str]) -> pd.DataFrame:
 
 
 def read_columns(path: Path, names: Iterable[str]) -> pd.DataFrame:
-    """Read a public table (CSV or parquet). Raises EstimatorError where it cannot be read or lacks a column."""
-    table = _parquet(path) if path.suffix == ".parquet" else csv_files.read_csv(path)
+    """Read a public table: CSV, gzip or parquet. Raises EstimatorError where it cannot be read or lacks a column."""
+    readers = {".parquet": _parquet, ".gz": _compressed}
+    table = readers.get(path.suffix, csv_files.read_csv)(path)
     if missing := [name for name in names if name not in table]:
         raise EstimatorError(f"{path}: the column '{missing[0]}' is missing; check that this is the public table")
     return table
+
+
+def _compressed(path: Path) -> pd.DataFrame:
+    import gzip
+
+    try:
+        return csv_files.read_csv(path, gzip.decompress(path.read_bytes()).decode("utf-8"))
+    except (gzip.BadGzipFile, EOFError, zlib.error, UnicodeDecodeError) as error:
+        raise EstimatorError(f"{path}: cannot be read as gzip ({error}); fetch the file again") from None
 
 
 def _parquet(path: Path) -> pd.DataFrame:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from estimator.core import csv_files
 from estimator.core.errors import EstimatorError, suggestion
-from estimator.validation import networks, protocol, scores, step_intervals, whole_models
+from estimator.validation import networks, peak_memory, protocol, scores, step_intervals, whole_models
 from estimator.validation.baselines import BASELINES
 from estimator.validation.data import read_truth
 from estimator.validation.protocol import Method, Progress
@@ -20,7 +20,7 @@ from estimator.validation.tables import KEYS
 if TYPE_CHECKING:
     import pandas as pd
 
-METHODS = ("ours", *BASELINES, networks.RATIO_OF_PEAKS)  # the first is reported in full
+METHODS = ("ours", *BASELINES, networks.RATIO_OF_PEAKS, peak_memory.PARAMETERS_ONLY)  # the first is reported in full
 WHOLE_MODEL_METHODS = (
     "ours",
     "roofline",
@@ -28,7 +28,7 @@ WHOLE_MODEL_METHODS = (
 )  # those that can predict ops without measured neighbours
 QUICK_ROWS = 3000  # per data set and device with --quick
 KERNEL_PROBLEMS = {problem.name: problem for problem in protocol.PROBLEMS}
-STEP_PROBLEMS = {**dict.fromkeys(whole_models.PROBLEMS, whole_models), **dict.fromkeys(networks.PROBLEMS, networks)}
+STEP_PROBLEMS = {name: module for module in (whole_models, networks, peak_memory) for name in module.PROBLEMS}
 SHIPPED = ("estimator.model.coefficients", "held_out.csv")
 
 
@@ -39,6 +39,7 @@ class Request:
     truth: pd.DataFrame = field(repr=False)
     runs: whole_models.Runs | None  # None where no problem of whole models is requested
     rates: networks.Rates | None  # the same of networks
+    memory: peak_memory.Networks | None  # the same of memory
     problems: Sequence[str]
     methods: Mapping[str, Method]
     max_rows: int | None
@@ -82,10 +83,16 @@ def judge_networks(request: Request) -> dict[str, pd.DataFrame]:
     return networks.judge(request.truth, request.rates, request.methods["ours"])
 
 
+def judge_memory(request: Request) -> dict[str, pd.DataFrame]:
+    """Judge peak memory; bytes stand in place of seconds."""
+    return peak_memory.judge(request.memory) if request.memory else {}
+
+
 JUDGES: dict[Judge, dict[str, str]] = {  # judge → its problems and their titles, in the order of the table
     judge_kernels: {name: problem.title for name, problem in KERNEL_PROBLEMS.items()},
     judge_whole_models: whole_models.PROBLEMS,
     judge_networks: networks.PROBLEMS,
+    judge_memory: peak_memory.PROBLEMS,
 }
 TITLES = {name: title for titles in JUDGES.values() for name, title in titles.items()}
 
@@ -117,10 +124,11 @@ def validate(
         raise EstimatorError(*unjudged_notes, *notes)
     runs = whole_models.read_runs(folder) if set(possible) & set(whole_models.PROBLEMS) else None
     rates = networks.read_rates(folder) if set(possible) & set(networks.PROBLEMS) else None
+    peaks = peak_memory.read_networks(folder) if set(possible) & set(peak_memory.PROBLEMS) else None
     op_classes = {op_class for name in possible for op_class in _op_classes(name)}
     with model(truth, op_classes) as ours:
         methods = {name: protocol.remembered(method) for name, method in {"ours": ours, **BASELINES}.items()}
-        request = Request(truth, runs, rates, possible, methods, QUICK_ROWS if quick else None, progress)
+        request = Request(truth, runs, rates, peaks, possible, methods, QUICK_ROWS if quick else None, progress)
         judged = {name: rows for judge in JUDGES for name, rows in judge(request).items()}
     if not judged:
         raise EstimatorError(f"{folder}: all rows of {', '.join(possible)} calibrate, and none is left", *notes)
