@@ -128,7 +128,7 @@ def _measured_rows(survey: pd.DataFrame, conditions: pd.DataFrame) -> Document:
 def held_out_errors(result: Validation, data: Path | None) -> Document:
     """Errors on devices never seen, and the worst rows of the first method; ``data`` is the folder judged, if any."""
     from estimator.validation import scores
-    from estimator.validation.validate import TITLES
+    from estimator.validation.validate import IN_BYTES, TITLES
 
     first_method = result.held_out["method"].iloc[0]
     return {
@@ -136,6 +136,9 @@ def held_out_errors(result: Validation, data: Path | None) -> Document:
         "data": str(data) if data else None,
         "problems": {name: TITLES[name] for name in dict.fromkeys(result.held_out["problem"])},
         "held_out": result.held_out.to_dict("records"),
-        "worst": {problem: scores.worst(rows, first_method) for problem, rows in result.judged.items()},
+        "worst": {
+            problem: scores.worst(rows, first_method, unit="bytes" if problem in IN_BYTES else "s")
+            for problem, rows in result.judged.items()
+        },
         "notes": list(result.notes),
     }

@@ -94,6 +94,7 @@ JUDGES: dict[Judge, dict[str, str]] = {  # judge → its problems and their titl
     judge_networks: networks.PROBLEMS,
     judge_memory: peak_memory.PROBLEMS,
 }
+IN_BYTES = tuple(peak_memory.PROBLEMS)  # problems whose judged rows hold bytes in place of seconds
 TITLES = {name: title for titles in JUDGES.values() for name, title in titles.items()}
 
 
