@@ -9,20 +9,31 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from estimator.core import units
+from estimator.core.errors import EstimatorError
 from estimator.core.notes import Note, ranked, with_code
 from estimator.core.parallel import Split
-from estimator.core.types import DeviceSpec, Estimate, Floats, Prediction, Profile, RunPlan, StepTime
+from estimator.core.types import DeviceSpec, Estimate, Floats, MemoryUse, Prediction, Profile, RunPlan, StepTime
+from estimator.devices import load_device
 from estimator.devices.sides import Side, load_source, load_target, unknown_source
 from estimator.model import SourceRun, TargetDevice, assumptions, predict, specifications
+from estimator.rollup import memory as memory_of_parts
 from estimator.rollup import step
 from estimator.rollup.exchange import with_exchange, with_messages, without_exchange
 from estimator.rollup.host import HostScenario, host_scenario, ran_on_processor
 from estimator.rollup.limits import step_limits
 from estimator.rollup.scaling import DEVICE_SPREAD, Group, GroupStep, Spread, lengthened, slowest_device
 from estimator.rollup.target_timeline import StepTimeline
-from estimator.work import select_pass, work_on_target
+from estimator.work import (
+    WorkOnTarget,
+    count_work,
+    select_pass,
+    step_tensors,
+    step_variables,
+    tensors_at_two_batches,
+    work_on_target,
+)
 from estimator.work.framework_defaults import AUTO, product_format
-from estimator.work.on_target import WorkOnTarget
+from estimator.work.on_target import matrix_precision
 from estimator.work.parallel import exchange, messages_as_work
 
 
@@ -85,6 +96,7 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
     predicted = predict_step(profile, plan)
     ran, device, work = predicted.profile, predicted.target.device, predicted.work
     prediction, scenario, timeline = predicted.prediction, predicted.scenario, predicted.timeline
+    memory_notes = check_memory(profile, ran, plan, device, work)
 
     replayed = step.replay_step(prediction, timeline, scenario)
     step.refuse_empty(replayed, scenario, ran.where)
@@ -98,7 +110,7 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
         *assumptions(
             step.counted_ops(prediction, scenario), device, predicted.evidence, ran.workload, predicted.source_device
         ),
-        *predicted.notes, *framework_default(ran, plan, device), *prediction.warnings,
+        *predicted.notes, *memory_notes, *framework_default(ran, plan, device), *prediction.warnings,
         *(() if predicted.same_device else step.mostly_carried(shares, device)),
     )  # fmt: skip
     return Estimate(
@@ -154,6 +166,43 @@ def step_of_group(
     total_s = step.replay_total(together, with_messages(predicted.timeline, exchanged.messages), predicted.scenario)
     slowest = slowest_device(group.devices, spread, predicted.plan)
     return GroupStep(lengthened(one, total_s, slowest), sent.samples.sum(axis=1), exchanged.notes)
+
+
+def memory(profile: Profile, plan: RunPlan, split: memory_of_parts.Split | None = None) -> MemoryUse:
+    """What a device must hold to train a profiled run, and the largest batch that it has room for.
+
+    Args:
+        profile: the run.
+        plan: batch, mode and precision, and the target; without a target's name, the tensors alone.
+        split: by which number a parallel training divides each part.
+
+    Raises EstimatorError where nothing tells the parameters.
+    """
+    device = load_device(plan.target) if plan.target else None
+    ran, _ = select_pass(profile, plan.mode)
+    asked = plan.precision if device is None else product_format(plan.precision, ran.workload, device).precision
+    work = count_work(ran.ops, ran.workload, ran.where).work
+    variables = step_variables(work, ran.workload, asked or matrix_precision(work, ran.workload))
+    at_batches = tuple(tensors_at_two_batches(work, ran.workload, plan.batch, asked))
+    return memory_of_parts.memory_use(at_batches, variables, ran.workload, device, plan, split or {})
+
+
+def check_memory(
+    profile: Profile, ran: Profile, plan: RunPlan, device: DeviceSpec, work: WorkOnTarget
+) -> tuple[Note, ...]:
+    """Notes on whether the device has room for the step. Raises DoesNotFitError, with what would fit."""
+    batch = plan.batch or ran.workload.batch_size
+    workload = ran.workload.model_copy(update={"batch_size": batch})
+    try:
+        variables = step_variables(work.resized, workload, work.precision)
+    except EstimatorError:
+        return (Note("memory-unchecked", "nothing tells the parameters: whether the step fits memory is not checked"),)
+    asked = product_format(plan.precision, workload, device).precision
+    at_batch = ((batch or 0, step_tensors(work.resized, workload, asked)),)
+    use = memory_of_parts.memory_use(at_batch, variables, workload, device, plan, {})
+    if memory_of_parts.exceeds(use):
+        use = memory(profile, plan)
+    return memory_of_parts.check_fits(use, device, workload)
 
 
 def framework_default(profile: Profile, plan: RunPlan, target: DeviceSpec) -> tuple[Note, ...]:

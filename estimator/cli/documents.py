@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from estimator.core.types import Sourced, StudyResult, Workload
+from estimator.core.notes import sentences
+from estimator.core.types import MemoryUse, RunPlan, Sourced, StudyResult, Workload
 from estimator.devices.specs.table.cells import Subject, spec_of
 from estimator.devices.specs.table.layout import Column, Layout
 from estimator.reports import documents
@@ -46,6 +47,26 @@ def shipped_profiles(workloads: Mapping[str, Workload]) -> Document:
 def predicted_shapes(rows: pd.DataFrame, target: str, assumptions: Sequence[str]) -> Document:
     """A table of shapes with their predicted times."""
     return {"target": target, "rows": documents.rows(rows, list(rows.columns)), "assumptions": list(assumptions)}
+
+
+def memory(workload: str, plan: RunPlan, use: MemoryUse) -> Document:
+    """The parts of memory [B] at nominal inputs, their sum, and whether the device has room; null without a device."""
+    parts = {name: float(samples[0]) for name, samples in use.parts.items()}
+    parts["reserve"] = parts["reserve"] if plan.target else None  # type: ignore[assignment]
+    return {
+        "workload": workload,
+        "device": plan.target or None,
+        "mode": use.mode,
+        "batch_size": use.batch,
+        **parts,
+        "total": float(use.total[0]),
+        "total_interval": documents.interval(use.total, "all"),
+        "intervals": {name: documents.interval(samples, "all") for name, samples in use.parts.items()},
+        "capacity": use.capacity,
+        "fits": use.fits,
+        "largest_batch": use.largest_batch,
+        "notes": list(sentences(use.notes)),
+    }
 
 
 def catalogue_entry(layout: Layout, subject: Subject) -> Document:
@@ -107,7 +128,7 @@ def _measured_rows(survey: pd.DataFrame, conditions: pd.DataFrame) -> Document:
 def held_out_errors(result: Validation, data: Path | None) -> Document:
     """Errors on devices never seen, and the worst rows of the first method; ``data`` is the folder judged, if any."""
     from estimator.validation import scores
-    from estimator.validation.validate import TITLES
+    from estimator.validation.validate import IN_BYTES, TITLES
 
     first_method = result.held_out["method"].iloc[0]
     return {
@@ -115,6 +136,9 @@ def held_out_errors(result: Validation, data: Path | None) -> Document:
         "data": str(data) if data else None,
         "problems": {name: TITLES[name] for name in dict.fromkeys(result.held_out["problem"])},
         "held_out": result.held_out.to_dict("records"),
-        "worst": {problem: scores.worst(rows, first_method) for problem, rows in result.judged.items()},
+        "worst": {
+            problem: scores.worst(rows, first_method, unit="bytes" if problem in IN_BYTES else "s")
+            for problem, rows in result.judged.items()
+        },
         "notes": list(result.notes),
     }

@@ -22,6 +22,7 @@ MODULES = {  # of the package commands, by the command; help lists them in this 
     "predict": "predict",
     "estimate": "estimate",
     "compare": "compare",
+    "memory": "memory",
     "sweep": "sweep",
     "scale": "scale",
     "fom": "fom",

@@ -300,6 +300,52 @@ class Workload(File):
 
 
 @dataclass(frozen=True)
+class StepTensors:
+    """What a step holds in memory beside its variables, at each of its moments [B].
+
+    ``evidence`` tells how it is known: from the flow of tensors between ops; from what each operator keeps for its
+    gradient; from the sizes of the layers' outputs alone; or not at all, so that the activations are 0.
+    """
+
+    activations: Floats
+    gradients: Floats
+    workspace: Floats
+    evidence: Literal["flow", "rules", "layers", "none"]
+
+
+@dataclass(frozen=True)
+class Variables:
+    """What training keeps from step to step: parameters, the optimizer's states, and copies for products [B]."""
+
+    parameters: float
+    optimizer: float
+    slots: float  # states of the parameters' size
+    notes: tuple[Note, ...] = ()
+
+
+@dataclass(frozen=True)
+class MemoryUse:
+    """Memory of one training or inference on one device: samples of each part [B], which add up to the total."""
+
+    parts: Mapping[str, Floats] = field(repr=False)
+    capacity: float | None = None  # [B]
+    batch: int | None = None
+    largest_batch: int | None = None
+    mode: Mode = "training"
+    notes: tuple[Note, ...] = ()
+
+    @property
+    def fits(self) -> bool | None:
+        """Whether the nominal total is within the capacity; None where that is unknown."""
+        return None if self.capacity is None else bool(self.total[0] <= self.capacity)
+
+    @property
+    def total(self) -> Floats:
+        """Samples of the sum of the parts [B]."""
+        return np.asarray(sum(self.parts.values()))
+
+
+@dataclass(frozen=True)
 class Timeline:
     """TIMELINE of one typical step, when its host goes on to the next one [s], and how long the step took [s]."""
 

@@ -63,7 +63,7 @@ def read(path: Path) -> dict[str, Node]:
 
 
 def fill(ops: pd.DataFrame, nodes: Mapping[str, Node]) -> pd.DataFrame:
-    """OPS with type, shapes, attributes and precision from their nodes where the dump has none.
+    """OPS with type, shapes, inputs, attributes and precision from their nodes where the dump has none.
 
     A kernel that fuses a product with the ops after it has the name of the last op; it takes the product's operands.
     Helper kernels (``helper=1``) have no operands.
@@ -76,8 +76,26 @@ def fill(ops: pd.DataFrame, nodes: Mapping[str, Node]) -> pd.DataFrame:
         for op, name, is_helper in zip(ops["op"], kernel, helps, strict=True)
     ]
     described = {name: [getattr(node, name, None) for node in sources] for name in ("op_type", *DESCRIBED)}
+    described["inputs"] = [_inputs(node, nodes, own_names) for node in sources]
     table = pd.DataFrame(described, index=ops.index, dtype="string[python]")
     return ops.assign(**{name: ops[name].fillna(table[name]) for name in table})
+
+
+def _inputs(node: Node | None, nodes: Mapping[str, Node], own_names: Container[str]) -> str | None:
+    """The ops and variables whose results a node takes, ``a;b``, empty where one is a constant; None without a node.
+
+    A node that ran under no name of its own renames its first input, as a reshape does.
+    """
+    return ";".join(_producer(name, nodes, own_names) for name in node.inputs) if node else None
+
+
+def _producer(name: str, nodes: Mapping[str, Node], own_names: Container[str]) -> str:
+    """The op that ran, or the variable, behind a node's input; empty for a constant."""
+    seen: set[str] = set()
+    while name not in own_names and name in nodes and name not in seen:  # a loop's merges lead back to themselves
+        seen.add(name)
+        name = nodes[name].inputs[0]
+    return name
 
 
 def find_node(op: str, kernel: str, nodes: Mapping[str, Node], own_names: Container[str]) -> Node | None:

@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 
 from estimator.core.errors import EstimatorError
-from estimator.core.types import Estimate, Floats, RunPlan, Workload
+from estimator.core.types import Estimate, Floats, Profile, RunPlan, Workload
 from estimator.pipeline import estimate
 from estimator.profiles import read_profile
 from estimator.reports import documents
 from estimator.rollup import epoch
+from estimator.rollup.memory import DoesNotFitError
 
 DOUBLINGS = 3  # on each side of the profiled batch
 LITTLE_GAIN = 0.1  # gain in throughput per doubling of the batch below which it is marked
@@ -28,7 +29,7 @@ ACCURACY = (
     "throughput is not time to accuracy: a larger batch raises samples per second, but may need more epochs for the "
     "same accuracy or never reach it (DAWNBench, Coleman et al. 2017), and no profile tells that"
 )
-MEMORY = "whether a batch fits into the memory of a device is not told: a profile says nothing of what is kept at once"
+MEMORY = "batches that the memory of a device cannot hold are left out; 'estimator memory' lists what a batch holds"
 
 
 def sweep(name: str, targets: Sequence[str], batches: Sequence[int], plan: RunPlan) -> dict[str, Any]:
@@ -41,10 +42,10 @@ def sweep(name: str, targets: Sequence[str], batches: Sequence[int], plan: RunPl
     if profiled is None:
         raise EstimatorError(f"{profile.where}: the batch size is not known; add batch_size to its workload.yaml")
     sizes = sorted(set(batches or batches_around(profiled)))
-    estimates = {
-        target: {size: estimate(profile, replace(plan, target=target, batch=size)) for size in sizes}
-        for target in dict.fromkeys(targets)
-    }
+    estimates, unfit = {}, []
+    for target in dict.fromkeys(targets):
+        estimates[target], sentences = _estimates_that_fit(profile, replace(plan, target=target), sizes)
+        unfit += sentences
     results = [result for by_batch in estimates.values() for result in by_batch.values()]
     batch_warnings = [text for by_batch in estimates.values() for text in _warn_of_own_times(by_batch)]
     return {
@@ -55,8 +56,26 @@ def sweep(name: str, targets: Sequence[str], batches: Sequence[int], plan: RunPl
         "targets": [_target_entry(by_batch) for by_batch in estimates.values()],
         "notes": [ACCURACY, MEMORY],
         "assumptions": list(dict.fromkeys(text for result in results for text in result.assumptions)),
-        "warnings": list(dict.fromkeys((*batch_warnings, *(text for result in results for text in result.warnings)))),
+        "warnings": list(
+            dict.fromkeys((*unfit, *batch_warnings, *(text for result in results for text in result.warnings)))
+        ),
     }
+
+
+def _estimates_that_fit(profile: Profile, plan: RunPlan, sizes: Sequence[int]) -> tuple[dict[int, Estimate], list[str]]:
+    """The estimates at the batches that the target's memory can hold, and a sentence on the first that it cannot.
+
+    Raises DoesNotFitError where not even the smallest fits.
+    """
+    estimates: dict[int, Estimate] = {}
+    for size in sizes:
+        try:
+            estimates[size] = estimate(profile, replace(plan, batch=size))
+        except DoesNotFitError as error:
+            if not estimates:
+                raise
+            return estimates, [f"left out from batch {size} on: {error}"]
+    return estimates, []
 
 
 def _warn_of_own_times(estimates: dict[int, Estimate]) -> Iterator[str]:

@@ -100,8 +100,11 @@ def _common_value(values: pd.Series) -> str:
     return str(values.iloc[0]) if values.nunique() == 1 else ""
 
 
-def worst(rows: pd.DataFrame, method: str, count: int = 10) -> list[dict[str, Any]]:
-    """The rows with the largest error factors of a method, with measured and predicted time [s]."""
+def worst(rows: pd.DataFrame, method: str, count: int = 10, unit: str = "s") -> list[dict[str, Any]]:
+    """The rows with the largest error factors of a method, with what was measured and predicted, in seconds or bytes.
+
+    ``unit`` ends the keys of both.
+    """
     factor = np.abs(np.log((rows[method] / rows["time_s"]).to_numpy()))
     worst_rows = rows.iloc[np.argsort(-factor, kind="stable")[:count]]
     shown_columns = [*GROUP, "op_class", "precision"]
@@ -109,8 +112,8 @@ def worst(rows: pd.DataFrame, method: str, count: int = 10) -> list[dict[str, An
         {
             **row[shown_columns],
             "shape": format_shape(row.dropna().to_dict()),
-            "measured_s": row["time_s"],
-            "predicted_s": row[method],
+            f"measured_{unit}": row["time_s"],
+            f"predicted_{unit}": row[method],
         }
         for _, row in worst_rows.iterrows()
     ]

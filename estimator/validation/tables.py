@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import zlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -55,7 +54,7 @@ def published(path: Path, names: Mapping[str, str]) -> pd.DataFrame:
 
 
 def read_columns(path: Path, names: Iterable[str]) -> pd.DataFrame:
-    """Read a public table (CSV or parquet). Raises EstimatorError where it cannot be read or lacks a column."""
+    """Read a public table: CSV, gzip or parquet. Raises EstimatorError where it cannot be read or lacks a column."""
     readers = {".parquet": _parquet, ".gz": _compressed}
     table = readers.get(path.suffix, csv_files.read_csv)(path)
     if missing := [name for name in names if name not in table]:
@@ -64,11 +63,12 @@ def read_columns(path: Path, names: Iterable[str]) -> pd.DataFrame:
 
 
 def _compressed(path: Path) -> pd.DataFrame:
+    import gzip
+
     try:
-        text = gzip.decompress(path.read_bytes()).decode("utf-8-sig")
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
-        raise EstimatorError(f"{path}: cannot be read as compressed text ({error}); fetch the file again") from None
-    return csv_files.read_csv(path, text)
+        return csv_files.read_csv(path, gzip.decompress(path.read_bytes()).decode("utf-8"))
+    except (gzip.BadGzipFile, EOFError, zlib.error, UnicodeDecodeError) as error:
+        raise EstimatorError(f"{path}: cannot be read as gzip ({error}); fetch the file again") from None
 
 
 def _parquet(path: Path) -> pd.DataFrame:

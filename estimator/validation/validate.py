@@ -7,11 +7,21 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from estimator.core import csv_files
 from estimator.core.errors import EstimatorError, suggestion
-from estimator.validation import collectives, networks, protocol, scores, step_intervals, whole_models
+from estimator.validation import (
+    collectives,
+    networks,
+    peak_memory,
+    protocol,
+    scaling,
+    scores,
+    step_intervals,
+    whole_models,
+)
 from estimator.validation.baselines import BASELINES
 from estimator.validation.data import read_truth
 from estimator.validation.protocol import Method, Progress
@@ -20,7 +30,9 @@ from estimator.validation.tables import KEYS
 if TYPE_CHECKING:
     import pandas as pd
 
-METHODS = ("ours", *BASELINES, networks.RATIO_OF_PEAKS, collectives.ALPHA_BETA)  # the first is reported in full
+METHODS = (  # the first is reported in full
+    "ours", *BASELINES, networks.RATIO_OF_PEAKS, peak_memory.PARAMETERS_ONLY, collectives.ALPHA_BETA, scaling.LINEAR,
+)  # fmt: skip
 WHOLE_MODEL_METHODS = (
     "ours",
     "roofline",
@@ -28,18 +40,14 @@ WHOLE_MODEL_METHODS = (
 )  # those that can predict ops without measured neighbours
 QUICK_ROWS = 3000  # per data set and device with --quick
 KERNEL_PROBLEMS = {problem.name: problem for problem in protocol.PROBLEMS}
-STEP_PROBLEMS = {name: module for module in (whole_models, networks, collectives) for name in module.PROBLEMS}
 SHIPPED = ("estimator.model.coefficients", "held_out.csv")
 
 
 @dataclass(frozen=True)
 class Request:
-    """The problems to judge, and their data."""
+    """The problems to judge, and what all of them share."""
 
     truth: pd.DataFrame = field(repr=False)
-    runs: whole_models.Runs | None  # None where no problem of whole models is requested
-    rates: networks.Rates | None  # the same of networks
-    mpi: collectives.Truth | None  # the same of collectives
     problems: Sequence[str]
     methods: Mapping[str, Method]
     max_rows: int | None
@@ -56,10 +64,19 @@ class Validation:
 
 
 Model = Callable[["pd.DataFrame", Iterable[str]], AbstractContextManager[Method]]  # TRUTH, op classes → "ours"
-Judge = Callable[[Request], dict[str, "pd.DataFrame"]]  # problem → judged rows: KEYS, time_s, a column per method
+Judged = dict[str, "pd.DataFrame"]  # problem → judged rows: KEYS, time_s, a column per method
 
 
-def judge_kernels(request: Request) -> dict[str, pd.DataFrame]:
+@dataclass(frozen=True)
+class DataSet:
+    """The problems of one module that has tables of its own: how they are read, and judged."""
+
+    module: ModuleType
+    read: Callable[[Path], Any]  # what it finds in a folder; a field ``notes`` tells of rows left out
+    judge: Callable[[Request, Any], Judged]
+
+
+def judge_kernels(request: Request) -> Judged:
     """Judge the problems of single kernels."""
     problems = [problem for name, problem in KERNEL_PROBLEMS.items() if name in request.problems]
     return (
@@ -67,37 +84,26 @@ def judge_kernels(request: Request) -> dict[str, pd.DataFrame]:
     )
 
 
-def judge_whole_models(request: Request) -> dict[str, pd.DataFrame]:
+def judge_whole_models(request: Request, runs: whole_models.Runs) -> Judged:
     """Judge whole models; each ordered pair of devices is a row, all in one group."""
     problems = {name: title for name, title in whole_models.PROBLEMS.items() if name in request.problems}
-    if request.runs is None:
-        return {}
     methods = {name: request.methods[name] for name in WHOLE_MODEL_METHODS if name in request.methods}
-    return whole_models.judge(request.truth, request.runs, methods, problems)
+    return whole_models.judge(request.truth, runs, methods, problems)
 
 
-def judge_networks(request: Request) -> dict[str, pd.DataFrame]:
-    """Judge steps of networks by published rates."""
-    if request.rates is None:
-        return {}
-    return networks.judge(request.truth, request.rates, request.methods["ours"])
-
-
-def judge_collectives(request: Request) -> dict[str, pd.DataFrame]:
-    """Judge collectives; each row is judged alike, in one group."""
-    if request.mpi is None:
-        return {}
-    judged = collectives.judge(request.truth, request.mpi, request.methods["ours"])
-    return {name: rows for name, rows in judged.items() if name in request.problems}
-
-
-JUDGES: dict[Judge, dict[str, str]] = {  # judge → its problems and their titles, in the order of the table
-    judge_kernels: {name: problem.title for name, problem in KERNEL_PROBLEMS.items()},
-    judge_whole_models: whole_models.PROBLEMS,
-    judge_networks: networks.PROBLEMS,
-    judge_collectives: collectives.PROBLEMS,
+DATA_SETS = (  # in the order of the table
+    DataSet(whole_models, whole_models.read_runs, judge_whole_models),
+    DataSet(networks, networks.read_rates, lambda r, rates: networks.judge(r.truth, rates, r.methods["ours"])),
+    DataSet(collectives, collectives.read_rows, lambda r, mpi: collectives.judge(r.truth, mpi, r.methods["ours"])),
+    DataSet(scaling, scaling.read_rates, lambda r, rates: scaling.judge(rates)),
+    DataSet(peak_memory, peak_memory.read_networks, lambda r, peaks: peak_memory.judge(peaks)),
+)
+STEP_PROBLEMS = {name: data_set.module for data_set in DATA_SETS for name in data_set.module.PROBLEMS}
+IN_BYTES = tuple(peak_memory.PROBLEMS)  # problems whose judged rows hold bytes in place of seconds
+TITLES: dict[str, str] = {
+    **{name: problem.title for name, problem in KERNEL_PROBLEMS.items()},
+    **{name: title for data_set in DATA_SETS for name, title in data_set.module.PROBLEMS.items()},
 }
-TITLES = {name: title for titles in JUDGES.values() for name, title in titles.items()}
 
 
 def validate(
@@ -125,17 +131,17 @@ def validate(
     unjudged_notes = _sentences(folder, obstacles)
     if unjudged_notes and (problems or not possible):
         raise EstimatorError(*unjudged_notes, *notes)
-    runs = whole_models.read_runs(folder) if set(possible) & set(whole_models.PROBLEMS) else None
-    rates = networks.read_rates(folder) if set(possible) & set(networks.PROBLEMS) else None
-    mpi = collectives.read_rows(folder) if set(possible) & set(collectives.PROBLEMS) else None
+    data = {data_set: data_set.read(folder) for data_set in DATA_SETS if set(possible) & set(data_set.module.PROBLEMS)}
     op_classes = {op_class for name in possible for op_class in _op_classes(name)}
     with model(truth, op_classes) as ours:
         methods = {name: protocol.remembered(method) for name, method in {"ours": ours, **BASELINES}.items()}
-        request = Request(truth, runs, rates, mpi, possible, methods, QUICK_ROWS if quick else None, progress)
-        judged = {name: rows for judge in JUDGES for name, rows in judge(request).items()}
+        request = Request(truth, possible, methods, QUICK_ROWS if quick else None, progress)
+        judged = judge_kernels(request)
+        for data_set, own in data.items():
+            judged |= {name: rows for name, rows in data_set.judge(request, own).items() if name in possible}
     if not judged:
         raise EstimatorError(f"{folder}: all rows of {', '.join(possible)} calibrate, and none is left", *notes)
-    left_out = (*(runs.notes if runs else ()), *(rates.notes if rates else ()))
+    left_out = [note for own in data.values() for note in getattr(own, "notes", ())]
     all_notes = (*notes, *left_out, *unjudged_notes, *step_intervals.coverage_notes(judged))
     return Validation(scores.held_out(judged, list(METHODS)), judged, all_notes)
 

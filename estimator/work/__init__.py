@@ -11,7 +11,9 @@ from estimator.work.optimizer import replace_optimizer
 from estimator.work.precision import convert_precision
 from estimator.work.rebatch import rebatch
 from estimator.work.step_pass import select_pass
+from estimator.work.step_tensors import step_tensors, tensors_at_two_batches
 from estimator.work.transformed import Transformed
+from estimator.work.variables import step_variables
 
 __all__ = [
     "Transformed",
@@ -24,5 +26,8 @@ __all__ = [
     "rebatch",
     "replace_optimizer",
     "select_pass",
+    "step_tensors",
+    "step_variables",
+    "tensors_at_two_batches",
     "work_on_target",
 ]

@@ -24,6 +24,7 @@ class WorkOnTarget:
 
     profiled: pd.DataFrame = field(repr=False)
     work: pd.DataFrame = field(repr=False)
+    resized: pd.DataFrame = field(repr=False)  # as the source ran it, at the target's batch
     precision: str  # of the matrix products, ``bf16/fp32`` where there are several
     other_batch: bool  # whether the target runs another batch size
     changed: bool  # whether the target runs anything else than the source
@@ -51,6 +52,7 @@ def work_on_target(profile: Profile, plan: RunPlan, target: DeviceSpec, *, from_
     return WorkOnTarget(
         profiled=counted.work,
         work=laid_out.work,
+        resized=resized.work,
         precision=products.precision or matrix_precision(counted.work, workload),
         other_batch=resized.changed,
         changed=any(transform.changed for transform in transforms),

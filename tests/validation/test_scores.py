@@ -58,6 +58,12 @@ def test_a_key_of_one_value_makes_no_slice(judged: pd.DataFrame) -> None:
     assert table[(table["precision"] == "fp32") & (table["device"] == "")].empty
 
 
+def test_the_worst_misses_in_bytes_say_so(judged: pd.DataFrame) -> None:
+    (row,) = scores.worst(judged, "model", 1, "bytes")
+    assert {"measured_bytes", "predicted_bytes"} <= row.keys()
+    assert "measured_s" not in row
+
+
 def test_the_worst_misses_are_by_factor_either_way(judged: pd.DataFrame) -> None:
     shapes = [row["shape"] for row in scores.worst(judged, "model", 2)]
     assert shapes == ["m 4096, n 4096, k 4096"] * 2

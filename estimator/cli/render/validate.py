@@ -102,6 +102,8 @@ def _worst(title: str, rows: Sequence[Row]) -> Table:
     table = terminal.new_table(title, "data set", "device", "precision", "shape", *numbers, right=numbers)
     for row in rows:
         names = (row[name] for name in ("data_set", "device", "precision", "shape"))
-        times = (units.show(row[name], "s", 4) for name in ("measured_s", "predicted_s"))
-        table.add_row(*names, *times, f"{row['predicted_s'] / row['measured_s']:.2g}")
+        end, unit = ("s", "s") if "measured_s" in row else ("bytes", "B")
+        measured, predicted = (row[f"{name}_{end}"] for name in numbers[:2])
+        shown = (units.show(value, unit, 4) for value in (measured, predicted))
+        table.add_row(*names, *shown, f"{predicted / measured:.2g}")
     return table

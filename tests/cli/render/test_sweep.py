@@ -5,7 +5,7 @@ from functools import partial
 from estimator.cli.render.sweep import render_sweep
 from tests.cli.command_line import printed, read, run
 
-WORDS = ("sweep", "p1b3", "--to", "k20x", "--batch", "100", "--batch", "20000", "--batch", "80000")
+WORDS = ("sweep", "p1b3", "--to", "v100", "--batch", "100", "--batch", "20000", "--batch", "80000")
 
 
 def test_people_read_what_programs_get() -> None:

@@ -48,3 +48,10 @@ def test_the_worst_rows_and_the_notes_of_a_judgement(document: Any) -> None:
     assert output.stdout.startswith("Judged on public\n")
     assert "set toy fp32 m 4 2.000 ms 1.000 ms 0.5" in [" ".join(line.split()) for line in output.stdout.splitlines()]
     assert output.stderr == "note: a note\n"
+
+
+def test_the_worst_rows_of_memory_are_in_bytes(document: Any) -> None:
+    row = {"data_set": "set", "device": "toy", "precision": "fp32", "shape": "net", "measured_bytes": 2e9}
+    judged = {**document, "data": "public", "worst": {"gemm": [{**row, "predicted_bytes": 1e9}]}, "notes": []}
+    lines = [" ".join(line.split()) for line in printed(partial(render_validate, judged)).stdout.splitlines()]
+    assert "set toy fp32 net 2.000 GB 1.000 GB 0.5" in lines

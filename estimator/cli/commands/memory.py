@@ -1,0 +1,38 @@
+"""The command that says what a training holds in a device's memory."""
+
+from typing import Annotated
+
+import typer
+
+from estimator.cli.emit import emit
+from estimator.cli.options import DEVICES, Json, OtherMode, Precision, ProfileName, Seed
+
+EXAMPLES = """\b
+Example: estimator memory resnet50 --on v100 --batch 64
+Example: estimator memory p1b1 --on k20x
+Example: estimator memory resnet50 --on a100-sxm4-40gb --batch 256 --precision bf16 --json
+Example: estimator memory nt3 --mode inference
+"""
+On = Annotated[str | None, typer.Option("--on", help="Device: a shipped name or a path to YAML.", **DEVICES)]
+Batch = Annotated[int | None, typer.Option(min=1, help="Batch size on this device; by default the profiled one.")]
+
+
+def memory(
+    profile: ProfileName,
+    on: On = None,
+    batch: Batch = None,
+    precision: Precision = None,
+    mode: OtherMode = None,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """What a profiled run holds in memory, whether a device has room for it, and the largest batch that fits."""
+    from estimator import pipeline
+    from estimator.cli import documents
+    from estimator.cli.render.memory import render_memory
+    from estimator.core.types import RunPlan
+    from estimator.profiles import read_profile
+
+    plan = RunPlan(on or "", precision, seed=seed, batch=batch, mode=mode)
+    read = read_profile(profile)
+    emit(documents.memory(read.workload.name, plan, pipeline.memory(read, plan)), render_memory, as_json)

@@ -1,0 +1,276 @@
+"""Memory of one training on one device: parameters, gradients, states, activations, workspace, allocator, reserve.
+
+All parts add up to what a device must hold at the step's fullest moment. Each is linear in the batch, so that the
+largest batch that fits has a closed form.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+
+from estimator.core import units, yaml_files
+from estimator.core.errors import EstimatorError
+from estimator.core.interval import bounds, draw
+from estimator.core.notes import Note
+from estimator.core.types import (
+    DeviceSpec,
+    File,
+    Floats,
+    MemoryUse,
+    RunPlan,
+    Status,
+    StepTensors,
+    Variables,
+    Workload,
+)
+
+Found = TypeVar("Found")
+GB, GIB = 1e9, 2.0**30
+LARGEST = 1e9  # batch, where memory does not grow with it
+PARTS = ("parameters", "gradients", "optimizer", "activations", "workspace", "allocator", "reserve")
+Split = Mapping[str, float]  # part → the number by which a parallel training divides it; 1 where it is missing
+
+
+class Range(File):
+    """A number with its 90 % interval and its source."""
+
+    low: float
+    mid: float
+    high: float
+    status: Status
+    source: str
+
+
+class Stated(File):
+    """A number with its source."""
+
+    value: float
+    status: Status
+    source: str
+
+
+class Numbers(File):
+    """The numbers of memory.yaml."""
+
+    reserve: dict[str, Range]
+    allocator: dict[str, Range]
+    evidence: dict[str, Range]
+    update: dict[str, Stated]
+
+
+@cache
+def numbers() -> Numbers:
+    """The shipped numbers, each with its source."""
+    return yaml_files.check(Numbers, yaml_files.read_yaml(Path(__file__).with_suffix(".yaml")))
+
+
+def sample(name: str, given: Range, draws: int, seed: int) -> Floats:
+    """Samples (1 + draws) of a number; ends of 0 are drawn as a share of 1 % of the high end."""
+    least = 0.01 * max(given.high, 1e-9)
+    low, mid, high = (max(value, least) for value in (given.low, given.mid, given.high))
+    drawn = draw(f"memory {name}", low, mid, high, draws, seed)
+    return np.where(np.arange(1 + draws) == 0, given.mid, drawn)
+
+
+def reserve(device: DeviceSpec | None) -> Range:
+    """What the driver and the libraries take on a device [GiB]: by its vendor, or as a processor."""
+    given = numbers().reserve
+    if device is not None and device.is_processor:
+        return given["processor"]
+    return given.get(str(device.vendor) if device else "other", given["other"])
+
+
+def by_framework(given: Mapping[str, Found], workload: Workload) -> Found:
+    """The number of a workload's framework."""
+    framework = (workload.framework or "").lower()
+    return next((found for name, found in given.items() if name in framework), given["other"])
+
+
+def memory_use(
+    at_batches: Sequence[tuple[int, StepTensors]], variables: Variables, workload: Workload,
+    device: DeviceSpec | None, plan: RunPlan, split: Split,
+) -> MemoryUse:  # fmt: skip
+    """The parts of memory at the first of two batches, and the largest batch.
+
+    Args:
+        at_batches: the step's tensors at two batches; at one, the largest batch stays unknown.
+        variables: parameters and states of the whole model.
+        workload: of the run.
+        device: whose memory and reserve count; None for the tensors alone.
+        plan: draws and seed.
+        split: by which number a parallel training divides each part.
+    """
+    whole = [(batch, with_rules(tensors, variables, workload)) for batch, tensors in at_batches]
+    shares = [(batch, divide(tensors, variables, split)) for batch, tensors in whole]
+    batch, (tensors, own) = shares[0]
+    parts = parts_of(tensors, own, workload, device, plan.draws, plan.seed)
+    capacity = device.memory_capacity.value if device and device.memory_capacity else None
+    largest = None
+    if capacity is not None and len(shares) == 2 and tensors.evidence != "none":
+        factor = by_framework(numbers().allocator, workload).mid
+        left = capacity - float(parts["reserve"][0])
+        largest = largest_batch([(b, t) for b, (t, _) in shares], own.parameters + own.optimizer, factor, left)
+    notes = (*variables.notes, *_notes(tensors, device))
+    return MemoryUse(parts, capacity, batch or None, largest, workload.mode, notes)
+
+
+def _notes(tensors: StepTensors, device: DeviceSpec | None) -> Iterator[Note]:
+    if tensors.evidence != "flow":
+        yield Note("activations-by", ACTIVATIONS[tensors.evidence])
+    if device is None:
+        yield Note("memory-without-device", "no device is named: the reserve of its driver and libraries is left out")
+    elif device.memory_capacity is None:
+        yield Note("memory-unknown", f"the memory of {device.name} is not known")
+
+
+ACTIVATIONS = {  # by evidence
+    "rules": "the profile does not tell which op reads which tensor: activations are what each operator keeps by rule",
+    "layers": "the profile has no shapes: activations are the outputs of the layers that its workload.yaml lists",
+    "none": "the profile tells nothing of the activations: they are not counted, and the total is too small",
+}
+
+
+def divide(tensors: StepTensors, variables: Variables, split: Split) -> tuple[StepTensors, Variables]:
+    """One device's share of tensors and variables, where a parallel training divides each part by its number."""
+    part = {name: split.get(name, 1.0) for name in PARTS}
+    return (
+        StepTensors(
+            tensors.activations / part["activations"],
+            tensors.gradients / part["gradients"],
+            tensors.workspace / part["workspace"],
+            tensors.evidence,
+        ),
+        Variables(
+            variables.parameters / part["parameters"],
+            variables.optimizer / part["optimizer"],
+            variables.slots,
+            variables.notes,
+        ),
+    )
+
+
+def with_rules(tensors: StepTensors, variables: Variables, workload: Workload) -> StepTensors:
+    """The tensors of a step whose flow is not known, with the gradients of all parameters and the update's temporaries.
+
+    An allocator that caches its blocks (PyTorch's) keeps the activations' beside those of gradients and update, so that
+    they add up: m = kept + gradients + temporaries [B].
+    """
+    if tensors.evidence == "flow" or workload.mode != "training":
+        return tensors
+    gradients = np.full_like(tensors.activations, variables.parameters)
+    update = by_framework(numbers().update, workload).value if variables.slots else 0.0
+    return StepTensors(tensors.activations, gradients, tensors.workspace + update * gradients, tensors.evidence)
+
+
+def largest_moment(tensors: StepTensors) -> tuple[float, float, float]:
+    """Activations, gradients and workspace [B] at the moment at which they add up to most."""
+    total = tensors.activations + tensors.gradients + tensors.workspace
+    moment = int(total.argmax())
+    return float(tensors.activations[moment]), float(tensors.gradients[moment]), float(tensors.workspace[moment])
+
+
+def parts_of(
+    tensors: StepTensors, variables: Variables, workload: Workload, device: DeviceSpec | None, draws: int, seed: int
+) -> dict[str, Floats]:
+    """Samples (1 + draws) of each part [B].
+
+    allocator = (a - 1) · (parameters + gradients + states + activations + workspace), a: memory.yaml.
+    """
+    activations, gradients, workspace = largest_moment(tensors)
+    share = sample("activations", numbers().evidence[tensors.evidence], draws, seed)
+    factor = sample("allocator", by_framework(numbers().allocator, workload), draws, seed)
+    ones = np.ones(1 + draws)
+    parts = {
+        "parameters": variables.parameters * ones,
+        "gradients": gradients * ones,
+        "optimizer": variables.optimizer * ones,
+        "activations": activations * share,
+        "workspace": workspace * ones,
+    }
+    held = np.asarray(sum(parts.values()))
+    return {
+        **parts,
+        "allocator": (factor - 1.0) * held,
+        "reserve": GIB * sample("reserve", reserve(device), draws, seed) * (device is not None),
+    }
+
+
+def largest_batch(at_batches: Sequence[tuple[int, StepTensors]], fixed: float, factor: float, capacity: float) -> int:
+    """The largest batch whose fullest moment fits: min over moments of (C/a - fixed - F) / V, rounded down.
+
+    F + V·batch is what a moment holds, from the same step at two batches. ``fixed`` are the variables, ``capacity``
+    what the reserve leaves [B], and ``factor`` a is the allocator's. 0 where not even one sample fits.
+    """
+    (first, one), (second, other) = at_batches
+    held = [t.activations + t.gradients + t.workspace for t in (one, other)]
+    per_sample = (held[1] - held[0]) / (second - first)
+    constant = held[0] - per_sample * first
+    room = capacity / factor - fixed - constant
+    if (room < 0).any():
+        return 0
+    grows = per_sample > 0
+    return math.floor(float((room[grows] / per_sample[grows]).min(initial=LARGEST)))
+
+
+def exceeds(use: MemoryUse) -> bool:
+    """Whether even the low end of the total is beyond the capacity, and beyond what its data sheet may mean by it."""
+    return use.capacity is not None and float(bounds(use.total)[0]) > most_capacity(use.capacity)
+
+
+def most_capacity(capacity: float) -> float:
+    """The largest memory that a capacity in whole GB may stand for [B]: data sheets write GB for 2^30 bytes of memory.
+
+    Source: JEDEC Standard 100B.01, "giga (as a prefix to units of semiconductor storage capacity)".
+    """
+    return capacity / GB * GIB if capacity % GB == 0 else capacity
+
+
+def check_fits(use: MemoryUse, device: DeviceSpec, workload: Workload) -> tuple[Note, ...]:
+    """A note where the memory may not do.
+
+    Raises EstimatorError where even the low end of the interval exceeds the capacity.
+    """
+    if use.capacity is None:
+        return (
+            Note("memory-unknown", f"the memory of {device.name} is not known: whether the step fits is not checked"),
+        )
+    low, mid, high = (float(end) for end in bounds(use.total))
+    if exceeds(use):
+        raise DoesNotFitError(f"{workload.name}: {_sentence(use, device, low)}")
+    if high <= use.capacity:
+        return ()
+    needed = f"needs {units.show_interval(low, mid, high, 'B')} of the {_size(use.capacity)} of {device.name}"
+    text = f"the step {'does not fit' if mid > use.capacity else 'may not fit'}: it {needed}"
+    return (Note("memory-tight", f"{text}; 'estimator memory' lists the parts", subject=device.name),)
+
+
+class DoesNotFitError(EstimatorError):
+    """A training that a device's memory cannot hold."""
+
+
+def _sentence(use: MemoryUse, device: DeviceSpec, low: float) -> str:
+    parts = sorted(((float(samples[0]), name) for name, samples in use.parts.items()), reverse=True)
+    shown = ", ".join(f"{name} {_size(size)}" for size, name in parts[:3])
+    batch = f" at batch {use.batch}" if use.batch else ""
+    return (
+        f"the step needs at least {_size(low)}{batch} (about {_size(float(use.total[0]))}: {shown}) and {device.name} "
+        f"has {_size(float(use.capacity or 0.0))}; {_advice(use)}"
+    )
+
+
+def _advice(use: MemoryUse) -> str:
+    if use.largest_batch is None:
+        return "take a device with more memory"
+    if use.largest_batch == 0:
+        return "not even a batch of 1 fits: take a device with more memory, or divide the model among devices"
+    return f"a batch of {use.largest_batch} would fit"
+
+
+def _size(size: float) -> str:
+    return units.show(size, "B", 4, binary=True)

@@ -1,0 +1,45 @@
+"""WORK → the tensors of one step: from the flow between ops where it is known, else from rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+
+from estimator.core.types import StepTensors, Workload
+from estimator.work.kept_tensors import has_forward_shapes, kept_tensors, layer_tensors
+from estimator.work.precision import convert_precision
+from estimator.work.rebatch import rebatch
+from estimator.work.tensor_flow import flowing_tensors, has_flow
+
+
+def step_tensors(work: pd.DataFrame, workload: Workload, precision: str | None = None) -> StepTensors:
+    """What a step holds in memory beside its variables, by the strongest evidence that its WORK has.
+
+    Products run in ``precision``, where it is not None; the casts that it adds are left out.
+    """
+    converted = convert_precision(work, workload, precision).work.iloc[: len(work)]
+    if has_flow(converted):
+        return flowing_tensors(converted, workload)
+    if has_forward_shapes(converted):
+        return kept_tensors(converted, workload)
+    if workload.layer_outputs:
+        return layer_tensors(workload)
+    return StepTensors(np.zeros(1), np.zeros(1), np.zeros(1), "none")
+
+
+def tensors_at_two_batches(
+    work: pd.DataFrame, workload: Workload, size: int | None, precision: str | None
+) -> Iterator[tuple[int, StepTensors]]:
+    """Yield a batch and the step's tensors at it: the wanted batch, by default the profiled one, and twice as many.
+
+    Products run in ``precision``, where it is not None. Only the profiled batch, as 0, where nothing tells its size.
+    """
+    profiled = workload.batch_size
+    if profiled is None or (profiled == 1 and size in (None, 1)):
+        yield profiled or 0, step_tensors(work, workload, precision)
+        return
+    for batch in (size or profiled, 2 * (size or profiled)):
+        resized = rebatch(work, workload, batch).work
+        yield batch, step_tensors(resized, workload.model_copy(update={"batch_size": batch}), precision)

@@ -1,0 +1,130 @@
+"""Tensors of a step from the flow between its ops: each lives from the op that writes it to the last that reads it.
+
+The rows are taken in their order, which is that of execution. An element-wise op writes into an operand of its result's
+size that nothing reads afterwards, as TensorFlow forwards buffers and PyTorch's in-place ops do.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from estimator.core.types import Floats, StepTensors, Workload
+from estimator.work import shapes
+from estimator.work.operators import is_update, is_variable
+from estimator.work.tensors import in_phase, result_elements, written_itemsizes
+from estimator.work.weights import form
+
+LEAST_KNOWN = 0.5  # share of the rows whose inputs are known, for a flow
+RENAMES = "host"  # class of ops that hand on the buffer of their first input
+Rows = npt.NDArray[np.intp]
+
+
+@dataclass
+class _Flow:
+    """The tensor that each row writes: which row's buffer it is, its size [B], and the row of its last use."""
+
+    buffer: Rows
+    size: Floats = field(repr=False)
+    last: Rows = field(repr=False)
+
+
+def has_flow(work: pd.DataFrame) -> bool:
+    """Whether enough rows tell whose results they take."""
+    return len(work) > 0 and float(work["inputs"].notna().mean()) >= LEAST_KNOWN
+
+
+def flowing_tensors(work: pd.DataFrame, workload: Workload) -> StepTensors:
+    """The tensors that live while each row runs; activations are what the forward pass leaves for the
+    backward one, and in inference all of it.
+    """
+    parsed = shapes.parse_ops(work, workload.batch_size)
+    size = result_elements(parsed) * written_itemsizes(work, workload) * work["calls"].fillna(1.0).to_numpy(dtype=float)
+    variable = is_variable(work).to_numpy(dtype=bool)
+    producers = _producers(work)
+    flow = _follow(work, producers, np.where(variable, 0.0, size))
+    ends = _in_place(work, producers, flow)
+    forward, updates = in_phase(work, "forward", "input").to_numpy(), in_phase(work, "optimizer").to_numpy()
+    trains = bool(in_phase(work, "backward").any())
+    outlives = forward & (~forward[flow.last] | (not trains))
+    gradient = ~forward & ~updates & updates[flow.last]
+    data = _input_bytes(work, parsed, workload)
+    return StepTensors(
+        activations=_living(flow, ends, outlives) + data,
+        gradients=_living(flow, ends, gradient),
+        workspace=_living(flow, ends, ~outlives & ~gradient),
+        evidence="flow",
+    )
+
+
+def _producers(work: pd.DataFrame) -> list[list[int]]:
+    """For each row, the earlier rows whose results it takes, in the order of its operands."""
+    place = {op: row for row, op in enumerate(work["op"])}
+    names = enumerate(map(_listed, work["inputs"]))
+    return [[place[name] for name in listed if place.get(name, row) < row] for row, listed in names]
+
+
+def _follow(work: pd.DataFrame, producers: list[list[int]], size: Floats) -> _Flow:
+    """The buffers and their last uses; a row that renames takes over the buffer of its first input."""
+    renames = (work["op_class"] == RENAMES).to_numpy(dtype=bool)
+    buffer, last = np.arange(len(work)), np.arange(len(work))
+    for row, inputs in enumerate(producers):
+        if renames[row] and inputs and size[inputs[0]] == size[row]:
+            buffer[row] = buffer[inputs[0]]
+        for each in inputs:
+            last[buffer[each]] = row
+    own = buffer == np.arange(len(work))
+    return _Flow(buffer, np.where(own, size, 0.0), last)
+
+
+def _in_place(work: pd.DataFrame, producers: list[list[int]], flow: _Flow) -> Rows:
+    """The row at whose end each buffer is free; the one before its last use where that writes into it."""
+    ends = flow.last.copy()
+    for row in np.flatnonzero((work["op_class"] == "elementwise").to_numpy(dtype=bool) & (flow.size > 0)):
+        reused = next(_reusable(int(row), producers[row], flow), None)
+        if reused is not None:
+            ends[reused] = row - 1
+    return ends
+
+
+def _reusable(row: int, inputs: list[int], flow: _Flow) -> Iterator[int]:
+    """Yield the buffers among the inputs that the row may write into."""
+    for buffer in (int(flow.buffer[each]) for each in inputs):
+        if flow.last[buffer] == row and flow.size[buffer] == flow.size[row]:
+            yield buffer
+
+
+def _living(flow: _Flow, ends: Rows, chosen: npt.NDArray[np.bool_]) -> Floats:
+    """Bytes of the chosen tensors that live while each row runs."""
+    rows = np.flatnonzero(chosen & (flow.size > 0))
+    change = np.zeros(len(ends) + 1)
+    np.add.at(change, rows, flow.size[rows])
+    np.subtract.at(change, ends[rows] + 1, flow.size[rows])
+    return np.asarray(np.cumsum(change)[:-1])
+
+
+def _input_bytes(work: pd.DataFrame, parsed: shapes.ParsedOps, workload: Workload) -> float:
+    """Bytes of the batch of data: what forward ops read that neither an op of the step wrote nor an update changes."""
+    holders = is_variable(work) | is_update(work) | in_phase(work, "optimizer")
+    inside = {*work["op"], *_names(work[holders])}
+    itemsize = written_itemsizes(work, workload)
+    found: dict[tuple[str, shapes.Shape], float] = {}
+    for row in np.flatnonzero((in_phase(work, "forward") & ~holders).to_numpy(dtype=bool)):
+        operands = parsed.ops[parsed.codes[row]].operands
+        for name, shape in zip(_listed(work["inputs"].iloc[row]), operands, strict=False):
+            if name and shape and name not in inside:
+                found[name, form(shape)] = math.prod(shape) * float(itemsize[row])
+    return sum(found.values())
+
+
+def _names(rows: pd.DataFrame) -> set[str]:
+    return {name for text in rows["inputs"].dropna() for name in _listed(text)}
+
+
+def _listed(text: object) -> list[str]:
+    return text.split(";") if isinstance(text, str) else []

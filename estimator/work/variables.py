@@ -1,0 +1,91 @@
+"""What training keeps from step to step: parameters, and the states of the optimizer."""
+
+from __future__ import annotations
+
+import csv
+import math
+from functools import cache
+from importlib.resources import files
+
+import numpy as np
+import pandas as pd
+
+from estimator.core.errors import EstimatorError
+from estimator.core.notes import Note
+from estimator.core.schema import complete
+from estimator.core.types import ITEMSIZE, Variables, Workload
+from estimator.work import shapes
+from estimator.work.operators import is_update
+from estimator.work.tensors import in_phase
+from estimator.work.weights import KERNEL, takes_weights
+
+WIDE = "fp32"  # the format of parameters and states under mixed precision (Micikevicius et al., ICLR 2018)
+UNKNOWN_SLOTS = 2  # of an optimizer that no table knows: as many as Adam's
+NEAR = 0.1  # of a whole number of states
+MOST_SLOTS = 4  # more updates of a parameter in one step are no states
+
+
+@cache
+def slots_by_optimizer() -> dict[str, float]:
+    """States of the parameters' size that each optimizer keeps, as optimizer_slots.csv lists them with their source."""
+    text = (files("estimator.work") / "optimizer_slots.csv").read_text(encoding="utf-8")
+    return {row["optimizer"]: float(row["slots"]) for row in csv.DictReader(text.splitlines())}
+
+
+def step_variables(work: pd.DataFrame, workload: Workload, precision: str) -> Variables:
+    """Parameters and states [B] of a step whose products run in ``precision``.
+
+    A format narrower than fp32 adds a copy of the parameters for the products, where training keeps fp32 ones.
+    Raises EstimatorError where nothing tells the number of parameters.
+    """
+    notes: list[Note] = []
+    count = workload.parameters or _count_parameters(work)
+    if not count:
+        raise EstimatorError(f"{workload.name}: the parameters are not known; add parameters to its workload.yaml")
+    if workload.parameters is None:
+        notes.append(Note("parameters-counted", f"{count:,.0f} parameters are counted from the step's products"))
+    narrow = min(ITEMSIZE.get(name, ITEMSIZE[WIDE]) for name in precision.split("/"))
+    trains = workload.mode == "training"
+    itemsize = ITEMSIZE[workload.precision] if ITEMSIZE[workload.precision] > ITEMSIZE[WIDE] else ITEMSIZE[WIDE]
+    if not trains:
+        return Variables(count * min(narrow, itemsize), 0.0, 0.0, tuple(notes))
+    slots, slot_notes = _slots(work, workload, count)
+    copies = narrow if narrow < ITEMSIZE[WIDE] else 0.0
+    return Variables(count * (itemsize + copies), count * slots * itemsize, slots, (*notes, *slot_notes))
+
+
+def _slots(work: pd.DataFrame, workload: Workload, count: float) -> tuple[float, tuple[Note, ...]]:
+    """The states of the optimizer: by the variables that the step's update writes, else by the optimizer's name."""
+    counted = _updated_elements(work, workload) / count - 1.0
+    if np.abs(counted - np.rint(counted)) < NEAR and 0 <= np.rint(counted) <= MOST_SLOTS:  # never where it is NaN
+        return float(np.rint(counted)), ()
+    name = workload.optimizer.name.lower() if workload.optimizer else None
+    if name in slots_by_optimizer():
+        return slots_by_optimizer()[name], ()
+    named = f"nothing tells the states of the optimizer {name}" if name else "the optimizer is not named"
+    text = f"{named}: {UNKNOWN_SLOTS} states of the parameters' size are taken"
+    return UNKNOWN_SLOTS, (Note("optimizer-unknown", text),)
+
+
+def _updated_elements(work: pd.DataFrame, workload: Workload) -> float:
+    """Elements of variables that the optimizer writes in one step; NaN where its rows do not tell."""
+    rows = in_phase(work, "optimizer") & is_update(work)
+    parsed = shapes.parse_ops(work, workload.batch_size)
+    written = 0.0
+    for row in np.flatnonzero(rows.to_numpy(dtype=bool)):
+        op = parsed.ops[parsed.codes[row]]
+        sizes = [math.prod(shape) for shape in op.operands if shape]
+        if not sizes or "lists" in op.attributes:
+            return math.nan
+        written += max(sizes) * (op.type_rule.properties.writes if op.type_rule.operator != "assign" else 1)
+    return written or math.nan
+
+
+def _count_parameters(work: pd.DataFrame) -> float:
+    """Elements of the weights of forward products and convolutions, and of one bias for each of their columns."""
+    products = work[takes_weights(work) & complete(work, ("n", "k"))]
+    convolutions = work[in_phase(work, "forward") & complete(work, ("conv_k", "conv_r", "conv_s"))]
+    dense = float(((products["k"] + 1) * products["n"]).sum())
+    number = {name: convolutions[name].astype(float).fillna(1.0) for name in KERNEL}
+    kernel = number["conv_t"] * number["conv_r"] * number["conv_s"] * number["conv_c"] / number["groups"]
+    return dense + float(((kernel + 1) * number["conv_k"]).sum())

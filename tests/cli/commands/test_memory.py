@@ -1,0 +1,49 @@
+"""``estimator memory``: the keys that other programs rely on, and what an estimate says where nothing fits."""
+
+import pytest
+
+from tests.cli.command_line import read, run
+
+KEYS = {
+    "parameters", "gradients", "optimizer", "activations", "workspace", "reserve", "total", "capacity", "fits",
+    "largest_batch",
+}  # fmt: skip
+
+
+def test_the_document() -> None:
+    document = read("memory", "p1b2", "--on", "v100")
+    assert document.keys() >= KEYS
+    parts = ("parameters", "gradients", "optimizer", "activations", "workspace", "allocator", "reserve")
+    assert sum(document[name] for name in parts) == pytest.approx(document["total"])
+    assert document["total_interval"]["low"] < document["total"] < document["total_interval"]["high"]
+    assert (document["fits"], document["capacity"]) == (True, 16e9)
+
+
+def test_the_largest_batch_fits_and_a_larger_one_does_not() -> None:
+    largest = read("memory", "nt3", "--on", "k20x")["largest_batch"]
+    assert read("memory", "nt3", "--on", "k20x", "--batch", str(largest))["fits"] is True
+    assert read("memory", "nt3", "--on", "k20x", "--batch", str(largest + 1))["fits"] is False
+
+
+def test_without_a_device_what_it_would_tell_is_null() -> None:
+    document = read("memory", "p1b2")
+    assert [document[name] for name in ("reserve", "capacity", "fits", "largest_batch")] == [None] * 4
+
+
+def test_an_estimate_that_cannot_fit_says_so_in_one_sentence() -> None:
+    shown = run("estimate", "nt3", "--to", "k20x", "--batch", "200", code=1)
+    assert shown.stdout == ""
+    assert shown.stderr.startswith("nt3: the step needs at least ")
+    assert shown.stderr.count("\n") == 1
+    largest = read("memory", "nt3", "--on", "k20x")["largest_batch"]
+    assert f"k20x has 5.588 GiB; a batch of {largest} would fit" in shown.stderr
+
+
+def test_an_estimate_that_may_not_fit_notes_it() -> None:
+    assert "the step does not fit: it needs" in run("estimate", "nt3", "--to", "k20x", "--batch", "29").stderr
+
+
+def test_a_sweep_leaves_out_what_cannot_fit() -> None:
+    document = read("sweep", "nt3", "--to", "k20x", "--batch", "20", "--batch", "200")
+    assert [row["batch_size"] for row in document["targets"][0]["batches"]] == [20]
+    assert any("left out from batch 200 on" in warning for warning in document["warnings"])

@@ -1,0 +1,20 @@
+"""What ``estimator memory`` prints."""
+
+from functools import partial
+
+from estimator.cli.render.memory import render_memory
+from tests.cli.command_line import printed, read, run
+
+
+def test_people_read_what_programs_get() -> None:
+    words = ("memory", "nt3", "--on", "k20x", "--batch", "200")
+    shown = run(*words)
+    assert printed(partial(render_memory, read(*words))) == shown
+    assert "does not fit: k20x has 5.588 GiB; the largest batch that fits is" in shown.stdout
+    assert max(map(len, shown.stdout.splitlines())) <= 120
+
+
+def test_without_a_device_no_reserve_is_shown() -> None:
+    shown = run("memory", "p1b2", "--mode", "inference")
+    assert "reserve " not in shown.stdout
+    assert "no device is named" in shown.stderr

@@ -1,0 +1,121 @@
+"""The arithmetic of memory: parts, splits, the largest batch, and what is refused."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from estimator.core.types import DeviceSpec, MemoryUse, RunPlan, Sourced, StepTensors, Variables, Workload
+from estimator.devices import load_device
+from estimator.rollup import memory
+from estimator.rollup.memory import GIB, DoesNotFitError
+
+WORKLOAD = Workload(name="own", framework="PyTorch", batch_size=8)
+VARIABLES = Variables(4e9, 8e9, 2.0)
+PLAN = RunPlan("v100", draws=200)
+
+
+def tensors(activations: float, evidence: str = "flow", gradients: float = 1e9) -> StepTensors:
+    moments = np.array([activations, activations / 2]), np.array([0.0, gradients]), np.array([1e8, 2e8])
+    return StepTensors(*moments, evidence)  # type: ignore[arg-type]
+
+
+def card(capacity: float | None, **facts: object) -> DeviceSpec:
+    held = Sourced(value=capacity, unit="B") if capacity else None
+    return load_device("v100").model_copy(update={"name": "card", "memory_capacity": held, **facts})
+
+
+def use_of(device: DeviceSpec | None, split: memory.Split | None = None, size: float = 6e9) -> MemoryUse:
+    at_batches = (8, tensors(size)), (16, tensors(2 * size))
+    return memory.memory_use(at_batches, VARIABLES, WORKLOAD, device, PLAN, split or {})
+
+
+def test_the_parts_add_up_at_the_fullest_moment() -> None:
+    use = use_of(card(80e9))
+    nominal = {name: float(samples[0]) for name, samples in use.parts.items()}
+    assert list(nominal) == list(memory.PARTS)
+    held = 4e9 + 8e9 + 6e9 + 1e8
+    assert nominal["activations"] == 6e9
+    assert nominal["gradients"] == 0  # of the moment at which the activations are all there
+    assert nominal["allocator"] == pytest.approx(0.04 * held)
+    assert use.total[0] == pytest.approx(1.04 * held + 1.422 * GIB)
+    assert use.fits is True
+
+
+def test_without_a_device_there_is_no_reserve_and_no_verdict() -> None:
+    use = use_of(None)
+    assert use.parts["reserve"].max() == 0
+    assert (use.capacity, use.fits, use.largest_batch) == (None, None, None)
+
+
+def test_a_split_divides_its_parts_alone() -> None:
+    whole, split = use_of(card(80e9)), use_of(card(80e9), {"optimizer": 8, "parameters": 4})
+    assert split.parts["optimizer"][0] == 1e9
+    assert split.parts["parameters"][0] == 1e9
+    assert split.parts["activations"][0] == whole.parts["activations"][0]
+    assert (split.largest_batch or 0) > (whole.largest_batch or 0)
+
+
+@given(capacity=st.floats(20e9, 500e9), size=st.floats(1e9, 50e9))
+def test_the_largest_batch_fits_and_the_next_does_not(capacity: float, size: float) -> None:
+    at = [(8, tensors(size)), (16, tensors(2 * size))]
+    largest = memory.largest_batch(at, 12e9, 1.04, capacity)
+
+    def held(batch: int) -> float:
+        return 1.04 * (12e9 + sum(memory.largest_moment(tensors(batch * size / 8))))
+
+    assert held(largest) <= capacity * (1 + 1e-9) or largest == 0
+    assert held(largest + 1) > capacity * (1 - 1e-9)
+
+
+def test_rules_add_all_gradients_and_the_update() -> None:
+    rules = memory.with_rules(tensors(6e9, "rules", gradients=0.0), VARIABLES, WORKLOAD)
+    assert rules.gradients.tolist() == [4e9, 4e9]
+    assert rules.workspace.tolist() == [4.1e9, 4.2e9]  # PyTorch's update takes the parameters' size
+    flow = tensors(6e9)
+    assert memory.with_rules(flow, VARIABLES, WORKLOAD) is flow
+    inference = WORKLOAD.model_copy(update={"mode": "inference"})
+    assert memory.with_rules(tensors(6e9, "rules"), VARIABLES, inference).gradients.max() == 1e9
+
+
+def test_what_cannot_fit_is_refused_with_the_amounts_and_what_would() -> None:
+    device = card(30.5e9)
+    with pytest.raises(DoesNotFitError) as refused:
+        memory.check_fits(use_of(device, size=60e9), device, WORKLOAD)
+    (sentence,) = refused.value.faults
+    assert sentence.startswith("own: the step needs at least ")
+    assert "at batch 8 (about" in sentence
+    assert sentence.endswith("and card has 28.41 GiB; a batch of 2 would fit")
+
+
+def test_what_may_not_fit_is_noted() -> None:
+    nominal = float(use_of(card(80e9)).total[0])
+    for capacity, words in ((nominal * 1.01, "may not fit"), (nominal * 0.99, "does not fit")):
+        device = card(capacity)
+        (note,) = memory.check_fits(use_of(device), device, WORKLOAD)
+        assert (note.code, note.kind, words in note.text) == ("memory-tight", "warning", True)
+    assert memory.check_fits(use_of(card(80e9)), card(80e9), WORKLOAD) == ()
+    (note,) = memory.check_fits(use_of(card(None)), card(None), WORKLOAD)
+    assert note.code == "memory-unknown"
+
+
+def test_a_capacity_in_whole_gigabytes_may_be_of_gibibytes() -> None:
+    assert memory.most_capacity(16e9) == 16 * GIB
+    assert memory.most_capacity(16.5e9) == 16.5e9
+
+
+def test_the_reserve_goes_by_vendor_and_by_kind() -> None:
+    assert memory.reserve(load_device("v100")).mid == 1.422
+    assert memory.reserve(load_device("epyc-9654")) == memory.numbers().reserve["processor"]
+    assert memory.reserve(load_device("gaudi2")) == memory.numbers().reserve["other"]
+
+
+def test_every_number_is_within_its_interval_and_has_a_source() -> None:
+    numbers = memory.numbers()
+    ranges = [*numbers.reserve.values(), *numbers.allocator.values(), *numbers.evidence.values()]
+    assert all(each.low <= each.mid <= each.high and each.source for each in ranges)
+    assert all(stated.source for stated in numbers.update.values())
+    for each in ranges:
+        samples = memory.sample("x", each, 2000, 0)
+        assert samples[0] == each.mid
+        assert each.low == each.high or np.mean((samples[1:] >= each.low) & (samples[1:] <= each.high)) > 0.85

@@ -1,0 +1,73 @@
+"""What the forward pass keeps, by rules."""
+
+import pandas as pd
+import pytest
+
+from estimator.core.operators import operators
+from estimator.core.types import Workload
+from estimator.profiles import read_profile
+from estimator.work import count_work
+from estimator.work.kept_tensors import has_forward_shapes, kept_by_operator, kept_tensors, layer_tensors
+from estimator.work.tensor_flow import flowing_tensors
+
+WORKLOAD = Workload(name="own", batch_size=8)
+SIZE = 8 * 16  # of one tensor
+PRODUCT = ("aten::mm", "8x16;16x16")
+
+
+def kept(*ops: tuple[str, str], **changes: object) -> float:
+    table = pd.DataFrame(ops, columns=["op_type", "shapes"]).assign(
+        **{"op": "op", "time_s": 1e-3, "phase": "forward", **changes}
+    )
+    return float(kept_tensors(count_work(table, WORKLOAD).work, WORKLOAD).activations[0])
+
+
+@pytest.mark.parametrize(
+    ("ops", "tensors"),
+    [
+        ([PRODUCT], 1),  # its input, the data
+        ([PRODUCT, ("aten::relu", "8x16")], 2),  # the data; relu's result
+        ([PRODUCT, ("aten::relu", "8x16"), PRODUCT], 2),  # relu's result is the next product's input
+        ([PRODUCT, ("aten::silu", "8x16"), PRODUCT], 3),  # its operand, and the next product's input
+        ([PRODUCT, ("aten::native_batch_norm", "8x16;16;16"), ("aten::relu", "8x16")], 3),
+        ([PRODUCT, ("aten::native_dropout", "8x16"), PRODUCT], 2 + 1 / 4),  # a mask of one byte an element
+        ([PRODUCT, ("aten::add", "8x16;8x16")], 1),
+    ],
+)
+def test_what_is_kept(ops: list[tuple[str, str]], tensors: float) -> None:
+    assert kept(*ops) == tensors * SIZE * 4
+
+
+def test_narrow_formats_and_the_other_passes() -> None:
+    assert kept(PRODUCT, precision="bf16") == SIZE * 2
+    assert kept(PRODUCT, phase="backward") == 0
+    assert not has_forward_shapes(count_work(pd.DataFrame({"op": ["a"], "time_s": [1.0]}), WORKLOAD).work)
+
+
+def test_inference_holds_its_largest_op() -> None:
+    work = count_work(
+        pd.DataFrame({"op": ["a", "b"], "op_type": ["aten::mm", "aten::mm"], "time_s": 1e-3, "phase": "forward",
+                      "shapes": ["8x16;16x64", "8x64;64x2"]}), WORKLOAD,
+    ).work  # fmt: skip
+    inference = WORKLOAD.model_copy(update={"mode": "inference"})
+    assert kept_tensors(work, inference).activations[0] == 4 * 8 * (16 + 64)
+
+
+def test_layers_stand_in_for_shapes() -> None:
+    workload = Workload(name="own", batch_size=10, layer_outputs=(100, 50), precision="bf16")
+    assert layer_tensors(workload).activations.tolist() == [10 * 150 * 2]
+    assert layer_tensors(workload).evidence == "layers"
+
+
+def test_every_rule_is_of_an_operator_with_words_that_are_known() -> None:
+    assert kept_by_operator().keys() <= operators().keys()
+    words = {"operand", "operands", "result", "mask", "operand and result", "operands and result"}
+    assert set(kept_by_operator().values()) <= words
+
+
+@pytest.mark.parametrize("name", ["cnn", "resnet50", "densenet121", "nt3", "vgg16"])
+def test_rules_agree_with_the_flow_of_convolutional_networks(name: str) -> None:
+    profile = read_profile(name)
+    work = count_work(profile.ops, profile.workload).work
+    flow = flowing_tensors(work, profile.workload).activations.max()
+    assert kept_tensors(work, profile.workload).activations[0] == pytest.approx(flow, rel=0.05)

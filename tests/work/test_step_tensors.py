@@ -1,0 +1,36 @@
+"""Which evidence tells a step's tensors, and how they go with the batch."""
+
+import pytest
+
+from estimator.core.types import Workload
+from estimator.profiles import read_profile
+from estimator.work import count_work, step_tensors, tensors_at_two_batches
+
+
+def test_the_strongest_evidence_is_taken() -> None:
+    profile = read_profile("p1b3/amd-epyc.xplane")
+    work = count_work(profile.ops, profile.workload).work
+    without_flow = work.assign(inputs=None)
+    bare = without_flow.assign(shapes=None)
+    layers = Workload(name="own", batch_size=10, layer_outputs=(100,))
+    assert step_tensors(work, profile.workload).evidence == "flow"
+    assert step_tensors(without_flow, profile.workload).evidence == "rules"
+    assert step_tensors(bare, layers).evidence == "layers"
+    assert step_tensors(bare, profile.workload).evidence == "none"
+
+
+def test_activations_double_with_the_batch_and_halve_in_half_the_width() -> None:
+    profile = read_profile("cnn")
+    work = count_work(profile.ops, profile.workload).work
+    (first, one), (second, two) = tensors_at_two_batches(work, profile.workload, 64, None)
+    assert (first, second) == (64, 128)
+    assert two.activations.max() == pytest.approx(2 * one.activations.max(), rel=0.01)
+    narrow = step_tensors(work, profile.workload, "bf16").activations.max()
+    assert 0.5 < narrow / one.activations.max() < 0.75  # the ops of normalizations stay in fp32
+
+
+def test_an_unknown_batch_gives_one_moment_alone() -> None:
+    profile = read_profile("cnn")
+    unknown = profile.workload.model_copy(update={"batch_size": None})
+    work = count_work(profile.ops, profile.workload).work
+    assert [batch for batch, _ in tensors_at_two_batches(work, unknown, None, None)] == [0]

@@ -1,0 +1,66 @@
+"""Tensors that live while ops run, from a flow that is drawn by hand."""
+
+from collections.abc import Sequence
+
+import pandas as pd
+import pytest
+
+from estimator.core.types import Workload
+from estimator.profiles import read_profile
+from estimator.work import count_work
+from estimator.work.tensor_flow import flowing_tensors, has_flow
+
+WORKLOAD = Workload(name="own", batch_size=10)
+KB = 10 * 25 * 4.0  # of one tensor of activations, and of the data
+ROWS = [  # a layer with its activation, and its gradients
+    ("read", "ReadVariableOp", "w", "25x25", "25x25", "forward"),
+    ("product", "MatMul", "data;read", "10x25;25x25", "10x25", "forward"),
+    ("relu", "Relu", "product", "10x25", "10x25", "forward"),
+    ("loss", "Mul", "relu;relu", "10x25;10x25", "10x25", "forward"),
+    ("relu grad", "ReluGrad", "loss;relu", "10x25;10x25", "10x25", "backward"),
+    ("weight grad", "MatMul", "data;relu grad", "10x25;10x25", "25x25", "backward"),
+    ("step", "Mul", "weight grad;rate", "25x25;1", "25x25", "optimizer"),
+    ("update", "AssignSubVariableOp", "w;step", "25x25;25x25", "", "optimizer"),
+]
+
+
+def work_of(rows: Sequence[tuple[str, ...]]) -> pd.DataFrame:
+    table = pd.DataFrame(rows, columns=["op", "op_type", "inputs", "shapes", "output_shapes", "phase"])
+    return count_work(table.assign(time_s=1e-3, calls=1.0, precision="fp32"), WORKLOAD).work
+
+
+def test_a_layer_and_its_gradients() -> None:
+    tensors = flowing_tensors(work_of(ROWS), WORKLOAD)
+    assert tensors.evidence == "flow"
+    #                     read product relu   loss     grad  weights  step  update
+    activations = [KB, KB, 2 * KB, 3 * KB, 2 * KB, KB, KB, KB]  # the data; relu's; the loss's, which is overwritten
+    assert tensors.activations.tolist() == activations
+    assert tensors.gradients.tolist() == [0, 0, 0, 0, 0, 2500, 0, 0]  # its update writes into it
+    assert tensors.workspace.tolist() == [0, KB, 0, 0, KB, KB, 2500, 2500]
+
+
+def test_variables_take_no_place_among_tensors_and_renaming_makes_none() -> None:
+    renamed = [*ROWS[:3], ("shape", "Reshape", "relu", "10x25", "10x25", "forward"), *ROWS[3:]]
+    plain, with_shape = (flowing_tensors(work_of(rows), WORKLOAD) for rows in (ROWS, renamed))
+    assert with_shape.activations.max() == plain.activations.max()
+    assert plain.activations[0] == KB  # reading the variable adds nothing
+
+
+def test_inference_keeps_nothing_for_later() -> None:
+    tensors = flowing_tensors(work_of(ROWS[:4]), WORKLOAD)
+    assert tensors.activations.max() == 2 * KB
+    assert tensors.workspace.max() == 0
+
+
+def test_a_profile_without_inputs_has_no_flow() -> None:
+    assert has_flow(work_of(ROWS))
+    assert not has_flow(work_of(ROWS).assign(inputs=pd.NA))
+    assert not has_flow(work_of(ROWS).iloc[:0])
+
+
+def test_a_shipped_capture_keeps_what_its_layers_write() -> None:
+    """Ten layers of P1B1 keep their results; the batch of data is counted once."""
+    profile = read_profile("p1b1")
+    tensors = flowing_tensors(count_work(profile.ops, profile.workload).work, profile.workload)
+    widths = [60483, 2000, 600, 2, 600, 2000, 60483]
+    assert tensors.activations.max() == pytest.approx(4 * 100 * sum(widths), rel=0.05)
