@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import math
 
+import pandas as pd
+
 from estimator.core import units
 from estimator.core.notes import Note, ranked, with_code
 from estimator.core.types import DeviceSpec, Estimate, Profile, RunPlan
@@ -50,7 +52,8 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
         *unknown_source(ran, plan, source, needed=step.mostly_proportional(prediction)),
         *with_code("profile", profile.warnings), *step.notes(profile),
         *assumptions(step.counted_ops(prediction, scenario), device, evidence, ran.workload, source_device),
-        *pass_notes, *scenario.notes, *framework_default(ran, plan, device), *work.notes, *prediction.warnings,
+        *pass_notes, *scenario.notes, *framework_default(ran, plan, device, work.work), *work.notes,
+        *prediction.warnings,
         *(() if same_device else step.mostly_carried(shares, device)),
     )  # fmt: skip
     return Estimate(
@@ -77,9 +80,12 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
     )
 
 
-def framework_default(profile: Profile, plan: RunPlan, target: DeviceSpec) -> tuple[Note, ...]:
-    """A note on the step in the format that the framework takes on the target, where a plan keeps the profile's."""
-    if plan.precision is not None or product_format(AUTO, profile.workload, target).precision is None:
+def framework_default(profile: Profile, plan: RunPlan, target: DeviceSpec, work: pd.DataFrame) -> tuple[Note, ...]:
+    """A note on the step in the format that the framework takes on the target, where a plan keeps the profile's.
+
+    ``work``: WORK of the step in the profile's format.
+    """
+    if plan.precision is not None or not product_format(AUTO, profile.workload, target).changes(work):
         return ()
     by_default = estimate(profile, dataclasses.replace(plan, precision=AUTO, draws=0))
     text = (
