@@ -10,11 +10,15 @@ import pandas as pd
 from estimator.core import units
 from estimator.core.notes import Note, ranked, with_code
 from estimator.core.types import DeviceSpec, Estimate, Profile, RunPlan
+from estimator.devices.recorded import recorded_devices
 from estimator.devices.sides import load_source, load_target, unknown_source
 from estimator.model import SourceRun, TargetDevice, assumptions, predict, specifications
 from estimator.rollup import step
-from estimator.rollup.host import host_scenario, ran_on_processor
+from estimator.rollup.evidence import evidence_shares, host_notes, mostly_carried, mostly_proportional
+from estimator.rollup.host import host_scenario, in_scenario, ran_on_processor
 from estimator.rollup.limits import step_limits
+from estimator.rollup.overlap import target_overlap
+from estimator.rollup.source_step import coverage, coverage_notes, source_step_time
 from estimator.work import select_pass, work_on_target
 from estimator.work.framework_defaults import AUTO, product_format
 
@@ -26,7 +30,8 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
     left under the scenario.
     """
     target = load_target(plan)
-    source = load_source(profile, plan, target)
+    recorded = recorded_devices(profile)
+    source = load_source(profile, plan, target, recorded)
     device, source_device = target.device, source.device if source else None
 
     ran, pass_notes = select_pass(profile, plan.mode)
@@ -37,24 +42,25 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
     evidence = target.measurements.iloc[:0] if same_setting else target.measurements  # its own times need no other
     measured = source.measurements if source and len(target.measurements) else None
     run = SourceRun(source_device, measured, work.profiled, ran.step_spread)
-    prediction = predict(work.work, run, TargetDevice(device, evidence, same_setting), plan)
+    predicted = predict(work.work, run, TargetDevice(device, evidence, same_setting), plan)
 
-    scenario = host_scenario(ran, source_device, device, plan, prediction.run, same_device)
-    overlap = step.target_overlap(prediction, ran, device, same_setting)
+    scenario = host_scenario(ran, source_device, device, plan, predicted.run, same_device)
+    overlap = target_overlap(predicted, ran, device, same_setting)
+    prediction = in_scenario(predicted, scenario)
     timeline = step.step_timeline(ran, prediction, scenario, overlap)
     replayed = step.replay_step(prediction, timeline, scenario)
     step.refuse_empty(replayed, scenario, ran.where)
     floor_s, ceiling_s = step_limits(prediction, timeline, scenario, replayed.step.total)
-    shares = step.evidence(prediction, replayed, scenario)
+    shares = evidence_shares(prediction, replayed, scenario)
 
     notes = (
         *target.notes, *(source.notes if source else ()),
-        *unknown_source(ran, plan, source, needed=step.mostly_proportional(prediction)),
-        *with_code("profile", profile.warnings), *step.notes(profile),
-        *assumptions(step.counted_ops(prediction, scenario), device, evidence, ran.workload, source_device),
-        *pass_notes, *scenario.notes, *framework_default(ran, plan, device, work.work), *work.notes,
-        *prediction.warnings,
-        *(() if same_device else step.mostly_carried(shares, device)),
+        *unknown_source(ran, plan, source, recorded, needed=mostly_proportional(prediction)),
+        *with_code("profile", profile.warnings), *coverage_notes(profile),
+        *assumptions(prediction.ops, device, evidence, ran.workload, source_device), *pass_notes,
+        *scenario.notes, *host_notes(ran, prediction, timeline, replayed, scenario, plan),
+        *framework_default(ran, plan, device, work.work), *work.notes, *prediction.warnings,
+        *(() if same_device else mostly_carried(shares, device)),
     )  # fmt: skip
     return Estimate(
         profile=ran,
@@ -69,10 +75,10 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
         host=scenario.name,
         input=scenario.input,
         matrix_step_s=step.matrix_time(prediction, overlap),
-        source_step_s=math.nan if work.other_batch else step.source_step_time(ran),
+        source_step_s=math.nan if work.other_batch else source_step_time(ran),
         floor_s=floor_s,
         ceiling_s=ceiling_s,
-        coverage=prediction.covered_fraction * (step.coverage(ran) or 1.0),
+        coverage=prediction.covered_fraction * (coverage(ran) or 1.0),
         evidence=shares,
         fusion=work.saved,
         specifications=specifications(prediction.ops, device),
@@ -85,11 +91,13 @@ def framework_default(profile: Profile, plan: RunPlan, target: DeviceSpec, work:
 
     ``work``: WORK of the step in the profile's format.
     """
-    if plan.precision is not None or not product_format(AUTO, profile.workload, target).changes(work):
+    products = product_format(AUTO, profile.workload, target)
+    if plan.precision is not None or not products.changes(work):
         return ()
     by_default = estimate(profile, dataclasses.replace(plan, precision=AUTO, draws=0))
+    step_s, kernels_s = (units.show(float(of[0]), "s", 3) for of in (by_default.step.total, by_default.kernels_s))
     text = (
-        f"{profile.workload.framework} takes {by_default.precision} for products there by default ('precision auto'): "
-        f"the step would take {units.show(float(by_default.step.total[0]), 's', 3)}"
+        f"{profile.workload.framework or 'the framework'} takes {products.precision} for {products.covered} there by "
+        f"default ('precision auto'): the step would take {step_s}, its kernels alone {kernels_s}"
     )
     return (Note("precision-by-default", text, subject=target.name),)

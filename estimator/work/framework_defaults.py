@@ -50,6 +50,11 @@ class ProductFormat:
     op_classes: tuple[str, ...] = PRODUCTS
     only: tuple[str, ...] | None = None
 
+    @property
+    def covered(self) -> str:
+        """The op classes in words."""
+        return "products and convolutions" if "gemm" in self.op_classes else "convolutions"
+
     def changes(self, work: pd.DataFrame) -> bool:
         """Whether any product of a WORK table runs in another format."""
         formats = work.loc[are_products(work, self.op_classes, self.only), "precision"]

@@ -8,11 +8,11 @@ from pandas.testing import assert_frame_equal
 from estimator.core.schema import TIMELINE
 from estimator.core.types import Floats, Timeline
 from estimator.rollup.target_timeline import StepTimeline, as_profiled, dispatched, in_turn, read_ahead
-from estimator.rollup.timeline import Events, replay, step_s
+from estimator.rollup.timeline import replay, step_s
 
 
 def step(timeline: StepTimeline, samples: Floats, pace: float = 1.0) -> float:
-    clocks = replay(Events(timeline.events), timeline.factor(samples[None]), np.array([pace]), timeline.host_step_s)
+    clocks = replay(timeline.events, timeline.factor(samples[None]), np.array([pace]), timeline.host_step_s)
     return float(step_s(clocks)[0]) * timeline.scale
 
 
@@ -106,7 +106,7 @@ def test_the_host_waits_for_what_ran_beside_input_and_not_for_that(order: list[i
 def test_nothing_is_read_ahead_where_nothing_is_read() -> None:
     op_s = np.array([0.5, 0.2])
     timeline = in_turn(op_s, np.ones(2), idle_s=0.1)
-    assert_frame_equal(read_ahead(timeline, np.zeros(2, dtype=bool)).events, timeline.events)
+    assert_frame_equal(read_ahead(timeline, np.zeros(2, dtype=bool)).events.table, timeline.events.table)
 
 
 def test_no_ops_make_a_step_of_the_host_alone() -> None:

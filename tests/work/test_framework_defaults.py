@@ -29,6 +29,11 @@ def test_products_at_auto(workload: Workload, device: str, precision: str | None
     assert (found.precision, found.op_classes) == (precision, op_classes)
 
 
+@pytest.mark.parametrize(("workload", "words"), [(KERAS, "products and convolutions"), (TORCH, "convolutions")])
+def test_the_classes_of_a_default_in_words(workload: Workload, words: str) -> None:
+    assert product_format("auto", workload, load_device("a100")).covered == words
+
+
 def products(*precisions: str, op_class: str = "gemm") -> pd.DataFrame:
     return pd.DataFrame({"op_class": [op_class] * len(precisions), "precision": precisions})
 
