@@ -28,6 +28,16 @@ def _host(text: str) -> str | float | None:
         raise typer.BadParameter(f"it {error}") from None
 
 
+def _input(text: str) -> str | None:
+    """The scenario of input that is written as a word."""
+    from estimator.core.scenarios import read_input
+
+    try:
+        return read_input(text)
+    except ValueError as error:
+        raise typer.BadParameter(f"it {error}") from None
+
+
 def _writable(path: Path | None) -> Path | None:
     """Refuse a file that cannot be written, before any computation."""
     if path:
@@ -81,7 +91,10 @@ INPUT_HELP = (
 Host = Annotated[
     Any, typer.Option("--host", metavar="profile|none|FACTOR", parser=_host, help=HOST_HELP, show_default=False)
 ]
-InputOf = Annotated[Literal["carried", "overlapped", "none"] | None, typer.Option("--input", help=INPUT_HELP)]
+InputOf = Annotated[
+    Any,
+    typer.Option("--input", metavar="carried|overlapped|none", parser=_input, help=INPUT_HELP, show_default=False),
+]
 OtherBatch = Annotated[
     int | None, typer.Option("--batch", min=1, help="Predict at this batch size; by default at the profiled one.")
 ]

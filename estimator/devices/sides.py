@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import pandas as pd
@@ -11,7 +12,6 @@ from estimator.core.errors import suggestion
 from estimator.core.notes import Note, with_code
 from estimator.core.types import DeviceSpec, Profile, RunPlan
 from estimator.devices.measurements import read_measurements, with_measured
-from estimator.devices.recorded import recorded_devices
 from estimator.devices.specs.catalogue import DEVICE_FILES, load_device, load_system, source_device, target_warnings
 
 
@@ -37,13 +37,13 @@ def load_target(plan: RunPlan) -> Side:
     return Side(with_measured(device, rows), rows, notes)
 
 
-def load_source(profile: Profile, plan: RunPlan, target: Side) -> Side | None:
+def load_source(profile: Profile, plan: RunPlan, target: Side, recorded: Sequence[DeviceSpec]) -> Side | None:
     """The device that a profile was taken on, as the plan, the profile or its profiler names it; None where none does.
 
-    Its measurements are used only where the target has some too. Raises EstimatorError as :func:`load_target` does.
+    ``recorded``: the devices that it may have been taken on. Its measurements are used only where the target has some
+    too. Raises EstimatorError as :func:`load_target` does.
     """
-    devices = recorded_devices(profile)
-    stated = devices[0] if len(devices) == 1 else None
+    stated = recorded[0] if len(recorded) == 1 else None
     device = load_device(plan.source) if plan.source else stated
     if device is None:
         return None
@@ -54,12 +54,15 @@ def load_source(profile: Profile, plan: RunPlan, target: Side) -> Side | None:
     return Side(with_measured(device, rows), rows, (*notes, *with_code("measurements-left-out", left_out)))
 
 
-def unknown_source(profile: Profile, plan: RunPlan, source: Side | None, *, needed: bool) -> tuple[Note, ...]:
+def unknown_source(
+    profile: Profile, plan: RunPlan, source: Side | None, recorded: Sequence[DeviceSpec], *, needed: bool
+) -> tuple[Note, ...]:
     """A warning where the rates of the device that was profiled are unknown: it tells which source to give.
 
-    ``needed``: whether much of the step goes by these rates. Elsewhere only a device that the dump records counts.
+    ``recorded``: the devices that the profile may have been taken on. ``needed``: whether much of the step goes by
+    these rates. Elsewhere only a device that the dump records counts.
     """
-    candidates = [device.name for device in recorded_devices(profile)] if source is None else []
+    candidates = [device.name for device in recorded] if source is None else []
     rates_are_known = source is not None and source.device.memory_bandwidth is not None
     only_recorded = not profile.device and bool(profile.device_recorded or candidates)
     if rates_are_known or not (needed or only_recorded):

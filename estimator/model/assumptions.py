@@ -130,8 +130,9 @@ def _proportional_notes(ops: pd.DataFrame, target: DeviceSpec, source: DeviceSpe
 
 
 def _carried_notes(ops: pd.DataFrame) -> Iterator[Note]:
-    for ops_text, names, share in _source_times(ops, "unchanged"):
-        yield Note("carried", f"{ops_text} are host or input time, carried from the source unchanged", names, share)
+    for method, how in (("unchanged", "unchanged"), ("carried", "as the host of another device may take it")):
+        for ops_text, names, share in _source_times(ops, method):
+            yield Note("carried", f"{ops_text} are host or input time, carried from the source {how}", names, share)
 
 
 def _source_times(ops: pd.DataFrame, method: str) -> Iterator[tuple[str, str, float]]:

@@ -21,7 +21,6 @@ from estimator.model.isolated import DeviceOps, KernelEstimate, isolated_time
 from estimator.model.kernels.kernel_model import calls_of, launch_latency
 from estimator.model.measured_times import timed_cold
 
-OTHERS_FACTOR = 2.0  # 1 / the shared part of an op's time where one other op ran throughout
 MIN_KERNEL_SHARE = 0.1  # least part of an isolated time that is not launch
 MIN_COLD_RATIO = 1.05  # least ratio of cold to warm time by which the coldness of a step can be measured
 
@@ -157,8 +156,9 @@ def in_step_factor(step: StepTimes, source_s: Floats, target_s: Floats) -> Float
     """Time of each op in the target's step / its isolated time, from its times on the source.
 
     A part of the time that a step adds to an op grows with the op (new memory), a part does not (waking threads); one
-    run cannot separate them. The added time grows as the square root of the isolated time, or in proportion where the
-    target's is unknown. As far as other ops ran at the same time, it grows as the sum of all ops.
+    run cannot separate them. With r the factor on the source and g the isolated time on the target over that on the
+    source, the factor on the target is that on the source × (1 + (r − 1) / √g) / r: the added time grows as the square
+    root of the isolated time; it grows in proportion where the target's is unknown.
 
     Args:
         step: times in the source's step.
@@ -171,18 +171,6 @@ def in_step_factor(step: StepTimes, source_s: Floats, target_s: Floats) -> Float
     is_known = (step.own_s > 0) & (source_s > 0)
     with np.errstate(divide="ignore", invalid="ignore"):
         source_factor, growth = step.shared_s / source_s, target_s / source_s
-        others_share = np.clip(OTHERS_FACTOR * (1.0 - step.shared_s / step.own_s), 0.0, 1.0)
-        added_growth = (
-            growth ** (0.5 * (1.0 - others_share)) * _growth_of_all(source_s, target_s, is_known) ** others_share
-        )
-        relative_factor = (
-            1.0 + (source_factor - 1.0) * added_growth / growth
-        ) / source_factor  # relative to the factor on the source
+        relative_factor = (1.0 + (source_factor - 1.0) / np.sqrt(growth)) / source_factor
         factor = step.own_s / source_s * np.where((source_factor > 1.0) & (target_s > 0), relative_factor, 1.0)
     return np.where(is_known, factor, np.nan)
-
-
-def _growth_of_all(source_s: Floats, target_s: Floats, known: Flags) -> float:
-    """Isolated time of all known ops on the target / on the source."""
-    in_both = known & (target_s > 0)
-    return float(target_s[in_both].sum() / source_s[in_both].sum()) if in_both.any() else 1.0

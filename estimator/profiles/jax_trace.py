@@ -21,6 +21,7 @@ from estimator.profiles.chrome_trace import Identity
 from estimator.profiles.columns import Columns, Ids, slices
 from estimator.profiles.dump import Dump
 from estimator.profiles.events import Batch, Tally
+from estimator.profiles.frameworks import of_programs, with_framework
 from estimator.profiles.steps import NO_STEPS, Windows
 from estimator.profiles.xplane import hlo
 
@@ -54,7 +55,7 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
     start, end = (steps[0][0], steps[-1][1]) if steps else (ops["start"].min(), (ops["start"] + ops["duration"]).max())
     profile = Profile(
         ops=canonical.to_ops(_table(trace, tally), trace.where),
-        workload=workload,
+        workload=with_framework(workload, of_programs(module for _, _, module, _ in trace.kinds)),
         device=None,
         format="JAX trace JSON",
         wall_step_s=float(end - start) / 1e12,

@@ -124,8 +124,8 @@ FORMULAS = {
     "components_s": "what was critical at each instant: launches are latency; other op time by bound, carried ops by "
     "class; the rest is the host",
     "evidence": "share of step_s by method, along the step's critical path: what ran beside something longer has none; "
-    "sum of overlap × target_time_s; the host's time is unchanged, or dispatch",
-    "coverage": "share of the source's step in ops whose method is neither 'proportional' nor 'unchanged'",
+    "sum of overlap × target_time_s; the host's time is carried, unchanged on the same host, or dispatch",
+    "coverage": "share of the source's step in ops that a device ran and whose method is not 'proportional'",
     "bound_s": "floor: max(flop / peak, bytes / bandwidth) of known work on the longest lane; ceiling: launches + "
     "(flop / peak + bytes / bandwidth) / lowest attained share of all ops in turn, with the most of ops without model "
     "and of the host",

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from estimator.core.types import Floats, Number
-from estimator.rollup import epoch, step, throughput
+from estimator.rollup import epoch, parts, throughput
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Link:
 
 CHAIN = (
     Link("step_s", "step time", "s", "worker", "sum of its parts",
-         step.sum_of_parts, tuple(f"step_{part}_s" for part in step.PARTS)),
+         parts.sum_of_parts, tuple(f"step_{part}_s" for part in parts.PARTS)),
     Link("steps_per_epoch", "steps per epoch", "1", "worker", "floor(samples / batch size)",
          epoch.steps_per_epoch_floor, ("samples", "batch_size")),
     Link("validation_steps", "steps of a validation", "1", "worker", "ceil(validation samples / batch size)",

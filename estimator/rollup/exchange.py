@@ -14,7 +14,7 @@ import pandas as pd
 
 from estimator.core.schema import HOST
 from estimator.core.types import Integers, Prediction
-from estimator.rollup.target_timeline import DEVICE, StepTimeline, extended
+from estimator.rollup.target_timeline import DEVICE, StepTimeline, events_of
 
 LINKS = "links"  # the lane of messages
 INSTANT_S = 1e-12  # nominal duration of a message, whose time is a factor on it
@@ -24,7 +24,7 @@ def with_messages(timeline: StepTimeline, messages: pd.DataFrame) -> StepTimelin
     """The timeline with one more op for each row of MESSAGES, in their order, after the ops that it has."""
     if messages.empty:
         return timeline
-    events = timeline.events
+    events = timeline.events.table
     devices = events[(events["lane"] != HOST) & events["op"].notna()]
     first, last = _places(devices, len(timeline.op_s))
     sent, ops = len(messages), len(timeline.op_s)
@@ -38,7 +38,7 @@ def with_messages(timeline: StepTimeline, messages: pd.DataFrame) -> StepTimelin
     own = {"op": ops + np.arange(sent), "lane": LINKS, "start_s": start_s, "duration_s": INSTANT_S}
     after = pd.array(ready, dtype="Int64")
     after[ready < 0] = pd.NA
-    whole = extended(events, {**own, "after": after}, *waits.values())
+    whole = events_of(events, {**own, "after": after}, *waits.values())
     return StepTimeline(
         whole, timeline.host_step_s, np.append(timeline.op_s, np.full(sent, INSTANT_S)), timeline.launches,
         timeline.scale,

@@ -6,18 +6,22 @@ a processor did beside its ops says nothing of an accelerator's host: there the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
+import pandas as pd
 
-from estimator.core.interval import draw
+from estimator.core.interval import bounds, draw
 from estimator.core.notes import Note
 from estimator.core.scenarios import InputWord
 from estimator.core.schema import on_processor
-from estimator.core.types import DeviceSpec, Floats, Profile, RunPlan, Workload
+from estimator.core.types import DeviceSpec, Flags, Floats, Prediction, Profile, RunPlan, Workload
+from estimator.rollup.parts import part_of_ops
 
-PACE = (0.6, 1.0, 1.6)  # assumed: times the pace of a profile's host that another host has, nine times of ten
+# assumed: times the pace of a profile's host that another host has, nine times of ten; as much of its input pipeline
+PACE = (0.6, 1.0, 1.6)
+CARRIED, LEFT_OUT = "carried", "none"  # methods of ops of the host and of input that a scenario changes
 DISPATCH_S = {  # assumed: time between two launches of a framework's host, low, mid and high [s]
     "tensorflow": (2e-6, 6e-6, 20e-6),  # a graph's executor; from memory
     "torch": (5e-6, 12e-6, 45e-6),  # op by op; under its profiler, public traces have a median of 45 us
@@ -35,7 +39,8 @@ class HostScenario:
 
     ``dispatch_s`` is the nominal time between two launches [s], where it stands in place of the profile's host.
     ``other_stack``: an accelerator's stack launches what a processor ran, ahead of the device; ``kernels`` is what all
-    ops take longer there, as the profile shows another stack's ops.
+    ops take longer there, as the profile shows another stack's ops. ``host_ops`` and ``input_ops`` are what the host's
+    own ops and those that read input take beside that, as multiples of the profile's; None where they take its own.
     """
 
     name: str
@@ -43,6 +48,8 @@ class HostScenario:
     dispatch_s: float | None = None
     other_stack: bool = False
     kernels: Floats | float = 1.0
+    host_ops: Floats | None = None
+    input_ops: Floats | None = None
     input: InputWord = "carried"
     notes: tuple[Note, ...] = ()
 
@@ -51,6 +58,12 @@ class HostScenario:
         """The parts of a step that take no time."""
         parts = {"host": not self.pace.any(), "input": self.input == "none"}
         return tuple(part for part, is_left_out in parts.items() if is_left_out)
+
+    @property
+    def factors(self) -> dict[str, Floats]:
+        """What the ops of the host and of input take, as multiples of the profile's, where it is not its own time."""
+        given = {"host": self.host_ops, "input": self.input_ops}
+        return {part: factor for part, factor in given.items() if factor is not None}
 
 
 def host_scenario(
@@ -61,14 +74,17 @@ def host_scenario(
     ``run``: by how much another run of the source would take longer, one number a draw.
     """
     other_stack = ran_on_processor(profile, source) and not target.is_processor
+    same_host = same_device and not isinstance(plan.host, float)
     framework = framework_dispatch(profile.workload) if other_stack and plan.host != "profile" else None
     name, notes = _name(plan, framework), [*_host_notes(plan, framework, other_stack), *_input_notes(plan)]
     return HostScenario(
         name,
-        pace=np.zeros_like(run) if plan.host == "none" else _pace(plan, framework, run, same_device),
+        pace=np.zeros_like(run) if plan.host == "none" else _pace(plan, framework, run, same_host),
         dispatch_s=framework.interval_s[1] if framework else None,
         other_stack=other_stack,
         kernels=draw("step.stack", *OTHER_STACK, plan.draws, plan.seed) if other_stack else 1.0,
+        host_ops=None if same_host else _factor(plan) * _of_another("host.pace", plan, other_stack),
+        input_ops=None if same_device else _of_another("input.pace", plan, other_stack),
         input=plan.input or ("none" if plan.host == "none" else "carried"),
         notes=tuple(notes),
     )
@@ -83,6 +99,33 @@ def ran_on_processor(profile: Profile, source: DeviceSpec | None) -> bool:
     if source is not None and source.compute_unit is not None:
         return source.is_processor
     return bool(profile.ops["time_s"][on_processor(profile.ops)].sum() > 0.5 * profile.ops["time_s"].sum())
+
+
+def in_scenario(prediction: Prediction, scenario: HostScenario) -> Prediction:
+    """The prediction with the ops of the host and of input as a scenario takes them; all others as they are."""
+    part, ops = part_of_ops(prediction.ops), prediction.ops
+    factors = scenario.factors | dict.fromkeys(scenario.left_out, np.zeros(1))
+    if not np.isin(part, list(factors)).any():
+        return prediction
+    samples, launch, ceiling_s = prediction.samples.copy(), prediction.launch.copy(), prediction.ceiling_s.copy()
+    for name, factor in factors.items():
+        rows = part == name
+        samples[:, rows] *= factor[:, None]
+        launch[:, rows] *= factor[:, None]
+        low, mid, high = bounds(samples[:, rows])
+        ends = {"low_s": np.where(high > low, low, np.nan), "high_s": np.where(high > low, high, np.nan)}
+        method = LEFT_OUT if name in scenario.left_out else CARRIED
+        ops = _with_values(ops, rows, {"target_time_s": mid, **ends, "method": method})
+        ceiling_s[rows] = high
+    return replace(prediction, ops=ops, samples=samples, launch=launch, ceiling_s=ceiling_s)
+
+
+def _with_values(ops: pd.DataFrame, rows: Flags, values: Mapping[str, Floats | str]) -> pd.DataFrame:
+    """The table with values of some of its rows replaced."""
+    changed = ops.copy()
+    for name, value in values.items():
+        changed.loc[rows, name] = value
+    return changed
 
 
 @dataclass(frozen=True)
@@ -100,12 +143,22 @@ def framework_dispatch(workload: Workload) -> FrameworkDispatch:
     return FrameworkDispatch(framework or "the framework", DISPATCH_S.get(name, ANY_FRAMEWORK))
 
 
-def _pace(plan: RunPlan, framework: FrameworkDispatch | None, run: Floats, same_device: bool) -> Floats:
+def _pace(plan: RunPlan, framework: FrameworkDispatch | None, run: Floats, same_host: bool) -> Floats:
     """How many times as long the host takes, one number a draw."""
-    factor = plan.host if isinstance(plan.host, float) else 1.0
     if framework:
-        return factor * draw("host.dispatch", *framework.interval_s, plan.draws, plan.seed) / framework.interval_s[1]
-    return factor * (run if same_device else run * draw("host.pace", *PACE, plan.draws, plan.seed))
+        launches = draw("host.dispatch", *framework.interval_s, plan.draws, plan.seed)
+        return _factor(plan) * launches / framework.interval_s[1]
+    return _factor(plan) * (run if same_host else run * draw("host.pace", *PACE, plan.draws, plan.seed))
+
+
+def _factor(plan: RunPlan) -> float:
+    """How many times as long the host takes by a plan."""
+    return plan.host if isinstance(plan.host, float) else 1.0
+
+
+def _of_another(stream: str, plan: RunPlan, other_stack: bool) -> Floats:
+    """The pace of another host, one number a draw; another stack has its own interval, that of all ops."""
+    return np.ones(1 + plan.draws) if other_stack else draw(stream, *PACE, plan.draws, plan.seed)
 
 
 def _name(plan: RunPlan, framework: FrameworkDispatch | None) -> str:

@@ -19,20 +19,43 @@ MOST_LAUNCHES = 4  # that a row of many calls is taken apart into
 
 @dataclass(frozen=True)
 class StepTimeline:
-    """TIMELINE, when the host goes on to the next step [s], and the time of each op that its durations add up to [s].
+    """The events of a step, when the host goes on to the next one [s], and the times of ops that they add up to [s].
 
     ``launches``: whether the host's launches are part of it. ``scale`` is what a replayed step is to be multiplied by.
     """
 
-    events: pd.DataFrame
+    events: Events
     host_step_s: float
     op_s: Floats
     launches: bool = True
     scale: float = 1.0
 
+    @property
+    def holds_host(self) -> bool:
+        """Whether the host takes any time in it: for launches, between its waits and ops, behind them, or in ops."""
+        events = self.events
+        busy = [events.launch, events.lag, (events.duration * (events.op >= 0))[events.on_host]]
+        return host_time(events, self.host_step_s) > 0 or any(bool((of > 0).any()) for of in busy)
+
     def factor(self, samples: Floats) -> Floats:
         """How many times as long each op takes (draws × ops)."""
         return np.divide(samples, self.op_s, out=np.ones_like(samples), where=self.op_s > 0)
+
+    def durations_s(self, op_s: Floats) -> Floats:
+        """The durations of the events [s], where the ops take these times."""
+        factor = np.append(self.factor(op_s[None])[0], 0.0)  # the last one is of events that are no op
+        return np.asarray(factor[self.events.op] * self.events.duration)
+
+
+def host_time(events: Events, host_step_s: float) -> float:
+    """The host's own time in a step [s]: between its waits and ops, and what it launches beside the next of these."""
+    own = np.flatnonzero(events.on_host)
+    starts_s = events.start[own[np.argsort((events.start + events.duration)[own], kind="stable")]]
+    between_s = np.maximum(np.append(starts_s, host_step_s) - events.resumed, 0.0)
+    launched = np.flatnonzero(~np.isnan(events.launch) & ~events.on_host)
+    segment = events.segment[launched]
+    beside_s = events.launch[launched] - events.resumed[segment] - between_s[segment]
+    return float(between_s.sum() + np.max(beside_s, initial=0.0))
 
 
 def in_turn(op_s: Floats, overlap: Floats, idle_s: float) -> StepTimeline:
@@ -44,7 +67,7 @@ def in_turn(op_s: Floats, overlap: Floats, idle_s: float) -> StepTimeline:
     last = len(op_s) - 1 if len(op_s) else None
     wait = {"lane": [HOST], "start_s": 0.0, "duration_s": total_s + idle_s, "lag_s": idle_s, "after": last}
     waits = [wait] if total_s + idle_s > 0 else []
-    return StepTimeline(extended({**ops, "launch_s": first}, *waits), total_s + idle_s, op_s, launches=False)
+    return StepTimeline(events_of({**ops, "launch_s": first}, *waits), total_s + idle_s, op_s, launches=False)
 
 
 def dispatched(ops: pd.DataFrame, op_s: Floats, overlap: Floats, by_host: Flags, dispatch_s: float) -> StepTimeline:
@@ -67,7 +90,7 @@ def dispatched(ops: pd.DataFrame, op_s: Floats, overlap: Floats, by_host: Flags,
         "duration_s": duration_s,
         "launch_s": np.where(by_host[op], np.nan, issued),
     }
-    return StepTimeline(extended(events), float(busy_s.sum()), op_s)
+    return StepTimeline(events_of(events), float(busy_s.sum()), op_s)
 
 
 def as_profiled(timeline: Timeline, time_s: Floats, op_s: Floats, source_step_s: float) -> StepTimeline:
@@ -86,10 +109,10 @@ def as_profiled(timeline: Timeline, time_s: Floats, op_s: Floats, source_step_s:
     base[lacking] = op_s[lacking]
     ran = events[events["op"].notna()]
     lane, start_s = (ran["lane"].iloc[-1], ran["start_s"].iloc[-1]) if len(ran) else (DEVICE, 0.0)
-    whole = extended(events, {"op": lacking, "lane": lane, "start_s": start_s, "duration_s": op_s[lacking]})
+    whole = events_of(events, {"op": lacking, "lane": lane, "start_s": start_s, "duration_s": op_s[lacking]})
     own = np.where(np.isin(np.arange(len(op_s)), lacking), 0.0, 1.0)[None]
-    own_s = float(step_s(replay(Events(whole), own, np.ones(1), timeline.host_step_s))[0])
-    scale, launches = source_step_s / own_s if own_s > 0 else 1.0, bool((whole["launch_s"] > 0).any())
+    own_s = float(step_s(replay(whole, own, np.ones(1), timeline.host_step_s))[0])
+    scale, launches = source_step_s / own_s if own_s > 0 else 1.0, bool((whole.launch > 0).any())
     return StepTimeline(whole, timeline.host_step_s, base, launches, scale)
 
 
@@ -98,17 +121,17 @@ def read_ahead(timeline: StepTimeline, reads: Flags) -> StepTimeline:
 
     ``reads``: whether each op does. In its place on its lane, or the host's, it takes no time.
     """
-    events = timeline.events
+    events = timeline.events.table
     read = np.append(reads, False)[events["op"].fillna(-1).to_numpy(dtype=int)]
     on_device = read & (events["lane"] != HOST).to_numpy(dtype=bool)
     passed = events.assign(op=events["op"].mask(read), duration_s=events["duration_s"].mask(on_device, 0.0))
     moved = events.loc[read, ["op", "start_s", "duration_s"]].assign(lane=READING + events["lane"][read])
-    return replace(timeline, events=extended(passed, moved))
+    return replace(timeline, events=events_of(passed, moved))
 
 
-def extended(*parts: pd.DataFrame | Mapping[str, object]) -> pd.DataFrame:
-    """TIMELINE of the rows of several tables."""
+def events_of(*parts: pd.DataFrame | Mapping[str, object]) -> Events:
+    """The events of several tables."""
     tables = [pd.DataFrame(part) for part in parts]
     filled = [table for table in tables if len(table)]
     rows = pd.concat(filled, ignore_index=True) if filled else tables[0]
-    return TIMELINE.conform(rows, "timeline")
+    return Events(TIMELINE.conform(rows, "timeline"))

@@ -50,6 +50,7 @@ class Events:
     """TIMELINE as arrays, and its blocks in an order in which each comes behind what it waits for."""
 
     def __init__(self, timeline: pd.DataFrame) -> None:
+        self.table = timeline
         names = ("start_s", "duration_s", "launch_s", "delay_s", "lag_s")
         self.start, self.duration, self.launch, self.delay, self.lag = (numbers(timeline, name) for name in names)
         self.op, self.after = (timeline[name].fillna(-1).to_numpy(dtype=np.int64) for name in ("op", "after"))
@@ -70,12 +71,15 @@ class Events:
 
     @cached_property
     def blocks(self) -> list[Block]:
-        """Every block."""
-        rows = np.lexsort((self.start, self.lane))
+        """Every block, in the order in which they began on the source, so that one pass over them serves a step."""
+        rows = np.lexsort((self.start, self.lane))  # the events of each lane in turn
         groups = np.split(rows, np.flatnonzero(self._cuts(rows))[1:]) if len(rows) else []
+        # A wait of the host counts from its end, as what it waits for may begin behind its start.
         begins = [(self.start + self.duration * self.on_host)[group[0]] for group in groups]
-        rank = [2 * self.segment[group[0]] + self.on_host[group[0]] for group in groups]  # of what begins at once
+        # Of blocks that begin at once, what the host launched earlier is first, and its own event behind that.
+        rank = [2 * self.segment[group[0]] + self.on_host[group[0]] for group in groups]
         groups = [groups[i] for i in np.lexsort(([group[0] for group in groups], rank, begins))]
+        # An event is awaited only as the last one of its block: so the block's end stands for the event's.
         block_of = np.empty(len(rows), dtype=np.int64)
         for number, group in enumerate(groups):
             block_of[group] = number
@@ -91,7 +95,11 @@ class Events:
         return [number for number, block in enumerate(self.blocks) if block.lane == HOST_LANE]
 
     def _cuts(self, rows: Integers) -> Flags:
-        """Whether a block begins at each of the rows, sorted by lane and start."""
+        """Whether a block begins at each of the rows, sorted by lane and start.
+
+        It does where the lane or the host's segment changes (one E and one H serve a block), at events of the host, at
+        events that wait for another lane, behind events that others wait for, and after every ``ROWS`` events.
+        """
         awaited = np.zeros(len(rows), dtype=bool)
         awaited[self.after[self.after >= 0]] = True
         lane, segment = self.lane[rows], self.segment[rows]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -59,8 +59,14 @@ def scale(
         "host": first.scenario.name,
         "rows": [_row(group, steps[group], one(batch), scaling) for group in groups],
         "notes": [f"{split}: {MEANINGS[split.data]}", STRAGGLERS.format(*(100 * each for each in DEVICE_SPREAD))],
-        "warnings": list(dict.fromkeys(note.text for step in steps.values() for note in (*first.notes, *step.notes))),
+        "warnings": _warnings(first, steps.values()),
     }
+
+
+def _warnings(first: PredictedStep, steps: Iterable[GroupStep]) -> list[str]:
+    """What is to be known of the step of one device and of its messages, each once."""
+    of_one = (*first.scenario.notes, *first.work.notes, *first.prediction.warnings)
+    return list(dict.fromkeys(note.text for note in (*of_one, *(note for step in steps for note in step.notes))))
 
 
 def _counts(devices: Sequence[int], system: SystemSpec) -> list[int]:

@@ -10,7 +10,7 @@ from estimator.core.types import Estimate, Floats, Number, Profile, RunPlan, Sou
 from estimator.devices import load_system
 from estimator.pipeline import estimate
 from estimator.rollup import chain
-from estimator.rollup.step import MUCH_CARRIED
+from estimator.rollup.evidence import MUCH_CARRIED, carried_share
 from estimator.studies.forward import estimate_forward, forward_origin
 from estimator.studies.places import beside, read_profile_beside
 from estimator.studies.study import Machine, Study, UnitOfWork
@@ -30,7 +30,7 @@ def read_unit(unit: UnitOfWork, folder: Path) -> Profile:
 def estimate_unit(study: Study, unit_name: str, machine: Machine, profile: Profile, folder: Path) -> Estimate:
     """One step of a unit of work on one device of a machine.
 
-    Raises EstimatorError where most of it is carried from the source, unless the study says ``host: profile``.
+    Raises EstimatorError where most of it is carried from the source, unless the study says itself what the host does.
     """
     device = load_system(beside(folder, machine.system)).device if machine.system else str(machine.device)
     unit = study.units_of_work[unit_name]
@@ -49,12 +49,12 @@ def estimate_unit(study: Study, unit_name: str, machine: Machine, profile: Profi
         seed=study.seed,
     )
     estimated = estimate(profile, plan)
-    carried = estimated.evidence.get("unchanged", 0.0)
-    if carried > MUCH_CARRIED and host != "profile" and estimated.target != estimated.source:
+    carried = carried_share(estimated.evidence)
+    if carried > MUCH_CARRIED and host is None and estimated.target != estimated.source:
         raise EstimatorError(
             f"{100 * carried:.0f} % of the step on {estimated.target.name} is the source's own time (host and input), "
             "carried over; a figure of merit of that says little of the machine: write 'host: none' for kernels alone, "
-            "'input: overlapped' where input is read ahead, or 'host: profile' to accept it"
+            "'input: overlapped' where input is read ahead, or 'host: profile' or a factor to accept it"
         )
     return estimated
 

@@ -10,11 +10,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import pandas as pd
+
 from estimator.core.types import DeviceSpec, Layout, Precision, Workload
-from estimator.work.precision import PRODUCTS
+from estimator.work.precision import PRODUCTS, are_products
 
 AUTO = "auto"
 GPU_UNITS = ("SM", "SMM", "SMX", "CU")  # compute units of the devices whose libraries these layouts are of
+SINGLE = ("fp32", "tf32")  # formats of products of which a framework chooses; others a program asked for
 WITHOUT_FP32: tuple[Precision, ...] = ("tf32", "bf16", "fp16")  # what stands in for it, the first that a target has
 
 
@@ -38,10 +41,24 @@ FRAMEWORKS = {  # by what a workload's framework holds
 
 @dataclass(frozen=True)
 class ProductFormat:
-    """The format of the products of these op classes; None as profiled."""
+    """The format of the products of these op classes; None as profiled.
+
+    ``only``: what ran in other formats than these stays as it is; None of every format.
+    """
 
     precision: str | None
     op_classes: tuple[str, ...] = PRODUCTS
+    only: tuple[str, ...] | None = None
+
+    @property
+    def covered(self) -> str:
+        """The op classes in words."""
+        return "products and convolutions" if "gemm" in self.op_classes else "convolutions"
+
+    def changes(self, work: pd.DataFrame) -> bool:
+        """Whether any product of a WORK table runs in another format."""
+        formats = work.loc[are_products(work, self.op_classes, self.only), "precision"]
+        return self.precision is not None and bool((formats != self.precision).any())
 
 
 def product_format(asked: str | None, workload: Workload, target: DeviceSpec) -> ProductFormat:
@@ -51,9 +68,11 @@ def product_format(asked: str | None, workload: Workload, target: DeviceSpec) ->
     if workload.precision != "fp32":
         return ProductFormat(None)
     if not target.peak_of("fp32").matrix:
-        return ProductFormat(next((name for name in WITHOUT_FP32 if target.peak_of(name).matrix), None))
+        stand_in = next((name for name in WITHOUT_FP32 if target.peak_of(name).matrix), None)
+        return ProductFormat(stand_in, only=SINGLE)
     classes = _defaults(workload).tf32_classes
-    return ProductFormat("tf32", classes) if classes and target.peak_of("tf32").matrix else ProductFormat(None)
+    has_tf32 = classes and target.peak_of("tf32").matrix
+    return ProductFormat("tf32", classes, SINGLE) if has_tf32 else ProductFormat(None)
 
 
 def image_layout(asked: Layout, workload: Workload, target: DeviceSpec) -> Layout:

@@ -44,7 +44,9 @@ def work_on_target(profile: Profile, plan: RunPlan, target: DeviceSpec, *, from_
     counted = count_work(profile.ops, workload, profile.where)
     resized = rebatch(counted.work, workload, plan.batch)
     merged = merge_normalizations(resized.work, workload, by_library=by_library)
-    converted = convert_precision(merged.work, workload, products.precision, products.op_classes, folded=folded)
+    converted = convert_precision(
+        merged.work, workload, products.precision, products.op_classes, only=products.only, folded=folded
+    )
     fused = fuse(converted.work, workload, plan.fusion)
     laid_out = convert_layout(fused.work, workload, layout)
 
@@ -53,7 +55,7 @@ def work_on_target(profile: Profile, plan: RunPlan, target: DeviceSpec, *, from_
         profiled=counted.work,
         work=laid_out.work,
         resized=resized.work,
-        precision=products.precision or matrix_precision(counted.work, workload),
+        precision=(products.precision if products.only is None else None) or matrix_precision(laid_out.work, workload),
         other_batch=resized.changed,
         changed=any(transform.changed for transform in transforms),
         saved=fused.saved,

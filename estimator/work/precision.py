@@ -37,14 +37,17 @@ def convert_precision(
     precision: str | None,
     op_classes: Sequence[str] = PRODUCTS,
     *,
+    only: Sequence[str] | None = None,
     folded: bool = False,
 ) -> Transformed:
     """WORK of the same step with its products in ``precision``; WORK itself for None, or where all run in it already.
 
-    Casts are appended as rows that take no time on the source. ``folded``: a compiler fuses the casts of activations
-    and gradients into the ops beside them.
+    ``only``: products in other formats than these stay as they are, where it is given. ``folded``: a compiler fuses the
+    casts of activations and gradients into the ops beside them. Casts are appended as rows that take no time on the
+    source.
     """
-    before = _formats(work, workload, op_classes) - {precision}
+    products = are_products(work, op_classes, only)
+    before = (set(work.loc[products, "precision"]) or ({workload.precision} if only is None else set())) - {precision}
     if precision is None or not before:
         return Transformed(work, changed=False)
     stored, after = {STORED.get(p, p) for p in before}, STORED.get(precision, precision)
@@ -55,7 +58,7 @@ def convert_precision(
     moved = activations & ~kept
     text = f"products run in {precision}, and {int(moved.sum())} op(s) on activations move {after}"
     notes = [Note("precision-converted", text)]
-    converted = _convert_rows(work, _base_formats(work, precision, op_classes).mask(moved, after))
+    converted = _convert_rows(work, _base_formats(work, precision, products).mask(moved, after))
     if narrows:
         cast_already = work["op_class"].isin(MATRIX) & (itemsizes(work["precision"]) < ITEMSIZE[WIDE])
         converted, cast_notes = add_casts(
@@ -68,14 +71,15 @@ def convert_precision(
     return Transformed(converted, changed=True, notes=tuple(notes))
 
 
-def _formats(work: pd.DataFrame, workload: Workload, op_classes: Sequence[str]) -> set[str]:
-    """The formats of the products; without products, the workload's precision."""
-    return set(work.loc[work["op_class"].isin(op_classes), "precision"]) or {workload.precision}
+def are_products(work: pd.DataFrame, op_classes: Sequence[str], only: Sequence[str] | None) -> pd.Series:
+    """Whether each row is a product of these classes, in one of these formats where they are given."""
+    of_class = work["op_class"].isin(op_classes)
+    return of_class if only is None else of_class & work["precision"].isin(only)
 
 
-def _base_formats(work: pd.DataFrame, precision: str, op_classes: Sequence[str]) -> pd.Series:
+def _base_formats(work: pd.DataFrame, precision: str, products: pd.Series) -> pd.Series:
     """Each row's format before activations change; fp64 is never mixed, but holds for a whole step."""
-    formats = work["precision"].mask(work["op_class"].isin(op_classes), precision)
+    formats = work["precision"].mask(products, precision)
     streams = work["op_class"].isin(STREAMING)
     return formats.mask(streams, "fp64") if precision == "fp64" else formats.mask(streams & (formats == "fp64"), WIDE)
 

@@ -6,11 +6,21 @@ from pathlib import Path
 import pytest
 
 from estimator.core.errors import EstimatorError
+from estimator.core.notes import Note
 from estimator.core.types import DeviceNumbers, Profile, RunPlan
-from estimator.devices.sides import load_source, load_target, unknown_source
+from estimator.devices.recorded import recorded_devices
+from estimator.devices.sides import Side, load_source, load_target, unknown_source
 
 DEVICE = "name: {name}\npeak: {{fp32: 1 TFLOP/s}}\nmemory_bandwidth: 10 GB/s\n"
 ROWS = "op_class,kernel,precision,bytes,time_s,library\nelementwise,{kernel},fp32,12,{time},toy 1.0\n"
+
+
+def source_of(profile: Profile, plan: RunPlan) -> Side | None:
+    return load_source(profile, plan, load_target(plan), recorded_devices(profile))
+
+
+def unknown(profile: Profile, plan: RunPlan, source: Side | None, *, needed: bool) -> tuple[Note, ...]:
+    return unknown_source(profile, plan, source, recorded_devices(profile), needed=needed)
 
 
 def write(folder: Path, name: str, time: float) -> str:
@@ -30,11 +40,11 @@ def test_a_target_has_its_measured_launch_latency_and_warnings(tmp_path: Path) -
 def test_source_measurements_need_target_measurements(tmp_path: Path, p1b3: Profile) -> None:
     measured, other = write(tmp_path, "mine", 3e-6), write(tmp_path, "here", 5e-6)
     plan = RunPlan(measured, source=other)
-    source = load_source(p1b3, plan, load_target(plan))
+    source = source_of(p1b3, plan)
     assert source is not None
     assert len(source.measurements) == 1
     unmeasured = replace(plan, target="h100")
-    source = load_source(p1b3, unmeasured, load_target(unmeasured))
+    source = source_of(p1b3, unmeasured)
     assert source is not None
     assert source.measurements.empty
     assert source.device.launch_latency is None
@@ -42,53 +52,52 @@ def test_source_measurements_need_target_measurements(tmp_path: Path, p1b3: Prof
 
 def test_a_source_that_the_profile_contradicts_is_noted(p1b3: Profile) -> None:
     plan = RunPlan("h100", source="v100")
-    target = load_target(plan)
-    source = load_source(replace(p1b3, device="lecture-x86"), plan, target)
+    source = source_of(replace(p1b3, device="lecture-x86"), plan)
     assert source is not None
     assert [note.code for note in source.notes] == ["source-contradicted"]
     for device in (None, "V100", "my own machine"):
-        source = load_source(replace(p1b3, device=device), plan, target)
+        source = source_of(replace(p1b3, device=device), plan)
         assert source is not None
         assert not source.notes
-    source = load_source(replace(p1b3, device="lecture-x86"), replace(plan, source=None), target)
+    source = source_of(replace(p1b3, device="lecture-x86"), replace(plan, source=None))
     assert source is not None
     assert not source.notes
 
 
 def test_an_unnamed_source_is_none(p1b3: Profile) -> None:
     plan = RunPlan("h100")
-    assert load_source(replace(p1b3, device=None), plan, load_target(plan)) is None
+    assert source_of(replace(p1b3, device=None), plan) is None
     with pytest.raises(EstimatorError, match="Unknown device"):
-        load_source(p1b3, replace(plan, source="h1000"), load_target(plan))
+        source_of(p1b3, replace(plan, source="h1000"))
 
 
 def test_the_device_that_the_profiler_names_is_looked_up_in_the_catalogue(p1b3: Profile) -> None:
     recorded = replace(p1b3, device=None, device_recorded="NVIDIA H100 80GB HBM3")
     plan = RunPlan("mi300x")
-    source = load_source(recorded, plan, load_target(plan))
+    source = source_of(recorded, plan)
     assert source is not None
     assert source.device.name == "h100-sxm5-80gb"
-    assert unknown_source(recorded, plan, source, needed=True) == ()
+    assert unknown(recorded, plan, source, needed=True) == ()
 
 
 def test_a_recorded_device_that_the_catalogue_does_not_hold_is_a_warning(p1b3: Profile) -> None:
     recorded = replace(p1b3, device=None, device_recorded="AMD Radeon Graphics")
     plan = RunPlan("mi300x")
-    (note,) = unknown_source(recorded, plan, None, needed=False)
+    (note,) = unknown(recorded, plan, None, needed=False)
     assert note.kind == "warning"
     assert "'AMD Radeon Graphics'" in note.text
     assert "--from" in note.text
     given = replace(plan, source="mi210")
-    assert unknown_source(recorded, given, load_source(recorded, given, load_target(given)), needed=True) == ()
+    assert unknown(recorded, given, source_of(recorded, given), needed=True) == ()
     unnamed = replace(recorded, device_recorded=None)
-    assert unknown_source(unnamed, plan, None, needed=False) == ()
-    assert unknown_source(unnamed, plan, None, needed=True)[0].share == 1
+    assert unknown(unnamed, plan, None, needed=False) == ()
+    assert unknown(unnamed, plan, None, needed=True)[0].share == 1
 
 
 def test_a_device_without_a_name_is_known_by_its_numbers(p1b3: Profile) -> None:
     numbers = DeviceNumbers(304, 206141652992)
     recorded, plan = replace(p1b3, device=None, device_numbers=numbers), RunPlan("h100")
-    source = load_source(recorded, plan, load_target(plan))
+    source = source_of(recorded, plan)
     assert source is not None
     assert source.device.name == "mi300x"
     assert [note.code for note in source.notes] == ["source-by-numbers"]
@@ -96,6 +105,6 @@ def test_a_device_without_a_name_is_known_by_its_numbers(p1b3: Profile) -> None:
 
 def test_of_several_devices_with_these_numbers_none_is_taken(p1b3: Profile) -> None:
     recorded, plan = replace(p1b3, device=None, device_numbers=DeviceNumbers(56, 17069309952)), RunPlan("h100")
-    assert load_source(recorded, plan, load_target(plan)) is None
-    (note,) = unknown_source(recorded, plan, None, needed=False)
+    assert source_of(recorded, plan) is None
+    (note,) = unknown(recorded, plan, None, needed=False)
     assert "may be p100-pcie-16gb or p100-sxm2-16gb" in note.text

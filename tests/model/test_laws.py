@@ -156,10 +156,10 @@ def test_parts_add_to_the_step(p1b3: Profile) -> None:
     assert np.allclose(sum(step.parts().values()), step.total)
 
 
-def test_host_and_input_time_is_carried_unchanged(p1b3: Profile) -> None:
+def test_host_and_input_time_is_carried(p1b3: Profile) -> None:
     found = estimate(p1b3, RunPlan("h100"))
     ops = found.prediction.ops
-    assert set(ops.query("method == 'unchanged'")["op"]) == {"Placeholder"}
+    assert set(ops.query("method == 'carried'")["op"]) == {"Placeholder"}
     assert found.step.host[0] == 0.0
     assert found.step.input[0] == pytest.approx(float(ops.query("op == 'Placeholder'")["time_s"].iloc[0]))
 
@@ -167,7 +167,7 @@ def test_host_and_input_time_is_carried_unchanged(p1b3: Profile) -> None:
 def test_unlisted_time_goes_with_the_steps_modelled_ops(p1b3: Profile) -> None:
     found = estimate(p1b3, RunPlan("h100", draws=400))
     ops = found.prediction.ops
-    modelled = ~ops["method"].isin(["proportional", "unchanged"])
+    modelled = ~ops["method"].isin(["proportional", "carried"])
     share = ops.loc[modelled, "target_time_s"].sum() / ops.loc[modelled, "time_s"].sum()
     rest = ops.query("method == 'proportional'")
     assert set(rest["op"]) == {"VariableV2", "unlisted"}
@@ -184,7 +184,7 @@ def test_no_shipped_profile_has_unchanged_device_time_on_an_accelerator(dump: st
     profile = read_profile(dump)
     for target in ("v100", "h100", "mi300x", "k20x"):
         ops = estimate(profile, RunPlan(target, draws=0)).prediction.ops
-        assert set(ops.query("method == 'unchanged'")["op_class"]) <= {"host", "input"}
+        assert set(ops.query("method in ['carried', 'unchanged']")["op_class"]) <= {"host", "input"}
 
 
 @FEW
@@ -210,8 +210,8 @@ def test_a_wider_bandwidth_widens_a_proportional_time() -> None:
 
 def test_every_op_names_its_evidence(p1b3: Profile) -> None:
     measured, unmeasured = (set(estimate(p1b3, RunPlan(d)).prediction.ops["method"]) for d in ("v100", "a100"))
-    assert measured == {"interpolated", "scaled", "roofline", "proportional", "unchanged"}
-    assert unmeasured == {"roofline", "proportional", "unchanged"}
+    assert measured == {"interpolated", "scaled", "roofline", "proportional", "carried"}
+    assert unmeasured == {"roofline", "proportional", "carried"}
 
 
 def test_source_efficiency_needs_the_sources_specifications(p1b3: Profile) -> None:

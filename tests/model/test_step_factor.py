@@ -122,11 +122,11 @@ def test_added_time_grows_as_the_square_root() -> None:
     np.testing.assert_allclose(found, [1.5, 3.0, 2.0, 2.0])
 
 
-def test_the_wait_for_other_ops_grows_as_they_do() -> None:
-    """Beside another throughout, of its 8 s it had 4, 3 more than by itself; all ops take half as long there."""
+def test_time_added_beside_another_op_grows_as_the_square_root_too() -> None:
+    """Beside another throughout, of its 8 s it had 4, 3 more than by itself; other ops' growth does not matter."""
     own, shared, alone = np.array([8.0, 8.0]), np.array([4.0, 8.0]), np.array([1.0, 8.0])
     found = in_step_factor(StepTimes(own, shared), alone, np.array([4.0, 0.5]))
-    np.testing.assert_allclose(found[0] * 4.0, 2.0 * (4.0 + 3.0 / 2.0))
+    np.testing.assert_allclose(found[0] * 4.0, 2.0 * (4.0 + 3.0 * 2.0))
     assert found[1] == 1.0
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from estimator.core.types import Profile, Workload
 from estimator.profiles import canonical
-from estimator.rollup import step
+from estimator.rollup.source_step import coverage, idle_time
 from tests.conftest import make_ops
 
 
@@ -17,12 +17,12 @@ def test_the_unprofiled_step_time_takes_the_profilers_cost_from_idle_time_first(
     read = profile(wall_step_s=1.6, busy_step_s=1.0)
     light = canonical.remove_profiler_overhead(read, 1.2)
     assert (light.wall_step_s, light.profiled_step_s, light.busy_step_s) == (1.2, 1.6, 1.0)
-    assert step.idle_time(light) == pytest.approx(0.2)
+    assert idle_time(light) == pytest.approx(0.2)
     assert light.ops["time_s"].sum() == pytest.approx(1.0)
     heavy = canonical.remove_profiler_overhead(read, 0.8)
     assert heavy.ops["time_s"].tolist() == pytest.approx([0.48, 0.32])
     assert heavy.ops.at[0, "time_spread_s"] == pytest.approx(0.048)
-    assert (step.idle_time(heavy), step.coverage(heavy)) == (0.0, 1.0)
+    assert (idle_time(heavy), coverage(heavy)) == (0.0, 1.0)
     assert "scaled by 0.800" in heavy.warnings[0]
     assert canonical.remove_profiler_overhead(read, None) is read
 

@@ -65,6 +65,11 @@ def test_steps_are_the_runs_of_the_longest_module(tmp_path: Path) -> None:
     assert times.to_dict() == pytest.approx({"while": 15e-6, "dot": 35e-6, "copy.1": 1.25e-6})
 
 
+@pytest.mark.parametrize(("module", "framework"), [("jit_step", "JAX"), ("cluster_0__XlaCompiledKernel_true", None)])
+def test_the_framework_is_told_by_the_names_of_programs(tmp_path: Path, module: str, framework: str | None) -> None:
+    assert read(tmp_path, op("dot.1", 0, 5, hlo_module=module)).workload.framework == framework
+
+
 def test_annotated_steps_outrank_runs_of_modules(tmp_path: Path) -> None:
     steps = [{**op("train", 100 * i, 80), "args": {"step_num": str(i)}} for i in range(3)]
     profile = read(tmp_path, *steps, op("dot", 10, 30, run_id="1"))

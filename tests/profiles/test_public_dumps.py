@@ -108,6 +108,11 @@ def test_the_device_of_a_dump_is_found_in_the_catalogue(row: Mapping[str, str]) 
     assert [device.name for device in recorded_devices(read(row["file"]))] == [row["device"]]
 
 
+@pytest.mark.parametrize("row", judged(READ))
+def test_the_framework_is_told_by_the_dump(row: Mapping[str, str]) -> None:
+    assert read(row["file"]).workload.framework == row["framework"]
+
+
 @pytest.mark.parametrize("row", judged([row for row in KINETO if row["mode"] != "unknown"]))
 def test_inference_is_told_from_training(row: Mapping[str, str]) -> None:
     assert read(row["file"]).workload.mode == row["mode"]

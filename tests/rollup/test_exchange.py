@@ -8,7 +8,7 @@ from estimator.core.schema import MESSAGES
 from estimator.core.types import Floats
 from estimator.rollup.exchange import LINKS, with_messages
 from estimator.rollup.target_timeline import StepTimeline, dispatched, in_turn
-from estimator.rollup.timeline import Events, replay, step_s
+from estimator.rollup.timeline import replay, step_s
 from tests.conftest import make_ops
 
 OPS_S = np.array([1.0, 1.0, 1.0, 1.0])  # forward, two of the backward pass, an update
@@ -25,7 +25,7 @@ def period(timeline: StepTimeline, messages: pd.DataFrame, *times_s: float) -> f
     """The step [s] with messages that take these times."""
     whole = with_messages(timeline, messages)
     samples = np.array([[*timeline.op_s, *times_s]])
-    clocks = replay(Events(whole.events), whole.factor(samples), np.ones(1), whole.host_step_s)
+    clocks = replay(whole.events, whole.factor(samples), np.ones(1), whole.host_step_s)
     return float(step_s(clocks)[0])
 
 
@@ -67,6 +67,6 @@ def test_each_draw_has_its_own_messages() -> None:
     timeline = in_turn(OPS_S, np.ones(4), 0.0)
     whole = with_messages(timeline, sent((1.0, 2, 3)))
     samples: Floats = np.array([[*OPS_S, each] for each in (0.0, 1.0, 2.0)])
-    clocks = replay(Events(whole.events), whole.factor(samples), np.ones(3), whole.host_step_s)
+    clocks = replay(whole.events, whole.factor(samples), np.ones(3), whole.host_step_s)
     assert step_s(clocks).tolist() == pytest.approx([4.0, 5.0, 6.0])
-    assert set(whole.events["lane"]) >= {LINKS}
+    assert set(whole.events.table["lane"]) >= {LINKS}

@@ -7,10 +7,19 @@ import pytest
 
 from estimator.core.interval import bounds
 from estimator.core.scenarios import Host, Input
-from estimator.core.types import Profile, RunPlan, Workload
+from estimator.core.types import Prediction, Profile, RunPlan, Workload
 from estimator.profiles import canonical
-from estimator.rollup.host import DISPATCH_S, OTHER_STACK, PACE, HostScenario, host_scenario, ran_on_processor
+from estimator.rollup.host import (
+    DISPATCH_S,
+    OTHER_STACK,
+    PACE,
+    HostScenario,
+    host_scenario,
+    in_scenario,
+    ran_on_processor,
+)
 from tests.conftest import make_device, make_ops
+from tests.rollup.toy_steps import predicted
 
 GPU = make_device(compute_unit="SM")
 CPU = make_device(compute_unit="core")
@@ -45,6 +54,50 @@ def test_an_accelerators_profile_keeps_its_host_more_or_less() -> None:
 def test_on_its_own_device_the_host_varies_as_the_run_does() -> None:
     low, _, high = bounds(scenario("gpu:0", same_device=True).pace)
     assert 0.97 < low < high < 1.03
+
+
+def test_a_factor_is_another_host_also_on_the_same_device() -> None:
+    found = scenario("gpu:0", 0.5, same_device=True)
+    assert bounds(found.pace) == pytest.approx([0.5 * end for end in PACE], rel=0.05)
+    assert found.host_ops is not None
+    assert bounds(found.host_ops) == pytest.approx([0.5 * end for end in PACE], rel=0.05)
+    assert found.input_ops is None
+
+
+def test_input_of_another_host_is_as_uncertain_as_its_pace() -> None:
+    found = scenario("gpu:0", 0.5)
+    assert found.input_ops is not None
+    assert bounds(found.input_ops) == pytest.approx(PACE, rel=0.05)  # a factor is the host's, not the input's
+    assert abs(np.corrcoef(found.input_ops, found.pace)[0, 1]) < 0.05
+    stack = scenario("/host:CPU").input_ops  # of another stack the interval is that of all ops
+    assert stack is not None
+    assert (stack == 1.0).all()
+    assert not scenario("gpu:0", same_device=True).factors
+
+
+def in_toy_scenario(**known: object) -> Prediction:
+    return in_scenario(predicted(), HostScenario("toy", np.ones(2), **known))  # type: ignore[arg-type]
+
+
+def test_ops_of_the_host_and_of_input_take_what_the_scenario_says() -> None:
+    """Two draws; the host's op took 2 s and 4 s, the input's 1 s and 2 s."""
+    found, before = in_toy_scenario(host_ops=np.array([3.0, 5.0]), input="none"), predicted()
+    assert found.samples[:, 6].tolist() == [6.0, 20.0]
+    assert found.samples[:, 7].tolist() == [0.0, 0.0]
+    assert found.ops["target_time_s"][[6, 7]].tolist() == [6.0, 0.0]
+    assert found.ops["high_s"].isna().tolist()[7]
+    assert found.ops["method"][[6, 7]].tolist() == ["carried", "none"]
+    assert (found.ceiling_s[6], found.ceiling_s[7]) == (20.0, 0.0)
+    others = np.r_[0:6, 8:10]
+    np.testing.assert_array_equal(found.samples[:, others], before.samples[:, others])
+    assert found.ops["method"][others].tolist() == before.ops["method"][others].tolist()
+
+
+def test_on_the_same_host_ops_are_as_they_are() -> None:
+    before = predicted()
+    found = in_scenario(before, HostScenario("profile", np.ones(2)))
+    np.testing.assert_array_equal(found.samples, before.samples)
+    assert found.ops["method"].tolist() == before.ops["method"].tolist()
 
 
 @pytest.mark.parametrize(

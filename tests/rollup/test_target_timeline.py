@@ -5,14 +5,14 @@ import pandas as pd
 import pytest
 from pandas.testing import assert_frame_equal
 
-from estimator.core.schema import TIMELINE
+from estimator.core.schema import HOST, TIMELINE
 from estimator.core.types import Floats, Timeline
-from estimator.rollup.target_timeline import StepTimeline, as_profiled, dispatched, in_turn, read_ahead
+from estimator.rollup.target_timeline import StepTimeline, as_profiled, dispatched, host_time, in_turn, read_ahead
 from estimator.rollup.timeline import Events, replay, step_s
 
 
 def step(timeline: StepTimeline, samples: Floats, pace: float = 1.0) -> float:
-    clocks = replay(Events(timeline.events), timeline.factor(samples[None]), np.array([pace]), timeline.host_step_s)
+    clocks = replay(timeline.events, timeline.factor(samples[None]), np.array([pace]), timeline.host_step_s)
     return float(step_s(clocks)[0]) * timeline.scale
 
 
@@ -76,6 +76,44 @@ def test_a_profiles_own_times_give_its_mean_step() -> None:
     assert step(as_profiled(profiled(), time_s, time_s, source_step_s=2.2), time_s) == pytest.approx(2.2)
 
 
+def kernels(*columns: dict[str, object], host_step_s: float = 0.0) -> StepTimeline:
+    """The profile's timeline with its two kernels changed."""
+    events = profiled().events.assign(launch_s=0.0)
+    for changed in columns:
+        events = events.assign(**changed)
+    ran = np.ones(2)
+    return as_profiled(Timeline(events, host_step_s=host_step_s, step_s=2.0), ran, ran, source_step_s=2.0)
+
+
+@pytest.mark.parametrize(
+    ("timeline", "holds"),
+    [
+        (kernels(), False),
+        (kernels({"launch_s": np.nan}), False),
+        (kernels({"launch_s": [0.0, 0.5]}), True),  # launches
+        (kernels({"lag_s": [0.0, 0.1]}), True),  # pauses between kernels
+        (kernels(host_step_s=2.5), True),  # what the host does behind its last launch
+        (kernels({"lane": ["gpu", HOST], "launch_s": np.nan, "start_s": 0.0}, host_step_s=1.0), True),  # its own op
+        (in_turn(np.ones(2), np.ones(2), idle_s=0.0), False),
+        (in_turn(np.ones(2), np.ones(2), idle_s=0.1), True),
+    ],
+)
+def test_whether_a_timeline_holds_time_of_a_host(timeline: StepTimeline, holds: bool) -> None:
+    assert timeline.holds_host is holds
+
+
+def test_the_hosts_own_time_is_between_its_waits_and_for_the_launches_beside() -> None:
+    """It works 1 s, waits from 1 to 3 s, and goes on to its next step at 4 s; a launch at 6 s lies beyond that."""
+    rows = {"op": [0, None], "lane": ["gpu", HOST], "start_s": [6.0, 1.0], "duration_s": [1.0, 2.0],
+            "launch_s": [6.0, np.nan]}  # fmt: skip
+    assert host_time(Events(TIMELINE.conform(pd.DataFrame(rows), "toy")), host_step_s=4.0) == pytest.approx(1 + 1 + 2)
+
+
+def test_events_last_as_their_ops_do() -> None:
+    timeline = in_turn(np.array([2.0, 4.0]), np.array([1.0, 0.5]), idle_s=1.0)
+    assert timeline.durations_s(np.array([1.0, 8.0])).tolist() == [1.0, 4.0, 0.0]  # the wait is no op
+
+
 def test_what_the_profile_lacks_runs_behind_it() -> None:
     time_s, op_s = np.array([1.0, 1.0, 0.0]), np.array([2.0, 1.0, 0.25])
     assert step(as_profiled(profiled(), time_s, op_s, source_step_s=2.0), op_s) == pytest.approx(3.25)
@@ -106,7 +144,7 @@ def test_the_host_waits_for_what_ran_beside_input_and_not_for_that(order: list[i
 def test_nothing_is_read_ahead_where_nothing_is_read() -> None:
     op_s = np.array([0.5, 0.2])
     timeline = in_turn(op_s, np.ones(2), idle_s=0.1)
-    assert_frame_equal(read_ahead(timeline, np.zeros(2, dtype=bool)).events, timeline.events)
+    assert_frame_equal(read_ahead(timeline, np.zeros(2, dtype=bool)).events.table, timeline.events.table)
 
 
 def test_no_ops_make_a_step_of_the_host_alone() -> None:

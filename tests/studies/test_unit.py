@@ -89,9 +89,24 @@ def test_a_step_that_is_mostly_carried_is_refused_unless_the_study_accepts_it(tm
     with pytest.raises(EstimatorError, match=r"100 % of the step on v100-sxm2-16gb is the source's own time"):
         estimated(tmp_path)
     with pytest.raises(EstimatorError, match="own time"):
-        estimated(tmp_path, {"host": "profile"}, {"host": "1.0"})
+        estimated(tmp_path, {"input": "carried"})
     for machine, unit in (({"host": "profile"}, {}), ({}, {"host": "profile"})):
         assert estimated(tmp_path, machine, unit).step.total[0] > 30
+
+
+@pytest.mark.parametrize(
+    ("machine", "unit", "factor"),
+    [({"host": "2"}, {}, 2.0), ({"host": "profile"}, {"host": "0.5"}, 0.5), ({"host": "2"}, {"host": "profile"}, 1.0)],
+)
+def test_a_study_that_says_what_the_host_does_has_chosen_it(
+    tmp_path: Path, machine: dict[str, Any], unit: dict[str, Any], factor: float
+) -> None:
+    """A unit's word comes before its machine's."""
+    write(tmp_path, OPS + IDLE)
+    found = estimated(tmp_path, machine, unit)
+    assert found.step.total[0] == pytest.approx(30 * factor, rel=0.01)
+    assert found.evidence["carried"] > 0.99
+    assert "unchanged" not in found.evidence
 
 
 @pytest.mark.parametrize(

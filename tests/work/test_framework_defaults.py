@@ -1,5 +1,6 @@
 """What a framework does on a target by default: TF32 and the layout of images."""
 
+import pandas as pd
 import pytest
 
 from estimator.core.types import Workload
@@ -26,6 +27,32 @@ OWN = Workload(name="toy", framework="our own")
 def test_products_at_auto(workload: Workload, device: str, precision: str | None, op_classes: tuple[str, ...]) -> None:
     found = product_format("auto", workload, load_device(device))
     assert (found.precision, found.op_classes) == (precision, op_classes)
+
+
+@pytest.mark.parametrize(("workload", "words"), [(KERAS, "products and convolutions"), (TORCH, "convolutions")])
+def test_the_classes_of_a_default_in_words(workload: Workload, words: str) -> None:
+    assert product_format("auto", workload, load_device("a100")).covered == words
+
+
+def products(*precisions: str, op_class: str = "gemm") -> pd.DataFrame:
+    return pd.DataFrame({"op_class": [op_class] * len(precisions), "precision": precisions})
+
+
+@pytest.mark.parametrize(
+    ("workload", "work", "changes"),
+    [
+        (KERAS, products("bf16", "fp32"), True),
+        (KERAS, products("bf16", "tf32"), False),  # a program asked for bf16, and tf32 is the framework's already
+        (KERAS, products("fp32", op_class="elementwise"), False),
+        (TORCH, products("fp32"), False),
+        (TORCH, products("fp32", op_class="convolution"), True),
+        (OWN, products("fp32"), False),
+    ],
+)
+def test_only_single_precision_is_the_frameworks_to_change(
+    workload: Workload, work: pd.DataFrame, changes: bool
+) -> None:
+    assert product_format("auto", workload, load_device("a100")).changes(work) is changes
 
 
 @pytest.mark.parametrize("asked", [None, "fp32", "fp16"])

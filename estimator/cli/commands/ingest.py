@@ -29,7 +29,7 @@ def ingest(
     from estimator.core.notes import sentences
     from estimator.profiles import read_profile
     from estimator.reports import documents
-    from estimator.rollup import step
+    from estimator.rollup.source_step import coverage_notes, source_step
     from estimator.work import count_work
 
     if list_ or profile is None:
@@ -37,8 +37,8 @@ def ingest(
         return
     loaded = read_profile(profile, batch=batch, steps=steps)
     counted = count_work(loaded.ops, loaded.workload, where=loaded.where)
-    warnings = (*loaded.warnings, *sentences((*step.notes(loaded), *counted.notes)))
-    document = documents.ingest(loaded, counted.work, step.source_step(loaded, counted.work), warnings, top)
+    warnings = (*loaded.warnings, *sentences((*coverage_notes(loaded), *counted.notes)))
+    document = documents.ingest(loaded, counted.work, source_step(loaded, counted.work), warnings, top)
     if csv:
         write_text(csv, counted.work.reindex(columns=documents.INGEST_OPS).to_csv(index=False, lineterminator="\n"))
     emit(document, partial(render_ingest, top=top), as_json)

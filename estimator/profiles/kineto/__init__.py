@@ -25,6 +25,7 @@ from estimator.profiles import canonical, chrome_trace
 from estimator.profiles.columns import Ids
 from estimator.profiles.dump import Dump
 from estimator.profiles.events import LAST
+from estimator.profiles.frameworks import PYTORCH, with_framework
 from estimator.profiles.kineto import torch_ops
 from estimator.profiles.kineto.arguments import Call, Work
 from estimator.profiles.kineto.attention_gradients import complete_attention
@@ -102,7 +103,7 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
     profile = Profile(
         ops=mean_over_devices(ops, len(workers)),
         timeline=timeline,
-        workload=_with_mode(workload, trace, nest),
+        workload=_as_traced(workload, trace, nest),
         device=None,
         format="Kineto JSON",
         device_recorded=device_recorded(trace),
@@ -214,9 +215,13 @@ def _work(call: Call, kernel: str | None, piece: int) -> Sequence[Work]:
     return work if piece == EVERY else work[piece : piece + 1]
 
 
-def _with_mode(workload: Workload, trace: Trace, nest: Nesting) -> Workload:
-    """The workload as inference where it states no mode and the trace's ops have no backward pass and no update."""
+def _as_traced(workload: Workload, trace: Trace, nest: Nesting) -> Workload:
+    """The workload as PyTorch's where it names no framework.
+
+    It is inference where it states no mode and the trace's ops have no backward pass and no update.
+    """
     trains = np.isin(nest.phase, (BACK, UPDATE)).any() or any(GRADIENT.search(call.name) for call in trace.calls)
+    workload = with_framework(workload, PYTORCH)
     if "mode" in workload.model_fields_set or trains or not len(nest.phase):
         return workload
     return workload.model_copy(update={"mode": "inference"})

@@ -19,6 +19,7 @@ from estimator.core.errors import EstimatorError
 from estimator.core.types import Profile, Workload
 from estimator.profiles import canonical, events, messages, phases, steps
 from estimator.profiles.dump import Dump
+from estimator.profiles.frameworks import TENSORFLOW, with_framework
 from estimator.profiles.fusion import EPILOGUE, PRODUCT
 from estimator.profiles.graph import LONGEST_FUSION, Node
 from estimator.profiles.tfprof import names, node_text
@@ -59,7 +60,7 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
             rows.append(row | {"step": number[step]})
     return Profile(
         ops=phases.fill(canonical.to_ops(steps.mean(pd.DataFrame(rows), len(number)), where)),
-        workload=workload,
+        workload=with_framework(workload, TENSORFLOW),
         device=None,
         format="tfprof ProfileProto",
         steps=len(number),

@@ -14,6 +14,7 @@ from estimator.core.errors import EstimatorError
 from estimator.core.types import Profile, Workload
 from estimator.profiles import canonical, phases
 from estimator.profiles.dump import Dump, decode_head
+from estimator.profiles.frameworks import TENSORFLOW, with_framework
 from estimator.profiles.tfprof import names
 
 FORMAT = "tfprof text (scope view, graph view)"
@@ -53,7 +54,9 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
     table["op_type"] = names.op_types(table["op"])
     ops = phases.fill(canonical.to_ops(table, where))
     warnings = (NO_SHAPES, names.TYPES_FROM_NAMES, *names.warn_missing_updates(ops))
-    return Profile(ops=ops, workload=workload, device=None, format="tfprof tree", warnings=warnings)
+    return Profile(
+        ops=ops, workload=with_framework(workload, TENSORFLOW), device=None, format="tfprof tree", warnings=warnings
+    )
 
 
 def _refuse_other_views(lines: Sequence[str], where: str) -> None:

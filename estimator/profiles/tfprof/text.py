@@ -16,6 +16,7 @@ from estimator.core.errors import EstimatorError
 from estimator.core.types import Profile, Workload
 from estimator.profiles import canonical, phases
 from estimator.profiles.dump import Dump, decode_head
+from estimator.profiles.frameworks import TENSORFLOW, with_framework
 from estimator.profiles.tfprof import fused
 
 FORMAT = "tfprof text (op view, input shapes)"
@@ -64,7 +65,13 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
     rows += _unlisted(aggregates)
     ops = canonical.to_ops(pd.DataFrame(rows).drop(columns="defined", errors="ignore"), where)
     warnings = (*_mismatch_warnings(aggregates), *fusion_warnings)
-    return Profile(ops=phases.fill(ops), workload=workload, device=None, format="tfprof text", warnings=warnings)
+    return Profile(
+        ops=phases.fill(ops),
+        workload=with_framework(workload, TENSORFLOW),
+        device=None,
+        format="tfprof text",
+        warnings=warnings,
+    )
 
 
 def _parse(dump: Dump) -> Iterator[Aggregate]:

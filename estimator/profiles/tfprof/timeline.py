@@ -21,6 +21,7 @@ from estimator.core.errors import EstimatorError
 from estimator.core.types import Profile, Workload
 from estimator.profiles import canonical, chrome_trace, events, graph, phases
 from estimator.profiles.dump import Dump, decode_head
+from estimator.profiles.frameworks import TENSORFLOW, with_framework
 from estimator.profiles.tfprof import names
 
 FORMAT = "TensorFlow timeline (Chrome trace)"
@@ -86,7 +87,7 @@ def _step(op_events: list[Event], workload: Workload, where: str) -> Profile:
     launch_warnings = ("the host's time of launching kernels is left out: it runs beside them",)
     return Profile(
         ops=ops,
-        workload=workload,
+        workload=with_framework(workload, TENSORFLOW),
         device=None,
         format="TensorFlow timeline",
         wall_step_s=(end - start) / 1e6,
@@ -117,7 +118,9 @@ def _tree(op_events: list[Event], workload: Workload, where: str) -> Profile:
     ops = ops.replace({"op": {ROOT: "unlisted"}, "op_type": {ROOT: "unlisted"}})
     ops = phases.fill(canonical.to_ops(ops, where))
     warnings = (NO_SHAPES, names.TYPES_FROM_NAMES, *names.warn_missing_updates(ops), *events.crossing_warnings(tally))
-    return Profile(ops=ops, workload=workload, device=None, format="tfprof timeline", warnings=warnings)
+    return Profile(
+        ops=ops, workload=with_framework(workload, TENSORFLOW), device=None, format="tfprof timeline", warnings=warnings
+    )
 
 
 def _self_times(op_events: list[Event], where: str) -> tuple[pd.DataFrame, events.Tally]:

@@ -19,6 +19,7 @@ from estimator.core.types import DeviceNumbers, Integers, Profile, Timeline, Wor
 from estimator.profiles import canonical, ranks, wire
 from estimator.profiles.dump import Dump, decode_head
 from estimator.profiles.events import NO_EVENTS, Batch, Tally, crossing_warnings, tally
+from estimator.profiles.frameworks import with_framework
 from estimator.profiles.steps import Window, Windows
 from estimator.profiles.wire import Content, Span
 from estimator.profiles.xplane import devices, hlo, ops
@@ -86,7 +87,7 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
         timeline=_timeline(reading, workers[0], ranks.merged_rows(tables[0])[rows[0]] if len(tables) > 1 else rows[0]),
         ranks=len(workers),
         steps=max(counts),
-        workload=workload,
+        workload=with_framework(workload, reading.framework()),
         device=None,
         device_recorded=workers[0].device_recorded,
         device_numbers=workers[0].device_numbers,
@@ -146,6 +147,11 @@ class _Reading:
     host: HostRecord = field(default_factory=HostRecord)
     launched: frozenset[str] = frozenset()  # names of the events of GPUs, whose launches are looked for
     tool_version: str | None = None
+
+    def framework(self) -> str | None:
+        """The framework that the dump tells of."""
+        kinds = [kind for part in self.parts for kind in part.kinds]
+        return ops.framework(kinds, self.programs, self.tool_version)
 
     def workers(self) -> list[_Part]:
         """The parts that computed; those that copied where none computed."""

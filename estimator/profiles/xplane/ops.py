@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
 
 from estimator.core.types import Integers
-from estimator.profiles import phases, wire
+from estimator.profiles import frameworks, phases, wire
 from estimator.profiles.events import Tally
 from estimator.profiles.graph import HELPER
 from estimator.profiles.wire import Content, Span, Value
@@ -105,6 +105,7 @@ class Kind:
     columns: Mapping[str, str | None]
     path: str
     share: float = 1.0
+    by_executor: bool = False  # whether TensorFlow's executor ran it
 
 
 def set_aside(planes: Sequence[Plane]) -> None:
@@ -259,7 +260,7 @@ def kinds(
     if op and not CALLS.search(op[2]):
         kernel = metadata.name if plane.device else op[2]
         name = REPLICA.sub(r"\1", op[1])
-        return [Kind(event, {**base, "op": name, "op_type": op[2], "kernel": kernel}, name)]
+        return [Kind(event, {**base, "op": name, "op_type": op[2], "kernel": kernel}, name, by_executor=True)]
     if plane.device and metadata.name:
         return [Kind(event, {**base, "op": metadata.name, "op_type": metadata.name, "kernel": metadata.name}, "")]
     return []
@@ -291,6 +292,15 @@ def typed_shapes(text: str) -> tuple[str | None, str | None]:
     shapes = [match[2].replace("?", "-1").replace(",", "x") or "1" if match else "unknown" for match in matches]
     precisions = [PRECISIONS[match[1]] for match in matches if match and match[1] in PRECISIONS]
     return ";".join(shapes), precisions[0] if precisions else None
+
+
+def framework(op_kinds: Sequence[Kind], programs: Collection[str], version: str | None) -> str | None:
+    """The framework whose version the dump states, whose programs ran, or whose executor; None where none of it."""
+    if version is not None:
+        return frameworks.JAX
+    executed = any(kind.by_executor for kind in op_kinds)
+    of_programs = frameworks.of_programs([*programs, *(kind.path for kind in op_kinds)])
+    return of_programs or (frameworks.TENSORFLOW if executed else None)
 
 
 def rows(op_kinds: Sequence[Kind], total: Tally) -> tuple[pd.DataFrame, Integers]:

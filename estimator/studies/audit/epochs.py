@@ -13,7 +13,7 @@ import numpy as np
 from estimator.core.errors import EstimatorError
 from estimator.core.types import Estimate, Floats, Number, Profile
 from estimator.rollup import chain, epoch
-from estimator.rollup.step import PART_OF_CLASS
+from estimator.rollup.parts import PART_OF_CLASS
 from estimator.studies.audit.table import Row
 from estimator.studies.forward import forward_origin
 

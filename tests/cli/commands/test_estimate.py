@@ -73,3 +73,20 @@ def test_an_impossible_batch_is_refused(command: str) -> None:
     assert "--batch" in run(command, "p1b3", "--to", "v100", "--batch", "0", code=2).stderr
     refused = run(command, "p1b3", "--to", "v100", "--batch", str(10**12), code=1).stderr
     assert "expected a whole number from 1 to 1000000000" in refused
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        ("--host", "it is 'bad'; write profile, none, or a factor"),
+        ("--input", "it is 'bad'; write carried, overlapped"),
+    ],
+)
+def test_a_scenario_that_there_is_not_is_refused_in_one_way(option: str, words: str) -> None:
+    assert words in run("estimate", "p1b3", "--to", "v100", option, "bad", code=2).stderr
+
+
+def test_what_a_scenario_leaves_out_takes_no_time_in_the_table() -> None:
+    found = read("estimate", "p3b2", "--to", "h100", "--host", "none")
+    (op,) = [op for op in found["ops"] if op["op_class"] == "host" and op["method"] != "proportional"]
+    assert (op["time_s"] > 0, op["target_time_s"], op["method"]) == (True, 0.0, "none")

@@ -59,6 +59,7 @@ def test_a_fused_kernel_is_the_product_that_never_ran(tmp_path: Path) -> None:
     assert profile.busy_step_s == pytest.approx(32e-6)
     assert matrix_flop(profile) == 2 * 4 * 3 * 2
     assert "d/Relu" in profile.warnings[0]
+    assert profile.workload.framework == "TensorFlow"
 
 
 @pytest.mark.parametrize(

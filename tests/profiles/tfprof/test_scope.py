@@ -34,6 +34,7 @@ def read(tmp_path: Path, text: str) -> Profile:
 def test_self_amounts_of_each_node(tmp_path: Path) -> None:
     profile = read(tmp_path, SCOPE)
     ops = profile.ops.set_index("op")
+    assert profile.workload.framework == "TensorFlow"
     assert list(ops.index) == ["dense/MatMul_3", "dense/kernel", "dense/kernel/read", "gradients/Relu_grad/ReluGrad"]
     assert list(ops["op_type"]) == ["MatMul", "kernel", "read", "ReluGrad"]
     assert list(ops["time_s"]) == pytest.approx([6e-3, 5e-4, 5e-4, 2e-3])

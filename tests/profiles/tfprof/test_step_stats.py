@@ -55,6 +55,7 @@ def test_the_kernel_that_ran_and_the_shapes_of_its_operands(tmp_path: Path) -> N
     assert (row["precision"], row["placement"], row["time_s"]) == ("fp32", CPU, ENDS / 1e9)
     assert profile.wall_step_s == profile.busy_step_s == pytest.approx(4 * ENDS / 1e9)
     assert matrix_flop(profile) == 2 * 4 * 3 * 2
+    assert profile.workload.framework == "TensorFlow"
 
 
 @pytest.mark.parametrize("frame", [fixed, delimited])

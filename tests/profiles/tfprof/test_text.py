@@ -35,7 +35,9 @@ def read(tmp_path: Path, text: str) -> Profile:
 
 
 def test_reads_tensorflows_layout(tmp_path: Path) -> None:
-    ops = read(tmp_path, TENSORFLOW_LAYOUT).ops
+    profile = read(tmp_path, TENSORFLOW_LAYOUT)
+    ops = profile.ops
+    assert profile.workload.framework == "TensorFlow"
     assert list(ops["op_type"]) == ["MatMul"] * 3 + ["VariableV2"]
     assert list(ops["calls"]) == [1, 1, 0, 10]
     assert ops["time_s"].sum() == pytest.approx(74.72e-3)

@@ -54,6 +54,7 @@ def test_ops_and_times_of_a_session_step(tmp_path: Path) -> None:
     assert profile.wall_step_s == profile.busy_step_s == pytest.approx(8e-6)
     assert profile.ops["shapes"].isna().all()
     assert "no shapes" in profile.warnings[0]
+    assert profile.workload.framework == "TensorFlow"
 
 
 def test_begin_and_end_are_one_event(tmp_path: Path) -> None:
@@ -72,6 +73,7 @@ def test_self_times_of_ops_in_scopes(tmp_path: Path) -> None:
     assert ops.loc["unlisted", "time_s"] == pytest.approx(1e-6)
     assert dict(ops["phase"]) == {"gradients/MatMul_1": "backward", "MatMul": "forward", "unlisted": "forward"}
     assert any("no optimizer" in warning for warning in profile.warnings)
+    assert profile.workload.framework == "TensorFlow"
 
 
 def test_tfprofs_graph_timeline_has_no_types(tmp_path: Path) -> None:

@@ -19,6 +19,24 @@ def test_the_products_of_a_fusion_share_its_time() -> None:
     assert rows["phase"].tolist() == ["unknown", "unknown"]
 
 
+@pytest.mark.parametrize(
+    ("path", "by_executor", "programs", "version", "framework"),
+    [
+        ("jit(step)/jit(main)/dot_general", False, (), None, "JAX"),
+        ("", False, ("12", "jit_step"), None, "JAX"),
+        ("", False, (), "jax 0.6.2", "JAX"),
+        ("dense/MatMul", True, (), None, "TensorFlow"),
+        ("dense/MatMul", True, ("jit_step",), None, "JAX"),  # whose input TensorFlow's executor prepares
+        ("dense/MatMul", False, ("cluster_0",), None, None),
+        ("", False, (), None, None),
+    ],
+)
+def test_the_framework_by_its_programs_or_its_executor(
+    path: str, by_executor: bool, programs: tuple[str, ...], version: str | None, framework: str | None
+) -> None:
+    assert ops.framework([ops.Kind(0, {}, path, by_executor=by_executor)], programs, version) == framework
+
+
 def test_rows_are_sorted_by_first_run() -> None:
     times = {"last": (10, 90), "first": (30, 20), "between": (20, 50)}  # self time and first start
     op_kinds = [kind(number, 1.0, op=name, op_type="Mul", kernel="Mul") for number, name in enumerate(times)]

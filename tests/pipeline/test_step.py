@@ -1,5 +1,6 @@
 """The recipe: what a plan's batch and mode change, and what they leave."""
 
+import dataclasses
 import math
 
 import pytest
@@ -99,8 +100,20 @@ def test_plain_fp32_says_what_the_frameworks_format_gives() -> None:
     profile = read_profile("p1b3")
     plain, auto = (estimate(profile, RunPlan("a100", draws=5, precision=precision)) for precision in (None, "auto"))
     (note,) = [note for note in plain.notes if note.code == "precision-by-default"]
-    assert f"the step would take {units.show(auto.step.total[0], 's', 3)}" in note.text
+    step, kernels = (units.show(float(of[0]), "s", 3) for of in (auto.step.total, auto.kernels_s))
+    assert note.text.startswith("Keras on TensorFlow 1.x takes tf32 for products and convolutions there by default")
+    assert note.text.endswith(f"the step would take {step}, its kernels alone {kernels}")
     assert not any(note.code == "precision-by-default" for note in auto.notes)
+
+
+def test_products_that_a_program_runs_in_a_narrow_format_stay_in_it() -> None:
+    rows = [{"op_type": "MatMul", "precision": name, "m": 512, "n": 512, "k": 512} for name in ("bf16", "fp32")]
+    profile = Profile(canonical.to_ops(make_ops(*rows), "toy"), Workload(name="toy", framework="JAX"), None, "toy")
+    auto = estimate(profile, RunPlan("a100", draws=5, precision="auto"))
+    assert auto.prediction.ops["precision"].tolist() == ["bf16", "tf32"]
+    assert auto.precision == "bf16/tf32"
+    narrow = dataclasses.replace(profile, ops=profile.ops.iloc[:1])
+    assert not any(note.code == "precision-by-default" for note in estimate(narrow, RunPlan("a100", draws=5)).notes)
 
 
 def test_without_tf32_nothing_else_is_the_default() -> None:

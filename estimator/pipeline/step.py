@@ -1,0 +1,147 @@
+"""The method: from a profile of one real training step to its time on a device that nobody can touch yet."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass, field
+
+import pandas as pd
+
+from estimator.core import units
+from estimator.core.notes import Note, ranked, with_code
+from estimator.core.types import DeviceSpec, Estimate, Floats, Prediction, Profile, RunPlan
+from estimator.devices.recorded import recorded_devices
+from estimator.devices.sides import Side, load_source, load_target, unknown_source
+from estimator.model import SourceRun, TargetDevice, assumptions, predict, specifications
+from estimator.pipeline.memory import check_memory
+from estimator.rollup import step
+from estimator.rollup.evidence import evidence_shares, host_notes, mostly_carried, mostly_proportional
+from estimator.rollup.host import HostScenario, host_scenario, in_scenario, ran_on_processor
+from estimator.rollup.limits import step_limits
+from estimator.rollup.overlap import target_overlap
+from estimator.rollup.source_step import coverage, coverage_notes, source_step_time
+from estimator.rollup.target_timeline import StepTimeline
+from estimator.work import WorkOnTarget, select_pass, work_on_target
+from estimator.work.framework_defaults import AUTO, product_format
+
+
+@dataclass(frozen=True)
+class PredictedStep:
+    """A step on the target before its replay: its devices and its work, the times of its ops, its timeline and host."""
+
+    profile: Profile  # of the pass that runs
+    plan: RunPlan
+    target: Side
+    source: Side | None
+    recorded: tuple[DeviceSpec, ...]  # devices that the profile may have been taken on
+    same_device: bool
+    evidence: pd.DataFrame = field(repr=False)  # MEASUREMENTS of the target that may correct its models
+    work: WorkOnTarget
+    prediction: Prediction
+    overlap: Floats = field(repr=False)
+    scenario: HostScenario
+    timeline: StepTimeline
+    pass_notes: tuple[Note, ...]
+
+    @property
+    def source_device(self) -> DeviceSpec | None:
+        """The device that was profiled; None where nothing tells."""
+        return self.source.device if self.source else None
+
+
+def predict_step(profile: Profile, plan: RunPlan) -> PredictedStep:
+    """Predict the ops of a profiled step on the target device of the plan, and lay out its timeline there.
+
+    Raises EstimatorError where a device is unknown, or the target lacks the precision asked for.
+    """
+    target = load_target(plan)
+    recorded = recorded_devices(profile)
+    source = load_source(profile, plan, target, recorded)
+    device, source_device = target.device, source.device if source else None
+
+    ran, pass_notes = select_pass(profile, plan.mode)
+    work = work_on_target(ran, plan, device, from_processor=ran_on_processor(ran, source_device))
+
+    same_device = (source_device.name if source_device else ran.device) in (device.name, *device.aliases)
+    same_setting = same_device and not work.changed
+    evidence = target.measurements.iloc[:0] if same_setting else target.measurements  # its own times need no other
+    measured = source.measurements if source and len(target.measurements) else None
+    run = SourceRun(source_device, measured, work.profiled, ran.step_spread)
+    predicted = predict(work.work, run, TargetDevice(device, evidence, same_setting), plan)
+
+    scenario = host_scenario(ran, source_device, device, plan, predicted.run, same_device)
+    overlap = target_overlap(predicted, ran, device, same_setting)
+    prediction = in_scenario(predicted, scenario)
+    timeline = step.step_timeline(ran, prediction, scenario, overlap)
+    return PredictedStep(
+        ran, plan, target, source, tuple(recorded), same_device, evidence, work, prediction, overlap, scenario,
+        timeline, pass_notes,
+    )  # fmt: skip
+
+
+def estimate(profile: Profile, plan: RunPlan) -> Estimate:
+    """Predict the step time of a profiled training run on the target device of the plan.
+
+    Raises EstimatorError as :func:`predict_step` does, where the target's memory cannot hold the step, and where
+    nothing of it is left under the scenario.
+    """
+    on_target = predict_step(profile, plan)
+    ran, source, device, work = on_target.profile, on_target.source, on_target.target.device, on_target.work
+    prediction, scenario, timeline = on_target.prediction, on_target.scenario, on_target.timeline
+    memory_notes = check_memory(profile, ran, plan, device, work)
+
+    replayed = step.replay_step(prediction, timeline, scenario)
+    step.refuse_empty(replayed, scenario, ran.where)
+    floor_s, ceiling_s = step_limits(prediction, timeline, scenario, replayed.step.total)
+    shares = evidence_shares(prediction, replayed, scenario)
+
+    notes = (
+        *on_target.target.notes, *(source.notes if source else ()),
+        *unknown_source(ran, plan, source, on_target.recorded, needed=mostly_proportional(prediction)),
+        *with_code("profile", profile.warnings), *coverage_notes(profile),
+        *assumptions(prediction.ops, device, on_target.evidence, ran.workload, on_target.source_device),
+        *on_target.pass_notes, *memory_notes,
+        *scenario.notes, *host_notes(ran, prediction, timeline, replayed, scenario, plan),
+        *framework_default(ran, plan, device, work.work), *work.notes, *prediction.warnings,
+        *(() if on_target.same_device else mostly_carried(shares, device)),
+    )  # fmt: skip
+    return Estimate(
+        profile=ran,
+        source=on_target.source_device,
+        target=device,
+        plan=plan,
+        precision=work.precision,
+        prediction=prediction,
+        overlap=replayed.overlap,
+        step=replayed.step,
+        kernels_s=replayed.kernels_s,
+        host=scenario.name,
+        input=scenario.input,
+        matrix_step_s=step.matrix_time(prediction, on_target.overlap),
+        source_step_s=math.nan if work.other_batch else source_step_time(ran),
+        floor_s=floor_s,
+        ceiling_s=ceiling_s,
+        coverage=prediction.covered_fraction * (coverage(ran) or 1.0),
+        evidence=shares,
+        fusion=work.saved,
+        specifications=specifications(prediction.ops, device),
+        notes=ranked(notes),
+    )
+
+
+def framework_default(profile: Profile, plan: RunPlan, target: DeviceSpec, work: pd.DataFrame) -> tuple[Note, ...]:
+    """A note on the step in the format that the framework takes on the target, where a plan keeps the profile's.
+
+    ``work``: WORK of the step in the profile's format.
+    """
+    products = product_format(AUTO, profile.workload, target)
+    if plan.precision is not None or not products.changes(work):
+        return ()
+    by_default = estimate(profile, dataclasses.replace(plan, precision=AUTO, draws=0))
+    step_s, kernels_s = (units.show(float(of[0]), "s", 3) for of in (by_default.step.total, by_default.kernels_s))
+    text = (
+        f"{profile.workload.framework or 'the framework'} takes {products.precision} for {products.covered} there by "
+        f"default ('precision auto'): the step would take {step_s}, its kernels alone {kernels_s}"
+    )
+    return (Note("precision-by-default", text, subject=target.name),)

@@ -1,0 +1,24 @@
+"""The framework that wrote a dump, as far as the dump tells; a workload that names its own keeps it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from estimator.core.types import Workload
+
+JAX, PYTORCH, TENSORFLOW = "JAX", "PyTorch", "TensorFlow"
+# how JAX names its programs, ``jit_step``, and the paths of ops in them, ``jit(step)/jit(main)/dot_general``
+JAX_PROGRAM = re.compile(r"p?jit[(_]|pmap[(_]")
+
+
+def with_framework(workload: Workload, framework: str | None) -> Workload:
+    """The workload with the framework of its dump, where it names none itself and the dump tells."""
+    if workload.framework or framework is None:
+        return workload
+    return workload.model_copy(update={"framework": framework})
+
+
+def of_programs(names: Iterable[str | None]) -> str | None:
+    """The framework of XLA's programs by their names or those of ops in them; None where JAX made none of them."""
+    return JAX if any(JAX_PROGRAM.match(name or "") for name in names) else None

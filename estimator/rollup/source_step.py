@@ -1,0 +1,52 @@
+"""The source's own step: how long it took, how long it was busy, and how much of it the ops explain."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from estimator.core.notes import Note
+from estimator.core.types import Profile
+
+LOW_COVERAGE = 0.8  # share of the wall time below which the report warns
+
+
+def source_step_time(profile: Profile) -> float:
+    """The source's own step [s]: its wall time where known, else the sum of its ops."""
+    return profile.wall_step_s or float(profile.ops["time_s"].sum()) * overlap_factor(profile)
+
+
+def overlap_factor(profile: Profile) -> float:
+    """Busy time / sum of op times: below 1 where ops ran at once."""
+    total = float(profile.ops["time_s"].sum())
+    busy = min(profile.busy_step_s or total, profile.wall_step_s or total, total)
+    return busy / total if total > 0 else 1.0
+
+
+def idle_time(profile: Profile) -> float:
+    """Wall time of the source's step in which no op ran [s]."""
+    busy = float(profile.ops["time_s"].sum()) * overlap_factor(profile)
+    return max((profile.wall_step_s or busy) - busy, 0.0)
+
+
+def source_step(profile: Profile, work: pd.DataFrame) -> dict[str, float | None]:
+    """The source's own step: overlap factor, coverage, idle time [s] and time of input ops [s]."""
+    waiting = float(work.loc[work["op_class"] == "input", "time_s"].sum())
+    idle = idle_time(profile) if profile.wall_step_s else None
+    return {"overlap": overlap_factor(profile), "coverage": coverage(profile), "idle_s": idle, "input_s": waiting}
+
+
+def coverage(profile: Profile) -> float | None:
+    """Busy time / wall time of the source's step; None where the wall time is unknown."""
+    if profile.wall_step_s is None:
+        return None
+    return 1 - idle_time(profile) / profile.wall_step_s
+
+
+def coverage_notes(profile: Profile) -> tuple[Note, ...]:
+    """A note where the ops explain little of the step."""
+    share, ops = coverage(profile), float(profile.ops["time_s"].sum()) * overlap_factor(profile)
+    if share is None or share >= LOW_COVERAGE:
+        return ()
+    times = f"wall {profile.wall_step_s:.3g} s, ops {ops:.3g} s"
+    text = f"{profile.workload.name}: ops account for {100 * share:.0f} % of the step ({times}), the rest is carried"
+    return (Note("step-coverage-low", text, subject=profile.workload.name, share=1.0 - share),)

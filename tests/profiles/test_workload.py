@@ -1,0 +1,61 @@
+"""The files beside a dump: which of them belong to it, and what they say."""
+
+import math
+from pathlib import Path
+
+import pytest
+
+from estimator.core.errors import EstimatorError
+from estimator.core.interval import Z
+from estimator.core.types import Workload
+from estimator.profiles.workload import Provenance, find_workload, read_provenance, side_files
+
+
+def write(folder: Path, **texts: str) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in texts.items():
+        (folder / f"{name}.yaml").write_text(text)
+    return folder
+
+
+def test_the_nearest_file_counts(tmp_path: Path) -> None:
+    """A rank's own folder comes before the ranks' common one; a workload's file may lie one above that."""
+    write(tmp_path, workload="name: above\n", provenance="device: above\n")
+    common = write(tmp_path / "run", provenance="device: common\n")
+    rank = write(tmp_path / "run" / "rank0")
+    dump = rank / "trace.json"
+    found = side_files(dump, common)
+    assert found == {"provenance.yaml": common / "provenance.yaml", "workload.yaml": tmp_path / "workload.yaml"}
+    write(rank, provenance="device: own\n", workload="name: own\n")
+    assert side_files(dump, common) == {name: rank / name for name in ("provenance.yaml", "workload.yaml")}
+
+
+def test_a_provenance_one_above_is_of_another_dump(tmp_path: Path) -> None:
+    write(tmp_path, provenance="device: above\n")
+    assert side_files(write(tmp_path / "dump")) == {}
+
+
+def test_a_dump_without_files_has_its_name_alone(tmp_path: Path) -> None:
+    assert find_workload(tmp_path / "my-trace.json") == Workload(name="my-trace")
+    assert read_provenance({}) == Provenance()
+
+
+def test_a_workload_says_what_the_dump_does_not(tmp_path: Path) -> None:
+    write(tmp_path, workload="name: toy\nframework: our own\nbatch_size: 32\n")
+    found = find_workload(tmp_path / "trace.json")
+    assert (found.name, found.framework, found.batch_size) == ("toy", "our own", 32)
+
+
+@pytest.mark.parametrize("text", ["batch_size: 0\n", "warmup: -1\n", "wall_step: 5 GB\n", "walls: 5 s\n"])
+def test_a_faulty_provenance_is_refused_with_its_place(tmp_path: Path, text: str) -> None:
+    sides = side_files(write(tmp_path, provenance=text))
+    with pytest.raises(EstimatorError, match=r"provenance.yaml:1: "):
+        read_provenance(sides)
+
+
+def test_the_spread_of_steps_is_that_of_their_interval(tmp_path: Path) -> None:
+    text = "wall_step: 10 ms\nwall_step_low: 8 ms\nwall_step_high: 12.5 ms\n"
+    found = read_provenance(side_files(write(tmp_path, provenance=text)))
+    assert found.wall_step == 0.01
+    assert math.exp(2 * Z * found.step_spread) == pytest.approx(12.5 / 8)
+    assert found.model_copy(update={"wall_step_low": None}).step_spread == 0.0

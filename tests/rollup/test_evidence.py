@@ -1,0 +1,95 @@
+"""What a step's time stands on, and what is said where that is little."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from estimator.core import units
+from estimator.core.notes import Note
+from estimator.core.scenarios import Host
+from estimator.core.types import Profile, RunPlan, Workload
+from estimator.pipeline import estimate
+from estimator.profiles import canonical
+from estimator.rollup.evidence import carried_share, evidence_shares, mostly_carried
+from estimator.rollup.host import HostScenario
+from tests.conftest import make_device, make_ops
+from tests.rollup.toy_steps import predicted, profile, replayed
+
+
+def test_evidence_shares_include_idle_time() -> None:
+    product = canonical.to_ops(make_ops({"op_type": "MatMul", "m": 4096, "n": 4096, "k": 4096, "time_s": 0.1}), "toy")
+    waited = dataclasses.replace(profile(wall_step_s=0.3), ops=product)
+    estimated = estimate(waited, RunPlan("v100", draws=3))
+    idle = 0.2 / estimated.step.total[0]
+    assert estimated.evidence == pytest.approx({"carried": idle, "interpolated": 1 - idle})
+    assert "most of the step on v100-sxm2-16gb" in str(estimated.warnings)
+    busy = estimate(dataclasses.replace(waited, wall_step_s=0.1), RunPlan("v100", draws=3))
+    assert sum(busy.evidence.values()) == pytest.approx(1)
+    assert "carried" not in busy.evidence
+    same_device = estimate(dataclasses.replace(waited, device="v100"), RunPlan("v100", precision="fp16", draws=3))
+    assert same_device.evidence["unchanged"] > 0.5
+    assert not any("source's own time" in warning for result in (busy, same_device) for warning in result.warnings)
+
+
+def test_a_step_that_is_mostly_carried_is_told() -> None:
+    target = make_device(name="new")
+    (note,) = mostly_carried({"unchanged": 0.6, "roofline": 0.4}, target)
+    text = (
+        "most of the step on new is the source's own time, carried over (host, input and idle time): it tells "
+        "more of the source than of the target"
+    )
+    assert note == Note("carried-mostly", text, subject="new", share=0.6)
+    assert mostly_carried({"unchanged": 0.5}, target) == ()
+    assert mostly_carried({"roofline": 1.0}, target) == ()
+
+
+def test_shares_of_the_evidence_by_hand() -> None:
+    scenario = HostScenario("profile", np.ones(2))
+    found = evidence_shares(predicted(), replayed(1.0, idle_s=0.25), scenario)
+    assert list(found) == ["roofline", "unchanged", "measured"]
+    assert found == pytest.approx({"roofline": 26 / 45.75, "unchanged": 10.75 / 45.75, "measured": 9 / 45.75})
+
+
+def test_a_frameworks_launches_are_not_the_sources_time() -> None:
+    found = evidence_shares(predicted(), replayed(1.0, idle_s=0.25), HostScenario("dispatch", np.ones(2), 1e-6))
+    assert found["dispatch"] == pytest.approx(0.25 / 45.75)
+
+
+def test_on_another_host_its_time_is_carried() -> None:
+    scenario = HostScenario("profile × 2", np.ones(2), host_ops=2 * np.ones(2))
+    found = evidence_shares(predicted(), replayed(1.0, idle_s=0.25), scenario)
+    assert found["carried"] == pytest.approx(0.25 / 45.75)
+    assert carried_share(found) == pytest.approx(found["carried"] + found["unchanged"])
+
+
+@pytest.mark.parametrize(
+    ("known", "host", "said"),
+    [
+        ({}, 2.0, True), ({}, "none", True), ({}, None, False), ({"wall_step_s": 1.5}, 2.0, False),
+    ],
+)  # fmt: skip
+def test_a_host_of_which_the_dump_holds_no_time_is_told(known: dict[str, float], host: Host, said: bool) -> None:
+    notes = estimate(profile(**known), RunPlan("v100", draws=3, host=host)).notes
+    texts = [note.text for note in notes if note.code == "host-absent"]
+    shown = "2" if host == 2.0 else host
+    assert texts == [f"the dump holds no time of its host, so 'host {shown}' has none to take"] * said
+
+
+def test_a_host_whose_op_the_source_ran_is_there() -> None:
+    ops = canonical.to_ops(make_ops({"op_type": "Mystery"}, {"op_type": "Wait", "op_class": "host"}), "toy")
+    found = estimate(dataclasses.replace(profile(), ops=ops), RunPlan("v100", draws=3, host=2.0))
+    assert not any(note.code == "host-absent" for note in found.notes)
+
+
+@pytest.mark.parametrize(("idle_s", "said"), [(1e-6, True), (1.0, False)])
+def test_launches_that_take_longer_than_the_processors_idle_time_are_told(idle_s: float, said: bool) -> None:
+    rows = [{"op_type": "Relu", "bytes": 1e3, "flop": 1e2, "time_s": 1e-6, "placement": "/host:CPU:0"}] * 50
+    workload = Workload(name="toy", framework="PyTorch")
+    ran = Profile(canonical.to_ops(make_ops(*rows), "toy"), workload, None, "toy", wall_step_s=50e-6 + idle_s)
+    default = estimate(ran, RunPlan("h100", draws=3))
+    carried = estimate(ran, RunPlan("h100", draws=3, host="profile"))
+    (text,) = [note.text for note in default.notes if note.code == "dispatch-slower"] or [""]
+    assert bool(default.step.total[0] > carried.step.total[0]) is said
+    assert text.endswith(f"the step would take {units.show(float(carried.step.total[0]), 's', 3)} only") is said
+    assert not any(note.code == "dispatch-slower" for note in carried.notes)
