@@ -9,8 +9,9 @@ from estimator.core import units
 from estimator.core.notes import Note, ranked, with_code
 from estimator.core.types import DeviceSpec, Estimate, Profile, RunPlan
 from estimator.devices.sides import load_source, load_target, unknown_source
-from estimator.model import SourceRun, TargetDevice, assumptions, predict, specifications
-from estimator.rollup import step
+from estimator.model import SourceRun, TargetDevice, assumptions, peak_times, predict, specifications
+from estimator.model.coefficients import shipped
+from estimator.rollup import power, step
 from estimator.rollup.host import host_scenario, ran_on_processor
 from estimator.rollup.limits import step_limits
 from estimator.work import select_pass, work_on_target
@@ -43,6 +44,8 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
     replayed = step.replay_step(prediction, timeline, scenario)
     step.refuse_empty(replayed, scenario, ran.where)
     floor_s, ceiling_s = step_limits(prediction, timeline, scenario, replayed.step.total)
+    peak_times_s = peak_times(prediction.ops, device)
+    power_w = power.step_power(prediction, replayed, peak_times_s, device, shipped().power, plan)
     shares = step.evidence(prediction, replayed, scenario)
 
     notes = (
@@ -72,6 +75,7 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
         coverage=prediction.covered_fraction * (step.coverage(ran) or 1.0),
         evidence=shares,
         fusion=work.saved,
+        power_w=power_w,
         specifications=specifications(prediction.ops, device),
         notes=ranked(notes),
     )

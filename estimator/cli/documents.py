@@ -115,6 +115,8 @@ def held_out_errors(result: Validation, data: Path | None) -> Document:
         "data": str(data) if data else None,
         "problems": {name: TITLES[name] for name in dict.fromkeys(result.held_out["problem"])},
         "held_out": result.held_out.to_dict("records"),
-        "worst": {problem: scores.worst(rows, first_method) for problem, rows in result.judged.items()},
+        "worst": {
+            problem: scores.worst(rows, first_method) for problem, rows in result.judged.items() if scores.TIME in rows
+        },
         "notes": list(result.notes),
     }

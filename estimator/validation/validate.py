@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from estimator.core import csv_files
 from estimator.core.errors import EstimatorError, suggestion
-from estimator.validation import networks, protocol, scores, step_intervals, whole_models
+from estimator.validation import networks, power, protocol, scores, step_intervals, whole_models
 from estimator.validation.baselines import BASELINES
 from estimator.validation.data import read_truth
 from estimator.validation.protocol import Method, Progress
@@ -20,7 +20,7 @@ from estimator.validation.tables import KEYS
 if TYPE_CHECKING:
     import pandas as pd
 
-METHODS = ("ours", *BASELINES, networks.RATIO_OF_PEAKS)  # the first is reported in full
+METHODS = ("ours", *BASELINES, networks.RATIO_OF_PEAKS, power.POWER_LIMIT)  # the first is reported in full
 WHOLE_MODEL_METHODS = (
     "ours",
     "roofline",
@@ -28,7 +28,11 @@ WHOLE_MODEL_METHODS = (
 )  # those that can predict ops without measured neighbours
 QUICK_ROWS = 3000  # per data set and device with --quick
 KERNEL_PROBLEMS = {problem.name: problem for problem in protocol.PROBLEMS}
-STEP_PROBLEMS = {**dict.fromkeys(whole_models.PROBLEMS, whole_models), **dict.fromkeys(networks.PROBLEMS, networks)}
+STEP_PROBLEMS = {
+    **dict.fromkeys(whole_models.PROBLEMS, whole_models),
+    **dict.fromkeys(networks.PROBLEMS, networks),
+    **dict.fromkeys(power.PROBLEMS, power),
+}
 SHIPPED = ("estimator.model.coefficients", "held_out.csv")
 
 
@@ -39,10 +43,19 @@ class Request:
     truth: pd.DataFrame = field(repr=False)
     runs: whole_models.Runs | None  # None where no problem of whole models is requested
     rates: networks.Rates | None  # the same of networks
+    power: PowerTruth | None  # the same of power
     problems: Sequence[str]
     methods: Mapping[str, Method]
     max_rows: int | None
     progress: Progress
+
+
+@dataclass(frozen=True)
+class PowerTruth:
+    """Public rows of power, and how coefficients are fitted to some of them."""
+
+    rows: pd.DataFrame = field(repr=False)
+    fit: power.Fit
 
 
 @dataclass(frozen=True)
@@ -82,10 +95,19 @@ def judge_networks(request: Request) -> dict[str, pd.DataFrame]:
     return networks.judge(request.truth, request.rates, request.methods["ours"])
 
 
+def judge_power(request: Request) -> dict[str, pd.DataFrame]:
+    """Judge the power of trainings, and the energies that follow from it."""
+    if request.power is None:
+        return {}
+    judged = power.judge(request.power.rows, request.power.fit)
+    return {name: rows for name, rows in judged.items() if name in request.problems}
+
+
 JUDGES: dict[Judge, dict[str, str]] = {  # judge → its problems and their titles, in the order of the table
     judge_kernels: {name: problem.title for name, problem in KERNEL_PROBLEMS.items()},
     judge_whole_models: whole_models.PROBLEMS,
     judge_networks: networks.PROBLEMS,
+    judge_power: power.PROBLEMS,
 }
 TITLES = {name: title for titles in JUDGES.values() for name, title in titles.items()}
 
@@ -95,17 +117,20 @@ def validate(
     model: Model,
     problems: Sequence[str] = (),
     *,
+    fit_power: power.Fit | None = None,
     quick: bool = False,
     progress: Progress = lambda done, total: None,
 ) -> Validation:
     """Compute held-out errors on the public data in a folder, of some problems or all possible ones.
 
-    ``model`` opens the method that is judged as "ours", such as ``fitting.fitted_model.fitted_side_by_side``.
+    ``model`` opens the method that is judged as "ours", such as ``fitting.fitted_model.fitted_side_by_side``;
+    ``fit_power`` fits the coefficients of power, such as ``fitting.power.fit``; without it power is not judged. Who asks
+    for ``power`` gets the energies that follow from it too.
 
     Raises EstimatorError for an unknown problem, unreadable data, and a problem that cannot be judged on them.
     """
     _refuse_unknown(problems)
-    folder = Path(folder)
+    folder, problems = Path(folder), _with_energies(problems)
     step_names = [name for name in problems if name in STEP_PROBLEMS]
     if unavailable := _sentences(folder, {name: STEP_PROBLEMS[name].obstacle(folder) for name in step_names}):
         raise EstimatorError(*unavailable)  # before anything is read
@@ -117,16 +142,23 @@ def validate(
         raise EstimatorError(*unjudged_notes, *notes)
     runs = whole_models.read_runs(folder) if set(possible) & set(whole_models.PROBLEMS) else None
     rates = networks.read_rates(folder) if set(possible) & set(networks.PROBLEMS) else None
+    asked = fit_power if set(possible) & set(power.PROBLEMS) else None
+    powers = PowerTruth(power.read_rows(folder), asked) if asked else None
     op_classes = {op_class for name in possible for op_class in _op_classes(name)}
     with model(truth, op_classes) as ours:
         methods = {name: protocol.remembered(method) for name, method in {"ours": ours, **BASELINES}.items()}
-        request = Request(truth, runs, rates, possible, methods, QUICK_ROWS if quick else None, progress)
+        request = Request(truth, runs, rates, powers, possible, methods, QUICK_ROWS if quick else None, progress)
         judged = {name: rows for judge in JUDGES for name, rows in judge(request).items()}
     if not judged:
         raise EstimatorError(f"{folder}: all rows of {', '.join(possible)} calibrate, and none is left", *notes)
     left_out = (*(runs.notes if runs else ()), *(rates.notes if rates else ()))
-    all_notes = (*notes, *left_out, *unjudged_notes, *step_intervals.coverage_notes(judged))
+    all_notes = (*notes, *left_out, *unjudged_notes, *step_intervals.coverage_notes(judged), *power.coverage_notes(judged))
     return Validation(scores.held_out(judged, list(METHODS)), judged, all_notes)
+
+
+def _with_energies(problems: Sequence[str]) -> list[str]:
+    """The problems, with those that follow from power behind it."""
+    return [*dict.fromkeys(other for name in problems for other in (power.PROBLEMS if name == "power" else [name]))]
 
 
 def _obstacle(name: str, folder: Path, truth: pd.DataFrame) -> str:
