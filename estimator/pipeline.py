@@ -8,6 +8,7 @@ import math
 from estimator.core import units
 from estimator.core.notes import Note, ranked, with_code
 from estimator.core.types import DeviceSpec, Estimate, Profile, RunPlan
+from estimator.devices.board import power_limit
 from estimator.devices.sides import load_source, load_target, unknown_source
 from estimator.model import SourceRun, TargetDevice, assumptions, peak_times, predict, specifications
 from estimator.model.coefficients import shipped
@@ -45,7 +46,8 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
     step.refuse_empty(replayed, scenario, ran.where)
     floor_s, ceiling_s = step_limits(prediction, timeline, scenario, replayed.step.total)
     peak_times_s = peak_times(prediction.ops, device)
-    power_w = power.step_power(prediction, replayed, peak_times_s, device, shipped().power, plan)
+    limit = power_limit(device)
+    power_w = power.step_power(prediction, replayed, peak_times_s, device, limit, shipped().power, plan)
     shares = step.evidence(prediction, replayed, scenario)
 
     notes = (
@@ -75,6 +77,7 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
         coverage=prediction.covered_fraction * (step.coverage(ran) or 1.0),
         evidence=shares,
         fusion=work.saved,
+        power_limit=limit,
         power_w=power_w,
         specifications=specifications(prediction.ops, device),
         notes=ranked(notes),

@@ -118,6 +118,8 @@ def _whole(count: Sourced) -> Sourced:
 
 
 Seconds = Annotated[float, BeforeValidator(quantities.seconds)]
+Dollars = Annotated[float, BeforeValidator(quantities.dollars)]
+Pue = Annotated[float, BeforeValidator(quantities.pue)]
 Rate = Annotated[Sourced, quantities.sourced("B/s")]
 Size = Annotated[Sourced, quantities.sourced("B")]
 Frequency = Annotated[Sourced, quantities.sourced("Hz")]
@@ -456,7 +458,8 @@ class Estimate:
     coverage: float  # share of the source's step in ops that are modelled
     evidence: Mapping[str, float]  # share of the step by method, the largest first
     fusion: Fusion = Fusion()
-    power_w: Floats | None = None  # mean over the step; None where the device's power limit is unknown
+    power_limit: Sourced | None = None  # of the target, or its share of its board's
+    power_w: Floats | None = None  # mean over the step; None where that is unknown
     specifications: Mapping[str, Sourced] = field(default_factory=dict)  # the catalogue's numbers that it uses
     notes: tuple[Note, ...] = ()
 

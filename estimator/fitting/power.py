@@ -16,7 +16,15 @@ from estimator.core.interval import LEVEL, Z
 from estimator.core.types import Floats, PowerCoefficients
 from estimator.devices import load_device
 from estimator.rollup import power
-from estimator.validation.power import ATTAINED, card, least_power, predict, read_mixtures, read_sources
+from estimator.validation.power import (
+    PRODUCTS_ATTAIN,
+    STREAMS_ATTAIN,
+    card,
+    least_power,
+    predict,
+    read_mixtures,
+    read_sources,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,9 +55,7 @@ def fit_means(rows: pd.DataFrame) -> PowerCoefficients:
     def misfit(log_values: Floats) -> float:
         c = _coefficients(idle, np.exp(log_values))
         cards = ((of_card, load_device(str(name))) for name, of_card in rows.groupby("device"))
-        return sum(
-            read_mixtures(of_card, card(device, c, least_power(of_card)), c).misfit for of_card, device in cards
-        )
+        return sum(read_mixtures(of_card, card(device, c, least_power(of_card)), c).misfit for of_card, device in cards)
 
     start = np.log([*START.values()])
     options = {"maxfev": EVALUATIONS, "xatol": 0.01, "fatol": 0.1, "initial_simplex": _simplex(start)}
@@ -106,8 +112,8 @@ def _coefficients(idle: tuple[float, float], values: Floats) -> PowerCoefficient
         idle_gddr_w_per_byte=idle[1],
         idle_std=IDLE_STD,
         busy=BUSY,
-        compute=(max(products, 2 * BUSY) - BUSY) / ATTAINED,
-        memory=(max(streams, 1.1 * BUSY) - BUSY) / ATTAINED,
+        compute=(max(products, 2 * BUSY) - BUSY) / PRODUCTS_ATTAIN,
+        memory=(max(streams, 1.1 * BUSY) - BUSY) / STREAMS_ATTAIN,
         intensity_std=0.0,
         clock_exponent=clock_exponent,
         clock_exponent_std=0.0,

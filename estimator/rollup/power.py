@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from estimator.core.interval import draw, standard
 from estimator.core.schema import HOST_CLASSES
-from estimator.core.types import DeviceSpec, Floats, PowerCoefficients, Prediction, RunPlan, SystemSpec
+from estimator.core.types import DeviceSpec, Floats, PowerCoefficients, Prediction, RunPlan, Sourced, SystemSpec
 from estimator.rollup.step import ReplayedStep
 
 LEAST_RANGE = 0.03  # of the range above idle that a cap leaves: no board stops its clock
@@ -86,7 +86,7 @@ def gddr_bytes(device: DeviceSpec) -> float:
 
 def step_power(
     prediction: Prediction, replayed: ReplayedStep, peak_times_s: tuple[Floats, Floats], device: DeviceSpec,
-    c: PowerCoefficients, plan: RunPlan,
+    limit: Sourced | None, c: PowerCoefficients, plan: RunPlan,
 ) -> Floats | None:  # fmt: skip
     """Samples of the mean power of a device during a step [W]; None where its power limit is unknown.
 
@@ -97,26 +97,25 @@ def step_power(
         replayed: the step, and the share of each op that lengthens it.
         peak_times_s: time of each op at peak arithmetic, and at the full bandwidth [s].
         device: the target.
+        limit: its power limit.
         c: the coefficients.
         plan: draws and seed.
     """
-    if device.power_limit is None:
+    if limit is None:
         return None
-    limit, step_s = device.power_limit.value, replayed.step.total
+    limit_w, step_s = limit.value, replayed.step.total
     on_device = ~prediction.ops["op_class"].isin(HOST_CLASSES).to_numpy(dtype=bool)
     overlap, op_s = replayed.overlap * on_device, prediction.samples[0]
-    utilised = [np.divide(each, op_s, out=np.zeros_like(op_s), where=op_s > 0) for each in peak_times_s]
-    beyond_s = float(overlap @ (op_s * (intensity(1.0, *utilised, c) - c.busy)))
+    of_peak, of_bandwidth = (np.divide(each, op_s, out=np.zeros_like(op_s), where=op_s > 0) for each in peak_times_s)
+    beyond_s = float(overlap @ (op_s * (intensity(1.0, of_peak, of_bandwidth, c) - c.busy)))
     asked = (c.busy * (prediction.samples @ overlap) + beyond_s) / step_s
     idle_w, factor, reading = uncertain_factors(device, c, plan.draws, plan.seed)
-    idle_w = np.minimum(idle_w * idle_power(limit, gddr_bytes(device), c), limit)
-    return np.asarray((idle_w + (limit - idle_w) * np.minimum(asked * factor, 1.0)) * reading)
+    idle_w = np.minimum(idle_w * idle_power(limit_w, gddr_bytes(device), c), limit_w)
+    return np.asarray((idle_w + (limit_w - idle_w) * np.minimum(asked * factor, 1.0)) * reading)
 
 
-def uncertain_factors(
-    device: DeviceSpec, c: PowerCoefficients, draws: int, seed: int
-) -> tuple[Floats, Floats, Floats]:
-    """Samples (1 + draws) of the factors on a device's idle power, on its intensities, and of a reading of its power."""
+def uncertain_factors(device: DeviceSpec, c: PowerCoefficients, draws: int, seed: int) -> tuple[Floats, Floats, Floats]:
+    """Samples (1 + draws) of the factors on a device's idle power and its intensities, and of a reading's error."""
     widening = OTHER_KIND if device.is_processor else 1.0
     stds = {"idle": c.idle_std * widening, "intensity": c.intensity_std * widening, "reading": c.reading_std}
     idle, factor, reading = (

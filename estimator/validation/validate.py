@@ -124,8 +124,8 @@ def validate(
     """Compute held-out errors on the public data in a folder, of some problems or all possible ones.
 
     ``model`` opens the method that is judged as "ours", such as ``fitting.fitted_model.fitted_side_by_side``;
-    ``fit_power`` fits the coefficients of power, such as ``fitting.power.fit``; without it power is not judged. Who asks
-    for ``power`` gets the energies that follow from it too.
+    ``fit_power`` fits the coefficients of power, such as ``fitting.power.fit``; without it power is not judged. Who
+    asks for ``power`` gets the energies that follow from it too.
 
     Raises EstimatorError for an unknown problem, unreadable data, and a problem that cannot be judged on them.
     """
@@ -152,7 +152,8 @@ def validate(
     if not judged:
         raise EstimatorError(f"{folder}: all rows of {', '.join(possible)} calibrate, and none is left", *notes)
     left_out = (*(runs.notes if runs else ()), *(rates.notes if rates else ()))
-    all_notes = (*notes, *left_out, *unjudged_notes, *step_intervals.coverage_notes(judged), *power.coverage_notes(judged))
+    held = (*step_intervals.coverage_notes(judged), *power.coverage_notes(judged))
+    all_notes = (*notes, *left_out, *unjudged_notes, *held)
     return Validation(scores.held_out(judged, list(METHODS)), judged, all_notes)
 
 

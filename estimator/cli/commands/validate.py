@@ -14,8 +14,8 @@ Example: estimator validate --data public --problem gemm --problem convolution
 Example: estimator validate --data public --problem power
 """
 DATA_HELP = (
-    "Folder of public data sets (deepbench, neusight, aiconfigurator, vidur, scaling, power): judge anew, with extra 'fit'. "
-    "It takes minutes: about 6 for all problems on two cores, less with --quick."
+    "Folder of public data sets (deepbench, neusight, aiconfigurator, vidur, scaling, power): judge anew, with extra "
+    "'fit'. It takes minutes: about 8 for all problems on two cores, less with --quick."
 )
 
 
