@@ -111,7 +111,8 @@ def step_power(
     asked = (c.busy * (prediction.samples @ overlap) + beyond_s) / step_s
     idle_w, factor, reading = uncertain_factors(device, c, plan.draws, plan.seed)
     idle_w = np.minimum(idle_w * idle_power(limit_w, gddr_bytes(device), c), limit_w)
-    return np.asarray((idle_w + (limit_w - idle_w) * np.minimum(asked * factor, 1.0)) * reading)
+    mean_w = (idle_w + (limit_w - idle_w) * np.minimum(asked * factor, 1.0)) * reading
+    return np.asarray(np.minimum(mean_w, limit_w))
 
 
 def uncertain_factors(device: DeviceSpec, c: PowerCoefficients, draws: int, seed: int) -> tuple[Floats, Floats, Floats]:

@@ -190,7 +190,7 @@ def shipped(problems: Sequence[str] = ()) -> Validation:
     with as_file(files(SHIPPED[0]) / SHIPPED[1]) as path:
         if not path.exists():
             raise EstimatorError("no fit with held-out errors is shipped; give --data, a folder of public data sets")
-        return read_held_out(path, problems)
+        return read_held_out(path, _with_energies(problems))
 
 
 def read_held_out(path: Path, problems: Sequence[str] = ()) -> Validation:
