@@ -56,7 +56,7 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
         *with_code("profile", profile.warnings), *step.notes(profile),
         *assumptions(step.counted_ops(prediction, scenario), device, evidence, ran.workload, source_device),
         *pass_notes, *scenario.notes, *framework_default(ran, plan, device), *work.notes, *prediction.warnings,
-        *(() if same_device else step.mostly_carried(shares, device)),
+        *(() if same_device else step.mostly_carried(shares, device)), *power.notes(device, power_w),
     )  # fmt: skip
     return Estimate(
         profile=ran,

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from estimator.core.interval import draw, standard
+from estimator.core.notes import Note
 from estimator.core.schema import HOST_CLASSES
 from estimator.core.types import DeviceSpec, Floats, PowerCoefficients, Prediction, RunPlan, Sourced, SystemSpec
 from estimator.rollup.step import ReplayedStep
@@ -113,6 +114,14 @@ def step_power(
     idle_w = np.minimum(idle_w * idle_power(limit_w, gddr_bytes(device), c), limit_w)
     mean_w = (idle_w + (limit_w - idle_w) * np.minimum(asked * factor, 1.0)) * reading
     return np.asarray(np.minimum(mean_w, limit_w))
+
+
+def notes(device: DeviceSpec, power_w: Floats | None) -> tuple[Note, ...]:
+    """A note where the coefficients are those of another kind of device."""
+    if power_w is None or not device.is_processor:
+        return ()
+    text = f"the power of {device.name} goes by coefficients of GPUs, with {OTHER_KIND:g} times their uncertainty"
+    return (Note("power-of-gpus", text, subject=device.name),)
 
 
 def uncertain_factors(device: DeviceSpec, c: PowerCoefficients, draws: int, seed: int) -> tuple[Floats, Floats, Floats]:

@@ -102,6 +102,8 @@ def test_a_processors_power_is_less_certain() -> None:
         for name in ("v100-pcie-32gb", "epyc-7763")
     ]
     assert spreads[1] == pytest.approx(power.OTHER_KIND * spreads[0], rel=0.3)
+    assert "the power of epyc-7763 goes by coefficients of GPUs" in str(on("epyc-7763", PRODUCT).assumptions)
+    assert "coefficients of GPUs" not in str(on("v100-pcie-32gb", PRODUCT).assumptions)
 
 
 def test_without_a_power_limit_nothing_is_said() -> None:
