@@ -139,6 +139,7 @@ def held_out_errors(result: Validation, data: Path | None) -> Document:
         "worst": {
             problem: scores.worst(rows, first_method, unit="bytes" if problem in IN_BYTES else "s")
             for problem, rows in result.judged.items()
+            if scores.TIME in rows
         },
         "notes": list(result.notes),
     }

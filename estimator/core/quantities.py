@@ -69,6 +69,19 @@ def seconds(written: object) -> float:
     return _positive(written, "s")
 
 
+def dollars(written: object) -> float:
+    """Accept an amount of money above zero, such as ``"3 USD"``."""
+    return _positive(written, "USD")
+
+
+def pue(written: object) -> float:
+    """Accept a power usage effectiveness: what a facility draws over what its computers draw, at least 1."""
+    value = _positive(written, "1")
+    if value < 1:
+        raise ValueError(f"is {written!r}, but a facility draws what its computers draw and more; write 1 or above")
+    return value
+
+
 def read_peaks(written: object) -> dict[str, Any]:
     """Turn the short forms of ``peak`` into one :class:`Peak` per precision; fp64 and fp32 default to vector."""
     if not isinstance(written, dict):

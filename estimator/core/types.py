@@ -118,6 +118,8 @@ def _whole(count: Sourced) -> Sourced:
 
 
 Seconds = Annotated[float, BeforeValidator(quantities.seconds)]
+Dollars = Annotated[float, BeforeValidator(quantities.dollars)]
+Pue = Annotated[float, BeforeValidator(quantities.pue)]
 Rate = Annotated[Sourced, quantities.sourced("B/s")]
 Size = Annotated[Sourced, quantities.sourced("B")]
 Frequency = Annotated[Sourced, quantities.sourced("Hz")]
@@ -297,6 +299,22 @@ class Workload(File):
     default_profile: str | None = None
     source: str | None = None
     notes: tuple[str, ...] = ()
+
+
+class PowerCoefficients(File):
+    """What devices draw between idle and their power limit, as shares of that range."""
+
+    source: str
+    idle_share: float = Field(gt=0, lt=1, description="of the power limit that a device draws without work")
+    idle_gddr_w_per_byte: float = Field(ge=0, description="what graphics memory draws beside that [W/B]")
+    idle_std: float = Field(ge=0, description="standard deviation (logarithm) of the idle power between devices")
+    busy: float = Field(ge=0, lt=1, description="of the range, while kernels run that use neither peak nor bandwidth")
+    compute: float = Field(gt=0, description="of the range, at peak arithmetic, beyond that")
+    memory: float = Field(gt=0, description="of the range, at full bandwidth, beyond that")
+    intensity_std: float = Field(ge=0, description="standard deviation (logarithm) of these between devices")
+    clock_exponent: float = Field(gt=0, description="of the sustained clock by the power above idle")
+    clock_exponent_std: float = Field(ge=0, description="standard deviation (logarithm) of that between devices")
+    reading_std: float = Field(ge=0, description="standard deviation (logarithm) of a board's own reading")
 
 
 @dataclass(frozen=True)
@@ -526,8 +544,15 @@ class Estimate:
     coverage: float  # share of the source's step in ops that are modelled
     evidence: Mapping[str, float]  # share of the step by method, the largest first
     fusion: Fusion = Fusion()
+    power_limit: Sourced | None = None  # of the target, or its share of its board's
+    power_w: Floats | None = None  # mean over the step; None where that is unknown
     specifications: Mapping[str, Sourced] = field(default_factory=dict)  # the catalogue's numbers that it uses
     notes: tuple[Note, ...] = ()
+
+    @property
+    def energy_j(self) -> Floats | None:
+        """Samples of the energy that the device takes for a step [J]."""
+        return None if self.power_w is None else self.power_w * self.step.total
 
     @property
     def assumptions(self) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """Quantities: text with a unit in files and output ("900 GB/s"), plain SI numbers in the program.
 
-SI here means s, B, FLOP, Hz, W and their quotients. GB is 1e9 bytes, GiB is 2^30.
+SI here means s, B, FLOP, Hz, W, J and their quotients. USD has no prefix. GB is 1e9 bytes, GiB is 2^30.
 """
 
 from __future__ import annotations
@@ -25,8 +25,11 @@ KINDS = {
     "FLOP/s": ("a rate of arithmetic", "60 TFLOP/s"),
     "Hz": ("a frequency", "1.4 GHz"),
     "W": ("a power", "300 W"),
+    "J": ("an energy", "3.6 MJ"),
+    "USD": ("an amount of money", "3 USD"),
     "1": ("a plain number", "18688' or '3 %"),
 }
+UNSCALED = ("1", "USD")
 DECIMAL = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}
 BINARY = {"": 1.0, "Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40, "Pi": 2.0**50}
 TIMES = {"ps": 1e-12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
@@ -65,7 +68,7 @@ def parse(text: object, unit: str) -> float:
 def show(value: float, unit: str, digits: int | None = None, *, binary: bool = False) -> str:
     """``value`` as text that :func:`parse` reads back: exactly, or to ``digits`` significant digits."""
     scales = TIMES if unit == "s" else {f"{p}{unit}": s for p, s in (BINARY if binary else DECIMAL).items()}
-    if unit == "1" or value == 0:
+    if unit in UNSCALED or value == 0:
         scales = {unit: 1.0}
     fitting = [name for name, scale in scales.items() if abs(value) >= scale] or [next(iter(scales))]
     if digits is not None:
@@ -127,10 +130,10 @@ def any_unit(text: str) -> tuple[str, Decimal]:
 @cache
 def usual_units() -> dict[str, tuple[str, Decimal]]:
     """SI unit and factor of the units in device files, which therefore need no unit library; it loads slowly."""
-    base = {**{unit: unit for unit in ("B", "B/s", "FLOP", "FLOP/s", "Hz", "W")}, "OP/s": "FLOP/s"}
+    base = {**{unit: unit for unit in ("B", "B/s", "FLOP", "FLOP/s", "Hz", "W", "J")}, "OP/s": "FLOP/s"}
     scaled = {f"{p}{name}": (unit, Decimal(s)) for name, unit in base.items() for p, s in DECIMAL.items()}
     binary = {f"{p}{unit}": (unit, Decimal(s)) for unit in ("B", "B/s") for p, s in BINARY.items()}
-    return scaled | binary | {name: ("s", Decimal(repr(s))) for name, s in TIMES.items()}
+    return scaled | binary | {"USD": ("USD", Decimal(1))} | {name: ("s", Decimal(repr(s))) for name, s in TIMES.items()}
 
 
 @cache

@@ -14,16 +14,17 @@ import typer
 import yaml
 
 from estimator.core.files import write_text
-from estimator.fitting import fitted_model
+from estimator.fitting import fitted_model, power
 from estimator.model.coefficients import Coefficients, StepFactorCoefficients
 from estimator.model.convolution_coefficients import PublishedShape
+from estimator.validation import power as power_rows
 from estimator.validation import scores
 from estimator.validation.data import read_truth
 from estimator.validation.selftest import results
 from estimator.validation.validate import METHODS, validate
 
 COEFFICIENTS_FOLDER = Path(__file__).parents[1] / "model" / "coefficients"
-FITTED = ("gemm", "convolution", "memory_bound", "collectives", "step_factor")
+FITTED = ("gemm", "convolution", "memory_bound", "collectives", "step_factor", "power")
 DIGITS = 4
 SOURCE = "self-tests (estimator/validation/selftest/results); python -m estimator.fitting.ship"
 HEADER = (
@@ -60,10 +61,14 @@ def main(
     """Fit all coefficients and validate them."""
     truth, _ = read_truth(data)
     coefficients = fitted_model.fit(truth)
-    write(coefficients.model_copy(update={"step_factor": step_factor()}), out)
+    update: dict[str, Any] = {"step_factor": step_factor()}
+    if not power_rows.obstacle(data):
+        update["power"] = power.fit(power_rows.read_rows(data))
+    write(coefficients.model_copy(update=update), out)
     validation = validate(
         data,
         fitted_model.fitted_side_by_side,
+        fit_power=power.fit,
         progress=lambda done, total: typer.echo(f"{done} of {total} families judged", err=True),
     )
     for name, table in (

@@ -2,6 +2,7 @@
 
 from estimator.model.assumptions import assumptions, specifications
 from estimator.model.ladder import SourceRun, TargetDevice
+from estimator.model.peak_times import peak_times
 from estimator.model.prediction import predict
 
-__all__ = ["SourceRun", "TargetDevice", "assumptions", "predict", "specifications"]
+__all__ = ["SourceRun", "TargetDevice", "assumptions", "peak_times", "predict", "specifications"]

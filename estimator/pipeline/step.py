@@ -11,11 +11,13 @@ import pandas as pd
 from estimator.core import units
 from estimator.core.notes import Note, ranked, with_code
 from estimator.core.types import DeviceSpec, Estimate, Floats, Prediction, Profile, RunPlan
+from estimator.devices.board import power_limit
 from estimator.devices.recorded import recorded_devices
 from estimator.devices.sides import Side, load_source, load_target, unknown_source
-from estimator.model import SourceRun, TargetDevice, assumptions, predict, specifications
+from estimator.model import SourceRun, TargetDevice, assumptions, peak_times, predict, specifications
+from estimator.model.coefficients import shipped
 from estimator.pipeline.memory import check_memory
-from estimator.rollup import step
+from estimator.rollup import power, step
 from estimator.rollup.evidence import evidence_shares, host_notes, mostly_carried, mostly_proportional
 from estimator.rollup.host import HostScenario, host_scenario, in_scenario, ran_on_processor
 from estimator.rollup.limits import step_limits
@@ -94,6 +96,10 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
     replayed = step.replay_step(prediction, timeline, scenario)
     step.refuse_empty(replayed, scenario, ran.where)
     floor_s, ceiling_s = step_limits(prediction, timeline, scenario, replayed.step.total)
+    limit = power_limit(device)
+    power_w = power.step_power(
+        prediction, replayed, peak_times(prediction.ops, device), device, limit, shipped().power, plan
+    )
     shares = evidence_shares(prediction, replayed, scenario)
 
     notes = (
@@ -104,7 +110,7 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
         *on_target.pass_notes, *memory_notes,
         *scenario.notes, *host_notes(ran, prediction, timeline, replayed, scenario, plan),
         *framework_default(ran, plan, device, work.work), *work.notes, *prediction.warnings,
-        *(() if on_target.same_device else mostly_carried(shares, device)),
+        *(() if on_target.same_device else mostly_carried(shares, device)), *power.notes(device, power_w),
     )  # fmt: skip
     return Estimate(
         profile=ran,
@@ -125,6 +131,8 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
         coverage=prediction.covered_fraction * (coverage(ran) or 1.0),
         evidence=shares,
         fusion=work.saved,
+        power_limit=limit,
+        power_w=power_w,
         specifications=specifications(prediction.ops, device),
         notes=ranked(notes),
     )

@@ -129,6 +129,9 @@ FORMULAS = {
     "bound_s": "floor: max(flop / peak, bytes / bandwidth) of known work on the longest lane; ceiling: launches + "
     "(flop / peak + bytes / bandwidth) / lowest attained share of all ops in turn, with the most of ops without model "
     "and of the host",
+    "power_w": "the device's mean over a step: idle + (power limit − idle) × min(1, busy share + share at peak "
+    "arithmetic + share at full bandwidth, each by its coefficient)",
+    "energy_j_per_step": "power_w × step_s",
     "interval": "low and high: 5 % and 95 % of the draws; mid: the value at nominal inputs",
 }
 
@@ -155,6 +158,8 @@ def estimate(estimated: Estimate) -> Document:
         "components_s": {name: samples[0] for name, samples in estimated.step.parts().items()},
         "evidence": dict(estimated.evidence),
         "coverage": estimated.coverage,
+        "power_w": None if estimated.power_w is None else interval(estimated.power_w, "all"),
+        "energy_j_per_step": None if estimated.energy_j is None else interval(estimated.energy_j, "all"),
         "bound_s": {"floor": estimated.floor_s, "ceiling": estimated.ceiling_s},
         "ops": rows(ops.assign(overlap=estimated.overlap), ESTIMATE_OPS),
         "target_device": device(estimated.target),
@@ -226,7 +231,14 @@ def unit_of_work(numbers: Mapping[str, Number], covers: Covers) -> Document:
         "ratio": interval(numbers["ratio"].samples, covers),
         "level": numbers["ratio"].level,
         "ratio_per_node": interval(numbers["ratio_node"].samples, covers),
+        "energy_j": _interval_of(numbers, "energy_j", covers),
+        "usd": _interval_of(numbers, "usd", covers),
     }
+
+
+def _interval_of(numbers: Mapping[str, Number], name: str, covers: Covers) -> Document | None:
+    """The interval of one number of a chain; None where it is unknown."""
+    return interval(numbers[name].samples, covers) if name in numbers else None
 
 
 def results(result: StudyResult) -> Document:

@@ -28,6 +28,7 @@ OP_COLUMNS = (
     "op", "op_class", "phase", "calls", "m", "n", "k", "flop", "bytes", "time_s", "target_time_s", "bound", "method",
 )  # fmt: skip
 OP_HEADINGS = {"op_class": "class", "time_s": "on source", "target_time_s": "on target"}
+EXPENSES = {"energy_kwh": "energy per unit [kWh]", "usd": "price per unit [USD]"}  # shown where any is known
 SVG_SETTINGS = {"svg.hashsalt": "fom-estimator", "svg.fonttype": "path", "font.family": "DejaVu Sans"}
 
 
@@ -70,6 +71,7 @@ def render(result: StudyResult) -> str:
         assumptions={**{text: ["machines"] for text in result.assumptions}, **_by_sentence(result, "assumptions")},
         warnings=_by_sentence(result, "warnings"),
         numbers=result.numbers(),
+        expenses={name: head for name, head in EXPENSES.items() if any(name in n for n in result.chains.values())},
         predicted=bool(result.predictions()),
     )
 

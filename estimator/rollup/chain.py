@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from estimator.core.types import Floats, Number
-from estimator.rollup import epoch, parts, throughput
+from estimator.rollup import cost, epoch, parts, throughput
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,22 @@ CHAIN = (
          throughput.runs_per_day_per_node, ("runs_per_day", "workers_per_node")),
     Link("units_per_day", "units per day", "1/day", "system", "units per day of one node × nodes",
          throughput.units_per_day, ("runs_per_day_per_node", "nodes")),
+    Link("step_energy_j", "energy per step", "J", "worker", "mean power of a device × step time",
+         cost.step_energy, ("device_power_w", "step_s")),
+    Link("device_energy_j", "energy of the device per unit", "J", "worker",
+         "mean power × (time per unit − load time) + idle power × load time",
+         cost.device_energy, ("device_power_w", "idle_power_w", "time_per_unit_s", "load_s")),
+    Link("overhead_energy_j", "energy of the node beside it, per unit", "J", "worker",
+         "power of a node beside its devices × time per unit / workers",
+         cost.overhead_energy, ("node_overhead_w", "time_per_unit_s", "workers_per_node")),
+    Link("energy_j", "energy per unit", "J", "worker", "(energy of the device + of the node beside it) × PUE",
+         cost.unit_energy, ("device_energy_j", "overhead_energy_j", "pue")),
+    Link("energy_kwh", "energy per unit", "kWh", "worker", "energy per unit / 3.6 MJ",
+         cost.kilowatt_hours, ("energy_j",)),
+    Link("usd", "price per unit", "USD", "worker", "price of a node × time per unit / 1 h / workers",
+         cost.price_by_node, ("usd_per_node_hour", "time_per_unit_s", "workers_per_node")),
+    Link("usd", "price per unit", "USD", "worker", "price of a device × time per unit / 1 h × devices",
+         cost.price_by_device, ("usd_per_device_hour", "time_per_unit_s", "devices_per_worker")),
 )  # fmt: skip
 CEILED = Link("steps_per_epoch", "steps per epoch", "1", "worker", "ceil(samples / batch size)",
               epoch.steps_per_epoch_ceil, ("samples", "batch_size"))  # fmt: skip

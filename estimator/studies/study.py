@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from estimator.core import library, yaml_files
 from estimator.core.errors import EstimatorError, suggestion
 from estimator.core.scenarios import Host, Input
-from estimator.core.types import File, Fusing, Layout, Mode, Precision, Seconds, Texts, Whole
+from estimator.core.types import Dollars, File, Fusing, Layout, Mode, Precision, Pue, Seconds, Texts, Whole
 from estimator.core.yaml_files import Faults
 from estimator.rollup import fom
 from estimator.studies.audit.table import Table, table_faults
@@ -28,6 +28,9 @@ class Machine(File):
     host: Host = None
     input: Input = None
     precision: Precision | None = None  # of products on it, for units that name none: a TPU has no fp32
+    pue: Pue | None = None  # what the facility draws over what its computers do
+    usd_per_node_hour: Dollars | None = None
+    usd_per_device_hour: Dollars | None = None
 
     @model_validator(mode="after")
     def _has_size(self) -> Machine:
@@ -35,6 +38,8 @@ class Machine(File):
             raise ValueError("names neither 'system' nor 'nodes'; add 'system: summit' or 'nodes: 18688'")
         if self.system and self.device:
             raise ValueError("names both 'system' and 'device'; keep one")
+        if self.usd_per_node_hour and self.usd_per_device_hour:
+            raise ValueError("names both 'usd_per_node_hour' and 'usd_per_device_hour'; keep one")
         return self
 
 
@@ -140,6 +145,9 @@ def _machine_faults(study: Study) -> Faults:
         for name, machine in study.machines.items():
             if not (machine.device or machine.system):
                 yield ("machines", name), f"{name} has no device to estimate on; add 'device: …' or 'system: …'"
+    for name, machine in study.machines.items():
+        if machine.usd_per_device_hour and not (machine.system or machine.devices_per_node):
+            yield ("machines", name), f"{name} has a price of a device, but no 'devices_per_node'; add it"
 
 
 def _time_faults(study: Study) -> Faults:

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from estimator.core.errors import EstimatorError
-from estimator.core.types import Estimate, Floats, Number, Profile, RunPlan, Sourced, Workload, pair_id
+from estimator.core.types import Estimate, Floats, Number, Profile, RunPlan, Sourced, SystemSpec, Workload, pair_id
 from estimator.devices import load_system
 from estimator.pipeline import estimate
 from estimator.rollup import chain
 from estimator.rollup.evidence import MUCH_CARRIED, carried_share
+from estimator.studies.expenses import given_power, given_prices
 from estimator.studies.forward import estimate_forward, forward_origin
 from estimator.studies.places import beside, read_profile_beside
 from estimator.studies.study import Machine, Study, UnitOfWork
@@ -66,7 +67,8 @@ def derive_chain(study: Study, pair: tuple[str, str], estimated: Estimate | None
     """
     machine_name, unit_name = pair
     unit, id_prefix = study.units_of_work[unit_name], pair_id(pair)
-    numbers: dict[str, Number] = {}
+    machine = study.machines.get(machine_name) or Machine(device=machine_name, nodes=size.nodes)
+    numbers = given_prices(machine, size.devices if estimated is None else 1, id_prefix)
 
     def add_given(name: str, label: str, value: float | Floats, unit: str, level: str, *origin: str) -> None:
         numbers[name] = chain.given(f"{id_prefix}/{name}", label, value, unit, level, *origin)
@@ -92,6 +94,7 @@ def derive_chain(study: Study, pair: tuple[str, str], estimated: Estimate | None
     add_given(
         "load_s", "load time", unit.load_time or 0.0, "s", "device", "study file" if unit.load_time else "not counted"
     )
+    numbers |= given_power(study, machine, estimated, size.devices, size.system, id_prefix)
     ceiled = (unit.steps_rounding or estimated.profile.workload.steps_rounding) == "ceil"
     return chain.derive(id_prefix, "device", numbers, (chain.CEILED, *chain.CHAIN) if ceiled else chain.CHAIN)
 
@@ -124,6 +127,7 @@ class Size:
     devices: int
     devices_source: str
     node_name: str
+    system: SystemSpec | None = None
 
 
 def machine_size(machine: Machine, folder: Path) -> Size:
@@ -138,6 +142,7 @@ def machine_size(machine: Machine, folder: Path) -> Size:
         devices=devices or int(system.devices_per_node.value),
         devices_source="study file" if devices else _cite_system(system.name, system.devices_per_node),
         node_name=machine.node_name,
+        system=system,
     )
 
 

@@ -29,6 +29,7 @@ PAIR_COLUMNS = [
 ]  # of a whole model, from the source's run to the target
 PAIR = {"source", "target", "model"}
 OVER_GROUPS = {**dict.fromkeys(FIGURES, "mean"), "max": "max", "n": "sum", "groups": "sum"}
+TIME, MEASURED = "time_s", "measured"  # columns of the truth: of a time, and of a power or energy
 DIGITS = 2  # of a percentage
 
 
@@ -92,7 +93,7 @@ def _slice(rows: pd.DataFrame, method: str, keys: list[str]) -> pd.DataFrame:
 
 def _signed(rows: pd.DataFrame, method: str) -> pd.Series:
     """Percentage error, negative where the prediction is too fast."""
-    return 100.0 * (rows[method] / rows["time_s"] - 1.0)
+    return 100.0 * (rows[method] / rows[TIME if TIME in rows else MEASURED] - 1.0)
 
 
 def _common_value(values: pd.Series) -> str:

@@ -16,6 +16,7 @@ from estimator.validation import (
     collectives,
     networks,
     peak_memory,
+    power,
     protocol,
     scaling,
     scores,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 METHODS = (  # the first is reported in full
     "ours", *BASELINES, networks.RATIO_OF_PEAKS, peak_memory.PARAMETERS_ONLY, collectives.ALPHA_BETA, scaling.LINEAR,
+    power.POWER_LIMIT,
 )  # fmt: skip
 WHOLE_MODEL_METHODS = (
     "ours",
@@ -52,6 +54,7 @@ class Request:
     methods: Mapping[str, Method]
     max_rows: int | None
     progress: Progress
+    fit_power: power.Fit | None = None
 
 
 @dataclass(frozen=True)
@@ -97,6 +100,7 @@ DATA_SETS = (  # in the order of the table
     DataSet(collectives, collectives.read_rows, lambda r, mpi: collectives.judge(r.truth, mpi, r.methods["ours"])),
     DataSet(scaling, scaling.read_rates, lambda r, rates: scaling.judge(rates)),
     DataSet(peak_memory, peak_memory.read_networks, lambda r, peaks: peak_memory.judge(peaks)),
+    DataSet(power, power.read_rows, lambda r, rows: power.judge(rows, r.fit_power) if r.fit_power else {}),
 )
 STEP_PROBLEMS = {name: data_set.module for data_set in DATA_SETS for name in data_set.module.PROBLEMS}
 IN_BYTES = tuple(peak_memory.PROBLEMS)  # problems whose judged rows hold bytes in place of seconds
@@ -111,17 +115,20 @@ def validate(
     model: Model,
     problems: Sequence[str] = (),
     *,
+    fit_power: power.Fit | None = None,
     quick: bool = False,
     progress: Progress = lambda done, total: None,
 ) -> Validation:
     """Compute held-out errors on the public data in a folder, of some problems or all possible ones.
 
-    ``model`` opens the method that is judged as "ours", such as ``fitting.fitted_model.fitted_side_by_side``.
+    ``model`` opens the method that is judged as "ours", such as ``fitting.fitted_model.fitted_side_by_side``;
+    ``fit_power`` fits the coefficients of power, such as ``fitting.power.fit``; without it power is not judged. Who
+    asks for ``power`` gets the energies that follow from it too.
 
     Raises EstimatorError for an unknown problem, unreadable data, and a problem that cannot be judged on them.
     """
     _refuse_unknown(problems)
-    folder = Path(folder)
+    folder, problems = Path(folder), _with_energies(problems)
     step_names = [name for name in problems if name in STEP_PROBLEMS]
     if unavailable := _sentences(folder, {name: STEP_PROBLEMS[name].obstacle(folder) for name in step_names}):
         raise EstimatorError(*unavailable)  # before anything is read
@@ -135,15 +142,21 @@ def validate(
     op_classes = {op_class for name in possible for op_class in _op_classes(name)}
     with model(truth, op_classes) as ours:
         methods = {name: protocol.remembered(method) for name, method in {"ours": ours, **BASELINES}.items()}
-        request = Request(truth, possible, methods, QUICK_ROWS if quick else None, progress)
+        request = Request(truth, possible, methods, QUICK_ROWS if quick else None, progress, fit_power)
         judged = judge_kernels(request)
         for data_set, own in data.items():
             judged |= {name: rows for name, rows in data_set.judge(request, own).items() if name in possible}
     if not judged:
         raise EstimatorError(f"{folder}: all rows of {', '.join(possible)} calibrate, and none is left", *notes)
     left_out = [note for own in data.values() for note in getattr(own, "notes", ())]
-    all_notes = (*notes, *left_out, *unjudged_notes, *step_intervals.coverage_notes(judged))
+    held = (*step_intervals.coverage_notes(judged), *power.coverage_notes(judged))
+    all_notes = (*notes, *left_out, *unjudged_notes, *held)
     return Validation(scores.held_out(judged, list(METHODS)), judged, all_notes)
+
+
+def _with_energies(problems: Sequence[str]) -> list[str]:
+    """The problems, with those that follow from power behind it."""
+    return [*dict.fromkeys(other for name in problems for other in (power.PROBLEMS if name == "power" else [name]))]
 
 
 def _obstacle(name: str, folder: Path, truth: pd.DataFrame) -> str:
@@ -174,7 +187,7 @@ def shipped(problems: Sequence[str] = ()) -> Validation:
     with as_file(files(SHIPPED[0]) / SHIPPED[1]) as path:
         if not path.exists():
             raise EstimatorError("no fit with held-out errors is shipped; give --data, a folder of public data sets")
-        return read_held_out(path, problems)
+        return read_held_out(path, _with_energies(problems))
 
 
 def read_held_out(path: Path, problems: Sequence[str] = ()) -> Validation:

@@ -8,7 +8,16 @@ from estimator.core import units
 
 VALUES = st.floats(min_value=1e-30, max_value=1e30, allow_nan=False, allow_infinity=False)
 ROUND = st.integers(min_value=1, max_value=10**15)
-PREFIXES = {"B": "kMGTPE", "B/s": "kMGTPE", "FLOP": "kMGTPE", "FLOP/s": "kMGTPE", "Hz": "kMGT", "W": "kM", "s": "mun"}
+PREFIXES = {
+    "B": "kMGTPE",
+    "B/s": "kMGTPE",
+    "FLOP": "kMGTPE",
+    "FLOP/s": "kMGTPE",
+    "Hz": "kMGT",
+    "W": "kM",
+    "J": "kMG",
+    "s": "mun",
+}
 
 
 @given(value=VALUES, unit=st.sampled_from(sorted(units.KINDS)), binary=st.booleans())

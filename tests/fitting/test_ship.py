@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from estimator.core.types import File
+from estimator.core.types import File, PowerCoefficients
 from estimator.core.yaml_files import read_yaml
 from estimator.fitting import ship
 from estimator.model.coefficients import StepFactorCoefficients, shipped
@@ -16,7 +16,7 @@ from estimator.validation.validate import Validation
 
 KINDS: dict[str, type[File]] = {
     "gemm": GemmCoefficients, "convolution": ConvolutionCoefficients, "memory_bound": MemoryBoundCoefficients,
-    "step_factor": StepFactorCoefficients,
+    "step_factor": StepFactorCoefficients, "power": PowerCoefficients,
 }  # fmt: skip
 
 
@@ -36,7 +36,7 @@ def test_problems_that_could_not_be_judged_are_printed(
     monkeypatch.setattr(ship, "step_factor", lambda: shipped().step_factor)
     monkeypatch.setattr("estimator.validation.scores.of_pairs", lambda judged, method: pd.DataFrame())
     validation = Validation(pd.DataFrame(), notes=("data: holds no convolutions",))
-    monkeypatch.setattr(ship, "validate", lambda data, model, progress: validation)
+    monkeypatch.setattr(ship, "validate", lambda data, model, fit_power, progress: validation)
     ship.main(tmp_path, tmp_path)
     assert "data: holds no convolutions" in capsys.readouterr().err
 

@@ -11,10 +11,11 @@ from estimator.cli.options import CsvFile, Json
 EXAMPLES = """\b
 Example: estimator validate
 Example: estimator validate --data public --problem gemm --problem convolution
+Example: estimator validate --data public --problem power
 """
 DATA_HELP = (
-    "Folder of public data sets (deepbench, neusight, aiconfigurator, vidur, scaling): judge anew, with extra 'fit'. "
-    "It takes minutes: about 6 for all problems on two cores, less with --quick."
+    "Folder of public data sets (deepbench, neusight, aiconfigurator, vidur, scaling, power): judge anew, with extra "
+    "'fit'. It takes minutes: about 8 for all problems on two cores, less with --quick."
 )
 
 
@@ -43,6 +44,7 @@ def validate(
     from estimator.cli import documents, terminal
     from estimator.cli.render.validate import render_validate
     from estimator.core.files import write_text
+    from estimator.fitting import power
     from estimator.fitting.fitted_model import fitted_side_by_side
     from estimator.validation import validate as validation
 
@@ -52,7 +54,9 @@ def validate(
         result = validation.shipped(problem or [])
     else:
         with terminal.progress("device families", as_json) as progress:
-            result = validation.validate(data, fitted_side_by_side, problem or [], quick=quick, progress=progress)
+            result = validation.validate(
+                data, fitted_side_by_side, problem or [], fit_power=power.fit, quick=quick, progress=progress
+            )
     emit(documents.held_out_errors(result, data), render_validate, as_json)
     if csv:
         write_text(csv, result.held_out.to_csv(index=False, lineterminator="\n"))

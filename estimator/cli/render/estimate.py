@@ -43,6 +43,9 @@ def _figures(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     floor, ceiling = (format_time(document["bound_s"][name]) for name in ("floor", "ceiling"))
     yield "physical floor – ceiling", f"{floor} – {ceiling}"
     yield "parts", ", ".join(f"{name} {format_time(s)}" for name, s in document["components_s"].items() if s)
+    if document["power_w"]:
+        power, energy = format_interval(document["power_w"], "W"), format_interval(document["energy_j_per_step"], "J")
+        yield "mean power of the device, energy of a step", f"{power}, {energy}"
     yield "evidence, shares of the critical path", format_evidence(document["evidence"])
     numbers = document["specifications"]
     yield "numbers of the catalogue behind it", f"{numbers['used']}, {numbers['unverified']} of them unverified"

@@ -14,7 +14,7 @@ from importlib.resources import as_file, files
 
 from pydantic import Field, model_validator
 
-from estimator.core.types import File
+from estimator.core.types import File, PowerCoefficients
 from estimator.core.yaml_files import check, read_yaml
 from estimator.model.collective_coefficients import CollectiveCoefficients
 from estimator.model.convolution_coefficients import ConvolutionCoefficients
@@ -61,6 +61,7 @@ class Coefficients(File):
     launches: LaunchCoefficients
     step_factor: StepFactorCoefficients
     kernel_priors: KernelPriors
+    power: PowerCoefficients
 
 
 _replacement: ContextVar[Coefficients | None] = ContextVar("replacement", default=None)
@@ -92,4 +93,5 @@ def _read() -> Coefficients:
             launches=check(LaunchCoefficients, read_yaml(folder / "launches.yaml")),
             step_factor=check(StepFactorCoefficients, read_yaml(folder / "step_factor.yaml")),
             kernel_priors=check(KernelPriors, read_yaml(folder / "kernel_priors.yaml")),
+            power=check(PowerCoefficients, read_yaml(folder / "power.yaml")),
         )

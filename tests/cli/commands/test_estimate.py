@@ -18,6 +18,16 @@ def test_the_document_of_estimate() -> None:
     assert document == read("estimate", "p1b3", "--to", "V100", "--seed", "3")
 
 
+def test_power_and_energy_of_a_step_and_neither_without_a_power_limit(tmp_path: Path) -> None:
+    known = read("estimate", "p1b3", "--to", "v100")
+    assert 0 < known["power_w"]["low"] < known["power_w"]["mid"] < known["power_w"]["high"] <= 300
+    assert known["energy_j_per_step"]["mid"] == pytest.approx(known["power_w"]["mid"] * known["step_s"]["mid"])
+    (tmp_path / "mine.yaml").write_text("name: mine\npeak: {fp32: 60 TFLOP/s}\nmemory_bandwidth: 4 TB/s\n")
+    unknown = read("estimate", "p1b3", "--to", "mine.yaml", cwd=tmp_path)
+    assert (unknown["power_w"], unknown["energy_j_per_step"]) == (None, None)
+    assert "power" not in str(unknown["warnings"])
+
+
 def test_options_precision_and_fusion() -> None:
     plan = ("estimate", "p1b3/amd-epyc.tfprof", "--to", "a100-sxm4-80gb", "--precision", "bf16")
     plain, fused = read(*plan), read(*plan, "--fusion", "elementwise")

@@ -1,0 +1,43 @@
+"""Run → energy and money, from the power of its device, what its node draws beside it, and the price of an hour."""
+
+from __future__ import annotations
+
+from estimator.core.types import Floats
+
+HOUR_S = 3600.0
+KWH_J = 3.6e6
+
+
+def step_energy(device_power_w: Floats, step_s: Floats) -> Floats:
+    """Energy that the device takes for one step [J]: mean power × step time."""
+    return device_power_w * step_s
+
+
+def device_energy(device_power_w: Floats, idle_power_w: Floats, time_per_unit_s: Floats, load_s: Floats) -> Floats:
+    """Energy that the device takes for a unit [J]: mean power × time of its steps, and idle power while it loads."""
+    return device_power_w * (time_per_unit_s - load_s) + idle_power_w * load_s
+
+
+def overhead_energy(node_overhead_w: Floats, time_per_unit_s: Floats, workers_per_node: Floats) -> Floats:
+    """A worker's share of what its node draws beside the devices [J]."""
+    return node_overhead_w * time_per_unit_s / workers_per_node
+
+
+def unit_energy(device_energy_j: Floats, overhead_energy_j: Floats, pue: Floats) -> Floats:
+    """Energy that a unit takes from the grid [J]: (device + its share of the node) × PUE."""
+    return (device_energy_j + overhead_energy_j) * pue
+
+
+def kilowatt_hours(energy_j: Floats) -> Floats:
+    """An energy in kWh."""
+    return energy_j / KWH_J
+
+
+def price_by_node(usd_per_node_hour: Floats, time_per_unit_s: Floats, workers_per_node: Floats) -> Floats:
+    """What a unit costs [USD] on one of a node's workers, at a price of the node."""
+    return usd_per_node_hour * time_per_unit_s / HOUR_S / workers_per_node
+
+
+def price_by_device(usd_per_device_hour: Floats, time_per_unit_s: Floats, devices_per_worker: Floats) -> Floats:
+    """What a unit costs [USD] on a worker of so many devices, at a price of a device."""
+    return usd_per_device_hour * time_per_unit_s / HOUR_S * devices_per_worker

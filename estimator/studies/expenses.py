@@ -1,0 +1,69 @@
+"""What the roll-up of one unit on one machine is given of power and prices."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from estimator.core.types import Estimate, Floats, Number, Sourced, SystemSpec
+from estimator.model.coefficients import shipped
+from estimator.rollup import chain, power
+from estimator.studies.study import Machine, Study
+
+NOT_COUNTED = "not counted: the study gives no 'pue'"
+STUDY_FILE = "study file"
+
+
+def given_power(
+    study: Study, machine: Machine, estimated: Estimate, devices: int, system: SystemSpec | None, id_prefix: str
+) -> dict[str, Number]:
+    """Power of the device, of the node beside it, and the facility's PUE; nothing where the power is unknown."""
+    limit = estimated.power_limit
+    if estimated.power_w is None or limit is None:
+        return {}
+    name, c = estimated.target.name, shipped().power
+    idle_w = float(power.idle_power(limit.value, power.gddr_bytes(estimated.target), c))
+    ends_w = power.node_overhead(devices, limit.value, system)
+    overhead_w = power.draw_overhead(ends_w, name, study.draws, study.seed)
+    origin = f"{overhead_source(system)}; the devices' limits are {devices} × {limit}"
+    model, coefficients = _model_source(estimated.target.name, limit), f"model/coefficients/power.yaml: {c.source}"
+    given = partial(_given, id_prefix)
+    return dict((
+        given("device_power_w", "mean power of a device", estimated.power_w, "W", "device", model),
+        given("idle_power_w", "idle power of a device", idle_w, "W", "device", coefficients),
+        given("node_overhead_w", "power of a node beside its devices", overhead_w, "W", "node", origin),
+        given("pue", "PUE", machine.pue or 1.0, "1", "system", STUDY_FILE if machine.pue else NOT_COUNTED),
+    ))  # fmt: skip
+
+
+def _given(
+    id_prefix: str, name: str, label: str, value: float | Floats, unit: str, level: str, source: str
+) -> tuple[str, Number]:
+    return name, chain.given(f"{id_prefix}/{name}", label, value, unit, level, source)
+
+
+def overhead_source(system: SystemSpec | None) -> str:
+    """Where a node's power beside its devices comes from, in words."""
+    if system is None or system.power is None:
+        return "assumed, as GPU systems of the TOP500 draw (rollup/power.py)"
+    return f"system {system.name}: power less {power.RUN_OF_LIST:g} of its devices' limits ({_cite(system.power)})"
+
+
+def given_prices(machine: Machine, devices_per_worker: int, id_prefix: str) -> dict[str, Number]:
+    """The price of an hour, and how many devices it pays for; nothing where the study gives none."""
+    by_node, by_device, given = machine.usd_per_node_hour, machine.usd_per_device_hour, partial(_given, id_prefix)
+    if by_node is not None:
+        return dict([given("usd_per_node_hour", "price of a node", by_node, "USD/h", "node", STUDY_FILE)])
+    if by_device is None:
+        return {}
+    return dict((
+        given("usd_per_device_hour", "price of a device", by_device, "USD/h", "device", STUDY_FILE),
+        given("devices_per_worker", "devices that run one unit", devices_per_worker, "1", "device", STUDY_FILE),
+    ))  # fmt: skip
+
+
+def _model_source(name: str, limit: Sourced) -> str:
+    return f"shares of the step by op, on {name} of {limit} (rollup/power.py)"
+
+
+def _cite(value: Sourced) -> str:
+    return value.source or "no source"

@@ -1,0 +1,23 @@
+"""A device's share of its board's power limit."""
+
+from estimator.devices import load_device
+from estimator.devices.board import power_limit
+
+
+def test_a_device_of_its_own_has_its_own_limit() -> None:
+    device = load_device("v100-pcie-32gb")
+    assert power_limit(device) is device.power_limit
+
+
+def test_a_part_without_a_limit_has_its_share_of_the_boards() -> None:
+    limit, whole = power_limit(load_device("mi250x-gcd")), load_device("mi250x").power_limit
+    assert limit is not None
+    assert whole is not None
+    assert (limit.value, limit.status) == (whole.value / 2, "derived")
+    assert limit.note == "1/2 of the limit of mi250x"
+
+
+def test_an_unknown_limit_stays_unknown() -> None:
+    assert power_limit(load_device("gh200-96gb")) is None
+    board = load_device("mi250x-gcd").model_copy(update={"part_of": None})
+    assert power_limit(board) is None

@@ -1,0 +1,31 @@
+"""Run → energy and money, by hand."""
+
+import numpy as np
+import pytest
+
+from estimator.rollup import cost
+
+
+def test_a_step_takes_its_power_for_its_time() -> None:
+    assert cost.step_energy(np.array([200.0, 100.0]), np.array(0.5)).tolist() == [100, 50]
+
+
+def test_a_device_is_idle_while_it_loads() -> None:
+    found = cost.device_energy(np.array(200.0), np.array(50.0), np.array(100.0), np.array(20.0))
+    assert found == 80 * 200 + 20 * 50
+
+
+def test_workers_share_what_their_node_draws() -> None:
+    assert cost.overhead_energy(np.array(600.0), np.array(10.0), np.array(4.0)) == 1500
+
+
+def test_the_facility_takes_a_multiple() -> None:
+    assert cost.unit_energy(np.array(1000.0), np.array(500.0), np.array(1.2)) == pytest.approx(1800)
+    assert cost.kilowatt_hours(np.array(7.2e6)) == 2
+
+
+def test_an_hour_of_a_node_is_shared_and_one_of_a_device_is_not() -> None:
+    half_an_hour = np.array(1800.0)
+    assert cost.price_by_node(np.array(8.0), half_an_hour, np.array(4.0)) == 1
+    assert cost.price_by_device(np.array(2.0), half_an_hour, np.array(1.0)) == 1
+    assert cost.price_by_device(np.array(2.0), half_an_hour, np.array(4.0)) == 4
