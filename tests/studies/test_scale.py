@@ -1,0 +1,103 @@
+"""A profile on more and more devices of a machine."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from estimator.core.errors import EstimatorError
+from estimator.core.parallel import read_split
+from estimator.core.types import RunPlan
+from estimator.rollup.scaling import Scaling
+from estimator.studies.scale import scale
+
+PLAN = RunPlan("", draws=50)
+MACHINE = """
+name: cluster
+device: v100-sxm2-16gb
+nodes: {nodes}
+devices_per_node: 4
+interconnect: {interconnect}
+injection_bandwidth: {rate}
+"""
+
+
+def run(
+    name: str = "vgg16", system: str | Path = "summit", devices: tuple[int, ...] = (1, 6, 96), split: str = "data",
+    scaling: Scaling = "weak", plan: RunPlan = PLAN,
+) -> dict[str, Any]:  # fmt: skip
+    return scale(name, str(system), devices, plan, read_split(split), scaling)
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Any:
+    def write(rate: str, interconnect: str = "InfiniBand", nodes: int = 64) -> Path:
+        path = tmp_path / "cluster.yaml"
+        path.write_text(MACHINE.format(rate=rate, interconnect=interconnect, nodes=nodes))
+        return path
+
+    return write
+
+
+def test_more_devices_make_no_step_of_fixed_local_batch_shorter() -> None:
+    rows = run(devices=(1, 2, 6, 7, 48, 384, 3072))["rows"]
+    steps = [row["step_s"]["mid"] for row in rows]
+    assert steps == sorted(steps)
+    assert rows[0]["efficiency"]["mid"] == 1.0
+    assert all(0.5 < row["efficiency"]["mid"] <= 1.0 for row in rows)
+    assert [row["nodes"] for row in rows] == [1, 1, 1, 2, 8, 64, 512]
+
+
+def test_samples_per_second_are_those_of_all_devices() -> None:
+    row = run(plan=RunPlan("", draws=50, batch=16))["rows"][-1]
+    assert (row["local_batch"], row["global_batch"]) == (16, 1536)
+    assert row["samples_per_s"]["mid"] == pytest.approx(1536 / row["step_s"]["mid"])
+
+
+def test_a_slower_network_exposes_more(cluster: Any) -> None:
+    exposed = [
+        run(system=cluster(rate), devices=(64,))["rows"][0]["communication_exposed_s"]["mid"]
+        for rate in ("100 GB/s", "10 GB/s", "1 GB/s")
+    ]
+    assert exposed == sorted(exposed)
+    assert exposed[-1] > 0.3  # half a gigabyte of gradients, there and back
+
+
+def test_messages_through_sockets_are_slower(cluster: Any) -> None:
+    rdma, tcp = (
+        run(system=cluster("25 GB/s", name), devices=(64,))["rows"][0]["communication_s"]["mid"]
+        for name in ("InfiniBand", "200GbE with TCP/IP")
+    )
+    assert tcp > 5 * rdma
+
+
+def test_strong_scaling_divides_the_batch() -> None:
+    document = run("resnet50", devices=(1, 4, 16), scaling="strong", plan=RunPlan("", draws=50, batch=64))
+    assert [row["local_batch"] for row in document["rows"]] == [64, 16, 4]
+    assert [row["global_batch"] for row in document["rows"]] == [64] * 3
+    efficiencies = [row["efficiency"]["mid"] for row in document["rows"]]
+    assert efficiencies == sorted(efficiencies, reverse=True)
+
+
+def test_owners_send_as_much_as_an_all_reduce() -> None:
+    plain, owners = (run(devices=(96,), split=split)["rows"][0]["communication_s"]["mid"] for split in ("data", "zero1"))
+    assert owners == pytest.approx(plain, rel=0.1)
+
+
+def test_by_default_powers_of_two_and_the_whole_machine_are_shown(cluster: Any) -> None:
+    document = run(system=cluster("25 GB/s", nodes=3), devices=())
+    assert [row["devices"] for row in document["rows"]] == [1, 2, 4, 8, 12]
+
+
+@pytest.mark.parametrize("devices", [0, 27_649])
+def test_devices_that_the_machine_does_not_have_are_refused(devices: int) -> None:
+    expected = f"devices {devices}: summit has 4608 nodes of 6; expected a number from 1 to 27648"
+    with pytest.raises(EstimatorError, match=expected):
+        run(devices=(devices,))
+
+
+def test_a_profile_of_unknown_parameters_is_refused(tmp_path: Path) -> None:
+    table = tmp_path / "mine.csv"
+    table.write_text("op,op_class,time_s\nx,elementwise,0.1\n")
+    with pytest.raises(EstimatorError, match="tells how many parameters it has"):
+        run(str(table), devices=(2,))
