@@ -17,6 +17,10 @@ MEANINGS: dict[DataWord, str] = {
     "parameter-server": "gradients go to servers that spread over the nodes, and weights come back",
 }
 
+DIVIDED = {  # parts of memory, of which each device keeps its share (Rajbhandari et al., ZeRO, 2020, figure 1)
+    "zero1": ("optimizer",), "zero2": ("optimizer", "gradients"), "zero3": ("optimizer", "gradients", "parameters"),
+}  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Split:
@@ -26,6 +30,10 @@ class Split:
 
     def __str__(self) -> str:
         return self.data
+
+    def divisors(self, devices: int) -> dict[str, float]:
+        """By how much each part of a device's memory is divided among so many devices."""
+        return dict.fromkeys(DIVIDED.get(self.data, ()), float(devices))
 
 
 def read_split(written: str) -> Split:

