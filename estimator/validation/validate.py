@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from estimator.core import csv_files
 from estimator.core.errors import EstimatorError, suggestion
 from estimator.validation import (
+    clusters,
     collectives,
     networks,
     peak_memory,
@@ -99,6 +100,7 @@ DATA_SETS = (  # in the order of the table
     DataSet(networks, networks.read_rates, lambda r, rates: networks.judge(r.truth, rates, r.methods["ours"])),
     DataSet(collectives, collectives.read_rows, lambda r, mpi: collectives.judge(r.truth, mpi, r.methods["ours"])),
     DataSet(scaling, scaling.read_rates, lambda r, rates: scaling.judge(rates)),
+    DataSet(clusters, clusters.read_runs, lambda r, runs: clusters.judge(r.truth, runs, r.methods["ours"])),
     DataSet(peak_memory, peak_memory.read_networks, lambda r, peaks: peak_memory.judge(peaks)),
     DataSet(power, power.read_rows, lambda r, rows: power.judge(rows, r.fit_power) if r.fit_power else {}),
 )
