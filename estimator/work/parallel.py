@@ -2,8 +2,11 @@
 
 A message can be sent once the op that makes its gradient has ended, and some op waits for it. Gradients share a message
 up to a *bucket*, in the order in which the backward pass makes them, as PyTorch's DistributedDataParallel sends them
-(torch.nn.parallel, ``bucket_cap_mb``: 25 MiB, the first 1 MiB). Gradients and weights travel in fp32, in which
-frameworks keep them beside narrower formats of products.
+(torch.nn.parallel, ``bucket_cap_mb``: 25 MiB, the first 1 MiB).
+
+Where each device has the whole model, gradients travel in fp32, in which frameworks keep them beside narrower formats
+of products. Where states or weights are divided, they travel in the format of the products (Rajbhandari et al., ZeRO,
+2020, section 7; PyTorch's FSDP with mixed precision).
 """
 
 from __future__ import annotations
@@ -17,13 +20,14 @@ import pandas as pd
 from estimator.core.errors import EstimatorError
 from estimator.core.notes import Note
 from estimator.core.parallel import DataWord, Split
-from estimator.core.schema import HOST_CLASSES, MESSAGES, WORK, numbers
+from estimator.core.schema import HOST_CLASSES, MATRIX, MESSAGES, WORK, numbers
 from estimator.core.types import ITEMSIZE, Flags, Floats, Integers, Workload
 from estimator.work.weights import KERNEL, form, takes_weights, updates
 
 BUCKET_BYTES, FIRST_BUCKET_BYTES = 25 * 2**20, 2**20
 MOST_BUCKETS = 256  # more of them are sent as fewer, larger ones
-EXCHANGED = ITEMSIZE["fp32"]  # bytes of one gradient or weight
+WIDEST = ITEMSIZE["fp32"]  # bytes of one gradient or weight
+DIVIDED = ("zero1", "zero2", "zero3")
 BACKWARD_SHARE = 2 / 3  # of a step whose backward pass is not known: two products for each of the forward pass
 PARTS = 16  # that gradients are sent in, where no op is known to make them
 
@@ -40,10 +44,21 @@ class Exchange:
 
 @dataclass(frozen=True)
 class Buckets:
-    """Parts of the weights in the order of the backward pass: bytes, and the op that makes the last gradient."""
+    """Parts of the weights in the order of the backward pass: their bytes.
+
+    ``made``: the op that makes the last of their gradients; ``used``: the first op of the forward pass that takes them;
+    ``order``: all ops as the step runs them.
+    """
 
     bytes: Floats
     made: Integers
+    used: Integers
+    order: Integers
+
+    def neighbour(self, op: int, distance: int) -> int | None:
+        """The op that runs so many places later (or earlier, below 0); None before the first one."""
+        place = int(np.flatnonzero(self.order == op)[0]) + distance
+        return int(self.order[min(place, len(self.order) - 1)]) if place >= 0 else None
 
 
 def exchange(work: pd.DataFrame, workload: Workload, split: Split) -> Exchange:
@@ -54,7 +69,8 @@ def exchange(work: pd.DataFrame, workload: Workload, split: Split) -> Exchange:
             f"{workload.name}: neither the profile nor a workload file tells how many parameters it has; expected "
             "'parameters: 25000000' in its workload.yaml, as their gradients are what devices exchange"
         )
-    buckets = _buckets(made, _order(work))
+    order = _order(work)
+    buckets = _buckets(made * _width(work, split) / WIDEST, _weights_taken(work), order)
     table = MESSAGES_OF[split.data](buckets, _updates_after(work, int(buckets.made.max())))
     return Exchange(MESSAGES.conform(table, "messages"), notes)
 
@@ -82,11 +98,23 @@ def gradient_bytes(work: pd.DataFrame, workload: Workload) -> tuple[Floats, tupl
     elements = np.where(_makes_gradients(work), _weights_of(work), 0.0)
     total = float(workload.parameters or 0) or float(elements.sum())
     if elements.sum() <= 0:
-        return total * EXCHANGED * _spread(work), (_unknown_gradients(workload),)
+        return total * WIDEST * _spread(work), (_unknown_gradients(workload),)
     if elements.sum() > total:
         elements *= total / elements.sum()
     elements[np.flatnonzero(elements)[-1]] += max(total - elements.sum(), 0.0)
-    return elements * EXCHANGED, ()
+    return elements * WIDEST, ()
+
+
+def _width(work: pd.DataFrame, split: Split) -> float:
+    """Bytes of one gradient or weight as it travels."""
+    products = work.loc[work["op_class"].isin(MATRIX), "precision"].mode()
+    return min(WIDEST, ITEMSIZE[products.iloc[0]]) if split.data in DIVIDED and len(products) else WIDEST
+
+
+def _weights_taken(work: pd.DataFrame) -> Floats:
+    """Elements of the weights that each op of the forward pass takes."""
+    convolution = (work["op_class"] == "convolution") & work["phase"].eq("forward").fillna(False)
+    return np.where(takes_weights(work) | convolution, _weights_of(work), 0.0)
 
 
 def _makes_gradients(work: pd.DataFrame) -> Flags:
@@ -127,8 +155,12 @@ def _order(work: pd.DataFrame) -> Integers:
     return np.argsort(rank, kind="stable")
 
 
-def _buckets(made: Floats, order: Integers) -> Buckets:
-    """Group gradients in the order in which they are made; a bucket is sent once it is full."""
+def _buckets(made: Floats, taken: Floats, order: Integers) -> Buckets:
+    """Group gradients in the order in which they are made; a bucket is sent once it is full.
+
+    ``taken``: elements of weights that each op of the forward pass takes: the forward pass goes through the buckets
+    from the last to the first.
+    """
     rows = order[made[order] > 0]
     size, full, filled = FIRST_BUCKET_BYTES, [], 0.0
     for place, bytes_ in enumerate(made[rows]):
@@ -136,8 +168,18 @@ def _buckets(made: Floats, order: Integers) -> Buckets:
         if filled >= size or place == len(rows) - 1:
             full.append(place)
             size, filled = max(BUCKET_BYTES, made.sum() / MOST_BUCKETS), 0.0
-    last = np.array(full, dtype=np.int64)
-    return Buckets(np.diff(np.cumsum(made[rows])[last], prepend=0.0), rows[last])
+    last, ended = np.array(full, dtype=np.int64), np.cumsum(made[rows])
+    return Buckets(np.diff(ended[last], prepend=0.0), rows[last], _first_takers(taken, order, ended[last]), order)
+
+
+def _first_takers(taken: Floats, order: Integers, ended: Floats) -> Integers:
+    """The first op of the forward pass that takes the weights of each bucket, by its share of all weights."""
+    rows = order[taken[order] > 0]
+    if not len(rows):
+        return np.full(len(ended), order[0])
+    before = np.cumsum(taken[rows]) - taken[rows]
+    begins = (1.0 - ended / ended[-1]) * taken[rows].sum()
+    return np.asarray(rows[np.clip(np.searchsorted(before, begins * (1.0 - 1e-9), side="left"), 0, len(rows) - 1)])
 
 
 def _updates_after(work: pd.DataFrame, last_made: int) -> Updates:
@@ -165,11 +207,35 @@ def _owners(buckets: Buckets, updated: Updates) -> pd.DataFrame:
     return pd.concat([reduced, gathered], ignore_index=True)
 
 
+def _sharded(buckets: Buckets, updated: Updates) -> pd.DataFrame:
+    """Weights are gathered for each pass, one bucket ahead of the computation, and gradients reduced to their owners.
+
+    The backward pass begins with the weights that the forward pass ended with.
+    """
+    count, rows = len(buckets.bytes), list[dict[str, object]]()
+    for bucket in reversed(range(count)):  # the forward pass
+        ahead = min(bucket + 1, count - 1)
+        ready = buckets.neighbour(int(buckets.used[ahead]), -1) if bucket < count - 1 else None
+        rows.append(_gather(buckets, bucket, ready, int(buckets.used[bucket])))
+    for bucket in range(count):
+        if bucket + 1 < count:
+            ready = int(buckets.made[bucket - 1]) if bucket else buckets.neighbour(int(buckets.made[0]), -1)
+            rows.append(_gather(buckets, bucket + 1, ready, buckets.neighbour(int(buckets.made[bucket]), 1)))
+        reduced = {"operator": "reduce_scatter", "bytes": buckets.bytes[bucket]}
+        rows.append({**reduced, "ready": int(buckets.made[bucket]), "needed": updated[0]})
+    return pd.DataFrame(rows)
+
+
+def _gather(buckets: Buckets, bucket: int, ready: int | None, needed: int | None) -> dict[str, object]:
+    return {"operator": "all_gather", "bytes": buckets.bytes[bucket], "ready": ready, "needed": needed}
+
+
 MESSAGES_OF: dict[DataWord, Callable[[Buckets, Updates], pd.DataFrame]] = {
     "data": _data,
     "parameter-server": _servers,
     "zero1": _owners,
     "zero2": _owners,
+    "zero3": _sharded,
 }
 
 
