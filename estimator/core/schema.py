@@ -250,6 +250,9 @@ OPS = Table(
         Column("stream", "text", "stream or thread"),
         Column("rank", "integer", "process of a parallel run", minimum=0),
         Column("phase", "text", "part of the step", choices=PHASES),
+        Column(
+            "block", "integer", "the repeated block of the model that it belongs to; missing outside blocks", minimum=0
+        ),
         Column("precision", "text", "number format of the operands", choices=PRECISIONS),
         Column("shapes", "text", "operand shapes, '100x50;50x1'; -1 is an unknown dimension"),
         Column("output_shapes", "text", "result shapes, written alike"),

@@ -408,6 +408,11 @@ class Profile:
     warnings: tuple[str, ...] = ()
 
     @property
+    def ran(self) -> bool:
+        """Whether any of its ops ran and took time; not where a workload is given as layers."""
+        return bool((self.ops["time_s"] > 0).any())
+
+    @property
     def where(self) -> str:
         """The place that errors about its ops name: the file, or the folder of several files."""
         if not self.files:
@@ -538,10 +543,10 @@ class Estimate:
     host: str  # the scenario of the host
     input: str  # the scenario of input
     matrix_step_s: Floats  # matrix products only: the lecture's own roll-up
-    source_step_s: float  # NaN where the source ran another batch
+    source_step_s: float  # NaN where the source ran another batch, or nothing ran
     floor_s: float
     ceiling_s: float
-    coverage: float  # share of the source's step in ops that are modelled
+    coverage: float  # share of the source's step in ops that are modelled; NaN where nothing ran
     evidence: Mapping[str, float]  # share of the step by method, the largest first
     fusion: Fusion = Fusion()
     power_limit: Sourced | None = None  # of the target, or its share of its board's

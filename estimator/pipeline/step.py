@@ -59,7 +59,7 @@ def predict_step(profile: Profile, plan: RunPlan) -> PredictedStep:
     """
     target = load_target(plan)
     recorded = recorded_devices(profile)
-    source = load_source(profile, plan, target, recorded)
+    source = load_source(profile, plan, target, recorded) if profile.ran else None
     device, source_device = target.device, source.device if source else None
 
     ran, pass_notes = select_pass(profile, plan.mode)
@@ -125,10 +125,10 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
         host=scenario.name,
         input=scenario.input,
         matrix_step_s=step.matrix_time(prediction, on_target.overlap),
-        source_step_s=math.nan if work.other_batch else source_step_time(ran),
+        source_step_s=source_step_time(ran) if ran.ran and not work.other_batch else math.nan,
         floor_s=floor_s,
         ceiling_s=ceiling_s,
-        coverage=prediction.covered_fraction * (coverage(ran) or 1.0),
+        coverage=prediction.covered_fraction * (coverage(ran) or 1.0) if ran.ran else math.nan,
         evidence=shares,
         fusion=work.saved,
         power_limit=limit,

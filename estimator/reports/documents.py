@@ -35,12 +35,12 @@ if TYPE_CHECKING:
 Document = dict[str, Any]
 
 INGEST_OPS = (
-    "op", "op_type", "op_class", "placement", "phase", "precision", "shapes", "batch", "m", "n", "k", "trans_a",
-    "trans_b", "calls", "time_s", "time_spread_s", "flop", "bytes", "work_source",
+    "op", "op_type", "op_class", "placement", "phase", "block", "precision", "shapes", "batch", "m", "n", "k",
+    "trans_a", "trans_b", "calls", "time_s", "time_spread_s", "flop", "bytes", "work_source",
 )  # fmt: skip
 ESTIMATE_OPS = (
-    "op", "op_type", "op_class", "phase", "precision", "shapes", "batch", "m", "n", "k", "calls", "flop", "bytes",
-    "time_s", "target_time_s", "overlap", "low_s", "high_s", "bound", "method", "source_efficiency",
+    "op", "op_type", "op_class", "phase", "block", "precision", "shapes", "batch", "m", "n", "k", "calls", "flop",
+    "bytes", "time_s", "target_time_s", "overlap", "low_s", "high_s", "bound", "method", "source_efficiency",
 )  # fmt: skip
 
 
@@ -77,8 +77,10 @@ def rows(frame: pd.DataFrame, columns: Sequence[str]) -> list[Document]:
 def top_operations(work: pd.DataFrame, share: float) -> list[list[Any]]:
     """[op_type, time_s, fraction, cumulative] of the op types that make up ``share`` of the time, largest first.
 
-    Rows without an op type count under their class.
+    Rows without an op type count under their class. None where nothing ran.
     """
+    if not (work["time_s"] > 0).any():
+        return []
     types = work["op_type"].fillna(work["op_class"])
     by_type = work.groupby(types)["time_s"].sum().sort_values(ascending=False, kind="stable")
     fraction = by_type / by_type.sum()
