@@ -366,6 +366,12 @@ MESSAGES = Table(
         Column("bytes", "number", "the whole message, as of a collective in WORK", "B", required=True, minimum=0),
         Column("ready", "integer", "row of WORK that must have ended; missing: none", minimum=0),
         Column("needed", "integer", "row of WORK that waits for it; missing: the step's end", minimum=0),
+        Column(
+            "among",
+            "text",
+            "copies of the model, parts of its products, or stages of its blocks",
+            choices=("data", "tensor", "stages"),
+        ),
     ),
 )
 DEFAULTS = {

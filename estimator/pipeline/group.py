@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,11 +13,12 @@ from estimator.core.types import Floats, StepTime
 from estimator.devices.board import power_limit
 from estimator.model import SourceRun, TargetDevice, peak_times, predict
 from estimator.model.coefficients import shipped
+from estimator.pipeline.micro_steps import MicroBatches, own_step, update_time
 from estimator.pipeline.step import PredictedStep
 from estimator.rollup import power, step
 from estimator.rollup.exchange import exchange_of, without_exchange
 from estimator.rollup.scaling import DEVICE_SPREAD, Group, GroupStep, Spread, lengthened, slowest_device
-from estimator.work.parallel import exchange, messages_as_work
+from estimator.work.parallel import Ranks, exchange, messages_as_work, passed_on
 
 
 @dataclass(frozen=True)
@@ -70,25 +71,53 @@ def steps_of_groups(
 
     Raises EstimatorError where the profile does not tell what the devices exchange.
     """
-    several = [group for group in groups if group.devices > 1]
-    found = {group: GroupStep(one, 0.0 * one.total) for group in groups if group.devices == 1}
+    update_s = update_time(predicted, one)
+    own = {group: own_step(one, update_s, group, split) for group in groups}
+    found = {group: GroupStep(step, 0.0 * step.total) for group, step in own.items() if group.devices == 1}
+    several = {group: step for group, step in own.items() if group.devices > 1}
     if several:
-        found |= _of_several(predicted, one, several, split, spread)
+        found |= _of_several(predicted, several, update_s, split, spread)
     return [found[group] for group in groups]
 
 
 def _of_several(
-    predicted: PredictedStep, one: StepTime, groups: Sequence[Group], split: Split, spread: Spread
+    predicted: PredictedStep, own: Mapping[Group, StepTime], update_s: Floats, split: Split, spread: Spread
 ) -> dict[Group, GroupStep]:
     """Groups of two devices and more: the timeline is laid out once, and replayed with the messages of each."""
     plan, sent = predicted.plan, exchange(predicted.work.work, predicted.profile.workload, split)
-    target = TargetDevice(predicted.target.device, predicted.target.measurements)
-    of_groups = [messages_as_work(sent.messages, group.devices) for group in groups]
-    times_s = predict(pd.concat(of_groups, ignore_index=True), SourceRun(), target, plan).samples
-    alone = without_exchange(predicted.prediction)
+    passed = passed_on(predicted.work.work, split)
+    messages = pd.concat([sent.messages, passed], ignore_index=True)
+    of_groups = [messages_as_work(messages, _ranks(predicted, group, split)) for group in own]
+    times_s = _message_times(predicted, pd.concat(of_groups, ignore_index=True))
+    alone, count = without_exchange(predicted.prediction), len(sent.messages)
     together = exchange_of(alone, predicted.timeline, sent.messages, predicted.scenario)
+    micro = MicroBatches(predicted, update_s, together, split)
+    among_copies = (sent.messages["among"] == "data").to_numpy(dtype=bool)
     found = {}
-    for group, own_s in zip(groups, np.split(times_s, len(groups), axis=1), strict=True):
-        step_time = lengthened(one, together.total_s(own_s), slowest_device(group.devices, spread, plan))
-        found[group] = GroupStep(step_time, own_s.sum(axis=1), sent.notes)
+    for group, all_s in zip(own, np.split(times_s, len(own), axis=1), strict=True):
+        own_s, pass_on_s = all_s[:, :count], all_s[:, count:].sum(axis=1)
+        total_s = micro.total_s(group, own_s, among_copies, pass_on_s)
+        step_time = lengthened(own[group], total_s, slowest_device(group.devices, spread, plan))
+        found[group] = GroupStep(step_time, micro.communication_s(group, own_s, among_copies, pass_on_s), sent.notes)
+    return found
+
+
+def _message_times(predicted: PredictedStep, messages: pd.DataFrame) -> Floats:
+    """Samples of the times of messages in the target's network [s]."""
+    target = TargetDevice(predicted.target.device, predicted.target.measurements)
+    return predict(messages, SourceRun(), target, predicted.plan).samples
+
+
+def _ranks(predicted: PredictedStep, group: Group, split: Split) -> dict[str, Ranks]:
+    """Who sends the messages of each kind, and how many of them their own links join: the parts of a product first,
+    then the stages of a pipeline, then the copies of the model.
+    """
+    network = predicted.target.device.network
+    joined = (network.linked_devices if network else None) or group.devices
+    near = {"tensor": split.tensor, "stages": split.pipeline, "data": group.copies}
+    found, inner = {}, 1
+    for kind, ranks in near.items():
+        found[kind] = (ranks, max(1, min(ranks, joined // inner)))
+        inner *= ranks
+    found["stages"] = (2, 2 if found["stages"][1] > 1 else 1)
     return found

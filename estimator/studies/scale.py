@@ -8,12 +8,13 @@ from functools import cached_property
 from typing import Any
 
 from estimator.core.errors import EstimatorError
-from estimator.core.parallel import MEANINGS, Split
+from estimator.core.parallel import Split
 from estimator.core.types import Floats, MemoryUse, Profile, RunPlan, SystemSpec
 from estimator.devices import load_system
 from estimator.devices.board import power_limit
 from estimator.pipeline import OneDevice, PredictedStep, memory, one_device, predict_step, steps_of_groups
 from estimator.profiles import read_profile
+from estimator.profiles.layers.shards import divided
 from estimator.reports import documents
 from estimator.rollup import power
 from estimator.rollup.scaling import DEVICE_SPREAD, Group, GroupStep, Scaling, efficiency, group_of
@@ -36,12 +37,14 @@ def scale(
     profile, system = read_profile(name), load_system(system_name)
     batch = plan.batch or profile.workload.batch_size
     per_node = int(system.devices_per_node.value)
-    groups = [group_of(count, per_node, scaling, batch) for count in _counts(devices, system)]
     on_system = replace(plan, target=system.device, system=system_name)
-    alone = {size: _Alone(profile, replace(on_system, batch=size), split) for size in {g.local_batch for g in groups}}
-    whole = alone.get(batch) or _Alone(profile, replace(on_system, batch=batch), split)
+    part = divided(profile, split)
+    groups = [group_of(count, per_node, scaling, batch, split) for count in _counts(devices, system, split)]
+    sizes = {group.at_once for group in groups}
+    alone = {size: _Alone(part, replace(on_system, batch=size), split) for size in sizes}
+    whole = (part is profile and alone.get(batch)) or _Alone(profile, replace(on_system, batch=batch), split)
     steps = _steps(groups, alone, split)
-    first = alone[groups[0].local_batch].predicted
+    first = alone[groups[0].at_once].predicted
     return {
         "workload": profile.workload.name,
         "system": system.name,
@@ -53,13 +56,13 @@ def scale(
         "rows": [
             {
                 **_row(group, steps[group], whole.device.step.total, scaling),
-                **_memory(alone[group.local_batch].memory(group.devices)),
-                **_power(group, steps[group], alone[group.local_batch], system),
+                **_memory(alone[group.at_once].memory(group.devices)),
+                **_power(group, steps[group], alone[group.at_once], system),
             }
             for group in groups
         ],
         "notes": [
-            f"{split}: {MEANINGS[split.data]}",
+            f"{split}: {split.meaning}",
             STRAGGLERS.format(*(100 * each for each in DEVICE_SPREAD)),
             POWER,
         ],
@@ -103,16 +106,19 @@ def _steps(groups: Sequence[Group], alone: dict[int | None, _Alone], split: Spli
     """The step of every group; those with the same local batch together."""
     steps: dict[Group, GroupStep] = {}
     for size, one in alone.items():
-        same = [group for group in groups if group.local_batch == size]
+        same = [group for group in groups if group.at_once == size]
         steps |= dict(zip(same, steps_of_groups(one.predicted, one.device.step, same, split), strict=True))
     return steps
 
 
-def _counts(devices: Sequence[int], system: SystemSpec) -> list[int]:
-    """The numbers of devices asked for, without repeats; powers of two and the whole machine where none is."""
-    most = int(system.nodes.value * system.devices_per_node.value)
+def _counts(devices: Sequence[int], system: SystemSpec, split: Split) -> list[int]:
+    """The numbers of devices asked for, without repeats; where none is, one copy of the model, twice as many, and so
+    on to the whole machine.
+    """
+    most, of_copy = int(system.nodes.value * system.devices_per_node.value), split.model_devices
     if not devices:
-        return sorted({most, *(2**power for power in range(most.bit_length()))})
+        copies = most // of_copy
+        return sorted({max(copies, 1) * of_copy, *(of_copy * 2**power for power in range(copies.bit_length()))})
     for count in devices:
         if not 1 <= count <= most:
             size = f"{system.name} has {int(system.nodes.value)} nodes of {int(system.devices_per_node.value)}"
@@ -127,7 +133,7 @@ def _warnings(first: PredictedStep, steps: Iterable[GroupStep]) -> list[str]:
 
 
 def _row(group: Group, step: GroupStep, alone_s: Floats, scaling: Scaling) -> dict[str, Any]:
-    total = step.step.total
+    total, parts = step.step.total, group.devices if scaling == "strong" else group.model_devices
     rate = None if group.global_batch is None else documents.interval(group.global_batch / total, "all")
     return {
         "devices": group.devices,
@@ -136,7 +142,7 @@ def _row(group: Group, step: GroupStep, alone_s: Floats, scaling: Scaling) -> di
         "global_batch": group.global_batch,
         "step_s": documents.interval(total, "all"),
         "samples_per_s": rate,
-        "efficiency": documents.interval(efficiency(alone_s, total, group.devices, scaling), "all"),
+        "efficiency": documents.interval(efficiency(alone_s, total, parts), "all"),
         "communication_s": documents.interval(step.communication_s, "all"),
         "communication_exposed_s": documents.interval(step.step.communication_exposed, "all"),
     }
@@ -155,7 +161,7 @@ def _power(group: Group, step: GroupStep, alone: _Alone, system: SystemSpec) -> 
     one, total_s, limit = alone.device, step.step.total, power_limit(alone.predicted.target.device)
     if one.power_w is None or one.idle_w is None or limit is None:
         return {"power_w": None, "energy_j_per_step": None}
-    device_w = power.waiting_power(one.power_w, one.idle_w, one.step.total, total_s)
+    device_w = power.waiting_power(one.power_w, one.idle_w, total_s - step.step.communication_exposed, total_s)
     ends_w = power.node_overhead(system.devices_per_node.value, limit.value, system)
     node_w = power.draw_overhead(ends_w, system.name, alone.plan.draws, alone.plan.seed)
     all_w = group.devices * device_w + group.nodes * node_w

@@ -11,7 +11,8 @@ of products. Where states or weights are divided, they travel in the format of t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,10 +20,10 @@ import pandas as pd
 
 from estimator.core.errors import EstimatorError
 from estimator.core.notes import Note
-from estimator.core.parallel import DataWord, Split
+from estimator.core.parallel import SUMMED, DataWord, Split
 from estimator.core.schema import HOST_CLASSES, MATRIX, MESSAGES, WORK, numbers
-from estimator.core.types import ITEMSIZE, Flags, Floats, Integers, Workload
-from estimator.work.weights import KERNEL, form, takes_weights, updates
+from estimator.core.types import ITEMSIZE, Flags, Floats, Integers, Workload, itemsizes
+from estimator.work.weights import KERNEL, form, read, takes_weights, updates
 
 BUCKET_BYTES, FIRST_BUCKET_BYTES = 25 * 2**20, 2**20
 MOST_BUCKETS = 256  # more of them are sent as fewer, larger ones
@@ -31,6 +32,7 @@ DIVIDED = ("zero1", "zero2", "zero3")
 BACKWARD_SHARE = 2 / 3  # of a step whose backward pass is not known: two products for each of the forward pass
 PARTS = 16  # that gradients are sent in, where no op is known to make them
 
+Ranks = tuple[int, int]  # devices that send a message, and those of one node
 Updates = tuple[int | None, int | None]  # the first and the last op that updates weights
 
 
@@ -72,16 +74,43 @@ def exchange(work: pd.DataFrame, workload: Workload, split: Split) -> Exchange:
     order = _order(work)
     buckets = _buckets(made * _width(work, split) / WIDEST, _weights_taken(work), order)
     table = MESSAGES_OF[split.data](buckets, _updates_after(work, int(buckets.made.max())))
-    return Exchange(MESSAGES.conform(table, "messages"), notes)
+    whole = pd.concat([_sums(work), table.assign(among="data")], ignore_index=True)
+    return Exchange(MESSAGES.conform(whole, "messages"), notes)
 
 
-def messages_as_work(messages: pd.DataFrame, devices: int) -> pd.DataFrame:
-    """WORK of MESSAGES over so many devices."""
+def _sums(work: pd.DataFrame) -> pd.DataFrame:
+    """The all-reduces of results that several devices have parts of: the next op waits for each."""
+    rows = np.flatnonzero(work["attributes"].fillna("").str.contains(SUMMED, regex=False))
+    summed = work.iloc[rows]
+    size = [_elements(text) for text in summed["output_shapes"].fillna("")] * itemsizes(summed["precision"])
+    needed = np.minimum(rows + 1, len(work) - 1)
+    return pd.DataFrame({"operator": "all_reduce", "bytes": size, "ready": rows, "needed": needed, "among": "tensor"})
+
+
+def passed_on(work: pd.DataFrame, split: Split) -> pd.DataFrame:
+    """MESSAGES from one stage of a pipeline to the next in one pass: what a block hands on; none without stages."""
+    if split.pipeline == 1:
+        return MESSAGES.empty()
+    taken = work[work["block"] == 1].iloc[:1]  # by the first op of a block
+    size = _elements(taken["shapes"].iloc[0]) * itemsizes(taken["precision"])
+    return MESSAGES.conform(pd.DataFrame({"operator": "send_recv", "bytes": size, "among": "stages"}), "messages")
+
+
+def _elements(shapes: str) -> float:
+    """Elements of the first of some shapes."""
+    shape = read(shapes.partition(";")[0])
+    return float(abs(math.prod(shape))) if shape else 0.0  # batches are marked as negative
+
+
+def messages_as_work(messages: pd.DataFrame, groups: Mapping[str, Ranks]) -> pd.DataFrame:
+    """WORK of MESSAGES; ``groups``: who sends each kind."""
+    ranks, per_node = ([groups[kind][i] for kind in messages["among"]] for i in range(2))
     numbered = [f"{operator} {number}" for number, operator in enumerate(messages["operator"], start=1)]
     columns = {
         "op": numbered,
         "op_class": "collective",
-        "ranks": devices,
+        "ranks": ranks,
+        "ranks_per_node": per_node,
         "precision": "fp32",
         "calls": 1.0,
         "time_s": 0.0,

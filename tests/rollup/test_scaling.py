@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from estimator.core.errors import EstimatorError
+from estimator.core.parallel import Split
 from estimator.core.types import RunPlan, StepTime
 from estimator.rollup.parts import PARTS
 from estimator.rollup.scaling import (
@@ -67,5 +68,17 @@ def test_no_group_is_faster_than_one_device() -> None:
 
 def test_efficiency_compares_the_same_work_of_each_device() -> None:
     one, many = np.array([1.0]), np.array([1.25])
-    assert efficiency(one, many, 8, "weak")[0] == pytest.approx(0.8)
-    assert efficiency(one, many / 8, 8, "strong")[0] == pytest.approx(0.8)
+    assert efficiency(one, many, 1)[0] == pytest.approx(0.8)
+    assert efficiency(one, many / 8, 8)[0] == pytest.approx(0.8)
+
+
+def test_copies_of_a_model_share_the_batch() -> None:
+    split = Split(tensor=4, pipeline=2, micro_batch=2)
+    assert group_of(64, 8, "weak", 16, split) == Group(64, 8, 16, 128, 8, 2)
+    strong = group_of(64, 8, "strong", 64, split)
+    assert (strong.copies, strong.local_batch, strong.at_once, strong.micro_batches) == (8, 8, 2, 4)
+
+
+def test_micro_batches_that_do_not_divide_the_batch_of_a_copy_are_refused() -> None:
+    with pytest.raises(EstimatorError, match="micro=3: it does not divide the 16 samples of a copy on 8 devices"):
+        group_of(8, 8, "weak", 16, Split(micro_batch=3))

@@ -46,6 +46,7 @@ class Layers(File):
     hidden_size: Width
     heads: Width
     key_value_heads: Width | None = None  # fewer where queries share them
+    head_width: Width | None = None  # elements of a head, where they are not hidden_size / heads
     feed_forward_size: Width | None = None
     vocabulary: Length
     sequence_length: Length
@@ -82,7 +83,9 @@ class Layers(File):
     @model_validator(mode="after")
     def _fits(self) -> Layers:
         faults = {
-            f"hidden_size {self.hidden_size} is no multiple of heads {self.heads}": self.hidden_size % self.heads,
+            f"hidden_size {self.hidden_size} is no multiple of heads {self.heads}": (
+                self.head_width is None and self.hidden_size % self.heads
+            ),
             f"heads {self.heads} is no multiple of key_value_heads {self.groups}": self.heads % self.groups,
             f"experts_per_token {self.experts_per_token} is above experts {self.experts}": max(
                 self.experts_per_token - self.experts, 0
@@ -106,7 +109,7 @@ class Layers(File):
     @property
     def head_size(self) -> int:
         """Elements of one head's query."""
-        return int(self.hidden_size // self.heads)
+        return int(self.head_width or self.hidden_size // self.heads)
 
     @property
     def groups(self) -> int:
