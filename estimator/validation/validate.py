@@ -14,6 +14,7 @@ from estimator.core import csv_files
 from estimator.core.errors import EstimatorError, suggestion
 from estimator.validation import (
     collectives,
+    layers,
     networks,
     peak_memory,
     power,
@@ -97,6 +98,7 @@ def judge_whole_models(request: Request, runs: whole_models.Runs) -> Judged:
 DATA_SETS = (  # in the order of the table
     DataSet(whole_models, whole_models.read_runs, judge_whole_models),
     DataSet(networks, networks.read_rates, lambda r, rates: networks.judge(r.truth, rates, r.methods["ours"])),
+    DataSet(layers, layers.read_rates, lambda r, rates: layers.judge(r.truth, rates, r.methods["ours"])),
     DataSet(collectives, collectives.read_rows, lambda r, mpi: collectives.judge(r.truth, mpi, r.methods["ours"])),
     DataSet(scaling, scaling.read_rates, lambda r, rates: scaling.judge(rates)),
     DataSet(peak_memory, peak_memory.read_networks, lambda r, peaks: peak_memory.judge(peaks)),
