@@ -80,9 +80,7 @@ def test_strong_scaling_divides_the_batch() -> None:
 
 
 def test_owners_send_as_much_as_an_all_reduce() -> None:
-    plain, owners = (
-        run(devices=(96,), split=split)["rows"][0]["communication_s"]["mid"] for split in ("data", "zero1")
-    )
+    plain, owners = (run(devices=(96,), split=split)["rows"][0]["communication_s"]["mid"] for split in ("data", "zero1"))
     assert owners == pytest.approx(plain, rel=0.1)
 
 
