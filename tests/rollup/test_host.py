@@ -162,5 +162,6 @@ def test_layers_of_which_nothing_ran_get_the_frameworks_launches_on_an_accelerat
     assert "nothing ran, so that no host was profiled" in found.notes[0].text
     own = host_scenario(layers_profile(), None, CPU, plan, run, same_device=False)
     assert (own.dispatch_s, own.other_stack) == (None, False)
+    assert np.ptp(np.asarray(own.kernels)) > 0
     asked = host_scenario(layers_profile(), None, GPU, RunPlan("toy", draws=2, host="profile"), run, same_device=False)
     assert asked.notes == ()
