@@ -95,12 +95,13 @@ def test_a_gate_has_two_gradients() -> None:
     ]
 
 
-def test_attention_takes_queries_keys_and_values_from_one_tensor() -> None:
+def test_attention_takes_values_from_where_they_are_and_has_one_gradient() -> None:
     heads = (BATCH, 4, 2, 4), (BATCH, 4, 1, 4)
-    node = FusedAttention("a", (Tensor("qkv", (BATCH, 4, 16)),), (BATCH, 4, 8), heads, causal=True)
+    projected = Tensor("qkv", (BATCH, 4, 16))
+    node = FusedAttention("a", (Tensor("turned", (BATCH, 4, 12)), projected), (BATCH, 4, 8), heads, causal=True)
     assert [each.shape for each in node.forward().operands] == [heads[0], heads[1], heads[1]]
     (row,) = rows(node)
-    assert [each.name for each in row.operands] == ["g", "qkv", "qkv", "qkv", "a"]
+    assert [each.name for each in row.operands] == ["g", "turned", "turned", "qkv", "a"]
     assert row.results == ((BATCH, 4, 16),)
     assert row.attributes == "causal=1"
 
