@@ -83,7 +83,7 @@ def host_scenario(
         pace=np.zeros_like(run) if plan.host == "none" else _pace(plan, framework, run, same_host),
         dispatch_s=framework.interval_s[1] if framework else None,
         other_stack=other_stack,
-        kernels=draw("step.stack", *OTHER_STACK, plan.draws, plan.seed) if other_stack else 1.0,
+        kernels=draw("step.stack", *OTHER_STACK, plan.draws, plan.seed) if other_stack or not profile.ran else 1.0,
         host_ops=None if same_host else _factor(plan) * _of_another("host.pace", plan, other_stack),
         input_ops=None if same_device else _of_another("input.pace", plan, other_stack),
         input=plan.input or ("none" if plan.host == "none" else "carried"),

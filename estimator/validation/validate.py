@@ -16,6 +16,7 @@ from estimator.validation import (
     clusters,
     collectives,
     language_models,
+    layers,
     networks,
     peak_memory,
     power,
@@ -99,6 +100,7 @@ def judge_whole_models(request: Request, runs: whole_models.Runs) -> Judged:
 DATA_SETS = (  # in the order of the table
     DataSet(whole_models, whole_models.read_runs, judge_whole_models),
     DataSet(networks, networks.read_rates, lambda r, rates: networks.judge(r.truth, rates, r.methods["ours"])),
+    DataSet(layers, layers.read_rates, lambda r, rates: layers.judge(r.truth, rates, r.methods["ours"])),
     DataSet(collectives, collectives.read_rows, lambda r, mpi: collectives.judge(r.truth, mpi, r.methods["ours"])),
     DataSet(scaling, scaling.read_rates, lambda r, rates: scaling.judge(rates)),
     DataSet(clusters, clusters.read_runs, lambda r, runs: clusters.judge(r.truth, runs, r.methods["ours"])),

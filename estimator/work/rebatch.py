@@ -76,7 +76,8 @@ def _at_batch(work: pd.DataFrame, workload: Workload, size: int) -> Transformed:
     """WORK counted at another batch. Raises EstimatorError where an op is then too large to be counted."""
     rows = _named(work["shapes"]) | _named(work["output_shapes"])
     texts = {name: work[name].str.replace(NAMED, str(size), regex=True) for name in TEXTS}
-    blank = {name: work[name].mask(rows) for name in (*DIMENSIONS, *COUNTS, "row_length")}
+    counted = work["work_source"] == "shapes"
+    blank = {name: work[name].mask(counted) for name in (*DIMENSIONS, *COUNTS, "row_length")}
     sized = work.assign(**texts, **blank).drop(columns="work_source")
     out = count_work(sized, workload.model_copy(update={"batch_size": size}), workload.name).work
     lost = rows & out["bytes"].isna() & work["bytes"].notna()

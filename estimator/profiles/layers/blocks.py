@@ -45,11 +45,8 @@ ACTIVATIONS = {  # op types, and what the gradient reads
 COPY = ("aten::clone", "aten::clone")
 SOFTMAX = ("aten::_softmax", "aten::_softmax_backward_data")
 LOG_SOFTMAX = ("aten::_log_softmax", "aten::_log_softmax_backward_data")
-SELECT, TO_EXPERTS, FROM_EXPERTS = (
-    ("aten::index_select", "aten::index_add_"),
-    ("aten::index_select", "aten::sum"),
-    ("aten::sum", "aten::index_select"),
-)
+SELECT = ("aten::index_select", "aten::index_add_")
+TO_EXPERTS, FROM_EXPERTS = ("aten::index_select", "aten::sum"), ("aten::sum", "aten::index_select")
 STORED = {"tf32": "fp32"}  # format of products → of activations, where they differ
 
 
@@ -143,9 +140,8 @@ def block(layers: Layers, number: int, given: Tensor) -> tuple[list[Node], Tenso
 def _attention(tape: Tape, given: Tensor) -> Tensor:
     layers = tape.layers
     projected = tape.product("attention/query_key_value", given, layers.attention_width)
-    if layers.positions == "rotary":
-        projected = _rotary(tape, projected)
-    attended = (_fused if layers.attention == "fused" else _unfused)(tape, projected)
+    turned = _rotary(tape, projected) if layers.positions == "rotary" else projected
+    attended = (_fused if layers.attention == "fused" else _unfused)(tape, turned, projected)
     return tape.product("attention/output", attended, layers.hidden_size)
 
 
@@ -153,27 +149,20 @@ def _rotary(tape: Tape, given: Tensor) -> Tensor:
     """Queries and keys turned by their positions, in one kernel that leaves the values alone."""
     layers = tape.layers
     turned = (BATCH, layers.sequence_length, (layers.heads + layers.groups) * layers.head_size)
-    table = parameter(*turned[1:])
-    node = Stream(
-        tape.name("attention/rotary"),
-        (Tensor(given.name, turned), table),
-        turned,
-        ("aten::mul", "aten::mul"),
-        "nothing",
-    )
-    return Tensor(tape.add(node).name, given.shape)
+    operands = (Tensor(given.name, turned), parameter(*turned[1:]))
+    return tape.add(Stream(tape.name("attention/rotary"), operands, turned, ("aten::mul", "aten::mul"), "nothing"))
 
 
-def _fused(tape: Tape, given: Tensor) -> Tensor:
+def _fused(tape: Tape, turned: Tensor, given: Tensor) -> Tensor:
     layers = tape.layers
     length, size = layers.sequence_length, layers.head_size
     heads = (BATCH, length, layers.heads, size), (BATCH, length, layers.groups, size)
     shape = (BATCH, length, layers.heads * size)
     name = tape.name("attention/core/flash")
-    return tape.add(FusedAttention(name, (given,), shape, heads, layers.causal, layers.precision))
+    return tape.add(FusedAttention(name, (turned, given), shape, heads, layers.causal, layers.precision))
 
 
-def _unfused(tape: Tape, given: Tensor) -> Tensor:
+def _unfused(tape: Tape, turned: Tensor, given: Tensor) -> Tensor:
     """Two batched products with a mask, a softmax and a dropout between them, head by head, and copies for these."""
     layers = tape.layers
     length, size, groups = layers.sequence_length, layers.head_size, layers.groups
@@ -181,8 +170,8 @@ def _unfused(tape: Tape, given: Tensor) -> Tensor:
     keys, scores = (BATCH, groups, length, size), (*queries[:-1], length)
     name = tape.name
     copied = {
-        part: tape.add(Stream(name(f"attention/{part}"), (Tensor(given.name, shape),), shape, COPY, "nothing"))
-        for part, shape in (("queries", queries), ("keys", keys), ("values", keys))
+        part: tape.add(Stream(name(f"attention/{part}"), (Tensor(source.name, shape),), shape, COPY, "nothing"))
+        for part, source, shape in (("queries", turned, queries), ("keys", turned, keys), ("values", given, keys))
     }
     both = (copied["queries"], copied["keys"])
     made = tape.add(Product(name("attention/core/scores"), both, scores, SCORES, layers.precision))

@@ -104,34 +104,15 @@ class Product(Node):
 
     def backward(self, gradient: Tensor | None, kept: Renamed) -> Made:
         """A product for each operand's gradient, and the sum of the bias's."""
-        a, b = self.inputs
-        first, second = last(a, kept), last(b, kept)
+        (a, b), given = self.inputs, _known(gradient)
         if a.name:
-            yield (
-                a,
-                Row(
-                    f"{self.name}/grad_a",
-                    "aten::einsum",
-                    (_known(gradient), second),
-                    (a.shape,),
-                    self._by(1),
-                    self.precision,
-                ),
-            )
-        target = b if b.name else None
-        yield (
-            target,
-            Row(
-                f"{self.name}/grad_b",
-                "aten::einsum",
-                (first, _known(gradient)),
-                (b.shape,),
-                self._by(2),
-                self.precision,
-            ),
-        )
+            yield a, self._gradient("grad_a", (given, last(b, kept)), a.shape, 1)
+        yield b if b.name else None, self._gradient("grad_b", (last(a, kept), given), b.shape, 2)
         if self.bias:
-            yield None, Row(f"{self.name}/grad_bias", "aten::sum", (_known(gradient),), (self.shape[-1:],))
+            yield None, Row(f"{self.name}/grad_bias", "aten::sum", (given,), (self.shape[-1:],))
+
+    def _gradient(self, name: str, operands: tuple[Tensor, ...], shape: Shape, which: int) -> Row:
+        return Row(f"{self.name}/{name}", "aten::einsum", operands, (shape,), self._by(which), self.precision)
 
     def _by(self, which: int) -> str:
         return f"equation={self.equations[which]}"
@@ -219,7 +200,11 @@ class Multiply(Node):
 
 @dataclass(frozen=True)
 class FusedAttention(Node):
-    """Attention whose scores never leave the chip, on queries, keys and values of one tensor."""
+    """Attention whose scores never leave the chip.
+
+    The first operand holds queries and keys, the second the values, which may be a part of the same memory: the
+    gradient of the first is that of all.
+    """
 
     heads: tuple[Shape, Shape] = ((), ())  # of queries, and of keys and of values
     causal: bool = True
@@ -227,21 +212,20 @@ class FusedAttention(Node):
 
     def forward(self) -> Row:
         """The kernel."""
-        return self._row(self.name, "aten::_flash_attention_forward", (), self.inputs[0], self.shape)
+        return self._row(self.name, "aten::_flash_attention_forward", (), self.inputs, self.shape)
 
     def backward(self, gradient: Tensor | None, kept: Renamed) -> Made:
         """The kernel of all three gradients."""
-        given = self.inputs[0]
-        op_type, name = "aten::_flash_attention_backward", f"{self.name}/grad"
-        behind = (last(self.result, kept),)
-        yield given, self._row(name, op_type, (_known(gradient),), last(given, kept), given.shape, behind)
+        op_type, name, given = "aten::_flash_attention_backward", f"{self.name}/grad", self.inputs[0]
+        operands, behind = tuple(last(each, kept) for each in self.inputs), (last(self.result, kept),)
+        yield given, self._row(name, op_type, (_known(gradient),), operands, self.inputs[1].shape, behind)
 
     def _row(
-        self, name: str, op_type: str, first: tuple[Tensor, ...], given: Tensor, result: Shape,
+        self, name: str, op_type: str, first: tuple[Tensor, ...], given: tuple[Tensor, ...], result: Shape,
         behind: tuple[Tensor, ...] = (),
     ) -> Row:  # fmt: skip
         queries, keys = self.heads
-        parts = (Tensor(given.name, queries), Tensor(given.name, keys), Tensor(given.name, keys))
+        parts = (Tensor(given[0].name, queries), Tensor(given[0].name, keys), Tensor(given[1].name, keys))
         causal = "causal=1" if self.causal else ""
         return Row(name, op_type, (*first, *parts, *behind), (result,), causal, self.precision)
 
@@ -278,12 +262,8 @@ class Embedding(Node):
     def backward(self, gradient: Tensor | None, kept: Renamed) -> Made:
         """The sum of the gradients of each row."""
         table, indices = self.inputs
-        yield (
-            None,
-            Row(
-                f"{self.name}/grad_table", "aten::embedding_dense_backward", (_known(gradient), indices), (table.shape,)
-            ),
-        )
+        operands = (_known(gradient), indices)
+        yield None, Row(f"{self.name}/grad_table", "aten::embedding_dense_backward", operands, (table.shape,))
 
 
 @dataclass(frozen=True)

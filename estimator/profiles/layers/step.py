@@ -10,7 +10,7 @@ Precision Training, ICLR 2018); fp16 also scales its gradients back.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import pandas as pd
@@ -60,12 +60,43 @@ class Rows:
         return added
 
 
+@dataclass
+class Gradients:
+    """The gradients of tensors so far: of each the sum, or the gradients of its parts, as ops have read them."""
+
+    shapes: Mapping[str, Shape]  # of whole tensors
+    sums: dict[str, Tensor] = field(default_factory=dict)
+    parts: dict[str, list[Tensor]] = field(default_factory=dict)
+
+    def add(self, node: Node, target: Tensor, gradient: Tensor) -> list[Row]:
+        """Add an op's gradient of one of its operands; the row that adds it to others."""
+        name, shape = target.name, self.shapes[target.name]
+        if abs(math.prod(target.shape)) < abs(math.prod(shape)):
+            self.parts.setdefault(name, []).append(replace(gradient, shape=target.shape))
+            return []
+        whole = replace(gradient, shape=shape)
+        if name not in self.sums:
+            self.sums[name] = whole
+            return []
+        row = Row(f"{node.name}/grad_sum", "aten::add", (self.sums[name], whole), (shape,))
+        self.sums[name] = row.result
+        return [row]
+
+    def take(self, node: Node) -> tuple[Tensor | None, list[Row]]:
+        """The gradient of an op's result, and the row that joins its parts; a single part is written in place."""
+        parts, whole = self.parts.pop(node.name, []), self.sums.pop(node.name, None)
+        if len(parts) < 2:
+            return (replace(parts[0], shape=node.shape) if parts else whole), []
+        row = Row(f"{node.name}/grad_joined", "aten::cat", tuple(parts), (node.shape,))
+        return row.result, [row]
+
+
 def ops_of(layers: Layers) -> pd.DataFrame:
     """OPS of one step in the order of execution, without times, as nothing ran."""
     rows, parts = Rows(layers), _parts(layers)
     for block, nodes in parts:
         rows.add((node.forward() for node in nodes), "forward", block)
-    gradients: dict[str, list[Tensor]] = {}
+    gradients = Gradients({node.name: node.shape for _, nodes in parts for node in nodes})
     made: dict[int | None, list[str]] = {}
     for block, nodes in reversed(parts):
         again, kept = _again(layers, nodes) if block is not None else ([], {})
@@ -98,34 +129,16 @@ def _again(layers: Layers, nodes: Sequence[Node]) -> tuple[list[Node], Renamed]:
     return [node.renamed(AGAIN, names) for node in chosen], names
 
 
-def _backward(nodes: Sequence[Node], gradients: dict[str, list[Tensor]], kept: Renamed) -> Iterator[Row]:
-    """Yield the rows of all gradients, in reverse order; ``gradients`` of tensors that earlier ops wrote remain."""
+def _backward(nodes: Sequence[Node], gradients: Gradients, kept: Renamed) -> Iterator[Row]:
+    """Yield the rows of all gradients, in reverse order."""
     for node in reversed(nodes):
-        gradient, joined = _whole(node, gradients.pop(node.name, []))
+        gradient, joined = gradients.take(node)
         yield from joined
         for target, made in node.backward(gradient, kept):
             if isinstance(made, Row):
                 yield made
             if target is not None:
-                tensor = made.result if isinstance(made, Row) else made
-                gradients.setdefault(target.name, []).append(replace(tensor, shape=target.shape))
-
-
-def _whole(node: Node, gradients: Sequence[Tensor]) -> tuple[Tensor | None, list[Row]]:
-    """The gradient of an op's result, and the rows that join its parts and add up its summands."""
-    size, rows = math.prod(node.shape), []
-    parts = [each for each in gradients if abs(math.prod(each.shape)) < abs(size)]
-    summands = [replace(each, shape=node.shape) for each in gradients if each not in parts]
-    if len(parts) > 1:
-        rows.append(Row(f"{node.name}/grad_joined", "aten::cat", tuple(parts), (node.shape,)))
-        summands.append(rows[-1].result)
-    elif parts:
-        summands.append(replace(parts[0], shape=node.shape))
-    while len(summands) > 1:
-        name = f"{node.name}/grad_sum{len(rows) or ''}"
-        rows.append(Row(name, "aten::add", (summands[0], summands[1]), (node.shape,)))
-        summands = [rows[-1].result, *summands[2:]]
-    return (summands[0] if summands else None), rows
+                yield from gradients.add(node, target, made.result if isinstance(made, Row) else made)
 
 
 def _is_of_parameters(row: Row) -> bool:
