@@ -16,11 +16,8 @@ from estimator.pipeline import OneDevice, PredictedStep, memory, one_device, pre
 from estimator.profiles import read_profile
 from estimator.reports import documents
 from estimator.rollup import power
-from estimator.rollup.scaling import DEVICE_SPREAD, Group, GroupStep, Scaling, efficiency, group_of
+from estimator.rollup.scaling import Group, GroupStep, Scaling, describe_spread, efficiency, group_of
 
-STRAGGLERS = (
-    "a step of one device takes {1:.0f} % more or less than that of another ({0:g} to {2:g} %); the slowest counts"
-)
 POWER = "power is that of the devices and of their nodes; a device that waits draws its idle power"
 
 
@@ -60,7 +57,7 @@ def scale(
         ],
         "notes": [
             f"{split}: {MEANINGS[split.data]}",
-            STRAGGLERS.format(*(100 * each for each in DEVICE_SPREAD)),
+            describe_spread(),
             POWER,
         ],
         "warnings": _warnings(first, steps.values()),
