@@ -21,6 +21,7 @@ DIVIDED = {  # parts of memory, of which each device keeps its share (Rajbhandar
     "zero1": ("optimizer",), "zero2": ("optimizer", "gradients"), "zero3": ("optimizer", "gradients", "parameters"),
 }  # fmt: skip
 OF_STAGES = ("optimizer", "gradients", "parameters")  # parts of memory that stages of a pipeline divide
+WRITTEN = f"one of {', '.join(WORDS)}, and {'=N, '.join(NUMBERS)}=N, such as zero1,tensor=8,pipeline=4"
 LARGEST = 10**6
 SUMMED = "sum=tensor"  # attribute of ops whose results the devices of a divided product add up
 
@@ -87,7 +88,6 @@ def read_split(written: str) -> Split:
         elif name in NUMBERS and value.isdigit() and 1 <= int(value) <= LARGEST:
             fields[NUMBERS[name]] = int(value)
         else:
-            known = f"{', '.join(WORDS)}, and {'=N, '.join(NUMBERS)}=N, such as zero1,tensor=8,pipeline=4"
             hint = suggestion(name, [*WORDS, *NUMBERS])
-            raise EstimatorError(f"parallel '{part.strip()}' is not known; expected {known}.{hint}")
+            raise EstimatorError(f"parallel '{part.strip()}' is not known; expected {WRITTEN}.{hint}")
     return Split(**fields)  # type: ignore[arg-type]

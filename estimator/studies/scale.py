@@ -17,11 +17,8 @@ from estimator.profiles import read_profile
 from estimator.profiles.layers.shards import divided
 from estimator.reports import documents
 from estimator.rollup import power
-from estimator.rollup.scaling import DEVICE_SPREAD, Group, GroupStep, Scaling, efficiency, group_of
+from estimator.rollup.scaling import Group, GroupStep, Scaling, describe_spread, efficiency, group_of
 
-STRAGGLERS = (
-    "a step of one device takes {1:.0f} % more or less than that of another ({0:g} to {2:g} %); the slowest counts"
-)
 POWER = "power is that of the devices and of their nodes; a device that waits draws its idle power"
 
 
@@ -63,7 +60,7 @@ def scale(
         ],
         "notes": [
             f"{split}: {split.meaning}",
-            STRAGGLERS.format(*(100 * each for each in DEVICE_SPREAD)),
+            describe_spread(),
             POWER,
         ],
         "warnings": _warnings(first, steps.values()),
@@ -152,8 +149,7 @@ def _memory(use: MemoryUse | None) -> dict[str, Any]:
     """The parts of memory of one device [B], and whether it has room."""
     if use is None:
         return {"memory_bytes": None, "fits": None}
-    parts = {name: float(samples[0]) for name, samples in use.parts.items()}
-    return {"memory_bytes": {**parts, "total": float(use.total[0]), "capacity": use.capacity}, "fits": use.fits}
+    return {"memory_bytes": documents.memory_parts(use), "fits": use.fits}
 
 
 def _power(group: Group, step: GroupStep, alone: _Alone, system: SystemSpec) -> dict[str, Any]:

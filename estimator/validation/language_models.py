@@ -52,7 +52,7 @@ SIZES = {  # of MPT: blocks, hidden size, heads; mosaicml/llm-foundry, scripts/t
     "mpt-70b": (80, 8192, 64),
 }  # fmt: skip
 OF_MPT: dict[str, Any] = {
-    "kind": "gpt", "vocabulary": 50368, "bias": False, "dropout": 0.0, "precision": "bf16", "optimizer": "adamw",
+    "kind": "gpt", "vocabulary": 50368, "dropout": 0.0, "precision": "bf16", "optimizer": "adamw",
 }  # fmt: skip
 OF_MEGATRON: dict[str, Any] = {
     "kind": "gpt", "vocabulary": 51200, "precision": "fp16", "attention": "unfused", "recompute": "full",

@@ -19,7 +19,7 @@ def test_what_is_shown_is_read_back(split: str) -> None:
 
 
 def test_an_unknown_word_is_refused_with_a_near_one() -> None:
-    with pytest.raises(EstimatorError, match=r"parallel 'zero4' is not known; expected data, .*Did you mean"):
+    with pytest.raises(EstimatorError, match=r"parallel 'zero4' is not known; expected one of data, .*Did you mean"):
         read_split("zero4")
 
 

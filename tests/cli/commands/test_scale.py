@@ -34,7 +34,7 @@ def test_owners_of_states_hold_less() -> None:
     ("words", "sentence"),
     [
         (("--devices", "27649"), "devices 27649: summit has 4608 nodes of 6; expected a number from 1 to 27648"),
-        (("--parallel", "zero9"), "parallel 'zero9' is not known; expected data"),
+        (("--parallel", "zero9"), "parallel 'zero9' is not known; expected one of data"),
         (("--scaling", "strong", "--devices", "3", "--batch", "16"), "devices 3: the batch of 16 cannot be divided"),
     ],
 )
