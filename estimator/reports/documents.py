@@ -101,6 +101,7 @@ def ingest(
         "steps": profile.steps,
         "ranks": profile.ranks,
         "batch_size": profile.workload.batch_size,
+        "parameters": profile.workload.parameters,
         "mode": profile.workload.mode,
         "device": profile.device,
         "wall_step_s": profile.wall_step_s,

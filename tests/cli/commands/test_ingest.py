@@ -41,6 +41,7 @@ def test_layers_are_listed_by_their_flop() -> None:
     document = read("ingest", "gpt2")
     assert document["top"] == []
     assert document["op_time_s"] == 0
+    assert document["parameters"] == 124_439_808
     assert document["matrix_flop"] == pytest.approx(8 / 12 * 9.92e12, rel=1e-3)
     assert {op["block"] for op in document["ops"]} == {None, *range(12)}
     printed = run("ingest", "gpt2", "--top", "0.1").stdout
