@@ -549,6 +549,7 @@ class Estimate:
     coverage: float  # share of the source's step in ops that are modelled; NaN where nothing ran
     evidence: Mapping[str, float]  # share of the step by method, the largest first
     fusion: Fusion = Fusion()
+    memory: MemoryUse | None = None  # what the device must hold; None where nothing tells the parameters
     power_limit: Sourced | None = None  # of the target, or its share of its board's
     power_w: Floats | None = None  # mean over the step; None where that is unknown
     specifications: Mapping[str, Sourced] = field(default_factory=dict)  # the catalogue's numbers that it uses
@@ -634,6 +635,14 @@ Chains = dict[tuple[str, str], dict[str, Number]]  # (machine, unit) → the num
 
 
 @dataclass(frozen=True)
+class Refusal:
+    """Why a machine cannot run a unit of work; ``fits``: False where its devices lack the memory, else None."""
+
+    why: str
+    fits: bool | None = None
+
+
+@dataclass(frozen=True)
 class StudyResult:
     """The content of a report: every number with its derivation, every estimate, every figure of merit."""
 
@@ -645,15 +654,28 @@ class StudyResult:
     threshold: float | None
     draws: int
     seed: int
+    pairs: tuple[tuple[str, str], ...]  # every machine and unit, in the order of the study
     chains: Chains = field(repr=False)
     foms: Mapping[str, FigureOfMerit]
     fom_numbers: Mapping[str, Number]  # the figures of merit and the units' weights, by id
     estimates: Mapping[tuple[str, str], Estimate] = field(repr=False)
     comparisons: tuple[Comparison, ...] = ()
+    refusals: Mapping[tuple[str, str], Refusal] = field(default_factory=dict)  # (machine, unit) that have no chain
+    without_fom: Mapping[str, str] = field(default_factory=dict)  # machines without a figure of merit, and why
     appendices: tuple[Appendix, ...] = ()
     assumptions: tuple[str, ...] = ()  # about the machines; those about the devices are the estimates' own
     specifications: Mapping[str, Sourced] = field(default_factory=dict)  # the catalogue's numbers behind the figures
     inputs: Mapping[str, str] = field(default_factory=dict)  # SHA-256 by a name that holds on every machine
+
+    @property
+    def machines(self) -> list[str]:
+        """The machines that are compared, be it that a refused unit leaves them without a figure of merit."""
+        return list(dict.fromkeys(machine for machine, _ in self.pairs))
+
+    @property
+    def units(self) -> list[str]:
+        """The units of work."""
+        return list(dict.fromkeys(unit for _, unit in self.pairs))
 
     def numbers(self) -> dict[str, Number]:
         """Every number of the roll-up by its id."""

@@ -91,7 +91,7 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
     on_target = predict_step(profile, plan)
     ran, source, device, work = on_target.profile, on_target.source, on_target.target.device, on_target.work
     prediction, scenario, timeline = on_target.prediction, on_target.scenario, on_target.timeline
-    memory_notes = check_memory(profile, ran, plan, device, work)
+    use, memory_notes = check_memory(profile, ran, plan, device, work)
 
     replayed = step.replay_step(prediction, timeline, scenario)
     step.refuse_empty(replayed, scenario, ran.where)
@@ -131,6 +131,7 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
         coverage=prediction.covered_fraction * (coverage(ran) or 1.0) if ran.ran else math.nan,
         evidence=shares,
         fusion=work.saved,
+        memory=use,
         power_limit=limit,
         power_w=power_w,
         specifications=specifications(prediction.ops, device),

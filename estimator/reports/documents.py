@@ -18,7 +18,6 @@ from estimator.core.types import (
     Covers,
     DeviceSpec,
     Estimate,
-    FigureOfMerit,
     File,
     Floats,
     Number,
@@ -183,7 +182,7 @@ def figures_of_merit(result: StudyResult) -> Document:
 
     Raises EstimatorError where the study has none.
     """
-    if not result.foms:
+    if not result.machines:
         raise EstimatorError(
             f"'{result.title}' has no machines and so no figure of merit; 'estimator report' audits it"
         )
@@ -197,14 +196,18 @@ def figures_of_merit(result: StudyResult) -> Document:
         "definition": result.definition,
         "baseline": result.baseline,
         "threshold": result.threshold,
-        "targets": {name: _target(result, merit) for name, merit in result.foms.items()},
+        "targets": {name: _target(result, name) for name in result.machines if name != result.baseline},
         "baseline_units": _units(result, result.baseline),
     }
 
 
-def _target(result: StudyResult, merit: FigureOfMerit) -> Document:
+def _target(result: StudyResult, machine: str) -> Document:
+    if machine in result.without_fom:
+        return _target_without_figure(result, machine)
+    merit = result.foms[machine]
     return {
         "fom": interval(merit.samples, _covers(result)),
+        "refused": None,
         "level": "system",
         "meets_threshold": None if result.threshold is None else bool(merit.samples[0] >= result.threshold),
         "p_threshold": merit.p_threshold,
@@ -214,14 +217,41 @@ def _target(result: StudyResult, merit: FigureOfMerit) -> Document:
     }
 
 
+def _target_without_figure(result: StudyResult, machine: str) -> Document:
+    """A machine that a refused unit, of its own or of the baseline's, leaves without a figure."""
+    return {
+        "fom": None,
+        "refused": result.without_fom[machine],
+        "level": "system",
+        "meets_threshold": None,
+        "p_threshold": None,
+        "dominant_unit": None,
+        "other_definitions": {},
+        "units": _units(result, machine),
+    }
+
+
 def _units(result: StudyResult, machine: str) -> Document:
-    units = {unit: numbers for (name, unit), numbers in result.chains.items() if name == machine}
-    return {unit: unit_of_work(numbers, _covers(result)) for unit, numbers in units.items()}
+    return {unit: _cell(result, (machine, unit)) for unit in result.units}
+
+
+def _cell(result: StudyResult, pair: tuple[str, str]) -> Document:
+    """One unit on one machine: its numbers, or why it has none."""
+    refusal, estimated = result.refusals.get(pair), result.estimates.get(pair)
+    if refusal is not None:
+        return {**dict.fromkeys(UNIT_KEYS), "fits": refusal.fits, "refused": refusal.why}
+    fits = estimated.memory.fits if estimated and estimated.memory else None
+    return {**unit_of_work(result.chains[pair], _covers(result)), "fits": fits, "refused": None}
 
 
 def _covers(result: StudyResult) -> Covers:
     """What a study's intervals cover: the models' errors as well where a time was predicted."""
     return "all" if result.predictions() else "inputs"
+
+
+UNIT_KEYS = (
+    "time_per_unit_s", "time_level", "units_per_day", "ratio", "level", "ratio_per_node", "energy_j", "usd",
+)  # fmt: skip
 
 
 def unit_of_work(numbers: Mapping[str, Number], covers: Covers) -> Document:
@@ -230,9 +260,9 @@ def unit_of_work(numbers: Mapping[str, Number], covers: Covers) -> Document:
         "time_per_unit_s": interval(numbers["time_per_unit_s"].samples, covers),
         "time_level": numbers["time_per_unit_s"].level,
         "units_per_day": interval(numbers["units_per_day"].samples, covers),
-        "ratio": interval(numbers["ratio"].samples, covers),
-        "level": numbers["ratio"].level,
-        "ratio_per_node": interval(numbers["ratio_node"].samples, covers),
+        "ratio": _interval_of(numbers, "ratio", covers),
+        "level": "system",
+        "ratio_per_node": _interval_of(numbers, "ratio_node", covers),
         "energy_j": _interval_of(numbers, "energy_j", covers),
         "usd": _interval_of(numbers, "usd", covers),
     }
@@ -251,7 +281,7 @@ def results(result: StudyResult) -> Document:
         "inputs_sha256": dict(result.inputs),
         "draws": result.draws,
         "seed": result.seed,
-        "figure_of_merit": figures_of_merit(result) if result.foms else None,
+        "figure_of_merit": figures_of_merit(result) if result.machines else None,
         "numbers": [number(derived, _covers(result)) for derived in result.numbers().values()],
         "formulas": FORMULAS,
         "methods": METHODS,

@@ -57,8 +57,8 @@ def render(result: StudyResult) -> str:
     return environment.get_template("report.html").render(
         result=result,
         version=__version__,
-        machines=list(dict.fromkeys(machine for machine, _ in result.chains)),
-        units=list(dict.fromkeys(unit for _, unit in result.chains)),
+        machines=result.machines,
+        units=result.units,
         estimates={pair_id(pair): estimate for pair, estimate in result.estimates.items()},
         hosts=_scenarios(result, "host"),
         inputs=_scenarios(result, "input"),

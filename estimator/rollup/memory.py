@@ -15,7 +15,7 @@ from typing import TypeVar
 import numpy as np
 
 from estimator.core import units, yaml_files
-from estimator.core.errors import EstimatorError
+from estimator.core.errors import UnfitError
 from estimator.core.interval import bounds, draw
 from estimator.core.notes import Note
 from estimator.core.types import (
@@ -250,7 +250,7 @@ def check_fits(use: MemoryUse, device: DeviceSpec, workload: Workload) -> tuple[
     return (Note("memory-tight", f"{text}; 'estimator memory' lists the parts", subject=device.name),)
 
 
-class DoesNotFitError(EstimatorError):
+class DoesNotFitError(UnfitError):
     """A training that a device's memory cannot hold."""
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
-from estimator.core.types import Chains, FigureOfMerit, Floats, Number
+from estimator.core.types import Chains, FigureOfMerit, Floats, Number, Refusal
 from estimator.rollup import chain, fom
 from estimator.studies.study import Study
 
@@ -27,6 +29,17 @@ def figure_of_merit(study: Study, machine: str, chains: Chains) -> FigureOfMerit
         dominant_unit=list(study.units_of_work)[fom.dominant_unit(rates, baseline, weights, definition)],
         other_definitions=fom.all_definitions(rates, baseline, weights),
     )
+
+
+def machines_without_figure(study: Study, refusals: Mapping[tuple[str, str], Refusal]) -> dict[str, str]:
+    """The machines without a figure of merit, and why: it is never that of the units that are left."""
+    reasons: dict[str, str] = {}
+    for machine in study.machines:
+        sides = [(side, unit) for side in (machine, study.baseline) for unit in study.units_of_work]
+        refused = [f"{unit} on {side}: {refusals[side, unit].why}" for side, unit in sides if (side, unit) in refusals]
+        if machine != study.baseline and refused:
+            reasons[machine] = "; ".join(refused)
+    return reasons
 
 
 def fom_number(study: Study, merit: FigureOfMerit, chains: Chains) -> Number:

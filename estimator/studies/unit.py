@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from estimator.core.errors import EstimatorError
+from estimator.core.errors import EstimatorError, UnfitError
 from estimator.core.types import Estimate, Floats, Number, Profile, RunPlan, Sourced, SystemSpec, Workload, pair_id
 from estimator.devices import load_system
 from estimator.pipeline import estimate
@@ -31,7 +31,8 @@ def read_unit(unit: UnitOfWork, folder: Path) -> Profile:
 def estimate_unit(study: Study, unit_name: str, machine: Machine, profile: Profile, folder: Path) -> Estimate:
     """One step of a unit of work on one device of a machine.
 
-    Raises EstimatorError where most of it is carried from the source, unless the study says itself what the host does.
+    Raises UnfitError where the device cannot run it, and where most of it is carried from the source, unless the study
+    says itself what the host does.
     """
     device = load_system(beside(folder, machine.system)).device if machine.system else str(machine.device)
     unit = study.units_of_work[unit_name]
@@ -52,7 +53,7 @@ def estimate_unit(study: Study, unit_name: str, machine: Machine, profile: Profi
     estimated = estimate(profile, plan)
     carried = carried_share(estimated.evidence)
     if carried > MUCH_CARRIED and host is None and estimated.target != estimated.source:
-        raise EstimatorError(
+        raise UnfitError(
             f"{100 * carried:.0f} % of the step on {estimated.target.name} is the source's own time (host and input), "
             "carried over; a figure of merit of that says little of the machine: write 'host: none' for kernels alone, "
             "'input: overlapped' where input is read ahead, or 'host: profile' or a factor to accept it"

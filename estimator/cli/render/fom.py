@@ -10,6 +10,7 @@ from estimator.cli.render.text import assumptions_note, format_interval
 from estimator.cli.terminal import Table, Text
 
 THRESHOLD = {True: "met", False: "not met", None: "none"}
+RATES = "units_per_day", "ratio"
 
 
 def render_fom(document: Mapping[str, Any], title: str) -> None:
@@ -20,12 +21,16 @@ def render_fom(document: Mapping[str, Any], title: str) -> None:
     terminal.print_table(_units(document["targets"]))
     if document["assumptions"]:
         terminal.print_notes([assumptions_note(document["assumptions"], "report")], "cyan")
+    terminal.print_notes(_refusals(document))
     terminal.print_notes(document["warnings"])
 
 
 def _targets(targets: Mapping[str, Any]) -> Table:
     table = terminal.new_table("", "target", "figure of merit", "threshold", "dominant unit")
     for name, target in targets.items():
+        if target["fom"] is None:
+            table.add_row(name, "none: a unit cannot run", "–", "–")
+            continue
         share = target["p_threshold"]
         draws = f", {100 * share:.0f} % of draws" if share is not None else ""
         threshold = f"{THRESHOLD[target['meets_threshold']]}{draws}"
@@ -37,7 +42,21 @@ def _units(targets: Mapping[str, Any]) -> Table:
     table = terminal.new_table("", "target", "unit", "time per unit", "units per day", "ratio")
     for name, target in targets.items():
         for unit, numbers in target["units"].items():
-            time = f"{format_interval(numbers['time_per_unit_s'])} per {numbers['time_level']}"
-            rates = (format_interval(numbers[key], "1") for key in ("units_per_day", "ratio"))
-            table.add_row(name, unit, time, *rates)
+            table.add_row(name, unit, *_cells(numbers))
     return table
+
+
+def _cells(numbers: Mapping[str, Any]) -> list[str]:
+    """The cells of one unit on one machine; what is refused says why in a note."""
+    if numbers["refused"]:
+        return ["does not fit" if numbers["fits"] is False else "cannot run", "–", "–"]
+    time = f"{format_interval(numbers['time_per_unit_s'])} per {numbers['time_level']}"
+    return [time, *("–" if numbers[key] is None else format_interval(numbers[key], "1") for key in RATES)]
+
+
+def _refusals(document: Mapping[str, Any]) -> list[str]:
+    """Why units cannot run on machines, the baseline among them."""
+    of_machines = {document["baseline"]: document.get("baseline_units", {})}
+    of_machines |= {name: target["units"] for name, target in document["targets"].items()}
+    cells = ((name, unit, cell["refused"]) for name, units in of_machines.items() for unit, cell in units.items())
+    return [f"{unit} on {name}: {why}" for name, unit, why in cells if why]
