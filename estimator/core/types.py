@@ -440,6 +440,7 @@ class RunPlan:
     host: Host = None
     input: Input = None
     system: str | None = None  # the machine in whose network the target is
+    network: Network | None = None  # that network, where no file of a machine gives it
 
     def __post_init__(self) -> None:
         for name, read in (("host", read_host), ("input", read_input)):

@@ -27,8 +27,9 @@ class Side:
 def load_target(plan: RunPlan) -> Side:
     """The target of a plan. Raises EstimatorError where it is unknown, or its files cannot be read."""
     device = load_device(plan.target)
-    if plan.system:
-        device = device.model_copy(update={"network": load_system(plan.system).network})
+    network = plan.network or (load_system(plan.system).network if plan.system else None)
+    if network:
+        device = device.model_copy(update={"network": network})
     rows, left_out = read_measurements(device, plan.measurements, plan.target)
     notes = (
         *with_code("device-check", target_warnings(plan.target, device)),

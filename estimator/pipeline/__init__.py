@@ -3,7 +3,7 @@
 They alone know the order of the stages.
 """
 
-from estimator.pipeline.group import OneDevice, one_device, step_of_group, step_of_one, steps_of_groups
+from estimator.pipeline.group import OneDevice, estimate_group, one_device, step_of_group, step_of_one, steps_of_groups
 from estimator.pipeline.memory import memory
 from estimator.pipeline.step import PredictedStep, estimate, predict_step
 
@@ -11,6 +11,7 @@ __all__ = [
     "OneDevice",
     "PredictedStep",
     "estimate",
+    "estimate_group",
     "memory",
     "one_device",
     "predict_step",

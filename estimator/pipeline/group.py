@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
+from estimator.core.notes import Note, ranked
 from estimator.core.parallel import Split
-from estimator.core.types import Floats, StepTime
+from estimator.core.types import Estimate, Floats, Profile, RunPlan, StepTime
 from estimator.devices.board import power_limit
 from estimator.model import SourceRun, TargetDevice, peak_times, predict
 from estimator.model.coefficients import shipped
+from estimator.model.links import network_note
 from estimator.pipeline.micro_steps import MicroBatches, own_step, update_time
-from estimator.pipeline.step import PredictedStep
+from estimator.pipeline.step import PredictedStep, estimate_predicted, predict_step
+from estimator.profiles.layers.shards import divided
 from estimator.rollup import power, step
 from estimator.rollup.exchange import exchange_of, without_exchange
-from estimator.rollup.scaling import DEVICE_SPREAD, Group, GroupStep, Spread, lengthened, slowest_device
+from estimator.rollup.scaling import (
+    DEVICE_SPREAD,
+    Group,
+    GroupStep,
+    Spread,
+    describe_spread,
+    lengthened,
+    slowest_device,
+)
 from estimator.work.parallel import Ranks, exchange, messages_as_work, passed_on
 
 
@@ -42,6 +54,35 @@ def one_device(predicted: PredictedStep) -> OneDevice:
         return OneDevice(replayed.step)
     power_w = power.step_power(alone, replayed, peak_times(alone.ops, device), device, limit, c, plan)
     return OneDevice(replayed.step, power_w, float(power.idle_power(limit.value, power.gddr_bytes(device), c)))
+
+
+def estimate_group(profile: Profile, plan: RunPlan, group: Group, split: Split) -> Estimate:
+    """The estimate of a training on several devices: of each of them, its step with all messages and waits.
+
+    Evidence, floor, ceiling and kernels stay those of one device by itself.
+
+    Raises EstimatorError as :func:`estimate` and :func:`step_of_group` do.
+    """
+    part = divided(profile, split)
+    predicted = predict_step(part, dataclasses.replace(plan, batch=group.at_once))
+    alone = one_device(predicted)
+    together = step_of_group(predicted, alone.step, group, split)
+    estimated = estimate_predicted(part, predicted, split.divisors(group.devices))
+    power_w, whole = estimated.power_w, together.step
+    if alone.power_w is not None and alone.idle_w is not None:
+        own_s = whole.total - whole.communication_exposed
+        power_w = power.waiting_power(alone.power_w, alone.idle_w, own_s, whole.total)
+    notes = ranked((*estimated.notes, *together.notes, *_notes(predicted, group, split)))
+    return dataclasses.replace(estimated, step=whole, power_w=power_w, notes=notes)
+
+
+def _notes(predicted: PredictedStep, group: Group, split: Split) -> Iterator[Note]:
+    """How the devices share the training, how far they differ, and a network that nothing tells."""
+    if group.devices > 1:
+        yield Note("parallel", f"{group.devices} devices, {split}: {split.meaning}")
+        yield Note("stragglers", describe_spread())
+    if group.nodes > 1:
+        yield from network_note(predicted.target.device)
 
 
 def step_of_one(predicted: PredictedStep) -> StepTime:

@@ -32,7 +32,12 @@ def memory(profile: Profile, plan: RunPlan, split: memory_of_parts.Split | None 
 
 
 def check_memory(
-    profile: Profile, ran: Profile, plan: RunPlan, device: DeviceSpec, work: WorkOnTarget
+    profile: Profile,
+    ran: Profile,
+    plan: RunPlan,
+    device: DeviceSpec,
+    work: WorkOnTarget,
+    split: memory_of_parts.Split,
 ) -> tuple[MemoryUse | None, tuple[Note, ...]]:
     """What the step holds on the device, and notes on whether that has room. Raises DoesNotFitError."""
     batch = plan.batch or ran.workload.batch_size
@@ -44,7 +49,7 @@ def check_memory(
         return None, (Note("memory-unchecked", text),)
     asked = product_format(plan.precision, workload, device).precision
     at_batch = ((batch or 0, step_tensors(work.resized, workload, asked)),)
-    use = memory_of_parts.memory_use(at_batch, variables, workload, device, plan, {})
+    use = memory_of_parts.memory_use(at_batch, variables, workload, device, plan, split)
     if memory_of_parts.exceeds(use):
-        use = memory(profile, plan)
+        use = memory(profile, plan, split)
     return use, memory_of_parts.check_fits(use, device, workload)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import pandas as pd
@@ -88,10 +89,20 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
     Raises EstimatorError as :func:`predict_step` does, where the target's memory cannot hold the step, and where
     nothing of it is left under the scenario.
     """
-    on_target = predict_step(profile, plan)
+    return estimate_predicted(profile, predict_step(profile, plan))
+
+
+def estimate_predicted(
+    profile: Profile, on_target: PredictedStep, split: Mapping[str, float] | None = None
+) -> Estimate:
+    """The estimate of a predicted step, of one device; ``split``: by which number each part of memory is divided.
+
+    Raises EstimatorError as :func:`estimate` does.
+    """
+    plan = on_target.plan
     ran, source, device, work = on_target.profile, on_target.source, on_target.target.device, on_target.work
     prediction, scenario, timeline = on_target.prediction, on_target.scenario, on_target.timeline
-    use, memory_notes = check_memory(profile, ran, plan, device, work)
+    use, memory_notes = check_memory(profile, ran, plan, device, work, split or {})
 
     replayed = step.replay_step(prediction, timeline, scenario)
     step.refuse_empty(replayed, scenario, ran.where)

@@ -241,7 +241,14 @@ def _cell(result: StudyResult, pair: tuple[str, str]) -> Document:
     if refusal is not None:
         return {**dict.fromkeys(UNIT_KEYS), "fits": refusal.fits, "refused": refusal.why}
     fits = estimated.memory.fits if estimated and estimated.memory else None
-    return {**unit_of_work(result.chains[pair], _covers(result)), "fits": fits, "refused": None}
+    found = unit_of_work(result.chains[pair], _covers(result))
+    return {**found, "devices": _devices(result.chains[pair], estimated), "fits": fits, "refused": None}
+
+
+def _devices(numbers: Mapping[str, Number], estimated: Estimate | None) -> int | None:
+    """How many devices train together; None where the time of a whole node was given."""
+    together = numbers.get("devices_per_training")
+    return int(together.samples[0]) if together else 1 if estimated else None
 
 
 def _covers(result: StudyResult) -> Covers:
@@ -250,7 +257,7 @@ def _covers(result: StudyResult) -> Covers:
 
 
 UNIT_KEYS = (
-    "time_per_unit_s", "time_level", "units_per_day", "ratio", "level", "ratio_per_node", "energy_j", "usd",
+    "time_per_unit_s", "time_level", "units_per_day", "ratio", "level", "ratio_per_node", "energy_j", "usd", "devices",
 )  # fmt: skip
 
 

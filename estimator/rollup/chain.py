@@ -25,9 +25,16 @@ class Link:
     formula: str
     function: Callable[..., Floats]
     inputs: tuple[str, ...]
+    when: tuple[str, ...] = ()  # further quantities that must be known for it, which are no inputs
 
 
 CHAIN = (
+    Link("batch_size", "batch of all devices", "1", "worker", "batch of one device × devices per training",
+         epoch.global_batch, ("local_batch", "devices_per_training")),
+    Link("local_batch", "batch of one device", "1", "worker", "batch of all devices / devices per training",
+         epoch.local_batch, ("batch_size", "devices_per_training")),
+    Link("workers_per_node", "trainings per node", "1", "node", "devices per node / devices per training",
+         throughput.workers_of_groups, ("devices_per_node", "devices_per_training")),
     Link("step_s", "step time", "s", "worker", "sum of its parts",
          parts.sum_of_parts, tuple(f"step_{part}_s" for part in parts.PARTS)),
     Link("steps_per_epoch", "steps per epoch", "1", "worker", "floor(samples / batch size)",
@@ -42,10 +49,17 @@ CHAIN = (
          epoch.run_time, ("epoch_s", "epochs", "load_s")),
     Link("runs_per_day", "units per day of one worker", "1/day", "worker", "1 day / time per unit",
          throughput.runs_per_day, ("time_per_unit_s",)),
+    Link("runs_at_once", "trainings at once", "1", "system", "floor(nodes × devices per node / devices per training)",
+         throughput.trainings_at_once, ("nodes", "devices_per_node", "devices_per_training")),
+    Link("runs_per_day_per_node", "units per day of one node", "1/day", "node",
+         "units per day of one worker × trainings at once / nodes",
+         throughput.share_of_node, ("runs_per_day", "runs_at_once", "nodes"), when=("devices_per_training",)),
     Link("runs_per_day_per_node", "units per day of one node", "1/day", "node", "units per day of one worker × workers",
          throughput.runs_per_day_per_node, ("runs_per_day", "workers_per_node")),
     Link("units_per_day", "units per day", "1/day", "system", "units per day of one node × nodes",
          throughput.units_per_day, ("runs_per_day_per_node", "nodes")),
+    Link("step_energy_j", "energy per step", "J", "worker", "mean power of a device × step time × devices per training",
+         cost.group_step_energy, ("device_power_w", "step_s", "devices_per_training")),
     Link("step_energy_j", "energy per step", "J", "worker", "mean power of a device × step time",
          cost.step_energy, ("device_power_w", "step_s")),
     Link("device_energy_j", "energy of the device per unit", "J", "worker",
@@ -54,6 +68,9 @@ CHAIN = (
     Link("overhead_energy_j", "energy of the node beside it, per unit", "J", "worker",
          "power of a node beside its devices × time per unit / workers",
          cost.overhead_energy, ("node_overhead_w", "time_per_unit_s", "workers_per_node")),
+    Link("energy_j", "energy per unit", "J", "worker",
+         "(energy of the device × devices per training + of the nodes beside them) × PUE",
+         cost.group_energy, ("device_energy_j", "devices_per_training", "overhead_energy_j", "pue")),
     Link("energy_j", "energy per unit", "J", "worker", "(energy of the device + of the node beside it) × PUE",
          cost.unit_energy, ("device_energy_j", "overhead_energy_j", "pue")),
     Link("energy_kwh", "energy per unit", "kWh", "worker", "energy per unit / 3.6 MJ",
@@ -81,7 +98,7 @@ def derive(prefix: str, worker: str, given: Mapping[str, Number], links: tuple[L
     """
     numbers = dict(given)
     for link in links:
-        if link.name not in numbers and all(name in numbers for name in link.inputs):
+        if link.name not in numbers and all(name in numbers for name in (*link.inputs, *link.when)):
             inputs = [numbers[name] for name in link.inputs]
             numbers[link.name] = Number(
                 id=f"{prefix}/{link.name}",

@@ -17,6 +17,16 @@ def steps_per_epoch_ceil(samples: Floats, batch_size: Floats) -> Floats:
     return np.asarray(np.ceil(samples / batch_size))
 
 
+def global_batch(local_batch: Floats, devices_per_training: Floats) -> Floats:
+    """Samples in one step of all devices of a training."""
+    return local_batch * devices_per_training
+
+
+def local_batch(batch_size: Floats, devices_per_training: Floats) -> Floats:
+    """Samples in one step of each device of a training."""
+    return batch_size / devices_per_training
+
+
 def epoch_time(step_s: Floats, steps_per_epoch: Floats) -> Floats:
     """Time of one epoch [s]: the time of a pass × the number of minibatches."""
     return step_s * steps_per_epoch

@@ -25,6 +25,11 @@ Spread = tuple[float, float, float]
 DEVICE_SPREAD = (0.005, 0.04, 0.25)
 
 
+STRAGGLERS = (
+    "a step of one device takes {1:.0f} % more or less than that of another ({0:g} to {2:g} %); the slowest counts"
+)
+
+
 @dataclass(frozen=True)
 class GroupStep:
     """The step of one of several devices; the time of all its messages [s]; notes on what is not known of them."""
@@ -91,6 +96,11 @@ def _divided(batch: int, devices: int, split: Split) -> int:
             f"devices {devices}: the batch of {batch} cannot be divided among them; expected one of {expected}"
         )
     return batch // copies
+
+
+def describe_spread(spread: Spread = DEVICE_SPREAD) -> str:
+    """A sentence on how far devices differ."""
+    return STRAGGLERS.format(*(100 * each for each in spread))
 
 
 def slowest_device(devices: int, spread: Spread, plan: RunPlan) -> Floats:

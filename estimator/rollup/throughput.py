@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from estimator.core.types import Floats
 
 DAY_S = 86400.0
@@ -15,6 +17,21 @@ def runs_per_day(time_per_unit_s: Floats) -> Floats:
 def runs_per_day_per_node(runs_per_day: Floats, workers_per_node: Floats) -> Floats:
     """Units per day of a node whose workers run separate units [1/day]: units per day of one worker × workers."""
     return runs_per_day * workers_per_node
+
+
+def workers_of_groups(devices_per_node: Floats, devices_per_training: Floats) -> Floats:
+    """Trainings per node that take several devices each; less than 1 where one takes several nodes."""
+    return devices_per_node / devices_per_training
+
+
+def trainings_at_once(nodes: Floats, devices_per_node: Floats, devices_per_training: Floats) -> Floats:
+    """Trainings that a machine runs at once: floor(its devices / devices per training); the rest is idle."""
+    return np.asarray(np.floor(nodes * devices_per_node / devices_per_training))
+
+
+def share_of_node(runs_per_day: Floats, runs_at_once: Floats, nodes: Floats) -> Floats:
+    """A node's share of the units per day of trainings that may take several nodes [1/day]."""
+    return runs_per_day * runs_at_once / nodes
 
 
 def units_per_day(runs_per_day_per_node: Floats, nodes: Floats) -> Floats:

@@ -9,8 +9,10 @@ from pathlib import Path
 from estimator.core.errors import UnfitError
 from estimator.core.types import Estimate, Number, Profile, Refusal
 from estimator.rollup.memory import DoesNotFitError
+from estimator.studies.size import machine_size
 from estimator.studies.study import Study
-from estimator.studies.unit import derive_chain, estimate_unit, machine_size
+from estimator.studies.unit import estimate_unit
+from estimator.studies.unit_chain import derive_chain
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,10 @@ from estimator.core import units
 from estimator.core.errors import EstimatorError, suggestion
 from estimator.core.types import Chains, Comparison, Estimate, FigureOfMerit, Number
 from estimator.studies.merit import figure_of_merit, fom_number
+from estimator.studies.size import machine_size
 from estimator.studies.study import Machine, Published, Study
-from estimator.studies.unit import derive_chain, estimate_unit, machine_size, read_unit
+from estimator.studies.unit import estimate_unit, read_unit
+from estimator.studies.unit_chain import derive_chain
 
 
 def compare_published(

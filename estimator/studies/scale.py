@@ -17,11 +17,8 @@ from estimator.profiles import read_profile
 from estimator.profiles.layers.shards import divided
 from estimator.reports import documents
 from estimator.rollup import power
-from estimator.rollup.scaling import DEVICE_SPREAD, Group, GroupStep, Scaling, efficiency, group_of
+from estimator.rollup.scaling import Group, GroupStep, Scaling, describe_spread, efficiency, group_of
 
-STRAGGLERS = (
-    "a step of one device takes {1:.0f} % more or less than that of another ({0:g} to {2:g} %); the slowest counts"
-)
 POWER = "power is that of the devices and of their nodes; a device that waits draws its idle power"
 
 
@@ -63,7 +60,7 @@ def scale(
         ],
         "notes": [
             f"{split}: {split.meaning}",
-            STRAGGLERS.format(*(100 * each for each in DEVICE_SPREAD)),
+            describe_spread(),
             POWER,
         ],
         "warnings": _warnings(first, steps.values()),

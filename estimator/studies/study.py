@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from estimator.core import library, yaml_files
 from estimator.core.errors import EstimatorError, suggestion
+from estimator.core.parallel import WORDS, read_split
 from estimator.core.scenarios import Host, Input
-from estimator.core.types import Dollars, File, Fusing, Layout, Mode, Precision, Pue, Seconds, Texts, Whole
+from estimator.core.types import Dollars, File, Fusing, Layout, Mode, Network, Precision, Pue, Seconds, Texts, Whole
 from estimator.core.yaml_files import Faults
 from estimator.rollup import fom
 from estimator.studies.audit.table import Table, table_faults
+
+
+def _parallel(written: object) -> object:
+    """Accept a word of ``core/parallel.py``."""
+    try:
+        read_split(str(written))
+    except EstimatorError:
+        raise ValueError(f"is {written!r}; write one of {', '.join(WORDS)}") from None
+    return written
+
+
+Parallel = Annotated[str, BeforeValidator(_parallel)]
 
 
 class Machine(File):
@@ -25,6 +38,7 @@ class Machine(File):
     devices_per_node: Whole | None = None
     node_name: str = "node"
     measurements: str | None = None
+    network: Network | None = None  # of a machine given by its device; of a system, what is other than its file says
     host: Host = None
     input: Input = None
     precision: Precision | None = None  # of products on it, for units that name none: a TPU has no fp32
@@ -60,6 +74,9 @@ class UnitOfWork(File):
     epochs: Whole | None = None
     steps_rounding: Literal["floor", "ceil"] | None = None
     load_time: Seconds | None = None
+    devices: Whole | None = None  # of each training; they exchange gradients in the machine's network
+    parallel: Parallel | None = None  # how they share it; data where nothing is said
+    scaling: Literal["weak", "strong"] | None = None  # batch_size is that of each device (weak, the default) or of all
     weight: float = Field(default=1.0, gt=0)
 
     @model_validator(mode="after")
@@ -71,6 +88,10 @@ class UnitOfWork(File):
             raise ValueError(
                 f"gives 'time_per_unit', which stands for the whole run; delete {', '.join(sorted(other_keys))}"
             )
+        if self.devices is None and (self.parallel or self.scaling):
+            raise ValueError("says how devices share a training, but not how many; add 'devices: 8'")
+        if self.devices is not None and self.mode == "inference":
+            raise ValueError("names 'devices' of one training, but is of inference, which each device does by itself")
         return self
 
 

@@ -28,3 +28,8 @@ def test_a_step_bears_its_share_of_what_else_an_epoch_takes() -> None:
 
 def test_a_run_loads_its_data_once() -> None:
     assert epoch.run_time(np.array([2.0, 3.0]), np.array(5.0), np.array(60.0)).tolist() == [70, 75]
+
+
+def test_the_batch_of_all_devices_is_that_of_each_times_their_number() -> None:
+    assert epoch.global_batch(np.array([32.0]), np.array([8.0])).tolist() == [256]
+    assert epoch.local_batch(np.array([256.0]), np.array([8.0])).tolist() == [32]

@@ -18,3 +18,10 @@ def test_workers_of_a_node_and_nodes_of_a_machine_add_up() -> None:
 
 def test_a_ratio_is_over_the_baseline() -> None:
     assert throughput.ratio(np.array([30.0, 5.0]), np.array(10.0)) == pytest.approx([3, 0.5])
+
+
+def test_a_machine_runs_as_many_trainings_as_have_all_their_devices() -> None:
+    nodes, per_node, together = (np.array([value]) for value in (7.0, 2.0, 4.0))
+    assert throughput.trainings_at_once(nodes, per_node, together).tolist() == [3]
+    assert throughput.workers_of_groups(per_node, together).tolist() == [0.5]
+    assert throughput.share_of_node(np.array([14.0]), np.array([3.0]), nodes).tolist() == [6]

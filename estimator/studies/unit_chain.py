@@ -1,0 +1,114 @@
+"""The chain of one unit of work on one machine: what is given, and what follows from it up to units per day."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from estimator.core.errors import EstimatorError
+from estimator.core.types import Estimate, Floats, Number, Workload, pair_id
+from estimator.rollup import chain
+from estimator.studies.expenses import given_power, given_prices
+from estimator.studies.forward import estimate_forward, forward_origin
+from estimator.studies.size import Size
+from estimator.studies.study import Machine, Study, UnitOfWork
+
+PART_FORMULA = "its share of the replayed step's critical path"
+STUDY_FILE = "study file"
+
+
+class Given(NamedTuple):
+    """A number that is given to the chain."""
+
+    name: str
+    label: str
+    value: float | Floats
+    unit: str
+    level: str
+    source: str
+    formula: str = "given"
+
+
+def derive_chain(study: Study, pair: tuple[str, str], estimated: Estimate | None, size: Size) -> dict[str, Number]:
+    """The chain of one unit on one machine, from what is given to units per day.
+
+    Raises EstimatorError where the run's samples or batch size are not known, or do not make a single step.
+    """
+    machine_name, unit_name = pair
+    unit, id_prefix = study.units_of_work[unit_name], pair_id(pair)
+    machine = study.machines.get(machine_name) or Machine(device=machine_name, nodes=size.nodes)
+    nodes = Given("nodes", f"{size.node_name}s", size.nodes, "1", "system", size.nodes_source)
+    if estimated is None:
+        numbers = _numbers(id_prefix, (nodes, *_given_time(unit, machine_name)))
+        return chain.derive(id_prefix, "node", numbers | given_prices(machine, size.devices, id_prefix))
+    workload = estimated.profile.workload
+    of_step, of_run = _step(unit, estimated, id_prefix), _run(unit, unit_name, workload)
+    numbers = _numbers(id_prefix, (nodes, *_workers(unit, size), *of_step, *of_run))
+    numbers |= given_power(study, machine, estimated, size.devices, size.system, id_prefix)
+    numbers |= given_prices(machine, unit.devices or 1, id_prefix)
+    ceiled = (unit.steps_rounding or workload.steps_rounding) == "ceil"
+    return chain.derive(id_prefix, _worker(unit), numbers, (chain.CEILED, *chain.CHAIN) if ceiled else chain.CHAIN)
+
+
+def _numbers(id_prefix: str, given: Iterable[Given]) -> dict[str, Number]:
+    return {g.name: chain.given(f"{id_prefix}/{g.name}", *g[1:]) for g in given}
+
+
+def _worker(unit: UnitOfWork) -> str:
+    """What runs one unit, in words."""
+    return f"group of {unit.devices} devices" if unit.devices and unit.devices > 1 else "device"
+
+
+def _given_time(unit: UnitOfWork, machine: str) -> Iterator[Given]:
+    yield Given("workers_per_node", "workers per node", 1, "1", "node", "the time given is that of a whole node")
+    yield Given("time_per_unit_s", "time per unit", (unit.time_per_unit or {})[machine], "s", "node", STUDY_FILE)
+
+
+def _workers(unit: UnitOfWork, size: Size) -> Iterator[Given]:
+    """How many devices a node has, and how many of them a training takes where that is not one."""
+    if unit.devices is None:
+        yield Given("workers_per_node", "devices per node", size.devices, "1", "node", size.devices_source)
+    else:
+        yield Given("devices_per_node", "devices per node", size.devices, "1", "node", size.devices_source)
+        yield Given("devices_per_training", "devices per training", unit.devices, "1", _worker(unit), STUDY_FILE)
+
+
+def _step(unit: UnitOfWork, estimated: Estimate, id_prefix: str) -> Iterator[Given]:
+    """The parts of a step, and the forward pass of a validation."""
+    ops = f"ops of {id_prefix} on {estimated.target.name}"
+    for part, samples in estimated.step.parts().items():
+        label = f"step, {part.replace('_', ' ')}"
+        yield Given(f"step_{part}_s", label, samples, "s", _worker(unit), ops, PART_FORMULA)
+    if unit.validation_samples:
+        forward, origin = estimate_forward(estimated).step.total, forward_origin(ops, estimated)
+        yield Given("forward_s", "forward pass", forward, "s", "device", origin, "sum of its parts")
+
+
+def _run(unit: UnitOfWork, unit_name: str, workload: Workload) -> Iterator[Given]:
+    """The sizes of a run, each from the study, else from the workload's file."""
+    samples, batch = unit.samples or workload.samples, unit.batch_size or workload.batch_size
+    unknown = [name for name, value in (("samples", samples), ("batch_size", batch)) if value is None]
+    if samples is None or batch is None:
+        raise EstimatorError(f"{' and '.join(unknown)} not known from the profile; add to the unit '{unit_name}'")
+    of_each = unit.devices is not None and unit.scaling != "strong"
+    whole = batch * (unit.devices or 1) if of_each else batch
+    if samples < whole and (unit.steps_rounding or workload.steps_rounding) == "floor":
+        raise EstimatorError(
+            f"{unit_name}: {samples} samples do not fill one batch of {whole}; expected at least one step"
+        )
+    epochs = unit.epochs or workload.epochs or 1
+    yield Given("samples", "samples", samples, "1", _worker(unit), _origin(unit, workload, "samples"))
+    name, label = ("local_batch", "batch of one device") if of_each else ("batch_size", "batch size")
+    yield Given(name, label, batch, "1", _worker(unit), _origin(unit, workload, "batch_size"))
+    yield Given("epochs", "epochs", epochs, "1", _worker(unit), _origin(unit, workload, "epochs"))
+    if unit.validation_samples:
+        yield Given("validation_samples", "validation samples", unit.validation_samples, "1", _worker(unit), STUDY_FILE)
+    load_s, origin = unit.load_time or 0.0, STUDY_FILE if unit.load_time else "not counted"
+    yield Given("load_s", "load time", load_s, "s", _worker(unit), origin)
+
+
+def _origin(unit: UnitOfWork, workload: Workload, name: str) -> str:
+    if getattr(unit, name) is not None:
+        return STUDY_FILE
+    known = getattr(workload, name) is not None
+    return "workload file of the profile" if known else "neither the study nor the workload file says"
