@@ -351,6 +351,7 @@ class MemoryUse:
     largest_batch: int | None = None
     mode: Mode = "training"
     notes: tuple[Note, ...] = ()
+    trainings: int = 1  # that the device holds, of which these are all parts
 
     @property
     def fits(self) -> bool | None:
@@ -441,6 +442,7 @@ class RunPlan:
     input: Input = None
     system: str | None = None  # the machine in whose network the target is
     network: Network | None = None  # that network, where no file of a machine gives it
+    trainings: int = 1  # that the target's memory must hold at once
 
     def __post_init__(self) -> None:
         for name, read in (("host", read_host), ("input", read_input)):

@@ -50,6 +50,7 @@ def check_memory(
     asked = product_format(plan.precision, workload, device).precision
     at_batch = ((batch or 0, step_tensors(work.resized, workload, asked)),)
     use = memory_of_parts.memory_use(at_batch, variables, workload, device, plan, split)
-    if memory_of_parts.exceeds(use):
+    use = memory_of_parts.shared_by(use, plan.trainings)
+    if memory_of_parts.exceeds(use) and plan.trainings == 1:
         use = memory(profile, plan, split)
     return use, memory_of_parts.check_fits(use, device, workload)

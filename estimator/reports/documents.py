@@ -242,13 +242,17 @@ def _cell(result: StudyResult, pair: tuple[str, str]) -> Document:
         return {**dict.fromkeys(UNIT_KEYS), "fits": refusal.fits, "refused": refusal.why}
     fits = estimated.memory.fits if estimated and estimated.memory else None
     found = unit_of_work(result.chains[pair], _covers(result))
-    return {**found, "devices": _devices(result.chains[pair], estimated), "fits": fits, "refused": None}
+    together = {
+        "devices": _count(result.chains[pair], "devices_per_training", estimated),
+        "trainings_per_device": _count(result.chains[pair], "trainings_per_device", estimated),
+    }
+    return {**found, **together, "fits": fits, "refused": None}
 
 
-def _devices(numbers: Mapping[str, Number], estimated: Estimate | None) -> int | None:
-    """How many devices train together; None where the time of a whole node was given."""
-    together = numbers.get("devices_per_training")
-    return int(together.samples[0]) if together else 1 if estimated else None
+def _count(numbers: Mapping[str, Number], name: str, estimated: Estimate | None) -> int | None:
+    """How many devices train together, or trainings share a device; None where the time of a whole node was given."""
+    given = numbers.get(name)
+    return int(given.samples[0]) if given else 1 if estimated else None
 
 
 def _covers(result: StudyResult) -> Covers:
@@ -258,6 +262,7 @@ def _covers(result: StudyResult) -> Covers:
 
 UNIT_KEYS = (
     "time_per_unit_s", "time_level", "units_per_day", "ratio", "level", "ratio_per_node", "energy_j", "usd", "devices",
+    "trainings_per_device",
 )  # fmt: skip
 
 

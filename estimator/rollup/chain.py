@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from estimator.core.types import Floats, Number
-from estimator.rollup import cost, epoch, parts, throughput
+from estimator.rollup import cost, epoch, parts, sharing, throughput
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,23 @@ CHAIN = (
          epoch.local_batch, ("batch_size", "devices_per_training")),
     Link("workers_per_node", "trainings per node", "1", "node", "devices per node / devices per training",
          throughput.workers_of_groups, ("devices_per_node", "devices_per_training")),
+    Link("workers_per_node", "trainings per node", "1", "node", "devices per node × trainings per device",
+         sharing.workers, ("devices_per_node", "trainings_per_device")),
+    Link("step_alone_s", "step time of a training alone", "s", "worker", "sum of its parts",
+         parts.sum_of_parts, tuple(f"step_{part}_s" for part in parts.PARTS), when=("trainings_per_device",)),
+    Link("step_busy_s", "time of it in which the device is busy", "s", "worker", "compute + memory + unmodelled",
+         sharing.busy_time, ("step_compute_s", "step_memory_s", "step_unmodelled_s"), when=("trainings_per_device",)),
+    Link("step_s", "step time", "s", "worker",
+         "max(trainings × busy time, time alone) + gaps left × (time alone + (trainings − 1) × busy time − that)",
+         sharing.shared_step, ("step_alone_s", "step_busy_s", "trainings_per_device", "gaps_left")),
+    Link("forward_s", "forward pass", "s", "worker", "forward pass alone × step time / step time alone",
+         sharing.shared_forward, ("forward_alone_s", "step_s", "step_alone_s")),
+    Link("device_power_w", "share of the power of a device", "W", "worker",
+         "(power alone − idle power) × step time alone / step time + idle power / trainings",
+         sharing.share_of_power,
+         ("device_alone_w", "device_idle_w", "step_alone_s", "step_s", "trainings_per_device")),
+    Link("idle_power_w", "share of the idle power of a device", "W", "worker", "idle power / trainings",
+         sharing.share_of_idle, ("device_idle_w", "trainings_per_device")),
     Link("step_s", "step time", "s", "worker", "sum of its parts",
          parts.sum_of_parts, tuple(f"step_{part}_s" for part in parts.PARTS)),
     Link("steps_per_epoch", "steps per epoch", "1", "worker", "floor(samples / batch size)",

@@ -77,6 +77,7 @@ class UnitOfWork(File):
     devices: Whole | None = None  # of each training; they exchange gradients in the machine's network
     parallel: Parallel | None = None  # how they share it; data where nothing is said
     scaling: Literal["weak", "strong"] | None = None  # batch_size is that of each device (weak, the default) or of all
+    trainings_per_device: Whole | None = None  # that share each device in turn
     weight: float = Field(default=1.0, gt=0)
 
     @model_validator(mode="after")
@@ -90,6 +91,8 @@ class UnitOfWork(File):
             )
         if self.devices is None and (self.parallel or self.scaling):
             raise ValueError("says how devices share a training, but not how many; add 'devices: 8'")
+        if self.devices is not None and self.trainings_per_device is not None:
+            raise ValueError("names both 'devices' and 'trainings_per_device'; keep one")
         if self.devices is not None and self.mode == "inference":
             raise ValueError("names 'devices' of one training, but is of inference, which each device does by itself")
         return self

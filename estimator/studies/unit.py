@@ -65,6 +65,7 @@ def _plan(study: Study, unit: UnitOfWork, machine: Machine, folder: Path) -> Run
         input=machine.input if unit.input is None else unit.input,
         batch=unit.batch_size,
         mode=unit.mode,
+        trainings=unit.trainings_per_device or 1,
         measurements=beside(folder, machine.measurements) if machine.measurements else None,
         draws=study.draws,
         seed=study.seed,

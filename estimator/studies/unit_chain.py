@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from estimator.core.errors import EstimatorError
+from estimator.core.interval import uniform
 from estimator.core.types import Estimate, Floats, Number, Workload, pair_id
 from estimator.rollup import chain
 from estimator.studies.expenses import given_power, given_prices
@@ -15,6 +16,7 @@ from estimator.studies.study import Machine, Study, UnitOfWork
 
 PART_FORMULA = "its share of the replayed step's critical path"
 STUDY_FILE = "study file"
+GAPS = "none at nominal inputs; unknown, from 0 to 1 (rollup/sharing.py)"
 
 
 class Given(NamedTuple):
@@ -44,8 +46,8 @@ def derive_chain(study: Study, pair: tuple[str, str], estimated: Estimate | None
     workload = estimated.profile.workload
     of_step, of_run = _step(unit, estimated, id_prefix), _run(unit, unit_name, workload)
     numbers = _numbers(id_prefix, (nodes, *_workers(unit, size), *of_step, *of_run))
-    numbers |= given_power(study, machine, estimated, size.devices, size.system, id_prefix)
-    numbers |= given_prices(machine, unit.devices or 1, id_prefix)
+    numbers |= given_power(study, unit, machine, estimated, size, id_prefix)
+    numbers |= given_prices(machine, (unit.devices or 1) / (unit.trainings_per_device or 1), id_prefix)
     ceiled = (unit.steps_rounding or workload.steps_rounding) == "ceil"
     return chain.derive(id_prefix, _worker(unit), numbers, (chain.CEILED, *chain.CHAIN) if ceiled else chain.CHAIN)
 
@@ -56,6 +58,8 @@ def _numbers(id_prefix: str, given: Iterable[Given]) -> dict[str, Number]:
 
 def _worker(unit: UnitOfWork) -> str:
     """What runs one unit, in words."""
+    if unit.trainings_per_device:
+        return f"1/{unit.trainings_per_device} of a device"
     return f"group of {unit.devices} devices" if unit.devices and unit.devices > 1 else "device"
 
 
@@ -65,11 +69,15 @@ def _given_time(unit: UnitOfWork, machine: str) -> Iterator[Given]:
 
 
 def _workers(unit: UnitOfWork, size: Size) -> Iterator[Given]:
-    """How many devices a node has, and how many of them a training takes where that is not one."""
-    if unit.devices is None:
+    """How many devices a node has, and how many of them a training takes, or shares one, where the study says."""
+    shared = unit.trainings_per_device
+    if unit.devices is None and shared is None:
         yield Given("workers_per_node", "devices per node", size.devices, "1", "node", size.devices_source)
     else:
         yield Given("devices_per_node", "devices per node", size.devices, "1", "node", size.devices_source)
+    if shared:
+        yield Given("trainings_per_device", "trainings per device", shared, "1", "device", STUDY_FILE)
+    if unit.devices:
         yield Given("devices_per_training", "devices per training", unit.devices, "1", _worker(unit), STUDY_FILE)
 
 
@@ -81,7 +89,11 @@ def _step(unit: UnitOfWork, estimated: Estimate, id_prefix: str) -> Iterator[Giv
         yield Given(f"step_{part}_s", label, samples, "s", _worker(unit), ops, PART_FORMULA)
     if unit.validation_samples:
         forward, origin = estimate_forward(estimated).step.total, forward_origin(ops, estimated)
-        yield Given("forward_s", "forward pass", forward, "s", "device", origin, "sum of its parts")
+        name = "forward_alone_s" if unit.trainings_per_device else "forward_s"
+        yield Given(name, "forward pass", forward, "s", "device", origin, "sum of its parts")
+    if unit.trainings_per_device:
+        left = uniform("sharing.gaps", 0.0, estimated.plan.draws, estimated.plan.seed)
+        yield Given("gaps_left", "share of gaps that no other training fills", left, "1", "device", GAPS)
 
 
 def _run(unit: UnitOfWork, unit_name: str, workload: Workload) -> Iterator[Given]:

@@ -7,6 +7,7 @@ import pytest
 
 from estimator.core.errors import EstimatorError, UnfitError
 from estimator.core.types import Estimate
+from estimator.rollup.memory import DoesNotFitError
 from estimator.studies.size import machine_size
 from estimator.studies.study import Study, UnitOfWork
 from estimator.studies.unit import estimate_unit, group_of_unit, read_unit
@@ -139,3 +140,13 @@ def test_more_devices_than_the_machine_has_make_it_unfit(tmp_path: Path) -> None
     write(tmp_path)
     with pytest.raises(UnfitError, match=r"devices 8: the machine has 3 nodes of 2 devices; .* 1 to 6"):
         estimated(tmp_path, {"devices_per_node": 2}, GROUPED)
+
+
+def test_memory_must_hold_all_trainings_of_a_device(tmp_path: Path) -> None:
+    write(tmp_path, workload=WORKLOAD + "parameters: 200000000\noptimizer: {name: adam}\n")
+    one, two = (estimated(tmp_path, unit={"trainings_per_device": count}).memory for count in (1, 2))
+    assert one is not None
+    assert two is not None
+    assert two.total[0] == pytest.approx(2 * one.total[0])
+    with pytest.raises(DoesNotFitError, match=r"w: 9 trainings need at least .* v100-sxm2-16gb has .*; 3 would fit"):
+        estimated(tmp_path, unit={"trainings_per_device": 9})

@@ -124,3 +124,38 @@ def test_a_group_pays_for_all_of_its_devices_and_its_share_of_nodes(tmp_path: Pa
 def test_the_samples_must_fill_the_batch_of_all_devices(tmp_path: Path) -> None:
     with pytest.raises(EstimatorError, match="A: 31 samples do not fill one batch of 32"):
         chain(write(tmp_path, workload=GROUPED), {"nodes": 7}, devices=4, samples=31)
+
+
+def test_trainings_that_share_a_device(tmp_path: Path) -> None:
+    """Kernels alone leave launches for others to fill; power and price are shared."""
+    write(tmp_path)
+    alone = nominal(chain(tmp_path, usd_per_device_hour(), host="none"))
+    found = chain(tmp_path, usd_per_device_hour(), host="none", trainings_per_device=4)
+    n = nominal(found)
+    assert n["step_alone_s"] == pytest.approx(alone["step_s"])
+    assert n["step_s"] == pytest.approx(max(4 * n["step_busy_s"], n["step_alone_s"]))
+    assert n["units_per_day"] == pytest.approx(3 * 2 * 4 * 86400 / n["time_per_unit_s"])
+    assert found["time_per_unit_s"].level == "1/4 of a device"
+    assert found["gaps_left"].samples.min() == found["gaps_left"].samples[0] == 0
+    assert n["usd"] == pytest.approx(3 * n["time_per_unit_s"] / 3600 / 4)
+    above_idle_j = (n["device_alone_w"] - n["device_idle_w"]) * n["step_alone_s"]
+    assert n["step_energy_j"] == pytest.approx(above_idle_j + n["device_idle_w"] * n["step_s"] / 4)
+    ids = {number.id for number in found.values()}
+    assert all(set(number.inputs) <= ids for number in found.values())
+
+
+def usd_per_device_hour() -> dict[str, Any]:
+    return {"usd_per_device_hour": "3 USD"}
+
+
+def test_one_training_that_shares_its_device_with_none_is_as_it_was(tmp_path: Path) -> None:
+    write(tmp_path)
+    alone, one = nominal(chain(tmp_path)), nominal(chain(tmp_path, trainings_per_device=1))
+    for name in ("step_s", "units_per_day", "energy_j"):
+        assert one[name] == pytest.approx(alone[name])
+
+
+def test_a_validation_beside_other_trainings_takes_longer_too(tmp_path: Path) -> None:
+    write(tmp_path)
+    n = nominal(chain(tmp_path, trainings_per_device=4, validation_samples=9))
+    assert n["forward_s"] / n["forward_alone_s"] == pytest.approx(n["step_s"] / n["step_alone_s"])
