@@ -120,6 +120,7 @@ def _whole(count: Sourced) -> Sourced:
 Seconds = Annotated[float, BeforeValidator(quantities.seconds)]
 Dollars = Annotated[float, BeforeValidator(quantities.dollars)]
 Pue = Annotated[float, BeforeValidator(quantities.pue)]
+Share = Annotated[float, BeforeValidator(quantities.share)]
 Rate = Annotated[Sourced, quantities.sourced("B/s")]
 Size = Annotated[Sourced, quantities.sourced("B")]
 Frequency = Annotated[Sourced, quantities.sourced("Hz")]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from estimator.core.types import Floats, Number
-from estimator.rollup import cost, epoch, parts, sharing, throughput
+from estimator.rollup import cost, epoch, failures, parts, sharing, throughput
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,8 @@ class Link:
 
 
 CHAIN = (
+    Link("nodes", "nodes in use", "1", "system", "floor(all nodes × fraction in use)",
+         failures.nodes_in_use, ("all_nodes", "fraction")),
     Link("batch_size", "batch of all devices", "1", "worker", "batch of one device × devices per training",
          epoch.global_batch, ("local_batch", "devices_per_training")),
     Link("local_batch", "batch of one device", "1", "worker", "batch of all devices / devices per training",
@@ -62,6 +64,25 @@ CHAIN = (
          epoch.validated_epoch_time, ("step_s", "steps_per_epoch", "forward_s", "validation_steps")),
     Link("epoch_s", "time per epoch", "s", "worker", "step time × steps per epoch",  # without validation
          epoch.epoch_time, ("step_s", "steps_per_epoch")),
+    Link("training_s", "time of the steps of a run, without failures", "s", "worker", "epoch time × epochs",
+         failures.training_time, ("epoch_s", "epochs"), when=("mtbf_node_s",)),
+    Link("nodes_per_training", "nodes per training", "1", "worker", "ceil(devices per training / devices per node)",
+         failures.nodes_of_training, ("devices_per_training", "devices_per_node"), when=("mtbf_node_s",)),
+    Link("mtbf_s", "mean time between failures of a training's nodes", "s", "worker", "that of one node / nodes",
+         failures.mean_time_between, ("mtbf_node_s", "nodes_per_training")),
+    Link("checkpoint_every_s", "time between two checkpoints", "s", "worker",
+         "√(2δM) · (1 + ⅓·√(δ/2M) + ⅑·δ/2M) − δ; δ: time to write one, M: mean time between failures (Daly 2006)",
+         failures.best_interval, ("checkpoint_write_s", "mtbf_s")),
+    Link("time_per_unit_s", "time per unit", "s", "worker",
+         "R + M · e^(R/M) · (e^((τ+δ)/M) − 1) · T/τ; R: load time, T: of the steps, τ: between checkpoints (Daly 2006)",
+         failures.time_with_checkpoints,
+         ("training_s", "load_s", "checkpoint_every_s", "checkpoint_write_s", "mtbf_s")),
+    Link("time_per_unit_s", "time per unit", "s", "worker",
+         "R + M · e^(R/M) · (e^(T/M) − 1); R: load time, T: time of the steps, M: mean time between failures",
+         failures.time_without_checkpoints, ("training_s", "load_s", "mtbf_s")),
+    Link("lost_share", "share of the time lost to failures and checkpoints", "1", "worker",
+         "1 − (time of the steps + load time) / time per unit",
+         failures.lost_share, ("time_per_unit_s", "training_s", "load_s"), when=("mtbf_s",)),
     Link("time_per_unit_s", "time per unit", "s", "worker", "load time + epoch time × epochs",
          epoch.run_time, ("epoch_s", "epochs", "load_s")),
     Link("runs_per_day", "units per day of one worker", "1/day", "worker", "1 day / time per unit",
@@ -73,6 +94,8 @@ CHAIN = (
          throughput.share_of_node, ("runs_per_day", "runs_at_once", "nodes"), when=("devices_per_training",)),
     Link("runs_per_day_per_node", "units per day of one node", "1/day", "node", "units per day of one worker × workers",
          throughput.runs_per_day_per_node, ("runs_per_day", "workers_per_node")),
+    Link("units_per_day", "units per day", "1/day", "system", "units per day of one node × nodes × availability",
+         throughput.available_units_per_day, ("runs_per_day_per_node", "nodes", "availability")),
     Link("units_per_day", "units per day", "1/day", "system", "units per day of one node × nodes",
          throughput.units_per_day, ("runs_per_day_per_node", "nodes")),
     Link("step_energy_j", "energy per step", "J", "worker", "mean power of a device × step time × devices per training",

@@ -39,6 +39,11 @@ def units_per_day(runs_per_day_per_node: Floats, nodes: Floats) -> Floats:
     return runs_per_day_per_node * nodes
 
 
+def available_units_per_day(runs_per_day_per_node: Floats, nodes: Floats, availability: Floats) -> Floats:
+    """Units per day of a machine that is up for a share of the time [1/day]."""
+    return units_per_day(runs_per_day_per_node, nodes) * availability
+
+
 def ratio(rate: Floats, baseline_rate: Floats) -> Floats:
     """A rate / the baseline's rate."""
     return rate / baseline_rate

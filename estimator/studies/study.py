@@ -7,11 +7,24 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from estimator.core import library, yaml_files
+from estimator.core import library, quantities, yaml_files
 from estimator.core.errors import EstimatorError, suggestion
 from estimator.core.parallel import WORDS, read_split
 from estimator.core.scenarios import Host, Input
-from estimator.core.types import Dollars, File, Fusing, Layout, Mode, Network, Precision, Pue, Seconds, Texts, Whole
+from estimator.core.types import (
+    Dollars,
+    File,
+    Fusing,
+    Layout,
+    Mode,
+    Network,
+    Precision,
+    Pue,
+    Seconds,
+    Share,
+    Texts,
+    Whole,
+)
 from estimator.core.yaml_files import Faults
 from estimator.rollup import fom
 from estimator.studies.audit.table import Table, table_faults
@@ -29,6 +42,18 @@ def _parallel(written: object) -> object:
 Parallel = Annotated[str, BeforeValidator(_parallel)]
 
 
+def _interval(written: object) -> float | str:
+    """Accept ``auto``, or a time above zero."""
+    return "auto" if written == "auto" else quantities.seconds(written)
+
+
+class Checkpoint(File):
+    """How often trainings write checkpoints, and how long that takes."""
+
+    every: Annotated[float | Literal["auto"], BeforeValidator(_interval)] = "auto"  # training time between two
+    write: Seconds
+
+
 class Machine(File):
     """A machine: a shipped system, or nodes of a device, or nodes alone where times per unit are given."""
 
@@ -42,6 +67,12 @@ class Machine(File):
     host: Host = None
     input: Input = None
     precision: Precision | None = None  # of products on it, for units that name none: a TPU has no fp32
+    fusion: Fusing | None = None  # for units that say nothing
+    layout: Layout | None = None  # likewise
+    fraction: Share | None = None  # of its nodes that run these units
+    availability: Share | None = None  # share of the time in which it is up
+    mtbf_node: Seconds | None = None  # mean time between failures of one node
+    checkpoint: Checkpoint | None = None  # of each training; without it a failure sends a training to its beginning
     pue: Pue | None = None  # what the facility draws over what its computers do
     usd_per_node_hour: Dollars | None = None
     usd_per_device_hour: Dollars | None = None
@@ -52,6 +83,8 @@ class Machine(File):
             raise ValueError("names neither 'system' nor 'nodes'; add 'system: summit' or 'nodes: 18688'")
         if self.system and self.device:
             raise ValueError("names both 'system' and 'device'; keep one")
+        if self.checkpoint and self.mtbf_node is None:
+            raise ValueError("names 'checkpoint', but not what it is against; add 'mtbf_node: 5 years'")
         if self.usd_per_node_hour and self.usd_per_device_hour:
             raise ValueError("names both 'usd_per_node_hour' and 'usd_per_device_hour'; keep one")
         return self
@@ -63,8 +96,8 @@ class UnitOfWork(File):
     time_per_unit: dict[str, Seconds] | None = None
     profile: str | None = None
     precision: Precision | None = None
-    fusion: Fusing = "none"
-    layout: Layout = "auto"
+    fusion: Fusing | None = None  # the machine's, else none
+    layout: Layout | None = None  # the machine's, else auto
     host: Host = None
     input: Input = None
     batch_size: Whole | None = None  # where it is not the profile's, the profile is taken to it

@@ -47,7 +47,7 @@ def estimate_unit(study: Study, unit_name: str, machine: Machine, profile: Profi
 
 def group_of_unit(unit: UnitOfWork, devices: int, workload: Workload, size: Size) -> Group:
     """The devices of one training of a unit on a machine of this size."""
-    most = size.nodes * size.devices
+    most = size.in_use * size.devices
     if devices > most:
         raise UnfitError(f"devices {devices}: the machine has {size} devices; expected a number from 1 to {most}")
     return group_of(devices, size.devices, unit.scaling or "weak", unit.batch_size or workload.batch_size)
@@ -59,8 +59,8 @@ def _plan(study: Study, unit: UnitOfWork, machine: Machine, folder: Path) -> Run
     return RunPlan(
         target=beside(folder, device),
         precision=unit.precision or machine.precision,
-        fusion=unit.fusion,
-        layout=unit.layout,
+        fusion=unit.fusion or machine.fusion or "none",
+        layout=unit.layout or machine.layout or "auto",
         host=machine.host if unit.host is None else unit.host,
         input=machine.input if unit.input is None else unit.input,
         batch=unit.batch_size,

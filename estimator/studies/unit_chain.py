@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from estimator.core.errors import EstimatorError
+from estimator.core import units
+from estimator.core.errors import EstimatorError, UnfitError
 from estimator.core.interval import uniform
 from estimator.core.types import Estimate, Floats, Number, Workload, pair_id
 from estimator.rollup import chain
@@ -16,6 +17,7 @@ from estimator.studies.study import Machine, Study, UnitOfWork
 
 PART_FORMULA = "its share of the replayed step's critical path"
 STUDY_FILE = "study file"
+MOST_LOST = 0.99  # of a run's time: more is no run
 GAPS = "none at nominal inputs; unknown, from 0 to 1 (rollup/sharing.py)"
 
 
@@ -39,17 +41,29 @@ def derive_chain(study: Study, pair: tuple[str, str], estimated: Estimate | None
     machine_name, unit_name = pair
     unit, id_prefix = study.units_of_work[unit_name], pair_id(pair)
     machine = study.machines.get(machine_name) or Machine(device=machine_name, nodes=size.nodes)
-    nodes = Given("nodes", f"{size.node_name}s", size.nodes, "1", "system", size.nodes_source)
+    of_machine = (*_nodes(size), *_failures(machine, unit))
     if estimated is None:
-        numbers = _numbers(id_prefix, (nodes, *_given_time(unit, machine_name)))
-        return chain.derive(id_prefix, "node", numbers | given_prices(machine, size.devices, id_prefix))
+        numbers = _numbers(id_prefix, (*of_machine, *_given_time(unit, machine_name, machine)))
+        return _ending(chain.derive(id_prefix, "node", numbers | given_prices(machine, size.devices, id_prefix)))
     workload = estimated.profile.workload
     of_step, of_run = _step(unit, estimated, id_prefix), _run(unit, unit_name, workload)
-    numbers = _numbers(id_prefix, (nodes, *_workers(unit, size), *of_step, *of_run))
+    numbers = _numbers(id_prefix, (*of_machine, *_workers(unit, size), *of_step, *of_run))
     numbers |= given_power(study, unit, machine, estimated, size, id_prefix)
     numbers |= given_prices(machine, (unit.devices or 1) / (unit.trainings_per_device or 1), id_prefix)
     ceiled = (unit.steps_rounding or workload.steps_rounding) == "ceil"
-    return chain.derive(id_prefix, _worker(unit), numbers, (chain.CEILED, *chain.CHAIN) if ceiled else chain.CHAIN)
+    links = (chain.CEILED, *chain.CHAIN) if ceiled else chain.CHAIN
+    return _ending(chain.derive(id_prefix, _worker(unit), numbers, links))
+
+
+def _ending(numbers: dict[str, Number]) -> dict[str, Number]:
+    """The chain. Raises UnfitError where failures leave hardly any run to its end."""
+    if "lost_share" in numbers and numbers["lost_share"].samples[0] > MOST_LOST:
+        training_s, mtbf_s = (float(numbers[name].samples[0]) for name in ("training_s", "mtbf_s"))
+        raise UnfitError(
+            f"a run of {units.show(training_s, 's', 3)} hardly ever ends, as its nodes fail every "
+            f"{units.show(mtbf_s, 's', 3)}; give the machine a 'checkpoint: {{every: auto, write: 5 min}}' or a faster one"
+        )
+    return numbers
 
 
 def _numbers(id_prefix: str, given: Iterable[Given]) -> dict[str, Number]:
@@ -63,9 +77,38 @@ def _worker(unit: UnitOfWork) -> str:
     return f"group of {unit.devices} devices" if unit.devices and unit.devices > 1 else "device"
 
 
-def _given_time(unit: UnitOfWork, machine: str) -> Iterator[Given]:
+def _nodes(size: Size) -> Iterator[Given]:
+    name = "nodes" if size.fraction is None else "all_nodes"
+    yield Given(name, f"{size.node_name}s", size.nodes, "1", "system", size.nodes_source)
+    if size.fraction is not None:
+        yield Given("fraction", "fraction in use", size.fraction, "1", "system", STUDY_FILE)
+
+
+def _failures(machine: Machine, unit: UnitOfWork) -> Iterator[Given]:
+    """How often a machine and its nodes fail, and what trainings do against it, where the study says so."""
+    if machine.availability is not None:
+        yield Given("availability", "availability", machine.availability, "1", "system", STUDY_FILE)
+    if machine.mtbf_node is None:
+        return
+    yield Given("mtbf_node_s", "mean time between failures of a node", machine.mtbf_node, "s", "node", STUDY_FILE)
+    if unit.devices is None:
+        yield Given("nodes_per_training", "nodes per training", 1, "1", "node", "a failure of its node ends it")
+    if machine.checkpoint is not None:
+        write_s, every_s = machine.checkpoint.write, machine.checkpoint.every
+        yield Given("checkpoint_write_s", "time to write a checkpoint", write_s, "s", _worker(unit), STUDY_FILE)
+        if every_s != "auto":
+            label = "time between two checkpoints"
+            yield Given("checkpoint_every_s", label, every_s, "s", _worker(unit), STUDY_FILE)
+
+
+def _given_time(unit: UnitOfWork, name: str, machine: Machine) -> Iterator[Given]:
+    time_s = (unit.time_per_unit or {})[name]
     yield Given("workers_per_node", "workers per node", 1, "1", "node", "the time given is that of a whole node")
-    yield Given("time_per_unit_s", "time per unit", (unit.time_per_unit or {})[machine], "s", "node", STUDY_FILE)
+    if machine.mtbf_node is None:
+        yield Given("time_per_unit_s", "time per unit", time_s, "s", "node", STUDY_FILE)
+    else:
+        yield Given("training_s", "time per unit without failures", time_s, "s", "node", STUDY_FILE)
+        yield Given("load_s", "load time", 0.0, "s", "node", "part of the time given")
 
 
 def _workers(unit: UnitOfWork, size: Size) -> Iterator[Given]:

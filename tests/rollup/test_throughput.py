@@ -25,3 +25,8 @@ def test_a_machine_runs_as_many_trainings_as_have_all_their_devices() -> None:
     assert throughput.trainings_at_once(nodes, per_node, together).tolist() == [3]
     assert throughput.workers_of_groups(per_node, together).tolist() == [0.5]
     assert throughput.share_of_node(np.array([14.0]), np.array([3.0]), nodes).tolist() == [6]
+
+
+def test_a_machine_that_is_down_completes_nothing() -> None:
+    found = throughput.available_units_per_day(np.array([24.0]), np.array([10.0]), np.array([0.9]))
+    assert found.tolist() == [216]

@@ -3,6 +3,9 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from estimator.core.errors import EstimatorError
 from estimator.core.types import Network
 from estimator.studies.size import machine_network, machine_size
 from estimator.studies.study import Machine
@@ -50,3 +53,11 @@ def test_a_machine_of_a_device_has_the_network_of_the_study_and_joins_its_nodes_
     assert given.latency is not None
     assert (given.latency.value, given.interconnect, given.linked_devices) == (2e-6, "InfiniBand", 4)
     assert network(**nodes) == Network(linked_devices=4)
+
+
+def test_a_fraction_of_the_nodes_is_in_use() -> None:
+    size = machine_size(Machine(device="v100", nodes=7, devices_per_node=4, fraction=0.5), FOLDER)
+    assert (size.nodes, size.in_use, str(size)) == (7, 3, "3 nodes of 4")
+    assert machine_size(Machine(system="summit", fraction=0.5), FOLDER).in_use == 2304
+    with pytest.raises(EstimatorError, match=r"fraction 0.1 of 7 nodes leaves none; expected at least one"):
+        machine_size(Machine(device="v100", nodes=7, fraction=0.1), FOLDER)

@@ -164,6 +164,22 @@ def test_names_with_a_slash_do_not_collide(tmp_path: Path) -> None:
         (STUDY.replace("nodes: 20", "nodes: yes"), "is True, as YAML reads yes and no"),
         (STUDY.replace("2 h", "'2,5 h'"), "no unit known here"),
         (STUDY + "  B: {profile: p1b3, devices: 2, trainings_per_device: 2}\n", "names both 'devices' and"),
+        (
+            STUDY.replace("nodes: 20", "nodes: 20, availability: 1.2"),
+            "availability is 1.2; write a share above 0 and",
+        ),
+        (STUDY.replace("nodes: 20", "nodes: 20, availability: 0"), "availability is 0; write a share above 0 and at"),
+        (STUDY.replace("nodes: 20", "nodes: 20, fraction: 110 %"), "fraction is '110 %'; write a share above 0 and at"),
+        (STUDY.replace("nodes: 20", "nodes: 20, mtbf_node: 0 h"), "mtbf_node is '0 h', which is not above zero"),
+        (STUDY.replace("nodes: 20", "nodes: 20, checkpoint: {write: 5 min}"), "against; add 'mtbf_node: 5 years'"),
+        (
+            STUDY.replace("nodes: 20", "nodes: 20, mtbf_node: 5 years, checkpoint: {write: 0 s}"),
+            "checkpoint.write is '0 s', which is not above zero",
+        ),
+        (
+            STUDY.replace("nodes: 20", "nodes: 20, mtbf_node: 5 years, checkpoint: {every: often, write: 1 s}"),
+            "checkpoint.every is 'often', which is not a quantity",
+        ),
         (STUDY + "  B: {profile: p1b3, devices: 0}\n", "units_of_work.B.devices is 0"),
         (STUDY + "  B: {profile: p1b3, devices: 1.5}\n", "units_of_work.B.devices is 1.5"),
         (STUDY + "  B: {profile: p1b3, devices: 2, parallel: dta}\n", "parallel is 'dta'; write one of data, zero1"),

@@ -150,3 +150,20 @@ def test_memory_must_hold_all_trainings_of_a_device(tmp_path: Path) -> None:
     assert two.total[0] == pytest.approx(2 * one.total[0])
     with pytest.raises(DoesNotFitError, match=r"w: 9 trainings need at least .* v100-sxm2-16gb has .*; 3 would fit"):
         estimated(tmp_path, unit={"trainings_per_device": 9})
+
+
+@pytest.mark.parametrize(
+    ("machine", "unit", "expected"),
+    [
+        ({}, {}, "none"),
+        ({"fusion": "elementwise"}, {}, "elementwise"),
+        ({"fusion": "elementwise"}, {"fusion": "none"}, "none"),
+    ],
+)
+def test_a_units_fusion_and_layout_come_before_its_machines(
+    tmp_path: Path, machine: dict[str, Any], unit: dict[str, Any], expected: str
+) -> None:
+    found = estimated(write(tmp_path), machine | {"layout": "none"}, unit).plan
+    assert (found.fusion, found.layout) == (expected, "none")
+    assert estimated(tmp_path, {"layout": "none"}, {"layout": "converted"}).plan.layout == "converted"
+    assert estimated(tmp_path).plan.layout == "auto"

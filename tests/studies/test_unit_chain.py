@@ -3,10 +3,12 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from estimator.core.errors import EstimatorError
+from estimator.core.errors import EstimatorError, UnfitError
 from estimator.core.types import Number
+from estimator.rollup import failures
 from estimator.rollup.parts import PARTS
 from estimator.studies.size import machine_size
 from estimator.studies.study import Study
@@ -159,3 +161,47 @@ def test_a_validation_beside_other_trainings_takes_longer_too(tmp_path: Path) ->
     write(tmp_path)
     n = nominal(chain(tmp_path, trainings_per_device=4, validation_samples=9))
     assert n["forward_s"] / n["forward_alone_s"] == pytest.approx(n["step_s"] / n["step_alone_s"])
+
+
+FRAIL = {"mtbf_node": "2 h", "checkpoint": {"write": "30 s"}}
+
+
+def test_failures_and_checkpoints_lengthen_a_run(tmp_path: Path) -> None:
+    write(tmp_path, workload=GROUPED)
+    sound = nominal(chain(tmp_path, {"nodes": 7}, devices=4, samples=80000, load_time="10 s"))
+    found = chain(tmp_path, {"nodes": 7, **FRAIL}, devices=4, samples=80000, load_time="10 s")
+    n = nominal(found)
+    assert n["training_s"] + 10 == pytest.approx(sound["time_per_unit_s"])
+    assert (n["nodes_per_training"], n["mtbf_s"]) == (2, 3600)
+    assert n["checkpoint_every_s"] == pytest.approx(failures.best_interval(np.array(30.0), np.array(3600.0)))
+    assert n["time_per_unit_s"] > sound["time_per_unit_s"]
+    assert n["lost_share"] == pytest.approx(1 - sound["time_per_unit_s"] / n["time_per_unit_s"])
+    ids = {number.id for number in found.values()}
+    assert all(set(number.inputs) <= ids for number in found.values())
+    every = {"mtbf_node": "2 h", "checkpoint": {"every": "7 s", "write": "30 s"}}
+    assert nominal(chain(tmp_path, {"nodes": 7, **every}, samples=80000))["checkpoint_every_s"] == 7
+
+
+def test_a_run_that_failures_never_let_end_makes_a_machine_unfit(tmp_path: Path) -> None:
+    write(tmp_path)
+    with pytest.raises(UnfitError, match=r"a run of .* hardly ever .* nodes fail every 1.00 s; give .*'check"):
+        chain(tmp_path, {"mtbf_node": "1 s"}, samples=80000)
+
+
+def test_a_machine_is_used_in_part_and_for_part_of_the_time(tmp_path: Path) -> None:
+    write(tmp_path)
+    whole = nominal(chain(tmp_path, {"nodes": 8}))
+    found = nominal(chain(tmp_path, {"nodes": 8, "fraction": "50 %", "availability": 0.9}))
+    assert (found["all_nodes"], found["nodes"]) == (8, 4)
+    assert found["units_per_day"] == pytest.approx(whole["units_per_day"] * 0.5 * 0.9)
+    assert found["time_per_unit_s"] == whole["time_per_unit_s"]
+
+
+def test_a_time_that_is_given_is_lengthened_by_failures_too() -> None:
+    made = Study.model_validate({
+        "title": "t", "baseline": "old", "machines": {"old": {"nodes": 10}, "new": {"nodes": 20, "mtbf_node": "10 h"}},
+        "units_of_work": {"A": {"time_per_unit": {"old": "2 h", "new": "1 h"}}},
+    })  # fmt: skip
+    n = nominal(derive_chain(made, ("new", "A"), None, machine_size(made.machines["new"], Path())))
+    assert n["time_per_unit_s"] == pytest.approx(36000 * (np.exp(0.1) - 1))
+    assert n["units_per_day"] == pytest.approx(20 * 86400 / n["time_per_unit_s"])
