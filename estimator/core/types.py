@@ -665,6 +665,7 @@ class StudyResult:
     estimates: Mapping[tuple[str, str], Estimate] = field(repr=False)
     comparisons: tuple[Comparison, ...] = ()
     refusals: Mapping[tuple[str, str], Refusal] = field(default_factory=dict)  # (machine, unit) that have no chain
+    campaigns: Mapping[str, Mapping[str, Number]] = field(default_factory=dict)  # by machine that runs all phases
     without_fom: Mapping[str, str] = field(default_factory=dict)  # machines without a figure of merit, and why
     appendices: tuple[Appendix, ...] = ()
     assumptions: tuple[str, ...] = ()  # about the machines; those about the devices are the estimates' own
@@ -684,9 +685,10 @@ class StudyResult:
     def numbers(self) -> dict[str, Number]:
         """Every number of the roll-up by its id."""
         chained = [number for numbers in self.chains.values() for number in numbers.values()]
+        phased = [number for numbers in self.campaigns.values() for number in numbers.values()]
         compared = [number for comparison in self.comparisons for number in comparison.numbers]
         appended = [number for appendix in self.appendices for number in appendix.numbers]
-        return {number.id: number for number in (*chained, *self.fom_numbers.values(), *compared, *appended)}
+        return {number.id: number for number in (*chained, *phased, *self.fom_numbers.values(), *compared, *appended)}
 
     def predictions(self) -> list[tuple[str, Estimate]]:
         """Every estimate behind the figures, with its name in the report."""

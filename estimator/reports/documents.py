@@ -198,6 +198,7 @@ def figures_of_merit(result: StudyResult) -> Document:
         "threshold": result.threshold,
         "targets": {name: _target(result, name) for name in result.machines if name != result.baseline},
         "baseline_units": _units(result, result.baseline),
+        "campaigns": {name: _campaign(result, name) for name in result.machines} if result.campaigns else None,
     }
 
 
@@ -258,6 +259,26 @@ def _count(numbers: Mapping[str, Number], name: str, estimated: Estimate | None)
 def _covers(result: StudyResult) -> Covers:
     """What a study's intervals cover: the models' errors as well where a time was predicted."""
     return "all" if result.predictions() else "inputs"
+
+
+def _campaign(result: StudyResult, machine: str) -> Document | None:
+    """A workflow of counted units on one machine; None where it cannot run one of them."""
+    numbers, covers = result.campaigns.get(machine), _covers(result)
+    if numbers is None:
+        return None
+    of_machine = {unit: result.chains[machine, unit] for unit in result.units if (machine, unit) in result.chains}
+    phases = {unit: chain for unit, chain in of_machine.items() if "phase_s" in chain}
+    return {
+        "time_s": interval(numbers["campaign_s"].samples, covers),
+        "campaigns_per_day": interval(numbers["campaigns_per_day"].samples, covers),
+        "ratio": _interval_of(numbers, "campaign_ratio", covers),
+        "energy_kwh": _interval_of(numbers, "campaign_energy_kwh", covers),
+        "usd": _interval_of(numbers, "campaign_usd", covers),
+        "phases": {
+            unit: {"count": int(chain["count"].samples[0]), "time_s": interval(chain["phase_s"].samples, covers)}
+            for unit, chain in phases.items()
+        },
+    }
 
 
 UNIT_KEYS = (

@@ -71,6 +71,7 @@ def render(result: StudyResult) -> str:
         assumptions={**{text: ["machines"] for text in result.assumptions}, **_by_sentence(result, "assumptions")},
         warnings=_by_sentence(result, "warnings"),
         numbers=result.numbers(),
+        counts=_counts(result),
         expenses={name: head for name, head in EXPENSES.items() if any(name in n for n in result.chains.values())},
         predicted=bool(result.predictions()),
     )
@@ -136,6 +137,13 @@ def _scenarios(result: StudyResult, kind: Literal["host", "input"]) -> dict[str,
     for pair, estimate in result.estimates.items():
         scenarios.setdefault(getattr(estimate, kind), []).append(pair_id(pair))
     return scenarios
+
+
+def _counts(result: StudyResult) -> dict[str, Number]:
+    """How many of each unit a campaign has, in the order of its phases."""
+    counted = ((unit, numbers["count"]) for (_, unit), numbers in result.chains.items() if "count" in numbers)
+    counts = dict(counted)
+    return {unit: counts[unit] for unit in result.units if unit in counts}
 
 
 def _op_rows(estimate: Estimate) -> list[list[str]]:

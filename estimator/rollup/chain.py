@@ -119,6 +119,18 @@ CHAIN = (
          cost.price_by_node, ("usd_per_node_hour", "time_per_unit_s", "workers_per_node")),
     Link("usd", "price per unit", "USD", "worker", "price of a device × time per unit / 1 h × devices",
          cost.price_by_device, ("usd_per_device_hour", "time_per_unit_s", "devices_per_worker")),
+    Link("runs_at_once", "units at once", "1", "system", "nodes × workers per node",
+         throughput.units_at_once, ("nodes", "workers_per_node"), when=("count",)),
+    Link("waves", "waves of a campaign's units", "1", "system", "ceil(units per campaign / units at once)",
+         throughput.waves, ("count", "runs_at_once")),
+    Link("phase_s", "time of a campaign's units", "s", "system", "waves × time per unit / availability",
+         throughput.available_phase_time, ("waves", "time_per_unit_s", "availability")),
+    Link("phase_s", "time of a campaign's units", "s", "system", "waves × time per unit",
+         throughput.phase_time, ("waves", "time_per_unit_s")),
+    Link("phase_energy_kwh", "energy of a campaign's units", "kWh", "system", "units per campaign × energy per unit",
+         throughput.of_all, ("count", "energy_kwh")),
+    Link("phase_usd", "price of a campaign's units", "USD", "system", "units per campaign × price per unit",
+         throughput.of_all, ("count", "usd")),
 )  # fmt: skip
 CEILED = Link("steps_per_epoch", "steps per epoch", "1", "worker", "ceil(samples / batch size)",
               epoch.steps_per_epoch_ceil, ("samples", "batch_size"))  # fmt: skip

@@ -29,6 +29,31 @@ def trainings_at_once(nodes: Floats, devices_per_node: Floats, devices_per_train
     return np.asarray(np.floor(nodes * devices_per_node / devices_per_training))
 
 
+def units_at_once(nodes: Floats, workers_per_node: Floats) -> Floats:
+    """Units that a machine runs at once, where a node or less runs each."""
+    return nodes * workers_per_node
+
+
+def waves(count: Floats, runs_at_once: Floats) -> Floats:
+    """Times that a machine is filled to run so many units: ceil(count / units at once)."""
+    return np.asarray(np.ceil(count / runs_at_once))
+
+
+def phase_time(waves: Floats, time_per_unit_s: Floats) -> Floats:
+    """Time of so many like units [s]: waves × time per unit."""
+    return waves * time_per_unit_s
+
+
+def available_phase_time(waves: Floats, time_per_unit_s: Floats, availability: Floats) -> Floats:
+    """Time of so many like units on a machine that is up for a share of the time [s]."""
+    return phase_time(waves, time_per_unit_s) / availability
+
+
+def of_all(count: Floats, each: Floats) -> Floats:
+    """What so many units take together, of energy or money."""
+    return count * each
+
+
 def share_of_node(runs_per_day: Floats, runs_at_once: Floats, nodes: Floats) -> Floats:
     """A node's share of the units per day of trainings that may take several nodes [1/day]."""
     return runs_per_day * runs_at_once / nodes

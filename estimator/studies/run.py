@@ -19,6 +19,7 @@ from estimator.studies.places import beside
 from estimator.studies.published import compare_published
 from estimator.studies.study import Study, find_study, read_study
 from estimator.studies.unit import read_unit
+from estimator.studies.workflow import campaigns
 
 
 def run_study(path: str | Path) -> StudyResult:
@@ -74,6 +75,7 @@ def run_study(path: str | Path) -> StudyResult:
         estimates=estimates,
         comparisons=comparisons,
         refusals=refusals,
+        campaigns=campaigns(study, chains),
         without_fom=without_fom,
         appendices=tuple(map(appendix, audits)),
         assumptions=tuple(

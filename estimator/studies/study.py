@@ -111,13 +111,14 @@ class UnitOfWork(File):
     parallel: Parallel | None = None  # how they share it; data where nothing is said
     scaling: Literal["weak", "strong"] | None = None  # batch_size is that of each device (weak, the default) or of all
     trainings_per_device: Whole | None = None  # that share each device in turn
+    count: Whole | None = None  # units of a campaign, whose phases are the units with a count, in their order
     weight: float = Field(default=1.0, gt=0)
 
     @model_validator(mode="after")
     def _has_one_source(self) -> UnitOfWork:
         if (self.time_per_unit is None) == (self.profile is None):
             raise ValueError("needs either 'time_per_unit' or 'profile'; give one of them")
-        other_keys = self.model_fields_set - {"time_per_unit", "weight"}
+        other_keys = self.model_fields_set - {"time_per_unit", "weight", "count"}
         if self.time_per_unit is not None and other_keys:
             raise ValueError(
                 f"gives 'time_per_unit', which stands for the whole run; delete {', '.join(sorted(other_keys))}"

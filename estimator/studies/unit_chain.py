@@ -41,7 +41,7 @@ def derive_chain(study: Study, pair: tuple[str, str], estimated: Estimate | None
     machine_name, unit_name = pair
     unit, id_prefix = study.units_of_work[unit_name], pair_id(pair)
     machine = study.machines.get(machine_name) or Machine(device=machine_name, nodes=size.nodes)
-    of_machine = (*_nodes(size), *_failures(machine, unit))
+    of_machine = (*_nodes(size), *_failures(machine, unit), *_count(unit))
     if estimated is None:
         numbers = _numbers(id_prefix, (*of_machine, *_given_time(unit, machine_name, machine)))
         return _ending(chain.derive(id_prefix, "node", numbers | given_prices(machine, size.devices, id_prefix)))
@@ -58,10 +58,10 @@ def derive_chain(study: Study, pair: tuple[str, str], estimated: Estimate | None
 def _ending(numbers: dict[str, Number]) -> dict[str, Number]:
     """The chain. Raises UnfitError where failures leave hardly any run to its end."""
     if "lost_share" in numbers and numbers["lost_share"].samples[0] > MOST_LOST:
-        training_s, mtbf_s = (float(numbers[name].samples[0]) for name in ("training_s", "mtbf_s"))
+        run, fails = (units.show(float(numbers[name].samples[0]), "s", 3) for name in ("training_s", "mtbf_s"))
         raise UnfitError(
-            f"a run of {units.show(training_s, 's', 3)} hardly ever ends, as its nodes fail every "
-            f"{units.show(mtbf_s, 's', 3)}; give the machine a 'checkpoint: {{every: auto, write: 5 min}}' or a faster one"
+            f"a run of {run} hardly ever ends, as its nodes fail every {fails}; give the machine a "
+            "'checkpoint: {every: auto, write: 5 min}', or a faster one"
         )
     return numbers
 
@@ -82,6 +82,11 @@ def _nodes(size: Size) -> Iterator[Given]:
     yield Given(name, f"{size.node_name}s", size.nodes, "1", "system", size.nodes_source)
     if size.fraction is not None:
         yield Given("fraction", "fraction in use", size.fraction, "1", "system", STUDY_FILE)
+
+
+def _count(unit: UnitOfWork) -> Iterator[Given]:
+    if unit.count is not None:
+        yield Given("count", "units per campaign", unit.count, "1", "system", STUDY_FILE)
 
 
 def _failures(machine: Machine, unit: UnitOfWork) -> Iterator[Given]:
@@ -151,7 +156,7 @@ def _run(unit: UnitOfWork, unit_name: str, workload: Workload) -> Iterator[Given
         raise EstimatorError(
             f"{unit_name}: {samples} samples do not fill one batch of {whole}; expected at least one step"
         )
-    epochs = unit.epochs or workload.epochs or 1
+    epochs = unit.epochs or (1 if unit.mode == "inference" else workload.epochs) or 1
     yield Given("samples", "samples", samples, "1", _worker(unit), _origin(unit, workload, "samples"))
     name, label = ("local_batch", "batch of one device") if of_each else ("batch_size", "batch size")
     yield Given(name, label, batch, "1", _worker(unit), _origin(unit, workload, "batch_size"))
@@ -165,5 +170,7 @@ def _run(unit: UnitOfWork, unit_name: str, workload: Workload) -> Iterator[Given
 def _origin(unit: UnitOfWork, workload: Workload, name: str) -> str:
     if getattr(unit, name) is not None:
         return STUDY_FILE
+    if name == "epochs" and unit.mode == "inference":
+        return "one pass of inference"
     known = getattr(workload, name) is not None
     return "workload file of the profile" if known else "neither the study nor the workload file says"

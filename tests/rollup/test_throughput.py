@@ -30,3 +30,12 @@ def test_a_machine_runs_as_many_trainings_as_have_all_their_devices() -> None:
 def test_a_machine_that_is_down_completes_nothing() -> None:
     found = throughput.available_units_per_day(np.array([24.0]), np.array([10.0]), np.array([0.9]))
     assert found.tolist() == [216]
+
+
+def test_units_run_in_waves_that_count_in_full() -> None:
+    at_once = throughput.units_at_once(np.array([10.0]), np.array([4.0]))
+    found = throughput.waves(np.array([1.0, 40.0, 41.0]), at_once)
+    assert found.tolist() == [1, 1, 2]
+    assert throughput.phase_time(found, np.array([60.0])).tolist() == [60, 60, 120]
+    assert throughput.available_phase_time(found, np.array([60.0]), np.array([0.5])).tolist() == [120, 120, 240]
+    assert throughput.of_all(np.array([41.0]), np.array([2.0])).tolist() == [82]

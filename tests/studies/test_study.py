@@ -180,6 +180,7 @@ def test_names_with_a_slash_do_not_collide(tmp_path: Path) -> None:
             STUDY.replace("nodes: 20", "nodes: 20, mtbf_node: 5 years, checkpoint: {every: often, write: 1 s}"),
             "checkpoint.every is 'often', which is not a quantity",
         ),
+        (STUDY + "  B: {profile: p1b3, count: 0.5}\n", "units_of_work.B.count is 0.5"),
         (STUDY + "  B: {profile: p1b3, devices: 0}\n", "units_of_work.B.devices is 0"),
         (STUDY + "  B: {profile: p1b3, devices: 1.5}\n", "units_of_work.B.devices is 1.5"),
         (STUDY + "  B: {profile: p1b3, devices: 2, parallel: dta}\n", "parallel is 'dta'; write one of data, zero1"),

@@ -19,6 +19,8 @@ def render_fom(document: Mapping[str, Any], title: str) -> None:
     terminal.console().print(Text(title, "bold"), definition, sep="")
     terminal.print_table(_targets(document["targets"]))
     terminal.print_table(_units(document["targets"]))
+    if document.get("campaigns"):
+        terminal.print_table(_campaigns(document["campaigns"]))
     if document["assumptions"]:
         terminal.print_notes([assumptions_note(document["assumptions"], "report")], "cyan")
     terminal.print_notes(_refusals(document))
@@ -43,6 +45,18 @@ def _units(targets: Mapping[str, Any]) -> Table:
     for name, target in targets.items():
         for unit, numbers in target["units"].items():
             table.add_row(name, unit, *_cells(numbers))
+    return table
+
+
+def _campaigns(campaigns: Mapping[str, Any]) -> Table:
+    """The campaign of all counted units on each machine, the baseline among them."""
+    table = terminal.new_table("", "machine", "campaign", "campaigns per day", "ratio")
+    for name, found in campaigns.items():
+        if found is None:
+            table.add_row(name, "cannot run all of its units", "–", "–")
+            continue
+        ratio = "–" if found["ratio"] is None else format_interval(found["ratio"], "1")
+        table.add_row(name, format_interval(found["time_s"]), format_interval(found["campaigns_per_day"], "1"), ratio)
     return table
 
 
