@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from estimator.core.types import Floats, Number
-from estimator.rollup import cost, epoch, failures, parts, sharing, throughput
+from estimator.rollup import cost, epoch, failures, parts, quality, sharing, throughput
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,11 @@ CHAIN = (
          epoch.validated_epoch_time, ("step_s", "steps_per_epoch", "forward_s", "validation_steps")),
     Link("epoch_s", "time per epoch", "s", "worker", "step time × steps per epoch",  # without validation
          epoch.epoch_time, ("step_s", "steps_per_epoch")),
+    Link("steps_to_quality", "steps to quality", "1", "worker",
+         "S_min · (1 + critical batch / batch size) · what is unknown beyond the table (McCandlish et al. 2018, 2.11)",
+         quality.steps_by_model, ("least_steps", "critical_batch", "batch_size", "beyond_table")),
+    Link("epochs", "epochs to quality", "1", "worker", "steps to quality / steps per epoch",
+         quality.epochs_to_quality, ("steps_to_quality", "steps_per_epoch")),
     Link("training_s", "time of the steps of a run, without failures", "s", "worker", "epoch time × epochs",
          failures.training_time, ("epoch_s", "epochs"), when=("mtbf_node_s",)),
     Link("nodes_per_training", "nodes per training", "1", "worker", "ceil(devices per training / devices per node)",

@@ -7,11 +7,11 @@ from functools import partial
 from estimator.core.types import Estimate, Floats, Number, Sourced, SystemSpec
 from estimator.model.coefficients import shipped
 from estimator.rollup import chain, power
+from estimator.studies.given import STUDY_FILE
 from estimator.studies.size import Size
 from estimator.studies.study import Machine, Study, UnitOfWork
 
 NOT_COUNTED = "not counted: the study gives no 'pue'"
-STUDY_FILE = "study file"
 
 
 def given_power(

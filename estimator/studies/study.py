@@ -39,6 +39,8 @@ def _parallel(written: object) -> object:
     return written
 
 
+Steps = Annotated[float, BeforeValidator(quantities.no_flag), Field(gt=0, le=1e15)]
+StepsByBatch = Annotated[dict[Whole, Steps], Field(min_length=1)]  # global batch → steps
 Parallel = Annotated[str, BeforeValidator(_parallel)]
 
 
@@ -111,6 +113,9 @@ class UnitOfWork(File):
     parallel: Parallel | None = None  # how they share it; data where nothing is said
     scaling: Literal["weak", "strong"] | None = None  # batch_size is that of each device (weak, the default) or of all
     trainings_per_device: Whole | None = None  # that share each device in turn
+    steps_to_quality: Annotated[dict[Whole, Steps], Field(min_length=1)] | None = (
+        None  # by global batch, in place of epochs
+    )
     count: Whole | None = None  # units of a campaign, whose phases are the units with a count, in their order
     weight: float = Field(default=1.0, gt=0)
 
@@ -123,6 +128,8 @@ class UnitOfWork(File):
             raise ValueError(
                 f"gives 'time_per_unit', which stands for the whole run; delete {', '.join(sorted(other_keys))}"
             )
+        if self.epochs is not None and self.steps_to_quality is not None:
+            raise ValueError("names both 'epochs' and 'steps_to_quality'; keep one")
         if self.devices is None and (self.parallel or self.scaling):
             raise ValueError("says how devices share a training, but not how many; add 'devices: 8'")
         if self.devices is not None and self.trainings_per_device is not None:

@@ -3,34 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 from estimator.core import units
 from estimator.core.errors import EstimatorError, UnfitError
 from estimator.core.interval import uniform
-from estimator.core.types import Estimate, Floats, Number, Workload, pair_id
+from estimator.core.types import Estimate, Number, RunPlan, Workload, pair_id
 from estimator.rollup import chain
 from estimator.studies.expenses import given_power, given_prices
 from estimator.studies.forward import estimate_forward, forward_origin
+from estimator.studies.given import STUDY_FILE, Given
+from estimator.studies.quality import given_steps
 from estimator.studies.size import Size
 from estimator.studies.study import Machine, Study, UnitOfWork
 
 PART_FORMULA = "its share of the replayed step's critical path"
-STUDY_FILE = "study file"
 MOST_LOST = 0.99  # of a run's time: more is no run
 GAPS = "none at nominal inputs; unknown, from 0 to 1 (rollup/sharing.py)"
-
-
-class Given(NamedTuple):
-    """A number that is given to the chain."""
-
-    name: str
-    label: str
-    value: float | Floats
-    unit: str
-    level: str
-    source: str
-    formula: str = "given"
 
 
 def derive_chain(study: Study, pair: tuple[str, str], estimated: Estimate | None, size: Size) -> dict[str, Number]:
@@ -46,7 +34,7 @@ def derive_chain(study: Study, pair: tuple[str, str], estimated: Estimate | None
         numbers = _numbers(id_prefix, (*of_machine, *_given_time(unit, machine_name, machine)))
         return _ending(chain.derive(id_prefix, "node", numbers | given_prices(machine, size.devices, id_prefix)))
     workload = estimated.profile.workload
-    of_step, of_run = _step(unit, estimated, id_prefix), _run(unit, unit_name, workload)
+    of_step, of_run = _step(unit, estimated, id_prefix), _run(unit, unit_name, workload, estimated.plan)
     numbers = _numbers(id_prefix, (*of_machine, *_workers(unit, size), *of_step, *of_run))
     numbers |= given_power(study, unit, machine, estimated, size, id_prefix)
     numbers |= given_prices(machine, (unit.devices or 1) / (unit.trainings_per_device or 1), id_prefix)
@@ -144,7 +132,7 @@ def _step(unit: UnitOfWork, estimated: Estimate, id_prefix: str) -> Iterator[Giv
         yield Given("gaps_left", "share of gaps that no other training fills", left, "1", "device", GAPS)
 
 
-def _run(unit: UnitOfWork, unit_name: str, workload: Workload) -> Iterator[Given]:
+def _run(unit: UnitOfWork, unit_name: str, workload: Workload, plan: RunPlan) -> Iterator[Given]:
     """The sizes of a run, each from the study, else from the workload's file."""
     samples, batch = unit.samples or workload.samples, unit.batch_size or workload.batch_size
     unknown = [name for name, value in (("samples", samples), ("batch_size", batch)) if value is None]
@@ -156,15 +144,22 @@ def _run(unit: UnitOfWork, unit_name: str, workload: Workload) -> Iterator[Given
         raise EstimatorError(
             f"{unit_name}: {samples} samples do not fill one batch of {whole}; expected at least one step"
         )
-    epochs = unit.epochs or (1 if unit.mode == "inference" else workload.epochs) or 1
+    if unit.steps_to_quality is not None:
+        yield from given_steps(unit.steps_to_quality, whole, _worker(unit), plan)
+    else:
+        yield _epochs(unit, workload)
     yield Given("samples", "samples", samples, "1", _worker(unit), _origin(unit, workload, "samples"))
     name, label = ("local_batch", "batch of one device") if of_each else ("batch_size", "batch size")
     yield Given(name, label, batch, "1", _worker(unit), _origin(unit, workload, "batch_size"))
-    yield Given("epochs", "epochs", epochs, "1", _worker(unit), _origin(unit, workload, "epochs"))
     if unit.validation_samples:
         yield Given("validation_samples", "validation samples", unit.validation_samples, "1", _worker(unit), STUDY_FILE)
     load_s, origin = unit.load_time or 0.0, STUDY_FILE if unit.load_time else "not counted"
     yield Given("load_s", "load time", load_s, "s", _worker(unit), origin)
+
+
+def _epochs(unit: UnitOfWork, workload: Workload) -> Given:
+    epochs = unit.epochs or (1 if unit.mode == "inference" else workload.epochs) or 1
+    return Given("epochs", "epochs", epochs, "1", _worker(unit), _origin(unit, workload, "epochs"))
 
 
 def _origin(unit: UnitOfWork, workload: Workload, name: str) -> str:
