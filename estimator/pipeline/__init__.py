@@ -4,6 +4,7 @@ They alone know the order of the stages.
 """
 
 from estimator.pipeline.group import OneDevice, estimate_group, one_device, step_of_group, step_of_one, steps_of_groups
+from estimator.pipeline.listed_power import with_listed_power
 from estimator.pipeline.memory import memory
 from estimator.pipeline.step import PredictedStep, estimate, predict_step
 
@@ -18,4 +19,5 @@ __all__ = [
     "step_of_group",
     "step_of_one",
     "steps_of_groups",
+    "with_listed_power",
 ]

@@ -20,6 +20,7 @@ from estimator.core.types import (
     Estimate,
     File,
     Floats,
+    MemoryUse,
     Number,
     Profile,
     Sourced,
@@ -161,6 +162,8 @@ def estimate(estimated: Estimate) -> Document:
         "coverage": estimated.coverage,
         "power_w": None if estimated.power_w is None else interval(estimated.power_w, "all"),
         "energy_j_per_step": None if estimated.energy_j is None else interval(estimated.energy_j, "all"),
+        "memory_bytes": memory_parts(estimated.memory),
+        "fits": estimated.memory.fits if estimated.memory else None,
         "bound_s": {"floor": estimated.floor_s, "ceiling": estimated.ceiling_s},
         "ops": rows(ops.assign(overlap=estimated.overlap), ESTIMATE_OPS),
         "target_device": device(estimated.target),
@@ -169,6 +172,14 @@ def estimate(estimated: Estimate) -> Document:
         "assumptions": list(estimated.assumptions),
         "warnings": list(estimated.warnings),
     }
+
+
+def memory_parts(use: MemoryUse | None) -> Document | None:
+    """The parts of memory of one device at nominal inputs [B], their sum and the capacity; None where unknown."""
+    if use is None:
+        return None
+    parts = {name: float(samples[0]) for name, samples in use.parts.items()}
+    return {**parts, "total": float(use.total[0]), "capacity": use.capacity}
 
 
 def unverified(specifications: Mapping[str, Sourced]) -> Document:

@@ -53,7 +53,9 @@ def render(result: StudyResult) -> str:
         loader=PackageLoader("estimator.reports"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
     )  # fmt: skip
-    environment.filters |= {"number": show_number, "samples": show_samples, "quantity": show_quantity, "anchor": anchor}
+    environment.filters |= {
+        "number": show_number, "samples": show_samples, "quantity": show_quantity, "size": show_size, "anchor": anchor,
+    }  # fmt: skip
     return environment.get_template("report.html").render(
         result=result,
         version=__version__,
@@ -95,6 +97,11 @@ def show_samples(samples: Floats, unit: str = "s") -> Markup:
 def show_quantity(value: float | None, unit: str) -> str:
     """One value with its unit; a dash for None."""
     return "–" if value is None else units.show(value, unit, 4)
+
+
+def show_size(value: float | None) -> str:
+    """A size in binary units; a dash for None."""
+    return "–" if value is None else units.show(value, "B", 3, binary=True)
 
 
 def anchor(id: str) -> str:

@@ -149,8 +149,7 @@ def _memory(use: MemoryUse | None) -> dict[str, Any]:
     """The parts of memory of one device [B], and whether it has room."""
     if use is None:
         return {"memory_bytes": None, "fits": None}
-    parts = {name: float(samples[0]) for name, samples in use.parts.items()}
-    return {"memory_bytes": {**parts, "total": float(use.total[0]), "capacity": use.capacity}, "fits": use.fits}
+    return {"memory_bytes": documents.memory_parts(use), "fits": use.fits}
 
 
 def _power(group: Group, step: GroupStep, alone: _Alone, system: SystemSpec) -> dict[str, Any]:

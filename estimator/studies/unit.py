@@ -9,7 +9,7 @@ from estimator.core.errors import UnfitError
 from estimator.core.parallel import read_split
 from estimator.core.types import Estimate, Profile, RunPlan, Workload
 from estimator.devices import load_system
-from estimator.pipeline import estimate, estimate_group
+from estimator.pipeline import estimate, estimate_group, with_listed_power
 from estimator.rollup.evidence import MUCH_CARRIED, carried_share
 from estimator.rollup.scaling import Group, group_of
 from estimator.studies.places import beside, read_profile_beside
@@ -33,16 +33,15 @@ def estimate_unit(study: Study, unit_name: str, machine: Machine, profile: Profi
     says itself what the host does; EstimatorError where the batch cannot be divided among the devices.
     """
     unit = study.units_of_work[unit_name]
-    plan = _plan(study, unit, machine, folder)
+    plan, size = _plan(study, unit, machine, folder), machine_size(machine, folder)
     if unit.devices is None:
         estimated = estimate(profile, plan)
     else:
-        size = machine_size(machine, folder)
         group, split = group_of_unit(unit, unit.devices, profile.workload, size), read_split(unit.parallel or "data")
         in_network = replace(plan, network=machine_network(machine, size, folder))
         estimated = estimate_group(profile, in_network, group, split)
     _refuse_carried(estimated)
-    return estimated
+    return with_listed_power(estimated, size.system)
 
 
 def group_of_unit(unit: UnitOfWork, devices: int, workload: Workload, size: Size) -> Group:
