@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from estimator.core import units
 from estimator.core.errors import EstimatorError, UnfitError
@@ -11,7 +11,7 @@ from estimator.core.types import Estimate, Number, RunPlan, Workload, pair_id
 from estimator.rollup import chain
 from estimator.studies.expenses import given_power, given_prices
 from estimator.studies.forward import estimate_forward, forward_origin
-from estimator.studies.given import STUDY_FILE, Given
+from estimator.studies.given import STUDY_FILE, Given, numbers_of
 from estimator.studies.quality import given_steps
 from estimator.studies.size import Size
 from estimator.studies.study import Machine, Study, UnitOfWork
@@ -31,11 +31,11 @@ def derive_chain(study: Study, pair: tuple[str, str], estimated: Estimate | None
     machine = study.machines.get(machine_name) or Machine(device=machine_name, nodes=size.nodes)
     of_machine = (*_nodes(size), *_failures(machine, unit), *_count(unit))
     if estimated is None:
-        numbers = _numbers(id_prefix, (*of_machine, *_given_time(unit, machine_name, machine)))
+        numbers = numbers_of(id_prefix, (*of_machine, *_given_time(unit, machine_name, machine)))
         return _ending(chain.derive(id_prefix, "node", numbers | given_prices(machine, size.devices, id_prefix)))
     workload = estimated.profile.workload
     of_step, of_run = _step(unit, estimated, id_prefix), _run(unit, unit_name, workload, estimated.plan)
-    numbers = _numbers(id_prefix, (*of_machine, *_workers(unit, size), *of_step, *of_run))
+    numbers = numbers_of(id_prefix, (*of_machine, *_workers(unit, size), *of_step, *of_run))
     numbers |= given_power(study, unit, machine, estimated, size, id_prefix)
     numbers |= given_prices(machine, (unit.devices or 1) / (unit.trainings_per_device or 1), id_prefix)
     ceiled = (unit.steps_rounding or workload.steps_rounding) == "ceil"
@@ -52,10 +52,6 @@ def _ending(numbers: dict[str, Number]) -> dict[str, Number]:
             "'checkpoint: {every: auto, write: 5 min}', or a faster one"
         )
     return numbers
-
-
-def _numbers(id_prefix: str, given: Iterable[Given]) -> dict[str, Number]:
-    return {g.name: chain.given(f"{id_prefix}/{g.name}", *g[1:]) for g in given}
 
 
 def _worker(unit: UnitOfWork) -> str:
