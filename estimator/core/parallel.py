@@ -38,9 +38,13 @@ class Split:
     micro_batch: int | None = None
 
     def __str__(self) -> str:
-        numbers = [
-            f"{name}={value}" for name, field in NUMBERS.items() if (value := getattr(self, field)) not in (1, None)
-        ]
+        usual = Split()
+        chosen = {
+            name: getattr(self, field)
+            for name, field in NUMBERS.items()
+            if getattr(self, field) != getattr(usual, field)
+        }
+        numbers = [f"{name}={value}" for name, value in chosen.items()]
         return ",".join([self.data, *numbers])
 
     @property
@@ -55,7 +59,7 @@ class Split:
             f"each product is divided among {self.tensor} devices": self.tensor > 1,
             f"blocks among {self.pipeline} stages, which run one forward and one backward pass in turn": self.pipeline
             > 1,
-            f"a copy of the model computes {self.micro_batch} samples at once": self.micro_batch,
+            f"a copy of the model computes {self.micro_batch} sample(s) at once": self.micro_batch,
         }
         return "; ".join([MEANINGS[self.data], *(text for text, there in numbers.items() if there)])
 

@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 from estimator.core.errors import EstimatorError
 from estimator.core.notes import Note
-from estimator.core.types import DeviceSpec, MemoryUse, Profile, RunPlan
+from estimator.core.types import DeviceSpec, MemoryUse, Profile, RunPlan, StepTensors, Variables, Workload
 from estimator.devices import load_device
 from estimator.rollup import memory as memory_of_parts
 from estimator.work import WorkOnTarget, count_work, select_pass, step_tensors, step_variables, tensors_at_two_batches
 from estimator.work.framework_defaults import product_format
 from estimator.work.on_target import matrix_precision
+
+
+@dataclass(frozen=True)
+class Held:
+    """What a step holds, before it is divided among devices: its tensors at a batch or two, and its variables."""
+
+    at_batches: tuple[tuple[int, StepTensors], ...] = field(repr=False)
+    variables: Variables
+    workload: Workload
+    device: DeviceSpec | None
+    plan: RunPlan
+
+    def use(self, split: memory_of_parts.Split) -> MemoryUse:
+        """The memory of one device; ``split``: by which number a parallel training divides each part."""
+        return memory_of_parts.memory_use(self.at_batches, self.variables, self.workload, self.device, self.plan, split)
 
 
 def memory(profile: Profile, plan: RunPlan, split: memory_of_parts.Split | None = None) -> MemoryUse:
@@ -28,7 +45,17 @@ def memory(profile: Profile, plan: RunPlan, split: memory_of_parts.Split | None 
     work = count_work(ran.ops, ran.workload, ran.where).work
     variables = step_variables(work, ran.workload, asked or matrix_precision(work, ran.workload))
     at_batches = tuple(tensors_at_two_batches(work, ran.workload, plan.batch, asked))
-    return memory_of_parts.memory_use(at_batches, variables, ran.workload, device, plan, split or {})
+    return Held(at_batches, variables, ran.workload, device, plan).use(split or {})
+
+
+def held_by_step(ran: Profile, plan: RunPlan, device: DeviceSpec, work: WorkOnTarget) -> Held:
+    """What a step at the plan's batch holds. Raises EstimatorError where nothing tells the parameters."""
+    batch = plan.batch or ran.workload.batch_size
+    workload = ran.workload.model_copy(update={"batch_size": batch})
+    variables = step_variables(work.resized, workload, work.precision)
+    asked = product_format(plan.precision, workload, device).precision
+    at_batch = ((batch or 0, step_tensors(work.resized, workload, asked)),)
+    return Held(at_batch, variables, workload, device, plan)
 
 
 def check_memory(
@@ -40,17 +67,12 @@ def check_memory(
     split: memory_of_parts.Split,
 ) -> tuple[MemoryUse | None, tuple[Note, ...]]:
     """What the step holds on the device, and notes on whether that has room. Raises DoesNotFitError."""
-    batch = plan.batch or ran.workload.batch_size
-    workload = ran.workload.model_copy(update={"batch_size": batch})
     try:
-        variables = step_variables(work.resized, workload, work.precision)
+        held = held_by_step(ran, plan, device, work)
     except EstimatorError:
         text = "nothing tells the parameters: whether the step fits memory is not checked"
         return None, (Note("memory-unchecked", text),)
-    asked = product_format(plan.precision, workload, device).precision
-    at_batch = ((batch or 0, step_tensors(work.resized, workload, asked)),)
-    use = memory_of_parts.memory_use(at_batch, variables, workload, device, plan, split)
-    use = memory_of_parts.shared_by(use, plan.trainings)
+    use = memory_of_parts.shared_by(held.use(split), plan.trainings)
     if memory_of_parts.exceeds(use) and plan.trainings == 1:
         use = memory(profile, plan, split)
-    return use, memory_of_parts.check_fits(use, device, workload)
+    return use, memory_of_parts.check_fits(use, device, held.workload)

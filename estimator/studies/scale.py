@@ -12,7 +12,8 @@ from estimator.core.parallel import Split
 from estimator.core.types import Floats, MemoryUse, Profile, RunPlan, SystemSpec
 from estimator.devices import load_system
 from estimator.devices.board import power_limit
-from estimator.pipeline import OneDevice, PredictedStep, memory, one_device, predict_step, steps_of_groups
+from estimator.pipeline import OneDevice, PredictedStep, one_device, predict_step, steps_of_groups
+from estimator.pipeline.memory import Held, held_by_step
 from estimator.profiles import read_profile
 from estimator.profiles.layers.shards import divided
 from estimator.reports import documents
@@ -84,19 +85,17 @@ class _Alone:
         return one_device(self.predicted)
 
     @cached_property
-    def undivided(self) -> MemoryUse | None:
-        return self._memory({})
-
-    def memory(self, devices: int) -> MemoryUse | None:
-        """What one of so many devices holds; None where nothing tells the parameters."""
-        divisors = self.split.divisors(devices)
-        return self._memory(divisors) if divisors else self.undivided
-
-    def _memory(self, divisors: dict[str, float]) -> MemoryUse | None:
+    def held(self) -> Held | None:
+        """What the step holds; None where nothing tells the parameters."""
+        step = self.predicted
         try:
-            return memory(self.profile, self.plan, divisors)
+            return held_by_step(step.profile, step.plan, step.target.device, step.work)
         except EstimatorError:
             return None
+
+    def memory(self, devices: int) -> MemoryUse | None:
+        """What one of so many devices holds."""
+        return self.held.use(self.split.divisors(devices)) if self.held else None
 
 
 def _steps(groups: Sequence[Group], alone: dict[int | None, _Alone], split: Split) -> dict[Group, GroupStep]:

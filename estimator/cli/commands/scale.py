@@ -23,14 +23,19 @@ EXAMPLES = """\b
 Example: estimator scale resnet50 --system dgx-a100 --batch 64
 Example: estimator scale vgg16 --system summit --devices 6 --devices 96 --devices 1536 --batch 32
 Example: estimator scale resnet50 --system perlmutter --batch 8192 --scaling strong --parallel zero1
+Example: estimator scale gpt3-175b --system selene --devices 1536 --batch 96 --parallel tensor=8,pipeline=12,micro=1
 """
 SYSTEM_HELP = "The machine: a shipped system or a path to YAML."
 DEVICES_HELP = "Number of devices, once for each.  [default: powers of two and the whole machine]"
 PARALLEL_HELP = (
     "How the training is divided: data (gradients are all-reduced), zero1, zero2, zero3 or fsdp (the optimizer's "
-    "state, gradients, weights are divided too), or parameter-server."
+    "state, gradients, weights are divided too), or parameter-server. Models given as layers also take tensor=N (parts "
+    "of each product), pipeline=N (stages of blocks) and micro=N (samples that a copy computes at once)."
 )
-BATCH_HELP = "Samples in a step, of one device for weak scaling, of all for strong.  [default: as profiled]"
+BATCH_HELP = (
+    "Samples in a step: of one device, or one copy of a divided model, for weak scaling; of all for strong.  "
+    "[default: as profiled]"
+)
 
 
 def scale(
