@@ -11,7 +11,6 @@ of products. Where states or weights are divided, they travel in the format of t
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -23,7 +22,7 @@ from estimator.core.notes import Note
 from estimator.core.parallel import SUMMED, DataWord, Split
 from estimator.core.schema import HOST_CLASSES, MATRIX, MESSAGES, WORK, numbers
 from estimator.core.types import ITEMSIZE, Flags, Floats, Integers, Workload, itemsizes
-from estimator.work.weights import KERNEL, form, read, takes_weights, updates
+from estimator.work.weights import KERNEL, form, takes_weights, updates
 
 BUCKET_BYTES, FIRST_BUCKET_BYTES = 25 * 2**20, 2**20
 MOST_BUCKETS = 256  # more of them are sent as fewer, larger ones
@@ -79,10 +78,12 @@ def exchange(work: pd.DataFrame, workload: Workload, split: Split) -> Exchange:
 
 
 def _sums(work: pd.DataFrame) -> pd.DataFrame:
-    """The all-reduces of results that several devices have parts of: the next op waits for each."""
+    """The all-reduces of results that several devices have parts of: the next op waits for each.
+
+    What is no product, the embedding of tokens, has a result as large as the products'.
+    """
     rows = np.flatnonzero(work["attributes"].fillna("").str.contains(SUMMED, regex=False))
-    summed = work.iloc[rows]
-    size = [_elements(text) for text in summed["output_shapes"].fillna("")] * itemsizes(summed["precision"])
+    size = pd.Series(_result_bytes(work.iloc[rows])).bfill()
     needed = np.minimum(rows + 1, len(work) - 1)
     return pd.DataFrame({"operator": "all_reduce", "bytes": size, "ready": rows, "needed": needed, "among": "tensor"})
 
@@ -91,15 +92,15 @@ def passed_on(work: pd.DataFrame, split: Split) -> pd.DataFrame:
     """MESSAGES from one stage of a pipeline to the next in one pass: what a block hands on; none without stages."""
     if split.pipeline == 1:
         return MESSAGES.empty()
-    taken = work[work["block"] == 1].iloc[:1]  # by the first op of a block
-    size = _elements(taken["shapes"].iloc[0]) * itemsizes(taken["precision"])
-    return MESSAGES.conform(pd.DataFrame({"operator": "send_recv", "bytes": size, "among": "stages"}), "messages")
+    last = work[(work["block"] == 0) & (work["phase"] == "forward") & (work["op_class"] == "gemm")].iloc[-1:]
+    table = pd.DataFrame({"operator": "send_recv", "bytes": _result_bytes(last), "among": "stages"})
+    return MESSAGES.conform(table, "messages")
 
 
-def _elements(shapes: str) -> float:
-    """Elements of the first of some shapes."""
-    shape = read(shapes.partition(";")[0])
-    return float(abs(math.prod(shape))) if shape else 0.0  # batches are marked as negative
+def _result_bytes(products: pd.DataFrame) -> Floats:
+    """Bytes of the results of matrix products; NaN for other ops."""
+    elements = numbers(products, "m") * numbers(products, "n") * np.nan_to_num(numbers(products, "batch"), nan=1.0)
+    return np.asarray(elements * itemsizes(products["precision"]))
 
 
 def messages_as_work(messages: pd.DataFrame, groups: Mapping[str, Ranks]) -> pd.DataFrame:

@@ -11,6 +11,7 @@ from estimator.pipeline import PredictedStep, predict_step, step_of_one, steps_o
 from estimator.profiles import read_profile
 from estimator.profiles.layers.shards import divided
 from estimator.rollup.scaling import GroupStep, Scaling, group_of
+from estimator.work.parallel import exchange, passed_on
 
 NETWORK = Network.model_validate({"linked_devices": 8, "interconnect": "InfiniBand", "injection_bandwidth": "200 GB/s"})
 
@@ -53,6 +54,17 @@ def test_gradients_are_exchanged_once_and_weights_gathered_each_time() -> None:
 def test_divided_products_are_faster_by_less_than_their_devices() -> None:
     whole_s, four_s = total_s(Split(), 1, 32), total_s(Split(tensor=4), 4, 32)
     assert whole_s / 4 < four_s < whole_s
+
+
+@pytest.mark.parametrize("batch", [1, 8, 32])
+def test_results_of_divided_products_are_those_of_the_whole_batch(batch: int) -> None:
+    """Shoeybi et al., 2019, section 3: batch × sequence × hidden size; here 512 tokens, 1024 wide, in fp32."""
+    predicted, _ = on_machine(Split(tensor=4), batch)
+    messages = exchange(predicted.work.work, predicted.profile.workload, Split(tensor=4)).messages
+    summed = messages[messages["among"] == "tensor"]
+    assert set(summed["bytes"]) == {batch * 512 * 1024 * 4}
+    assert len(summed) == 4 * 24 + 2  # and one each for the embedding and the logits
+    assert set(passed_on(predicted.work.work, Split(pipeline=4))["bytes"]) == {batch * 512 * 1024 * 4}
 
 
 def test_products_divided_among_nodes_wait_longer() -> None:
