@@ -53,6 +53,11 @@ class Split:
         return self.tensor * self.pipeline
 
     @property
+    def divides_update(self) -> bool:
+        """Whether each copy of the model updates its share of the weights."""
+        return "optimizer" in DIVIDED.get(self.data, ())
+
+    @property
     def meaning(self) -> str:
         """What it does, in words."""
         numbers = {
@@ -87,11 +92,13 @@ def read_split(written: str) -> Split:
     fields: dict[str, str | int] = {}
     for part in written.split(","):
         name, _, value = part.strip().partition("=")
+        if ("data" if name in WORDS else NUMBERS.get(name)) in fields:
+            raise EstimatorError(f"parallel '{written}': '{part.strip()}' is the second of its kind; keep one of them")
         if name in WORDS and not value:
             fields["data"] = WORDS[name]
-        elif name in NUMBERS and value.isdigit() and 1 <= int(value) <= LARGEST:
+        elif name in NUMBERS and value.isascii() and value.isdigit() and 1 <= int(value) <= LARGEST:
             fields[NUMBERS[name]] = int(value)
         else:
-            hint = suggestion(name, [*WORDS, *NUMBERS])
+            hint = "" if name in NUMBERS else suggestion(name, [*WORDS, *NUMBERS])
             raise EstimatorError(f"parallel '{part.strip()}' is not known; expected {WRITTEN}.{hint}")
     return Split(**fields)  # type: ignore[arg-type]

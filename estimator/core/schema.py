@@ -233,6 +233,7 @@ OPERATOR = Column("operator", "text", "what the op computes, one of core/operato
 RANKS = (
     Column("ranks", "integer", "devices that take part in a collective", above=0),
     Column("ranks_per_node", "integer", "of these, devices of one node; as many as a node has where missing", above=0),
+    Column("groups_at_once", "integer", "such collectives that share a node's way to others", above=0, default=1),
 )
 BYTES_OF_OP = (
     "traffic of a memory-bound op; of a collective the message: what a rank reduces, sends, or has gathered at last"

@@ -38,12 +38,15 @@ WHOLE = ("collective_broadcast", "collective_reduce", "send_recv")  # every rank
 
 @dataclass(frozen=True)
 class Messages:
-    """Collectives, one entry each: operator, bytes of the message, ranks, and those of one node."""
+    """Collectives, one entry each: operator, bytes of the message, ranks, those of one node, and how many such
+    collectives of other groups share the node's way to other nodes.
+    """
 
     operator: Names
     bytes: Floats
     ranks: Floats
     per_node: Floats
+    at_once: Floats | float = 1.0
 
     @property
     def nodes(self) -> Floats:
@@ -165,7 +168,7 @@ def _narrowest(messages: Messages, inside: Floats | float, between: float) -> Fl
     """The bandwidth of the slowest hop that a message crosses [B/s]."""
     scattered = np.isin(messages.operator, ["all_to_all", "send_recv"])
     leaving = np.where(messages.operator == "all_to_all", _share_leaving(messages), 1.0)
-    flows = np.where(scattered, messages.per_node * leaving, 1.0)  # that leave a node at once
+    flows = np.where(scattered, messages.per_node * leaving, 1.0) * messages.at_once  # that leave a node at once
     used_inside = np.where(messages.per_node > 1, inside, np.inf)
     return np.minimum(used_inside, np.where(messages.nodes > 1, between / np.maximum(flows, 1.0), np.inf))
 

@@ -131,14 +131,13 @@ def _of_several(
     times_s = _message_times(predicted, pd.concat(of_groups, ignore_index=True))
     alone, count = without_exchange(predicted.prediction), len(sent.messages)
     together = exchange_of(alone, predicted.timeline, sent.messages, predicted.scenario)
-    micro = MicroBatches(predicted, update_s, together, split)
-    among_copies = (sent.messages["among"] == "data").to_numpy(dtype=bool)
+    micro = MicroBatches(predicted, update_s, together, sent.messages, split)
     found = {}
     for group, all_s in zip(own, np.split(times_s, len(own), axis=1), strict=True):
-        own_s, pass_on_s = all_s[:, :count], all_s[:, count:].sum(axis=1)
-        total_s = micro.total_s(group, own_s, among_copies, pass_on_s)
+        sent_s, pass_on_s = all_s[:, :count], all_s[:, count:].sum(axis=1)
+        total_s = micro.total_s(group, sent_s, pass_on_s)
         step_time = lengthened(own[group], total_s, slowest_device(group.devices, spread, plan))
-        found[group] = GroupStep(step_time, micro.communication_s(group, own_s, among_copies, pass_on_s), sent.notes)
+        found[group] = GroupStep(step_time, micro.communication_s(group, sent_s, pass_on_s), sent.notes)
     return found
 
 
@@ -149,15 +148,16 @@ def _message_times(predicted: PredictedStep, messages: pd.DataFrame) -> Floats:
 
 
 def _ranks(predicted: PredictedStep, group: Group, split: Split) -> dict[str, Ranks]:
-    """Who sends the messages of each kind, and how many of them their own links join: the parts of a product first,
-    then the stages of a pipeline, then the copies of the model.
+    """Who sends the messages of each kind, how many of them their own links join, and how many such groups share the
+    node's way to others: the parts of a product are neighbours, then the stages of a pipeline, then the copies.
     """
     network = predicted.target.device.network
-    joined = (network.linked_devices if network else None) or group.devices
-    near = {"tensor": split.tensor, "stages": split.pipeline, "data": group.copies}
+    node = min((network.linked_devices if network else None) or group.devices, group.devices)
     found, inner = {}, 1
-    for kind, ranks in near.items():
-        found[kind] = (ranks, max(1, min(ranks, joined // inner)))
+    for kind, ranks in {"tensor": split.tensor, "stages": split.pipeline, "data": group.copies}.items():
+        joined = max(1, min(ranks, node // inner))
+        found[kind] = (ranks, joined, max(1, node // joined))
         inner *= ranks
-    found["stages"] = (2, 2 if found["stages"][1] > 1 else 1)
+    inside = found["stages"][1] == split.pipeline
+    found["stages"] = (2, 2 if inside else 1, min(split.tensor, node))
     return found

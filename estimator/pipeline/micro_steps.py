@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
 from estimator.core.parallel import Split
 from estimator.core.types import Flags, Floats, StepTime
@@ -23,53 +24,67 @@ def update_time(predicted: PredictedStep, one: StepTime) -> Floats:
     return np.asarray(np.minimum(predicted.prediction.samples[:, updating].sum(axis=1), one.total))
 
 
+def share_of_update(update_s: Floats, group: Group, split: Split) -> Floats:
+    """The update of what one copy of the model updates [s]."""
+    return update_s / group.copies if split.divides_update else update_s
+
+
 def own_step(one: StepTime, update_s: Floats, group: Group, split: Split) -> StepTime:
     """What one device of a group computes in a step, without messages and without waiting for others."""
-    count, stages = group.micro_batches, split.pipeline
-    if count == stages == 1:
-        return one
-    longer = accumulated(one.total - update_s, update_s, count) / stages / one.total
-    return StepTime(**{name: part * longer for name, part in vars(one).items()})
+    own_update_s = share_of_update(update_s, group, split)
+    whole_s = accumulated(one.total - update_s, own_update_s, group.micro_batches) / split.pipeline
+    return StepTime(**{name: part * (whole_s / one.total) for name, part in vars(one).items()})
 
 
 @dataclass(frozen=True)
 class MicroBatches:
-    """One micro-batch on one device of a group, with messages, and how the group repeats it."""
+    """One micro-batch on one device of a group, with MESSAGES among copies and parts, and how the group repeats it."""
 
     predicted: PredictedStep
     update_s: Floats
     together: Exchange
+    messages: pd.DataFrame
     split: Split
 
-    def total_s(self, group: Group, own_s: Floats, data: Flags, pass_on_s: Floats) -> Floats:
+    @property
+    def among_copies(self) -> Flags:
+        """Which messages pass among copies of the model."""
+        return np.asarray(self.messages["among"] == "data", dtype=bool)
+
+    def total_s(self, group: Group, times_s: Floats, pass_on_s: Floats) -> Floats:
         """The step with all messages [s].
 
         Args:
             group: the devices.
-            own_s: the time of each message (draws × messages) [s].
-            data: which messages pass among copies of the model.
+            times_s: the time of each message (draws × messages) [s].
             pass_on_s: the time to send the results of a micro-batch to the next stage [s].
         """
-        count, update_s = group.micro_batches, self.update_s
-        passes_s = self.together.total_s(own_s * ~data) - update_s
+        count, update_s = group.micro_batches, share_of_update(self.update_s, group, self.split)
+        passes_s = self.together.total_s(times_s * ~self.among_copies) - self.update_s
         if self.split.pipeline > 1:
-            reduced_s = own_s[:, data].sum(axis=1) / self.split.pipeline
-            of_stage_s = passes_s / self.split.pipeline
-            exposed_s = exposed_reduction(reduced_s, of_stage_s, int(data.sum()))
-            return pipelined(self._parts(passes_s), self.split.pipeline, count, pass_on_s) + exposed_s
-        whole_s = self.together.total_s(own_s)
+            parts = self._parts(passes_s, update_s)
+            return pipelined(parts, self.split.pipeline, count, pass_on_s) + self._exposed(passes_s, times_s)
+        last_s = self.together.total_s(times_s) - self.update_s
         if self.split.data == "zero3":  # weights are gathered for each micro-batch
-            return accumulated(whole_s - update_s, update_s, count)
-        return whole_s + (count - 1) * passes_s
+            return accumulated(last_s, update_s, count)
+        return (count - 1) * passes_s + last_s + update_s
 
-    def communication_s(self, group: Group, own_s: Floats, data: Flags, pass_on_s: Floats) -> Floats:
+    def _exposed(self, passes_s: Floats, times_s: Floats) -> Floats:
+        """What messages among the copies of a stage add [s]; gathered weights follow the update, and are not hidden."""
+        stages, gathers = self.split.pipeline, np.asarray(self.messages["operator"] == "all_gather", dtype=bool)
+        reduces = self.among_copies & ~gathers
+        reduced_s, gathered_s = (times_s[:, some].sum(axis=1) / stages for some in (reduces, gathers))
+        return np.asarray(exposed_reduction(reduced_s, passes_s / stages, int(reduces.sum())) + gathered_s)
+
+    def communication_s(self, group: Group, times_s: Floats, pass_on_s: Floats) -> Floats:
         """The time of all messages that one device sends in a step [s]; as :meth:`total_s`."""
-        count, stages = group.micro_batches, self.split.pipeline
-        among_copies_s, inside_s = own_s[:, data].sum(axis=1), own_s[:, ~data].sum(axis=1)
+        count, stages, data = group.micro_batches, self.split.pipeline, self.among_copies
+        among_copies_s, inside_s = times_s[:, data].sum(axis=1), times_s[:, ~data].sum(axis=1)
         often = count if self.split.data == "zero3" else 1
-        return np.asarray((often * among_copies_s + count * inside_s) / stages + 2.0 * count * pass_on_s)
+        sent = 2.0 * count if stages > 1 else 0.0
+        return np.asarray((often * among_copies_s + count * inside_s) / stages + sent * pass_on_s)
 
-    def _parts(self, passes_s: Floats) -> MicroStep:
+    def _parts(self, passes_s: Floats, update_s: Floats) -> MicroStep:
         """Both passes by where they stand, as their ops' times."""
         ops, samples = self.predicted.work.work, without_exchange(self.predicted.prediction).samples
         updating, inside = updates(ops).to_numpy(dtype=bool), ops["block"].notna().to_numpy(dtype=bool)
@@ -78,4 +93,4 @@ class MicroBatches:
             samples[:, rows & ~updating].sum(axis=1) for rows in (before, inside, ~inside & ~before)
         )
         share = passes_s / (before_s + inside_s + behind_s)
-        return MicroStep(share * before_s, share * inside_s, share * behind_s, self.update_s)
+        return MicroStep(share * before_s, share * inside_s, share * behind_s, update_s)

@@ -37,7 +37,10 @@ def scale(
     per_node = int(system.devices_per_node.value)
     on_system = replace(plan, target=system.device, system=system_name)
     part = divided(profile, split)
-    groups = [group_of(count, per_node, scaling, batch, split) for count in _counts(devices, system, split)]
+    groups = [
+        group_of(count, per_node, scaling, batch, split)
+        for count in _counts(devices, system, split, batch if scaling == "strong" else None)
+    ]
     sizes = {group.at_once for group in groups}
     alone = {size: _Alone(part, replace(on_system, batch=size), split) for size in sizes}
     whole = (part is profile and alone.get(batch)) or _Alone(profile, replace(on_system, batch=batch), split)
@@ -107,14 +110,20 @@ def _steps(groups: Sequence[Group], alone: dict[int | None, _Alone], split: Spli
     return steps
 
 
-def _counts(devices: Sequence[int], system: SystemSpec, split: Split) -> list[int]:
+def _counts(devices: Sequence[int], system: SystemSpec, split: Split, whole_batch: int | None) -> list[int]:
     """The numbers of devices asked for, without repeats; where none is, one copy of the model, twice as many, and so
-    on to the whole machine.
+    on to the whole machine, as far as the copies divide the whole batch.
+
+    Raises EstimatorError where the machine has not so many, or too few for one copy.
     """
     most, of_copy = int(system.nodes.value * system.devices_per_node.value), split.model_devices
+    if of_copy > most:
+        raise EstimatorError(
+            f"tensor × pipeline = {of_copy}: {system.name} has {most} devices; expected at most as many"
+        )
     if not devices:
-        copies = most // of_copy
-        return sorted({max(copies, 1) * of_copy, *(of_copy * 2**power for power in range(copies.bit_length()))})
+        copies = {most // of_copy, *(2**power for power in range((most // of_copy).bit_length()))}
+        return sorted(of_copy * count for count in copies if (whole_batch or count) % count == 0)
     for count in devices:
         if not 1 <= count <= most:
             size = f"{system.name} has {int(system.nodes.value)} nodes of {int(system.devices_per_node.value)}"

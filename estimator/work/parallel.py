@@ -31,7 +31,7 @@ DIVIDED = ("zero1", "zero2", "zero3")
 BACKWARD_SHARE = 2 / 3  # of a step whose backward pass is not known: two products for each of the forward pass
 PARTS = 16  # that gradients are sent in, where no op is known to make them
 
-Ranks = tuple[int, int]  # devices that send a message, and those of one node
+Ranks = tuple[int, int, int]  # devices that send a message, those of one node, and the groups of it that do so at once
 Updates = tuple[int | None, int | None]  # the first and the last op that updates weights
 
 
@@ -105,13 +105,14 @@ def _result_bytes(products: pd.DataFrame) -> Floats:
 
 def messages_as_work(messages: pd.DataFrame, groups: Mapping[str, Ranks]) -> pd.DataFrame:
     """WORK of MESSAGES; ``groups``: who sends each kind."""
-    ranks, per_node = ([groups[kind][i] for kind in messages["among"]] for i in range(2))
+    ranks, per_node, at_once = ([groups[kind][i] for kind in messages["among"]] for i in range(3))
     numbered = [f"{operator} {number}" for number, operator in enumerate(messages["operator"], start=1)]
     columns = {
         "op": numbered,
         "op_class": "collective",
         "ranks": ranks,
         "ranks_per_node": per_node,
+        "groups_at_once": at_once,
         "precision": "fp32",
         "calls": 1.0,
         "time_s": 0.0,

@@ -31,7 +31,9 @@ def test_products_blocks_and_micro_batches_are_written_as_numbers() -> None:
     assert "among 4 stages" in split.meaning
 
 
-@pytest.mark.parametrize("written", ["tensor", "tensor=0", "tensor=x", "tensor=10000000", "data=2", "", "pipe=2"])
+@pytest.mark.parametrize(
+    "written", ["tensor", "tensor=0", "tensor=x", "tensor=²", "tensor=٣", "tensor=10000000", "data=2", "", "pipe=2"]
+)
 def test_a_part_that_is_no_number_is_refused(written: str) -> None:
     with pytest.raises(EstimatorError, match="is not known; expected"):
         read_split(written)
@@ -46,3 +48,13 @@ def test_copies_make_a_whole_number() -> None:
 def test_parts_of_memory_are_divided_among_stages_and_copies() -> None:
     assert Split("zero1", tensor=2, pipeline=4).divisors(32) == {"optimizer": 16.0, "gradients": 4.0, "parameters": 4.0}
     assert Split("data", tensor=2).divisors(32) == {}
+
+
+@pytest.mark.parametrize("written", ["data,zero1", "tensor=2,tensor=4", "fsdp,zero3"])
+def test_the_same_kind_twice_is_refused(written: str) -> None:
+    with pytest.raises(EstimatorError, match="is the second of its kind; keep one of them"):
+        read_split(written)
+
+
+def test_a_divided_optimizer_divides_its_update() -> None:
+    assert [word for word in MEANINGS if Split(word).divides_update] == ["zero1", "zero2", "zero3"]

@@ -68,6 +68,26 @@ def test_results_of_divided_products_are_those_of_the_whole_batch(batch: int) ->
     assert set(passed_on(predicted.work.work, Split(pipeline=4))["bytes"]) == {batch * 512 * 1024 * 4}
 
 
+def test_owners_update_their_share() -> None:
+    """Rajbhandari et al., ZeRO, 2020: each copy updates 1 / N of the weights."""
+    own_s = {
+        (data, devices): float((step.total - step.communication_exposed)[0])
+        for data in ("data", "zero1")
+        for devices in (2, 8)
+        for step in [of_group(Split(data), devices, 8).step]
+    }
+    assert own_s["data", 2] == pytest.approx(own_s["data", 8])
+    update_s = own_s["data", 2] - own_s["zero1", 2]  # half of it
+    assert update_s > 0
+    assert own_s["data", 8] - own_s["zero1", 8] == pytest.approx(2 * update_s * 7 / 8)
+
+
+def test_copies_of_one_node_share_its_way_to_others() -> None:
+    """With the model on 8 devices, 8 reductions of an eighth leave a node at once."""
+    whole, divided_s = (of_group(Split(tensor=count), 16, 8).communication_s[0] for count in (1, 8))
+    assert divided_s > 0.8 * whole
+
+
 def test_products_divided_among_nodes_wait_longer() -> None:
     inside, across = (of_group(Split(tensor=count), count, 32) for count in (8, 16))
     assert across.communication_s[0] > 1.2 * inside.communication_s[0]

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from estimator.core.errors import EstimatorError
-from estimator.core.parallel import read_split
+from estimator.core.parallel import Split, read_split
 from estimator.core.types import RunPlan
 from estimator.rollup.scaling import Scaling
 from estimator.studies.scale import scale
@@ -103,3 +103,25 @@ def test_a_profile_of_unknown_parameters_is_refused(tmp_path: Path) -> None:
     table.write_text("op,op_class,time_s\nx,elementwise,0.1\n")
     with pytest.raises(EstimatorError, match="tells how many parameters it has"):
         run(str(table), devices=(2,))
+
+
+def test_strong_scaling_goes_by_counts_that_divide_the_batch() -> None:
+    document = scale("resnet50", "perlmutter", [], RunPlan("", batch=48), Split(), "strong")
+    assert [row["devices"] for row in document["rows"]] == [1, 2, 4, 8, 16]
+
+
+def test_a_machine_that_is_smaller_than_one_copy_is_refused() -> None:
+    with pytest.raises(
+        EstimatorError, match="tensor × pipeline = 12: dgx-a100 has 8 devices; expected at most as many"
+    ):
+        scale("gpt2", "dgx-a100", [], RunPlan("", batch=1), Split(tensor=12), "weak")
+
+
+def test_a_divided_model_needs_less_memory_of_each_device() -> None:
+    whole, divided = (
+        scale("gpt2", "selene", [8], RunPlan("", batch=8, draws=20), split, "weak")["rows"][0]
+        for split in (Split(), Split(tensor=2, pipeline=4, micro_batch=2))
+    )
+    assert whole["memory_bytes"]["parameters"] > 6 * divided["memory_bytes"]["parameters"]
+    assert whole["efficiency"]["mid"] > divided["efficiency"]["mid"]
+    assert (divided["local_batch"], divided["global_batch"]) == (8, 8)

@@ -29,8 +29,8 @@ def layers_of(profile: Profile) -> Layers:
     """The layers that a profile was made from. Raises EstimatorError for any other profile."""
     if profile.format != "layers":
         raise EstimatorError(
-            f"{profile.where}: tensor and pipeline parallelism need to know the model's blocks; expected a workload "
-            "given as layers (layers.yaml), not a profile"
+            f"{profile.where}: tensor=N and pipeline=N need to know the model's blocks; expected a workload given as "
+            "layers (layers.yaml); a profile of ops can be divided by data, zero1, zero2, zero3 and micro=N"
         )
     return yaml_files.check(Layers, yaml_files.read_yaml(profile.files[0]))
 
@@ -43,6 +43,10 @@ def shard(layers: Layers, devices: int) -> Layers:
                 f"tensor={devices}: it does not divide {name} {count}; expected a divisor of both heads "
                 f"{layers.heads} and feed_forward_size {layers.feed_forward}"
             )
+    if layers.groups % devices and devices % layers.groups:
+        raise EstimatorError(
+            f"tensor={devices}: key_value_heads {layers.groups} cannot be divided so; expected a divisor or a multiple"
+        )
     part = {
         "head_width": layers.head_size,
         "heads": layers.heads // devices,

@@ -78,3 +78,9 @@ def test_stages_share_whole_blocks(split: Split, message: str) -> None:
 def test_whole_models_stay_as_they_are() -> None:
     profile = read_profile("resnet50")
     assert divided(profile, Split("zero3", micro_batch=8)) is profile
+
+
+def test_keys_that_parts_cannot_share_are_refused() -> None:
+    shared = SMALL.model_copy(update={"heads": 24, "key_value_heads": 8, "head_width": 64, "feed_forward_size": 1536})
+    with pytest.raises(EstimatorError, match="tensor=3: key_value_heads 8 cannot be divided so"):
+        shard(shared, 3)
