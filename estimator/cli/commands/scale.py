@@ -29,8 +29,8 @@ SYSTEM_HELP = "The machine: a shipped system or a path to YAML."
 DEVICES_HELP = "Number of devices, once for each.  [default: powers of two and the whole machine]"
 PARALLEL_HELP = (
     "How the training is divided: data (gradients are all-reduced), zero1, zero2, zero3 or fsdp (the optimizer's "
-    "state, gradients, weights are divided too), or parameter-server; and micro=N (samples that a copy computes at once). "
-    "Models given as layers also take tensor=N (parts of each product) and pipeline=N (stages of blocks)."
+    "state, gradients, weights are divided too), or parameter-server; and micro=N (samples that a copy computes at "
+    "once). Models given as layers also take tensor=N (parts of each product) and pipeline=N (stages of blocks)."
 )
 BATCH_HELP = (
     "Samples in a step: of one device, or one copy of a divided model, for weak scaling; of all for strong.  "
