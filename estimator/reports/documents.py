@@ -189,10 +189,10 @@ def figures_of_merit(result: StudyResult) -> Document:
     return {
         "specifications": unverified(result.specifications),
         "assumptions": list(dict.fromkeys((*result.assumptions, *sentences))),
-        "warnings": list(
-            dict.fromkeys(warning for estimated in result.estimates.values() for warning in estimated.warnings)
-        ),
+        "warnings": list(dict.fromkeys(warning for found in _warnings(result) for warning in found)),
         "definition": result.definition,
+        "preset": None if result.preset is None else dict(result.preset),
+        "level": next(iter(result.foms.values())).level,
         "baseline": result.baseline,
         "threshold": result.threshold,
         "targets": {name: _target(result, merit) for name, merit in result.foms.items()},
@@ -200,21 +200,42 @@ def figures_of_merit(result: StudyResult) -> Document:
     }
 
 
+def _warnings(result: StudyResult) -> list[tuple[str, ...]]:
+    estimated = [estimated.warnings for estimated in result.estimates.values()]
+    return [*estimated, *(merit.notes for merit in result.foms.values())]
+
+
 def _target(result: StudyResult, merit: FigureOfMerit) -> Document:
+    covers = _covers(result)
     return {
-        "fom": interval(merit.samples, _covers(result)),
-        "level": "system",
+        "fom": interval(merit.samples, covers),
+        "level": merit.level,
         "meets_threshold": None if result.threshold is None else bool(merit.samples[0] >= result.threshold),
         "p_threshold": merit.p_threshold,
         "dominant_unit": merit.dominant_unit,
         "other_definitions": dict(merit.other_definitions),
+        "presets": {name: {"fom": figure, "dominant_unit": unit} for name, (figure, unit) in merit.presets.items()},
+        "groups": dict(merit.groups),
+        "means": {name: interval(mean, covers) for name, mean in merit.means.items()},
+        "means_unit": merit.means_unit if merit.means else None,
+        "fom_with_algorithm": None if merit.with_algorithm is None else interval(merit.with_algorithm, covers),
+        "fom_committed": None if merit.committed is None else interval(merit.committed, covers),
         "units": _units(result, merit.target),
     }
 
 
 def _units(result: StudyResult, machine: str) -> Document:
     units = {unit: numbers for (name, unit), numbers in result.chains.items() if name == machine}
-    return {unit: unit_of_work(numbers, _covers(result)) for unit, numbers in units.items()}
+    covers = _covers(result)
+    return {unit: unit_of_work(numbers, covers) | _terms(result, (machine, unit)) for unit, numbers in units.items()}
+
+
+def _terms(result: StudyResult, pair: tuple[str, str]) -> Document:
+    """What the study declares of one unit on one machine: values at nominal inputs, null where it says nothing."""
+    names = ("capability", "algorithmic_factor", "committed", "projected_over_committed")
+    numbers = {name: result.fom_numbers.get(f"{pair_id(pair)}/{name}") for name in names}
+    values = {name: None if found is None else float(found.samples[0]) for name, found in numbers.items()}
+    return {"committed_s": values.pop("committed"), **values}
 
 
 def _covers(result: StudyResult) -> Covers:
@@ -231,6 +252,7 @@ def unit_of_work(numbers: Mapping[str, Number], covers: Covers) -> Document:
         "ratio": interval(numbers["ratio"].samples, covers),
         "level": numbers["ratio"].level,
         "ratio_per_node": interval(numbers["ratio_node"].samples, covers),
+        "ratio_per_worker": interval(numbers["ratio_worker"].samples, covers),
         "energy_j": _interval_of(numbers, "energy_j", covers),
         "usd": _interval_of(numbers, "usd", covers),
     }

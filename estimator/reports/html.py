@@ -69,8 +69,11 @@ def render(result: StudyResult) -> str:
         longest_ops=figures.LONGEST_OPS,
         methods=METHODS,
         assumptions={**{text: ["machines"] for text in result.assumptions}, **_by_sentence(result, "assumptions")},
-        warnings=_by_sentence(result, "warnings"),
+        warnings={**_by_sentence(result, "warnings"), **{n: [m] for m, f in result.foms.items() for n in f.notes}},
         numbers=result.numbers(),
+        level=next((found.level for found in result.foms.values()), "system"),
+        own_means={name: mean for found in result.foms.values() for name, mean in found.means.items()},
+        own_means_unit=next((found.means_unit for found in result.foms.values()), "1"),
         expenses={name: head for name, head in EXPENSES.items() if any(name in n for n in result.chains.values())},
         predicted=bool(result.predictions()),
     )

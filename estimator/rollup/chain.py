@@ -38,8 +38,13 @@ CHAIN = (
          epoch.validated_epoch_time, ("step_s", "steps_per_epoch", "forward_s", "validation_steps")),
     Link("epoch_s", "time per epoch", "s", "worker", "step time × steps per epoch",  # without validation
          epoch.epoch_time, ("step_s", "steps_per_epoch")),
+    Link("time_per_unit_s", "time per unit", "s", "worker", "amount of one unit / amount per second",
+         epoch.time_of_amount, ("amount", "amount_per_s")),
     Link("time_per_unit_s", "time per unit", "s", "worker", "load time + epoch time × epochs",
          epoch.run_time, ("epoch_s", "epochs", "load_s")),
+    Link("runs_per_day", "units per day of one worker", "1/day", "worker",
+         "1 day / time per unit × efficiency of the extrapolation",
+         throughput.extrapolated_runs_per_day, ("time_per_unit_s", "extrapolation_efficiency")),
     Link("runs_per_day", "units per day of one worker", "1/day", "worker", "1 day / time per unit",
          throughput.runs_per_day, ("time_per_unit_s",)),
     Link("runs_per_day_per_node", "units per day of one node", "1/day", "node", "units per day of one worker × workers",

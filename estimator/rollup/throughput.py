@@ -12,6 +12,11 @@ def runs_per_day(time_per_unit_s: Floats) -> Floats:
     return DAY_S / time_per_unit_s
 
 
+def extrapolated_runs_per_day(time_per_unit_s: Floats, efficiency: Floats) -> Floats:
+    """Units per day of one worker where the whole machine works [1/day]: the day ÷ its time alone × the efficiency."""
+    return DAY_S / time_per_unit_s * efficiency
+
+
 def runs_per_day_per_node(runs_per_day: Floats, workers_per_node: Floats) -> Floats:
     """Units per day of a node whose workers run separate units [1/day]: units per day of one worker × workers."""
     return runs_per_day * workers_per_node

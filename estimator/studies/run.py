@@ -10,10 +10,11 @@ from estimator.core.errors import within
 from estimator.core.types import Chains, Estimate, Number, Profile, Sourced, StudyResult, pair_id
 from estimator.devices import load_system
 from estimator.devices.specs.catalogue import DEVICE_FILES, SYSTEM_FILES, find, measurements_paths
-from estimator.rollup import chain
+from estimator.rollup import chain, presets
 from estimator.studies.audit import audit_table
 from estimator.studies.audit.document import appendix
-from estimator.studies.merit import figure_of_merit, fom_number, weight_numbers
+from estimator.studies.merit import figure_of_merit
+from estimator.studies.merit_numbers import merit_numbers
 from estimator.studies.places import beside
 from estimator.studies.published import compare_published
 from estimator.studies.study import Study, find_study, read_study
@@ -44,7 +45,8 @@ def run_study(path: str | Path) -> StudyResult:
                 study, (machine, unit_name), estimates.get((machine, unit_name)), size
             )
     chains = {pair: _with_ratios(study, pair, chains) for pair in pairs}
-    foms = {name: figure_of_merit(study, name, chains) for name in study.machines if name != study.baseline}
+    with within(f"{path}"):
+        foms = {name: figure_of_merit(study, name, chains) for name in study.machines if name != study.baseline}
     sizes = dict(_sizes(study, folder))
     with within(f"{path}"):
         comparisons = compare_published(study, folder, chains, foms)
@@ -68,8 +70,7 @@ def run_study(path: str | Path) -> StudyResult:
         seed=study.seed,
         chains=chains,
         foms=foms,
-        fom_numbers=weight_numbers(study)
-        | {number.id: number for number in (fom_number(study, merit, chains) for merit in foms.values())},
+        fom_numbers=merit_numbers(study, foms, chains),
         estimates=estimates,
         comparisons=comparisons,
         appendices=tuple(map(appendix, audits)),
@@ -81,6 +82,7 @@ def run_study(path: str | Path) -> StudyResult:
         specifications=sizes
         | {name: value for estimate in all_estimates for name, value in estimate.specifications.items()},
         inputs=_inputs(study, path, profiles | audit_profiles, all_estimates),
+        preset=presets.describe(study.figure_of_merit.preset) if study.figure_of_merit.preset else None,
     )
 
 

@@ -13,6 +13,7 @@ from estimator.rollup import chain
 from estimator.rollup.evidence import MUCH_CARRIED, carried_share
 from estimator.studies.expenses import given_power, given_prices
 from estimator.studies.forward import estimate_forward, forward_origin
+from estimator.studies.given import devices_of_worker, given_efficiency, given_time
 from estimator.studies.places import beside, read_profile_beside
 from estimator.studies.study import Machine, Study, UnitOfWork
 
@@ -68,17 +69,17 @@ def derive_chain(study: Study, pair: tuple[str, str], estimated: Estimate | None
     machine_name, unit_name = pair
     unit, id_prefix = study.units_of_work[unit_name], pair_id(pair)
     machine = study.machines.get(machine_name) or Machine(device=machine_name, nodes=size.nodes)
-    numbers = given_prices(machine, size.devices if estimated is None else 1, id_prefix)
+    devices = devices_of_worker(unit, machine_name, size.devices) if estimated is None else 1
+    numbers = given_prices(machine, devices, id_prefix)
 
     def add_given(name: str, label: str, value: float | Floats, unit: str, level: str, *origin: str) -> None:
         numbers[name] = chain.given(f"{id_prefix}/{name}", label, value, unit, level, *origin)
 
     add_given("nodes", f"{size.node_name}s", size.nodes, "1", "system", size.nodes_source)
+    numbers |= given_efficiency(unit, machine_name, id_prefix)
     if estimated is None:
-        times = unit.time_per_unit or {}
-        add_given("workers_per_node", "workers per node", 1, "1", "node", "the time given is that of a whole node")
-        add_given("time_per_unit_s", "time per unit", times[machine_name], "s", "node", "study file")
-        return chain.derive(id_prefix, "node", numbers)
+        level, timed = given_time(unit, machine_name, size.nodes, (size.devices, size.devices_source), id_prefix)
+        return chain.derive(id_prefix, level, numbers | timed)
 
     ops = f"ops of {id_prefix} on {estimated.target.name}"
     add_given("workers_per_node", "devices per node", size.devices, "1", "node", size.devices_source)

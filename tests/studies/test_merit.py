@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from estimator.core.types import Chains, Number
-from estimator.studies.merit import figure_of_merit, fom_number, weight_numbers
+from estimator.studies.merit import figure_of_merit
+from estimator.studies.merit_numbers import fom_number, weight_numbers
 from estimator.studies.study import Study
 
 RATES = {("old", "A"): [1.0], ("old", "B"): [2.0], ("new", "A"): [3.0, 3.0, 30.0], ("new", "B"): [8.0, 8.0, 8.0]}
@@ -20,9 +21,16 @@ def study(*weights: float, **definition: object) -> Study:
 
 
 def chains() -> Chains:
+    """As they come of runs on one node each: machines of one node."""
     return {
         pair: {
-            "units_per_day": Number(f"{pair[0]}/{pair[1]}/units_per_day", "units", np.array(rates), "1", "system", "g")
+            name: Number(f"{pair[0]}/{pair[1]}/{name}", "units", samples, "1", level, "g")
+            for name, level, samples in (
+                ("units_per_day", "system", np.array(rates)),
+                ("runs_per_day_per_node", "node", np.array(rates)),
+                ("runs_per_day", "node", np.array(rates)),
+                ("time_per_unit_s", "node", 86400 / np.array(rates)),
+            )
         }
         for pair, rates in RATES.items()
     }

@@ -23,8 +23,10 @@ def test_people_read_what_programs_get() -> None:
 def test_the_threshold_is_met_or_not(met: bool | None, share: float | None, shown: str) -> None:
     interval = {"low": None, "mid": 40.0, "high": None}
     target: dict[str, Any] = {"meets_threshold": met, "p_threshold": share, "fom": interval, "dominant_unit": "P1"}
+    apart = {"means": {}, "means_unit": None, "groups": {}, "fom_with_algorithm": None, "fom_committed": None}
     document = {
-        "definition": "mean", "baseline": "old", "targets": {"new": {**target, "units": {}}},
+        "definition": "mean", "preset": None, "level": "system", "baseline": "old",
+        "targets": {"new": {**target, **apart, "units": {}}},
         "assumptions": ["a guess"], "warnings": ["a warning"],
     }  # fmt: skip
     output = printed(partial(render_fom, document, "[Title]"))
