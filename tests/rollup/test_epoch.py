@@ -28,3 +28,8 @@ def test_a_step_bears_its_share_of_what_else_an_epoch_takes() -> None:
 
 def test_a_run_loads_its_data_once() -> None:
     assert epoch.run_time(np.array([2.0, 3.0]), np.array(5.0), np.array(60.0)).tolist() == [70, 75]
+
+
+def test_an_amount_takes_its_time_at_a_rate() -> None:
+    """20 million tokens at the rate of jubench-megatron-lm, which prints 554.70 s."""
+    assert f"{epoch.time_of_amount(np.array(20e6), np.array(36055.39)):.2f}" == "554.70"

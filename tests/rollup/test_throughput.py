@@ -18,3 +18,7 @@ def test_workers_of_a_node_and_nodes_of_a_machine_add_up() -> None:
 
 def test_a_ratio_is_over_the_baseline() -> None:
     assert throughput.ratio(np.array([30.0, 5.0]), np.array(10.0)) == pytest.approx([3, 0.5])
+
+
+def test_a_machine_that_works_as_a_whole_keeps_a_share_of_its_rate() -> None:
+    assert throughput.extrapolated_runs_per_day(np.array([3600.0]), np.array(0.75)).tolist() == [18]

@@ -26,14 +26,14 @@ def render_fom(document: Mapping[str, Any], title: str) -> None:
         terminal.console().print(describe(document["preset"]))
     terminal.print_table(_targets(document["targets"]))
     terminal.print_table(_units(document["targets"]))
-    for sentence in _apart(document["targets"]):
+    for sentence in apart(document["targets"]):
         terminal.console().print(sentence)
     if document["assumptions"]:
         terminal.print_notes([assumptions_note(document["assumptions"], "report")], "cyan")
     terminal.print_notes(document["warnings"])
 
 
-def _apart(targets: Mapping[str, Any]) -> Iterator[str]:
+def apart(targets: Mapping[str, Any]) -> Iterator[str]:
     """What stands beside the figures: the machines' own means, classes, commitments, algorithmic factors."""
     means = {name: mean for target in targets.values() for name, mean in target["means"].items()}
     unit = next((target["means_unit"] for target in targets.values()), None)

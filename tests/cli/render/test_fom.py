@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from estimator.cli.render.fom import render_fom
+from estimator.cli.render.fom import apart, render_fom, show_mean
 from tests.cli.command_line import STUDY, printed, read, run
 
 
@@ -23,10 +23,16 @@ def test_people_read_what_programs_get() -> None:
 def test_the_threshold_is_met_or_not(met: bool | None, share: float | None, shown: str) -> None:
     interval = {"low": None, "mid": 40.0, "high": None}
     target: dict[str, Any] = {"meets_threshold": met, "p_threshold": share, "fom": interval, "dominant_unit": "P1"}
-    apart = {"means": {}, "means_unit": None, "groups": {}, "fom_with_algorithm": None, "fom_committed": None}
+    besides: dict[str, Any] = {
+        "means": {},
+        "means_unit": None,
+        "groups": {},
+        "fom_with_algorithm": None,
+        "fom_committed": None,
+    }
     document = {
         "definition": "mean", "preset": None, "level": "system", "baseline": "old",
-        "targets": {"new": {**target, **apart, "units": {}}},
+        "targets": {"new": {**target, **besides, "units": {}}},
         "assumptions": ["a guess"], "warnings": ["a warning"],
     }  # fmt: skip
     output = printed(partial(render_fom, document, "[Title]"))
@@ -35,3 +41,28 @@ def test_the_threshold_is_met_or_not(met: bool | None, share: float | None, show
     count, warning = output.stderr.splitlines()
     assert count.startswith("note: 1 assumptions lie behind these figures; 'estimator report'")
     assert warning == "note: a warning"
+
+
+def test_what_stands_apart_is_printed_apart() -> None:
+    interval = {"low": None, "mid": 40.0, "high": None}
+    unit = {"committed_s": 9000.0, "projected_over_committed": 1.25}
+    target = {
+        "means": {"new": {**interval, "mid": 3.0}, "old": interval}, "means_unit": "s", "groups": {"science": 24.0},
+        "fom_with_algorithm": interval, "fom_committed": {**interval, "mid": 7.0},
+        "units": {"A": unit, "B": {"committed_s": None}},
+    }  # fmt: skip
+    assert list(apart({"new": target})) == [
+        "own means: new 3.000 s, old 40.00 s",
+        "new, with the algorithmic factors declared, which are no hardware: 40",
+        "new, by the committed times: 7",
+        "new, science alone: 24",
+        "new, A: committed 2.500 h, projected / committed rate 1.25",
+    ]
+    assert show_mean(interval, "1/min") == "40 1/min"
+
+
+def test_the_definition_is_printed_with_its_source() -> None:
+    shown = run("fom", STUDY).stdout
+    assert "candle: CANDLE's figure of merit" in shown
+    assert "read: Foster & Stevens" in shown
+    assert "own means: machine-a 1,424,842 1/day, titan 17,250.5 1/day" in shown
