@@ -105,15 +105,17 @@ def test_the_report_shows_the_slides_figure_and_ours(tmp_path: Path) -> None:
 
 
 def test_the_report_names_the_published_definition_with_its_source_and_what_stands_apart(tmp_path: Path) -> None:
-    unit = (
-        "  A: {time_per_unit: {old: 8 h, new: 10 h}, algorithmic_factor: {new: {value: 5, source: a paper}}, group: g}"
-    )
+    terms = "algorithmic_factor: {new: {value: 5, source: a paper}}, group: g, committed: {new: 12 h}"
+    unit = f"  A: {{time_per_unit: {{old: 8 h, new: 10 h}}, {terms}}}"
     html, _ = report(study_file(tmp_path, unit, "{preset: ssi}"), tmp_path)
     assert "<strong>ssi</strong>, Scalable System Improvement" in html
     assert "nersc.gov/research-and-development/apex/apex-benchmarks/ssi (read:" in html
     assert "ssi asks for at least 1" in html
     assert f'href="#{anchor("new/fom_with_algorithm")}">12<' in html
     assert "g: 2.4." in html
+    assert '<th class="r">committed time</th><th class="r">projected / committed rate</th>' in html
+    assert f'href="#{anchor("new/A/projected_over_committed")}">1.2<' in html
+    assert '<th class="r">capability factor</th>' not in html, "none is declared"
 
 
 def test_the_report_shows_the_machines_own_means_and_every_preset(tmp_path: Path) -> None:
