@@ -27,13 +27,17 @@ class EstimatorError(Exception):
         self.faults = faults
 
 
+class UnfitError(EstimatorError):
+    """A device or machine that cannot run a unit of work: in a study a cell that says why, elsewhere a fault."""
+
+
 @contextmanager
 def within(where: str) -> Iterator[None]:
-    """Prefix every fault raised inside with the place."""
+    """Prefix every fault raised inside with the place; the kind of error stays."""
     try:
         yield
     except EstimatorError as error:
-        raise EstimatorError(*(f"{where}: {fault}" for fault in error.faults)) from None
+        raise type(error)(*(f"{where}: {fault}" for fault in error.faults)) from None
 
 
 def suggestion(name: str, known: Iterable[str], proper: Mapping[str, str] | None = None) -> str:

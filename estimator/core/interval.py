@@ -34,6 +34,12 @@ def standard(stream: str, draws: int, seed: int) -> Floats:
     return np.concatenate(([0.0], rng.standard_normal(draws)))
 
 
+def uniform(stream: str, nominal: float, draws: int, seed: int) -> Floats:
+    """Samples (1 + draws) of a share of which nothing is known but that it lies between 0 and 1."""
+    rng = np.random.default_rng([seed, zlib.crc32(stream.encode())])
+    return np.concatenate(([nominal], rng.random(draws)))
+
+
 def log_spread(low: ArrayLike, high: ArrayLike) -> Floats:
     """Standard deviation of the logarithm of a value with the 90 % interval [low, high]."""
     return np.asarray(np.log(np.asarray(high, float) / np.asarray(low, float)) / (2.0 * Z))

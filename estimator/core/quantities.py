@@ -82,6 +82,18 @@ def pue(written: object) -> float:
     return value
 
 
+def share(written: object) -> float:
+    """Accept a share above 0 and at most 1, such as ``0.95`` or ``"95 %"``."""
+    refusal = f"is {written!r}; write a share above 0 and at most 1, such as '95 %'"
+    try:
+        value = _positive(written, "1")
+    except ValueError as error:
+        raise type(error)(refusal) from None
+    if value > 1:
+        raise ValueError(refusal)
+    return value
+
+
 def read_peaks(written: object) -> dict[str, Any]:
     """Turn the short forms of ``peak`` into one :class:`Peak` per precision; fp64 and fp32 default to vector."""
     if not isinstance(written, dict):

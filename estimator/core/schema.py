@@ -250,6 +250,9 @@ OPS = Table(
         Column("stream", "text", "stream or thread"),
         Column("rank", "integer", "process of a parallel run", minimum=0),
         Column("phase", "text", "part of the step", choices=PHASES),
+        Column(
+            "block", "integer", "the repeated block of the model that it belongs to; missing outside blocks", minimum=0
+        ),
         Column("precision", "text", "number format of the operands", choices=PRECISIONS),
         Column("shapes", "text", "operand shapes, '100x50;50x1'; -1 is an unknown dimension"),
         Column("output_shapes", "text", "result shapes, written alike"),
@@ -363,6 +366,12 @@ MESSAGES = Table(
         Column("bytes", "number", "the whole message, as of a collective in WORK", "B", required=True, minimum=0),
         Column("ready", "integer", "row of WORK that must have ended; missing: none", minimum=0),
         Column("needed", "integer", "row of WORK that waits for it; missing: the step's end", minimum=0),
+        Column(
+            "among",
+            "text",
+            "copies of the model, parts of its products, or stages of its blocks",
+            choices=("data", "tensor", "stages"),
+        ),
     ),
 )
 DEFAULTS = {

@@ -120,6 +120,7 @@ def _whole(count: Sourced) -> Sourced:
 Seconds = Annotated[float, BeforeValidator(quantities.seconds)]
 Dollars = Annotated[float, BeforeValidator(quantities.dollars)]
 Pue = Annotated[float, BeforeValidator(quantities.pue)]
+Share = Annotated[float, BeforeValidator(quantities.share)]
 Rate = Annotated[Sourced, quantities.sourced("B/s")]
 Size = Annotated[Sourced, quantities.sourced("B")]
 Frequency = Annotated[Sourced, quantities.sourced("Hz")]
@@ -351,6 +352,7 @@ class MemoryUse:
     largest_batch: int | None = None
     mode: Mode = "training"
     notes: tuple[Note, ...] = ()
+    trainings: int = 1  # that the device holds, of which these are all parts
 
     @property
     def fits(self) -> bool | None:
@@ -408,6 +410,11 @@ class Profile:
     warnings: tuple[str, ...] = ()
 
     @property
+    def ran(self) -> bool:
+        """Whether any of its ops ran and took time; not where a workload is given as layers."""
+        return bool((self.ops["time_s"] > 0).any())
+
+    @property
     def where(self) -> str:
         """The place that errors about its ops name: the file, or the folder of several files."""
         if not self.files:
@@ -435,6 +442,8 @@ class RunPlan:
     host: Host = None
     input: Input = None
     system: str | None = None  # the machine in whose network the target is
+    network: Network | None = None  # that network, where no file of a machine gives it
+    trainings: int = 1  # that the target's memory must hold at once
 
     def __post_init__(self) -> None:
         for name, read in (("host", read_host), ("input", read_input)):
@@ -538,12 +547,13 @@ class Estimate:
     host: str  # the scenario of the host
     input: str  # the scenario of input
     matrix_step_s: Floats  # matrix products only: the lecture's own roll-up
-    source_step_s: float  # NaN where the source ran another batch
+    source_step_s: float  # NaN where the source ran another batch, or nothing ran
     floor_s: float
     ceiling_s: float
-    coverage: float  # share of the source's step in ops that are modelled
+    coverage: float  # share of the source's step in ops that are modelled; NaN where nothing ran
     evidence: Mapping[str, float]  # share of the step by method, the largest first
     fusion: Fusion = Fusion()
+    memory: MemoryUse | None = None  # what the device must hold; None where nothing tells the parameters
     power_limit: Sourced | None = None  # of the target, or its share of its board's
     power_w: Floats | None = None  # mean over the step; None where that is unknown
     specifications: Mapping[str, Sourced] = field(default_factory=dict)  # the catalogue's numbers that it uses
@@ -637,6 +647,14 @@ Chains = dict[tuple[str, str], dict[str, Number]]  # (machine, unit) → the num
 
 
 @dataclass(frozen=True)
+class Refusal:
+    """Why a machine cannot run a unit of work; ``fits``: False where its devices lack the memory, else None."""
+
+    why: str
+    fits: bool | None = None
+
+
+@dataclass(frozen=True)
 class StudyResult:
     """The content of a report: every number with its derivation, every estimate, every figure of merit."""
 
@@ -648,23 +666,39 @@ class StudyResult:
     threshold: float | None
     draws: int
     seed: int
+    pairs: tuple[tuple[str, str], ...]  # every machine and unit, in the order of the study
     chains: Chains = field(repr=False)
     foms: Mapping[str, FigureOfMerit]
     fom_numbers: Mapping[str, Number]  # the figures of merit and the units' weights, by id
     estimates: Mapping[tuple[str, str], Estimate] = field(repr=False)
     comparisons: tuple[Comparison, ...] = ()
+    refusals: Mapping[tuple[str, str], Refusal] = field(default_factory=dict)  # (machine, unit) that have no chain
+    campaigns: Mapping[str, Mapping[str, Number]] = field(default_factory=dict)  # by machine that runs all phases
+    without_fom: Mapping[str, str] = field(default_factory=dict)  # machines without a figure of merit, and why
     appendices: tuple[Appendix, ...] = ()
     assumptions: tuple[str, ...] = ()  # about the machines; those about the devices are the estimates' own
     specifications: Mapping[str, Sourced] = field(default_factory=dict)  # the catalogue's numbers behind the figures
     inputs: Mapping[str, str] = field(default_factory=dict)  # SHA-256 by a name that holds on every machine
+    level: str = "system"  # whose rates the figures of merit compare
     preset: Mapping[str, Any] | None = None  # the published definition of the figure of merit, with its sources
+
+    @property
+    def machines(self) -> list[str]:
+        """The machines that are compared, be it that a refused unit leaves them without a figure of merit."""
+        return list(dict.fromkeys(machine for machine, _ in self.pairs))
+
+    @property
+    def units(self) -> list[str]:
+        """The units of work."""
+        return list(dict.fromkeys(unit for _, unit in self.pairs))
 
     def numbers(self) -> dict[str, Number]:
         """Every number of the roll-up by its id."""
         chained = [number for numbers in self.chains.values() for number in numbers.values()]
+        phased = [number for numbers in self.campaigns.values() for number in numbers.values()]
         compared = [number for comparison in self.comparisons for number in comparison.numbers]
         appended = [number for appendix in self.appendices for number in appendix.numbers]
-        return {number.id: number for number in (*chained, *self.fom_numbers.values(), *compared, *appended)}
+        return {number.id: number for number in (*chained, *phased, *self.fom_numbers.values(), *compared, *appended)}
 
     def predictions(self) -> list[tuple[str, Estimate]]:
         """Every estimate behind the figures, with its name in the report."""

@@ -27,8 +27,9 @@ class Side:
 def load_target(plan: RunPlan) -> Side:
     """The target of a plan. Raises EstimatorError where it is unknown, or its files cannot be read."""
     device = load_device(plan.target)
-    if plan.system:
-        device = device.model_copy(update={"network": load_system(plan.system).network})
+    network = plan.network or (load_system(plan.system).network if plan.system else None)
+    if network:
+        device = device.model_copy(update={"network": network})
     rows, left_out = read_measurements(device, plan.measurements, plan.target)
     notes = (
         *with_code("device-check", target_warnings(plan.target, device)),
@@ -62,6 +63,8 @@ def unknown_source(
     ``recorded``: the devices that the profile may have been taken on. ``needed``: whether much of the step goes by
     these rates. Elsewhere only a device that the dump records counts.
     """
+    if not profile.ran:
+        return _unused(plan)
     candidates = [device.name for device in recorded] if source is None else []
     rates_are_known = source is not None and source.device.memory_bandwidth is not None
     only_recorded = not profile.device and bool(profile.device_recorded or candidates)
@@ -75,6 +78,12 @@ def unknown_source(
     advice = f"give that device, or the one nearest to it, by --from DEVICE ('estimator devices' lists all).{hint}"
     text = f"nothing tells how times go from the profiled device, as {reason}: {advice}"
     return (Note("source-unknown", text, name or "", 1.0 if needed else 0.0),)
+
+
+def _unused(plan: RunPlan) -> tuple[Note, ...]:
+    """A note where a plan names the device of a profile of which nothing ran."""
+    text = f"nothing ran, so that no time goes from {plan.source} to another device: '--from' is left out"
+    return (Note("source-unused", text, plan.source),) if plan.source else ()
 
 
 def _by_numbers(profile: Profile, plan: RunPlan, device: DeviceSpec) -> tuple[Note, ...]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from estimator.core.errors import EstimatorError
+from estimator.core.errors import EstimatorError, UnfitError
 from estimator.core.schema import MATRIX
 from estimator.core.types import DeviceSpec, Flags, Floats, Names
 from estimator.model import plausibility
@@ -236,10 +236,10 @@ def _refuse_insufficient(target: TargetDevice, work: pd.DataFrame) -> None:
 
 
 def _refuse_unsupported(device: DeviceSpec, work: pd.DataFrame) -> None:
-    """Raise EstimatorError where the device lacks the precision of a matrix product or convolution."""
+    """Raise UnfitError where the device lacks the precision of a matrix product or convolution."""
     for precision in sorted(set(work.loc[work["op_class"].isin(MATRIX), "precision"])):
         peak = device.peak_of(precision)
         if peak.matrix is None:
             known = ", ".join(name for name, rates in device.peak.items() if rates.matrix)
             lacks = "has no hardware path for" if not peak.supported else "gives no peak for"
-            raise EstimatorError(f"{device.name} {lacks} {precision}; matrix products run there in {known}")
+            raise UnfitError(f"{device.name} {lacks} {precision}; matrix products run there in {known}")

@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from estimator.core.notes import Note
 from estimator.core.types import DeviceSpec, Network
 from estimator.model.collective_coefficients import CollectiveCoefficients
 from estimator.model.hardware import number
@@ -53,6 +54,14 @@ def links_of(device: DeviceSpec) -> Links:
     """The links of a device; where its files give none, those that are usual."""
     network = device.network or Network()
     return Links(_inside(device), _between(network), network.in_network)
+
+
+def network_note(device: DeviceSpec) -> tuple[Note, ...]:
+    """A note where nothing tells the bandwidth of the network between nodes."""
+    if device.network is not None and device.network.injection_bandwidth is not None:
+        return ()
+    text = f"nothing tells the network between nodes: {USUAL_NETWORK / 1e9:g} GB/s of each node are assumed"
+    return (Note("network-assumed", text, subject=device.name),)
 
 
 def _inside(device: DeviceSpec) -> Hop:

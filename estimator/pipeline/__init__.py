@@ -3,8 +3,21 @@
 They alone know the order of the stages.
 """
 
-from estimator.pipeline.group import step_of_group, step_of_one
+from estimator.pipeline.group import OneDevice, estimate_group, one_device, step_of_group, step_of_one, steps_of_groups
+from estimator.pipeline.listed_power import with_listed_power
 from estimator.pipeline.memory import memory
 from estimator.pipeline.step import PredictedStep, estimate, predict_step
 
-__all__ = ["PredictedStep", "estimate", "memory", "predict_step", "step_of_group", "step_of_one"]
+__all__ = [
+    "OneDevice",
+    "PredictedStep",
+    "estimate",
+    "estimate_group",
+    "memory",
+    "one_device",
+    "predict_step",
+    "step_of_group",
+    "step_of_one",
+    "steps_of_groups",
+    "with_listed_power",
+]

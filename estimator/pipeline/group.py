@@ -2,18 +2,90 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from estimator.core.notes import Note, ranked
 from estimator.core.parallel import Split
-from estimator.core.types import StepTime
-from estimator.model import SourceRun, TargetDevice, predict
-from estimator.pipeline.step import PredictedStep
-from estimator.rollup import step
-from estimator.rollup.exchange import with_exchange, with_messages, without_exchange
-from estimator.rollup.scaling import DEVICE_SPREAD, Group, GroupStep, Spread, lengthened, slowest_device
-from estimator.work.parallel import exchange, messages_as_work
+from estimator.core.types import Estimate, Floats, Profile, RunPlan, StepTime
+from estimator.devices.board import power_limit
+from estimator.model import SourceRun, TargetDevice, peak_times, predict
+from estimator.model.coefficients import shipped
+from estimator.model.links import network_note
+from estimator.pipeline.micro_steps import MicroBatches, own_step, update_time
+from estimator.pipeline.step import PredictedStep, estimate_predicted, predict_step
+from estimator.profiles.layers.shards import divided
+from estimator.rollup import power, step
+from estimator.rollup.exchange import exchange_of, without_exchange
+from estimator.rollup.scaling import (
+    DEVICE_SPREAD,
+    Group,
+    GroupStep,
+    Spread,
+    describe_spread,
+    lengthened,
+    slowest_device,
+)
+from estimator.work.parallel import Ranks, exchange, messages_as_work, passed_on
+
+
+@dataclass(frozen=True)
+class OneDevice:
+    """A device that trains by itself: its step, its mean power in it and its power without work [W], where known."""
+
+    step: StepTime
+    power_w: Floats | None = None
+    idle_w: float | None = None
+
+
+def one_device(predicted: PredictedStep) -> OneDevice:
+    """A device by itself, without the messages that its profile recorded."""
+    alone, device, plan = without_exchange(predicted.prediction), predicted.target.device, predicted.plan
+    replayed, limit, c = (
+        step.replay_step(alone, predicted.timeline, predicted.scenario),
+        power_limit(device),
+        shipped().power,
+    )
+    if limit is None:
+        return OneDevice(replayed.step)
+    power_w = power.step_power(alone, replayed, peak_times(alone.ops, device), device, limit, c, plan)
+    return OneDevice(replayed.step, power_w, float(power.idle_power(limit.value, power.gddr_bytes(device), c)))
+
+
+def estimate_group(profile: Profile, plan: RunPlan, group: Group, split: Split) -> Estimate:
+    """The estimate of a training on several devices: of each of them, its step with all messages and waits.
+
+    Evidence, floor, ceiling and kernels stay those of one device by itself.
+
+    Raises EstimatorError as :func:`estimate` and :func:`step_of_group` do.
+    """
+    part = divided(profile, split)
+    predicted = predict_step(part, dataclasses.replace(plan, batch=group.at_once))
+    alone = one_device(predicted)
+    together = step_of_group(predicted, alone.step, group, split)
+    estimated = estimate_predicted(part, predicted, split.divisors(group.devices))
+    power_w, own_s = estimated.power_w, together.step.total - together.step.communication_exposed
+    if alone.power_w is not None and alone.idle_w is not None:
+        power_w = power.waiting_power(alone.power_w, alone.idle_w, own_s, together.step.total)
+    notes = ranked((*estimated.notes, *together.notes, *_notes(predicted, group, split)))
+    return dataclasses.replace(estimated, step=together.step, power_w=power_w, notes=notes)
+
+
+def _notes(predicted: PredictedStep, group: Group, split: Split) -> Iterator[Note]:
+    """How the devices share the training, how far they differ, and a network that nothing tells."""
+    if group.devices > 1:
+        yield Note("parallel", f"{group.devices} devices, {split}: {split.meaning}")
+        yield Note("stragglers", describe_spread())
+    if group.nodes > 1:
+        yield from network_note(predicted.target.device)
 
 
 def step_of_one(predicted: PredictedStep) -> StepTime:
-    """The step of one device by itself: without the messages that its profile recorded."""
+    """The step of one device by itself."""
     alone = without_exchange(predicted.prediction)
     return step.replay_step(alone, predicted.timeline, predicted.scenario).step
 
@@ -21,23 +93,71 @@ def step_of_one(predicted: PredictedStep) -> StepTime:
 def step_of_group(
     predicted: PredictedStep, one: StepTime, group: Group, split: Split, spread: Spread = DEVICE_SPREAD
 ) -> GroupStep:
-    """The step of each of several devices that train together, in the network of the target.
+    """The step of each of several devices; as :func:`steps_of_groups`."""
+    return steps_of_groups(predicted, one, [group], split, spread)[0]
+
+
+def steps_of_groups(
+    predicted: PredictedStep, one: StepTime, groups: Sequence[Group], split: Split, spread: Spread = DEVICE_SPREAD
+) -> list[GroupStep]:
+    """The step of each device of several groups that train together, in the network of the target.
 
     Args:
         predicted: the step of one device, before its replay.
         one: the same, of :func:`step_of_one`.
-        group: the devices.
-        split: how they share the training.
+        groups: the devices of each training.
+        split: how they share it.
         spread: how far devices differ, as :func:`slowest_device` takes it.
 
     Raises EstimatorError where the profile does not tell what the devices exchange.
     """
-    if group.devices == 1:
-        return GroupStep(one, 0.0 * one.total)
-    exchanged = exchange(predicted.work.work, predicted.profile.workload, split)
+    update_s = update_time(predicted, one)
+    own = {group: own_step(one, update_s, group, split) for group in groups}
+    found = {group: GroupStep(step, 0.0 * step.total) for group, step in own.items() if group.devices == 1}
+    several = {group: step for group, step in own.items() if group.devices > 1}
+    if several:
+        found |= _of_several(predicted, several, update_s, split, spread)
+    return [found[group] for group in groups]
+
+
+def _of_several(
+    predicted: PredictedStep, own: Mapping[Group, StepTime], update_s: Floats, split: Split, spread: Spread
+) -> dict[Group, GroupStep]:
+    """Groups of two devices and more: the timeline is laid out once, and replayed with the messages of each."""
+    plan, sent = predicted.plan, exchange(predicted.work.work, predicted.profile.workload, split)
+    passed = passed_on(predicted.work.work, split)
+    messages = pd.concat([sent.messages, passed], ignore_index=True)
+    of_groups = [messages_as_work(messages, _ranks(predicted, group, split)) for group in own]
+    times_s = _message_times(predicted, pd.concat(of_groups, ignore_index=True))
+    alone, count = without_exchange(predicted.prediction), len(sent.messages)
+    together = exchange_of(alone, predicted.timeline, sent.messages, predicted.scenario)
+    micro = MicroBatches(predicted, update_s, together, split)
+    among_copies = (sent.messages["among"] == "data").to_numpy(dtype=bool)
+    found = {}
+    for group, all_s in zip(own, np.split(times_s, len(own), axis=1), strict=True):
+        own_s, pass_on_s = all_s[:, :count], all_s[:, count:].sum(axis=1)
+        total_s = micro.total_s(group, own_s, among_copies, pass_on_s)
+        step_time = lengthened(own[group], total_s, slowest_device(group.devices, spread, plan))
+        found[group] = GroupStep(step_time, micro.communication_s(group, own_s, among_copies, pass_on_s), sent.notes)
+    return found
+
+
+def _message_times(predicted: PredictedStep, messages: pd.DataFrame) -> Floats:
+    """Samples of the times of messages in the target's network [s]."""
     target = TargetDevice(predicted.target.device, predicted.target.measurements)
-    sent = predict(messages_as_work(exchanged.messages, group.devices), SourceRun(), target, predicted.plan)
-    together = with_exchange(without_exchange(predicted.prediction), sent)
-    total_s = step.replay_total(together, with_messages(predicted.timeline, exchanged.messages), predicted.scenario)
-    slowest = slowest_device(group.devices, spread, predicted.plan)
-    return GroupStep(lengthened(one, total_s, slowest), sent.samples.sum(axis=1), exchanged.notes)
+    return predict(messages, SourceRun(), target, predicted.plan).samples
+
+
+def _ranks(predicted: PredictedStep, group: Group, split: Split) -> dict[str, Ranks]:
+    """Who sends the messages of each kind, and how many of them their own links join: the parts of a product first,
+    then the stages of a pipeline, then the copies of the model.
+    """
+    network = predicted.target.device.network
+    joined = (network.linked_devices if network else None) or group.devices
+    near = {"tensor": split.tensor, "stages": split.pipeline, "data": group.copies}
+    found, inner = {}, 1
+    for kind, ranks in near.items():
+        found[kind] = (ranks, max(1, min(ranks, joined // inner)))
+        inner *= ranks
+    found["stages"] = (2, 2 if found["stages"][1] > 1 else 1)
+    return found

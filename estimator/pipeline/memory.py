@@ -32,18 +32,25 @@ def memory(profile: Profile, plan: RunPlan, split: memory_of_parts.Split | None 
 
 
 def check_memory(
-    profile: Profile, ran: Profile, plan: RunPlan, device: DeviceSpec, work: WorkOnTarget
-) -> tuple[Note, ...]:
-    """Notes on whether the device has room for the step. Raises DoesNotFitError, with what would fit."""
+    profile: Profile,
+    ran: Profile,
+    plan: RunPlan,
+    device: DeviceSpec,
+    work: WorkOnTarget,
+    split: memory_of_parts.Split,
+) -> tuple[MemoryUse | None, tuple[Note, ...]]:
+    """What the step holds on the device, and notes on whether that has room. Raises DoesNotFitError."""
     batch = plan.batch or ran.workload.batch_size
     workload = ran.workload.model_copy(update={"batch_size": batch})
     try:
         variables = step_variables(work.resized, workload, work.precision)
     except EstimatorError:
-        return (Note("memory-unchecked", "nothing tells the parameters: whether the step fits memory is not checked"),)
+        text = "nothing tells the parameters: whether the step fits memory is not checked"
+        return None, (Note("memory-unchecked", text),)
     asked = product_format(plan.precision, workload, device).precision
     at_batch = ((batch or 0, step_tensors(work.resized, workload, asked)),)
-    use = memory_of_parts.memory_use(at_batch, variables, workload, device, plan, {})
-    if memory_of_parts.exceeds(use):
-        use = memory(profile, plan)
-    return memory_of_parts.check_fits(use, device, workload)
+    use = memory_of_parts.memory_use(at_batch, variables, workload, device, plan, split)
+    use = memory_of_parts.shared_by(use, plan.trainings)
+    if memory_of_parts.exceeds(use) and plan.trainings == 1:
+        use = memory(profile, plan, split)
+    return use, memory_of_parts.check_fits(use, device, workload)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import pandas as pd
@@ -59,7 +60,7 @@ def predict_step(profile: Profile, plan: RunPlan) -> PredictedStep:
     """
     target = load_target(plan)
     recorded = recorded_devices(profile)
-    source = load_source(profile, plan, target, recorded)
+    source = load_source(profile, plan, target, recorded) if profile.ran else None
     device, source_device = target.device, source.device if source else None
 
     ran, pass_notes = select_pass(profile, plan.mode)
@@ -88,10 +89,20 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
     Raises EstimatorError as :func:`predict_step` does, where the target's memory cannot hold the step, and where
     nothing of it is left under the scenario.
     """
-    on_target = predict_step(profile, plan)
+    return estimate_predicted(profile, predict_step(profile, plan))
+
+
+def estimate_predicted(
+    profile: Profile, on_target: PredictedStep, split: Mapping[str, float] | None = None
+) -> Estimate:
+    """The estimate of a predicted step, of one device; ``split``: by which number each part of memory is divided.
+
+    Raises EstimatorError as :func:`estimate` does.
+    """
+    plan = on_target.plan
     ran, source, device, work = on_target.profile, on_target.source, on_target.target.device, on_target.work
     prediction, scenario, timeline = on_target.prediction, on_target.scenario, on_target.timeline
-    memory_notes = check_memory(profile, ran, plan, device, work)
+    use, memory_notes = check_memory(profile, ran, plan, device, work, split or {})
 
     replayed = step.replay_step(prediction, timeline, scenario)
     step.refuse_empty(replayed, scenario, ran.where)
@@ -125,12 +136,13 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
         host=scenario.name,
         input=scenario.input,
         matrix_step_s=step.matrix_time(prediction, on_target.overlap),
-        source_step_s=math.nan if work.other_batch else source_step_time(ran),
+        source_step_s=source_step_time(ran) if ran.ran and not work.other_batch else math.nan,
         floor_s=floor_s,
         ceiling_s=ceiling_s,
-        coverage=prediction.covered_fraction * (coverage(ran) or 1.0),
+        coverage=prediction.covered_fraction * (coverage(ran) or 1.0) if ran.ran else math.nan,
         evidence=shares,
         fusion=work.saved,
+        memory=use,
         power_limit=limit,
         power_w=power_w,
         specifications=specifications(prediction.ops, device),

@@ -10,17 +10,18 @@ from types import ModuleType
 from estimator.core import files, library
 from estimator.core.errors import EstimatorError
 from estimator.core.types import Profile, Workload
-from estimator.profiles import canonical, graph, no_profiles, phases, ranks
+from estimator.profiles import canonical, graph, layers, no_profiles, phases, ranks
 from estimator.profiles.dump import Dump
 from estimator.profiles.workload import find_workload, read_provenance, side_files
 
 # Modules that read one format each, in the order of trial; each is imported only when it is tried. A reader has FORMAT,
 # recognises(head of the content), read(dumps of one run, workload), and VIEWS: True where several files are views of
 # the same run and are read together, False where they are its ranks or hosts. COMPANIONS, where there is one, lists
-# patterns of files that the format's own tool writes beside its dumps.
+# patterns of files that the format's own tool writes beside its dumps; FILE is a name that only its own files have.
 READERS = (
     "op_table", "tfprof.text", "tfprof.scope", "tfprof.step_stats", "tfprof.proto", "xplane",
     "tfprof.timeline", "kineto", "jax_trace",
+    "layers",
 )  # fmt: skip
 REPORTS = {"report.html", "results.json"}
 SIDE_FILE_SUFFIXES = {".yaml", ".yml", ".md", ".py"}
@@ -55,7 +56,10 @@ def _read(
     provenance = read_provenance(sides)
     if batch or provenance.batch_size:
         workload = workload.model_copy(update={"batch_size": batch or provenance.batch_size})
-    profile = canonical.per_step(reader.read(dumps, workload), steps or provenance.steps)
+    read = reader.read(dumps, workload)
+    if not read.ran:
+        return _without_steps(read, dumps[0].path, steps)
+    profile = canonical.per_step(read, steps or provenance.steps)
     if profile.workload.mode == "inference":
         profile = dataclasses.replace(profile, ops=phases.fill_forward(profile.ops))
     profile = canonical.warn_of_ops_outside_steps(graph.fill_shapes(profile, sides))
@@ -65,6 +69,13 @@ def _read(
         device=provenance.device or profile.device,
         tool_version=provenance.tool_version or profile.tool_version,
     )
+
+
+def _without_steps(profile: Profile, path: Path, steps: int | None) -> Profile:
+    """The profile of which nothing ran. Raises EstimatorError where a number of steps is stated."""
+    if steps:
+        raise EstimatorError(f"{path}: nothing ran, so that it covers no steps, and {steps} are stated; leave them out")
+    return profile
 
 
 def shipped() -> dict[str, Workload]:
@@ -117,6 +128,8 @@ def _entries(folder: Path) -> list[Path]:
 
 
 def _is_side_file(path: Path) -> bool:
+    if path.name == layers.FILE:
+        return False
     return path.suffix in SIDE_FILE_SUFFIXES or path.name in REPORTS.union(graph.FILES) or path.name.startswith(".")
 
 
@@ -126,6 +139,8 @@ def _load_reader(name: str) -> ModuleType:
 
 def _recognise(dump: Dump) -> str | None:
     """The name of the reader that knows a dump."""
+    if dump.path.name == layers.FILE:
+        return "layers"
     return next((name for name in READERS if _load_reader(name).recognises(dump.head)), None)
 
 

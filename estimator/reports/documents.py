@@ -18,9 +18,9 @@ from estimator.core.types import (
     Covers,
     DeviceSpec,
     Estimate,
-    FigureOfMerit,
     File,
     Floats,
+    MemoryUse,
     Number,
     Profile,
     Sourced,
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
 Document = dict[str, Any]
 
 INGEST_OPS = (
-    "op", "op_type", "op_class", "placement", "phase", "precision", "shapes", "batch", "m", "n", "k", "trans_a",
-    "trans_b", "calls", "time_s", "time_spread_s", "flop", "bytes", "work_source",
+    "op", "op_type", "op_class", "placement", "phase", "block", "precision", "shapes", "batch", "m", "n", "k",
+    "trans_a", "trans_b", "calls", "time_s", "time_spread_s", "flop", "bytes", "work_source",
 )  # fmt: skip
 ESTIMATE_OPS = (
-    "op", "op_type", "op_class", "phase", "precision", "shapes", "batch", "m", "n", "k", "calls", "flop", "bytes",
-    "time_s", "target_time_s", "overlap", "low_s", "high_s", "bound", "method", "source_efficiency",
+    "op", "op_type", "op_class", "phase", "block", "precision", "shapes", "batch", "m", "n", "k", "calls", "flop",
+    "bytes", "time_s", "target_time_s", "overlap", "low_s", "high_s", "bound", "method", "source_efficiency",
 )  # fmt: skip
 
 
@@ -77,8 +77,10 @@ def rows(frame: pd.DataFrame, columns: Sequence[str]) -> list[Document]:
 def top_operations(work: pd.DataFrame, share: float) -> list[list[Any]]:
     """[op_type, time_s, fraction, cumulative] of the op types that make up ``share`` of the time, largest first.
 
-    Rows without an op type count under their class.
+    Rows without an op type count under their class. None where nothing ran.
     """
+    if not (work["time_s"] > 0).any():
+        return []
     types = work["op_type"].fillna(work["op_class"])
     by_type = work.groupby(types)["time_s"].sum().sort_values(ascending=False, kind="stable")
     fraction = by_type / by_type.sum()
@@ -99,6 +101,7 @@ def ingest(
         "steps": profile.steps,
         "ranks": profile.ranks,
         "batch_size": profile.workload.batch_size,
+        "parameters": profile.workload.parameters,
         "mode": profile.workload.mode,
         "device": profile.device,
         "wall_step_s": profile.wall_step_s,
@@ -160,6 +163,8 @@ def estimate(estimated: Estimate) -> Document:
         "coverage": estimated.coverage,
         "power_w": None if estimated.power_w is None else interval(estimated.power_w, "all"),
         "energy_j_per_step": None if estimated.energy_j is None else interval(estimated.energy_j, "all"),
+        "memory_bytes": memory_parts(estimated.memory),
+        "fits": estimated.memory.fits if estimated.memory else None,
         "bound_s": {"floor": estimated.floor_s, "ceiling": estimated.ceiling_s},
         "ops": rows(ops.assign(overlap=estimated.overlap), ESTIMATE_OPS),
         "target_device": device(estimated.target),
@@ -168,6 +173,14 @@ def estimate(estimated: Estimate) -> Document:
         "assumptions": list(estimated.assumptions),
         "warnings": list(estimated.warnings),
     }
+
+
+def memory_parts(use: MemoryUse | None) -> Document | None:
+    """The parts of memory of one device at nominal inputs [B], their sum and the capacity; None where unknown."""
+    if use is None:
+        return None
+    parts = {name: float(samples[0]) for name, samples in use.parts.items()}
+    return {**parts, "total": float(use.total[0]), "capacity": use.capacity}
 
 
 def unverified(specifications: Mapping[str, Sourced]) -> Document:
@@ -181,7 +194,7 @@ def figures_of_merit(result: StudyResult) -> Document:
 
     Raises EstimatorError where the study has none.
     """
-    if not result.foms:
+    if not result.machines:
         raise EstimatorError(
             f"'{result.title}' has no machines and so no figure of merit; 'estimator report' audits it"
         )
@@ -192,11 +205,12 @@ def figures_of_merit(result: StudyResult) -> Document:
         "warnings": list(dict.fromkeys(warning for found in _warnings(result) for warning in found)),
         "definition": result.definition,
         "preset": None if result.preset is None else dict(result.preset),
-        "level": next(iter(result.foms.values())).level,
+        "level": result.level,
         "baseline": result.baseline,
         "threshold": result.threshold,
-        "targets": {name: _target(result, merit) for name, merit in result.foms.items()},
+        "targets": {name: _target(result, name) for name in result.machines if name != result.baseline},
         "baseline_units": _units(result, result.baseline),
+        "campaigns": {name: _campaign(result, name) for name in result.machines} if result.campaigns else None,
     }
 
 
@@ -205,10 +219,13 @@ def _warnings(result: StudyResult) -> list[tuple[str, ...]]:
     return [*estimated, *(merit.notes for merit in result.foms.values())]
 
 
-def _target(result: StudyResult, merit: FigureOfMerit) -> Document:
-    covers = _covers(result)
+def _target(result: StudyResult, machine: str) -> Document:
+    if machine in result.without_fom:
+        return _target_without_figure(result, machine)
+    merit, covers = result.foms[machine], _covers(result)
     return {
         "fom": interval(merit.samples, covers),
+        "refused": None,
         "level": merit.level,
         "meets_threshold": None if result.threshold is None else bool(merit.samples[0] >= result.threshold),
         "p_threshold": merit.p_threshold,
@@ -224,10 +241,44 @@ def _target(result: StudyResult, merit: FigureOfMerit) -> Document:
     }
 
 
+FIGURE_KEYS = (
+    "fom", "meets_threshold", "p_threshold", "dominant_unit", "means_unit", "fom_with_algorithm", "fom_committed",
+)  # fmt: skip
+
+
+def _target_without_figure(result: StudyResult, machine: str) -> Document:
+    """A machine that a refused unit, of its own or of the baseline's, leaves without a figure."""
+    return {
+        **dict.fromkeys(FIGURE_KEYS),
+        "refused": result.without_fom[machine],
+        "level": result.level,
+        **{name: {} for name in ("other_definitions", "presets", "groups", "means")},
+        "units": _units(result, machine),
+    }
+
+
 def _units(result: StudyResult, machine: str) -> Document:
-    units = {unit: numbers for (name, unit), numbers in result.chains.items() if name == machine}
-    covers = _covers(result)
-    return {unit: unit_of_work(numbers, covers) | _terms(result, (machine, unit)) for unit, numbers in units.items()}
+    return {unit: _cell(result, (machine, unit)) | _terms(result, (machine, unit)) for unit in result.units}
+
+
+def _cell(result: StudyResult, pair: tuple[str, str]) -> Document:
+    """One unit on one machine: its numbers, or why it has none."""
+    refusal, estimated = result.refusals.get(pair), result.estimates.get(pair)
+    if refusal is not None:
+        return {**dict.fromkeys(UNIT_KEYS), "fits": refusal.fits, "refused": refusal.why}
+    fits = estimated.memory.fits if estimated and estimated.memory else None
+    found = unit_of_work(result.chains[pair], _covers(result))
+    together = {
+        "devices": _count(result.chains[pair], "devices_per_training", estimated),
+        "trainings_per_device": _count(result.chains[pair], "trainings_per_device", estimated),
+    }
+    return {**found, **together, "fits": fits, "refused": None}
+
+
+def _count(numbers: Mapping[str, Number], name: str, estimated: Estimate | None) -> int | None:
+    """How many devices train together, or trainings share a device; None where the time was given."""
+    given = numbers.get(name)
+    return int(given.samples[0]) if given else 1 if estimated else None
 
 
 def _terms(result: StudyResult, pair: tuple[str, str]) -> Document:
@@ -243,16 +294,42 @@ def _covers(result: StudyResult) -> Covers:
     return "all" if result.predictions() else "inputs"
 
 
+def _campaign(result: StudyResult, machine: str) -> Document | None:
+    """A workflow of counted units on one machine; None where it cannot run one of them."""
+    numbers, covers = result.campaigns.get(machine), _covers(result)
+    if numbers is None:
+        return None
+    of_machine = {unit: result.chains[machine, unit] for unit in result.units if (machine, unit) in result.chains}
+    phases = {unit: chain for unit, chain in of_machine.items() if "phase_s" in chain}
+    return {
+        "time_s": interval(numbers["campaign_s"].samples, covers),
+        "campaigns_per_day": interval(numbers["campaigns_per_day"].samples, covers),
+        "ratio": _interval_of(numbers, "campaign_ratio", covers),
+        "energy_kwh": _interval_of(numbers, "campaign_energy_kwh", covers),
+        "usd": _interval_of(numbers, "campaign_usd", covers),
+        "phases": {
+            unit: {"count": int(chain["count"].samples[0]), "time_s": interval(chain["phase_s"].samples, covers)}
+            for unit, chain in phases.items()
+        },
+    }
+
+
+UNIT_KEYS = (
+    "time_per_unit_s", "time_level", "units_per_day", "ratio", "level", "ratio_per_node", "ratio_per_worker",
+    "energy_j", "usd", "devices", "trainings_per_device",
+)  # fmt: skip
+
+
 def unit_of_work(numbers: Mapping[str, Number], covers: Covers) -> Document:
     """One unit of work on one machine; ``level`` belongs to rate and ratio, ``time_level`` to the time."""
     return {
         "time_per_unit_s": interval(numbers["time_per_unit_s"].samples, covers),
         "time_level": numbers["time_per_unit_s"].level,
         "units_per_day": interval(numbers["units_per_day"].samples, covers),
-        "ratio": interval(numbers["ratio"].samples, covers),
-        "level": numbers["ratio"].level,
-        "ratio_per_node": interval(numbers["ratio_node"].samples, covers),
-        "ratio_per_worker": interval(numbers["ratio_worker"].samples, covers),
+        "ratio": _interval_of(numbers, "ratio", covers),
+        "level": "system",
+        "ratio_per_node": _interval_of(numbers, "ratio_node", covers),
+        "ratio_per_worker": _interval_of(numbers, "ratio_worker", covers),
         "energy_j": _interval_of(numbers, "energy_j", covers),
         "usd": _interval_of(numbers, "usd", covers),
     }
@@ -271,7 +348,7 @@ def results(result: StudyResult) -> Document:
         "inputs_sha256": dict(result.inputs),
         "draws": result.draws,
         "seed": result.seed,
-        "figure_of_merit": figures_of_merit(result) if result.foms else None,
+        "figure_of_merit": figures_of_merit(result) if result.machines else None,
         "numbers": [number(derived, _covers(result)) for derived in result.numbers().values()],
         "formulas": FORMULAS,
         "methods": METHODS,

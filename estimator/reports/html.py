@@ -57,12 +57,14 @@ def render(result: StudyResult) -> str:
         loader=PackageLoader("estimator.reports"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
     )  # fmt: skip
-    environment.filters |= {"number": show_number, "samples": show_samples, "quantity": show_quantity, "anchor": anchor}
+    environment.filters |= {
+        "number": show_number, "samples": show_samples, "quantity": show_quantity, "size": show_size, "anchor": anchor,
+    }  # fmt: skip
     return environment.get_template("report.html").render(
         result=result,
         version=__version__,
-        machines=list(dict.fromkeys(machine for machine, _ in result.chains)),
-        units=list(dict.fromkeys(unit for _, unit in result.chains)),
+        machines=result.machines,
+        units=result.units,
         estimates={pair_id(pair): estimate for pair, estimate in result.estimates.items()},
         hosts=_scenarios(result, "host"),
         inputs=_scenarios(result, "input"),
@@ -75,9 +77,10 @@ def render(result: StudyResult) -> str:
         assumptions={**{text: ["machines"] for text in result.assumptions}, **_by_sentence(result, "assumptions")},
         warnings={**_by_sentence(result, "warnings"), **{n: [m] for m, f in result.foms.items() for n in f.notes}},
         numbers=result.numbers(),
-        level=next((found.level for found in result.foms.values()), "system"),
+        level=result.level,
         own_means={name: mean for found in result.foms.values() for name, mean in found.means.items()},
         own_means_unit=next((found.means_unit for found in result.foms.values()), "1"),
+        counts=_counts(result),
         expenses={name: head for name, head in EXPENSES.items() if any(name in n for n in result.chains.values())},
         terms=_terms(result),
         predicted=bool(result.predictions()),
@@ -115,6 +118,11 @@ def show_samples(samples: Floats, unit: str = "s") -> Markup:
 def show_quantity(value: float | None, unit: str) -> str:
     """One value with its unit; a dash for None."""
     return "–" if value is None else units.show(value, unit, 4)
+
+
+def show_size(value: float | None) -> str:
+    """A size in binary units; a dash for None."""
+    return "–" if value is None else units.show(value, "B", 3, binary=True)
 
 
 def anchor(id: str) -> str:
@@ -157,6 +165,13 @@ def _scenarios(result: StudyResult, kind: Literal["host", "input"]) -> dict[str,
     for pair, estimate in result.estimates.items():
         scenarios.setdefault(getattr(estimate, kind), []).append(pair_id(pair))
     return scenarios
+
+
+def _counts(result: StudyResult) -> dict[str, Number]:
+    """How many of each unit a campaign has, in the order of its phases."""
+    counted = ((unit, numbers["count"]) for (_, unit), numbers in result.chains.items() if "count" in numbers)
+    counts = dict(counted)
+    return {unit: counts[unit] for unit in result.units if unit in counts}
 
 
 def _op_rows(estimate: Estimate) -> list[list[str]]:

@@ -28,6 +28,18 @@ def unit_energy(device_energy_j: Floats, overhead_energy_j: Floats, pue: Floats)
     return (device_energy_j + overhead_energy_j) * pue
 
 
+def group_step_energy(device_power_w: Floats, step_s: Floats, devices_per_training: Floats) -> Floats:
+    """Energy that all devices of a training take for one step [J]."""
+    return step_energy(device_power_w, step_s) * devices_per_training
+
+
+def group_energy(
+    device_energy_j: Floats, devices_per_training: Floats, overhead_energy_j: Floats, pue: Floats
+) -> Floats:
+    """Energy that a unit on several devices takes from the grid [J]: (devices + their share of nodes) × PUE."""
+    return unit_energy(device_energy_j * devices_per_training, overhead_energy_j, pue)
+
+
 def kilowatt_hours(energy_j: Floats) -> Floats:
     """An energy in kWh."""
     return energy_j / KWH_J

@@ -17,6 +17,16 @@ def steps_per_epoch_ceil(samples: Floats, batch_size: Floats) -> Floats:
     return np.asarray(np.ceil(samples / batch_size))
 
 
+def global_batch(local_batch: Floats, copies: Floats) -> Floats:
+    """Samples in one step of all copies of the model."""
+    return local_batch * copies
+
+
+def local_batch(batch_size: Floats, copies: Floats) -> Floats:
+    """Samples in one step of each copy of the model."""
+    return batch_size / copies
+
+
 def epoch_time(step_s: Floats, steps_per_epoch: Floats) -> Floats:
     """Time of one epoch [s]: the time of a pass × the number of minibatches."""
     return step_s * steps_per_epoch

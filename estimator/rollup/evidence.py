@@ -68,7 +68,7 @@ def host_notes(
     """Notes where the scenario of the host has nothing to go by, or makes more of it than the profile does."""
     if plan.host is not None:
         return () if _has_host(prediction, timeline) else (_nothing_of_a_host(plan),)
-    if scenario.dispatch_s is None or scenario.input == "overlapped":
+    if scenario.dispatch_s is None or scenario.input == "overlapped" or not profile.ran:
         return ()
     times_s = times_in_step(prediction, timeline, scenario)[0][0]
     in_turn_s = float(timeline.durations_s(times_s).sum()) + idle_time(profile)

@@ -6,18 +6,53 @@ communication that lengthens the step is what the replay finds.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from estimator.core.schema import HOST
-from estimator.core.types import Integers, Prediction
+from estimator.core.types import Floats, Integers, Prediction
+from estimator.rollup.host import HostScenario
+from estimator.rollup.step import times_in_step
 from estimator.rollup.target_timeline import DEVICE, StepTimeline, events_of
+from estimator.rollup.timeline import NEVER, Costs, block_costs, run, step_s
 
 LINKS = "links"  # the lane of messages
-INSTANT_S = 1e-12  # nominal duration of a message, whose time is a factor on it
+INSTANT_S = 1e-12  # nominal duration of a message
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """A step with its messages, which can be replayed for any times of them at little cost."""
+
+    timeline: StepTimeline
+    costs: Costs  # of all blocks but those of messages
+    messages: tuple[tuple[int, Integers], ...]  # each block of messages, and which these are
+    pace: Floats
+
+    def total_s(self, times_s: Floats) -> Floats:
+        """Samples of the step [s] with messages that take these times (draws × messages) [s]."""
+        whole_s, launched_s = list(self.costs.whole_s), list(self.costs.launched_s)
+        for block, sent in self.messages:
+            whole_s[block], launched_s[block] = times_s[:, sent].sum(axis=1), np.full(len(self.pace), NEVER)
+        timeline = self.timeline
+        clocks = run(timeline.events, Costs(whole_s, launched_s), self.pace, timeline.host_step_s)
+        return step_s(clocks) * timeline.scale
+
+
+def exchange_of(
+    prediction: Prediction, timeline: StepTimeline, messages: pd.DataFrame, scenario: HostScenario
+) -> Exchange:
+    """The step of a prediction with MESSAGES on its timeline."""
+    whole, ops = with_messages(timeline, messages), len(timeline.op_s)
+    samples, _ = times_in_step(prediction, timeline, scenario)
+    factor = np.hstack([timeline.factor(samples), np.zeros((len(samples), len(messages)))])
+    events, sent = whole.events, whole.events.op - ops
+    blocks = ((number, sent[block.rows]) for number, block in enumerate(events.blocks))
+    of_messages = tuple((number, which) for number, which in blocks if which.min() >= 0)
+    return Exchange(whole, block_costs(events, factor, scenario.pace), of_messages, scenario.pace)
 
 
 def with_messages(timeline: StepTimeline, messages: pd.DataFrame) -> StepTimeline:
@@ -90,15 +125,3 @@ def without_exchange(prediction: Prediction) -> Prediction:
         return prediction
     kept = ~recorded
     return replace(prediction, samples=prediction.samples * kept, launch=prediction.launch * kept)
-
-
-def with_exchange(prediction: Prediction, exchanged: Prediction) -> Prediction:
-    """The prediction of a step's ops, followed by that of its messages."""
-    return replace(
-        prediction,
-        ops=pd.concat([prediction.ops, exchanged.ops], ignore_index=True),
-        samples=np.hstack([prediction.samples, exchanged.samples]),
-        launch=np.hstack([prediction.launch, exchanged.launch]),
-        floor_s=np.append(prediction.floor_s, exchanged.floor_s),
-        ceiling_s=np.append(prediction.ceiling_s, exchanged.ceiling_s),
-    )

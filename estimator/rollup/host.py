@@ -38,9 +38,10 @@ class HostScenario:
     """How long the host takes, in every draw, as a multiple of what the timeline says, and what becomes of input.
 
     ``dispatch_s`` is the nominal time between two launches [s], where it stands in place of the profile's host.
-    ``other_stack``: an accelerator's stack launches what a processor ran, ahead of the device; ``kernels`` is what all
-    ops take longer there, as the profile shows another stack's ops. ``host_ops`` and ``input_ops`` are what the host's
-    own ops and those that read input take beside that, as multiples of the profile's; None where they take its own.
+    ``other_stack``: an accelerator's stack launches what a processor ran, or nothing, ahead of the device; ``kernels``
+    is what all ops take longer there, as the profile shows another stack's ops, or none that ran. ``host_ops`` and
+    ``input_ops`` are what the host's own ops and those that read input take beside that, as multiples of the profile's;
+    None where they take its own.
     """
 
     name: str
@@ -73,16 +74,16 @@ def host_scenario(
 
     ``run``: by how much another run of the source would take longer, one number a draw.
     """
-    other_stack = ran_on_processor(profile, source) and not target.is_processor
+    other_stack = (ran_on_processor(profile, source) or not profile.ran) and not target.is_processor
     same_host = same_device and not isinstance(plan.host, float)
     framework = framework_dispatch(profile.workload) if other_stack and plan.host != "profile" else None
-    name, notes = _name(plan, framework), [*_host_notes(plan, framework, other_stack), *_input_notes(plan)]
+    name, notes = _name(plan, framework), [*_host_notes(plan, framework, other_stack, profile.ran), *_input_notes(plan)]
     return HostScenario(
         name,
         pace=np.zeros_like(run) if plan.host == "none" else _pace(plan, framework, run, same_host),
         dispatch_s=framework.interval_s[1] if framework else None,
         other_stack=other_stack,
-        kernels=draw("step.stack", *OTHER_STACK, plan.draws, plan.seed) if other_stack else 1.0,
+        kernels=draw("step.stack", *OTHER_STACK, plan.draws, plan.seed) if other_stack or not profile.ran else 1.0,
         host_ops=None if same_host else _factor(plan) * _of_another("host.pace", plan, other_stack),
         input_ops=None if same_device else _of_another("input.pace", plan, other_stack),
         input=plan.input or ("none" if plan.host == "none" else "carried"),
@@ -168,7 +169,7 @@ def _name(plan: RunPlan, framework: FrameworkDispatch | None) -> str:
     return f"{name} × {plan.host:g}" if isinstance(plan.host, float) and plan.host != 1.0 else name
 
 
-def _host_notes(plan: RunPlan, framework: FrameworkDispatch | None, other_stack: bool) -> Iterator[Note]:
+def _host_notes(plan: RunPlan, framework: FrameworkDispatch | None, other_stack: bool, ran: bool) -> Iterator[Note]:
     """What the host does, where it is not that of an accelerator's profile."""
     if plan.host == "none":
         yield Note("host-none", "no host: kernels alone, without its ops")
@@ -176,8 +177,9 @@ def _host_notes(plan: RunPlan, framework: FrameworkDispatch | None, other_stack:
         low, mid, high = (1e6 * each for each in framework.interval_s)
         text = f"{framework.framework} launches an op every {mid:g} us (assumed, {low:g} to {high:g})"
         factor = f", times {plan.host:g}" if isinstance(plan.host, float) else ""
-        yield Note("host-dispatch", f"the processor's idle time is dropped; {text}{factor}")
-    elif other_stack:
+        reason = "the processor's idle time is dropped" if ran else "nothing ran, so that no host was profiled"
+        yield Note("host-dispatch", f"{reason}; {text}{factor}")
+    elif other_stack and ran:
         text = "the host takes the processor's idle time, in which none of its ops ran, after the device's ops"
         yield Note("host-profile", text)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TypeVar
@@ -15,7 +16,7 @@ from typing import TypeVar
 import numpy as np
 
 from estimator.core import units, yaml_files
-from estimator.core.errors import EstimatorError
+from estimator.core.errors import UnfitError
 from estimator.core.interval import bounds, draw
 from estimator.core.notes import Note
 from estimator.core.types import (
@@ -218,6 +219,14 @@ def largest_batch(at_batches: Sequence[tuple[int, StepTensors]], fixed: float, f
     return math.floor(float((room[grows] / per_sample[grows]).min(initial=LARGEST)))
 
 
+def shared_by(use: MemoryUse, trainings: int) -> MemoryUse:
+    """Memory of several like trainings on one device: each has its own process, with a reserve of its own."""
+    if trainings == 1:
+        return use
+    parts = {name: trainings * samples for name, samples in use.parts.items()}
+    return replace(use, parts=parts, largest_batch=None, trainings=trainings)
+
+
 def exceeds(use: MemoryUse) -> bool:
     """Whether even the low end of the total is beyond the capacity, and beyond what its data sheet may mean by it."""
     return use.capacity is not None and float(bounds(use.total)[0]) > most_capacity(use.capacity)
@@ -246,11 +255,12 @@ def check_fits(use: MemoryUse, device: DeviceSpec, workload: Workload) -> tuple[
     if high <= use.capacity:
         return ()
     needed = f"needs {units.show_interval(low, mid, high, 'B')} of the {_size(use.capacity)} of {device.name}"
-    text = f"the step {'does not fit' if mid > use.capacity else 'may not fit'}: it {needed}"
+    subject = "the step" if use.trainings == 1 else f"all {use.trainings} trainings together"
+    text = f"{subject} {'does not fit' if mid > use.capacity else 'may not fit'}: it {needed}"
     return (Note("memory-tight", f"{text}; 'estimator memory' lists the parts", subject=device.name),)
 
 
-class DoesNotFitError(EstimatorError):
+class DoesNotFitError(UnfitError):
     """A training that a device's memory cannot hold."""
 
 
@@ -259,12 +269,19 @@ def _sentence(use: MemoryUse, device: DeviceSpec, low: float) -> str:
     shown = ", ".join(f"{name} {_size(size)}" for size, name in parts[:3])
     batch = f" at batch {use.batch}" if use.batch else ""
     return (
-        f"the step needs at least {_size(low)}{batch} (about {_size(float(use.total[0]))}: {shown}) and {device.name} "
+        f"{_subject(use)} at least {_size(low)}{batch} (about {_size(float(use.total[0]))}: {shown}) and {device.name} "
         f"has {_size(float(use.capacity or 0.0))}; {_advice(use)}"
     )
 
 
+def _subject(use: MemoryUse) -> str:
+    return "the step needs" if use.trainings == 1 else f"{use.trainings} trainings need"
+
+
 def _advice(use: MemoryUse) -> str:
+    if use.trainings > 1:
+        most = int(float(use.capacity or 0.0) * use.trainings // float(use.total[0]))
+        return f"{most} would fit" if most else "not even one would fit"
     if use.largest_batch is None:
         return "take a device with more memory"
     if use.largest_batch == 0:

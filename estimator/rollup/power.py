@@ -116,6 +116,11 @@ def step_power(
     return np.asarray(np.minimum(mean_w, limit_w))
 
 
+def waiting_power(power_w: Floats, idle_w: float, own_s: Floats, step_s: Floats) -> Floats:
+    """The mean power of a device whose step of ``own_s`` is lengthened to ``step_s`` by waits [W]: idle in these."""
+    return np.asarray((power_w * own_s + idle_w * (step_s - own_s)) / step_s)
+
+
 def notes(device: DeviceSpec, power_w: Floats | None) -> tuple[Note, ...]:
     """A note where the coefficients are those of another kind of device."""
     if power_w is None or not device.is_processor:
@@ -143,6 +148,28 @@ def node_overhead(devices: float, limit_w: float, system: SystemSpec | None) -> 
         shares = (max(mid - OWN_OVERHEAD, LEAST_OVERHEAD), mid, mid + OWN_OVERHEAD)
     low, mid, high = (share * devices * limit_w for share in shares)
     return low, mid, high
+
+
+def listed_limit(system: SystemSpec | None) -> Sourced | None:
+    """A device's power limit from the system's listed power [W]; None where none is listed.
+
+    limit = power / (nodes · devices per node · (RUN_OF_LIST + NODE_OVERHEAD)), in the middle of the overheads.
+    """
+    if system is None or system.power is None:
+        return None
+    devices = system.nodes.value * system.devices_per_node.value
+    value, note = (
+        system.power.value / (devices * (RUN_OF_LIST + NODE_OVERHEAD[1])),
+        f"share of the power of {system.name}",
+    )
+    return Sourced(value=value, unit="W", status="derived", source=system.power.source, note=note)
+
+
+def listed_range() -> tuple[float, float, float]:
+    """Low, mid and high of a limit by :func:`listed_limit`, over its mid: by the least and the most overhead."""
+    least, mid, most = NODE_OVERHEAD
+    whole = RUN_OF_LIST + mid
+    return whole / (RUN_OF_LIST + most), 1.0, whole / (RUN_OF_LIST + least)
 
 
 def draw_overhead(ends_w: tuple[float, float, float], name: str, draws: int, seed: int) -> Floats:

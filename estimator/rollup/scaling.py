@@ -1,7 +1,7 @@
 """What many devices make of a step: the slowest of them, samples per second, and the efficiency of their number.
 
-weak scaling     each device keeps its part of the batch:   efficiency = t(1) / t(N)
-strong scaling   the whole batch stays:                     efficiency = t(1) / (N · t(N))
+weak scaling     each copy of the model, on M devices, keeps its batch:   efficiency = t(1) / (M · t(N))
+strong scaling   the whole batch stays:                                   efficiency = t(1) / (N · t(N))
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 from estimator.core.errors import EstimatorError
 from estimator.core.interval import draw
 from estimator.core.notes import Note
+from estimator.core.parallel import WHOLE, Split
 from estimator.core.types import Floats, RunPlan, StepTime
 
 Scaling = Literal["weak", "strong"]
@@ -22,6 +23,11 @@ Spread = tuple[float, float, float]
 # standard deviation of the logarithm of one device's step, low, mid and high: so that published trainings on several
 # devices of one node and more lie in their intervals ('estimator validate --problem scaling')
 DEVICE_SPREAD = (0.005, 0.04, 0.25)
+
+
+STRAGGLERS = (
+    "a step of one device takes {1:.0f} % more or less than that of another ({0:g} to {2:g} %); the slowest counts"
+)
 
 
 @dataclass(frozen=True)
@@ -35,30 +41,66 @@ class GroupStep:
 
 @dataclass(frozen=True)
 class Group:
-    """The devices of one training: how many, on how many nodes, and the batch of each and of all."""
+    """The devices of one training: how many, on how many nodes, the batch of each copy of the model and of all copies,
+    the devices of one copy, and the samples that these compute at once.
+    """
 
     devices: int
     nodes: int
     local_batch: int | None
     global_batch: int | None
+    model_devices: int = 1
+    micro_batch: int | None = None
+
+    @property
+    def copies(self) -> int:
+        """Copies of the model."""
+        return self.devices // self.model_devices
+
+    @property
+    def at_once(self) -> int | None:
+        """Samples that a copy computes at once."""
+        return self.micro_batch or self.local_batch
+
+    @property
+    def micro_batches(self) -> int:
+        """How many of these make the batch of a copy."""
+        return (self.local_batch // self.micro_batch) if self.local_batch and self.micro_batch else 1
 
 
-def group_of(devices: int, per_node: int, scaling: Scaling, batch: int | None) -> Group:
-    """A training on so many devices; ``batch``: of one device for weak scaling, of all for strong scaling.
+def group_of(devices: int, per_node: int, scaling: Scaling, batch: int | None, split: Split = WHOLE) -> Group:
+    """A training on so many devices.
 
-    Raises EstimatorError where strong scaling does not divide the batch.
+    ``batch``: of one copy of the model for weak scaling, of all for strong scaling. Raises EstimatorError where copies
+    do not divide the devices or, for strong scaling, the batch; or micro-batches the batch of a copy.
     """
-    nodes = -(-devices // per_node)
+    nodes, copies, model_devices = -(-devices // per_node), split.copies(devices), split.model_devices
     if batch is None:
-        return Group(devices, nodes, None, None)
-    if scaling == "weak":
-        return Group(devices, nodes, batch, batch * devices)
-    if batch % devices:
-        expected = ", ".join(str(count) for count in range(1, min(batch, 4096) + 1) if batch % count == 0)
+        return Group(devices, nodes, None, None, model_devices, split.micro_batch)
+    local_batch = batch if scaling == "weak" else _divided(batch, devices, split)
+    if local_batch % (split.micro_batch or 1):
+        raise EstimatorError(
+            f"micro={split.micro_batch}: it does not divide the {local_batch} samples of a copy on {devices} devices; "
+            "expected a divisor"
+        )
+    return Group(devices, nodes, local_batch, local_batch * copies, model_devices, split.micro_batch)
+
+
+def _divided(batch: int, devices: int, split: Split) -> int:
+    """The part of the batch of each copy. Raises EstimatorError where it is no whole number."""
+    copies = split.copies(devices)
+    if batch % copies:
+        divisors = (count for count in range(1, min(batch, 4096) + 1) if batch % count == 0)
+        expected = ", ".join(str(count * split.model_devices) for count in divisors)
         raise EstimatorError(
             f"devices {devices}: the batch of {batch} cannot be divided among them; expected one of {expected}"
         )
-    return Group(devices, nodes, batch // devices, batch)
+    return batch // copies
+
+
+def describe_spread(spread: Spread = DEVICE_SPREAD) -> str:
+    """A sentence on how far devices differ."""
+    return STRAGGLERS.format(*(100 * each for each in spread))
 
 
 def slowest_device(devices: int, spread: Spread, plan: RunPlan) -> Floats:
@@ -86,6 +128,9 @@ def lengthened(one: StepTime, total_s: Floats, slowest: Floats) -> StepTime:
     return replace(one, communication_exposed=total_s - one.total, total=total_s)
 
 
-def efficiency(alone_s: Floats, step_s: Floats, devices: int, scaling: Scaling) -> Floats:
-    """Parallel efficiency: the time of one device over that of many, for the same work of each."""
-    return alone_s / (step_s * (devices if scaling == "strong" else 1))
+def efficiency(alone_s: Floats, step_s: Floats, parts: int) -> Floats:
+    """Parallel efficiency: the time of one device over that of all of its share.
+
+    ``parts``: devices that share the batch of the one: all of them for strong scaling, those of a copy for weak.
+    """
+    return alone_s / (step_s * parts)

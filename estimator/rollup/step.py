@@ -50,13 +50,6 @@ def replay_step(prediction: Prediction, timeline: StepTimeline, scenario: HostSc
     return ReplayedStep(step, step_s(kernels) * timeline.scale, overlap)
 
 
-def replay_total(prediction: Prediction, timeline: StepTimeline, scenario: HostScenario) -> Floats:
-    """Samples of the time of a replayed step [s], without its parts."""
-    samples, _ = times_in_step(prediction, timeline, scenario)
-    clocks = replay(timeline.events, timeline.factor(samples), scenario.pace, timeline.host_step_s)
-    return step_s(clocks) * timeline.scale
-
-
 def refuse_empty(replayed: ReplayedStep, scenario: HostScenario, where: str) -> None:
     """Raise EstimatorError where a scenario leaves no time in a step."""
     if not replayed.step.total[0] > 0:
@@ -72,7 +65,6 @@ def times_in_step(prediction: Prediction, timeline: StepTimeline, scenario: Host
     Launched ahead, modelled streams hide a part of their launch. Another stack makes no op shorter than its floor.
     """
     ops, stack = prediction.ops, np.reshape(scenario.kernels, (-1, 1))
-    stack = np.where(ops["op_class"] == "collective", 1.0, stack)  # another stack splits layers otherwise, not messages
     ahead = timeline.launches or scenario.other_stack
     streams = (ops["op_class"].isin(STREAMING) & ops["method"].isin(MODELLED) & ahead).to_numpy(dtype=bool)
     hidden_s = HIDDEN_LAUNCH * streams * prediction.launch

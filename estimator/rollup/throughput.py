@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from estimator.core.types import Floats
 
 DAY_S = 86400.0
@@ -22,9 +24,59 @@ def runs_per_day_per_node(runs_per_day: Floats, workers_per_node: Floats) -> Flo
     return runs_per_day * workers_per_node
 
 
+def workers_of_groups(devices_per_node: Floats, devices_per_training: Floats) -> Floats:
+    """Trainings per node that take several devices each; less than 1 where one takes several nodes."""
+    return devices_per_node / devices_per_training
+
+
+def trainings_at_once(nodes: Floats, devices_per_node: Floats, devices_per_training: Floats) -> Floats:
+    """Trainings that a machine runs at once: floor(its devices / devices per training); the rest is idle."""
+    return np.asarray(np.floor(nodes * devices_per_node / devices_per_training))
+
+
+def units_at_once(nodes: Floats, workers_per_node: Floats) -> Floats:
+    """Units that a machine runs at once: floor(nodes × workers per node), as none begins without all of its nodes."""
+    return np.asarray(np.floor(np.round(nodes * workers_per_node, 9)))  # a node's share of 1/60 is not exact
+
+
+def waves(count: Floats, runs_at_once: Floats) -> Floats:
+    """Times that a machine is filled to run so many units: ceil(count / units at once)."""
+    return np.asarray(np.ceil(count / runs_at_once))
+
+
+def phase_time(waves: Floats, time_per_unit_s: Floats) -> Floats:
+    """Time of so many like units [s]: waves × time per unit."""
+    return waves * time_per_unit_s
+
+
+def available_phase_time(waves: Floats, time_per_unit_s: Floats, availability: Floats) -> Floats:
+    """Time of so many like units on a machine that is up for a share of the time [s]."""
+    return phase_time(waves, time_per_unit_s) / availability
+
+
+def extrapolated_phase_time(waves: Floats, time_per_unit_s: Floats, availability: Floats, efficiency: Floats) -> Floats:
+    """Time of so many like units [s] that keep a share of their rate when the whole machine runs such units."""
+    return available_phase_time(waves, time_per_unit_s, availability) / efficiency
+
+
+def of_all(count: Floats, each: Floats) -> Floats:
+    """What so many units take together, of energy or money."""
+    return count * each
+
+
+def share_of_node(runs_per_day: Floats, runs_at_once: Floats, nodes: Floats) -> Floats:
+    """A node's share of the units per day of trainings that may take several nodes [1/day]."""
+    return runs_per_day * runs_at_once / nodes
+
+
 def units_per_day(runs_per_day_per_node: Floats, nodes: Floats) -> Floats:
     """Units per day of the whole machine [1/day]: runs per day per node × nodes."""
     return runs_per_day_per_node * nodes
+
+
+def available_units_per_day(runs_per_day_per_node: Floats, nodes: Floats, availability: Floats) -> Floats:
+    """Units per day of a machine that is up for a share of the time [1/day]."""
+    return units_per_day(runs_per_day_per_node, nodes) * availability
 
 
 def ratio(rate: Floats, baseline_rate: Floats) -> Floats:

@@ -140,7 +140,11 @@ def replay(events: Events, factor: Floats, pace: Floats, host_step_s: float) -> 
         pace: one number a draw; how many times as long the host takes.
         host_step_s: when the host goes on to its next step [s].
     """
-    costs = _costs(events, np.ascontiguousarray(factor.T), pace)
+    return run(events, block_costs(events, factor, pace), pace, host_step_s)
+
+
+def run(events: Events, costs: Costs, pace: Floats, host_step_s: float) -> list[Clock]:
+    """Steps in a row, in every draw, by what each block costs."""
     clocks: list[Clock] = []
     lanes: dict[int, Floats] = {}
     begin = np.zeros(len(pace))
@@ -179,9 +183,9 @@ def _advance(clock: Clock, events: Events, block: Block, whole: Floats, launched
     clock.ended_s.append(ended)
 
 
-def _costs(events: Events, factor: Floats, pace: Floats) -> Costs:
-    """``factor``: ops × draws."""
-    costs = Costs([], [])
+def block_costs(events: Events, factor_of_op: Floats, pace: Floats) -> Costs:
+    """What every block costs, by the factor of each op (draws × ops)."""
+    costs, factor = Costs([], []), np.ascontiguousarray(factor_of_op.T)
     for block in events.blocks:
         if block.lane == HOST_LANE:
             whole, launched = np.zeros_like(pace), np.sum(host_event(events, block, factor, pace), axis=0)

@@ -7,29 +7,34 @@ from functools import partial
 from estimator.core.types import Estimate, Floats, Number, Sourced, SystemSpec
 from estimator.model.coefficients import shipped
 from estimator.rollup import chain, power
-from estimator.studies.study import Machine, Study
+from estimator.studies.given import STUDY_FILE
+from estimator.studies.size import Size
+from estimator.studies.study import Machine, Study, UnitOfWork
 
 NOT_COUNTED = "not counted: the study gives no 'pue'"
-STUDY_FILE = "study file"
 
 
 def given_power(
-    study: Study, machine: Machine, estimated: Estimate, devices: int, system: SystemSpec | None, id_prefix: str
+    study: Study, unit: UnitOfWork, machine: Machine, estimated: Estimate, size: Size, id_prefix: str
 ) -> dict[str, Number]:
-    """Power of the device, of the node beside it, and the facility's PUE; nothing where the power is unknown."""
+    """Power of the device, of the node beside it, and the facility's PUE; nothing where the power is unknown.
+
+    Where trainings share a device, it is the power with one of them alone.
+    """
     limit = estimated.power_limit
     if estimated.power_w is None or limit is None:
         return {}
     name, c = estimated.target.name, shipped().power
     idle_w = float(power.idle_power(limit.value, power.gddr_bytes(estimated.target), c))
-    ends_w = power.node_overhead(devices, limit.value, system)
+    ends_w = power.node_overhead(size.devices, limit.value, size.system)
     overhead_w = power.draw_overhead(ends_w, name, study.draws, study.seed)
-    origin = f"{overhead_source(system)}; the devices' limits are {devices} × {limit}"
+    origin = f"{overhead_source(size.system)}; the devices' limits are {size.devices} × {limit}"
     model, coefficients = _model_source(estimated.target.name, limit), f"model/coefficients/power.yaml: {c.source}"
     given = partial(_given, id_prefix)
+    names = ("device_alone_w", "device_idle_w") if unit.trainings_per_device else ("device_power_w", "idle_power_w")
     return dict((
-        given("device_power_w", "mean power of a device", estimated.power_w, "W", "device", model),
-        given("idle_power_w", "idle power of a device", idle_w, "W", "device", coefficients),
+        given(names[0], "mean power of a device", estimated.power_w, "W", "device", model),
+        given(names[1], "idle power of a device", idle_w, "W", "device", coefficients),
         given("node_overhead_w", "power of a node beside its devices", overhead_w, "W", "node", origin),
         given("pue", "PUE", machine.pue or 1.0, "1", "system", STUDY_FILE if machine.pue else NOT_COUNTED),
     ))  # fmt: skip
@@ -48,7 +53,7 @@ def overhead_source(system: SystemSpec | None) -> str:
     return f"system {system.name}: power less {power.RUN_OF_LIST:g} of its devices' limits ({_cite(system.power)})"
 
 
-def given_prices(machine: Machine, devices_per_worker: int, id_prefix: str) -> dict[str, Number]:
+def given_prices(machine: Machine, devices_per_worker: float, id_prefix: str) -> dict[str, Number]:
     """The price of an hour, and how many devices it pays for; nothing where the study gives none."""
     by_node, by_device, given = machine.usd_per_node_hour, machine.usd_per_device_hour, partial(_given, id_prefix)
     if by_node is not None:

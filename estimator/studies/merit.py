@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from estimator.core.errors import EstimatorError
-from estimator.core.types import Chains, FigureOfMerit, Floats
+from estimator.core.types import Chains, FigureOfMerit, Floats, Refusal
 from estimator.rollup import fom, presets
 from estimator.rollup.fom import Definition
 from estimator.studies.study import Study
@@ -42,6 +42,17 @@ def figure_of_merit(study: Study, machine: str, chains: Chains) -> FigureOfMerit
         committed=_committed(study, machine, chains, rates, baseline),
         notes=tuple(_notes(study, machine, chains)),
     )
+
+
+def machines_without_figure(study: Study, refusals: Mapping[tuple[str, str], Refusal]) -> dict[str, str]:
+    """The machines without a figure of merit, and why: it is never that of the units that are left."""
+    reasons: dict[str, str] = {}
+    for machine in study.machines:
+        sides = [(side, unit) for side in (machine, study.baseline) for unit in study.units_of_work]
+        refused = [f"{unit} on {side}: {refusals[side, unit].why}" for side, unit in sides if (side, unit) in refusals]
+        if machine != study.baseline and refused:
+            reasons[machine] = "; ".join(refused)
+    return reasons
 
 
 def _rates(study: Study, machine: str, chains: Chains, definition: Definition) -> Floats:
@@ -135,7 +146,7 @@ def _unlike_workers(study: Study, machine: str, chains: Chains, definition: Defi
     if definition.level != "worker":
         return ""
     levels = {
-        f"{unit} on {name}": chains[name, unit]["runs_per_day"].level == "device"
+        f"{unit} on {name}": "device" in chains[name, unit]["runs_per_day"].level
         for name in (study.baseline, machine)
         for unit in study.units_of_work
     }

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 
 from estimator.core.types import Chains, FigureOfMerit, Floats, Number, pair_id
 from estimator.rollup import chain
+from estimator.studies.given import STUDY_FILE
 from estimator.studies.merit import RATE_OF, weights_of
 from estimator.studies.study import Study
 
-STUDY_FILE = "study file"
 VARIANTS = (  # of a figure of merit: its name, what it is, what the units declare for it, the field that holds it
     ("fom_with_algorithm", "figure of merit with the algorithmic factors", "algorithmic_factor", "with_algorithm"),
     ("fom_committed", "figure of merit by committed times", "committed", "committed"),
@@ -59,18 +59,19 @@ def merit_numbers(study: Study, foms: Mapping[str, FigureOfMerit], chains: Chain
 
 
 def _terms(study: Study, chains: Chains) -> Iterator[Number]:
-    """What the units declare of each machine, and projected over committed rates."""
+    """What the units declare of each machine, and projected over committed rates where it can run them."""
     for name, unit in study.units_of_work.items():
         for key, label in (("capability", "capability factor"), ("algorithmic_factor", "algorithmic factor")):
             for machine, factor in getattr(unit, key).items():
                 source, id = factor.source or STUDY_FILE, f"{pair_id((machine, name))}/{key}"
                 yield chain.given(id, f"{label} of {name}", factor.value, "1", "system", source)
         for machine, time_s in unit.committed.items():
-            pair, projected = pair_id((machine, name)), chains[machine, name]["time_per_unit_s"]
-            given = chain.given(
-                f"{pair}/committed", "committed time per unit", time_s, "s", projected.level, STUDY_FILE
-            )
+            pair, projected = pair_id((machine, name)), chains.get((machine, name), {}).get("time_per_unit_s")
+            level = projected.level if projected else "worker"
+            given = chain.given(f"{pair}/committed", "committed time per unit", time_s, "s", level, STUDY_FILE)
             yield given
+            if projected is None:
+                continue
             ratio, inputs = time_s / projected.samples, (given.id, projected.id)
             formula = "committed time per unit / projected time per unit"
             id = f"{pair}/projected_over_committed"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,20 +13,28 @@ from estimator.core.errors import EstimatorError, suggestion
 from estimator.core.types import Chains, Comparison, Estimate, FigureOfMerit, Number
 from estimator.studies.merit import figure_of_merit
 from estimator.studies.merit_numbers import fom_number
+from estimator.studies.size import machine_size
 from estimator.studies.study import Machine, Published, Study
-from estimator.studies.unit import derive_chain, estimate_unit, machine_size, read_unit
+from estimator.studies.unit import estimate_unit, read_unit
+from estimator.studies.unit_chain import derive_chain
 
 
 def compare_published(
-    study: Study, folder: Path, chains: Chains, foms: Mapping[str, FigureOfMerit]
+    study: Study, folder: Path, chains: Chains, foms: Mapping[str, FigureOfMerit], unfit: Collection[tuple[str, str]]
 ) -> tuple[Comparison, ...]:
-    """Compare every published figure of a study with ours. Raises EstimatorError for an unknown quantity."""
-    return tuple(
-        _compare_fom(study, figure, chains, foms)
-        if figure.quantity == "fom"
-        else _compare_quantity(study, figure, folder, chains)
-        for figure in study.published
-    )
+    """Compare every published figure of a study with ours, except those that unfit (machine, unit) leave without.
+
+    Raises EstimatorError for an unknown quantity.
+    """
+    unfit_machines = {machine for machine, _ in unfit}
+    without_fom = set(study.machines) if study.baseline in unfit_machines else unfit_machines
+    compared: list[Comparison] = []
+    for figure in study.published:
+        if figure.quantity == "fom" and figure.machine not in without_fom:
+            compared.append(_compare_fom(study, figure, chains, foms))
+        elif figure.quantity != "fom" and (figure.machine, figure.unit) not in unfit:
+            compared.append(_compare_quantity(study, figure, folder, chains))
+    return tuple(compared)
 
 
 def _compare_fom(study: Study, figure: Published, chains: Chains, foms: Mapping[str, FigureOfMerit]) -> Comparison:

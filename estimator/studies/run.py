@@ -13,12 +13,14 @@ from estimator.devices.specs.catalogue import DEVICE_FILES, SYSTEM_FILES, find, 
 from estimator.rollup import chain, presets
 from estimator.studies.audit import audit_table
 from estimator.studies.audit.document import appendix
-from estimator.studies.merit import figure_of_merit
+from estimator.studies.cell import derive_cell
+from estimator.studies.merit import figure_of_merit, machines_without_figure
 from estimator.studies.merit_numbers import merit_numbers
 from estimator.studies.places import beside
 from estimator.studies.published import compare_published
 from estimator.studies.study import Study, find_study, read_study
-from estimator.studies.unit import derive_chain, estimate_unit, machine_size, read_unit
+from estimator.studies.unit import read_unit
+from estimator.studies.workflow import campaigns
 
 
 def run_study(path: str | Path) -> StudyResult:
@@ -34,22 +36,21 @@ def run_study(path: str | Path) -> StudyResult:
             with within(f"{path}: {name}"):
                 profiles[name] = read_unit(unit, folder)
     pairs = [(machine, unit) for machine in study.machines for unit in study.units_of_work]
-    estimates, chains = {}, {}
+    cells = {}
     for machine, unit_name in pairs:
         with within(f"{path}: {unit_name} on {machine}"):
-            size = machine_size(study.machines[machine], folder)
-            if unit_name in profiles:
-                estimate = estimate_unit(study, unit_name, study.machines[machine], profiles[unit_name], folder)
-                estimates[machine, unit_name] = estimate
-            chains[machine, unit_name] = derive_chain(
-                study, (machine, unit_name), estimates.get((machine, unit_name)), size
-            )
-    chains = {pair: _with_ratios(study, pair, chains) for pair in pairs}
+            cells[machine, unit_name] = derive_cell(study, (machine, unit_name), profiles.get(unit_name), folder)
+    estimates = {pair: cell.estimate for pair, cell in cells.items() if cell.estimate}
+    refusals = {pair: cell.refusal for pair, cell in cells.items() if cell.refusal}
+    chains = {pair: dict(cell.chain) for pair, cell in cells.items() if cell.chain}
+    chains = {pair: _with_ratios(study, pair, chains) for pair in chains}
+    without_fom = machines_without_figure(study, refusals)
+    compared = [name for name in study.machines if name != study.baseline and name not in without_fom]
     with within(f"{path}"):
-        foms = {name: figure_of_merit(study, name, chains) for name in study.machines if name != study.baseline}
+        foms = {name: figure_of_merit(study, name, chains) for name in compared}
     sizes = dict(_sizes(study, folder))
     with within(f"{path}"):
-        comparisons = compare_published(study, folder, chains, foms)
+        comparisons = compare_published(study, folder, chains, foms, refusals)
         audits = [audit_table(name, table, folder, study.draws, study.seed) for name, table in study.tables.items()]
     audited = [estimate for audit in audits for estimate in audit.estimates.values()]
     audit_profiles = {estimate.profile.workload.name: estimate.profile for estimate in audited}
@@ -68,11 +69,15 @@ def run_study(path: str | Path) -> StudyResult:
         threshold=study.figure_of_merit.threshold,
         draws=study.draws,
         seed=study.seed,
+        pairs=tuple(pairs),
         chains=chains,
         foms=foms,
         fom_numbers=merit_numbers(study, foms, chains),
         estimates=estimates,
         comparisons=comparisons,
+        refusals=refusals,
+        campaigns=campaigns(study, chains),
+        without_fom=without_fom,
         appendices=tuple(map(appendix, audits)),
         assumptions=tuple(
             f"{name} = {count} is {count.unverified_reason} ({count.source or 'no source'})"
@@ -82,12 +87,13 @@ def run_study(path: str | Path) -> StudyResult:
         specifications=sizes
         | {name: value for estimate in all_estimates for name, value in estimate.specifications.items()},
         inputs=_inputs(study, path, profiles | audit_profiles, all_estimates),
+        level=study.figure_of_merit.level,
         preset=presets.describe(study.figure_of_merit.preset) if study.figure_of_merit.preset else None,
     )
 
 
 def _with_ratios(study: Study, pair: tuple[str, str], chains: Chains) -> dict[str, Number]:
-    numbers, baseline_numbers = chains[pair], chains[study.baseline, pair[1]]
+    numbers, baseline_numbers = chains[pair], chains.get((study.baseline, pair[1]), {})
     prefixed = {f"baseline.{name}": number for name, number in baseline_numbers.items()}
     derived = chain.derive(pair_id(pair), numbers["runs_per_day"].level, numbers | prefixed, chain.RATIOS)
     return {name: number for name, number in derived.items() if name not in prefixed}

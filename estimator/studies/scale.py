@@ -1,24 +1,25 @@
-"""One profile on more and more devices of a machine: step, samples per second, efficiency, exposed communication."""
+"""One profile on more and more devices of a machine: step, samples per second, efficiency, memory and power."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from functools import cache
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from estimator.core.errors import EstimatorError
-from estimator.core.parallel import MEANINGS, Split
-from estimator.core.types import RunPlan, StepTime, SystemSpec
+from estimator.core.parallel import Split
+from estimator.core.types import Floats, MemoryUse, Profile, RunPlan, SystemSpec
 from estimator.devices import load_system
-from estimator.pipeline import PredictedStep, predict_step, step_of_group, step_of_one
+from estimator.devices.board import power_limit
+from estimator.pipeline import OneDevice, PredictedStep, memory, one_device, predict_step, steps_of_groups
 from estimator.profiles import read_profile
+from estimator.profiles.layers.shards import divided
 from estimator.reports import documents
-from estimator.rollup.scaling import DEVICE_SPREAD, Group, GroupStep, Scaling, efficiency, group_of
+from estimator.rollup import power
+from estimator.rollup.scaling import Group, GroupStep, Scaling, describe_spread, efficiency, group_of
 
-STRAGGLERS = (
-    "a step of one device takes {1:.0f} % more or less than that of another ({0:.0f} to {2:.0f} %); the slowest counts"
-)
+POWER = "power is that of the devices and of their nodes; a device that waits draws its idle power"
 
 
 def scale(
@@ -32,23 +33,15 @@ def scale(
     """
     profile, system = read_profile(name), load_system(system_name)
     batch = plan.batch or profile.workload.batch_size
-    on_system = replace(plan, target=system.device, system=system_name)
-
-    @cache
-    def predicted(local_batch: int | None) -> PredictedStep:
-        return predict_step(profile, replace(on_system, batch=local_batch))
-
     per_node = int(system.devices_per_node.value)
-    groups = [group_of(count, per_node, scaling, batch) for count in _counts(devices, system)]
-
-    @cache
-    def one(local_batch: int | None) -> StepTime:
-        return step_of_one(predicted(local_batch))
-
-    steps = {
-        group: step_of_group(predicted(group.local_batch), one(group.local_batch), group, split) for group in groups
-    }
-    first = predicted(groups[0].local_batch)
+    on_system = replace(plan, target=system.device, system=system_name)
+    part = divided(profile, split)
+    groups = [group_of(count, per_node, scaling, batch, split) for count in _counts(devices, system, split)]
+    sizes = {group.at_once for group in groups}
+    alone = {size: _Alone(part, replace(on_system, batch=size), split) for size in sizes}
+    whole = (part is profile and alone.get(batch)) or _Alone(profile, replace(on_system, batch=batch), split)
+    steps = _steps(groups, alone, split)
+    first = alone[groups[0].at_once].predicted
     return {
         "workload": profile.workload.name,
         "system": system.name,
@@ -57,10 +50,77 @@ def scale(
         "parallel": str(split),
         "scaling": scaling,
         "host": first.scenario.name,
-        "rows": [_row(group, steps[group], one(batch), scaling) for group in groups],
-        "notes": [f"{split}: {MEANINGS[split.data]}", STRAGGLERS.format(*(100 * each for each in DEVICE_SPREAD))],
+        "rows": [
+            {
+                **_row(group, steps[group], whole.device.step.total, scaling),
+                **_memory(alone[group.at_once].memory(group.devices)),
+                **_power(group, steps[group], alone[group.at_once], system),
+            }
+            for group in groups
+        ],
+        "notes": [
+            f"{split}: {split.meaning}",
+            describe_spread(),
+            POWER,
+        ],
         "warnings": _warnings(first, steps.values()),
     }
+
+
+@dataclass(frozen=True)
+class _Alone:
+    """A device with one local batch: everything that does not depend on the number of devices."""
+
+    profile: Profile
+    plan: RunPlan
+    split: Split
+
+    @cached_property
+    def predicted(self) -> PredictedStep:
+        return predict_step(self.profile, self.plan)
+
+    @cached_property
+    def device(self) -> OneDevice:
+        return one_device(self.predicted)
+
+    @cached_property
+    def undivided(self) -> MemoryUse | None:
+        return self._memory({})
+
+    def memory(self, devices: int) -> MemoryUse | None:
+        """What one of so many devices holds; None where nothing tells the parameters."""
+        divisors = self.split.divisors(devices)
+        return self._memory(divisors) if divisors else self.undivided
+
+    def _memory(self, divisors: dict[str, float]) -> MemoryUse | None:
+        try:
+            return memory(self.profile, self.plan, divisors)
+        except EstimatorError:
+            return None
+
+
+def _steps(groups: Sequence[Group], alone: dict[int | None, _Alone], split: Split) -> dict[Group, GroupStep]:
+    """The step of every group; those with the same local batch together."""
+    steps: dict[Group, GroupStep] = {}
+    for size, one in alone.items():
+        same = [group for group in groups if group.at_once == size]
+        steps |= dict(zip(same, steps_of_groups(one.predicted, one.device.step, same, split), strict=True))
+    return steps
+
+
+def _counts(devices: Sequence[int], system: SystemSpec, split: Split) -> list[int]:
+    """The numbers of devices asked for, without repeats; where none is, one copy of the model, twice as many, and so
+    on to the whole machine.
+    """
+    most, of_copy = int(system.nodes.value * system.devices_per_node.value), split.model_devices
+    if not devices:
+        copies = most // of_copy
+        return sorted({max(copies, 1) * of_copy, *(of_copy * 2**power for power in range(copies.bit_length()))})
+    for count in devices:
+        if not 1 <= count <= most:
+            size = f"{system.name} has {int(system.nodes.value)} nodes of {int(system.devices_per_node.value)}"
+            raise EstimatorError(f"devices {count}: {size}; expected a number from 1 to {most}")
+    return sorted(set(devices))
 
 
 def _warnings(first: PredictedStep, steps: Iterable[GroupStep]) -> list[str]:
@@ -69,20 +129,8 @@ def _warnings(first: PredictedStep, steps: Iterable[GroupStep]) -> list[str]:
     return list(dict.fromkeys(note.text for note in (*of_one, *(note for step in steps for note in step.notes))))
 
 
-def _counts(devices: Sequence[int], system: SystemSpec) -> list[int]:
-    """The numbers of devices asked for, without repeats; powers of two and the whole machine where none is."""
-    most = int(system.nodes.value * system.devices_per_node.value)
-    if not devices:
-        return sorted({most, *(2**power for power in range(most.bit_length()))})
-    for count in devices:
-        if not 1 <= count <= most:
-            size = f"{system.name} has {int(system.nodes.value)} nodes of {int(system.devices_per_node.value)}"
-            raise EstimatorError(f"devices {count}: {size}; expected a number from 1 to {most}")
-    return sorted(set(devices))
-
-
-def _row(group: Group, step: GroupStep, one: StepTime, scaling: Scaling) -> dict[str, Any]:
-    total = step.step.total
+def _row(group: Group, step: GroupStep, alone_s: Floats, scaling: Scaling) -> dict[str, Any]:
+    total, parts = step.step.total, group.devices if scaling == "strong" else group.model_devices
     rate = None if group.global_batch is None else documents.interval(group.global_batch / total, "all")
     return {
         "devices": group.devices,
@@ -91,7 +139,29 @@ def _row(group: Group, step: GroupStep, one: StepTime, scaling: Scaling) -> dict
         "global_batch": group.global_batch,
         "step_s": documents.interval(total, "all"),
         "samples_per_s": rate,
-        "efficiency": documents.interval(efficiency(one.total, total, group.devices, scaling), "all"),
+        "efficiency": documents.interval(efficiency(alone_s, total, parts), "all"),
         "communication_s": documents.interval(step.communication_s, "all"),
         "communication_exposed_s": documents.interval(step.step.communication_exposed, "all"),
+    }
+
+
+def _memory(use: MemoryUse | None) -> dict[str, Any]:
+    """The parts of memory of one device [B], and whether it has room."""
+    if use is None:
+        return {"memory_bytes": None, "fits": None}
+    return {"memory_bytes": documents.memory_parts(use), "fits": use.fits}
+
+
+def _power(group: Group, step: GroupStep, alone: _Alone, system: SystemSpec) -> dict[str, Any]:
+    """Power [W] and energy [J] of all devices and of their nodes in a step; null where the power is unknown."""
+    one, total_s, limit = alone.device, step.step.total, power_limit(alone.predicted.target.device)
+    if one.power_w is None or one.idle_w is None or limit is None:
+        return {"power_w": None, "energy_j_per_step": None}
+    device_w = power.waiting_power(one.power_w, one.idle_w, total_s - step.step.communication_exposed, total_s)
+    ends_w = power.node_overhead(system.devices_per_node.value, limit.value, system)
+    node_w = power.draw_overhead(ends_w, system.name, alone.plan.draws, alone.plan.seed)
+    all_w = group.devices * device_w + group.nodes * node_w
+    return {
+        "power_w": documents.interval(all_w, "all"),
+        "energy_j_per_step": documents.interval(all_w * total_s, "all"),
     }

@@ -3,18 +3,58 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
-from estimator.core import library, yaml_files
+from estimator.core import library, quantities, yaml_files
 from estimator.core.errors import EstimatorError, suggestion
+from estimator.core.parallel import WRITTEN, read_split
 from estimator.core.scenarios import Host, Input
-from estimator.core.types import Dollars, File, Fusing, Layout, Mode, Precision, Pue, Seconds, Texts, Whole
+from estimator.core.types import (
+    Dollars,
+    File,
+    Fusing,
+    Layout,
+    Mode,
+    Network,
+    Precision,
+    Pue,
+    Seconds,
+    Share,
+    Texts,
+    Whole,
+)
 from estimator.core.yaml_files import Faults
 from estimator.rollup import fom
 from estimator.studies.audit.table import Table, table_faults
 from estimator.studies.terms import OF_GIVEN_TIMES, Terms, term_faults
+
+
+def _parallel(written: object) -> object:
+    """Accept a word of ``core/parallel.py``."""
+    try:
+        read_split(str(written))
+    except EstimatorError:
+        raise ValueError(f"is {written!r}; write {WRITTEN}") from None
+    return written
+
+
+Steps = Annotated[float, BeforeValidator(quantities.no_flag), Field(gt=0, le=1e15)]
+StepsByBatch = Annotated[dict[Whole, Steps], Field(min_length=1)]  # global batch → steps
+Parallel = Annotated[str, BeforeValidator(_parallel)]
+
+
+def _interval(written: object) -> float | str:
+    """Accept ``auto``, or a time above zero."""
+    return "auto" if written == "auto" else quantities.seconds(written)
+
+
+class Checkpoint(File):
+    """How often trainings write checkpoints, and how long that takes."""
+
+    every: Annotated[float | Literal["auto"], BeforeValidator(_interval)] = "auto"  # training time between two
+    write: Seconds
 
 
 class Machine(File):
@@ -26,9 +66,16 @@ class Machine(File):
     devices_per_node: Whole | None = None
     node_name: str = "node"
     measurements: str | None = None
+    network: Network | None = None  # of a machine given by its device; of a system, what is other than its file says
     host: Host = None
     input: Input = None
     precision: Precision | None = None  # of products on it, for units that name none: a TPU has no fp32
+    fusion: Fusing | None = None  # for units that say nothing
+    layout: Layout | None = None  # likewise
+    fraction: Share | None = None  # of its nodes that run these units
+    availability: Share | None = None  # share of the time in which it is up
+    mtbf_node: Seconds | None = None  # mean time between failures of one node
+    checkpoint: Checkpoint | None = None  # of each training; without it a failure sends a training to its beginning
     pue: Pue | None = None  # what the facility draws over what its computers do
     usd_per_node_hour: Dollars | None = None
     usd_per_device_hour: Dollars | None = None
@@ -39,6 +86,8 @@ class Machine(File):
             raise ValueError("names neither 'system' nor 'nodes'; add 'system: summit' or 'nodes: 18688'")
         if self.system and self.device:
             raise ValueError("names both 'system' and 'device'; keep one")
+        if self.checkpoint and self.mtbf_node is None:
+            raise ValueError("names 'checkpoint', but not what it is against; add 'mtbf_node: 5 years'")
         if self.usd_per_node_hour and self.usd_per_device_hour:
             raise ValueError("names both 'usd_per_node_hour' and 'usd_per_device_hour'; keep one")
         return self
@@ -50,8 +99,8 @@ class UnitOfWork(Terms):
     time_per_unit: dict[str, Seconds] | None = None
     profile: str | None = None
     precision: Precision | None = None
-    fusion: Fusing = "none"
-    layout: Layout = "auto"
+    fusion: Fusing | None = None  # the machine's, else none
+    layout: Layout | None = None  # the machine's, else auto
     host: Host = None
     input: Input = None
     batch_size: Whole | None = None  # where it is not the profile's, the profile is taken to it
@@ -61,6 +110,14 @@ class UnitOfWork(Terms):
     epochs: Whole | None = None
     steps_rounding: Literal["floor", "ceil"] | None = None
     load_time: Seconds | None = None
+    devices: Whole | None = None  # of each training; they exchange gradients in the machine's network
+    parallel: Parallel | None = None  # how they share it; data where nothing is said
+    scaling: Literal["weak", "strong"] | None = None  # batch_size is that of each device (weak, the default) or of all
+    trainings_per_device: Whole | None = None  # that share each device in turn
+    steps_to_quality: Annotated[dict[Whole, Steps], Field(min_length=1)] | None = (
+        None  # by global batch, in place of epochs
+    )
+    count: Whole | None = None  # units of a campaign, whose phases are the units with a count, in their order
     weight: float = Field(default=1.0, gt=0)
 
     @model_validator(mode="after")
@@ -68,11 +125,23 @@ class UnitOfWork(Terms):
         given = [name for name in ("time_per_unit", "amount_per_s", "profile") if getattr(self, name) is not None]
         if len(given) != 1:
             raise ValueError("needs either 'time_per_unit' or 'profile' (or 'amount_per_s'); give one of them")
-        of_profiles = self.model_fields_set - {"time_per_unit", "weight"} - Terms.model_fields.keys()
+        of_profiles = self.model_fields_set - {"time_per_unit", "weight", "count"} - Terms.model_fields.keys()
         unused = self.model_fields_set.intersection(OF_GIVEN_TIMES) if self.profile else of_profiles
         if unused:
             reason = "is timed as a whole" if self.profile else "stands for the whole run"
             raise ValueError(f"gives '{given[0]}', which {reason}; delete {', '.join(sorted(unused))}")
+        return self
+
+    @model_validator(mode="after")
+    def _agrees(self) -> UnitOfWork:
+        if self.epochs is not None and self.steps_to_quality is not None:
+            raise ValueError("names both 'epochs' and 'steps_to_quality'; keep one")
+        if self.devices is None and (self.parallel or self.scaling):
+            raise ValueError("says how devices share a training, but not how many; add 'devices: 8'")
+        if self.devices is not None and self.trainings_per_device is not None:
+            raise ValueError("names both 'devices' and 'trainings_per_device'; keep one")
+        if self.devices is not None and self.mode == "inference":
+            raise ValueError("names 'devices' of one training, but is of inference, which each device does by itself")
         return self
 
     @property

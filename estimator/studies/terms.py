@@ -9,15 +9,8 @@ from pydantic import BeforeValidator, Field
 
 from estimator.core import units
 from estimator.core.errors import suggestion
-from estimator.core.types import File, Seconds, Whole
+from estimator.core.types import File, Seconds, Share, Whole
 from estimator.core.yaml_files import Faults
-
-
-def _share(written: object) -> float:
-    share = units.parse(written, "1")
-    if not 0 < share <= 1:
-        raise ValueError(f"is {written!r}; write a share above 0 and at most 1, such as '90 %'")
-    return share
 
 
 def _flop(written: object) -> float:
@@ -44,7 +37,7 @@ class RanOn(File):
     """The nodes that ran one unit, and what share of their rate is left when the whole machine runs such units."""
 
     nodes: Whole | None = None
-    efficiency: Annotated[float, BeforeValidator(_share)] | None = None
+    efficiency: Share | None = None
     source: str | None = None
 
 
@@ -96,7 +89,7 @@ def _baseline_faults(unit: Terms, baseline: str) -> Faults:
 
 
 def _worker_faults(unit: Terms, machines: Mapping[str, Any]) -> Faults:
-    runner = "a device" if unit.time_of == "device" else "a profile, of one device" if predicted(unit) else None
+    runner = "a device" if unit.time_of == "device" else "a profile" if predicted(unit) else None
     for machine in (machine for machine, ran in unit.ran_on.items() if ran.nodes and runner):
         yield ("ran_on", machine), f"names the nodes that ran it, but its time is that of {runner}; delete 'nodes'"
     for machine, sized in machines.items() if unit.time_of == "device" else ():

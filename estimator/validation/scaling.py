@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,7 +45,7 @@ OP_CLASSES = ("collective",)
 LINEAR = "linear"  # no communication at all
 EVERY_ROW = "every device"  # whose errors are pooled
 PARTS = 16  # of the backward pass
-DRAWS = 400
+DRAWS = 200
 LEAST_SPREAD = 1e-4  # of devices
 DEVICES = {  # a table's name → device file
     "P100": "p100-sxm2-16gb", "K80": "k80-gpu", "V100": "v100-sxm2-16gb", "V100 16G": "v100-sxm2-16gb",
@@ -210,11 +211,7 @@ def _predicted(rows: pd.DataFrame) -> pd.DataFrame:
         spread = _spread(implied[others])
         ends.append(bounds(_waiting(step, slowest_device(count, spread, RunPlan("", draws=DRAWS)))))
     low, mid_s, high = np.array(ends).T
-    return rows.assign(
-        implied=implied,
-        base=[s.total[0] for s in steps],
-        **{OURS: mid_s, ENDS[0]: low, ENDS[1]: high, LINEAR: rows["one_s"]},
-    )
+    return rows.assign(**{OURS: mid_s, ENDS[0]: low, ENDS[1]: high, LINEAR: rows["one_s"]})
 
 
 def _spread(implied: Floats) -> Spread:
@@ -242,25 +239,29 @@ def _shorth(values: Floats) -> float:
 def _alike(row: dict[str, object]) -> StepTime:
     """The step on all devices, of which none is slower than the others; without overlap, messages follow it."""
     gpus, nodes, split = int(float(str(row["gpus"]))), int(float(str(row["nodes"]))), read_split(str(row["split"]))
-    predicted = _one_device(row)
-    one = step_of_one(predicted)
-    found = step_of_group(predicted, one, Group(gpus, nodes, None, None), split, (LEAST_SPREAD,) * 3)
+    predicted, one = _one_device(float(str(row["one_s"])), str(row["device"]), int(float(str(row["parameters"]))))
+    there = _built_in(predicted, str(row["system"]), row["links"])
+    found = step_of_group(there, one, Group(gpus, nodes, None, None), split, (LEAST_SPREAD,) * 3)
     return found.step if row["overlaps"] else lengthened(one, one.total + found.communication_s, np.ones(1))
 
 
-def _one_device(row: dict[str, object]) -> PredictedStep:
-    """The step of one device of a machine, of which its time alone is known."""
-    one_s, device = float(str(row["one_s"])), str(row["device"])
-    workload = Workload(name=str(row["model"]), parameters=int(float(str(row["parameters"]))))
+@cache
+def _one_device(one_s: float, device: str, parameters: int) -> tuple[PredictedStep, StepTime]:
+    """The step of one device, of which its time alone is known."""
+    workload = Workload(name="published", parameters=parameters)
     profile = Profile(ops=_ops(one_s), workload=workload, device=device, format="rate")
     step = predict_step(profile, RunPlan(device, draws=DRAWS))
-    joined, name, rate = NODES.get(str(row["system"]), ONE_NODE)
-    network = Network.model_validate(
-        {"linked_devices": joined, "interconnect": name, "injection_bandwidth": rate}
-    ).model_copy(update={"measured": row["links"]})
-    built_in = step.target.device.model_copy(update={"network": network})
-    unmeasured = step.target.measurements.iloc[:0]
-    return replace(step, target=replace(step.target, device=built_in, measurements=unmeasured))
+    unmeasured = replace(step, target=replace(step.target, measurements=step.target.measurements.iloc[:0]))
+    return unmeasured, step_of_one(unmeasured)
+
+
+def _built_in(step: PredictedStep, system: str, links: object) -> PredictedStep:
+    """The step on a device of a machine, with the links that were timed there."""
+    joined, name, rate = NODES.get(system, ONE_NODE)
+    written = {"linked_devices": joined, "interconnect": name, "injection_bandwidth": rate}
+    network = Network.model_validate(written).model_copy(update={"measured": links})
+    device = step.target.device.model_copy(update={"network": network})
+    return replace(step, target=replace(step.target, device=device))
 
 
 def _ops(step_s: float) -> pd.DataFrame:

@@ -13,7 +13,10 @@ from typing import TYPE_CHECKING, Any
 from estimator.core import csv_files
 from estimator.core.errors import EstimatorError, suggestion
 from estimator.validation import (
+    clusters,
     collectives,
+    language_models,
+    layers,
     networks,
     peak_memory,
     power,
@@ -33,7 +36,7 @@ if TYPE_CHECKING:
 
 METHODS = (  # the first is reported in full
     "ours", *BASELINES, networks.RATIO_OF_PEAKS, peak_memory.PARAMETERS_ONLY, collectives.ALPHA_BETA, scaling.LINEAR,
-    power.POWER_LIMIT,
+    language_models.PLAIN, power.POWER_LIMIT,
 )  # fmt: skip
 WHOLE_MODEL_METHODS = (
     "ours",
@@ -97,8 +100,15 @@ def judge_whole_models(request: Request, runs: whole_models.Runs) -> Judged:
 DATA_SETS = (  # in the order of the table
     DataSet(whole_models, whole_models.read_runs, judge_whole_models),
     DataSet(networks, networks.read_rates, lambda r, rates: networks.judge(r.truth, rates, r.methods["ours"])),
+    DataSet(layers, layers.read_rates, lambda r, rates: layers.judge(r.truth, rates, r.methods["ours"])),
     DataSet(collectives, collectives.read_rows, lambda r, mpi: collectives.judge(r.truth, mpi, r.methods["ours"])),
     DataSet(scaling, scaling.read_rates, lambda r, rates: scaling.judge(rates)),
+    DataSet(clusters, clusters.read_runs, lambda r, runs: clusters.judge(r.truth, runs, r.methods["ours"])),
+    DataSet(
+        language_models,
+        language_models.read_steps,
+        lambda r, steps: language_models.judge(r.truth, steps, r.methods["ours"]),
+    ),
     DataSet(peak_memory, peak_memory.read_networks, lambda r, peaks: peak_memory.judge(peaks)),
     DataSet(power, power.read_rows, lambda r, rows: power.judge(rows, r.fit_power) if r.fit_power else {}),
 )

@@ -183,7 +183,7 @@ def _largest(operands: str, results: str, batch: int | None) -> float:
 def _casts_around(kept: pd.DataFrame, stored: str) -> pd.DataFrame:
     """A cast before and a cast after each op or layer: every element that it reads or writes is cast once."""
     elements = kept["bytes"] / ITEMSIZE[WIDE]
-    columns = ["placement", "stream", "rank", "phase", "work_source"]
+    columns = ["placement", "stream", "rank", "phase", "block", "work_source"]
     return kept[columns].assign(
         op="casts around " + kept["op"],
         calls=2.0 * kept["calls"],

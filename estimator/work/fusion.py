@@ -91,7 +91,7 @@ def _unordered(work: pd.DataFrame) -> tuple[Flags, tuple[Note, ...]]:
     named_by_type = work["op"].eq(work["op_type"]) | work["op"].eq(work["op_type"] + " " + work["shapes"])
     sums = work["placement"].isna() & named_by_type.fillna(False).astype(bool)
     times = work.loc[~work["op_class"].isin(SKIPPED), "time_s"]
-    by_time = len(times) >= BY_CHANCE and times.is_monotonic_decreasing
+    by_time = len(times) >= BY_CHANCE and bool((times > 0).any()) and times.is_monotonic_decreasing
     unordered = (work["op_class"].eq("elementwise") & (sums | by_time) & ~is_fusion(work)).to_numpy(dtype=bool)
     if not unordered.any():
         return unordered, ()

@@ -2,13 +2,17 @@
 
 A message can be sent once the op that makes its gradient has ended, and some op waits for it. Gradients share a message
 up to a *bucket*, in the order in which the backward pass makes them, as PyTorch's DistributedDataParallel sends them
-(torch.nn.parallel, ``bucket_cap_mb``: 25 MiB, the first 1 MiB). Gradients and weights travel in fp32, in which
-frameworks keep them beside narrower formats of products.
+(torch.nn.parallel, ``bucket_cap_mb``: 25 MiB, the first 1 MiB).
+
+Where each device has the whole model, gradients travel in fp32, in which frameworks keep them beside narrower formats
+of products. Where states or weights are divided, they travel in the format of the products (Rajbhandari et al., ZeRO,
+2020, section 7; PyTorch's FSDP with mixed precision).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,17 +20,19 @@ import pandas as pd
 
 from estimator.core.errors import EstimatorError
 from estimator.core.notes import Note
-from estimator.core.parallel import DataWord, Split
-from estimator.core.schema import HOST_CLASSES, MESSAGES, WORK, numbers
-from estimator.core.types import ITEMSIZE, Flags, Floats, Integers, Workload
-from estimator.work.weights import KERNEL, form, takes_weights, updates
+from estimator.core.parallel import SUMMED, DataWord, Split
+from estimator.core.schema import HOST_CLASSES, MATRIX, MESSAGES, WORK, numbers
+from estimator.core.types import ITEMSIZE, Flags, Floats, Integers, Workload, itemsizes
+from estimator.work.weights import KERNEL, form, read, takes_weights, updates
 
 BUCKET_BYTES, FIRST_BUCKET_BYTES = 25 * 2**20, 2**20
 MOST_BUCKETS = 256  # more of them are sent as fewer, larger ones
-EXCHANGED = ITEMSIZE["fp32"]  # bytes of one gradient or weight
+WIDEST = ITEMSIZE["fp32"]  # bytes of one gradient or weight
+DIVIDED = ("zero1", "zero2", "zero3")
 BACKWARD_SHARE = 2 / 3  # of a step whose backward pass is not known: two products for each of the forward pass
 PARTS = 16  # that gradients are sent in, where no op is known to make them
 
+Ranks = tuple[int, int]  # devices that send a message, and those of one node
 Updates = tuple[int | None, int | None]  # the first and the last op that updates weights
 
 
@@ -40,10 +46,21 @@ class Exchange:
 
 @dataclass(frozen=True)
 class Buckets:
-    """Parts of the weights in the order of the backward pass: bytes, and the op that makes the last gradient."""
+    """Parts of the weights in the order of the backward pass: their bytes.
+
+    ``made``: the op that makes the last of their gradients; ``used``: the first op of the forward pass that takes them;
+    ``order``: all ops as the step runs them.
+    """
 
     bytes: Floats
     made: Integers
+    used: Integers
+    order: Integers
+
+    def neighbour(self, op: int, distance: int) -> int | None:
+        """The op that runs so many places later (or earlier, below 0); None before the first one."""
+        place = int(np.flatnonzero(self.order == op)[0]) + distance
+        return int(self.order[min(place, len(self.order) - 1)]) if place >= 0 else None
 
 
 def exchange(work: pd.DataFrame, workload: Workload, split: Split) -> Exchange:
@@ -54,18 +71,46 @@ def exchange(work: pd.DataFrame, workload: Workload, split: Split) -> Exchange:
             f"{workload.name}: neither the profile nor a workload file tells how many parameters it has; expected "
             "'parameters: 25000000' in its workload.yaml, as their gradients are what devices exchange"
         )
-    buckets = _buckets(made, _order(work))
+    order = _order(work)
+    buckets = _buckets(made * _width(work, split) / WIDEST, _weights_taken(work), order)
     table = MESSAGES_OF[split.data](buckets, _updates_after(work, int(buckets.made.max())))
-    return Exchange(MESSAGES.conform(table, "messages"), notes)
+    whole = pd.concat([_sums(work), table.assign(among="data")], ignore_index=True)
+    return Exchange(MESSAGES.conform(whole, "messages"), notes)
 
 
-def messages_as_work(messages: pd.DataFrame, devices: int) -> pd.DataFrame:
-    """WORK of MESSAGES over so many devices."""
+def _sums(work: pd.DataFrame) -> pd.DataFrame:
+    """The all-reduces of results that several devices have parts of: the next op waits for each."""
+    rows = np.flatnonzero(work["attributes"].fillna("").str.contains(SUMMED, regex=False))
+    summed = work.iloc[rows]
+    size = [_elements(text) for text in summed["output_shapes"].fillna("")] * itemsizes(summed["precision"])
+    needed = np.minimum(rows + 1, len(work) - 1)
+    return pd.DataFrame({"operator": "all_reduce", "bytes": size, "ready": rows, "needed": needed, "among": "tensor"})
+
+
+def passed_on(work: pd.DataFrame, split: Split) -> pd.DataFrame:
+    """MESSAGES from one stage of a pipeline to the next in one pass: what a block hands on; none without stages."""
+    if split.pipeline == 1:
+        return MESSAGES.empty()
+    taken = work[work["block"] == 1].iloc[:1]  # by the first op of a block
+    size = _elements(taken["shapes"].iloc[0]) * itemsizes(taken["precision"])
+    return MESSAGES.conform(pd.DataFrame({"operator": "send_recv", "bytes": size, "among": "stages"}), "messages")
+
+
+def _elements(shapes: str) -> float:
+    """Elements of the first of some shapes."""
+    shape = read(shapes.partition(";")[0])
+    return float(abs(math.prod(shape))) if shape else 0.0  # batches are marked as negative
+
+
+def messages_as_work(messages: pd.DataFrame, groups: Mapping[str, Ranks]) -> pd.DataFrame:
+    """WORK of MESSAGES; ``groups``: who sends each kind."""
+    ranks, per_node = ([groups[kind][i] for kind in messages["among"]] for i in range(2))
     numbered = [f"{operator} {number}" for number, operator in enumerate(messages["operator"], start=1)]
     columns = {
         "op": numbered,
         "op_class": "collective",
-        "ranks": devices,
+        "ranks": ranks,
+        "ranks_per_node": per_node,
         "precision": "fp32",
         "calls": 1.0,
         "time_s": 0.0,
@@ -82,11 +127,23 @@ def gradient_bytes(work: pd.DataFrame, workload: Workload) -> tuple[Floats, tupl
     elements = np.where(_makes_gradients(work), _weights_of(work), 0.0)
     total = float(workload.parameters or 0) or float(elements.sum())
     if elements.sum() <= 0:
-        return total * EXCHANGED * _spread(work), (_unknown_gradients(workload),)
+        return total * WIDEST * _spread(work), (_unknown_gradients(workload),)
     if elements.sum() > total:
         elements *= total / elements.sum()
     elements[np.flatnonzero(elements)[-1]] += max(total - elements.sum(), 0.0)
-    return elements * EXCHANGED, ()
+    return elements * WIDEST, ()
+
+
+def _width(work: pd.DataFrame, split: Split) -> float:
+    """Bytes of one gradient or weight as it travels."""
+    products = work.loc[work["op_class"].isin(MATRIX), "precision"].mode()
+    return min(WIDEST, ITEMSIZE[products.iloc[0]]) if split.data in DIVIDED and len(products) else WIDEST
+
+
+def _weights_taken(work: pd.DataFrame) -> Floats:
+    """Elements of the weights that each op of the forward pass takes."""
+    convolution = (work["op_class"] == "convolution") & work["phase"].eq("forward").fillna(False)
+    return np.where(takes_weights(work) | convolution, _weights_of(work), 0.0)
 
 
 def _makes_gradients(work: pd.DataFrame) -> Flags:
@@ -127,8 +184,12 @@ def _order(work: pd.DataFrame) -> Integers:
     return np.argsort(rank, kind="stable")
 
 
-def _buckets(made: Floats, order: Integers) -> Buckets:
-    """Group gradients in the order in which they are made; a bucket is sent once it is full."""
+def _buckets(made: Floats, taken: Floats, order: Integers) -> Buckets:
+    """Group gradients in the order in which they are made; a bucket is sent once it is full.
+
+    ``taken``: elements of weights that each op of the forward pass takes: the forward pass goes through the buckets
+    from the last to the first.
+    """
     rows = order[made[order] > 0]
     size, full, filled = FIRST_BUCKET_BYTES, [], 0.0
     for place, bytes_ in enumerate(made[rows]):
@@ -136,8 +197,18 @@ def _buckets(made: Floats, order: Integers) -> Buckets:
         if filled >= size or place == len(rows) - 1:
             full.append(place)
             size, filled = max(BUCKET_BYTES, made.sum() / MOST_BUCKETS), 0.0
-    last = np.array(full, dtype=np.int64)
-    return Buckets(np.diff(np.cumsum(made[rows])[last], prepend=0.0), rows[last])
+    last, ended = np.array(full, dtype=np.int64), np.cumsum(made[rows])
+    return Buckets(np.diff(ended[last], prepend=0.0), rows[last], _first_takers(taken, order, ended[last]), order)
+
+
+def _first_takers(taken: Floats, order: Integers, ended: Floats) -> Integers:
+    """The first op of the forward pass that takes the weights of each bucket, by its share of all weights."""
+    rows = order[taken[order] > 0]
+    if not len(rows):
+        return np.full(len(ended), order[0])
+    before = np.cumsum(taken[rows]) - taken[rows]
+    begins = (1.0 - ended / ended[-1]) * taken[rows].sum()
+    return np.asarray(rows[np.clip(np.searchsorted(before, begins * (1.0 - 1e-9), side="left"), 0, len(rows) - 1)])
 
 
 def _updates_after(work: pd.DataFrame, last_made: int) -> Updates:
@@ -165,11 +236,35 @@ def _owners(buckets: Buckets, updated: Updates) -> pd.DataFrame:
     return pd.concat([reduced, gathered], ignore_index=True)
 
 
+def _sharded(buckets: Buckets, updated: Updates) -> pd.DataFrame:
+    """Weights are gathered for each pass, one bucket ahead of the computation, and gradients reduced to their owners.
+
+    The backward pass begins with the weights that the forward pass ended with.
+    """
+    count, rows = len(buckets.bytes), list[dict[str, object]]()
+    for bucket in reversed(range(count)):  # the forward pass
+        ahead = min(bucket + 1, count - 1)
+        ready = buckets.neighbour(int(buckets.used[ahead]), -1) if bucket < count - 1 else None
+        rows.append(_gather(buckets, bucket, ready, int(buckets.used[bucket])))
+    for bucket in range(count):
+        if bucket + 1 < count:
+            ready = int(buckets.made[bucket - 1]) if bucket else buckets.neighbour(int(buckets.made[0]), -1)
+            rows.append(_gather(buckets, bucket + 1, ready, buckets.neighbour(int(buckets.made[bucket]), 1)))
+        reduced = {"operator": "reduce_scatter", "bytes": buckets.bytes[bucket]}
+        rows.append({**reduced, "ready": int(buckets.made[bucket]), "needed": updated[0]})
+    return pd.DataFrame(rows)
+
+
+def _gather(buckets: Buckets, bucket: int, ready: int | None, needed: int | None) -> dict[str, object]:
+    return {"operator": "all_gather", "bytes": buckets.bytes[bucket], "ready": ready, "needed": needed}
+
+
 MESSAGES_OF: dict[DataWord, Callable[[Buckets, Updates], pd.DataFrame]] = {
     "data": _data,
     "parameter-server": _servers,
     "zero1": _owners,
     "zero2": _owners,
+    "zero3": _sharded,
 }
 
 

@@ -2,7 +2,8 @@
 
 The batch is the rows of a forward product and of its input's gradient, the depth of its weights' gradient, the images
 of a convolution, and the leading dimension of other ops' operands and results. Ops that hold it are counted again;
-weights, their updates and the host's work stay.
+weights, their updates and the host's work stay. A workload given as layers, of which nothing ran, names the batch in
+its shapes (-1), and in nothing else.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ STAYS = ("host", "collective")  # classes whose ops do not depend on the batch
 TEXTS = ["shapes", "output_shapes"]
 DIMENSIONS = ("batch", "m", "n", "k")
 COUNTS = ("flop", "bytes", "intensity")
+NAMED = r"(?<![^;x])-1(?![^;x])"  # a dimension of a shape
 CHANGES = [*TEXTS, *DIMENSIONS, "conv_n", "bytes"]
 PROBLEMS = {  # code → text on the rows concerned
     "rebatch-ambiguous": "have sizes in which the batch and a weight are alike: taken for activations, and for rows of "
@@ -42,6 +44,8 @@ def rebatch(work: pd.DataFrame, workload: Workload, size: int | None) -> Transfo
     """
     if size is None or size == workload.batch_size:
         return Transformed(work, changed=False)
+    if names_batch(work):
+        return _at_batch(work, workload, size)
     batch = Batch(_profiled(workload), size, weight_forms(work))
     stays = updates(work) | work["op_class"].isin(STAYS)
     roles, ambiguous = _roles(work, batch)
@@ -57,6 +61,31 @@ def rebatch(work: pd.DataFrame, workload: Workload, size: int | None) -> Transfo
         out[name] = out[name].mask(rows["rebatch-unmodelled"], out[name] * batch.after / batch.before)
     notes = (note for code, concerned in rows.items() for note in _notes(work, code, concerned))
     return Transformed(out, changed=True, notes=(_step_note(batch, int(changed.sum())), *notes))
+
+
+def names_batch(work: pd.DataFrame) -> bool:
+    """Whether all shapes name the batch where they hold it, as those of a workload given as layers do."""
+    return not (work["time_s"] > 0).any() and bool(_named(work["shapes"]).any())
+
+
+def _named(texts: pd.Series) -> pd.Series:
+    return texts.str.contains(NAMED).fillna(False).astype(bool)
+
+
+def _at_batch(work: pd.DataFrame, workload: Workload, size: int) -> Transformed:
+    """WORK counted at another batch. Raises EstimatorError where an op is then too large to be counted."""
+    rows = _named(work["shapes"]) | _named(work["output_shapes"])
+    texts = {name: work[name].str.replace(NAMED, str(size), regex=True) for name in TEXTS}
+    counted = work["work_source"] == "shapes"
+    blank = {name: work[name].mask(counted) for name in (*DIMENSIONS, *COUNTS, "row_length")}
+    sized = work.assign(**texts, **blank).drop(columns="work_source")
+    out = count_work(sized, workload.model_copy(update={"batch_size": size}), workload.name).work
+    lost = rows & out["bytes"].isna() & work["bytes"].notna()
+    if lost.any():
+        op = work["op"][lost].iloc[0]
+        raise EstimatorError(f"{workload.name}: '{op}' is too large to be counted at batch {size}; take a smaller one")
+    text = f"the step is that of batch {size}: {int(rows.sum())} op(s) go with it; weights and their updates stay"
+    return Transformed(out, changed=True, notes=(Note("rebatched", text),))
 
 
 def _profiled(workload: Workload) -> int:

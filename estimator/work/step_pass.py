@@ -14,6 +14,13 @@ from estimator.work.operators import is_for_training, operators_of
 RUNS = ("forward", "input")  # phases of inference
 
 
+def _trained(total_s: float, share: float) -> str:
+    """The training whose forward pass runs, in words; where nothing ran, without its share of the time."""
+    if total_s == 0:
+        return "the training that is given as layers"
+    return f"the profiled training, {100 * share:.1f} % of its ops' time and as much of its step"
+
+
 def select_pass(profile: Profile, mode: Mode | None) -> tuple[Profile, tuple[Note, ...]]:
     """The profile as it would run in a mode, and notes on it; the profile itself for None and for its own mode.
 
@@ -51,8 +58,8 @@ def select_pass(profile: Profile, mode: Mode | None) -> tuple[Profile, tuple[Not
     return forward, with_code(
         "forward-pass",
         (
-            f"inference is the forward pass of the profiled training, {100 * share:.1f} % of its ops' time and as much "
-            f"of its step: {int((~runs).sum())} op(s) of gradients, updates or an unknown phase are left out, and "
+            f"inference is the forward pass of {_trained(total, share)}: {int((~runs).sum())} op(s) of gradients, "
+            "updates or an unknown phase are left out, and "
             f"{int(training_only.sum())} of dropout, loss and batch statistics in the forward pass",
             "what else training does in the forward pass stays: regularizers, and moving averages of a batch "
             "normalization",

@@ -10,7 +10,7 @@ import pandas as pd
 from estimator.core.types import StepTensors, Workload
 from estimator.work.kept_tensors import has_forward_shapes, kept_tensors, layer_tensors
 from estimator.work.precision import convert_precision
-from estimator.work.rebatch import rebatch
+from estimator.work.rebatch import names_batch, rebatch
 from estimator.work.tensor_flow import flowing_tensors, has_flow
 
 
@@ -37,7 +37,7 @@ def tensors_at_two_batches(
     Products run in ``precision``, where it is not None. Only the profiled batch, as 0, where nothing tells its size.
     """
     profiled = workload.batch_size
-    if profiled is None or (profiled == 1 and size in (None, 1)):
+    if profiled is None or (profiled == 1 and size in (None, 1) and not names_batch(work)):
         yield profiled or 0, step_tensors(work, workload, precision)
         return
     for batch in (size or profiled, 2 * (size or profiled)):

@@ -111,8 +111,8 @@ def _slice(op: Op) -> Traffic | None:
 
 
 def _pick(op: Op) -> Traffic | None:
-    """Reads and writes one element per index; the indices are the second tensor."""
-    return _moved(elements(tuple(_tensors(op.operands)[1:2])))
+    """Reads and writes one element per index; the indices are the second tensor, or a single one of its place."""
+    return _moved(elements(tuple(_tensors(op.operands)[1:2]) or op.operands[1:2]))
 
 
 def _update_in_place(op: Op) -> Traffic | None:

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from estimator.core.interval import bounds, draw, draw_sourced, summarise
+from estimator.core.interval import bounds, draw, draw_sourced, summarise, uniform
 from estimator.core.types import Sourced
 
 UNCERTAINTY = st.floats(min_value=0.001, max_value=2.0)
@@ -53,3 +53,10 @@ def test_ninety_percent_intervals_hold_ninety_percent() -> None:
     assert interval.high is not None
     inside = np.mean((truths >= interval.low) & (truths <= interval.high))
     assert inside == pytest.approx(0.9, abs=0.02)
+
+
+def test_a_share_that_nothing_tells_may_be_any() -> None:
+    samples = uniform("share", 0.25, 4000, 1)
+    assert samples[0] == 0.25
+    assert np.quantile(samples[1:], [0.05, 0.5, 0.95]) == pytest.approx([0.05, 0.5, 0.95], abs=0.02)
+    assert not np.array_equal(samples, uniform("other", 0.25, 4000, 1))

@@ -10,6 +10,7 @@ from estimator.core.notes import Note
 from estimator.core.types import DeviceNumbers, Profile, RunPlan
 from estimator.devices.recorded import recorded_devices
 from estimator.devices.sides import Side, load_source, load_target, unknown_source
+from tests.profiles.layers.models import profile as layers_profile
 
 DEVICE = "name: {name}\npeak: {{fp32: 1 TFLOP/s}}\nmemory_bandwidth: 10 GB/s\n"
 ROWS = "op_class,kernel,precision,bytes,time_s,library\nelementwise,{kernel},fp32,12,{time},toy 1.0\n"
@@ -108,3 +109,9 @@ def test_of_several_devices_with_these_numbers_none_is_taken(p1b3: Profile) -> N
     assert source_of(recorded, plan) is None
     (note,) = unknown(recorded, plan, None, needed=False)
     assert "may be p100-pcie-16gb or p100-sxm2-16gb" in note.text
+
+
+def test_a_source_of_layers_of_which_nothing_ran_is_said_to_be_unused() -> None:
+    (note,) = unknown(layers_profile(), RunPlan("v100", source="k20x"), None, needed=True)
+    assert "nothing ran, so that no time goes from k20x to another device" in note.text
+    assert unknown(layers_profile(), RunPlan("v100"), None, needed=True) == ()

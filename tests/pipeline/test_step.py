@@ -12,6 +12,7 @@ from estimator.core.types import Profile, RunPlan, Workload
 from estimator.pipeline import estimate
 from estimator.profiles import canonical, read_profile
 from tests.conftest import make_ops
+from tests.profiles.layers.models import profile as layers_profile
 
 
 def test_the_profiled_batch_and_mode_change_nothing() -> None:
@@ -128,3 +129,30 @@ def test_a_processors_batch_normalizations_run_by_an_accelerators_library() -> N
     assert not any(note.code == "normalization-merged" for note in processor.notes)
     moved = [each.prediction.ops["bytes"].sum() for each in (gpu, processor)]
     assert moved[0] < 0.6 * moved[1]
+
+
+def test_layers_have_no_source_to_be_compared_with() -> None:
+    found = estimate(layers_profile(), RunPlan("a100-sxm4-80gb", draws=50, source="v100"))
+    assert math.isnan(found.source_step_s)
+    assert math.isnan(found.coverage)
+    assert found.source is None
+    assert {"roofline", "dispatch"} >= found.evidence.keys()
+    assert found.step.total[0] > found.floor_s > 0
+    said = " ".join((*found.assumptions, *found.warnings))
+    assert "nothing ran, so that no host was profiled" in said
+    assert "the source's time" not in said
+    assert "processor's idle time" not in said
+
+
+def test_layers_take_longer_with_each_that_is_added() -> None:
+    plan = RunPlan("a100-sxm4-80gb", draws=0, host="none")
+
+    def step_s(**given: object) -> float:
+        return float(estimate(layers_profile(**given), plan).step.total[0])
+
+    assert step_s() < step_s(blocks=4) < step_s(blocks=4, recompute="full")
+    assert step_s() < step_s(sequence_length=64)
+    assert step_s(micro_batch=64) > estimate(layers_profile(), dataclasses.replace(plan, batch=32)).step.total[0]
+    built = estimate(layers_profile(micro_batch=64), plan)
+    asked = estimate(layers_profile(), dataclasses.replace(plan, batch=64))
+    assert asked.step.total[0] == built.step.total[0]

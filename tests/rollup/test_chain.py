@@ -91,3 +91,11 @@ def test_ratios_are_over_the_baseline_at_every_level() -> None:
     for name, rate in levels.items():
         assert found[name].samples == pytest.approx(rates[rate].samples / 10)
         assert found[name].level == rates[rate].level
+
+
+def test_a_link_may_depend_on_what_is_no_input_of_it() -> None:
+    twice = chain.Link("b", "", "1", "worker", "2a", lambda a: 2 * a, ("a",), when=("c",))
+    given = {name: chain.given(name, name, 1, "1", "device", "test") for name in ("a", "c")}
+    assert "b" not in chain.derive("m", "device", {"a": given["a"]}, (twice,))
+    found = chain.derive("m", "device", given, (twice,))["b"]
+    assert (found.samples.tolist(), found.inputs) == ([2], ("a",))

@@ -29,3 +29,9 @@ def test_an_hour_of_a_node_is_shared_and_one_of_a_device_is_not() -> None:
     assert cost.price_by_node(np.array(8.0), half_an_hour, np.array(4.0)) == 1
     assert cost.price_by_device(np.array(2.0), half_an_hour, np.array(1.0)) == 1
     assert cost.price_by_device(np.array(2.0), half_an_hour, np.array(4.0)) == 4
+
+
+def test_a_group_takes_the_energy_of_all_its_devices() -> None:
+    device_j, together, nodes_j, pue = (np.array([value]) for value in (10.0, 4.0, 5.0, 1.2))
+    assert cost.group_energy(device_j, together, nodes_j, pue) == pytest.approx([54.0])
+    assert cost.group_step_energy(np.array([100.0]), np.array([0.1]), together) == pytest.approx([40.0])

@@ -10,6 +10,7 @@ from estimator.core.scenarios import Host, Input
 from estimator.core.types import Prediction, Profile, RunPlan, Workload
 from estimator.profiles import canonical
 from estimator.rollup.host import (
+    ANY_FRAMEWORK,
     DISPATCH_S,
     OTHER_STACK,
     PACE,
@@ -19,6 +20,7 @@ from estimator.rollup.host import (
     ran_on_processor,
 )
 from tests.conftest import make_device, make_ops
+from tests.profiles.layers.models import profile as layers_profile
 from tests.rollup.toy_steps import predicted
 
 GPU = make_device(compute_unit="SM")
@@ -151,3 +153,15 @@ def test_the_source_device_says_whether_it_is_a_processor() -> None:
 def test_where_the_source_does_not_say_what_its_units_are_its_ops_do() -> None:
     assert ran_on_processor(profile("/host:CPU"), make_device())
     assert not ran_on_processor(profile("gpu:0"), make_device())
+
+
+def test_layers_of_which_nothing_ran_get_the_frameworks_launches_on_an_accelerator() -> None:
+    run, plan = np.ones(3), RunPlan("toy", draws=2)
+    found = host_scenario(layers_profile(), None, GPU, plan, run, same_device=False)
+    assert (found.name, found.dispatch_s, found.other_stack) == ("dispatch", ANY_FRAMEWORK[1], True)
+    assert "nothing ran, so that no host was profiled" in found.notes[0].text
+    own = host_scenario(layers_profile(), None, CPU, plan, run, same_device=False)
+    assert (own.dispatch_s, own.other_stack) == (None, False)
+    assert np.ptp(np.asarray(own.kernels)) > 0
+    asked = host_scenario(layers_profile(), None, GPU, RunPlan("toy", draws=2, host="profile"), run, same_device=False)
+    assert asked.notes == ()

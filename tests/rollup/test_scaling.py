@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from estimator.core.errors import EstimatorError
+from estimator.core.parallel import Split
 from estimator.core.types import RunPlan, StepTime
+from estimator.rollup.parts import PARTS
 from estimator.rollup.scaling import (
     Group,
     efficiency,
@@ -18,8 +20,8 @@ PLAN = RunPlan("v100", draws=200)
 
 
 def step(total_s: float) -> StepTime:
-    zeros = np.zeros(1 + PLAN.draws)
-    return StepTime(zeros + total_s, *[zeros] * 6, zeros + total_s)
+    total, others = np.full(1 + PLAN.draws, total_s), dict.fromkeys(PARTS[1:], np.zeros(1 + PLAN.draws))
+    return StepTime(compute=total, total=total, **others)
 
 
 def test_weak_scaling_keeps_the_batch_of_each_device_and_strong_that_of_all() -> None:
@@ -29,7 +31,9 @@ def test_weak_scaling_keeps_the_batch_of_each_device_and_strong_that_of_all() ->
 
 
 def test_a_batch_that_cannot_be_divided_is_refused_with_what_can() -> None:
-    with pytest.raises(EstimatorError, match=r"devices 5: the batch of 12 cannot .*; expected one of 1, 2, 3, 4, 6, 12"):
+    with pytest.raises(
+        EstimatorError, match=r"devices 5: the batch of 12 cannot .*; expected one of 1, 2, 3, 4, 6, 12"
+    ):
         group_of(5, 8, "strong", 12)
 
 
@@ -37,7 +41,7 @@ def test_the_largest_of_some_normal_numbers() -> None:
     rng = np.random.default_rng(0)
     for count in (2, 8, 64):
         drawn = rng.standard_normal((20_000, count)).max(axis=1).mean()
-        assert expected_maximum(count) == pytest.approx(drawn, rel=0.03)
+        assert expected_maximum(count) == pytest.approx(drawn, rel=0.05)  # Blom approximates
     assert expected_maximum(1) == 0.0
 
 
@@ -54,7 +58,7 @@ def test_communication_is_exposed_as_far_as_it_lengthens_the_step() -> None:
     found = lengthened(one, np.full_like(one.total, 1.5), slowest)
     assert found.total[0] == pytest.approx(1.6)
     assert found.communication_exposed[0] == pytest.approx(0.6)
-    assert sum(found.parts().values())[0] == pytest.approx(found.total[0])
+    assert sum(float(samples[0]) for samples in found.parts().values()) == pytest.approx(found.total[0])
 
 
 def test_no_group_is_faster_than_one_device() -> None:
@@ -64,5 +68,17 @@ def test_no_group_is_faster_than_one_device() -> None:
 
 def test_efficiency_compares_the_same_work_of_each_device() -> None:
     one, many = np.array([1.0]), np.array([1.25])
-    assert efficiency(one, many, 8, "weak")[0] == pytest.approx(0.8)
-    assert efficiency(one, many / 8, 8, "strong")[0] == pytest.approx(0.8)
+    assert efficiency(one, many, 1)[0] == pytest.approx(0.8)
+    assert efficiency(one, many / 8, 8)[0] == pytest.approx(0.8)
+
+
+def test_copies_of_a_model_share_the_batch() -> None:
+    split = Split(tensor=4, pipeline=2, micro_batch=2)
+    assert group_of(64, 8, "weak", 16, split) == Group(64, 8, 16, 128, 8, 2)
+    strong = group_of(64, 8, "strong", 64, split)
+    assert (strong.copies, strong.local_batch, strong.at_once, strong.micro_batches) == (8, 8, 2, 4)
+
+
+def test_micro_batches_that_do_not_divide_the_batch_of_a_copy_are_refused() -> None:
+    with pytest.raises(EstimatorError, match="micro=3: it does not divide the 16 samples of a copy on 8 devices"):
+        group_of(8, 8, "weak", 16, Split(micro_batch=3))

@@ -22,3 +22,24 @@ def test_a_ratio_is_over_the_baseline() -> None:
 
 def test_a_machine_that_works_as_a_whole_keeps_a_share_of_its_rate() -> None:
     assert throughput.extrapolated_runs_per_day(np.array([3600.0]), np.array(0.75)).tolist() == [18]
+
+
+def test_a_machine_runs_as_many_trainings_as_have_all_their_devices() -> None:
+    nodes, per_node, together = (np.array([value]) for value in (7.0, 2.0, 4.0))
+    assert throughput.trainings_at_once(nodes, per_node, together).tolist() == [3]
+    assert throughput.workers_of_groups(per_node, together).tolist() == [0.5]
+    assert throughput.share_of_node(np.array([14.0]), np.array([3.0]), nodes).tolist() == [6]
+
+
+def test_a_machine_that_is_down_completes_nothing() -> None:
+    found = throughput.available_units_per_day(np.array([24.0]), np.array([10.0]), np.array([0.9]))
+    assert found.tolist() == [216]
+
+
+def test_units_run_in_waves_that_count_in_full() -> None:
+    at_once = throughput.units_at_once(np.array([10.0]), np.array([4.0]))
+    found = throughput.waves(np.array([1.0, 40.0, 41.0]), at_once)
+    assert found.tolist() == [1, 1, 2]
+    assert throughput.phase_time(found, np.array([60.0])).tolist() == [60, 60, 120]
+    assert throughput.available_phase_time(found, np.array([60.0]), np.array([0.5])).tolist() == [120, 120, 240]
+    assert throughput.of_all(np.array([41.0]), np.array([2.0])).tolist() == [82]

@@ -44,7 +44,7 @@ def test_more_devices_make_no_step_of_fixed_local_batch_shorter() -> None:
     steps = [row["step_s"]["mid"] for row in rows]
     assert steps == sorted(steps)
     assert rows[0]["efficiency"]["mid"] == 1.0
-    assert all(0.5 < row["efficiency"]["mid"] <= 1.0 for row in rows)
+    assert all(0.1 < row["efficiency"]["mid"] <= 1.0 for row in rows)
     assert [row["nodes"] for row in rows] == [1, 1, 1, 2, 8, 64, 512]
 
 
@@ -80,7 +80,9 @@ def test_strong_scaling_divides_the_batch() -> None:
 
 
 def test_owners_send_as_much_as_an_all_reduce() -> None:
-    plain, owners = (run(devices=(96,), split=split)["rows"][0]["communication_s"]["mid"] for split in ("data", "zero1"))
+    plain, owners = (
+        run(devices=(96,), split=split)["rows"][0]["communication_s"]["mid"] for split in ("data", "zero1")
+    )
     assert owners == pytest.approx(plain, rel=0.1)
 
 

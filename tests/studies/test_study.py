@@ -104,7 +104,6 @@ def test_a_device_file_beside_the_study(folder: Path) -> None:
         (("p1b3", "p1b4"), "Unknown profile 'p1b4'"),
         (("mine.yaml", "mime"), "Unknown device 'mime'"),
         (("system: titan", "system: titanic"), "Unknown system 'titanic'. Did you mean titan?"),
-        (("epochs: 2", "precision: bf16"), "k20x has no hardware path for bf16"),
     ],
 )
 def test_missing_profiles_devices_and_systems_are_errors(folder: Path, change: tuple[str, str], words: str) -> None:
@@ -164,6 +163,33 @@ def test_names_with_a_slash_do_not_collide(tmp_path: Path) -> None:
         (STUDY.replace("{old: 2 h, new: 1 h}", "{old: 2 h, new: 1 h}, epochs: 3"), "delete epochs"),
         (STUDY.replace("nodes: 20", "nodes: yes"), "is True, as YAML reads yes and no"),
         (STUDY.replace("2 h", "'2,5 h'"), "no unit known here"),
+        (STUDY + "  B: {profile: p1b3, devices: 2, trainings_per_device: 2}\n", "names both 'devices' and"),
+        (
+            STUDY.replace("nodes: 20", "nodes: 20, availability: 1.2"),
+            "availability is 1.2; write a share above 0 and",
+        ),
+        (STUDY.replace("nodes: 20", "nodes: 20, availability: 0"), "availability is 0; write a share above 0 and at"),
+        (STUDY.replace("nodes: 20", "nodes: 20, fraction: 110 %"), "fraction is '110 %'; write a share above 0 and at"),
+        (STUDY.replace("nodes: 20", "nodes: 20, mtbf_node: 0 h"), "mtbf_node is '0 h', which is not above zero"),
+        (STUDY.replace("nodes: 20", "nodes: 20, checkpoint: {write: 5 min}"), "against; add 'mtbf_node: 5 years'"),
+        (
+            STUDY.replace("nodes: 20", "nodes: 20, mtbf_node: 5 years, checkpoint: {write: 0 s}"),
+            "checkpoint.write is '0 s', which is not above zero",
+        ),
+        (
+            STUDY.replace("nodes: 20", "nodes: 20, mtbf_node: 5 years, checkpoint: {every: often, write: 1 s}"),
+            "checkpoint.every is 'often', which is not a quantity",
+        ),
+        (STUDY + "  B: {profile: p1b3, count: 0.5}\n", "units_of_work.B.count is 0.5"),
+        (STUDY + "  B: {profile: p1b3, epochs: 2, steps_to_quality: {64: 9}}\n", "names both 'epochs' and 'steps_to_"),
+        (STUDY + "  B: {profile: p1b3, steps_to_quality: {64: 0}}\n", "steps_to_quality.64 is 0"),
+        (STUDY + "  B: {profile: p1b3, steps_to_quality: {}}\n", "steps_to_quality is {}"),
+        (STUDY + "  B: {profile: p1b3, devices: 0}\n", "units_of_work.B.devices is 0"),
+        (STUDY + "  B: {profile: p1b3, devices: 1.5}\n", "units_of_work.B.devices is 1.5"),
+        (STUDY + "  B: {profile: p1b3, devices: 2, parallel: dta}\n", "parallel is 'dta'; write one of data, zero1"),
+        (STUDY + "  B: {profile: p1b3, scaling: weak}\n", "but not how many; add 'devices: 8'"),
+        (STUDY + "  B: {profile: p1b3, devices: 2, mode: inference}\n", "is of inference, which each device does by"),
+        (STUDY.replace("nodes: 20", "nodes: 20, network: {latency: 2}"), "latency is '2', which is a plain number"),
         (
             STUDY.replace("nodes: 20", "nodes: 20, host: fast"),
             ":6: machines.new.host is 'fast'; write profile, none, or a factor above 0 such as 0.5",

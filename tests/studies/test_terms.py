@@ -22,7 +22,7 @@ TIMES = "time_per_unit: {old: 4 h, new: 1 h}"
         ("capability: {old: 8}", "A: capability counts from the baseline, old, which has none; delete it"),
         ("capability: {new: 0}", "greater than 0"),
         ("algorithmic_factor: {new: 7}", "A: the algorithmic factor has no source; write 'new: {value: 7, source: …}'"),
-        ("ran_on: {new: {efficiency: 120 %}}", "write a share above 0 and at most 1, such as '90 %'"),
+        ("ran_on: {new: {efficiency: 120 %}}", "write a share above 0 and at most 1, such as '95 %'"),
         ("ran_on: {new: {nodes: 0}}", "greater than 0"),
         ("ran_on: {new: {nodes: 2}}, time_of: device", "names the nodes that ran it, but its time is that of a device"),
         ("time_of: device", "the time is that of a device, but old has no 'devices_per_node'; add it"),
@@ -40,7 +40,7 @@ def test_faults_are_sentences_with_their_line(unit: str, words: str, tmp_path: P
 
 def test_a_profile_runs_on_no_nodes_of_its_own(tmp_path: Path) -> None:
     machines = "machines: {old: {system: titan}, new: {system: summit}}"
-    with pytest.raises(EstimatorError, match="its time is that of a profile, of one device; delete 'nodes'"):
+    with pytest.raises(EstimatorError, match="its time is that of a profile; delete 'nodes'"):
         read_study(study_file(tmp_path, "  A: {profile: p1b3, ran_on: {new: {nodes: 2}}}", machines=machines))
     with pytest.raises(EstimatorError, match="gives 'profile', which is timed as a whole; delete amount"):
         read_study(study_file(tmp_path, "  A: {profile: p1b3, amount: 2}", machines=machines))

@@ -1,14 +1,16 @@
-"""One unit of work on one machine: sizes of machines and runs, what is refused, and the chain to units per day."""
+"""A step of one unit of work on one machine: what the study says of it, on one device and on several; refusals."""
 
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from estimator.core.errors import EstimatorError
-from estimator.core.types import Estimate, Number
+from estimator.core.errors import EstimatorError, UnfitError
+from estimator.core.types import Estimate
+from estimator.rollup.memory import DoesNotFitError
+from estimator.studies.size import machine_size
 from estimator.studies.study import Study, UnitOfWork
-from estimator.studies.unit import derive_chain, estimate_unit, machine_size, read_unit
+from estimator.studies.unit import estimate_unit, group_of_unit, read_unit
 
 OPS = """op_type,op_class,phase,precision,m,n,k,calls,time_s,bytes
 MatMul,gemm,forward,fp32,2048,2048,2048,4,0.5,
@@ -16,7 +18,6 @@ Add,elementwise,backward,fp32,,,,2,0.1,80000000
 """
 IDLE = "Sleep,host,other,,,,,1,30,\n"
 WORKLOAD = "name: w\nbatch_size: 8\nsamples: 83\n"
-FOLDER = Path()
 
 
 def write(folder: Path, ops: str = OPS, workload: str = WORKLOAD) -> Path:
@@ -37,28 +38,6 @@ def estimated(folder: Path, machine: dict[str, Any] | None = None, unit: dict[st
     made = study(machine or {}, unit or {})
     profile = read_unit(made.units_of_work["A"], folder)
     return estimate_unit(made, "A", made.machines["new"], profile, folder)
-
-
-def chain(folder: Path, **unit: object) -> dict[str, Number]:
-    made = study({"devices_per_node": 2}, dict(unit))
-    step = estimated(folder, unit=dict(unit))
-    return derive_chain(made, ("new", "A"), step, machine_size(made.machines["new"], folder))
-
-
-def test_a_machine_has_the_size_of_its_system_unless_the_study_says_another() -> None:
-    machines = study({}, {}).machines
-    system = machines["new"].model_copy(update={"device": None, "system": "summit", "nodes": None})
-    size = machine_size(system, FOLDER)
-    assert (size.nodes, size.devices) == (4608, 6)
-    assert size.nodes_source == size.devices_source == "system summit: OLCF Summit User Guide"
-    fewer = machine_size(system.model_copy(update={"nodes": 10, "devices_per_node": 4}), FOLDER)
-    assert (fewer.nodes, fewer.devices) == (10, 4)
-    assert fewer.nodes_source == fewer.devices_source == "study file"
-
-
-def test_a_machine_of_nodes_alone_has_one_device_in_each() -> None:
-    size = machine_size(study({"node_name": "blade"}, {}).machines["new"], FOLDER)
-    assert (size.nodes, size.devices, size.node_name) == (3, 1, "blade")
 
 
 def test_a_profile_without_a_batch_size_takes_the_units(tmp_path: Path) -> None:
@@ -109,57 +88,82 @@ def test_a_study_that_says_what_the_host_does_has_chosen_it(
     assert "unchanged" not in found.evidence
 
 
+GROUPED = {"devices": 8, "host": "none"}
+IN_A_NODE = {"devices_per_node": 8}
+
+
+def test_devices_of_one_training_wait_for_their_messages_and_the_slowest(tmp_path: Path) -> None:
+    """The exposed part is what the step has beyond that of one device; between nodes there is more of it."""
+    write(tmp_path, workload=WORKLOAD + "parameters: 40000000\n")
+    one = estimated(tmp_path, IN_A_NODE, {"host": "none"})
+    inside = estimated(tmp_path, IN_A_NODE, GROUPED)
+    between = estimated(tmp_path, {"nodes": 8, "network": {"injection_bandwidth": "1 GB/s"}}, GROUPED)
+    for found in (inside, between):
+        assert found.step.communication_exposed[0] == pytest.approx(found.step.total[0] - one.step.total[0])
+    assert 0 < inside.step.communication_exposed[0] < between.step.communication_exposed[0]
+    assert inside.power_w is not None
+    assert one.power_w is not None
+    assert inside.power_w[0] < one.power_w[0], "a device that waits draws less"
+    assert any("8 devices, data: each copy is whole" in text for text in inside.assumptions)
+
+
+def test_a_network_that_nothing_tells_is_said_to_be_assumed(tmp_path: Path) -> None:
+    write(tmp_path, workload=WORKLOAD + "parameters: 40000000\n")
+    said = [estimated(tmp_path, {"nodes": 8, **network}, GROUPED).assumptions for network in ({}, SLOW)]
+    words = "nothing tells the network between nodes: 25 GB/s of each node are assumed"
+    assert [words in sentences for sentences in said] == [True, False]
+
+
+SLOW = {"network": {"injection_bandwidth": "1 GB/s"}}
+
+
+def test_owners_of_the_optimizers_state_need_less_memory(tmp_path: Path) -> None:
+    write(tmp_path, workload=WORKLOAD + "parameters: 40000000\noptimizer: {name: adam}\n")
+    plain, owners = (estimated(tmp_path, IN_A_NODE, GROUPED | {"parallel": split}) for split in ("data", "zero1"))
+    assert plain.memory is not None
+    assert owners.memory is not None
+    state = plain.memory.parts["optimizer"][0]
+    assert state > 0
+    assert owners.memory.parts["optimizer"][0] == pytest.approx(state / 8)
+
+
+def test_a_batch_is_that_of_each_device_or_of_all(tmp_path: Path) -> None:
+    made, workload = study(IN_A_NODE, {}), read_unit(UnitOfWork(profile="dump.csv"), write(tmp_path)).workload
+    size = machine_size(made.machines["new"], tmp_path)
+    weak, strong = (UnitOfWork(profile="dump.csv", devices=4, scaling=scaling) for scaling in ("weak", "strong"))
+    assert [group_of_unit(unit, 4, workload, size).local_batch for unit in (weak, strong)] == [8, 2]
+    with pytest.raises(EstimatorError, match=r"devices 3: the batch of 8 cannot be divided .* 1, 2, 4, 8"):
+        group_of_unit(strong, 3, workload, size)
+
+
+def test_more_devices_than_the_machine_has_make_it_unfit(tmp_path: Path) -> None:
+    write(tmp_path)
+    with pytest.raises(UnfitError, match=r"devices 8: the machine has 3 nodes of 2 devices; .* 1 to 6"):
+        estimated(tmp_path, {"devices_per_node": 2}, GROUPED)
+
+
+def test_memory_must_hold_all_trainings_of_a_device(tmp_path: Path) -> None:
+    write(tmp_path, workload=WORKLOAD + "parameters: 200000000\noptimizer: {name: adam}\n")
+    one, two = (estimated(tmp_path, unit={"trainings_per_device": count}).memory for count in (1, 2))
+    assert one is not None
+    assert two is not None
+    assert two.total[0] == pytest.approx(2 * one.total[0])
+    with pytest.raises(DoesNotFitError, match=r"w: 9 trainings need at least .* v100-sxm2-16gb has .*; 3 would fit"):
+        estimated(tmp_path, unit={"trainings_per_device": 9})
+
+
 @pytest.mark.parametrize(
-    ("unit", "steps"),
+    ("machine", "unit", "expected"),
     [
-        ({}, 10),
-        ({"steps_rounding": "ceil"}, 11),
-        ({"samples": 800}, 100),
-        ({"batch_size": 16, "samples": 81}, 5),
-        ({"samples": 8}, 1),
+        ({}, {}, "none"),
+        ({"fusion": "elementwise"}, {}, "elementwise"),
+        ({"fusion": "elementwise"}, {"fusion": "none"}, "none"),
     ],
 )
-def test_the_steps_of_an_epoch(tmp_path: Path, unit: dict[str, Any], steps: int) -> None:
-    assert chain(write(tmp_path), **unit)["steps_per_epoch"].samples[0] == steps
-
-
-def test_the_chain_leads_from_a_step_to_units_per_day(tmp_path: Path) -> None:
-    found = chain(write(tmp_path), epochs=7, load_time="100 s")
-    run_s = 7 * 10 * found["step_s"].samples[0] + 100
-    assert found["time_per_unit_s"].samples[0] == pytest.approx(run_s)
-    assert found["units_per_day"].samples[0] == pytest.approx(3 * 2 * 86400 / run_s)
-    assert found["epochs"].source == found["load_s"].source == "study file"
-    assert found["samples"].source == "workload file of the profile"
-    assert chain(tmp_path)["epochs"].source == "neither the study nor the workload file says"
-
-
-def test_a_validation_ends_each_epoch(tmp_path: Path) -> None:
-    without, validated = chain(write(tmp_path)), chain(tmp_path, validation_samples=9)
-    forward_s = validated["forward_s"].samples[0]
-    assert 0 < forward_s < without["step_s"].samples[0]
-    added_s = validated["epoch_s"].samples[0] - without["epoch_s"].samples[0]
-    assert added_s == pytest.approx(2 * forward_s)
-
-
-@pytest.mark.parametrize(
-    ("workload", "words"),
-    [
-        ("name: w\n", "samples and batch_size not known from the profile; add to the unit 'A'"),
-        ("name: w\nbatch_size: 8\n", "^samples not known"),
-        ("name: w\nbatch_size: 8\nsamples: 7\n", "A: 7 samples do not fill one batch of 8"),
-    ],
-)
-def test_a_run_of_no_known_step_is_refused(tmp_path: Path, workload: str, words: str) -> None:
-    with pytest.raises(EstimatorError, match=words):
-        chain(write(tmp_path, workload=workload))
-
-
-def test_a_given_time_is_that_of_a_node() -> None:
-    made = Study.model_validate({
-        "title": "t", "baseline": "old", "machines": {"old": {"nodes": 10}, "new": {"nodes": 20}},
-        "units_of_work": {"A": {"time_per_unit": {"old": "2 h", "new": "1 h"}}},
-    })  # fmt: skip
-    found = derive_chain(made, ("new", "A"), None, machine_size(made.machines["new"], FOLDER))
-    assert found["time_per_unit_s"].samples[0] == 3600
-    assert found["units_per_day"].samples[0] == 20 * 24
-    assert found["units_per_day"].id == "new/A/units_per_day"
+def test_a_units_fusion_and_layout_come_before_its_machines(
+    tmp_path: Path, machine: dict[str, Any], unit: dict[str, Any], expected: str
+) -> None:
+    found = estimated(write(tmp_path), machine | {"layout": "none"}, unit).plan
+    assert (found.fusion, found.layout) == (expected, "none")
+    assert estimated(tmp_path, {"layout": "none"}, {"layout": "converted"}).plan.layout == "converted"
+    assert estimated(tmp_path).plan.layout == "auto"

@@ -13,6 +13,7 @@ from estimator.core.types import Fusion, Workload
 from estimator.profiles import read_profile
 from estimator.work import count_work, fuse
 from tests.conftest import make_ops, unpacked_fusion
+from tests.profiles.layers.models import profile as layers_profile
 
 TOY = Workload(name="toy", batch_size=8, precision="fp32")
 Row = dict[str, object]
@@ -221,3 +222,10 @@ def test_both_captures_of_one_model_have_the_same_chains() -> None:
     first, second = (fuse(count_work(p.ops, p.workload).work, p.workload, "elementwise").saved for p in profiles)
     assert first == second
     assert first.chains > 0
+
+
+def test_layers_are_fused_in_their_order_though_nothing_ran() -> None:
+    read = layers_profile(kind="llama")
+    fused = fuse(count_work(read.ops, read.workload).work, read.workload, "elementwise")
+    assert fused.saved.ops > 0
+    assert [note.code for note in fused.notes] == ["fusion"]

@@ -100,6 +100,31 @@ def test_owners_reduce_and_gather() -> None:
     assert found["needed"].isna().tolist() == [False] * 3 + [True]
 
 
+def test_sharded_weights_are_gathered_for_each_pass() -> None:
+    """Twice for the forward and the backward pass, but the last ones, which the backward pass still has."""
+    work = layers(512, 4096, 4096, 4096, 1000)
+    found = exchange(work, Workload(name="t"), read_split("fsdp")).messages
+    by_operator = found.groupby("operator")["bytes"].sum()
+    whole = 4.0 * (512 * 4096 + 2 * 4096 * 4096 + 4096 * 1000)
+    assert by_operator["reduce_scatter"] == whole
+    assert by_operator["all_gather"] == 2 * whole - 4.0 * 4096 * 1000
+    forward = found[(found["operator"] == "all_gather") & found["needed"].lt(4).fillna(True)]
+    assert forward["needed"].tolist() == [0, 1, 2, 3]
+    assert forward["ready"].isna().tolist() == [True, True, False, False]  # one bucket ahead
+    assert (found["needed"].dropna() > found["ready"].fillna(-1)[found["needed"].notna()]).all()
+
+
+def test_divided_states_travel_in_the_format_of_the_products() -> None:
+    work = layers(512, 512, 512)
+    narrow = work.assign(precision=work["precision"].mask(work["op_class"] == "gemm", "bf16"))
+    sizes = {
+        split: exchange(narrow, Workload(name="t"), read_split(split)).messages["bytes"].sum()
+        for split in ("data", "zero1")
+    }
+    assert sizes["zero1"] == sizes["data"]  # two bytes, sent and gathered
+    assert exchange(work, Workload(name="t"), read_split("zero1")).messages["bytes"].sum() == 2 * sizes["data"]
+
+
 def test_a_dump_without_order_has_its_gradients_after_its_forward_pass() -> None:
     """The lecture's table sorts ops by name: gradients stand before the products that they belong to."""
     profile = read_profile("p1b3")

@@ -13,7 +13,9 @@ from estimator.core.schema import MATRIX
 from estimator.core.types import Workload
 from estimator.profiles import read_profile
 from estimator.work import count_work, rebatch
+from estimator.work.rebatch import names_batch
 from tests.conftest import unpacked_by_kind
+from tests.profiles.layers.models import profile as layers_profile
 
 DIMENSIONS = ["batch", "m", "n", "k", "flop", "bytes"]
 PROFILES = ["p1b3", "p1b3/amd-epyc.xplane", "p1b3/amd-epyc.tfprof", "nt3", "p2b1", "p3b2", "p3b3"]
@@ -203,3 +205,33 @@ def test_each_note_has_its_code_and_its_share_of_the_time() -> None:
         "the step is that of batch 32, from a profile of batch 8: 2 op(s) go with it; "
         "weights, their updates, and what host and idle time there was stay"
     )
+
+
+@pytest.mark.parametrize("given", [{}, {"kind": "bert"}, {"experts": 4, "attention": "unfused"}])
+@pytest.mark.parametrize("size", [1, 7, 64])
+def test_layers_are_as_built_at_the_other_batch(given: dict[str, object], size: int) -> None:
+    """At any batch, also from and to 1: shapes name it, and no size that equals it is taken for it."""
+    for before in (1, 16, 64):  # 64 is also the hidden size
+        read, built = (layers_profile(**given, micro_batch=batch) for batch in (before, size))
+        work, wanted = (count_work(each.ops, each.workload).work for each in (read, built))
+        resized = rebatch(work, read.workload, size)
+        columns = ["op", "batch", "m", "n", "k", "row_length", "flop", "bytes", "work_source", "operator"]
+        assert_frame_equal(resized.work[columns], wanted[columns])
+        if size != before:
+            assert [note.code for note in resized.notes] == ["rebatched"]
+            assert not resized.work["shapes"].str.contains("-1").any()
+
+
+def test_a_batch_of_layers_that_cannot_be_counted_is_refused() -> None:
+    read = layers_profile()
+    work = count_work(read.ops, read.workload).work
+    with pytest.raises(EstimatorError, match="is too large to be counted at batch 1000000000000"):
+        rebatch(work, read.workload, 10**12)
+
+
+def test_only_what_nothing_ran_names_its_batch() -> None:
+    read = layers_profile()
+    work = count_work(read.ops, read.workload).work
+    assert names_batch(work)
+    assert not names_batch(work.assign(time_s=1.0))
+    assert not names_batch(rebatch(work, read.workload, 7).work)

@@ -10,6 +10,7 @@ from estimator.core.schema import TIMELINE
 from estimator.core.types import Profile, Timeline, Workload
 from estimator.profiles import read_profile
 from estimator.work import count_work, select_pass
+from tests.profiles.layers.models import profile as layers_profile
 
 ROWS = [  # op, op type, phase, time, whether inference runs it
     ("net/dense_1/Relu", "_FusedMatMul", "forward", 4.0, True),
@@ -67,3 +68,12 @@ def test_profiles_without_a_known_forward_pass_are_refused() -> None:
         select_pass(unmarked, "inference")
     with pytest.raises(EstimatorError, match=r"matrix_sizes|lecture-x86"):
         select_pass(read_profile("p1b3"), "inference")
+
+
+def test_inference_of_layers_is_their_forward_pass_without_dropout_and_loss() -> None:
+    forward, notes = select_pass(layers_profile(), "inference")
+    assert set(forward.ops["phase"]) == {"forward"}
+    assert not forward.ops["op"].str.contains("dropout|cross_entropy").any()
+    assert "head/logits" in set(forward.ops["op"])
+    assert "inference is the forward pass of the training that is given as layers" in notes[0].text
+    assert "%" not in notes[0].text

@@ -5,6 +5,7 @@ import pytest
 from estimator.core.types import Workload
 from estimator.profiles import read_profile
 from estimator.work import count_work, step_tensors, tensors_at_two_batches
+from tests.profiles.layers.models import profile as layers_profile
 
 
 def test_the_strongest_evidence_is_taken() -> None:
@@ -34,3 +35,11 @@ def test_an_unknown_batch_gives_one_moment_alone() -> None:
     unknown = profile.workload.model_copy(update={"batch_size": None})
     work = count_work(profile.ops, profile.workload).work
     assert [batch for batch, _ in tensors_at_two_batches(work, unknown, None, None)] == [0]
+
+
+def test_layers_have_two_batches_also_from_a_batch_of_one() -> None:
+    read = layers_profile(micro_batch=1)
+    work = count_work(read.ops, read.workload).work
+    (first, one), (second, two) = tensors_at_two_batches(work, read.workload, None, None)
+    assert (first, second) == (1, 2)
+    assert two.activations.max() == pytest.approx(2 * one.activations.max())

@@ -27,8 +27,8 @@ Example: estimator scale resnet50 --system perlmutter --batch 8192 --scaling str
 SYSTEM_HELP = "The machine: a shipped system or a path to YAML."
 DEVICES_HELP = "Number of devices, once for each.  [default: powers of two and the whole machine]"
 PARALLEL_HELP = (
-    "How the training is divided: data (gradients are all-reduced), zero1 or zero2 (the optimizer's state is divided), "
-    "or parameter-server."
+    "How the training is divided: data (gradients are all-reduced), zero1, zero2, zero3 or fsdp (the optimizer's "
+    "state, gradients, weights are divided too), or parameter-server."
 )
 BATCH_HELP = "Samples in a step, of one device for weak scaling, of all for strong.  [default: as profiled]"
 

@@ -49,7 +49,8 @@ def _figures(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "evidence, shares of the critical path", format_evidence(document["evidence"])
     numbers = document["specifications"]
     yield "numbers of the catalogue behind it", f"{numbers['used']}, {numbers['unverified']} of them unverified"
-    yield "share of the source's step that is modelled", f"{100 * document['coverage']:.1f} %"
+    if is_known(document["coverage"]):
+        yield "share of the source's step that is modelled", f"{100 * document['coverage']:.1f} %"
 
 
 def _ops(ops: Sequence[Mapping[str, Any]]) -> Table:
@@ -57,6 +58,6 @@ def _ops(ops: Sequence[Mapping[str, Any]]) -> Table:
     headings = ("op", "class", *times, "bound", "method")
     table = terminal.new_table("Ops by time on the target", *headings, right=times, folds=True)
     for op in sorted(ops, key=lambda op: -(op["target_time_s"] or 0))[:OPS_SHOWN]:
-        seconds = format_time(op["time_s"]), format_time(op["target_time_s"])
+        seconds = format_time(op["time_s"] or None), format_time(op["target_time_s"])
         table.add_row(shorten(op["op"]), op["op_class"], *seconds, op["bound"] or "", op["method"] or "")
     return table

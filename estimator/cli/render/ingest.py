@@ -29,8 +29,9 @@ def render_ingest(document: Mapping[str, Any], top: float) -> None:
     if document["wall_step_s"] is not None:
         parts = (f"{name} {format_time(document[key] or 0)}" for name, key in PARTS.items())
         console.print("step:", ", ".join(parts))
-    terminal.print_table(_op_types(document["top"]))
-    terminal.print_table(_ops(document["ops"], document["op_time_s"], top))
+    if document["top"]:
+        terminal.print_table(_op_types(document["top"]))
+    terminal.print_table(_ops(document["ops"], "time_s" if document["op_time_s"] else "flop", top))
     terminal.print_notes(document["warnings"])
 
 
@@ -38,7 +39,8 @@ def _totals(document: Mapping[str, Any]) -> str:
     steps = f"{document['steps']} step{'s' * (document['steps'] > 1)}"
     ranks = f" of {document['ranks']} ranks" if document["ranks"] > 1 else ""
     flop = units.show(document["matrix_flop"], "FLOP", 4)
-    return f"{format_time(document['op_time_s'])} in ops per step over {steps}{ranks}, {flop} in matrix products"
+    ran = f"{format_time(document['op_time_s'])} in ops per step over {steps}{ranks}"
+    return f"{ran if document['op_time_s'] else 'nothing ran'}, {flop} in matrix products"
 
 
 def _facts(document: Mapping[str, Any]) -> str:
@@ -57,13 +59,13 @@ def _op_types(rows: Sequence[Sequence[Any]]) -> Table:
     return table
 
 
-def _ops(ops: Sequence[Mapping[str, Any]], total_s: float, top: float) -> Table:
-    """The longest ops up to a share of the time, and how many there are beside them."""
-    longest = sorted(ops, key=lambda op: -op["time_s"])
-    cumulative_s = itertools.accumulate(op["time_s"] for op in longest)
-    shown = longest[: 1 + sum(time_s < top * total_s for time_s in cumulative_s)]
-    rest = len(ops) - len(shown)
-    title = f"Ops up to {top:.0%} of the time; {rest} more: --top 1, --csv or --json" if rest else "Ops"
+def _ops(ops: Sequence[Mapping[str, Any]], by: str, top: float) -> Table:
+    """The largest ops up to a share of the time, or of the FLOP where nothing ran; how many there are beside them."""
+    largest = sorted(ops, key=lambda op: -(op[by] or 0.0))
+    cumulative = [*itertools.accumulate(op[by] or 0.0 for op in largest)]
+    shown = largest[: 1 + sum(amount < top * cumulative[-1] for amount in cumulative)]
+    rest, what = len(ops) - len(shown), "time" if by == "time_s" else "FLOP"
+    title = f"Ops up to {top:.0%} of the {what}; {rest} more: --top 1, --csv or --json" if rest else "Ops"
     numbers = ("calls", "m", "n", "k", "FLOP", "bytes", "time")
     table = terminal.new_table(title, "op", "class", "phase", *numbers, "counted from", right=numbers)
     for op in shown:
@@ -75,5 +77,5 @@ def _op_cells(op: Mapping[str, Any]) -> list[str]:
     calls = f"{op['calls']:g}" if op["calls"] is not None else ""
     sizes = [str(op[name]) if op[name] is not None else "" for name in ("m", "n", "k")]
     work = [units.show(op[n], u, 4) if op[n] is not None else "" for n, u in (("flop", "FLOP"), ("bytes", "B"))]
-    numbers = (calls, *sizes, *work, format_time(op["time_s"]))
+    numbers = (calls, *sizes, *work, format_time(op["time_s"] or None))
     return [shorten(op["op"]), op["op_class"], op["phase"] or "", *numbers, op["work_source"] or ""]

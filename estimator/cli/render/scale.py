@@ -7,12 +7,18 @@ from typing import Any
 
 from estimator.cli import terminal
 from estimator.cli.render.text import format_interval, format_time
+from estimator.core import units
 
-NUMBERS = ("devices", "nodes", "batch", "efficiency", "messages", "exposed")
-HEADINGS = ("devices", "nodes", "batch", "step time", "samples/s", "efficiency", "messages", "exposed")
+NUMBERS = ("devices", "nodes", "batch", "efficiency", "messages", "exposed", "memory", "power", "energy")
+HEADINGS = (
+    "devices", "nodes", "batch", "step time", "samples/s", "efficiency", "messages", "exposed", "memory", "power",
+    "energy",
+)  # fmt: skip
+UNITS = {"power_w": "W", "energy_j_per_step": "J"}
 LEGEND = (
     "Messages: the time of all of them. Exposed: by how much they, and the wait for the slowest device, lengthen the "
-    "step. Intervals hold 90 %."
+    "step. Memory is that of one device (! where it exceeds its capacity), energy that of one step of all devices and "
+    "nodes. Intervals hold 90 %."
 )
 
 
@@ -40,4 +46,12 @@ def _cells(row: Mapping[str, Any]) -> list[str]:
         f"{100 * row['efficiency']['mid']:.0f} %",
         format_time(row["communication_s"]["mid"]),
         format_time(row["communication_exposed_s"]["mid"]),
+        _memory(row["memory_bytes"], row["fits"]),
+        *("–" if row[name] is None else units.show(row[name]["mid"], unit, 3) for name, unit in UNITS.items()),
     ]
+
+
+def _memory(parts: Mapping[str, Any] | None, fits: bool | None) -> str:
+    if parts is None:
+        return "–"
+    return f"{units.show(parts['total'], 'B', 3)}{' !' if fits is False else ''}"

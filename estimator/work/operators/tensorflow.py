@@ -185,6 +185,7 @@ RULES = (
     Rule("all_to_all", r"\w*(AllToAll|Alltoall)\w*"),
     Rule("collective_broadcast", r"CollectiveBcast\w*|(Nccl|Horovod)Broadcast\w*"),
     Rule("send_recv", r"CollectivePermute\w*"),
+    Rule("parameter_server", r"BytepsPushPull\w*"),
     Rule("collective", r"(Nccl|Horovod)\w+"),
     Rule("input", r"Placeholder(V2|WithDefault)?|\w*Iterator\w*|\w*Dataset(V\d)?|\w*Queue\w*|\w*Reader(V2)?|Infeed\w*"),
     Rule("input", r"Read(File|Record)\w*|Decode\w+|Parse(Single)?(Sequence)?Example\w*"),

@@ -100,3 +100,26 @@ def test_what_a_scenario_leaves_out_takes_no_time_in_the_table() -> None:
     found = read("estimate", "p3b2", "--to", "h100", "--host", "none")
     (op,) = [op for op in found["ops"] if op["op_class"] == "host" and op["method"] != "proportional"]
     assert (op["time_s"] > 0, op["target_time_s"], op["method"]) == (True, 0.0, "none")
+
+
+def test_layers_have_neither_a_source_nor_a_speedup() -> None:
+    document = read("estimate", "gpt2", "--to", "h100", "--batch", "4")
+    assert document["source"] is document["source_step_s"] is document["coverage"] is None
+    assert document["speedup"]["mid"] is None
+    assert document["step_s"]["low"] < document["step_s"]["mid"] < document["step_s"]["high"]
+    printed = run("estimate", "gpt2", "--to", "h100").stdout
+    assert "speedup" not in printed
+    assert "source's step" not in printed
+
+
+@pytest.mark.parametrize("command", [("compare", "gpt2", "--to", "h100"), ("memory", "gpt2", "--on", "h100")])
+def test_other_commands_take_layers(command: tuple[str, ...]) -> None:
+    assert "nan" not in run(*command).stdout
+
+
+def test_layers_are_scaled_over_a_machine() -> None:
+    document = read("scale", "gpt2", "--system", "selene", "--devices", "1", "--devices", "16")
+    one, many = document["rows"]
+    assert one["global_batch"] * 16 == many["global_batch"] == 128
+    assert 0 < many["communication_exposed_s"]["mid"] < many["step_s"]["mid"]
+    assert not any("spread evenly" in text or "sent evenly" in text for text in document["warnings"])

@@ -35,3 +35,16 @@ def test_the_mode_is_that_of_the_run() -> None:
 def test_without_a_profile_it_lists_the_shipped_ones() -> None:
     assert read("ingest") == read("ingest", "--list")
     assert read("ingest")["p1b3"].keys() == {"title", "default_profile"}
+
+
+def test_layers_are_listed_by_their_flop() -> None:
+    document = read("ingest", "gpt2")
+    assert document["top"] == []
+    assert document["op_time_s"] == 0
+    assert document["parameters"] == 124_439_808
+    assert document["matrix_flop"] == pytest.approx(8 / 12 * 9.92e12, rel=1e-3)
+    assert {op["block"] for op in document["ops"]} == {None, *range(12)}
+    printed = run("ingest", "gpt2", "--top", "0.1").stdout
+    assert "layers, nothing ran, 6.613 TFLOP in matrix products, batch 8" in printed
+    assert "Ops up to 10% of the FLOP; " in printed
+    assert "nan" not in printed

@@ -43,11 +43,14 @@ def judged(data: str, table: Path) -> Any:
 def test_the_document_of_validate(judged: Any) -> None:
     assert judged["source"] == "data"
     assert list(judged["problems"]) == ["gemm", "gemm-kit", "gemm-own"]
-    left_out, no_kernels, no_models, no_rates, no_collectives, no_scaling, no_memory, no_power = judged["notes"]
+    left_out, no_kernels, no_models, no_rates, no_layers, no_collectives, no_scaling, no_memory, no_power = judged[
+        "notes"
+    ]
     assert left_out == "neusight-linear: Unheard Of: 64 rows are left out, as no device file bears this name"
     assert "no rows of these ops worth judging; so convolution, memory, memory-kit cannot be judged" in no_kernels
     assert "no neusight/whole_model.csv; so whole, whole-kit, whole-kit-75w cannot be judged" in no_models
     assert "so networks cannot be judged" in no_rates
+    assert "holds no scaling/nvidia_examples.csv; so layers cannot be judged" in no_layers
     assert "holds no collectives/aiconfigurator.csv.gz; so collectives, collectives-own" in no_collectives
     assert "holds no scaling/ddl.csv; so scaling, scaling-networks, scaling-networks-kit cannot" in no_scaling
     assert "holds no memory/gpumemnet_mlp.csv.gz; so peak-memory cannot be judged" in no_memory

@@ -91,8 +91,9 @@ TABLE = {
         """,
     "collective": """
         CollectiveReduce CollectiveReduceV2 CollectiveGatherV2 CollectiveBcastSendV2 NcclAllReduce _NcclReduceSend
-        HorovodAllreduce HorovodBroadcast CrossReplicaSum AllReduce c10d::allreduce_ c10d::_allgather_base_
-        nccl:all_reduce gloo:all_reduce record_param_comms _c10d_functional::all_reduce all-reduce all-reduce-start
+        HorovodAllreduce HorovodBroadcast BytepsPushPull CrossReplicaSum AllReduce c10d::allreduce_
+        c10d::_allgather_base_ nccl:all_reduce gloo:all_reduce record_param_comms _c10d_functional::all_reduce
+        all-reduce all-reduce-start
         all-reduce-done all-gather reduce-scatter collective-permute collective-permute-start all-to-all
         ncclDevKernel_AllReduce_Sum_f32_RING_LL ncclKernel_AllReduce_RING_LL_Sum_float
         """,

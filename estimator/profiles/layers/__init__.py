@@ -1,0 +1,56 @@
+"""Reader of ``layers.yaml``: a workload given as layers, of which nothing ran → Profile without times."""
+
+from __future__ import annotations
+
+import re
+
+from estimator.core import yaml_files
+from estimator.core.errors import EstimatorError
+from estimator.core.types import Optimizer, Profile, Workload
+from estimator.profiles.dump import Dump, decode_head
+from estimator.profiles.layers import parameters
+from estimator.profiles.layers.model import Layers
+from estimator.profiles.layers.step import ops_of
+
+__all__ = ["Layers", "profile_of", "read", "recognises"]
+
+FORMAT = "layers.yaml (a transformer given as layers)"
+VIEWS = True  # so that several are refused: they are no ranks of one run
+FILE = "layers.yaml"  # whatever it holds, it is read as such
+KEYS = re.compile(r"^(kind|blocks|hidden_size|heads|vocabulary|sequence_length)\s*:", re.MULTILINE)
+LEAST_KEYS = 3  # of those that every such file has
+
+
+def recognises(head: bytes) -> bool:
+    """Whether a file has the keys that every description of layers has."""
+    return len(set(KEYS.findall(decode_head(head) or ""))) >= LEAST_KEYS
+
+
+def read(dumps: list[Dump], workload: Workload) -> Profile:
+    """Read one ``layers.yaml``. Raises EstimatorError that lists every fault by line."""
+    if len(dumps) > 1:
+        names = ", ".join(str(dump.path) for dump in dumps)
+        raise EstimatorError(f"expected one description of layers, found {len(dumps)} ({names}); name one of them")
+    document = yaml_files.read_yaml(dumps[0].path)
+    layers = yaml_files.check(Layers, document)
+    count, stated = parameters.total(layers).count, workload.parameters
+    if stated not in (None, count):
+        raise EstimatorError(
+            f"{dumps[0].path}: the layers have {count} parameters and the workload.yaml beside them states {stated}; "
+            "mend one of them"
+        )
+    return profile_of(layers, workload)
+
+
+def profile_of(layers: Layers, workload: Workload) -> Profile:
+    """The profile of one step of these layers; the workload's batch, where it states one, counts."""
+    size = parameters.total(layers)
+    facts = {
+        "batch_size": workload.batch_size or layers.micro_batch,
+        "precision": layers.precision,
+        "parameters": size.count,
+        "variables": size.tensors,
+        "optimizer": Optimizer(name=layers.optimizer),
+        "mode": "training",
+    }
+    return Profile(ops=ops_of(layers), workload=workload.model_copy(update=facts), device=None, format="layers")

@@ -1,0 +1,143 @@
+"""``layers.yaml``: a transformer as its paper describes it, with defaults of its kind."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from estimator.core import quantities
+from estimator.core.types import LARGEST_BATCH, File
+
+Kind = Literal["gpt", "bert", "llama"]
+OptimizerName = Literal["adam", "adamw", "lamb", "sgd", "momentum"]
+Head = Literal["next_token", "masked", "span"]
+MASKED_SHARE = 0.15  # of the tokens of a sequence; Devlin et al., BERT, 2019, section 3.1
+FEED_FORWARD = 4  # times the hidden size; Vaswani et al., Attention Is All You Need, 2017, table 3
+SPAN_ENDS = 2  # what a span head finds: start and end
+DEFAULTS: dict[str, dict[str, Any]] = {  # by kind
+    # Radford et al., Language Models are Unsupervised Multitask Learners, 2019, section 2.3, and openai/gpt-2
+    "gpt": {},
+    # Devlin et al., BERT, 2019, section 3 and appendix A, and google-research/bert
+    "bert": {
+        "causal": False, "norm_first": False, "embedding_norm": True, "token_types": 2, "pooler": True,
+        "head": "masked", "attention": "unfused",
+    },
+    # Touvron et al., Llama 2, 2023, section 2.2, and meta-llama/llama
+    "llama": {
+        "activation": "silu", "gated": True, "norm": "rms_norm", "bias": False, "positions": "rotary",
+        "tied_embeddings": False, "dropout": 0.0, "optimizer": "adamw",
+    },
+}  # fmt: skip
+
+Few = Annotated[int, BeforeValidator(quantities.no_flag), Field(ge=1, le=10**3)]
+Width = Annotated[int, BeforeValidator(quantities.no_flag), Field(ge=1, le=10**6)]
+Length = Annotated[int, BeforeValidator(quantities.no_flag), Field(ge=1, le=10**8)]
+Batch = Annotated[int, BeforeValidator(quantities.no_flag), Field(ge=1, le=LARGEST_BATCH)]
+Count = Annotated[int, BeforeValidator(quantities.no_flag), Field(ge=0, le=10**6)]
+Share = Annotated[float, BeforeValidator(quantities.no_flag), Field(ge=0, lt=1)]
+
+
+class Layers(File):
+    """A transformer, how it is trained, and on how many sequences at once."""
+
+    kind: Kind
+    blocks: Few
+    hidden_size: Width
+    heads: Width
+    key_value_heads: Width | None = None  # fewer where queries share them
+    head_width: Width | None = None  # elements of a head, where they are not hidden_size / heads
+    feed_forward_size: Width | None = None
+    vocabulary: Length
+    sequence_length: Length
+    max_positions: Length | None = None  # rows of the table of learned positions
+    micro_batch: Batch = 1
+    causal: bool = True
+    activation: Literal["gelu", "relu", "silu"] = "gelu"
+    gated: bool = False  # whether a second product gates the activation, as in SwiGLU
+    norm: Literal["layer_norm", "rms_norm"] = "layer_norm"
+    norm_first: bool = True  # before attention and feed-forward; else behind each, and none behind the last block
+    bias: bool = True
+    positions: Literal["learned", "rotary", "alibi", "none"] = "learned"
+    tied_embeddings: bool = True
+    token_types: Count = 0
+    embedding_norm: bool = False
+    pooler: bool = False  # BERT's, with its prediction of the next sentence
+    head: Head = "next_token"
+    predictions: Length | None = None  # masked tokens of a sequence
+    experts: Few = 1
+    experts_per_token: Few = 1
+    dropout: Share = 0.1
+    attention: Literal["fused", "unfused"] = "fused"
+    recompute: Literal["none", "full", "selective"] = "none"
+    precision: Literal["bf16", "fp16", "fp32", "tf32"] = "bf16"
+    optimizer: OptimizerName = "adam"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_defaults(cls, given: Any) -> Any:
+        """What is given, and the defaults of its kind."""
+        kind = given.get("kind") if isinstance(given, dict) else None
+        return {**DEFAULTS.get(kind, {}), **given} if isinstance(kind, str) else given
+
+    @model_validator(mode="after")
+    def _fits(self) -> Layers:
+        faults = {
+            f"hidden_size {self.hidden_size} is no multiple of heads {self.heads}": (
+                self.head_width is None and self.hidden_size % self.heads
+            ),
+            f"heads {self.heads} is no multiple of key_value_heads {self.groups}": self.heads % self.groups,
+            f"experts_per_token {self.experts_per_token} is above experts {self.experts}": max(
+                self.experts_per_token - self.experts, 0
+            ),
+            f"sequence_length {self.sequence_length} is above max_positions {self.max_positions}": max(
+                self.sequence_length - (self.max_positions or self.sequence_length), 0
+            ),
+            f"predictions {self.predictions} is above sequence_length {self.sequence_length}": max(
+                (self.predictions or 0) - self.sequence_length, 0
+            ),
+            "predictions are those of a 'head: masked'; delete it": self.head != "masked" and self.predictions,
+            f"positions are rotary, which need an even head size, and it is {self.head_size}": (
+                self.positions == "rotary" and self.head_size % 2
+            ),
+        }
+        for fault, is_there in faults.items():
+            if is_there:
+                raise ValueError(f"{fault}; change one of them")
+        return self
+
+    @property
+    def head_size(self) -> int:
+        """Elements of one head's query."""
+        return int(self.head_width or self.hidden_size // self.heads)
+
+    @property
+    def groups(self) -> int:
+        """Heads of keys and values; as many queries share one as there are heads to each."""
+        return int(self.key_value_heads or self.heads)
+
+    @property
+    def attention_width(self) -> int:
+        """Queries, keys and values of one token."""
+        return (self.heads + 2 * self.groups) * self.head_size
+
+    @property
+    def feed_forward(self) -> int:
+        """Width of the feed-forward layer, of one expert where there are several."""
+        return int(self.feed_forward_size or FEED_FORWARD * self.hidden_size)
+
+    @property
+    def table_rows(self) -> int:
+        """Rows of the table of learned positions."""
+        return int(self.max_positions or self.sequence_length) if self.positions == "learned" else 0
+
+    @property
+    def predicted(self) -> int:
+        """Tokens of a sequence that the loss is taken of."""
+        masked = max(1, round(MASKED_SHARE * self.sequence_length))
+        return int(self.predictions or masked) if self.head == "masked" else int(self.sequence_length)
+
+    @property
+    def tokens_per_expert(self) -> int:
+        """Tokens of one sequence that go to each expert, where all get as many; rounded up."""
+        return -(-self.sequence_length * self.experts_per_token // self.experts)

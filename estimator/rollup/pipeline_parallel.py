@@ -1,0 +1,57 @@
+"""A step of several micro-batches, on one device or on the stages of a pipeline, which pass them on.
+
+One forward, one backward (Narayanan et al., Efficient Large-Scale Language Model Training on GPU Clusters, 2021,
+section 2.2): with m micro-batches and stages that take t_i for both passes of one,
+
+    t = Σ t_i + (m − 1) · max t_i
+
+so that the stages idle for Σ t_i − max t_i, the bubble. Stages of equal blocks take alike, so three of them, the first,
+one between and the last, stand for any number.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from estimator.core.types import Floats
+
+
+@dataclass(frozen=True)
+class MicroStep:
+    """One micro-batch through a whole model [s]: both passes of what stands before the blocks, of all blocks, and
+    behind them; the update of all weights.
+    """
+
+    before_s: Floats
+    blocks_s: Floats
+    behind_s: Floats
+    update_s: Floats
+
+
+def accumulated(passes_s: Floats, update_s: Floats, micro_batches: int) -> Floats:
+    """Micro-batches one after another on one device, and the update [s]."""
+    return micro_batches * passes_s + update_s
+
+
+def pipelined(micro: MicroStep, stages: int, micro_batches: int, pass_on_s: Floats) -> Floats:
+    """Micro-batches through the stages of a pipeline, and the update of each stage's weights [s].
+
+    ``pass_on_s``: to send the results of one micro-batch to the next stage; their gradient comes back as long.
+    """
+    of_stage = micro.blocks_s / stages + 2.0 * pass_on_s
+    first, last = of_stage + micro.before_s, of_stage + micro.behind_s
+    longest: Floats = np.maximum(first, last)
+    return first + last + (stages - 2) * of_stage + (micro_batches - 1) * longest + micro.update_s / stages
+
+
+def exposed_reduction(reduced_s: Floats, passes_s: Floats, parts: int) -> Floats:
+    """What the reduction of a stage's gradients adds [s]: what the last backward pass does not hide, or its last part.
+
+    Args:
+        reduced_s: the time of all messages [s].
+        passes_s: both passes of one micro-batch on the stage [s], of which the backward pass takes two thirds.
+        parts: number of messages.
+    """
+    return np.asarray(np.maximum(reduced_s - 2.0 / 3.0 * passes_s, reduced_s / max(parts, 1)))

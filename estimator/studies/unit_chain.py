@@ -1,0 +1,172 @@
+"""The chain of one unit of work on one machine: what is given, and what follows from it up to units per day."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from estimator.core import units
+from estimator.core.errors import EstimatorError, UnfitError
+from estimator.core.interval import uniform
+from estimator.core.types import Estimate, Number, RunPlan, Workload, pair_id
+from estimator.rollup import chain
+from estimator.studies.expenses import given_power, given_prices
+from estimator.studies.forward import estimate_forward, forward_origin
+from estimator.studies.given import STUDY_FILE, Given, numbers_of
+from estimator.studies.given_time import given_efficiency, given_time, worker_of_time
+from estimator.studies.quality import given_steps
+from estimator.studies.size import Size
+from estimator.studies.study import Machine, Study, UnitOfWork
+from estimator.studies.unit import split_of
+
+PART_FORMULA = "its share of the replayed step's critical path"
+MOST_LOST = 0.99  # of a run's time: more is no run
+GAPS = "none at nominal inputs; unknown, from 0 to 1 (rollup/sharing.py)"
+
+
+def derive_chain(study: Study, pair: tuple[str, str], estimated: Estimate | None, size: Size) -> dict[str, Number]:
+    """The chain of one unit on one machine, from what is given to units per day.
+
+    Raises EstimatorError where the run's samples or batch size are not known, or do not make a single step.
+    """
+    machine_name, unit_name = pair
+    unit, id_prefix = study.units_of_work[unit_name], pair_id(pair)
+    machine = study.machines.get(machine_name) or Machine(device=machine_name, nodes=size.nodes)
+    of_machine = (*_nodes(size), *_count(unit), *given_efficiency(unit, machine_name))
+    if estimated is None:
+        worker = worker_of_time(unit, machine_name, size)
+        given = (*_failures(machine, worker.level, worker.nodes), *given_time(unit, machine_name, machine, worker))
+        numbers = numbers_of(id_prefix, (*of_machine, *given)) | given_prices(machine, worker.devices, id_prefix)
+        return _ending(chain.derive(id_prefix, worker.level, numbers))
+    of_machine = (*of_machine, *_failures(machine, _worker(unit), 1 if unit.devices is None else None))
+    workload = estimated.profile.workload
+    of_step, of_run = _step(unit, estimated, id_prefix), _run(unit, unit_name, workload, estimated.plan)
+    numbers = numbers_of(id_prefix, (*of_machine, *_workers(unit, size), *of_step, *of_run))
+    numbers |= given_power(study, unit, machine, estimated, size, id_prefix)
+    numbers |= given_prices(machine, (unit.devices or 1) / (unit.trainings_per_device or 1), id_prefix)
+    ceiled = (unit.steps_rounding or workload.steps_rounding) == "ceil"
+    links = (chain.CEILED, *chain.CHAIN) if ceiled else chain.CHAIN
+    return _ending(chain.derive(id_prefix, _worker(unit), numbers, links))
+
+
+def _ending(numbers: dict[str, Number]) -> dict[str, Number]:
+    """The chain. Raises UnfitError where failures leave hardly any run to its end."""
+    if "lost_share" in numbers and numbers["lost_share"].samples[0] > MOST_LOST:
+        run, fails = (units.show(float(numbers[name].samples[0]), "s", 3) for name in ("training_s", "mtbf_s"))
+        raise UnfitError(
+            f"a run of {run} hardly ever ends, as its nodes fail every {fails}; give the machine a "
+            "'checkpoint: {every: auto, write: 5 min}', or a faster one"
+        )
+    return numbers
+
+
+def _worker(unit: UnitOfWork) -> str:
+    """What runs one unit, in words."""
+    if unit.trainings_per_device:
+        return f"1/{unit.trainings_per_device} of a device"
+    return f"group of {unit.devices} devices" if unit.devices and unit.devices > 1 else "device"
+
+
+def _nodes(size: Size) -> Iterator[Given]:
+    name = "nodes" if size.fraction is None else "all_nodes"
+    yield Given(name, f"{size.node_name}s", size.nodes, "1", "system", size.nodes_source)
+    if size.fraction is not None:
+        yield Given("fraction", "fraction in use", size.fraction, "1", "system", STUDY_FILE)
+
+
+def _count(unit: UnitOfWork) -> Iterator[Given]:
+    if unit.count is not None:
+        yield Given("count", "units per campaign", unit.count, "1", "system", STUDY_FILE)
+
+
+def _failures(machine: Machine, worker: str, nodes: int | None) -> Iterator[Given]:
+    """How often a machine and its nodes fail, and what trainings do against it, where the study says so.
+
+    Nodes are those of one training; None where they follow from its devices.
+    """
+    if machine.availability is not None:
+        yield Given("availability", "availability", machine.availability, "1", "system", STUDY_FILE)
+    if machine.mtbf_node is None:
+        return
+    yield Given("mtbf_node_s", "mean time between failures of a node", machine.mtbf_node, "s", "node", STUDY_FILE)
+    if nodes is not None:
+        origin = "a failure of its node ends it" if nodes == 1 else "a failure of one of its nodes ends it"
+        yield Given("nodes_per_training", "nodes per training", nodes, "1", "node", origin)
+    if machine.checkpoint is not None:
+        write_s, every_s = machine.checkpoint.write, machine.checkpoint.every
+        yield Given("checkpoint_write_s", "time to write a checkpoint", write_s, "s", worker, STUDY_FILE)
+        if every_s != "auto":
+            label = "time between two checkpoints"
+            yield Given("checkpoint_every_s", label, every_s, "s", worker, STUDY_FILE)
+
+
+def _workers(unit: UnitOfWork, size: Size) -> Iterator[Given]:
+    """How many devices a node has, and how many of them a training takes, or shares one, where the study says."""
+    shared = unit.trainings_per_device
+    if unit.devices is None and shared is None:
+        yield Given("workers_per_node", "devices per node", size.devices, "1", "node", size.devices_source)
+    else:
+        yield Given("devices_per_node", "devices per node", size.devices, "1", "node", size.devices_source)
+    if shared:
+        yield Given("trainings_per_device", "trainings per device", shared, "1", "device", STUDY_FILE)
+    if unit.devices:
+        yield Given("devices_per_training", "devices per training", unit.devices, "1", _worker(unit), STUDY_FILE)
+        yield Given("copies", "copies of the model", _copies(unit), "1", _worker(unit), f"parallel {split_of(unit)}")
+
+
+def _step(unit: UnitOfWork, estimated: Estimate, id_prefix: str) -> Iterator[Given]:
+    """The parts of a step, and the forward pass of a validation."""
+    ops = f"ops of {id_prefix} on {estimated.target.name}"
+    for part, samples in estimated.step.parts().items():
+        label = f"step, {part.replace('_', ' ')}"
+        yield Given(f"step_{part}_s", label, samples, "s", _worker(unit), ops, PART_FORMULA)
+    if unit.validation_samples:
+        forward, origin = estimate_forward(estimated).step.total, forward_origin(ops, estimated)
+        name = "forward_alone_s" if unit.trainings_per_device else "forward_s"
+        yield Given(name, "forward pass", forward, "s", "device", origin, "sum of its parts")
+    if unit.trainings_per_device:
+        left = uniform("sharing.gaps", 0.0, estimated.plan.draws, estimated.plan.seed)
+        yield Given("gaps_left", "share of gaps that no other training fills", left, "1", "device", GAPS)
+
+
+def _run(unit: UnitOfWork, unit_name: str, workload: Workload, plan: RunPlan) -> Iterator[Given]:
+    """The sizes of a run, each from the study, else from the workload's file."""
+    samples, batch = unit.samples or workload.samples, unit.batch_size or workload.batch_size
+    unknown = [name for name, value in (("samples", samples), ("batch_size", batch)) if value is None]
+    if samples is None or batch is None:
+        raise EstimatorError(f"{' and '.join(unknown)} not known from the profile; add to the unit '{unit_name}'")
+    of_each = unit.devices is not None and unit.scaling != "strong"
+    whole = batch * _copies(unit) if of_each else batch
+    if samples < whole and (unit.steps_rounding or workload.steps_rounding) == "floor":
+        raise EstimatorError(
+            f"{unit_name}: {samples} samples do not fill one batch of {whole}; expected at least one step"
+        )
+    if unit.steps_to_quality is not None:
+        yield from given_steps(unit.steps_to_quality, whole, _worker(unit), plan)
+    else:
+        yield _epochs(unit, workload)
+    yield Given("samples", "samples", samples, "1", _worker(unit), _origin(unit, workload, "samples"))
+    name, label = ("local_batch", "batch of one copy of the model") if of_each else ("batch_size", "batch size")
+    yield Given(name, label, batch, "1", _worker(unit), _origin(unit, workload, "batch_size"))
+    if unit.validation_samples:
+        yield Given("validation_samples", "validation samples", unit.validation_samples, "1", _worker(unit), STUDY_FILE)
+    load_s, origin = unit.load_time or 0.0, STUDY_FILE if unit.load_time else "not counted"
+    yield Given("load_s", "load time", load_s, "s", _worker(unit), origin)
+
+
+def _copies(unit: UnitOfWork) -> int:
+    """Copies of the model that train together."""
+    return split_of(unit).copies(unit.devices or 1)
+
+
+def _epochs(unit: UnitOfWork, workload: Workload) -> Given:
+    epochs = unit.epochs or (1 if unit.mode == "inference" else workload.epochs) or 1
+    return Given("epochs", "epochs", epochs, "1", _worker(unit), _origin(unit, workload, "epochs"))
+
+
+def _origin(unit: UnitOfWork, workload: Workload, name: str) -> str:
+    if getattr(unit, name) is not None:
+        return STUDY_FILE
+    if name == "epochs" and unit.mode == "inference":
+        return "one pass of inference"
+    known = getattr(workload, name) is not None
+    return "workload file of the profile" if known else "neither the study nor the workload file says"

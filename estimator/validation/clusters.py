@@ -1,0 +1,166 @@
+"""MLPerf's trainings between scales of one machine: from the rate at the smallest to the rates at larger ones.
+
+A row is a machine with more accelerators, where the batch of each is smaller as a rule. Its rate is that of the
+smallest scale × the ratio of the rates that we predict for both, from a shipped profile at each local batch, in the
+machine's network. The coefficients are fitted without the family of the accelerator.
+
+Rows are of the closed division (mlcommons/training_results, Apache-2.0), without resubmissions, and without logs whose
+blocks close before the work is done.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from estimator.core.interval import bounds
+from estimator.core.parallel import Split
+from estimator.core.types import Floats, Network, RunPlan, StepTime
+from estimator.devices import load_device
+from estimator.model import coefficients
+from estimator.pipeline import PredictedStep, predict_step, step_of_group, step_of_one
+from estimator.profiles import read_profile
+from estimator.rollup.scaling import Group
+from estimator.validation.protocol import FittedPredictor, Method
+from estimator.validation.step_intervals import ENDS, OURS
+from estimator.validation.tables import read_columns
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FILE = "scaling/mlperf.csv"
+PROBLEMS = {"clusters": "MLPerf between scales"}
+OP_CLASSES = ("gemm", "convolution", "elementwise", "collective")
+LINEAR = "linear"  # the rate of the smallest scale
+EVERY_ROW = "every device"  # whose errors are pooled
+PROFILES = {"resnet": "resnet50"}  # benchmark → shipped profile
+DRAWS = 200
+MACHINE = ["round", "submitter", "family", "benchmark"]
+COLUMNS = (
+    *MACHINE, "division", "accelerator", "acc_per_node", "accelerators", "inter_node", "local_batch",
+    "throughput_per_acc", "interval_ratio", "same_as",
+)  # fmt: skip
+MOST_RATIO = 1.5  # of the slowest to the fastest block, beyond which a log closes its blocks early
+DEVICES = (  # what the accelerator's name holds → device file; the first that matches
+    (r"(?i)tpu.?v3", "tpu-v3"), (r"(?i)tpu.?v4", "tpu-v4"), (r"(?i)v100.*pcie", "v100-pcie-32gb"),
+    (r"(?i)v100", "v100-sxm2-32gb"), (r"(?i)a100.*pci.*40", "a100-pcie-40gb"), (r"(?i)a100.*pci", "a100-pcie-80gb"),
+    (r"(?i)a100.*40", "a100-sxm4-40gb"), (r"(?i)a100", "a100-sxm4-80gb"),
+)  # fmt: skip
+PORT = re.compile(r"(?i)(?:(\d+)\s*x\s)?(?:(?!\d+\s*x\s)[^,;])*?(\d+)\s*gb(?:/sec|it|e|\s|$)")
+ASIDE = re.compile(r"(?i)management|storage")  # ports that no gradient passes
+LEAST_GBPS, USUAL_GBPS = 10.0, 200.0  # slower ports are for management; what nodes have as a rule
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Rows with ``device``, ``devices`` and ``rate`` of one of them, at two scales and more of a machine; notes."""
+
+    rows: pd.DataFrame = field(repr=False)
+    notes: tuple[str, ...] = ()
+
+
+def obstacle(folder: str | Path) -> str:
+    """Which table a folder lacks, in words; empty where clusters can be judged."""
+    return "" if (Path(folder) / FILE).is_file() else f"no {FILE}"
+
+
+def read_runs(folder: str | Path) -> Runs:
+    """Read the runs of shipped profiles on shipped devices. Raises EstimatorError where the table lacks a column."""
+    import pandas as pd
+
+    table = read_columns(Path(folder) / FILE, COLUMNS)
+    names = ("accelerators", "acc_per_node", "local_batch", "throughput_per_acc", "interval_ratio")
+    table = table.assign(**{name: pd.to_numeric(table[name]) for name in names})
+    trusted = (table["division"] == "closed") & ~(table["interval_ratio"] > MOST_RATIO) & table["same_as"].isna()
+    known = table[trusted & table["benchmark"].isin(PROFILES) & (table["local_batch"] >= 1)]
+    rows = known.assign(
+        device=known["accelerator"].map(_device), devices=known["accelerators"].astype(int),
+        batch=known["local_batch"].round().astype(int), rate=known["throughput_per_acc"],
+    )  # fmt: skip
+    rows = rows[rows["device"].notna() & rows["rate"].notna()]
+    several = rows.groupby(MACHINE)["devices"].transform("nunique") > 1
+    note = f"{int((~several).sum())} of {len(rows)} runs are left out, as their machine is there at one scale alone"
+    return Runs(rows[several].reset_index(drop=True), (note,))
+
+
+def _device(accelerator: object) -> str | None:
+    """The device file of an accelerator's name; None where none is shipped."""
+    return next((name for pattern, name in DEVICES if re.search(pattern, str(accelerator))), None)
+
+
+def injection_gbps(ports: object) -> float:
+    """What a node's ports send in all [Gbit/s], from their description: count × rate of the fastest kind.
+
+    What is usual, where none is described that gradients could pass.
+    """
+    parts = [part for part in re.split(r"[,;+]", str(ports)) if not ASIDE.search(part) or "ompute" in part]
+    found = [float(count or 1) * float(rate) for part in parts for count, rate in PORT.findall(part)]
+    return max((rate for rate in found if rate >= LEAST_GBPS), default=USUAL_GBPS)
+
+
+def judge(truth: pd.DataFrame, runs: Runs, method: Method) -> dict[str, pd.DataFrame]:
+    """Judge every scale of a machine but its smallest. Columns as :func:`networks.judge` gives them; ``time_s`` is the
+    time of one sample on one device.
+    """
+    import pandas as pd
+
+    families = {name: load_device(name).family for name in runs.rows["device"].unique()}
+    judged = []
+    for family in sorted(set(families.values())):
+        fitted = method(truth[truth["family"] != family])
+        if not isinstance(fitted, FittedPredictor):
+            raise TypeError("the judged method has no coefficients to predict steps by")
+        rows = runs.rows[runs.rows["device"].map(families) == family]
+        with coefficients.replaced(fitted.coefficients):
+            of_machines = [_machine(machine) for _, machine in rows.groupby(MACHINE)]
+        judged += [rows_.assign(family=family) for rows_ in of_machines]
+    return {"clusters": _describe(pd.concat(judged, ignore_index=True))}
+
+
+def _machine(rows: pd.DataFrame) -> pd.DataFrame:
+    """The larger scales of one machine, with the time of a sample measured and predicted [s]."""
+    ordered = rows.sort_values("devices", kind="stable")
+    rates = np.array([_rate(row) for row in ordered.to_dict("records")])  # scales × samples
+    first, larger = ordered.iloc[0], (ordered["devices"] > ordered["devices"].iloc[0]).to_numpy()
+    low, mid, high = bounds((rates[0] / rates[larger]).T / first["rate"])
+    return ordered[larger].assign(
+        time_s=1.0 / ordered["rate"][larger], **{OURS: mid, ENDS[0]: low, ENDS[1]: high, LINEAR: 1.0 / first["rate"]}
+    )
+
+
+def _rate(row: dict[str, object]) -> Floats:
+    """Samples of the predicted rate of one device [1/s] in its machine."""
+    device, batch, devices = str(row["device"]), int(str(row["batch"])), int(str(row["devices"]))
+    step, one = _alone(str(row["benchmark"]), device, batch, id(coefficients.shipped()))
+    per_node = 8 if np.isnan(float(str(row["acc_per_node"]))) else int(float(str(row["acc_per_node"])))
+    joined = 10**6 if device.startswith("tpu") else per_node  # a pod's links join all chips
+    rate = f"{injection_gbps(row['inter_node']) / 8:g} GB/s"
+    network = Network.model_validate(
+        {"linked_devices": joined, "interconnect": "InfiniBand", "injection_bandwidth": rate}
+    )
+    built_in = step.target.device.model_copy(update={"network": network})
+    there = replace(step, target=replace(step.target, device=built_in))
+    group = Group(devices, -(-devices // per_node), batch, batch * devices)
+    return batch / step_of_group(there, one, group, Split()).step.total
+
+
+@cache
+def _alone(benchmark: str, device: str, batch: int, fit: int) -> tuple[PredictedStep, StepTime]:
+    """The step of one device, as MLPerf's submitters train: half precision, fused; ``fit`` tells fits apart."""
+    precision = "bf16" if device.startswith("tpu") else "fp16"
+    plan = RunPlan(device, precision=precision, fusion="elementwise", batch=batch, draws=DRAWS)
+    step = predict_step(read_profile(PROFILES[benchmark]), plan)
+    unmeasured = replace(step, target=replace(step.target, measurements=step.target.measurements.iloc[:0]))
+    return unmeasured, step_of_one(unmeasured)
+
+
+def _describe(rows: pd.DataFrame) -> pd.DataFrame:
+    """The judged rows with KEYS and what they are in words."""
+    words = rows["benchmark"] + ", " + rows["devices"].astype(str) + " x " + rows["device"] + " of " + rows["submitter"]
+    keys = {"data_set": "mlperf", "op_class": rows["benchmark"], "precision": "", "path": ""}
+    return rows.assign(op=words, target=rows["device"], **keys).assign(device=EVERY_ROW)

@@ -1,0 +1,203 @@
+"""Language models given as layers, trained on many devices, against published steps: nothing of them was profiled.
+
+- MPT of 125 million to 70 billion parameters on 8 to 128 A100, their weights divided (mosaicml/llm-foundry,
+  Apache-2.0).
+- GPT by Megatron on 2 to 8 A100 and on 64 and 256, with products, blocks and batches divided in many ways
+  (VIA-Research/vTrain, MIT). The tables do not name the vocabulary, the network or recomputation: the first two are
+  from memory; that blocks are recomputed is what steps without pipeline or divided products show.
+
+The coefficients are fitted without the family of the device, and no measurement of it is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from estimator.core.interval import bounds
+from estimator.core.parallel import Split
+from estimator.core.types import Network, RunPlan, StepTime, Workload
+from estimator.devices import load_device
+from estimator.model import coefficients
+from estimator.pipeline import PredictedStep, predict_step, step_of_one, steps_of_groups
+from estimator.profiles.layers import Layers, profile_of
+from estimator.profiles.layers.shards import divided_layers
+from estimator.rollup.scaling import group_of
+from estimator.validation.protocol import FittedPredictor, Method
+from estimator.validation.step_intervals import ENDS, OURS
+from estimator.validation.tables import read_columns
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MPT, MEGATRON, MEGATRON_NODES = FILES = (
+    "scaling/llm_foundry.csv", "vtrain/megatron_a100_single.csv", "vtrain/megatron_a100_multi.csv",
+)  # fmt: skip
+PROBLEMS = {
+    "language-models": "MPT given as layers, weights divided",
+    "megatron": "GPT of divided products and blocks, one node",
+    "megatron-nodes": "GPT of divided products and blocks, many nodes",
+}
+OP_CLASSES = ("gemm", "elementwise", "collective")
+PLAIN = "compute alone"  # without messages, and without waiting for other devices
+EVERY_ROW = "every device"  # whose errors are pooled
+DRAWS = 100
+PER_NODE = 8
+SIZES = {  # of MPT: blocks, hidden size, heads; mosaicml/llm-foundry, scripts/train/yamls/pretrain
+    "mpt-125m": (12, 768, 12), "mpt-350m": (24, 1024, 16), "mpt-760m": (24, 1536, 12), "mpt-1b": (24, 2048, 16),
+    "mpt-3b": (32, 2560, 20), "mpt-7b": (32, 4096, 32), "mpt-13b": (40, 5120, 40), "mpt-30b": (48, 7168, 56),
+    "mpt-70b": (80, 8192, 64),
+}  # fmt: skip
+OF_MPT: dict[str, Any] = {
+    "kind": "gpt", "vocabulary": 50368, "dropout": 0.0, "precision": "bf16", "optimizer": "adamw",
+}  # fmt: skip
+OF_MEGATRON: dict[str, Any] = {
+    "kind": "gpt", "vocabulary": 51200, "precision": "fp16", "attention": "unfused", "recompute": "full",
+}  # fmt: skip
+DEVICES = {"a100_80gb": "a100-sxm4-80gb", "a100_40gb": "a100-sxm4-40gb"}
+MPT_NETWORK, MEGATRON_NETWORK = "200 GB/s", "100 GB/s"  # of a node
+MEGATRON_COLUMNS = {  # the tables' words → ours
+    "# GPUs": "gpus", "global batch": "batch", "micro batch": "micro", "hidden size": "hidden_size",
+    "attention heads": "heads", "# layers": "blocks", "sequence length": "sequence_length",
+    "tensor parallelism": "tensor", "pipeline parallelism": "pipeline", "iteration time (ms)": "time_ms",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Training:
+    """A training on many devices: its layers, device, network of a node, split, number of devices and whole batch."""
+
+    layers: Layers
+    device: str
+    network: str
+    split: Split
+    devices: int
+    batch: int
+
+    @property
+    def of_one(self) -> tuple[str, str, str, int]:
+        """What the step of one device goes by."""
+        return (self.layers.model_dump_json(), self.device, self.network, self.split.tensor)
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Published steps, with their ``training`` and ``time_s``; notes."""
+
+    rows: pd.DataFrame = field(repr=False)
+    notes: tuple[str, ...] = ()
+
+
+def obstacle(folder: str | Path) -> str:
+    """Which tables a folder lacks, in words; empty where language models can be judged."""
+    return next((f"no {name}" for name in FILES if not (Path(folder) / name).is_file()), "")
+
+
+def read_steps(folder: str | Path) -> Steps:
+    """Read the published steps. Raises EstimatorError where a table lacks a column."""
+    import pandas as pd
+
+    tables = [reader(Path(folder) / name).assign(table=name) for name, reader in READERS.items()]
+    return Steps(pd.concat(tables, ignore_index=True))
+
+
+def _mpt(path: Path) -> pd.DataFrame:
+    import pandas as pd
+
+    numbers = ("gpus", "seq_len", "micro_batch", "global_batch", "iteration_s")
+    table = read_columns(path, ("model", "device", "checkpointing", *numbers))
+    table = table.assign(**{name: pd.to_numeric(table[name]) for name in numbers})
+    trainings = [_mpt_training(row) for row in table.to_dict("records")]
+    return pd.DataFrame({"model": table["model"], "training": trainings, "time_s": table["iteration_s"]})
+
+
+def _mpt_training(row: Mapping[str, Any]) -> Training:
+    blocks, hidden_size, heads = SIZES[row["model"]]
+    layers = Layers.model_validate({
+        **OF_MPT, "blocks": blocks, "hidden_size": hidden_size, "heads": heads, "sequence_length": int(row["seq_len"]),
+        "micro_batch": int(row["micro_batch"]), "recompute": "full" if row["checkpointing"] == "True" else "none",
+    })  # fmt: skip
+    split = Split("zero3", micro_batch=layers.micro_batch)
+    return Training(layers, DEVICES[row["device"]], MPT_NETWORK, split, int(row["gpus"]), int(row["global_batch"]))
+
+
+def _megatron(path: Path) -> pd.DataFrame:
+    import pandas as pd
+
+    table = read_columns(path, tuple(MEGATRON_COLUMNS)).rename(columns=MEGATRON_COLUMNS).apply(pd.to_numeric)
+    trainings = [_megatron_training(row) for row in table.to_dict("records")]
+    return pd.DataFrame({"model": "gpt", "training": trainings, "time_s": table["time_ms"] * 1e-3})
+
+
+def _megatron_training(row: Mapping[str, Any]) -> Training:
+    sizes = {name: int(row[name]) for name in ("blocks", "hidden_size", "heads", "sequence_length")}
+    layers = Layers.model_validate({**OF_MEGATRON, **sizes, "micro_batch": int(row["micro"])})
+    split = Split("data", int(row["tensor"]), int(row["pipeline"]), int(row["micro"]))
+    return Training(layers, DEVICES["a100_80gb"], MEGATRON_NETWORK, split, int(row["gpus"]), int(row["batch"]))
+
+
+READERS: dict[str, Callable[[Path], pd.DataFrame]] = {MPT: _mpt, MEGATRON: _megatron, MEGATRON_NODES: _megatron}
+OF_TABLE = dict(zip(FILES, PROBLEMS, strict=True))
+
+
+def judge(truth: pd.DataFrame, steps: Steps, method: Method) -> dict[str, pd.DataFrame]:
+    """Judge every published step. Columns as :func:`networks.judge` gives them."""
+    import pandas as pd
+
+    rows = steps.rows.assign(family=[load_device(training.device).family for training in steps.rows["training"]])
+    judged = []
+    for family, of_family in rows.groupby("family"):
+        fitted = method(truth[truth["family"] != family])
+        if not isinstance(fitted, FittedPredictor):
+            raise TypeError("the judged method has no coefficients to predict steps by")
+        with coefficients.replaced(fitted.coefficients):
+            judged.append(_predicted(of_family))
+    described = _describe(pd.concat(judged).sort_index())
+    return {OF_TABLE[table]: of_table.reset_index(drop=True) for table, of_table in described.groupby("table")}
+
+
+def _predicted(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows with our steps, their intervals, and their computation alone [s]."""
+    import pandas as pd
+
+    found: dict[object, tuple[float, ...]] = {}
+    keys = [f"{training.of_one} {training.split}" for training in rows["training"]]
+    for _, alike in rows.groupby(pd.Series(keys, index=rows.index)):
+        found.update(zip(alike.index, _of_alike(list(alike["training"])), strict=True))
+    _one_device.cache_clear()
+    ends = pd.DataFrame.from_dict(found, orient="index", columns=[ENDS[0], OURS, ENDS[1], PLAIN])
+    return rows.join(ends)
+
+
+def _of_alike(trainings: list[Training]) -> Iterator[tuple[float, float, float, float]]:
+    """Low, mid, high and computation alone of trainings that differ in number of devices and batch [s]."""
+    first = trainings[0]
+    predicted, one = _one_device(*first.of_one)
+    groups = [group_of(each.devices, PER_NODE, "strong", each.batch, each.split) for each in trainings]
+    for group in steps_of_groups(predicted, one, groups, first.split):
+        total = group.step.total
+        low, mid, high = (float(end) for end in bounds(total))
+        yield low, mid, high, float(total[0] - group.step.communication_exposed[0])
+
+
+@cache
+def _one_device(layers: str, device: str, network: str, tensor: int) -> tuple[PredictedStep, StepTime]:
+    """The step of one micro-batch on one device of a machine."""
+    whole = Layers.model_validate_json(layers)
+    profile = divided_layers(profile_of(whole, Workload(name="published", framework="pytorch")), whole, tensor)
+    step = predict_step(profile, RunPlan(device, draws=DRAWS))
+    written = {"linked_devices": PER_NODE, "interconnect": "InfiniBand", "injection_bandwidth": network}
+    there = step.target.device.model_copy(update={"network": Network.model_validate(written)})
+    unmeasured = replace(step.target, device=there, measurements=step.target.measurements.iloc[:0])
+    return replace(step, target=unmeasured), step_of_one(step)
+
+
+def _describe(rows: pd.DataFrame) -> pd.DataFrame:
+    """The judged rows with KEYS and what they are in words."""
+    trainings = rows["training"]
+    words = [f"{name} on {each.devices}, {each.split}" for name, each in zip(rows["model"], trainings, strict=True)]
+    keys = {"data_set": "language-models", "op_class": rows["table"], "precision": "", "path": ""}
+    return rows.assign(op=words, target=[each.device for each in trainings], device=EVERY_ROW, **keys)

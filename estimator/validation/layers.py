@@ -1,0 +1,188 @@
+"""Training of BERT, given as layers, against published rates of one device: nothing of it was profiled.
+
+The truth is NVIDIA's examples of BERT-Large in three frameworks: pre-training on sequences of 128 or 512 tokens, and
+fine-tuning on SQuAD, whose sequences have 384. Each row is predicted from its layers, its batch and its precision, by
+the device file, with the default options. Where the table accumulates gradients, one update is shared by as many
+batches. The coefficients are fitted without the target's family, and no measurement of the target is used.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from estimator.core.files import write_text
+from estimator.core.interval import bounds
+from estimator.core.schema import MEASUREMENTS, STREAMING
+from estimator.core.types import Profile, RunPlan, Workload
+from estimator.devices import load_device
+from estimator.model import coefficients
+from estimator.pipeline import estimate, memory
+from estimator.profiles.layers import Layers, profile_of
+from estimator.validation.networks import DEVICES, bare_roofline
+from estimator.validation.protocol import FittedPredictor, Method
+from estimator.validation.step_intervals import ENDS
+from estimator.validation.tables import read_columns
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FILES = ("scaling/nvidia_examples.csv",)
+PROBLEMS = {"layers": "BERT given as layers against published rates"}
+OP_CLASSES = ("gemm", *STREAMING)
+MODEL = "LanguageModeling/BERT"
+DATA_SET, EVERY_ROW = "published-rates", "every device"  # whose errors are pooled
+PRECISIONS = {"fp32": "fp32", "tf32": "tf32", "amp": "fp16"}  # a table's word → precision of the layers
+FINE_TUNING, SQUAD_LENGTH = "Fine-tuning", 384  # where a table names no length: of SQuAD, by its examples' scripts
+PREDICTIONS = {128: 20, 512: 80}  # of masked tokens, by length; README of google-research/bert
+ACCUMULATED = ("PaddlePaddle",)  # frameworks whose tables list the batch of an update in place of a step's
+SETTING = ["seq_len", "precision", "batch_per_gpu"]
+BERT_LARGE: dict[str, Any] = {  # Devlin et al., BERT, 2019; the vocabulary is padded to a multiple of 8 there
+    "kind": "bert", "blocks": 24, "hidden_size": 1024, "heads": 16, "vocabulary": 30528, "max_positions": 512,
+}  # fmt: skip
+NUMBERS = ("batch_per_gpu", "grad_accum", "seq_len", "throughput")
+
+
+@dataclass(frozen=True)
+class Rates:
+    """The published rows, with ``time_s`` of one batch, and notes on rows left out."""
+
+    rows: pd.DataFrame = field(repr=False)
+    notes: tuple[str, ...] = ()
+
+
+def obstacle(folder: str | Path) -> str:
+    """Which table a folder lacks, in words; empty where layers can be judged."""
+    return "" if (Path(folder) / FILES[0]).is_file() else f"no {FILES[0]}"
+
+
+def read_rates(folder: str | Path) -> Rates:
+    """Read the rates of one device, without misprints. Raises EstimatorError where the table lacks a column.
+
+    Left out are figures that one table prints for several settings, and batches that a device cannot hold, which the
+    table must have accumulated.
+    """
+    columns = ("framework", "model", "section", "device", "gpus", "precision", "unit", *NUMBERS)
+    table = read_columns(Path(folder) / FILES[0], columns)
+    one = table[(table["model"] == MODEL) & (table["gpus"] == "1") & table["device"].isin(DEVICES)]
+    rows = _as_steps(_as_numbers(one[one["precision"].isin(PRECISIONS)]))
+    repeated = _printed_for_several(rows)
+    fits = [_fits(row) for row in rows.to_dict("records")]
+    reasons = {"whose figure stands for several settings": repeated, "whose batch no memory holds": ~_flags(fits, rows)}
+    notes = tuple(
+        f"{int(left.sum())} of {len(rows)} rates of BERT {why} are left out"
+        for why, left in reasons.items()
+        if left.any()
+    )
+    return Rates(rows[~repeated & _flags(fits, rows)].reset_index(drop=True), notes)
+
+
+def _flags(values: list[bool], rows: pd.DataFrame) -> pd.Series:
+    import pandas as pd
+
+    return pd.Series(values, index=rows.index, dtype=bool)
+
+
+def _as_numbers(rows: pd.DataFrame) -> pd.DataFrame:
+    import pandas as pd
+
+    return rows.assign(**{name: pd.to_numeric(rows[name]) for name in NUMBERS})
+
+
+def _as_steps(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows with ``batch`` of one step, ``accumulated`` steps of an update, length, and ``time_s`` of the step."""
+    accumulated = rows["grad_accum"].fillna(1.0)
+    batch = rows["batch_per_gpu"].mask(rows["framework"].isin(ACCUMULATED), rows["batch_per_gpu"] / accumulated)
+    tuned = rows["section"].str.contains(FINE_TUNING)
+    batch = batch.mask(tuned, rows["batch_per_gpu"])
+    length = rows["seq_len"].mask(tuned & rows["seq_len"].isna(), SQUAD_LENGTH)
+    found = rows.assign(
+        batch=batch, accumulated=accumulated, length=length, tuned=tuned, device=rows["device"].map(DEVICES),
+        time_s=batch / rows["throughput"],
+    )  # fmt: skip
+    return found[found[["batch", "length", "time_s"]].notna().all(axis=1)].reset_index(drop=True)
+
+
+def _printed_for_several(rows: pd.DataFrame) -> pd.Series:
+    """Whether a table prints the same figure for another setting too: one of them is a misprint."""
+    return rows.duplicated(["framework", "device", "throughput"], keep=False)
+
+
+def _fits(row: Mapping[str, Any]) -> bool:
+    """Whether the device may hold the step."""
+    use = memory(profile_of_row(row), RunPlan(str(row["device"])))
+    return use.capacity is None or float(bounds(use.total)[0]) <= use.capacity
+
+
+def profile_of_row(row: Mapping[str, Any]) -> Profile:
+    """The step of a row, with its share of the update."""
+    length, tuned = int(row["length"]), bool(row["tuned"])
+    head = {"head": "span", "pooler": False, "optimizer": "adam"} if tuned else {"optimizer": "lamb"}
+    predictions = {} if tuned else {"predictions": PREDICTIONS.get(length)}
+    precision = PRECISIONS[str(row["precision"])]
+    profile = _profile(
+        str(row["framework"]), length, int(row["batch"]), precision, (*head.items(), *predictions.items())
+    )
+    updates = (profile.ops["phase"] == "optimizer").to_numpy(dtype=bool)
+    calls = profile.ops["calls"].astype(float).fillna(1.0).mask(updates, 1.0 / float(row["accumulated"]))
+    return dataclasses.replace(profile, ops=profile.ops.assign(calls=calls))
+
+
+@cache
+def _profile(framework: str, length: int, batch: int, precision: str, head: tuple[tuple[str, object], ...]) -> Profile:
+    sizes = {"sequence_length": length, "micro_batch": batch, "precision": precision}
+    layers = Layers.model_validate({**BERT_LARGE, **sizes, **dict(head)})
+    return profile_of(layers, Workload(name="bert-large", framework=framework))
+
+
+def judge(truth: pd.DataFrame, rates: Rates, method: Method) -> dict[str, pd.DataFrame]:
+    """Judge every published row by coefficients fitted without its device's family.
+
+    Columns: KEYS, with the network as op class and one group of all rows; ``target``, ``op`` in words, ``time_s`` of
+    the published step, a column of predicted times [s] per method, ``low_s`` and ``high_s`` of ours.
+    """
+    import pandas as pd
+
+    families = {str(device): load_device(str(device)).family for device in rates.rows["device"].unique()}
+    frames = []
+    for family in sorted(set(families.values())):
+        fitted = method(truth[truth["family"] != family])
+        if not isinstance(fitted, FittedPredictor):
+            raise TypeError("the judged method has no coefficients to predict steps by")
+        rows = rates.rows[rates.rows["device"].map(families) == family]
+        with coefficients.replaced(fitted.coefficients):
+            frames.append(rows.assign(family=family, **_predict(rows)))
+    return {"layers": _describe(pd.concat(frames, ignore_index=True))}
+
+
+def _predict(rows: pd.DataFrame) -> dict[str, list[float]]:
+    """Predicted times of the published steps [s] by each method, and the interval of ours."""
+    with TemporaryDirectory() as folder:
+        unmeasured = Path(folder) / "unmeasured.csv"
+        write_text(unmeasured, ",".join(MEASUREMENTS.names()) + "\n")
+        predicted = [_predict_step(row, unmeasured) for row in rows.to_dict("records")]
+    return {name: [step[name] for step in predicted] for name in predicted[0]}
+
+
+def _predict_step(row: Mapping[str, Any], unmeasured: Path) -> dict[str, float]:
+    plan = RunPlan(target=str(row["device"]), measurements=str(unmeasured))
+    found = estimate(profile_of_row(row), plan)
+    low, mid, high = (float(value) for value in bounds(found.step.total))
+    return {"ours": mid, **dict(zip(ENDS, (low, high), strict=True)), "roofline": bare_roofline(found)}
+
+
+def _describe(rows: pd.DataFrame) -> pd.DataFrame:
+    """The judged rows with KEYS and what they are in words, as scores and reports take them."""
+    words = [
+        f"BERT-Large, {row['length']:.0f} tokens, batch {row['batch']:.0f}, {row['precision']}, on {row['device']} "
+        f"({row['framework']})"
+        for row in rows.to_dict("records")
+    ]
+    path = rows["precision"].map({"fp32": "vector"}).fillna("tensor")
+    named = rows.rename(columns={"device": "target"})
+    return named.assign(op=words, op_class="bert-large", path=path, data_set=DATA_SET, device=EVERY_ROW)

@@ -1,0 +1,44 @@
+"""``estimator scale``: the document of a profile on many devices, and what it refuses."""
+
+import pytest
+
+from tests.cli.command_line import read, run
+
+KEYS = {
+    "devices", "nodes", "local_batch", "global_batch", "step_s", "samples_per_s", "efficiency", "communication_s",
+    "communication_exposed_s", "memory_bytes", "fits", "power_w", "energy_j_per_step",
+}  # fmt: skip
+
+
+def test_the_document_of_scale() -> None:
+    document = read("scale", "resnet50", "--system", "dgx-a100", "--devices", "8", "--devices", "2", "--batch", "32")
+    assert (document["workload"], document["system"], document["device"]) == ("resnet50", "dgx-a100", "a100-sxm4-40gb")
+    assert [row["devices"] for row in document["rows"]] == [2, 8]
+    for row in document["rows"]:
+        assert row.keys() == KEYS
+        assert row["fits"] is True
+        assert row["energy_j_per_step"]["mid"] == pytest.approx(row["power_w"]["mid"] * row["step_s"]["mid"])
+        assert row["memory_bytes"]["total"] < row["memory_bytes"]["capacity"]
+    two, eight = document["rows"]
+    assert eight["power_w"]["mid"] > two["power_w"]["mid"]
+
+
+def test_owners_of_states_hold_less() -> None:
+    words = ("scale", "vgg16", "--system", "summit", "--devices", "96", "--batch", "8", "--parallel")
+    plain, owners, gradients = (read(*words, split)["rows"][0]["memory_bytes"] for split in ("data", "zero1", "zero2"))
+    assert owners["optimizer"] == pytest.approx(plain["optimizer"] / 96)
+    assert gradients["gradients"] < owners["gradients"]
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--devices", "27649"), "devices 27649: summit has 4608 nodes of 6; expected a number from 1 to 27648"),
+        (("--parallel", "zero9"), "parallel 'zero9' is not known; expected one of data"),
+        (("--scaling", "strong", "--devices", "3", "--batch", "16"), "devices 3: the batch of 16 cannot be divided"),
+    ],
+)
+def test_bad_input_is_refused_in_one_sentence(words: tuple[str, ...], sentence: str) -> None:
+    shown = run("scale", "vgg16", "--system", "summit", *words, code=1)
+    assert sentence in shown.stderr
+    assert len(shown.stderr.splitlines()) == 1

@@ -1,0 +1,25 @@
+"""What ``estimator scale`` prints."""
+
+from functools import partial
+
+from estimator.cli.render.scale import render_scale
+from tests.cli.command_line import printed, read, run
+
+WORDS = ("scale", "vgg16", "--system", "summit", "--devices", "1", "--devices", "96", "--batch", "512")
+
+
+def test_people_read_what_programs_get() -> None:
+    shown = run(*WORDS)
+    assert printed(partial(render_scale, read(*WORDS))) == shown
+    assert "vgg16 on summit (v100-sxm2-16gb), fp32, data, weak scaling, host: dispatch" in shown.stdout
+    assert "49152" in shown.stdout  # samples of all devices
+    assert " !" in shown.stdout  # 512 images do not fit
+    assert "gradients are all-reduced in buckets" in shown.stderr
+
+
+def test_what_is_not_known_is_a_dash() -> None:
+    document = read(*WORDS)
+    unknown = {"samples_per_s": None, "global_batch": None, "memory_bytes": None, "fits": None, "power_w": None}
+    row = document["rows"][0] | unknown | {"energy_j_per_step": None}
+    shown = printed(partial(render_scale, document | {"rows": [row]}))
+    assert shown.stdout.count("–") >= 5

@@ -1,0 +1,68 @@
+"""The step of several devices: one timeline, replayed with the messages of each number of them."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from estimator.core.parallel import read_split
+from estimator.core.types import RunPlan
+from estimator.pipeline import (
+    PredictedStep,
+    estimate,
+    one_device,
+    predict_step,
+    step_of_group,
+    step_of_one,
+    steps_of_groups,
+)
+from estimator.profiles import read_profile
+from estimator.rollup.scaling import Group
+
+PLAN = RunPlan("v100", batch=32, system="summit", draws=50)
+SPREAD = (1e-9, 1e-9, 1e-9)
+
+
+@cache
+def predicted() -> PredictedStep:
+    return predict_step(read_profile("vgg16"), PLAN)
+
+
+def group(devices: int) -> Group:
+    return Group(devices, -(-devices // 6), 32, 32 * devices)
+
+
+def test_one_device_has_the_step_of_its_estimate() -> None:
+    found, alone = estimate(read_profile("vgg16"), PLAN), one_device(predicted())
+    assert np.allclose(alone.step.total, found.step.total)
+    assert np.allclose(step_of_one(predicted()).total, found.step.total)
+    assert alone.power_w is not None
+    assert found.power_w is not None
+    assert alone.power_w[0] == pytest.approx(found.power_w[0])
+    assert alone.idle_w is not None
+    assert 0 < alone.idle_w < alone.power_w[0]
+
+
+def test_groups_together_are_those_one_by_one() -> None:
+    one, data = step_of_one(predicted()), read_split("data")
+    counts = (1, 6, 96, 1536)
+    together = steps_of_groups(predicted(), one, [group(count) for count in counts], data)
+    for count, found in zip(counts, together, strict=True):
+        alone = step_of_group(predicted(), one, group(count), data)
+        assert np.allclose(found.step.total, alone.step.total)
+        assert np.allclose(found.communication_s, alone.communication_s)
+
+
+def test_what_is_exposed_is_what_messages_add() -> None:
+    one = step_of_one(predicted())
+    found = step_of_group(predicted(), one, group(96), read_split("data"), SPREAD)
+    assert np.allclose(found.step.total - found.step.communication_exposed, one.total)
+    assert (found.step.communication_exposed <= found.communication_s + 1e-9).all()
+    assert found.step.communication_exposed[0] > 0
+
+
+def test_one_device_sends_nothing() -> None:
+    one = step_of_one(predicted())
+    found = step_of_group(predicted(), one, group(1), read_split("data"))
+    assert found.step is one
+    assert not found.communication_s.any()

@@ -1,0 +1,46 @@
+"""Power of a device without a limit of its own, from the listed power of its machine."""
+
+import pytest
+
+from estimator.core.types import Profile, RunPlan
+from estimator.devices import load_system
+from estimator.pipeline import estimate, with_listed_power
+from estimator.rollup import power
+
+
+def test_a_device_without_a_limit_has_its_machines(p1b3: Profile) -> None:
+    own, system = estimate(p1b3, RunPlan("gh200-96gb", draws=200)), load_system("jupiter-booster")
+    assert own.power_w is None
+    found = with_listed_power(own, system)
+    assert found.power_w is not None
+    assert found.power_limit is not None
+    assert system.power is not None
+    assert found.power_limit.value == pytest.approx(system.power.value / (24000 * (0.9 + 0.33)))
+    assert 50 < found.power_w[0] < found.power_limit.value
+    assert (found.step.total == own.step.total).all()
+    assert any("W are derived from what is listed for jupiter-booster" in text for text in found.assumptions)
+
+
+def test_its_interval_is_wider_than_that_of_a_known_limit(p1b3: Profile) -> None:
+    listed = with_listed_power(estimate(p1b3, RunPlan("gh200-96gb")), load_system("alps")).power_w
+    known = estimate(p1b3, RunPlan("h100-sxm5-80gb")).power_w
+    assert listed is not None
+    assert known is not None
+    assert (listed / listed[0]).std() > (known / known[0]).std()
+
+
+def test_nothing_changes_where_the_limit_is_known_or_no_list_tells(p1b3: Profile) -> None:
+    known = estimate(p1b3, RunPlan("v100", draws=10))
+    assert with_listed_power(known, load_system("summit")) is known
+    unknown = estimate(p1b3, RunPlan("gh200-96gb", draws=10))
+    assert with_listed_power(unknown, None) is unknown
+
+
+def test_the_limit_and_the_nodes_together_make_the_listed_power() -> None:
+    system = load_system("alps")
+    limit = power.listed_limit(system)
+    assert limit is not None
+    assert system.power is not None
+    low, mid, high = power.node_overhead(4, limit.value, system)
+    assert low < mid < high
+    assert 2688 * (4 * power.RUN_OF_LIST * limit.value + mid) == pytest.approx(system.power.value)

@@ -1,0 +1,60 @@
+"""Steps to quality by batch: between the points of a table, and by the critical-batch model beyond them."""
+
+import numpy as np
+import pytest
+
+from estimator.core.errors import EstimatorError
+from estimator.rollup import quality
+
+LEAST, CRITICAL = 1000.0, 512.0
+
+
+def steps(batch: int) -> float:
+    return LEAST * (1 + CRITICAL / batch)
+
+
+TABLE = {batch: steps(batch) for batch in (64, 256, 1024)}
+
+
+def test_a_table_of_the_model_gives_its_numbers_back() -> None:
+    model = quality.fit(TABLE)
+    assert [model.least_steps, model.batch] == pytest.approx([LEAST, CRITICAL])
+
+
+def test_the_model_is_that_of_equation_2_11() -> None:
+    """(S / S_min − 1) · (E / E_min − 1) = 1, whatever the batch."""
+    for batch in (8, 512, 65536):
+        found = quality.steps_by_model(*(np.array(v) for v in (LEAST, CRITICAL, float(batch), 1.0)))
+        examples, least_examples = batch * found, LEAST * CRITICAL
+        assert (found / LEAST - 1) * (examples / least_examples - 1) == pytest.approx(1)
+
+
+def test_the_critical_batch_needs_twice_the_least_steps() -> None:
+    assert steps(int(CRITICAL)) == 2 * LEAST
+
+
+def test_between_two_batches_steps_follow_a_power_of_the_batch() -> None:
+    table = {100: 1000.0, 400: 250.0, 1600: 250.0}
+    assert [quality.interpolate(table, batch) for batch in (100, 200, 800)] == pytest.approx([1000, 500, 250])
+    assert [quality.is_within(table, batch) for batch in (99, 100, 1600, 1601)] == [False, True, True, False]
+
+
+def test_steps_that_do_not_fall_with_the_batch_stay() -> None:
+    model = quality.fit({64: 1000.0, 256: 1100.0})
+    assert model.batch == 0
+    assert 1000 < model.least_steps < 1100
+
+
+def test_steps_that_fall_as_the_batch_grows_tell_no_critical_batch() -> None:
+    with pytest.raises(EstimatorError, match=r"steps fall at least as fast .* expected larger batches"):
+        quality.fit({64: 1000.0, 128: 400.0})
+
+
+def test_beyond_the_table_steps_lie_between_those_of_no_gain_and_of_full_gain() -> None:
+    for batch in (16, 8192):
+        low, high = quality.ends_beyond(TABLE, batch)
+        assert low < steps(batch) < high
+
+
+def test_epochs_are_steps_over_those_of_an_epoch() -> None:
+    assert quality.epochs_to_quality(np.array([1000.0]), np.array([40.0])).tolist() == [25]

@@ -1,0 +1,94 @@
+"""A unit that a machine cannot run is a cell that says why; the rest of the study goes on."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from estimator.core.errors import EstimatorError
+from estimator.core.types import StudyResult
+from estimator.reports import documents
+from estimator.reports.html import write_report
+from estimator.studies.run import run_study
+
+STUDY = """title: t
+baseline: old
+draws: 20
+machines:
+  old: {device: v100-sxm2-16gb, nodes: 10}
+  new: {device: a100-sxm4-40gb, nodes: 10}
+  tiny: {device: tiny.yaml, nodes: 10}
+units_of_work:
+  small: {profile: p1b2}
+  large: {profile: nt3}
+"""
+TINY = "name: tiny\npeak: {fp32: 60 TFLOP/s}\nmemory_bandwidth: 1 TB/s\nmemory_capacity: 2 GiB\n"
+PRINTED = "published: [{quantity: %s, printed: %s, machine: %s, unit: large, source: s}]\n"
+
+
+def run(folder: Path, text: str = STUDY) -> StudyResult:
+    (folder / "tiny.yaml").write_text(TINY)
+    (folder / "study.yaml").write_text(text)
+    return run_study(folder / "study.yaml")
+
+
+def test_a_machine_without_the_memory_has_a_cell_that_says_why(tmp_path: Path) -> None:
+    result = run(tmp_path)
+    assert list(result.foms) == ["new"]
+    found = documents.figures_of_merit(result)["targets"]
+    refused = found["tiny"]["units"]["large"]
+    assert refused["fits"] is False
+    assert refused["time_per_unit_s"] is refused["ratio"] is None
+    assert refused["refused"].startswith("nt3: the step needs at least")
+    assert "tiny has 2.000 GiB" in refused["refused"]
+    assert found["tiny"]["units"]["small"]["units_per_day"]["mid"] > 0
+    assert found["new"]["units"]["large"]["fits"] is True
+    assert found["new"]["units"]["large"]["refused"] is None
+    assert refused.keys() == found["new"]["units"]["large"].keys()
+
+
+def test_a_figure_is_never_that_of_the_units_that_are_left(tmp_path: Path) -> None:
+    target = documents.figures_of_merit(run(tmp_path))["targets"]["tiny"]
+    assert target["fom"] is target["p_threshold"] is target["dominant_unit"] is None
+    assert target["refused"].startswith("large on tiny: nt3: the step needs at least")
+
+
+def test_a_baseline_that_is_unfit_leaves_no_figure_but_rates(tmp_path: Path) -> None:
+    found = documents.figures_of_merit(run(tmp_path, STUDY.replace("baseline: old", "baseline: tiny")))
+    assert [target["fom"] for target in found["targets"].values()] == [None, None]
+    assert found["targets"]["new"]["refused"].startswith("large on tiny: ")
+    large = found["targets"]["new"]["units"]["large"]
+    assert large["units_per_day"]["mid"] > 0
+    assert large["ratio"] is None
+    assert found["targets"]["new"]["units"]["small"]["ratio"]["mid"] > 0
+
+
+def test_a_precision_that_a_device_lacks_is_a_cell(tmp_path: Path) -> None:
+    lacking = STUDY.replace("{profile: p1b2}", "{profile: p1b2, precision: bf16}")
+    (refusal,) = [r for pair, r in run(tmp_path, lacking).refusals.items() if pair == ("old", "small")]
+    assert (refusal.fits, refusal.why.split(";")[0]) == (None, "v100-sxm2-16gb has no hardware path for bf16")
+
+
+def test_faults_of_the_study_stop_it(tmp_path: Path) -> None:
+    for change in (("v100-sxm2-16gb", "v1"), ("profile: p1b2", "profile: p1b2, batch_size: 10000")):
+        with pytest.raises(EstimatorError, match=r"study.yaml: small on old: .*(Unknown|do not fill)"):
+            run(tmp_path, STUDY.replace(*change))
+
+
+def test_the_report_shows_why(tmp_path: Path) -> None:
+    html, results = write_report(run(tmp_path), tmp_path)
+    text = html.read_text("utf-8")
+    assert "<strong>does not fit</strong>: nt3: the step needs at least" in text
+    assert "No figure of merit, as a unit cannot run: large on tiny: nt3" in text
+    targets = json.loads(results.read_text("utf-8"))["figure_of_merit"]["targets"]
+    assert targets["tiny"]["fom"] is None
+    assert "large on tiny" in targets["tiny"]["refused"]
+
+
+@pytest.mark.parametrize(("quantity", "printed"), [("fom", "2"), ("epoch_s", "2 s")])
+@pytest.mark.parametrize("machine", ["new", "tiny"])
+def test_published_figures_of_cells_that_cannot_be_are_left_out(
+    tmp_path: Path, quantity: str, printed: str, machine: str
+) -> None:
+    result = run(tmp_path, STUDY + PRINTED % (quantity, printed, machine))
+    assert len(result.comparisons) == (machine == "new")

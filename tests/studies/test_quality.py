@@ -1,0 +1,53 @@
+"""Steps to quality of a unit of work: by the table, between its batches, beyond its ends, and what is refused."""
+
+from pathlib import Path
+
+import pytest
+
+from estimator.core.errors import EstimatorError
+from estimator.core.types import RunPlan
+from estimator.studies.quality import given_steps
+from tests.studies.test_unit import write
+from tests.studies.test_unit_chain import GROUPED, chain, nominal
+
+TABLE = {64: 9000.0, 1024: 1500.0}
+
+
+def test_a_batch_of_the_table_takes_its_steps() -> None:
+    (found,) = given_steps(TABLE, 64, "device", RunPlan("v100"))
+    assert (found.name, found.value, found.source) == ("steps_to_quality", 9000, "study file")
+
+
+def test_between_two_batches_the_origin_names_them() -> None:
+    (found,) = given_steps(TABLE, 256, "device", RunPlan("v100"))
+    assert found.value == pytest.approx((9000 * 1500) ** 0.5)
+    assert found.source == "study file: batches 64, 1024"
+
+
+def test_one_batch_tells_of_no_other() -> None:
+    with pytest.raises(EstimatorError, match=r"batch is 512, and the table tells of 64 alone; expected two"):
+        list(given_steps({64: 9000.0}, 512, "device", RunPlan("v100")))
+
+
+def test_a_run_lasts_as_many_steps_as_the_quality_needs(tmp_path: Path) -> None:
+    write(tmp_path, workload=GROUPED)
+    n = nominal(chain(tmp_path, samples=800, steps_to_quality={8: 500, 64: 100}))
+    assert n["epochs"] == pytest.approx(5)
+    assert n["time_per_unit_s"] == pytest.approx(500 * n["step_s"])
+
+
+def test_a_group_needs_the_steps_of_its_whole_batch(tmp_path: Path) -> None:
+    write(tmp_path, workload=GROUPED)
+    n = nominal(chain(tmp_path, {"nodes": 4}, devices=8, samples=800, steps_to_quality={8: 500, 64: 100}))
+    assert n["batch_size"] == 64
+    assert n["time_per_unit_s"] == pytest.approx(100 * n["step_s"])
+
+
+def test_beyond_the_table_the_model_holds_in_a_wide_interval(tmp_path: Path) -> None:
+    write(tmp_path, workload=GROUPED)
+    found = chain(tmp_path, {"nodes": 4}, devices=8, samples=800, steps_to_quality={8: 500, 32: 200})
+    n = nominal(found)
+    assert n["steps_to_quality"] == pytest.approx(n["least_steps"] * (1 + n["critical_batch"] / 64))
+    assert 100 < n["steps_to_quality"] < 200
+    assert found["steps_to_quality"].inputs[-1] == "new/A/beyond_table"
+    assert found["beyond_table"].samples.std() > 0

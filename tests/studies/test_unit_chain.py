@@ -1,0 +1,207 @@
+"""The chain of one unit of work on one machine, from what is given to units per day."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from estimator.core.errors import EstimatorError, UnfitError
+from estimator.core.types import Number
+from estimator.rollup import failures
+from estimator.rollup.parts import PARTS
+from estimator.studies.size import machine_size
+from estimator.studies.study import Study
+from estimator.studies.unit import estimate_unit, read_unit
+from estimator.studies.unit_chain import derive_chain
+from tests.studies.test_unit import WORKLOAD, study, write
+
+
+def chain(folder: Path, machine: dict[str, Any] | None = None, **unit: object) -> dict[str, Number]:
+    made = study({"devices_per_node": 2} | (machine or {}), dict(unit))
+    target, profile = made.machines["new"], read_unit(made.units_of_work["A"], folder)
+    step = estimate_unit(made, "A", target, profile, folder)
+    return derive_chain(made, ("new", "A"), step, machine_size(target, folder))
+
+
+@pytest.mark.parametrize(
+    ("unit", "steps"),
+    [
+        ({}, 10),
+        ({"steps_rounding": "ceil"}, 11),
+        ({"samples": 800}, 100),
+        ({"batch_size": 16, "samples": 81}, 5),
+        ({"samples": 8}, 1),
+    ],
+)
+def test_the_steps_of_an_epoch(tmp_path: Path, unit: dict[str, Any], steps: int) -> None:
+    assert chain(write(tmp_path), **unit)["steps_per_epoch"].samples[0] == steps
+
+
+def test_the_chain_leads_from_a_step_to_units_per_day(tmp_path: Path) -> None:
+    found = chain(write(tmp_path), epochs=7, load_time="100 s")
+    run_s = 7 * 10 * found["step_s"].samples[0] + 100
+    assert found["time_per_unit_s"].samples[0] == pytest.approx(run_s)
+    assert found["units_per_day"].samples[0] == pytest.approx(3 * 2 * 86400 / run_s)
+    assert found["epochs"].source == found["load_s"].source == "study file"
+    assert found["samples"].source == "workload file of the profile"
+    assert chain(tmp_path)["epochs"].source == "neither the study nor the workload file says"
+
+
+def test_a_validation_ends_each_epoch(tmp_path: Path) -> None:
+    without, validated = chain(write(tmp_path)), chain(tmp_path, validation_samples=9)
+    forward_s = validated["forward_s"].samples[0]
+    assert 0 < forward_s < without["step_s"].samples[0]
+    added_s = validated["epoch_s"].samples[0] - without["epoch_s"].samples[0]
+    assert added_s == pytest.approx(2 * forward_s)
+
+
+@pytest.mark.parametrize(
+    ("workload", "words"),
+    [
+        ("name: w\n", "samples and batch_size not known from the profile; add to the unit 'A'"),
+        ("name: w\nbatch_size: 8\n", "^samples not known"),
+        ("name: w\nbatch_size: 8\nsamples: 7\n", "A: 7 samples do not fill one batch of 8"),
+    ],
+)
+def test_a_run_of_no_known_step_is_refused(tmp_path: Path, workload: str, words: str) -> None:
+    with pytest.raises(EstimatorError, match=words):
+        chain(write(tmp_path, workload=workload))
+
+
+def test_a_given_time_is_that_of_a_node() -> None:
+    made = Study.model_validate({
+        "title": "t", "baseline": "old", "machines": {"old": {"nodes": 10}, "new": {"nodes": 20}},
+        "units_of_work": {"A": {"time_per_unit": {"old": "2 h", "new": "1 h"}}},
+    })  # fmt: skip
+    found = derive_chain(made, ("new", "A"), None, machine_size(made.machines["new"], Path()))
+    assert found["time_per_unit_s"].samples[0] == 3600
+    assert found["units_per_day"].samples[0] == 20 * 24
+    assert found["units_per_day"].id == "new/A/units_per_day"
+
+
+GROUPED = WORKLOAD + "parameters: 40000000\n"
+
+
+def nominal(numbers: dict[str, Number]) -> dict[str, float]:
+    return {name: float(number.samples[0]) for name, number in numbers.items()}
+
+
+def test_several_devices_per_training(tmp_path: Path) -> None:
+    """7 nodes of 2 devices have room for 3 trainings of 4."""
+    found = chain(write(tmp_path, workload=GROUPED), {"nodes": 7}, devices=4, samples=800, load_time="10 s", epochs=2)
+    n = nominal(found)
+    assert (n["batch_size"], n["steps_per_epoch"], n["runs_at_once"]) == (32, 25, 3)
+    assert n["step_s"] == pytest.approx(sum(n[f"step_{part}_s"] for part in PARTS))
+    assert n["step_communication_exposed_s"] > 0
+    assert n["time_per_unit_s"] == pytest.approx(10 + 2 * 25 * n["step_s"])
+    assert n["units_per_day"] == pytest.approx(3 * 86400 / n["time_per_unit_s"])
+    assert n["runs_per_day_per_node"] == pytest.approx(n["units_per_day"] / 7)
+    assert found["time_per_unit_s"].level == "group of 4 devices"
+    assert found["units_per_day"].level == "system"
+    ids = {number.id for number in found.values()}
+    assert all(set(number.inputs) <= ids for number in found.values())
+
+
+def test_the_whole_batch_may_be_given(tmp_path: Path) -> None:
+    write(tmp_path, workload=GROUPED)
+    n = nominal(chain(tmp_path, {"nodes": 7}, devices=4, samples=800, scaling="strong", batch_size=64))
+    assert (n["local_batch"], n["batch_size"], n["steps_per_epoch"]) == (16, 64, 12)
+
+
+def test_a_group_pays_for_all_of_its_devices_and_its_share_of_nodes(tmp_path: Path) -> None:
+    write(tmp_path, workload=GROUPED)
+    by_node, by_device = (
+        nominal(chain(tmp_path, {"nodes": 7, **price}, devices=4, samples=800))
+        for price in ({"usd_per_node_hour": "6 USD"}, {"usd_per_device_hour": "3 USD"})
+    )
+    hours = by_node["time_per_unit_s"] / 3600
+    assert by_node["usd"] == pytest.approx(by_device["usd"]) == pytest.approx(4 * 3 * hours)
+    devices_j = 4 * by_node["device_power_w"] * by_node["time_per_unit_s"]
+    nodes_j = 2 * by_node["node_overhead_w"] * by_node["time_per_unit_s"]
+    assert by_node["energy_j"] == pytest.approx(devices_j + nodes_j)
+    assert by_node["step_energy_j"] == pytest.approx(4 * by_node["device_power_w"] * by_node["step_s"])
+
+
+def test_the_samples_must_fill_the_batch_of_all_devices(tmp_path: Path) -> None:
+    with pytest.raises(EstimatorError, match="A: 31 samples do not fill one batch of 32"):
+        chain(write(tmp_path, workload=GROUPED), {"nodes": 7}, devices=4, samples=31)
+
+
+def test_trainings_that_share_a_device(tmp_path: Path) -> None:
+    """Kernels alone leave launches for others to fill; power and price are shared."""
+    write(tmp_path)
+    alone = nominal(chain(tmp_path, usd_per_device_hour(), host="none"))
+    found = chain(tmp_path, usd_per_device_hour(), host="none", trainings_per_device=4)
+    n = nominal(found)
+    assert n["step_alone_s"] == pytest.approx(alone["step_s"])
+    assert n["step_s"] == pytest.approx(max(4 * n["step_busy_s"], n["step_alone_s"]))
+    assert n["units_per_day"] == pytest.approx(3 * 2 * 4 * 86400 / n["time_per_unit_s"])
+    assert found["time_per_unit_s"].level == "1/4 of a device"
+    assert found["gaps_left"].samples.min() == found["gaps_left"].samples[0] == 0
+    assert n["usd"] == pytest.approx(3 * n["time_per_unit_s"] / 3600 / 4)
+    above_idle_j = (n["device_alone_w"] - n["device_idle_w"]) * n["step_alone_s"]
+    assert n["step_energy_j"] == pytest.approx(above_idle_j + n["device_idle_w"] * n["step_s"] / 4)
+    ids = {number.id for number in found.values()}
+    assert all(set(number.inputs) <= ids for number in found.values())
+
+
+def usd_per_device_hour() -> dict[str, Any]:
+    return {"usd_per_device_hour": "3 USD"}
+
+
+def test_one_training_that_shares_its_device_with_none_is_as_it_was(tmp_path: Path) -> None:
+    write(tmp_path)
+    alone, one = nominal(chain(tmp_path)), nominal(chain(tmp_path, trainings_per_device=1))
+    for name in ("step_s", "units_per_day", "energy_j"):
+        assert one[name] == pytest.approx(alone[name])
+
+
+def test_a_validation_beside_other_trainings_takes_longer_too(tmp_path: Path) -> None:
+    write(tmp_path)
+    n = nominal(chain(tmp_path, trainings_per_device=4, validation_samples=9))
+    assert n["forward_s"] / n["forward_alone_s"] == pytest.approx(n["step_s"] / n["step_alone_s"])
+
+
+FRAIL = {"mtbf_node": "2 h", "checkpoint": {"write": "30 s"}}
+
+
+def test_failures_and_checkpoints_lengthen_a_run(tmp_path: Path) -> None:
+    write(tmp_path, workload=GROUPED)
+    sound = nominal(chain(tmp_path, {"nodes": 7}, devices=4, samples=80000, load_time="10 s"))
+    found = chain(tmp_path, {"nodes": 7, **FRAIL}, devices=4, samples=80000, load_time="10 s")
+    n = nominal(found)
+    assert n["training_s"] + 10 == pytest.approx(sound["time_per_unit_s"])
+    assert (n["nodes_per_training"], n["mtbf_s"]) == (2, 3600)
+    assert n["checkpoint_every_s"] == pytest.approx(failures.best_interval(np.array(30.0), np.array(3600.0)))
+    assert n["time_per_unit_s"] > sound["time_per_unit_s"]
+    assert n["lost_share"] == pytest.approx(1 - sound["time_per_unit_s"] / n["time_per_unit_s"])
+    ids = {number.id for number in found.values()}
+    assert all(set(number.inputs) <= ids for number in found.values())
+    every = {"mtbf_node": "2 h", "checkpoint": {"every": "7 s", "write": "30 s"}}
+    assert nominal(chain(tmp_path, {"nodes": 7, **every}, samples=80000))["checkpoint_every_s"] == 7
+
+
+def test_a_run_that_failures_never_let_end_makes_a_machine_unfit(tmp_path: Path) -> None:
+    write(tmp_path)
+    with pytest.raises(UnfitError, match=r"a run of .* hardly ever .* nodes fail every 1.00 s; give .*'check"):
+        chain(tmp_path, {"mtbf_node": "1 s"}, samples=80000)
+
+
+def test_a_machine_is_used_in_part_and_for_part_of_the_time(tmp_path: Path) -> None:
+    write(tmp_path)
+    whole = nominal(chain(tmp_path, {"nodes": 8}))
+    found = nominal(chain(tmp_path, {"nodes": 8, "fraction": "50 %", "availability": 0.9}))
+    assert (found["all_nodes"], found["nodes"]) == (8, 4)
+    assert found["units_per_day"] == pytest.approx(whole["units_per_day"] * 0.5 * 0.9)
+    assert found["time_per_unit_s"] == whole["time_per_unit_s"]
+
+
+def test_a_time_that_is_given_is_lengthened_by_failures_too() -> None:
+    made = Study.model_validate({
+        "title": "t", "baseline": "old", "machines": {"old": {"nodes": 10}, "new": {"nodes": 20, "mtbf_node": "10 h"}},
+        "units_of_work": {"A": {"time_per_unit": {"old": "2 h", "new": "1 h"}}},
+    })  # fmt: skip
+    n = nominal(derive_chain(made, ("new", "A"), None, machine_size(made.machines["new"], Path())))
+    assert n["time_per_unit_s"] == pytest.approx(36000 * (np.exp(0.1) - 1))
+    assert n["units_per_day"] == pytest.approx(20 * 86400 / n["time_per_unit_s"])

@@ -1,0 +1,100 @@
+"""A workflow of counted units: what a campaign takes on each machine, and where it is shown."""
+
+import json
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from estimator.cli.render.fom import render_fom
+from estimator.core.types import StudyResult
+from estimator.reports import documents
+from estimator.reports.html import write_report
+from estimator.studies.run import run_study
+from tests.cli.command_line import printed
+
+GIVEN = """title: t
+baseline: old
+machines:
+  old: {nodes: 10}
+  new: {nodes: 20, availability: 50 %, usd_per_node_hour: 2 USD}
+units_of_work:
+  search: {time_per_unit: {old: 2 h, new: 1 h}, count: 25}
+  ensemble: {time_per_unit: {old: 4 h, new: 1 h}, count: 10}
+  other: {time_per_unit: {old: 1 h, new: 1 h}}
+"""
+PROFILED = """title: t
+baseline: old
+draws: 20
+machines:
+  old: {device: v100-sxm2-16gb, nodes: 2, devices_per_node: 4}
+  new: {device: a100-sxm4-40gb, nodes: 2, devices_per_node: 4}
+units_of_work:
+  search: {profile: p1b2, count: 100}
+  uq: {profile: combo, mode: inference, count: 10}
+"""
+REFUSED = PROFILED.replace("profile: combo, ", "profile: combo, precision: bf16, ")
+
+
+def run(folder: Path, text: str) -> StudyResult:
+    (folder / "study.yaml").write_text(text)
+    return run_study(folder / "study.yaml")
+
+
+def test_phases_run_in_waves_one_after_another(tmp_path: Path) -> None:
+    """Old: 3 waves of 10 nodes for 25 units of 2 h, then 1 of 4 h. New: 2 waves of 1 h, then 1; up half the time."""
+    found = documents.figures_of_merit(run(tmp_path, GIVEN))["campaigns"]
+    assert found["old"]["time_s"]["mid"] == pytest.approx((3 * 2 + 4) * 3600)
+    assert found["new"]["time_s"]["mid"] == pytest.approx((2 * 1 + 1) * 3600 / 0.5)
+    assert found["new"]["campaigns_per_day"]["mid"] == pytest.approx(4)
+    assert found["new"]["ratio"]["mid"] == pytest.approx(10 / 6)
+    assert list(found["new"]["phases"]) == ["search", "ensemble"]
+    assert found["new"]["phases"]["search"] == {"count": 25, "time_s": found["new"]["phases"]["search"]["time_s"]}
+    assert (found["old"]["usd"], found["new"]["usd"]["mid"]) == (None, pytest.approx(35 * 2))
+
+
+def test_without_counts_there_is_no_campaign(tmp_path: Path) -> None:
+    result = run(tmp_path, GIVEN.replace(", count: 25", "").replace(", count: 10", ""))
+    assert documents.figures_of_merit(result)["campaigns"] is None
+    html, _ = write_report(result, tmp_path)
+    assert 'id="campaign"' not in html.read_text("utf-8")
+
+
+def test_inference_is_one_pass_whatever_the_epochs_of_its_training(tmp_path: Path) -> None:
+    chain = run(tmp_path, PROFILED).chains["new", "uq"]
+    assert chain["epochs"].samples[0] == 1
+    assert chain["epochs"].source == "one pass of inference"
+    assert chain["waves"].samples[0] == 2
+    assert chain["phase_energy_kwh"].samples[0] == pytest.approx(10 * chain["energy_kwh"].samples[0])
+
+
+def test_every_number_of_a_campaign_is_derived(tmp_path: Path) -> None:
+    numbers = run(tmp_path, PROFILED).numbers()
+    assert {"old/campaign_s", "new/campaign_s", "new/campaign_ratio", "new/campaign_energy_kwh"} <= numbers.keys()
+    assert all(set(number.inputs) <= numbers.keys() for number in numbers.values())
+    assert numbers["new/campaign_s"].inputs == ("new/search/phase_s", "new/uq/phase_s")
+    assert numbers["new/campaign_ratio"].level == "system"
+
+
+def test_a_machine_that_cannot_run_a_phase_has_no_campaign(tmp_path: Path) -> None:
+    result = run(tmp_path, REFUSED)
+    found = documents.figures_of_merit(result)["campaigns"]
+    assert found["old"] is None
+    assert found["new"]["time_s"]["mid"] > 0
+    assert found["new"]["ratio"] is None
+    html, results = write_report(result, tmp_path)
+    assert "it cannot run all of these units" in html.read_text("utf-8")
+    assert json.loads(results.read_text("utf-8"))["figure_of_merit"]["campaigns"]["old"] is None
+    shown = printed(partial(render_fom, documents.plain(documents.figures_of_merit(result)), "t")).stdout
+    assert "cannot run all of its units" in shown
+
+
+def test_people_see_the_campaign_of_each_machine(tmp_path: Path) -> None:
+    result = run(tmp_path, GIVEN)
+    shown = printed(partial(render_fom, documents.plain(documents.figures_of_merit(result)), "t")).stdout
+    assert [" ".join(line.split()) for line in shown.splitlines()][-2:] == [
+        "old 10.00 h 2.4 1",
+        "new 6.000 h 4 1.66667",
+    ]
+    html, _ = write_report(result, tmp_path)
+    assert "<h2>A campaign of 25 search, then 10 ensemble</h2>" in html.read_text("utf-8")
