@@ -34,13 +34,13 @@ def derive_chain(study: Study, pair: tuple[str, str], estimated: Estimate | None
     of_machine = (*_nodes(size), *_count(unit), *given_efficiency(unit, machine_name))
     if estimated is None:
         worker = worker_of_time(unit, machine_name, size)
-        given = (*_failures(machine, worker.level, worker.nodes), *given_time(unit, machine_name, machine, worker))
-        numbers = numbers_of(id_prefix, (*of_machine, *given)) | given_prices(machine, worker.devices, id_prefix)
+        of_time = (*_failures(machine, worker.level, worker.nodes), *given_time(unit, machine_name, machine, worker))
+        numbers = numbers_of(id_prefix, (*of_machine, *of_time)) | given_prices(machine, worker.devices, id_prefix)
         return _ending(chain.derive(id_prefix, worker.level, numbers))
-    of_machine = (*of_machine, *_failures(machine, _worker(unit), 1 if unit.devices is None else None))
+    of_failures = _failures(machine, _worker(unit), 1 if unit.devices is None else None)
     workload = estimated.profile.workload
     of_step, of_run = _step(unit, estimated, id_prefix), _run(unit, unit_name, workload, estimated.plan)
-    numbers = numbers_of(id_prefix, (*of_machine, *_workers(unit, size), *of_step, *of_run))
+    numbers = numbers_of(id_prefix, (*of_machine, *of_failures, *_workers(unit, size), *of_step, *of_run))
     numbers |= given_power(study, unit, machine, estimated, size, id_prefix)
     numbers |= given_prices(machine, (unit.devices or 1) / (unit.trainings_per_device or 1), id_prefix)
     ceiled = (unit.steps_rounding or workload.steps_rounding) == "ceil"

@@ -43,3 +43,12 @@ def test_units_run_in_waves_that_count_in_full() -> None:
     assert throughput.phase_time(found, np.array([60.0])).tolist() == [60, 60, 120]
     assert throughput.available_phase_time(found, np.array([60.0]), np.array([0.5])).tolist() == [120, 120, 240]
     assert throughput.of_all(np.array([41.0]), np.array([2.0])).tolist() == [82]
+
+
+def test_units_that_lack_nodes_do_not_begin() -> None:
+    assert throughput.units_at_once(np.array([300.0, 310.0]), np.array([1 / 60])).tolist() == [5, 5]
+
+
+def test_a_campaign_keeps_a_share_of_its_rate_on_the_whole_machine() -> None:
+    found = throughput.extrapolated_phase_time(np.array([2.0]), np.array([45.0]), np.array([0.5]), np.array([0.9]))
+    assert found.tolist() == [200]

@@ -1,5 +1,6 @@
 """Units of work whose time is given: of a node, of many, of a device, or as a rate."""
 
+import math
 from pathlib import Path
 
 import pytest
@@ -69,3 +70,34 @@ def test_a_price_per_device_counts_those_that_run_the_unit(unit: str, devices: i
     machines = DEVICES.replace("devices_per_node: 4", "devices_per_node: 4, usd_per_device_hour: 3 USD")
     numbers = run_toy(tmp_path, f"  A: {{time_per_unit: {{old: 4 h, new: 1 h}}, {unit}}}", machines=machines).chains
     assert numbers["new", "A"]["usd"].samples[0] == pytest.approx(3 * devices)
+
+
+FAILING = "machines: {old: {nodes: 100}, new: {nodes: 300, mtbf_node: 1000 h}}"
+
+
+@pytest.mark.parametrize(
+    "unit", ["time_per_unit: {old: 4 h, new: 1 h}", "amount: 7200, amount_per_s: {old: 0.5, new: 2}"]
+)
+def test_a_unit_on_many_nodes_fails_with_each_of_them(unit: str, tmp_path: Path) -> None:
+    ran_on = "ran_on: {new: {nodes: 60, efficiency: 90 %}}"
+    numbers = run_toy(tmp_path, f"  A: {{{unit}, {ran_on}}}", machines=FAILING).chains["new", "A"]
+    found = {name: float(numbers[name].samples[0]) for name in ("training_s", "mtbf_s", "time_per_unit_s")}
+    assert found["training_s"] == 3600
+    assert found["mtbf_s"] == pytest.approx(1000 * 3600 / 60)
+    assert found["time_per_unit_s"] == pytest.approx(60000 * math.expm1(3600 / 60000))
+    assert numbers["units_per_day"].samples[0] == pytest.approx(86400 / found["time_per_unit_s"] * 5 * 0.9)
+
+
+@pytest.mark.parametrize(("up", "share"), [("", 0.9), (", availability: 50 %", 0.45)])
+def test_a_campaign_of_units_on_many_nodes_runs_in_whole_units_at_once(up: str, share: float, tmp_path: Path) -> None:
+    machines = f"machines: {{old: {{nodes: 100}}, new: {{nodes: 310{up}}}}}"
+    unit = "  A: {time_per_unit: {old: 4 h, new: 1 h}, count: 6, ran_on: {new: {nodes: 60, efficiency: 90 %}}}"
+    numbers = run_toy(tmp_path, unit, machines=machines).chains["new", "A"]
+    assert numbers["runs_at_once"].samples[0] == 5
+    assert numbers["phase_s"].samples[0] == pytest.approx(2 * 3600 / share)
+
+
+def test_nodes_out_of_use_run_nothing(tmp_path: Path) -> None:
+    machines = "machines: {old: {nodes: 100}, new: {nodes: 300, fraction: 10 %}}"
+    with pytest.raises(EstimatorError, match="ran_on: it ran on 60 nodes; the machine has 30"):
+        run_toy(tmp_path, "  A: {time_per_unit: {old: 4 h, new: 1 h}, ran_on: {new: {nodes: 60}}}", machines=machines)

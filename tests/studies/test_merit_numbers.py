@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from estimator.cli.render.fom import render_fom
 from estimator.core.types import StudyResult
 from estimator.reports import documents
+from estimator.reports.html import render
 from tests.studies.toy_merit import run_toy
 
 UNITS = """
@@ -76,3 +78,31 @@ def test_nothing_declared_leaves_no_trace(tmp_path: Path) -> None:
     target = document["targets"]["new"]
     assert (document["preset"], target["fom_with_algorithm"], target["fom_committed"]) == (None, None, None)
     assert set(result.fom_numbers) == {"weights/A", "new/fom"}
+
+
+REFUSED = "{nodes: 300, mtbf_node: 1 min}"  # no run of hours ends there
+
+
+@pytest.mark.parametrize(
+    "definition", ["{preset: candle}", "{preset: ssi}", "{mean: geometric, of: ratios, level: node}"]
+)
+@pytest.mark.parametrize(("old", "third"), [("{nodes: 100}", "{nodes: 50}"), (REFUSED, "{nodes: 50}")])
+def test_a_machine_that_runs_no_unit_has_no_figure_of_any_kind(
+    old: str, third: str, definition: str, tmp_path: Path
+) -> None:
+    machines = f"machines: {{old: {old}, new: {REFUSED}, third: {third}}}"
+    units = UNITS.replace("new: 2 h}", "new: 2 h, third: 4 h}").replace("new: 1 h}", "new: 1 h, third: 2 h}")
+    study = run_toy(tmp_path, units, definition, machines)
+    found = documents.figures_of_merit(study)
+    without, other = found["targets"]["new"], found["targets"]["third"]
+    assert without.keys() == other.keys()
+    assert (other["fom"] is None) == (old == REFUSED)
+    assert without["level"] == other["level"] == found["level"]
+    empty = ("fom", "means_unit", "fom_committed", "fom_with_algorithm", "dominant_unit")
+    assert [without[key] for key in empty] == [None] * len(empty)
+    assert not any(without[key] for key in ("presets", "groups", "means", "other_definitions"))
+    unit = without["units"]["A"]
+    assert unit.keys() == other["units"]["A"].keys()
+    assert (unit["capability"], unit["committed_s"], unit["projected_over_committed"]) == (2, 9000, None)
+    assert "hardly ever ends" in render(study)
+    render_fom(found, "t")
