@@ -142,7 +142,7 @@ def _refuse_unlike_workers(study: Study, machine: str, chains: Chains, definitio
 
 
 def _unlike_workers(study: Study, machine: str, chains: Chains, definition: Definition) -> str:
-    """Units of which one is run by a device and another by nodes, in words, where the figure compares workers."""
+    """Units of which one is run by devices and another by nodes, in words, where the figure compares workers."""
     if definition.level != "worker":
         return ""
     levels = {
@@ -150,8 +150,8 @@ def _unlike_workers(study: Study, machine: str, chains: Chains, definition: Defi
         for name in (study.baseline, machine)
         for unit in study.units_of_work
     }
-    kinds = {by_device: pair for pair, by_device in levels.items()}
-    return f"{kinds[True]} of one device and {kinds[False]} of nodes" if len(kinds) > 1 else ""
+    kinds = {by_devices: pair for pair, by_devices in levels.items()}
+    return f"{kinds[True]} of devices and {kinds[False]} of nodes" if len(kinds) > 1 else ""
 
 
 def _speedup(study: Study, machine: str, unit: str, chains: Chains, level: str) -> float:

@@ -1,5 +1,6 @@
 """Figures of merit of a study, from rates that are given."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -132,13 +133,20 @@ def test_workers_of_unlike_levels_are_not_mixed(tmp_path: Path) -> None:
     machines = "machines: {old: {nodes: 100, devices_per_node: 1}, new: {nodes: 300, devices_per_node: 4}}"
     times = "time_per_unit: {old: 4 h, new: 1 h}"
     units = f"  A: {{{times}}}\n  B: {{time_of: device, {times}}}"
-    with pytest.raises(
-        EstimatorError, match="mixes units of unlike levels, B on new of one device and A on new of nod"
-    ):
+    with pytest.raises(EstimatorError, match="mixes units of unlike levels, B on new of devices and A on new of nod"):
         run_toy(tmp_path, units, "{preset: jupiter}", machines)
     merit = run_toy(tmp_path, units, "{preset: candle}", machines).foms["new"]
     assert "jupiter" not in merit.presets
     assert "candle" in merit.presets
+
+
+@pytest.mark.parametrize("level", ["group of 8 devices", "1/4 of a device"])
+def test_a_group_or_a_share_of_devices_is_a_worker_beside_a_device(level: str) -> None:
+    of_devices = chains()
+    for (_, unit), numbers in of_devices.items():
+        worker = "device" if unit == "A" else level
+        numbers["runs_per_day"] = replace(numbers["runs_per_day"], level=worker)
+    assert figure_of_merit(study(level="worker"), "new", of_devices).level == "worker"
 
 
 @pytest.mark.parametrize(("preset", "noted"), [("ssi", ["B"]), ("ssni", ["A"]), ("coral-2", [])])
