@@ -7,11 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from estimator.core.errors import EstimatorError
 from estimator.core.notes import sentences
 from estimator.core.types import MemoryUse, RunPlan, Sourced, StudyResult, Workload
 from estimator.devices.specs.table.cells import Subject, spec_of
 from estimator.devices.specs.table.layout import Column, Layout
 from estimator.reports import documents
+from estimator.rollup import presets as definitions
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,6 +49,14 @@ def shipped_profiles(workloads: Mapping[str, Workload]) -> Document:
 def predicted_shapes(rows: pd.DataFrame, target: str, assumptions: Sequence[str]) -> Document:
     """A table of shapes with their predicted times."""
     return {"target": target, "rows": documents.rows(rows, list(rows.columns)), "assumptions": list(assumptions)}
+
+
+def presets(names: Sequence[str]) -> Document:
+    """The published figures of merit of these names, all without any. Raises EstimatorError for an unknown name."""
+    try:
+        return {"presets": [definitions.describe(name) for name in names or definitions.presets()]}
+    except ValueError as error:
+        raise EstimatorError(f"the preset {error}") from None
 
 
 def memory(workload: str, plan: RunPlan, use: MemoryUse) -> Document:

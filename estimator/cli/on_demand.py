@@ -25,6 +25,7 @@ MODULES = {  # of the package commands, by the command; help lists them in this 
     "memory": "memory",
     "sweep": "sweep",
     "scale": "scale",
+    "presets": "presets",
     "fom": "fom",
     "report": "report",
     "init": "init",

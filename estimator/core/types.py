@@ -598,6 +598,14 @@ class FigureOfMerit:
     p_threshold: float | None
     dominant_unit: str
     other_definitions: Mapping[str, float]
+    level: str = "system"  # whose rates are compared: the whole machines', or those of one node or worker
+    means: Mapping[str, Floats] = field(default_factory=dict, repr=False)  # each machine's own, of a ratio of means
+    means_unit: str = "1/day"
+    groups: Mapping[str, float] = field(default_factory=dict)  # the figure of each class of units alone
+    presets: Mapping[str, tuple[float, str]] = field(default_factory=dict)  # preset → its figure, dominant unit
+    with_algorithm: Floats | None = field(default=None, repr=False)  # times the algorithmic factors of its units
+    committed: Floats | None = field(default=None, repr=False)  # with what is committed in place of the projected
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -671,6 +679,8 @@ class StudyResult:
     assumptions: tuple[str, ...] = ()  # about the machines; those about the devices are the estimates' own
     specifications: Mapping[str, Sourced] = field(default_factory=dict)  # the catalogue's numbers behind the figures
     inputs: Mapping[str, str] = field(default_factory=dict)  # SHA-256 by a name that holds on every machine
+    level: str = "system"  # whose rates the figures of merit compare
+    preset: Mapping[str, Any] | None = None  # the published definition of the figure of merit, with its sources
 
     @property
     def machines(self) -> list[str]:

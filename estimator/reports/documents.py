@@ -202,10 +202,10 @@ def figures_of_merit(result: StudyResult) -> Document:
     return {
         "specifications": unverified(result.specifications),
         "assumptions": list(dict.fromkeys((*result.assumptions, *sentences))),
-        "warnings": list(
-            dict.fromkeys(warning for estimated in result.estimates.values() for warning in estimated.warnings)
-        ),
+        "warnings": list(dict.fromkeys(warning for found in _warnings(result) for warning in found)),
         "definition": result.definition,
+        "preset": None if result.preset is None else dict(result.preset),
+        "level": result.level,
         "baseline": result.baseline,
         "threshold": result.threshold,
         "targets": {name: _target(result, name) for name in result.machines if name != result.baseline},
@@ -214,38 +214,51 @@ def figures_of_merit(result: StudyResult) -> Document:
     }
 
 
+def _warnings(result: StudyResult) -> list[tuple[str, ...]]:
+    estimated = [estimated.warnings for estimated in result.estimates.values()]
+    return [*estimated, *(merit.notes for merit in result.foms.values())]
+
+
 def _target(result: StudyResult, machine: str) -> Document:
     if machine in result.without_fom:
         return _target_without_figure(result, machine)
-    merit = result.foms[machine]
+    merit, covers = result.foms[machine], _covers(result)
     return {
-        "fom": interval(merit.samples, _covers(result)),
+        "fom": interval(merit.samples, covers),
         "refused": None,
-        "level": "system",
+        "level": merit.level,
         "meets_threshold": None if result.threshold is None else bool(merit.samples[0] >= result.threshold),
         "p_threshold": merit.p_threshold,
         "dominant_unit": merit.dominant_unit,
         "other_definitions": dict(merit.other_definitions),
+        "presets": {name: {"fom": figure, "dominant_unit": unit} for name, (figure, unit) in merit.presets.items()},
+        "groups": dict(merit.groups),
+        "means": {name: interval(mean, covers) for name, mean in merit.means.items()},
+        "means_unit": merit.means_unit if merit.means else None,
+        "fom_with_algorithm": None if merit.with_algorithm is None else interval(merit.with_algorithm, covers),
+        "fom_committed": None if merit.committed is None else interval(merit.committed, covers),
         "units": _units(result, merit.target),
     }
+
+
+FIGURE_KEYS = (
+    "fom", "meets_threshold", "p_threshold", "dominant_unit", "means_unit", "fom_with_algorithm", "fom_committed",
+)  # fmt: skip
 
 
 def _target_without_figure(result: StudyResult, machine: str) -> Document:
     """A machine that a refused unit, of its own or of the baseline's, leaves without a figure."""
     return {
-        "fom": None,
+        **dict.fromkeys(FIGURE_KEYS),
         "refused": result.without_fom[machine],
-        "level": "system",
-        "meets_threshold": None,
-        "p_threshold": None,
-        "dominant_unit": None,
-        "other_definitions": {},
+        "level": result.level,
+        **{name: {} for name in ("other_definitions", "presets", "groups", "means")},
         "units": _units(result, machine),
     }
 
 
 def _units(result: StudyResult, machine: str) -> Document:
-    return {unit: _cell(result, (machine, unit)) for unit in result.units}
+    return {unit: _cell(result, (machine, unit)) | _terms(result, (machine, unit)) for unit in result.units}
 
 
 def _cell(result: StudyResult, pair: tuple[str, str]) -> Document:
@@ -263,9 +276,17 @@ def _cell(result: StudyResult, pair: tuple[str, str]) -> Document:
 
 
 def _count(numbers: Mapping[str, Number], name: str, estimated: Estimate | None) -> int | None:
-    """How many devices train together, or trainings share a device; None where the time of a whole node was given."""
+    """How many devices train together, or trainings share a device; None where the time was given."""
     given = numbers.get(name)
     return int(given.samples[0]) if given else 1 if estimated else None
+
+
+def _terms(result: StudyResult, pair: tuple[str, str]) -> Document:
+    """What the study declares of one unit on one machine: values at nominal inputs, null where it says nothing."""
+    names = ("capability", "algorithmic_factor", "committed", "projected_over_committed")
+    numbers = {name: result.fom_numbers.get(f"{pair_id(pair)}/{name}") for name in names}
+    values = {name: None if found is None else float(found.samples[0]) for name, found in numbers.items()}
+    return {"committed_s": values.pop("committed"), **values}
 
 
 def _covers(result: StudyResult) -> Covers:
@@ -294,8 +315,8 @@ def _campaign(result: StudyResult, machine: str) -> Document | None:
 
 
 UNIT_KEYS = (
-    "time_per_unit_s", "time_level", "units_per_day", "ratio", "level", "ratio_per_node", "energy_j", "usd", "devices",
-    "trainings_per_device",
+    "time_per_unit_s", "time_level", "units_per_day", "ratio", "level", "ratio_per_node", "ratio_per_worker",
+    "energy_j", "usd", "devices", "trainings_per_device",
 )  # fmt: skip
 
 
@@ -308,6 +329,7 @@ def unit_of_work(numbers: Mapping[str, Number], covers: Covers) -> Document:
         "ratio": _interval_of(numbers, "ratio", covers),
         "level": "system",
         "ratio_per_node": _interval_of(numbers, "ratio_node", covers),
+        "ratio_per_worker": _interval_of(numbers, "ratio_worker", covers),
         "energy_j": _interval_of(numbers, "energy_j", covers),
         "usd": _interval_of(numbers, "usd", covers),
     }

@@ -29,6 +29,10 @@ OP_COLUMNS = (
 )  # fmt: skip
 OP_HEADINGS = {"op_class": "class", "time_s": "on source", "target_time_s": "on target"}
 EXPENSES = {"energy_kwh": "energy per unit [kWh]", "usd": "price per unit [USD]"}  # shown where any is known
+TERMS = {  # of a unit on a machine, as the study declares them; likewise
+    "capability": "capability factor", "algorithmic_factor": "algorithmic factor, kept apart",
+    "committed": "committed time", "projected_over_committed": "projected / committed rate",
+}  # fmt: skip
 SVG_SETTINGS = {"svg.hashsalt": "fom-estimator", "svg.fonttype": "path", "font.family": "DejaVu Sans"}
 
 
@@ -71,12 +75,29 @@ def render(result: StudyResult) -> str:
         longest_ops=figures.LONGEST_OPS,
         methods=METHODS,
         assumptions={**{text: ["machines"] for text in result.assumptions}, **_by_sentence(result, "assumptions")},
-        warnings=_by_sentence(result, "warnings"),
+        warnings={**_by_sentence(result, "warnings"), **{n: [m] for m, f in result.foms.items() for n in f.notes}},
         numbers=result.numbers(),
+        level=result.level,
+        own_means={name: mean for found in result.foms.values() for name, mean in found.means.items()},
+        own_means_unit=next((found.means_unit for found in result.foms.values()), "1"),
         counts=_counts(result),
         expenses={name: head for name, head in EXPENSES.items() if any(name in n for n in result.chains.values())},
+        terms=_terms(result),
         predicted=bool(result.predictions()),
     )
+
+
+def _terms(result: StudyResult) -> dict[str, dict[tuple[str, str], Number]]:
+    """By heading, what the study declares of units on machines."""
+    found = {
+        heading: {
+            pair: result.fom_numbers[id]
+            for pair in result.chains
+            if (id := f"{pair_id(pair)}/{name}") in result.fom_numbers
+        }
+        for name, heading in TERMS.items()
+    }
+    return {heading: numbers for heading, numbers in found.items() if numbers}
 
 
 def show_number(number: Number) -> Markup:

@@ -47,3 +47,8 @@ def step_of_epoch(epoch_s: Floats, steps_per_epoch: Floats) -> Floats:
 def run_time(epoch_s: Floats, epochs: Floats, load_s: Floats) -> Floats:
     """Time of one run [s]: the time of an epoch × the number of epochs, after loading the data once."""
     return load_s + epoch_s * epochs
+
+
+def time_of_amount(amount: Floats, amount_per_s: Floats) -> Floats:
+    """Time of one unit [s] whose rate is known: the time of a hypothetical job of that amount."""
+    return amount / amount_per_s

@@ -8,12 +8,15 @@ machine's rates by that of the baseline's rates (Foster & Stevens, Learning Syst
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Literal
+from typing import Annotated, Any
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from estimator.core.types import File, Floats
+from estimator.rollup import presets
+from estimator.rollup.presets import Level, Mean, Of, Preset, ShownAs
+from estimator.rollup.throughput import DAY_S
 
 
 def harmonic(values: Floats, weights: Floats) -> Floats:
@@ -45,16 +48,51 @@ MEANS: Mapping[str, Callable[[Floats, Floats], Floats]] = {
 
 
 class Definition(File):
-    """A definition of the figure of merit: ``of: rates`` is a ratio of means, ``of: ratios`` a mean of ratios."""
+    """A definition of the figure of merit: ``of: rates`` is a ratio of means, ``of: ratios`` a mean of ratios.
 
-    mean: Literal["harmonic", "geometric", "arithmetic", "minimum"] = "harmonic"
-    of: Literal["rates", "ratios"] = "rates"
+    A preset stands for a published definition; mean and of then follow from it.
+    """
+
+    preset: str | None = None
+    mean: Mean = "harmonic"
+    of: Of = "rates"
+    level: Level = "system"
+    weights: dict[str, Annotated[float, Field(gt=0)]] = Field(default={})  # by unit, in place of the units' own
     threshold: float | None = Field(default=None, gt=0)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_published(cls, written: Any) -> Any:
+        if not isinstance(written, dict) or not isinstance(written.get("preset"), str):
+            return written
+        name, preset = written["preset"], presets.find(written["preset"])
+        for key in ("mean", "of", *(() if preset.weighted else ("weights",))):
+            if key in written:
+                raise ValueError(f"names both the preset '{name}' and '{key}', which {name} defines; delete one")
+        level = written.get("level", preset.levels[0])
+        if level not in preset.levels:
+            raise ValueError(f"has the level {level!r}; {name} is defined for {' and '.join(preset.levels)}")
+        return {**written, "mean": preset.mean, "of": preset.of, "level": level}
 
     def __str__(self) -> str:
         if self.of == "rates":
             return f"ratio of {self.mean} means of the rates"
         return f"{self.mean} mean of the ratios"
+
+    @property
+    def published(self) -> Preset | None:
+        """The preset, if it is one."""
+        return presets.presets()[self.preset] if self.preset else None
+
+    @property
+    def shown_as(self) -> ShownAs:
+        """What a machine's own mean is printed as."""
+        return self.published.shown_as if self.published else "per_day"
+
+
+def of_preset(name: str) -> Definition:
+    """The definition of a preset."""
+    return Definition(preset=name)
 
 
 def figure_of_merit(rates: Floats, baseline: Floats, weights: Floats, definition: Definition) -> Floats:
@@ -65,11 +103,37 @@ def figure_of_merit(rates: Floats, baseline: Floats, weights: Floats, definition
     return mean(rates / baseline, column)
 
 
+def own_mean(rates: Floats, flop: Floats | None, weights: Floats, definition: Definition) -> tuple[Floats, str]:
+    """A machine's own mean of its rates [1/day], as its definition prints it, with its unit; not divided by a baseline.
+
+    Args:
+        rates: units per day (units × samples).
+        flop: operations of each unit, fixed for all machines [FLOP]; None where one is unknown.
+        weights: of each unit.
+        definition: a ratio of means.
+    """
+    if definition.shown_as == "flop_per_s" and flop is not None:
+        rates = rates * flop[:, None] / DAY_S
+    mean = MEANS[definition.mean](rates, weights[:, None])
+    if definition.shown_as == "per_minute":
+        return mean / (DAY_S / 60), "1/min"
+    if definition.shown_as == "seconds":
+        return DAY_S / mean, "s"
+    return mean, "FLOP/s" if definition.shown_as == "flop_per_s" and flop is not None else "1/day"
+
+
 def all_definitions(rates: Floats, baseline: Floats, weights: Floats) -> dict[str, float]:
     """The figure at nominal inputs under every definition."""
     forms = [Definition(mean=mean, of=of) for of in ("rates", "ratios") for mean in MEANS]
     nominal = rates[:, :1], baseline[:, :1]
     return {str(form): float(figure_of_merit(*nominal, weights, form)[0]) for form in forms}
+
+
+def effective_weights(units: Mapping[str, float], definition: Definition) -> Floats:
+    """The weights of the units under a definition: its own, the units', or equal ones where it has none."""
+    if definition.published and not definition.published.weighted:
+        return np.ones(len(units))
+    return np.array([definition.weights.get(name, weight) for name, weight in units.items()])
 
 
 def dominant_unit(rates: Floats, baseline: Floats, weights: Floats, definition: Definition) -> int:

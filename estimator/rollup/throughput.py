@@ -14,6 +14,11 @@ def runs_per_day(time_per_unit_s: Floats) -> Floats:
     return DAY_S / time_per_unit_s
 
 
+def extrapolated_runs_per_day(time_per_unit_s: Floats, efficiency: Floats) -> Floats:
+    """Units per day of one worker where the whole machine works [1/day]: the day ÷ its time alone × the efficiency."""
+    return DAY_S / time_per_unit_s * efficiency
+
+
 def runs_per_day_per_node(runs_per_day: Floats, workers_per_node: Floats) -> Floats:
     """Units per day of a node whose workers run separate units [1/day]: units per day of one worker × workers."""
     return runs_per_day * workers_per_node
@@ -30,8 +35,8 @@ def trainings_at_once(nodes: Floats, devices_per_node: Floats, devices_per_train
 
 
 def units_at_once(nodes: Floats, workers_per_node: Floats) -> Floats:
-    """Units that a machine runs at once, where a node or less runs each."""
-    return nodes * workers_per_node
+    """Units that a machine runs at once: floor(nodes × workers per node), as none begins without all of its nodes."""
+    return np.asarray(np.floor(np.round(nodes * workers_per_node, 9)))  # a node's share of 1/60 is not exact
 
 
 def waves(count: Floats, runs_at_once: Floats) -> Floats:
@@ -47,6 +52,11 @@ def phase_time(waves: Floats, time_per_unit_s: Floats) -> Floats:
 def available_phase_time(waves: Floats, time_per_unit_s: Floats, availability: Floats) -> Floats:
     """Time of so many like units on a machine that is up for a share of the time [s]."""
     return phase_time(waves, time_per_unit_s) / availability
+
+
+def extrapolated_phase_time(waves: Floats, time_per_unit_s: Floats, availability: Floats, efficiency: Floats) -> Floats:
+    """Time of so many like units [s] that keep a share of their rate when the whole machine runs such units."""
+    return available_phase_time(waves, time_per_unit_s, availability) / efficiency
 
 
 def of_all(count: Floats, each: Floats) -> Floats:

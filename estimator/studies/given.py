@@ -1,10 +1,12 @@
-"""A number that a study gives to the chain of a unit on a machine."""
+"""Numbers that a study gives to the chain of a unit on a machine."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
-from estimator.core.types import Floats
+from estimator.core.types import Floats, Number
+from estimator.rollup import chain
 
 STUDY_FILE = "study file"
 
@@ -19,3 +21,8 @@ class Given(NamedTuple):
     level: str
     source: str
     formula: str = "given"
+
+
+def numbers_of(id_prefix: str, given: Iterable[Given]) -> dict[str, Number]:
+    """The numbers of a chain by name; their ids begin with the prefix."""
+    return {each.name: chain.given(f"{id_prefix}/{each.name}", *each[1:]) for each in given}

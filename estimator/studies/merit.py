@@ -2,32 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from estimator.core.types import Chains, FigureOfMerit, Floats, Number, Refusal
-from estimator.rollup import chain, fom
+from estimator.core.errors import EstimatorError
+from estimator.core.types import Chains, FigureOfMerit, Floats, Refusal
+from estimator.rollup import fom, presets
+from estimator.rollup.fom import Definition
 from estimator.studies.study import Study
+from estimator.studies.terms import Factor
 
-
-def _rates(study: Study, machine: str, chains: Chains) -> Floats:
-    """Units per day of one machine (units × samples)."""
-    rates = (chains[machine, unit]["units_per_day"].samples for unit in study.units_of_work)
-    return np.stack(np.broadcast_arrays(*rates))
+RATE_OF = {"system": "units_per_day", "node": "runs_per_day_per_node", "worker": "runs_per_day"}
 
 
 def figure_of_merit(study: Study, machine: str, chains: Chains) -> FigureOfMerit:
-    """The figure of merit of one machine over the baseline, as the study defines it."""
-    definition, weights = study.figure_of_merit, np.array([unit.weight for unit in study.units_of_work.values()])
-    rates, baseline = np.broadcast_arrays(_rates(study, machine, chains), _rates(study, study.baseline, chains))
+    """The figure of merit of one machine over the baseline, as the study defines it.
+
+    Raises EstimatorError where it compares workers of unlike kinds.
+    """
+    definition = study.figure_of_merit
+    _refuse_unlike_workers(study, machine, chains, definition)
+    weights = weights_of(study, definition)
+    rates, baseline = _both(study, machine, chains, definition)
     samples = fom.figure_of_merit(rates, baseline, weights, definition)
+    means, means_unit = _own_means(study, {machine: rates, study.baseline: baseline}, definition)
     return FigureOfMerit(
         target=machine,
         samples=samples,
         p_threshold=fom.share_above(samples, definition.threshold),
         dominant_unit=list(study.units_of_work)[fom.dominant_unit(rates, baseline, weights, definition)],
         other_definitions=fom.all_definitions(rates, baseline, weights),
+        level=definition.level,
+        means=means,
+        means_unit=means_unit,
+        groups=dict(_groups(study, rates, baseline)),
+        presets=dict(_presets(study, machine, chains)),
+        with_algorithm=_with_algorithm(study, machine, rates, baseline),
+        committed=_committed(study, machine, chains, rates, baseline),
+        notes=tuple(_notes(study, machine, chains)),
     )
 
 
@@ -42,20 +55,122 @@ def machines_without_figure(study: Study, refusals: Mapping[tuple[str, str], Ref
     return reasons
 
 
-def fom_number(study: Study, merit: FigureOfMerit, chains: Chains) -> Number:
-    """The figure of merit with its derivation."""
-    machines, units = (merit.target, study.baseline), study.units_of_work
-    inputs = [chains[machine, unit]["units_per_day"].id for machine in machines for unit in units]
-    weights = list(weight_numbers(study))
-    formula = str(study.figure_of_merit)
-    samples = merit.samples
-    return Number(f"{merit.target}/fom", "figure of merit", samples, "1", "system", formula, (*inputs, *weights))
+def _rates(study: Study, machine: str, chains: Chains, definition: Definition) -> Floats:
+    """Units per day of one machine, or of one of its nodes or workers, times the units' capability factors."""
+    rates = [chains[machine, unit][RATE_OF[definition.level]].samples for unit in study.units_of_work]
+    factors = [_factor(unit.capability, machine) for unit in study.units_of_work.values()]
+    return np.asarray(np.stack(np.broadcast_arrays(*rates)) * np.array(factors)[:, None])
 
 
-def weight_numbers(study: Study) -> dict[str, Number]:
-    """The weight of each unit of work, by id."""
-    numbers = (
-        chain.given(f"weights/{name}", f"weight of {name}", unit.weight, "1", "study", "study file, else 1")
-        for name, unit in study.units_of_work.items()
-    )
-    return {number.id: number for number in numbers}
+def _both(study: Study, machine: str, chains: Chains, definition: Definition) -> tuple[Floats, Floats]:
+    rates, baseline = (_rates(study, name, chains, definition) for name in (machine, study.baseline))
+    rates, baseline = np.broadcast_arrays(rates, baseline)
+    return rates, baseline
+
+
+def _factor(factors: Mapping[str, Factor], machine: str) -> float:
+    return factors[machine].value if machine in factors else 1.0
+
+
+def weights_of(study: Study, definition: Definition) -> Floats:
+    """The weights of the units under a definition."""
+    return fom.effective_weights({name: unit.weight for name, unit in study.units_of_work.items()}, definition)
+
+
+def _own_means(study: Study, rates: Mapping[str, Floats], definition: Definition) -> tuple[dict[str, Floats], str]:
+    """Each machine's own mean where the figure is a ratio of means, with its unit."""
+    if definition.of != "rates":
+        return {}, "1/day"
+    given = [unit.reference_flop for unit in study.units_of_work.values()]
+    flop = None if None in given else np.array(given, dtype=float)
+    weights = weights_of(study, definition)
+    means = {name: fom.own_mean(found, flop, weights, definition) for name, found in rates.items()}
+    return {name: mean for name, (mean, _) in means.items()}, next(unit for _, unit in means.values())
+
+
+def _groups(study: Study, rates: Floats, baseline: Floats) -> Iterator[tuple[str, float]]:
+    """The figure of each group of units alone, at nominal inputs."""
+    names, definition = [unit.group for unit in study.units_of_work.values()], study.figure_of_merit
+    weights = weights_of(study, definition)
+    for group in dict.fromkeys(name for name in names if name is not None):
+        of = np.array([name == group for name in names])
+        found = fom.figure_of_merit(rates[of, :1], baseline[of, :1], weights[of], definition)
+        yield group, float(found[0])
+
+
+def _presets(study: Study, machine: str, chains: Chains) -> Iterator[tuple[str, tuple[float, str]]]:
+    """What every preset says of the same times, each at its own level, and the unit that dominates it."""
+    for name in presets.presets():
+        definition = fom.of_preset(name)
+        if _unlike_workers(study, machine, chains, definition):
+            continue
+        weights = weights_of(study, definition)
+        rates, baseline = _both(study, machine, chains, definition)
+        figure = fom.figure_of_merit(rates[:, :1], baseline[:, :1], weights, definition)
+        dominant = fom.dominant_unit(rates, baseline, weights, definition)
+        yield name, (float(figure[0]), list(study.units_of_work)[dominant])
+
+
+def _with_algorithm(study: Study, machine: str, rates: Floats, baseline: Floats) -> Floats | None:
+    """The figure with the algorithmic factors of the units multiplied in; None where none is declared."""
+    definition, units = study.figure_of_merit, study.units_of_work.values()
+    if not any(machine in unit.algorithmic_factor for unit in units):
+        return None
+    factors = np.array([_factor(unit.algorithmic_factor, machine) for unit in units])
+    return fom.figure_of_merit(rates * factors[:, None], baseline, weights_of(study, definition), definition)
+
+
+def _committed(study: Study, machine: str, chains: Chains, rates: Floats, baseline: Floats) -> Floats | None:
+    """The figure by committed times, where there are any, in place of the projected; None where there are none."""
+    definition, units = study.figure_of_merit, study.units_of_work
+    if not any(machine in unit.committed for unit in units.values()):
+        return None
+    slower = [
+        chains[machine, name]["time_per_unit_s"].samples / unit.committed[machine] if machine in unit.committed else 1.0
+        for name, unit in units.items()
+    ]
+    promised = rates * np.stack(np.broadcast_arrays(*slower, rates[0])[:-1])
+    return fom.figure_of_merit(promised, baseline, weights_of(study, definition), definition)
+
+
+def _refuse_unlike_workers(study: Study, machine: str, chains: Chains, definition: Definition) -> None:
+    if unlike := _unlike_workers(study, machine, chains, definition):
+        raise EstimatorError(
+            f"figure_of_merit: the level worker mixes units of unlike levels, {unlike}; compare whole machines "
+            "('level: system'), or say with 'time_of' what takes the times"
+        )
+
+
+def _unlike_workers(study: Study, machine: str, chains: Chains, definition: Definition) -> str:
+    """Units of which one is run by devices and another by nodes, in words, where the figure compares workers."""
+    if definition.level != "worker":
+        return ""
+    levels = {
+        f"{unit} on {name}": "device" in chains[name, unit]["runs_per_day"].level
+        for name in (study.baseline, machine)
+        for unit in study.units_of_work
+    }
+    kinds = {by_devices: pair for pair, by_devices in levels.items()}
+    return f"{kinds[True]} of devices and {kinds[False]} of nodes" if len(kinds) > 1 else ""
+
+
+def _speedup(study: Study, machine: str, unit: str, chains: Chains, level: str) -> float:
+    """How many times as fast as on the baseline a unit is, at nominal inputs, alone on its nodes or per node."""
+    ours, baseline = chains[machine, unit], chains[study.baseline, unit]
+    if level == "node":
+        return float(ours[RATE_OF[level]].samples[0] / baseline[RATE_OF[level]].samples[0])
+    return float(baseline["time_per_unit_s"].samples[0] / ours["time_per_unit_s"].samples[0])
+
+
+def _notes(study: Study, machine: str, chains: Chains) -> Iterator[str]:
+    """Where a speed-up is below what the definition asks for."""
+    published = study.figure_of_merit.published
+    if published is None or published.speedup is None:
+        return
+    for unit in study.units_of_work:
+        speedup = _speedup(study, machine, unit, chains, published.speedup)
+        if speedup < 1:
+            yield (
+                f"{unit} on {machine} has a speed-up of {speedup:.3g} per {published.speedup}; "
+                f"{study.figure_of_merit.preset} asks for at least 1, so this figure is none by its rules"
+            )

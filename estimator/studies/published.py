@@ -11,7 +11,8 @@ import numpy as np
 from estimator.core import units
 from estimator.core.errors import EstimatorError, suggestion
 from estimator.core.types import Chains, Comparison, Estimate, FigureOfMerit, Number
-from estimator.studies.merit import figure_of_merit, fom_number
+from estimator.studies.merit import figure_of_merit
+from estimator.studies.merit_numbers import fom_number
 from estimator.studies.size import machine_size
 from estimator.studies.study import Machine, Published, Study
 from estimator.studies.unit import estimate_unit, read_unit

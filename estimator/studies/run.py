@@ -10,11 +10,12 @@ from estimator.core.errors import within
 from estimator.core.types import Chains, Estimate, Number, Profile, Sourced, StudyResult, pair_id
 from estimator.devices import load_system
 from estimator.devices.specs.catalogue import DEVICE_FILES, SYSTEM_FILES, find, measurements_paths
-from estimator.rollup import chain
+from estimator.rollup import chain, presets
 from estimator.studies.audit import audit_table
 from estimator.studies.audit.document import appendix
 from estimator.studies.cell import derive_cell
-from estimator.studies.merit import figure_of_merit, fom_number, machines_without_figure, weight_numbers
+from estimator.studies.merit import figure_of_merit, machines_without_figure
+from estimator.studies.merit_numbers import merit_numbers
 from estimator.studies.places import beside
 from estimator.studies.published import compare_published
 from estimator.studies.study import Study, find_study, read_study
@@ -45,7 +46,8 @@ def run_study(path: str | Path) -> StudyResult:
     chains = {pair: _with_ratios(study, pair, chains) for pair in chains}
     without_fom = machines_without_figure(study, refusals)
     compared = [name for name in study.machines if name != study.baseline and name not in without_fom]
-    foms = {name: figure_of_merit(study, name, chains) for name in compared}
+    with within(f"{path}"):
+        foms = {name: figure_of_merit(study, name, chains) for name in compared}
     sizes = dict(_sizes(study, folder))
     with within(f"{path}"):
         comparisons = compare_published(study, folder, chains, foms, refusals)
@@ -70,8 +72,7 @@ def run_study(path: str | Path) -> StudyResult:
         pairs=tuple(pairs),
         chains=chains,
         foms=foms,
-        fom_numbers=weight_numbers(study)
-        | {number.id: number for number in (fom_number(study, merit, chains) for merit in foms.values())},
+        fom_numbers=merit_numbers(study, foms, chains),
         estimates=estimates,
         comparisons=comparisons,
         refusals=refusals,
@@ -86,6 +87,8 @@ def run_study(path: str | Path) -> StudyResult:
         specifications=sizes
         | {name: value for estimate in all_estimates for name, value in estimate.specifications.items()},
         inputs=_inputs(study, path, profiles | audit_profiles, all_estimates),
+        level=study.figure_of_merit.level,
+        preset=presets.describe(study.figure_of_merit.preset) if study.figure_of_merit.preset else None,
     )
 
 

@@ -28,6 +28,7 @@ from estimator.core.types import (
 from estimator.core.yaml_files import Faults
 from estimator.rollup import fom
 from estimator.studies.audit.table import Table, table_faults
+from estimator.studies.terms import OF_GIVEN_TIMES, Terms, term_faults
 
 
 def _parallel(written: object) -> object:
@@ -92,7 +93,7 @@ class Machine(File):
         return self
 
 
-class UnitOfWork(File):
+class UnitOfWork(Terms):
     """What "units per day" counts: a training run, by its given time per machine or by its profile."""
 
     time_per_unit: dict[str, Seconds] | None = None
@@ -121,13 +122,18 @@ class UnitOfWork(File):
 
     @model_validator(mode="after")
     def _has_one_source(self) -> UnitOfWork:
-        if (self.time_per_unit is None) == (self.profile is None):
-            raise ValueError("needs either 'time_per_unit' or 'profile'; give one of them")
-        other_keys = self.model_fields_set - {"time_per_unit", "weight", "count"}
-        if self.time_per_unit is not None and other_keys:
-            raise ValueError(
-                f"gives 'time_per_unit', which stands for the whole run; delete {', '.join(sorted(other_keys))}"
-            )
+        given = [name for name in ("time_per_unit", "amount_per_s", "profile") if getattr(self, name) is not None]
+        if len(given) != 1:
+            raise ValueError("needs either 'time_per_unit' or 'profile' (or 'amount_per_s'); give one of them")
+        of_profiles = self.model_fields_set - {"time_per_unit", "weight", "count"} - Terms.model_fields.keys()
+        unused = self.model_fields_set.intersection(OF_GIVEN_TIMES) if self.profile else of_profiles
+        if unused:
+            reason = "is timed as a whole" if self.profile else "stands for the whole run"
+            raise ValueError(f"gives '{given[0]}', which {reason}; delete {', '.join(sorted(unused))}")
+        return self
+
+    @model_validator(mode="after")
+    def _agrees(self) -> UnitOfWork:
         if self.epochs is not None and self.steps_to_quality is not None:
             raise ValueError("names both 'epochs' and 'steps_to_quality'; keep one")
         if self.devices is None and (self.parallel or self.scaling):
@@ -137,6 +143,11 @@ class UnitOfWork(File):
         if self.devices is not None and self.mode == "inference":
             raise ValueError("names 'devices' of one training, but is of inference, which each device does by itself")
         return self
+
+    @property
+    def by_machine(self) -> dict[str, float] | None:
+        """What the study gives of each machine, a time or a rate; None where the time is predicted."""
+        return self.time_per_unit if self.time_per_unit is not None else self.amount_per_s
 
 
 class Published(File):
@@ -184,6 +195,7 @@ def read_study(path: str | Path) -> Study:
             *_missing_parts(study),
             *_machine_faults(study),
             *_time_faults(study),
+            *term_faults(study.units_of_work, study.machines, study.baseline, study.figure_of_merit.weights),
             *_published_faults(study),
             *(fault for name, table in study.tables.items() for fault in table_faults(table, ("tables", name))),
         )
@@ -204,7 +216,11 @@ def _missing_parts(study: Study) -> Faults:
 
 
 def _machine_faults(study: Study) -> Faults:
-    if study.machines and study.baseline not in study.machines:
+    if study.machines and not study.baseline:
+        threshold = study.figure_of_merit.threshold
+        why = f"the threshold of {threshold:g} is a multiple of it" if threshold else "a figure of merit divides by it"
+        yield ("baseline",), f"'baseline' is missing, and {why}; name one of {', '.join(study.machines)}"
+    elif study.machines and study.baseline not in study.machines:
         yield ("baseline",), _unknown_machine(study.baseline, study)
     if any(unit.profile for unit in study.units_of_work.values()):
         for name, machine in study.machines.items():
@@ -217,13 +233,14 @@ def _machine_faults(study: Study) -> Faults:
 
 def _time_faults(study: Study) -> Faults:
     for name, unit in study.units_of_work.items():
-        location, times = ("units_of_work", name, "time_per_unit"), unit.time_per_unit
+        key, times = "time_per_unit" if unit.time_per_unit is not None else "amount_per_s", unit.by_machine
         if times is None:
             continue
+        location, what = ("units_of_work", name, key), ("time", "4 h") if key == "time_per_unit" else ("rate", "1000")
         for machine in study.machines:
             if machine not in times:
-                yield location, f"{name} has no time on {machine}; add '{machine}: 4 h'"
-        for machine in times:
+                yield location, f"{name} has no {what[0]} on {machine}; add '{machine}: {what[1]}'"
+        for machine in times if key == "time_per_unit" else ():
             if machine not in study.machines:
                 yield (*location, machine), _unknown_machine(machine, study)
 

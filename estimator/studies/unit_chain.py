@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from estimator.core import units
 from estimator.core.errors import EstimatorError, UnfitError
@@ -11,7 +11,8 @@ from estimator.core.types import Estimate, Number, RunPlan, Workload, pair_id
 from estimator.rollup import chain
 from estimator.studies.expenses import given_power, given_prices
 from estimator.studies.forward import estimate_forward, forward_origin
-from estimator.studies.given import STUDY_FILE, Given
+from estimator.studies.given import STUDY_FILE, Given, numbers_of
+from estimator.studies.given_time import given_efficiency, given_time, worker_of_time
 from estimator.studies.quality import given_steps
 from estimator.studies.size import Size
 from estimator.studies.study import Machine, Study, UnitOfWork
@@ -30,13 +31,16 @@ def derive_chain(study: Study, pair: tuple[str, str], estimated: Estimate | None
     machine_name, unit_name = pair
     unit, id_prefix = study.units_of_work[unit_name], pair_id(pair)
     machine = study.machines.get(machine_name) or Machine(device=machine_name, nodes=size.nodes)
-    of_machine = (*_nodes(size), *_failures(machine, unit), *_count(unit))
+    of_machine = (*_nodes(size), *_count(unit), *given_efficiency(unit, machine_name))
     if estimated is None:
-        numbers = _numbers(id_prefix, (*of_machine, *_given_time(unit, machine_name, machine)))
-        return _ending(chain.derive(id_prefix, "node", numbers | given_prices(machine, size.devices, id_prefix)))
+        worker = worker_of_time(unit, machine_name, size)
+        of_time = (*_failures(machine, worker.level, worker.nodes), *given_time(unit, machine_name, machine, worker))
+        numbers = numbers_of(id_prefix, (*of_machine, *of_time)) | given_prices(machine, worker.devices, id_prefix)
+        return _ending(chain.derive(id_prefix, worker.level, numbers))
+    of_failures = _failures(machine, _worker(unit), 1 if unit.devices is None else None)
     workload = estimated.profile.workload
     of_step, of_run = _step(unit, estimated, id_prefix), _run(unit, unit_name, workload, estimated.plan)
-    numbers = _numbers(id_prefix, (*of_machine, *_workers(unit, size), *of_step, *of_run))
+    numbers = numbers_of(id_prefix, (*of_machine, *of_failures, *_workers(unit, size), *of_step, *of_run))
     numbers |= given_power(study, unit, machine, estimated, size, id_prefix)
     numbers |= given_prices(machine, (unit.devices or 1) / (unit.trainings_per_device or 1), id_prefix)
     ceiled = (unit.steps_rounding or workload.steps_rounding) == "ceil"
@@ -53,10 +57,6 @@ def _ending(numbers: dict[str, Number]) -> dict[str, Number]:
             "'checkpoint: {every: auto, write: 5 min}', or a faster one"
         )
     return numbers
-
-
-def _numbers(id_prefix: str, given: Iterable[Given]) -> dict[str, Number]:
-    return {g.name: chain.given(f"{id_prefix}/{g.name}", *g[1:]) for g in given}
 
 
 def _worker(unit: UnitOfWork) -> str:
@@ -78,31 +78,25 @@ def _count(unit: UnitOfWork) -> Iterator[Given]:
         yield Given("count", "units per campaign", unit.count, "1", "system", STUDY_FILE)
 
 
-def _failures(machine: Machine, unit: UnitOfWork) -> Iterator[Given]:
-    """How often a machine and its nodes fail, and what trainings do against it, where the study says so."""
+def _failures(machine: Machine, worker: str, nodes: int | None) -> Iterator[Given]:
+    """How often a machine and its nodes fail, and what trainings do against it, where the study says so.
+
+    Nodes are those of one training; None where they follow from its devices.
+    """
     if machine.availability is not None:
         yield Given("availability", "availability", machine.availability, "1", "system", STUDY_FILE)
     if machine.mtbf_node is None:
         return
     yield Given("mtbf_node_s", "mean time between failures of a node", machine.mtbf_node, "s", "node", STUDY_FILE)
-    if unit.devices is None:
-        yield Given("nodes_per_training", "nodes per training", 1, "1", "node", "a failure of its node ends it")
+    if nodes is not None:
+        origin = "a failure of its node ends it" if nodes == 1 else "a failure of one of its nodes ends it"
+        yield Given("nodes_per_training", "nodes per training", nodes, "1", "node", origin)
     if machine.checkpoint is not None:
         write_s, every_s = machine.checkpoint.write, machine.checkpoint.every
-        yield Given("checkpoint_write_s", "time to write a checkpoint", write_s, "s", _worker(unit), STUDY_FILE)
+        yield Given("checkpoint_write_s", "time to write a checkpoint", write_s, "s", worker, STUDY_FILE)
         if every_s != "auto":
             label = "time between two checkpoints"
-            yield Given("checkpoint_every_s", label, every_s, "s", _worker(unit), STUDY_FILE)
-
-
-def _given_time(unit: UnitOfWork, name: str, machine: Machine) -> Iterator[Given]:
-    time_s = (unit.time_per_unit or {})[name]
-    yield Given("workers_per_node", "workers per node", 1, "1", "node", "the time given is that of a whole node")
-    if machine.mtbf_node is None:
-        yield Given("time_per_unit_s", "time per unit", time_s, "s", "node", STUDY_FILE)
-    else:
-        yield Given("training_s", "time per unit without failures", time_s, "s", "node", STUDY_FILE)
-        yield Given("load_s", "load time", 0.0, "s", "node", "part of the time given")
+            yield Given("checkpoint_every_s", label, every_s, "s", worker, STUDY_FILE)
 
 
 def _workers(unit: UnitOfWork, size: Size) -> Iterator[Given]:

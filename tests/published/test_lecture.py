@@ -48,6 +48,17 @@ def test_the_report_explains_the_slides_figure(shipped_study: Shipped) -> None:
     assert "7475" in str(entry.reason)
 
 
+def test_13_8_of_a_gpu_is_20_4_of_a_machine(shipped_study: Shipped) -> None:
+    """The slide names no level: per GPU its two numbers agree, per node they do not."""
+    chains = shipped_study("lecture-kpp").chains
+    summit, by_nodes = (chains[name, "the code"] for name in ("summit", "summit-by-nodes"))
+    levels = ("ratio_worker", "ratio_node", "ratio")
+    assert [summit[name].samples[0] for name in levels] == pytest.approx([13.8, 6 * 13.8, 13.8 * 27648 / 18688])
+    assert f"{summit['ratio'].samples[0]:.1f}" == "20.4"
+    assert [summit[name].level for name in levels] == ["device", "node", "system"]
+    assert f"{by_nodes['ratio'].samples[0]:.2f}" == "3.40"
+
+
 @pytest.mark.parametrize(
     ("on", "implied_ms"), [("titan", 401), ("p100-pcie-16gb", 340), ("summit", 665), ("xeon-phi-7250", 812)]
 )

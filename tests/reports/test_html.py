@@ -11,6 +11,7 @@ from estimator.core import library
 from estimator.core.types import StudyResult
 from estimator.reports.html import anchor, write_report
 from estimator.studies.run import run_study
+from tests.studies.toy_merit import study_file
 
 HOSTILE = """<script>alert(1)</script> & "quotes" 'single' {{ 7*7 }} $\\frac{1 </title> 名前"""
 
@@ -101,6 +102,27 @@ def test_the_report_shows_the_slides_figure_and_ours(tmp_path: Path) -> None:
     assert "82.5973" in html
     assert "82.599" in html
     assert "7475" in html
+
+
+def test_the_report_names_the_published_definition_with_its_source_and_what_stands_apart(tmp_path: Path) -> None:
+    terms = "algorithmic_factor: {new: {value: 5, source: a paper}}, group: g, committed: {new: 12 h}"
+    unit = f"  A: {{time_per_unit: {{old: 8 h, new: 10 h}}, {terms}}}"
+    html, _ = report(study_file(tmp_path, unit, "{preset: ssi}"), tmp_path)
+    assert "<strong>ssi</strong>, Scalable System Improvement" in html
+    assert "nersc.gov/research-and-development/apex/apex-benchmarks/ssi (read:" in html
+    assert "ssi asks for at least 1" in html
+    assert f'href="#{anchor("new/fom_with_algorithm")}">12<' in html
+    assert "g: 2.4." in html
+    assert '<th class="r">committed time</th><th class="r">projected / committed rate</th>' in html
+    assert f'href="#{anchor("new/A/projected_over_committed")}">1.2<' in html
+    assert '<th class="r">capability factor</th>' not in html, "none is declared"
+
+
+def test_the_report_shows_the_machines_own_means_and_every_preset(tmp_path: Path) -> None:
+    html, _ = report(library.names("reports", "*")["lecture-example"] / "study.yaml", tmp_path)
+    assert "machine-a 1,424,842; titan 17,250.5." in html
+    assert "preset candle (this report)" in html
+    assert "preset coral-2" in html
 
 
 def test_the_report_shows_unverified_inputs_and_the_matrix_only_step(tmp_path: Path) -> None:

@@ -30,6 +30,11 @@ def test_a_run_loads_its_data_once() -> None:
     assert epoch.run_time(np.array([2.0, 3.0]), np.array(5.0), np.array(60.0)).tolist() == [70, 75]
 
 
+def test_an_amount_takes_its_time_at_a_rate() -> None:
+    """20 million tokens at the rate of jubench-megatron-lm, which prints 554.70 s."""
+    assert f"{epoch.time_of_amount(np.array(20e6), np.array(36055.39)):.2f}" == "554.70"
+
+
 def test_the_batch_of_all_devices_is_that_of_each_times_their_number() -> None:
     assert epoch.global_batch(np.array([32.0]), np.array([8.0])).tolist() == [256]
     assert epoch.local_batch(np.array([256.0]), np.array([8.0])).tolist() == [32]

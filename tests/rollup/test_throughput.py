@@ -20,6 +20,10 @@ def test_a_ratio_is_over_the_baseline() -> None:
     assert throughput.ratio(np.array([30.0, 5.0]), np.array(10.0)) == pytest.approx([3, 0.5])
 
 
+def test_a_machine_that_works_as_a_whole_keeps_a_share_of_its_rate() -> None:
+    assert throughput.extrapolated_runs_per_day(np.array([3600.0]), np.array(0.75)).tolist() == [18]
+
+
 def test_a_machine_runs_as_many_trainings_as_have_all_their_devices() -> None:
     nodes, per_node, together = (np.array([value]) for value in (7.0, 2.0, 4.0))
     assert throughput.trainings_at_once(nodes, per_node, together).tolist() == [3]
@@ -39,3 +43,12 @@ def test_units_run_in_waves_that_count_in_full() -> None:
     assert throughput.phase_time(found, np.array([60.0])).tolist() == [60, 60, 120]
     assert throughput.available_phase_time(found, np.array([60.0]), np.array([0.5])).tolist() == [120, 120, 240]
     assert throughput.of_all(np.array([41.0]), np.array([2.0])).tolist() == [82]
+
+
+def test_units_that_lack_nodes_do_not_begin() -> None:
+    assert throughput.units_at_once(np.array([300.0, 310.0]), np.array([1 / 60])).tolist() == [5, 5]
+
+
+def test_a_campaign_keeps_a_share_of_its_rate_on_the_whole_machine() -> None:
+    found = throughput.extrapolated_phase_time(np.array([2.0]), np.array([45.0]), np.array([0.5]), np.array([0.9]))
+    assert found.tolist() == [200]

@@ -1,11 +1,17 @@
 """Figures of merit of a study, from rates that are given."""
 
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from estimator.core.errors import EstimatorError
 from estimator.core.types import Chains, Number
-from estimator.studies.merit import figure_of_merit, fom_number, weight_numbers
+from estimator.studies.merit import figure_of_merit
+from estimator.studies.merit_numbers import fom_number, weight_numbers
 from estimator.studies.study import Study
+from tests.studies.toy_merit import run_toy
 
 RATES = {("old", "A"): [1.0], ("old", "B"): [2.0], ("new", "A"): [3.0, 3.0, 30.0], ("new", "B"): [8.0, 8.0, 8.0]}
 
@@ -20,9 +26,16 @@ def study(*weights: float, **definition: object) -> Study:
 
 
 def chains() -> Chains:
+    """As they come of runs on one node each: machines of one node."""
     return {
         pair: {
-            "units_per_day": Number(f"{pair[0]}/{pair[1]}/units_per_day", "units", np.array(rates), "1", "system", "g")
+            name: Number(f"{pair[0]}/{pair[1]}/{name}", "units", samples, "1", level, "g")
+            for name, level, samples in (
+                ("units_per_day", "system", np.array(rates)),
+                ("runs_per_day_per_node", "node", np.array(rates)),
+                ("runs_per_day", "node", np.array(rates)),
+                ("time_per_unit_s", "node", 86400 / np.array(rates)),
+            )
         }
         for pair, rates in RATES.items()
     }
@@ -80,3 +93,69 @@ def test_the_number_is_derived_from_the_rates_and_the_weights() -> None:
     assert number.samples.tolist() == merit.samples.tolist()
     weights = weight_numbers(made)
     assert {name: weight.samples.tolist() for name, weight in weights.items()} == {"weights/A": [1], "weights/B": [2]}
+
+
+def test_every_preset_is_said_of_the_same_times() -> None:
+    presets = figure_of_merit(study(1.0, 3.0), "new", chains()).presets
+    harmonic, ratios = (4 / (1 / 3 + 3 / 8)) / (4 / (1 + 3 / 2)), (3 * 4**3) ** 0.25
+    for weighted, expected in {"candle": harmonic, "jupiter": harmonic, "ssi": ratios, "ssni": ratios}.items():
+        figure, dominant = presets[weighted]
+        assert figure == pytest.approx(expected), weighted
+        assert dominant == "B", "without B it is 3, without A 4"
+    for unweighted in ("ssp", "spec", "mlperf-hpc", "coral-2"):
+        assert presets[unweighted][0] == pytest.approx(12**0.5), unweighted
+
+
+def test_a_ratio_of_means_shows_the_means() -> None:
+    merit = figure_of_merit(study(), "new", chains())
+    assert {name: mean[0] for name, mean in merit.means.items()} == pytest.approx(
+        {"old": 2 / (1 + 1 / 2), "new": 2 / (1 / 3 + 1 / 8)}
+    )
+    assert merit.means_unit == "1/day"
+    assert figure_of_merit(study(of="ratios"), "new", chains()).means == {}
+
+
+def test_a_definition_may_weight_the_units_itself() -> None:
+    merit = figure_of_merit(study(5.0, 1.0, mean="arithmetic", of="ratios", weights={"A": 1, "B": 3}), "new", chains())
+    assert merit.samples[0] == pytest.approx((3 + 3 * 4) / 4)
+
+
+@pytest.mark.parametrize(
+    ("level", "figure"), [("system", 300 / 100 * 4 * 10 / 60), ("node", 4 * 10 / 60), ("worker", 4.0)]
+)
+def test_a_figure_is_of_machines_nodes_or_workers(level: str, figure: float, tmp_path: Path) -> None:
+    unit = "  A: {time_per_unit: {old: 4 h, new: 1 h}, ran_on: {old: {nodes: 10}, new: {nodes: 60}}}"
+    merit = run_toy(tmp_path, unit, f"{{level: {level}}}").foms["new"]
+    assert (merit.level, merit.samples[0]) == (level, pytest.approx(figure))
+
+
+def test_workers_of_unlike_levels_are_not_mixed(tmp_path: Path) -> None:
+    machines = "machines: {old: {nodes: 100, devices_per_node: 1}, new: {nodes: 300, devices_per_node: 4}}"
+    times = "time_per_unit: {old: 4 h, new: 1 h}"
+    units = f"  A: {{{times}}}\n  B: {{time_of: device, {times}}}"
+    with pytest.raises(EstimatorError, match="mixes units of unlike levels, B on new of devices and A on new of nod"):
+        run_toy(tmp_path, units, "{preset: jupiter}", machines)
+    merit = run_toy(tmp_path, units, "{preset: candle}", machines).foms["new"]
+    assert "jupiter" not in merit.presets
+    assert "candle" in merit.presets
+
+
+@pytest.mark.parametrize("level", ["group of 8 devices", "1/4 of a device"])
+def test_a_group_or_a_share_of_devices_is_a_worker_beside_a_device(level: str) -> None:
+    of_devices = chains()
+    for (_, unit), numbers in of_devices.items():
+        worker = "device" if unit == "A" else level
+        numbers["runs_per_day"] = replace(numbers["runs_per_day"], level=worker)
+    assert figure_of_merit(study(level="worker"), "new", of_devices).level == "worker"
+
+
+@pytest.mark.parametrize(("preset", "noted"), [("ssi", ["B"]), ("ssni", ["A"]), ("coral-2", [])])
+def test_a_speedup_below_what_the_definition_asks_for_is_noted(preset: str, noted: list[str], tmp_path: Path) -> None:
+    """B is slower on its nodes, A needs more of them; an efficiency of the whole machine is no part of a speed-up."""
+    units = (
+        "  A: {time_per_unit: {old: 4 h, new: 3.8 h}, ran_on: {new: {nodes: 2, efficiency: 90 %}}}\n"
+        "  B: {time_per_unit: {old: 4 h, new: 5 h}, ran_on: {old: {nodes: 4}, new: {nodes: 2}}}"
+    )
+    notes = run_toy(tmp_path, units, f"{{preset: {preset}}}").foms["new"].notes
+    assert [note.split()[0] for note in notes] == noted
+    assert all(f"{preset} asks for at least 1" in note for note in notes)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from estimator.cli.render.fom import render_fom
+from estimator.cli.render.fom import apart, render_fom, show_mean
 from tests.cli.command_line import STUDY, printed, read, run
 
 
@@ -23,14 +23,18 @@ def test_people_read_what_programs_get() -> None:
 def test_the_threshold_is_met_or_not(met: bool | None, share: float | None, shown: str) -> None:
     interval = {"low": None, "mid": 40.0, "high": None}
     target: dict[str, Any] = {
-        "refused": None,
-        "meets_threshold": met,
-        "p_threshold": share,
-        "fom": interval,
-        "dominant_unit": "P1",
+        "refused": None, "meets_threshold": met, "p_threshold": share, "fom": interval, "dominant_unit": "P1",
+    }  # fmt: skip
+    besides: dict[str, Any] = {
+        "means": {},
+        "means_unit": None,
+        "groups": {},
+        "fom_with_algorithm": None,
+        "fom_committed": None,
     }
     document = {
-        "definition": "mean", "baseline": "old", "targets": {"new": {**target, "units": {}}},
+        "definition": "mean", "preset": None, "level": "system", "baseline": "old",
+        "targets": {"new": {**target, **besides, "units": {}}},
         "assumptions": ["a guess"], "warnings": ["a warning"],
     }  # fmt: skip
     output = printed(partial(render_fom, document, "[Title]"))
@@ -41,20 +45,49 @@ def test_the_threshold_is_met_or_not(met: bool | None, share: float | None, show
     assert warning == "note: a warning"
 
 
+def test_what_stands_apart_is_printed_apart() -> None:
+    interval = {"low": None, "mid": 40.0, "high": None}
+    unit = {"committed_s": 9000.0, "projected_over_committed": 1.25}
+    target = {
+        "means": {"new": {**interval, "mid": 3.0}, "old": interval}, "means_unit": "s", "groups": {"science": 24.0},
+        "fom_with_algorithm": interval, "fom_committed": {**interval, "mid": 7.0},
+        "units": {"A": unit, "B": {"committed_s": None}, "C": {"committed_s": 60.0, "projected_over_committed": None}},
+    }  # fmt: skip
+    assert list(apart({"new": target})) == [
+        "own means: new 3.000 s, old 40.00 s",
+        "new, with the algorithmic factors declared, which are no hardware: 40",
+        "new, by the committed times: 7",
+        "new, science alone: 24",
+        "new, A: committed 2.500 h, projected / committed rate 1.25",
+    ]
+    assert show_mean(interval, "1/min") == "40 1/min"
+
+
+def test_the_definition_is_printed_with_its_source() -> None:
+    shown = run("fom", STUDY).stdout
+    assert "candle: CANDLE's figure of merit" in shown
+    assert "read: Foster & Stevens" in shown
+    assert "own means: machine-a 1,424,842 1/day, titan 17,250.5 1/day" in shown
+
+
 def test_a_unit_that_cannot_run_says_so_and_why_in_a_note() -> None:
     numbers = {"low": None, "mid": 40.0, "high": None}
-    ran = {"refused": None, "time_per_unit_s": numbers, "time_level": "node", "units_per_day": numbers, "ratio": None}
-    cells = {"A": ran, "B": {"refused": "it needs 9 GiB", "fits": False}, "C": {"refused": "no bf16", "fits": None}}
-    target = {"fom": None, "refused": "B on new: it needs 9 GiB", "units": cells}
-    document = {
-        "definition": "mean", "baseline": "old", "targets": {"new": target}, "assumptions": [], "warnings": [],
+    ran = {"refused": None, "time_per_unit_s": numbers, "time_level": "node", "units_per_day": numbers}
+    ran |= {"ratio_per_worker": numbers, "ratio_per_node": None, "ratio": None, "committed_s": None}
+    fits, cannot = {"refused": "it needs 9 GiB", "fits": False}, {"refused": "no bf16", "fits": None}
+    cells = {"A": ran, "B": fits | {"committed_s": None}, "C": cannot | {"committed_s": None}}
+    target = {"fom": None, "refused": "B on new: it needs 9 GiB", "units": cells, "means": {}, "groups": {}}
+    target |= {"fom_with_algorithm": None, "fom_committed": None}
+    document: dict[str, Any] = {
+        "definition": "mean", "preset": None, "level": "system", "baseline": "old", "targets": {"new": target},
+        "assumptions": [], "warnings": [],
         "baseline_units": {"A": ran, "B": ran, "C": {"refused": "no bf16 here", "fits": None}},
     }  # fmt: skip
     output = printed(partial(render_fom, document, "Title"))
     lines = [" ".join(line.split()) for line in output.stdout.splitlines()]
     assert "new none: a unit cannot run – –" in lines
-    assert "new A 40.00 s per node 40 –" in lines
-    assert {"new B does not fit – –", "new C cannot run – –"} <= set(lines)
+    assert "new A 40.00 s per node 40 40 – –" in lines
+    assert {"new B does not fit – – – –", "new C cannot run – – – –"} <= set(lines)
     assert output.stderr.splitlines() == [
         "note: C on old: no bf16 here", "note: B on new: it needs 9 GiB", "note: C on new: no bf16",
     ]  # fmt: skip

@@ -1,0 +1,102 @@
+"""What a study says of a unit of work for its figure of merit: who ran it, how much more it does, what is promised."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field
+
+from estimator.core import units
+from estimator.core.errors import suggestion
+from estimator.core.types import File, Seconds, Share, Whole
+from estimator.core.yaml_files import Faults
+
+
+def _flop(written: object) -> float:
+    flop = units.parse(written, "FLOP")
+    if flop <= 0:
+        raise ValueError(f"is {written!r}; write an amount of arithmetic above zero, such as '1065 TFLOP'")
+    return flop
+
+
+def _mapped(written: object) -> object:
+    return written if isinstance(written, dict) else {"value": written}
+
+
+class _Factor(File):
+    value: float = Field(gt=0)
+    source: str | None = None
+
+
+Factor = Annotated[_Factor, BeforeValidator(_mapped)]  # a number, or {value: 8, source: …}
+Amount = Annotated[float, Field(gt=0)]
+
+
+class RanOn(File):
+    """The nodes that ran one unit, and what share of their rate is left when the whole machine runs such units."""
+
+    nodes: Whole | None = None
+    efficiency: Share | None = None
+    source: str | None = None
+
+
+class Terms(File):
+    """Keys of a unit of work; those with one entry a machine say nothing of machines that they leave out."""
+
+    amount: Amount = 1.0  # of what 'amount_per_s' counts, in one unit
+    amount_per_s: dict[str, Amount] | None = None  # in place of a time
+    time_of: Literal["node", "device"] = "node"  # what takes the given time
+    ran_on: dict[str, RanOn] = Field(default={})
+    capability: dict[str, Factor] = Field(default={})  # times the work that the baseline's unit has
+    algorithmic_factor: dict[str, Factor] = Field(default={})  # of a better algorithm; kept apart from the hardware's
+    committed: dict[str, Seconds] = Field(default={})  # time per unit that is promised
+    reference_flop: Annotated[float, BeforeValidator(_flop)] | None = None  # of one unit, on whatever machine it runs
+    group: str | None = None  # class of benchmarks, whose mean is printed by itself
+
+
+BY_MACHINE = ("amount_per_s", "ran_on", "capability", "algorithmic_factor", "committed")
+OF_GIVEN_TIMES = ("amount", "time_of")  # mean nothing beside a profile
+
+
+def term_faults(
+    terms: Mapping[str, Terms], machines: Mapping[str, Any], baseline: str, weights: Mapping[str, float]
+) -> Faults:
+    """Faults of the terms of all units, and of the weights that a definition gives them, by their place."""
+    for name in (name for name in weights if name not in terms):
+        known = f"none of the units {', '.join(terms)}.{suggestion(name, terms)}"
+        yield ("figure_of_merit", "weights", name), f"weights names '{name}', which is {known}"
+    for name, unit in terms.items():
+        faults = (*_unknown(unit, machines), *_baseline_faults(unit, baseline), *_worker_faults(unit, machines))
+        yield from ((("units_of_work", name, *at), f"{name}: {sentence}") for at, sentence in faults)
+
+
+def _unknown(unit: Terms, machines: Mapping[str, Any]) -> Faults:
+    for key in BY_MACHINE:
+        for machine in (name for name in getattr(unit, key) or {} if name not in machines):
+            known = f"none of the machines {', '.join(machines)}.{suggestion(machine, machines)}"
+            yield (key, machine), f"{key} names '{machine}', which is {known}"
+
+
+def _baseline_faults(unit: Terms, baseline: str) -> Faults:
+    for key in ("capability", "algorithmic_factor"):
+        if baseline in getattr(unit, key):
+            yield (key, baseline), f"{key} counts from the baseline, {baseline}, which has none; delete it"
+    for machine, factor in unit.algorithmic_factor.items():
+        if factor.source is None:
+            written = f"{machine}: {{value: {factor.value:g}, source: …}}"
+            yield ("algorithmic_factor", machine), f"the algorithmic factor has no source; write '{written}'"
+
+
+def _worker_faults(unit: Terms, machines: Mapping[str, Any]) -> Faults:
+    runner = "a device" if unit.time_of == "device" else "a profile" if predicted(unit) else None
+    for machine in (machine for machine, ran in unit.ran_on.items() if ran.nodes and runner):
+        yield ("ran_on", machine), f"names the nodes that ran it, but its time is that of {runner}; delete 'nodes'"
+    for machine, sized in machines.items() if unit.time_of == "device" else ():
+        if not (sized.system or sized.devices_per_node):
+            yield ("time_of",), f"the time is that of a device, but {machine} has no 'devices_per_node'; add it"
+
+
+def predicted(unit: Any) -> bool:
+    """Whether a unit's time is predicted from a profile."""
+    return unit.profile is not None

@@ -1,0 +1,103 @@
+"""Units of work whose time is given: of a node, of many, of a device, or as a rate."""
+
+import math
+from pathlib import Path
+
+import pytest
+
+from estimator.core.errors import EstimatorError
+from tests.studies.toy_merit import run_toy
+
+DEVICES = "machines: {old: {nodes: 100, devices_per_node: 1}, new: {nodes: 300, devices_per_node: 4}}"
+
+
+def ratios(folder: Path, units: str, machines: str = DEVICES) -> tuple[str, list[float]]:
+    numbers = run_toy(folder, units, machines=machines).chains["new", "A"]
+    found = [float(numbers[name].samples[0]) for name in ("ratio_worker", "ratio_node", "ratio")]
+    return numbers["runs_per_day"].level, found
+
+
+def test_a_time_is_of_a_whole_node(tmp_path: Path) -> None:
+    level, found = ratios(tmp_path, "  A: {time_per_unit: {old: 4 h, new: 1 h}}")
+    assert level == "node"
+    assert found == pytest.approx([4, 4, 12])
+
+
+def test_a_time_of_a_device_is_that_of_each_in_a_node(tmp_path: Path) -> None:
+    level, found = ratios(tmp_path, "  A: {time_of: device, time_per_unit: {old: 4 h, new: 1 h}}")
+    assert level == "device"
+    assert found == pytest.approx([4, 16, 48])
+
+
+def test_a_time_on_many_nodes_leaves_room_for_as_many_units_as_the_machine_has_of_them(tmp_path: Path) -> None:
+    unit = "  A: {time_per_unit: {old: 4 h, new: 1 h}, ran_on: {old: {nodes: 10}, new: {nodes: 60}}}"
+    level, found = ratios(tmp_path, unit)
+    assert level == "60 nodes"
+    assert found == pytest.approx([4, 4 * 10 / 60, (300 / 60) / (100 / 10) * 4])
+
+
+def test_the_extrapolation_has_its_efficiency(tmp_path: Path) -> None:
+    unit = "  A: {time_per_unit: {old: 4 h, new: 1 h}, ran_on: {new: {nodes: 60, efficiency: 90 %, source: a run}}}"
+    numbers = run_toy(tmp_path, unit).chains["new", "A"]
+    assert numbers["units_per_day"].samples[0] == pytest.approx(24 * 5 * 0.9)
+    assert "efficiency of the extrapolation" in numbers["runs_per_day"].formula
+    assert numbers["extrapolation_efficiency"].source == "a run"
+
+
+def test_an_amount_at_a_rate_is_the_time_of_a_hypothetical_job(tmp_path: Path) -> None:
+    unit = "  A: {amount: 20000000, amount_per_s: {old: 36055.39, new: 72110.78}}"
+    result = run_toy(tmp_path, unit, "{preset: jupiter}")
+    time = result.chains["old", "A"]["time_per_unit_s"]
+    assert f"{time.samples[0]:.2f}" == "554.70"
+    assert time.formula == "amount of one unit / amount per second"
+    assert time.inputs == ("old/A/amount", "old/A/amount_per_s")
+    assert result.foms["new"].samples[0] == pytest.approx(2)
+    assert f"{result.foms['new'].means['old'][0]:.2f}" == "554.70"
+
+
+def test_nodes_that_a_machine_lacks_ran_nothing(tmp_path: Path) -> None:
+    for machines, has in ((DEVICES, 300), ("machines: {old: {nodes: 9}, new: {system: summit}}", 4608)):
+        with pytest.raises(EstimatorError, match=f"ran_on: it ran on 5000 nodes; the machine has {has}"):
+            run_toy(
+                tmp_path, "  A: {time_per_unit: {old: 4 h, new: 1 h}, ran_on: {new: {nodes: 5000}}}", machines=machines
+            )
+
+
+@pytest.mark.parametrize(
+    ("unit", "devices"), [("ran_on: {new: {nodes: 6}}", 24), ("time_of: device", 1), ("weight: 1", 4)]
+)
+def test_a_price_per_device_counts_those_that_run_the_unit(unit: str, devices: int, tmp_path: Path) -> None:
+    machines = DEVICES.replace("devices_per_node: 4", "devices_per_node: 4, usd_per_device_hour: 3 USD")
+    numbers = run_toy(tmp_path, f"  A: {{time_per_unit: {{old: 4 h, new: 1 h}}, {unit}}}", machines=machines).chains
+    assert numbers["new", "A"]["usd"].samples[0] == pytest.approx(3 * devices)
+
+
+FAILING = "machines: {old: {nodes: 100}, new: {nodes: 300, mtbf_node: 1000 h}}"
+
+
+@pytest.mark.parametrize(
+    "unit", ["time_per_unit: {old: 4 h, new: 1 h}", "amount: 7200, amount_per_s: {old: 0.5, new: 2}"]
+)
+def test_a_unit_on_many_nodes_fails_with_each_of_them(unit: str, tmp_path: Path) -> None:
+    ran_on = "ran_on: {new: {nodes: 60, efficiency: 90 %}}"
+    numbers = run_toy(tmp_path, f"  A: {{{unit}, {ran_on}}}", machines=FAILING).chains["new", "A"]
+    found = {name: float(numbers[name].samples[0]) for name in ("training_s", "mtbf_s", "time_per_unit_s")}
+    assert found["training_s"] == 3600
+    assert found["mtbf_s"] == pytest.approx(1000 * 3600 / 60)
+    assert found["time_per_unit_s"] == pytest.approx(60000 * math.expm1(3600 / 60000))
+    assert numbers["units_per_day"].samples[0] == pytest.approx(86400 / found["time_per_unit_s"] * 5 * 0.9)
+
+
+@pytest.mark.parametrize(("up", "share"), [("", 0.9), (", availability: 50 %", 0.45)])
+def test_a_campaign_of_units_on_many_nodes_runs_in_whole_units_at_once(up: str, share: float, tmp_path: Path) -> None:
+    machines = f"machines: {{old: {{nodes: 100}}, new: {{nodes: 310{up}}}}}"
+    unit = "  A: {time_per_unit: {old: 4 h, new: 1 h}, count: 6, ran_on: {new: {nodes: 60, efficiency: 90 %}}}"
+    numbers = run_toy(tmp_path, unit, machines=machines).chains["new", "A"]
+    assert numbers["runs_at_once"].samples[0] == 5
+    assert numbers["phase_s"].samples[0] == pytest.approx(2 * 3600 / share)
+
+
+def test_nodes_out_of_use_run_nothing(tmp_path: Path) -> None:
+    machines = "machines: {old: {nodes: 100}, new: {nodes: 300, fraction: 10 %}}"
+    with pytest.raises(EstimatorError, match="ran_on: it ran on 60 nodes; the machine has 30"):
+        run_toy(tmp_path, "  A: {time_per_unit: {old: 4 h, new: 1 h}, ran_on: {new: {nodes: 60}}}", machines=machines)

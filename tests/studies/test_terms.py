@@ -1,0 +1,70 @@
+"""What a study says of a unit of work for its figure of merit: faults with their line."""
+
+from pathlib import Path
+
+import pytest
+
+from estimator.core.errors import EstimatorError
+from estimator.studies.study import read_study
+from tests.studies.toy_merit import study_file
+
+TIMES = "time_per_unit: {old: 4 h, new: 1 h}"
+
+
+@pytest.mark.parametrize(
+    ("unit", "words"),
+    [
+        (
+            "capability: {nev: 8}",
+            "A: capability names 'nev', which is none of the machines old, new. Did you mean new?",
+        ),
+        ("committed: {newer: 1 h}", "A: committed names 'newer', which is none of the machines"),
+        ("capability: {old: 8}", "A: capability counts from the baseline, old, which has none; delete it"),
+        ("capability: {new: 0}", "greater than 0"),
+        ("algorithmic_factor: {new: 7}", "A: the algorithmic factor has no source; write 'new: {value: 7, source: …}'"),
+        ("ran_on: {new: {efficiency: 120 %}}", "write a share above 0 and at most 1, such as '95 %'"),
+        ("ran_on: {new: {nodes: 0}}", "greater than 0"),
+        ("ran_on: {new: {nodes: 2}}, time_of: device", "names the nodes that ran it, but its time is that of a device"),
+        ("time_of: device", "the time is that of a device, but old has no 'devices_per_node'; add it"),
+        ("reference_flop: 12 GB", "write an amount of arithmetic such as '12 GFLOP'"),
+        ("reference_flop: 0 TFLOP", "write an amount of arithmetic above zero"),
+        ("amount_per_s: {old: 1, new: 2}", "needs either 'time_per_unit' or 'profile' (or 'amount_per_s')"),
+    ],
+)
+def test_faults_are_sentences_with_their_line(unit: str, words: str, tmp_path: Path) -> None:
+    with pytest.raises(EstimatorError) as raised:
+        read_study(study_file(tmp_path, f"  A: {{{TIMES}, {unit}}}"))
+    assert words in str(raised.value)
+    assert "study.yaml:6: " in str(raised.value)
+
+
+def test_a_profile_runs_on_no_nodes_of_its_own(tmp_path: Path) -> None:
+    machines = "machines: {old: {system: titan}, new: {system: summit}}"
+    with pytest.raises(EstimatorError, match="its time is that of a profile; delete 'nodes'"):
+        read_study(study_file(tmp_path, "  A: {profile: p1b3, ran_on: {new: {nodes: 2}}}", machines=machines))
+    with pytest.raises(EstimatorError, match="gives 'profile', which is timed as a whole; delete amount"):
+        read_study(study_file(tmp_path, "  A: {profile: p1b3, amount: 2}", machines=machines))
+
+
+def test_a_rate_is_needed_of_every_machine(tmp_path: Path) -> None:
+    with pytest.raises(EstimatorError, match="A has no rate on new; add 'new: 1000'"):
+        read_study(study_file(tmp_path, "  A: {amount_per_s: {old: 20}}"))
+
+
+def test_weights_name_units(tmp_path: Path) -> None:
+    with pytest.raises(EstimatorError, match=r"study.yaml:3: weights names 'B', which is none of the units A"):
+        read_study(study_file(tmp_path, f"  A: {{{TIMES}}}", "{mean: harmonic, weights: {B: 2}}"))
+
+
+def test_a_threshold_needs_a_baseline(tmp_path: Path) -> None:
+    path = study_file(tmp_path, f"  A: {{{TIMES}}}", "{preset: candle, threshold: 50}")
+    path.write_text(path.read_text().replace("baseline: old\n", ""))
+    with pytest.raises(EstimatorError, match="'baseline' is missing, and the threshold of 50 is a multiple of it"):
+        read_study(path)
+
+
+def test_factors_are_numbers_or_say_their_source(tmp_path: Path) -> None:
+    unit = f"  A: {{{TIMES}, capability: {{new: 8}}, algorithmic_factor: {{new: {{value: 3, source: a paper}}}}}}"
+    read = read_study(study_file(tmp_path, unit)).units_of_work["A"]
+    assert (read.capability["new"].value, read.capability["new"].source) == (8, None)
+    assert (read.algorithmic_factor["new"].value, read.algorithmic_factor["new"].source) == (3, "a paper")
