@@ -112,11 +112,9 @@ class UnitOfWork(Terms):
     load_time: Seconds | None = None
     devices: Whole | None = None  # of each training; they exchange gradients in the machine's network
     parallel: Parallel | None = None  # how they share it; data where nothing is said
-    scaling: Literal["weak", "strong"] | None = None  # batch_size is that of each device (weak, the default) or of all
+    scaling: Literal["weak", "strong"] | None = None  # batch_size is of each copy (weak, the default) or of all
     trainings_per_device: Whole | None = None  # that share each device in turn
-    steps_to_quality: Annotated[dict[Whole, Steps], Field(min_length=1)] | None = (
-        None  # by global batch, in place of epochs
-    )
+    steps_to_quality: StepsByBatch | None = None  # by global batch, in place of epochs
     count: Whole | None = None  # units of a campaign, whose phases are the units with a count, in their order
     weight: float = Field(default=1.0, gt=0)
 

@@ -109,6 +109,13 @@ def test_the_whole_batch_may_be_given(tmp_path: Path) -> None:
     assert (n["local_batch"], n["batch_size"], n["steps_per_epoch"]) == (16, 64, 12)
 
 
+def test_copies_of_a_divided_model_make_the_batch() -> None:
+    """8 devices hold 2 copies of 4 devices each."""
+    unit = {"profile": "gpt2", "batch_size": 8, "samples": 160, "devices": 8, "parallel": "tensor=2,pipeline=2,micro=2"}
+    n = nominal(chain(Path(), {"device": "a100-sxm4-80gb", "nodes": 4, "devices_per_node": 8}, **unit))
+    assert (n["copies"], n["batch_size"], n["steps_per_epoch"], n["runs_at_once"]) == (2, 16, 10, 4)
+
+
 def test_a_group_pays_for_all_of_its_devices_and_its_share_of_nodes(tmp_path: Path) -> None:
     write(tmp_path, workload=GROUPED)
     by_node, by_device = (
