@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from estimator.core import physics
-from estimator.core.types import DeviceSpec, Estimate, Sourced
+from estimator.core.types import DeviceSpec, Estimate, Floats, Sourced
 
 PARTS = {  # part of a step -> colour (Okabe & Ito, safe for colour-blind readers)
     "compute": "#0072B2",
@@ -21,6 +22,7 @@ PARTS = {  # part of a step -> colour (Okabe & Ito, safe for colour-blind reader
     "unmodelled": "#D55E00",
 }
 MARKERS = {"gemm": "o", "convolution": "D"}
+SWAPPED = {"low": "high", "mid": "mid", "high": "low"}  # ends of an interval and of its reciprocal
 LONGEST_OPS = 200  # of each estimate in a page; results.json has all
 
 
@@ -70,6 +72,42 @@ def roofline(estimate: Estimate) -> Figure:
     axes.legend(frameon=False, fontsize="small", loc="lower right")
     axes.grid(which="major", alpha=0.25)
     return figure
+
+
+def scaling(document: Mapping[str, Any]) -> Figure:
+    """Samples per second and efficiency over numbers of devices, of a document of ``studies.scale``, with intervals.
+
+    Without a known batch, steps per second stand in place of samples per second.
+    """
+    figure = Figure(figsize=(7.2, 3.6), layout="constrained")
+    rates, shares = figure.subplots(1, 2)
+    rows = document["rows"]
+    devices = np.array([row["devices"] for row in rows], dtype=float)
+    known = rows[0]["samples_per_s"] is not None
+    rate = [row["samples_per_s"] or {name: 1 / row["step_s"][end] for name, end in SWAPPED.items()} for row in rows]
+    _band(rates, devices, rate, 1.0)
+    _band(shares, devices, [row["efficiency"] for row in rows], 100.0)
+    ideal = rate[0]["mid"] / rows[0]["efficiency"]["mid"] * devices / devices[0]
+    rates.plot(devices, ideal, color="#222222", linewidth=0.8, linestyle="--", label="at an efficiency of 100 %")
+    rates.legend(frameon=False, fontsize="small")
+    rates.set(
+        xscale="log", yscale="log", xlabel="devices", ylabel="samples per second" if known else "steps per second"
+    )
+    shares.set(xscale="log", ylim=(0, 105), xlabel="devices", ylabel="efficiency [%]")
+    title = f"{document['workload']} on {document['system']}, {document['parallel']}, {document['scaling']} scaling"
+    figure.suptitle(title, fontsize="medium", parse_math=False)
+    return figure
+
+
+def _band(axes: Axes, x: Floats, intervals: Sequence[Mapping[str, float]], factor: float) -> None:
+    """The middle of intervals as a line, and their ends as a band."""
+    low, mid, high = (
+        factor * np.array([each[end] for each in intervals], dtype=float) for end in ("low", "mid", "high")
+    )
+    axes.fill_between(x, low, high, color=PARTS["compute"], alpha=0.2, linewidth=0)
+    axes.plot(x, mid, color=PARTS["compute"], marker="o", markersize=3)
+    axes.grid(which="major", alpha=0.25)
+    axes.spines[["top", "right"]].set_visible(False)
 
 
 def _roofs(axes: Axes, target: DeviceSpec, precision: str, low: float, high: float) -> None:

@@ -1,5 +1,6 @@
 """The command that predicts a profile on many devices of a machine."""
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
@@ -23,6 +24,7 @@ EXAMPLES = """\b
 Example: estimator scale resnet50 --system dgx-a100 --batch 64
 Example: estimator scale vgg16 --system summit --devices 6 --devices 96 --devices 1536 --batch 32
 Example: estimator scale resnet50 --system perlmutter --batch 8192 --scaling strong --parallel zero1
+Example: estimator scale resnet50 --system dgx-a100 --plot resnet50.svg
 Example: estimator scale gpt3-175b --system selene --devices 1536 --batch 96 --parallel tensor=8,pipeline=12,micro=1
 """
 SYSTEM_HELP = "The machine: a shipped system or a path to YAML."
@@ -55,6 +57,9 @@ def scale(
     host: Host = None,
     reads: InputOf = None,
     seed: Seed = 0,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE.svg", help="Also draw rates and efficiency.", show_default=False)
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Predict a profile on more and more devices of a machine: step, samples per second, exposed communication.
@@ -62,7 +67,8 @@ def scale(
     Devices exchange their gradients over the machine's links while others are computed; what is not hidden lengthens
     the step.
     """
-    from estimator.cli.render.scale import render_scale
+    from estimator.cli.render.scale import render_scale, write_picture
+    from estimator.core.errors import EstimatorError
     from estimator.core.parallel import read_split
     from estimator.core.types import RunPlan
     from estimator.studies.scale import scale as run
@@ -70,4 +76,9 @@ def scale(
     plan = RunPlan(
         "", precision, fusion, source, measurements, seed=seed, batch=batch, layout=layout, host=host, input=reads
     )
-    emit(run(profile, system, devices or [], plan, read_split(parallel), scaling), render_scale, as_json)
+    if plot is not None and plot.suffix != ".svg":
+        raise EstimatorError(f"--plot {plot}: pictures are written as SVG; expected a name that ends in .svg")
+    document = run(profile, system, devices or [], plan, read_split(parallel), scaling)
+    emit(document, render_scale, as_json)
+    if plot is not None:
+        write_picture(plot, document)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from estimator.cli import terminal
 from estimator.cli.render.text import format_interval, format_time
 from estimator.core import units
+from estimator.core.files import write_text
 
 NUMBERS = ("devices", "nodes", "batch", "efficiency", "messages", "exposed", "memory", "power", "energy")
 HEADINGS = (
@@ -33,6 +35,15 @@ def render_scale(document: Mapping[str, Any]) -> None:
     terminal.console().print(LEGEND)
     terminal.print_notes(document["notes"], "cyan")
     terminal.print_notes(document["warnings"])
+
+
+def write_picture(path: Path, document: Mapping[str, Any]) -> None:
+    """Draw rates and efficiency as SVG. Raises EstimatorError where the file cannot be written."""
+    from estimator.reports.figures import scaling
+    from estimator.reports.html import to_svg
+
+    write_text(path, str(to_svg(scaling(document), "scaling")))
+    terminal.print_notes([f"{path} is written"], "cyan")
 
 
 def _cells(row: Mapping[str, Any]) -> list[str]:

@@ -1,5 +1,7 @@
 """``estimator scale``: the document of a profile on many devices, and what it refuses."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.cli.command_line import read, run
@@ -42,3 +44,19 @@ def test_bad_input_is_refused_in_one_sentence(words: tuple[str, ...], sentence: 
     shown = run("scale", "vgg16", "--system", "summit", *words, code=1)
     assert sentence in shown.stderr
     assert len(shown.stderr.splitlines()) == 1
+
+
+def test_a_picture_stands_beside_the_document(tmp_path: Path) -> None:
+    picture = tmp_path / "rates.svg"
+    words = ("scale", "vgg16", "--system", "summit", "--devices", "1", "--devices", "6", "--plot", str(picture))
+    document = read(*words)
+    assert len(document["rows"]) == 2
+    svg = picture.read_text()
+    assert svg.startswith("<svg")
+    assert "vgg16 on summit, data, weak scaling" in svg
+
+
+def test_a_picture_of_another_format_is_refused_before_anything_runs(tmp_path: Path) -> None:
+    shown = run("scale", "vgg16", "--system", "summit", "--plot", str(tmp_path / "rates.png"), code=1)
+    assert "pictures are written as SVG; expected a name that ends in .svg" in shown.stderr
+    assert not list(tmp_path.iterdir())
