@@ -67,7 +67,7 @@ def estimate_group(profile: Profile, plan: RunPlan, group: Group, split: Split) 
     predicted = predict_step(part, dataclasses.replace(plan, batch=group.at_once))
     alone = one_device(predicted)
     together = step_of_group(predicted, alone.step, group, split)
-    estimated = estimate_predicted(part, predicted, split.divisors(group.devices))
+    estimated = estimate_predicted(part, predicted, split.divisors(group.devices), group.micro_batches)
     power_w, own_s = estimated.power_w, together.step.total - together.step.communication_exposed
     if alone.power_w is not None and alone.idle_w is not None:
         power_w = power.waiting_power(alone.power_w, alone.idle_w, own_s, together.step.total)

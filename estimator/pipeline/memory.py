@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from estimator.core.errors import EstimatorError
 from estimator.core.notes import Note
@@ -23,6 +23,13 @@ class Held:
     workload: Workload
     device: DeviceSpec | None
     plan: RunPlan
+
+    def accumulated(self) -> Held:
+        """The same where a step has several micro-batches."""
+        at_batches = tuple(
+            (batch, memory_of_parts.with_accumulated(tensors, self.variables)) for batch, tensors in self.at_batches
+        )
+        return replace(self, at_batches=at_batches)
 
     def use(self, split: memory_of_parts.Split) -> MemoryUse:
         """The memory of one device; ``split``: by which number a parallel training divides each part."""
@@ -65,6 +72,7 @@ def check_memory(
     device: DeviceSpec,
     work: WorkOnTarget,
     split: memory_of_parts.Split,
+    micro_batches: int = 1,
 ) -> tuple[MemoryUse | None, tuple[Note, ...]]:
     """What the step holds on the device, and notes on whether that has room. Raises DoesNotFitError."""
     try:
@@ -72,7 +80,8 @@ def check_memory(
     except EstimatorError:
         text = "nothing tells the parameters: whether the step fits memory is not checked"
         return None, (Note("memory-unchecked", text),)
+    held = held.accumulated() if micro_batches > 1 else held
     use = memory_of_parts.shared_by(held.use(split), plan.trainings)
-    if memory_of_parts.exceeds(use) and plan.trainings == 1:
+    if memory_of_parts.exceeds(use) and plan.trainings == micro_batches == 1:
         use = memory(profile, plan, split)
     return use, memory_of_parts.check_fits(use, device, held.workload)

@@ -93,16 +93,18 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
 
 
 def estimate_predicted(
-    profile: Profile, on_target: PredictedStep, split: Mapping[str, float] | None = None
+    profile: Profile, on_target: PredictedStep, split: Mapping[str, float] | None = None, micro_batches: int = 1
 ) -> Estimate:
-    """The estimate of a predicted step, of one device; ``split``: by which number each part of memory is divided.
+    """The estimate of a predicted step, of one device.
+
+    ``split``: by which number each part of memory is divided; ``micro_batches``: whose gradients are added up there.
 
     Raises EstimatorError as :func:`estimate` does.
     """
     plan = on_target.plan
     ran, source, device, work = on_target.profile, on_target.source, on_target.target.device, on_target.work
     prediction, scenario, timeline = on_target.prediction, on_target.scenario, on_target.timeline
-    use, memory_notes = check_memory(profile, ran, plan, device, work, split or {})
+    use, memory_notes = check_memory(profile, ran, plan, device, work, split or {}, micro_batches)
 
     replayed = step.replay_step(prediction, timeline, scenario)
     step.refuse_empty(replayed, scenario, ran.where)

@@ -169,6 +169,12 @@ def with_rules(tensors: StepTensors, variables: Variables, workload: Workload) -
     return StepTensors(tensors.activations, gradients, tensors.workspace + update * gradients, tensors.evidence)
 
 
+def with_accumulated(tensors: StepTensors, variables: Variables) -> StepTensors:
+    """The tensors of a micro-batch that is not the first: the gradients of all parameters are there at each moment."""
+    all_of = variables.optimizer / variables.slots if variables.slots else variables.parameters
+    return replace(tensors, gradients=np.maximum(tensors.gradients, all_of))
+
+
 def largest_moment(tensors: StepTensors) -> tuple[float, float, float]:
     """Activations, gradients and workspace [B] at the moment at which they add up to most."""
     total = tensors.activations + tensors.gradients + tensors.workspace

@@ -57,7 +57,7 @@ def scale(
         "rows": [
             {
                 **_row(group, steps[group], whole.device.step.total, scaling),
-                **_memory(alone[group.at_once].memory(group.devices)),
+                **_memory(alone[group.at_once].memory(group)),
                 **_power(group, steps[group], alone[group.at_once], system),
             }
             for group in groups
@@ -96,9 +96,12 @@ class _Alone:
         except EstimatorError:
             return None
 
-    def memory(self, devices: int) -> MemoryUse | None:
-        """What one of so many devices holds."""
-        return self.held.use(self.split.divisors(devices)) if self.held else None
+    def memory(self, group: Group) -> MemoryUse | None:
+        """What one device of a group holds."""
+        if self.held is None:
+            return None
+        held = self.held.accumulated() if group.micro_batches > 1 else self.held
+        return held.use(self.split.divisors(group.devices))
 
 
 def _steps(groups: Sequence[Group], alone: dict[int | None, _Alone], split: Split) -> dict[Group, GroupStep]:

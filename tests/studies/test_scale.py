@@ -125,3 +125,13 @@ def test_a_divided_model_needs_less_memory_of_each_device() -> None:
     assert whole["memory_bytes"]["parameters"] > 6 * divided["memory_bytes"]["parameters"]
     assert whole["efficiency"]["mid"] > divided["efficiency"]["mid"]
     assert (divided["local_batch"], divided["global_batch"]) == (8, 8)
+
+
+def test_micro_batches_keep_the_gradients_of_all_parameters() -> None:
+    one, four = (
+        scale("gpt2", "selene", [1], RunPlan("", batch=16, draws=20), Split(micro_batch=size), "weak")["rows"][0]
+        for size in (16, 4)
+    )
+    parameters = 124_439_808  # of GPT-2; Radford et al., 2019, and openai/gpt-2
+    assert four["memory_bytes"]["gradients"] >= 4 * parameters
+    assert four["memory_bytes"]["activations"] < one["memory_bytes"]["activations"]
