@@ -21,14 +21,14 @@ import numpy as np
 from estimator.core.interval import bounds
 from estimator.core.parallel import Split
 from estimator.core.types import Floats, Network, Profile, RunPlan, StepTime
-from estimator.devices import load_device
 from estimator.model import coefficients
 from estimator.pipeline import PredictedStep, predict_step, step_of_group, step_of_one
 from estimator.profiles import read_profile
 from estimator.profiles.layers import profile_of
 from estimator.profiles.layers.shards import layers_of
 from estimator.rollup.scaling import Group
-from estimator.validation.protocol import FittedPredictor, Method
+from estimator.validation.left_out import by_family
+from estimator.validation.protocol import Method
 from estimator.validation.step_intervals import ENDS, OURS
 from estimator.validation.tables import read_columns
 
@@ -110,19 +110,14 @@ def judge(truth: pd.DataFrame, runs: Runs, method: Method) -> dict[str, pd.DataF
     """Judge every scale of a machine but its smallest. Columns as :func:`networks.judge` gives them; ``time_s`` is the
     time of one sample on one device.
     """
+    return {"clusters": _describe(by_family(truth, runs.rows, method, _machines))}
+
+
+def _machines(rows: pd.DataFrame) -> pd.DataFrame:
+    """The larger scales of every machine."""
     import pandas as pd
 
-    families = {name: load_device(name).family for name in runs.rows["device"].unique()}
-    judged = []
-    for family in sorted(set(families.values())):
-        fitted = method(truth[truth["family"] != family])
-        if not isinstance(fitted, FittedPredictor):
-            raise TypeError("the judged method has no coefficients to predict steps by")
-        rows = runs.rows[runs.rows["device"].map(families) == family]
-        with coefficients.replaced(fitted.coefficients):
-            of_machines = [_machine(machine) for _, machine in rows.groupby(MACHINE)]
-        judged += [rows_.assign(family=family) for rows_ in of_machines]
-    return {"clusters": _describe(pd.concat(judged, ignore_index=True))}
+    return pd.concat([_machine(of_machine) for _, of_machine in rows.groupby(MACHINE)], ignore_index=True)
 
 
 def _machine(rows: pd.DataFrame) -> pd.DataFrame:

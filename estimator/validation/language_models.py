@@ -20,13 +20,12 @@ from typing import TYPE_CHECKING, Any
 from estimator.core.interval import bounds
 from estimator.core.parallel import Split
 from estimator.core.types import Network, RunPlan, StepTime, Workload
-from estimator.devices import load_device
-from estimator.model import coefficients
 from estimator.pipeline import PredictedStep, predict_step, step_of_one, steps_of_groups
 from estimator.profiles.layers import Layers, profile_of
 from estimator.profiles.layers.shards import divided_layers
 from estimator.rollup.scaling import group_of
-from estimator.validation.protocol import FittedPredictor, Method
+from estimator.validation.left_out import by_family
+from estimator.validation.protocol import Method
 from estimator.validation.step_intervals import ENDS, OURS
 from estimator.validation.tables import read_columns
 
@@ -101,7 +100,8 @@ def read_steps(folder: str | Path) -> Steps:
     import pandas as pd
 
     tables = [reader(Path(folder) / name).assign(table=name) for name, reader in READERS.items()]
-    return Steps(pd.concat(tables, ignore_index=True))
+    rows = pd.concat(tables, ignore_index=True)
+    return Steps(rows.assign(device=[training.device for training in rows["training"]]))
 
 
 def _mpt(path: Path) -> pd.DataFrame:
@@ -145,17 +145,7 @@ OF_TABLE = dict(zip(FILES, PROBLEMS, strict=True))
 
 def judge(truth: pd.DataFrame, steps: Steps, method: Method) -> dict[str, pd.DataFrame]:
     """Judge every published step. Columns as :func:`networks.judge` gives them."""
-    import pandas as pd
-
-    rows = steps.rows.assign(family=[load_device(training.device).family for training in steps.rows["training"]])
-    judged = []
-    for family, of_family in rows.groupby("family"):
-        fitted = method(truth[truth["family"] != family])
-        if not isinstance(fitted, FittedPredictor):
-            raise TypeError("the judged method has no coefficients to predict steps by")
-        with coefficients.replaced(fitted.coefficients):
-            judged.append(_predicted(of_family))
-    described = _describe(pd.concat(judged).sort_index())
+    described = _describe(by_family(truth, steps.rows, method, _predicted))
     return {OF_TABLE[table]: of_table.reset_index(drop=True) for table, of_table in described.groupby("table")}
 
 

@@ -13,19 +13,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from estimator.core.files import write_text
 from estimator.core.interval import bounds
-from estimator.core.schema import MEASUREMENTS, STREAMING
+from estimator.core.schema import STREAMING
 from estimator.core.types import Profile, RunPlan, Workload
-from estimator.devices import load_device
-from estimator.model import coefficients
 from estimator.pipeline import estimate, memory
 from estimator.profiles.layers import Layers, profile_of
+from estimator.validation.left_out import by_family, unmeasured
 from estimator.validation.networks import DEVICES, bare_roofline
-from estimator.validation.protocol import FittedPredictor, Method
+from estimator.validation.protocol import Method
 from estimator.validation.step_intervals import ENDS
 from estimator.validation.tables import read_columns
 
@@ -146,31 +143,12 @@ def judge(truth: pd.DataFrame, rates: Rates, method: Method) -> dict[str, pd.Dat
     Columns: KEYS, with the network as op class and one group of all rows; ``target``, ``op`` in words, ``time_s`` of
     the published step, a column of predicted times [s] per method, ``low_s`` and ``high_s`` of ours.
     """
-    import pandas as pd
-
-    families = {str(device): load_device(str(device)).family for device in rates.rows["device"].unique()}
-    frames = []
-    for family in sorted(set(families.values())):
-        fitted = method(truth[truth["family"] != family])
-        if not isinstance(fitted, FittedPredictor):
-            raise TypeError("the judged method has no coefficients to predict steps by")
-        rows = rates.rows[rates.rows["device"].map(families) == family]
-        with coefficients.replaced(fitted.coefficients):
-            frames.append(rows.assign(family=family, **_predict(rows)))
-    return {"layers": _describe(pd.concat(frames, ignore_index=True))}
+    predicted = by_family(truth, rates.rows, method, lambda rows: unmeasured(rows, _predict_step))
+    return {"layers": _describe(predicted)}
 
 
-def _predict(rows: pd.DataFrame) -> dict[str, list[float]]:
-    """Predicted times of the published steps [s] by each method, and the interval of ours."""
-    with TemporaryDirectory() as folder:
-        unmeasured = Path(folder) / "unmeasured.csv"
-        write_text(unmeasured, ",".join(MEASUREMENTS.names()) + "\n")
-        predicted = [_predict_step(row, unmeasured) for row in rows.to_dict("records")]
-    return {name: [step[name] for step in predicted] for name in predicted[0]}
-
-
-def _predict_step(row: Mapping[str, Any], unmeasured: Path) -> dict[str, float]:
-    plan = RunPlan(target=str(row["device"]), measurements=str(unmeasured))
+def _predict_step(row: Mapping[str, Any], measurements: str) -> dict[str, float]:
+    plan = RunPlan(target=str(row["device"]), measurements=measurements)
     found = estimate(profile_of_row(row), plan)
     low, mid, high = (float(value) for value in bounds(found.step.total))
     return {"ours": mid, **dict(zip(ENDS, (low, high), strict=True)), "roofline": bare_roofline(found)}

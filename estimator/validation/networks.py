@@ -14,21 +14,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from estimator.core import physics
-from estimator.core.files import write_text
 from estimator.core.interval import bounds
-from estimator.core.schema import MATRIX, MEASUREMENTS, STREAMING
+from estimator.core.schema import MATRIX, STREAMING
 from estimator.core.types import Estimate, Profile, RunPlan
 from estimator.devices import load_device
-from estimator.model import coefficients
 from estimator.pipeline import estimate
 from estimator.profiles import read_profile
-from estimator.validation.protocol import FittedPredictor, Method
+from estimator.validation.left_out import by_family, unmeasured
+from estimator.validation.protocol import Method
 from estimator.validation.tables import read_columns
 
 if TYPE_CHECKING:
@@ -115,36 +113,17 @@ def judge(truth: pd.DataFrame, rates: Rates, method: Method) -> dict[str, pd.Dat
     words, ``time_s`` of the published step, a column of predicted times [s] per method, ``low_s`` and ``high_s`` of
     ours.
     """
-    import pandas as pd
-
-    families = {str(device): load_device(str(device)).family for device in rates.rows["device"].unique()}
-    frames = []
-    for family in sorted(set(families.values())):
-        fitted = method(truth[truth["family"] != family])
-        if not isinstance(fitted, FittedPredictor):
-            raise TypeError("the judged method has no coefficients to predict steps by")
-        rows = rates.rows[rates.rows["device"].map(families) == family]
-        with coefficients.replaced(fitted.coefficients):
-            frames.append(rows.assign(family=family, **_predict(rows)))
-    return {"networks": _describe(pd.concat(frames, ignore_index=True))}
+    predicted = by_family(truth, rates.rows, method, lambda rows: unmeasured(rows, _predict_step))
+    return {"networks": _describe(predicted)}
 
 
-def _predict(rows: pd.DataFrame) -> dict[str, list[float]]:
-    """Predicted times of the published steps [s] by each method, and the interval of ours."""
-    with TemporaryDirectory() as folder:
-        unmeasured = Path(folder) / "unmeasured.csv"
-        write_text(unmeasured, ",".join(MEASUREMENTS.names()) + "\n")
-        predicted = [_predict_step(row, unmeasured) for row in rows.to_dict("records")]
-    return {name: [step[name] for step in predicted] for name in predicted[0]}
-
-
-def _predict_step(row: Mapping[str, object], unmeasured: Path) -> dict[str, float]:
+def _predict_step(row: Mapping[str, Any], measurements: str) -> dict[str, float]:
     profile = _profile(str(row["profile"]))
     plan = RunPlan(
         target=str(row["device"]),
         precision=PRECISIONS[str(row["precision"])],
         fusion="elementwise" if row["fusion"] == "elementwise" else "none",
-        measurements=str(unmeasured),
+        measurements=measurements,
         batch=int(float(str(row["batch"]))),
     )
     found = estimate(profile, plan)

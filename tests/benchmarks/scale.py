@@ -41,7 +41,8 @@ def main(name: str = "resnet50") -> None:
     def one() -> None:
         estimate(read_profile(name), RunPlan(device, batch=BATCH))
 
-    scaled(), one()  # what is read once
+    scaled()  # what is read once
+    one()
     times_s = [(processor_s(scaled), processor_s(one)) for _ in range(RUNS)]
     many_s, one_s = (statistics.median(of) for of in zip(*times_s, strict=True))
     print(f"{len(DEVICES)} numbers of devices x {len(SPLITS)} splits of {name}: {many_s / one_s:.2f} x one estimate")
