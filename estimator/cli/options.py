@@ -112,3 +112,10 @@ CSV = {"metavar": "FILE", "callback": _writable}
 CsvFile = Annotated[Path | None, typer.Option("--csv", help="Write the table as CSV too.", **CSV)]
 StudyFile = Annotated[Path, typer.Argument(metavar="STUDY.yaml", help="The study file; 'estimator init' writes one.")]
 OutputFolder = Annotated[Path | None, typer.Option("-o", metavar="DIR", help="Folder; by default the study's own.")]
+
+PARALLEL_HELP = (
+    "How the training is divided: data (gradients are all-reduced), zero1, zero2, zero3 or fsdp (the optimizer's "
+    "state, gradients, weights are divided too), or parameter-server; and micro=N (samples that a copy computes at "
+    "once). Models given as layers also take tensor=N (parts of each product) and pipeline=N (stages of blocks)."
+)
+Parallel = Annotated[str, typer.Option(metavar="SPLIT", help=PARALLEL_HELP)]

@@ -23,6 +23,7 @@ DIVIDED = {  # parts of memory, of which each device keeps its share (Rajbhandar
 OF_STAGES = ("optimizer", "gradients", "parameters")  # parts of memory that stages of a pipeline divide
 WRITTEN = f"one of {', '.join(WORDS)}, and {'=N, '.join(NUMBERS)}=N, such as zero1,tensor=8,pipeline=4"
 LARGEST = 10**6
+USUAL_COPIES = 8  # assumed, as many as a node has devices
 SUMMED = "sum=tensor"  # attribute of ops whose results the devices of a divided product add up
 
 
@@ -56,6 +57,11 @@ class Split:
     def divides_update(self) -> bool:
         """Whether each copy of the model updates its share of the weights."""
         return "optimizer" in DIVIDED.get(self.data, ())
+
+    @property
+    def usual_devices(self) -> int:
+        """Devices, where nothing says how many: of one copy of the model, or of 8 where copies share its states."""
+        return self.model_devices * (USUAL_COPIES if self.divides_update else 1)
 
     @property
     def meaning(self) -> str:

@@ -5,7 +5,7 @@ They alone know the order of the stages.
 
 from estimator.pipeline.group import OneDevice, estimate_group, one_device, step_of_group, step_of_one, steps_of_groups
 from estimator.pipeline.listed_power import with_listed_power
-from estimator.pipeline.memory import memory
+from estimator.pipeline.memory import memory, memory_of_group
 from estimator.pipeline.step import PredictedStep, estimate, predict_step
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "estimate",
     "estimate_group",
     "memory",
+    "memory_of_group",
     "one_device",
     "predict_step",
     "step_of_group",

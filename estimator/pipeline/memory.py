@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+import dataclasses
+from dataclasses import dataclass, field
 
 from estimator.core.errors import EstimatorError
 from estimator.core.notes import Note
+from estimator.core.parallel import Split
 from estimator.core.types import DeviceSpec, MemoryUse, Profile, RunPlan, StepTensors, Variables, Workload
 from estimator.devices import load_device
+from estimator.profiles.layers.shards import divided
 from estimator.rollup import memory as memory_of_parts
+from estimator.rollup.scaling import group_of
 from estimator.work import WorkOnTarget, count_work, select_pass, step_tensors, step_variables, tensors_at_two_batches
 from estimator.work.framework_defaults import product_format
 from estimator.work.on_target import matrix_precision
@@ -29,20 +33,23 @@ class Held:
         at_batches = tuple(
             (batch, memory_of_parts.with_accumulated(tensors, self.variables)) for batch, tensors in self.at_batches
         )
-        return replace(self, at_batches=at_batches)
+        return dataclasses.replace(self, at_batches=at_batches)
 
     def use(self, split: memory_of_parts.Split) -> MemoryUse:
         """The memory of one device; ``split``: by which number a parallel training divides each part."""
         return memory_of_parts.memory_use(self.at_batches, self.variables, self.workload, self.device, self.plan, split)
 
 
-def memory(profile: Profile, plan: RunPlan, split: memory_of_parts.Split | None = None) -> MemoryUse:
+def memory(
+    profile: Profile, plan: RunPlan, split: memory_of_parts.Split | None = None, micro_batches: int = 1
+) -> MemoryUse:
     """What a device must hold to train a profiled run, and the largest batch that it has room for.
 
     Args:
         profile: the run.
         plan: batch, mode and precision, and the target; without a target's name, the tensors alone.
         split: by which number a parallel training divides each part.
+        micro_batches: of a step, whose gradients are added up.
 
     Raises EstimatorError where nothing tells the parameters.
     """
@@ -52,7 +59,24 @@ def memory(profile: Profile, plan: RunPlan, split: memory_of_parts.Split | None 
     work = count_work(ran.ops, ran.workload, ran.where).work
     variables = step_variables(work, ran.workload, asked or matrix_precision(work, ran.workload))
     at_batches = tuple(tensors_at_two_batches(work, ran.workload, plan.batch, asked))
-    return Held(at_batches, variables, ran.workload, device, plan).use(split or {})
+    held = Held(at_batches, variables, ran.workload, device, plan)
+    return (held.accumulated() if micro_batches > 1 else held).use(split or {})
+
+
+def memory_of_group(profile: Profile, plan: RunPlan, split: Split, devices: int) -> MemoryUse:
+    """What each of several devices must hold; the plan's batch is that of a copy of the model.
+
+    Raises EstimatorError where nothing tells the parameters, and where the split does not divide model, batch or
+    devices.
+    """
+    batch = plan.batch or profile.workload.batch_size
+    group = group_of(devices, devices, "weak", batch, split)
+    at_once = dataclasses.replace(plan, batch=split.micro_batch or plan.batch)
+    use = memory(divided(profile, split), at_once, split.divisors(devices), group.micro_batches)
+    if devices == 1:
+        return use
+    note = Note("parallel", f"each of {devices} devices, {split}: {split.meaning}")
+    return dataclasses.replace(use, notes=(*use.notes, note))
 
 
 def held_by_step(ran: Profile, plan: RunPlan, device: DeviceSpec, work: WorkOnTarget) -> Held:

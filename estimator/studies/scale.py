@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from estimator.core import units
 from estimator.core.errors import EstimatorError
 from estimator.core.parallel import Split
 from estimator.core.types import Floats, MemoryUse, Profile, RunPlan, SystemSpec
@@ -59,6 +60,7 @@ def scale(
                 **_row(group, steps[group], whole.device.step.total, scaling),
                 **_memory(alone[group.at_once].memory(group)),
                 **_power(group, steps[group], alone[group.at_once], system),
+                "warnings": _row_warnings(steps[group], alone[group.at_once].memory(group)),
             }
             for group in groups
         ],
@@ -154,6 +156,15 @@ def _row(group: Group, step: GroupStep, alone_s: Floats, scaling: Scaling) -> di
         "communication_s": documents.interval(step.communication_s, "all"),
         "communication_exposed_s": documents.interval(step.step.communication_exposed, "all"),
     }
+
+
+def _row_warnings(step: GroupStep, use: MemoryUse | None) -> list[str]:
+    """What is to be known of one number of devices."""
+    warnings = [note.text for note in step.notes]
+    if use is not None and use.fits is False:
+        needed, there = (units.show(size, "B", 3, binary=True) for size in (float(use.total[0]), use.capacity or 0.0))
+        warnings.append(f"the step does not fit: it needs {needed} of {there}")
+    return warnings
 
 
 def _memory(use: MemoryUse | None) -> dict[str, Any]:

@@ -5,16 +5,22 @@ from typing import Annotated
 import typer
 
 from estimator.cli.emit import emit
-from estimator.cli.options import DEVICES, Json, OtherMode, Precision, ProfileName, Seed
+from estimator.cli.options import DEVICES, Json, OtherMode, Parallel, Precision, ProfileName, Seed
 
 EXAMPLES = """\b
 Example: estimator memory resnet50 --on v100 --batch 64
 Example: estimator memory p1b1 --on k20x
 Example: estimator memory resnet50 --on a100-sxm4-40gb --batch 256 --precision bf16 --json
 Example: estimator memory nt3 --mode inference
+Example: estimator memory llama2-7b --on a100-sxm4-80gb --batch 8 --parallel zero1,tensor=4,micro=1 --devices 64
 """
 On = Annotated[str | None, typer.Option("--on", help="Device: a shipped name or a path to YAML.", **DEVICES)]
-Batch = Annotated[int | None, typer.Option(min=1, help="Batch size on this device; by default the profiled one.")]
+Batch = Annotated[
+    int | None, typer.Option(min=1, help="Batch size of a copy of the model; by default the profiled one.")
+]
+Devices = Annotated[
+    int | None, typer.Option(min=1, help="Devices that train together.  [default: one copy, or 8 that share states]")
+]
 
 
 def memory(
@@ -23,6 +29,8 @@ def memory(
     batch: Batch = None,
     precision: Precision = None,
     mode: OtherMode = None,
+    parallel: Parallel = "data",
+    devices: Devices = None,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
@@ -30,9 +38,11 @@ def memory(
     from estimator import pipeline
     from estimator.cli import documents
     from estimator.cli.render.memory import render_memory
+    from estimator.core.parallel import read_split
     from estimator.core.types import RunPlan
     from estimator.profiles import read_profile
 
-    plan = RunPlan(on or "", precision, seed=seed, batch=batch, mode=mode)
-    read = read_profile(profile)
-    emit(documents.memory(read.workload.name, plan, pipeline.memory(read, plan)), render_memory, as_json)
+    split, plan = read_split(parallel), RunPlan(on or "", precision, seed=seed, batch=batch, mode=mode)
+    read, count = read_profile(profile), devices or split.usual_devices
+    use = pipeline.memory_of_group(read, plan, split, count)
+    emit(documents.memory(read.workload.name, plan, use), render_memory, as_json)

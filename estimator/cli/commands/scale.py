@@ -14,6 +14,7 @@ from estimator.cli.options import (
     Json,
     Layout,
     Measured,
+    Parallel,
     Precision,
     ProfileName,
     Seed,
@@ -29,11 +30,6 @@ Example: estimator scale gpt3-175b --system selene --devices 1536 --batch 96 --p
 """
 SYSTEM_HELP = "The machine: a shipped system or a path to YAML."
 DEVICES_HELP = "Number of devices, once for each.  [default: powers of two and the whole machine]"
-PARALLEL_HELP = (
-    "How the training is divided: data (gradients are all-reduced), zero1, zero2, zero3 or fsdp (the optimizer's "
-    "state, gradients, weights are divided too), or parameter-server; and micro=N (samples that a copy computes at "
-    "once). Models given as layers also take tensor=N (parts of each product) and pipeline=N (stages of blocks)."
-)
 BATCH_HELP = (
     "Samples in a step: of one device, or one copy of a divided model, for weak scaling; of all for strong.  "
     "[default: as profiled]"
@@ -44,7 +40,7 @@ def scale(
     profile: ProfileName,
     system: Annotated[str, typer.Option(help=SYSTEM_HELP, **SYSTEMS)],
     devices: Annotated[list[int] | None, typer.Option(metavar="N", min=1, help=DEVICES_HELP)] = None,
-    parallel: Annotated[str, typer.Option(metavar="SPLIT", help=PARALLEL_HELP)] = "data",
+    parallel: Parallel = "data",
     scaling: Annotated[
         Literal["weak", "strong"], typer.Option(help="What stays: each device's batch, or the whole one.")
     ] = "weak",

@@ -47,3 +47,21 @@ def test_a_sweep_leaves_out_what_cannot_fit() -> None:
     document = read("sweep", "nt3", "--to", "k20x", "--batch", "20", "--batch", "200")
     assert [row["batch_size"] for row in document["targets"][0]["batches"]] == [20]
     assert any("left out from batch 200 on" in warning for warning in document["warnings"])
+
+
+def test_devices_of_one_training_hold_their_part() -> None:
+    words = ("memory", "gpt2", "--on", "a100-sxm4-80gb", "--batch", "8")
+    whole, owners, parts = (
+        read(*words, "--parallel", split, "--devices", "16")
+        for split in ("data", "zero1", "tensor=4,pipeline=4,micro=2")
+    )
+    assert owners["optimizer"] == pytest.approx(whole["optimizer"] / 16)
+    assert owners["parameters"] == whole["parameters"]
+    assert parts["parameters"] < whole["parameters"] / 10
+    assert any("each of 16 devices, zero1" in note for note in owners["notes"])
+    assert read(*words, "--parallel", "zero1")["optimizer"] == pytest.approx(whole["optimizer"] / 8)
+
+
+def test_a_copy_that_the_devices_cannot_hold_is_refused() -> None:
+    shown = run("memory", "gpt2", "--parallel", "tensor=4", "--devices", "6", code=1)
+    assert shown.stderr.startswith("devices 6: tensor × pipeline = 4 does not divide them")

@@ -8,7 +8,7 @@ from tests.cli.command_line import read, run
 
 KEYS = {
     "devices", "nodes", "local_batch", "global_batch", "step_s", "samples_per_s", "efficiency", "communication_s",
-    "communication_exposed_s", "memory_bytes", "fits", "power_w", "energy_j_per_step",
+    "communication_exposed_s", "memory_bytes", "fits", "power_w", "energy_j_per_step", "warnings",
 }  # fmt: skip
 
 
@@ -60,3 +60,9 @@ def test_a_picture_of_another_format_is_refused_before_anything_runs(tmp_path: P
     shown = run("scale", "vgg16", "--system", "summit", "--plot", str(tmp_path / "rates.png"), code=1)
     assert "pictures are written as SVG; expected a name that ends in .svg" in shown.stderr
     assert not list(tmp_path.iterdir())
+
+
+def test_a_step_that_does_not_fit_is_a_row_that_says_so() -> None:
+    (row,) = read("scale", "gpt3-175b", "--system", "selene", "--devices", "1")["rows"]
+    assert row["fits"] is False
+    assert any("the step does not fit: it needs" in warning for warning in row["warnings"])
