@@ -307,7 +307,7 @@ class PowerCoefficients(File):
 
     source: str
     idle_share: float = Field(gt=0, lt=1, description="of the power limit that a device draws without work")
-    idle_gddr_w_per_byte: float = Field(ge=0, description="what graphics memory draws beside that [W/B]")
+    idle_gddr_w_per_byte: float = Field(ge=0, description="what graphics memory draws in addition [W/B]")
     idle_std: float = Field(ge=0, description="standard deviation (logarithm) of the idle power between devices")
     busy: float = Field(ge=0, lt=1, description="of the range, while kernels run that use neither peak nor bandwidth")
     compute: float = Field(gt=0, description="of the range, at peak arithmetic, beyond that")
@@ -320,7 +320,7 @@ class PowerCoefficients(File):
 
 @dataclass(frozen=True)
 class StepTensors:
-    """What a step holds in memory beside its variables, at each of its moments [B].
+    """What a step holds in memory apart from its variables, at each of its moments [B].
 
     ``evidence`` tells how it is known: from the flow of tensors between ops; from what each operator keeps for its
     gradient; from the sizes of the layers' outputs alone; or not at all, so that the activations are 0.

@@ -1,8 +1,8 @@
 """Fit the coefficients of the model of collectives to TRUTH: robust least squares of logarithms, with tight priors.
 
 The priors are NCCL's own: the latencies by which it chooses a protocol, and the share of a link's nominal rate that it
-counts on. Few machines are public, and some reach a tenth of others' rate; so each (device, collective, ranks) counts
-alike, whatever the number of its sizes.
+counts on. Few machines are public, and some reach a tenth of others' rate; so each (device, collective, ranks) has
+the same weight, however many sizes it has.
 """
 
 from __future__ import annotations

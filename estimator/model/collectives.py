@@ -15,7 +15,7 @@ operations in MPICH", 2005; bus bandwidth as nccl-tests define it):
 A ring crosses each node's network once, so its bandwidth is that of the slowest hop: a device's link in the node, or
 all that goes into the node. In an all-to-all each device sends most of its bytes through its share of that.
 
-Protocols of libraries (NCCL, src/graph/tuning.cc): *LL* sends a flag beside every word, *LL128* beside every 120 bytes
+Protocols of libraries (NCCL, src/graph/tuning.cc): *LL* sends a flag with every word, *LL128* with every 120 bytes
 over links of devices, *simple* fills the bandwidth but synchronises more slowly.
 """
 
@@ -30,7 +30,6 @@ from estimator.core.types import Flags, Floats, Names
 from estimator.model.collective_coefficients import CollectiveCoefficients
 from estimator.model.links import Links
 
-US = 1e-6
 TREE_SHARE = 0.9  # of a ring's bandwidth (NCCL, src/graph/tuning.cc)
 REDUCED = ("all_reduce", "custom_all_reduce")
 WHOLE = ("collective_broadcast", "collective_reduce", "send_recv")  # every rank passes all bytes on

@@ -11,7 +11,7 @@ import pandas as pd
 
 from estimator.core.notes import Note, ranked
 from estimator.core.parallel import Split
-from estimator.core.types import Estimate, Floats, Profile, RunPlan, StepTime
+from estimator.core.types import Estimate, Floats, Prediction, Profile, RunPlan, StepTime
 from estimator.devices.board import power_limit
 from estimator.model import SourceRun, TargetDevice, peak_times, predict
 from estimator.model.coefficients import shipped
@@ -44,12 +44,9 @@ class OneDevice:
 
 def one_device(predicted: PredictedStep) -> OneDevice:
     """A device by itself, without the messages that its profile recorded."""
-    alone, device, plan = without_exchange(predicted.prediction), predicted.target.device, predicted.plan
-    replayed, limit, c = (
-        step.replay_step(alone, predicted.timeline, predicted.scenario),
-        power_limit(device),
-        shipped().power,
-    )
+    device, plan, c = predicted.target.device, predicted.plan, shipped().power
+    alone, replayed = _replay_alone(predicted)
+    limit = power_limit(device)
     if limit is None:
         return OneDevice(replayed.step)
     power_w = power.step_power(alone, replayed, peak_times(alone.ops, device), device, limit, c, plan)
@@ -86,8 +83,13 @@ def _notes(predicted: PredictedStep, group: Group, split: Split) -> Iterator[Not
 
 def step_of_one(predicted: PredictedStep) -> StepTime:
     """The step of one device by itself."""
+    return _replay_alone(predicted)[1].step
+
+
+def _replay_alone(predicted: PredictedStep) -> tuple[Prediction, step.ReplayedStep]:
+    """The ops of a device by itself, without messages, and their replay."""
     alone = without_exchange(predicted.prediction)
-    return step.replay_step(alone, predicted.timeline, predicted.scenario).step
+    return alone, step.replay_step(alone, predicted.timeline, predicted.scenario)
 
 
 def step_of_group(

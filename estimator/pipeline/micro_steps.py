@@ -60,14 +60,18 @@ class MicroBatches:
             pass_on_s: the time to send the results of a micro-batch to the next stage [s].
         """
         count, update_s = group.micro_batches, share_of_update(self.update_s, group, self.split)
-        passes_s = self.together.total_s(times_s * ~self.among_copies) - self.update_s
         if self.split.pipeline > 1:
+            passes_s = self._passes_s(times_s * ~self.among_copies)
             parts = self._parts(passes_s, update_s)
             return pipelined(parts, self.split.pipeline, count, pass_on_s) + self._exposed(passes_s, times_s)
-        last_s = self.together.total_s(times_s) - self.update_s
-        if self.split.data == "zero3":  # weights are gathered for each micro-batch
+        last_s = self._passes_s(times_s)
+        if count == 1 or self.split.data == "zero3":  # weights are gathered for each micro-batch
             return accumulated(last_s, update_s, count)
-        return (count - 1) * passes_s + last_s + update_s
+        return (count - 1) * self._passes_s(times_s * ~self.among_copies) + last_s + update_s
+
+    def _passes_s(self, times_s: Floats) -> Floats:
+        """Both passes of one micro-batch with messages that take these times [s]; each call replays the step."""
+        return self.together.total_s(times_s) - self.update_s
 
     def _exposed(self, passes_s: Floats, times_s: Floats) -> Floats:
         """What messages among the copies of a stage add [s]; gathered weights follow the update, and are not hidden."""

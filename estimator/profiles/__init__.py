@@ -17,7 +17,7 @@ from estimator.profiles.workload import find_workload, read_provenance, side_fil
 # Modules that read one format each, in the order of trial; each is imported only when it is tried. A reader has FORMAT,
 # recognises(head of the content), read(dumps of one run, workload), and VIEWS: True where several files are views of
 # the same run and are read together, False where they are its ranks or hosts. COMPANIONS, where there is one, lists
-# patterns of files that the format's own tool writes beside its dumps; FILE is a name that only its own files have.
+# patterns of files that the format's own tool writes next to its dumps; FILE is a name that only its own files have.
 READERS = (
     "op_table", "tfprof.text", "tfprof.scope", "tfprof.step_stats", "tfprof.proto", "xplane",
     "tfprof.timeline", "kineto", "jax_trace",

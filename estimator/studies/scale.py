@@ -46,7 +46,7 @@ def scale(
     alone = {size: _Alone(part, replace(on_system, batch=size), split) for size in sizes}
     whole = (part is profile and alone.get(batch)) or _Alone(profile, replace(on_system, batch=batch), split)
     steps = _steps(groups, alone, split)
-    first = alone[groups[0].at_once].predicted
+    first, whole_s = alone[groups[0].at_once].predicted, whole.device.step.total
     return {
         "workload": profile.workload.name,
         "system": system.name,
@@ -55,15 +55,7 @@ def scale(
         "parallel": str(split),
         "scaling": scaling,
         "host": first.scenario.name,
-        "rows": [
-            {
-                **_row(group, steps[group], whole.device.step.total, scaling),
-                **_memory(alone[group.at_once].memory(group)),
-                **_power(group, steps[group], alone[group.at_once], system),
-                "warnings": _row_warnings(steps[group], alone[group.at_once].memory(group)),
-            }
-            for group in groups
-        ],
+        "rows": [_row(group, steps[group], alone[group.at_once], system, whole_s, scaling) for group in groups],
         "notes": [
             f"{split}: {split.meaning}",
             describe_spread(),
@@ -142,8 +134,12 @@ def _warnings(first: PredictedStep, steps: Iterable[GroupStep]) -> list[str]:
     return list(dict.fromkeys(note.text for note in (*of_one, *(note for step in steps for note in step.notes))))
 
 
-def _row(group: Group, step: GroupStep, alone_s: Floats, scaling: Scaling) -> dict[str, Any]:
+def _row(
+    group: Group, step: GroupStep, alone: _Alone, system: SystemSpec, whole_s: Floats, scaling: Scaling
+) -> dict[str, Any]:
+    """One number of devices; ``whole_s``: the step of one device with the whole model and its batch."""
     total, parts = step.step.total, group.devices if scaling == "strong" else group.model_devices
+    use = alone.memory(group)
     rate = None if group.global_batch is None else documents.interval(group.global_batch / total, "all")
     return {
         "devices": group.devices,
@@ -152,9 +148,12 @@ def _row(group: Group, step: GroupStep, alone_s: Floats, scaling: Scaling) -> di
         "global_batch": group.global_batch,
         "step_s": documents.interval(total, "all"),
         "samples_per_s": rate,
-        "efficiency": documents.interval(efficiency(alone_s, total, parts), "all"),
+        "efficiency": documents.interval(efficiency(whole_s, total, parts), "all"),
         "communication_s": documents.interval(step.communication_s, "all"),
         "communication_exposed_s": documents.interval(step.step.communication_exposed, "all"),
+        **_memory(use),
+        **_power(group, step, alone, system),
+        "warnings": _row_warnings(step, use),
     }
 
 

@@ -111,7 +111,7 @@ class UnitOfWork(Terms):
     steps_rounding: Literal["floor", "ceil"] | None = None
     load_time: Seconds | None = None
     devices: Whole | None = None  # of each training; they exchange gradients in the machine's network
-    parallel: Parallel | None = None  # how they share it; data where nothing is said
+    parallel: Parallel | None = None  # how they share it; data by default
     scaling: Literal["weak", "strong"] | None = None  # batch_size is of each copy (weak, the default) or of all
     trainings_per_device: Whole | None = None  # that share each device in turn
     steps_to_quality: StepsByBatch | None = None  # by global batch, in place of epochs

@@ -15,7 +15,7 @@ from estimator.work.tensor_flow import flowing_tensors, has_flow
 
 
 def step_tensors(work: pd.DataFrame, workload: Workload, precision: str | None = None) -> StepTensors:
-    """What a step holds in memory beside its variables, by the strongest evidence that its WORK has.
+    """What a step holds in memory apart from its variables, by the strongest evidence that its WORK has.
 
     Products run in ``precision``, where it is not None; the casts that it adds are left out.
     """

@@ -38,7 +38,7 @@ def render_fom(document: Mapping[str, Any], title: str) -> None:
 
 
 def apart(targets: Mapping[str, Any]) -> Iterator[str]:
-    """What stands beside the figures: the machines' own means, classes, commitments, algorithmic factors."""
+    """What is printed below the figures: the machines' own means, classes, commitments, algorithmic factors."""
     means = {name: mean for target in targets.values() for name, mean in target["means"].items()}
     unit = next((target["means_unit"] for target in targets.values() if target["means"]), None)
     if means:

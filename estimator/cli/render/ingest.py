@@ -60,7 +60,7 @@ def _op_types(rows: Sequence[Sequence[Any]]) -> Table:
 
 
 def _ops(ops: Sequence[Mapping[str, Any]], by: str, top: float) -> Table:
-    """The largest ops up to a share of the time, or of the FLOP where nothing ran; how many there are beside them."""
+    """The largest ops up to a share of the time, or of the FLOP where nothing ran; how many other ops there are."""
     largest = sorted(ops, key=lambda op: -(op[by] or 0.0))
     cumulative = [*itertools.accumulate(op[by] or 0.0 for op in largest)]
     shown = largest[: 1 + sum(amount < top * cumulative[-1] for amount in cumulative)]

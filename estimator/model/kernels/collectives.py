@@ -89,7 +89,7 @@ def _factors(link: MeasuredLink, modelled: Callable[[Messages], LinkTime], joine
 
 
 def _collective_time(inputs: KernelInputs) -> BusyTime:
-    """The start of a library's kernel is part of its latency, so there are no launches beside it."""
+    """The start of a library's kernel is part of its latency, so no launch is added."""
     time = _link_time(inputs)
     share = np.divide(time.transfer_s, time.total_s, out=np.zeros(len(time.total_s)), where=time.total_s > 0)
     lower_bound = least_times(messages_of(inputs.rows, inputs.device), links_of(inputs.device))
