@@ -35,13 +35,13 @@ class Held:
         )
         return dataclasses.replace(self, at_batches=at_batches)
 
-    def use(self, split: memory_of_parts.Split) -> MemoryUse:
+    def use(self, split: memory_of_parts.Divisors) -> MemoryUse:
         """The memory of one device; ``split``: by which number a parallel training divides each part."""
         return memory_of_parts.memory_use(self.at_batches, self.variables, self.workload, self.device, self.plan, split)
 
 
 def memory(
-    profile: Profile, plan: RunPlan, split: memory_of_parts.Split | None = None, micro_batches: int = 1
+    profile: Profile, plan: RunPlan, split: memory_of_parts.Divisors | None = None, micro_batches: int = 1
 ) -> MemoryUse:
     """What a device must hold to train a profiled run, and the largest batch that it has room for.
 
@@ -95,7 +95,7 @@ def check_memory(
     plan: RunPlan,
     device: DeviceSpec,
     work: WorkOnTarget,
-    split: memory_of_parts.Split,
+    split: memory_of_parts.Divisors,
     micro_batches: int = 1,
 ) -> tuple[MemoryUse | None, tuple[Note, ...]]:
     """What the step holds on the device, and notes on whether that has room. Raises DoesNotFitError."""

@@ -10,7 +10,7 @@ import pandas as pd
 from estimator.core.parallel import Split
 from estimator.core.types import Flags, Floats, StepTime
 from estimator.pipeline.step import PredictedStep
-from estimator.rollup.exchange import Exchange, without_exchange
+from estimator.rollup.exchange import StepWithMessages, without_exchange
 from estimator.rollup.pipeline_parallel import MicroStep, accumulated, exposed_reduction, pipelined
 from estimator.rollup.scaling import Group
 from estimator.work.weights import updates
@@ -42,7 +42,7 @@ class MicroBatches:
 
     predicted: PredictedStep
     update_s: Floats
-    together: Exchange
+    together: StepWithMessages
     messages: pd.DataFrame
     split: Split
 

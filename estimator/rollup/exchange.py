@@ -24,7 +24,7 @@ INSTANT_S = 1e-12  # nominal duration of a message
 
 
 @dataclass(frozen=True)
-class Exchange:
+class StepWithMessages:
     """A step with its messages, which can be replayed for any times of them at little cost."""
 
     timeline: StepTimeline
@@ -44,7 +44,7 @@ class Exchange:
 
 def exchange_of(
     prediction: Prediction, timeline: StepTimeline, messages: pd.DataFrame, scenario: HostScenario
-) -> Exchange:
+) -> StepWithMessages:
     """The step of a prediction with MESSAGES on its timeline."""
     whole, ops = with_messages(timeline, messages), len(timeline.op_s)
     samples, _ = times_in_step(prediction, timeline, scenario)
@@ -52,7 +52,7 @@ def exchange_of(
     events, sent = whole.events, whole.events.op - ops
     blocks = ((number, sent[block.rows]) for number, block in enumerate(events.blocks))
     of_messages = tuple((number, which) for number, which in blocks if which.min() >= 0)
-    return Exchange(whole, block_costs(events, factor, scenario.pace), of_messages, scenario.pace)
+    return StepWithMessages(whole, block_costs(events, factor, scenario.pace), of_messages, scenario.pace)
 
 
 def with_messages(timeline: StepTimeline, messages: pd.DataFrame) -> StepTimeline:

@@ -35,7 +35,7 @@ Found = TypeVar("Found")
 GB, GIB = 1e9, 2.0**30
 LARGEST = 1e9  # batch, where memory does not grow with it
 PARTS = ("parameters", "gradients", "optimizer", "activations", "workspace", "allocator", "reserve")
-Split = Mapping[str, float]  # part → the number by which a parallel training divides it; 1 where it is missing
+Divisors = Mapping[str, float]  # part → the number by which a parallel training divides it; 1 where it is missing
 
 
 class Range(File):
@@ -95,7 +95,7 @@ def by_framework(given: Mapping[str, Found], workload: Workload) -> Found:
 
 def memory_use(
     at_batches: Sequence[tuple[int, StepTensors]], variables: Variables, workload: Workload,
-    device: DeviceSpec | None, plan: RunPlan, split: Split,
+    device: DeviceSpec | None, plan: RunPlan, split: Divisors,
 ) -> MemoryUse:  # fmt: skip
     """The parts of memory at the first of two batches, and the largest batch.
 
@@ -137,7 +137,7 @@ ACTIVATIONS = {  # by evidence
 }
 
 
-def divide(tensors: StepTensors, variables: Variables, split: Split) -> tuple[StepTensors, Variables]:
+def divide(tensors: StepTensors, variables: Variables, split: Divisors) -> tuple[StepTensors, Variables]:
     """One device's share of tensors and variables, where a parallel training divides each part by its number."""
     part = {name: split.get(name, 1.0) for name in PARTS}
     return (

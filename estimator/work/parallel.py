@@ -27,7 +27,6 @@ from estimator.work.weights import KERNEL, form, takes_weights, updates
 BUCKET_BYTES, FIRST_BUCKET_BYTES = 25 * 2**20, 2**20
 MOST_BUCKETS = 256  # more of them are sent as fewer, larger ones
 WIDEST = ITEMSIZE["fp32"]  # bytes of one gradient or weight
-DIVIDED = ("zero1", "zero2", "zero3")
 BACKWARD_SHARE = 2 / 3  # of a step whose backward pass is not known: two products for each of the forward pass
 PARTS = 16  # that gradients are sent in, where no op is known to make them
 
@@ -139,7 +138,7 @@ def gradient_bytes(work: pd.DataFrame, workload: Workload) -> tuple[Floats, tupl
 def _width(work: pd.DataFrame, split: Split) -> float:
     """Bytes of one gradient or weight as it travels."""
     products = work.loc[work["op_class"].isin(MATRIX), "precision"].mode()
-    return min(WIDEST, ITEMSIZE[products.iloc[0]]) if split.data in DIVIDED and len(products) else WIDEST
+    return min(WIDEST, ITEMSIZE[products.iloc[0]]) if split.divides_update and len(products) else WIDEST
 
 
 def _weights_taken(work: pd.DataFrame) -> Floats:

@@ -25,7 +25,7 @@ def card(capacity: float | None, **facts: object) -> DeviceSpec:
     return load_device("v100").model_copy(update={"name": "card", "memory_capacity": held, **facts})
 
 
-def use_of(device: DeviceSpec | None, split: memory.Split | None = None, size: float = 6e9) -> MemoryUse:
+def use_of(device: DeviceSpec | None, split: memory.Divisors | None = None, size: float = 6e9) -> MemoryUse:
     at_batches = (8, tensors(size)), (16, tensors(2 * size))
     return memory.memory_use(at_batches, VARIABLES, WORKLOAD, device, PLAN, split or {})
 
