@@ -205,6 +205,11 @@ def test_every_lint_has_a_test_and_a_line_of_help() -> None:
     assert all(line.endswith(".") for line in lints.help_by_lint().values())
 
 
+@pytest.mark.parametrize(("joined", "found"), [(8, set()), (8000, set()), (8001, {"plausible"}), (7, {"plausible"})])
+def test_links_join_a_node_to_the_whole_machine(joined: int, found: set[str]) -> None:
+    assert rules(SYSTEM | {"linked_devices": sourced(joined)}) == found
+
+
 def test_rmax_above_rpeak_is_found() -> None:
     assert rules(changed(SYSTEM, ("rmax.value", "210 PFLOP/s"))) == {"rpeak", "plausible"}
     assert not rules(changed(SYSTEM, ("rmax.value", "210 PFLOP/s"), ("rmax.waiver", "rpeak, plausible: turbo in HPL")))

@@ -96,6 +96,8 @@ SYSTEM = (
     Range("years after the device", None, -1, 10, "years", "a machine is built of devices that there are"),
     Range("nodes", None, 1, 1e6, "1", "no machine has a million nodes"),
     Range("devices_per_node", None, 1, 256, "1", "a node has one device to a rack of them"),
+    Range("linked_devices", "devices_per_node", 1, 1e6, "1", "a node's devices are linked first"),
+    Range("linked_devices", "devices", 1e-6, 1, "1", "links join no more devices than the machine has"),
     *UNCERTAINTIES,
     Range("power", "devices", 30, 2.9e4, "W", "a node's power is 30 W to 29 kW per device"),
     Range("rmax", "power", 1e8, 3e11, "FLOP/s per W", "0.1 to 300 GFLOP/s per watt, Green500 of 2008 to 2028"),
