@@ -160,11 +160,20 @@ def _figures(result: StudyResult) -> Mapping[str, Markup]:
 
 
 def _scenarios(result: StudyResult, kind: Literal["host", "input"]) -> dict[str, list[str]]:
-    """The estimates of each scenario of the host, or of input."""
-    scenarios: dict[str, list[str]] = {}
+    """Where each scenario of the host, or of input, holds: everywhere, for all of a machine's estimates, or for one."""
+    scenarios: dict[str, list[tuple[str, str]]] = {}
     for pair, estimate in result.estimates.items():
-        scenarios.setdefault(getattr(estimate, kind), []).append(pair_id(pair))
-    return scenarios
+        scenarios.setdefault(getattr(estimate, kind), []).append(pair)
+    if len(scenarios) == 1:
+        return {scenario: ["for every machine and unit"] for scenario in scenarios}
+    of_machine = {
+        machine: {getattr(e, kind) for (name, _), e in result.estimates.items() if name == machine}
+        for machine, _ in result.estimates
+    }
+    return {
+        scenario: list(dict.fromkeys(pair[0] if len(of_machine[pair[0]]) == 1 else pair_id(pair) for pair in pairs))
+        for scenario, pairs in scenarios.items()
+    }
 
 
 def _counts(result: StudyResult) -> dict[str, Number]:

@@ -165,3 +165,18 @@ def test_the_report_of_an_audit(tmp_path: Path) -> None:
     assert 'class="mark data-bound"' in html
     assert "Units of work" not in html
     assert json.loads(results)["audits"][0]["printed"]["times"][0]["mark"] == "data-bound"
+
+
+def with_hosts(folder: Path, titan: str, summit: str) -> str:
+    machines = f"  titan: {{system: titan, host: {titan}}}\n  summit: {{system: summit, host: {summit}}}\n"
+    text = f"title: t\nbaseline: titan\ndraws: 20\nmachines:\n{machines}"
+    (folder / "study.yaml").write_text(text + "units_of_work:\n  P: {profile: p1b3}\n  Q: {profile: p1b3, epochs: 2}\n")
+    return report(folder / "study.yaml", folder)[0]
+
+
+def test_the_hosts_scenario_is_said_once_where_it_is_one(tmp_path: Path) -> None:
+    assert "The host: none (for every machine and unit)." in with_hosts(tmp_path, "none", "none")
+
+
+def test_of_several_hosts_scenarios_a_machine_of_one_is_named_whole(tmp_path: Path) -> None:
+    assert "The host: none (titan); dispatch × 0.5 (summit)." in with_hosts(tmp_path, "none", "0.5")
