@@ -40,11 +40,10 @@ def _is_module(name: str) -> bool:
 
 
 def equations(page: Path) -> list[str]:
-    """The rows of the table of all equations that are those of a page."""
-    return [
-        f"| {name} | {functions} | {source} | [{page.stem}]({page.name}) |"
-        for name, functions, source in EQUATION.findall(page.read_text(encoding="utf-8"))
-    ]
+    """The lines of the list of all equations that are those of a page."""
+    found = EQUATION.findall(page.read_text(encoding="utf-8"))
+    lines = [f"- **{name}**: {functions}. *Source:* {source}." for name, functions, source in found]
+    return [f"## [{page.stem}]({page.name})", *lines] if lines else []
 
 
 def test_there_are_pages() -> None:
@@ -73,13 +72,19 @@ def test_every_file_and_link_is_there(page: Path) -> None:
     assert [link for link in links if not (page.parent / link).exists()] == []
 
 
-def test_the_table_of_equations_holds_those_of_all_pages() -> None:
-    table = (ROOT / "docs" / "method" / "equations.md").read_text(encoding="utf-8").splitlines()
-    held = [line for line in table if line.startswith("|")][2:]
-    assert held == [row for page in PAGES for row in equations(page)]
+def test_the_list_of_equations_holds_those_of_all_pages() -> None:
+    lists = (ROOT / "docs" / "method" / "equations.md").read_text(encoding="utf-8").splitlines()
+    held = [line for line in lists if line.startswith(("## ", "- "))]
+    assert held == [line for page in _in_order() for line in equations(page)]
+
+
+def _in_order() -> list[Path]:
+    """The pages as the index lists them."""
+    listed = PAGES[0].with_name("index.md").read_text(encoding="utf-8").partition("{toctree}")[2].splitlines()
+    return [page for name in listed if (page := PAGES[0].with_name(f"{name}.md")) in PAGES]
 
 
 @pages
-def test_every_function_of_an_equation_has_a_row(page: Path) -> None:
+def test_every_equation_has_a_name(page: Path) -> None:
     named = re.findall(r"^\*Computed by\* .+\n\*Source:\*", page.read_text(encoding="utf-8"), re.MULTILINE)
-    assert len(equations(page)) == len(named)
+    assert len(equations(page)[1:]) == len(named)
