@@ -34,7 +34,8 @@ PHASES = ("forward", "backward", "optimizer", "input", "other", "unknown")
 PRECISIONS = tuple(ITEMSIZE)
 PASSES = ("forward", "grad_input", "grad_weights", "backward")  # backward: both gradients in one op
 METHODS = {  # the ladder of evidence, strongest first, and how each method gives a time
-    "measured": "the very shape was timed on the target (or the profile was taken on it): calls × that time",
+    "measured": "the very shape was timed on the target: calls × that time × its step factor, 1 where unknown; or "
+    "the profile was taken on it: the profiled time",
     "interpolated": "the model's time, corrected by the target's own measured ops of like shapes",
     "scaled": "the model's time × the share by which the target's few measured ops of other shapes are off it",
     "transferred": "the model's time × what the source's step made of the op's isolated time (one library timed both)",

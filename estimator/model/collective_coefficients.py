@@ -23,7 +23,10 @@ class Protocol(File):
 
 
 class CollectiveCoefficients(File):
-    """All of them. ``latency`` and ``steps`` scale what the library's own tables say of starts and steps."""
+    """All of them. ``latency`` and ``steps`` scale what the library's own tables say of starts and steps.
+
+    Fitted are these two, ``ll_share``, the efficiencies of fabric and pcie, and ``one_shot_s``; the others are taken.
+    """
 
     source: str
     protocols: dict[str, Protocol]  # of a library, as its own tuning takes them

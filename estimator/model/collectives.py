@@ -6,11 +6,12 @@ A message of S bytes takes with N ranks (Thakur, Rabenseifner, Gropp, "Optimizat
 operations in MPICH", 2005; bus bandwidth as nccl-tests define it):
 
     all-reduce         ring   2(N − 1) steps, volume 2(N − 1)/N · S
-                       tree   2 log₂N steps, volume 2S / 0.9
-                       in the network's switches: up and down once, volume S
+                       tree   2(p − 1) steps inside a node of p ranks, 2⌈log₂ nodes⌉ between nodes, volume 2S / 0.9
+                       in the network's switches: 2(p − 1) steps inside, 2 between, volume S
+                       one shot, of inference engines in a node: a start and (N − 1) · S; or two, 2(N − 1)/N · S
     all-gather, reduce-scatter, all-to-all, gather   N − 1 steps, volume (N − 1)/N · S
     broadcast, reduce; point to point                N − 1 steps; 1; volume S
-    parameter servers, on nodes of their own         4 steps, volume 2S, by the slower of node and network
+    parameter servers, on nodes of their own         2 steps inside, 2 between, volume 2S, by the slower of both
 
 A ring crosses each node's network once, so its bandwidth is that of the slowest hop: a device's link in the node, or
 all that goes into the node. In an all-to-all each device sends most of its bytes through its share of that.

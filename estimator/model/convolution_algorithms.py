@@ -1,12 +1,12 @@
 """Algorithms of convolutions, and the time that each takes.
 
 Every pass is matrix products (Chetlur et al., cuDNN, arXiv:1410.0759). Implicit GEMM gathers its operands as it goes:
-forward m = n·p·q, n = k, k = c·r·s; the gradient of the input m = n·h·w, n = c, k = k·r·s over the stride, of which
-strides leave much idle; that of the weights m = c·r·s, n = k, k = n·p·q, split into partial sums. The gradient of the
-input may also come as columns that are added up (col2im). Winograd's transforms (Lavin & Gray, arXiv:1509.09308) make
-tiles of 2×2 outputs of 3×3 windows in 16 products in place of 36, in one kernel; or, through memory, tiles of 4×4 (2×2
-of 5×5 windows) in 36 in place of 144 (100). FFT makes tiles of 32×32 inputs. Winograd's one kernel has no form for
-tensor units.
+forward m = n·p·q, n = k, k = c·r·s; the gradient of the input m = n·p·q times the stride, which is about n·h·w, n = c,
+k = k·r·s over the stride, times a power of the stride, as strides leave much idle; that of the weights m = c·r·s, n =
+k, k = n·p·q, split into partial sums. The gradient of the input may also come as columns that are added up (col2im).
+Winograd's transforms (Lavin & Gray, arXiv:1509.09308) make tiles of 2×2 outputs of 3×3 windows in 16 products in place
+of 36, in one kernel; or, through memory, tiles of 4×4 (2×2 of 5×5 windows) in 36 in place of 144 (100). FFT makes tiles
+of 32×32 inputs. Winograd's one kernel has no form for tensor units.
 
 A product is cut into tiles, and units idle where tiles are few (see gemm.py). Kernels of convolutions need more tiles
 in flight than GEMM's; as many as 128 lanes make up a unit. However many tiles there are, and however deep, no product

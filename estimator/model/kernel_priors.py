@@ -11,7 +11,7 @@ Std = Field(ge=0, description="standard deviation of a logarithm; see KernelHype
 
 
 class KernelPrior(File):
-    """Hyperparameters of one family of kernels, without the spread between devices' memories, which is fitted."""
+    """Hyperparameters of one family of kernels, without the spread between devices' memories (memory_bound.yaml)."""
 
     source: str
     compute: float = Std

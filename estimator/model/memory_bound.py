@@ -43,7 +43,7 @@ class MemoryBoundCoefficients(File):
 
     source: str
     streaming: float = Field(gt=0, le=1, description="share of the bandwidth that a plain kernel attains")
-    streaming_std: float = Field(ge=0, description="standard deviation of its logarithm over devices")
+    streaming_std: float = Field(ge=0, description="standard deviation of its logarithm over devices; assumed")
     softmax_short: float = Field(ge=1, description="passes of a softmax whose rows stay in registers")
     softmax_long: float = Field(ge=1, description="passes of one whose rows stay in the cache")
     row_overhead: float = Field(ge=0, description="what a row costs a normalization beside its elements [elements]")

@@ -1,11 +1,12 @@
 """Whether the counted work of an op could have been done in its own time on the source device.
 
-    least time = max(flop / peak, (bytes − cached) / bandwidth + cached / (CACHE_SPEEDUP · bandwidth)),
-    cached = min(bytes, last-level cache)
+    least time = max(flop / peak, (bytes − cached) / bandwidth + cached / (speedup · bandwidth)),
+    cached = min(bytes, calls · last-level cache), all bytes where the cache is unknown
 
-A count that needs longer than the op took is wrong: its shapes are another op's, or much of the work was not done. The
-peak is the quoted one of the op's precision, or of TF32 for fp32 products; a library's transforms (Winograd, FFT) may
-spare most of a convolution's arithmetic.
+The speedup of a cache is CACHE_SPEEDUP, and CORE_CACHE_SPEEDUP on a processor. A count that needs longer than the op
+took, and the profiler's clock may have cut off, is wrong: its shapes are another op's, or much of the work was not
+done. The peak is the quoted one of the op's precision, or of TF32 for fp32 products; a library's transforms (Winograd,
+FFT) may spare most of a convolution's arithmetic.
 """
 
 from __future__ import annotations

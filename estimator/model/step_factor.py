@@ -156,9 +156,10 @@ def in_step_factor(step: StepTimes, source_s: Floats, target_s: Floats) -> Float
     """Time of each op in the target's step / its isolated time, from its times on the source.
 
     A part of the time that a step adds to an op grows with the op (new memory), a part does not (waking threads); one
-    run cannot separate them. With r the factor on the source and g the isolated time on the target over that on the
-    source, the factor on the target is that on the source × (1 + (r − 1) / √g) / r: the added time grows as the square
-    root of the isolated time; it grows in proportion where the target's is unknown.
+    run cannot separate them. With r the factor on the source, by shared times, and g the isolated time on the target
+    over that on the source, the factor on the target is that on the source × (1 + (r − 1) / √g) / r where r > 1: the
+    added time grows as the square root of the isolated time. The factor stays where r ≤ 1, or the target's time is
+    unknown.
 
     Args:
         step: times in the source's step.

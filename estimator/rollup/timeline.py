@@ -11,8 +11,8 @@ last went on, a block ends at
     max(E + T, A + T, H + X)        T = Σ_i (lag_i + duration_i)
                                     X = max_j (launch_j + delay_j + Σ_{i ≥ j} (lag_i + duration_i))
 
-so one pass over the events serves every step (a max-plus system: Baccelli, Cohen, Olsder, Quadrat, Synchronization and
-Linearity, Wiley 1992, chapter 1).
+where launches count from H, and the pace of the host multiplies them and the lags; so one pass over the events serves
+every step (a max-plus system: Baccelli, Cohen, Olsder, Quadrat, Synchronization and Linearity, Wiley 1992, chapter 1).
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """The model of fused attention: two products whose matrix of scores stays on the chip, and a softmax between them.
 
 t = start + ((W / (share · P))³ + (Q / B)³)^(1/3), with the FLOP W and traffic Q of one call, the peak P that products
-sustain and the bandwidth B that they attain. ``share``: softmax and its exponentials keep the matrix units waiting.
-``start``: a block goes over all keys before it writes its result, so that the shortest calls take microseconds.
+sustain and the bandwidth B that plain streams attain. ``share``: softmax and its exponentials keep the matrix units
+waiting. ``start``: a block goes over all keys before it writes its result, so that the shortest calls take
+microseconds.
 """
 
 from __future__ import annotations

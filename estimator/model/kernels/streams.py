@@ -107,7 +107,7 @@ def _has_own_model(rows: pd.DataFrame) -> Flags:
 
 
 def _prior(choose: Callable[[KernelPriors], KernelPrior]) -> Callable[[Coefficients], KernelHyperparameters]:
-    """The hyperparameters of a prior, with the fitted spread of streams between devices' memories."""
+    """The hyperparameters of a prior, with the spread of streams between devices' memories."""
     return lambda coefficients: choose(coefficients.kernel_priors).hyperparameters(
         coefficients.memory_bound.streaming_std
     )
