@@ -11,7 +11,13 @@ project = "fom-estimator"
 author = "the authors of fom-estimator"
 release = version = __version__
 
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "from_code"]  # myst_nb holds myst_parser
+extensions = [
+    "myst_nb",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "from_code.extension",
+    "mathml",
+]  # myst_nb: myst_parser
 exclude_patterns = ["_build", "_parts", "results/*.md"]
 
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist", "fieldlist"]
@@ -26,6 +32,8 @@ autodoc_member_order = "bysource"
 nitpicky = True
 nitpick_ignore_regex = [(r"py:.*", r".*")]  # types of other packages, and modules that no page documents
 
+html_math_renderer = "mathml"
+smartquotes = False  # they would change options such as --json
 html_theme = "furo"
 html_title = f"fom-estimator {release}"
 html_static_path = ["_static"]

@@ -18,6 +18,7 @@ KEPT = Path(__file__).resolve().parent.parent / "results" / "validation.json"
 RUNS = "estimator.validation.selftest.results"
 OURS, *SIMPLE = METHODS
 ROOFLINE = "roofline"
+THIN = "\N{NARROW NO-BREAK SPACE}"
 
 
 def errors() -> pd.DataFrame:
@@ -38,12 +39,18 @@ def best_simple(rows: pd.DataFrame) -> str | None:
     return None if others.empty else str(others["median"].idxmin())
 
 
+def percent(share: float, digits: int = 1) -> str:
+    """A share in per cent, which no line break divides."""
+    return f"{100 * share:.{digits}f}{THIN}%"
+
+
 def overview() -> str:
     """One row for each problem."""
     found = errors()
     headings = ["problem", "groups", "rows", "ours", "best simple method", "its error", "roofline"]
     names = [name for name in TITLES if name in set(found["problem"])]
-    return table(headings, (_overview_row(name, of_problem(found, name)) for name in names), headings[1:])
+    numbers = [heading for heading in headings[1:] if heading != "best simple method"]
+    return table(headings, (_overview_row(name, of_problem(found, name)) for name in names), numbers)
 
 
 def _overview_row(name: str, rows: pd.DataFrame) -> list[str]:
@@ -58,7 +65,7 @@ def _link(name: str) -> str:
 
 
 def _error(row: Any) -> str:
-    return f"{row['median']:.1f} / {row['mean']:.1f}"
+    return f"{row['median']:.1f}{THIN}/{THIN}{row['mean']:.1f}"
 
 
 def problems() -> str:
@@ -135,7 +142,7 @@ def _fewest(problem: str, key: str, rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _share(row: Mapping[str, Any]) -> str:
-    return f"{100 * row['held'] / row['rows']:.0f} %"
+    return percent(row["held"] / row["rows"], 0)
 
 
 def notes() -> str:
@@ -162,6 +169,6 @@ def _run_row(name: str, run: Mapping[str, Any]) -> list[str]:
     of, rows = run["summary"], run["rows"]
     above = sum(abs(row["error"]) > of["worst_reach"] for row in rows)
     simple = ("median_error_if_unchanged", "median_error_by_peaks")
-    figures = [f"{100 * of[key]:.1f} %" for key in ("median_error", "worst_error", "noise_floor", *simple)]
-    held = f"{100 * of['interval_coverage']:.0f} %"
+    figures = [percent(of[key]) for key in ("median_error", "worst_error", "noise_floor", *simple)]
+    held = percent(of["interval_coverage"], 0)
     return [code(name), str(len(rows)), *figures[:2], str(above), *figures[2:], held]

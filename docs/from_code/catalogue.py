@@ -17,33 +17,38 @@ Spec = DeviceSpec | SystemSpec
 
 def devices() -> str:
     """Every device of the catalogue; a number that nobody read again in its source has a question mark."""
-    headings = ["device", "vendor", "year", *PRECISIONS, "memory", "bandwidth", "power limit"]
+    headings = ["device", "vendor", "year", *PRECISIONS, "memory [GB]", "bandwidth [GB/s]", "power limit [W]"]
     return table(headings, (_device(device) for device in catalogue.all_devices()), right=headings[2:])
 
 
 def _device(device: DeviceSpec) -> list[str]:
-    peaks = [_number(device.peak_of(precision).matrix) for precision in PRECISIONS]
-    numbers = (device.memory_capacity, device.memory_bandwidth, device.power_limit)
-    return [code(device.name), cell(device.vendor or ""), str(device.year or ""), *peaks, *map(_number, numbers)]
+    peaks = [_number(device.peak_of(precision).matrix, 1e12) for precision in PRECISIONS]
+    memory = (_number(number, 1e9) for number in (device.memory_capacity, device.memory_bandwidth))
+    text = [code(device.name), cell(device.vendor or ""), str(device.year or "")]
+    return [*text, *peaks, *memory, _number(device.power_limit)]
 
 
 def systems() -> str:
     """Every system of the catalogue."""
-    headings = ["system", "site", "year", "nodes", "device", "per node", "interconnect", "injection", "power", "Rmax"]
-    right = ["year", "nodes", "per node", "injection", "power", "Rmax"]
+    text = ["system", "site", "year", "nodes", "device", "per node", "interconnect"]
+    headings = [*text, "injection [GB/s]", "power [MW]", "Rmax [PFLOP/s]"]
+    right = ["year", "nodes", "per node", *headings[-3:]]
     return table(headings, (_system(system) for system in catalogue.all_systems()), right)
 
 
 def _system(system: SystemSpec) -> list[str]:
     text = [code(system.name), cell(system.site or ""), str(system.year or ""), _number(system.nodes)]
     of_nodes = [code(system.device), _number(system.devices_per_node), cell(system.interconnect or "")]
-    return [*text, *of_nodes, *map(_number, (system.injection_bandwidth, system.power, system.rmax))]
+    rates = ((system.injection_bandwidth, 1e9), (system.power, 1e6), (system.rmax, 1e15))
+    return [*text, *of_nodes, *(_number(number, unit) for number, unit in rates)]
 
 
-def _number(number: Sourced | None) -> str:
+def _number(number: Sourced | None, unit: float = 1.0) -> str:
+    """A number in a unit, to four digits; nothing where it is unknown."""
     if number is None:
         return ""
-    return units.show(number.value, number.unit, 4).replace(" ", " ") + (" ?" if number.unverified else "")
+    shown = units.significant(number.value / unit, 4)
+    return (shown.rstrip("0").rstrip(".") if "." in shown else shown) + (" ?" if number.unverified else "")
 
 
 def sources() -> str:

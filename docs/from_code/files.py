@@ -14,7 +14,7 @@ from estimator.profiles.layers.model import DEFAULTS, Layers
 from estimator.profiles.workload import Provenance
 from estimator.studies.study import Study
 from from_code.markdown import cell, code, table
-from from_code.types_of_keys import described, models_in
+from from_code.types_of_keys import described, models_in, name_of
 
 Model = type[File]
 FILLED_IN = ((Sourced, "unit"), (Network, "measured"))  # fields that no file gives: the program fills them in
@@ -45,7 +45,8 @@ def _group(title: str, roots: tuple[Model, ...], reached: dict[Model, None]) -> 
             reached[model] = None
             own.append(model)
             waiting += [inner for hint in _hints(model).values() for inner in models_in(hint)]
-    return "\n\n".join([f"## {title}", *map(_section, own)])
+    parts = [_section(model, heading=model not in roots[:1]) for model in own]
+    return "\n\n".join([f"## {title}", *parts])
 
 
 def _kinds() -> str:
@@ -54,11 +55,12 @@ def _kinds() -> str:
     return "### Defaults of each kind\n\n" + table(["kind", "its own defaults"], rows)
 
 
-def _section(model: Model) -> str:
+def _section(model: Model, *, heading: bool) -> str:
     """One model: its docstring, and a row for each key."""
-    title, doc = model.__name__.strip("_"), cell(getdoc(model) or "")
+    doc = cell(getdoc(model) or "")
     rows = (_row(model, name, hint) for name, hint in _hints(model).items())
-    return f"### {title}\n\n{doc}\n\n" + table(["key", "type", "unit", "default", "meaning"], rows)
+    title = f"### {name_of(model)}\n\n" if heading else ""
+    return f"{title}{doc}\n\n" + table(["key", "type", "unit", "default", "meaning"], rows)
 
 
 def _row(model: Model, name: str, hint: Any) -> list[str]:

@@ -61,9 +61,13 @@ def _validated(hint: Any, metadata: tuple[Any, ...]) -> tuple[str, str]:
     return described(hint)
 
 
+def name_of(model: type[File]) -> str:
+    """What a model is called in the docs."""
+    return model.__name__.strip("_").removesuffix("File")
+
+
 def _link(model: type[File]) -> str:
-    name = model.__name__.strip("_")
-    return f"[{name}](#{name.lower()})"
+    return f"[{name_of(model)}](#{name_of(model).lower()})"
 
 
 def models_in(hint: Any) -> Iterator[type[File]]:

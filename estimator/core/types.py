@@ -136,6 +136,8 @@ Texts = Annotated[tuple[str, ...], BeforeValidator(lambda given: [given] if isin
 
 
 class _PeakFile(Peak):
+    """The peaks of one precision. In short a rate alone, or a rate with ``path: vector`` or ``tensor`` beside it."""
+
     vector: Annotated[PeakRate, quantities.sourced("FLOP/s")] | None = None  #: of the vector units
     tensor: Annotated[PeakRate, quantities.sourced("FLOP/s")] | None = None  #: of the tensor (matrix) units
 
