@@ -39,5 +39,6 @@ html_title = f"fom-estimator {release}"
 html_static_path = ["_static"]
 html_css_files = ["wide.css"]
 html_show_sourcelink = False
+html_show_copyright = False
 linkcheck_timeout = 20
 linkcheck_retries = 2
