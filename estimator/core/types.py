@@ -61,14 +61,16 @@ class File(BaseModel):
 class Sourced(File):
     """A number with its origin. ``relative_uncertainty`` u: the 90 % interval of value v is [v/(1+u), v·(1+u)]."""
 
-    value: float
-    unit: str
+    value: float  #: a quantity, as text with its unit
+    unit: str  #: follows from the value; no key of a file
+    #: how it is known: read in its source, recalled, derived from numbers read, assumed, or measured
     status: Status | None = None
-    confidence: Confidence | None = None
+    confidence: Confidence | None = None  #: how far the source is to be trusted
+    #: written `uncertainty: 3 %`: the 90 % interval of value v is [v/(1+u), v·(1+u)]
     relative_uncertainty: float | None = None
-    source: str | None = None
-    note: str | None = None
-    waiver: str | None = None
+    source: str | None = None  #: document and place, such as a page or table
+    note: str | None = None  #: what a reader of the number should know
+    waiver: str | None = None  #: `lint-name: reason` silences one lint of the catalogue
 
     @property
     def unverified_reason(self) -> str:
@@ -92,17 +94,18 @@ class PeakRate(Sourced):
     ``flop_per_clock`` is that of one compute unit: peak = compute_units · flop_per_clock · clock.
     """
 
-    accumulate: Precision | None = None
-    clock: float | None = None
+    accumulate: Precision | None = None  #: number format of the sums
+    clock: float | None = None  #: clock that the peak holds at
+    #: FLOP of one compute unit in one cycle
     flop_per_clock: Annotated[float, BeforeValidator(quantities.no_flag), Field(gt=0)] | None = None
 
 
 class Peak(File):
     """The peaks of one precision on the vector units and on the tensor (matrix) units."""
 
-    vector: PeakRate | None = None
-    tensor: PeakRate | None = None
-    supported: bool = True
+    vector: PeakRate | None = None  #: of the vector units
+    tensor: PeakRate | None = None  #: of the tensor (matrix) units
+    supported: bool = True  #: false: the hardware has no such path; written `fp8: unsupported`
 
     @property
     def matrix(self) -> PeakRate | None:
@@ -133,17 +136,19 @@ Texts = Annotated[tuple[str, ...], BeforeValidator(lambda given: [given] if isin
 
 
 class _PeakFile(Peak):
-    vector: Annotated[PeakRate, quantities.sourced("FLOP/s")] | None = None
-    tensor: Annotated[PeakRate, quantities.sourced("FLOP/s")] | None = None
+    """The peaks of one precision. In short a rate alone, or a rate with ``path: vector`` or ``tensor`` beside it."""
+
+    vector: Annotated[PeakRate, quantities.sourced("FLOP/s")] | None = None  #: of the vector units
+    tensor: Annotated[PeakRate, quantities.sourced("FLOP/s")] | None = None  #: of the tensor (matrix) units
 
 
 class Link(File):
     """A device's links to other devices: per direction, per direction to one neighbour, and both directions in all."""
 
-    name: str | None = None
-    per_direction: Rate | None = None
-    per_neighbour: Rate | None = None  # per direction
-    total: Rate | None = None
+    name: str | None = None  #: such as NVLink 4
+    per_direction: Rate | None = None  #: of all links together, in one direction
+    per_neighbour: Rate | None = None  #: in one direction, to one other device
+    total: Rate | None = None  #: of all links together, both directions
 
 
 class MeasuredLink(File):
@@ -152,60 +157,62 @@ class MeasuredLink(File):
     ``t = latency_s + seconds_per_byte · S``.
     """
 
-    operator: str
-    ranks: Whole
-    ranks_per_node: Whole | None = None
-    latency_s: float | None = Field(default=None, gt=0)
-    seconds_per_byte: float | None = Field(default=None, gt=0)
+    operator: str  #: the collective
+    ranks: Whole  #: devices that take part
+    ranks_per_node: Whole | None = None  #: of these, devices of one node
+    latency_s: float | None = Field(default=None, gt=0)  #: time of a short message
+    seconds_per_byte: float | None = Field(default=None, gt=0)  #: time of each further byte
 
 
 class Network(File):
     """How the devices of a machine reach each other: those that their own links join, and the network beyond."""
 
-    linked_devices: Whole | None = None  # of one node, or of more where the links reach further
-    interconnect: str | None = None  # its name, which tells how a message is sent
-    injection_bandwidth: Rate | None = None  # per node, per direction
-    latency: Time | None = None  # of a short message between two nodes
-    topology: str | None = None
-    taper: float = Field(default=1.0, ge=1.0)  # bandwidth into a node / its share of the network's core
-    in_network: bool = False  # whether its switches reduce what passes through them
-    measured: tuple[MeasuredLink, ...] = ()
+    #: devices that their own links join: of one node, or of more where the links reach further
+    linked_devices: Whole | None = None
+    interconnect: str | None = None  #: its name, which tells how a message is sent
+    injection_bandwidth: Rate | None = None  #: of one node, in one direction
+    latency: Time | None = None  #: of a short message between two nodes
+    topology: str | None = None  #: such as dragonfly; for readers
+    taper: float = Field(default=1.0, ge=1.0)  #: bandwidth into a node over its share of the network's core
+    in_network: bool = False  #: whether its switches reduce what passes through them
+    measured: tuple[MeasuredLink, ...] = ()  #: what timed collectives show; the program fills it in
 
 
 class Part(File):
     """A module or board with several equal parts, one of which is the device."""
 
-    device: str
-    parts: Whole
+    device: str  #: name of the module or board
+    parts: Whole  #: equal parts that it has
 
 
 class DeviceSpec(File):
     """One device as in its vendor's data sheet; every number has its source."""
 
-    name: str
-    aliases: tuple[str, ...] = ()
-    vendor: str | None = None
-    architecture: str | None = None
-    year: Whole | None = None
-    part_of: Part | None = None
-    specifications: Literal["known", "incomplete", "unknown"] = "known"  # a target needs a peak and the bandwidth
+    name: str  #: the file's name without `.yaml`
+    aliases: tuple[str, ...] = ()  #: other names, in any case
+    vendor: str | None = None  #: who makes it
+    architecture: str | None = None  #: devices of one are left out together where accuracy is judged
+    year: Whole | None = None  #: in which it came to market
+    part_of: Part | None = None  #: the module or board that it is a part of
+    specifications: Literal["known", "incomplete", "unknown"] = "known"  #: unless known, it cannot be a target
+    #: dense rates of arithmetic by precision; fp64 and fp32 are vector, all others tensor, unless said
     peak: Annotated[dict[Precision, _PeakFile], BeforeValidator(quantities.read_peaks)] = {}
-    memory_bandwidth: Rate | None = None
-    memory_capacity: Size | None = None
-    memory_type: str | None = None
-    compute_unit: str | None = None  # what one is called: SM, CU, core
-    compute_units: Count | None = None
-    base_clock: Frequency | None = None
-    boost_clock: Frequency | None = None
-    last_level_cache: Size | None = None
-    power_limit: Power | None = None
-    launch_latency: Time | None = None
-    link: Link | None = None
-    pcie_generation: Whole | None = None
-    pcie_lanes: Whole = 16
-    network: Network | None = None  # of the machine that it is built into
-    source: str | None = None
-    notes: tuple[str, ...] = ()
+    memory_bandwidth: Rate | None = None  #: of its main memory
+    memory_capacity: Size | None = None  #: of its main memory
+    memory_type: str | None = None  #: such as HBM3 or GDDR6
+    compute_unit: str | None = None  #: what one is called: SM, CU, core
+    compute_units: Count | None = None  #: how many there are; tells how far small products fill it
+    base_clock: Frequency | None = None  #: guaranteed clock
+    boost_clock: Frequency | None = None  #: highest clock
+    last_level_cache: Size | None = None  #: of all compute units together
+    power_limit: Power | None = None  #: of the board or module; tells what share of its peaks it sustains
+    launch_latency: Time | None = None  #: what launching a kernel takes
+    link: Link | None = None  #: its own links to other devices
+    pcie_generation: Whole | None = None  #: of its PCI Express bus
+    pcie_lanes: Whole = 16  #: of its PCI Express bus
+    network: Network | None = None  #: of the machine that it is built into
+    source: str | None = None  #: where the words of the file are from, and numbers without a source of their own
+    notes: tuple[str, ...] = ()  #: what a reader of the file should know
 
     @model_validator(mode="after")
     def _enough(self) -> DeviceSpec:
@@ -234,27 +241,27 @@ class DeviceSpec(File):
 class SystemSpec(File):
     """One machine: its nodes, their devices and the interconnect."""
 
-    name: str
-    aliases: tuple[str, ...] = ()
-    site: str | None = None
-    year: Whole | None = None
-    nodes: Count
-    node_name: str = "node"
-    device: str
-    devices_per_node: Count
-    linked_devices: Count | None = None  # that devices' own links join; those of a node where none is given
-    host: str | None = None
-    interconnect: str | None = None
-    topology: str | None = None
-    injection_bandwidth: Rate | None = None  # per node, per direction
-    latency: Time | None = None  # of a short message between two nodes
-    taper: float = Field(default=1.0, ge=1.0)  # bandwidth into a node / its share of the network's core
-    in_network: bool = False  # whether its switches reduce what passes through them
-    power: Power | None = None
-    rpeak: Arithmetic | None = None  # as the TOP500 prints it: never a device's peak times a count
-    rmax: Arithmetic | None = None
-    source: str | None = None
-    notes: tuple[str, ...] = ()
+    name: str  #: the file's name without `.yaml`
+    aliases: tuple[str, ...] = ()  #: other names, in any case
+    site: str | None = None  #: where it stands
+    year: Whole | None = None  #: of its installation
+    nodes: Count  #: with devices, that one program can use
+    node_name: str = "node"  #: what one is called in a report
+    device: str  #: name of a device of the catalogue
+    devices_per_node: Count  #: of that device
+    linked_devices: Count | None = None  #: devices that their own links join; those of a node where none is given
+    host: str | None = None  #: the nodes' processor; for readers
+    interconnect: str | None = None  #: name of the network, which tells how a message is sent
+    topology: str | None = None  #: such as dragonfly; for readers
+    injection_bandwidth: Rate | None = None  #: of one node, in one direction
+    latency: Time | None = None  #: of a short message between two nodes
+    taper: float = Field(default=1.0, ge=1.0)  #: bandwidth into a node over its share of the network's core
+    in_network: bool = False  #: whether its switches reduce what passes through them
+    power: Power | None = None  #: of the whole system, as the TOP500 prints it
+    rpeak: Arithmetic | None = None  #: as the TOP500 prints it: never a device's peak times a count
+    rmax: Arithmetic | None = None  #: as the TOP500 prints it: what Linpack reached
+    source: str | None = None  #: where the words of the file are from, and numbers without a source of their own
+    notes: tuple[str, ...] = ()  #: what a reader of the file should know
 
     @property
     def network(self) -> Network:
@@ -267,39 +274,41 @@ class SystemSpec(File):
 class UpdateOp(File):
     """The work of one op type of an optimizer update for each variable: calls, and tensor passes per call."""
 
-    calls: Whole
-    reads: int = Field(ge=0)
-    writes: int = Field(ge=0)
-    flop: int = Field(default=1, ge=0)  # per parameter and call
+    calls: Whole  #: for each variable and update
+    reads: int = Field(ge=0)  #: tensors that a call reads
+    writes: int = Field(ge=0)  #: tensors that a call writes
+    flop: int = Field(default=1, ge=0)  #: for each parameter and call
 
 
 class Optimizer(File):
     """The optimizer rule: its name, and the ops that a framework without a fused update runs for each variable."""
 
-    name: str
+    name: str  #: such as sgd, adam or rmsprop
+    #: by type: ops that run for each variable, where the framework does not fuse the update
     update_ops: dict[str, UpdateOp] = {}
 
 
 class Workload(File):
     """Facts about the profiled training run that its profile does not hold (``workload.yaml``)."""
 
-    name: str
-    title: str | None = None
-    mode: Mode = "training"
-    model: str | None = None
-    framework: str | None = None
-    precision: Precision = "fp32"
-    parameters: Whole | None = None
-    variables: Whole | None = None  # tensors that hold the parameters
-    layer_outputs: tuple[Whole, ...] = ()  # elements per sample that each layer writes, in order
-    batch_size: Whole | None = None
-    samples: Whole | None = None
-    epochs: Whole | None = None
+    name: str  #: short name; that of its folder where it is shipped
+    title: str | None = None  #: for readers
+    mode: Mode = "training"  #: what the profiled run did
+    model: str | None = None  #: what was trained, in words
+    framework: str | None = None  #: such as TensorFlow 2.18
+    precision: Precision = "fp32"  #: number format of the profiled products
+    parameters: Whole | None = None  #: trained numbers
+    variables: Whole | None = None  #: tensors that hold the parameters
+    layer_outputs: tuple[Whole, ...] = ()  #: elements per sample that each layer writes, in order
+    batch_size: Whole | None = None  #: samples in one step on one device
+    samples: Whole | None = None  #: in one epoch
+    epochs: Whole | None = None  #: in one run
+    #: whether the last, smaller batch of an epoch makes a step: floor leaves it out
     steps_rounding: Literal["floor", "ceil"] = "floor"
-    optimizer: Optimizer | None = None
-    default_profile: str | None = None
-    source: str | None = None
-    notes: tuple[str, ...] = ()
+    optimizer: Optimizer | None = None  #: its rule, for memory and added updates
+    default_profile: str | None = None  #: of several dumps, the one that the workload's name alone means
+    source: str | None = None  #: where these facts are from
+    notes: tuple[str, ...] = ()  #: what a reader should know
 
 
 class PowerCoefficients(File):

@@ -17,20 +17,20 @@ DUMP_FILES = ("provenance.yaml", "graph.csv", "graph.csv.gz")  # belong to one d
 class Provenance(File):
     """The origin of one dump: whatever the dump itself does not hold."""
 
-    device: str | None = None
-    batch_size: Whole | None = None
-    steps: Whole | None = None
-    wall_step: Seconds | None = None  # median without the profiler; in a self-test as its step_time
-    wall_step_low: Seconds | None = None
-    wall_step_high: Seconds | None = None
-    repeats: Whole | None = None  # steps behind those three
-    warmup: int | None = Field(default=None, ge=0)  # steps left out before them
-    profiled_step: Seconds | None = None  # median of the steps in the dump
-    processor: str | None = None
-    threads: Whole | None = None
-    date: str | None = None
-    tool_version: str | None = None
-    source: str | None = None
+    device: str | None = None  #: the source device: a name of the catalogue, or a path
+    batch_size: Whole | None = None  #: of the profiled steps
+    steps: Whole | None = None  #: that the dump covers
+    wall_step: Seconds | None = None  #: time of a step without the profiler, median; in a self-test as its `step_time`
+    wall_step_low: Seconds | None = None  #: of steps without the profiler, low end of the 90 % interval
+    wall_step_high: Seconds | None = None  #: its high end
+    repeats: Whole | None = None  #: steps behind those three
+    warmup: int | None = Field(default=None, ge=0)  #: steps left out before them
+    profiled_step: Seconds | None = None  #: time of a step under the profiler, median
+    processor: str | None = None  #: that ran it, in words
+    threads: Whole | None = None  #: of the processor that took part
+    date: str | None = None  #: of the run
+    tool_version: str | None = None  #: of the profiler and the framework
+    source: str | None = None  #: who took the dump, and how
 
     @property
     def step_spread(self) -> float:

@@ -53,12 +53,12 @@ class Definition(File):
     A preset stands for a published definition; mean and of then follow from it.
     """
 
-    preset: str | None = None
-    mean: Mean = "harmonic"
-    of: Of = "rates"
-    level: Level = "system"
-    weights: dict[str, Annotated[float, Field(gt=0)]] = Field(default={})  # by unit, in place of the units' own
-    threshold: float | None = Field(default=None, gt=0)
+    preset: str | None = None  #: a published definition: a name that `estimator presets` lists
+    mean: Mean = "harmonic"  #: over the units of work
+    of: Of = "rates"  #: rates: a ratio of means; ratios: a mean of ratios to the baseline
+    level: Level = "system"  #: whose rates are compared: whole machines', those of one node, or those of one worker
+    weights: dict[str, Annotated[float, Field(gt=0)]] = Field(default={})  #: by unit, in place of the units' own
+    threshold: float | None = Field(default=None, gt=0)  #: the figure to reach; the report gives the probability of it
 
     @model_validator(mode="before")
     @classmethod

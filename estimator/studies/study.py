@@ -53,32 +53,33 @@ def _interval(written: object) -> float | str:
 class Checkpoint(File):
     """How often trainings write checkpoints, and how long that takes."""
 
-    every: Annotated[float | Literal["auto"], BeforeValidator(_interval)] = "auto"  # training time between two
-    write: Seconds
+    #: training time between two; auto: the interval that loses least
+    every: Annotated[float | Literal["auto"], BeforeValidator(_interval)] = "auto"
+    write: Seconds  #: what writing one takes
 
 
 class Machine(File):
     """A machine: a shipped system, or nodes of a device, or nodes alone where times per unit are given."""
 
-    system: str | None = None
-    device: str | None = None
-    nodes: Whole | None = None
-    devices_per_node: Whole | None = None
-    node_name: str = "node"
-    measurements: str | None = None
-    network: Network | None = None  # of a machine given by its device; of a system, what is other than its file says
-    host: Host = None
-    input: Input = None
-    precision: Precision | None = None  # of products on it, for units that name none: a TPU has no fp32
-    fusion: Fusing | None = None  # for units that say nothing
-    layout: Layout | None = None  # likewise
-    fraction: Share | None = None  # of its nodes that run these units
-    availability: Share | None = None  # share of the time in which it is up
-    mtbf_node: Seconds | None = None  # mean time between failures of one node
-    checkpoint: Checkpoint | None = None  # of each training; without it a failure sends a training to its beginning
-    pue: Pue | None = None  # what the facility draws over what its computers do
-    usd_per_node_hour: Dollars | None = None
-    usd_per_device_hour: Dollars | None = None
+    system: str | None = None  #: a shipped system, or a path to a system file
+    device: str | None = None  #: in place of a system: a shipped device, or a path to a device file
+    nodes: Whole | None = None  #: of a machine given by its device; of a system, in place of its own
+    devices_per_node: Whole | None = None  #: likewise
+    node_name: str = "node"  #: what a node is called in the report
+    measurements: str | None = None  #: path of a table of measured ops of its device
+    network: Network | None = None  #: of a machine given by its device; of a system, what is other than its file says
+    host: Host = None  #: profile, none, or a factor, for units that say nothing
+    input: Input = None  #: what becomes of the time in which input is read, for units that say nothing
+    precision: Precision | None = None  #: of products on it, for units that name none: a TPU has no fp32
+    fusion: Fusing | None = None  #: what a compiler fuses, for units that say nothing
+    layout: Layout | None = None  #: of images, for units that say nothing
+    fraction: Share | None = None  #: share of its nodes that run these units
+    availability: Share | None = None  #: share of the time in which it is up
+    mtbf_node: Seconds | None = None  #: mean time between failures of one node
+    checkpoint: Checkpoint | None = None  #: of each training; without it a failure sends a training to its beginning
+    pue: Pue | None = None  #: what the facility draws over what its computers draw
+    usd_per_node_hour: Dollars | None = None  #: price of a node for an hour
+    usd_per_device_hour: Dollars | None = None  #: price of a device for an hour
 
     @model_validator(mode="after")
     def _has_size(self) -> Machine:
@@ -96,27 +97,30 @@ class Machine(File):
 class UnitOfWork(Terms):
     """What "units per day" counts: a training run, by its given time per machine or by its profile."""
 
-    time_per_unit: dict[str, Seconds] | None = None
-    profile: str | None = None
-    precision: Precision | None = None
-    fusion: Fusing | None = None  # the machine's, else none
-    layout: Layout | None = None  # the machine's, else auto
-    host: Host = None
-    input: Input = None
-    batch_size: Whole | None = None  # where it is not the profile's, the profile is taken to it
-    mode: Mode | None = None  # inference: the forward pass of a training's profile
-    samples: Whole | None = None
-    validation_samples: Whole | None = None  # held out; forward passes over them end each epoch
-    epochs: Whole | None = None
+    time_per_unit: dict[str, Seconds] | None = None  #: given time of one unit, by machine, in place of a profile
+    profile: str | None = None  #: a dump, a folder, or a shipped workload
+    precision: Precision | None = None  #: number format of the products on every machine
+    fusion: Fusing | None = None  #: what a compiler fuses; the machine's, else none
+    layout: Layout | None = None  #: of images; the machine's, else auto
+    host: Host = None  #: profile, none, or a factor; the machine's, else as suits it
+    input: Input = None  #: what becomes of the time in which input is read; the machine's, else carried
+    batch_size: Whole | None = None  #: where it is not the profile's, the profile is taken to it
+    mode: Mode | None = None  #: inference: the forward pass of a training's profile
+    samples: Whole | None = None  #: in one epoch; the workload's where missing
+    validation_samples: Whole | None = None  #: held out; forward passes over them end each epoch
+    epochs: Whole | None = None  #: in one unit; the workload's where missing
+    #: whether the last, smaller batch of an epoch makes a step: floor leaves it out
     steps_rounding: Literal["floor", "ceil"] | None = None
-    load_time: Seconds | None = None
-    devices: Whole | None = None  # of each training; they exchange gradients in the machine's network
-    parallel: Parallel | None = None  # how they share it; data by default
-    scaling: Literal["weak", "strong"] | None = None  # batch_size is of each copy (weak, the default) or of all
-    trainings_per_device: Whole | None = None  # that share each device in turn
-    steps_to_quality: StepsByBatch | None = None  # by global batch, in place of epochs
-    count: Whole | None = None  # units of a campaign, whose phases are the units with a count, in their order
-    weight: float = Field(default=1.0, gt=0)
+    load_time: Seconds | None = None  #: before the first step, and at each restart
+    devices: Whole | None = None  #: of each training; they exchange gradients in the machine's network
+    #: how devices share a training: data by default; the words of `estimator scale --parallel`
+    parallel: Parallel | None = None
+    #: batch_size is that of each copy of the model (weak, the default) or of all (strong)
+    scaling: Literal["weak", "strong"] | None = None
+    trainings_per_device: Whole | None = None  #: that share each device in turn
+    steps_to_quality: StepsByBatch | None = None  #: steps by global batch, in place of epochs
+    count: Whole | None = None  #: units of a campaign, whose phases are the units with a count, in their order
+    weight: float = Field(default=1.0, gt=0)  #: in the mean of the figure of merit
 
     @model_validator(mode="after")
     def _has_one_source(self) -> UnitOfWork:
@@ -151,30 +155,31 @@ class UnitOfWork(Terms):
 class Published(File):
     """A published figure to compare with ours; with the reason where they differ."""
 
-    quantity: str
-    printed: str | float
-    unit: str | None = None
-    machine: str | None = None
-    device: str | None = None
-    units_per_day: dict[str, dict[str, float]] = Field(default={})  # the rates the source used, by machine and unit
-    source: str
-    reason: str | None = None
+    quantity: str  #: fom, or the name of a number of the chain of unit and machine
+    printed: str | float  #: the figure as the source prints it
+    unit: str | None = None  #: the unit of work that it is of
+    machine: str | None = None  #: the machine that it is of
+    device: str | None = None  #: or the device
+    #: the rates that the source used, by machine and unit
+    units_per_day: dict[str, dict[str, float]] = Field(default={})
+    source: str  #: document and place
+    reason: str | None = None  #: why it differs from ours
 
 
 class Study(File):
     """One study file: machines and units of work for a figure of merit, published tables to audit, or both."""
 
-    title: str
-    description: str | None = None
-    baseline: str = ""
-    figure_of_merit: fom.Definition = fom.Definition()
-    machines: dict[str, Machine] = Field(default={})
-    units_of_work: dict[str, UnitOfWork] = Field(default={})
-    published: tuple[Published, ...] = ()
-    tables: dict[str, Table] = Field(default={})
-    notes: Texts = ()
-    draws: int = Field(default=1000, ge=0, le=100_000)
-    seed: int = Field(default=0, ge=0)
+    title: str  #: heading of the report
+    description: str | None = None  #: a paragraph below it
+    baseline: str = ""  #: the machine that the figure of merit divides by
+    figure_of_merit: fom.Definition = fom.Definition()  #: its definition
+    machines: dict[str, Machine] = Field(default={})  #: that are compared
+    units_of_work: dict[str, UnitOfWork] = Field(default={})  #: what is counted on them
+    published: tuple[Published, ...] = ()  #: figures of others, set beside ours
+    tables: dict[str, Table] = Field(default={})  #: published tables to audit
+    notes: Texts = ()  #: for the report
+    draws: int = Field(default=1000, ge=0, le=100_000)  #: of the uncertain inputs, behind each interval
+    seed: int = Field(default=0, ge=0)  #: of these draws
 
 
 def find_study(name: str | Path) -> Path:

@@ -25,8 +25,8 @@ def _mapped(written: object) -> object:
 
 
 class _Factor(File):
-    value: float = Field(gt=0)
-    source: str | None = None
+    value: float = Field(gt=0)  #: the number
+    source: str | None = None  #: where it is from
 
 
 Factor = Annotated[_Factor, BeforeValidator(_mapped)]  # a number, or {value: 8, source: …}
@@ -36,23 +36,24 @@ Amount = Annotated[float, Field(gt=0)]
 class RanOn(File):
     """The nodes that ran one unit, and what share of their rate is left when the whole machine runs such units."""
 
-    nodes: Whole | None = None
-    efficiency: Share | None = None
-    source: str | None = None
+    nodes: Whole | None = None  #: that ran one unit
+    efficiency: Share | None = None  #: share of their rate that is left when the whole machine runs such units
+    source: str | None = None  #: where these are from
 
 
 class Terms(File):
     """Keys of a unit of work; those with one entry a machine say nothing of machines that they leave out."""
 
-    amount: Amount = 1.0  # of what 'amount_per_s' counts, in one unit
-    amount_per_s: dict[str, Amount] | None = None  # in place of a time
-    time_of: Literal["node", "device"] = "node"  # what takes the given time
-    ran_on: dict[str, RanOn] = Field(default={})
-    capability: dict[str, Factor] = Field(default={})  # times the work that the baseline's unit has
-    algorithmic_factor: dict[str, Factor] = Field(default={})  # of a better algorithm; kept apart from the hardware's
-    committed: dict[str, Seconds] = Field(default={})  # time per unit that is promised
-    reference_flop: Annotated[float, BeforeValidator(_flop)] | None = None  # of one unit, on whatever machine it runs
-    group: str | None = None  # class of benchmarks, whose mean is printed by itself
+    amount: Amount = 1.0  #: of what `amount_per_s` counts, in one unit
+    amount_per_s: dict[str, Amount] | None = None  #: rate by machine, in place of a time
+    time_of: Literal["node", "device"] = "node"  #: what takes the given time
+    ran_on: dict[str, RanOn] = Field(default={})  #: by machine: the nodes that ran one unit
+    capability: dict[str, Factor] = Field(default={})  #: by machine: its unit's work over that of the baseline's unit
+    #: by machine: gain of a better algorithm; kept apart from the hardware's, and printed beside it
+    algorithmic_factor: dict[str, Factor] = Field(default={})
+    committed: dict[str, Seconds] = Field(default={})  #: by machine: time per unit that is promised
+    reference_flop: Annotated[float, BeforeValidator(_flop)] | None = None  #: of one unit, on whatever machine it runs
+    group: str | None = None  #: class of benchmarks, whose mean is printed by itself
 
 
 BY_MACHINE = ("amount_per_s", "ran_on", "capability", "algorithmic_factor", "committed")

@@ -41,37 +41,38 @@ Share = Annotated[float, BeforeValidator(quantities.no_flag), Field(ge=0, lt=1)]
 class Layers(File):
     """A transformer, how it is trained, and on how many sequences at once."""
 
-    kind: Kind
-    blocks: Few
-    hidden_size: Width
-    heads: Width
-    key_value_heads: Width | None = None  # fewer where queries share them
-    head_width: Width | None = None  # elements of a head, where they are not hidden_size / heads
-    feed_forward_size: Width | None = None
-    vocabulary: Length
-    sequence_length: Length
-    max_positions: Length | None = None  # rows of the table of learned positions
-    micro_batch: Batch = 1
-    causal: bool = True
-    activation: Literal["gelu", "relu", "silu"] = "gelu"
-    gated: bool = False  # whether a second product gates the activation, as in SwiGLU
-    norm: Literal["layer_norm", "rms_norm"] = "layer_norm"
-    norm_first: bool = True  # before attention and feed-forward; else behind each, and none behind the last block
-    bias: bool = True
-    positions: Literal["learned", "rotary", "alibi", "none"] = "learned"
-    tied_embeddings: bool = True
-    token_types: Count = 0
-    embedding_norm: bool = False
-    pooler: bool = False  # BERT's, with its prediction of the next sentence
-    head: Head = "next_token"
-    predictions: Length | None = None  # masked tokens of a sequence
-    experts: Few = 1
-    experts_per_token: Few = 1
-    dropout: Share = 0.1
-    attention: Literal["fused", "unfused"] = "fused"
+    kind: Kind  #: sets the keys that are not given, see below
+    blocks: Few  #: transformer blocks
+    hidden_size: Width  #: width of a token between blocks
+    heads: Width  #: of attention, in each block
+    key_value_heads: Width | None = None  #: fewer than heads where queries share them; heads where missing
+    head_width: Width | None = None  #: elements of a head; hidden_size / heads where missing
+    feed_forward_size: Width | None = None  #: width of the feed-forward layer; 4 × hidden_size where missing
+    vocabulary: Length  #: rows of the table of tokens
+    sequence_length: Length  #: tokens of a sequence
+    max_positions: Length | None = None  #: rows of the table of learned positions; sequence_length where missing
+    micro_batch: Batch = 1  #: sequences in one step; `--batch` names another
+    causal: bool = True  #: whether a token attends to those before it alone
+    activation: Literal["gelu", "relu", "silu"] = "gelu"  #: between the products of the feed-forward layer
+    gated: bool = False  #: whether a second product gates the activation, as in SwiGLU
+    norm: Literal["layer_norm", "rms_norm"] = "layer_norm"  #: kind of normalization
+    norm_first: bool = True  #: before attention and feed-forward; else behind each, and none behind the last block
+    bias: bool = True  #: whether products add one
+    positions: Literal["learned", "rotary", "alibi", "none"] = "learned"  #: how a token's place enters
+    tied_embeddings: bool = True  #: whether the head's product uses the table of tokens
+    token_types: Count = 0  #: rows of the table of token types; 0 for none
+    embedding_norm: bool = False  #: whether embeddings are normalized
+    pooler: bool = False  #: BERT's, with its prediction of the next sentence
+    head: Head = "next_token"  #: what is predicted: every next token, masked tokens, or ends of a span
+    predictions: Length | None = None  #: masked tokens of a sequence; 15 % of it where missing
+    experts: Few = 1  #: feed-forward layers of a block, of which each token takes some
+    experts_per_token: Few = 1  #: that each token takes
+    dropout: Share = 0.1  #: share that is dropped; 0 leaves the ops out
+    attention: Literal["fused", "unfused"] = "fused"  #: fused, as FlashAttention, or op by op
+    #: full: each block again before its gradients; selective: the core of its attention
     recompute: Literal["none", "full", "selective"] = "none"
-    precision: Literal["bf16", "fp16", "fp32", "tf32"] = "bf16"
-    optimizer: OptimizerName = "adam"
+    precision: Literal["bf16", "fp16", "fp32", "tf32"] = "bf16"  #: number format of the products
+    optimizer: OptimizerName = "adam"  #: whose update ends the step
 
     @model_validator(mode="before")
     @classmethod

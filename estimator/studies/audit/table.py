@@ -20,63 +20,64 @@ Share = Annotated[float, BeforeValidator(lambda text: units.parse(text, "1")), F
 class Rules(File):
     """Limits for marking a printed time by the predicted time of the device's kernels."""
 
-    reproduced: Share = 0.25  # largest relative difference of prediction and printed time
-    data_bound: float = Field(default=3.0, gt=1)  # smallest ratio of printed to predicted time; needs a reason
-    busy: Share = 0.5  # a device with a smaller busy share waits for its data
+    reproduced: Share = 0.25  #: largest relative difference of prediction and printed time
+    data_bound: float = Field(default=3.0, gt=1)  #: smallest ratio of printed to predicted time; it needs a reason
+    busy: Share = 0.5  #: a device with a smaller busy share waits for its data
 
 
 class Column(File):
     """A machine of the table: its candidate devices, the likeliest first, and its peak over the baseline's."""
 
-    devices: Texts = ()
-    layout: Layout = "none"
-    peak: PrintedNumber | None = None
+    devices: Texts = ()  #: candidates for the machine, the likeliest first
+    layout: Layout = "none"  #: of images in its library
+    peak: PrintedNumber | None = None  #: printed, over the baseline's
 
 
 class Statement(File):
     """The study's statement on some times of a row: a reason, and a mark that the numbers must confirm."""
 
-    of: Texts
-    mark: Mark | None = None
-    reason: str
+    of: Texts  #: columns that it is about
+    mark: Mark | None = None  #: that the numbers must confirm
+    reason: str  #: why
 
 
 class Row(File):
     """One row: what was run, and by column the epoch's time and the ratio of the baseline's time to it."""
 
-    profile: str
-    samples: Whole | None = None
-    validation_samples: Whole | None = None  # forward passes over these end each printed epoch
-    batch_size: PrintedNumber | None = None
-    parameters: PrintedNumber | None = None
-    parameters_of: tuple[Whole, ...] = ()  # widths of the dense layers, where the printed count is of these alone
-    untrained: Whole | None = None  # moving means and the like, which only the table counts
-    optimizer: Optimizer | None = None  # of the printed runs, where it differs from the profile's
-    times: dict[str, PrintedTime]
-    ratios: dict[str, PrintedNumber] = Field(default={})
-    busy: dict[str, Share] = Field(default={})
-    stated: tuple[Statement, ...] = ()
+    profile: str  #: of the same model
+    samples: Whole | None = None  #: in one printed epoch
+    validation_samples: Whole | None = None  #: forward passes over these end each printed epoch
+    batch_size: PrintedNumber | None = None  #: as printed
+    parameters: PrintedNumber | None = None  #: as printed
+    parameters_of: tuple[Whole, ...] = ()  #: widths of the dense layers, where the printed count is of these alone
+    untrained: Whole | None = None  #: moving means and the like, which only the table counts
+    optimizer: Optimizer | None = None  #: of the printed runs, where it differs from the profile's
+    times: dict[str, PrintedTime]  #: of an epoch, by column, as printed
+    ratios: dict[str, PrintedNumber] = Field(default={})  #: of the baseline's time to the column's, as printed
+    busy: dict[str, Share] = Field(default={})  #: printed busy share of the device, by column
+    stated: tuple[Statement, ...] = ()  #: what the study says of some times
 
 
 class LikeRows(File):
     """Rows whose steps do the same work, so that their printed times can be compared."""
 
-    rows: tuple[str, ...] = Field(min_length=2)
-    reason: str
+    rows: tuple[str, ...] = Field(min_length=2)  #: names of two or more
+    reason: str  #: why their steps do the same work
 
 
 class Table(File):
     """One published table."""
 
-    title: str
-    source: str
-    baseline: str
-    precision: Precision = "fp32"  # of the rows and of the peaks
-    rules: Rules = Rules()
-    columns: dict[str, Column] = Field(min_length=2)
-    rows: dict[str, Row] = Field(min_length=1)
-    means: tuple[dict[str, PrintedNumber], ...] = ()  # the means of one entry follow one rule, unknown which
-    alike: tuple[LikeRows, ...] = ()
+    title: str  #: heading in the report
+    source: str  #: document and place
+    baseline: str  #: the column that ratios divide
+    precision: Precision = "fp32"  #: of the rows and of the peaks
+    rules: Rules = Rules()  #: limits for the marks
+    columns: dict[str, Column] = Field(min_length=2)  #: the machines
+    rows: dict[str, Row] = Field(min_length=1)  #: the benchmarks
+    #: printed means; those of one entry follow one rule, unknown which
+    means: tuple[dict[str, PrintedNumber], ...] = ()
+    alike: tuple[LikeRows, ...] = ()  #: groups of rows whose printed times can be compared
 
 
 def table_faults(table: Table, location: yaml_files.Location) -> Faults:
