@@ -8,10 +8,10 @@ from typing import Literal
 
 Kind = Literal["assumption", "warning"]
 WARNINGS = (  # codes of notes that may make a prediction wrong; all other notes are assumptions
-    "ambiguous-product", "carried-mostly", "chain-order-unknown", "convolution-unknown", "coverage-low", "device-check",
-    "measurements-left-out", "memory-tight", "precision-unstated", "product-booked-elsewhere", "product-unknown",
-    "profile", "rebatch-unknown", "source-contradicted", "source-unknown", "step-coverage-low", "traffic-unknown",
-    "work-unbelievable",
+    "ambiguous-product", "announced", "carried-mostly", "chain-order-unknown", "convolution-unknown", "coverage-low",
+    "device-check", "measurements-left-out", "memory-tight", "precision-unstated", "product-booked-elsewhere",
+    "product-unknown", "profile", "rebatch-unknown", "source-contradicted", "source-unknown", "step-coverage-low",
+    "traffic-unknown", "work-unbelievable",
 )  # fmt: skip
 
 

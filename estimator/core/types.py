@@ -193,6 +193,7 @@ class DeviceSpec(File):
     vendor: str | None = None  #: who makes it
     architecture: str | None = None  #: devices of one are left out together where accuracy is judged
     year: Whole | None = None  #: in which it came to market
+    announced: bool = Field(default=False, strict=True)  #: whether its numbers are an announcement's, not final
     part_of: Part | None = None  #: the module or board that it is a part of
     specifications: Literal["known", "incomplete", "unknown"] = "known"  #: unless known, it cannot be a target
     #: dense rates of arithmetic by precision; fp64 and fp32 are vector, all others tensor, unless said
@@ -245,6 +246,7 @@ class SystemSpec(File):
     aliases: tuple[str, ...] = ()  #: other names, in any case
     site: str | None = None  #: where it stands
     year: Whole | None = None  #: of its installation
+    announced: bool = Field(default=False, strict=True)  #: whether its numbers are an announcement's, not final
     nodes: Count  #: with devices, that one program can use
     node_name: str = "node"  #: what one is called in a report
     device: str  #: name of a device of the catalogue
@@ -686,6 +688,7 @@ class StudyResult:
     without_fom: Mapping[str, str] = field(default_factory=dict)  # machines without a figure of merit, and why
     appendices: tuple[Appendix, ...] = ()
     assumptions: tuple[str, ...] = ()  # about the machines; those about the devices are the estimates' own
+    warnings: tuple[str, ...] = ()  # about the machines
     specifications: Mapping[str, Sourced] = field(default_factory=dict)  # the catalogue's numbers behind the figures
     inputs: Mapping[str, str] = field(default_factory=dict)  # SHA-256 by a name that holds on every machine
     level: str = "system"  # whose rates the figures of merit compare

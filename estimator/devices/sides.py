@@ -12,6 +12,7 @@ from estimator.core.errors import suggestion
 from estimator.core.notes import Note, with_code
 from estimator.core.types import DeviceSpec, Profile, RunPlan
 from estimator.devices.measurements import read_measurements, with_measured
+from estimator.devices.specs.announced import announcements
 from estimator.devices.specs.catalogue import DEVICE_FILES, load_device, load_system, source_device, target_warnings
 
 
@@ -27,11 +28,13 @@ class Side:
 def load_target(plan: RunPlan) -> Side:
     """The target of a plan. Raises EstimatorError where it is unknown, or its files cannot be read."""
     device = load_device(plan.target)
-    network = plan.network or (load_system(plan.system).network if plan.system else None)
+    system = load_system(plan.system) if plan.system else None
+    network = plan.network or (system.network if system else None)
     if network:
         device = device.model_copy(update={"network": network})
     rows, left_out = read_measurements(device, plan.measurements, plan.target)
     notes = (
+        *announcements(device, system),
         *with_code("device-check", target_warnings(plan.target, device)),
         *with_code("measurements-left-out", left_out),
     )

@@ -27,7 +27,7 @@ class Sustained(File):
     halving: float = Field(gt=0, description="time in which that halves [years]")
 
     def peak(self, hardware: Hardware) -> Floats:
-        """The sustained peak of each op [FLOP/s]; an unknown power limit does not bind.
+        """The sustained peak of each op [FLOP/s]; an unknown power limit does not bind, nor one of an unknown peak.
 
         share · f · P · (1 + x^s)^(−1/s), with f = filled lanes, x = power at f · P / power limit, s = SHARPNESS.
         """
@@ -35,5 +35,9 @@ class Sustained(File):
         energy = hardware.factor_bytes * np.where(is_short, self.tensor_need / SHORT, self.vector_need / LONG)
         process = 2.0 ** ((REFERENCE_YEAR - hardware.year) / self.halving)
         power_ratio = energy * process * hardware.filled * hardware.peak / hardware.power
-        share = self.share * hardware.filled * (1.0 + np.nan_to_num(power_ratio) ** SHARPNESS) ** (-1.0 / SHARPNESS)
+        share = (
+            self.share
+            * hardware.filled
+            * (1.0 + np.nan_to_num(power_ratio, posinf=0.0) ** SHARPNESS) ** (-1.0 / SHARPNESS)
+        )
         return np.where(hardware.measured_peak, 1.0, share) * hardware.peak

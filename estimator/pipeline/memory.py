@@ -9,7 +9,7 @@ from estimator.core.errors import EstimatorError
 from estimator.core.notes import Note
 from estimator.core.parallel import Split
 from estimator.core.types import DeviceSpec, MemoryUse, Profile, RunPlan, StepTensors, Variables, Workload
-from estimator.devices import load_device
+from estimator.devices import announcements, load_device
 from estimator.profiles.layers.shards import divided
 from estimator.rollup import memory as memory_of_parts
 from estimator.rollup.scaling import group_of
@@ -60,7 +60,8 @@ def memory(
     variables = step_variables(work, ran.workload, asked or matrix_precision(work, ran.workload))
     at_batches = tuple(tensors_at_two_batches(work, ran.workload, plan.batch, asked))
     held = Held(at_batches, variables, ran.workload, device, plan)
-    return (held.accumulated() if micro_batches > 1 else held).use(split or {})
+    use = (held.accumulated() if micro_batches > 1 else held).use(split or {})
+    return dataclasses.replace(use, notes=(*announcements(device), *use.notes))
 
 
 def memory_of_group(profile: Profile, plan: RunPlan, split: Split, devices: int) -> MemoryUse:

@@ -216,7 +216,7 @@ def figures_of_merit(result: StudyResult) -> Document:
 
 def _warnings(result: StudyResult) -> list[tuple[str, ...]]:
     estimated = [estimated.warnings for estimated in result.estimates.values()]
-    return [*estimated, *(merit.notes for merit in result.foms.values())]
+    return [result.warnings, *estimated, *(merit.notes for merit in result.foms.values())]
 
 
 def _target(result: StudyResult, machine: str) -> Document:

@@ -75,7 +75,11 @@ def render(result: StudyResult) -> str:
         longest_ops=figures.LONGEST_OPS,
         methods=METHODS,
         assumptions={**{text: ["machines"] for text in result.assumptions}, **_by_sentence(result, "assumptions")},
-        warnings={**_by_sentence(result, "warnings"), **{n: [m] for m, f in result.foms.items() for n in f.notes}},
+        warnings={
+            **{text: ["machines"] for text in result.warnings},
+            **_by_sentence(result, "warnings"),
+            **{n: [m] for m, f in result.foms.items() for n in f.notes},
+        },
         numbers=result.numbers(),
         level=result.level,
         own_means={name: mean for found in result.foms.values() for name, mean in found.means.items()},

@@ -7,8 +7,9 @@ from pathlib import Path
 
 from estimator.core import files
 from estimator.core.errors import within
-from estimator.core.types import Chains, Estimate, Number, Profile, Sourced, StudyResult, pair_id
-from estimator.devices import load_system
+from estimator.core.notes import sentences
+from estimator.core.types import Chains, Estimate, Number, Profile, Sourced, StudyResult, SystemSpec, pair_id
+from estimator.devices import announcements, load_system
 from estimator.devices.specs.catalogue import DEVICE_FILES, SYSTEM_FILES, find, measurements_paths
 from estimator.rollup import chain, presets
 from estimator.studies.audit import audit_table
@@ -84,6 +85,7 @@ def run_study(path: str | Path) -> StudyResult:
             for name, count in sizes.items()
             if count.unverified
         ),
+        warnings=sentences(announcements(*_systems(study, folder).values())),
         specifications=sizes
         | {name: value for estimate in all_estimates for name, value in estimate.specifications.items()},
         inputs=_inputs(study, path, profiles | audit_profiles, all_estimates),
@@ -117,9 +119,13 @@ def _inputs(study: Study, study_path: Path, profiles: dict[str, Profile], estima
 
 def _sizes(study: Study, folder: Path) -> Iterator[tuple[str, Sourced]]:
     """The sizes of the machines that the catalogue's systems give, by ``machine: field``."""
-    for name, machine in study.machines.items():
-        if machine.system:
-            system = load_system(beside(folder, machine.system))
-            for field in ("nodes", "devices_per_node"):
-                if getattr(machine, field) is None:
-                    yield f"{name}: {field}", getattr(system, field)
+    for name, system in _systems(study, folder).items():
+        for field in ("nodes", "devices_per_node"):
+            if getattr(study.machines[name], field) is None:
+                yield f"{name}: {field}", getattr(system, field)
+
+
+def _systems(study: Study, folder: Path) -> dict[str, SystemSpec]:
+    """The catalogue's systems that machines of a study are, by the machines' names."""
+    machines = study.machines.items()
+    return {name: load_system(beside(folder, machine.system)) for name, machine in machines if machine.system}

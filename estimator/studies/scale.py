@@ -129,8 +129,8 @@ def _counts(devices: Sequence[int], system: SystemSpec, split: Split, whole_batc
 
 
 def _warnings(first: PredictedStep, steps: Iterable[GroupStep]) -> list[str]:
-    """What is to be known of the step of one device and of its messages, each once."""
-    of_one = (*first.scenario.notes, *first.work.notes, *first.prediction.warnings)
+    """What is to be known of the device, of its step alone and of its messages, each once."""
+    of_one = (*first.target.notes, *first.scenario.notes, *first.work.notes, *first.prediction.warnings)
     return list(dict.fromkeys(note.text for note in (*of_one, *(note for step in steps for note in step.notes))))
 
 

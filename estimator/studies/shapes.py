@@ -15,7 +15,7 @@ from estimator.core.notes import sentences
 from estimator.core.operators import CAST, with_operators
 from estimator.core.schema import MATRIX, SHAPED_BY, SHAPES, STREAMING
 from estimator.core.types import DeviceSpec, RunPlan, Workload
-from estimator.devices import load_device, target_warnings
+from estimator.devices import announcements, load_device, target_warnings
 from estimator.devices.measurements import read_measurements, with_measured
 from estimator.model import TargetDevice, assumptions
 from estimator.model.prediction import predict_ops
@@ -50,7 +50,8 @@ def predict_shapes(path: str | Path, plan: RunPlan) -> tuple[pd.DataFrame, tuple
     predicted = _predict_by_cache(work, partial(predict, at_once=max(1, SAMPLES_AT_ONCE // (1 + plan.draws))))
     times = predicted.drop(columns="time_s").rename(columns={"target_time_s": "time_s"})[ANSWER_COLUMNS]
     rows = pd.concat([table[[name for name in cells if name not in ANSWER_COLUMNS]], times], axis=1)
-    notes = *_notes_on_unread_columns(cells, path), *target_warnings(plan.target, target), *impossible
+    about_device = *sentences(announcements(target)), *target_warnings(plan.target, target)
+    notes = *_notes_on_unread_columns(cells, path), *about_device, *impossible
     return rows, (*notes, *sentences(assumptions(predicted, target, measurements, workload)))
 
 

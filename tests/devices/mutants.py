@@ -65,7 +65,7 @@ def number(at: Path, value: object) -> tuple[float, str] | None:
     """Split a quantity or plain number; None for notes, which may hold any text."""
     if {"note", "source", "notes", "aliases"} & set(at):
         return None
-    if isinstance(value, int | float):
+    if isinstance(value, int | float) and not isinstance(value, bool):
         return (value, "") if at[-1] in PLAIN_NUMBERS or len(at) == 1 else None
     match = QUANTITY.match(value) if isinstance(value, str) else None
     return (float(match[1]), match[2]) if match else None
@@ -178,10 +178,10 @@ FREE = (
     Free(ABSENT, r"source|.*\.status", "marked in every table; test_library.py wants it of shipped files"),
     Free(ABSENT, r".*\.(clock|flop_per_clock)|compute_units|\w+_clock|link\.\w+|last_level_cache", ABSENCE),
     Free(ABSENT, r"year|memory_type|memory_capacity|power\w*|part_of|\w+_latency|pcie_generation", ABSENCE),
-    Free(ABSENT, r"injection_bandwidth|rpeak|rmax|peak\.\w+(\.\w+)?", ABSENCE),
+    Free(ABSENT, r"announced|linked_devices|injection_bandwidth|rpeak|rmax|peak\.\w+(\.\w+)?", ABSENCE),
     Free(ABSENT, r"memory_bandwidth|peak", "a file may say that its specifications are incomplete", complete),
     Free(TWO, r"(memory_\w+|last_level_cache|power|power_limit|launch_latency|base_clock)\.value", NOTHING_ELSE),
-    Free(TWO, r"(nodes|devices_per_node|injection_bandwidth|rpeak|rmax)\.value", NOTHING_ELSE),
+    Free(TWO, r"(nodes|devices_per_node|linked_devices|injection_bandwidth|rpeak|rmax)\.value", NOTHING_ELSE),
     Free(TWO, r".*\.uncertainty|pcie_generation|link\.per_neighbour\.value", NOTHING_ELSE),
     Free(TWO, r"link\.(per_direction|total)\.value", NOTHING_ELSE, lambda spec, _: both_directions(spec)),
     Free(TWO, r"(peak|compute_units)\..*", NOTHING_ELSE, constrained),

@@ -15,6 +15,7 @@ import yaml
 from estimator.core import files, library, yaml_files
 from estimator.core.errors import EstimatorError, Fault
 from estimator.core.types import DeviceSpec, SystemSpec
+from estimator.devices.specs import announced
 
 if TYPE_CHECKING:
     from estimator.devices import lints
@@ -185,6 +186,8 @@ def _validated(spec: type[Spec], document: yaml_files.Document) -> Spec:
             f"{document.where(('name',))}: name is '{valid_spec.name}'; expected '{path.stem}', the file's own name"
         )
         raise EstimatorError(Fault(sentence, "file-name"))
+    if valid_spec.announced:
+        valid_spec = announced.with_uncertainty(valid_spec)
     return _resolve_device(valid_spec, path.parent)
 
 

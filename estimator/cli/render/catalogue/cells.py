@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from estimator.cli import terminal
 from estimator.core.types import Sourced
-from estimator.devices.specs.table.cells import UNSUPPORTED, Cell
+from estimator.devices.specs.table.cells import UNSUPPORTED, Cell, Subject, announced
 from estimator.devices.specs.table.layout import Column
 
 UNVERIFIED, WAIVED, NONE = "?", "*", "none"
@@ -14,6 +14,11 @@ WHY_UNVERIFIED = "recalled, assumed, or without a source"
 def column_title(column: Column) -> str:
     """A column's name with the unit of its cells."""
     return f"{column.name} [{column.shown}]" if column.shown else column.name
+
+
+def title(name: str, subject: Subject) -> str:
+    """The name of a device or system as tables show it, with a word where it is announced only."""
+    return f"{name} (announced)" if announced(subject) else name
 
 
 def mark(cell: Cell) -> str:

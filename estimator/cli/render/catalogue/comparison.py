@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from textwrap import fill
 
 from estimator.cli import terminal
-from estimator.cli.render.catalogue.cells import column_title, marked_text, print_legend
+from estimator.cli.render.catalogue.cells import column_title, marked_text, print_legend, title
 from estimator.devices.specs.table.cells import Subject, value
 from estimator.devices.specs.table.layout import Column, Layout
 from estimator.devices.specs.table.rows import tally
@@ -67,7 +67,7 @@ def _cells_and_ratios(
     cells = [fill(text, longest) if column.kind == "text" else text for column, text in zip(fields, texts, strict=True)]
     over_first = [ratios.get(column.name, {}).get(name) for column in fields]
     return [
-        [fill(name, terminal.LONGEST_TEXT), *cells],
+        [fill(title(name, subject), terminal.LONGEST_TEXT), *cells],
         ["ratio", *(f"{ratio:.3f}" if ratio is not None else "" for ratio in over_first)],
     ]
 

@@ -9,8 +9,10 @@ from estimator.cli import terminal
 from estimator.cli.render.catalogue.cells import column_title, mark, marked_text, print_legend
 from estimator.cli.terminal import Console, Table, Text
 from estimator.core import units
+from estimator.core.notes import sentences
 from estimator.core.types import ITEMSIZE, DeviceSpec, PeakRate, Sourced
 from estimator.core.units import in_operations
+from estimator.devices import announcements
 from estimator.devices.specs.table.cells import UNSUPPORTED, Machine, Subject, peak, spec_of
 from estimator.devices.specs.table.columns import BALANCES, PATHS, balances
 from estimator.devices.specs.table.layout import DEFAULT_UNIT, Layout
@@ -121,5 +123,6 @@ def _print_remarks(subject: Subject, console: Console) -> None:
     print_legend(len(values), sum(value.unverified for value in values), sum(bool(value.waiver) for value in values))
     if spec.source:
         console.print(f"all else: {spec.source}")
-    for sentence in spec.notes:
+    device = subject.device if isinstance(subject, Machine) else None
+    for sentence in (*sentences(announcements(spec, device)), *spec.notes):
         console.print(f"note: {sentence}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from estimator.cli import terminal
-from estimator.cli.render.catalogue.cells import cell_text, mark, print_legend
+from estimator.cli.render.catalogue.cells import cell_text, mark, print_legend, title
 from estimator.cli.terminal import Table
 from estimator.devices.specs.table.cells import Subject
 from estimator.devices.specs.table.layout import Column, Layout
@@ -39,6 +39,8 @@ def _table(texts: Mapping[Column, Sequence[str]]) -> Table:
 
 def _texts(column: Column, subjects: Sequence[Subject]) -> list[str]:
     """A column's texts; cells without a mark are padded, so that digits are aligned."""
+    if column.name == "name":
+        return [title(subject.name, subject) for subject in subjects]
     cells = [column.get(subject) for subject in subjects]
     marks = [mark(cell) for cell in cells]
     room = max(map(len, marks), default=0)

@@ -139,6 +139,12 @@ def aliases(subject: Subject) -> Cell:
     return ", ".join(spec_of(subject).aliases) or None
 
 
+def announced(subject: Subject) -> Cell:
+    """``yes`` where its numbers are those of an announcement, be it of a machine's device."""
+    specs = (subject.spec, subject.device) if isinstance(subject, Machine) else (subject,)
+    return "yes" if any(spec and spec.announced for spec in specs) else None
+
+
 def part_of(device: DeviceSpec) -> Cell:
     """The share of a module that a device is."""
     return f"1/{device.part_of.parts} of {device.part_of.device}" if device.part_of else None

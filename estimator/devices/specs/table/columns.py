@@ -14,6 +14,7 @@ from estimator.devices.specs.table.cells import (
     Machine,
     Subject,
     aliases,
+    announced,
     bytes_per_flop,
     derived,
     field,
@@ -30,6 +31,7 @@ from estimator.devices.specs.table.layout import PEAK, Column, Layout
 from estimator.devices.specs.values import sourced_values
 
 PATHS = ("vector", "tensor")
+ANNOUNCED = "yes: its numbers are those of an announcement, not of what was delivered"
 
 
 def _text(name: str, meaning: str, get: Get | None = None, heading: str = "") -> Column:
@@ -91,6 +93,7 @@ _DEVICE_COLUMNS = (
     _text("vendor", "who makes it"),
     _text("architecture", "devices of one architecture are judged together"),
     _plain("year", "of its introduction"),
+    _text("announced", ANNOUNCED, announced),
     _text("part_of", "the module or board that it is one of several equal parts of", part_of),
     _text("specifications", "known; incomplete: a peak or the bandwidth is not; unknown", heading="specs"),
     *_device_peaks(),
@@ -118,6 +121,7 @@ _SYSTEM_COLUMNS = (
     _text("name", "the system; its file's name", heading="system"),
     _text("site", "where it stands", field("spec.site")),
     _plain("year", "of its installation", field("spec.year")),
+    _text("announced", ANNOUNCED, announced),
     _text("device", "what its nodes are made of", field("spec.device")),
     Column("nodes", "how many", field("spec.nodes")),
     Column("devices_per_node", "how many", field("spec.devices_per_node"), heading="per node"),

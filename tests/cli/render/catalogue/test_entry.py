@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+import pytest
+
 from estimator.core.types import Sourced
 from estimator.devices.specs.table.columns import DEVICES, SYSTEMS
 from tests.cli.command_line import run, run_process
@@ -56,3 +58,11 @@ def test_brackets_in_notes_are_taken_literally(toy: Path) -> None:
 
 def test_a_terminal_without_utf_8_gets_it_too(toy: Path) -> None:
     assert "toy" in run_process("devices", "toy.yaml", environment={"PYTHONIOENCODING": "ascii"}).stdout
+
+
+@pytest.mark.parametrize("words", [("devices", "rubin"), ("systems", "vera-rubin-nvl72")])
+def test_an_entry_says_that_it_is_announced(words: tuple[str, ...]) -> None:
+    shown = " ".join(run(*words).stdout.split())
+    assert "announced: yes" in shown
+    assert "within 75 %" in shown
+    assert "note: rubin is announced: " in shown

@@ -54,3 +54,20 @@ def test_a_table_without_rows_says_why() -> None:
 def test_the_hint_leads_to_the_columns_and_to_one_in_full() -> None:
     shown = run("systems", columns=200).stdout
     assert re.search(r"'estimator systems --columns help' names .* 'estimator systems NAME' shows one in full", shown)
+
+
+@pytest.mark.parametrize(
+    "words", [("devices",), ("systems",), ("devices", "rubin", "h100-sxm5-80gb"), ("systems", "equinox", "alps")]
+)
+def test_tables_say_what_is_announced(words: tuple[str, ...]) -> None:
+    shown = " ".join(run(*words).stdout.split())
+    name = {"devices": "rubin", "systems": "equinox"}[words[0]]
+    assert f"{name} (announced)" in shown
+    assert "alps (announced)" not in shown
+
+
+def test_announced_is_a_column() -> None:
+    words = ("devices", "--where", "announced = yes", "--columns", "year,announced")
+    shown = run(*words).stdout
+    assert "rubin (announced)" in shown
+    assert "v100" not in shown
