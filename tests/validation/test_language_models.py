@@ -49,7 +49,7 @@ def test_the_layers_have_the_published_parameters(steps: language_models.Steps) 
 def test_every_step_is_judged_in_its_problem(steps: language_models.Steps) -> None:
     truth = pd.DataFrame({"family": ["volta"]})
     judged = language_models.judge(truth, steps, lambda train: FittedPredictor(lambda rows, own: own["x"], shipped()))
-    assert {name: len(rows) for name, rows in judged.items()} == {
+    assert {name: len(rows) for name, rows in judged.items()} == {  # ten timed ones would be all
         "language-models": 2, "megatron": 2, "megatron-nodes": 1,
     }  # fmt: skip
     for rows in judged.values():
@@ -61,6 +61,20 @@ def test_every_step_is_judged_in_its_problem(steps: language_models.Steps) -> No
     assert recomputed > plain
     small, large = judged["megatron"]["ours"]
     assert small < large < 2 * small  # twice as many micro-batches, the same bubble
+
+
+def test_rows_are_judged_given_others_that_were_timed(
+    steps: language_models.Steps, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(language_models, "TIMED", 1)
+    slow = language_models.Steps(steps.rows.assign(time_s=10.0))  # far longer than predicted
+    truth = pd.DataFrame({"family": ["volta"]})
+    judged = language_models.judge(truth, slow, lambda train: FittedPredictor(lambda rows, own: own["x"], shipped()))
+    given = judged["megatron-timed"]
+    assert len(given) == len(language_models.SEEDS)  # one of two rows, for each seed
+    assert given["ours"].min() > 3 * judged["megatron"]["ours"].max()
+    assert (given["low_s"] < given["ours"]).all()
+    assert "megatron-nodes-timed" not in judged  # its only row is timed
 
 
 def test_without_a_table_nothing_can_be_judged(tmp_path: Path) -> None:
