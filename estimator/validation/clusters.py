@@ -1,8 +1,8 @@
 """MLPerf's trainings between scales of one machine: from the rate at the smallest to the rates at larger ones.
 
 A row is a machine with more accelerators, where the batch of each is smaller as a rule. It is predicted from a shipped
-profile at each local batch, in the machine's network, given what a step took at the smallest scale. The coefficients are
-fitted without the family of the accelerator.
+profile at each local batch, in the machine's network, given what a step took at the smallest scale. The coefficients
+are fitted without the family of the accelerator.
 
 Rows are of the closed division (mlcommons/training_results, Apache-2.0), without resubmissions, and without logs whose
 blocks close before the work is done.

@@ -153,7 +153,7 @@ READERS: dict[str, Callable[[Path], pd.DataFrame]] = {MPT: _mpt, MEGATRON: _mega
 def judge(truth: pd.DataFrame, steps: Steps, method: Method) -> dict[str, pd.DataFrame]:
     """Judge every published step. Columns as :func:`networks.judge` gives them."""
     described = _describe(by_family(truth, steps.rows, method, _predicted))
-    judged = {}
+    judged: dict[str, pd.DataFrame] = {}
     for table, of_table in described.groupby("table"):
         rows, name = of_table.reset_index(drop=True), OF_TABLE[table]
         judged |= {name: _with_ends(rows, _samples(rows)), f"{name}{GIVEN}": _given_timed(rows)}

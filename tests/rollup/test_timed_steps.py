@@ -1,5 +1,7 @@
 """Steps given timed ones: on made-up draws whose truth is known."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -63,7 +65,7 @@ def test_order_does_not_matter(measured: list[int], columns: list[int]) -> None:
 def test_more_timed_steps_never_widen() -> None:
     steps_s = predicted()
     widths = [width(conditioned(steps_s, NAMES, range(count), [1.3] * count)) for count in range(1, CONFIGURATIONS + 1)]
-    for fewer, more in zip(widths, widths[1:], strict=False):
+    for fewer, more in pairwise(widths):
         assert (more <= 1.03 * fewer).all()  # the draws of errors are no more than near to their covariance
 
 

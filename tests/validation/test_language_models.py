@@ -49,7 +49,7 @@ def test_the_layers_have_the_published_parameters(steps: language_models.Steps) 
 def test_every_step_is_judged_in_its_problem(steps: language_models.Steps) -> None:
     truth = pd.DataFrame({"family": ["volta"]})
     judged = language_models.judge(truth, steps, lambda train: FittedPredictor(lambda rows, own: own["x"], shipped()))
-    assert {name: len(rows) for name, rows in judged.items()} == {  # ten timed ones would be all
+    assert {name: len(rows) for name, rows in judged.items()} == {
         "language-models": 2, "megatron": 2, "megatron-nodes": 1,
     }  # fmt: skip
     for rows in judged.values():
