@@ -43,7 +43,7 @@ LINEAR = "linear"  # the rate of the smallest scale
 EVERY_ROW = "every device"  # whose errors are pooled
 PROFILES = {"resnet": "resnet50", "bert": "bert-large"}  # benchmark → shipped profile
 OPTIMIZER = "lamb"  # of models given as layers; of its BERT by the rules of MLPerf; from memory
-DRAWS = 200
+DRAWS = 400
 MACHINE = ["round", "submitter", "family", "benchmark"]
 COLUMNS = (
     *MACHINE, "division", "accelerator", "acc_per_node", "accelerators", "inter_node", "local_batch",
