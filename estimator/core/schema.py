@@ -336,6 +336,16 @@ MEASUREMENTS = Table(
     ),
 )
 SHAPES = Table("SHAPES", tuple(replace(c, required=c.name in ("op_class", "precision")) for c in MEASUREMENTS.columns))
+TIMED_STEPS = Table(
+    "TIMED_STEPS",
+    (
+        Column("devices", "integer", "devices that trained together", required=True, above=0),
+        Column("step_s", "number", "time of one step, the median of many", "s", required=True, above=0),
+        Column("local_batch", "integer", "samples of each copy of the model; as predicted where missing", above=0),
+        Column("global_batch", "integer", "samples of all copies, where local_batch is missing", above=0),
+        Column("parallel", "text", "how the devices shared it; as predicted where missing, others are left out"),
+    ),
+)
 PREDICTION = WORK.extend(
     "PREDICTION",
     Column("bound", "text", "what limits the op on the target", choices=("compute", "memory", "latency")),

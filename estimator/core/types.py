@@ -537,6 +537,10 @@ class StepTime:
     unmodelled: Floats
     total: Floats
 
+    def to(self, total_s: Floats) -> StepTime:
+        """The step of this length [s], every part with its share."""
+        return StepTime(**{name: part * (total_s / self.total) for name, part in vars(self).items()})
+
     def parts(self) -> dict[str, Floats]:
         """Every part by name, without the total."""
         return {name: value for name, value in vars(self).items() if name != "total"}

@@ -33,7 +33,7 @@ def own_step(one: StepTime, update_s: Floats, group: Group, split: Split) -> Ste
     """What one device of a group computes in a step, without messages and without waiting for others."""
     own_update_s = share_of_update(update_s, group, split)
     whole_s = accumulated(one.total - update_s, own_update_s, group.micro_batches) / split.pipeline
-    return StepTime(**{name: part * (whole_s / one.total) for name, part in vars(one).items()})
+    return one.to(whole_s)
 
 
 @dataclass(frozen=True)

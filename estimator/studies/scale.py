@@ -1,15 +1,19 @@
-"""One profile on more and more devices of a machine: step, samples per second, efficiency, memory and power."""
+"""One profile on more and more devices of a machine: step, samples per second, efficiency, memory and power.
+
+Where steps of the machine were timed, all others are predicted given these.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
+from pathlib import Path
 from typing import Any
 
 from estimator.core import units
 from estimator.core.errors import EstimatorError
-from estimator.core.parallel import Split
+from estimator.core.parallel import WHOLE, Split
 from estimator.core.types import Floats, MemoryUse, Profile, RunPlan, SystemSpec
 from estimator.devices import load_system
 from estimator.devices.board import power_limit
@@ -20,33 +24,44 @@ from estimator.profiles.layers.shards import divided
 from estimator.reports import documents
 from estimator.rollup import power
 from estimator.rollup.scaling import Group, GroupStep, Scaling, describe_spread, efficiency, group_of
+from estimator.studies.timed_steps import TimedSteps, given_timed, read_timed_steps, what_they_change
 
 POWER = "power is that of the devices and of their nodes; a device that waits draws its idle power"
 
 
 def scale(
-    name: str, system_name: str, devices: Sequence[int], plan: RunPlan, split: Split, scaling: Scaling
-) -> dict[str, Any]:
+    name: str, system_name: str, devices: Sequence[int], plan: RunPlan, split: Split, scaling: Scaling,
+    timed_steps: str | Path | None = None,
+) -> dict[str, Any]:  # fmt: skip
     """Predict a profile on each number of devices of a system, as a document; by default on powers of two.
 
-    ``plan`` gives all but target and system. Its batch is that of one device, for strong scaling that of all of them.
+    Args:
+        name: the profile.
+        system_name: the machine.
+        devices: how many of its devices.
+        plan: all but target and system. Its batch is that of one device, for strong scaling that of all of them.
+        split: how they share the training.
+        scaling: what stays, each device's batch or the whole one.
+        timed_steps: a CSV of TIMED_STEPS of the machine.
 
-    Raises EstimatorError for numbers that the system does not have, and for a batch that cannot be divided.
+    Raises EstimatorError for numbers that the system does not have, for a batch that cannot be divided, and for timed
+    steps as :func:`read_timed_steps` does.
     """
     profile, system = read_profile(name), load_system(system_name)
     batch = plan.batch or profile.workload.batch_size
     per_node = int(system.devices_per_node.value)
     on_system = replace(plan, target=system.device, system=system_name)
     part = divided(profile, split)
-    groups = [
-        group_of(count, per_node, scaling, batch, split)
-        for count in _counts(devices, system, split, batch if scaling == "strong" else None)
-    ]
-    sizes = {group.at_once for group in groups}
-    alone = {size: _Alone(part, replace(on_system, batch=size), split) for size in sizes}
+    grouped = partial(group_of, per_node=per_node, split=split)
+    counts = _counts(devices, system, split, batch if scaling == "strong" else None)
+    groups = [grouped(count, scaling=scaling, batch=batch) for count in counts]
+    timed = read_timed_steps(timed_steps, partial(_timed_group, system, grouped, scaling, batch), split)
+    every = list(dict.fromkeys([*groups, *timed.groups]))
+    alone = {size: _Alone(part, replace(on_system, batch=size), split) for size in {each.at_once for each in every}}
     whole = (part is profile and alone.get(batch)) or _Alone(profile, replace(on_system, batch=batch), split)
-    steps = _steps(groups, alone, split)
-    first, whole_s = alone[groups[0].at_once].predicted, whole.device.step.total
+    predicted = _steps(every, alone, split)
+    steps, whole_s = _given(predicted, whole.device.step.total, Group(1, 1, batch, batch), timed, plan.seed)
+    first = alone[groups[0].at_once].predicted
     return {
         "workload": profile.workload.name,
         "system": system.name,
@@ -55,14 +70,49 @@ def scale(
         "parallel": str(split),
         "scaling": scaling,
         "host": first.scenario.name,
-        "rows": [_row(group, steps[group], alone[group.at_once], system, whole_s, scaling) for group in groups],
+        "rows": [
+            {
+                **_row(group, steps[group], alone[group.at_once], system, whole_s, scaling),
+                "timed_s": timed.time_s(group),
+            }
+            for group in groups
+        ],
         "notes": [
             f"{split}: {split.meaning}",
             describe_spread(),
             POWER,
+            *what_they_change(timed, [(predicted[group].step.total, steps[group].step.total) for group in groups]),
         ],
         "warnings": _warnings(first, steps.values()),
     }
+
+
+def _timed_group(
+    system: SystemSpec,
+    grouped: Callable[..., Group],
+    scaling: Scaling,
+    batch: int | None,
+    row: Mapping[str, int | None],
+) -> Group:
+    """The devices of a timed step, whose batch is as predicted where the row gives none.
+
+    Raises EstimatorError where the machine has no such group.
+    """
+    (devices,) = _counts([int(row["devices"] or 0)], system, WHOLE, None)
+    if row["local_batch"]:
+        return grouped(devices, scaling="weak", batch=row["local_batch"])
+    if row["global_batch"]:
+        return grouped(devices, scaling="strong", batch=row["global_batch"])
+    return grouped(devices, scaling=scaling, batch=batch)
+
+
+def _given(
+    steps: Mapping[Group, GroupStep], whole_s: Floats, whole: Group, timed: TimedSteps, seed: int
+) -> tuple[dict[Group, GroupStep], Floats]:
+    """The steps of groups, and that of one device with the whole model and batch, given timed steps."""
+    samples_s = given_timed({whole: whole_s, **{group: step.step.total for group, step in steps.items()}}, timed, seed)
+    found = {group: replace(step, step=step.step.to(samples_s[group])) for group, step in steps.items()}
+    return found, samples_s[whole]
 
 
 @dataclass(frozen=True)

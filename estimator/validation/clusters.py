@@ -1,8 +1,8 @@
 """MLPerf's trainings between scales of one machine: from the rate at the smallest to the rates at larger ones.
 
-A row is a machine with more accelerators, where the batch of each is smaller as a rule. Its rate is that of the
-smallest scale × the ratio of the rates that we predict for both, from a shipped profile at each local batch, in the
-machine's network. The coefficients are fitted without the family of the accelerator.
+A row is a machine with more accelerators, where the batch of each is smaller as a rule. It is predicted from a shipped
+profile at each local batch, in the machine's network, given what a step took at the smallest scale. The coefficients
+are fitted without the family of the accelerator.
 
 Rows are of the closed division (mlcommons/training_results, Apache-2.0), without resubmissions, and without logs whose
 blocks close before the work is done.
@@ -27,6 +27,7 @@ from estimator.profiles import read_profile
 from estimator.profiles.layers import profile_of
 from estimator.profiles.layers.shards import layers_of
 from estimator.rollup.scaling import Group
+from estimator.rollup.timed_steps import conditioned
 from estimator.validation.left_out import by_family
 from estimator.validation.protocol import Method
 from estimator.validation.step_intervals import ENDS, OURS
@@ -42,7 +43,7 @@ LINEAR = "linear"  # the rate of the smallest scale
 EVERY_ROW = "every device"  # whose errors are pooled
 PROFILES = {"resnet": "resnet50", "bert": "bert-large"}  # benchmark → shipped profile
 OPTIMIZER = "lamb"  # of models given as layers; of its BERT by the rules of MLPerf; from memory
-DRAWS = 200
+DRAWS = 400
 MACHINE = ["round", "submitter", "family", "benchmark"]
 COLUMNS = (
     *MACHINE, "division", "accelerator", "acc_per_node", "accelerators", "inter_node", "local_batch",
@@ -123,16 +124,17 @@ def _machines(rows: pd.DataFrame) -> pd.DataFrame:
 def _machine(rows: pd.DataFrame) -> pd.DataFrame:
     """The larger scales of one machine, with the time of a sample measured and predicted [s]."""
     ordered = rows.sort_values("devices", kind="stable")
-    rates = np.array([_rate(row) for row in ordered.to_dict("records")])  # scales × samples
+    samples_s = np.stack([_sample_time(row) for row in ordered.to_dict("records")], axis=1)
     first, larger = ordered.iloc[0], (ordered["devices"] > ordered["devices"].iloc[0]).to_numpy()
-    low, mid, high = bounds((rates[0] / rates[larger]).T / first["rate"])
+    names = [f"run {place}" for place in range(len(ordered))]
+    low, mid, high = bounds(conditioned(samples_s, names, [0], [1.0 / first["rate"]])[:, larger])
     return ordered[larger].assign(
         time_s=1.0 / ordered["rate"][larger], **{OURS: mid, ENDS[0]: low, ENDS[1]: high, LINEAR: 1.0 / first["rate"]}
     )
 
 
-def _rate(row: dict[str, object]) -> Floats:
-    """Samples of the predicted rate of one device [1/s] in its machine."""
+def _sample_time(row: dict[str, object]) -> Floats:
+    """Samples of the predicted time of one sample on one device [s] in its machine."""
     device, batch, devices = str(row["device"]), int(str(row["batch"])), int(str(row["devices"]))
     step, one = _alone(str(row["benchmark"]), device, batch, id(coefficients.shipped()))
     per_node = 8 if np.isnan(float(str(row["acc_per_node"]))) else int(float(str(row["acc_per_node"])))
@@ -144,7 +146,7 @@ def _rate(row: dict[str, object]) -> Floats:
     built_in = step.target.device.model_copy(update={"network": network})
     there = replace(step, target=replace(step.target, device=built_in))
     group = Group(devices, -(-devices // per_node), batch, batch * devices)
-    return batch / step_of_group(there, one, group, Split()).step.total
+    return step_of_group(there, one, group, Split()).step.total / batch
 
 
 @cache

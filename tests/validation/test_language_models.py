@@ -63,5 +63,19 @@ def test_every_step_is_judged_in_its_problem(steps: language_models.Steps) -> No
     assert small < large < 2 * small  # twice as many micro-batches, the same bubble
 
 
+def test_rows_are_judged_given_others_that_were_timed(
+    steps: language_models.Steps, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(language_models, "TIMED", 1)
+    slow = language_models.Steps(steps.rows.assign(time_s=10.0))  # far longer than predicted
+    truth = pd.DataFrame({"family": ["volta"]})
+    judged = language_models.judge(truth, slow, lambda train: FittedPredictor(lambda rows, own: own["x"], shipped()))
+    given = judged["megatron-timed"]
+    assert len(given) == len(language_models.SEEDS)  # one of two rows, for each seed
+    assert given["ours"].min() > 3 * judged["megatron"]["ours"].max()
+    assert (given["low_s"] < given["ours"]).all()
+    assert "megatron-nodes-timed" not in judged  # its only row is timed
+
+
 def test_without_a_table_nothing_can_be_judged(tmp_path: Path) -> None:
     assert language_models.obstacle(tmp_path) == "no scaling/llm_foundry.csv"

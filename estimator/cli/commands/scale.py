@@ -26,6 +26,7 @@ Example: estimator scale resnet50 --system dgx-a100 --batch 64
 Example: estimator scale vgg16 --system summit --devices 6 --devices 96 --devices 1536 --batch 32
 Example: estimator scale resnet50 --system perlmutter --batch 8192 --scaling strong --parallel zero1
 Example: estimator scale resnet50 --system dgx-a100 --plot resnet50.svg
+Example: estimator scale resnet50 --system dgx-a100 --batch 64 --timed-steps steps.csv
 Example: estimator scale gpt3-175b --system selene --devices 1536 --batch 96 --parallel tensor=8,pipeline=12,micro=1
 """
 SYSTEM_HELP = "The machine: a shipped system or a path to YAML."
@@ -33,6 +34,10 @@ DEVICES_HELP = "Number of devices, once for each.  [default: powers of two and t
 BATCH_HELP = (
     "Samples in a step: of one device, or one copy of a divided model, for weak scaling; of all for strong.  "
     "[default: as profiled]"
+)
+TIMED_HELP = (
+    "CSV of timed steps of this machine, one a row, that all predictions then follow: devices,step_s and, where it is "
+    "another than predicted, local_batch or global_batch; rows of another 'parallel' are left out."
 )
 
 
@@ -53,6 +58,7 @@ def scale(
     host: Host = None,
     reads: InputOf = None,
     seed: Seed = 0,
+    timed_steps: Annotated[Path | None, typer.Option(metavar="FILE.csv", help=TIMED_HELP, show_default=False)] = None,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE.svg", help="Also draw rates and efficiency.", show_default=False)
     ] = None,
@@ -61,7 +67,7 @@ def scale(
     """Predict a profile on more and more devices of a machine: step, samples per second, exposed communication.
 
     Devices exchange their gradients over the machine's links while others are computed; what is not hidden lengthens
-    the step.
+    the step. A few timed steps of the machine, such as "devices,step_s" and below it "8,0.31", correct the others.
     """
     from estimator.cli.render.scale import render_scale, write_picture
     from estimator.core.errors import EstimatorError
@@ -74,7 +80,7 @@ def scale(
     )
     if plot is not None and plot.suffix != ".svg":
         raise EstimatorError(f"--plot {plot}: pictures are written as SVG; expected a name that ends in .svg")
-    document = run(profile, system, devices or [], plan, read_split(parallel), scaling)
+    document = run(profile, system, devices or [], plan, read_split(parallel), scaling, timed_steps)
     emit(document, render_scale, as_json)
     if plot is not None:
         write_picture(plot, document)

@@ -9,6 +9,7 @@ from tests.cli.command_line import read, run
 KEYS = {
     "devices", "nodes", "local_batch", "global_batch", "step_s", "samples_per_s", "efficiency", "communication_s",
     "communication_exposed_s", "memory_bytes", "fits", "power_w", "energy_j_per_step", "warnings",
+    "timed_s",
 }  # fmt: skip
 
 
@@ -66,3 +67,40 @@ def test_a_step_that_does_not_fit_is_a_row_that_says_so() -> None:
     (row,) = read("scale", "gpt3-175b", "--system", "selene", "--devices", "1")["rows"]
     assert row["fits"] is False
     assert any("the step does not fit: it needs" in warning for warning in row["warnings"])
+
+
+def timed(folder: Path, text: str) -> tuple[str, ...]:
+    path = folder / "steps.csv"
+    path.write_text(text)
+    return ("scale", "vgg16", "--system", "summit", "--batch", "8", "--timed-steps", str(path))
+
+
+def test_timed_steps_correct_the_others(tmp_path: Path) -> None:
+    devices = ("--devices", "1", "--devices", "6", "--devices", "96")
+    before = read("scale", "vgg16", "--system", "summit", "--batch", "8", *devices)["rows"]
+    measured_s = 2.0 * before[1]["step_s"]["mid"]
+    document = read(*timed(tmp_path, f"devices,step_s\n6,{measured_s}\n"), *devices)
+    one, six, many = document["rows"]
+    assert (one["timed_s"], six["timed_s"], many["timed_s"]) == (None, measured_s, None)
+    assert six["step_s"]["mid"] == pytest.approx(measured_s, rel=0.02)
+    assert many["step_s"]["mid"] == pytest.approx(2.0 * before[2]["step_s"]["mid"], rel=0.2)
+    assert any(note.startswith("given 1 timed step(s), steps are") for note in document["notes"])
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("devices\n6\n", "the column 'step_s' is missing; add it"),
+        ("devices,step_s\n6,-1\n", "row 1: step_s is '-1'; expected a number above 0"),
+        ("devices,step_s\n6,0.1\n27649,0.1\n", "row 2: devices 27649: summit has 4608 nodes of 6"),
+        ("devices,step_s,parallel\n6,0.1,zero1\n", "none of 1 rows is a step with parallel 'data'"),
+        ("devices,step_s,parallel\n6,0.1,zero9\n", "row 1: parallel 'zero9' is not known"),
+        ("devices,step_s,global_batch\n6,0.1,16\n", "row 1: devices 6: the batch of 16 cannot be divided"),
+        ("devices,step_s\n", "none of 0 rows is a step"),
+    ],
+)
+def test_faults_of_timed_steps_are_one_sentence(tmp_path: Path, text: str, sentence: str) -> None:
+    shown = run(*timed(tmp_path, text), code=1)
+    assert sentence in shown.stderr
+    assert "steps.csv" in shown.stderr
+    assert len(shown.stderr.splitlines()) == 1

@@ -37,7 +37,8 @@ UNJUDGED = (  # what one table of products does not hold, and the problems that 
     "holds no collectives/aiconfigurator.csv.gz; so collectives, collectives-own, collectives-mpi",
     "holds no scaling/ddl.csv; so scaling, scaling-networks, scaling-networks-kit",
     "holds no scaling/mlperf.csv; so clusters",
-    "holds no scaling/llm_foundry.csv; so language-models, megatron, megatron-nodes",
+    "holds no scaling/llm_foundry.csv; so language-models, megatron, megatron-nodes, language-models-timed, "
+    "megatron-timed, megatron-nodes-timed",
     "holds no memory/gpumemnet_mlp.csv.gz; so peak-memory",
     "holds no power/zeus.csv; so power, energy, energy-timed",
 )

@@ -1,0 +1,99 @@
+"""Steps given timed ones: on made-up draws whose truth is known."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from estimator.core.interval import bounds, standard
+from estimator.core.types import Floats
+from estimator.rollup.timed_steps import CONFIGURATION, PROGRAM, REPEATS, conditioned
+
+DRAWS, CONFIGURATIONS, INPUTS = 2000, 8, 3
+NAMES = [f"on {2**power}" for power in range(CONFIGURATIONS)]
+
+
+def sensitivities(seed: int) -> Floats:
+    """By how much each input lengthens each step (logarithms; inputs × configurations)."""
+    return 0.4 * np.random.default_rng(seed).random((INPUTS, CONFIGURATIONS))
+
+
+def predicted(seed: int = 1, draws: int = DRAWS) -> Floats:
+    """Steps of about a second that three inputs lengthen."""
+    inputs = np.stack([standard(f"input {number}", draws, seed) for number in range(INPUTS)], axis=1)
+    return np.exp(inputs @ sensitivities(seed))
+
+
+def width(steps_s: Floats) -> Floats:
+    return np.asarray(np.log(steps_s[1:]).std(axis=0))
+
+
+def test_nothing_timed_changes_nothing() -> None:
+    steps_s = predicted()
+    assert conditioned(steps_s, NAMES, [], []) is steps_s
+
+
+@given(st.lists(st.integers(0, CONFIGURATIONS - 1), min_size=1, max_size=5))
+def test_a_step_that_took_what_was_predicted_changes_intervals_alone(timed: list[int]) -> None:
+    steps_s = predicted(draws=200)
+    given_steps = conditioned(steps_s, NAMES, timed, steps_s[0, timed].tolist())
+    np.testing.assert_allclose(given_steps[0], steps_s[0])
+    assert not np.allclose(given_steps[1:], steps_s[1:])
+
+
+@given(st.integers(0, CONFIGURATIONS - 1), st.floats(0.1, 10.0))
+def test_a_timed_step_is_what_was_timed(row: int, measured_s: float) -> None:
+    steps_s = predicted(draws=200)
+    low, mid, high = bounds(conditioned(steps_s, NAMES, [row], [measured_s])[:, row])
+    assert mid == pytest.approx(measured_s, rel=REPEATS)
+    assert high / low < np.exp(5 * REPEATS)
+
+
+@given(st.permutations(range(4)), st.permutations(range(CONFIGURATIONS)))
+def test_order_does_not_matter(measured: list[int], columns: list[int]) -> None:
+    steps_s, timed, measured_s = predicted(draws=200), [0, 3, 5, 5], [1.5, 0.7, 1.1, 1.2]
+    expected = conditioned(steps_s, NAMES, timed, measured_s)
+    moved = conditioned(
+        steps_s[:, columns], [NAMES[column] for column in columns], [columns.index(timed[place]) for place in measured],
+        [measured_s[place] for place in measured],
+    )  # fmt: skip
+    np.testing.assert_allclose(moved, expected[:, columns], rtol=1e-9)
+
+
+def test_more_timed_steps_never_widen() -> None:
+    steps_s = predicted()
+    widths = [width(conditioned(steps_s, NAMES, range(count), [1.3] * count)) for count in range(1, CONFIGURATIONS + 1)]
+    for fewer, more in pairwise(widths):
+        assert (more <= 1.03 * fewer).all()  # the draws of errors are no more than near to their covariance
+
+
+def test_one_timed_step_moves_others_by_about_its_ratio() -> None:
+    """A program that takes twice as long as predicted does so everywhere."""
+    given_steps = conditioned(predicted(), NAMES, [2], [2.0])
+    assert given_steps[0] == pytest.approx(2.0, rel=0.25)
+
+
+def test_what_two_steps_share_is_learned_and_what_they_do_not_is_kept() -> None:
+    """Two of four configurations wait for the host, whose pace nobody knew."""
+    host, device = standard("host", DRAWS, 0), standard("device", DRAWS, 0)
+    steps_s = np.exp(0.5 * np.outer(host, [1, 1, 0, 0]) + 0.1 * np.outer(device, [0, 0, 1, 1]))
+    given_steps = conditioned(steps_s, NAMES[:4], [0, 2], [3.0, 1.0])
+    assert given_steps[0, 1] == pytest.approx(3.0, rel=0.1)
+    assert given_steps[0, 3] == pytest.approx(1.0, rel=0.1)
+
+
+def test_nine_in_ten_intervals_hold_the_truth_of_made_up_machines() -> None:
+    steps_s, rng, held = predicted(), np.random.default_rng(7), []
+    for _ in range(200):
+        errors = PROGRAM * rng.standard_normal() + CONFIGURATION * rng.standard_normal(CONFIGURATIONS)
+        truth = np.exp(rng.standard_normal(INPUTS) @ sensitivities(1) + errors)
+        timed_s = truth[:3] * np.exp(REPEATS * rng.standard_normal(3))
+        low, _, high = bounds(conditioned(steps_s, NAMES, range(3), timed_s.tolist()))
+        held.append((low <= truth) & (truth <= high))
+    assert np.mean(np.array(held)[:, 3:]) == pytest.approx(0.9, abs=0.03)
+
+
+def test_without_draws_the_nominal_step_moves() -> None:
+    assert conditioned(np.ones((1, 2)), NAMES[:2], [0], [2.0])[0, 1] == pytest.approx(2.0, rel=0.02)

@@ -1,0 +1,55 @@
+"""Timed steps of a machine: how rows become groups of devices, and what they change."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from estimator.core.interval import bounds, draw
+from estimator.core.parallel import Split
+from estimator.rollup.scaling import Group, group_of
+from estimator.studies.timed_steps import Row, TimedSteps, given_timed, read_timed_steps, what_they_change
+
+DRAWS = 200
+
+
+def group_of_row(row: Row) -> Group:
+    return group_of(row["devices"] or 0, 4, "weak", row["local_batch"] or 16)
+
+
+def read(folder: Path, text: str, split: str = "data") -> TimedSteps:
+    path = folder / "steps.csv"
+    path.write_text(text)
+    return read_timed_steps(path, group_of_row, Split(split))  # type: ignore[arg-type]
+
+
+def test_rows_become_groups_and_those_of_another_split_are_left_out(tmp_path: Path) -> None:
+    rows = "devices,local_batch,step_s,parallel\n1,,0.5,\n8,32,0.7,data\n8,,0.6,zero1\n"
+    timed = read(tmp_path, rows)
+    assert timed.groups == (group_of(1, 4, "weak", 16), group_of(8, 4, "weak", 32))
+    assert (timed.measured_s, timed.left_out) == ((0.5, 0.7), 1)
+
+
+def test_of_a_step_timed_several_times_the_median_is_shown(tmp_path: Path) -> None:
+    timed = read(tmp_path, "devices,step_s\n4,0.5\n4,0.9\n4,0.6\n")
+    assert timed.time_s(group_of(4, 4, "weak", 16)) == 0.6
+    assert timed.time_s(group_of(8, 4, "weak", 16)) is None
+
+
+def test_no_file_changes_nothing() -> None:
+    one, step_s = group_of(1, 4, "weak", 16), np.array([1.0, 0.9, 1.1])
+    timed = read_timed_steps(None, group_of_row, Split())
+    np.testing.assert_array_equal(given_timed({one: step_s}, timed, 0)[one], step_s)
+    assert not list(what_they_change(timed, [(step_s, step_s)]))
+
+
+def test_what_timed_steps_change_is_said(tmp_path: Path) -> None:
+    one, two = (group_of(devices, 4, "weak", 16) for devices in (1, 2))
+    step_s = draw("host", 0.5, 1.0, 2.0, DRAWS, 0)
+    timed = read(tmp_path, "devices,step_s\n1,1.5\n")
+    after_s = given_timed({one: step_s, two: step_s}, timed, 0)
+    assert after_s[two][0] == pytest.approx(1.5, rel=0.05)
+    (sentence,) = what_they_change(timed, [(step_s, after_s[group]) for group in (one, two)])
+    assert sentence.startswith("given 1 timed step(s), steps are 1.4")
+    low, _, high = bounds(after_s[two])
+    assert f"{np.log(high / low) / np.log(4.0):.1f}" in sentence
