@@ -25,9 +25,17 @@ class Side:
     notes: tuple[Note, ...] = ()
 
 
+def planned_device(plan: RunPlan, name: str) -> DeviceSpec:
+    """The device that a plan names: one that it gives itself, else one of the catalogue.
+
+    Raises EstimatorError where it is unknown, or its file cannot be read.
+    """
+    return plan.given.get(name) or load_device(name)
+
+
 def load_target(plan: RunPlan) -> Side:
     """The target of a plan. Raises EstimatorError where it is unknown, or its files cannot be read."""
-    device = load_device(plan.target)
+    device = planned_device(plan, plan.target)
     system = load_system(plan.system) if plan.system else None
     network = plan.network or (system.network if system else None)
     if network:
@@ -35,7 +43,7 @@ def load_target(plan: RunPlan) -> Side:
     rows, left_out = read_measurements(device, plan.measurements, plan.target)
     notes = (
         *announcements(device, system),
-        *with_code("device-check", target_warnings(plan.target, device)),
+        *with_code("device-check", target_warnings(plan.given.get(plan.target, plan.target), device)),
         *with_code("measurements-left-out", left_out),
     )
     return Side(with_measured(device, rows), rows, notes)
@@ -48,7 +56,7 @@ def load_source(profile: Profile, plan: RunPlan, target: Side, recorded: Sequenc
     too. Raises EstimatorError as :func:`load_target` does.
     """
     stated = recorded[0] if len(recorded) == 1 else None
-    device = load_device(plan.source) if plan.source else stated
+    device = planned_device(plan, plan.source) if plan.source else stated
     if device is None:
         return None
     notes = (*_contradiction(profile, stated, device), *_by_numbers(profile, plan, device))
