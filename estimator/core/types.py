@@ -8,9 +8,9 @@ at nominal inputs, each other entry is one seeded draw of the uncertain inputs.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
@@ -447,11 +447,20 @@ class Profile:
         return str(self.files[0] if len(self.files) == 1 else self.files[0].parent)
 
 
-def _whole_number(name: str, given: object, least: int, most: int) -> int:
-    """A whole number of Python or numpy. Raises EstimatorError for anything else, and out of range."""
-    if not isinstance(given, Integral) or isinstance(given, bool) or not least <= given <= most:
+def whole_number(given: object) -> int | None:
+    """A whole number of Python or numpy; None for anything else."""
+    try:
+        return None if isinstance(given, bool) else operator.index(given)  # type: ignore[arg-type]
+    except TypeError:
+        return None
+
+
+def _whole_from(name: str, given: object, least: int, most: int) -> int:
+    """A whole number in a range. Raises EstimatorError for anything else."""
+    number = whole_number(given)
+    if number is None or not least <= number <= most:
         raise EstimatorError(f"{name} {given!r} is out of range; expected a whole number from {least} to {most}")
-    return int(given)
+    return number
 
 
 @dataclass(frozen=True)
@@ -486,9 +495,9 @@ class RunPlan:
             except ValueError as error:
                 raise EstimatorError(f"{name} {error}") from None
         if self.batch is not None:
-            object.__setattr__(self, "batch", _whole_number("batch", self.batch, 1, LARGEST_BATCH))
-        object.__setattr__(self, "seed", _whole_number("seed", self.seed, 0, LARGEST_SEED))
-        object.__setattr__(self, "draws", _whole_number("draws", self.draws, 0, MOST_DRAWS))
+            object.__setattr__(self, "batch", _whole_from("batch", self.batch, 1, LARGEST_BATCH))
+        object.__setattr__(self, "seed", _whole_from("seed", self.seed, 0, LARGEST_SEED))
+        object.__setattr__(self, "draws", _whole_from("draws", self.draws, 0, MOST_DRAWS))
         if self.precision not in (None, "auto", *ITEMSIZE):
             known = ", ".join(["auto", *ITEMSIZE])
             raise EstimatorError(f"precision '{self.precision}' is not known; expected one of {known}")
@@ -601,6 +610,7 @@ class Estimate:
     power_w: Floats | None = None  # mean over the step; None where that is unknown
     specifications: Mapping[str, Sourced] = field(default_factory=dict)  # the catalogue's numbers that it uses
     notes: tuple[Note, ...] = ()
+    of_group: bool = False  # whether the step is that of devices that train together, with their messages
 
     def __repr__(self) -> str:
         step = units.show(float(self.step.total[0]), "s", 4)

@@ -52,7 +52,7 @@ def _step_figures(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "speedup", format_interval(document["speedup"], "1")
     floor, ceiling = (format_time(document["bound_s"][name]) for name in ("floor", "ceiling"))
     yield "physical floor – ceiling", f"{floor} – {ceiling}"
-    yield "parts", ", ".join(f"{name} {format_time(s)}" for name, s in document["components_s"].items() if s)
+    yield "parts", parts_text(document)
     if document["power_w"]:
         power, energy = format_interval(document["power_w"], "W"), format_interval(document["energy_j_per_step"], "J")
         yield "mean power of the device, energy of a step", f"{power}, {energy}"
@@ -61,6 +61,11 @@ def _step_figures(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "numbers of the catalogue behind it", f"{numbers['used']}, {numbers['unverified']} of them unverified"
     if is_known(document["coverage"]):
         yield "share of the source's step that is modelled", f"{100 * document['coverage']:.1f} %"
+
+
+def parts_text(document: Mapping[str, Any]) -> str:
+    """The parts of an estimated step that take any time."""
+    return ", ".join(f"{name} {format_time(s)}" for name, s in document["components_s"].items() if s)
 
 
 def ops_table(ops: Sequence[Mapping[str, Any]]) -> TextTable:
@@ -91,9 +96,14 @@ def _compared_cells(estimate: Mapping[str, Any]) -> list[str]:
 
 def scaling_table(document: Mapping[str, Any]) -> TextTable:
     """A row for each number of devices."""
+    rows = [_scaled_cells(row) for row in document["rows"]]
+    return TextTable(scaling_title(document), SCALED_HEADINGS, rows, SCALED)
+
+
+def scaling_title(document: Mapping[str, Any]) -> str:
+    """What runs on which machine, and how."""
     run = f"{document['workload']} on {document['system']} ({document['device']}), {document['precision']}"
-    title = f"{run}, {document['parallel']}, {document['scaling']} scaling, host: {document['host']}"
-    return TextTable(title, SCALED_HEADINGS, [_scaled_cells(row) for row in document["rows"]], SCALED)
+    return f"{run}, {document['parallel']}, {document['scaling']} scaling, host: {document['host']}"
 
 
 def _scaled_cells(row: Mapping[str, Any]) -> list[str]:
