@@ -42,7 +42,7 @@ class EstimateResult:
 
     @property
     def step_s(self) -> Interval:
-        """The time of a step [s]: ``low, mid, high = result.step_s``; the ends hold 90 %; None without draws."""
+        """The time of a step [s], with the ends of its 90 % interval, which are None without draws."""
         return summarise(self.estimate.step.total, "all")
 
     @property
@@ -198,7 +198,7 @@ def estimate(
     Example:
         >>> from estimator import estimate
         >>> result = estimate("p1b3", "v100", precision="fp16", draws=100)
-        >>> low, mid, high = result.step_s  # seconds
+        >>> seconds = result.step_s.mid
         >>> longest = result.ops.nlargest(3, "target_time_s")
     """
     plan = plan_of(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
@@ -540,10 +540,6 @@ class Interval:
     high: float | None
     level: float = 0.9
     covers: Covers = "inputs"
-
-    def __iter__(self) -> Iterator[float | None]:
-        """Low end, value, high end: ``low, mid, high = interval``."""
-        return iter((self.low, self.mid, self.high))
 
 
 @dataclass(frozen=True)

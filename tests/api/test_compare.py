@@ -22,7 +22,7 @@ def test_the_table_has_a_row_for_each(result: CompareResult) -> None:
     assert table["target"].tolist() == ["v100-sxm2-16gb", "h100-sxm5-80gb"]
     assert len(result) == len(table) == 2
     for row, each in zip(table.itertuples(), result, strict=True):
-        assert [row.step_low_s, row.step_s, row.step_high_s] == list(each.step_s)
+        assert [row.step_low_s, row.step_s, row.step_high_s] == [each.step_s.low, each.step_s.mid, each.step_s.high]
     assert (table["speedup"] * table["step_s"]).to_numpy() == pytest.approx(table["source_step_s"].to_numpy())
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from estimator.api.estimate import EstimateResult, estimate
 from estimator.core.errors import EstimatorError
-from estimator.core.types import Profile, RunPlan
+from estimator.core.types import Interval, Profile, RunPlan
 from estimator.devices import load_device
 from estimator.profiles import read_profile
 from tests.cli.command_line import read
@@ -34,7 +34,7 @@ def test_every_keyword_reaches_the_plan(p1b3: Profile) -> None:
 
 
 def test_the_step_is_an_interval_in_seconds(result: EstimateResult) -> None:
-    low, mid, high = result.step_s
+    low, mid, high = result.step_s.low, result.step_s.mid, result.step_s.high
     assert low is not None
     assert high is not None
     assert 0 < low < mid < high < 0.1
@@ -46,7 +46,7 @@ def test_the_step_is_an_interval_in_seconds(result: EstimateResult) -> None:
 
 def test_without_draws_there_are_no_ends(p1b3: Profile) -> None:
     found = estimate(p1b3, "v100", draws=0)
-    assert list(found.step_s) == [None, found.step.total[0], None]
+    assert found.step_s == Interval(None, found.step.total[0], None, covers="all")
     assert found.parts["low_s"].isna().all()
     assert found.parts["time_s"].sum() == pytest.approx(found.step_s.mid)
 
@@ -55,7 +55,9 @@ def test_ops_are_the_rows_of_the_document(result: EstimateResult) -> None:
     ops, documented = result.ops, result.document()["ops"]
     assert list(ops.columns) == list(documented[0])
     assert ops["target_time_s"].tolist() == [op["target_time_s"] for op in documented]
-    assert (ops["low_s"] <= ops["target_time_s"]).all()
+    drawn = ops[ops["target_time_s"] > 0]
+    assert (drawn["low_s"] <= drawn["target_time_s"]).all()
+    assert (drawn["target_time_s"] <= drawn["high_s"]).all()
     assert set(ops["bound"].dropna()) <= {"compute", "memory", "latency"}
 
 

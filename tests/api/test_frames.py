@@ -1,5 +1,7 @@
 """Documents as DataFrames."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -23,7 +25,10 @@ def test_an_end_stands_before_the_unit(name: str, low: str) -> None:
 
 
 def test_absence_is_nan_and_none() -> None:
-    records = [{"name": "a", "t_s": {"low": 1.0, "mid": 2.0, "high": 3.0, "level": 0.9}}, {"name": None, "t_s": None}]
+    records: list[dict[str, Any]] = [
+        {"name": "a", "t_s": {"low": 1.0, "mid": 2.0, "high": 3.0, "level": 0.9}},
+        {"name": None, "t_s": None},
+    ]
     table = frame(records, ("name", "t_s", "fits"), ("t_s",))
     assert list(table.columns) == ["name", "t_s", "t_low_s", "t_high_s", "fits"]
     assert table["t_s"].tolist()[0] == 2.0
