@@ -146,8 +146,10 @@ def _ends(intervals: Sequence[Mapping[str, float | None]]) -> list[Floats]:
 
 def _whiskers(axes: Axes, names: Sequence[str], intervals: Sequence[Mapping[str, float | None]]) -> None:
     """The ends of intervals as thin lines over the bars of these names."""
-    low, mid, high = _ends(intervals)
-    axes.errorbar(mid, names, xerr=(mid - low, high - mid), fmt="none", ecolor="#222222", elinewidth=0.9, capsize=2.5)
+    low, _, high = _ends(intervals)
+    for name, *ends in zip(names, low, high, strict=True):
+        if ends[0] < ends[1]:
+            axes.plot(ends, [name, name], color="#222222", linewidth=0.9, marker="|", markersize=6)
 
 
 def _count_ticks(axes: Axes, counts: Floats) -> None:
