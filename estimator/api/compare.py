@@ -48,7 +48,7 @@ class CompareResult:
 
     @property
     def table(self) -> pd.DataFrame:
-        """A row for each estimate: the run, ``step_s`` [s], ``speedup``, ``power_w`` [W] and others.
+        """A row for each estimate, with its run, ``step_s`` [s], ``speedup``, ``power_w`` [W] and others.
 
         The ends of the interval of ``step_s`` are ``step_low_s`` and ``step_high_s``, and so on; absence is NaN.
         """

@@ -75,7 +75,7 @@ class EstimateResult:
 
     @property
     def parts(self) -> pd.DataFrame:
-        """A row for each part of the step: ``time_s``, ``low_s`` and ``high_s`` [s], and its ``share`` of the step."""
+        """A row for each part of the step, with ``time_s``, ``low_s`` and ``high_s`` [s], and its ``share``."""
         intervals = {name: summarise(samples, "all") for name, samples in self.step.parts().items()}
         rows = {name: (part.mid, part.low, part.high) for name, part in intervals.items()}
         table = pd.DataFrame.from_dict(rows, orient="index", columns=["time_s", "low_s", "high_s"], dtype=float)

@@ -7,7 +7,7 @@ from html import escape
 
 from estimator.reports.summaries import TextTable
 
-LONG = 40  # letters of a text that may be folded
+LONG = 44  # letters of a text that may be folded
 
 
 def to_html(title: str, after: str, tables: Sequence[TextTable], notes: Mapping[str, Sequence[str]]) -> str:
@@ -29,7 +29,7 @@ def _cells(tag: str, texts: Sequence[str], table: TextTable) -> str:
 
 
 def _cell(tag: str, text: str, side: str) -> str:
-    style = f"text-align: {side}" if len(text) > LONG else f"text-align: {side}; white-space: nowrap"
+    style = f"text-align: {side}; padding: 0.1em 0.5em{'' if len(text) > LONG else '; white-space: nowrap'}"
     return f'<{tag} style="{style}">{escape(text)}</{tag}>'
 
 

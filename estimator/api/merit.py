@@ -43,9 +43,10 @@ class FigureOfMeritResult:
 
     @property
     def fom(self) -> pd.DataFrame:
-        """A row for each machine that is compared, by its name: ``fom`` with its interval's ends ``fom_low`` and
-        ``fom_high``, the share of draws that meet the threshold, the unit of work that weighs most, and why there is
-        none (``refused``).
+        """A row for each machine that is compared, by its name.
+
+        ``fom`` has the interval's ends ``fom_low`` and ``fom_high`` beside it; ``p_threshold`` is the share of draws
+        that meet the threshold; ``dominant_unit`` weighs most; ``refused`` says why there is none.
 
         Raises EstimatorError for a study without machines.
         """

@@ -20,5 +20,5 @@ def test_notes_are_folded_away_and_counted() -> None:
 
 def test_numbers_align_right_and_short_texts_stay_in_one_line() -> None:
     html = to_html("t", "", [TextTable("", ("name", "time"), [["x" * 50, "1 s"]], right=("time",))], {})
-    assert '<td style="text-align: left">xxx' in html
-    assert '<td style="text-align: right; white-space: nowrap">1 s</td>' in html
+    assert '<td style="text-align: left; padding: 0.1em 0.5em">xxx' in html
+    assert '<td style="text-align: right; padding: 0.1em 0.5em; white-space: nowrap">1 s</td>' in html
