@@ -12,7 +12,7 @@ from estimator.core.errors import suggestion
 from estimator.core.notes import Note, with_code
 from estimator.core.types import DeviceSpec, Profile, RunPlan
 from estimator.devices.measurements import read_measurements, with_measured
-from estimator.devices.specs.announced import announcements
+from estimator.devices.specs.announced import announcements, with_uncertainty
 from estimator.devices.specs.catalogue import DEVICE_FILES, load_device, load_system, source_device, target_warnings
 
 
@@ -26,11 +26,14 @@ class Side:
 
 
 def planned_device(plan: RunPlan, name: str) -> DeviceSpec:
-    """The device that a plan names: one that it gives itself, else one of the catalogue.
+    """The device that a plan names: one that it gives itself, as its file would give it, else one of the catalogue.
 
     Raises EstimatorError where it is unknown, or its file cannot be read.
     """
-    return plan.given.get(name) or load_device(name)
+    given = plan.given.get(name)
+    if given is None:
+        return load_device(name)
+    return with_uncertainty(given) if given.announced else given
 
 
 def load_target(plan: RunPlan) -> Side:

@@ -15,6 +15,7 @@ from estimator.core import units
 from estimator.core.errors import EstimatorError
 from estimator.core.parallel import WHOLE, Split
 from estimator.core.types import Floats, MemoryUse, Profile, RunPlan, SystemSpec
+from estimator.devices import announcements
 from estimator.devices.board import power_limit
 from estimator.pipeline import OneDevice, PredictedStep, one_device, predict_step, steps_of_groups
 from estimator.pipeline.memory import Held, held_by_step
@@ -80,7 +81,7 @@ def scale(
             POWER,
             *what_they_change(timed, [(predicted[group].step.total, steps[group].step.total) for group in groups]),
         ],
-        "warnings": _warnings(first, steps.values()),
+        "warnings": _warnings(system, first, steps.values()),
     }
 
 
@@ -175,9 +176,15 @@ def _counts(devices: Sequence[int], system: SystemSpec, split: Split, whole_batc
     return sorted(set(devices))
 
 
-def _warnings(first: PredictedStep, steps: Iterable[GroupStep]) -> list[str]:
+def _warnings(system: SystemSpec, first: PredictedStep, steps: Iterable[GroupStep]) -> list[str]:
     """What is to be known of the device, of its step alone and of its messages, each once."""
-    of_one = (*first.target.notes, *first.scenario.notes, *first.work.notes, *first.prediction.warnings)
+    of_one = (
+        *first.target.notes,
+        *announcements(system),
+        *first.scenario.notes,
+        *first.work.notes,
+        *first.prediction.warnings,
+    )
     return list(dict.fromkeys(note.text for note in (*of_one, *(note for step in steps for note in step.notes))))
 
 

@@ -52,6 +52,13 @@ def test_a_device_that_a_plan_gives_needs_no_file(p1b3: Profile) -> None:
         load_target(replace(plan, target="other"))
 
 
+def test_an_announced_device_that_a_plan_gives_has_wide_numbers() -> None:
+    target = load_target(RunPlan("mine", given={"mine": make_device(name="mine", announced=True)}))
+    assert target.device.memory_bandwidth is not None
+    assert target.device.memory_bandwidth.relative_uncertainty
+    assert [note.code for note in target.notes if note.subject == "mine"] == ["announced"]
+
+
 def test_the_lints_judge_a_device_that_a_plan_gives() -> None:
     own = make_device(name="mine", memory_bandwidth="900 PB/s")
     notes = load_target(RunPlan("mine", given={"mine": own})).notes
