@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from estimator.api.arguments import Place, counts_of, in_one_sentence, plan_of, profile_of, system_of
+from estimator.api.arguments import Place, counts_of, in_one_sentence, place, plan_of, profile_of, system_of
 from estimator.api.frames import frame
 from estimator.api.html import to_html
 from estimator.core.errors import EstimatorError
@@ -94,6 +94,7 @@ def scale(
     fusion: Fusing = "none",
     layout: Layout = "auto",
     measurements: Place | None = None,
+    timed_steps: Place | None = None,
     seed: int = 0,
     draws: int = 1000,
 ) -> ScaleResult:
@@ -117,6 +118,7 @@ def scale(
         fusion: see ``estimate``.
         layout: see ``estimate``.
         measurements: see ``estimate``.
+        timed_steps: a CSV of a few timed steps of the machine, such as ``devices,step_s``, which correct the others.
         seed: see ``estimate``.
         draws: see ``estimate``.
 
@@ -136,4 +138,5 @@ def scale(
         measurements=measurements, seed=seed, draws=draws,
     )  # fmt: skip
     machine, counts, split = system_of(system), counts_of(devices), read_split(parallel)
-    return ScaleResult(scale_step(profile_of(profile), machine, counts, plan, split, scaling))
+    timed = None if timed_steps is None else place("timed_steps", timed_steps)
+    return ScaleResult(scale_step(profile_of(profile), machine, counts, plan, split, scaling, timed))

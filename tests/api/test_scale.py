@@ -1,5 +1,7 @@
 """``scale`` in Python: more and more devices of a machine."""
 
+from pathlib import Path
+
 import pytest
 
 from estimator.api.scale import ScaleResult, scale
@@ -32,6 +34,17 @@ def test_the_table_has_a_row_for_each_number(result: ScaleResult) -> None:
 def test_a_machine_that_is_loaded_and_one_number() -> None:
     one = scale("vgg16", load_system("dgx-a100"), 8, draws=0)
     assert one.document() == scale("vgg16", "dgx-a100", [8], draws=0).document()
+
+
+def test_timed_steps_correct_the_others(tmp_path: Path) -> None:
+    plain = scale("vgg16", "dgx-a100", [1, 8], draws=100).table.set_index("devices")["step_s"]
+    timed = tmp_path / "timed.csv"
+    timed.write_text(f"devices,step_s\n8,{2 * plain[8]}\n")
+    corrected = scale("vgg16", "dgx-a100", [1, 8], draws=100, timed_steps=timed)
+    steps = corrected.table.set_index("devices")["step_s"]
+    assert steps[8] > 1.3 * plain[8]
+    assert steps[1] > 1.3 * plain[1]
+    assert len(corrected.plot().axes) == 2
 
 
 def test_without_power_and_memory_the_table_has_gaps(p1b3: Profile) -> None:
