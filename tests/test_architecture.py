@@ -1,4 +1,6 @@
-"""Imports point one way: cli → fitting → validation → studies → {collect, pipeline} → {profiles … reports} → core.
+"""Imports point one way.
+
+cli → { api, fitting → validation } → studies → { collect, pipeline } → { profiles … reports } → core.
 
 Tests mirror the tree: estimator/A/B.py has tests/A/test_B.py, and a package estimator/A/B/ tests/A/B/test_B.py.
 """
@@ -23,9 +25,10 @@ ALLOWED = {
     "studies": STAGES | {"core", "pipeline", "collect"},
     "validation": STAGES | {"core", "pipeline", "collect", "studies"},
     "fitting": STAGES | {"core", "pipeline", "collect", "studies", "validation"},
-    "cli": STAGES | {"core", "pipeline", "collect", "studies", "validation", "fitting"},
+    "api": STAGES | {"core", "pipeline", "studies"},  # what programs call, and what commands print
+    "cli": STAGES | {"core", "pipeline", "collect", "studies", "validation", "fitting", "api"},
     "__main__": {"cli", "core"},
-    "__init__": STAGES | {"core", "pipeline", "studies"},
+    "__init__": {"api", "core", "devices", "profiles"},
 }
 MODULES = sorted(PACKAGE.rglob("*.py"))
 

@@ -14,7 +14,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import zip_longest
-from typing import NamedTuple, TextIO
+from typing import TYPE_CHECKING, NamedTuple, TextIO
+
+if TYPE_CHECKING:
+    from estimator.reports.summaries import TextTable
 
 DEFAULT_WIDTH = 160  # columns where output is no terminal and COLUMNS is not set
 GAP = 2  # blanks between the columns of a table
@@ -102,6 +105,14 @@ def print_notes(sentences: Sequence[str], style: str = "yellow") -> None:
     errors = Console(sys.stderr)
     for sentence in sentences:
         errors.print(Text("note: ", style), sentence, sep="", soft_wrap=not errors.is_terminal)
+
+
+def print_summary(summary: TextTable) -> None:
+    """Print a table of a result."""
+    table = new_table(summary.title, *summary.headings, right=summary.right, folds=summary.folds)
+    for row in summary.rows:
+        table.add_row(*row)
+    print_table(table)
 
 
 def new_table(title: str, *columns: str, right: Sequence[str] = (), folds: bool = False) -> Table:

@@ -121,6 +121,11 @@ def _umask() -> int:
     return mask
 
 
+def sha256_of_text(text: str) -> str:
+    """SHA-256 of a text, as hex digits."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
 def sha256(*paths: Path) -> str:
     """SHA-256 of the bytes of one or several files, in the given order, as hex digits."""
     digest = hashlib.sha256()

@@ -371,6 +371,18 @@ TIMELINE = Table(
         ),
     ),
 )
+REPLAYED = Table(
+    "REPLAYED",
+    (
+        Column("op", "text", "the op that ran; missing where the host waits"),
+        Column("row", "integer", "its row in PREDICTION", minimum=0),
+        Column("op_class", "text", "what kind of work it is", choices=OP_CLASSES),
+        Column("lane", "text", "stream of a device, or thread of a host", required=True),
+        Column("start_s", "number", "start since the first event of the step", "s", required=True),
+        Column("end_s", "number", "end since then", "s", required=True),
+        Column("critical_s", "number", "by how much the step is longer for it", "s", required=True, minimum=0),
+    ),
+)
 MESSAGES = Table(
     "MESSAGES",
     (

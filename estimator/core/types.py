@@ -8,6 +8,7 @@ at nominal inputs, each other entry is one seeded draw of the uncertain inputs.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -38,6 +39,8 @@ Layout = Literal[
 Mode = Literal["training", "inference"]
 Covers = Literal["inputs", "all"]  # declared uncertainties of the inputs; the models' own errors too
 LARGEST_BATCH = 10**9  # samples in one step
+LARGEST_SEED = 2**63 - 1
+MOST_DRAWS = 100_000
 Precision = Literal["fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "fp4", "int8", "int4"]
 
 ITEMSIZE: dict[str, float] = {  # bytes of one element; tf32 is stored as fp32
@@ -229,6 +232,9 @@ class DeviceSpec(File):
         """What accuracy is judged without: all devices of its architecture; where that is unknown, it alone."""
         return self.architecture or self.name
 
+    def __repr__(self) -> str:
+        return f"DeviceSpec({self.name})"
+
     @property
     def is_processor(self) -> bool:
         """Whether its compute units are a processor's cores."""
@@ -264,6 +270,9 @@ class SystemSpec(File):
     rmax: Arithmetic | None = None  #: as the TOP500 prints it: what Linpack reached
     source: str | None = None  #: where the words of the file are from, and numbers without a source of their own
     notes: tuple[str, ...] = ()  #: what a reader of the file should know
+
+    def __repr__(self) -> str:
+        return f"SystemSpec({self.name}: {int(self.nodes.value)} x {int(self.devices_per_node.value)} {self.device})"
 
     @property
     def network(self) -> Network:
@@ -396,11 +405,11 @@ class DeviceNumbers:
     vendor: str | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Profile:
     """One profiled training run: OPS per step, and the times of the step as a whole."""
 
-    ops: pd.DataFrame = field(repr=False)
+    ops: pd.DataFrame
     workload: Workload
     device: str | None
     format: str
@@ -420,6 +429,11 @@ class Profile:
     files: tuple[Path, ...] = ()
     warnings: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        batch = f", batch {self.workload.batch_size}" if self.workload.batch_size else ""
+        place = f" on {self.device}" if self.device else ""
+        return f"Profile({self.workload.name}{place}{batch}: {len(self.ops)} ops, {self.format})"
+
     @property
     def ran(self) -> bool:
         """Whether any of its ops ran and took time; not where a workload is given as layers."""
@@ -433,11 +447,28 @@ class Profile:
         return str(self.files[0] if len(self.files) == 1 else self.files[0].parent)
 
 
+def whole_number(given: object) -> int | None:
+    """A whole number of Python or numpy; None for anything else."""
+    try:
+        return None if isinstance(given, bool) else operator.index(given)  # type: ignore[arg-type]
+    except TypeError:
+        return None
+
+
+def _whole_from(name: str, given: object, least: int, most: int) -> int:
+    """A whole number in a range. Raises EstimatorError for anything else."""
+    number = whole_number(given)
+    if number is None or not least <= number <= most:
+        raise EstimatorError(f"{name} {given!r} is out of range; expected a whole number from {least} to {most}")
+    return number
+
+
 @dataclass(frozen=True)
 class RunPlan:
     """How a profile is to run on a target: device, precision of the matrix products, fusion, draws and seed.
 
-    Where ``batch`` or ``mode`` is None, it is the profile's own.
+    Where ``batch`` or ``mode`` is None, it is the profile's own. Target and source are names or paths of the catalogue,
+    or names in ``given``.
     """
 
     target: str
@@ -455,6 +486,7 @@ class RunPlan:
     system: str | None = None  # the machine in whose network the target is
     network: Network | None = None  # that network, where no file of a machine gives it
     trainings: int = 1  # that the target's memory must hold at once
+    given: Mapping[str, DeviceSpec] = field(default_factory=dict, repr=False)  # devices that no file gives, by name
 
     def __post_init__(self) -> None:
         for name, read in (("host", read_host), ("input", read_input)):
@@ -462,9 +494,10 @@ class RunPlan:
                 object.__setattr__(self, name, read(getattr(self, name)))
             except ValueError as error:
                 raise EstimatorError(f"{name} {error}") from None
-        if self.batch is not None and not 1 <= self.batch <= LARGEST_BATCH:
-            expected = f"a whole number from 1 to {LARGEST_BATCH}"
-            raise EstimatorError(f"batch {self.batch} is out of range; expected {expected}")
+        if self.batch is not None:
+            object.__setattr__(self, "batch", _whole_from("batch", self.batch, 1, LARGEST_BATCH))
+        object.__setattr__(self, "seed", _whole_from("seed", self.seed, 0, LARGEST_SEED))
+        object.__setattr__(self, "draws", _whole_from("draws", self.draws, 0, MOST_DRAWS))
         if self.precision not in (None, "auto", *ITEMSIZE):
             known = ", ".join(["auto", *ITEMSIZE])
             raise EstimatorError(f"precision '{self.precision}' is not known; expected one of {known}")
@@ -546,7 +579,7 @@ class StepTime:
         return {name: value for name, value in vars(self).items() if name != "total"}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Estimate:
     """The prediction of one profile on one target device: step time with its parts, evidence and bounds."""
 
@@ -573,6 +606,11 @@ class Estimate:
     power_w: Floats | None = None  # mean over the step; None where that is unknown
     specifications: Mapping[str, Sourced] = field(default_factory=dict)  # the catalogue's numbers that it uses
     notes: tuple[Note, ...] = ()
+    of_group: bool = False  # whether the step is that of devices that train together, with their messages
+
+    def __repr__(self) -> str:
+        step = units.show(float(self.step.total[0]), "s", 4)
+        return f"Estimate({self.profile.workload.name} on {self.target.name}, {self.precision}: {step} a step)"
 
     @property
     def energy_j(self) -> Floats | None:
@@ -669,7 +707,7 @@ class Refusal:
     fits: bool | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class StudyResult:
     """The content of a report: every number with its derivation, every estimate, every figure of merit."""
 
@@ -682,10 +720,10 @@ class StudyResult:
     draws: int
     seed: int
     pairs: tuple[tuple[str, str], ...]  # every machine and unit, in the order of the study
-    chains: Chains = field(repr=False)
+    chains: Chains
     foms: Mapping[str, FigureOfMerit]
     fom_numbers: Mapping[str, Number]  # the figures of merit and the units' weights, by id
-    estimates: Mapping[tuple[str, str], Estimate] = field(repr=False)
+    estimates: Mapping[tuple[str, str], Estimate]
     comparisons: tuple[Comparison, ...] = ()
     refusals: Mapping[tuple[str, str], Refusal] = field(default_factory=dict)  # (machine, unit) that have no chain
     campaigns: Mapping[str, Mapping[str, Number]] = field(default_factory=dict)  # by machine that runs all phases
@@ -697,6 +735,9 @@ class StudyResult:
     inputs: Mapping[str, str] = field(default_factory=dict)  # SHA-256 by a name that holds on every machine
     level: str = "system"  # whose rates the figures of merit compare
     preset: Mapping[str, Any] | None = None  # the published definition of the figure of merit, with its sources
+
+    def __repr__(self) -> str:
+        return f"StudyResult({self.title}: {len(self.machines)} machines, {len(self.units)} units of work)"
 
     @property
     def machines(self) -> list[str]:

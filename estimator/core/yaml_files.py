@@ -43,10 +43,10 @@ class Document:
     faults: tuple[Fault, ...] = ()
 
     def where(self, location: Location) -> str:
-        """``file:line`` of the nearest known place at or above ``location``."""
+        """``file:line`` of the nearest known place at or above ``location``; the path alone where no line is known."""
         while location and location not in self.lines:
             location = location[:-1]
-        return f"{self.path}:{self.lines.get(location, 1)}"
+        return f"{self.path}:{self.lines[location]}" if location in self.lines else str(self.path)
 
 
 def read_yaml(path: Path) -> Document:
@@ -91,6 +91,15 @@ def _construct(node: yaml.Node, at: Location, lines: dict[Location, int], faults
         lines[(*at, key)] = line
         out[key] = _construct(value_node, (*at, key), lines, faults, path)
     return out
+
+
+def plain(content: object) -> Any:
+    """What a program gives in place of a file, as reading the file would give it: texts as keys, paths as texts."""
+    if isinstance(content, Mapping):
+        return {str(key): plain(value) for key, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [plain(value) for value in content]
+    return str(content) if isinstance(content, Path) else content
 
 
 def check(model: type[Model], document: Document) -> Model:

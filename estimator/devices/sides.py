@@ -12,7 +12,7 @@ from estimator.core.errors import suggestion
 from estimator.core.notes import Note, with_code
 from estimator.core.types import DeviceSpec, Profile, RunPlan
 from estimator.devices.measurements import read_measurements, with_measured
-from estimator.devices.specs.announced import announcements
+from estimator.devices.specs.announced import announcements, with_uncertainty
 from estimator.devices.specs.catalogue import DEVICE_FILES, load_device, load_system, source_device, target_warnings
 
 
@@ -25,9 +25,20 @@ class Side:
     notes: tuple[Note, ...] = ()
 
 
+def planned_device(plan: RunPlan, name: str) -> DeviceSpec:
+    """The device that a plan names: one that it gives itself, as its file would give it, else one of the catalogue.
+
+    Raises EstimatorError where it is unknown, or its file cannot be read.
+    """
+    given = plan.given.get(name)
+    if given is None:
+        return load_device(name)
+    return with_uncertainty(given) if given.announced else given
+
+
 def load_target(plan: RunPlan) -> Side:
     """The target of a plan. Raises EstimatorError where it is unknown, or its files cannot be read."""
-    device = load_device(plan.target)
+    device = planned_device(plan, plan.target)
     system = load_system(plan.system) if plan.system else None
     network = plan.network or (system.network if system else None)
     if network:
@@ -35,7 +46,7 @@ def load_target(plan: RunPlan) -> Side:
     rows, left_out = read_measurements(device, plan.measurements, plan.target)
     notes = (
         *announcements(device, system),
-        *with_code("device-check", target_warnings(plan.target, device)),
+        *with_code("device-check", target_warnings(plan.given.get(plan.target, plan.target), device)),
         *with_code("measurements-left-out", left_out),
     )
     return Side(with_measured(device, rows), rows, notes)
@@ -48,7 +59,7 @@ def load_source(profile: Profile, plan: RunPlan, target: Side, recorded: Sequenc
     too. Raises EstimatorError as :func:`load_target` does.
     """
     stated = recorded[0] if len(recorded) == 1 else None
-    device = load_device(plan.source) if plan.source else stated
+    device = planned_device(plan, plan.source) if plan.source else stated
     if device is None:
         return None
     notes = (*_contradiction(profile, stated, device), *_by_numbers(profile, plan, device))

@@ -69,7 +69,7 @@ def estimate_group(profile: Profile, plan: RunPlan, group: Group, split: Split) 
     if alone.power_w is not None and alone.idle_w is not None:
         power_w = power.waiting_power(alone.power_w, alone.idle_w, own_s, together.step.total)
     notes = ranked((*estimated.notes, *together.notes, *_notes(predicted, group, split)))
-    return dataclasses.replace(estimated, step=together.step, power_w=power_w, notes=notes)
+    return dataclasses.replace(estimated, step=together.step, power_w=power_w, notes=notes, of_group=True)
 
 
 def _notes(predicted: PredictedStep, group: Group, split: Split) -> Iterator[Note]:

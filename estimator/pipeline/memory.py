@@ -9,7 +9,8 @@ from estimator.core.errors import EstimatorError
 from estimator.core.notes import Note
 from estimator.core.parallel import Split
 from estimator.core.types import DeviceSpec, MemoryUse, Profile, RunPlan, StepTensors, Variables, Workload
-from estimator.devices import announcements, load_device
+from estimator.devices import announcements
+from estimator.devices.sides import planned_device
 from estimator.profiles.layers.shards import divided
 from estimator.rollup import memory as memory_of_parts
 from estimator.rollup.scaling import group_of
@@ -53,7 +54,7 @@ def memory(
 
     Raises EstimatorError where nothing tells the parameters.
     """
-    device = load_device(plan.target) if plan.target else None
+    device = planned_device(plan, plan.target) if plan.target else None
     ran, _ = select_pass(profile, plan.mode)
     asked = plan.precision if device is None else product_format(plan.precision, ran.workload, device).precision
     work = count_work(ran.ops, ran.workload, ran.where).work

@@ -23,6 +23,7 @@ from estimator.rollup.evidence import evidence_shares, host_notes, mostly_carrie
 from estimator.rollup.host import HostScenario, host_scenario, in_scenario, ran_on_processor
 from estimator.rollup.limits import step_limits
 from estimator.rollup.overlap import target_overlap
+from estimator.rollup.schedule import replayed_schedule
 from estimator.rollup.source_step import coverage, coverage_notes, source_step_time
 from estimator.rollup.target_timeline import StepTimeline
 from estimator.work import WorkOnTarget, select_pass, work_on_target
@@ -167,3 +168,12 @@ def framework_default(profile: Profile, plan: RunPlan, target: DeviceSpec, work:
         f"default ('precision auto'): the step would take {step_s}, its kernels alone {kernels_s}"
     )
     return (Note("precision-by-default", text, subject=target.name),)
+
+
+def step_schedule(profile: Profile, plan: RunPlan) -> pd.DataFrame:
+    """REPLAYED: when every op of the step runs on the target of the plan, at nominal inputs.
+
+    Raises EstimatorError as :func:`predict_step` does.
+    """
+    on_target = predict_step(profile, dataclasses.replace(plan, draws=0))
+    return replayed_schedule(on_target.prediction, on_target.timeline, on_target.scenario)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator
 
 from estimator.core import physics
+from estimator.core.interval import summarise
 from estimator.core.types import DeviceSpec, Estimate, Floats, Sourced
 
 PARTS = {  # part of a step -> colour (Okabe & Ito, safe for colour-blind readers)
@@ -23,12 +26,22 @@ PARTS = {  # part of a step -> colour (Okabe & Ito, safe for colour-blind reader
 }
 MARKERS = {"gemm": "o", "convolution": "D"}
 SWAPPED = {"low": "high", "mid": "mid", "high": "low"}  # ends of an interval and of its reciprocal
+MOST_TICKS = 6
 LONGEST_OPS = 200  # of each estimate in a page; results.json has all
 
 
+class Picture(Figure):
+    """A figure that notebooks show, although pyplot does not manage it."""
+
+    def _repr_png_(self) -> bytes:
+        buffer = io.BytesIO()
+        self.savefig(buffer, format="png", dpi=110)
+        return buffer.getvalue()
+
+
 def breakdown(estimates: Mapping[str, Estimate]) -> Figure:
-    """Stacked bars: the parts of one step's time on each target [ms]."""
-    figure = Figure(figsize=(7.2, 0.9 + 0.42 * len(estimates)), layout="constrained")
+    """Stacked bars: the parts of one step's time on each target, and the interval of the whole [ms]."""
+    figure = Picture(figsize=(7.2, 0.9 + 0.42 * len(estimates)), layout="constrained")
     axes = figure.add_subplot()
     left = np.zeros(len(estimates))
     for part, colour in PARTS.items():
@@ -36,6 +49,7 @@ def breakdown(estimates: Mapping[str, Estimate]) -> Figure:
         if width.any():
             axes.barh(list(estimates), width, left=left, color=colour, label=part.replace("_", " "), height=0.62)
             left += width
+    _whiskers(axes, list(estimates), [vars(summarise(1e3 * each.step.total)) for each in estimates.values()])
     for label in axes.get_yticklabels():
         label.set_parse_math(False)  # dollars in a machine's name are plain text
     axes.invert_yaxis()
@@ -47,7 +61,7 @@ def breakdown(estimates: Mapping[str, Estimate]) -> Figure:
 
 def roofline(estimate: Estimate) -> Figure:
     """The LONGEST_OPS of one estimate under its target's roofs: predicted rate [FLOP/s] over intensity [FLOP/B]."""
-    figure = Figure(figsize=(7.2, 3.9), layout="constrained")
+    figure = Picture(figsize=(7.2, 3.9), layout="constrained")
     axes = figure.add_subplot()
     ops = estimate.prediction.ops
     shown = ops[(ops["flop"] > 0) & (ops["bytes"] > 0) & (ops["target_time_s"] > 0)]
@@ -79,7 +93,7 @@ def scaling(document: Mapping[str, Any]) -> Figure:
 
     Without a known batch, steps per second stand in place of samples per second.
     """
-    figure = Figure(figsize=(7.2, 3.6), layout="constrained")
+    figure = Picture(figsize=(7.2, 3.6), layout="constrained")
     rates, shares = figure.subplots(1, 2)
     rows = document["rows"]
     devices = np.array([row["devices"] for row in rows], dtype=float)
@@ -93,17 +107,64 @@ def scaling(document: Mapping[str, Any]) -> Figure:
     rates.set(
         xscale="log", yscale="log", xlabel="devices", ylabel="samples per second" if known else "steps per second"
     )
-    shares.set(xscale="log", ylim=(0, 105), xlabel="devices", ylabel="efficiency [%]")
+    few_decades = np.ptp(np.log10(rates.get_ylim())) < 2
+    rates.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if few_decades else (1.0,)))
+    rates.yaxis.set_major_formatter(lambda value, _: f"{value:,.10g}")
+    shares.set(xscale="log", ylim=(0, max(105, shares.get_ylim()[1])), xlabel="devices", ylabel="efficiency [%]")
+    for axes in (rates, shares):
+        _count_ticks(axes, devices)
     title = f"{document['workload']} on {document['system']}, {document['parallel']}, {document['scaling']} scaling"
     figure.suptitle(title, fontsize="medium", parse_math=False)
     return figure
 
 
-def _band(axes: Axes, x: Floats, intervals: Sequence[Mapping[str, float]], factor: float) -> None:
+def merit(document: Mapping[str, Any]) -> Figure:
+    """The figures of merit of a document of a study with their intervals, and the threshold."""
+    found = {name: target["fom"] for name, target in document["targets"].items() if target["fom"] is not None}
+    figure = Picture(figsize=(7.2, 0.9 + 0.42 * max(len(found), 1)), layout="constrained")
+    axes = figure.add_subplot()
+    axes.barh(list(found), [fom["mid"] for fom in found.values()], color=PARTS["compute"], height=0.62)
+    _whiskers(axes, list(found), list(found.values()))
+    for label in axes.get_yticklabels():
+        label.set_parse_math(False)
+    if document["threshold"] is not None:
+        axes.axvline(document["threshold"], color="#222222", linewidth=0.8, linestyle="--", label="threshold")
+        figure.legend(loc="outside upper left", frameon=False, fontsize="small")
+    axes.invert_yaxis()
+    axes.set_xlabel(f"figure of merit over {document['baseline']}, {document['level']} level", parse_math=False)
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
+def _ends(intervals: Sequence[Mapping[str, float | None]]) -> list[Floats]:
+    """Low ends, middles and high ends of intervals; those without ends have their middles there."""
+    return [
+        np.array([each["mid"] if each[end] is None else each[end] for each in intervals], dtype=float)
+        for end in ("low", "mid", "high")
+    ]
+
+
+def _whiskers(axes: Axes, names: Sequence[str], intervals: Sequence[Mapping[str, float | None]]) -> None:
+    """The ends of intervals as thin lines over the bars of these names."""
+    low, _, high = _ends(intervals)
+    for name, *ends in zip(names, low, high, strict=True):
+        if ends[0] < ends[1]:
+            axes.plot(ends, [name, name], color="#222222", linewidth=0.9, marker="|", markersize=6)
+
+
+def _count_ticks(axes: Axes, counts: Floats) -> None:
+    """Ticks at some of these numbers, from the largest on, as many as have room on a logarithmic axis."""
+    least_ratio, shown = (counts[-1] / counts[0]) ** (1 / MOST_TICKS), [counts[-1]]
+    for count in counts[-2::-1]:
+        if shown[-1] >= count * least_ratio:
+            shown.append(count)
+    axes.set_xticks(shown, labels=[f"{count:.0f}" for count in shown])
+    axes.minorticks_off()
+
+
+def _band(axes: Axes, x: Floats, intervals: Sequence[Mapping[str, float | None]], factor: float) -> None:
     """The middle of intervals as a line, and their ends as a band."""
-    low, mid, high = (
-        factor * np.array([each[end] for each in intervals], dtype=float) for end in ("low", "mid", "high")
-    )
+    low, mid, high = (factor * of for of in _ends(intervals))
     axes.fill_between(x, low, high, color=PARTS["compute"], alpha=0.2, linewidth=0)
     axes.plot(x, mid, color=PARTS["compute"], marker="o", markersize=3)
     axes.grid(which="major", alpha=0.25)

@@ -18,9 +18,13 @@ ROUNDING = 1e-9  # share of a step
 
 @dataclass
 class CriticalPath:
-    """Seconds of one step: those of each op, of starts after a launch, and of the host and of idle lanes."""
+    """Seconds of one step: those of each op, of starts after a launch, and of the host and of idle lanes.
+
+    ``of_event_s``: the same as those of each op, by event of the timeline.
+    """
 
     of_op_s: Floats
+    of_event_s: Floats
     start_s: float = 0.0
     host_s: float = 0.0
 
@@ -59,7 +63,7 @@ class _Walk:
     left: float = field(init=False)  # of the step [s]
 
     def __post_init__(self) -> None:
-        self.path = CriticalPath(np.zeros(len(self.factor)))
+        self.path = CriticalPath(np.zeros(len(self.factor)), np.zeros(len(self.events.op)))
         self.left = float(step_s(self.clocks)[0])
         self.before, self.last = _before(self.events)
 
@@ -101,7 +105,7 @@ class _Walk:
         block = events.blocks[events.host_blocks[place.segment - 1]]
         lag, op = (float(of[0]) for of in host_event(events, block, self.factor, np.array([self.pace])))
         if events.op[block.rows[0]] >= 0:
-            self.path.of_op_s[events.op[block.rows[0]]] += self._take(op)
+            self._count_op(block.rows[:1], np.array([self._take(op)]))
         self.path.host_s += self._take(lag)
         before = Place(place.step, segment=block.segment)
         between = self.pace * float(events.start[block.rows[0]] - events.resumed[block.segment])
@@ -116,9 +120,14 @@ class _Walk:
         lags = self.events.lag[rows] * self.pace
         taken = np.clip(self.left - (np.cumsum(spent[::-1]) - spent[::-1]), 0.0, spent[::-1])[::-1]
         ran = np.minimum(taken, spent - lags)
-        np.add.at(self.path.of_op_s, self.events.op[rows], ran)
+        self._count_op(rows, ran)
         self.path.host_s += float((taken - ran).sum())
         self.left -= float(taken.sum())
+
+    def _count_op(self, rows: Integers, ran: Floats) -> None:
+        """Count what ops of events took [s]; an event may be counted in several steps."""
+        np.add.at(self.path.of_op_s, self.events.op[rows], ran)
+        np.add.at(self.path.of_event_s, rows, ran)
 
     def _take(self, seconds: float) -> float:
         taken = min(seconds, self.left)

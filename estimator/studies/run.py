@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from estimator.core import files
 from estimator.core.errors import within
@@ -19,18 +20,28 @@ from estimator.studies.merit import figure_of_merit, machines_without_figure
 from estimator.studies.merit_numbers import merit_numbers
 from estimator.studies.places import beside
 from estimator.studies.published import compare_published
-from estimator.studies.study import Study, find_study, read_study
+from estimator.studies.study import GIVEN, Study, find_study, read_study, study_of
 from estimator.studies.unit import read_unit
 from estimator.studies.workflow import campaigns
 
 
-def run_study(path: str | Path) -> StudyResult:
-    """Run a study file, or a shipped study by its name.
+def run_study(given: str | Path | Mapping[str, Any]) -> StudyResult:
+    """Run a study file, a shipped study by its name, or the content of such a file.
+
+    What a study names lies beside its file; where it is given as content, in the working folder.
 
     Raises EstimatorError with every fault of the study and of the files that it names.
     """
-    path = find_study(path)
-    study, folder = read_study(path), path.parent
+    if isinstance(given, Mapping):
+        study = study_of(given)
+        return _run(study, Path(GIVEN), {GIVEN: files.sha256_of_text(study.model_dump_json())})
+    path = find_study(given)
+    return _run(read_study(path), path, {f"study {path.name}": files.sha256(path)})
+
+
+def _run(study: Study, path: Path, hashes: dict[str, str]) -> StudyResult:
+    """Run a study that is read; ``hashes``: its own SHA-256, by its name."""
+    folder = path.parent
     profiles = {}
     for name, unit in study.units_of_work.items():
         if unit.profile:
@@ -88,7 +99,7 @@ def run_study(path: str | Path) -> StudyResult:
         warnings=sentences(announcements(*_systems(study, folder).values())),
         specifications=sizes
         | {name: value for estimate in all_estimates for name, value in estimate.specifications.items()},
-        inputs=_inputs(study, path, profiles | audit_profiles, all_estimates),
+        inputs=hashes | _inputs(study, folder, profiles | audit_profiles, all_estimates),
         level=study.figure_of_merit.level,
         preset=presets.describe(study.figure_of_merit.preset) if study.figure_of_merit.preset else None,
     )
@@ -101,12 +112,11 @@ def _with_ratios(study: Study, pair: tuple[str, str], chains: Chains) -> dict[st
     return {name: number for name, number in derived.items() if name not in prefixed}
 
 
-def _inputs(study: Study, study_path: Path, profiles: dict[str, Profile], estimates: list[Estimate]) -> dict[str, str]:
-    """SHA-256 of the study, its profiles and systems, the devices estimated on, and what was measured there."""
-    hashes = {f"study {study_path.name}": files.sha256(study_path)}
-    hashes |= {f"profile of {unit}": profile.sha256 for unit, profile in profiles.items()}
+def _inputs(study: Study, folder: Path, profiles: dict[str, Profile], estimates: list[Estimate]) -> dict[str, str]:
+    """SHA-256 of a study's profiles and systems, the devices estimated on, and what was measured there."""
+    hashes = {f"profile of {unit}": profile.sha256 for unit, profile in profiles.items()}
     for system in (machine.system for machine in study.machines.values() if machine.system):
-        path = find("system", beside(study_path.parent, system), SYSTEM_FILES)
+        path = find("system", beside(folder, system), SYSTEM_FILES)
         hashes[f"system {path.stem}"] = files.sha256(path)
     for estimate in estimates:
         name, plan = estimate.target.name, estimate.plan

@@ -15,11 +15,10 @@ from estimator.core import units
 from estimator.core.errors import EstimatorError
 from estimator.core.parallel import WHOLE, Split
 from estimator.core.types import Floats, MemoryUse, Profile, RunPlan, SystemSpec
-from estimator.devices import load_system
+from estimator.devices import announcements
 from estimator.devices.board import power_limit
 from estimator.pipeline import OneDevice, PredictedStep, one_device, predict_step, steps_of_groups
 from estimator.pipeline.memory import Held, held_by_step
-from estimator.profiles import read_profile
 from estimator.profiles.layers.shards import divided
 from estimator.reports import documents
 from estimator.rollup import power
@@ -30,16 +29,16 @@ POWER = "power is that of the devices and of their nodes; a device that waits dr
 
 
 def scale(
-    name: str, system_name: str, devices: Sequence[int], plan: RunPlan, split: Split, scaling: Scaling,
+    profile: Profile, system: SystemSpec, devices: Sequence[int], plan: RunPlan, split: Split, scaling: Scaling,
     timed_steps: str | Path | None = None,
 ) -> dict[str, Any]:  # fmt: skip
     """Predict a profile on each number of devices of a system, as a document; by default on powers of two.
 
     Args:
-        name: the profile.
-        system_name: the machine.
+        profile: the profiled run.
+        system: the machine.
         devices: how many of its devices.
-        plan: all but target and system. Its batch is that of one device, for strong scaling that of all of them.
+        plan: all but target and network. Its batch is that of one device, for strong scaling that of all of them.
         split: how they share the training.
         scaling: what stays, each device's batch or the whole one.
         timed_steps: a CSV of TIMED_STEPS of the machine.
@@ -47,10 +46,9 @@ def scale(
     Raises EstimatorError for numbers that the system does not have, for a batch that cannot be divided, and for timed
     steps as :func:`read_timed_steps` does.
     """
-    profile, system = read_profile(name), load_system(system_name)
     batch = plan.batch or profile.workload.batch_size
     per_node = int(system.devices_per_node.value)
-    on_system = replace(plan, target=system.device, system=system_name)
+    on_system = replace(plan, target=system.device, network=system.network)
     part = divided(profile, split)
     grouped = partial(group_of, per_node=per_node, split=split)
     counts = _counts(devices, system, split, batch if scaling == "strong" else None)
@@ -83,7 +81,7 @@ def scale(
             POWER,
             *what_they_change(timed, [(predicted[group].step.total, steps[group].step.total) for group in groups]),
         ],
-        "warnings": _warnings(first, steps.values()),
+        "warnings": _warnings(system, first, steps.values()),
     }
 
 
@@ -178,9 +176,15 @@ def _counts(devices: Sequence[int], system: SystemSpec, split: Split, whole_batc
     return sorted(set(devices))
 
 
-def _warnings(first: PredictedStep, steps: Iterable[GroupStep]) -> list[str]:
+def _warnings(system: SystemSpec, first: PredictedStep, steps: Iterable[GroupStep]) -> list[str]:
     """What is to be known of the device, of its step alone and of its messages, each once."""
-    of_one = (*first.target.notes, *first.scenario.notes, *first.work.notes, *first.prediction.warnings)
+    of_one = (
+        *first.target.notes,
+        *announcements(system),
+        *first.scenario.notes,
+        *first.work.notes,
+        *first.prediction.warnings,
+    )
     return list(dict.fromkeys(note.text for note in (*of_one, *(note for step in steps for note in step.notes))))
 
 

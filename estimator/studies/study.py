@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -40,6 +41,7 @@ def _parallel(written: object) -> object:
     return written
 
 
+GIVEN = "study"  # where the faults of a study lie that no file holds
 Steps = Annotated[float, BeforeValidator(quantities.no_flag), Field(gt=0, le=1e15)]
 StepsByBatch = Annotated[dict[Whole, Steps], Field(min_length=1)]  # global batch → steps
 Parallel = Annotated[str, BeforeValidator(_parallel)]
@@ -190,7 +192,16 @@ def find_study(name: str | Path) -> Path:
 
 def read_study(path: str | Path) -> Study:
     """Read and check one study file. Raises EstimatorError with every fault and its line."""
-    document = yaml_files.read_yaml(Path(path))
+    return _check(yaml_files.read_yaml(Path(path)))
+
+
+def study_of(content: Mapping[str, Any]) -> Study:
+    """Check a study that is given as the content of its file. Raises EstimatorError with every fault."""
+    return _check(yaml_files.Document(Path(GIVEN), yaml_files.plain(content), {}))
+
+
+def _check(document: yaml_files.Document) -> Study:
+    """The study of a document. Raises EstimatorError with every fault."""
     study = yaml_files.check(Study, document)
     faults = [
         f"{document.where(location)}: {sentence}"

@@ -36,7 +36,7 @@ def main(name: str = "resnet50") -> None:
 
     def scaled() -> None:
         for split in SPLITS:
-            scale(name, SYSTEM, DEVICES, RunPlan("", batch=BATCH), split, "weak")
+            scale(read_profile(name), load_system(SYSTEM), DEVICES, RunPlan("", batch=BATCH), split, "weak")
 
     def one() -> None:
         estimate(read_profile(name), RunPlan(device, batch=BATCH))

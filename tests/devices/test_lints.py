@@ -99,7 +99,7 @@ def model(data: Data) -> Spec:
 def faults(
     data: Data, spec: Spec | None = None, catalogue_view: lints.Catalogue = CATALOGUE, stem: str | None = None
 ) -> list[Fault]:
-    document = yaml_files.Document(Path(f"{stem or data['name']}.yaml"), data, {})
+    document = yaml_files.Document(Path(f"{stem or data['name']}.yaml"), data, {(): 1})
     if (spec or model(data)) is DeviceSpec:
         return list(catalogue.faults(DeviceSpec, document, catalogue_view))
     return list(catalogue.faults(SystemSpec, document, catalogue_view))

@@ -10,6 +10,7 @@ from estimator.core.notes import Note
 from estimator.core.types import DeviceNumbers, Profile, RunPlan
 from estimator.devices.recorded import recorded_devices
 from estimator.devices.sides import Side, load_source, load_target, unknown_source
+from tests.conftest import make_device
 from tests.profiles.layers.models import profile as layers_profile
 
 DEVICE = "name: {name}\npeak: {{fp32: 1 TFLOP/s}}\nmemory_bandwidth: 10 GB/s\n"
@@ -36,6 +37,32 @@ def test_a_target_has_its_measured_launch_latency_and_warnings(tmp_path: Path) -
     assert target.device.launch_latency.value == 3e-6
     assert len(target.measurements) == 1
     assert {note.code for note in target.notes} <= {"device-check", "measurements-left-out"}
+
+
+def test_a_device_that_a_plan_gives_needs_no_file(p1b3: Profile) -> None:
+    own = make_device(name="mine", peak={"fp32": "10 TFLOP/s", "fp64": "90 TFLOP/s"}, aliases=["v100"])
+    plan = RunPlan("mine", source="mine", given={"mine": own})
+    target = load_target(plan)
+    assert (target.device, len(target.measurements)) == (own, 0)
+    assert not any("alias" in note.text or "source" in note.text for note in target.notes)
+    source = source_of(p1b3, plan)
+    assert source is not None
+    assert source.device == own
+    with pytest.raises(EstimatorError, match="Unknown device 'other'"):
+        load_target(replace(plan, target="other"))
+
+
+def test_an_announced_device_that_a_plan_gives_has_wide_numbers() -> None:
+    target = load_target(RunPlan("mine", given={"mine": make_device(name="mine", announced=True)}))
+    assert target.device.memory_bandwidth is not None
+    assert target.device.memory_bandwidth.relative_uncertainty
+    assert [note.code for note in target.notes if note.subject == "mine"] == ["announced"]
+
+
+def test_the_lints_judge_a_device_that_a_plan_gives() -> None:
+    own = make_device(name="mine", memory_bandwidth="900 PB/s")
+    notes = load_target(RunPlan("mine", given={"mine": own})).notes
+    assert any(note.code == "device-check" and note.text.startswith("mine: ") for note in notes)
 
 
 def test_source_measurements_need_target_measurements(tmp_path: Path, p1b3: Profile) -> None:

@@ -8,6 +8,8 @@ import pytest
 from estimator.core.errors import EstimatorError
 from estimator.core.parallel import Split, read_split
 from estimator.core.types import RunPlan
+from estimator.devices import load_system
+from estimator.profiles import read_profile
 from estimator.rollup.scaling import Scaling
 from estimator.studies.scale import scale
 
@@ -26,7 +28,7 @@ def run(
     name: str = "vgg16", system: str | Path = "summit", devices: tuple[int, ...] = (1, 6, 96), split: str = "data",
     scaling: Scaling = "weak", plan: RunPlan = PLAN,
 ) -> dict[str, Any]:  # fmt: skip
-    return scale(name, str(system), devices, plan, read_split(split), scaling)
+    return scale(read_profile(name), load_system(system), devices, plan, read_split(split), scaling)
 
 
 @pytest.fixture
@@ -106,7 +108,7 @@ def test_a_profile_of_unknown_parameters_is_refused(tmp_path: Path) -> None:
 
 
 def test_strong_scaling_goes_by_counts_that_divide_the_batch() -> None:
-    document = scale("resnet50", "perlmutter", [], RunPlan("", batch=48), Split(), "strong")
+    document = scale(read_profile("resnet50"), load_system("perlmutter"), [], RunPlan("", batch=48), Split(), "strong")
     assert [row["devices"] for row in document["rows"]] == [1, 2, 4, 8, 16]
 
 
@@ -114,12 +116,13 @@ def test_a_machine_that_is_smaller_than_one_copy_is_refused() -> None:
     with pytest.raises(
         EstimatorError, match="tensor × pipeline = 12: dgx-a100 has 8 devices; expected at most as many"
     ):
-        scale("gpt2", "dgx-a100", [], RunPlan("", batch=1), Split(tensor=12), "weak")
+        scale(read_profile("gpt2"), load_system("dgx-a100"), [], RunPlan("", batch=1), Split(tensor=12), "weak")
 
 
 def test_a_divided_model_needs_less_memory_of_each_device() -> None:
+    gpt2, selene = read_profile("gpt2"), load_system("selene")
     whole, divided = (
-        scale("gpt2", "selene", [8], RunPlan("", batch=8, draws=20), split, "weak")["rows"][0]
+        scale(gpt2, selene, [8], RunPlan("", batch=8, draws=20), split, "weak")["rows"][0]
         for split in (Split(), Split(tensor=2, pipeline=4, micro_batch=2))
     )
     assert whole["memory_bytes"]["parameters"] > 6 * divided["memory_bytes"]["parameters"]
@@ -128,8 +131,9 @@ def test_a_divided_model_needs_less_memory_of_each_device() -> None:
 
 
 def test_micro_batches_keep_the_gradients_of_all_parameters() -> None:
+    gpt2, selene = read_profile("gpt2"), load_system("selene")
     one, four = (
-        scale("gpt2", "selene", [1], RunPlan("", batch=16, draws=20), Split(micro_batch=size), "weak")["rows"][0]
+        scale(gpt2, selene, [1], RunPlan("", batch=16, draws=20), Split(micro_batch=size), "weak")["rows"][0]
         for size in (16, 4)
     )
     parameters = 124_439_808  # of GPT-2; Radford et al., 2019, and openai/gpt-2

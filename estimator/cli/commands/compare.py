@@ -37,13 +37,11 @@ def compare(
     as_json: Json = False,
 ) -> None:
     """Predict profiles on several devices, side by side, as they ran, or at another batch size or the forward pass."""
+    from estimator.api import compare as api
     from estimator.cli.render.compare import render_compare
-    from estimator.core.types import RunPlan
-    from estimator.reports import documents
-    from estimator.studies.compare import compare as run
 
-    plan = RunPlan(
-        "", precision, fusion, source, seed=seed, batch=batch, mode=mode, layout=layout, host=host, input=reads
-    )
-    estimates = [documents.estimate(result) for result in run(profiles, to, plan)]
-    emit({"estimates": estimates}, render_compare, as_json)
+    result = api.compare(
+        profiles, to, source=source, precision=precision, batch=batch, mode=mode, host=host, input=reads, fusion=fusion,
+        layout=layout, seed=seed,
+    )  # fmt: skip
+    emit(result.document(), render_compare, as_json)

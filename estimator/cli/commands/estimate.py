@@ -42,15 +42,11 @@ def estimate(
     as_json: Json = False,
 ) -> None:
     """Predict the step time of a profiled run on a device, as it ran, or at another batch size or the forward pass."""
-    from estimator import pipeline
+    from estimator.api import estimate as api
     from estimator.cli.render.estimate import render_estimate
-    from estimator.core.types import RunPlan
-    from estimator.profiles import read_profile
-    from estimator.reports import documents
 
-    plan = RunPlan(
-        to, precision, fusion, source, measurements, seed=seed, batch=batch, mode=mode, layout=layout, host=host,
-        input=reads,
+    result = api.estimate(
+        profile, to, source=source, precision=precision, batch=batch, mode=mode, host=host, input=reads, fusion=fusion,
+        layout=layout, measurements=measurements, seed=seed,
     )  # fmt: skip
-    result = pipeline.estimate(read_profile(profile), plan)
-    emit(documents.estimate(result), render_estimate, as_json)
+    emit(result.document(), render_estimate, as_json)

@@ -10,9 +10,8 @@ EXAMPLES = "Example: estimator fom reports/lecture-example/study.yaml"
 
 def fom(study: StudyFile, as_json: Json = False) -> None:
     """Figures of merit of the machines of a study."""
+    from estimator.api import merit as api
     from estimator.cli.render.fom import render_fom
-    from estimator.reports import documents
-    from estimator.studies.run import run_study
 
-    result = run_study(study)
-    emit(documents.figures_of_merit(result), partial(render_fom, title=result.title), as_json)
+    result = api.figure_of_merit(study)
+    emit(result.document(), partial(render_fom, title=result.study.title), as_json)

@@ -15,11 +15,10 @@ def report(
 
     For a published table, print the step that each time implies, and the predicted step.
     """
+    from estimator.api import merit as api
     from estimator.cli import documents
     from estimator.cli.render.report import render_report
-    from estimator.reports.html import write_report
-    from estimator.studies.run import run_study
 
-    result = run_study(study)
-    paths = write_report(result, output or study.parent)
-    emit(documents.report(paths, result), render_report, as_json)
+    result = api.figure_of_merit(study)
+    paths = api.write_report(result, output or study.parent)
+    emit(documents.report(paths, result.study), render_report, as_json)

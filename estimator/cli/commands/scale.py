@@ -69,18 +69,17 @@ def scale(
     Devices exchange their gradients over the machine's links while others are computed; what is not hidden lengthens
     the step. A few timed steps of the machine, such as "devices,step_s" and below it "8,0.31", correct the others.
     """
+    from estimator.api import scale as api
     from estimator.cli.render.scale import render_scale, write_picture
     from estimator.core.errors import EstimatorError
-    from estimator.core.parallel import read_split
-    from estimator.core.types import RunPlan
-    from estimator.studies.scale import scale as run
 
-    plan = RunPlan(
-        "", precision, fusion, source, measurements, seed=seed, batch=batch, layout=layout, host=host, input=reads
-    )
     if plot is not None and plot.suffix != ".svg":
         raise EstimatorError(f"--plot {plot}: pictures are written as SVG; expected a name that ends in .svg")
-    document = run(profile, system, devices or [], plan, read_split(parallel), scaling, timed_steps)
-    emit(document, render_scale, as_json)
+    result = api.scale(
+        profile, system, devices or (), parallel=parallel, scaling=scaling, batch=batch, source=source,
+        precision=precision, host=host, input=reads, fusion=fusion, layout=layout, measurements=measurements,
+        timed_steps=timed_steps, seed=seed,
+    )  # fmt: skip
+    emit(result.document(), render_scale, as_json)
     if plot is not None:
-        write_picture(plot, document)
+        write_picture(plot, result.document())

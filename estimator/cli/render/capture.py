@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from estimator.cli import terminal
-from estimator.cli.render.text import format_interval, format_time
 from estimator.cli.terminal import Text
+from estimator.reports.text import format_interval, format_time
 
 
 def render_capture(document: Mapping[str, Any]) -> None:

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from estimator.cli import terminal
-from estimator.cli.render.text import format_time, shorten
 from estimator.cli.terminal import Table, Text
 from estimator.core import units
+from estimator.reports.text import format_time, shorten
 
 PARTS = {"wall": "wall_step_s", "busy": "busy_step_s", "idle": "idle_s", "input": "input_s"}  # of a step
 

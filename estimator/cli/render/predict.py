@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from estimator.cli import terminal
-from estimator.cli.render.text import format_interval
 from estimator.core import format_shape
+from estimator.reports.text import format_interval
 
 HEADINGS = ("op class", "precision", "shape", "time", "bound", "method")
 

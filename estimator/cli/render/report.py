@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from estimator.cli import terminal
-from estimator.cli.render.text import format_time
 from estimator.cli.render.written import render_written
 from estimator.cli.terminal import Table
+from estimator.reports.text import format_time
 
 NUMBERS = ("printed", "step of it", "predicted", "low", "high", "off")
 

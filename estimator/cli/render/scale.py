@@ -7,16 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from estimator.cli import terminal
-from estimator.cli.render.text import format_interval, format_time
-from estimator.core import units
 from estimator.core.files import write_text
+from estimator.reports import summaries
 
-NUMBERS = ("devices", "nodes", "batch", "efficiency", "messages", "exposed", "memory", "power", "energy")
-HEADINGS = (
-    "devices", "nodes", "batch", "step time", "samples/s", "efficiency", "messages", "exposed", "memory", "power",
-    "energy",
-)  # fmt: skip
-UNITS = {"power_w": "W", "energy_j_per_step": "J"}
 LEGEND = (
     "Messages: the time of all of them. Exposed: by how much they, and the wait for the slowest device, lengthen the "
     "step. Memory is that of one device (! where it exceeds its capacity), energy that of one step of all devices and "
@@ -26,12 +19,7 @@ LEGEND = (
 
 def render_scale(document: Mapping[str, Any]) -> None:
     """A table with a row for each number of devices."""
-    run = f"{document['workload']} on {document['system']} ({document['device']}), {document['precision']}"
-    title = f"{run}, {document['parallel']}, {document['scaling']} scaling, host: {document['host']}"
-    table = terminal.new_table(title, *HEADINGS, right=NUMBERS)
-    for row in document["rows"]:
-        table.add_row(*_cells(row))
-    terminal.print_table(table)
+    terminal.print_summary(summaries.scaling_table(document))
     terminal.console().print(LEGEND)
     terminal.print_notes(document["notes"], "cyan")
     terminal.print_notes(document["warnings"])
@@ -44,25 +32,3 @@ def write_picture(path: Path, document: Mapping[str, Any]) -> None:
 
     write_text(path, str(to_svg(scaling(document), "scaling")))
     terminal.print_notes([f"{path} is written"], "cyan")
-
-
-def _cells(row: Mapping[str, Any]) -> list[str]:
-    rate, batch = row["samples_per_s"], row["global_batch"]
-    return [
-        str(row["devices"]),
-        str(row["nodes"]),
-        "–" if batch is None else str(batch),
-        format_interval(row["step_s"]),
-        "–" if rate is None else format_interval(rate, "1"),
-        f"{100 * row['efficiency']['mid']:.0f} %",
-        format_time(row["communication_s"]["mid"]),
-        format_time(row["communication_exposed_s"]["mid"]),
-        _memory(row["memory_bytes"], row["fits"]),
-        *("–" if row[name] is None else units.show(row[name]["mid"], unit, 3) for name, unit in UNITS.items()),
-    ]
-
-
-def _memory(parts: Mapping[str, Any] | None, fits: bool | None) -> str:
-    if parts is None:
-        return "–"
-    return f"{units.show(parts['total'], 'B', 3)}{' !' if fits is False else ''}"

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from estimator.cli import terminal
-from estimator.cli.render.text import assumptions_note, format_interval, format_time
+from estimator.cli.render.text import assumptions_note
+from estimator.reports.text import format_interval, format_time
 
 NUMBERS = ("batch", "gain", "epoch", "compute", "memory", "rest", "efficiency")
 HEADINGS = ("batch", "step time", "samples/s", *NUMBERS[1:])

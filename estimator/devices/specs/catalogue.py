@@ -26,6 +26,7 @@ STAND_INS: dict[type, dict[str, Any]] = {  # values for what a faulty file lacks
     DeviceSpec: {"specifications": "incomplete"},
     SystemSpec: {"nodes": 1, "devices_per_node": 1, "device": "unknown"},
 }
+OF_FILES = ("duplicate-alias", "missing-source")  # lints that a device which no file gives need not pass
 # the key at the top level, and its indented lines
 ALIASES = re.compile(r"""^["']?aliases["']?\s*:.*(?:\n(?:[\s#\]-].*)?)*""", re.MULTILINE)
 IN_BRACES = re.compile(r"""[{,]\s*["']?aliases["']?\s*:""")
@@ -97,10 +98,22 @@ def check(spec: type[Spec], name: str | None = None) -> tuple[int, list[Fault]]:
     return len(paths), [fault for path in paths for fault in _file_faults(spec, path, lint_catalogue(path.parent))]
 
 
-def target_warnings(name: str | Path, device: DeviceSpec) -> tuple[str, ...]:
-    """Warnings about a target: the faults of a user's file, except missing sources; and that it is a whole module."""
-    found = check(DeviceSpec, str(name))[1] if _is_path(str(name)) else []
-    return (*(fault for fault in found if fault.rule != "missing-source"), *_part_warnings(device.name))
+def target_warnings(named: str | Path | DeviceSpec, device: DeviceSpec) -> tuple[str, ...]:
+    """Warnings about a target: the faults of a user's own, except missing sources; and that it is a whole module.
+
+    ``named``: its name or path, or the device itself where no file gives it.
+    """
+    return (*(fault for fault in _own_faults(named) if fault.rule != "missing-source"), *_part_warnings(device.name))
+
+
+def _own_faults(named: str | Path | DeviceSpec) -> list[Fault]:
+    """What is wrong with a user's own device; nothing of the library's, which its own check judges."""
+    if not isinstance(named, DeviceSpec):
+        return check(DeviceSpec, str(named))[1] if _is_path(str(named)) else []
+    from estimator.devices import lints
+
+    found = lints.findings(named, catalogue_for_lints(DeviceSpec))
+    return [Fault(f"{named.name}: {finding.sentence}", lint) for lint, finding in found if lint not in OF_FILES]
 
 
 def _part_warnings(module: str) -> Iterator[str]:

@@ -4,7 +4,8 @@ from functools import partial
 
 import pytest
 
-from estimator.cli.render.estimate import OPS_SHOWN, render_estimate
+from estimator.cli.render.estimate import render_estimate
+from estimator.reports.summaries import OPS_SHOWN
 from tests.cli.command_line import printed, read, run
 
 INFERENCE = ("estimate", "nt3", "--to", "v100", "--batch", "64", "--mode", "inference")

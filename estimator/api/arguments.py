@@ -1,0 +1,147 @@
+"""What callers give: names, paths or loaded things → Profile, SystemSpec, RunPlan; faults in one sentence."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+import os
+import re
+import reprlib
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, ParamSpec, TypeAlias, TypeVar
+
+from estimator.core import library
+from estimator.core.errors import EstimatorError, suggestion
+from estimator.core.types import DeviceSpec, Profile, RunPlan, SystemSpec, whole_number
+from estimator.devices.specs.catalogue import DEVICE_FILES, load_device, load_system
+from estimator.profiles import read_profile
+
+Place: TypeAlias = str | os.PathLike[str]  # a shipped name, or a path
+Device: TypeAlias = DeviceSpec | Place | RunPlan  # a plan names its device
+Given = TypeVar("Given")
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+DEFAULTS = {field.name: field.default for field in dataclasses.fields(RunPlan)}
+
+
+def in_one_sentence(verb: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """The verb, which raises EstimatorError for keywords that it does not have, and for missing arguments."""
+    signature = inspect.signature(verb)
+
+    @functools.wraps(verb)
+    def call(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+        try:
+            signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise EstimatorError(_misuse(verb.__name__, str(error), list(signature.parameters))) from None
+        return verb(*args, **kwargs)
+
+    return call
+
+
+def _misuse(verb: str, problem: str, names: list[str]) -> str:
+    """What is wrong with a call, and what is expected."""
+    unknown = re.fullmatch(r"got an unexpected keyword argument '(.*)'", problem)
+    found = f"'{unknown[1]}' is no keyword that it has" if unknown else problem
+    hint = suggestion(unknown[1], names) if unknown else ""
+    return f"{verb}: {found}; expected {', '.join(names)}.{hint}"
+
+
+def profile_of(given: Profile | Place) -> Profile:
+    """A profile that is given, or read by its name or path. Raises EstimatorError where it cannot be."""
+    return given if isinstance(given, Profile) else read_profile(place("profile", given, "a Profile"))
+
+
+def profiles_of(given: Profile | Place | Iterable[Profile | Place]) -> list[Profile]:
+    """One profile or several. Raises EstimatorError where there are none, or one cannot be read."""
+    several: list[Profile | Place] = _several("profiles", given, Profile)
+    return [profile_of(each) for each in several]
+
+
+def system_of(given: SystemSpec | Place) -> SystemSpec:
+    """A machine that is given, or read by its name or path. Raises EstimatorError where it cannot be."""
+    return given if isinstance(given, SystemSpec) else load_system(place("system", given, "a SystemSpec"))
+
+
+def plan_of(device: Device, **options: Any) -> RunPlan:
+    """How a profile is to run on a device.
+
+    Args:
+        device: the target; or a whole plan, beside which no option may be given.
+        options: fields of the plan, the source as a device.
+
+    Raises EstimatorError for values that they cannot have, and for a device that bears the name of another one.
+    """
+    if isinstance(device, RunPlan):
+        more = [name for name, value in options.items() if value != DEFAULTS[name]]
+        if more:
+            raise EstimatorError(f"'{more[0]}' is given beside a RunPlan, which says how to run; put it into the plan")
+        return device
+    target, source, measured = device, options.pop("source", None), options.pop("measurements", None)
+    named = [each for each in (target, source) if isinstance(each, DeviceSpec)]
+    return RunPlan(
+        _device_name("device", target),
+        source=None if source is None else _device_name("source", source),
+        measurements=None if measured is None else place("measurements", measured),
+        given={spec.name: spec for spec in named if not _is_shipped(spec)},
+        **options,
+    )
+
+
+def plans_of(devices: Device | Iterable[Device], **options: Any) -> list[RunPlan]:
+    """A plan for one device or for each of several; as :func:`plan_of`."""
+    several: list[Device] = _several("devices", devices, DeviceSpec, RunPlan)
+    return [plan_of(device, **options) for device in several]
+
+
+def study_given(given: Place | Mapping[str, Any]) -> str | Mapping[str, Any]:
+    """A study's name or path, or its content. Raises EstimatorError for anything else."""
+    return given if isinstance(given, Mapping) else place("study", given, "a mapping such as its file holds")
+
+
+def counts_of(given: int | Iterable[int]) -> list[int]:
+    """One number of devices or several. Raises EstimatorError for anything but whole numbers."""
+    counts = [whole_number(count) for count in (given if isinstance(given, Iterable) else [given])]
+    if None in counts:
+        raise EstimatorError(f"devices is {given!r}; expected whole numbers such as [1, 8, 64]")
+    return [count for count in counts if count is not None]
+
+
+def _several(what: str, given: Given | Iterable[Given], *single: type) -> list[Given]:
+    """What is given, as a list of at least one; a text, a path and an object of these types are one."""
+    if isinstance(given, (str, os.PathLike, *single)) or not isinstance(given, Iterable):
+        return [given]  # type: ignore[list-item]
+    several: list[Given] = list(given)
+    if not several:
+        raise EstimatorError(f"{what} is empty; expected at least one")
+    return several
+
+
+def place(what: str, given: object, otherwise: str = "") -> str:
+    """A name or path as text; ``otherwise``: what else could have been given. Raises EstimatorError for the rest."""
+    if not isinstance(given, str | os.PathLike):
+        also = f", or {otherwise}" if otherwise else ""
+        raise EstimatorError(f"{what} is {reprlib.repr(given)}; expected a name or a path{also}")
+    return os.fspath(given)
+
+
+def _device_name(what: str, given: DeviceSpec | Place) -> str:
+    return given.name if isinstance(given, DeviceSpec) else place(what, given, "a DeviceSpec")
+
+
+def _is_shipped(spec: DeviceSpec) -> bool:
+    """Whether a device is one of the library.
+
+    Raises EstimatorError where it only bears such a name, as what was measured there would be taken for it.
+    """
+    if spec.name not in library.names("devices", DEVICE_FILES):
+        return False
+    shipped = load_device(spec.name)
+    differing = [name for name in type(spec).model_fields if getattr(spec, name) != getattr(shipped, name)]
+    if differing:
+        raise EstimatorError(
+            f"device {spec.name}: its {' and '.join(differing)} differ from those of the catalogue's device of this "
+            "name; give yours a name of its own, such as by model_copy(update={'name': 'mine', …})"
+        )
+    return True

@@ -1,0 +1,146 @@
+"""``compare``: estimates side by side."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from estimator.api.arguments import Device, Place, in_one_sentence, plans_of, profiles_of
+from estimator.api.estimate import EstimateResult
+from estimator.api.frames import frame
+from estimator.api.html import to_html
+from estimator.core.scenarios import HostWord, InputWord
+from estimator.core.types import DeviceSpec, Estimate, Fusing, Layout, Mode, Profile
+from estimator.reports import summaries
+from estimator.reports.text import format_interval
+from estimator.studies.compare import compare as compare_steps
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+INTERVALS = ("step_s", "kernels_s", "matrix_only_step_s", "speedup", "power_w", "energy_j_per_step")
+COLUMNS = (
+    "workload", "source", "target", "mode", "batch_size", "precision", "host", "input", "step_s", "kernels_s",
+    "matrix_only_step_s", "source_step_s", "speedup", "power_w", "energy_j_per_step", "coverage", "fits",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class CompareResult:
+    """Estimates of every profile on every device, profile by profile.
+
+    Attributes:
+        estimates: one result for each pair, in the order in which they were asked for.
+    """
+
+    estimates: tuple[EstimateResult, ...]
+
+    def __iter__(self) -> Iterator[EstimateResult]:
+        return iter(self.estimates)
+
+    def __len__(self) -> int:
+        return len(self.estimates)
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """A row for each estimate, with its run, ``step_s`` [s], ``speedup``, ``power_w`` [W] and others.
+
+        The ends of the interval of ``step_s`` are ``step_low_s`` and ``step_high_s``, and so on; absence is NaN.
+        """
+        return frame(self._documents, COLUMNS, INTERVALS)
+
+    def document(self) -> dict[str, Any]:
+        """The document that ``estimator compare --json`` prints."""
+        return {"estimates": [result.document() for result in self.estimates]}
+
+    def plot(self) -> Figure:
+        """The parts of each step as stacked bars [ms]."""
+        from estimator.reports import figures
+
+        estimates = [result.estimate for result in self.estimates]
+        return figures.breakdown(dict(zip(labels(estimates), estimates, strict=True)))
+
+    @cached_property
+    def _documents(self) -> list[dict[str, Any]]:
+        return [result.document() for result in self.estimates]
+
+    def __repr__(self) -> str:
+        names = labels([result.estimate for result in self.estimates])
+        steps = (format_interval(document["step_s"]) for document in self._documents)
+        return "\n  ".join((f"{len(names)} estimates", *map(": ".join, zip(names, steps, strict=True))))
+
+    def _repr_html_(self) -> str:
+        notes = {
+            kind: list(dict.fromkeys(text for document in self._documents for text in document[kind]))
+            for kind in ("warnings", "assumptions")
+        }
+        return to_html("Estimates side by side", "", [summaries.comparison_table(self._documents)], notes)
+
+
+def labels(estimates: Sequence[Estimate]) -> list[str]:
+    """Names that tell estimates apart, as short as can be: the device, then the workload, how it runs, a number."""
+    names = [estimate.target.name for estimate in estimates]
+    if len(set(names)) < len(names):
+        names = [f"{estimate.profile.workload.name} on {estimate.target.name}" for estimate in estimates]
+    if len(set(names)) < len(names):
+        names = [f"{name}, {_how(estimate)}" for name, estimate in zip(names, estimates, strict=True)]
+    counts = Counter(names)
+    return [f"{name} ({place})" if counts[name] > 1 else name for place, name in enumerate(names, start=1)]
+
+
+def _how(estimate: Estimate) -> str:
+    """What may differ between runs of one workload on one device."""
+    batch = estimate.plan.batch or estimate.profile.workload.batch_size
+    return f"batch {batch}, {estimate.precision}, host: {estimate.host}"
+
+
+@in_one_sentence
+def compare(
+    profiles: Profile | Place | Iterable[Profile | Place],
+    devices: Device | Iterable[Device],
+    *,
+    source: DeviceSpec | Place | None = None,
+    precision: str | None = None,
+    batch: int | None = None,
+    mode: Mode | None = None,
+    host: HostWord | float | None = None,
+    input: InputWord | None = None,
+    fusion: Fusing = "none",
+    layout: Layout = "auto",
+    seed: int = 0,
+    draws: int = 1000,
+) -> CompareResult:
+    """Predict the step times of profiled runs on several devices.
+
+    Args:
+        profiles: one or several, each as ``estimate`` takes it.
+        devices: one or several, each as ``estimate`` takes it; RunPlans compare one device run in several ways.
+        source: and all other keywords are those of ``estimate``, for every pair.
+        precision: see ``estimate``.
+        batch: see ``estimate``.
+        mode: see ``estimate``.
+        host: see ``estimate``.
+        input: see ``estimate``.
+        fusion: see ``estimate``.
+        layout: see ``estimate``.
+        seed: see ``estimate``.
+        draws: see ``estimate``.
+
+    Raises:
+        EstimatorError: as ``estimate`` does.
+
+    Example:
+        >>> from estimator import compare
+        >>> table = compare("p1b3", ["v100", "h100"], draws=100).table
+        >>> fastest = table.loc[table["step_s"].idxmin(), "target"]
+    """
+    plans = plans_of(
+        devices, source=source, precision=precision, batch=batch, mode=mode, host=host, input=input, fusion=fusion,
+        layout=layout, seed=seed, draws=draws,
+    )  # fmt: skip
+    return CompareResult(tuple(map(EstimateResult, compare_steps(profiles_of(profiles), plans))))

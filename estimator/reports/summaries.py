@@ -1,0 +1,179 @@
+"""Results as short tables of text, which the command line prints and notebooks show (documents → TextTable)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from estimator.core import units
+from estimator.reports.text import format_evidence, format_interval, format_time, is_known, shorten
+
+OPS_SHOWN = 12
+THRESHOLD = {True: "met", False: "not met", None: "none"}
+RATIOS = {"ratio_per_worker": "ratio, worker", "ratio_per_node": "ratio, node", "ratio": "ratio, system"}
+RATES = ("units_per_day", *RATIOS)
+COMPARED = ("workload", "batch", "target", "step time", "speedup", "matrix products alone", "evidence, of the step")
+SCALED = ("devices", "nodes", "batch", "efficiency", "messages", "exposed", "memory", "power", "energy")
+SCALED_HEADINGS = (*SCALED[:3], "step time", "samples/s", *SCALED[3:])
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """A table of texts; ``right``: headings of columns that align right; ``folds``: whether the first one may wrap."""
+
+    title: str
+    headings: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    right: Sequence[str] = ()
+    folds: bool = False
+
+
+def run_of(document: Mapping[str, Any]) -> str:
+    """Where and how the run of an estimate is predicted: ``on h100-sxm5-80gb, batch 64, bf16, per device``."""
+    mode = "inference, " if document["mode"] == "inference" else ""
+    batch = f"batch {document['batch_size']}, " if document["batch_size"] else ""
+    return f"on {document['target']}, {mode}{batch}{document['precision']}, per device"
+
+
+def step_table(document: Mapping[str, Any]) -> TextTable:
+    """The figures of an estimated step."""
+    return TextTable("", ("figure", "value (90 % interval)"), list(_step_figures(document)))
+
+
+def _step_figures(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Each figure of a step and its value in words."""
+    scenario = f"host: {document['host']}, input: {document['input']}"
+    yield f"step time ({scenario})", format_interval(document["step_s"])
+    yield "kernels alone", format_interval(document["kernels_s"])
+    yield "matrix products alone", format_interval(document["matrix_only_step_s"])
+    if is_known(document["source_step_s"]):
+        yield f"step time on {document['source'] or 'the source'}", format_time(document["source_step_s"])
+        yield "speedup", format_interval(document["speedup"], "1")
+    floor, ceiling = (format_time(document["bound_s"][name]) for name in ("floor", "ceiling"))
+    yield "physical floor – ceiling", f"{floor} – {ceiling}"
+    yield "parts", parts_text(document)
+    if document["power_w"]:
+        power, energy = format_interval(document["power_w"], "W"), format_interval(document["energy_j_per_step"], "J")
+        yield "mean power of the device, energy of a step", f"{power}, {energy}"
+    yield "evidence, shares of the critical path", format_evidence(document["evidence"])
+    numbers = document["specifications"]
+    yield "numbers of the catalogue behind it", f"{numbers['used']}, {numbers['unverified']} of them unverified"
+    if is_known(document["coverage"]):
+        yield "share of the source's step that is modelled", f"{100 * document['coverage']:.1f} %"
+
+
+def parts_text(document: Mapping[str, Any]) -> str:
+    """The parts of an estimated step that take any time."""
+    return ", ".join(f"{name} {format_time(s)}" for name, s in document["components_s"].items() if s)
+
+
+def ops_table(ops: Sequence[Mapping[str, Any]]) -> TextTable:
+    """The longest ops of an estimate."""
+    times = ("on source", "on target")
+    longest = sorted(ops, key=lambda op: -(op["target_time_s"] or 0))[:OPS_SHOWN]
+    headings = ("op", "class", *times, "bound", "method")
+    return TextTable("Ops by time on the target", headings, [_op_cells(op) for op in longest], times, folds=True)
+
+
+def _op_cells(op: Mapping[str, Any]) -> list[str]:
+    seconds = format_time(op["time_s"] or None), format_time(op["target_time_s"])
+    return [shorten(op["op"]), op["op_class"], *seconds, op["bound"] or "", op["method"] or ""]
+
+
+def comparison_table(estimates: Sequence[Mapping[str, Any]]) -> TextTable:
+    """Estimates side by side, one row each."""
+    return TextTable("Per device", COMPARED, [_compared_cells(estimate) for estimate in estimates])
+
+
+def _compared_cells(estimate: Mapping[str, Any]) -> list[str]:
+    workload = estimate["workload"] + ", inference" * (estimate["mode"] == "inference")
+    step, matrix_only = (format_interval(estimate[name]) for name in ("step_s", "matrix_only_step_s"))
+    speedup = format_interval(estimate["speedup"], "1") if is_known(estimate["source_step_s"]) else "–"
+    run = workload, str(estimate["batch_size"] or "–"), estimate["target"]
+    return [*run, step, speedup, matrix_only, format_evidence(estimate["evidence"])]
+
+
+def scaling_table(document: Mapping[str, Any]) -> TextTable:
+    """A row for each number of devices."""
+    rows = [_scaled_cells(row) for row in document["rows"]]
+    return TextTable(scaling_title(document), SCALED_HEADINGS, rows, SCALED)
+
+
+def scaling_title(document: Mapping[str, Any]) -> str:
+    """What runs on which machine, and how."""
+    run = f"{document['workload']} on {document['system']} ({document['device']}), {document['precision']}"
+    return f"{run}, {document['parallel']}, {document['scaling']} scaling, host: {document['host']}"
+
+
+def _scaled_cells(row: Mapping[str, Any]) -> list[str]:
+    rate, batch, drawn = row["samples_per_s"], row["global_batch"], {"power_w": "W", "energy_j_per_step": "J"}
+    return [
+        str(row["devices"]),
+        str(row["nodes"]),
+        "–" if batch is None else str(batch),
+        format_interval(row["step_s"]),
+        "–" if rate is None else format_interval(rate, "1"),
+        f"{100 * row['efficiency']['mid']:.0f} %",
+        format_time(row["communication_s"]["mid"]),
+        format_time(row["communication_exposed_s"]["mid"]),
+        _memory(row["memory_bytes"], row["fits"]),
+        *("–" if row[name] is None else units.show(row[name]["mid"], unit, 3) for name, unit in drawn.items()),
+    ]
+
+
+def _memory(parts: Mapping[str, Any] | None, fits: bool | None) -> str:
+    if parts is None:
+        return "–"
+    return f"{units.show(parts['total'], 'B', 3)}{' !' if fits is False else ''}"
+
+
+def merit_table(targets: Mapping[str, Any]) -> TextTable:
+    """The figure of merit of each target."""
+    headings = ("target", "figure of merit", "threshold", "dominant unit")
+    return TextTable("", headings, [[name, *_merit_cells(target)] for name, target in targets.items()])
+
+
+def _merit_cells(target: Mapping[str, Any]) -> list[str]:
+    if target["fom"] is None:
+        return ["none: a unit cannot run", "–", "–"]
+    share = target["p_threshold"]
+    draws = f", {100 * share:.0f} % of draws" if share is not None else ""
+    threshold = f"{THRESHOLD[target['meets_threshold']]}{draws}"
+    return [format_interval(target["fom"], "1"), threshold, target["dominant_unit"]]
+
+
+def units_table(targets: Mapping[str, Any]) -> TextTable:
+    """Each unit of work on each target."""
+    cells = ((name, unit, numbers) for name, target in targets.items() for unit, numbers in target["units"].items())
+    headings = ("target", "unit", "time per unit", "units per day", *RATIOS.values())
+    return TextTable("", headings, [[name, unit, *_unit_cells(numbers)] for name, unit, numbers in cells])
+
+
+def _unit_cells(numbers: Mapping[str, Any]) -> list[str]:
+    """The cells of one unit on one machine; what is refused says why in a note."""
+    if numbers["refused"]:
+        return ["does not fit" if numbers["fits"] is False else "cannot run", *("–" for _ in RATES)]
+    time = f"{format_interval(numbers['time_per_unit_s'])} per {numbers['time_level']}"
+    return [time, *("–" if numbers[key] is None else format_interval(numbers[key], "1") for key in RATES)]
+
+
+def campaigns_table(campaigns: Mapping[str, Any]) -> TextTable:
+    """The campaign of all counted units on each machine, the baseline among them."""
+    headings = ("machine", "campaign", "campaigns per day", "ratio")
+    return TextTable("", headings, [[name, *_campaign_cells(found)] for name, found in campaigns.items()])
+
+
+def _campaign_cells(found: Mapping[str, Any] | None) -> list[str]:
+    if found is None:
+        return ["cannot run all of its units", "–", "–"]
+    ratio = "–" if found["ratio"] is None else format_interval(found["ratio"], "1")
+    return [format_interval(found["time_s"]), format_interval(found["campaigns_per_day"], "1"), ratio]
+
+
+def refusals(document: Mapping[str, Any]) -> list[str]:
+    """Why units of a study cannot run on machines, the baseline among them."""
+    of_machines = {document["baseline"]: document.get("baseline_units", {})}
+    of_machines |= {name: target["units"] for name, target in document["targets"].items()}
+    cells = ((name, unit, cell["refused"]) for name, units in of_machines.items() for unit, cell in units.items())
+    return [f"{unit} on {name}: {why}" for name, unit, why in cells if why]

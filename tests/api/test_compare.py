@@ -1,0 +1,52 @@
+"""``compare`` in Python: several devices side by side."""
+
+import pytest
+
+from estimator.api.compare import CompareResult, compare, labels
+from estimator.core.types import Profile, RunPlan
+from tests.cli.command_line import read
+from tests.reports.test_html import Page
+
+
+@pytest.fixture(scope="module")
+def result() -> CompareResult:
+    return compare("p1b3", ["v100", "h100"])
+
+
+def test_the_document_is_that_of_the_command_line(result: CompareResult) -> None:
+    assert result.document() == read("compare", "p1b3", "--to", "v100", "--to", "h100")
+
+
+def test_the_table_has_a_row_for_each(result: CompareResult) -> None:
+    table = result.table
+    assert table["target"].tolist() == ["v100-sxm2-16gb", "h100-sxm5-80gb"]
+    assert len(result) == len(table) == 2
+    for row, each in zip(table.itertuples(), result, strict=True):
+        assert [row.step_low_s, row.step_s, row.step_high_s] == [each.step_s.low, each.step_s.mid, each.step_s.high]
+    assert (table["speedup"] * table["step_s"]).to_numpy() == pytest.approx(table["source_step_s"].to_numpy())
+
+
+def test_profiles_come_before_devices() -> None:
+    found = compare(["p1b3", "nt3"], ["v100", "a100"], draws=0)
+    pairs = [(each.estimate.profile.workload.name, each.estimate.target.vendor) for each in found]
+    assert pairs == [("p1b3", "NVIDIA"), ("p1b3", "NVIDIA"), ("nt3", "NVIDIA"), ("nt3", "NVIDIA")]
+
+
+def test_labels_tell_estimates_apart(result: CompareResult, p1b3: Profile) -> None:
+    assert labels([each.estimate for each in result]) == ["v100-sxm2-16gb", "h100-sxm5-80gb"]
+    plans = [RunPlan("v100", draws=0), RunPlan("v100", precision="fp16", draws=0), RunPlan("v100", draws=0)]
+    assert labels([each.estimate for each in compare([p1b3], plans)]) == [
+        "p1b3 on v100-sxm2-16gb, batch 100, fp32, host: dispatch (1)",
+        "p1b3 on v100-sxm2-16gb, batch 100, fp16, host: dispatch",
+        "p1b3 on v100-sxm2-16gb, batch 100, fp32, host: dispatch (3)",
+    ]
+    assert labels([each.estimate for each in compare([p1b3, "nt3"], "v100", draws=0)]) == [
+        "p1b3 on v100-sxm2-16gb", "nt3 on v100-sxm2-16gb",
+    ]  # fmt: skip
+
+
+def test_it_shows_itself(result: CompareResult) -> None:
+    assert repr(result).splitlines()[0] == "2 estimates"
+    assert len(repr(result)) < 300
+    assert Page(result._repr_html_()).tags.count("tr") == 3
+    assert len(result.plot().axes[0].get_yticklabels()) == 2

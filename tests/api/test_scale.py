@@ -1,0 +1,63 @@
+"""``scale`` in Python: more and more devices of a machine."""
+
+from pathlib import Path
+
+import pytest
+
+from estimator.api.scale import ScaleResult, scale
+from estimator.core.types import Profile
+from estimator.devices import load_system
+from tests.cli.command_line import read
+from tests.reports.test_html import Page
+
+
+@pytest.fixture(scope="module")
+def result() -> ScaleResult:
+    return scale("vgg16", system="dgx-a100", devices=[1, 8], batch=32)
+
+
+def test_the_document_is_that_of_the_command_line(result: ScaleResult) -> None:
+    words = ("--system", "dgx-a100", "--devices", "1", "--devices", "8", "--batch", "32")
+    assert result.document() == read("scale", "vgg16", *words)
+
+
+def test_the_table_has_a_row_for_each_number(result: ScaleResult) -> None:
+    table, rows = result.table.set_index("devices"), result.document()["rows"]
+    assert table.index.tolist() == [1, 8]
+    assert table["global_batch"].tolist() == [32, 256]
+    assert table["samples_per_s"].to_numpy() == pytest.approx((table["global_batch"] / table["step_s"]).to_numpy())
+    assert table["memory_bytes"].tolist() == [row["memory_bytes"]["total"] for row in rows]
+    assert table.loc[8, "efficiency_low"] < table.loc[8, "efficiency"] < 1
+    assert table["fits"].all()
+
+
+def test_a_machine_that_is_loaded_and_one_number() -> None:
+    one = scale("vgg16", load_system("dgx-a100"), 8, draws=0)
+    assert one.document() == scale("vgg16", "dgx-a100", [8], draws=0).document()
+
+
+def test_timed_steps_correct_the_others(tmp_path: Path) -> None:
+    plain = scale("vgg16", "dgx-a100", [1, 8], draws=100).table.set_index("devices")["step_s"]
+    timed = tmp_path / "timed.csv"
+    timed.write_text(f"devices,step_s\n8,{2 * plain[8]}\n")
+    corrected = scale("vgg16", "dgx-a100", [1, 8], draws=100, timed_steps=timed)
+    steps = corrected.table.set_index("devices")["step_s"]
+    assert steps[8] > 1.3 * plain[8]
+    assert steps[1] > 1.3 * plain[1]
+    assert len(corrected.plot().axes) == 2
+
+
+def test_without_power_and_memory_the_table_has_gaps(p1b3: Profile) -> None:
+    found = scale(p1b3, "aurora", [1, 12], draws=0).table
+    assert len(found) == 2
+    assert str(found["power_low_w"].dtype) == "float64"
+
+
+def test_it_shows_itself(result: ScaleResult) -> None:
+    title, *rows = repr(result).splitlines()
+    assert title == "vgg16 on dgx-a100 (a100-sxm4-40gb), fp32, data, weak scaling, host: dispatch"
+    assert len(rows) == 2
+    assert Page(result._repr_html_()).tags.count("tr") == 3
+    assert len(result.plot().axes) == 2
+    assert result.notes
+    assert set(result.warnings) == set(result.document()["warnings"])

@@ -1,0 +1,57 @@
+"""Results as short tables of text."""
+
+from typing import Any
+
+from estimator.core.types import Profile, RunPlan
+from estimator.pipeline import estimate
+from estimator.reports import documents, summaries
+
+NUMBER = {"low": None, "mid": 2.0, "high": None}
+
+
+def test_an_estimate_has_its_figures_and_longest_ops(p1b3: Profile) -> None:
+    document = documents.estimate(estimate(p1b3, RunPlan("v100", draws=5)))
+    assert summaries.run_of(document) == "on v100-sxm2-16gb, batch 100, fp32, per device"
+    figures = {row[0]: row[1] for row in summaries.step_table(document).rows}
+    assert figures["parts"] == summaries.parts_text(document)
+    assert "speedup" in figures
+    table = summaries.ops_table(document["ops"])
+    assert len(table.rows) == summaries.OPS_SHOWN
+    longest = max(document["ops"], key=lambda op: op["target_time_s"])
+    assert table.rows[0][0] == longest["op"]
+
+
+def test_every_row_has_a_cell_for_each_heading(p1b3: Profile) -> None:
+    document = documents.estimate(estimate(p1b3, RunPlan("v100", draws=0)))
+    refused = {"refused": "why", "fits": None}
+    tables = [
+        summaries.step_table(document),
+        summaries.ops_table(document["ops"]),
+        summaries.comparison_table([document]),
+        summaries.merit_table({"new": {"fom": None}}),
+        summaries.units_table({"new": {"units": {"A": refused}}}),
+        summaries.campaigns_table({"new": None, "old": {"time_s": NUMBER, "campaigns_per_day": NUMBER, "ratio": None}}),
+    ]
+    for table in tables:
+        assert table.rows
+        assert all(len(row) == len(table.headings) for row in table.rows)
+        assert set(table.right) <= set(table.headings)
+
+
+def test_a_row_for_each_number_of_devices() -> None:
+    row: dict[str, Any] = {
+        "devices": 8, "nodes": 1, "global_batch": None, "step_s": NUMBER, "samples_per_s": None, "efficiency": NUMBER,
+        "communication_s": NUMBER, "communication_exposed_s": NUMBER, "power_w": None, "energy_j_per_step": NUMBER,
+    }  # fmt: skip
+    run = {"workload": "net", "system": "sys", "device": "dev", "precision": "fp32", "parallel": "data"}
+    rows = [{**row, "memory_bytes": None, "fits": None}, {**row, "memory_bytes": {"total": 2e9}, "fits": False}]
+    table = summaries.scaling_table({**run, "scaling": "weak", "host": "none", "rows": rows})
+    assert table.title == "net on sys (dev), fp32, data, weak scaling, host: none"
+    assert [cells[8] for cells in table.rows] == ["–", "2.00 GB !"]
+    assert all(len(cells) == len(table.headings) for cells in table.rows)
+
+
+def test_refusals_name_unit_and_machine() -> None:
+    cannot = {"refused": "it needs 9 GiB"}
+    document = {"baseline": "old", "baseline_units": {"A": cannot}, "targets": {"new": {"units": {"B": cannot}}}}
+    assert summaries.refusals(document) == ["A on old: it needs 9 GiB", "B on new: it needs 9 GiB"]
