@@ -14,6 +14,7 @@ import pytest
 from filelock import FileLock
 from hypothesis import settings
 
+from estimator.core import library
 from estimator.core.notes import sentences
 from estimator.core.operators import with_operators
 from estimator.core.schema import MEASUREMENTS
@@ -29,6 +30,11 @@ settings.load_profile("steady")
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"
 LONG = ("slow", "tensorflow", "browser")  # markers of what lasts longest
+LARGE_STUDIES = ("exascale-day", "keras-networks", "lecture-table")  # of many estimates
+STUDIES = [
+    pytest.param(name, marks=[pytest.mark.slow] if name in LARGE_STUDIES else [])
+    for name in library.names("reports", "*")
+]
 MadeOnce = Callable[[str, Callable[[Path], object]], Path]
 
 

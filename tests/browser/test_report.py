@@ -5,16 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from estimator.core import library
 from estimator.core.types import StudyResult
 from estimator.reports.html import write_report
 from estimator.studies.run import run_study
 
 playwright = pytest.importorskip("playwright", reason="playwright is not installed")
 from tests.browser import render  # noqa: E402
+from tests.conftest import STUDIES  # noqa: E402
 
 pytestmark = pytest.mark.browser
-STUDIES = library.names("reports", "*")
 HOSTILE = """
 title: "<script>console.log(1)</script><img src='http://example.invalid/x.png'>"
 baseline: titan

@@ -11,6 +11,7 @@ from estimator.core import library
 from estimator.core.types import StudyResult
 from estimator.reports.html import anchor, write_report
 from estimator.studies.run import run_study
+from tests.conftest import STUDIES
 from tests.studies.toy_merit import study_file
 
 HOSTILE = """<script>alert(1)</script> & "quotes" 'single' {{ 7*7 }} $\\frac{1 </title> 名前"""
@@ -38,7 +39,7 @@ def report(study: Path, folder: Path) -> tuple[str, str]:
     return html.read_text("utf-8"), results.read_text("utf-8")
 
 
-@pytest.mark.parametrize("name", library.names("reports", "*"))
+@pytest.mark.parametrize("name", STUDIES)
 def test_a_report_is_one_offline_file_without_broken_links(
     name: str, tmp_path: Path, shipped_study: Callable[[str], StudyResult]
 ) -> None:

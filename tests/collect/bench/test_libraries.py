@@ -21,7 +21,9 @@ def test_an_unavailable_back_end_is_refused(backend: str, words: str, monkeypatc
     assert choose("auto") == "numpy"
 
 
-@pytest.mark.parametrize("backend", ["torch", pytest.param("tensorflow", marks=pytest.mark.tensorflow), "jax"])
+@pytest.mark.parametrize(
+    "backend", ["torch", pytest.param("tensorflow", marks=[pytest.mark.slow, pytest.mark.tensorflow]), "jax"]
+)
 def test_every_op_of_a_library_runs(backend: str, tmp_path: Path) -> None:
     """Each in a process of its own: libraries print, warn and stay in memory."""
     if find_spec(backend) is None:

@@ -133,6 +133,7 @@ def test_every_workload_of_the_lecture_is_there() -> None:
     assert {name for name in PARAMETERS if stated(name).parameters == PARAMETERS[name]} == PARAMETERS.keys()
 
 
+@pytest.mark.slow
 @pytest.mark.tensorflow
 def test_parameters_of_the_models_are_the_lectures(runs: Path) -> None:
     found = json.loads((runs / "parameters.json").read_text())
@@ -141,6 +142,7 @@ def test_parameters_of_the_models_are_the_lectures(runs: Path) -> None:
     assert found["combo"]["drug"] == COMBO_ON_THE_SLIDE
 
 
+@pytest.mark.slow
 @pytest.mark.tensorflow
 @pytest.mark.parametrize("name", LAYERS)
 def test_flop_of_a_training_step_are_those_of_its_layers(name: str, runs: Path) -> None:
@@ -149,6 +151,7 @@ def test_flop_of_a_training_step_are_those_of_its_layers(name: str, runs: Path) 
     assert products(runs / name)["flop"].sum() == 2 * (2 * first + 3 * behind)
 
 
+@pytest.mark.slow
 @pytest.mark.tensorflow
 @pytest.mark.parametrize("name", LAYERS)
 def test_a_training_step_in_bf16_has_the_same_products(name: str, runs: Path) -> None:
@@ -164,6 +167,7 @@ def test_flop_of_the_shipped_captures_are_those_of_their_layers(name: str) -> No
     assert found["flop"].sum() == 2 * (2 * first + 3 * behind)
 
 
+@pytest.mark.slow
 @pytest.mark.tensorflow
 @pytest.mark.parametrize("name", ["nt3", "p3b3"])
 def test_inference_runs_the_forward_pass_alone(name: str, runs: Path) -> None:
@@ -174,6 +178,7 @@ def test_inference_runs_the_forward_pass_alone(name: str, runs: Path) -> None:
     assert (workload.mode, workload.optimizer) == ("inference", None)
 
 
+@pytest.mark.slow
 @pytest.mark.tensorflow
 def test_a_scaled_capture_says_so(runs: Path) -> None:
     workload = find_workload(runs / "p1b3")
