@@ -60,7 +60,9 @@ def measure(
     all_reduce: Annotated[int | None, typer.Option(min=2, metavar="N", help="Add all-reduce of N processes.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Measure this machine: products, convolutions, bandwidth, launches. What it writes is a target at once.
+    """Measure this machine, or write a kit to measure others.
+
+    It times products, convolutions, bandwidth and launches. What it writes is a target at once.
 
     Without --shapes, --profile or --deepbench it runs a sweep in DeepBench's manner. Ctrl-C keeps what is measured:
     the same command goes on from there.

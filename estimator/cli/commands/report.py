@@ -11,9 +11,10 @@ def report(
     output: OutputFolder = None,
     as_json: Json = False,
 ) -> None:
-    """Write a study's report: report.html, one offline file, and results.json.
+    """Write a study's report: report.html and results.json.
 
-    For a published table, print the step that each time implies, and the predicted step.
+    The report is one file that needs no network. For a published table, print the step that each time implies, and the
+    predicted step.
     """
     from estimator.api import merit as api
     from estimator.cli import documents
