@@ -87,11 +87,13 @@ def _found_and_expected() -> Iterator[None]:
     except typer.BadParameter as error:
         from pydantic import ValidationError
 
-        from estimator.core.yaml_files import EXPECTED
+        from estimator.core.yaml_files import EXPECTED, expected
 
         if isinstance(error.__cause__, ValidationError):
             fault = error.__cause__.errors()[0]
-            found, problem = str(fault["input"]), f"; {fault['msg'][0].lower()}{fault['msg'][1:]}"
-            expected = f", expected {EXPECTED[fault['type']]}" if fault["type"] in EXPECTED else problem
-            error.message = f"found {found!r}{expected}{' without commas' if ',' in found else ''}"
+            kind, found = fault["type"], str(fault["input"])
+            problem = f"{fault['msg'][0].lower()}{fault['msg'][1:]}"
+            error.message = (
+                f"found {found!r}{f', expected {expected(kind, found)}' if kind in EXPECTED else f'; {problem}'}"
+            )
         raise

@@ -5,13 +5,14 @@ Tables are extended, never rewritten: WORK has every column of OPS, PREDICTION e
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from estimator.core.errors import EstimatorError
+from estimator.core.number_formats import read_format
 from estimator.core.types import ITEMSIZE, Flags, Floats
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ class Column:
     minimum: float | None = None
     above: float | None = None
     choices: tuple[str, ...] = ()
+    read: Callable[[str], str] = str.lower  # another spelling of a choice → the choice
     default: float | None = None  # the value of missing entries
 
     @property
@@ -142,7 +144,10 @@ def _text(values: pd.Series, column: Column) -> tuple[pd.Series, Flags]:
         values = values.astype("string[python]").replace("", pd.NA)
     missing = np.asarray(values.array.isna())
     bad = missing & column.required
-    others = set(values.to_numpy(dtype=object)) - {*column.choices, pd.NA} if column.choices else None
+    others = set(values.to_numpy(dtype=object)) - {*column.choices, pd.NA} if column.choices else set()
+    spellings = {word: read for word in others if (read := column.read(str(word))) in column.choices}
+    if spellings:
+        values, others = values.replace(spellings), others - spellings.keys()
     return values, bad | values.isin(others).to_numpy() if others else bad
 
 
@@ -255,7 +260,7 @@ OPS = Table(
         Column(
             "block", "integer", "the repeated block of the model that it belongs to; missing outside blocks", minimum=0
         ),
-        Column("precision", "text", "number format of the operands", choices=PRECISIONS),
+        Column("precision", "text", "number format of the operands", choices=PRECISIONS, read=read_format),
         Column("shapes", "text", "operand shapes, '100x50;50x1'; -1 is an unknown dimension"),
         Column("output_shapes", "text", "result shapes, written alike"),
         Column("inputs", "text", "ops and variables whose results it takes, 'a;b'; where a dump or its graph tells"),
@@ -282,8 +287,8 @@ WORK = OPS.extend(
     *CONV_COLUMNS,
     ROW_LENGTH,
     *RANKS,
-    Column("from_precision", "text", "number format that a cast reads", choices=FORMATS),
-    Column("to_precision", "text", "number format that a cast writes", choices=FORMATS),
+    Column("from_precision", "text", "number format that a cast reads", choices=FORMATS, read=read_format),
+    Column("to_precision", "text", "number format that a cast writes", choices=FORMATS, read=read_format),
     Column("flop", "number", "arithmetic of all calls, a multiply-add counted as 2", "FLOP/step", minimum=0),
     Column("bytes", "number", "compulsory traffic of all calls", "B/step", minimum=0),
     Column("intensity", "number", "flop / bytes", "FLOP/B", minimum=0),
@@ -304,7 +309,9 @@ MEASUREMENTS = Table(
         Column("op_class", "text", "what kind of work was timed", required=True, choices=OP_CLASSES),
         OPERATOR,
         Column("kernel", "text", "the kernel that ran"),
-        Column("precision", "text", "number format of the operands", required=True, choices=PRECISIONS),
+        Column(
+            "precision", "text", "number format of the operands", required=True, choices=PRECISIONS, read=read_format
+        ),
         *GEMM_COLUMNS,
         *CONV_COLUMNS,
         ROW_LENGTH,
@@ -323,7 +330,13 @@ MEASUREMENTS = Table(
         Column("library", "text", "library and versions"),
         Column("clock", "text", "clock during the measurement"),
         Column("threads", "integer", "threads of the processor that took part", above=0),
-        Column("accumulate", "text", "number format of the sums, where it is not the operands'", choices=PRECISIONS),
+        Column(
+            "accumulate",
+            "text",
+            "number format of the sums, where it is not the operands'",
+            choices=PRECISIONS,
+            read=read_format,
+        ),
         Column("padding", "text", "what the shape was padded to before it was timed"),
         Column("cache", "text", "whether the operands lay in the cache before a call", choices=CACHES),
         Column(

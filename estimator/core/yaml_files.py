@@ -6,6 +6,7 @@ import copy
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -29,6 +30,7 @@ EXPECTED = {  # pydantic's fault types → the expected value in words
     "float_parsing": "a number",
     "float_type": "a number",
 }
+THOUSANDS = re.compile(r"\d{3}(\s.*)?")  # what stands behind a comma between thousands, and a unit
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the C loader, if any, is ten times as fast
 MOST_VALUES = 100_000  # limit for files with aliases of aliases
 
@@ -79,6 +81,7 @@ def _construct(node: yaml.Node, at: Location, lines: dict[Location, int], faults
         raise ValueError(f"more than {MOST_VALUES} values")
     if not isinstance(node, yaml.MappingNode):
         return yaml.constructor.SafeConstructor().construct_object(node)
+    _refuse_commas_in_numbers(node, path)
     out: dict[str, Any] = {}
     for key_node, value_node in node.value:
         key = str(key_node.value)
@@ -100,6 +103,22 @@ def plain(content: object) -> Any:
     if isinstance(content, list | tuple):
         return [plain(value) for value in content]
     return str(content) if isinstance(content, Path) else content
+
+
+def _refuse_commas_in_numbers(node: yaml.MappingNode, path: Path) -> None:
+    """Raise EstimatorError where braces hold a number such as 1,000: YAML ends the value at its comma."""
+    pairs = [(str(key.value), value.value, key.start_mark.line + 1) for key, value in node.value]
+    for (key, value, line), (rest, nothing, _) in pairwise(pairs):
+        if node.flow_style and THOUSANDS.fullmatch(rest) and nothing == "" and str(value).isdigit():
+            raise EstimatorError(
+                Fault(f"{path}:{line}: {key} is {value},{rest}; a number has no commas, so write {value}{rest}", "yaml")
+            )
+
+
+def expected(kind: str, written: object) -> str:
+    """The expected value of a pydantic fault of a type in EXPECTED, in words."""
+    has_commas = kind.startswith(("int", "float")) and "," in str(written)
+    return f"{EXPECTED[kind]}{' without commas' if has_commas else ''}"
 
 
 def check(model: type[Model], document: Document) -> Model:
@@ -171,7 +190,7 @@ def _faults(model: type[BaseModel], document: Document, error: ValidationError) 
                 yield Fault(f"{where}: {field} is {value}; expected keys with values, of {keys}", "wrong-value")
             case kind if kind in EXPECTED:
                 value = _short(fault["input"])
-                yield Fault(f"{where}: {field} is {value}; expected {EXPECTED[kind]}", "wrong-value")
+                yield Fault(f"{where}: {field} is {value}; expected {expected(kind, fault['input'])}", "wrong-value")
             case _:
                 problem = f"{fault['msg'][0].lower()}{fault['msg'][1:]}"
                 yield Fault(f"{where}: {field} is {_short(fault['input'])}; {problem}", "wrong-value")

@@ -71,6 +71,7 @@ def measure(
     from estimator.cli.render.written import render_written
     from estimator.collect.measure import Plan, chosen_backend, precisions, sweep
     from estimator.collect.measure.kit import write_kit
+    from estimator.core.number_formats import read_format
     from estimator.core.schema import PRECISIONS
 
     given_options = {
@@ -83,6 +84,7 @@ def measure(
     _refuse_unused(given_options, "--kit", RUN_OPTIONS if kit else {})
     calibrates = kit is not None and not (shapes or profile or deepbench)
     _refuse_unused(given_options, "no --profile", {} if profile or calibrates else {"precision": "--precision"})
+    precision = precision and read_format(precision)
     if precision not in (None, *PRECISIONS):
         raise typer.BadParameter(f"--precision is {precision}; write one of {', '.join(PRECISIONS)}")
     error = _parse_quantity("--relative-error", relative_error, "1", 1.0)

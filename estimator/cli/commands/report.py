@@ -21,5 +21,5 @@ def report(
     from estimator.cli.render.report import render_report
 
     result = api.figure_of_merit(study)
-    paths = api.write_report(result, output or study.parent)
+    paths = api.write_report(result, output or (study if study.is_dir() else study.parent))
     emit(documents.report(paths, result.study), render_report, as_json)
