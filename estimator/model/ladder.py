@@ -30,7 +30,7 @@ from estimator.model.measured_rows import (
     rows_of_common_libraries,
     use_fastest_repeats,
 )
-from estimator.model.measured_times import measured_times
+from estimator.model.measured_times import measured_times, with_usual_spread
 from estimator.model.plausibility import is_believed
 from estimator.model.proportional import (
     binding_rate,
@@ -103,7 +103,7 @@ def estimate_op_times(work: pd.DataFrame, source: SourceRun, target: TargetDevic
         _refuse_insufficient(target, work)
     profiled_s = work["time_s"].to_numpy(dtype=float)
     step, table = _estimate_step(work, source, target, cache)
-    measured = step.factor * calls_of(work) * measured_times(work, table)
+    measured = step.factor * calls_of(work) * with_usual_spread(measured_times(work, table))
     measured_interval = np.array([profiled_s] * 3) if target.same_setting else measured
     excess = np.zeros(len(work)) if target.same_setting else _excess(work, source)
     rung = _rungs(work, measured_interval[1], step.kernels, is_believed(excess))
