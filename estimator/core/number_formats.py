@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+FP32_STAND_INS = ("tf32", "bf16", "fp16")  # for products on devices without fp32: the first one that a device has
 _FLOAT = "(?:fp|float|f)_?"
 FORMAT = re.compile(  # with the prefixes and suffixes of frameworks, CUDA and ROCm
     r"(?:(?:torch|np|numpy|jnp|jax\.numpy|tf|tl)\.|cuda_r_|cublas_compute_|hip(?:blas)?_r_|rocblas_datatype_)?"

@@ -64,7 +64,7 @@ def _over_least_times(rows: pd.DataFrame, device: DeviceSpec) -> Floats:
     """Time of each row over what the data sheet allows without a launch; NaN where it is not known."""
     least_s = bounds.least_times(rows, bounds.physical(device))
     time_s = rows["time_s"].to_numpy(dtype=float)
-    return np.divide(time_s, least_s, out=np.full(len(rows), np.nan), where=least_s > 0)
+    return np.asarray(np.divide(time_s, least_s, out=np.full(len(rows), np.nan), where=least_s > 0))
 
 
 def _middle(values: Floats) -> float:

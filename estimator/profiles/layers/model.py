@@ -72,7 +72,9 @@ class Layers(File):
     attention: Literal["fused", "unfused"] = "fused"  #: fused, as FlashAttention, or op by op
     #: full: each block again before its gradients; selective: the core of its attention
     recompute: Literal["none", "full", "selective"] = "none"
-    precision: Annotated[Literal["bf16", "fp16", "fp32", "tf32"], BeforeValidator(read_word)] = "bf16"  #: number format of the products
+    precision: Annotated[Literal["bf16", "fp16", "fp32", "tf32"], BeforeValidator(read_word)] = (
+        "bf16"  #: number format of the products
+    )
     optimizer: OptimizerName = "adam"  #: whose update ends the step
 
     @model_validator(mode="before")
