@@ -6,6 +6,8 @@ import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
+KINDS = {dict: "an object", list: "a list", str: "a text", int: "a number", float: "a number", bool: "true or false"}
+
 
 class Fault(str):
     """One sentence on a fault, with the name of the broken rule."""
@@ -29,6 +31,14 @@ class EstimatorError(Exception):
 
 class UnfitError(EstimatorError):
     """A device or machine that cannot run a unit of work: in a study a cell that says why, elsewhere a fault."""
+
+
+def kind_of_value(value: object) -> str:
+    """What a value of a foreign file is, in words: an error never shows one that it does not know.
+
+    It may hold a secret, such as an environment with access tokens.
+    """
+    return KINDS.get(type(value), "another value")
 
 
 @contextmanager

@@ -67,7 +67,10 @@ def read_yaml(path: Path) -> Document:
     try:
         data = _construct(root, (), lines, duplicates, path)
     except (yaml.YAMLError, ValueError, AttributeError, TypeError) as error:
-        raise EstimatorError(f"{path}: a value cannot be read ({error}); write it as plain text") from None
+        line = getattr(getattr(error, "problem_mark", None), "line", -1) + 1
+        raise EstimatorError(
+            f"{path}{f':{line}' * bool(line)}: a value cannot be read; write it as plain text"
+        ) from None
     except RecursionError:
         raise EstimatorError(f"{path}: a value contains itself or is nested too deeply; flatten it") from None
     return Document(path, data, lines, tuple(duplicates))
@@ -78,7 +81,7 @@ def _construct(node: yaml.Node, at: Location, lines: dict[Location, int], faults
     if isinstance(node, yaml.SequenceNode):
         return [_construct(item, (*at, i), lines, faults, path) for i, item in enumerate(node.value)]
     if len(lines) > MOST_VALUES:
-        raise ValueError(f"more than {MOST_VALUES} values")
+        raise EstimatorError(f"{path}: there are more than {MOST_VALUES} values; delete what is not needed")
     if not isinstance(node, yaml.MappingNode):
         return yaml.constructor.SafeConstructor().construct_object(node)
     _refuse_commas_in_numbers(node, path)
