@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from typer._click import Context
     from typer._click.core import Parameter
 
+RAISED = "Value error, "  # before pydantic's message of a ValueError
 NUMBER = r"[-+]?(?:0|[1-9]\d*)"
 NUMBERS = re.compile(rf"{NUMBER}(?:[,\s]+{NUMBER})*,?")  # 8, or 1,8,64, or '1 8 64'
 
@@ -25,9 +26,17 @@ class EstimatorCommand(TyperCommand):
         """Parse the words after the command's name."""
         words = list(spread_numbers(args, {name for param in self.params if _is_list(param) for name in param.opts}))
         if not ctx.resilient_parsing:
+            self._refuse_single_dashes(ctx, words)
             self._refuse_repeated(ctx, words)
         with _found_and_expected():
             return super().parse_args(ctx, words)
+
+    def _refuse_single_dashes(self, ctx: Context, words: Sequence[str]) -> None:
+        """Raise UsageError where an option of several letters has one dash: each letter would be an option."""
+        options = {name for param in self.params for name in param.opts}
+        for word in words[: words.index("--")] if "--" in words else words:
+            if f"-{word}" in options and word not in options and len(word) > len("-o"):
+                ctx.fail(f"No such option: {word}. Did you mean -{word}?")
 
     def _refuse_repeated(self, ctx: Context, words: Sequence[str]) -> None:
         """Raise UsageError where an option that takes one value is given twice, whose first value would be lost."""
@@ -92,8 +101,10 @@ def _found_and_expected() -> Iterator[None]:
         if isinstance(error.__cause__, ValidationError):
             fault = error.__cause__.errors()[0]
             kind, found = fault["type"], str(fault["input"])
-            problem = f"{fault['msg'][0].lower()}{fault['msg'][1:]}"
-            error.message = (
-                f"found {found!r}{f', expected {expected(kind, found)}' if kind in EXPECTED else f'; {problem}'}"
+            problem = f"; {fault['msg'][0].lower()}{fault['msg'][1:]}"
+            error.message = f"found {found!r}" + (
+                f", expected {expected(kind, found)}" if kind in EXPECTED else problem
             )
+            if fault["msg"].startswith(RAISED):
+                error.message = fault["msg"].removeprefix(RAISED)
         raise

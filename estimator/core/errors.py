@@ -52,9 +52,14 @@ def within(where: str) -> Iterator[None]:
 
 def suggestion(name: str, known: Iterable[str], proper: Mapping[str, str] | None = None) -> str:
     """``Did you mean …?`` with the known names nearest to ``name``, or empty; ``proper``: alias → proper name."""
+    names = near_names(name, known, proper)
+    return f" Did you mean {' or '.join(names)}?" if names else ""
+
+
+def near_names(name: str, known: Iterable[str], proper: Mapping[str, str] | None = None) -> list[str]:
+    """The known names nearest to ``name``, the nearest first; ``proper``: alias → proper name."""
     by_lower = {alias.lower(): (proper or {}).get(alias, alias) for alias in known}
     near = difflib.get_close_matches(name.lower(), by_lower, n=5, cutoff=0.55)
     similarity = {n: difflib.SequenceMatcher(None, name.lower(), n).ratio() for n in near}
     nearest = [n for n in near if similarity[n] > similarity[near[0]] - 0.1]
-    names = list(dict.fromkeys(by_lower[n] for n in nearest))
-    return f" Did you mean {' or '.join(names)}?" if names else ""
+    return list(dict.fromkeys(by_lower[n] for n in nearest))

@@ -5,13 +5,13 @@ Tables are extended, never rewritten: WORK has every column of OPS, PREDICTION e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from estimator.core.errors import EstimatorError
+from estimator.core.errors import EstimatorError, near_names
 from estimator.core.number_formats import read_format
 from estimator.core.types import ITEMSIZE, Flags, Floats
 
@@ -118,7 +118,7 @@ class Table:
             values = given.pop(column.name, None)
             if values is None:
                 if column.required:
-                    faults.append(f"{where}: the column '{column.name}' is missing; add it ({column.meaning})")
+                    faults.append(_missing(column, [str(name) for name in frame if name not in self.names()], where))
                 typed[column.name] = blank[column.kind]
             elif not column.required and values.array.isna().all():  # ten times as fast as on the Series
                 typed[column.name] = blank[column.kind]
@@ -127,6 +127,13 @@ class Table:
         if faults:
             raise EstimatorError(*faults)
         return pd.concat(typed | given, axis=1)  # takes half the time of DataFrame(typed | given)
+
+
+def _missing(column: Column, unknown: Sequence[str], where: str) -> str:
+    """The fault of a required column that is missing; an unknown one may stand for it."""
+    near = near_names(column.name, unknown)
+    unit, in_its_place = f" [{column.unit}]" if column.unit else "", f" in place of '{near[0]}'" if near else ""
+    return f"{where}: the column '{column.name}' is missing; add it{in_its_place} ({column.meaning}{unit})"
 
 
 def _typed(values: pd.Series, column: Column, where: str, faults: list[str]) -> pd.Series:

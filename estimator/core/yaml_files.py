@@ -31,6 +31,17 @@ EXPECTED = {  # pydantic's fault types → the expected value in words
     "float_type": "a number",
 }
 THOUSANDS = re.compile(r"\d{3}(\s.*)?")  # what stands behind a comma between thousands, and a unit
+PROBLEMS = {  # of YAML, in words that say what to do
+    "found character that cannot start any token": "a tab or sign that cannot stand here: indent by blanks, quote text",
+    "mapping values are not allowed in this context": "a colon in a text: put the text in quotes",
+}
+FILE_KINDS = {  # key that only files of one kind have at their top → the kind
+    "estimator_version": "a result that 'estimator report' wrote",
+    "units_of_work": "a study, for 'estimator fom' and 'estimator report'",
+    "peak": "a device, which --to and --on take",
+    "devices_per_node": "a system, which 'estimator scale --system' takes",
+    "framework": "a workload, which belongs beside a dump",
+}
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the C loader, if any, is ten times as fast
 MOST_VALUES = 100_000  # limit for files with aliases of aliases
 
@@ -59,9 +70,11 @@ def read_yaml(path: Path) -> Document:
     except yaml.YAMLError as error:
         line = getattr(getattr(error, "problem_mark", None), "line", 0) + 1
         problem = getattr(error, "problem", None) or "unreadable characters"
+        problem = PROBLEMS.get(problem, problem)
         raise EstimatorError(f"{path}:{line}: this is not YAML ({problem}); mend the line") from None
     if not isinstance(root, yaml.MappingNode):
-        raise EstimatorError(f"{path}: expected 'key: value' lines, found none; see 'estimator init'")
+        found = "a list" if isinstance(root, yaml.SequenceNode) else "nothing" if root is None else "a text"
+        raise EstimatorError(f"{path}: expected 'key: value' lines, found {found}; see 'estimator init'")
     lines: dict[Location, int] = {}
     duplicates: list[Fault] = []
     try:
@@ -129,10 +142,21 @@ def check(model: type[Model], document: Document) -> Model:
     try:
         validated = model.model_validate(document.data)
     except ValidationError as error:
+        _refuse_other_kinds(model, document)
         raise EstimatorError(*document.faults, *_faults(model, document, error)) from None
     if document.faults:
         raise EstimatorError(*document.faults)
     return validated
+
+
+def _refuse_other_kinds(model: type[BaseModel], document: Document) -> None:
+    """Raise EstimatorError where a file is of another kind: the model knows few of its keys."""
+    known = _known_keys(model, ())
+    unknown = [key for key in document.data if key not in known]
+    kind = next((kind for key, kind in FILE_KINDS.items() if key in unknown), "")
+    if kind and 2 * len(unknown) > len(document.data):
+        wanted = next((kind for key, kind in FILE_KINDS.items() if key in known), "another file")
+        raise EstimatorError(Fault(f"{document.path}: this is {kind}; expected {wanted}", "unknown-key"))
 
 
 def remainder(model: type[Model], document: Document, spare: Mapping[str, Any]) -> tuple[Model | None, set[str]]:
