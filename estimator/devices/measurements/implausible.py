@@ -18,7 +18,7 @@ from estimator.core.types import DeviceSpec, Flags, Floats
 from estimator.devices.measurements import bounds
 from estimator.devices.measurements.suspicious_rows import and_more
 
-MOST_OF_TABLE = 100.0  # times the data sheet's, of the median row
+MOST_OF_TABLE = 300.0  # times the data sheet's, of the median row
 MOST_OF_ROW = 400.0  # of a row whose table is plausible
 LEAST = 0.01  # of both; caches and transforms make a row faster than the data sheet allows by less than 50
 LAUNCH_S = 1e-5  # of a device that states none
