@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from estimator.core.errors import UnfitError
 from estimator.core.types import Estimate, Profile, RunPlan
-from estimator.devices.sides import load_target
+from estimator.devices.sides import planned_device
 from estimator.pipeline import estimate
 from estimator.rollup.memory import DoesNotFitError
 
@@ -39,4 +39,4 @@ def _estimate_or_reason(profile: Profile, plan: RunPlan) -> Estimate | Unfit:
         return estimate(profile, plan)
     except UnfitError as error:
         fits = False if isinstance(error, DoesNotFitError) else None
-        return Unfit(profile.workload.name, load_target(plan).device.name, "; ".join(error.faults), fits)
+        return Unfit(profile.workload.name, planned_device(plan, plan.target).name, "; ".join(error.faults), fits)

@@ -39,6 +39,9 @@ Count = Annotated[int, BeforeValidator(quantities.no_flag), Field(ge=0, le=10**6
 Share = Annotated[float, BeforeValidator(quantities.no_flag), Field(ge=0, lt=1)]
 
 
+ProductFormat = Annotated[Literal["bf16", "fp16", "fp32", "tf32"], BeforeValidator(read_word)]
+
+
 class Layers(File):
     """A transformer, how it is trained, and on how many sequences at once."""
 
@@ -72,9 +75,7 @@ class Layers(File):
     attention: Literal["fused", "unfused"] = "fused"  #: fused, as FlashAttention, or op by op
     #: full: each block again before its gradients; selective: the core of its attention
     recompute: Literal["none", "full", "selective"] = "none"
-    precision: Annotated[Literal["bf16", "fp16", "fp32", "tf32"], BeforeValidator(read_word)] = (
-        "bf16"  #: number format of the products
-    )
+    precision: ProductFormat = "bf16"  #: number format of the products
     optimizer: OptimizerName = "adam"  #: whose update ends the step
 
     @model_validator(mode="before")
