@@ -15,8 +15,6 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # typing is not imported: Ctrl-C is handled only when this module has been
 if TYPE_CHECKING:
-    from typing import Any
-
     from estimator.api.compare import CompareResult, compare
     from estimator.api.estimate import EstimateResult, estimate
     from estimator.api.merit import FigureOfMeritResult, figure_of_merit, write_report
@@ -60,7 +58,7 @@ _NAMES = {  # by the module that each is loaded from
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     from importlib import import_module
 
     for module, names in _NAMES.items():
