@@ -11,9 +11,9 @@ The public names, each loaded when it is first used::
     write_report(figure_of_merit("study.yaml"), "out")
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
 
+TYPE_CHECKING = False  # typing is not imported: Ctrl-C is handled only when this module has been
 if TYPE_CHECKING:
     from estimator.api.compare import CompareResult, compare
     from estimator.api.estimate import EstimateResult, estimate
@@ -58,7 +58,9 @@ _NAMES = {  # by the module that each is loaded from
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
+    from importlib import import_module
+
     for module, names in _NAMES.items():
         if name in names:
             return getattr(import_module(module), name)

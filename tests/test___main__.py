@@ -1,5 +1,9 @@
+import os
+import signal
 import subprocess
 import sys
+
+import pytest
 
 ESTIMATE = """
 import gc, sys
@@ -26,3 +30,40 @@ def test_an_estimate_hardly_ever_looks_for_garbage() -> None:
 def test_the_module_runs_as_the_command_does() -> None:
     done = subprocess.run([sys.executable, "-m", "estimator", "--version"], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("estimator ")
+
+
+MOMENTS = ("estimator.core.garbage", "typer", "estimator.cli.command", "estimator.cli", "pandas")
+
+
+@pytest.mark.parametrize("module", MOMENTS)
+def test_an_early_interrupt_ends_without_a_word(module: str) -> None:
+    """The signal is sent when a module has been imported, which -X importtime reports at once."""
+    words = ["estimate", "p1b3", "--to", "v100"]
+    command = [sys.executable, "-X", "importtime", "-c", f"import sys; sys.argv[1:] = {words}\n{RUN}"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr
+        for line in process.stderr:
+            if line.rsplit("|", 1)[-1].strip() == module:
+                break
+        os.kill(process.pid, signal.SIGINT)
+        rest = [line for line in process.stderr if not line.startswith("import time:")]
+        assert process.wait() == 130
+    assert rest == []
+
+
+RUN = "from estimator.__main__ import main; main()"
+
+
+def test_an_interrupt_is_not_heard_where_the_shell_says_so() -> None:
+    code = f"import os, signal, sys\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n{DEAF}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+DEAF = """
+from estimator import cli
+from estimator.__main__ import main
+
+cli.app = lambda: os.kill(os.getpid(), signal.SIGINT)
+main()
+"""

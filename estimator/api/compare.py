@@ -18,6 +18,7 @@ from estimator.core.scenarios import HostWord, InputWord
 from estimator.core.types import DeviceSpec, Estimate, Fusing, Layout, Mode, Profile
 from estimator.reports import summaries
 from estimator.reports.text import format_interval
+from estimator.studies.compare import Unfit
 from estimator.studies.compare import compare as compare_steps
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 INTERVALS = ("step_s", "kernels_s", "matrix_only_step_s", "speedup", "power_w", "energy_j_per_step")
 COLUMNS = (
     "workload", "source", "target", "mode", "batch_size", "precision", "host", "input", "step_s", "kernels_s",
-    "matrix_only_step_s", "source_step_s", "speedup", "power_w", "energy_j_per_step", "coverage", "fits",
+    "matrix_only_step_s", "source_step_s", "speedup", "power_w", "energy_j_per_step", "coverage", "fits", "refused",
 )  # fmt: skip
 
 
@@ -35,10 +36,20 @@ class CompareResult:
     """Estimates of every profile on every device, profile by profile.
 
     Attributes:
-        estimates: one result for each pair, in the order in which they were asked for.
+        results: one for each pair, in the order in which they were asked for: an estimate, or why there is none.
     """
 
-    estimates: tuple[EstimateResult, ...]
+    results: tuple[EstimateResult | Unfit, ...]
+
+    @property
+    def estimates(self) -> tuple[EstimateResult, ...]:
+        """The results of the pairs that can run."""
+        return tuple(result for result in self.results if isinstance(result, EstimateResult))
+
+    @property
+    def unfit(self) -> tuple[Unfit, ...]:
+        """The pairs that cannot run, each with the reason ``why``."""
+        return tuple(result for result in self.results if isinstance(result, Unfit))
 
     def __iter__(self) -> Iterator[EstimateResult]:
         return iter(self.estimates)
@@ -48,15 +59,16 @@ class CompareResult:
 
     @property
     def table(self) -> pd.DataFrame:
-        """A row for each estimate, with its run, ``step_s`` [s], ``speedup``, ``power_w`` [W] and others.
+        """A row for each pair, with its run, ``step_s`` [s], ``speedup``, ``power_w`` [W] and others.
 
         The ends of the interval of ``step_s`` are ``step_low_s`` and ``step_high_s``, and so on; absence is NaN.
+        Where a device cannot run a profile, ``refused`` says why.
         """
         return frame(self._documents, COLUMNS, INTERVALS)
 
     def document(self) -> dict[str, Any]:
         """The document that ``estimator compare --json`` prints."""
-        return {"estimates": [result.document() for result in self.estimates]}
+        return {"estimates": self._documents}
 
     def plot(self) -> Figure:
         """The parts of each step as stacked bars [ms]."""
@@ -67,12 +79,16 @@ class CompareResult:
 
     @cached_property
     def _documents(self) -> list[dict[str, Any]]:
-        return [result.document() for result in self.estimates]
+        known = [{**result.document(), "refused": None} for result in self.estimates]
+        blank: dict[str, Any] = {name: [] if isinstance(value, list) else None for name, value in known[0].items()}
+        of_estimates = iter(known)
+        return [_refused(blank, each) if isinstance(each, Unfit) else next(of_estimates) for each in self.results]
 
     def __repr__(self) -> str:
         names = labels([result.estimate for result in self.estimates])
-        steps = (format_interval(document["step_s"]) for document in self._documents)
-        return "\n  ".join((f"{len(names)} estimates", *map(": ".join, zip(names, steps, strict=True))))
+        steps = (format_interval(document["step_s"]) for document in self._documents if not document["refused"])
+        unfit = (f"{each.workload} on {each.target}: refused" for each in self.unfit)
+        return "\n  ".join((f"{len(names)} estimates", *map(": ".join, zip(names, steps, strict=True)), *unfit))
 
     def _repr_html_(self) -> str:
         notes = {
@@ -80,6 +96,11 @@ class CompareResult:
             for kind in ("warnings", "assumptions")
         }
         return to_html("Estimates side by side", "", [summaries.comparison_table(self._documents)], notes)
+
+
+def _refused(blank: dict[str, Any], unfit: Unfit) -> dict[str, Any]:
+    """The document of a pair that cannot run: all its numbers are null."""
+    return {**blank, "workload": unfit.workload, "target": unfit.target, "fits": unfit.fits, "refused": unfit.why}
 
 
 def labels(estimates: Sequence[Estimate]) -> list[str]:
@@ -132,7 +153,7 @@ def compare(
         draws: see ``estimate``.
 
     Raises:
-        EstimatorError: as ``estimate`` does.
+        EstimatorError: as ``estimate`` does, but for a device that is unfit, where another one is fit.
 
     Example:
         >>> from estimator import compare
@@ -143,4 +164,5 @@ def compare(
         devices, source=source, precision=precision, batch=batch, mode=mode, host=host, input=input, fusion=fusion,
         layout=layout, seed=seed, draws=draws,
     )  # fmt: skip
-    return CompareResult(tuple(map(EstimateResult, compare_steps(profiles_of(profiles), plans))))
+    results = compare_steps(profiles_of(profiles), plans)
+    return CompareResult(tuple(each if isinstance(each, Unfit) else EstimateResult(each) for each in results))

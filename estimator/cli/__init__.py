@@ -48,7 +48,7 @@ def main() -> None:
     SIGTERM is handled as Ctrl-C, which leaves no half-written file.
     """
     signal.signal(signal.SIGTERM, _interrupt)
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # jobs in the background are deaf to it
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # jobs in the background are deaf to it
         signal.signal(signal.SIGINT, _interrupt)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
@@ -57,6 +57,8 @@ def main() -> None:
         app()
     except EstimatorError as error:
         sys.exit(f"{error}")
+    except KeyboardInterrupt:
+        sys.exit(128 + signal.SIGINT)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)

@@ -5,7 +5,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperGroup
+
+from estimator.cli.command import EstimatorCommand
 
 if TYPE_CHECKING:
     from typer._click import Command
@@ -65,5 +67,5 @@ def load(name: str) -> "Command":
         return typer.main.get_command(group)
     examples = module.EXAMPLES if isinstance(module.EXAMPLES, str) else module.EXAMPLES[name]
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
-    app.command(name, cls=getattr(module, "COMMAND", TyperCommand), epilog=examples)(getattr(module, name))
+    app.command(name, cls=getattr(module, "COMMAND", EstimatorCommand), epilog=examples)(getattr(module, name))
     return typer.main.get_command(app)

@@ -100,7 +100,7 @@ OtherBatch = Annotated[
 ]
 Batches = Annotated[
     list[int] | None,
-    typer.Option("--batch", min=1, help="A batch size, once for each.  [default: powers of two around the profiled]"),
+    typer.Option("--batch", min=1, help="Batch sizes, such as 1 8 64.  [default: powers of two around the profiled]"),
 ]
 OtherMode = Annotated[
     Mode | None, typer.Option("--mode", help="inference: of a training profile, the forward pass alone.")

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 DEFAULT_WIDTH = 160  # columns where output is no terminal and COLUMNS is not set
 GAP = 2  # blanks between the columns of a table
+SHORTEST_NAME = 32  # to which a name in a first column may be cut
 LONGEST_TEXT = 24  # longest unwrapped text in a table too wide for its terminal
 CODES = {"bold": "1", "italic": "3", "yellow": "33", "cyan": "36"}  # of ANSI terminals
-COLOURS = ("yellow", "cyan")
 CURSOR = dict.fromkeys(map(ord, "\a\b\v\f\r"))
 WORD = re.compile(r"\s*\S+\s*")
 
@@ -54,9 +54,13 @@ class Console:
 
     def styled(self, text: str, style: str) -> str:
         """The text in a style, where the stream shows any."""
-        shown = self.is_terminal and os.environ.get("TERM") not in ("dumb", "unknown")
-        plain = not (text and shown and style) or (style in COLOURS and "NO_COLOR" in os.environ)
-        return text if plain else f"\x1b[{CODES[style]}m{text}\x1b[0m"
+        shown = self.is_terminal and takes_escapes()
+        return f"\x1b[{CODES[style]}m{text}\x1b[0m" if text and shown and style else text
+
+
+def takes_escapes() -> bool:
+    """Whether a terminal may get escape sequences: it knows them, and NO_COLOR does not forbid them."""
+    return os.environ.get("TERM") not in ("dumb", "unknown") and not os.environ.get("NO_COLOR")
 
 
 def _width_of(stream: TextIO) -> int:
@@ -74,6 +78,7 @@ class Column:
     heading: str
     right: bool
     no_wrap: bool
+    spare: bool = False  # left out where the table is too wide
     cells: list[str] = field(default_factory=list)
 
 
@@ -115,30 +120,30 @@ def print_summary(summary: TextTable) -> None:
     print_table(table)
 
 
-def new_table(title: str, *columns: str, right: Sequence[str] = (), folds: bool = False) -> Table:
+def new_table(
+    title: str, *columns: str, right: Sequence[str] = (), folds: bool = False, spare: Sequence[str] = ()
+) -> Table:
     """A table without lines.
 
     Args:
         title: stands above the table.
         columns: the headings.
         right: the headings of columns that align right; these never wrap.
-        folds: whether the first column may wrap.
+        folds: whether the first column may wrap; else its names are cut in the middle where they must.
+        spare: the headings of columns that are left out where the table is too wide, the last one first.
     """
-    positions = enumerate(columns)
-    return Table(
-        title,
-        [Column(name, name in right, name in right or (not position and not folds)) for position, name in positions],
-    )
+    whole = {*right} if folds else {*right, *columns[:1]}
+    return Table(title, [Column(name, name in right, name in whole, name in spare) for name in columns])
 
 
 def print_table(table: Table) -> None:
     """Print a table, folded between words.
 
-    A table that is too wide even so goes beyond the terminal's edge: a number cut short reads as another one.
+    Where it is too wide, spare columns are left out, and names of the first column are cut in the middle. If it still
+    is, it goes beyond the terminal's edge: a number cut short reads as another one.
     """
     out = console()
-    texts = [[printable(column.heading), *column.cells] for column in table.columns]
-    widths = _column_widths(texts, [column.no_wrap for column in table.columns], out.width)
+    columns, texts, widths = _fitted(table, out.width)
     for line in fold(printable(table.title), max(out.width, table_width(widths))) if table.title else ():
         out.stream.write(f"{out.styled(line, 'italic')}\n")
     for number, cells in enumerate(zip(*texts, strict=True)):
@@ -147,9 +152,35 @@ def print_table(table: Table) -> None:
             height = max(map(len, folded))
             folded = [[*[""] * (height - len(lines)), *lines] for lines in folded]
         for parts in zip_longest(*folded, fillvalue=""):
-            aligned = [_aligned(*part) for part in zip(parts, widths, table.columns, strict=True)]
+            aligned = [_aligned(*part) for part in zip(parts, widths, columns, strict=True)]
             line = (" " * GAP).join(aligned).rstrip()
             out.stream.write(f"{line if number else out.styled(line, 'bold')}\n")
+
+
+def _fitted(table: Table, width: int) -> tuple[list[Column], list[list[str]], list[int]]:
+    """The columns for which there is room, their texts with the heading first, and their widths."""
+    columns = list(table.columns)
+    while True:
+        texts = [[printable(column.heading), *column.cells] for column in columns]
+        widths = _column_widths(texts, [column.no_wrap for column in columns], width)
+        spare = [place for place, column in enumerate(columns) if column.spare]
+        if not spare or table_width(widths) <= width:
+            break
+        del columns[spare[-1]]
+    if columns and columns[0].no_wrap and not columns[0].right:
+        texts[0] = [cut(text, widths[0]) for text in texts[0]]
+    return columns, texts, widths
+
+
+def cut(text: str, width: int) -> str:
+    """A text of one line with an ellipsis in its middle, where it is too wide; a text of several lines as it is."""
+    if cell_width(text) <= width or "\n" in text:
+        return text
+    head = _fitting(text, max(1, width // 2))
+    tail = next(
+        (n for n in range(head, len(text)) if cell_width(text[n:]) < width - cell_width(text[:head])), len(text)
+    )
+    return f"{text[:head]}…{text[tail:]}"
 
 
 def _aligned(text: str, width: int, column: Column) -> str:
@@ -200,14 +231,17 @@ def cell_width(text: str) -> int:
 
 def _column_widths(columns: Sequence[Sequence[str]], no_wrap: Sequence[bool], width: int) -> list[int]:
     """The widths of columns: first what cannot be cut, a longest word where a column folds; then all that the narrowest
-    of those that fold may still have.
+    of those that fold may still have. Names in the first column give way down to SHORTEST_NAME.
     """
     full = [text_width(texts) for texts in columns]
     widths = [
         wide if whole else min(text_width(" ".join(texts).split()), LONGEST_TEXT)
         for texts, wide, whole in zip(columns, full, no_wrap, strict=True)
     ]
-    for _ in range(width - table_width(widths)):
+    excess = table_width(widths) - width
+    if excess > 0 and widths and widths[0] > SHORTEST_NAME:
+        widths[0] = max(SHORTEST_NAME, widths[0] - excess)
+    for _ in range(-excess):
         narrow = [place for place, wide in enumerate(full) if widths[place] < wide]
         if narrow:
             widths[min(narrow, key=widths.__getitem__)] += 1
@@ -227,7 +261,7 @@ def table_width(columns: Iterable[int]) -> int:
 @contextmanager
 def progress(what: str, as_json: bool) -> Iterator[Callable[[int, int], None]]:
     """A bar on stderr, for people on a terminal; the block calls what it gets with how many are done, of how many."""
-    if as_json or not sys.stderr.isatty():
+    if as_json or not (sys.stderr.isatty() and takes_escapes()):
         yield lambda done, total: None
         return
     from rich.console import Console as RichConsole

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 ROWS_AT_ONCE = 20_000  # held in memory
+OTHER_SUFFIXES = (".yaml", ".yml", ".json", ".html", ".xlsx", ".pdf", ".pb", ".gz")  # of files that are no CSV
 LONGEST_ROW = 1 << 20  # [characters]
 
 
@@ -35,6 +36,8 @@ def csv_frames(path: Path, text: str | None = None) -> Iterator[pd.DataFrame]:
     The index counts the rows of the file from 0. Raises EstimatorError at a row of wrong length, or longer than
     LONGEST_ROW.
     """
+    if text is None and path.suffix.lower() in OTHER_SUFFIXES:
+        raise EstimatorError(f"{path}: this is a {path.suffix} file by its name; expected a table as CSV, so give that")
     with open_text(path) if text is None else nullcontext(io.StringIO(text)) as file:
         records = _records(file, path)
         header = _header(next(records, (1, []))[1], path)

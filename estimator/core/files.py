@@ -7,12 +7,12 @@ import hashlib
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from shutil import rmtree
 from typing import TextIO
 
-from estimator.core.errors import EstimatorError
+from estimator.core.errors import EstimatorError, suggestion
 
 
 def read_text(path: Path) -> str:
@@ -36,13 +36,37 @@ def reading(path: Path) -> Iterator[None]:
             raise FileNotFoundError
         yield
     except FileNotFoundError:
-        raise EstimatorError(f"{path}: there is no such file; check the path") from None
+        raise missing(path) from None
     except IsADirectoryError:
         raise EstimatorError(f"{path}: this is a folder; name the file in it") from None
     except UnicodeDecodeError:
-        raise EstimatorError(f"{path}: expected text, found other bytes; check what this file is") from None
+        raise EstimatorError(
+            f"{path}: expected text in UTF-8, found other bytes; save it as UTF-8, or check what this file is"
+        ) from None
     except OSError as error:
         raise EstimatorError(f"{path}: cannot be read ({error.strerror}); check the path") from None
+
+
+def missing(path: Path, given_name: str = "") -> EstimatorError:
+    """The error for a file that is not there: it names the folder where it was looked for, and near names in it."""
+    whole, name = path.absolute(), given_name or path
+    if "\0" not in str(path) and path.is_symlink():
+        return EstimatorError(f"{name}: there is no such file, only a link to one that is gone; mend the link")
+    folder = next((parent for parent in whole.parents if "\0" not in str(parent) and parent.is_dir()), whole.parent)
+    if folder != whole.parent:
+        return EstimatorError(f"{name}: there is no such file, nor its folder, in {folder}; check the path")
+    with suppress(OSError):
+        stem = whole.name.partition(".")[0]
+        entries = {entry.name: entry.name.partition(".")[0] for entry in folder.iterdir()}
+        names = {s: entry for entry, s in sorted(entries.items()) if s == stem or _suffix(entry) == _suffix(whole.name)}
+        near = suggestion(stem, names, names)
+        return EstimatorError(f"{name}: there is no such file in {folder}{f'.{near}' if near else '; check the path'}")
+    return EstimatorError(f"{name}: there is no such file; check the path")
+
+
+def _suffix(name: str) -> str:
+    """All suffixes of a name; those of YAML are one."""
+    return name.partition(".")[2].replace("yml", "yaml")
 
 
 def write_text(path: Path, text: str) -> None:
@@ -90,6 +114,10 @@ def _refuse_unwritable(path: Path) -> Iterator[None]:
     """Turn OSError for a file or folder that cannot be written into EstimatorError."""
     try:
         yield
+    except (FileExistsError, NotADirectoryError):
+        raise EstimatorError(
+            f"{path}: cannot be written (a file stands for one of its folders); choose another place"
+        ) from None
     except OSError as error:
         raise EstimatorError(f"{path}: cannot be written ({error.strerror}); choose another place") from None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 from fnmatch import fnmatch
@@ -11,6 +12,7 @@ from pathlib import Path
 
 from estimator.core.errors import EstimatorError, suggestion
 
+PATH = re.compile(r"[/\\]|\.[A-Za-z]{2,}$")
 PACKAGE = Path(__file__).resolve().parent.parent
 
 
@@ -42,8 +44,19 @@ def names(kind: str, pattern: str) -> dict[str, Path]:
     return paths
 
 
+def looks_like_path(name: str) -> bool:
+    """Whether a name is meant as a path: it has a separator or a file's suffix."""
+    return PATH.search(name) is not None
+
+
 def unknown(
-    what: str, name: str, known: Iterable[str], command: str, proper: Mapping[str, str] | None = None
+    what: str, name: str, known: Iterable[str], command: str = "", proper: Mapping[str, str] | None = None
 ) -> EstimatorError:
-    """The error for a name that is not in the library; ``proper``: alias → proper name."""
-    return EstimatorError(f"Unknown {what} '{name}'.{suggestion(name, known, proper)} 'estimator {command}' lists all.")
+    """The error for a name that is no entry of this kind, or is one of another; ``proper``: alias → proper name."""
+    from estimator.core.other_kinds import of_other_kind
+
+    return EstimatorError(
+        of_other_kind(what, name)
+        or f"Unknown {what} '{name}'.{suggestion(name, known, proper)}"
+        + (f" 'estimator {command}' lists all." if command else "")
+    )

@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import BeforeValidator
 
 from estimator.core import units
+from estimator.core.number_formats import read_format
 
 
 def sourced(unit: str) -> BeforeValidator:
@@ -98,7 +99,11 @@ def read_peaks(written: object) -> dict[str, Any]:
     """Turn the short forms of ``peak`` into one :class:`Peak` per precision; fp64 and fp32 default to vector."""
     if not isinstance(written, dict):
         raise ValueError(f"is {written!r}; write one line per precision, such as 'fp32: 60 TFLOP/s'")
-    return {precision: _read_peak(str(precision), value) for precision, value in written.items()}
+    names = {str(precision): read_format(str(precision)) for precision in written}
+    twice = next((name for name, read in names.items() if name != read and read in written), None)
+    if twice:
+        raise ValueError(f"gives {twice} and {names[twice]}, which are one format; keep one")
+    return {names[str(precision)]: _read_peak(names[str(precision)], value) for precision, value in written.items()}
 
 
 def _read_peak(precision: str, written: object) -> dict[str, Any]:

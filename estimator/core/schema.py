@@ -5,13 +5,14 @@ Tables are extended, never rewritten: WORK has every column of OPS, PREDICTION e
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from estimator.core.errors import EstimatorError
+from estimator.core.errors import EstimatorError, near_names
+from estimator.core.number_formats import read_format
 from estimator.core.types import ITEMSIZE, Flags, Floats
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ class Column:
     minimum: float | None = None
     above: float | None = None
     choices: tuple[str, ...] = ()
+    read: Callable[[str], str] = str.lower  # another spelling of a choice → the choice
     default: float | None = None  # the value of missing entries
 
     @property
@@ -116,7 +118,7 @@ class Table:
             values = given.pop(column.name, None)
             if values is None:
                 if column.required:
-                    faults.append(f"{where}: the column '{column.name}' is missing; add it ({column.meaning})")
+                    faults.append(_missing(column, [str(name) for name in frame if name not in self.names()], where))
                 typed[column.name] = blank[column.kind]
             elif not column.required and values.array.isna().all():  # ten times as fast as on the Series
                 typed[column.name] = blank[column.kind]
@@ -125,6 +127,13 @@ class Table:
         if faults:
             raise EstimatorError(*faults)
         return pd.concat(typed | given, axis=1)  # takes half the time of DataFrame(typed | given)
+
+
+def _missing(column: Column, unknown: Sequence[str], where: str) -> str:
+    """The fault of a required column that is missing; an unknown one may stand for it."""
+    near = near_names(column.name, unknown)
+    unit, in_its_place = f" [{column.unit}]" if column.unit else "", f" in place of '{near[0]}'" if near else ""
+    return f"{where}: the column '{column.name}' is missing; add it{in_its_place} ({column.meaning}{unit})"
 
 
 def _typed(values: pd.Series, column: Column, where: str, faults: list[str]) -> pd.Series:
@@ -142,7 +151,10 @@ def _text(values: pd.Series, column: Column) -> tuple[pd.Series, Flags]:
         values = values.astype("string[python]").replace("", pd.NA)
     missing = np.asarray(values.array.isna())
     bad = missing & column.required
-    others = set(values.to_numpy(dtype=object)) - {*column.choices, pd.NA} if column.choices else None
+    others = set(values.to_numpy(dtype=object)) - {*column.choices, pd.NA} if column.choices else set()
+    spellings = {word: read for word in others if (read := column.read(str(word))) in column.choices}
+    if spellings:
+        values, others = values.replace(spellings), others - spellings.keys()
     return values, bad | values.isin(others).to_numpy() if others else bad
 
 
@@ -255,7 +267,7 @@ OPS = Table(
         Column(
             "block", "integer", "the repeated block of the model that it belongs to; missing outside blocks", minimum=0
         ),
-        Column("precision", "text", "number format of the operands", choices=PRECISIONS),
+        Column("precision", "text", "number format of the operands", choices=PRECISIONS, read=read_format),
         Column("shapes", "text", "operand shapes, '100x50;50x1'; -1 is an unknown dimension"),
         Column("output_shapes", "text", "result shapes, written alike"),
         Column("inputs", "text", "ops and variables whose results it takes, 'a;b'; where a dump or its graph tells"),
@@ -282,8 +294,8 @@ WORK = OPS.extend(
     *CONV_COLUMNS,
     ROW_LENGTH,
     *RANKS,
-    Column("from_precision", "text", "number format that a cast reads", choices=FORMATS),
-    Column("to_precision", "text", "number format that a cast writes", choices=FORMATS),
+    Column("from_precision", "text", "number format that a cast reads", choices=FORMATS, read=read_format),
+    Column("to_precision", "text", "number format that a cast writes", choices=FORMATS, read=read_format),
     Column("flop", "number", "arithmetic of all calls, a multiply-add counted as 2", "FLOP/step", minimum=0),
     Column("bytes", "number", "compulsory traffic of all calls", "B/step", minimum=0),
     Column("intensity", "number", "flop / bytes", "FLOP/B", minimum=0),
@@ -304,7 +316,9 @@ MEASUREMENTS = Table(
         Column("op_class", "text", "what kind of work was timed", required=True, choices=OP_CLASSES),
         OPERATOR,
         Column("kernel", "text", "the kernel that ran"),
-        Column("precision", "text", "number format of the operands", required=True, choices=PRECISIONS),
+        Column(
+            "precision", "text", "number format of the operands", required=True, choices=PRECISIONS, read=read_format
+        ),
         *GEMM_COLUMNS,
         *CONV_COLUMNS,
         ROW_LENGTH,
@@ -323,7 +337,13 @@ MEASUREMENTS = Table(
         Column("library", "text", "library and versions"),
         Column("clock", "text", "clock during the measurement"),
         Column("threads", "integer", "threads of the processor that took part", above=0),
-        Column("accumulate", "text", "number format of the sums, where it is not the operands'", choices=PRECISIONS),
+        Column(
+            "accumulate",
+            "text",
+            "number format of the sums, where it is not the operands'",
+            choices=PRECISIONS,
+            read=read_format,
+        ),
         Column("padding", "text", "what the shape was padded to before it was timed"),
         Column("cache", "text", "whether the operands lay in the cache before a call", choices=CACHES),
         Column(

@@ -21,6 +21,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from estimator.core import quantities, units
 from estimator.core.errors import EstimatorError
 from estimator.core.notes import Note, sentences
+from estimator.core.number_formats import read_word
 from estimator.core.scenarios import Host, Input, read_host, read_input
 
 if TYPE_CHECKING:
@@ -41,7 +42,9 @@ Covers = Literal["inputs", "all"]  # declared uncertainties of the inputs; the m
 LARGEST_BATCH = 10**9  # samples in one step
 LARGEST_SEED = 2**63 - 1
 MOST_DRAWS = 100_000
-Precision = Literal["fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "fp4", "int8", "int4"]
+Precision = Annotated[
+    Literal["fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "fp4", "int8", "int4"], BeforeValidator(read_word)
+]
 
 ITEMSIZE: dict[str, float] = {  # bytes of one element; tf32 is stored as fp32
     "fp64": 8, "fp32": 4, "tf32": 4, "bf16": 2, "fp16": 2, "fp8": 1, "int8": 1, "fp4": 0.5, "int4": 0.5,
@@ -498,6 +501,7 @@ class RunPlan:
             object.__setattr__(self, "batch", _whole_from("batch", self.batch, 1, LARGEST_BATCH))
         object.__setattr__(self, "seed", _whole_from("seed", self.seed, 0, LARGEST_SEED))
         object.__setattr__(self, "draws", _whole_from("draws", self.draws, 0, MOST_DRAWS))
+        object.__setattr__(self, "precision", read_word(self.precision))
         if self.precision not in (None, "auto", *ITEMSIZE):
             known = ", ".join(["auto", *ITEMSIZE])
             raise EstimatorError(f"precision '{self.precision}' is not known; expected one of {known}")

@@ -16,6 +16,9 @@ QUANTITY = re.compile(r"^\s*([-+]?(?:\d{1,3}(?:,\d{3})+(?:\.\d*)?|\d+(?:\.\d*)?|
 
 UNIT = re.compile(r"^[A-Za-zµμ]+(/[A-Za-zµμ]+)?$")
 
+# Gb/s is mostly a slip for GB/s where bytes are usual, and right for links, so that people must say it in full
+BITS = re.compile(r"((?:[kKMGTPE]i?)?)b(/s|ps)?")
+
 # SI unit → name of its quantity, and an example
 KINDS = {
     "s": ("a time", "60 h"),
@@ -52,6 +55,10 @@ def parse(text: object, unit: str) -> float:
     if not match:
         raise ValueError(f"is {text!r}, which is not a quantity; write {kind} such as '{example}'")
     number, unit_text = match.groups()
+    if bits := BITS.fullmatch(unit_text):
+        prefix, rate = bits[1], "/s" if bits[2] else ""
+        choice = f"'{number} {prefix}B{rate}' for bytes or '{number} {prefix}bit{rate}' for bits"
+        raise UnitError(f"is {text!r}, whose b would be a bit; write {choice}")
     si_unit, factor = _unit(unit_text)
     if si_unit != unit:
         other = KINDS[si_unit][0] if si_unit in KINDS else "no unit known here" if si_unit == "?" else f"in {si_unit}"

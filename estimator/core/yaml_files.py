@@ -6,6 +6,7 @@ import copy
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -28,6 +29,18 @@ EXPECTED = {  # pydantic's fault types → the expected value in words
     "int_type": "a whole number",
     "float_parsing": "a number",
     "float_type": "a number",
+}
+THOUSANDS = re.compile(r"\d{3}(\s.*)?")  # what stands behind a comma between thousands, and a unit
+PROBLEMS = {  # of YAML, in words that say what to do
+    "found character that cannot start any token": "a tab or sign that cannot stand here: indent by blanks, quote text",
+    "mapping values are not allowed in this context": "a colon in a text: put the text in quotes",
+}
+FILE_KINDS = {  # key that only files of one kind have at their top → the kind
+    "estimator_version": "a result that 'estimator report' wrote",
+    "units_of_work": "a study, for 'estimator fom' and 'estimator report'",
+    "peak": "a device, which --to and --on take",
+    "devices_per_node": "a system, which 'estimator scale --system' takes",
+    "framework": "a workload, which belongs beside a dump",
 }
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the C loader, if any, is ten times as fast
 MOST_VALUES = 100_000  # limit for files with aliases of aliases
@@ -57,15 +70,20 @@ def read_yaml(path: Path) -> Document:
     except yaml.YAMLError as error:
         line = getattr(getattr(error, "problem_mark", None), "line", 0) + 1
         problem = getattr(error, "problem", None) or "unreadable characters"
+        problem = PROBLEMS.get(problem, problem)
         raise EstimatorError(f"{path}:{line}: this is not YAML ({problem}); mend the line") from None
     if not isinstance(root, yaml.MappingNode):
-        raise EstimatorError(f"{path}: expected 'key: value' lines, found none; see 'estimator init'")
+        found = "a list" if isinstance(root, yaml.SequenceNode) else "nothing" if root is None else "a text"
+        raise EstimatorError(f"{path}: expected 'key: value' lines, found {found}; see 'estimator init'")
     lines: dict[Location, int] = {}
     duplicates: list[Fault] = []
     try:
         data = _construct(root, (), lines, duplicates, path)
     except (yaml.YAMLError, ValueError, AttributeError, TypeError) as error:
-        raise EstimatorError(f"{path}: a value cannot be read ({error}); write it as plain text") from None
+        line = getattr(getattr(error, "problem_mark", None), "line", -1) + 1
+        raise EstimatorError(
+            f"{path}{f':{line}' * bool(line)}: a value cannot be read; write it as plain text"
+        ) from None
     except RecursionError:
         raise EstimatorError(f"{path}: a value contains itself or is nested too deeply; flatten it") from None
     return Document(path, data, lines, tuple(duplicates))
@@ -76,9 +94,10 @@ def _construct(node: yaml.Node, at: Location, lines: dict[Location, int], faults
     if isinstance(node, yaml.SequenceNode):
         return [_construct(item, (*at, i), lines, faults, path) for i, item in enumerate(node.value)]
     if len(lines) > MOST_VALUES:
-        raise ValueError(f"more than {MOST_VALUES} values")
+        raise EstimatorError(f"{path}: there are more than {MOST_VALUES} values; delete what is not needed")
     if not isinstance(node, yaml.MappingNode):
         return yaml.constructor.SafeConstructor().construct_object(node)
+    _refuse_commas_in_numbers(node, path)
     out: dict[str, Any] = {}
     for key_node, value_node in node.value:
         key = str(key_node.value)
@@ -102,15 +121,42 @@ def plain(content: object) -> Any:
     return str(content) if isinstance(content, Path) else content
 
 
+def _refuse_commas_in_numbers(node: yaml.MappingNode, path: Path) -> None:
+    """Raise EstimatorError where braces hold a number such as 1,000: YAML ends the value at its comma."""
+    pairs = [(str(key.value), value.value, key.start_mark.line + 1) for key, value in node.value]
+    for (key, value, line), (rest, nothing, _) in pairwise(pairs):
+        if node.flow_style and THOUSANDS.fullmatch(rest) and nothing == "" and str(value).isdigit():
+            raise EstimatorError(
+                Fault(f"{path}:{line}: {key} is {value},{rest}; a number has no commas, so write {value}{rest}", "yaml")
+            )
+
+
+def expected(kind: str, written: object) -> str:
+    """The expected value of a pydantic fault of a type in EXPECTED, in words."""
+    has_commas = kind.startswith(("int", "float")) and "," in str(written)
+    return f"{EXPECTED[kind]}{' without commas' if has_commas else ''}"
+
+
 def check(model: type[Model], document: Document) -> Model:
     """Validate a document against a pydantic model. Raises EstimatorError with all faults, each with its line."""
     try:
         validated = model.model_validate(document.data)
     except ValidationError as error:
+        _refuse_other_kinds(model, document)
         raise EstimatorError(*document.faults, *_faults(model, document, error)) from None
     if document.faults:
         raise EstimatorError(*document.faults)
     return validated
+
+
+def _refuse_other_kinds(model: type[BaseModel], document: Document) -> None:
+    """Raise EstimatorError where a file is of another kind: the model knows few of its keys."""
+    known = _known_keys(model, ())
+    unknown = [key for key in document.data if key not in known]
+    kind = next((kind for key, kind in FILE_KINDS.items() if key in unknown), "")
+    if kind and 2 * len(unknown) > len(document.data):
+        wanted = next((kind for key, kind in FILE_KINDS.items() if key in known), "another file")
+        raise EstimatorError(Fault(f"{document.path}: this is {kind}; expected {wanted}", "unknown-key"))
 
 
 def remainder(model: type[Model], document: Document, spare: Mapping[str, Any]) -> tuple[Model | None, set[str]]:
@@ -171,7 +217,7 @@ def _faults(model: type[BaseModel], document: Document, error: ValidationError) 
                 yield Fault(f"{where}: {field} is {value}; expected keys with values, of {keys}", "wrong-value")
             case kind if kind in EXPECTED:
                 value = _short(fault["input"])
-                yield Fault(f"{where}: {field} is {value}; expected {EXPECTED[kind]}", "wrong-value")
+                yield Fault(f"{where}: {field} is {value}; expected {expected(kind, fault['input'])}", "wrong-value")
             case _:
                 problem = f"{fault['msg'][0].lower()}{fault['msg'][1:]}"
                 yield Fault(f"{where}: {field} is {_short(fault['input'])}; {problem}", "wrong-value")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
 import pandas as pd
 
+from estimator.core.interval import Z
 from estimator.core.notes import Note, with_code
 from estimator.core.schema import MATRIX, MODELLED, STREAMING
 from estimator.core.types import ITEMSIZE, DeviceSpec, Sourced, Workload
@@ -13,6 +15,7 @@ from estimator.core.units import in_operations, show
 from estimator.model.coefficients import shipped
 from estimator.model.hardware import TYPICAL_YEAR, peak_of_op
 from estimator.model.measured_rows import rows_for_ops
+from estimator.model.measured_times import USUAL_STD
 from estimator.model.proportional import has_rates, path_class
 
 CALIBRATING = (*MATRIX, *STREAMING)  # classes whose measurements correct a model
@@ -74,12 +77,24 @@ def _measurement_notes(ops: pd.DataFrame, target: DeviceSpec, measurements: pd.D
     sources = rows_for_ops(rows[rows["op_class"].isin(corrected["op_class"])], corrected)["source"]
     for source in sources.fillna("no source given").unique():
         yield Note("measurements-used", f"{target.name}: measured ops are those of {source}", target.name)
+    if ops["method"].eq("measured").any() and (spreadless := _without_spread(measurements, corrected)):
+        share = np.expm1(Z * USUAL_STD)
+        text = (
+            f"{target.name}: {spreadless} measured rows state no spread: each time is taken to be within ± {share:.0%}"
+        )
+        yield Note("measurements-without-spread", text, target.name)
     unused_classes = measurements.loc[~measurements["op_class"].isin(CALIBRATING), "op_class"].unique()
     if len(unused_classes):
         text = f"{target.name}: measured rows of {', '.join(unused_classes)} are there but not used"
         yield Note("measurements-unused", text, target.name)
     if len(sources):
         yield from with_code("device-note", (f"{target.name}: {note}" for note in target.notes))
+
+
+def _without_spread(measurements: pd.DataFrame, corrected: pd.DataFrame) -> int:
+    """How many measured rows of the corrected op classes state neither end of their interval."""
+    rows = measurements[measurements["op_class"].isin(corrected["op_class"])]
+    return int((rows["time_low_s"].isna() & rows["time_high_s"].isna()).sum())
 
 
 def _coefficient_notes(ops: pd.DataFrame, target: DeviceSpec) -> Iterator[Note]:

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from estimator.core.errors import EstimatorError, UnfitError
+from estimator.core.errors import UnfitError
+from estimator.core.number_formats import FP32_STAND_INS
 from estimator.core.schema import MATRIX
 from estimator.core.types import DeviceSpec, Flags, Floats, Names
 from estimator.model import plausibility
@@ -30,7 +31,7 @@ from estimator.model.measured_rows import (
     rows_of_common_libraries,
     use_fastest_repeats,
 )
-from estimator.model.measured_times import measured_times
+from estimator.model.measured_times import measured_times, with_usual_spread
 from estimator.model.plausibility import is_believed
 from estimator.model.proportional import (
     binding_rate,
@@ -103,7 +104,7 @@ def estimate_op_times(work: pd.DataFrame, source: SourceRun, target: TargetDevic
         _refuse_insufficient(target, work)
     profiled_s = work["time_s"].to_numpy(dtype=float)
     step, table = _estimate_step(work, source, target, cache)
-    measured = step.factor * calls_of(work) * measured_times(work, table)
+    measured = step.factor * calls_of(work) * with_usual_spread(measured_times(work, table))
     measured_interval = np.array([profiled_s] * 3) if target.same_setting else measured
     excess = np.zeros(len(work)) if target.same_setting else _excess(work, source)
     rung = _rungs(work, measured_interval[1], step.kernels, is_believed(excess))
@@ -229,7 +230,7 @@ def _refuse_insufficient(target: TargetDevice, work: pd.DataFrame) -> None:
             *(["peak"] if not any(peak.matrix for peak in device.peak.values()) else []),
             *(["memory_bandwidth"] if device.memory_bandwidth is None else []),
         ]
-        raise EstimatorError(
+        raise UnfitError(
             f"{device.name} has no specifications of {' and '.join(lacks)}, and no measurements; "
             "write a device file with them, or choose another target"
         )
@@ -240,6 +241,9 @@ def _refuse_unsupported(device: DeviceSpec, work: pd.DataFrame) -> None:
     for precision in sorted(set(work.loc[work["op_class"].isin(MATRIX), "precision"])):
         peak = device.peak_of(precision)
         if peak.matrix is None:
-            known = ", ".join(name for name, rates in device.peak.items() if rates.matrix)
+            known = [name for name, rates in device.peak.items() if rates.matrix]
             lacks = "has no hardware path for" if not peak.supported else "gives no peak for"
-            raise UnfitError(f"{device.name} {lacks} {precision}; matrix products run there in {known}")
+            text = f"{device.name} {lacks} {precision}; matrix products run there in {', '.join(known)}"
+            stand_in = next((name for name in FP32_STAND_INS if name in known and precision == "fp32"), None)
+            advice = f"; write --precision auto, as a framework does there, in a study 'precision: {stand_in}'"
+            raise UnfitError(f"{text}{advice if stand_in else ''}")

@@ -14,6 +14,7 @@ from estimator.model.kernels.kernel_model import amounts_per_call
 from estimator.model.measured_rows import ENDS, best_of_shape
 from estimator.model.shape_keys import shape_keys, storage_unknown
 
+USUAL_STD = 0.03  # of the logarithm of one measurement: the noise in coefficients/, fitted to public tables
 BYTES_TOLERANCE = 0.01  # relative difference of bytes up to which a measured row applies
 
 
@@ -33,6 +34,13 @@ def measured_times(work: pd.DataFrame, table: pd.DataFrame) -> Floats:
     if is_stream.any() and is_timed_stream.any():
         times[is_stream] = _times_of_streams(work[is_stream], table[is_timed_stream])
     return np.asarray(times.T)
+
+
+def with_usual_spread(times: Floats) -> Floats:
+    """Times (low end, median, high end × ops) with the interval of USUAL_STD where the measured rows state none."""
+    low, mid, high = times
+    factor = np.where(low == high, np.exp(Z * USUAL_STD), 1.0)
+    return np.array([low / factor, mid, high * factor])
 
 
 def timed_cold(work: pd.DataFrame, rows: pd.DataFrame) -> Flags:

@@ -90,11 +90,21 @@ def _locate(name: str) -> Path:
     if not place.exists():
         candidates = [folder / name for folder in library.folders("profiles") if (folder / name).exists()]
         if not candidates or place.is_absolute() or ".." in place.parts:
-            known = {p.name for folder in library.folders("profiles") for p in folder.iterdir() if p.is_dir()}
-            raise library.unknown("profile", name, known, "ingest --list")
+            raise _unknown(name)
         place = candidates[0]
     default = find_workload(place).default_profile if (place / "workload.yaml").is_file() else None
     return _run_folder(place / default if default else place)
+
+
+def _unknown(name: str) -> EstimatorError:
+    """The error for a name of which there is no profile, nor a file where it is a path."""
+    known = library.names("profiles", "*")
+    workload, separator, dump = name.partition("/")
+    if workload in known and dump:
+        return files.missing(known[workload] / dump, name)
+    if separator or library.looks_like_path(name):
+        return files.missing(Path(name), name)
+    return library.unknown("profile", name, known, "ingest --list")
 
 
 def _run_folder(place: Path) -> Path:

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from estimator.core.errors import EstimatorError
+from estimator.core.errors import EstimatorError, kind_of_value
 from estimator.core.types import Integers
 from estimator.profiles.dump import Dump
 
@@ -32,6 +32,7 @@ WINDOW, LARGEST_VALUE = 1 << 12, 1 << 28  # smallest and largest window in which
 MOST_PS = 2**62
 MOST_DIGITS = 18  # always fit into 64 bits
 UNTIMED = tuple("MiICstfnNDOPvcR")  # phases of events without duration
+NAMING = ("ph", "cat", "name", "ts", "dur")  # fields by which an error names an event
 SHOWN = 120  # characters of a faulty event in an error message
 
 Identity = int | float | str | None
@@ -209,8 +210,17 @@ def _event(cursor: _Cursor, event: type) -> Any:
     except msgspec.MsgspecError as error:
         if isinstance(needed, dict) and needed.get("ph") in UNTIMED:
             return event(ph=needed["ph"])
-        shown = json.dumps(needed)[:SHOWN]
-        raise EstimatorError(f"{cursor.where}: the event {shown} cannot be read ({error}); export it again") from None
+        raise EstimatorError(
+            f"{cursor.where}: the event {_shown(needed)} cannot be read ({error}); export it again"
+        ) from None
+
+
+def _shown(needed: Any) -> str:
+    """What names an event in an error: nothing else of it, as it may hold a secret."""
+    if not isinstance(needed, dict):
+        return f"({kind_of_value(needed)})"
+    named = {key: value for key, value in needed.items() if key in NAMING and not isinstance(value, dict | list)}
+    return json.dumps(named)[:SHOWN]
 
 
 def _needed(members: Any, type_: Any) -> Any:

@@ -20,6 +20,7 @@ PAGE = (
     "this is not a profile, but a page that XProf made of one; expected the xplane.pb from which it was made, so give "
     "that"
 )
+OWN = "this is {} for {}; expected a profiler dump or a shipped profile ('estimator ingest --list' lists them)"
 PAGE_KEYS = (
     rb"byCategory|byProgram|byCategoryExcludeIdle|podStatsSequence|podStatsMap|memoryProfilePerAllocator|peakHeapMib|"
     rb"heapSizes|maxHeapBySize|logicalBufferSpans"
@@ -42,6 +43,14 @@ KINDS = (  # what the beginning of the file holds, and what it is
     (re.compile(rb"(?i)rocprof(v\d|iler)"), f"this is a file of rocprof, {ROCPROF}"),
     (re.compile(rb'^\s*\{\s*"(segments|device_traces|external_annotations)"\s*:'), MEMORY),
     (re.compile(rb'^\s*[\[{].{0,4000}?"(%b)"\s*:' % PAGE_KEYS, re.DOTALL), PAGE),
+    (re.compile(rb"(?m)^(units_of_work|figure_of_merit):"), OWN.format("a study", "'estimator fom' or 'report'")),
+    (re.compile(rb"(?m)^(peak|memory_bandwidth):"), OWN.format("a device", "--to or --on")),
+    (
+        re.compile(rb'^\s*\{\s*"title".{0,400}?"estimator_version"\s*:', re.DOTALL),
+        OWN.format("a result", "people and programs to read"),
+    ),
+    (re.compile(rb"(?i)^\s*<(!doctype|html)"), "this is a page for a browser; expected a profiler dump, so give that"),
+    (re.compile(rb"^%PDF-"), "this is a PDF; expected a profiler dump, so give that"),
     (re.compile(rb'^\s*\[?\s*\{\s*("p"\s*:\s*\{[^}]*\}\s*,)?\s*"(cols|rows)"\s*:', re.DOTALL), PAGE),
 )
 

@@ -87,6 +87,8 @@ def comparison_table(estimates: Sequence[Mapping[str, Any]]) -> TextTable:
 
 
 def _compared_cells(estimate: Mapping[str, Any]) -> list[str]:
+    if estimate.get("refused"):
+        return [estimate["workload"], "–", estimate["target"], "refused", *["–"] * 3]
     workload = estimate["workload"] + ", inference" * (estimate["mode"] == "inference")
     step, matrix_only = (format_interval(estimate[name]) for name in ("step_s", "matrix_only_step_s"))
     speedup = format_interval(estimate["speedup"], "1") if is_known(estimate["source_step_s"]) else "–"

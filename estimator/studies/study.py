@@ -185,9 +185,15 @@ class Study(File):
 
 
 def find_study(name: str | Path) -> Path:
-    """The path of a study file, or that of a shipped study by its name."""
-    shipped = library.names("reports", "*").get(str(name))
-    return Path(name) if Path(name).is_file() or shipped is None else shipped / "study.yaml"
+    """The path of a study file, or that of a shipped study by its name. Raises EstimatorError for an unknown name."""
+    path, shipped = Path(name), library.names("reports", "*")
+    if path.is_file() or (path / "study.yaml").is_file():
+        return path if path.is_file() else path / "study.yaml"
+    if str(name) in shipped:
+        return shipped[str(name)] / "study.yaml"
+    if path.exists() or library.looks_like_path(str(name)):
+        return path
+    raise library.unknown("study", str(name), shipped)
 
 
 def read_study(path: str | Path) -> Study:

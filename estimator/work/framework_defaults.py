@@ -12,13 +12,13 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from estimator.core.types import DeviceSpec, Layout, Precision, Workload
+from estimator.core.number_formats import FP32_STAND_INS
+from estimator.core.types import DeviceSpec, Layout, Workload
 from estimator.work.precision import PRODUCTS, are_products
 
 AUTO = "auto"
 GPU_UNITS = ("SM", "SMM", "SMX", "CU")  # compute units of the devices whose libraries these layouts are of
 SINGLE = ("fp32", "tf32")  # formats of products of which a framework chooses; others a program asked for
-WITHOUT_FP32: tuple[Precision, ...] = ("tf32", "bf16", "fp16")  # what stands in for it, the first that a target has
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def product_format(asked: str | None, workload: Workload, target: DeviceSpec) ->
     if workload.precision != "fp32":
         return ProductFormat(None)
     if not target.peak_of("fp32").matrix:
-        stand_in = next((name for name in WITHOUT_FP32 if target.peak_of(name).matrix), None)
+        stand_in = next((name for name in FP32_STAND_INS if target.peak_of(name).matrix), None)
         return ProductFormat(stand_in, only=SINGLE)
     classes = _defaults(workload).tf32_classes
     has_tf32 = classes and target.peak_of("tf32").matrix

@@ -3,6 +3,7 @@
 import pytest
 
 from estimator.api.compare import CompareResult, compare, labels
+from estimator.core.errors import EstimatorError
 from estimator.core.types import Profile, RunPlan
 from tests.cli.command_line import read
 from tests.reports.test_html import Page
@@ -43,6 +44,19 @@ def test_labels_tell_estimates_apart(result: CompareResult, p1b3: Profile) -> No
     assert labels([each.estimate for each in compare([p1b3, "nt3"], "v100", draws=0)]) == [
         "p1b3 on v100-sxm2-16gb", "nt3 on v100-sxm2-16gb",
     ]  # fmt: skip
+
+
+def test_an_unfit_device_is_a_row_that_says_why() -> None:
+    found = compare("p1b3", ["tpu-v4", "v100"], draws=0)
+    assert [each.estimate.target.name for each in found] == ["v100-sxm2-16gb"]
+    assert found.table["target"].tolist() == ["tpu-v4", "v100-sxm2-16gb"]
+    assert found.table["step_s"].isna().tolist() == [True, False]
+    assert found.table["refused"][0] == found.unfit[0].why
+    assert "p1b3 on tpu-v4: refused" in repr(found)
+    assert "refused" in found._repr_html_()
+    assert len(found.plot().axes[0].get_yticklabels()) == 1
+    with pytest.raises(EstimatorError, match="tpu-v4 gives no peak for fp32"):
+        compare("p1b3", "tpu-v4", draws=0)
 
 
 def test_it_shows_itself(result: CompareResult) -> None:

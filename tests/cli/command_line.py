@@ -50,15 +50,23 @@ def run(
     *words: str, code: int = 0, cwd: Path | None = None, columns: int | None = 120, terminal: bool = False
 ) -> Output:
     """Run a command line in this process, and check its exit code."""
+    found, output = attempt(*words, cwd=cwd, columns=columns, terminal=terminal)
+    assert found == code, output.stderr
+    return output
+
+
+def attempt(
+    *words: str, cwd: Path | None = None, columns: int | None = 120, terminal: bool = False
+) -> tuple[int, Output]:
+    """The exit code and the output of a command line in this process, which shows no traceback."""
     codes: list[int] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "argv", ["estimator", *words])
         if cwd:
             patch.chdir(cwd)
         output = printed(lambda: codes.append(_exit_code()), columns=columns, terminal=terminal)
-    assert codes == [code], output.stderr
     assert "Traceback" not in output.stderr
-    return output
+    return codes[0], output
 
 
 def _exit_code() -> int:

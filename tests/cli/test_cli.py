@@ -74,6 +74,13 @@ def test_help_lists_the_commands_in_pipeline_order() -> None:
     assert run("--version").stdout == "estimator 0.1.0\n"
 
 
+def test_summaries_are_whole_on_a_terminal_of_80_columns() -> None:
+    listed = run("--help", columns=80).stdout.partition("Commands:")[2]
+    assert "..." not in listed
+    assert "…" not in listed
+    assert max(map(len, listed.splitlines())) <= 80
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_has_an_example_for_every_command(command: str) -> None:
     assert f"Example: estimator {command}" in run(command, "--help").stdout

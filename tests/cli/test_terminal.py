@@ -1,6 +1,9 @@
 """Tables at any width: no word is split while there is room for it, and no number ever is."""
 
 import io
+import os
+import pty
+import subprocess
 import sys
 
 import pytest
@@ -87,7 +90,7 @@ def test_what_moves_the_cursor_is_left_out() -> None:
     ("term", "no_colour", "expected"),
     [
         ("xterm", False, "\x1b[1mA\x1b[0m b\n\x1b[33mnote: \x1b[0mc\n"),
-        ("xterm", True, "\x1b[1mA\x1b[0m b\nnote: c\n"),
+        ("xterm", True, "A b\nnote: c\n"),
         ("dumb", False, "A b\nnote: c\n"),
     ],
 )
@@ -104,6 +107,52 @@ def test_a_terminal_shows_styles(monkeypatch: pytest.MonkeyPatch, term: str, no_
     assert out.getvalue() == expected
 
 
+@pytest.mark.parametrize("words", [("estimate", "p1b3", "--to", "v100"), ("devices", "--help"), ("sweep", "p1b3")])
+@pytest.mark.parametrize("no_colour", ["1", ""])
+def test_no_colour_leaves_no_escape_in_a_terminal(words: tuple[str, ...], no_colour: str) -> None:
+    """An empty NO_COLOR forbids nothing (no-color.org)."""
+    main_end, process_end = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100", "NO_COLOR": no_colour}
+    command = [sys.executable, "-m", "estimator", *words]
+    with subprocess.Popen(command, stdout=process_end, stderr=process_end, env=environment):
+        os.close(process_end)
+        shown = b"".join(iter(lambda: _read_from(main_end), b""))
+    os.close(main_end)
+    assert shown
+    assert (b"\x1b" in shown) == (words[0] == "estimate" and not no_colour)
+
+
+def _read_from(terminal_end: int) -> bytes:
+    try:
+        return os.read(terminal_end, 1 << 16)
+    except OSError:  # the process has ended
+        return b""
+
+
+@given(st.text(st.characters(codec="ascii", categories=["L", "N"]), max_size=60), st.integers(2, 40))
+def test_names_are_cut_in_the_middle(name: str, width: int) -> None:
+    shown = terminal.cut(name, width)
+    head, mark, tail = shown.partition("…")
+    assert len(shown) <= width
+    assert bool(mark) == (len(name) > width)
+    assert name.startswith(head)
+    assert name.endswith(tail)
+
+
+def test_a_table_fits_its_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    table = terminal.new_table(
+        "", "name", "time", "FLOP", "bytes", right=("time", "FLOP", "bytes"), spare=("FLOP", "bytes")
+    )
+    table.add_row("a" * 500 + "b" * 500, "123.4 us", "12,345,678 FLOP", "987,654,321 B")
+    terminal.print_table(table)
+    shown = capsys.readouterr().out
+    assert max(map(len, shown.splitlines())) <= 60
+    assert "aa…bb" in shown
+    assert "FLOP" in shown
+    assert "bytes" not in shown
+
+
 def test_widths_are_those_of_the_longest_lines() -> None:
     assert terminal.text_width(["ab\nabcd", "abc"]) == 4
     assert terminal.text_width([]) == 0
@@ -118,14 +167,16 @@ def test_notes_are_one_line_each_on_stderr(capsys: pytest.CaptureFixture[str]) -
 
 
 @pytest.mark.parametrize(
-    ("is_terminal", "as_json", "shown"), [(True, False, True), (True, True, False), (False, False, False)]
+    ("is_terminal", "as_json", "no_colour", "shown"),
+    [(True, False, "", True), (True, True, "", False), (False, False, "", False), (True, False, "1", False)],
 )
 def test_progress_is_shown_on_a_terminal_to_people_alone(
-    monkeypatch: pytest.MonkeyPatch, is_terminal: bool, as_json: bool, shown: bool
+    monkeypatch: pytest.MonkeyPatch, is_terminal: bool, as_json: bool, no_colour: str, shown: bool
 ) -> None:
     errors = Terminal() if is_terminal else io.StringIO()
     monkeypatch.setattr(sys, "stderr", errors)
     monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("NO_COLOR", no_colour)
     with terminal.progress("shapes", as_json) as progress:
         progress(1, 2)
         progress(2, 2)

@@ -51,3 +51,16 @@ def test_unwritable_places_are_refused_in_one_sentence(tmp_path: Path) -> None:
 def test_a_name_with_a_null_byte_is_no_file() -> None:
     with pytest.raises(EstimatorError, match="there is no such file"):
         files.read_text(Path("a\0b"))
+
+
+def test_a_missing_file_is_looked_for_in_a_folder_with_near_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "study.yaml").touch()
+    monkeypatch.chdir(tmp_path)
+    for name, sentence in {
+        "stduy.yml": f"stduy.yml: there is no such file in {tmp_path}. Did you mean study.yaml?",
+        "other.yaml": f"other.yaml: there is no such file in {tmp_path}; check the path",
+        "none/x.pb": f"none/x.pb: there is no such file, nor its folder, in {tmp_path}; check the path",
+    }.items():
+        assert str(files.missing(Path(name))) == sentence

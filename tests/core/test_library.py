@@ -34,3 +34,11 @@ def test_folders_are_named_in_full(own: Path) -> None:
     paths = library.names("profiles", "*")
     assert paths["mine.v2"] == own / "profiles" / "mine.v2"
     assert "p1b3" in paths
+
+
+@pytest.mark.parametrize(
+    ("name", "is_path"),
+    [("./x", True), ("a/b", True), ("x.pb", True), ("x.json.gz", True), ("p1b3", False), ("mine.v2", False)],
+)
+def test_paths_are_told_from_names(name: str, is_path: bool) -> None:
+    assert library.looks_like_path(name) == is_path

@@ -1,4 +1,5 @@
 import math
+import re
 
 import pytest
 from hypothesis import given
@@ -39,7 +40,7 @@ def test_every_prefix_scales_by_its_power_of_ten(number: int, unit: str, data: s
         ("60 TFLOP/s", "FLOP/s", 60e12),
         ("10.6 TFLOPS", "FLOP/s", 10.6e12),
         ("62.7 TOP/s", "FLOP/s", 62.7e12),
-        ("10 Gb/s", "B/s", 1.25e9),
+        ("10 Gbit/s", "B/s", 1.25e9),
         ("128 GiB", "B", 128 * 2**30),
         ("16 GB", "B", 16e9),
         ("3 %", "1", 0.03),
@@ -100,3 +101,21 @@ def test_significant_digits_and_intervals() -> None:
 
 def test_usual_units_agree_with_the_unit_library() -> None:
     assert units.usual_units() == {text: units.any_unit(text) for text in units.usual_units()}
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("12 Tb/s", "is '12 Tb/s', whose b would be a bit; write '12 TB/s' for bytes or '12 Tbit/s' for bits"),
+        ("200 Gbps", "write '200 GB/s' for bytes or '200 Gbit/s' for bits"),
+        ("80 Gib", "write '80 GiB' for bytes or '80 Gibit' for bits"),
+    ],
+)
+def test_a_lower_case_b_is_not_read_as_bits(text: str, sentence: str) -> None:
+    with pytest.raises(units.UnitError, match=re.escape(sentence)):
+        units.parse(text, "B/s")
+
+
+def test_bits_are_read_where_they_are_spelled() -> None:
+    assert units.parse("200 Gbit/s", "B/s") == 25e9
+    assert units.parse("8 Gibit", "B") == 2**30

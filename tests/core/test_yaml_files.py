@@ -83,3 +83,30 @@ def test_any_text_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, t
         yaml_files.check(DeviceSpec, yaml_files.read_yaml(path))
     except EstimatorError as error:
         assert error.faults
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("a: {b: 1,000}", ":1: b is 1,000; a number has no commas, so write 1000"),
+        ("a: {b: 1,000, c: 2}", ":1: b is 1,000; a number has no commas, so write 1000"),
+        ("a: {c: 2,\n  b: 1,000 h}", ":2: b is 1,000 h; a number has no commas, so write 1000 h"),
+        ("a: {256: 1,000,000}", ":1: 256 is 1,000; a number has no commas, so write 1000"),
+    ],
+)
+def test_a_comma_in_a_number_in_braces_is_explained(tmp_path: Path, text: str, sentence: str) -> None:
+    path = tmp_path / "x.yaml"
+    path.write_text(text)
+    with pytest.raises(EstimatorError) as caught:
+        yaml_files.read_yaml(path)
+    assert str(caught.value) == f"{path}{sentence}"
+
+
+def test_a_comma_in_a_number_on_its_own_line_is_explained(tmp_path: Path) -> None:
+    (fault,) = faults_of(tmp_path / "v100.yaml", DEVICE + "pcie_generation: 1,000\n")
+    assert fault.endswith("pcie_generation is '1,000'; expected a whole number without commas")
+
+
+def test_keys_without_values_in_braces_are_no_numbers(tmp_path: Path) -> None:
+    (tmp_path / "x.yaml").write_text("a: {b: 1, 256: 7, c: }")
+    assert yaml_files.read_yaml(tmp_path / "x.yaml").data == {"a": {"b": 1, "256": 7, "c": None}}

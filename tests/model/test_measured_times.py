@@ -5,10 +5,12 @@ import pandas as pd
 import pytest
 
 from estimator.core.interval import Z
+from estimator.core.notes import sentences
 from estimator.core.types import RunPlan, Workload
 from estimator.model import coefficients
+from estimator.model.assumptions import assumptions
 from estimator.model.measured_rows import applicable_rows, one_row_per_shape
-from estimator.model.measured_times import measured_times, timed_cold
+from estimator.model.measured_times import USUAL_STD, measured_times, timed_cold, with_usual_spread
 from estimator.work import count_work
 from tests.conftest import make_device, make_measurements, make_ops
 from tests.model.toy import ROW, SHAPE, predict_on, predict_products, streams, table
@@ -123,3 +125,20 @@ def test_streams_were_timed_cold_where_any_was() -> None:
     streamed = by_shape(streams(1e-5).assign(cache="cold"))
     assert timed_cold(work, streamed).tolist() == [True, False]
     assert timed_cold(work, by_shape(table((7, 7, 7, "n", "n", 1e-3)).assign(cache="cold"))).tolist() == [False] * 2
+
+
+def test_a_time_without_a_spread_gets_the_usual_one() -> None:
+    times = np.array([[1.0, 2.0, np.nan], [1.0, 3.0, np.nan], [1.0, 4.0, np.nan]])
+    widened = with_usual_spread(times)
+    assert widened[:, 0] == pytest.approx([np.exp(-Z * USUAL_STD), 1.0, np.exp(Z * USUAL_STD)])
+    assert widened[:, 1:] == pytest.approx(times[:, 1:], nan_ok=True)
+
+
+def test_a_measured_row_without_ends_has_an_interval_and_a_note_says_so() -> None:
+    rows = table(ROW).assign(time_low_s=np.nan, time_high_s=np.nan)
+    ops = count_work(make_ops({"op_type": "MatMul", **SHAPE}), Workload(name="toy")).work
+    predicted = predict_on(ops, make_device(), rows, RunPlan("toy", draws=4000)).ops
+    assert predicted["method"].item() == "measured"
+    assert predicted["high_s"].item() / predicted["low_s"].item() == pytest.approx(np.exp(2 * Z * USUAL_STD), rel=0.02)
+    notes = sentences(assumptions(predicted, make_device(), rows, Workload(name="toy")))
+    assert "toy: 1 measured rows state no spread: each time is taken to be within ± 5%" in notes

@@ -6,6 +6,7 @@ import pytest
 from estimator.core.types import Floats, RunPlan, Workload
 from estimator.model import SourceRun, TargetDevice
 from estimator.model.ladder import estimate_op_times
+from estimator.model.measured_times import USUAL_STD
 from estimator.model.sampling import sampler
 from estimator.work import count_work
 from tests.conftest import make_device, make_ops
@@ -33,10 +34,11 @@ def samples(step_spread: float = 0.0, plan: RunPlan = PLAN) -> tuple[Floats, Flo
     return sampler(WORK, times, target.device, plan)(slice(None))
 
 
-def test_a_measured_time_without_ends_and_a_carried_one_are_no_draws() -> None:
+def test_a_carried_time_is_no_draw_and_a_measured_one_without_ends_spreads_as_usual() -> None:
     time, launch = samples()
-    assert np.ptp(time[:, [0, 2]], axis=0).tolist() == [0, 0]
-    assert np.ptp(time[:, 1]) > 0
+    assert np.ptp(time[:, 2]) == 0
+    assert np.log(time[1:, 0]).std() == pytest.approx(USUAL_STD, rel=0.3)
+    assert np.log(time[1:, 1]).std() > USUAL_STD
     assert (launch[:, [0, 2]] == 0).all()
     assert (launch[:, 1] > 0).all()
 

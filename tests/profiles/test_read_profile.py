@@ -1,4 +1,5 @@
 import math
+import re
 from pathlib import Path
 
 import pytest
@@ -17,9 +18,19 @@ def test_name_folder_and_path_read_the_same_profile() -> None:
     assert named.workload.parameters == 30_088_701
 
 
-@pytest.mark.parametrize("name", ["p1b4", "../p1b3x", "/none/p1b3", "p1b3/none"])
-def test_an_unknown_name_is_refused(name: str) -> None:
-    with pytest.raises(EstimatorError, match=f"Unknown profile '{name}'"):
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("p1b4", "Unknown profile 'p1b4'. Did you mean p1b3"),
+        ("../p1b3x", "../p1b3x: there is no such file in "),
+        ("/none/p1b3", "/none/p1b3: there is no such file, nor its folder, in /; check the path"),
+        ("p1b3/amd-epyc.xplan", "profiles/p1b3. Did you mean amd-epyc.xplane?"),
+        ("trace.pb", "trace.pb: there is no such file in "),
+        ("v100", "'v100' is a device, not a profile"),
+    ],
+)
+def test_an_unknown_name_is_refused(name: str, sentence: str) -> None:
+    with pytest.raises(EstimatorError, match=re.escape(sentence)):
         read_profile(name)
 
 

@@ -30,7 +30,9 @@ def capture(
     verbose: Annotated[bool, typer.Option("--verbose", help="Show what TensorFlow writes.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Profile a Keras training run (extra: tensorflow): the dump, and all that it lacks.
+    """Profile a Keras training run (extra: tensorflow).
+
+    What is written is the dump, and all that it lacks.
 
     MODEL defines build() or model, a compiled Keras model, and may define data(), giving (x, y) or a tf.data.Dataset,
     else it gets noise; or train_step(batch), and batches(), giving an iterable. BATCH_SIZE, SAMPLES and EPOCHS, or

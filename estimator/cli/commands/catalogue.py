@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from typer.core import TyperCommand
 
+from estimator.cli.command import EstimatorCommand
 from estimator.cli.emit import emit
 from estimator.cli.options import CSV, Check, DeviceNames, Json, SystemNames
 
@@ -40,7 +40,7 @@ def _layout(command: str | None) -> "Layout":
     return {"devices": columns.DEVICES, "systems": columns.SYSTEMS}[str(command)]
 
 
-class WithColumns(TyperCommand):
+class WithColumns(EstimatorCommand):
     """A command whose help lists its columns and the lints of its check, loaded only for the help."""
 
     def format_epilog(self, ctx: "Context", formatter: "HelpFormatter") -> None:
@@ -83,7 +83,10 @@ def devices(
     check: Check = False,
     as_json: Json = False,
 ) -> None:
-    """The catalogue of devices: a table to choose from, one in full, several side by side."""
+    """The catalogue of devices: all of them, one, or several.
+
+    A table to choose from; one in full; several side by side.
+    """
     _catalogue(_layout("devices"), names or [], where or [], sort, columns, csv, check, as_json)
 
 
@@ -96,7 +99,10 @@ def systems(
     check: Check = False,
     as_json: Json = False,
 ) -> None:
-    """The catalogue of systems: a table to choose from, one in full, several side by side."""
+    """The catalogue of systems: all of them, one, or several.
+
+    A table to choose from; one in full; several side by side.
+    """
     _catalogue(_layout("systems"), names or [], where or [], sort, columns, csv, check, as_json)
 
 

@@ -36,7 +36,10 @@ def compare(
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """Predict profiles on several devices, side by side, as they ran, or at another batch size or the forward pass."""
+    """Predict profiles on several devices, side by side.
+
+    The runs are taken as they were, or at another batch size, or their forward passes alone.
+    """
     from estimator.api import compare as api
     from estimator.cli.render.compare import render_compare
 

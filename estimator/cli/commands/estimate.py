@@ -41,7 +41,10 @@ def estimate(
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """Predict the step time of a profiled run on a device, as it ran, or at another batch size or the forward pass."""
+    """Predict the step time of a profiled run on a device.
+
+    The run is taken as it was, or at another batch size, or its forward pass alone.
+    """
     from estimator.api import estimate as api
     from estimator.cli.render.estimate import render_estimate
 

@@ -60,7 +60,9 @@ def measure(
     all_reduce: Annotated[int | None, typer.Option(min=2, metavar="N", help="Add all-reduce of N processes.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Measure this machine: products, convolutions, bandwidth, launches. What it writes is a target at once.
+    """Measure this machine, or write a kit to measure others.
+
+    It times products, convolutions, bandwidth and launches. What it writes is a target at once.
 
     Without --shapes, --profile or --deepbench it runs a sweep in DeepBench's manner. Ctrl-C keeps what is measured:
     the same command goes on from there.
@@ -69,6 +71,7 @@ def measure(
     from estimator.cli.render.written import render_written
     from estimator.collect.measure import Plan, chosen_backend, precisions, sweep
     from estimator.collect.measure.kit import write_kit
+    from estimator.core.number_formats import read_format
     from estimator.core.schema import PRECISIONS
 
     given_options = {
@@ -81,6 +84,7 @@ def measure(
     _refuse_unused(given_options, "--kit", RUN_OPTIONS if kit else {})
     calibrates = kit is not None and not (shapes or profile or deepbench)
     _refuse_unused(given_options, "no --profile", {} if profile or calibrates else {"precision": "--precision"})
+    precision = precision and read_format(precision)
     if precision not in (None, *PRECISIONS):
         raise typer.BadParameter(f"--precision is {precision}; write one of {', '.join(PRECISIONS)}")
     error = _parse_quantity("--relative-error", relative_error, "1", 1.0)

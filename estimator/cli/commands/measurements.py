@@ -5,11 +5,12 @@ from typing import Annotated
 
 import typer
 
+from estimator.cli.command import EstimatorCommand
 from estimator.cli.emit import emit
 from estimator.cli.options import DEVICES, TARGET_HELP, Json, Measured
 
 app = typer.Typer(
-    help="Measured times of ops: import tables of other formats, show what a table holds.",
+    help="Measured times of ops: import tables, show what they hold.",
     epilog="Example: estimator measurements show v100",
     add_completion=False,
     no_args_is_help=True,
@@ -42,7 +43,7 @@ KeepImpossible = Annotated[
 Device = Annotated[str, typer.Argument(help=TARGET_HELP.removeprefix("Target device: ").capitalize(), **DEVICES)]
 
 
-@app.command("import", epilog=IMPORT_EXAMPLES)
+@app.command("import", cls=EstimatorCommand, epilog=IMPORT_EXAMPLES)
 def import_(
     files: Files,
     output: Output,
@@ -73,9 +74,12 @@ def import_(
     emit(documents.imported_measurements(result), render_import, as_json)
 
 
-@app.command(epilog="Example: estimator measurements show v100")
+@app.command(cls=EstimatorCommand, epilog="Example: estimator measurements show v100")
 def show(device: Device, measurements: Measured = None, as_json: Json = False) -> None:
-    """What is measured of a device: rows, best rates, flags and conditions by op class and precision."""
+    """What is measured of a device.
+
+    Rows, best rates, flags and conditions by op class and precision.
+    """
     from estimator.cli import documents
     from estimator.cli.render.measurements import render_show
     from estimator.devices import load_device

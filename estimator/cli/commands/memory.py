@@ -34,7 +34,10 @@ def memory(
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """What a profiled run holds in memory, whether a device has room for it, and the largest batch that fits."""
+    """What a run holds in memory, and the largest batch that fits.
+
+    With a device, also whether it has room.
+    """
     from estimator import pipeline
     from estimator.cli import documents
     from estimator.cli.render.memory import render_memory

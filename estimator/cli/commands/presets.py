@@ -15,7 +15,10 @@ Names = Annotated[list[str] | None, typer.Argument(metavar="NAME", help="Presets
 
 
 def presets(names: Names = None, as_json: Json = False) -> None:
-    """Published figures of merit that a study names by 'figure_of_merit: {preset: ...}', with their sources."""
+    """Published figures of merit that a study can name.
+
+    A study names one by 'figure_of_merit: {preset: ...}'. Each has its sources.
+    """
     from estimator.cli import documents
     from estimator.cli.render.presets import render_presets
 

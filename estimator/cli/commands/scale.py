@@ -23,14 +23,14 @@ from estimator.cli.options import (
 
 EXAMPLES = """\b
 Example: estimator scale resnet50 --system dgx-a100 --batch 64
-Example: estimator scale vgg16 --system summit --devices 6 --devices 96 --devices 1536 --batch 32
+Example: estimator scale vgg16 --system summit --devices 6 96 1536 --batch 32
 Example: estimator scale resnet50 --system perlmutter --batch 8192 --scaling strong --parallel zero1
 Example: estimator scale resnet50 --system dgx-a100 --plot resnet50.svg
 Example: estimator scale resnet50 --system dgx-a100 --batch 64 --timed-steps steps.csv
 Example: estimator scale gpt3-175b --system selene --devices 1536 --batch 96 --parallel tensor=8,pipeline=12,micro=1
 """
 SYSTEM_HELP = "The machine: a shipped system or a path to YAML."
-DEVICES_HELP = "Number of devices, once for each.  [default: powers of two and the whole machine]"
+DEVICES_HELP = "Numbers of devices, such as 1 8 64.  [default: powers of two and the whole machine]"
 BATCH_HELP = (
     "Samples in a step: of one device, or one copy of a divided model, for weak scaling; of all for strong.  "
     "[default: as profiled]"
@@ -64,10 +64,11 @@ def scale(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Predict a profile on more and more devices of a machine: step, samples per second, exposed communication.
+    """Predict a profile on more and more devices of a machine.
 
-    Devices exchange their gradients over the machine's links while others are computed; what is not hidden lengthens
-    the step. A few timed steps of the machine, such as "devices,step_s" and below it "8,0.31", correct the others.
+    It shows step time, samples per second and exposed communication. Devices exchange their gradients over the
+    machine's links while others are computed; what is not hidden lengthens the step. A few timed steps of the machine,
+    such as "devices,step_s" and below it "8,0.31", correct the others.
     """
     from estimator.api import scale as api
     from estimator.cli.render.scale import render_scale, write_picture

@@ -36,12 +36,13 @@ def selftest(
     keep: RunsFolder = None,
     as_json: Json = False,
 ) -> None:
-    """Profile here in one setting, predict another, run it, compare (extra: tensorflow; Linux).
+    """Check the whole chain against real runs on this machine.
 
-    One core or two, with less or more of the processor's instructions, are devices of their own. In each, products,
-    convolutions, pools and streams are measured, never a workload; every setting is predicted from every other one. The
-    error is shown beside the noise floor: how far two sets of runs of the same step are from each other. It takes about
-    40 minutes, with --quick a few; run nothing else meanwhile.
+    It profiles in one setting, predicts another, runs it, and compares (extra: tensorflow; Linux). One core or two,
+    with less or more of the processor's instructions, are devices of their own. In each, products, convolutions, pools
+    and streams are measured, never a workload; every setting is predicted from every other one. The error is shown
+    beside the noise floor: how far two sets of runs of the same step are from each other. It takes about 40 minutes,
+    with --quick a few; run nothing else meanwhile.
     """
     import tempfile
 

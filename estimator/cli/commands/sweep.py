@@ -18,7 +18,7 @@ from estimator.cli.options import (
 
 EXAMPLES = """\b
 Example: estimator sweep p1b3 --to v100
-Example: estimator sweep nt3 --to v100 --to h100 --batch 1 --batch 8 --batch 64 --mode inference
+Example: estimator sweep nt3 --to v100 --to h100 --batch 1 8 64 --mode inference
 """
 
 
@@ -36,10 +36,10 @@ def sweep(
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """Predict a profile at several batch sizes: step time, samples per second, and where a larger batch gains little.
+    """Predict a profile at several batch sizes.
 
-    One profile is enough: matrix products, convolutions and activations grow with the batch, weights and their updates
-    do not.
+    It shows step time, samples per second, and where a larger batch gains little. One profile is enough: matrix
+    products, convolutions and activations grow with the batch, weights and their updates do not.
     """
     from estimator.cli.render.sweep import render_sweep
     from estimator.core.types import RunPlan

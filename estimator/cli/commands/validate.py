@@ -36,10 +36,11 @@ Quick = Annotated[bool, typer.Option("--quick", help="Judge at most 3000 rows of
 def validate(
     data: Data = None, problem: Problems = None, quick: Quick = False, csv: CsvFile = None, as_json: Json = False
 ) -> None:
-    """How far predictions are off on devices never seen: held-out errors on public measurements.
+    """How far predictions are off on devices never seen.
 
-    Each device family is left out of every data set at once, and predicted from the others; simple methods are judged
-    on the same rows. Without --data it prints the table that the shipped fit carries.
+    These are held-out errors on public measurements. Each device family is left out of every data set at once, and
+    predicted from the others; simple methods are judged on the same rows. Without --data it prints the table that the
+    shipped fit carries.
     """
     from estimator.cli import documents, terminal
     from estimator.cli.render.validate import render_validate

@@ -11,6 +11,7 @@ from estimator.cli.terminal import Table, Text
 from estimator.core import units
 from estimator.reports.text import format_time, shorten
 
+SPARE = ("class", "phase", "calls", "m", "n", "k", "FLOP", "bytes", "counted from")  # left out on a narrow terminal
 PARTS = {"wall": "wall_step_s", "busy": "busy_step_s", "idle": "idle_s", "input": "input_s"}  # of a step
 
 
@@ -67,7 +68,7 @@ def _ops(ops: Sequence[Mapping[str, Any]], by: str, top: float) -> Table:
     rest, what = len(ops) - len(shown), "time" if by == "time_s" else "FLOP"
     title = f"Ops up to {top:.0%} of the {what}; {rest} more: --top 1, --csv or --json" if rest else "Ops"
     numbers = ("calls", "m", "n", "k", "FLOP", "bytes", "time")
-    table = terminal.new_table(title, "op", "class", "phase", *numbers, "counted from", right=numbers)
+    table = terminal.new_table(title, "op", "class", "phase", *numbers, "counted from", right=numbers, spare=SPARE)
     for op in shown:
         table.add_row(*_op_cells(op))
     return table

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from estimator.core import units
 from estimator.core.errors import EstimatorError
+from estimator.core.number_formats import read_format
 from estimator.core.types import ITEMSIZE, DeviceSpec
-from estimator.devices.importers import names
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Declared:
 
     def checked(self) -> Declared:
         """A copy with the precision in our words. Raises EstimatorError for an unknown precision or a bad clock."""
-        precision = names.translate_precision(self.precision) if self.precision else None
+        precision = read_format(self.precision) if self.precision else None
         if precision not in (None, *ITEMSIZE):
             known = ", ".join(ITEMSIZE)
             raise EstimatorError(f"--precision is {self.precision!r}, which is not known; expected one of {known}")

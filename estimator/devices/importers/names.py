@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
+from estimator.core.number_formats import read_format
 from estimator.core.schema import MEASUREMENTS, PASSES
 
 Names = tuple[tuple[str, str], ...]  # pattern → column
@@ -72,15 +73,6 @@ TIMES = {  # meaning of a time: of a pass, of the row, its low or high end, or a
 RATES = {r"t(era)?(fl)?op(s|/s)|tf/s": 1e12, r"g(iga)?(fl)?op(s|/s)|gf/s": 1e9}
 UNTIMED = ("", "not supported", "unsupported", "n/a")
 _TRANSPOSES = {**dict.fromkeys(("0", "false", "no"), "n"), **dict.fromkeys(("1", "true", "yes"), "t")}
-_FLOAT = "(?:fp|float|f)_?"
-PRECISION = re.compile(  # with the prefixes and suffixes of frameworks, CUDA and ROCm
-    r"(?:(?:torch|np|numpy|jnp|jax\.numpy|tf|tl)\.|cuda_r_|cublas_compute_|hip(?:blas)?_r_|rocblas_datatype_)?"
-    rf"(?:(?P<fp64>{_FLOAT}64|double|64f)|(?P<tf32>[tx]f_?32|tensor_?float_?32|32f_fast_tf32)"
-    rf"|(?P<fp32>{_FLOAT}32|single|float|32f)|(?P<bf16>b{_FLOAT}16|16bf)|(?P<fp16>{_FLOAT}16|half|16f)"
-    rf"|(?P<fp8>(?:mx)?{_FLOAT}8|(?:(?:mx)?{_FLOAT}8_?|8f_)?(?:e4m3|e5m2)(?:fn)?(?:uz)?)"
-    rf"|(?P<fp4>(?:mx|nv)?{_FLOAT}4|(?:{_FLOAT}4_?|4f_)?e2m1(?:fn)?(?:_x2)?)"
-    r"|(?P<int8>[siuq]8|q?u?int_?8(?:_t)?|8[iu])|(?P<int4>[siuq]4|q?u?int_?4|4[iu]))(?:_r)?"
-)
 WORDS: dict[str, dict[str, str]] = {  # column → foreign word in lower case → ours
     "accumulate": dict.fromkeys(
         ("int32", "i32", "s32", "torch.int32", "cublas_compute_32i"), ""
@@ -95,18 +87,12 @@ WORDS: dict[str, dict[str, str]] = {  # column → foreign word in lower case �
 }
 
 
-def translate_precision(text: str) -> str:
-    """A precision in our words; unknown ones in lower case."""
-    match = PRECISION.fullmatch(text.strip().lower())
-    return str(match.lastgroup) if match else text.strip().lower()
-
-
 def translate_word(column: str, text: str) -> str:
     """A value of a column in our words; unknown ones in lower case."""
     text = WORDS[column].get(text.lower(), text.lower())
     if column == "pass":
         return next((which for which in PASSES if re.fullmatch(TIMES[which], plain_header(text))), text)
-    return translate_precision(text) if column in ("precision", "accumulate") else text
+    return read_format(text) if column in ("precision", "accumulate") else text
 
 
 def plain_header(header: str) -> str:

@@ -13,7 +13,7 @@ from estimator.core.errors import EstimatorError
 from estimator.core.operators import LAUNCH, refuse_unknown, with_operators
 from estimator.core.schema import MEASUREMENTS, SHAPED_BY, complete
 from estimator.core.types import DeviceSpec, Flags, Network, Sourced
-from estimator.devices.measurements import bounds
+from estimator.devices.measurements import bounds, implausible
 from estimator.devices.measurements.conditions import Conditions, op_kernel
 from estimator.devices.measurements.links import measured_links
 from estimator.devices.measurements.suspicious_rows import SuspiciousRows, and_more
@@ -43,8 +43,8 @@ def read_measurements(
     op class and precision (for memory-bound ops also kernel), one is used: a framework's, as a profile's ops ran in a
     framework; with ``alone`` that of a loop over a library's calls.
 
-    Raises EstimatorError for unreadable rows, rows of another device, products above the device's peak, different
-    conditions, and too many rows.
+    Raises EstimatorError for unreadable rows, rows of another device, products above the device's peak, times in
+    another unit, different conditions, and too many rows.
     """
     files = measurements_paths(device.name, path, named)
     if not files:
@@ -69,15 +69,19 @@ def _read_table(device: DeviceSpec, path: Path) -> tuple[pd.DataFrame, tuple[str
     """The rows of one table, with notes on rows left out and rows that look wrong."""
     rows = with_operators(MEASUREMENTS.conform(pd.concat(list(_limited_frames(path))), str(path)))
     _refuse_other_devices(rows, device, path)
+    implausible.refuse_wrong_unit(rows, device, path)
     rows = check_rows(rows, device, str(path))
     conditions, suspicious, where = Conditions(), SuspiciousRows(), f"{device.name}: {path.name}"
     conditions.add(rows, str(path))
     conditions.finish(str(path))
-    suspicious.add(rows, device, where)
     is_impossible = (rows["flag"] == "above_peak").to_numpy(dtype=bool, na_value=False)
-    left_out = rows[is_impossible] if is_impossible.any() else rows[:0]
-    notes = (*_left_out_note(left_out, where), *suspicious.notes(), *conditions.spread_notes(where))
-    return (rows[~is_impossible] if len(left_out) else rows).reset_index(drop=True), notes
+    is_implausible = implausible.are_implausible(rows, device) & ~is_impossible
+    suspicious.add(rows[~is_implausible], device, where)
+    notes = (
+        *_left_out_note(rows[is_impossible], where), *implausible.left_out_note(rows[is_implausible], device, where),
+        *suspicious.notes(), *conditions.spread_notes(where),
+    )  # fmt: skip
+    return rows[~(is_impossible | is_implausible)].reset_index(drop=True), notes
 
 
 def with_launch(device: DeviceSpec, measurements: pd.DataFrame) -> DeviceSpec:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import yaml
-
-from estimator.core import files, library, yaml_files
+from estimator.core import aliases, files, library, yaml_files
 from estimator.core.errors import EstimatorError, Fault
 from estimator.core.types import DeviceSpec, SystemSpec
 from estimator.devices.specs import announced
@@ -27,9 +24,6 @@ STAND_INS: dict[type, dict[str, Any]] = {  # values for what a faulty file lacks
     SystemSpec: {"nodes": 1, "devices_per_node": 1, "device": "unknown"},
 }
 OF_FILES = ("duplicate-alias", "missing-source")  # lints that a device which no file gives need not pass
-# the key at the top level, and its indented lines
-ALIASES = re.compile(r"""^["']?aliases["']?\s*:.*(?:\n(?:[\s#\]-].*)?)*""", re.MULTILINE)
-IN_BRACES = re.compile(r"""[{,]\s*["']?aliases["']?\s*:""")
 
 
 def load_device(name: str | Path) -> DeviceSpec:
@@ -41,7 +35,7 @@ def source_device(name: str | None) -> DeviceSpec | None:
     """The device that a profile names; None where it names none or an unknown one."""
     if name is None:
         return None
-    path = _file_of_name(name, library.names("devices", DEVICE_FILES))
+    path = aliases.file_of_name(name, library.names("devices", DEVICE_FILES))
     return _read(DeviceSpec, path) if path else None
 
 
@@ -135,7 +129,7 @@ def catalogue_for_lints(spec: type[Spec], folder: Path | None = None) -> lints.C
     from estimator.devices import lints
 
     known = library.names("devices", DEVICE_FILES if spec is DeviceSpec else SYSTEM_FILES)
-    files_by_name = _files_by_name({stem: path for stem, path in known.items() if folder in (None, path.parent)})
+    files_by_name = aliases.stems_by_name({stem: path for stem, path in known.items() if folder in (None, path.parent)})
     return lints.Catalogue(
         cache(load_device), lambda name: files_by_name.get(name.lower(), []), cache(_readable_devices)
     )
@@ -221,52 +215,10 @@ def find(kind: str, name: str, pattern: str) -> Path:
     if _is_path(name):
         return Path(name)
     known = library.names("devices", pattern)
-    found_path = _file_of_name(name, known)
+    found_path = aliases.file_of_name(name, known)
     if found_path:
         return found_path
     for path in known.values():
-        _aliases_in(path)  # raises for an unreadable file, which may have the name
-    by_alias = _aliases(known)
+        aliases.aliases_in(path)  # raises for an unreadable file, which may have the name
+    by_alias = aliases.names_by_alias(known)
     raise library.unknown(kind, name, by_alias, f"{kind}s", by_alias)
-
-
-def _file_of_name(name: str, known: dict[str, Path]) -> Path | None:
-    """The first file with a name, else the first with the alias; None where there is none."""
-    if name in known:
-        return known[name]
-    for stem, path in known.items():
-        with suppress(EstimatorError):  # a broken file must not hide the others; its own check reports it
-            if name.lower() in (stem.lower(), *map(str.lower, _aliases_in(path))):
-                return path
-    return None
-
-
-def _aliases(known: dict[str, Path]) -> dict[str, str]:
-    """Lower-case name or alias → name; the user's files come first."""
-    return {alias: stems[0] for alias, stems in _files_by_name(known).items()}
-
-
-def _files_by_name(known: dict[str, Path]) -> dict[str, list[str]]:
-    """Lower-case name or alias → the stems of the files that have it."""
-    stems_by_name: dict[str, list[str]] = {}
-    for stem, path in known.items():
-        names = [stem]
-        with suppress(EstimatorError):  # a broken file must not hide the others; its own check reports it
-            names += _aliases_in(path)
-        for name in dict.fromkeys(map(str.lower, names)):
-            stems_by_name.setdefault(name, []).append(stem)
-    return stems_by_name
-
-
-def _aliases_in(path: Path) -> list[str]:
-    """The aliases in a file; for speed the rest of it is not parsed."""
-    text = files.read_text(path)
-    block = ALIASES.search(text) if "aliases" in text else None
-    if not (block or ("aliases" in text and IN_BRACES.search(text))):
-        return []
-    data: dict[str, Any] | None = None
-    if block:
-        with suppress(yaml.YAMLError):
-            data = yaml.load(block.group(), Loader=yaml_files.LOADER)
-    aliases = (yaml_files.read_yaml(path).data if data is None else data).get("aliases")
-    return [str(alias) for alias in aliases] if isinstance(aliases, list) else []

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from estimator.core import quantities
+from estimator.core.number_formats import read_word
 from estimator.core.types import LARGEST_BATCH, File
 
 Kind = Literal["gpt", "bert", "llama"]
@@ -36,6 +37,9 @@ Length = Annotated[int, BeforeValidator(quantities.no_flag), Field(ge=1, le=10**
 Batch = Annotated[int, BeforeValidator(quantities.no_flag), Field(ge=1, le=LARGEST_BATCH)]
 Count = Annotated[int, BeforeValidator(quantities.no_flag), Field(ge=0, le=10**6)]
 Share = Annotated[float, BeforeValidator(quantities.no_flag), Field(ge=0, lt=1)]
+
+
+ProductFormat = Annotated[Literal["bf16", "fp16", "fp32", "tf32"], BeforeValidator(read_word)]
 
 
 class Layers(File):
@@ -71,7 +75,7 @@ class Layers(File):
     attention: Literal["fused", "unfused"] = "fused"  #: fused, as FlashAttention, or op by op
     #: full: each block again before its gradients; selective: the core of its attention
     recompute: Literal["none", "full", "selective"] = "none"
-    precision: Literal["bf16", "fp16", "fp32", "tf32"] = "bf16"  #: number format of the products
+    precision: ProductFormat = "bf16"  #: number format of the products
     optimizer: OptimizerName = "adam"  #: whose update ends the step
 
     @model_validator(mode="before")

@@ -98,9 +98,7 @@ def _cells(line: str, columns: Sequence[str], where: str) -> tuple[str, dict[str
     match = NODE.match(line)
     values = [value.split("/") for value in match["values"].split(", ")] if match else []
     if not match or len(values) != len(columns) or any(len(value) != 2 for value in values):
-        raise EstimatorError(
-            f"{where}: expected 'name (self/total, …)' in {len(columns)} columns, found '{line.strip()}'"
-        )
+        raise EstimatorError(f"{where}: expected 'name (self/total, …)' in {len(columns)} columns, found another line")
     return match["op"], {name: (own, total) for name, (own, total) in zip(columns, values, strict=True)}
 
 

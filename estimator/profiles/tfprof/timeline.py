@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 import numpy as np
 import pandas as pd
 
-from estimator.core.errors import EstimatorError
+from estimator.core.errors import EstimatorError, kind_of_value
 from estimator.core.types import Profile, Workload
 from estimator.profiles import canonical, chrome_trace, events, graph, phases
 from estimator.profiles.dump import Dump, decode_head
@@ -167,7 +167,7 @@ def _events(trace: list[Any], where: str) -> Iterator[Event]:
     for number, event in enumerate(trace):
         place = f"{where}: event {number}"
         if not isinstance(event, dict):
-            raise EstimatorError(f"{place} is {str(event)[:40]!r}; expected an object with ph, ts and args")
+            raise EstimatorError(f"{place} is {kind_of_value(event)}; expected an object with ph, ts and args")
         lane = str(event.get("pid")), str(event.get("tid"))
         if event.get("ph") == "X" and event.get("cat") == "Op":
             yield _event(event, places, event.get("dur"), place)
@@ -215,7 +215,8 @@ def _number(value: object, key: str, where: str) -> float:
     except OverflowError:
         number = math.inf
     if not math.isfinite(number):
-        raise EstimatorError(f"{where}: its {key} is {str(value)[:40]}; expected a number of microseconds")
+        shown = value if isinstance(value, int | float) else kind_of_value(value)
+        raise EstimatorError(f"{where}: its {key} is {shown}; expected a number of microseconds")
     return number
 
 

@@ -2,7 +2,10 @@
 
 from functools import partial
 
+import pytest
+
 from estimator.cli.render.ingest import render_ingest
+from estimator.reports.documents import to_json
 from tests.cli.command_line import printed, read, run
 
 
@@ -27,3 +30,14 @@ def test_the_mode_is_named_where_it_is_not_training() -> None:
 def test_shipped_profiles_have_a_line_each() -> None:
     names = {line.split()[0] for line in run("ingest", "--list", columns=200).stdout.splitlines()}
     assert read("ingest", "--list").keys() <= names
+
+
+@pytest.mark.parametrize("columns", [72, 80, 120])
+def test_tables_fit_the_terminal_and_programs_get_whole_names(columns: int) -> None:
+    document = read("ingest", "p1b3")
+    name = "While_" * 170
+    document["top"][0][0] = document["ops"][0]["op"] = name
+    shown = printed(partial(render_ingest, document, 0.95), columns=columns).stdout
+    assert "While_Whi" in shown
+    assert max(map(len, shown.splitlines()[2:])) <= columns
+    assert name in to_json(document)

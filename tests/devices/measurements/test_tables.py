@@ -63,8 +63,8 @@ def test_a_users_table_comes_before_a_shipped_one(tmp_path: Path, monkeypatch: p
     folder = tmp_path / "devices" / "measurements"
     folder.mkdir(parents=True)
     monkeypatch.setenv("ESTIMATOR_LIBRARY", str(tmp_path))
-    (folder / "p100-pcie-16gb.csv").write_text(HEADER + ROW.replace("0.001", "1.0"))
-    assert load_measurements(load_device("p100"))["time_s"].tolist() == [1.0]
+    (folder / "p100-pcie-16gb.csv").write_text(HEADER + ROW.replace("0.001", "0.002"))
+    assert load_measurements(load_device("p100"))["time_s"].tolist() == [0.002]
 
 
 def test_a_table_of_a_longer_device_name_is_no_framework_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,7 +44,9 @@ def marked_text(column: Column, cell: Cell) -> str:
 
 
 def print_legend(numbers: int, unverified: int, waived: int) -> None:
-    """Print how many numbers were shown and what their marks mean."""
+    """Print how many numbers were shown and what their marks mean; nothing where there are none."""
+    if not numbers:
+        return
     counts = [f"{unverified:,} of {numbers:,} numbers shown are unverified ({UNVERIFIED}: {WHY_UNVERIFIED})"]
     counts += [f"{waived:,} waive a lint ({WAIVED})"] if waived else []
     terminal.console().print("; ".join([*counts, f"{NONE}: no such hardware path; blank: unknown"]))
