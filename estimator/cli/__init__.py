@@ -47,13 +47,8 @@ def main() -> None:
 
     SIGTERM is handled as Ctrl-C, which leaves no half-written file.
     """
-    signal.signal(signal.SIGTERM, _interrupt)
-    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # jobs in the background are deaf to it
-        signal.signal(signal.SIGINT, _interrupt)
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # a terminal without UTF-8 still gets every table
     try:
+        _prepare()
         app()
     except EstimatorError as error:
         sys.exit(f"{error}")
@@ -70,6 +65,16 @@ def main() -> None:
         name = type(error).__name__
         sentence = f"A defect of estimator, not of your input: {name}: {error}."
         sys.exit(f"{sentence} Please report it; ESTIMATOR_DEBUG=1 shows where.")
+
+
+def _prepare() -> None:
+    """Handle signals, and let a terminal without UTF-8 get every table."""
+    signal.signal(signal.SIGTERM, _interrupt)
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # jobs in the background are deaf to it
+        signal.signal(signal.SIGINT, _interrupt)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _interrupt(number: int, frame: object) -> None:
