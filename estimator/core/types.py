@@ -42,9 +42,9 @@ Covers = Literal["inputs", "all"]  # declared uncertainties of the inputs; the m
 LARGEST_BATCH = 10**9  # samples in one step
 LARGEST_SEED = 2**63 - 1
 MOST_DRAWS = 100_000
-Precision = Annotated[
-    Literal["fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "fp4", "int8", "int4"], BeforeValidator(read_word)
-]
+Format = Literal["fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "fp4", "int8", "int4"]
+Precision = Annotated[Format, BeforeValidator(read_word)]
+PlannedPrecision = Annotated[Format | Literal["auto"], BeforeValidator(read_word)]  # auto: the framework's default
 
 ITEMSIZE: dict[str, float] = {  # bytes of one element; tf32 is stored as fp32
     "fp64": 8, "fp32": 4, "tf32": 4, "bf16": 2, "fp16": 2, "fp8": 1, "int8": 1, "fp4": 0.5, "int4": 0.5,

@@ -244,6 +244,6 @@ def _refuse_unsupported(device: DeviceSpec, work: pd.DataFrame) -> None:
             known = [name for name, rates in device.peak.items() if rates.matrix]
             lacks = "has no hardware path for" if not peak.supported else "gives no peak for"
             text = f"{device.name} {lacks} {precision}; matrix products run there in {', '.join(known)}"
-            stand_in = next((name for name in FP32_STAND_INS if name in known and precision == "fp32"), None)
-            advice = f"; write --precision auto, as a framework does there, in a study 'precision: {stand_in}'"
+            stand_in = precision == "fp32" and any(name in known for name in FP32_STAND_INS)
+            advice = "; write --precision auto, or 'precision: auto' in a study, as a framework does there"
             raise UnfitError(f"{text}{advice if stand_in else ''}")

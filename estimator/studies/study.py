@@ -19,7 +19,7 @@ from estimator.core.types import (
     Layout,
     Mode,
     Network,
-    Precision,
+    PlannedPrecision,
     Pue,
     Seconds,
     Share,
@@ -72,7 +72,7 @@ class Machine(File):
     network: Network | None = None  #: of a machine given by its device; of a system, what is other than its file says
     host: Host = None  #: profile, none, or a factor, for units that say nothing
     input: Input = None  #: what becomes of the time in which input is read, for units that say nothing
-    precision: Precision | None = None  #: of products on it, for units that name none: a TPU has no fp32
+    precision: PlannedPrecision | None = None  #: of products, for units that name none: auto, as a TPU has no fp32
     fusion: Fusing | None = None  #: what a compiler fuses, for units that say nothing
     layout: Layout | None = None  #: of images, for units that say nothing
     fraction: Share | None = None  #: share of its nodes that run these units
@@ -101,7 +101,7 @@ class UnitOfWork(Terms):
 
     time_per_unit: dict[str, Seconds] | None = None  #: given time of one unit, by machine, in place of a profile
     profile: str | None = None  #: a dump, a folder, or a shipped workload
-    precision: Precision | None = None  #: number format of the products on every machine
+    precision: PlannedPrecision | None = None  #: number format of the products on every machine; auto: the framework's
     fusion: Fusing | None = None  #: what a compiler fuses; the machine's, else none
     layout: Layout | None = None  #: of images; the machine's, else auto
     host: Host = None  #: profile, none, or a factor; the machine's, else as suits it

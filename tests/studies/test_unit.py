@@ -167,3 +167,9 @@ def test_a_units_fusion_and_layout_come_before_its_machines(
     assert (found.fusion, found.layout) == (expected, "none")
     assert estimated(tmp_path, {"layout": "none"}, {"layout": "converted"}).plan.layout == "converted"
     assert estimated(tmp_path).plan.layout == "auto"
+
+
+def test_a_study_may_leave_the_number_format_to_the_framework(tmp_path: Path) -> None:
+    write(tmp_path)
+    assert estimated(tmp_path, {"device": "tpu-v5p"}, {"precision": "AUTO"}).precision == "bf16"
+    assert estimated(tmp_path, {"device": "tpu-v5p", "precision": "auto"}).precision == "bf16"
