@@ -200,7 +200,7 @@ def test_predictions_and_truth_share_no_steps() -> None:
 def table(folder: Folder, number: int, times: list[float], peak: str, clock: str = "2 GHz") -> None:
     place = folder.table(number, ONE)
     place.parent.mkdir(parents=True)
-    rows = pd.DataFrame({"op_class": "gemm", "precision": "fp32", "m": [8, 16], "n": 8, "k": 8, "time_s": times})
+    rows = pd.DataFrame({"op_class": "gemm", "precision": "fp32", "m": [8, 16], "n": 4096, "k": 32768, "time_s": times})
     rows = rows.assign(clock=clock, library="toy 1", threads=1, source="here")
     rows.to_csv(place.with_suffix(".csv"), index=False)
     place.with_suffix(".yaml").write_text(f"name: {ONE.name}\npeak: {{fp32: {peak}}}\nmemory_bandwidth: 9 GB/s\n")
@@ -228,7 +228,7 @@ def test_merged_memory_bound_ops_have_the_median_time(tmp_path: Path) -> None:
         table(folder, number, [1.0, 1.0], "4 GFLOP/s")
         path = folder.table(number, ONE).with_suffix(".csv")
         rows = pd.read_csv(path)
-        stream = rows.iloc[:1].assign(op_class="elementwise", kernel="add", m=None, n=None, k=None, bytes=8)
+        stream = rows.iloc[:1].assign(op_class="elementwise", kernel="add", m=None, n=None, k=None, bytes=8e9)
         pd.concat([rows, stream.assign(time_s=time, time_low_s=0.9 * time)]).to_csv(path, index=False)
     tables.merge(folder, ONE)
     rows = load_measurements(load_device(str(folder.device(ONE))), named=folder.device(ONE))
