@@ -225,10 +225,10 @@ def test_merged_products_have_the_shortest_time(tmp_path: Path, clock: str) -> N
 def test_merged_memory_bound_ops_have_the_median_time(tmp_path: Path) -> None:
     folder = Folder(tmp_path)
     for number, time in enumerate((2.0, 1.0, 4.0)):
-        table(folder, number, [1.0, 1.0], "4 GFLOP/s")
+        table(folder, number, [1.0, 2.0], "4 GFLOP/s")
         path = folder.table(number, ONE).with_suffix(".csv")
         rows = pd.read_csv(path)
-        stream = rows.iloc[:1].assign(op_class="elementwise", kernel="add", m=None, n=None, k=None, bytes=8e9)
+        stream = rows.iloc[:1].assign(op_class="elementwise", kernel="add", m=None, n=None, k=None, bytes=8_000_000_000)
         pd.concat([rows, stream.assign(time_s=time, time_low_s=0.9 * time)]).to_csv(path, index=False)
     tables.merge(folder, ONE)
     rows = load_measurements(load_device(str(folder.device(ONE))), named=folder.device(ONE))
