@@ -599,7 +599,7 @@ class Estimate:
     host: str  # the scenario of the host
     input: str  # the scenario of input
     matrix_step_s: Floats  # matrix products only: the lecture's own roll-up
-    source_step_s: float  # NaN where the source ran another batch, or nothing ran
+    source_step_s: float  # without what the scenario leaves out; NaN where the source ran another batch, or nothing ran
     floor_s: float
     ceiling_s: float
     coverage: float  # share of the source's step in ops that are modelled; NaN where nothing ran

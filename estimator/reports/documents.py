@@ -123,6 +123,7 @@ FORMULAS = {
     "has ended",
     "kernels_s": "the same with a host that takes no time, and no ops of the host and of input",
     "matrix_only_step_s": "sum of overlap × target_time_s of gemm and convolution ops",
+    "source_step_s": "the source's own step; without its host, idle time and input where the target's are left out",
     "speedup": "source_step_s / step_s",
     "components_s": "what was critical at each instant: launches are latency; other op time by bound, carried ops by "
     "class; the rest is the host",

@@ -48,7 +48,8 @@ def _step_figures(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "kernels alone", format_interval(document["kernels_s"])
     yield "matrix products alone", format_interval(document["matrix_only_step_s"])
     if is_known(document["source_step_s"]):
-        yield f"step time on {document['source'] or 'the source'}", format_time(document["source_step_s"])
+        counted = "kernels alone" if document["host"] == "none" else "step time"
+        yield f"{counted} on {document['source'] or 'the source'}", format_time(document["source_step_s"])
         yield "speedup", format_interval(document["speedup"], "1")
     floor, ceiling = (format_time(document["bound_s"][name]) for name in ("floor", "ceiling"))
     yield "physical floor – ceiling", f"{floor} – {ceiling}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import pandas as pd
 
 from estimator.core.notes import Note
@@ -13,6 +15,19 @@ LOW_COVERAGE = 0.8  # share of the wall time below which the report warns
 def source_step_time(profile: Profile) -> float:
     """The source's own step [s]: its wall time where known, else the sum of its ops."""
     return profile.wall_step_s or float(profile.ops["time_s"].sum()) * overlap_factor(profile)
+
+
+def source_step_without(profile: Profile, ops: pd.DataFrame, left_out: Collection[str]) -> float:
+    """The source's own step as a scenario counts the target's [s]: without the host's time, or without input.
+
+    Args:
+        profile: the source's.
+        ops: its ops, with ``op_class`` and ``time_s`` [s] of a step.
+        left_out: ``host``, ``input``, or both. Without a host, idle time is left out too.
+    """
+    seconds = ops["time_s"].groupby(ops["op_class"]).sum() * overlap_factor(profile)
+    whole_s = float(seconds.sum()) if "host" in left_out else source_step_time(profile)
+    return whole_s - float(seconds[seconds.index.isin(left_out)].sum())
 
 
 def overlap_factor(profile: Profile) -> float:

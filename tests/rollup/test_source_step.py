@@ -50,3 +50,13 @@ def test_a_step_that_ops_explain_little_of_is_told() -> None:
 def test_ops_that_ran_at_once_explain_as_much_as_they_were_busy() -> None:
     (note,) = step.coverage_notes(profile(wall_step_s=2.0, busy_step_s=0.5))
     assert note.text == "toy: ops account for 25 % of the step (wall 2 s, ops 0.5 s), the rest is carried"
+
+
+@pytest.mark.parametrize(
+    ("left_out", "expected"), [((), 2.0), (("input",), 1.8), (("host",), 0.8), (("host", "input"), 0.6)]
+)
+def test_the_source_is_counted_as_the_target_is(left_out: tuple[str, ...], expected: float) -> None:
+    """Half of its ops' time ran side by side; without a host nothing is idle."""
+    ops = pd.DataFrame({"op_class": ["gemm", "host", "input"], "time_s": [1.2, 0.4, 0.4]})
+    found = step.source_step_without(profile(wall_step_s=2.0, busy_step_s=0.5), ops, left_out)
+    assert found == pytest.approx(expected)
