@@ -1,12 +1,14 @@
 """Predicted steps conditioned on timed ones: what some steps of a machine tell about its others.
 
-The logarithms of steps are taken to be jointly normal, about those of the nominal steps. Their covariance is that of
-their draws, as steps that share an uncertain input (host, links, kernels) are wrong together, and that of two errors
-which no draw holds: one of the whole program, and one of each configuration.
+The logarithms of steps are taken to be jointly normal, about those of the nominal steps. Steps that share an uncertain
+input (host, links, kernels) are wrong together: the draws have that covariance. Two errors come on top, of which no
+draw knows: one of the whole program, and one of each configuration.
 
     state  x_i = log t_i + p + e_i                      p ~ N(0, PROGRAM²), e_i ~ N(0, CONFIGURATION²)
-    gain   K = cov(x, x_T) (cov(x_T, x_T) + REPEATS² I)⁻¹     T: the configurations that were timed
-    given  x + K (log y + ε − x_T)                      y: the timed steps, ε ~ N(0, REPEATS²); 0 at nominal inputs
+    gain   K = cov(x, x_T) (cov(x_T, x_T) + diag(s²/n))⁻¹     T: the configurations that were timed, each n times
+    given  x + K (y + ε − x_T)                          y: their mean logarithms, ε ~ N(0, s²/n); 0 at nominal inputs
+
+s is the standard deviation of the logarithms of a configuration's times, at least REPEATS.
 
 Sources: Rasmussen and Williams, Gaussian Processes for Machine Learning, 2006, eq. 2.22 to 2.24; draw by draw: Evensen,
 Data Assimilation, 2009, ch. 4 (Matheron's rule); the errors: Kennedy and O'Hagan, J. R. Statist. Soc. B 63, 2001.
@@ -19,7 +21,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from estimator.core.interval import standard
-from estimator.core.types import Floats
+from estimator.core.types import Floats, Integers
 
 # Standard deviations of logarithms. The first two by published steps that are predicted from one timed step (MLPerf
 # between scales: ResNet-50, BERT) or ten (three tables of language models), without their device's family, each set
@@ -46,15 +48,22 @@ def conditioned(
     """
     if not len(timed):
         return steps_s
-    draws, rows, measured = len(steps_s) - 1, np.asarray(timed, dtype=int), np.log(np.asarray(measured_s, float))
-    log_steps = np.log(steps_s)
+    draws, log_steps = len(steps_s) - 1, np.log(steps_s)
+    rows, mean, std = _repeated(np.asarray(timed, dtype=int), np.log(np.asarray(measured_s, dtype=float)))
     state = log_steps + PROGRAM * standard("timed.program", draws, seed)[:, None]
     state += CONFIGURATION * _columns([f"timed.configuration.{name}" for name in names], draws, seed)
     covariance = _covariance(log_steps)
-    gain = np.linalg.solve(covariance[np.ix_(rows, rows)] + REPEATS**2 * np.eye(len(rows)), covariance[rows])
-    again = [f"timed.{names[row]}.{measured_s[place]!r}" for place, row in enumerate(rows)]
-    observed = measured + REPEATS * _columns(again, draws, seed)
+    gain = np.linalg.solve(covariance[np.ix_(rows, rows)] + np.diag(std**2), covariance[rows])
+    observed = mean + std * _columns([f"timed.{names[row]}" for row in rows], draws, seed)
     return np.asarray(np.exp(state + (observed - state[:, rows]) @ gain))
+
+
+def _repeated(timed: Integers, logs: Floats) -> tuple[Integers, Floats, Floats]:
+    """The configurations that were timed, the mean logarithm of each one's times, and its standard error."""
+    rows, place, count = np.unique(timed, return_inverse=True, return_counts=True)
+    mean = np.bincount(place, logs) / count
+    spread = np.sqrt(np.bincount(place, (logs - mean[place]) ** 2) / np.maximum(count - 1, 1))
+    return rows, mean, np.maximum(spread, REPEATS) / np.sqrt(count)
 
 
 def _covariance(log_steps: Floats) -> Floats:

@@ -97,3 +97,14 @@ def test_nine_in_ten_intervals_hold_the_truth_of_made_up_machines() -> None:
 
 def test_without_draws_the_nominal_step_moves() -> None:
     assert conditioned(np.ones((1, 2)), NAMES[:2], [0], [2.0])[0, 1] == pytest.approx(2.0, rel=0.02)
+
+
+def test_times_that_contradict_each_other_leave_a_wide_interval() -> None:
+    low, mid, high = bounds(conditioned(predicted(), NAMES, [0, 0], [0.1, 10.0])[:, 0])
+    assert 0.3 < mid < 3.0
+    assert high / low > 5.0
+
+
+@pytest.mark.parametrize("again", [[3.0] * 4, [3.0, 3.01, 2.99, 3.0]])
+def test_repeats_average_whether_or_not_they_are_equal(again: list[float]) -> None:
+    assert width(conditioned(predicted(), NAMES, [0] * 4, again))[0] == pytest.approx(REPEATS / 2, rel=0.1)
