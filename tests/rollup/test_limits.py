@@ -54,6 +54,7 @@ PROFILES = st.tuples(st.integers(0, 10**6), st.sampled_from(["/host:CPU:0", "gpu
 
 @settings(max_examples=6, phases=set(Phase) - {Phase.shrink})  # each takes a second
 @given(made=PROFILES, target=st.sampled_from(["v100", "epyc-7763"]))
+@pytest.mark.slow
 def test_every_scenarios_step_lies_between_its_limits(made: tuple[int, str, bool], target: str) -> None:
     seed, placement, launched = made
     found = scenarios(random_profile(seed, placement, launched=launched), target)

@@ -20,7 +20,7 @@ RUNS = {  # name → scale and two batch sizes; 100 is also a width of the first
     "nt3": (0.02, 20, 64),
     "p3b2": (0.2, 100, 48),
 }
-pytestmark = pytest.mark.tensorflow
+pytestmark = [pytest.mark.slow, pytest.mark.tensorflow]
 
 
 @pytest.fixture(scope="module")

@@ -124,6 +124,7 @@ def test_the_trace_of_fit_counts_every_product(through_fit: tuple[Path, dict[str
     assert not rows["shapes"].str.contains("-1").any()
 
 
+@pytest.mark.slow
 @pytest.mark.tensorflow
 def test_a_session_of_an_own_step_counts_every_product(through_session: tuple[Path, dict[str, Any]]) -> None:
     folder, document = through_session
@@ -132,12 +133,14 @@ def test_a_session_of_an_own_step_counts_every_product(through_session: tuple[Pa
     assert (find_workload(folder).parameters, document["batch_size"]) == (131, 4)
 
 
+@pytest.mark.slow
 @pytest.mark.tensorflow
 def test_the_trace_of_an_own_step_counts_every_product(tmp_path: Path) -> None:
     captured(OWN_STEP, tmp_path / "dump")
     assert products(tmp_path / "dump")["flop"].sum() == FLOP
 
 
+@pytest.mark.slow
 @pytest.mark.tensorflow
 def test_a_shipped_workload_at_another_batch(tmp_path: Path) -> None:
     done = run_process(

@@ -74,6 +74,7 @@ def test_names_of_paddings(pad: int, stride: int, padding: str) -> None:
     assert _padding(conv) == padding
 
 
+@pytest.mark.slow
 @pytest.mark.tensorflow
 def test_pools_run_in_tensorflow(tmp_path: Path) -> None:
     rows = [
