@@ -35,8 +35,8 @@ def _kind(name: str) -> str:
     return "warning" if name in WARNINGS else "assumption"
 
 
-def _codes(tree: ast.AST) -> Iterator[object]:
+def _codes(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in MAKERS:
             first = node.args[0]
-            yield first.value if isinstance(first, ast.Constant) else ast.unparse(first)
+            yield str(first.value) if isinstance(first, ast.Constant) else ast.unparse(first)

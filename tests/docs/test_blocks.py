@@ -77,9 +77,9 @@ def checkout(tmp_path: Path) -> Path:
         (place / name).symlink_to(ROOT / name)
     commands = tmp_path / "bin"
     commands.mkdir()
-    (commands / "estimator").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m estimator "$@"\n')
-    (commands / "estimator").chmod(0o755)
-    (commands / "python").symlink_to(sys.executable)
+    for name, arguments in {"estimator": "-m estimator", "python": ""}.items():  # a link would leave its environment
+        (commands / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {arguments} "$@"\n')
+        (commands / name).chmod(0o755)
     return place
 
 
