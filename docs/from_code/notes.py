@@ -1,4 +1,4 @@
-"""The codes of notes: which are warnings, and where in the program each arises."""
+"""The codes of notes: what each means, which are warnings, and where in the program each arises."""
 
 from __future__ import annotations
 
@@ -7,21 +7,28 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import estimator
-from estimator.core.notes import WARNINGS
-from from_code.markdown import code, table
+from estimator.core.notes import MEANINGS, WARNINGS
+from from_code.markdown import cell, code, table
 
 PACKAGE = Path(estimator.__file__).parent
 MAKERS = ("Note", "with_code")  # whose first argument is a code
 
 
 def markdown() -> str:
-    """Every code that a module of the program gives a note."""
-    modules: dict[str, dict[str, None]] = {name: {} for name in WARNINGS}
+    """Every code of ``core/notes.py``."""
+    modules = places()
+    rows = ([code(n), _kind(n), cell(MEANINGS[n]), ", ".join(map(code, modules[n]))] for n in sorted(MEANINGS))
+    return table(["code", "kind", "meaning", "arises in"], rows)
+
+
+def places() -> dict[str, list[str]]:
+    """The modules that give a note each code. Raises LookupError where one gives a code that is not a literal."""
+    modules: dict[str, dict[str, None]] = {name: {} for name in MEANINGS}
     for path in sorted(PACKAGE.rglob("*.py")):
-        for name in _codes(ast.parse(path.read_text(encoding="utf-8"))):
-            modules.setdefault(name, {})[path.relative_to(PACKAGE).as_posix()] = None
-    rows = ([code(name), _kind(name), ", ".join(map(code, modules[name]))] for name in sorted(modules))
-    return table(["code", "kind", "arises in"], rows)
+        name = path.relative_to(PACKAGE).as_posix()
+        for found in _codes(ast.parse(path.read_text(encoding="utf-8"))) if name != "core/notes.py" else ():
+            modules[found][name] = None
+    return {name: list(found) for name, found in modules.items()}
 
 
 def _kind(name: str) -> str:
@@ -30,7 +37,6 @@ def _kind(name: str) -> str:
 
 def _codes(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in MAKERS and node.args:
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in MAKERS:
             first = node.args[0]
-            if isinstance(first, ast.Constant):
-                yield str(first.value)
+            yield str(first.value) if isinstance(first, ast.Constant) else ast.unparse(first)

@@ -29,7 +29,8 @@ def errors() -> str:
             if column in rows.index:
                 points[method].append((float(rows.loc[column, "median"]), place))
     for method, mark in MARKS.items():
-        axes.scatter(*zip(*points[method], strict=True), marker=mark, label=method)
+        medians, rows_of = zip(*points[method], strict=True) if points[method] else ((), ())
+        axes.scatter(medians, rows_of, marker=mark, label=method)
     axes.set_yticks(range(len(names)), [TITLES[name] for name in names])
     axes.set(xlabel="median absolute error [%]", xlim=(0, None))
     return _finished(figure, axes)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 
 from estimator.core import schema
-from estimator.core.operators import Operator
+from estimator.core.operators import COLUMNS
 from estimator.core.operators import operators as vocabulary
 from from_code.markdown import cell, code, table
 
@@ -32,10 +31,14 @@ def all_tables() -> str:
 
 
 def operators() -> str:
-    """Every operator, by its class."""
-    names = [field.name for field in dataclasses.fields(Operator)]
-    rows = [[_shown(getattr(operator, name)) for name in names] for operator in vocabulary().values()]
-    return table([name.replace("_", " ") for name in names], rows)
+    """What each column of operators.csv means, and every operator."""
+    meanings = ([code(name), cell(meaning)] for name, meaning in COLUMNS.items())
+    return f"## Columns\n\n{table(['column', 'meaning'], meanings)}\n\n## All operators\n\n{_vocabulary()}"
+
+
+def _vocabulary() -> str:
+    rows = [[_shown(getattr(operator, name)) for name in COLUMNS] for operator in vocabulary().values()]
+    return table([name.replace("_", " ") for name in COLUMNS], rows)
 
 
 def _shown(value: object) -> str:

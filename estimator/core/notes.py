@@ -7,22 +7,95 @@ from dataclasses import dataclass
 from typing import Literal
 
 Kind = Literal["assumption", "warning"]
-WARNINGS = (  # codes of notes that may make a prediction wrong; all other notes are assumptions
-    "ambiguous-product", "announced", "carried-mostly", "chain-order-unknown", "convolution-unknown", "coverage-low",
-    "device-check", "measurements-left-out", "memory-tight", "precision-unstated", "product-booked-elsewhere",
-    "product-unknown", "profile", "rebatch-unknown", "source-contradicted", "source-unknown", "step-coverage-low",
-    "traffic-unknown", "work-unbelievable",
-)  # fmt: skip
+WARNINGS = {  # codes of notes that may make a prediction wrong
+    "ambiguous-product": "no single reading fits the shapes of a matrix product",
+    "announced": "a device or system is announced: its numbers are promised ones",
+    "carried-mostly": "most of the predicted step is the source's own host, input and idle time",
+    "chain-order-unknown": "element-wise ops are not fused, as nothing tells their order",
+    "convolution-unknown": "a convolution states no dimensions",
+    "coverage-low": "little of the source's time is modelled on the target",
+    "device-check": "the target's own file has faults, or the target is a module of several devices",
+    "measurements-left-out": "measured rows of a device are not believed",
+    "memory-tight": "the step may not fit the device's memory",
+    "precision-unstated": "neither profile nor workload file states the format of operands",
+    "product-booked-elsewhere": "matrix products never ran: a fused kernel books their time on another op",
+    "product-unknown": "a matrix product states no shapes",
+    "profile": "what the reader of the dump warns of",
+    "rebatch-unknown": "nothing tells how ops go with the batch: they keep work and time",
+    "source-contradicted": "the profile names another device than the source that was given",
+    "source-unknown": "the profiled device, or its rates, are not known",
+    "step-coverage-low": "the ops explain little of the profiled step",
+    "traffic-unknown": "memory-bound ops have no shapes that tell their traffic",
+    "work-unbelievable": "an op's counted work is more than the source could do in its time",
+}
+ASSUMPTIONS = {  # codes of all other notes
+    "activations-by": "from what the activations in memory are known",
+    "carried": "host and input time is carried from the source",
+    "casts": "casts that another precision adds or removes",
+    "convolution-of-layer": "sizes of a convolution are those of its layer's other passes",
+    "device-note": "what the file of a measured device notes",
+    "dispatch-slower": "the assumed launches of the framework make the step longer than the profile's idle time would",
+    "fitted-model": "ops that were not measured go by a model fitted to other devices",
+    "forward-pass": "inference is the forward pass of a profiled training step",
+    "fusion": "element-wise ops are fused as a compiler does",
+    "gradients-unknown": "no op is known to make gradients of weights: they are sent evenly",
+    "host-absent": "the dump holds no time of its host",
+    "host-dispatch": "the framework's launches stand for the host",
+    "host-none": "kernels alone are predicted, without a host",
+    "host-profile": "the host takes the processor's idle time",
+    "input-none": "ops that read the input take no time",
+    "input-overlapped": "the next step's input is read beside the step",
+    "launch-latency-default": "the target states no launch latency: a fitted one is taken",
+    "layout": "transposes between layouts of images",
+    "measurements-unused": "measured rows of these classes are not used",
+    "measurements-used": "where the measured rows of the target are from",
+    "measurements-without-spread": "measured rows state no spread: a usual one is taken",
+    "memory-unchecked": "nothing tells the parameters: whether the step fits is not checked",
+    "memory-unknown": "the memory of the device is not known",
+    "memory-without-device": "no device is named: its driver's reserve is left out",
+    "narrow-format": "formats below 16 bits are taken to be like the wider ones",
+    "network-assumed": "nothing tells the network between nodes: a usual one is taken",
+    "normalization-merged": "ops of batch normalizations are one kernel of the target's library",
+    "optimizer-unknown": "nothing tells the optimizer's states",
+    "parallel": "how devices divide the step",
+    "parameters-counted": "parameters are counted from the step's products",
+    "power-limit-unknown": "the target states no power limit: power bounds no peak",
+    "power-listed": "the power limit is derived from what lists give for the system",
+    "power-of-gpus": "the power of a processor goes by coefficients of GPUs",
+    "precision-by-default": "the framework would take another format on the target by default",
+    "precision-converted": "products and activations are in another format than the profile's",
+    "precision-default": "operands are taken to be of the default format",
+    "precision-kept": "what stays in fp32",
+    "proportional": "ops without usable shapes go by the devices' rates, or as the modelled ops do",
+    "rebatch-ambiguous": "a size is both the batch's and a weight's: taken for the batch",
+    "rebatch-unmodelled": "the time of ops without a model goes with the batch",
+    "rebatched": "the step is that of another batch",
+    "source-by-numbers": "the source is known by compute units and memory alone",
+    "source-unused": "nothing ran, so that the source is left out",
+    "specification-noted": "a number of a device is used, of which its file notes something",
+    "specification-unverified": "a number of a device is used that nobody read again in its source",
+    "specification-waived": "a number of a device is used that breaks a check of the catalogue, which is waived",
+    "stragglers": "how far devices of one kind differ",
+    "year-unknown": "the target states no year: its power for a FLOP is a typical one",
+}
+MEANINGS = WARNINGS | ASSUMPTIONS
 
 
 @dataclass(frozen=True)
 class Note:
-    """One note of a stage. ``share``: the share of the profiled step's time that it concerns, 0 for none."""
+    """One note of a stage. ``share``: the share of the profiled step's time that it concerns, 0 for none.
+
+    Raises LookupError for a code without a meaning.
+    """
 
     code: str
     text: str
     subject: str = ""
     share: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.code not in MEANINGS:
+            raise LookupError(f"no note has the code '{self.code}'; enter it with its meaning in core/notes.py")
 
     @property
     def kind(self) -> Kind:

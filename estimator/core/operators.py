@@ -1,17 +1,4 @@
-"""The vocabulary of operators: operators.csv lists each once, with its class, its passes over memory and its FLOP.
-
-Columns of operators.csv:
-    operator           its name, independent of frameworks
-    op_class           its kind of work, one of OP_CLASSES
-    direction          forward; backward, grad_input or grad_weights of a gradient; update of an optimizer
-    reads, writes      tensors of one size that a call reads and writes, in a benchmark and where its shapes do not tell
-    flop_per_element   FLOP for each element of the largest operand or result
-    kept_in_fp32       whether mixed precision keeps it in fp32: yes, or forward for the forward pass alone
-    along              the axes that it works along: rows (of the last dimension), channels, or windows of an image
-    layerwise          whether training runs it once over the output of each layer
-    benchmark_kernel   the operator that benchmarks time in its place; itself where they time it, which takes a call in
-                       the ops() of each library of collect/bench
-"""
+"""The vocabulary of operators: operators.csv lists each once, with its class, its passes over memory and its FLOP."""
 
 from __future__ import annotations
 
@@ -31,6 +18,19 @@ from estimator.core.types import ITEMSIZE, Flags, Names, itemsizes
 if TYPE_CHECKING:
     import pandas as pd
 
+COLUMNS = {  # of operators.csv
+    "operator": "its name, independent of frameworks",
+    "op_class": "its kind of work, one of OP_CLASSES",
+    "direction": "`forward`; `backward`, `grad_input` or `grad_weights` of a gradient; `update` of an optimizer",
+    "reads": "tensors of one size that a call reads, in a benchmark and where its shapes do not tell",
+    "writes": "tensors of one size that a call writes, likewise",
+    "flop_per_element": "FLOP for each element of the largest operand or result",
+    "kept_in_fp32": "whether mixed precision keeps it in fp32: `yes`, or `forward` for the forward pass alone",
+    "along": "the axes that it works along: `rows` (of the last dimension), `channels`, or `windows` of an image",
+    "layerwise": "`yes` where training runs it once over the output of each layer",
+    "benchmark_kernel": "the operator that benchmarks time in its place; itself where they time it, which takes a call "
+    "in the `ops()` of each library of `collect/bench`",
+}
 CAST = "cast"
 LAUNCH = "launch"  # an addition of one element, whose time is that of the launch
 CHANNEL_KERNELS = {"elementwise": "bias_add", "reduction": "channel_sum"}  # class → kernel for known channels
@@ -47,7 +47,7 @@ NARROW = tuple(name for name, size in ITEMSIZE.items() if size < ITEMSIZE["fp32"
 
 @dataclass(frozen=True)
 class Operator:
-    """One row of operators.csv; missing numbers are NaN."""
+    """One row of operators.csv, whose COLUMNS say what each field means; missing numbers are NaN."""
 
     operator: str
     op_class: str

@@ -8,6 +8,7 @@ its shapes (-1), and in nothing else.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 
 import numpy as np
@@ -28,12 +29,12 @@ DIMENSIONS = ("batch", "m", "n", "k")
 COUNTS = ("flop", "bytes", "intensity")
 NAMED = r"(?<![^;x])-1(?![^;x])"  # a dimension of a shape
 CHANGES = [*TEXTS, *DIMENSIONS, "conv_n", "bytes"]
-PROBLEMS = {  # code → text on the rows concerned
-    "rebatch-ambiguous": "have sizes in which the batch and a weight are alike: taken for activations, and for rows of "
-    "products",
-    "rebatch-unmodelled": "have no model: their time is taken to go with the batch",
-    "rebatch-unknown": "keep their work and time, as nothing tells how they go with the batch",
-}
+AMBIGUOUS = Note(  # and the rest of a sentence on the rows concerned
+    "rebatch-ambiguous",
+    "have sizes in which the batch and a weight are alike: taken for activations, and for rows of products",
+)
+UNMODELLED = Note("rebatch-unmodelled", "have no model: their time is taken to go with the batch")
+UNKNOWN = Note("rebatch-unknown", "keep their work and time, as nothing tells how they go with the batch")
 
 
 def rebatch(work: pd.DataFrame, workload: Workload, size: int | None) -> Transformed:
@@ -53,13 +54,13 @@ def rebatch(work: pd.DataFrame, workload: Workload, size: int | None) -> Transfo
     stated = work["work_source"] == "reported"
     changed = _changed(work, out) & ~stated
     rows = {
-        "rebatch-ambiguous": changed & (ambiguous | _may_be_weights(work, batch)),
-        "rebatch-unmodelled": changed & out["bytes"].isna(),
-        "rebatch-unknown": ~changed & ~stays & (_lacks_dimensions(work) | (stated & (work["time_s"] > 0))),
+        AMBIGUOUS: changed & (ambiguous | _may_be_weights(work, batch)),
+        UNMODELLED: changed & out["bytes"].isna(),
+        UNKNOWN: ~changed & ~stays & (_lacks_dimensions(work) | (stated & (work["time_s"] > 0))),
     }
     for name in ("time_s", "shared_s"):
-        out[name] = out[name].mask(rows["rebatch-unmodelled"], out[name] * batch.after / batch.before)
-    notes = (note for code, concerned in rows.items() for note in _notes(work, code, concerned))
+        out[name] = out[name].mask(rows[UNMODELLED], out[name] * batch.after / batch.before)
+    notes = (note for problem, concerned in rows.items() for note in _notes(work, problem, concerned))
     return Transformed(out, changed=True, notes=(_step_note(batch, int(changed.sum())), *notes))
 
 
@@ -165,9 +166,9 @@ def _step_note(batch: Batch, count: int) -> Note:
     return Note("rebatched", f"{sized}; weights, their updates, and what host and idle time there was stay")
 
 
-def _notes(work: pd.DataFrame, code: str, rows: pd.Series) -> Iterator[Note]:
+def _notes(work: pd.DataFrame, problem: Note, rows: pd.Series) -> Iterator[Note]:
     """Yield a note on these rows and their share of the time; nothing without rows."""
     if rows.any():
         share = float(work.loc[rows, "time_s"].sum() / max(work["time_s"].sum(), np.finfo(float).tiny))
-        text = f"{int(rows.sum())} op(s), {100 * share:.1f} % of the source's time, {PROBLEMS[code]}"
-        yield Note(code, text, share=share)
+        text = f"{int(rows.sum())} op(s), {100 * share:.1f} % of the source's time, {problem.text}"
+        yield dataclasses.replace(problem, text=text, share=share)

@@ -1,4 +1,6 @@
-from estimator.core.notes import Note, ranked, sentences, with_code
+import pytest
+
+from estimator.core.notes import ASSUMPTIONS, WARNINGS, Note, ranked, sentences, with_code
 
 
 def test_a_note_is_a_warning_or_an_assumption_by_its_code() -> None:
@@ -16,3 +18,9 @@ def test_ranked_removes_repetitions_and_sorts_by_share() -> None:
 
 def test_sentences_of_one_code() -> None:
     assert with_code("profile", ["x", "y"]) == (Note("profile", "x"), Note("profile", "y"))
+
+
+def test_a_code_has_one_meaning_and_no_note_another_code() -> None:
+    assert not WARNINGS.keys() & ASSUMPTIONS.keys()
+    with pytest.raises(LookupError, match="'new'; enter it"):
+        Note("new", "a")

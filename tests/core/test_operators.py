@@ -1,5 +1,7 @@
 """The vocabulary of operators, and what tables of ops and of measurements hold of it."""
 
+import dataclasses
+
 import pandas as pd
 import pytest
 
@@ -7,7 +9,9 @@ from estimator.collect.bench.operators import KERNELS, STAND_INS
 from estimator.core.operators import (
     CAST,
     CHANNEL_KERNELS,
+    COLUMNS,
     LAUNCH,
+    Operator,
     benchmark_kernels,
     cast_formats,
     is_cast,
@@ -25,6 +29,10 @@ def test_every_row_of_operators_csv_is_valid(operator: object) -> None:
     assert row.kept_in_fp32 in ("", "yes", "forward")
     assert row.along in ("", "rows", "channels", "windows")
     assert row.benchmark_kernel in ("", *operators())
+
+
+def test_every_column_has_a_meaning() -> None:
+    assert list(COLUMNS) == [field.name for field in dataclasses.fields(Operator)]
 
 
 def test_every_class_is_an_operator_of_itself() -> None:

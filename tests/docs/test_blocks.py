@@ -29,7 +29,8 @@ BLOCKS = {page: list(blocks(page)) for page in pages()}
 RUN = {"bash": ["bash", "-euo", "pipefail", "-c"], "python": [sys.executable, "-c"]}
 SHOWN = ("", "text", "console", "json", "csv")  # languages of what is shown, and not run
 BY_CI = ".venv/bin/pip install"  # in a block: it sets up an environment, as .ci/run does by itself
-READ_ONLY = ("devices", "profiles", "tests", "docs", "estimator", "pyproject.toml")
+COPIED = ("reports", "devices")  # in which commands write
+READ_ONLY = ("profiles", "tests", "docs", "estimator", "pyproject.toml")
 
 
 def of_study(path: Path) -> None:
@@ -70,14 +71,15 @@ def is_run(block: Block) -> bool:
 def checkout(tmp_path: Path) -> Path:
     """A folder like a checkout, in which commands may write."""
     place = tmp_path / "checkout"
-    shutil.copytree(ROOT / "reports", place / "reports", ignore=shutil.ignore_patterns("report.html", "results.json"))
+    for name in COPIED:
+        shutil.copytree(ROOT / name, place / name, ignore=shutil.ignore_patterns("report.html", "results.json"))
     for name in READ_ONLY:
         (place / name).symlink_to(ROOT / name)
     commands = tmp_path / "bin"
     commands.mkdir()
-    (commands / "estimator").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m estimator "$@"\n')
-    (commands / "estimator").chmod(0o755)
-    (commands / "python").symlink_to(sys.executable)
+    for name, arguments in {"estimator": "-m estimator", "python": ""}.items():  # a link would leave its environment
+        (commands / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {arguments} "$@"\n')
+        (commands / name).chmod(0o755)
     return place
 
 

@@ -10,7 +10,7 @@ import estimator
 from estimator.cli.on_demand import MODULES
 from estimator.core import library
 from estimator.core.notes import WARNINGS
-from estimator.core.operators import operators
+from estimator.core.operators import COLUMNS, operators
 from estimator.core.schema import SHAPES, WORK
 from estimator.core.types import DeviceSpec, Network, Sourced
 from estimator.studies.study import Machine, Study
@@ -37,14 +37,22 @@ def test_every_command_has_its_section_with_options_and_examples() -> None:
     assert "```bash\nestimator estimate p1b3 --to v100\n" in text
 
 
-def test_every_table_operator_note_and_verb_is_there() -> None:
+def test_every_table_operator_and_verb_is_there() -> None:
     text = tables.all_tables()
     assert SHAPES.document() in text
     assert WORK.document() in text
-    assert len(lines(tables.operators(), "| ")) == len(operators()) + 2
-    codes = notes.markdown()
-    assert [name for name in WARNINGS if f"| `{name}` | warning |" not in codes] == []
+    columns, vocabulary = tables.operators().split("## All operators")
+    assert [name for name in COLUMNS if f"| `{name}` | " not in columns] == []
+    assert len(lines(vocabulary, "| ")) == len(operators()) + 2
     assert {f"## {name}" for name in estimator.__all__ if name[0] != "_"} == set(lines(api.markdown(), "## "))
+
+
+def test_every_code_of_a_note_has_a_meaning_and_a_place() -> None:
+    text = notes.markdown()
+    assert [name for name in WARNINGS if f"| `{name}` | warning |" not in text] == []
+    assert [name for name, found in notes.places().items() if not found] == []
+    assert "| `rebatch-unknown` | warning | " in text
+    assert text.count("`work/rebatch.py`") == 4
 
 
 def test_every_device_system_and_study_is_there() -> None:
@@ -84,6 +92,11 @@ def test_every_kept_run_has_a_row_and_a_place_in_the_plot() -> None:
     for plot in (plots.errors, plots.selftest):
         assert plot() == plot()
         assert plot().startswith("<?xml")
+
+
+def test_a_method_without_a_point_is_drawn_as_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(accuracy, "best_simple", lambda rows: None)
+    assert plots.errors().startswith("<?xml")
 
 
 @pytest.mark.parametrize(
