@@ -17,7 +17,7 @@ from estimator.devices import load_device
         ),
         ("device", "Frontier", "'estimator scale --system Frontier', in a study by 'system: Frontier'"),
         ("system", "h100", "'h100' is a device, not a system: it is in colossus, dgx-h100"),
-        ("system", "h100", "in a study by 'device: h100'"),
+        ("system", "h100", "or in a study 'device: h100'"),
         ("profile", "v100", "'v100' is a device, not a profile; a device is a target or a source"),
         ("device", "p1b3", "'p1b3' is a profile, not a device; a profile stands first"),
         ("profile", "lecture-example", "a study is named by 'estimator fom lecture-example'"),

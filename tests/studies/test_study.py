@@ -162,7 +162,7 @@ def test_names_with_a_slash_do_not_collide(tmp_path: Path) -> None:
     [
         (STUDY.replace("{old: 2 h, new: 1 h}", "{old: 2 h, new: 1 h}, epochs: 3"), "delete epochs"),
         (STUDY.replace("nodes: 20", "nodes: yes"), "is True, as YAML reads yes and no"),
-        (STUDY.replace("2 h", "'2,5 h'"), "no unit known here"),
+        (STUDY.replace("2 h", "'2,5 h'"), "a number has no commas"),
         (STUDY + "  B: {profile: p1b3, devices: 2, trainings_per_device: 2}\n", "names both 'devices' and"),
         (
             STUDY.replace("nodes: 20", "nodes: 20, availability: 1.2"),
