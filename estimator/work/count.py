@@ -110,9 +110,8 @@ def _unstated_precision_notes(work: pd.DataFrame, workload: Workload) -> tuple[N
     kinds = " and ".join(f"{count} {name}" for name, count in counts.items() if count)
     if not kinds or "precision" in workload.model_fields_set:
         return ()
-    code = "precision-unstated" if counts["products"] else "precision-default"
     text = f"the dump tells no precision of {kinds}: {workload.precision} is taken, unless workload.yaml says another"
-    return (Note(code, text),)
+    return (Note("precision-unstated", text) if counts["products"] else Note("precision-default", text),)
 
 
 def _mark_reported(work: pd.DataFrame) -> pd.DataFrame:
