@@ -102,7 +102,8 @@ def study_given(given: Place | Mapping[str, Any]) -> str | Mapping[str, Any]:
 
 def counts_of(given: int | Iterable[int]) -> list[int]:
     """One number of devices or several. Raises EstimatorError for anything but whole numbers."""
-    counts = [whole_number(count) for count in (given if isinstance(given, Iterable) else [given])]
+    items = _items(given)
+    counts = [whole_number(count) for count in ([given] if items is None else items)]
     if None in counts:
         raise EstimatorError(f"devices is {given!r}; expected whole numbers such as [1, 8, 64]")
     return [count for count in counts if count is not None]
@@ -110,17 +111,28 @@ def counts_of(given: int | Iterable[int]) -> list[int]:
 
 def _several(what: str, given: Given | Iterable[Given], *single: type) -> list[Given]:
     """What is given, as a list of at least one; a text, a path and an object of these types are one."""
-    if isinstance(given, (str, os.PathLike, *single)) or not isinstance(given, Iterable):
+    several = None if isinstance(given, single) else _items(given)
+    if several is None:
         return [given]  # type: ignore[list-item]
-    several: list[Given] = list(given)
     if not several:
         raise EstimatorError(f"{what} is empty; expected at least one")
     return several
 
 
+def _items(given: object) -> list[Any] | None:
+    """The items of what is given; None of a text, of a path, and of what has none, as numpy's array of one number."""
+    if isinstance(given, str | bytes | os.PathLike):
+        return None
+    try:
+        items = iter(given)  # type: ignore[call-overload]
+    except TypeError:
+        return None
+    return list(items)
+
+
 def place(what: str, given: object, otherwise: str = "") -> str:
     """A name or path as text; ``otherwise``: what else could have been given. Raises EstimatorError for the rest."""
-    if not isinstance(given, str | os.PathLike):
+    if not isinstance(given, str | os.PathLike) or not os.fspath(given):  # an empty path is the working folder
         also = f", or {otherwise}" if otherwise else ""
         raise EstimatorError(f"{what} is {reprlib.repr(given)}; expected a name or a path{also}")
     return os.fspath(given)
@@ -140,8 +152,9 @@ def _is_shipped(spec: DeviceSpec) -> bool:
     shipped = load_device(spec.name)
     differing = [name for name in type(spec).model_fields if getattr(spec, name) != getattr(shipped, name)]
     if differing:
+        differ = "differs from that" if len(differing) == 1 else "differ from those"
         raise EstimatorError(
-            f"device {spec.name}: its {' and '.join(differing)} differ from those of the catalogue's device of this "
-            "name; give yours a name of its own, such as by model_copy(update={'name': 'mine', …})"
+            f"device {spec.name}: its {' and '.join(differing)} {differ} of the catalogue's device of this name; "
+            "give yours a name of its own, such as by model_copy(update={'name': 'mine', …})"
         )
     return True

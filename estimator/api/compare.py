@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 
 INTERVALS = ("step_s", "kernels_s", "matrix_only_step_s", "speedup", "power_w", "energy_j_per_step")
 COLUMNS = (
-    "workload", "source", "target", "mode", "batch_size", "precision", "host", "input", "step_s", "kernels_s",
-    "matrix_only_step_s", "source_step_s", "speedup", "power_w", "energy_j_per_step", "coverage", "fits", "refused",
+    "workload", "source", "target", "mode", "batch_size", "precision", "fusion", "layout", "host", "input", "step_s",
+    "kernels_s", "matrix_only_step_s", "source_step_s", "speedup", "power_w", "energy_j_per_step", "coverage", "fits",
+    "refused",
 )  # fmt: skip
 
 
@@ -64,7 +65,9 @@ class CompareResult:
         The ends of the interval of ``step_s`` are ``step_low_s`` and ``step_high_s``, and so on; absence is NaN.
         Where a device cannot run a profile, ``refused`` says why.
         """
-        return frame(self._documents, COLUMNS, INTERVALS)
+        plans = [each.estimate.plan if isinstance(each, EstimateResult) else None for each in self.results]
+        ways = [{name: getattr(plan, name, None) for name in ("fusion", "layout")} for plan in plans]
+        return frame([each | way for each, way in zip(self._documents, ways, strict=True)], COLUMNS, INTERVALS)
 
     def document(self) -> dict[str, Any]:
         """The document that ``estimator compare --json`` prints."""
@@ -109,15 +112,27 @@ def labels(estimates: Sequence[Estimate]) -> list[str]:
     if len(set(names)) < len(names):
         names = [f"{estimate.profile.workload.name} on {estimate.target.name}" for estimate in estimates]
     if len(set(names)) < len(names):
-        names = [f"{name}, {_how(estimate)}" for name, estimate in zip(names, estimates, strict=True)]
+        runs = [_run(estimate) for estimate in estimates]
+        alike = [[other for other, of in zip(runs, names, strict=True) if of == name] for name in names]
+        names = [", ".join([name, *_how(run, group)]) for name, run, group in zip(names, runs, alike, strict=True)]
     counts = Counter(names)
     return [f"{name} ({place})" if counts[name] > 1 else name for place, name in enumerate(names, start=1)]
 
 
-def _how(estimate: Estimate) -> str:
-    """What may differ between runs of one workload on one device."""
-    batch = estimate.plan.batch or estimate.profile.workload.batch_size
-    return f"batch {batch}, {estimate.precision}, host: {estimate.host}"
+def _run(estimate: Estimate) -> tuple[str, ...]:
+    """What may differ between runs of one workload on one device, each in words."""
+    plan = estimate.plan
+    return (
+        f"batch {plan.batch or estimate.profile.workload.batch_size}", estimate.precision,
+        estimate.profile.workload.mode, f"fusion: {plan.fusion}", f"layout: {plan.layout}",
+        f"host: {estimate.host}", f"input: {estimate.input}", f"from {plan.source}",
+        f"measurements: {plan.measurements}", f"seed {plan.seed}", f"draws {plan.draws}",
+    )  # fmt: skip
+
+
+def _how(run: Sequence[str], alike: Sequence[Sequence[str]]) -> list[str]:
+    """The words of a run in which it differs from any of those with the same name."""
+    return [word for word, others in zip(run, zip(*alike, strict=True), strict=True) if len(set(others)) > 1]
 
 
 @in_one_sentence

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 ENDS = ("low", "high")
@@ -18,11 +19,12 @@ def end_of(name: str, end: str) -> str:
 
 
 def frame(records: Iterable[Mapping[str, Any]], columns: Sequence[str], intervals: Sequence[str] = ()) -> pd.DataFrame:
-    """A table of these columns, of which ``intervals`` have a low and a high end; absence is NaN, or None in texts."""
+    """A table of these columns, of which ``intervals`` have a low and a high end; absence is NaN."""
     rows = [dict(_cells(record, columns, intervals)) for record in records]
     names = [name for column in columns for name in _names(column, intervals)]
     numbers = [name for column in intervals for name in _names(column, intervals) if name in names]
-    return pd.DataFrame(rows, columns=names).astype(dict.fromkeys(numbers, float))
+    table = pd.DataFrame(rows, columns=names)
+    return table.where(table.notna(), np.nan).astype(dict.fromkeys(numbers, float))
 
 
 def _names(column: str, intervals: Sequence[str]) -> list[str]:

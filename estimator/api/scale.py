@@ -133,10 +133,10 @@ def scale(
     """
     if scaling not in ("weak", "strong"):
         raise EstimatorError(f"scaling '{scaling}' is not known; expected weak or strong")
-    plan = plan_of(
-        "", source=source, precision=precision, batch=batch, host=host, input=input, fusion=fusion, layout=layout,
-        measurements=measurements, seed=seed, draws=draws,
-    )  # fmt: skip
     machine, counts, split = system_of(system), counts_of(devices), read_split(parallel)
+    plan = plan_of(
+        machine.device, source=source, precision=precision, batch=batch, host=host, input=input, fusion=fusion,
+        layout=layout, measurements=measurements, seed=seed, draws=draws,
+    )  # fmt: skip
     timed = None if timed_steps is None else place("timed_steps", timed_steps)
     return ScaleResult(scale_step(profile_of(profile), machine, counts, plan, split, scaling, timed))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import TYPE_CHECKING, get_args
 
 import typer
@@ -15,8 +16,9 @@ if TYPE_CHECKING:
     from typer._click.core import Parameter
 
 RAISED = "Value error, "  # before pydantic's message of a ValueError
-NUMBER = r"[-+]?(?:0|[1-9]\d*)"
-NUMBERS = re.compile(rf"{NUMBER}(?:[,\s]+{NUMBER})*,?")  # 8, or 1,8,64, or '1 8 64'
+NUMBER = r"[-+]?\d+"
+THOUSANDS = r"(?!,0\d)"  # behind a comma alone, no number begins with 0: 1,024 may be one number
+NUMBERS = re.compile(rf"{NUMBER}(?:{THOUSANDS}[,\s]+{NUMBER})*,?")  # 8, or 1,8,64, or '1 8 64'
 
 
 class EstimatorCommand(TyperCommand):
@@ -26,17 +28,27 @@ class EstimatorCommand(TyperCommand):
         """Parse the words after the command's name."""
         words = list(spread_numbers(args, {name for param in self.params if _is_list(param) for name in param.opts}))
         if not ctx.resilient_parsing:
+            self._refuse_empty(ctx, words)
             self._refuse_single_dashes(ctx, words)
             self._refuse_repeated(ctx, words)
         with _found_and_expected():
             return super().parse_args(ctx, words)
 
+    def _refuse_empty(self, ctx: Context, words: Sequence[str]) -> None:
+        """Raise UsageError for an empty word, which as a path would be the working folder."""
+        before = next((name for name, word in pairwise(["", *words]) if not word), None)
+        unfilled = next((word for word in words if word.startswith("--") and word.endswith("=")), before)
+        if unfilled is not None:
+            behind = f" behind {unfilled.removesuffix('=')}" if unfilled else ""
+            ctx.fail(f"An empty text stands{behind}; expected a name, a path or a value, so give one or leave it out.")
+
     def _refuse_single_dashes(self, ctx: Context, words: Sequence[str]) -> None:
         """Raise UsageError where an option of several letters has one dash: each letter would be an option."""
         options = {name for param in self.params for name in param.opts}
         for word in words[: words.index("--")] if "--" in words else words:
-            if f"-{word}" in options and word not in options and len(word) > len("-o"):
-                ctx.fail(f"No such option: {word}. Did you mean -{word}?")
+            name = word.partition("=")[0]
+            if f"-{name}" in options and name not in options and len(name) > len("-o"):
+                ctx.fail(f"No such option: {name}. Did you mean -{name}?")
 
     def _refuse_repeated(self, ctx: Context, words: Sequence[str]) -> None:
         """Raise UsageError where an option that takes one value is given twice, whose first value would be lost."""
@@ -62,7 +74,7 @@ def _takers_of_several(ctx: Context, param: Parameter) -> list[str]:
 
 
 def spread_numbers(words: Sequence[str], options: Collection[str]) -> Iterator[str]:
-    """Yield the words with each of several numbers behind one of these options as an option of its own.
+    """Yield the words, and repeat an option of these before each of the numbers behind it.
 
     ``--devices 1 8 64`` and ``--devices=1,8,64`` become ``--devices 1 --devices 8 --devices 64``.
     """

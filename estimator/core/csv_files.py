@@ -24,10 +24,16 @@ LONGEST_ROW = 1 << 20  # [characters]
 
 
 def read_csv(path: Path, text: str | None = None) -> pd.DataFrame:
-    """The cells of a CSV (or its ``text``) as text, missing ones NA. Raises EstimatorError at a row of wrong length."""
+    """The cells of a CSV (or its ``text``) as text, missing ones NA.
+
+    Raises EstimatorError at a row of wrong length, and where there are no rows.
+    """
     import pandas as pd
 
-    return pd.concat(list(csv_frames(path, text)))
+    table = pd.concat(list(csv_frames(path, text)))
+    if table.empty:
+        raise EstimatorError(f"{path}: the file has no rows; expected at least one below the column names")
+    return table
 
 
 def csv_frames(path: Path, text: str | None = None) -> Iterator[pd.DataFrame]:

@@ -58,5 +58,5 @@ def unknown(
     return EstimatorError(
         of_other_kind(what, name)
         or f"Unknown {what} '{name}'.{suggestion(name, known, proper)}"
-        + (f" 'estimator {command}' lists all." if command else "")
+        + (f" 'estimator {command}' lists all." if command else f" Give a file, or one of {', '.join(sorted(known))}.")
     )

@@ -64,7 +64,7 @@ ASSUMPTIONS = {  # codes of all other notes
     "power-of-gpus": "the power of a processor goes by coefficients of GPUs",
     "precision-by-default": "the framework would take another format on the target by default",
     "precision-converted": "products and activations are in another format than the profile's",
-    "precision-default": "operands are taken to be of the default format",
+    "precision-default": "memory-bound ops state no precision: the default is taken",
     "precision-kept": "what stays in fp32",
     "proportional": "ops without usable shapes go by the devices' rates, or as the modelled ops do",
     "rebatch-ambiguous": "a size is both the batch's and a weight's: taken for the batch",

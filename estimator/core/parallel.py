@@ -95,6 +95,8 @@ WHOLE = Split()  # every device has the whole model
 
 def read_split(written: str) -> Split:
     """The split that a text such as ``zero1,tensor=8,pipeline=4`` names. Raises EstimatorError for another text."""
+    if not isinstance(written, str):
+        raise EstimatorError(f"parallel is {written!r}; expected {WRITTEN}")
     fields: dict[str, str | int] = {}
     for part in written.split(","):
         name, _, value = part.strip().partition("=")

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-import math
 from typing import Annotated, Literal, get_args
 
 from pydantic import BeforeValidator
 
 HostWord = Literal["profile", "none"]
 InputWord = Literal["carried", "overlapped", "none"]
+FACTORS = (1e-6, 1e6)  # of a host's time, so that all that follows stays a number
 
 
 def read_host(written: object) -> HostWord | float | None:
-    """Accept a word, a factor above 0, or None. Raises ValueError with the tail of a sentence."""
+    """Accept a word, a factor in FACTORS, or None. Raises ValueError with the tail of a sentence."""
     if written is None or written in get_args(HostWord):
         return written  # type: ignore[return-value]
-    refusal = f"is {written!r}; write profile, none, or a factor above 0 such as 0.5"
+    refusal = f"is {written!r}; write profile, none, or a factor from {FACTORS[0]:g} to {FACTORS[1]:g}, such as 0.5"
     if isinstance(written, bool) or not isinstance(written, (str, int, float)):
         raise ValueError(refusal)
     try:
         factor = float(written)
     except ValueError:
         raise ValueError(refusal) from None
-    if not 0 < factor < math.inf:
+    if not FACTORS[0] <= factor <= FACTORS[1]:
         raise ValueError(refusal)
     return factor
 

@@ -66,6 +66,7 @@ class Column:
     required: bool = False
     minimum: float | None = None
     above: float | None = None
+    maximum: float | None = None
     choices: tuple[str, ...] = ()
     read: Callable[[str], str] = str.lower  # another spelling of a choice → the choice
     default: float | None = None  # the value of missing entries
@@ -171,6 +172,8 @@ def _number(values: pd.Series, column: Column) -> tuple[pd.Series, Flags]:
         bad |= numbers < column.minimum
     if column.above is not None:
         bad |= numbers <= column.above
+    if column.maximum is not None:
+        bad |= numbers > column.maximum
     if column.kind == "integer":
         finite = np.where(np.isfinite(numbers), numbers, 0.0)
         bad |= (finite % 1 != 0) | (finite > LARGEST_WHOLE)
@@ -194,6 +197,7 @@ def _expected(column: Column) -> str:
     kind = {"integer": "a whole number", "number": "a number", "text": "text"}[column.kind]
     bound = f" above {column.above:g}" if column.above is not None else ""
     bound = f" of at least {column.minimum:g}" if column.minimum is not None else bound
+    bound = f"{bound} and at most {column.maximum:g}" if column.maximum is not None else bound
     return f"{kind}{bound}{f' [{column.unit}]' if column.unit else ''}"
 
 
@@ -360,7 +364,9 @@ TIMED_STEPS = Table(
     "TIMED_STEPS",
     (
         Column("devices", "integer", "devices that trained together", required=True, above=0),
-        Column("step_s", "number", "time of one step, the median of many", "s", required=True, above=0),
+        Column(
+            "step_s", "number", "time of one step, the median of many", "s", required=True, minimum=1e-9, maximum=1e9
+        ),
         Column("local_batch", "integer", "samples of each copy of the model; as predicted where missing", above=0),
         Column("global_batch", "integer", "samples of all copies, where local_batch is missing", above=0),
         Column("parallel", "text", "how the devices shared it; as predicted where missing, others are left out"),

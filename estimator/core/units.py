@@ -12,7 +12,9 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-QUANTITY = re.compile(r"^\s*([-+]?(?:\d{1,3}(?:,\d{3})+(?:\.\d*)?|\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)\s*(.*?)\s*$")
+QUANTITY = re.compile(r"^\s*([-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)\s*(.*?)\s*$")
+THOUSANDS = re.compile(r"^\s*[-+]?\d{1,3}(,\d{3})+(?![\d,])")  # a number with commas between its thousands
+COMMA = re.compile(r"^\s*[-+]?\d*,\d")
 
 UNIT = re.compile(r"^[A-Za-zµμ]+(/[A-Za-zµμ]+)?$")
 
@@ -49,6 +51,10 @@ def parse(text: object, unit: str) -> float:
     Raises ValueError with the tail of a sentence: found, expected, do; UnitError where the unit is wrong.
     """
     kind, example = KINDS[unit]
+    if isinstance(text, str) and COMMA.match(text):
+        plain = without_thousands(text)
+        instead = f"so write {plain}" if plain != text else f"write {kind} such as '{example}'"
+        raise ValueError(f"is {text!r}; a number has no commas, {instead}")
     if isinstance(text, (int, float)) and not isinstance(text, bool):
         text = repr(text)
     match = QUANTITY.match(text) if isinstance(text, str) else None
@@ -64,7 +70,7 @@ def parse(text: object, unit: str) -> float:
         other = KINDS[si_unit][0] if si_unit in KINDS else "no unit known here" if si_unit == "?" else f"in {si_unit}"
         raise UnitError(f"is {text!r}, which is {other}; write {kind} such as '{example}'")
     try:
-        value = float(Decimal(number.replace(",", "")) * factor)
+        value = float(Decimal(number) * factor)
     except DecimalException:
         value = math.inf
     if not math.isfinite(value):
@@ -72,8 +78,13 @@ def parse(text: object, unit: str) -> float:
     return value
 
 
+def without_thousands(text: str) -> str:
+    """A text without the commas between the thousands of its number, which printed numbers have."""
+    return THOUSANDS.sub(lambda match: match[0].replace(",", ""), text)
+
+
 def show(value: float, unit: str, digits: int | None = None, *, binary: bool = False) -> str:
-    """``value`` as text that :func:`parse` reads back: exactly, or to ``digits`` significant digits."""
+    """``value`` as text that :func:`parse` reads back; for people to ``digits`` significant digits, ``1,234 GB``."""
     scales = TIMES if unit == "s" else {f"{p}{unit}": s for p, s in (BINARY if binary else DECIMAL).items()}
     if unit in UNSCALED or value == 0:
         scales = {unit: 1.0}

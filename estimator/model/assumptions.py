@@ -37,7 +37,6 @@ def assumptions(
         *_power_notes(ops, target),
         *_proportional_notes(ops, target, source),
         *_carried_notes(ops),
-        *_precision_notes(workload),
     )
 
 
@@ -159,9 +158,3 @@ def _source_times(ops: pd.DataFrame, method: str) -> Iterator[tuple[str, str, fl
         more_text = f", … {len(rows) - OPS_NAMED} more" if len(rows) > OPS_NAMED else ""
         share_text = f"{show(total_s, 's', 3)}, {100 * share:.2g} % of the source's time"
         yield f"{len(rows)} op(s) ({names}{more_text}; {share_text})", names, share
-
-
-def _precision_notes(workload: Workload) -> Iterator[Note]:
-    if "precision" not in workload.model_fields_set:
-        text = f"operands are taken to be {workload.precision} where the profile does not say; no workload file does"
-        yield Note("precision-default", text, workload.name)

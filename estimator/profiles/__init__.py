@@ -86,6 +86,8 @@ def shipped() -> dict[str, Workload]:
 
 def _locate(name: str) -> Path:
     """The path of a dump or dump folder; for a workload folder, its default profile."""
+    if not name:
+        raise EstimatorError("profile is ''; expected a name or a path")
     place = Path(name)
     if not place.exists():
         candidates = [folder / name for folder in library.folders("profiles") if (folder / name).exists()]

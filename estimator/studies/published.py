@@ -102,6 +102,6 @@ def _numbers(
 
 def _printed(figure: Published, unit: str) -> float:
     try:
-        return units.parse(figure.printed, unit)
+        return units.parse(units.without_thousands(str(figure.printed)), unit)
     except ValueError as error:
         raise EstimatorError(f"published {figure.quantity}: printed {error}") from None

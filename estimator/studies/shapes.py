@@ -84,8 +84,6 @@ def _read(path: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The cells as written, and as SHAPES."""
     cells = csv_files.read_csv(path)
     table = with_operators(SHAPES.conform(cells, str(path)))
-    if table.empty:
-        raise EstimatorError(f"{path}: there are no rows; expected at least one shape")
     _refuse_incomplete(table, path)
     return cells, table
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from estimator.core.number_formats import known_format
 from estimator.validation.tables import published, read_columns
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ SOURCE = "aiconfigurator systems data (ai-dynamo/aiconfigurator, Apache-2.0)"
 GEMM = {"device": "device", "precision": "precision", "m": "m", "n": "n", "k": "k"}
 CONSTANTS = {"op_class": "gemm", "batch": 1, "trans_a": "n", "trans_b": "t", "cache": "warm", "source": SOURCE}
 COLLECTIVES = ("device", "library", "version", "collective", "kernel", "dtype", "gpus", "bytes", "time_us", "source")
-PRECISIONS = {"half": "fp16", "bfloat16": "bf16", "int8": "int8"}
 LIBRARIES = ("nccl", "oneccl")  # all others are kernels of inference engines
 
 
@@ -48,7 +48,7 @@ def _collectives(table: pd.DataFrame) -> pd.DataFrame:
     operator = table["collective"].where(by_library, "custom_all_reduce")
     columns = {
         "device": table["device"], "op_class": "collective", "op": operator, "operator": operator,
-        "kernel": table["kernel"], "precision": table["dtype"].map(PRECISIONS), "ranks": ranks,
+        "kernel": table["kernel"], "precision": table["dtype"].map(known_format), "ranks": ranks,
         "bytes": size.mask(of_one_rank, size * ranks), "time_s": table["time_us"].astype(float) * 1e-6,
         "library": table["library"] + " " + table["version"], "source": table["source"],
         "data_set": "aiconfigurator-" + operator,

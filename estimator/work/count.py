@@ -104,11 +104,14 @@ def _with_kernel_formats(work: pd.DataFrame) -> pd.DataFrame:
 
 
 def _unstated_precision_notes(work: pd.DataFrame, workload: Workload) -> tuple[Note, ...]:
-    rows = work["op_class"].isin(MATRIX) & work["precision"].isna() & (work["time_s"] > 0)
-    if not rows.any() or "precision" in workload.model_fields_set:
+    """A note on timed ops whose precision neither the dump nor a workload file tells; a warning on products."""
+    unstated = work.loc[work["precision"].isna() & (work["time_s"] > 0), "op_class"]
+    counts = {"products": unstated.isin(MATRIX).sum(), "memory-bound ops": unstated.isin(STREAMING).sum()}
+    kinds = " and ".join(f"{count} {name}" for name, count in counts.items() if count)
+    if not kinds or "precision" in workload.model_fields_set:
         return ()
-    unstated = f"the dump tells no precision of {int(rows.sum())} products: {workload.precision} is taken"
-    return (Note("precision-unstated", f"{unstated}, unless workload.yaml says another"),)
+    text = f"the dump tells no precision of {kinds}: {workload.precision} is taken, unless workload.yaml says another"
+    return (Note("precision-unstated", text) if counts["products"] else Note("precision-default", text),)
 
 
 def _mark_reported(work: pd.DataFrame) -> pd.DataFrame:

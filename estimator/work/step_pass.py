@@ -33,6 +33,11 @@ def select_pass(profile: Profile, mode: Mode | None) -> tuple[Profile, tuple[Not
     if mode == "training":
         raise EstimatorError(f"{profile.where}: a profile of inference has no backward pass; give one of training")
     ops = profile.ops
+    if ops["phase"].isin(RUNS).all():
+        raise EstimatorError(
+            f"{profile.where}: every op is of the forward pass, so that this is a profile of inference, or of training "
+            "without its backward pass; leave the mode out, or give a whole step"
+        )
     if not ops["phase"].eq("backward").any():
         raise EstimatorError(
             f"{profile.where}: no op is marked as of the backward pass, so that nothing tells the forward one; "

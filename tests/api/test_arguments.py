@@ -14,6 +14,7 @@ from estimator.api.scale import scale
 from estimator.core.errors import EstimatorError
 from estimator.core.types import Profile, RunPlan
 from estimator.devices import load_device, load_system
+from estimator.profiles import read_profile
 from tests.conftest import make_device
 
 
@@ -47,13 +48,21 @@ def test_an_unknown_keyword_has_a_hint(verb: Any) -> None:
         (estimate, ("p1b3", "v100"), {"batch": True}, "batch True is out of range; expected a whole number from 1"),
         (estimate, ("p1b3", "v100"), {"seed": -1}, "seed -1 is out of range; expected a whole number from 0"),
         (estimate, ("p1b3", "v100"), {"draws": None}, "draws None is out of range; expected a whole number from 0"),
-        (estimate, ("p1b3", "v100"), {"host": "fast"}, "host is 'fast'; write profile, none, or a factor above 0"),
+        (estimate, ("p1b3", "v100"), {"host": "fast"}, "host is 'fast'; write profile, none, or a factor from 1e-06"),
         (estimate, ("p1b3", "v100"), {"precision": "fp12"}, "precision 'fp12' is not known; expected one of auto"),
         (estimate, ("p1b3", RunPlan("v100")), {"batch": 8}, "'batch' is given beside a RunPlan, which says how to run"),
         (compare, ([], "v100"), {}, "profiles is empty; expected at least one"),
         (compare, ("p1b3", []), {}, "devices is empty; expected at least one"),
         (scale, ("p1b3", 7), {}, "system is 7; expected a name or a path, or a SystemSpec"),
         (scale, ("p1b3", "dgx-a100", "8"), {}, "devices is '8'; expected whole numbers such as [1, 8, 64]"),
+        (scale, ("p1b3", "dgx-a100"), {"parallel": None}, "parallel is None; expected one of data, zero1"),
+        (scale, ("p1b3", "dgx-a100"), {"parallel": 8}, "parallel is 8; expected one of data, zero1"),
+        (scale, ("p1b3", "dgx-a100", np.array(1.5)), {}, "devices is array(1.5); expected whole numbers"),
+        (scale, ("p1b3", "dgx-a100", b"8"), {}, "devices is b'8'; expected whole numbers"),
+        (compare, ("p1b3", b"v100"), {}, "device is b'v100'; expected a name or a path, or a DeviceSpec"),
+        (compare, ("", "v100"), {}, "profile is ''; expected a name or a path, or a Profile"),
+        (read_profile, ("",), {}, "profile is ''; expected a name or a path"),
+        (figure_of_merit, ("",), {}, "study is ''; expected a name or a path"),
         (scale, ("p1b3", "dgx-a100", [1, 2.5]), {}, "devices is [1, 2.5]; expected whole numbers"),
         (scale, ("p1b3", "dgx-a100", 9), {}, "devices 9: dgx-a100 has 1 nodes of 8; expected a number from 1 to 8"),
         (scale, ("p1b3", "dgx-a100"), {"scaling": "medium"}, "scaling 'medium' is not known; expected weak or strong"),
@@ -89,10 +98,12 @@ def test_a_changed_device_needs_a_name_of_its_own() -> None:
     v100 = load_device("v100")
     other = v100.model_copy(update={"memory_bandwidth": v100.memory_capacity})
     sentence = call(arguments.plan_of, other)
-    assert sentence.startswith("device v100-sxm2-16gb: its memory_bandwidth differ from those of the catalogue's")
+    assert sentence.startswith("device v100-sxm2-16gb: its memory_bandwidth differs from that of the catalogue's")
     assert arguments.plan_of(other.model_copy(update={"name": "mine"})).given.keys() == {"mine"}
 
 
-@pytest.mark.parametrize(("given", "counts"), [(8, [8]), ([1, np.int64(4)], [1, 4]), (range(1, 3), [1, 2]), ((), [])])
+@pytest.mark.parametrize(
+    ("given", "counts"), [(8, [8]), (np.array(8), [8]), ([1, np.int64(4)], [1, 4]), (range(1, 3), [1, 2]), ((), [])]
+)
 def test_numbers_of_devices(given: Any, counts: list[int]) -> None:
     assert arguments.counts_of(given) == counts

@@ -1,5 +1,7 @@
 """``compare`` in Python: several devices side by side."""
 
+from typing import Any
+
 import pytest
 
 from estimator.api.compare import CompareResult, compare, labels
@@ -37,13 +39,21 @@ def test_labels_tell_estimates_apart(result: CompareResult, p1b3: Profile) -> No
     assert labels([each.estimate for each in result]) == ["v100-sxm2-16gb", "h100-sxm5-80gb"]
     plans = [RunPlan("v100", draws=0), RunPlan("v100", precision="fp16", draws=0), RunPlan("v100", draws=0)]
     assert labels([each.estimate for each in compare([p1b3], plans)]) == [
-        "p1b3 on v100-sxm2-16gb, batch 100, fp32, host: dispatch (1)",
-        "p1b3 on v100-sxm2-16gb, batch 100, fp16, host: dispatch",
-        "p1b3 on v100-sxm2-16gb, batch 100, fp32, host: dispatch (3)",
-    ]
+        "p1b3 on v100-sxm2-16gb, fp32 (1)", "p1b3 on v100-sxm2-16gb, fp16", "p1b3 on v100-sxm2-16gb, fp32 (3)",
+    ]  # fmt: skip
     assert labels([each.estimate for each in compare([p1b3, "nt3"], "v100", draws=0)]) == [
         "p1b3 on v100-sxm2-16gb", "nt3 on v100-sxm2-16gb",
     ]  # fmt: skip
+
+
+def test_ways_to_run_one_device_are_told_apart() -> None:
+    ways: list[dict[str, Any]] = [{}, {"fusion": "elementwise"}, {"mode": "inference"}, {"layout": "channels-first"}]
+    found = compare("nt3", [RunPlan("v100", draws=0, **way) for way in ways])
+    names = labels([each.estimate for each in found])
+    assert len(set(names)) == len(names)
+    assert names[1] == "nt3 on v100-sxm2-16gb, training, fusion: elementwise, layout: auto"
+    assert found.table["fusion"].tolist() == ["none", "elementwise", "none", "none"]
+    assert found.table["layout"].tolist() == ["auto", "auto", "auto", "channels-first"]
 
 
 def test_an_unfit_device_is_a_row_that_says_why() -> None:

@@ -24,16 +24,19 @@ def test_an_end_stands_before_the_unit(name: str, low: str) -> None:
     assert end_of(name, "low") == low
 
 
-def test_absence_is_nan_and_none() -> None:
+def test_absence_is_nan_also_in_texts() -> None:
     records: list[dict[str, Any]] = [
         {"name": "a", "t_s": {"low": 1.0, "mid": 2.0, "high": 3.0, "level": 0.9}},
-        {"name": None, "t_s": None},
+        {"name": None, "t_s": None, "fits": None},
     ]
     table = frame(records, ("name", "t_s", "fits"), ("t_s",))
     assert list(table.columns) == ["name", "t_s", "t_low_s", "t_high_s", "fits"]
     assert table["t_s"].tolist()[0] == 2.0
     assert np.isnan(table.loc[1, ["t_s", "t_low_s", "t_high_s"]].to_numpy(dtype=float)).all()
-    assert table["fits"].isna().all()
+    assert [type(value) for value in (table["name"][1], *table["fits"])] == [float, float, float]
+    mixed = frame([{"fits": True}, {"fits": None}], ("fits",))["fits"].tolist()
+    assert mixed[0] is True
+    assert np.isnan(mixed[1])
 
 
 def test_numbers_stay_numbers_where_none_is_known() -> None:

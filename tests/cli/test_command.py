@@ -20,6 +20,8 @@ OPTION = ("--devices",)
         ("--devices 1 --devices 8 p", "--devices 1 --devices 8 p"),
         ("--devices 8 p 9", "--devices 8 p 9"),
         ("p --devices -1 8", "p --devices -1 --devices 8"),
+        ("p --devices 08 16", "p --devices 08 --devices 16"),
+        ("p --devices 08", "p --devices 08"),
         ("p --devices x", "p --devices x"),
         ("p --devices 1,024", "p --devices 1,024"),  # a comma between thousands
         ("p --devices=x 8", "p --devices=x --devices 8"),
@@ -46,7 +48,7 @@ def test_other_words_stay_as_they_are(words: list[str]) -> None:
     assert list(spread_numbers(words, OPTION)) == words
 
 
-@pytest.mark.parametrize("written", ["--devices 1 8", "--devices 1,8", "--devices 1 --devices 8"])
+@pytest.mark.parametrize("written", ["--devices 1 8", "--devices 01 08", "--devices 1,8", "--devices 1 --devices 8"])
 def test_scale_takes_several_numbers_of_devices(written: str) -> None:
     rows = read("scale", "resnet50", "--system", "dgx-a100", *written.split())["rows"]
     assert [row["devices"] for row in rows] == [1, 8]
@@ -77,6 +79,21 @@ def test_sweep_takes_several_batches_before_or_after_the_profile(written: str) -
 )
 def test_a_second_value_is_refused_where_it_would_replace_the_first(words: str, sentence: str) -> None:
     assert sentence in run(*words.split(), code=2).stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("estimate", "", "--to", "v100"), "An empty text stands; expected a name, a path or a value"),
+        (("fom", ""), "An empty text stands; expected"),
+        (("estimate", "p1b3", "--to", ""), "An empty text stands behind --to; expected"),
+        (("report", "lecture-example", "-o", ""), "An empty text stands behind -o; expected"),
+        (("estimate", "p1b3", "--to="), "An empty text stands behind --to; expected"),
+        (("estimate", "p1b3", "-to=v100"), "No such option: -to. Did you mean --to?"),
+    ],
+)
+def test_an_empty_text_and_a_single_dash_are_refused(words: tuple[str, ...], sentence: str) -> None:
+    assert sentence in run(*words, code=2).stderr
 
 
 def test_a_flag_may_be_given_twice() -> None:

@@ -97,7 +97,7 @@ def test_a_folder_stands_for_the_study_in_it(tmp_path: Path) -> None:
             "s.yaml: this is a study, for 'estimator fom' and 'estimator report'; expected a",
         ),
         ("estimate p1b3 --to my.ymal", "my.ymal"),
-        ("estimate v100 --to p1b3", "'v100' is a device, not a profile; a device is named behind --to or --on"),
+        ("estimate v100 --to p1b3", "'v100' is a device, not a profile; a device is a target or a source"),
         ("estimate p1b3 --to frontier", "'frontier' is a system, not a device: its devices are mi250x-gcd; a system"),
         ("scale resnet50 --system h100", "'h100' is a device, not a system: it is in "),
         ("estimate ./trace.pb --to v100", "./trace.pb: there is no such file in "),
@@ -110,6 +110,7 @@ def test_a_folder_stands_for_the_study_in_it(tmp_path: Path) -> None:
         ("init empty", "study.yaml: cannot be written (a file stands for one of its folders); choose another place"),
         ("estimate p1b3 --to bits.yaml", "memory_bandwidth is '12 Tb/s', whose b would be a bit; write '12 TB/s' for"),
         ("fom cande-fom", "Unknown study 'cande-fom'. Did you mean candle-fom?"),
+        ("fom nosuch", "Unknown study 'nosuch'. Give a file, or one of candle-fom, exascale-day"),
     ],
 )
 def test_wrong_files_and_names_are_told_what_they_are(tmp_path: Path, words: str, sentence: str) -> None:
@@ -133,7 +134,7 @@ def test_wrong_files_and_names_are_told_what_they_are(tmp_path: Path, words: str
         ("estimate p1b3 --too h100", "No such option: --too (Possible options: --to)"),
         ("estimat p1b3", "No such command 'estimat'. Did you mean 'estimate'?"),
         ("estimate p1b3 --to h100 --fusion all", "'--fusion': 'all' is not one of 'none', 'elementwise'"),
-        ("estimate p1b3 --to h100 --host -1", "'--host': it is '-1'; write profile, none, or a factor above 0"),
+        ("estimate p1b3 --to h100 --host -1", "'--host': it is '-1'; write profile, none, or a factor from 1e-06"),
         ("estimate p1b3 --to h100 --batch 0", "'--batch': found '0'; input should be greater than or equal to 1"),
         ("compare p1b3 h100", "Missing option '--to'"),
     ],

@@ -7,20 +7,27 @@ import pytest
 
 from estimator.core import yaml_files
 from estimator.core.errors import EstimatorError
-from estimator.core.number_formats import read_format
+from estimator.core.number_formats import known_format, read_format
 from estimator.core.schema import MEASUREMENTS
 from estimator.core.types import ITEMSIZE, DeviceSpec, RunPlan, Workload
 
 NAMES = {
     "BF16": "bf16", "bfloat16": "bf16", "FP16": "fp16", "float16": "fp16", "half": "fp16", "Float32": "fp32",
     "single": "fp32", "double": "fp64", "TF32": "tf32", "torch.bfloat16": "bf16", " fp8 ": "fp8",
-    "E4M3": "fp8", "Int8": "int8",
+    "E4M3": "fp8", "Int8": "int8", "c10::BFloat16": "bf16", "at::Half": "fp16", "c10::Float8_e4m3fnuz": "fp8",
+    "c10::Float4_e2m1fn_x2": "fp4", "c10::quint8": "int8", "signed char": "int8",
+    "CUBLAS_COMPUTE_32F_FAST_16BF": "bf16", "CUBLAS_COMPUTE_32F_FAST_16F": "fp16",
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(("written", "ours"), [*NAMES.items(), *((name, name) for name in ITEMSIZE), ("FP31", "fp31")])
 def test_a_format_has_many_names(written: str, ours: str) -> None:
     assert read_format(written) == ours
+
+
+@pytest.mark.parametrize("written", ["c10::Float8_e8m0fnu", "long int", "int", "c10::complex<float>", "FP31"])
+def test_scales_and_other_types_are_no_known_format(written: str) -> None:
+    assert known_format(written) is None
 
 
 @pytest.mark.parametrize(("written", "ours"), NAMES.items())

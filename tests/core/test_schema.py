@@ -10,6 +10,7 @@ from estimator.core.schema import (
     OPS,
     PREDICTION,
     SHAPES,
+    TIMED_STEPS,
     WORK,
     complete,
     numbers,
@@ -31,6 +32,12 @@ def test_conform_types_orders_and_keeps_other_columns() -> None:
     assert frame["time_s"].dtype == "float64"
     assert frame["calls"].isna().all()
     assert list(frame)[-1] == "mine"
+
+
+@pytest.mark.parametrize("step_s", ["1e-10", "1e10", "0", "inf"])
+def test_a_timed_step_is_a_time_that_a_machine_can_show(step_s: str) -> None:
+    with pytest.raises(EstimatorError, match=r"expected a number of at least 1e-09 and at most 1e\+09 \[s\]"):
+        TIMED_STEPS.conform(pd.DataFrame({"devices": [8], "step_s": [step_s]}), "here")
 
 
 @pytest.mark.parametrize(

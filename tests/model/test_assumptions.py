@@ -121,12 +121,6 @@ def test_measured_rows_and_notes_of_a_device_have_notes() -> None:
     ]
 
 
-def test_a_default_precision_has_a_note() -> None:
-    sentence = "operands are taken to be fp32 where the profile does not say; no workload file does"
-    assert sentences(RELU, workload=Workload(name="toy"))[-1] == sentence
-    assert sentence not in sentences(RELU)
-
-
 def notes_of(*op_types: str, source: DeviceSpec | None) -> dict[str, Note]:
     product: dict[str, object] = {"op_type": "MatMul", **SHAPE, "time_s": 2e-3}
     others: list[dict[str, object]] = [{"op_type": name} for name in op_types]

@@ -111,7 +111,7 @@ def test_prediction_in_parts_gives_the_same_times(tmp_path: Path, monkeypatch: p
         (TABLE.replace("120354804", ""), "row 3: elementwise needs bytes"),
         (TABLE.replace("gemm,fp32,1,", "gemm,fp99,1,"), "precision is 'fp99'"),
         (TABLE.replace("gemm,fp16", "gemm,fp8"), "shapes.csv: row 2: v100-sxm2-16gb has no hardware path for fp8"),
-        ("op_class,precision,m,n,k\n", "there are no rows"),
+        ("op_class,precision,m,n,k\n", "the file has no rows"),
         ("m,n,k\n1,2,3\n", "the column 'op_class' is missing"),
     ],
 )
@@ -122,5 +122,5 @@ def test_faults_of_a_table_are_reported(tmp_path: Path, text: str, words: str) -
 
 
 def test_a_table_without_rows_is_refused_by_read_shapes(tmp_path: Path) -> None:
-    with pytest.raises(EstimatorError, match="there are no rows"):
+    with pytest.raises(EstimatorError, match="the file has no rows"):
         shapes.read_shapes(write(tmp_path, "op_class,precision,m,n,k\n"))

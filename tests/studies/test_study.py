@@ -162,7 +162,7 @@ def test_names_with_a_slash_do_not_collide(tmp_path: Path) -> None:
     [
         (STUDY.replace("{old: 2 h, new: 1 h}", "{old: 2 h, new: 1 h}, epochs: 3"), "delete epochs"),
         (STUDY.replace("nodes: 20", "nodes: yes"), "is True, as YAML reads yes and no"),
-        (STUDY.replace("2 h", "'2,5 h'"), "no unit known here"),
+        (STUDY.replace("2 h", "'2,5 h'"), "a number has no commas"),
         (STUDY + "  B: {profile: p1b3, devices: 2, trainings_per_device: 2}\n", "names both 'devices' and"),
         (
             STUDY.replace("nodes: 20", "nodes: 20, availability: 1.2"),
@@ -192,11 +192,11 @@ def test_names_with_a_slash_do_not_collide(tmp_path: Path) -> None:
         (STUDY.replace("nodes: 20", "nodes: 20, network: {latency: 2}"), "latency is '2', which is a plain number"),
         (
             STUDY.replace("nodes: 20", "nodes: 20, host: fast"),
-            ":6: machines.new.host is 'fast'; write profile, none, or a factor above 0 such as 0.5",
+            ":6: machines.new.host is 'fast'; write profile, none, or a factor from 1e-06 to 1e+06, such as 0.5",
         ),
         (
             STUDY + "  B: {profile: p1b3, host: -2}\n",
-            ":9: units_of_work.B.host is -2; write profile, none, or a factor above 0 such as 0.5",
+            ":9: units_of_work.B.host is -2; write profile, none, or a factor from 1e-06 to 1e+06, such as 0.5",
         ),
         (
             STUDY + "  B: {profile: p1b3, input: late}\n",

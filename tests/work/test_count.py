@@ -140,6 +140,15 @@ def test_an_unstated_precision_gives_a_note() -> None:
     assert unpacked(count_work(ops.assign(precision="bf16"), Workload(name="toy")))[1] == ()
 
 
+def test_memory_bound_ops_of_unstated_precision_give_an_assumption() -> None:
+    ops = make_ops({"op_type": "Relu", "shapes": "900x1000"})
+    (note,) = count_work(ops, Workload(name="toy")).notes
+    assert (note.code, note.kind) == ("precision-default", "assumption")
+    assert note.text.startswith("the dump tells no precision of 1 memory-bound ops: fp32 is taken")
+    assert count_work(ops.assign(precision="fp32"), Workload(name="toy")).notes == ()
+    assert count_work(ops, Workload(name="toy", precision="fp32")).notes == ()
+
+
 def test_rows_that_took_no_time_share_an_update_alike() -> None:
     rows = ({"op_type": "Mul", "op": name, "time_s": 0.0, "phase": "optimizer"} for name in "abcd")
     work = count_work(make_ops(*rows), UPDATED).work

@@ -66,6 +66,9 @@ def test_profiles_without_a_known_forward_pass_are_refused() -> None:
     unmarked = replace(training(), ops=training().ops.assign(phase=pd.NA))
     with pytest.raises(EstimatorError, match="no op is marked as of the backward pass"):
         select_pass(unmarked, "inference")
+    all_forward = replace(training(), ops=training().ops.iloc[:5])
+    with pytest.raises(EstimatorError, match="every op is of the forward pass, so that this is a profile of inference"):
+        select_pass(all_forward, "inference")
     with pytest.raises(EstimatorError, match=r"matrix_sizes|lecture-x86"):
         select_pass(read_profile("p1b3"), "inference")
 

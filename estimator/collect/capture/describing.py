@@ -66,10 +66,15 @@ def _describe_model(model: Any) -> str:
     return f"{model.name}: {', '.join(f'{count} {kind}' for kind, count in kinds.items())}"
 
 
+def _written(seconds: float) -> str:
+    """A time as files write it."""
+    return units.without_thousands(units.show(float(seconds), "s", 4))
+
+
 def provenance(user_script: Script, run: Training, watch: Watch, how: str, plan: Plan) -> dict[str, Any]:
     """The fields of ``Provenance`` of this capture."""
     scale = _scale_text(plan, " at scale {:g}")
-    low, mid, high = (units.show(float(seconds), "s", 4) for seconds in watch.step_s())
+    low, mid, high, profiled = map(_written, (*watch.step_s(), watch.profiled_s()))
     return {
         "device": machine.device(),
         "processor": machine.processor(),
@@ -82,7 +87,7 @@ def provenance(user_script: Script, run: Training, watch: Watch, how: str, plan:
         "wall_step_high": high,
         "repeats": watch.timed,
         "warmup": watch.warmup,
-        "profiled_step": units.show(watch.profiled_s(), "s", 4),
+        "profiled_step": profiled,
         "tool_version": f"TensorFlow {tensorflow_import.import_tensorflow().__version__}",
         "source": f"estimator {__version__} capture of {user_script.path.name}{scale}: {how}",
     }

@@ -125,14 +125,19 @@ def _cache(provenance: Mapping[str, Any], source: str) -> dict[str, Any]:
     if reached < stated:
         shown = units.show(stated, "B", DIGITS, binary=True)
         origin = {"status": "measured", "source": f"{source}; the machine names {shown}, of which arrays fill no more"}
-    return {"last_level_cache": {"value": units.show(reached, "B", DIGITS, binary=True), **origin}}
+    return {"last_level_cache": {"value": _written(reached, "B"), **origin}}
+
+
+def _written(value: float, unit: str) -> str:
+    """A quantity as files write it."""
+    return units.without_thousands(units.show(value, unit, DIGITS, binary=unit == "B"))
 
 
 def _machine_fields(machine: Mapping[str, Any], gpu: bool, source: str) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     for key, (field, unit) in FIELDS.items():
         if machine[key]:
-            text = units.show(machine[key], unit, DIGITS, binary=unit == "B")
+            text = _written(machine[key], unit)
             fields[field] = {"value": text, "status": "read", "source": source}
     if machine["units"]:
         fields["compute_unit"] = "SM" if gpu else "core"
@@ -147,7 +152,7 @@ def _measured_value(value: float, unit: str, row: Any, source: str) -> dict[str,
     percent = f"{100 * min(max(spread, 0.001), MAX_UNCERTAINTY):.2g}"
     step = 10.0 ** (math.floor(math.log10(value)) + 1 - DIGITS)
     value = value if unit == "s" else math.ceil(value / step) * step
-    return {"value": units.show(value, unit, DIGITS), "uncertainty": f"{float(percent):g} %", "status": "measured",
+    return {"value": _written(value, unit), "uncertainty": f"{float(percent):g} %", "status": "measured",
             "source": source}  # fmt: skip
 
 

@@ -121,7 +121,7 @@ def _find_reader(path: Path) -> ModuleType:
 def _refuse_other_separators(path: Path, head: bytes) -> None:
     """Raise EstimatorError for an empty file, and for tables that anything but commas separates."""
     if not head.strip() or _reader("table_csv").recognises(re.sub(rb"[;\t|]", b",", head)):
-        csv_files.read_csv(path, first_line(head))
+        next(csv_files.csv_frames(path, first_line(head)))
 
 
 def _refuse_topology(declared: Declared, reader: ModuleType, path: Path) -> None:

@@ -8,12 +8,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from estimator.core.number_formats import known_format
+
 LARGEST = 2**53
-PRECISIONS = {
-    "double": "fp64", "float": "fp32", "c10::Half": "fp16", "c10::BFloat16": "bf16", "signed char": "int8",
-    "unsigned char": "int8", "c10::qint8": "int8", "c10::quint8": "int8",
-}  # fmt: skip
-NARROW = {"c10::Float8_e8m0": None, "c10::Float8": "fp8", "c10::Float4": "fp4"}  # how names begin; e8m0 are scales
 NO_TENSORS = ("Scalar", "ScalarList", "")
 
 
@@ -143,14 +140,8 @@ def read_list(text: bytes) -> list[Any]:
 @lru_cache(maxsize=1 << 14)
 def read_precision(types: bytes) -> str | None:
     """The number format of the first operand that has one."""
-    formats = (number_format(name) for name in read_list(types) if isinstance(name, str))
+    formats = (known_format(name) for name in read_list(types) if isinstance(name, str))
     return next(filter(None, formats), None)
-
-
-def number_format(name: str) -> str | None:
-    """The number format of one of PyTorch's types; None where it has none here."""
-    narrow = (precision for begin, precision in NARROW.items() if name.startswith(begin))
-    return next(narrow, None) or PRECISIONS.get(name)
 
 
 def read_value(arguments: Mapping[str, Argument], name: str) -> Any:

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import permutations
 
+from estimator.core.number_formats import known_format
 from estimator.profiles.kineto.arguments import (
     Argument,
     Call,
@@ -20,7 +21,6 @@ from estimator.profiles.kineto.arguments import (
     Work,
     base_name,
     non_scalars,
-    number_format,
     read_arguments,
     read_list,
     read_value,
@@ -197,7 +197,7 @@ def _only_tensor(argument: Argument) -> Tensor | None:
 
 def _unpacked(call: Call, argument: Argument) -> Argument:
     """An argument whose fp4 numbers lie two in a byte along the depth, with the sizes of the numbers."""
-    fp4 = [number_format(str(name)) == "fp4" for name in read_list(call.types)]
+    fp4 = [known_format(str(name)) == "fp4" for name in read_list(call.types)]
     if not (any(fp4) or PACKED.search(call.name)):
         return argument
     tensors = (_unpacked_tensor(tensor) if len(tensor.dims) > 1 else tensor for tensor in argument.tensors)

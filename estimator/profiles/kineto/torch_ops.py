@@ -9,6 +9,7 @@ import math
 import re
 from functools import lru_cache
 
+from estimator.core.number_formats import known_format
 from estimator.profiles.kineto.arguments import (
     LARGEST,
     Call,
@@ -16,7 +17,6 @@ from estimator.profiles.kineto.arguments import (
     base_name,
     is_list,
     non_scalars,
-    number_format,
     read_arguments,
     read_list,
     read_precision,
@@ -83,7 +83,7 @@ def _other(dims: bytes, types: bytes) -> tuple[Work]:
 def _cast(types: bytes) -> str | None:
     """``from=fp32;to=bf16`` for a copy of the second argument into the first; None where their types are equal."""
     to, source, *_ = [*read_list(types), "", ""]
-    formats = [number_format(str(name)) or "other" for name in (source, to)]
+    formats = [known_format(str(name)) or "other" for name in (source, to)]
     return f"from={formats[0]};to={formats[1]}" if to != source and "" not in (to, source) else None
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
+from estimator.core.number_formats import known_format
 from estimator.core.types import Integers
 from estimator.profiles import frameworks, phases, wire
 from estimator.profiles.events import Tally
@@ -45,7 +46,6 @@ INPUT_THREAD = re.compile(r"^tf_data")
 # the host's own bookkeeping, which is neither an op nor a step
 BOOKKEEPING = re.compile(r"::|^\$|^end: |^Memory(De)?[aA]llocation$|^Eager|^TFE_|^Thread")
 TYPED_SHAPE = re.compile(r"(\w+)\[([\d,?-]*)\]")
-PRECISIONS = {"float": "fp32", "half": "fp16", "bfloat16": "bf16", "double": "fp64", "int8": "int8", "uint8": "int8"}
 PICO = 1e-12
 SUMMED = ("calls", "time_s", "shared_s")  # over rows that are equal otherwise
 DESCRIBED = ("op_type", "kernel", "shapes", "output_shapes", "attributes", "precision")
@@ -290,8 +290,8 @@ def typed_shapes(text: str) -> tuple[str | None, str | None]:
         return None, None
     matches = [TYPED_SHAPE.search(item) for item in text.strip("()").split(";")]
     shapes = [match[2].replace("?", "-1").replace(",", "x") or "1" if match else "unknown" for match in matches]
-    precisions = [PRECISIONS[match[1]] for match in matches if match and match[1] in PRECISIONS]
-    return ";".join(shapes), precisions[0] if precisions else None
+    precisions = (known_format(match[1]) for match in matches if match)
+    return ";".join(shapes), next(filter(None, precisions), None)
 
 
 def framework(op_kinds: Sequence[Kind], programs: Collection[str], version: str | None) -> str | None:

@@ -30,7 +30,7 @@ def read_printed(text: object, unit: str) -> Printed:
     match = PATTERN.fullmatch(str(text))
     if not match:
         raise ValueError(f"is {text!r}, which is no printed number; write it as it stands, such as '[4.8x]' or '8 s'")
-    number, scale = match["number"], match["unit"].removesuffix("x")
+    number, scale = units.without_thousands(match["number"]), match["unit"].removesuffix("x")
     _, _, decimals = number.partition(".")
     value, digit = (units.parse(f"{digits} {scale}".strip(), unit) for digits in (number, f"1e-{len(decimals)}"))
     if not value > 0:

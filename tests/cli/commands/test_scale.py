@@ -91,12 +91,12 @@ def test_timed_steps_correct_the_others(tmp_path: Path) -> None:
     ("text", "sentence"),
     [
         ("devices\n6\n", "the column 'step_s' is missing; add it"),
-        ("devices,step_s\n6,-1\n", "row 1: step_s is '-1'; expected a number above 0"),
+        ("devices,step_s\n6,-1\n", "row 1: step_s is '-1'; expected a number of at least 1e-09"),
         ("devices,step_s\n6,0.1\n27649,0.1\n", "row 2: devices 27649: summit has 4608 nodes of 6"),
         ("devices,step_s,parallel\n6,0.1,zero1\n", "none of 1 rows is a step with parallel 'data'"),
         ("devices,step_s,parallel\n6,0.1,zero9\n", "row 1: parallel 'zero9' is not known"),
         ("devices,step_s,global_batch\n6,0.1,16\n", "row 1: devices 6: the batch of 16 cannot be divided"),
-        ("devices,step_s\n", "none of 0 rows is a step"),
+        ("devices,step_s\n", "the file has no rows"),
     ],
 )
 def test_faults_of_timed_steps_are_one_sentence(tmp_path: Path, text: str, sentence: str) -> None:

@@ -254,7 +254,7 @@ def test_the_dump_is_of_the_later_session_with_the_shortest_steps(monkeypatch: p
 def test_a_provenance_is_read_as_it_was_written(tmp_path: Path) -> None:
     path = tmp_path / "provenance.yaml"
     describing.write(
-        path, {"date": "2026-11-21", "wall_step": "1,234 ms", "device": None, "warmup": 0, "source": "a: b"}
+        path, {"date": "2026-11-21", "wall_step": "1234 ms", "device": None, "warmup": 0, "source": "a: b"}
     )
     found = yaml_files.check(Provenance, yaml_files.read_yaml(path))
     assert (found.date, found.wall_step, found.device, found.warmup) == ("2026-11-21", 1.234, None, 0)

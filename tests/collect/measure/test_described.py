@@ -68,6 +68,9 @@ def test_the_device_file_has_the_best_rates(tmp_path: Path) -> None:
     assert found.last_level_cache is not None
     assert found.compute_units is not None
     assert (found.last_level_cache.value, found.compute_units.value) == (2.0**25, 2)
+    wide = written(tmp_path, TABLE, cache=1023 * 2.0**10).last_level_cache
+    assert wide is not None
+    assert wide.value == 1023 * 2.0**10
     part = written(tmp_path, TABLE, cache=2.0**23).last_level_cache
     assert part is not None
     assert (part.value, part.status) == (2.0**23, "measured")
