@@ -7,7 +7,7 @@ from estimator.devices import load_device, load_system
 from estimator.devices.specs.values import sourced_values
 
 SETTLED = [  # device or system, field, SI value, status, what its note tells of the other figures
-    ("rtx-pro-6000-server", "memory_bandwidth", 1597e9, "read", ("1792", "Workstation")),
+    ("rtx-pro-6000-server", "memory_bandwidth", 1792e9, "read", ("1597", "Server Edition")),
     ("trainium2", "peak.bf16.tensor", 632e12, "derived", ("667",)),
     ("trainium2", "peak.fp8.tensor", 1264e12, "derived", ("1299",)),
     ("trainium1", "peak.bf16.tensor", 184e12, "derived", ("190",)),
