@@ -34,6 +34,7 @@ def assumptions(
         *_specification_notes(ops, target),
         *_measurement_notes(ops, target, measurements),
         *_coefficient_notes(ops, target),
+        *_cache_notes(ops, target),
         *_power_notes(ops, target),
         *_proportional_notes(ops, target, source),
         *_carried_notes(ops),
@@ -114,6 +115,14 @@ def _coefficient_notes(ops: pd.DataFrame, target: DeviceSpec) -> Iterator[Note]:
         low, mid, high = (1e6 * end for end in (launch.low, launch.mid, launch.high))
         text = f"one launch takes {mid:g} us, {low:g} to {high:g} us ({launch.source})"
         yield Note("launch-latency-default", text, target.name)
+
+
+def _cache_notes(ops: pd.DataFrame, target: DeviceSpec) -> Iterator[Note]:
+    """A note where the cache is unknown and a model asks for it: products, softmax and normalization."""
+    asking = ("gemm", "normalization")
+    if target.last_level_cache is None and ops.loc[ops["method"].isin(MODELLED), "op_class"].isin(asking).any():
+        text = f"{target.name} gives no last_level_cache: matrix products are taken to find nothing in it, and rows "
+        yield Note("cache-unknown", f"{text}that are read again to find half of them", target.name)
 
 
 def _power_notes(ops: pd.DataFrame, target: DeviceSpec) -> Iterator[Note]:
