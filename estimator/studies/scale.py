@@ -17,7 +17,7 @@ from estimator.core.parallel import WHOLE, Split
 from estimator.core.types import Floats, MemoryUse, Profile, RunPlan, SystemSpec
 from estimator.devices import announcements
 from estimator.devices.board import power_limit
-from estimator.pipeline import OneDevice, assumed_links, PredictedStep, one_device, predict_step, steps_of_groups
+from estimator.pipeline import OneDevice, PredictedStep, assumed_links, one_device, predict_step, steps_of_groups
 from estimator.pipeline.memory import Held, held_by_step
 from estimator.profiles.layers.shards import divided
 from estimator.reports import documents

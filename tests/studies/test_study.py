@@ -131,6 +131,14 @@ def test_validation_samples_add_forward_passes_to_an_epoch(folder: Path) -> None
         run_study(write(folder, without_phases))
 
 
+def test_a_machine_that_does_not_say_how_many_devices_a_node_has_is_taken_to_have_one(folder: Path) -> None:
+    words = "machines.mine gives no devices_per_node: 1 is taken"
+    given, taken = (run_study(write(folder, ESTIMATED.replace(*c))) for c in (("", ""), ("devices_per_node: 4, ", "")))
+    assert (words in given.assumptions, words in taken.assumptions) == (False, True)
+    number = taken.chains["mine", "A"]["workers_per_node"]
+    assert (number.samples[0], number.formula, number.source) == (1, "assumed", "assumed")
+
+
 def test_samples_must_be_known(folder: Path) -> None:
     (folder / "dump.csv").write_text("op_type,time_s\nMatMul,0.5\n")
     with pytest.raises(EstimatorError, match="samples and batch_size not known"):
