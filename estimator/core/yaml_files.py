@@ -94,6 +94,8 @@ def _construct(node: yaml.Node, at: Location, lines: dict[Location, int], faults
     if isinstance(node, yaml.SequenceNode):
         return [_construct(item, (*at, i), lines, faults, path) for i, item in enumerate(node.value)]
     if len(lines) > MOST_VALUES:
+        if ("estimator_version",) in lines:
+            raise EstimatorError(f"{path}: this is the results of a report; give its study.yaml")
         raise EstimatorError(f"{path}: there are more than {MOST_VALUES} values; delete what is not needed")
     if not isinstance(node, yaml.MappingNode):
         return yaml.constructor.SafeConstructor().construct_object(node)

@@ -75,6 +75,14 @@ def test_aliases_of_aliases_are_bounded(tmp_path: Path) -> None:
     assert any("more than" in fault for fault in faults_of(tmp_path / "toy.yaml", "\n".join(levels)))
 
 
+def test_the_results_of_a_report_are_no_study(tmp_path: Path) -> None:
+    path = tmp_path / "results.json"
+    values = ", ".join(f'"n{i}": {i}' for i in range(yaml_files.MOST_VALUES))
+    path.write_text(f'{{"title": "t", "estimator_version": "1", {values}}}')
+    with pytest.raises(EstimatorError, match=r"results.json: this is the results of a report; give its study.yaml"):
+        yaml_files.read_yaml(path)
+
+
 @given(text=st.text(max_size=200))
 def test_any_text_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
     path = tmp_path_factory.mktemp("any") / "any.yaml"
