@@ -32,4 +32,6 @@ def test_a_file_that_is_missing_was_looked_for_in_both_folders(tmp_path: Path) -
         for read in (beside, read_profile_beside):
             with pytest.raises(EstimatorError) as caught:
                 read(tmp_path, name)
-            assert str(caught.value) == f"{name}: there is no such file, neither in {tmp_path} nor in {Path.cwd()}{ends}"
+            assert (
+                str(caught.value) == f"{name}: there is no such file, neither in {tmp_path} nor in {Path.cwd()}{ends}"
+            )
