@@ -112,6 +112,15 @@ def test_missing_profiles_devices_and_systems_are_errors(folder: Path, change: t
     assert words in str(caught.value)
 
 
+def test_a_misspelt_system_is_named_beside_other_faults(folder: Path) -> None:
+    text = STUDY.replace("  new: {nodes: 20}\n", "").replace("old: {nodes: 10}", "old: {system: sumit}")
+    with pytest.raises(EstimatorError) as caught:
+        read_study(write(folder, text))
+    one, unknown, _ = caught.value.faults
+    assert one.endswith("there is 1 machine; a figure of merit needs at least two")
+    assert ":5: Unknown system 'sumit'. Did you mean summit?" in unknown
+
+
 def test_validation_samples_add_forward_passes_to_an_epoch(folder: Path) -> None:
     held_out = ESTIMATED.replace("p1b3, epochs: 2", "p1b3/amd-epyc.xplane, validation_samples: 450")
     chain = run_study(write(folder, held_out)).chains["mine", "A"]
