@@ -116,7 +116,7 @@ class FigureOfMeritResult:
         if not self.study.machines:
             return to_html(self.study.title, "no figure of merit", [], {})
         document = self._document
-        tables = [summaries.merit_table(document["targets"]), summaries.units_table(document["targets"])]
+        tables = [summaries.merit_table(document), summaries.units_table(document["targets"])]
         if document["campaigns"]:
             tables.append(summaries.campaigns_table(document["campaigns"]))
         notes = {"warnings": self.warnings, "assumptions": self.assumptions}

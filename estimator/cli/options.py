@@ -1,6 +1,7 @@
 """The options and arguments that several commands share, with their help and shell completion."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -12,8 +13,11 @@ def _complete(kind: str, pattern: str) -> Callable[[str], list[str]]:
 
     def names(incomplete: str) -> list[str]:
         from estimator.core import library
+        from estimator.core.errors import EstimatorError
 
-        return [name for name in library.names(kind, pattern) if name.startswith(incomplete)]
+        with suppress(EstimatorError):  # the command itself says it
+            return [name for name in library.names(kind, pattern) if name.startswith(incomplete)]
+        return []
 
     return names
 

@@ -47,20 +47,26 @@ def reading(path: Path) -> Iterator[None]:
         raise EstimatorError(f"{path}: cannot be read ({error.strerror}); check the path") from None
 
 
-def missing(path: Path, given_name: str = "") -> EstimatorError:
-    """The error for a file that is not there: it names the folder where it was looked for, and near names in it."""
+def missing(path: Path, given_name: str = "", nor_in: Path | None = None) -> EstimatorError:
+    """The error for a file that is not there: it names the folder where it was looked for, and near names in it.
+
+    ``nor_in``: another folder where it was looked for.
+    """
     whole, name = path.absolute(), given_name or path
     if "\0" not in str(path) and path.is_symlink():
         return EstimatorError(f"{name}: there is no such file, only a link to one that is gone; mend the link")
     folder = next((parent for parent in whole.parents if "\0" not in str(parent) and parent.is_dir()), whole.parent)
+    other = f", and no such file in {nor_in}" if nor_in else ""
     if folder != whole.parent:
-        return EstimatorError(f"{name}: there is no such file, nor its folder, in {folder}; check the path")
+        absent = [parent for parent in whole.parents if parent != folder and folder in parent.parents][-1:]
+        return EstimatorError(f"{name}: there is no folder {(absent or [whole.parent])[0]}{other}; check the path")
     with suppress(OSError):
         stem = whole.name.partition(".")[0]
         entries = {entry.name: entry.name.partition(".")[0] for entry in folder.iterdir()}
         names = {s: entry for entry, s in sorted(entries.items()) if s == stem or _suffix(entry) == _suffix(whole.name)}
         near = suggestion(stem, names, names)
-        return EstimatorError(f"{name}: there is no such file in {folder}{f'.{near}' if near else '; check the path'}")
+        places = f", neither in {folder} nor in {nor_in}" if nor_in else f" in {folder}"
+        return EstimatorError(f"{name}: there is no such file{places}{f'.{near}' if near else '; check the path'}")
     return EstimatorError(f"{name}: there is no such file; check the path")
 
 

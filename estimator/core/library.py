@@ -13,6 +13,7 @@ from pathlib import Path
 from estimator.core.errors import EstimatorError, suggestion
 
 PATH = re.compile(r"[/\\]|\.[A-Za-z]{2,}$")
+KINDS = ("devices", "profiles", "reports")
 PACKAGE = Path(__file__).resolve().parent.parent
 
 
@@ -20,8 +21,14 @@ def folders(kind: str) -> list[Path]:
     """The existing folders of one kind (``"devices"``, ``"profiles"``, ``"reports"``), the user's first.
 
     ESTIMATOR_LIBRARY lists the user's libraries, separated as in PATH, each laid out like this project's top level.
+    Raises EstimatorError where one of them is no such folder.
     """
     own = [Path(p) for p in os.environ.get("ESTIMATOR_LIBRARY", "").split(os.pathsep) if p]
+    for place in own:
+        if not any((place / each).is_dir() for each in KINDS):
+            found = f"{place} has none of {', '.join(f'{each}/' for each in KINDS)}"
+            found = found if place.is_dir() else f"there is no folder {place}"
+            raise EstimatorError(f"ESTIMATOR_LIBRARY: {found}; mend the variable, or unset it")
     return [folder / kind for folder in (*own, _shipped()) if (folder / kind).is_dir()]
 
 

@@ -112,6 +112,11 @@ def _trimmed(number: str) -> str:
     return number.rstrip("0").rstrip(".") if "." in number else number
 
 
+def percent(share: float, digits: int = 2) -> str:
+    """A share as text: ``percent(0.9996)`` is ``"100 %"``."""
+    return f"{float(f'{100 * share:.{digits}g}'):g} %"
+
+
 def significant(value: float, digits: int) -> str:
     """Significant digits without an exponent: ``564,000``, ``82.60``, ``0.00123``."""
     if value == 0 or not math.isfinite(value):

@@ -5,13 +5,14 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import yaml
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from estimator.core.errors import EstimatorError, Fault, suggestion
 from estimator.core.files import read_text
@@ -94,6 +95,8 @@ def _construct(node: yaml.Node, at: Location, lines: dict[Location, int], faults
     if isinstance(node, yaml.SequenceNode):
         return [_construct(item, (*at, i), lines, faults, path) for i, item in enumerate(node.value)]
     if len(lines) > MOST_VALUES:
+        if ("estimator_version",) in lines:
+            raise EstimatorError(f"{path}: this is the results of a report; give its study.yaml")
         raise EstimatorError(f"{path}: there are more than {MOST_VALUES} values; delete what is not needed")
     if not isinstance(node, yaml.MappingNode):
         return yaml.constructor.SafeConstructor().construct_object(node)
@@ -200,7 +203,7 @@ def _faults(model: type[BaseModel], document: Document, error: ValidationError) 
         where = document.where(location)
         match fault["type"]:
             case "extra_forbidden":
-                hint = _unknown_key_hint(model, location)
+                hint = _longer_keys(model, location, fault["input"]) or _unknown_key_hint(model, location)
                 yield Fault(f"{where}: '{field}' is not a key that is known here.{hint}", "unknown-key")
             case "literal_error" if location[-1] == "[key]":
                 hint = _nearest(field, re.findall(r"'([^']+)'", fault["ctx"]["expected"]))
@@ -235,6 +238,22 @@ def _unknown_key_hint(model: type[BaseModel], location: Location) -> str:
     if any({"value", key} <= part.get("properties", {}).keys() for part in parts):
         return f" It belongs to one value: write {{value: …, {key}: …}} there."
     return _nearest(key, sorted(_known_keys(model, location[:-1])))
+
+
+def _longer_keys(model: type[BaseModel], location: Location, value: object) -> str:
+    """A hint at the keys that begin with the unknown word and take its value as a quantity; empty where none does."""
+    names = [name for name in model.model_fields if len(location) == 1 and name.startswith(f"{location[0]}_")]
+    fitting = [name for name in names if not isinstance(_taken(model, name, value), str | None)]
+    return f" Did you mean {' or '.join(fitting)}?" if fitting else ""
+
+
+def _taken(model: type[BaseModel], name: str, value: object) -> object:
+    """What a field makes of a value; None where it refuses it."""
+    field = model.model_fields[name]
+    kind: Any = Annotated[(field.annotation, *field.metadata)] if field.metadata else field.annotation
+    with suppress(ValidationError):
+        return TypeAdapter(kind).validate_python(value)
+    return None
 
 
 def _nearest(field: str, known: Sequence[str]) -> str:

@@ -11,7 +11,7 @@ from estimator.core.interval import Z
 from estimator.core.notes import Note, with_code
 from estimator.core.schema import MATRIX, MODELLED, STREAMING
 from estimator.core.types import ITEMSIZE, DeviceSpec, Sourced, Workload
-from estimator.core.units import in_operations, show
+from estimator.core.units import in_operations, percent, show
 from estimator.model.coefficients import shipped
 from estimator.model.hardware import TYPICAL_YEAR, peak_of_op
 from estimator.model.measured_rows import rows_for_ops
@@ -34,6 +34,7 @@ def assumptions(
         *_specification_notes(ops, target),
         *_measurement_notes(ops, target, measurements),
         *_coefficient_notes(ops, target),
+        *_cache_notes(ops, target),
         *_power_notes(ops, target),
         *_proportional_notes(ops, target, source),
         *_carried_notes(ops),
@@ -116,6 +117,14 @@ def _coefficient_notes(ops: pd.DataFrame, target: DeviceSpec) -> Iterator[Note]:
         yield Note("launch-latency-default", text, target.name)
 
 
+def _cache_notes(ops: pd.DataFrame, target: DeviceSpec) -> Iterator[Note]:
+    """A note where the cache is unknown and a model asks for it: products, softmax and normalization."""
+    asking = ("gemm", "normalization")
+    if target.last_level_cache is None and ops.loc[ops["method"].isin(MODELLED), "op_class"].isin(asking).any():
+        text = f"{target.name} gives no last_level_cache: matrix products are taken to find nothing in it, and rows "
+        yield Note("cache-unknown", f"{text}that are read again to find half of them", target.name)
+
+
 def _power_notes(ops: pd.DataFrame, target: DeviceSpec) -> Iterator[Note]:
     """Notes on the sustained share of a peak: unknown power limit or year, and narrow formats."""
     matrix = ops.loc[ops["method"].isin(MODELLED) & ops["op_class"].isin(MATRIX), "precision"]
@@ -140,7 +149,7 @@ def _proportional_notes(ops: pd.DataFrame, target: DeviceSpec, source: DeviceSpe
         devices = f"{source.name}'s and {target.name}'s"
         goes = f"by the ratio of {devices} rates, bandwidth or peak as the op's name tells"
     for ops_text, names, share in _source_times(ops, "proportional"):
-        yield Note("proportional", f"{ops_text} have no usable shapes: they go {goes}", names, share)
+        yield Note("proportional", f"{ops_text} have no known kind or no usable shapes: they go {goes}", names, share)
 
 
 def _carried_notes(ops: pd.DataFrame) -> Iterator[Note]:
@@ -156,5 +165,5 @@ def _source_times(ops: pd.DataFrame, method: str) -> Iterator[tuple[str, str, fl
         total_s, names = rows["time_s"].sum(), ", ".join(rows.nlargest(OPS_NAMED, "time_s")["op"])
         share = float(total_s / ops["time_s"].sum())
         more_text = f", … {len(rows) - OPS_NAMED} more" if len(rows) > OPS_NAMED else ""
-        share_text = f"{show(total_s, 's', 3)}, {100 * share:.2g} % of the source's time"
+        share_text = f"{show(total_s, 's', 3)}, {percent(share)} of the source's time"
         yield f"{len(rows)} op(s) ({names}{more_text}; {share_text})", names, share

@@ -64,6 +64,15 @@ def network_note(device: DeviceSpec) -> tuple[Note, ...]:
     return (Note("network-assumed", text, subject=device.name),)
 
 
+def link_note(device: DeviceSpec) -> tuple[Note, ...]:
+    """A note where a device gives no link, so that messages within a node are taken to pass its bus."""
+    if device.link and device.link.per_direction:
+        return ()
+    bus = f"PCI Express of generation {device.pcie_generation or f'{USUAL_GENERATION} (assumed)'}"
+    text = f"{device.name} gives no link: messages within a node are taken to pass {bus}"
+    return (Note("link-assumed", text, subject=device.name),)
+
+
 def _inside(device: DeviceSpec) -> Hop:
     if device.link and device.link.per_direction:
         return Hop("fabric", device.link.per_direction.value)

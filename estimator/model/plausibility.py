@@ -17,6 +17,7 @@ import pandas as pd
 from estimator.core.notes import Note
 from estimator.core.schema import MATRIX, numbers, on_processor
 from estimator.core.types import DeviceSpec, Flags, Floats
+from estimator.core.units import percent
 from estimator.model.hardware import hardware_of, number
 from estimator.model.kernels.kernel_model import calls_of
 from estimator.model.proportional import is_host_work
@@ -53,7 +54,7 @@ def notes(work: pd.DataFrame, excess: Floats) -> tuple[Note, ...]:
     rows = doubted.sort_values("time_s", ascending=False, kind="stable")
     total_s = float(work["time_s"].sum())
     longest = rows.head(OPS_NAMED)[["op", "excess", "time_s"]].itertuples(index=False, name=None)
-    texts = [f"{op}: {times:.3g} ×, {100 * time_s / total_s:.2g} % of the step" for op, times, time_s in longest]
+    texts = [f"{op}: {times:.3g} ×, {percent(time_s / total_s)} of the step" for op, times, time_s in longest]
     more_text = f"; … {len(rows) - OPS_NAMED} more" if len(rows) > OPS_NAMED else ""
     text = (
         f"the counted work of {len(rows)} op(s) is more than the source could do in their time "

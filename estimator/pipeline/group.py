@@ -15,7 +15,7 @@ from estimator.core.types import Estimate, Floats, Prediction, Profile, RunPlan,
 from estimator.devices.board import power_limit
 from estimator.model import SourceRun, TargetDevice, peak_times, predict
 from estimator.model.coefficients import shipped
-from estimator.model.links import network_note
+from estimator.model.links import link_note, network_note
 from estimator.pipeline.micro_steps import MicroBatches, own_step, update_time
 from estimator.pipeline.step import PredictedStep, estimate_predicted, predict_step
 from estimator.profiles.layers.shards import divided
@@ -73,12 +73,20 @@ def estimate_group(profile: Profile, plan: RunPlan, group: Group, split: Split) 
 
 
 def _notes(predicted: PredictedStep, group: Group, split: Split) -> Iterator[Note]:
-    """How the devices share the training, how far they differ, and a network that nothing tells."""
+    """How the devices share the training, how far they differ, and links that nothing tells."""
     if group.devices > 1:
         yield Note("parallel", f"{group.devices} devices, {split}: {split.meaning}")
         yield Note("stragglers", describe_spread())
+    yield from assumed_links(predicted, group)
+
+
+def assumed_links(predicted: PredictedStep, group: Group) -> Iterator[Note]:
+    """What is taken of links that a group's messages cross and nothing tells: within a node, and between nodes."""
+    device = predicted.target.device
+    if _joined(predicted, group) > 1:
+        yield from link_note(device)
     if group.nodes > 1:
-        yield from network_note(predicted.target.device)
+        yield from network_note(device)
 
 
 def step_of_one(predicted: PredictedStep) -> StepTime:
@@ -149,13 +157,18 @@ def _message_times(predicted: PredictedStep, messages: pd.DataFrame) -> Floats:
     return predict(messages, SourceRun(), target, predicted.plan).samples
 
 
+def _joined(predicted: PredictedStep, group: Group) -> int:
+    """How many devices of a group their own links join."""
+    network = predicted.target.device.network
+    return min((network.linked_devices if network else None) or group.devices, group.devices)
+
+
 def _ranks(predicted: PredictedStep, group: Group, split: Split) -> dict[str, Ranks]:
     """Who sends the messages of each kind, how many of them their own links join, and how many such groups share the
     node's way to others: the parts of a product are neighbours, then the stages of a pipeline, then the copies.
     """
-    network = predicted.target.device.network
-    node = min((network.linked_devices if network else None) or group.devices, group.devices)
-    found, inner = {}, 1
+    node, inner = _joined(predicted, group), 1
+    found: dict[str, Ranks] = {}
     for kind, ranks in {"tensor": split.tensor, "stages": split.pipeline, "data": group.copies}.items():
         joined = max(1, min(ranks, node // inner))
         found[kind] = (ranks, joined, max(1, node // joined))

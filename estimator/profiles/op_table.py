@@ -20,12 +20,24 @@ from estimator.profiles.dump import Dump, decode_head
 
 FORMAT = "op table (CSV with time_s and op_type or op_class)"
 VIEWS = False
+COLUMNS_NAMED = 12  # in an error
 
 
 def recognises(head: bytes) -> bool:
     """Whether the first line names the columns of an op table."""
     header = _header(decode_head(head) or "")
-    return "time_s" in header and bool({"op_type", "op_class"} & header)
+    return "time_s" in header and ("op_type" in header or "op_class" in header)
+
+
+def reason(head: bytes) -> str | None:
+    """What a table of ops lacks to be read as one; None for other files."""
+    header = _header(decode_head(head) or "")
+    if not {"op", "op_type", "op_class", "time_s"} & set(header):
+        return None
+    columns = ", ".join(header[:COLUMNS_NAMED]) + (", …" if len(header) > COLUMNS_NAMED else "")
+    if "time_s" not in header:
+        return f"this is a table of ops without time_s; its columns are {columns}; add time_s, in seconds"
+    return f"this is a table of ops without op_type; its columns are {columns}; add op_type or op_class"
 
 
 def read(dumps: list[Dump], workload: Workload) -> Profile:
@@ -49,5 +61,6 @@ def _refuse_zero_times(rows: pd.DataFrame, path: Path) -> None:
         raise EstimatorError(f"{path}: row {row}: time_s is 0; expected above 0, or calls 0 for an op that never ran")
 
 
-def _header(text: str) -> set[str]:
-    return {name.strip() for name in re.split(r"[,;\t|]", text.split("\n", 1)[0])}
+def _header(text: str) -> list[str]:
+    """The names of the columns that the first line gives."""
+    return [name.strip() for name in re.split(r"[,;\t|]", text.split("\n", 1)[0])]

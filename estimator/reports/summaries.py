@@ -131,15 +131,18 @@ def _memory(parts: Mapping[str, Any] | None, fits: bool | None) -> str:
     return f"{units.show(parts['total'], 'B', 3)}{' !' if fits is False else ''}"
 
 
-def merit_table(targets: Mapping[str, Any]) -> TextTable:
-    """The figure of merit of each target."""
+def merit_table(document: Mapping[str, Any]) -> TextTable:
+    """The figure of merit of each target of a study's document."""
     headings = ("target", "figure of merit", "threshold", "dominant unit")
-    return TextTable("", headings, [[name, *_merit_cells(target)] for name, target in targets.items()])
+    return TextTable("", headings, [[name, *_merit_cells(t, document)] for name, t in document["targets"].items()])
 
 
-def _merit_cells(target: Mapping[str, Any]) -> list[str]:
+def _merit_cells(target: Mapping[str, Any], document: Mapping[str, Any]) -> list[str]:
     if target["fom"] is None:
-        return ["none: a unit cannot run", "–", "–"]
+        machines = {f"the baseline {document['baseline']}": document["baseline_units"], "it": target["units"]}
+        refused = {who: [unit for unit, cell in units.items() if cell["refused"]] for who, units in machines.items()}
+        who, units = next(((who, units) for who, units in refused.items() if units), ("it", ["a unit"]))
+        return [f"none: {who} cannot run {', '.join(units)}", "–", "–"]
     share = target["p_threshold"]
     draws = f", {100 * share:.0f} % of draws" if share is not None else ""
     threshold = f"{THRESHOLD[target['meets_threshold']]}{draws}"

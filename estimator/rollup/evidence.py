@@ -17,6 +17,7 @@ from estimator.rollup.target_timeline import StepTimeline
 
 MUCH_CARRIED = 0.5  # carried share of the predicted step above which the report warns
 MUCH_PROPORTIONAL = 0.5  # proportional share of the source's time above which its device should be known
+FASTER = 0.99  # share of the step below which another scenario's is worth a note
 NEGLIGIBLE = 1e-9  # share of a step that rounding makes
 
 
@@ -72,7 +73,7 @@ def host_notes(
         return ()
     times_s = times_in_step(prediction, timeline, scenario)[0][0]
     in_turn_s = float(timeline.durations_s(times_s).sum()) + idle_time(profile)
-    return (_slower_than_profile(in_turn_s),) if in_turn_s < float(replayed.step.total[0]) else ()
+    return (_slower_than_profile(in_turn_s),) if in_turn_s < FASTER * float(replayed.step.total[0]) else ()
 
 
 def _has_host(prediction: Prediction, timeline: StepTimeline) -> bool:

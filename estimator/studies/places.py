@@ -2,17 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 
+from estimator.core import files, library
 from estimator.core.types import Profile
 from estimator.profiles import read_profile
 
 
 def beside(folder: Path, name: str) -> str:
-    """The path of a file in the study's folder; where there is none, the name unchanged."""
-    return str(folder / name) if (folder / name).is_file() else name
+    """The path of a file in the study's folder; where there is none, the name unchanged.
+
+    Raises EstimatorError for a path of which there is no file, there or in the working folder.
+    """
+    if (folder / name).is_file():
+        return str(folder / name)
+    _refuse_missing(folder, name)
+    return name
+
+
+def _refuse_missing(folder: Path, name: str, shipped: Collection[str] = ()) -> None:
+    """Raises EstimatorError where a path leads nowhere, neither from the study's folder nor from the working folder."""
+    here = Path.cwd()
+    is_elsewhere = Path(name).is_absolute() or folder.resolve() == here or name.partition("/")[0] in shipped
+    if library.looks_like_path(name) and not is_elsewhere and not Path(name).exists():
+        raise files.missing(folder / name, name, nor_in=here)
 
 
 def read_profile_beside(folder: Path, name: str, batch: int | None = None) -> Profile:
-    """Read a profile beside the study, else the shipped one of that name."""
-    return read_profile(str(folder / name) if (folder / name).exists() else name, batch=batch)
+    """Read a profile beside the study, else the shipped one of that name.
+
+    Raises EstimatorError where there is none, and as :func:`read_profile` does.
+    """
+    if (folder / name).exists():
+        return read_profile(str(folder / name), batch=batch)
+    _refuse_missing(folder, name, library.names("profiles", "*"))
+    return read_profile(name, batch=batch)

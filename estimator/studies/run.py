@@ -91,11 +91,7 @@ def _run(study: Study, path: Path, hashes: dict[str, str]) -> StudyResult:
         campaigns=campaigns(study, chains),
         without_fom=without_fom,
         appendices=tuple(map(appendix, audits)),
-        assumptions=tuple(
-            f"{name} = {count} is {count.unverified_reason} ({count.source or 'no source'})"
-            for name, count in sizes.items()
-            if count.unverified
-        ),
+        assumptions=(*_unverified(sizes), *_assumed_sizes(study)),
         warnings=sentences(announcements(*_systems(study, folder).values())),
         specifications=sizes
         | {name: value for estimate in all_estimates for name, value in estimate.specifications.items()},
@@ -133,6 +129,20 @@ def _sizes(study: Study, folder: Path) -> Iterator[tuple[str, Sourced]]:
         for field in ("nodes", "devices_per_node"):
             if getattr(study.machines[name], field) is None:
                 yield f"{name}: {field}", getattr(system, field)
+
+
+def _unverified(sizes: Mapping[str, Sourced]) -> Iterator[str]:
+    """A sentence on every size that nobody verified."""
+    for name, count in sizes.items():
+        if count.unverified:
+            yield f"{name} = {count} is {count.unverified_reason} ({count.source or 'no source'})"
+
+
+def _assumed_sizes(study: Study) -> Iterator[str]:
+    """A sentence on every machine of devices that does not say how many a node has."""
+    for name, machine in study.machines.items():
+        if machine.device and machine.devices_per_node is None:
+            yield f"machines.{name} gives no devices_per_node: 1 is taken"
 
 
 def _systems(study: Study, folder: Path) -> dict[str, SystemSpec]:

@@ -5,7 +5,7 @@ Where steps of the machine were timed, all others are predicted given these.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -17,7 +17,7 @@ from estimator.core.parallel import WHOLE, Split
 from estimator.core.types import Floats, MemoryUse, Profile, RunPlan, SystemSpec
 from estimator.devices import announcements
 from estimator.devices.board import power_limit
-from estimator.pipeline import OneDevice, PredictedStep, one_device, predict_step, steps_of_groups
+from estimator.pipeline import OneDevice, PredictedStep, assumed_links, one_device, predict_step, steps_of_groups
 from estimator.pipeline.memory import Held, held_by_step
 from estimator.profiles.layers.shards import divided
 from estimator.reports import documents
@@ -81,7 +81,7 @@ def scale(
             POWER,
             *what_they_change(timed, [(predicted[group].step.total, steps[group].step.total) for group in groups]),
         ],
-        "warnings": _warnings(system, first, steps.values()),
+        "warnings": _warnings(system, first, steps),
     }
 
 
@@ -176,7 +176,7 @@ def _counts(devices: Sequence[int], system: SystemSpec, split: Split, whole_batc
     return sorted(set(devices))
 
 
-def _warnings(system: SystemSpec, first: PredictedStep, steps: Iterable[GroupStep]) -> list[str]:
+def _warnings(system: SystemSpec, first: PredictedStep, steps: Mapping[Group, GroupStep]) -> list[str]:
     """What is to be known of the device, of its step alone and of its messages, each once."""
     of_one = (
         *first.target.notes,
@@ -185,7 +185,8 @@ def _warnings(system: SystemSpec, first: PredictedStep, steps: Iterable[GroupSte
         *first.work.notes,
         *first.prediction.warnings,
     )
-    return list(dict.fromkeys(note.text for note in (*of_one, *(note for step in steps for note in step.notes))))
+    of_groups = (note for group, step in steps.items() for note in (*step.notes, *assumed_links(first, group)))
+    return list(dict.fromkeys(note.text for note in (*of_one, *of_groups)))
 
 
 def _row(

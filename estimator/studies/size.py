@@ -52,7 +52,8 @@ def machine_size(machine: Machine, folder: Path) -> Size:
 def _whole_size(machine: Machine, folder: Path) -> Size:
     nodes, devices = machine.nodes, machine.devices_per_node
     if machine.system is None:
-        return Size(nodes or 1, "study file", devices or 1, "study file", machine.node_name, None, machine.fraction)
+        devices_source = "study file" if devices else "assumed"
+        return Size(nodes or 1, "study file", devices or 1, devices_source, machine.node_name, None, machine.fraction)
     system = load_system(beside(folder, machine.system))
     return Size(
         nodes=nodes or int(system.nodes.value),

@@ -27,8 +27,10 @@ from estimator.core.types import (
     Whole,
 )
 from estimator.core.yaml_files import Faults
+from estimator.devices.specs.catalogue import DEVICE_FILES, SYSTEM_FILES, find
 from estimator.rollup import fom
 from estimator.studies.audit.table import Table, table_faults
+from estimator.studies.places import beside
 from estimator.studies.terms import OF_GIVEN_TIMES, Terms, term_faults
 
 
@@ -214,6 +216,7 @@ def _check(document: yaml_files.Document) -> Study:
         for location, sentence in (
             *_missing_parts(study),
             *_machine_faults(study),
+            *_unknown_names(study, document.path.parent),
             *_time_faults(study),
             *term_faults(study.units_of_work, study.machines, study.baseline, study.figure_of_merit.weights),
             *_published_faults(study),
@@ -230,7 +233,8 @@ def _missing_parts(study: Study) -> Faults:
     if study.tables and not study.machines and not study.units_of_work:
         return
     if len(study.machines) < 2:
-        yield ("machines",), f"there are {len(study.machines)} machines; a figure of merit needs at least two"
+        there = f"are {len(study.machines)} machines" if len(study.machines) != 1 else "is 1 machine"
+        yield ("machines",), f"there {there}; a figure of merit needs at least two"
     if not study.units_of_work:
         yield ("units_of_work",), "'units_of_work' is missing or empty; add at least one"
 
@@ -249,6 +253,18 @@ def _machine_faults(study: Study) -> Faults:
     for name, machine in study.machines.items():
         if machine.usd_per_device_hour and not (machine.system or machine.devices_per_node):
             yield ("machines", name), f"{name} has a price of a device, but no 'devices_per_node'; add it"
+
+
+def _unknown_names(study: Study, folder: Path) -> Faults:
+    """Faults: systems and devices of machines that neither the library nor the study's folder has."""
+    patterns = {"system": SYSTEM_FILES, "device": DEVICE_FILES}
+    named = ((name, kind, getattr(machine, kind)) for name, machine in study.machines.items() for kind in patterns)
+    for name, kind, wanted in named:
+        try:
+            if wanted:
+                find(kind, beside(folder, wanted), patterns[kind])
+        except EstimatorError as error:
+            yield from ((("machines", name, kind), fault) for fault in error.faults)
 
 
 def _time_faults(study: Study) -> Faults:

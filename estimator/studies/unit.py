@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from estimator.core.errors import UnfitError
+from estimator.core.notes import Note
 from estimator.core.parallel import Split, read_split
 from estimator.core.types import Estimate, Profile, RunPlan, Workload
 from estimator.devices import load_system
@@ -40,6 +41,7 @@ def estimate_unit(study: Study, unit_name: str, machine: Machine, profile: Profi
         group, split = group_of_unit(unit, unit.devices, profile.workload, size), split_of(unit)
         in_network = replace(plan, network=machine_network(machine, size, folder))
         estimated = estimate_group(profile, in_network, group, split)
+        estimated = replace(estimated, notes=(*estimated.notes, *_batch_note(unit_name, unit, group)))
     _refuse_carried(estimated)
     return with_listed_power(estimated, size.system)
 
@@ -52,6 +54,15 @@ def group_of_unit(unit: UnitOfWork, devices: int, workload: Workload, size: Size
     return group_of(
         devices, size.devices, unit.scaling or "weak", unit.batch_size or workload.batch_size, split_of(unit)
     )
+
+
+def _batch_note(unit_name: str, unit: UnitOfWork, group: Group) -> tuple[Note, ...]:
+    """A note where several devices keep the batch of the profile, as the unit names none."""
+    if unit.batch_size or group.local_batch is None or group.devices == 1 or unit.scaling == "strong":
+        return ()
+    who = f"{group.copies} {'devices' if group.model_devices == 1 else 'copies of the model'}"
+    text = f"{unit_name}: each of {who} trains the profile's batch of {group.local_batch}; batch_size: says otherwise"
+    return (Note("batch-of-profile", text),)
 
 
 def split_of(unit: UnitOfWork) -> Split:

@@ -102,10 +102,9 @@ def _failures(machine: Machine, worker: str, nodes: int | None) -> Iterator[Give
 def _workers(unit: UnitOfWork, size: Size) -> Iterator[Given]:
     """How many devices a node has, and how many of them a training takes, or shares one, where the study says."""
     shared = unit.trainings_per_device
-    if unit.devices is None and shared is None:
-        yield Given("workers_per_node", "devices per node", size.devices, "1", "node", size.devices_source)
-    else:
-        yield Given("devices_per_node", "devices per node", size.devices, "1", "node", size.devices_source)
+    name = "workers_per_node" if unit.devices is None and shared is None else "devices_per_node"
+    formula = "assumed" if size.devices_source == "assumed" else "given"
+    yield Given(name, "devices per node", size.devices, "1", "node", size.devices_source, formula)
     if shared:
         yield Given("trainings_per_device", "trainings per device", shared, "1", "device", STUDY_FILE)
     if unit.devices:

@@ -20,6 +20,7 @@ from estimator.work import aggregates, shapes
 from estimator.work.attention import Layer
 from estimator.work.casts import FORMATS, moved_sizes
 from estimator.work.dimensions import fill_channels, fill_convolutions, fill_pools, fill_products, uncounted_products
+from estimator.work.doubts import slow_times, unknown_products
 from estimator.work.layer_passes import complete_layers
 from estimator.work.layers import read_layer
 from estimator.work.operators import operator_in_class, operators_of
@@ -59,7 +60,8 @@ def count_work(ops: pd.DataFrame, workload: Workload, where: str = "profile") ->
     work = _count_copies(work)
     work = _count_aggregates(work, workload)
     work["intensity"] = (work["flop"] / work["bytes"]).where(work["bytes"] > 0)
-    notes = (*unstated, *completed, *notes, *uncounted_products(work), *_uncounted_notes(work))
+    doubts = (*unknown_products(work), *slow_times(work))
+    notes = (*unstated, *completed, *notes, *doubts, *uncounted_products(work), *_uncounted_notes(work))
     return Transformed(WORK.conform(work, where), changed=True, notes=notes)
 
 

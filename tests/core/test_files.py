@@ -61,6 +61,6 @@ def test_a_missing_file_is_looked_for_in_a_folder_with_near_names(
     for name, sentence in {
         "stduy.yml": f"stduy.yml: there is no such file in {tmp_path}. Did you mean study.yaml?",
         "other.yaml": f"other.yaml: there is no such file in {tmp_path}; check the path",
-        "none/x.pb": f"none/x.pb: there is no such file, nor its folder, in {tmp_path}; check the path",
+        "none/x.pb": f"none/x.pb: there is no folder {tmp_path / 'none'}; check the path",
     }.items():
         assert str(files.missing(Path(name))) == sentence

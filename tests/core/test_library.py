@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from estimator.core import library
+from estimator.core.errors import EstimatorError
 
 
 @pytest.fixture
@@ -28,6 +29,14 @@ def test_a_pattern_may_name_a_folder_that_not_every_library_has(own: Path) -> No
     (own / "devices" / "systems" / "mine.yaml").unlink()
     (own / "devices" / "systems").rmdir()
     assert "summit" in library.names("devices", "systems/*.yaml")
+
+
+def test_a_library_that_is_not_there_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    absent = (tmp_path / "none", "there is no folder .*/none")
+    for place, words in (absent, (tmp_path, "has none of devices/, profiles/")):
+        monkeypatch.setenv("ESTIMATOR_LIBRARY", str(place))
+        with pytest.raises(EstimatorError, match=f"^ESTIMATOR_LIBRARY: .*{words}"):
+            library.folders("profiles")
 
 
 def test_folders_are_named_in_full(own: Path) -> None:

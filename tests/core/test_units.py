@@ -121,3 +121,7 @@ def test_a_lower_case_b_is_not_read_as_bits(text: str, sentence: str) -> None:
 def test_bits_are_read_where_they_are_spelled() -> None:
     assert units.parse("200 Gbit/s", "B/s") == 25e9
     assert units.parse("8 Gibit", "B") == 2**30
+
+
+def test_a_share_is_never_written_as_a_power_of_ten() -> None:
+    assert [units.percent(share) for share in (0.9996, 0.123, 0.00012)] == ["100 %", "12 %", "0.012 %"]

@@ -75,6 +75,23 @@ def test_aliases_of_aliases_are_bounded(tmp_path: Path) -> None:
     assert any("more than" in fault for fault in faults_of(tmp_path / "toy.yaml", "\n".join(levels)))
 
 
+@pytest.mark.parametrize(
+    ("written", "key"),
+    [("memory: 192 GB", "memory_capacity"), ("memory: 8 TB/s", "memory_bandwidth"), ("power: 700 W", "power_limit")],
+)
+def test_the_first_word_of_a_key_suggests_the_one_that_takes_its_value(tmp_path: Path, written: str, key: str) -> None:
+    (fault,) = faults_of(tmp_path / "toy.yaml", f"{DEVICE}{written}\n")
+    assert fault.endswith(f"Did you mean {key}?")
+
+
+def test_the_results_of_a_report_are_no_study(tmp_path: Path) -> None:
+    path = tmp_path / "results.json"
+    values = ", ".join(f'"n{i}": {i}' for i in range(yaml_files.MOST_VALUES))
+    path.write_text(f'{{"title": "t", "estimator_version": "1", {values}}}')
+    with pytest.raises(EstimatorError, match=r"results.json: this is the results of a report; give its study.yaml"):
+        yaml_files.read_yaml(path)
+
+
 @given(text=st.text(max_size=200))
 def test_any_text_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
     path = tmp_path_factory.mktemp("any") / "any.yaml"

@@ -30,6 +30,7 @@ KNOWN: Row = {
     "memory_bandwidth": {"value": "500 GB/s", **SURE},
     "launch_latency": {"value": "5 us", **SURE},
     "power_limit": {"value": "300 W", **SURE},
+    "last_level_cache": {"value": "40 MiB", **SURE},
     "year": 2020,
 }
 PRODUCT: Row = {"op_type": "MatMul", **SHAPE}
@@ -96,6 +97,7 @@ def test_specifications_that_no_modelled_op_needs_have_no_note() -> None:
     [
         ({"power_limit": None}, "toy gives no power_limit: its peaks are taken to be sustained as if power bound none"),
         ({"year": None}, "toy gives no year: what power a FLOP needs is taken to be that of"),
+        ({"last_level_cache": None}, "toy gives no last_level_cache: matrix products are taken to find nothing in it"),
         ({"launch_latency": None}, "one launch takes"),
     ],
 )

@@ -6,7 +6,7 @@ import pytest
 from estimator.core.types import Network
 from estimator.devices import load_device, load_system
 from estimator.model.coefficients import shipped
-from estimator.model.links import LANE_RATE, USUAL_NETWORK, Hop, links_of
+from estimator.model.links import LANE_RATE, USUAL_NETWORK, Hop, link_note, links_of
 from tests.conftest import make_device
 
 C = shipped().collectives
@@ -24,6 +24,14 @@ def test_a_device_without_links_has_its_bus() -> None:
     assert links_of(load_device("l40s")).inside == Hop("pcie", 16 * LANE_RATE[4])
     assert links_of(load_device("arc-pro-b60")).inside == Hop("pcie", 8 * LANE_RATE[5])
     assert LANE_RATE[5] == pytest.approx(3.938e9, rel=1e-3)
+
+
+@pytest.mark.parametrize(("generation", "bus"), [(None, "4 (assumed)"), (5, "5")])
+def test_a_link_that_is_not_given_has_a_note(generation: int | None, bus: str) -> None:
+    (note,) = link_note(make_device(name="acme-x1", pcie_generation=generation))
+    gives_none = "acme-x1 gives no link: messages within a node are taken to pass PCI Express of generation"
+    assert note.text == f"{gives_none} {bus}"
+    assert link_note(load_device("a100-sxm4-80gb")) == ()
 
 
 @pytest.mark.parametrize(

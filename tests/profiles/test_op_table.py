@@ -71,3 +71,15 @@ def test_faults_are_named_in_one_sentence(tmp_path: Path, text: str, words: str)
         read_profile(path)
     assert words in str(caught.value)
     assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("header", "words"),
+    [
+        ("op,op_type,time_ms", "without time_s; its columns are op, op_type, time_ms; add time_s, in seconds"),
+        ("op,kind,time_s", "without op_type; its columns are op, kind, time_s; add op_type or op_class"),
+    ],
+)
+def test_a_table_that_lacks_a_column_is_refused_by_its_name(tmp_path: Path, header: str, words: str) -> None:
+    with pytest.raises(EstimatorError, match=f"table.csv: this is a table of ops {words}"):
+        read_profile(write(tmp_path, f"{header}\na,MatMul,3\n"))

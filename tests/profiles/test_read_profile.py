@@ -23,7 +23,7 @@ def test_name_folder_and_path_read_the_same_profile() -> None:
     [
         ("p1b4", "Unknown profile 'p1b4'. Did you mean p1b3"),
         ("../p1b3x", "../p1b3x: there is no such file in "),
-        ("/none/p1b3", "/none/p1b3: there is no such file, nor its folder, in /; check the path"),
+        ("/none/p1b3", "/none/p1b3: there is no folder /none; check the path"),
         ("p1b3/amd-epyc.xplan", "profiles/p1b3. Did you mean amd-epyc.xplane?"),
         ("trace.pb", "trace.pb: there is no such file in "),
         ("v100", "'v100' is a device, not a profile"),

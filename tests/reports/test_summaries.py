@@ -28,7 +28,7 @@ def test_every_row_has_a_cell_for_each_heading(p1b3: Profile) -> None:
         summaries.step_table(document),
         summaries.ops_table(document["ops"]),
         summaries.comparison_table([document]),
-        summaries.merit_table({"new": {"fom": None}}),
+        summaries.merit_table(document_without_figure({"A": refused}, {})),
         summaries.units_table({"new": {"units": {"A": refused}}}),
         summaries.campaigns_table({"new": None, "old": {"time_s": NUMBER, "campaigns_per_day": NUMBER, "ratio": None}}),
     ]
@@ -36,6 +36,19 @@ def test_every_row_has_a_cell_for_each_heading(p1b3: Profile) -> None:
         assert table.rows
         assert all(len(row) == len(table.headings) for row in table.rows)
         assert set(table.right) <= set(table.headings)
+
+
+def document_without_figure(units: dict[str, Any], of_baseline: dict[str, Any]) -> dict[str, Any]:
+    return {"baseline": "old", "baseline_units": of_baseline, "targets": {"new": {"fom": None, "units": units}}}
+
+
+def test_a_figure_that_there_is_not_names_the_machine_and_its_units() -> None:
+    refused, ran = {"refused": "why"}, {"refused": None}
+    for units, of_baseline, words in (
+        ({"A": refused, "B": refused}, {"A": ran, "B": ran}, "none: it cannot run A, B"),
+        ({"A": ran, "B": refused}, {"A": refused, "B": ran}, "none: the baseline old cannot run A"),
+    ):
+        assert summaries.merit_table(document_without_figure(units, of_baseline)).rows[0][1] == words
 
 
 def test_a_row_for_each_number_of_devices() -> None:

@@ -8,7 +8,7 @@ import pytest
 from estimator.core import units
 from estimator.core.notes import Note
 from estimator.core.scenarios import Host
-from estimator.core.types import Profile, RunPlan, Workload
+from estimator.core.types import Estimate, Profile, RunPlan, Workload
 from estimator.pipeline import estimate
 from estimator.profiles import canonical
 from estimator.rollup.evidence import carried_share, evidence_shares, mostly_carried
@@ -82,14 +82,26 @@ def test_a_host_whose_op_the_source_ran_is_there() -> None:
     assert not any(note.code == "host-absent" for note in found.notes)
 
 
-@pytest.mark.parametrize(("idle_s", "said"), [(1e-6, True), (1.0, False)])
-def test_launches_that_take_longer_than_the_processors_idle_time_are_told(idle_s: float, said: bool) -> None:
+def by_launches_and_by_idle_time(idle_s: float) -> tuple[Estimate, Estimate]:
+    """Steps of 50 small ops on an H100: by the framework's launches, and by the processor's idle time."""
     rows = [{"op_type": "Relu", "bytes": 1e3, "flop": 1e2, "time_s": 1e-6, "placement": "/host:CPU:0"}] * 50
     workload = Workload(name="toy", framework="PyTorch")
     ran = Profile(canonical.to_ops(make_ops(*rows), "toy"), workload, None, "toy", wall_step_s=50e-6 + idle_s)
-    default = estimate(ran, RunPlan("h100", draws=3))
-    carried = estimate(ran, RunPlan("h100", draws=3, host="profile"))
+    return estimate(ran, RunPlan("h100", draws=3)), estimate(ran, RunPlan("h100", draws=3, host="profile"))
+
+
+@pytest.mark.parametrize(("idle_s", "said"), [(1e-6, True), (1.0, False)])
+def test_launches_that_take_longer_than_the_processors_idle_time_are_told(idle_s: float, said: bool) -> None:
+    default, carried = by_launches_and_by_idle_time(idle_s)
     (text,) = [note.text for note in default.notes if note.code == "dispatch-slower"] or [""]
     assert bool(default.step.total[0] > carried.step.total[0]) is said
     assert text.endswith(f"the step would take {units.show(float(carried.step.total[0]), 's', 3)} only") is said
     assert not any(note.code == "dispatch-slower" for note in carried.notes)
+
+
+@pytest.mark.parametrize(("share", "said"), [(0.98, True), (0.995, False)])
+def test_a_step_that_would_be_less_than_1_percent_shorter_is_not_told(share: float, said: bool) -> None:
+    launched, idle = (float(found.step.total[0]) for found in by_launches_and_by_idle_time(1e-6))
+    default, carried = by_launches_and_by_idle_time(1e-6 + share * launched - idle)
+    assert carried.step.total[0] == pytest.approx(share * launched)
+    assert any(note.code == "dispatch-slower" for note in default.notes) is said

@@ -24,3 +24,14 @@ def test_a_profile_may_be_a_file_or_a_folder_beside_the_study(tmp_path: Path) ->
     assert read_profile_beside(tmp_path / "elsewhere", "p1b3").workload.name == "p1b3"
     with pytest.raises(EstimatorError, match="Unknown profile 'p1b4'"):
         read_profile_beside(tmp_path, "p1b4")
+
+
+def test_a_file_that_is_missing_was_looked_for_in_both_folders(tmp_path: Path) -> None:
+    (tmp_path / "dump.csv").touch()
+    for name, ends in (("dmup.csv", ". Did you mean dump.csv?"), ("x.csv", "; check the path")):
+        for read in (beside, read_profile_beside):
+            with pytest.raises(EstimatorError) as caught:
+                read(tmp_path, name)
+            assert (
+                str(caught.value) == f"{name}: there is no such file, neither in {tmp_path} nor in {Path.cwd()}{ends}"
+            )

@@ -65,6 +65,15 @@ def test_a_slower_network_exposes_more(cluster: Any) -> None:
     assert exposed[-1] > 0.3  # half a gigabyte of gradients, there and back
 
 
+def test_a_link_that_is_not_given_is_said_to_be_assumed(cluster: Any, tmp_path: Path) -> None:
+    (tmp_path / "x1.yaml").write_text("name: x1\npeak: {fp32: 10 TFLOP/s}\nmemory_bandwidth: 500 GB/s\n")
+    path = cluster("25 GB/s")
+    path.write_text(path.read_text().replace("v100-sxm2-16gb", "x1.yaml"))
+    words = "x1 gives no link: messages within a node are taken to pass PCI Express of generation 4 (assumed)"
+    for devices, is_said in (((1,), False), ((1, 4), True)):
+        assert (words in run(system=path, devices=devices)["warnings"]) is is_said
+
+
 def test_messages_through_sockets_are_slower(cluster: Any) -> None:
     rdma, tcp = (
         run(system=cluster("25 GB/s", name), devices=(64,))["rows"][0]["communication_s"]["mid"]

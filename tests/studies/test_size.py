@@ -28,6 +28,7 @@ def test_a_machine_has_the_size_of_its_system_unless_the_study_says_another() ->
 def test_a_machine_of_nodes_alone_has_one_device_in_each() -> None:
     size = machine_size(study({"node_name": "blade"}, {}).machines["new"], FOLDER)
     assert (size.nodes, size.devices, size.node_name) == (3, 1, "blade")
+    assert (size.nodes_source, size.devices_source) == ("study file", "assumed")
 
 
 def network(**keys: Any) -> Network:

@@ -112,6 +112,15 @@ def test_missing_profiles_devices_and_systems_are_errors(folder: Path, change: t
     assert words in str(caught.value)
 
 
+def test_a_misspelt_system_is_named_beside_other_faults(folder: Path) -> None:
+    text = STUDY.replace("  new: {nodes: 20}\n", "").replace("old: {nodes: 10}", "old: {system: sumit}")
+    with pytest.raises(EstimatorError) as caught:
+        read_study(write(folder, text))
+    one, unknown, _ = caught.value.faults
+    assert one.endswith("there is 1 machine; a figure of merit needs at least two")
+    assert ":5: Unknown system 'sumit'. Did you mean summit?" in unknown
+
+
 def test_validation_samples_add_forward_passes_to_an_epoch(folder: Path) -> None:
     held_out = ESTIMATED.replace("p1b3, epochs: 2", "p1b3/amd-epyc.xplane, validation_samples: 450")
     chain = run_study(write(folder, held_out)).chains["mine", "A"]
@@ -129,6 +138,14 @@ def test_validation_samples_add_forward_passes_to_an_epoch(folder: Path) -> None
         EstimatorError, match=r"validation_samples there is none\): .* no op is marked as of the backward"
     ):
         run_study(write(folder, without_phases))
+
+
+def test_a_machine_that_does_not_say_how_many_devices_a_node_has_is_taken_to_have_one(folder: Path) -> None:
+    words = "machines.mine gives no devices_per_node: 1 is taken"
+    given, taken = (run_study(write(folder, ESTIMATED.replace(*c))) for c in (("", ""), ("devices_per_node: 4, ", "")))
+    assert (words in given.assumptions, words in taken.assumptions) == (False, True)
+    number = taken.chains["mine", "A"]["workers_per_node"]
+    assert (number.samples[0], number.formula, number.source) == (1, "assumed", "assumed")
 
 
 def test_samples_must_be_known(folder: Path) -> None:

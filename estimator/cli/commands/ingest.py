@@ -1,5 +1,6 @@
 """The command that reads a profile."""
 
+from dataclasses import replace
 from functools import partial
 from typing import Annotated
 
@@ -27,6 +28,7 @@ def ingest(
     from estimator.cli.render.ingest import render_ingest
     from estimator.core.files import write_text
     from estimator.core.notes import sentences
+    from estimator.devices.recorded import recorded_devices
     from estimator.profiles import read_profile
     from estimator.reports import documents
     from estimator.rollup.source_step import coverage_notes, source_step
@@ -36,6 +38,8 @@ def ingest(
         _list_shipped(as_json)
         return
     loaded = read_profile(profile, batch=batch, steps=steps)
+    recorded = [device.name for device in recorded_devices(loaded)]
+    loaded = replace(loaded, device=loaded.device or (recorded[0] if len(recorded) == 1 else None))
     counted = count_work(loaded.ops, loaded.workload, where=loaded.where)
     warnings = (*loaded.warnings, *sentences((*coverage_notes(loaded), *counted.notes)))
     document = documents.ingest(loaded, counted.work, source_step(loaded, counted.work), warnings, top)

@@ -24,7 +24,7 @@ def render_fom(document: Mapping[str, Any], title: str) -> None:
     terminal.console().print(Text(title, "bold"), definition, sep="")
     if document["preset"]:
         terminal.console().print(describe(document["preset"]))
-    terminal.print_summary(summaries.merit_table(document["targets"]))
+    terminal.print_summary(summaries.merit_table(document))
     terminal.print_summary(summaries.units_table(document["targets"]))
     for sentence in apart(document["targets"]):
         terminal.console().print(sentence)

@@ -17,7 +17,8 @@ def missing_source(spec: DeviceSpec | SystemSpec, catalogue: Catalogue) -> Findi
     """Every number says where it is from; one that does not say how it is known is marked as unverified."""
     for field, value in sourced_values(spec):
         if not value.source:
-            yield Finding(f"{field} has no source; say where it is from and how it is known", (field,))
+            form = f'{{value: {value}, status: read, source: "data sheet, p. 2"}}'
+            yield Finding(f"{field} has no source; say where it is from and how it is known: write {form}", (field,))
 
 
 def duplicate_alias(spec: DeviceSpec | SystemSpec, catalogue: Catalogue) -> Findings:

@@ -16,6 +16,7 @@ import pandas as pd
 
 from estimator.core.errors import EstimatorError, within
 from estimator.core.types import DeviceNumbers, Integers, Profile, Timeline, Workload
+from estimator.core.units import percent
 from estimator.profiles import canonical, ranks, wire
 from estimator.profiles.dump import Dump, decode_head
 from estimator.profiles.events import NO_EVENTS, Batch, Tally, crossing_warnings, tally
@@ -360,5 +361,5 @@ def _warnings(reading: _Reading, workers: list[_Part]) -> Iterator[str]:
         yield f"{', '.join(idle)} only copied: left out of the mean over the devices that computed"
     outside, total = sum(part.outside_ps for part in workers), sum(part.total.sum_ps for part in workers)
     if outside:
-        yield f"{100 * outside / (outside + total):.2g} % of the devices' time lies outside of their steps: left out"
+        yield f"{percent(outside / (outside + total))} of the devices' time lies outside of their steps: left out"
     yield from crossing_warnings(Tally(crossing=sum(part.total.crossing for part in workers)))

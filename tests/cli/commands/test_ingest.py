@@ -1,10 +1,12 @@
 """``estimator ingest``: its document, and the op table that it writes and reads again."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from tests.cli.command_line import read, run
+from tests.profiles.kineto.events import kernel
 
 
 def test_the_document_of_ingest() -> None:
@@ -48,3 +50,11 @@ def test_layers_are_listed_by_their_flop() -> None:
     assert "layers, nothing ran, 6.613 TFLOP in matrix products, batch 8" in printed
     assert "Ops up to 10% of the FLOP; " in printed
     assert "nan" not in printed
+
+
+def test_the_device_that_a_dump_records_is_told(tmp_path: Path) -> None:
+    kernels = [kernel("work", 0, 5, 0)]
+    for recorded, name in (("NVIDIA H100 80GB HBM3", "h100-sxm5-80gb"), ("Mystery", None)):
+        trace = {"traceEvents": kernels, "schemaVersion": 1, "deviceProperties": [{"id": 0, "name": recorded}]}
+        (tmp_path / "trace.json").write_text(json.dumps(trace))
+        assert read("ingest", str(tmp_path / "trace.json"))["device"] == name

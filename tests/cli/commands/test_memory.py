@@ -12,6 +12,7 @@ KEYS = {
 
 def test_the_document() -> None:
     document = read("memory", "p1b2", "--on", "v100")
+    assert read("memory", "p1b2", "--to", "v100") == document
     assert document.keys() >= KEYS
     parts = ("parameters", "gradients", "optimizer", "activations", "workspace", "allocator", "reserve")
     assert sum(document[name] for name in parts) == pytest.approx(document["total"])

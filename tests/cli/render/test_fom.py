@@ -85,7 +85,7 @@ def test_a_unit_that_cannot_run_says_so_and_why_in_a_note() -> None:
     }  # fmt: skip
     output = printed(partial(render_fom, document, "Title"))
     lines = [" ".join(line.split()) for line in output.stdout.splitlines()]
-    assert "new none: a unit cannot run – –" in lines
+    assert "new none: the baseline old cannot run C – –" in lines
     assert "new A 40.00 s per node 40 40 – –" in lines
     assert {"new B does not fit – – – –", "new C cannot run – – – –"} <= set(lines)
     assert output.stderr.splitlines() == [

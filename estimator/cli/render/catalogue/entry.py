@@ -107,7 +107,7 @@ def _roofline(device: DeviceSpec, operation: str) -> Table:
 
 def _totals(layout: Layout, machine: Machine) -> Table:
     """What a system holds in all, beside what the TOP500 prints of it."""
-    title = "In all: nodes x devices x peak is not Rpeak"
+    title = "In all (peaks are the data sheet's, so they do not add up to Rpeak)"
     table = terminal.new_table(title, "field", "value", "from", right=("value",))
     for column in layout.compared:
         cell = column.get(machine)

@@ -34,7 +34,7 @@ def test_a_number_has_its_conditions(toy: Path) -> None:
 def test_a_system_in_full_keeps_its_peak_apart_from_rpeak() -> None:
     shown = run("systems", "summit", columns=None).stdout
     machine = SYSTEMS.load("summit")
-    assert "nodes x devices x peak is not Rpeak" in shown
+    assert "In all (peaks are the data sheet's, so they do not add up to Rpeak)" in shown
     total = SYSTEMS.columns["fp64_vector"].get(machine)
     assert isinstance(total, Sourced)
     for number in (f"{total.value / 1e15:.4g}", "200.795", "148.6", "27648"):
