@@ -23,15 +23,15 @@ OTHER_SUFFIXES = (".yaml", ".yml", ".json", ".html", ".xlsx", ".pdf", ".pb", ".g
 LONGEST_ROW = 1 << 20  # [characters]
 
 
-def read_csv(path: Path, text: str | None = None) -> pd.DataFrame:
+def read_csv(path: Path, text: str | None = None, *, may_be_empty: bool = True) -> pd.DataFrame:
     """The cells of a CSV (or its ``text``) as text, missing ones NA.
 
-    Raises EstimatorError at a row of wrong length, and where there are no rows.
+    Raises EstimatorError at a row of wrong length, and where there must be rows and are none.
     """
     import pandas as pd
 
     table = pd.concat(list(csv_frames(path, text)))
-    if table.empty:
+    if table.empty and not may_be_empty:
         raise EstimatorError(f"{path}: the file has no rows; expected at least one below the column names")
     return table
 

@@ -43,7 +43,7 @@ def reason(head: bytes) -> str | None:
 def read(dumps: list[Dump], workload: Workload) -> Profile:
     """Read one op table. Raises EstimatorError that lists every fault by row."""
     path = dumps[0].path
-    rows = csv_files.read_csv(path, dumps[0].text())
+    rows = csv_files.read_csv(path, dumps[0].text(), may_be_empty=False)
     _refuse_zero_times(rows, path)
     kind = rows["op_type"] if "op_type" in rows else rows["op_class"]
     rows["op"] = rows["op"].fillna(kind) if "op" in rows else kind

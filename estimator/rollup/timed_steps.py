@@ -58,6 +58,17 @@ def conditioned(
     return np.asarray(np.exp(state + (observed - state[:, rows]) @ gain))
 
 
+def surprise(steps_s: Floats, timed: Sequence[int], measured_s: Sequence[float]) -> tuple[Integers, Floats]:
+    """The configurations that were timed, and how far each is from what the prediction and the others foretell of it.
+
+    z_i = [C⁻¹ r]_i / √[C⁻¹]_ii, in standard deviations; r: mean logarithms of the times less those of the nominal
+    steps, C: their covariance with the spread of repeats. Source: Rasmussen and Williams, 2006, eq. 5.10 to 5.12.
+    """
+    rows, mean, std = _repeated(np.asarray(timed, dtype=int), np.log(np.asarray(measured_s, dtype=float)))
+    inverse = np.linalg.inv(_covariance(np.log(steps_s))[np.ix_(rows, rows)] + np.diag(std**2))
+    return rows, np.asarray(inverse @ (mean - np.log(steps_s[0, rows])) / np.sqrt(np.diag(inverse)))
+
+
 def _repeated(timed: Integers, logs: Floats) -> tuple[Integers, Floats, Floats]:
     """The configurations that were timed, the mean logarithm of each one's times, and its standard error."""
     rows, place, count = np.unique(timed, return_inverse=True, return_counts=True)

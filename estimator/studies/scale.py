@@ -23,7 +23,7 @@ from estimator.profiles.layers.shards import divided
 from estimator.reports import documents
 from estimator.rollup import power
 from estimator.rollup.scaling import Group, GroupStep, Scaling, describe_spread, efficiency, group_of
-from estimator.studies.timed_steps import TimedSteps, given_timed, read_timed_steps, what_they_change
+from estimator.studies.timed_steps import TimedSteps, contradictions, given_timed, read_timed_steps, what_they_change
 
 POWER = "power is that of the devices and of their nodes; a device that waits draws its idle power"
 
@@ -81,7 +81,10 @@ def scale(
             POWER,
             *what_they_change(timed, [(predicted[group].step.total, steps[group].step.total) for group in groups]),
         ],
-        "warnings": _warnings(system, first, steps),
+        "warnings": [
+            *_warnings(system, first, steps),
+            *contradictions(timed, {group: step.step.total for group, step in predicted.items()}),
+        ],
     }
 
 

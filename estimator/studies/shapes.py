@@ -82,7 +82,7 @@ def read_shapes(path: str | Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
 
 def _read(path: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The cells as written, and as SHAPES."""
-    cells = csv_files.read_csv(path)
+    cells = csv_files.read_csv(path, may_be_empty=False)
     table = with_operators(SHAPES.conform(cells, str(path)))
     _refuse_incomplete(table, path)
     return cells, table

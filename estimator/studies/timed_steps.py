@@ -16,9 +16,11 @@ from estimator.core.parallel import Split, read_split
 from estimator.core.schema import TIMED_STEPS
 from estimator.core.types import Floats
 from estimator.rollup.scaling import Group
-from estimator.rollup.timed_steps import conditioned
+from estimator.rollup.timed_steps import conditioned, surprise
 
 Row = Mapping[str, int | None]  # devices, local_batch, global_batch
+MOST = 300.0  # times the predicted step, or less by as much: then a time is in another unit; milliseconds are 1000
+SURPRISE = 3.0  # standard deviations from which a timed step is doubted
 SIZES = ("devices", "local_batch", "global_batch")
 
 
@@ -29,6 +31,7 @@ class TimedSteps:
     groups: tuple[Group, ...] = ()
     measured_s: tuple[float, ...] = ()
     left_out: int = 0
+    where: str = ""  # the file
 
     def time_s(self, group: Group) -> float | None:
         """The time of a group's step [s], of several the median; None where it was not timed."""
@@ -49,7 +52,7 @@ def read_timed_steps(path: str | Path | None, group_of_row: Callable[[Row], Grou
     """
     if path is None:
         return TimedSteps()
-    table = TIMED_STEPS.conform(csv_files.read_csv(Path(path)), str(path))
+    table = TIMED_STEPS.conform(csv_files.read_csv(Path(path), may_be_empty=False), str(path))
     groups, measured_s = [], []
     for number, row in enumerate(table.to_dict("records"), start=1):
         with within(f"{path}: row {number}"):
@@ -62,7 +65,7 @@ def read_timed_steps(path: str | Path | None, group_of_row: Callable[[Row], Grou
             f"{path}: none of {len(table)} rows is a step with parallel '{split}'; expected one at least, add it or "
             "leave out --timed-steps"
         )
-    return TimedSteps(tuple(groups), tuple(measured_s), len(table) - len(groups))
+    return TimedSteps(tuple(groups), tuple(measured_s), len(table) - len(groups), str(path))
 
 
 def _known(value: object) -> int | None:
@@ -71,7 +74,17 @@ def _known(value: object) -> int | None:
 
 
 def given_timed(steps_s: Mapping[Group, Floats], timed: TimedSteps, seed: int) -> dict[Group, Floats]:
-    """Samples of the steps of groups [s], given those that were timed, which must be among them."""
+    """Samples of the steps of groups [s], given those that were timed, which must be among them.
+
+    Raises EstimatorError for a time that is far from what is predicted.
+    """
+    for group, time_s in zip(timed.groups, timed.measured_s, strict=True):
+        ratio = time_s / float(steps_s[group][0])
+        if not 1 / MOST <= ratio <= MOST:
+            raise EstimatorError(
+                f"{timed.where}: step_s is {time_s:g} on {group.devices} device(s), {ratio:.3g} times what is "
+                "predicted; step_s is in seconds, so check its unit, or the batch"
+            )
     groups = list(steps_s)
     samples_s = np.stack(list(steps_s.values()), axis=1)
     places = [groups.index(group) for group in timed.groups]
@@ -93,6 +106,21 @@ def what_they_change(timed: TimedSteps, steps_s: Sequence[tuple[Floats, Floats]]
         f"given {len(timed.groups)} timed step(s), steps are {_range(longer)} times as long as without, and their "
         f"intervals {_range(wide)} times as wide{left_out}"
     )
+
+
+def contradictions(timed: TimedSteps, steps_s: Mapping[Group, Floats]) -> Iterator[str]:
+    """Each timed step that the others do not let expect; ``steps_s``: samples predicted without any of them [s]."""
+    if not timed.groups:
+        return
+    groups = list(steps_s)
+    places = [groups.index(group) for group in timed.groups]
+    rows, far = surprise(np.stack(list(steps_s.values()), axis=1), places, timed.measured_s)
+    for row, deviations in zip(rows, far, strict=True):
+        if abs(deviations) > SURPRISE:
+            yield (
+                f"the timed step of {groups[row].devices} device(s) is {abs(deviations):.1f} standard deviations from "
+                "what the prediction and the other timed steps foretell: check it, as it moves all of them"
+            )
 
 
 def _width(steps_s: Floats) -> float:

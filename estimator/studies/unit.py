@@ -50,7 +50,8 @@ def group_of_unit(unit: UnitOfWork, devices: int, workload: Workload, size: Size
     """The devices of one training of a unit on a machine of this size."""
     most = size.in_use * size.devices
     if devices > most:
-        raise UnfitError(f"devices {devices}: the machine has {size} devices; expected a number from 1 to {most}")
+        hint = ", or say how many a node has (devices_per_node)" if size.devices == 1 else ""
+        raise UnfitError(f"devices {devices}: the machine has {size} devices; expected a number from 1 to {most}{hint}")
     return group_of(
         devices, size.devices, unit.scaling or "weak", unit.batch_size or workload.batch_size, split_of(unit)
     )

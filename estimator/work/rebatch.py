@@ -93,7 +93,9 @@ def _profiled(workload: Workload) -> int:
     """The batch size of the profile. Raises EstimatorError."""
     name, size = workload.name, workload.batch_size
     if size is None:
-        raise EstimatorError(f"{name}: the batch size of the profile is not known; add batch_size to workload.yaml")
+        raise EstimatorError(
+            f"{name}: the batch size of the profile is not known; write batch_size: N to workload.yaml beside it"
+        )
     if size == 1:
         raise EstimatorError(f"{name}: the profile is of batch 1, which every shape holds; capture another, such as 32")
     return size

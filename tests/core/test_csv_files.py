@@ -22,10 +22,11 @@ def test_frames_count_the_rows_of_the_file(tmp_path: Path, monkeypatch: pytest.M
     frames = list(csv_files.csv_frames(tmp_path / "t.csv"))
     assert [list(frame.index) for frame in frames] == [[0, 1], [2, 3], [4]]
     whole = csv_files.read_csv(tmp_path / "t.csv")
+    assert csv_files.read_csv(Path("x"), "a,b\n").empty
     assert whole["a"].tolist() == ["1", "3", "4\n5", "7", "9"]
     assert whole["b"].isna().tolist() == [False, True, False, False, False]
     with pytest.raises(EstimatorError, match="x: the file has no rows; expected at least one below the column names"):
-        csv_files.read_csv(Path("x"), "a,b\n")
+        csv_files.read_csv(Path("x"), "a,b\n", may_be_empty=False)
 
 
 @pytest.mark.parametrize("row", ["1" * 60, '"' + "1\n" * 30, "1,2\n" * 3 + "3" * 60])

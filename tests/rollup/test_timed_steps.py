@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from estimator.core.interval import bounds, standard
 from estimator.core.types import Floats
-from estimator.rollup.timed_steps import CONFIGURATION, PROGRAM, REPEATS, conditioned
+from estimator.rollup.timed_steps import CONFIGURATION, PROGRAM, REPEATS, conditioned, surprise
 
 DRAWS, CONFIGURATIONS, INPUTS = 2000, 8, 3
 NAMES = [f"on {2**power}" for power in range(CONFIGURATIONS)]
@@ -108,3 +108,20 @@ def test_times_that_contradict_each_other_leave_a_wide_interval() -> None:
 @pytest.mark.parametrize("again", [[3.0] * 4, [3.0, 3.01, 2.99, 3.0]])
 def test_repeats_average_whether_or_not_they_are_equal(again: list[float]) -> None:
     assert width(conditioned(predicted(), NAMES, [0] * 4, again))[0] == pytest.approx(REPEATS / 2, rel=0.1)
+
+
+def test_a_step_that_contradicts_the_others_is_a_surprise() -> None:
+    rows, far = surprise(predicted(), [3, 0, 1], [0.1, 1.5, 1.5])
+    assert rows.tolist() == [0, 1, 3]
+    assert far[2] < -3.0
+    _, alike = surprise(predicted(), [0, 1, 3], [1.5, 1.5, 1.5])
+    assert np.abs(alike).max() < 1.0
+
+
+def test_one_in_ten_true_steps_is_a_surprise_of_ten_per_cent() -> None:
+    steps_s, rng, far = predicted(), np.random.default_rng(3), []
+    for _ in range(200):
+        errors = PROGRAM * rng.standard_normal() + CONFIGURATION * rng.standard_normal(CONFIGURATIONS)
+        truth = np.exp(rng.standard_normal(INPUTS) @ sensitivities(1) + errors)
+        far.append(surprise(steps_s, range(4), truth[:4].tolist())[1])
+    assert np.mean(np.abs(far) > 1.645) == pytest.approx(0.1, abs=0.03)

@@ -146,7 +146,7 @@ def test_ops_without_dimensions_are_kept_with_a_note() -> None:
     assert notes[1].startswith("2 op(s), 40.0 % of the source's time, have no model")
 
 
-@pytest.mark.parametrize(("batch", "message"), [(None, "is not known; add batch_size"), (1, "batch 1, which every")])
+@pytest.mark.parametrize(("batch", "message"), [(None, "is not known; write batch_size"), (1, "batch 1, which every")])
 def test_an_unknown_or_single_sample_batch_is_refused(batch: int | None, message: str) -> None:
     work, _ = counted("p1b3")
     with pytest.raises(EstimatorError, match=message):

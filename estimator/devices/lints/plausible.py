@@ -68,7 +68,7 @@ def _show(value: float, unit: str) -> str:
 
 
 def _device_numbers(spec: DeviceSpec) -> Numbers:
-    numbers = _numbers(spec)
+    numbers = _numbers(spec) | {"pcie_lanes": (float(spec.pcie_lanes), "pcie_lanes")}
     if spec.part_of:
         numbers["part_of.parts"] = float(spec.part_of.parts), "part_of.parts"
     boost = spec.boost_clock.value if spec.boost_clock else None

@@ -28,6 +28,7 @@ UNCERTAINTIES = (
 )
 ANY_DEVICE = (
     Range("year", None, 2005, 2030, "year", "devices that train neural networks"),
+    Range("pcie_lanes", None, 1, 32, "lanes", "a bus has 1 to 32 lanes"),
     Range("part_of.parts", None, 2, 256, "parts", "a module has two or more parts"),
     *UNCERTAINTIES,
     Range("base_clock", None, 2e8, 6.5e9, "Hz", "chips run at 0.2 to 6.5 GHz"),

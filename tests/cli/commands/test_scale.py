@@ -87,9 +87,15 @@ def test_timed_steps_correct_the_others(tmp_path: Path) -> None:
     assert any(note.startswith("given 1 timed step(s), steps are") for note in document["notes"])
 
 
+def test_timed_steps_that_contradict_each_other_are_named(tmp_path: Path) -> None:
+    document = read(*timed(tmp_path, "devices,step_s\n1,0.08\n6,1.0\n"), "--devices", "1")
+    assert sum("foretell: check it, as it moves all of them" in warning for warning in document["warnings"]) == 2
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
+        ("devices,step_s\n6,80\n", "times what is predicted; step_s is in seconds, so check its unit"),
         ("devices\n6\n", "the column 'step_s' is missing; add it"),
         ("devices,step_s\n6,-1\n", "row 1: step_s is '-1'; expected a number of at least 1e-09"),
         ("devices,step_s\n6,0.1\n27649,0.1\n", "row 2: devices 27649: summit has 4608 nodes of 6"),
