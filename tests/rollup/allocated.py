@@ -1,8 +1,8 @@
 """What TensorFlow allocates in a training step: python tests/rollup/allocated.py WORKLOAD
 
 Keras' fit trains a shipped workload on one thread, where TensorFlow's own allocator of GPUs (BFC) serves the processor.
-Prints as JSON the peak of a step in bytes: ``asked`` by ops and variables, from the allocator's events in traces (the
-median of three), and ``allocated``, the chunks that the allocator gave, from its own statistics.
+Prints as JSON the peak of a step in bytes: ``asked`` by ops and variables, from the allocator's events in a trace, and
+``allocated``, the chunks that the allocator gave, from its own statistics.
 """
 
 import json
@@ -19,7 +19,7 @@ import tensorflow as tf
 
 from estimator.collect.capture import Plan, script, training
 
-DEVICE, STEPS, TRACES = "CPU:0", 3, 3
+DEVICE, STEPS = "CPU:0", 3
 EVENTS = {"MemoryAllocation": 1, "MemoryDeallocation": -1}
 
 
@@ -34,21 +34,16 @@ def main(name: str) -> dict[str, int]:
         tf.config.experimental.reset_memory_stats(DEVICE)
         run.model.fit(data, steps_per_epoch=1, verbose=0)
         allocated = tf.config.experimental.get_memory_info(DEVICE)["peak"]
-        step = sorted(traced(run.model, data) for _ in range(TRACES))[TRACES // 2]
+        with tempfile.TemporaryDirectory() as folder:
+            options = tf.profiler.experimental.ProfilerOptions(host_tracer_level=3)
+            tf.profiler.experimental.start(folder, options=options)
+            run.model.fit(data, steps_per_epoch=1, verbose=0)
+            tf.profiler.experimental.stop()
+            step = peak(next(Path(folder).rglob("*.xplane.pb")))
         held = {id(v): v for v in (*run.model.weights, *run.model.optimizer.variables)}.values()
         batch = tf.nest.flatten(next(iter(data)))
         variables = sum(size(v.shape) for v in held)
         return {"asked": step + 4 * (variables + sum(size(t.shape) for t in batch)), "allocated": int(allocated)}
-
-
-def traced(model: keras.Model, data: tf.data.Dataset) -> int:
-    """The most bytes that ops of one step asked for at once; the order of ops differs from step to step."""
-    with tempfile.TemporaryDirectory() as folder:
-        options = tf.profiler.experimental.ProfilerOptions(host_tracer_level=3)
-        tf.profiler.experimental.start(folder, options=options)
-        model.fit(data, steps_per_epoch=1, verbose=0)
-        tf.profiler.experimental.stop()
-        return peak(next(Path(folder).rglob("*.xplane.pb")))
 
 
 def size(shape: Iterable[int]) -> int:

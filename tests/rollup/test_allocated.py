@@ -29,16 +29,17 @@ def trained(name: str) -> dict[str, float]:
 @pytest.mark.slow
 @pytest.mark.tensorflow
 def test_what_tensorflow_asks_for_and_allocates() -> None:
-    """Of all but one, ops ask for what we count; which tensors live at once depends on the order that TensorFlow takes.
+    """Ops ask for what we count, but for P3B1: of its ops TensorFlow takes another order in one process than in the
+    next, and 0 to 13 % more lives at once.
 
     What its allocator adds is judged as a median: chunks that stay from a model's start are as large as chance has it.
     """
-    asked, allocated = [], []
+    asked, allocated = dict[str, float](), []
     for name, profile in WORKLOADS.items():
         use, truth = pipeline.memory(read_profile(profile), RunPlan("")), trained(name)
         total = float(use.total[0])
-        asked.append(abs((total - float(use.parts["allocator"][0])) / truth["asked"] - 1))
+        asked[name] = abs((total - float(use.parts["allocator"][0])) / truth["asked"] - 1)
         allocated.append(abs(total / truth["allocated"] - 1))
-    assert sorted(asked)[len(asked) // 2] < 0.02
-    assert sorted(asked)[-2] < 0.10
+    assert max(asked.pop("p3b1"), asked.pop("p3b1-shared")) < 0.15
+    assert max(asked.values()) < 0.02
     assert sorted(allocated)[len(allocated) // 2] < 0.10
