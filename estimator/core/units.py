@@ -108,6 +108,11 @@ def show_interval(low: float | None, mid: float, high: float | None, unit: str) 
     return f"{number} ({ends}) {name}".strip()
 
 
+def write(value: float, unit: str, digits: int, *, binary: bool = False) -> str:
+    """``value`` as files hold it: as :func:`show`, without commas between thousands."""
+    return without_thousands(show(value, unit, digits, binary=binary))
+
+
 def _trimmed(number: str) -> str:
     return number.rstrip("0").rstrip(".") if "." in number else number
 

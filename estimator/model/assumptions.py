@@ -10,7 +10,7 @@ import pandas as pd
 from estimator.core.interval import Z
 from estimator.core.notes import Note, with_code
 from estimator.core.schema import MATRIX, MODELLED, STREAMING
-from estimator.core.types import ITEMSIZE, DeviceSpec, Sourced, Workload
+from estimator.core.types import ITEMSIZE, DeviceSpec, Sourced
 from estimator.core.units import in_operations, percent, show
 from estimator.model.coefficients import shipped
 from estimator.model.hardware import TYPICAL_YEAR, peak_of_op
@@ -26,7 +26,6 @@ def assumptions(
     ops: pd.DataFrame,
     target: DeviceSpec,
     measurements: pd.DataFrame,
-    workload: Workload,
     source: DeviceSpec | None = None,
 ) -> tuple[Note, ...]:
     """Notes on the unverified specifications, measurements, coefficients and source times behind a PREDICTION."""

@@ -121,7 +121,7 @@ def estimate_predicted(
         *on_target.target.notes, *(source.notes if source else ()),
         *unknown_source(ran, plan, source, on_target.recorded, needed=mostly_proportional(prediction)),
         *with_code("profile", profile.warnings), *coverage_notes(profile),
-        *assumptions(prediction.ops, device, on_target.evidence, ran.workload, on_target.source_device),
+        *assumptions(prediction.ops, device, on_target.evidence, on_target.source_device),
         *on_target.pass_notes, *memory_notes,
         *scenario.notes, *host_notes(ran, prediction, timeline, replayed, scenario, plan),
         *framework_default(ran, plan, device, work.work), *work.notes, *prediction.warnings,

@@ -53,7 +53,7 @@ def conditioned(
     state = log_steps + PROGRAM * standard("timed.program", draws, seed)[:, None]
     state += CONFIGURATION * _columns([f"timed.configuration.{name}" for name in names], draws, seed)
     covariance = _covariance(log_steps)
-    gain = np.linalg.solve(covariance[np.ix_(rows, rows)] + np.diag(std**2), covariance[rows])
+    gain = np.linalg.solve(_of_times(covariance, rows, std), covariance[rows])
     observed = mean + std * _columns([f"timed.{names[row]}" for row in rows], draws, seed)
     return np.asarray(np.exp(state + (observed - state[:, rows]) @ gain))
 
@@ -65,7 +65,7 @@ def surprise(steps_s: Floats, timed: Sequence[int], measured_s: Sequence[float])
     steps, C: their covariance with the spread of repeats. Source: Rasmussen and Williams, 2006, eq. 5.10 to 5.12.
     """
     rows, mean, std = _repeated(np.asarray(timed, dtype=int), np.log(np.asarray(measured_s, dtype=float)))
-    inverse = np.linalg.inv(_covariance(np.log(steps_s))[np.ix_(rows, rows)] + np.diag(std**2))
+    inverse = np.linalg.inv(_of_times(_covariance(np.log(steps_s)), rows, std))
     return rows, np.asarray(inverse @ (mean - np.log(steps_s[0, rows])) / np.sqrt(np.diag(inverse)))
 
 
@@ -82,6 +82,11 @@ def _covariance(log_steps: Floats) -> Floats:
     count = log_steps.shape[1]
     of_draws = np.cov(log_steps[1:], rowvar=False).reshape(count, count) if len(log_steps) > 2 else 0.0
     return np.asarray(of_draws + PROGRAM**2 + CONFIGURATION**2 * np.eye(count))
+
+
+def _of_times(covariance: Floats, rows: Integers, std: Floats) -> Floats:
+    """The covariance of the mean logarithms of timed configurations, with the spread of their repeats."""
+    return np.asarray(covariance[np.ix_(rows, rows)] + np.diag(std**2))
 
 
 def _columns(streams: Sequence[str], draws: int, seed: int) -> Floats:

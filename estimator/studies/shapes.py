@@ -52,7 +52,7 @@ def predict_shapes(path: str | Path, plan: RunPlan) -> tuple[pd.DataFrame, tuple
     rows = pd.concat([table[[name for name in cells if name not in ANSWER_COLUMNS]], times], axis=1)
     about_device = *sentences(announcements(target)), *target_warnings(plan.target, target)
     notes = *_notes_on_unread_columns(cells, path), *about_device, *impossible
-    return rows, (*notes, *sentences(assumptions(predicted, target, measurements, workload)))
+    return rows, (*notes, *sentences(assumptions(predicted, target, measurements)))
 
 
 def _work(table: pd.DataFrame, workload: Workload, path: Path) -> pd.DataFrame:

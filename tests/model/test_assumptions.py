@@ -19,7 +19,7 @@ def test_sources_of_measurements_are_those_of_the_ops_precision() -> None:
     work = count_work(make_ops({"op_type": "MatMul", **SHAPE}), Workload(name="toy")).work
     device = make_device(peak={"fp32": "10 TFLOP/s", "fp16": "20 TFLOP/s"})
     ops = predict_on(work, device, measured).ops
-    notes = assumptions(ops, device, measured, Workload(name="toy"))
+    notes = assumptions(ops, device, measured)
     sources = [note.text for note in notes if note.code == "measurements-used"]
     assert sources == ["toy: measured ops are those of mine"]
 
@@ -44,7 +44,7 @@ def sentences(
     """The assumptions about such ops on such a device, as sentences."""
     target, rows_of_target = make_device(**device), measured if measured is not None else table()
     work = count_work(make_ops(*rows), workload).work
-    notes = assumptions(predict_on(work, target, rows_of_target).ops, target, rows_of_target, workload)
+    notes = assumptions(predict_on(work, target, rows_of_target).ops, target, rows_of_target)
     return [note.text for note in notes]
 
 
@@ -128,7 +128,7 @@ def notes_of(*op_types: str, source: DeviceSpec | None) -> dict[str, Note]:
     others: list[dict[str, object]] = [{"op_type": name} for name in op_types]
     work, device = count_work(make_ops(product, *others), Workload(name="toy")).work, make_device()
     ops = predict_on(work, device, table(), source=source).ops
-    return {note.code: note for note in assumptions(ops, device, table(), Workload(name="toy"), source)}
+    return {note.code: note for note in assumptions(ops, device, table(), source)}
 
 
 def test_proportional_time_is_noted_with_its_share_and_longest_ops() -> None:

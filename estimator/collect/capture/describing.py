@@ -66,15 +66,11 @@ def _describe_model(model: Any) -> str:
     return f"{model.name}: {', '.join(f'{count} {kind}' for kind, count in kinds.items())}"
 
 
-def _written(seconds: float) -> str:
-    """A time as files write it."""
-    return units.without_thousands(units.show(float(seconds), "s", 4))
-
-
 def provenance(user_script: Script, run: Training, watch: Watch, how: str, plan: Plan) -> dict[str, Any]:
     """The fields of ``Provenance`` of this capture."""
     scale = _scale_text(plan, " at scale {:g}")
-    low, mid, high, profiled = map(_written, (*watch.step_s(), watch.profiled_s()))
+    times_s = (*watch.step_s(), watch.profiled_s())
+    low, mid, high, profiled = (units.write(float(seconds), "s", 4) for seconds in times_s)
     return {
         "device": machine.device(),
         "processor": machine.processor(),

@@ -130,7 +130,7 @@ def _cache(provenance: Mapping[str, Any], source: str) -> dict[str, Any]:
 
 def _written(value: float, unit: str) -> str:
     """A quantity as files write it."""
-    return units.without_thousands(units.show(value, unit, DIGITS, binary=unit == "B"))
+    return units.write(value, unit, DIGITS, binary=unit == "B")
 
 
 def _machine_fields(machine: Mapping[str, Any], gpu: bool, source: str) -> dict[str, Any]:
