@@ -12,12 +12,12 @@ author = "the authors of fom-estimator"
 release = version = __version__
 
 extensions = [
-    "myst_nb",
+    "myst_nb",  # brings myst_parser
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
     "from_code.extension",
     "mathml",
-]  # myst_nb: myst_parser
+]
 exclude_patterns = ["_build", "_parts", "results/*.md"]
 
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist", "fieldlist"]

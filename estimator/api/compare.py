@@ -113,8 +113,8 @@ def labels(estimates: Sequence[Estimate]) -> list[str]:
         names = [f"{estimate.profile.workload.name} on {estimate.target.name}" for estimate in estimates]
     if len(set(names)) < len(names):
         runs = [_run(estimate) for estimate in estimates]
-        alike = [[other for other, of in zip(runs, names, strict=True) if of == name] for name in names]
-        names = [", ".join([name, *_how(run, group)]) for name, run, group in zip(names, runs, alike, strict=True)]
+        same_name = [[other for other, of in zip(runs, names, strict=True) if of == name] for name in names]
+        names = [", ".join([name, *_how(run, group)]) for name, run, group in zip(names, runs, same_name, strict=True)]
     counts = Counter(names)
     return [f"{name} ({place})" if counts[name] > 1 else name for place, name in enumerate(names, start=1)]
 
@@ -130,9 +130,9 @@ def _run(estimate: Estimate) -> tuple[str, ...]:
     )  # fmt: skip
 
 
-def _how(run: Sequence[str], alike: Sequence[Sequence[str]]) -> list[str]:
+def _how(run: Sequence[str], same_name: Sequence[Sequence[str]]) -> list[str]:
     """The words of a run in which it differs from any of those with the same name."""
-    return [word for word, others in zip(run, zip(*alike, strict=True), strict=True) if len(set(others)) > 1]
+    return [word for word, others in zip(run, zip(*same_name, strict=True), strict=True) if len(set(others)) > 1]
 
 
 @in_one_sentence

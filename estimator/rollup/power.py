@@ -4,8 +4,8 @@
 
 B is the share of the step in which the device runs ops, U_c the share in which it would compute at its peak, U_m the
 share in which it would pass data at its bandwidth. The minimum is taken of each op, weighted by its share of the step,
-and of the step. A phase that asks for more than a lowered limit runs at the clock
-that the limit leaves, which is a power of the ratio of both.
+and of the step. A phase that asks for more than a lowered limit runs at the clock that the limit leaves, which is a
+power of the ratio of both.
 
 Forms: Choi, Bedard, Fowler & Vuduc, "A roofline model of energy", IPDPS 2013 (energy by FLOP, by byte and by time);
 the coefficients are model/coefficients/power.yaml.

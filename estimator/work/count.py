@@ -20,11 +20,11 @@ from estimator.work import aggregates, shapes
 from estimator.work.attention import Layer
 from estimator.work.casts import FORMATS, moved_sizes
 from estimator.work.dimensions import fill_channels, fill_convolutions, fill_pools, fill_products, uncounted_products
-from estimator.work.doubts import slow_times, unknown_products
 from estimator.work.layer_passes import complete_layers
 from estimator.work.layers import read_layer
 from estimator.work.operators import operator_in_class, operators_of
 from estimator.work.operators.formats import precision_of
+from estimator.work.suspicious_input import slow_times, unknown_products
 from estimator.work.traffic import Traffic, read_traffic
 from estimator.work.transformed import Transformed
 
@@ -60,8 +60,8 @@ def count_work(ops: pd.DataFrame, workload: Workload, where: str = "profile") ->
     work = _count_copies(work)
     work = _count_aggregates(work, workload)
     work["intensity"] = (work["flop"] / work["bytes"]).where(work["bytes"] > 0)
-    doubts = (*unknown_products(work), *slow_times(work))
-    notes = (*unstated, *completed, *notes, *doubts, *uncounted_products(work), *_uncounted_notes(work))
+    suspicious = (*unknown_products(work), *slow_times(work))
+    notes = (*unstated, *completed, *notes, *suspicious, *uncounted_products(work), *_uncounted_notes(work))
     return Transformed(WORK.conform(work, where), changed=True, notes=notes)
 
 

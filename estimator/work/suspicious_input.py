@@ -1,4 +1,4 @@
-"""Doubts about what a table states: op types that are no op's, and times in another unit."""
+"""What a table states and cannot be right: op types that are no op's, and times in another unit."""
 
 from __future__ import annotations
 
