@@ -1,4 +1,4 @@
-"""The codes of notes: what each means, which are warnings, and where in the program each arises."""
+"""The codes of notes: what each means, of which kind it is, and where in the program each arises."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import estimator
-from estimator.core.notes import MEANINGS, WARNINGS
+from estimator.core.notes import LEFT_OPEN, MEANINGS, WARNINGS
 from from_code.markdown import cell, code, table
 
 PACKAGE = Path(estimator.__file__).parent
@@ -32,7 +32,7 @@ def places() -> dict[str, list[str]]:
 
 
 def _kind(name: str) -> str:
-    return "warning" if name in WARNINGS else "assumption"
+    return "warning" if name in WARNINGS else "left open" if name in LEFT_OPEN else "assumption"
 
 
 def _codes(tree: ast.AST) -> Iterator[str]:

@@ -110,6 +110,11 @@ class EstimateResult:
         return self.estimate.assumptions
 
     @property
+    def left_open(self) -> tuple[str, ...]:
+        """Sentences on those of its assumptions that end where a number or a setting is given."""
+        return self.estimate.left_open
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         """Sentences on what may make it wrong."""
         return self.estimate.warnings

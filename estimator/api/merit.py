@@ -66,10 +66,8 @@ class FigureOfMeritResult:
         return frame(self._cells(), UNIT_COLUMNS, UNIT_INTERVALS)
 
     def _cells(self) -> Iterator[Mapping[str, Any]]:
-        machines = {self.study.baseline: self._document["baseline_units"]}
-        machines |= {name: target["units"] for name, target in self._document["targets"].items()}
-        for machine, cells in machines.items():
-            yield from ({"machine": machine, "unit": unit, **cell} for unit, cell in cells.items())
+        for machine, unit, cell in summaries.unit_cells(self._document):
+            yield {"machine": machine, "unit": unit, **cell}
 
     @property
     def estimates(self) -> dict[tuple[str, str], EstimateResult]:
@@ -85,6 +83,11 @@ class FigureOfMeritResult:
     def assumptions(self) -> tuple[str, ...]:
         """Sentences on what it assumes."""
         return tuple(self._document["assumptions"])
+
+    @property
+    def left_open(self) -> tuple[str, ...]:
+        """Sentences on those of its assumptions that end where the study gives a number or a setting."""
+        return tuple(self._document["left_open"])
 
     def document(self) -> dict[str, Any]:
         """The document that ``estimator fom --json`` prints. Raises EstimatorError for a study without machines."""
@@ -116,7 +119,9 @@ class FigureOfMeritResult:
         if not self.study.machines:
             return to_html(self.study.title, "no figure of merit", [], {})
         document = self._document
-        tables = [summaries.merit_table(document), summaries.units_table(document["targets"])]
+        tables = [summaries.merit_table(document), summaries.units_table(document)]
+        if expenses := summaries.expenses_table(document):
+            tables.append(expenses)
         if document["campaigns"]:
             tables.append(summaries.campaigns_table(document["campaigns"]))
         notes = {"warnings": self.warnings, "assumptions": self.assumptions}

@@ -64,6 +64,26 @@ def unknown(
 
     return EstimatorError(
         of_other_kind(what, name)
+        or _of_several(what, name, known)
+        or _of_file(what, name)
         or f"Unknown {what} '{name}'.{suggestion(name, known, proper)}"
         + (f" 'estimator {command}' lists all." if command else f" Give a file, or one of {', '.join(sorted(known))}.")
     )
+
+
+def _of_several(what: str, name: str, known: Iterable[str]) -> str:
+    """A sentence on known names that commas join; empty where they are none."""
+    parts = [part.strip() for part in name.split(",")]
+    if len(parts) < 2 or not set(known).intersection(parts):
+        return ""
+    return (
+        f"'{name}' is {len(parts)} names, where one {what} is expected; where several can be given, repeat the option."
+    )
+
+
+def _of_file(what: str, name: str) -> str:
+    """A sentence on a YAML file of the working folder that is named without its ending; empty where there is none."""
+    file = f"{name}.yaml"
+    if not Path(file).is_file():
+        return ""
+    return f"Unknown {what} '{name}'; to use the file {file} of this folder, write '{file}'."

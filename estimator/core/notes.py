@@ -25,15 +25,30 @@ WARNINGS = {  # codes of notes that may make a prediction wrong
     "rebatch-unknown": "nothing tells how ops go with the batch: they keep work and time",
     "source-contradicted": "the profile names another device than the source that was given",
     "source-unknown": "the profiled device, or its rates, are not known",
+    "speedup-below-one": "a definition of the figure of merit asks for speed-ups of at least 1",
     "step-coverage-low": "the ops explain little of the profiled step",
     "time-unit": "a step, or its products, take so long that times are likely in another unit",
     "traffic-unknown": "memory-bound ops have no shapes that tell their traffic",
     "work-unbelievable": "an op's counted work is more than the source could do in its time",
 }
-ASSUMPTIONS = {  # codes of all other notes
-    "activations-by": "from what the activations in memory are known",
+LEFT_OPEN = {  # codes of assumptions that end where a user gives the number or the setting
     "batch-of-profile": "each of several devices trains the profile's batch",
     "cache-unknown": "the target states no last-level cache",
+    "delivered-assumed": "a study says nothing of what a machine really delivers: all of it, at all times",
+    "devices-per-node-assumed": "a machine of devices does not say how many a node has: one is taken",
+    "gradients-unknown": "no op is known to make gradients of weights: they are sent evenly",
+    "host-dispatch": "the framework's launches stand for the host",
+    "link-assumed": "the target states no link: messages within a node pass its bus",
+    "memory-unchecked": "nothing tells the parameters: whether the step fits is not checked",
+    "memory-unknown": "the memory of the device is not known",
+    "network-assumed": "nothing tells the network between nodes: a usual one is taken",
+    "optimizer-unknown": "nothing tells the optimizer's states",
+    "power-limit-unknown": "the target states no power limit: power bounds no peak",
+    "pue-assumed": "what the facility draws over its computers is not counted",
+    "year-unknown": "the target states no year: its power for a FLOP is a typical one",
+}
+ASSUMPTIONS = {  # codes of all other notes
+    "activations-by": "from what the activations in memory are known",
     "carried": "host and input time is carried from the source",
     "casts": "casts that another precision adds or removes",
     "convolution-of-layer": "sizes of a convolution are those of its layer's other passes",
@@ -42,29 +57,21 @@ ASSUMPTIONS = {  # codes of all other notes
     "fitted-model": "ops that were not measured go by a model fitted to other devices",
     "forward-pass": "inference is the forward pass of a profiled training step",
     "fusion": "element-wise ops are fused as a compiler does",
-    "gradients-unknown": "no op is known to make gradients of weights: they are sent evenly",
     "host-absent": "the dump holds no time of its host",
-    "host-dispatch": "the framework's launches stand for the host",
     "host-none": "kernels alone are predicted, without a host",
     "host-profile": "the host takes the processor's idle time",
     "input-none": "ops that read the input take no time",
     "input-overlapped": "the next step's input is read beside the step",
     "launch-latency-default": "the target states no launch latency: a fitted one is taken",
     "layout": "transposes between layouts of images",
-    "link-assumed": "the target states no link: messages within a node pass its bus",
     "measurements-unused": "measured rows of these classes are not used",
     "measurements-used": "where the measured rows of the target are from",
     "measurements-without-spread": "measured rows state no spread: a usual one is taken",
-    "memory-unchecked": "nothing tells the parameters: whether the step fits is not checked",
-    "memory-unknown": "the memory of the device is not known",
     "memory-without-device": "no device is named: its driver's reserve is left out",
     "narrow-format": "formats below 16 bits are taken to be like the wider ones",
-    "network-assumed": "nothing tells the network between nodes: a usual one is taken",
     "normalization-merged": "ops of batch normalizations are one kernel of the target's library",
-    "optimizer-unknown": "nothing tells the optimizer's states",
     "parallel": "how devices divide the step",
     "parameters-counted": "parameters are counted from the step's products",
-    "power-limit-unknown": "the target states no power limit: power bounds no peak",
     "power-listed": "the power limit is derived from what lists give for the system",
     "power-of-gpus": "the power of a processor goes by coefficients of GPUs",
     "precision-by-default": "the framework would take another format on the target by default",
@@ -81,9 +88,8 @@ ASSUMPTIONS = {  # codes of all other notes
     "specification-unverified": "a number of a device is used that nobody read again in its source",
     "specification-waived": "a number of a device is used that breaks a check of the catalogue, which is waived",
     "stragglers": "how far devices of one kind differ",
-    "year-unknown": "the target states no year: its power for a FLOP is a typical one",
 }
-MEANINGS = WARNINGS | ASSUMPTIONS
+MEANINGS = WARNINGS | LEFT_OPEN | ASSUMPTIONS
 
 
 @dataclass(frozen=True)
@@ -107,6 +113,11 @@ class Note:
         """Whether it is a warning, or an assumption of the prediction."""
         return "warning" if self.code in WARNINGS else "assumption"
 
+    @property
+    def left_open(self) -> bool:
+        """Whether it is an assumption that ends where a user gives the number or the setting."""
+        return self.code in LEFT_OPEN
+
 
 def with_code(code: str, sentences: Iterable[str]) -> tuple[Note, ...]:
     """Notes with one code, one per sentence."""
@@ -114,13 +125,20 @@ def with_code(code: str, sentences: Iterable[str]) -> tuple[Note, ...]:
 
 
 def ranked(notes: Iterable[Note]) -> tuple[Note, ...]:
-    """The notes without repeated sentences, sorted by falling share of the time; equal shares keep their order."""
+    """The notes without repeated sentences: first what the input leaves open, then by falling share of the time; equal
+    shares keep their order.
+    """
     by_text: dict[str, Note] = {}
     for note in notes:
         by_text.setdefault(note.text, note)
-    return tuple(sorted(by_text.values(), key=lambda note: -note.share))
+    return tuple(sorted(by_text.values(), key=lambda note: (not note.left_open, -note.share)))
 
 
 def sentences(notes: Iterable[Note], kind: Kind | None = None) -> tuple[str, ...]:
     """The sentences of the notes of one kind, or of all notes."""
     return tuple(note.text for note in notes if kind in (None, note.kind))
+
+
+def left_open(notes: Iterable[Note]) -> tuple[str, ...]:
+    """The sentences on what the input leaves open."""
+    return tuple(note.text for note in notes if note.left_open)

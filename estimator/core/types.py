@@ -20,7 +20,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from estimator.core import quantities, units
 from estimator.core.errors import EstimatorError
-from estimator.core.notes import Note, sentences
+from estimator.core.notes import Note, left_open, sentences
 from estimator.core.number_formats import read_word
 from estimator.core.scenarios import Host, Input, read_host, read_input
 
@@ -627,6 +627,11 @@ class Estimate:
         return sentences(self.notes, "assumption")
 
     @property
+    def left_open(self) -> tuple[str, ...]:
+        """Sentences on those of them that end where a user gives a number or a setting."""
+        return left_open(self.notes)
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         """Sentences on possible causes of error."""
         return sentences(self.notes, "warning")
@@ -662,7 +667,7 @@ class FigureOfMerit:
     presets: Mapping[str, tuple[float, str]] = field(default_factory=dict)  # preset → its figure, dominant unit
     with_algorithm: Floats | None = field(default=None, repr=False)  # times the algorithmic factors of its units
     committed: Floats | None = field(default=None, repr=False)  # with what is committed in place of the projected
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -733,8 +738,7 @@ class StudyResult:
     campaigns: Mapping[str, Mapping[str, Number]] = field(default_factory=dict)  # by machine that runs all phases
     without_fom: Mapping[str, str] = field(default_factory=dict)  # machines without a figure of merit, and why
     appendices: tuple[Appendix, ...] = ()
-    assumptions: tuple[str, ...] = ()  # about the machines; those about the devices are the estimates' own
-    warnings: tuple[str, ...] = ()  # about the machines
+    machine_notes: tuple[Note, ...] = ()  # whose subject is a machine; those on devices are the estimates' own
     specifications: Mapping[str, Sourced] = field(default_factory=dict)  # the catalogue's numbers behind the figures
     inputs: Mapping[str, str] = field(default_factory=dict)  # SHA-256 by a name that holds on every machine
     level: str = "system"  # whose rates the figures of merit compare
@@ -765,3 +769,10 @@ class StudyResult:
         """Every estimate behind the figures, with its name in the report."""
         appended = (item for appendix in self.appendices for item in appendix.estimates.items())
         return [*((pair_id(pair), estimate) for pair, estimate in self.estimates.items()), *appended]
+
+    def located_notes(self) -> list[tuple[Note, str]]:
+        """Every note with the machine or the estimate that it concerns."""
+        on_machines = [(note, note.subject) for note in self.machine_notes]
+        on_units = [(note, pair) for pair, estimate in self.predictions() for note in estimate.notes]
+        on_figures = [(note, merit.target) for merit in self.foms.values() for note in merit.notes]
+        return [*on_machines, *on_units, *on_figures]

@@ -24,7 +24,7 @@ from estimator.rollup.host import HostScenario, host_scenario, in_scenario, ran_
 from estimator.rollup.limits import step_limits
 from estimator.rollup.overlap import target_overlap
 from estimator.rollup.schedule import replayed_schedule
-from estimator.rollup.source_step import coverage, coverage_notes, source_step_without
+from estimator.rollup.source_step import coverage, coverage_notes
 from estimator.rollup.target_timeline import StepTimeline
 from estimator.work import WorkOnTarget, select_pass, work_on_target
 from estimator.work.framework_defaults import AUTO, product_format
@@ -140,7 +140,7 @@ def estimate_predicted(
         host=scenario.name,
         input=scenario.input,
         matrix_step_s=step.matrix_time(prediction, on_target.overlap),
-        source_step_s=source_step_without(ran, prediction.ops, scenario.left_out) if comparable else math.nan,
+        source_step_s=step.source_time(ran, prediction, timeline, scenario) if comparable else math.nan,
         floor_s=floor_s,
         ceiling_s=ceiling_s,
         coverage=prediction.covered_fraction * (coverage(ran) or 1.0) if ran.ran else math.nan,

@@ -12,6 +12,7 @@ import numpy as np
 from estimator import __version__
 from estimator.core.errors import EstimatorError
 from estimator.core.interval import summarise
+from estimator.core.notes import left_open, ranked, sentences
 from estimator.core.schema import MATRIX, METHODS, PREDICTION
 from estimator.core.types import (
     Comparison,
@@ -172,6 +173,7 @@ def estimate(estimated: Estimate) -> Document:
         "specifications": unverified(estimated.specifications),
         "coefficients": dict(estimated.prediction.coefficients),
         "assumptions": list(estimated.assumptions),
+        "left_open": list(estimated.left_open),
         "warnings": list(estimated.warnings),
     }
 
@@ -199,11 +201,12 @@ def figures_of_merit(result: StudyResult) -> Document:
         raise EstimatorError(
             f"'{result.title}' has no machines and so no figure of merit; 'estimator report' audits it"
         )
-    sentences = [sentence for estimated in result.estimates.values() for sentence in estimated.assumptions]
+    notes = ranked(note for note, _ in result.located_notes())
     return {
         "specifications": unverified(result.specifications),
-        "assumptions": list(dict.fromkeys((*result.assumptions, *sentences))),
-        "warnings": list(dict.fromkeys(warning for found in _warnings(result) for warning in found)),
+        "assumptions": list(sentences(notes, "assumption")),
+        "left_open": list(left_open(notes)),
+        "warnings": list(sentences(notes, "warning")),
         "definition": result.definition,
         "preset": None if result.preset is None else dict(result.preset),
         "level": result.level,
@@ -213,11 +216,6 @@ def figures_of_merit(result: StudyResult) -> Document:
         "baseline_units": _units(result, result.baseline),
         "campaigns": {name: _campaign(result, name) for name in result.machines} if result.campaigns else None,
     }
-
-
-def _warnings(result: StudyResult) -> list[tuple[str, ...]]:
-    estimated = [estimated.warnings for estimated in result.estimates.values()]
-    return [result.warnings, *estimated, *(merit.notes for merit in result.foms.values())]
 
 
 def _target(result: StudyResult, machine: str) -> Document:
@@ -357,7 +355,7 @@ def results(result: StudyResult) -> Document:
         "estimates": {pair_id(pair): estimate(estimated) for pair, estimated in result.estimates.items()},
         "published": [published(comparison) for comparison in result.comparisons],
         "audits": [appendix.document for appendix in result.appendices if appendix.kind == "audit"],
-        "assumptions": list(result.assumptions),
+        "assumptions": list(sentences(result.machine_notes, "assumption")),
         "notes": list(result.notes),
     }
 

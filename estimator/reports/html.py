@@ -20,6 +20,7 @@ from estimator.core.interval import summarise
 from estimator.core.schema import METHODS
 from estimator.core.types import Estimate, Floats, Number, StudyResult, pair_id
 from estimator.reports import documents, figures
+from estimator.reports.places import EVERYWHERE, sentence_places, shortened
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -74,12 +75,9 @@ def render(result: StudyResult) -> str:
         op_rows=_op_rows,
         longest_ops=figures.LONGEST_OPS,
         methods=METHODS,
-        assumptions={**{text: ["machines"] for text in result.assumptions}, **_by_sentence(result, "assumptions")},
-        warnings={
-            **{text: ["machines"] for text in result.warnings},
-            **_by_sentence(result, "warnings"),
-            **{n: [m] for m, f in result.foms.items() for n in f.notes},
-        },
+        left_open=sentence_places(result, "left_open"),
+        assumptions=sentence_places(result, "assumption"),
+        warnings=sentence_places(result, "warning"),
         numbers=result.numbers(),
         level=result.level,
         own_means={name: mean for found in result.foms.values() for name, mean in found.means.items()},
@@ -164,20 +162,13 @@ def _figures(result: StudyResult) -> Mapping[str, Markup]:
 
 
 def _scenarios(result: StudyResult, kind: Literal["host", "input"]) -> dict[str, list[str]]:
-    """Where each scenario of the host, or of input, holds: everywhere, for all of a machine's estimates, or for one."""
-    scenarios: dict[str, list[tuple[str, str]]] = {}
+    """Where each scenario of the host, or of input, holds."""
+    scenarios: dict[str, list[str]] = {}
     for pair, estimate in result.estimates.items():
-        scenarios.setdefault(getattr(estimate, kind), []).append(pair)
+        scenarios.setdefault(getattr(estimate, kind), []).append(pair_id(pair))
     if len(scenarios) == 1:
-        return {scenario: ["for every machine and unit"] for scenario in scenarios}
-    of_machine = {
-        machine: {getattr(e, kind) for (name, _), e in result.estimates.items() if name == machine}
-        for machine, _ in result.estimates
-    }
-    return {
-        scenario: list(dict.fromkeys(pair[0] if len(of_machine[pair[0]]) == 1 else pair_id(pair) for pair in pairs))
-        for scenario, pairs in scenarios.items()
-    }
+        return {scenario: [EVERYWHERE] for scenario in scenarios}
+    return {scenario: shortened(places, list(result.estimates)) for scenario, places in scenarios.items()}
 
 
 def _counts(result: StudyResult) -> dict[str, Number]:
@@ -200,12 +191,3 @@ def _op_rows(estimate: Estimate) -> list[list[str]]:
         return f"{value:g}" if isinstance(value, float) else str(value)
 
     return [[text(name, row[name]) for name in OP_COLUMNS] for row in documents.rows(ops, OP_COLUMNS)]
-
-
-def _by_sentence(result: StudyResult, kind: str) -> dict[str, list[str]]:
-    """Sentence → the names of its estimates."""
-    names: dict[str, list[str]] = {}
-    for name, estimate in result.predictions():
-        for sentence in getattr(estimate, kind):
-            names.setdefault(sentence, []).append(name)
-    return names

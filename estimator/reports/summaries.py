@@ -11,6 +11,7 @@ from estimator.reports.text import format_evidence, format_interval, format_time
 
 OPS_SHOWN = 12
 THRESHOLD = {True: "met", False: "not met", None: "none"}
+EXPENSES = {"energy_j": ("energy per unit", "J"), "usd": ("price per unit", "USD")}  # shown where any is known
 RATIOS = {"ratio_per_worker": "ratio, worker", "ratio_per_node": "ratio, node", "ratio": "ratio, system"}
 RATES = ("units_per_day", *RATIOS)
 COMPARED = ("workload", "batch", "target", "step time", "speedup", "matrix products alone", "evidence, of the step")
@@ -54,14 +55,19 @@ def _step_figures(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     floor, ceiling = (format_time(document["bound_s"][name]) for name in ("floor", "ceiling"))
     yield "physical floor – ceiling", f"{floor} – {ceiling}"
     yield "parts", parts_text(document)
-    if document["power_w"]:
-        power, energy = format_interval(document["power_w"], "W"), format_interval(document["energy_j_per_step"], "J")
-        yield "mean power of the device, energy of a step", f"{power}, {energy}"
+    yield "mean power of the device, energy of a step", _power_text(document)
     yield "evidence, shares of the critical path", format_evidence(document["evidence"])
     numbers = document["specifications"]
     yield "numbers of the catalogue behind it", f"{numbers['used']}, {numbers['unverified']} of them unverified"
     if is_known(document["coverage"]):
         yield "share of the source's step that is modelled", f"{100 * document['coverage']:.1f} %"
+
+
+def _power_text(document: Mapping[str, Any]) -> str:
+    """Power and energy, or why there are none."""
+    if document["power_w"] is None:
+        return "not predicted, as the device's power_limit is not known"
+    return f"{format_interval(document['power_w'], 'W')}, {format_interval(document['energy_j_per_step'], 'J')}"
 
 
 def parts_text(document: Mapping[str, Any]) -> str:
@@ -143,17 +149,39 @@ def _merit_cells(target: Mapping[str, Any], document: Mapping[str, Any]) -> list
         refused = {who: [unit for unit, cell in units.items() if cell["refused"]] for who, units in machines.items()}
         who, units = next(((who, units) for who, units in refused.items() if units), ("it", ["a unit"]))
         return [f"none: {who} cannot run {', '.join(units)}", "–", "–"]
-    share = target["p_threshold"]
+    asked, share = document["threshold"], target["p_threshold"]
+    value = f"{asked:g}: " if asked is not None else ""
     draws = f", {100 * share:.0f} % of draws" if share is not None else ""
-    threshold = f"{THRESHOLD[target['meets_threshold']]}{draws}"
+    threshold = f"{value}{THRESHOLD[target['meets_threshold']]}{draws}"
     return [format_interval(target["fom"], "1"), threshold, target["dominant_unit"]]
 
 
-def units_table(targets: Mapping[str, Any]) -> TextTable:
-    """Each unit of work on each target."""
-    cells = ((name, unit, numbers) for name, target in targets.items() for unit, numbers in target["units"].items())
-    headings = ("target", "unit", "time per unit", "units per day", *RATIOS.values())
-    return TextTable("", headings, [[name, unit, *_unit_cells(numbers)] for name, unit, numbers in cells])
+def units_table(document: Mapping[str, Any]) -> TextTable:
+    """Each unit of work on each machine of a study's document, the baseline first."""
+    headings = ("machine", "unit", "time per unit", "units per day", *RATIOS.values())
+    rows = [[name, unit, *_unit_cells(numbers)] for name, unit, numbers in unit_cells(document)]
+    return TextTable("", headings, rows)
+
+
+def unit_cells(document: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    """Machine, unit and numbers of each cell of a study's document, the baseline first."""
+    of_machines = {document["baseline"]: document["baseline_units"]}
+    of_machines |= {name: target["units"] for name, target in document["targets"].items()}
+    for machine, units_of_work in of_machines.items():
+        yield from ((machine, unit, numbers) for unit, numbers in units_of_work.items())
+
+
+def expenses_table(document: Mapping[str, Any]) -> TextTable | None:
+    """Energy and price of each unit on each machine; None where neither is known."""
+    shown = {key: column for key, column in EXPENSES.items() if any(cell[key] for _, _, cell in unit_cells(document))}
+    if not shown:
+        return None
+    rows = [[name, unit, *_expenses(numbers, shown)] for name, unit, numbers in unit_cells(document)]
+    return TextTable("", ("machine", "unit", *(heading for heading, _ in shown.values())), rows)
+
+
+def _expenses(numbers: Mapping[str, Any], shown: Mapping[str, tuple[str, str]]) -> list[str]:
+    return [format_interval(numbers[key], unit) if numbers[key] else "–" for key, (_, unit) in shown.items()]
 
 
 def _unit_cells(numbers: Mapping[str, Any]) -> list[str]:
@@ -179,7 +207,4 @@ def _campaign_cells(found: Mapping[str, Any] | None) -> list[str]:
 
 def refusals(document: Mapping[str, Any]) -> list[str]:
     """Why units of a study cannot run on machines, the baseline among them."""
-    of_machines = {document["baseline"]: document.get("baseline_units", {})}
-    of_machines |= {name: target["units"] for name, target in document["targets"].items()}
-    cells = ((name, unit, cell["refused"]) for name, units in of_machines.items() for unit, cell in units.items())
-    return [f"{unit} on {name}: {why}" for name, unit, why in cells if why]
+    return [f"{unit} on {name}: {cell['refused']}" for name, unit, cell in unit_cells(document) if cell["refused"]]

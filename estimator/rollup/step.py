@@ -12,7 +12,7 @@ from estimator.core.types import Floats, Names, Prediction, Profile, StepTime
 from estimator.rollup.critical_path import CriticalPath, critical_path
 from estimator.rollup.host import HostScenario
 from estimator.rollup.parts import PARTS, part_of_ops, sum_of_parts
-from estimator.rollup.source_step import idle_time, source_step_time
+from estimator.rollup.source_step import idle_time, source_step_time, source_step_without
 from estimator.rollup.target_timeline import StepTimeline, as_profiled, dispatched, in_turn, read_ahead
 from estimator.rollup.timeline import replay, step_s
 
@@ -38,7 +38,6 @@ def replay_step(prediction: Prediction, timeline: StepTimeline, scenario: HostSc
     part, (samples, launch_s) = part_of_ops(prediction.ops), times_in_step(prediction, timeline, scenario)
     factor = timeline.factor(samples)
     clocks = replay(events, factor, pace, host_step_s)
-    kernels = replay(events, factor * ~np.isin(part, HOST_CLASSES), np.zeros_like(pace), host_step_s)
     path, total = critical_path(events, clocks, factor, pace, host_step_s), step_s(clocks) * timeline.scale
     share = np.divide(path.of_op_s, samples[0], out=np.zeros(samples.shape[1]), where=samples[0] > 0)
     parts = _parts_s(part, path, share * samples, share * launch_s, pace)
@@ -47,7 +46,31 @@ def replay_step(prediction: Prediction, timeline: StepTimeline, scenario: HostSc
     step = StepTime(**{name: value * growth for name, value in parts.items()}, total=total)
     own_s = prediction.samples[0]  # with the launches that the replay hides
     overlap = np.divide(share * samples[0] * growth[0], own_s, out=np.ones_like(own_s), where=own_s > 0)
-    return ReplayedStep(step, step_s(kernels) * timeline.scale, overlap)
+    return ReplayedStep(step, kernels_time(prediction, timeline, samples), overlap)
+
+
+def kernels_time(prediction: Prediction, timeline: StepTimeline, op_s: Floats) -> Floats:
+    """Samples of a step's kernels alone [s]: a replay with neither the host's time nor its ops, nor input.
+
+    Args:
+        prediction: the step's ops.
+        timeline: their timeline.
+        op_s: samples of the time that each op takes on its lane (draws × ops) [s].
+    """
+    factor = timeline.factor(op_s) * ~np.isin(part_of_ops(prediction.ops), HOST_CLASSES)
+    clocks = replay(timeline.events, factor, np.zeros(len(op_s)), timeline.host_step_s)
+    return step_s(clocks) * timeline.scale
+
+
+def source_time(profile: Profile, prediction: Prediction, timeline: StepTimeline, scenario: HostScenario) -> float:
+    """The source's own step as a scenario counts the target's [s].
+
+    Where both replay the kernels of the profile's timeline alone, the source's times take the same gaps.
+    """
+    if "host" in scenario.left_out and profile.timeline is not None and not scenario.other_stack:
+        own_s = prediction.ops["time_s"].to_numpy(dtype=float)[np.newaxis]
+        return float(kernels_time(prediction, timeline, own_s)[0])
+    return source_step_without(profile, prediction.ops, scenario.left_out)
 
 
 def refuse_empty(replayed: ReplayedStep, scenario: HostScenario, where: str) -> None:

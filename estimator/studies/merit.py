@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from estimator.core.errors import EstimatorError
+from estimator.core.notes import Note
 from estimator.core.types import Chains, FigureOfMerit, Floats, Refusal
 from estimator.rollup import fom, presets
 from estimator.rollup.fom import Definition
@@ -162,7 +163,7 @@ def _speedup(study: Study, machine: str, unit: str, chains: Chains, level: str) 
     return float(baseline["time_per_unit_s"].samples[0] / ours["time_per_unit_s"].samples[0])
 
 
-def _notes(study: Study, machine: str, chains: Chains) -> Iterator[str]:
+def _notes(study: Study, machine: str, chains: Chains) -> Iterator[Note]:
     """Where a speed-up is below what the definition asks for."""
     published = study.figure_of_merit.published
     if published is None or published.speedup is None:
@@ -170,7 +171,8 @@ def _notes(study: Study, machine: str, chains: Chains) -> Iterator[str]:
     for unit in study.units_of_work:
         speedup = _speedup(study, machine, unit, chains, published.speedup)
         if speedup < 1:
-            yield (
+            text = (
                 f"{unit} on {machine} has a speed-up of {speedup:.3g} per {published.speedup}; "
                 f"{study.figure_of_merit.preset} asks for at least 1, so this figure is none by its rules"
             )
+            yield Note("speedup-below-one", text, machine)

@@ -8,14 +8,14 @@ from typing import Any
 
 from estimator.core import files
 from estimator.core.errors import within
-from estimator.core.notes import sentences
 from estimator.core.types import Chains, Estimate, Number, Profile, Sourced, StudyResult, SystemSpec, pair_id
-from estimator.devices import announcements, load_system
+from estimator.devices import load_system
 from estimator.devices.specs.catalogue import DEVICE_FILES, SYSTEM_FILES, find, measurements_paths
 from estimator.rollup import chain, presets
 from estimator.studies.audit import audit_table
 from estimator.studies.audit.document import appendix
 from estimator.studies.cell import derive_cell
+from estimator.studies.machine_notes import machine_notes
 from estimator.studies.merit import figure_of_merit, machines_without_figure
 from estimator.studies.merit_numbers import merit_numbers
 from estimator.studies.places import beside
@@ -60,7 +60,8 @@ def _run(study: Study, path: Path, hashes: dict[str, str]) -> StudyResult:
     compared = [name for name in study.machines if name != study.baseline and name not in without_fom]
     with within(f"{path}"):
         foms = {name: figure_of_merit(study, name, chains) for name in compared}
-    sizes = dict(_sizes(study, folder))
+    systems = _systems(study, folder)
+    sizes = dict(_sizes(study, systems))
     with within(f"{path}"):
         comparisons = compare_published(study, folder, chains, foms, refusals)
         audits = [audit_table(name, table, folder, study.draws, study.seed) for name, table in study.tables.items()]
@@ -91,8 +92,7 @@ def _run(study: Study, path: Path, hashes: dict[str, str]) -> StudyResult:
         campaigns=campaigns(study, chains),
         without_fom=without_fom,
         appendices=tuple(map(appendix, audits)),
-        assumptions=(*_unverified(sizes), *_assumed_sizes(study)),
-        warnings=sentences(announcements(*_systems(study, folder).values())),
+        machine_notes=machine_notes(study, systems, sizes, chains),
         specifications=sizes
         | {name: value for estimate in all_estimates for name, value in estimate.specifications.items()},
         inputs=hashes | _inputs(study, folder, profiles | audit_profiles, all_estimates),
@@ -123,26 +123,12 @@ def _inputs(study: Study, folder: Path, profiles: dict[str, Profile], estimates:
     return hashes
 
 
-def _sizes(study: Study, folder: Path) -> Iterator[tuple[str, Sourced]]:
+def _sizes(study: Study, systems: Mapping[str, SystemSpec]) -> Iterator[tuple[str, Sourced]]:
     """The sizes of the machines that the catalogue's systems give, by ``machine: field``."""
-    for name, system in _systems(study, folder).items():
+    for name, system in systems.items():
         for field in ("nodes", "devices_per_node"):
             if getattr(study.machines[name], field) is None:
                 yield f"{name}: {field}", getattr(system, field)
-
-
-def _unverified(sizes: Mapping[str, Sourced]) -> Iterator[str]:
-    """A sentence on every size that nobody verified."""
-    for name, count in sizes.items():
-        if count.unverified:
-            yield f"{name} = {count} is {count.unverified_reason} ({count.source or 'no source'})"
-
-
-def _assumed_sizes(study: Study) -> Iterator[str]:
-    """A sentence on every machine of devices that does not say how many a node has."""
-    for name, machine in study.machines.items():
-        if machine.device and machine.devices_per_node is None:
-            yield f"machines.{name} gives no devices_per_node: 1 is taken"
 
 
 def _systems(study: Study, folder: Path) -> dict[str, SystemSpec]:

@@ -56,6 +56,7 @@ def sweep(name: str, targets: Sequence[str], batches: Sequence[int], plan: RunPl
         "targets": [_target_entry(by_batch) for by_batch in estimates.values()],
         "notes": [ACCURACY, MEMORY],
         "assumptions": list(dict.fromkeys(text for result in results for text in result.assumptions)),
+        "left_open": list(dict.fromkeys(text for result in results for text in result.left_open)),
         "warnings": list(
             dict.fromkeys((*unfit, *batch_warnings, *(text for result in results for text in result.warnings)))
         ),

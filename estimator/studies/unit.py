@@ -62,7 +62,7 @@ def _batch_note(unit_name: str, unit: UnitOfWork, group: Group) -> tuple[Note, .
     if unit.batch_size or group.local_batch is None or group.devices == 1 or unit.scaling == "strong":
         return ()
     who = f"{group.copies} {'devices' if group.model_devices == 1 else 'copies of the model'}"
-    text = f"{unit_name}: each of {who} trains the profile's batch of {group.local_batch}; batch_size: says otherwise"
+    text = f"{unit_name}: each of {who} trains the profile's batch of {group.local_batch}, as 'batch_size' is not given"
     return (Note("batch-of-profile", text),)
 
 

@@ -86,9 +86,9 @@ def test_it_shows_itself(result: FigureOfMeritResult) -> None:
     assert len(repr(result).splitlines()) == 1 + len(result.fom)
     assert len(repr(result.study)) < 200
     page = Page(result._repr_html_())
-    assert page.tags.count("table") == 2
+    assert page.tags.count("table") == 3  # figures, units, energy
     assert len(result.plot().axes[0].get_yticklabels()) == len(result.fom)
-    assert result.assumptions
+    assert set(result.left_open) < set(result.assumptions)
     assert isinstance(result.warnings, tuple)
 
 

@@ -4,6 +4,7 @@ import pytest
 
 from estimator.core import library
 from estimator.core.errors import EstimatorError
+from estimator.devices import load_device
 
 
 @pytest.fixture
@@ -51,3 +52,17 @@ def test_folders_are_named_in_full(own: Path) -> None:
 )
 def test_paths_are_told_from_names(name: str, is_path: bool) -> None:
     assert library.looks_like_path(name) == is_path
+
+
+def test_several_names_in_one_are_told_apart() -> None:
+    sentence = "^'h100,mi300x' is 2 names; expected one device: where several may be given, repeat the option.$"
+    with pytest.raises(EstimatorError, match=sentence):
+        load_device("h100,mi300x")
+
+
+def test_a_file_that_is_named_without_its_ending_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "vendor-b.yaml").touch()
+    sentence = "^Unknown device 'vendor-b'; to use the file vendor-b.yaml of this folder, write 'vendor-b.yaml'.$"
+    with pytest.raises(EstimatorError, match=sentence):
+        load_device("vendor-b")

@@ -1,6 +1,6 @@
 import pytest
 
-from estimator.core.notes import ASSUMPTIONS, WARNINGS, Note, ranked, sentences, with_code
+from estimator.core.notes import ASSUMPTIONS, LEFT_OPEN, WARNINGS, Note, left_open, ranked, sentences, with_code
 
 
 def test_a_note_is_a_warning_or_an_assumption_by_its_code() -> None:
@@ -16,11 +16,19 @@ def test_ranked_removes_repetitions_and_sorts_by_share() -> None:
     assert ranked(reversed([first, much, again])) == (again, much)
 
 
+def test_what_the_input_leaves_open_is_an_assumption_that_comes_first() -> None:
+    much, gap = Note("casts", "a", share=0.9), Note("network-assumed", "b")
+    assert ranked([much, gap]) == (gap, much)
+    assert (gap.kind, gap.left_open, much.left_open) == ("assumption", True, False)
+    assert left_open([much, gap]) == ("b",)
+
+
 def test_sentences_of_one_code() -> None:
     assert with_code("profile", ["x", "y"]) == (Note("profile", "x"), Note("profile", "y"))
 
 
 def test_a_code_has_one_meaning_and_no_note_another_code() -> None:
-    assert not WARNINGS.keys() & ASSUMPTIONS.keys()
+    kinds = (WARNINGS, LEFT_OPEN, ASSUMPTIONS)
+    assert len({code for codes in kinds for code in codes}) == sum(map(len, kinds))
     with pytest.raises(LookupError, match="'new'; enter it"):
         Note("new", "a")

@@ -176,7 +176,7 @@ def with_hosts(folder: Path, titan: str, summit: str) -> str:
 
 
 def test_the_hosts_scenario_is_said_once_where_it_is_one(tmp_path: Path) -> None:
-    assert "The host: none (for every machine and unit)." in with_hosts(tmp_path, "none", "none")
+    assert "The host: none (every machine and unit)." in with_hosts(tmp_path, "none", "none")
 
 
 def test_of_several_hosts_scenarios_a_machine_of_one_is_named_whole(tmp_path: Path) -> None:

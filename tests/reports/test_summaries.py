@@ -29,7 +29,7 @@ def test_every_row_has_a_cell_for_each_heading(p1b3: Profile) -> None:
         summaries.ops_table(document["ops"]),
         summaries.comparison_table([document]),
         summaries.merit_table(document_without_figure({"A": refused}, {})),
-        summaries.units_table({"new": {"units": {"A": refused}}}),
+        summaries.units_table(document_without_figure({"A": refused}, {"A": refused})),
         summaries.campaigns_table({"new": None, "old": {"time_s": NUMBER, "campaigns_per_day": NUMBER, "ratio": None}}),
     ]
     for table in tables:
@@ -40,6 +40,21 @@ def test_every_row_has_a_cell_for_each_heading(p1b3: Profile) -> None:
 
 def document_without_figure(units: dict[str, Any], of_baseline: dict[str, Any]) -> dict[str, Any]:
     return {"baseline": "old", "baseline_units": of_baseline, "targets": {"new": {"fom": None, "units": units}}}
+
+
+def test_energy_and_price_are_shown_where_any_is_known() -> None:
+    known, unknown = {"energy_j": NUMBER, "usd": None}, {"energy_j": None, "usd": None}
+    assert summaries.expenses_table(document_without_figure({"A": unknown}, {"A": unknown})) is None
+    table = summaries.expenses_table(document_without_figure({"A": known}, {"A": unknown}))
+    assert table is not None
+    assert table.headings == ("machine", "unit", "energy per unit")
+    assert table.rows == [["old", "A", "–"], ["new", "A", "2.000 J"]]
+
+
+def test_a_threshold_is_shown_with_its_value() -> None:
+    target = {"fom": NUMBER, "p_threshold": 0.25, "meets_threshold": True, "dominant_unit": "A"}
+    rows = summaries.merit_table({"threshold": 1.5, "targets": {"new": target}}).rows
+    assert rows == [["new", "2", "1.5: met, 25 % of draws", "A"]]
 
 
 def test_a_figure_that_there_is_not_names_the_machine_and_its_units() -> None:

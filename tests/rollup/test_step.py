@@ -4,10 +4,13 @@ import numpy as np
 import pytest
 
 from estimator.core.interval import Z, bounds
-from estimator.core.types import RunPlan
+from estimator.core.types import Profile, RunPlan, Timeline, Workload
 from estimator.pipeline import estimate
+from estimator.profiles import canonical
 from estimator.rollup import step
 from estimator.rollup.parts import PARTS
+from tests.conftest import make_ops
+from tests.rollup.timelines import random_timeline
 from tests.rollup.toy_steps import OPS, predicted, profile, replayed
 
 
@@ -23,6 +26,18 @@ def test_on_its_own_device_a_step_varies_as_the_profiled_steps() -> None:
     low, mid, high = bounds(estimate(ran, RunPlan("v100", draws=4000)).step.total)
     assert mid == 1.25
     assert [low / mid, high / mid] == pytest.approx([np.exp(-0.1 * Z), np.exp(0.1 * Z)], rel=0.02)
+
+
+@pytest.mark.parametrize("lanes", [1, 3])
+def test_on_its_own_device_the_kernels_alone_are_as_long_as_the_sources(lanes: int) -> None:
+    events, host_step_s = random_timeline(1, lanes)
+    rows = [{"op": f"op {i}", "op_type": "Mystery", "time_s": time_s} for i, time_s in enumerate(events["duration_s"])]
+    ops = canonical.to_ops(make_ops(*rows), "toy")
+    timeline = Timeline(events, host_step_s, step_s=float((events["start_s"] + events["duration_s"]).max()))
+    ran = Profile(ops, Workload(name="toy"), "v100", "toy", wall_step_s=timeline.step_s, timeline=timeline)
+    estimated = estimate(ran, RunPlan("v100", draws=0, host="none"))
+    assert estimated.source_step_s == pytest.approx(estimated.step.total[0])
+    assert estimated.source_step_s == pytest.approx(estimated.kernels_s[0])
 
 
 def test_each_part_of_a_step_by_hand() -> None:

@@ -157,5 +157,5 @@ def test_a_speedup_below_what_the_definition_asks_for_is_noted(preset: str, note
         "  B: {time_per_unit: {old: 4 h, new: 5 h}, ran_on: {old: {nodes: 4}, new: {nodes: 2}}}"
     )
     notes = run_toy(tmp_path, units, f"{{preset: {preset}}}").foms["new"].notes
-    assert [note.split()[0] for note in notes] == noted
-    assert all(f"{preset} asks for at least 1" in note for note in notes)
+    assert [note.text.split()[0] for note in notes] == noted
+    assert all(f"{preset} asks for at least 1" in note.text for note in notes)

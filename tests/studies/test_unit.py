@@ -117,7 +117,7 @@ def test_a_network_that_nothing_tells_is_said_to_be_assumed(tmp_path: Path) -> N
 def test_devices_that_keep_the_profiles_batch_are_said_to(tmp_path: Path) -> None:
     write(tmp_path, workload=WORKLOAD + "parameters: 40000000\n")
     units = (GROUPED, GROUPED | {"batch_size": 8}, GROUPED | {"scaling": "strong"})
-    words = "A: each of 8 devices trains the profile's batch of 8; batch_size: says otherwise"
+    words = "A: each of 8 devices trains the profile's batch of 8, as 'batch_size' is not given"
     assert [words in estimated(tmp_path, IN_A_NODE, unit).assumptions for unit in units] == [True, False, False]
 
 

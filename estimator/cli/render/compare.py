@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from estimator.cli import terminal
-from estimator.cli.render.text import assumptions_note
+from estimator.cli.render.text import assumption_notes
 from estimator.reports import summaries
 
 
@@ -15,6 +15,11 @@ def render_compare(document: Mapping[str, Any]) -> None:
     estimates = document["estimates"]
     terminal.print_summary(summaries.comparison_table(estimates))
     terminal.print_notes([f"{e['workload']} on {e['target']}: {e['refused']}" for e in estimates if e["refused"]])
-    assumptions = [assumption for estimate in estimates for assumption in estimate["assumptions"]]
-    terminal.print_notes([assumptions_note(assumptions, "estimate")], "cyan")
-    terminal.print_notes(list(dict.fromkeys(w for estimate in estimates for w in estimate["warnings"])))
+    assumptions, left_open, warnings = (_of_all(estimates, key) for key in ("assumptions", "left_open", "warnings"))
+    terminal.print_notes(assumption_notes(assumptions, "estimate", left_open), "cyan")
+    terminal.print_notes(warnings)
+
+
+def _of_all(estimates: Sequence[Mapping[str, Any]], key: str) -> list[str]:
+    """The sentences of all estimates, each once."""
+    return list(dict.fromkeys(sentence for estimate in estimates for sentence in estimate[key]))

@@ -7,7 +7,7 @@ from typing import Any
 
 from estimator.cli import terminal
 from estimator.cli.render.presets import describe
-from estimator.cli.render.text import assumptions_note
+from estimator.cli.render.text import assumption_notes
 from estimator.cli.terminal import Text
 from estimator.reports import summaries
 from estimator.reports.text import format_interval, format_time
@@ -25,13 +25,14 @@ def render_fom(document: Mapping[str, Any], title: str) -> None:
     if document["preset"]:
         terminal.console().print(describe(document["preset"]))
     terminal.print_summary(summaries.merit_table(document))
-    terminal.print_summary(summaries.units_table(document["targets"]))
+    terminal.print_summary(summaries.units_table(document))
+    if expenses := summaries.expenses_table(document):
+        terminal.print_summary(expenses)
     for sentence in apart(document["targets"]):
         terminal.console().print(sentence)
     if document.get("campaigns"):
         terminal.print_summary(summaries.campaigns_table(document["campaigns"]))
-    if document["assumptions"]:
-        terminal.print_notes([assumptions_note(document["assumptions"], "report")], "cyan")
+    terminal.print_notes(assumption_notes(document["assumptions"], "report", document["left_open"]), "cyan")
     terminal.print_notes(summaries.refusals(document))
     terminal.print_notes(document["warnings"])
 

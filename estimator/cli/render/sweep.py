@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from estimator.cli import terminal
-from estimator.cli.render.text import assumptions_note
+from estimator.cli.render.text import assumption_notes
 from estimator.reports.text import format_interval, format_time
 
 NUMBERS = ("batch", "gain", "epoch", "compute", "memory", "rest", "efficiency")
@@ -22,8 +22,8 @@ def render_sweep(document: Mapping[str, Any]) -> None:
     for target in document["targets"]:
         _print_target(document, target)
     terminal.console().print(LEGEND)
-    assumptions = assumptions_note(document["assumptions"], "estimate --batch")
-    terminal.print_notes([*document["notes"], assumptions], "cyan")
+    notes = assumption_notes(document["assumptions"], "estimate --batch", document["left_open"])
+    terminal.print_notes([*document["notes"], *notes], "cyan")
     terminal.print_notes(document["warnings"])
 
 

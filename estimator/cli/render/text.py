@@ -3,6 +3,11 @@
 from collections.abc import Sequence
 
 
-def assumptions_note(assumptions: Sequence[str], command: str) -> str:
-    """How many assumptions there are, and which command lists them."""
-    return f"{len(set(assumptions))} assumptions lie behind these figures; 'estimator {command}' lists them"
+def assumption_notes(assumptions: Sequence[str], command: str, left_open: Sequence[str] = ()) -> list[str]:
+    """What the input leaves open, a sentence each, then how many other assumptions there are and what lists them."""
+    shown = list(dict.fromkeys(left_open))
+    others = len(set(assumptions) - set(shown))
+    if not others:
+        return shown
+    lie = "assumption lies" if others == 1 else "assumptions lie"
+    return [*shown, f"{others} {'more ' if shown else ''}{lie} behind these figures; 'estimator {command}' lists them"]

@@ -34,14 +34,15 @@ def test_the_threshold_is_met_or_not(met: bool | None, share: float | None, show
     }
     document = {
         "definition": "mean", "preset": None, "level": "system", "baseline": "old",
-        "targets": {"new": {**target, **besides, "units": {}}},
-        "assumptions": ["a guess"], "warnings": ["a warning"],
+        "targets": {"new": {**target, **besides, "units": {}}}, "baseline_units": {}, "threshold": None,
+        "assumptions": ["a gap", "a guess"], "left_open": ["a gap"], "warnings": ["a warning"],
     }  # fmt: skip
     output = printed(partial(render_fom, document, "[Title]"))
     assert output.stdout.startswith("[Title]\nmean, over old, system level\n")
     assert f" {shown} " in output.stdout
-    count, warning = output.stderr.splitlines()
-    assert count.startswith("note: 1 assumptions lie behind these figures; 'estimator report'")
+    left_open, count, warning = output.stderr.splitlines()
+    assert left_open == "note: a gap"
+    assert count.startswith("note: 1 more assumption lies behind these figures; 'estimator report'")
     assert warning == "note: a warning"
 
 
@@ -73,20 +74,23 @@ def test_the_definition_is_printed_with_its_source() -> None:
 def test_a_unit_that_cannot_run_says_so_and_why_in_a_note() -> None:
     numbers = {"low": None, "mid": 40.0, "high": None}
     ran = {"refused": None, "time_per_unit_s": numbers, "time_level": "node", "units_per_day": numbers}
-    ran |= {"ratio_per_worker": numbers, "ratio_per_node": None, "ratio": None, "committed_s": None}
-    fits, cannot = {"refused": "it needs 9 GiB", "fits": False}, {"refused": "no bf16", "fits": None}
+    unpaid: dict[str, Any] = {"energy_j": None, "usd": None}
+    ran |= {"ratio_per_worker": numbers, "ratio_per_node": None, "ratio": None, "committed_s": None, **unpaid}
+    fits = {"refused": "it needs 9 GiB", "fits": False, **unpaid}
+    cannot = {"refused": "no bf16", "fits": None, **unpaid}
     cells = {"A": ran, "B": fits | {"committed_s": None}, "C": cannot | {"committed_s": None}}
     target = {"fom": None, "refused": "B on new: it needs 9 GiB", "units": cells, "means": {}, "groups": {}}
     target |= {"fom_with_algorithm": None, "fom_committed": None}
     document: dict[str, Any] = {
         "definition": "mean", "preset": None, "level": "system", "baseline": "old", "targets": {"new": target},
-        "assumptions": [], "warnings": [],
-        "baseline_units": {"A": ran, "B": ran, "C": {"refused": "no bf16 here", "fits": None}},
+        "assumptions": [], "left_open": [], "warnings": [],
+        "baseline_units": {"A": ran, "B": ran, "C": {"refused": "no bf16 here", "fits": None, **unpaid}},
     }  # fmt: skip
     output = printed(partial(render_fom, document, "Title"))
     lines = [" ".join(line.split()) for line in output.stdout.splitlines()]
     assert "new none: the baseline old cannot run C – –" in lines
     assert "new A 40.00 s per node 40 40 – –" in lines
+    assert "old C cannot run – – – –" in lines
     assert {"new B does not fit – – – –", "new C cannot run – – – –"} <= set(lines)
     assert output.stderr.splitlines() == [
         "note: C on old: no bf16 here", "note: B on new: it needs 9 GiB", "note: C on new: no bf16",

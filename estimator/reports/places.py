@@ -1,0 +1,41 @@
+"""Where a sentence of a report holds, in few names (machines and units → names)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from estimator.core.types import StudyResult, pair_id
+
+EVERYWHERE = "every machine and unit"
+Pair = tuple[str, str]
+
+
+def sentence_places(result: StudyResult, kind: str) -> dict[str, list[str]]:
+    """Sentence → where it holds; ``kind``: ``assumption``, ``warning``, or ``left_open`` for those left open."""
+    places: dict[str, list[str]] = {}
+    for note, place in result.located_notes():
+        if note.left_open if kind == "left_open" else note.kind == kind:
+            places.setdefault(note.text, []).append(place)
+    return {text: shortened(found, list(result.estimates)) for text, found in places.items()}
+
+
+def shortened(places: Iterable[str], pairs: Sequence[Pair]) -> list[str]:
+    """Places in few names: a machine, or a unit, stands for all of its pairs.
+
+    Args:
+        places: ids of pairs, or names of machines and other estimates.
+        pairs: every machine and unit that is estimated.
+    """
+    asked = dict.fromkeys(places)
+    held = [pair for pair in pairs if pair_id(pair) in asked]
+    others = [place for place in asked if place not in set(map(pair_id, pairs))]
+    if len(pairs) > 1 and len(held) == len(pairs):
+        return [EVERYWHERE, *others]
+    return list(dict.fromkeys((*others, *_names(held, pairs))))
+
+
+def _names(held: Sequence[Pair], pairs: Sequence[Pair]) -> Iterator[str]:
+    """The name of each pair: its machine where all of that holds, else its unit where all of that does."""
+    for pair in held:
+        whole = (all(other in held for other in pairs if other[side] == pair[side]) for side in (0, 1))
+        yield next((pair[side] for side, holds in enumerate(whole) if holds), pair_id(pair))

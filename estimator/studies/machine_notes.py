@@ -1,0 +1,66 @@
+"""What a study's machines take as given (study, catalogue's systems → notes)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from estimator.core.notes import Note
+from estimator.core.types import Chains, Sourced, SystemSpec
+from estimator.devices import announcements
+from estimator.studies.study import Study
+
+
+def machine_notes(
+    study: Study, systems: Mapping[str, SystemSpec], sizes: Mapping[str, Sourced], chains: Chains
+) -> tuple[Note, ...]:
+    """Notes on the machines of a study, each with its machine as subject.
+
+    Args:
+        study: the study.
+        systems: the catalogue's systems that machines are, by the machines' names.
+        sizes: the sizes that these give, by ``machine: field``.
+        chains: the roll-ups, which tell whether energy is counted.
+    """
+    return (
+        *_announced(systems),
+        *_unverified(sizes),
+        *_devices_per_node(study),
+        *_delivered(study),
+        *_pue(study, chains),
+    )
+
+
+def _announced(systems: Mapping[str, SystemSpec]) -> Iterator[Note]:
+    for machine, system in systems.items():
+        for note in announcements(system):
+            yield replace(note, subject=machine)
+
+
+def _unverified(sizes: Mapping[str, Sourced]) -> Iterator[Note]:
+    for name, count in sizes.items():
+        if count.unverified:
+            text = f"{name} = {count} is {count.unverified_reason} ({count.source or 'no source'})"
+            yield Note("specification-unverified", text, name.partition(":")[0])
+
+
+def _devices_per_node(study: Study) -> Iterator[Note]:
+    for name, machine in study.machines.items():
+        if machine.device and machine.devices_per_node is None:
+            text = f"machines.{name} gives no devices_per_node: 1 is taken"
+            yield Note("devices-per-node-assumed", text, name)
+
+
+def _delivered(study: Study) -> Iterator[Note]:
+    for name, machine in study.machines.items():
+        if machine.fraction is None and machine.availability is None and machine.mtbf_node is None:
+            text = "neither fraction, availability nor mtbf_node is given: every node runs units, at all times"
+            yield Note("delivered-assumed", text, name)
+
+
+def _pue(study: Study, chains: Chains) -> Iterator[Note]:
+    counting_energy = {machine for (machine, _), numbers in chains.items() if "pue" in numbers}
+    for name, machine in study.machines.items():
+        if machine.pue is None and name in counting_energy:
+            text = "no pue is given: energy is what the computers draw, without the facility's cooling"
+            yield Note("pue-assumed", text, name)

@@ -1,0 +1,39 @@
+"""What a study's machines take as given."""
+
+from typing import Any
+
+import pytest
+
+from estimator.studies.run import run_study
+
+STUDY: dict[str, Any] = {
+    "title": "two machines",
+    "baseline": "titan",
+    "machines": {"titan": {"system": "titan"}, "mine": {"device": "h100", "nodes": 2}},
+    "units_of_work": {"small": {"profile": "p1b3"}},
+    "draws": 10,
+}
+
+
+def codes_of(machine: dict[str, object]) -> set[tuple[str, str]]:
+    machines = {**STUDY["machines"], "mine": {**STUDY["machines"]["mine"], **machine}}
+    result = run_study({**STUDY, "machines": machines})
+    return {(note.code, note.subject) for note in result.machine_notes if note.left_open}
+
+
+def test_what_a_machine_leaves_open_is_noted() -> None:
+    open_of_mine = {code for code, machine in codes_of({}) if machine == "mine"}
+    assert open_of_mine == {"devices-per-node-assumed", "delivered-assumed", "pue-assumed"}
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "code"),
+    [
+        ("devices_per_node", 4, "devices-per-node-assumed"),
+        ("availability", "95 %", "delivered-assumed"),
+        ("pue", 1.1, "pue-assumed"),
+    ],
+)
+def test_what_is_given_is_not(key: str, value: object, code: str) -> None:
+    found = codes_of({key: value})
+    assert (code, "mine") not in found
