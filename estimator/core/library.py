@@ -76,9 +76,7 @@ def _of_several(what: str, name: str, known: Iterable[str]) -> str:
     parts = [part.strip() for part in name.split(",")]
     if len(parts) < 2 or not set(known).intersection(parts):
         return ""
-    return (
-        f"'{name}' is {len(parts)} names, where one {what} is expected; where several can be given, repeat the option."
-    )
+    return f"'{name}' is {len(parts)} names; expected one {what}: where several may be given, repeat the option."
 
 
 def _of_file(what: str, name: str) -> str:
