@@ -24,21 +24,33 @@ from estimator.validation.selftest import results
 from estimator.validation.validate import METHODS, validate
 
 COEFFICIENTS_FOLDER = Path(__file__).parents[1] / "model" / "coefficients"
-FITTED = ("gemm", "convolution", "memory_bound", "collectives", "step_factor", "power")
+CHOSEN = {  # each file of coefficients → what of it no fit moves
+    "gemm": "balance and scales",
+    "convolution": "hyperparameters",
+    "memory_bound": "streaming_std and cache",
+    "collectives": "all but latency, steps, ll_share, one_shot_s and the efficiencies of fabric and pcie",
+    "step_factor": "nothing",
+    "power": "idle_std, busy and reading_std",
+}
 DIGITS = 4
 SOURCE = "self-tests (estimator/validation/selftest/results); python -m estimator.fitting.ship"
-HEADER = (
-    "# Fitted, not written by hand: python -m estimator.fitting.ship; held_out.csv says how far off it is elsewhere.\n"
-)
 
 
 def write(coefficients: Coefficients, folder: Path) -> None:
     """Write each fitted model's coefficients as text."""
-    for name in FITTED:
+    for name in CHOSEN:
         numbers = _round(getattr(coefficients, name).model_dump(exclude={"published"}, exclude_none=True))
-        write_text(folder / f"{name}.yaml", HEADER + yaml.safe_dump(numbers, sort_keys=False, width=120))
+        write_text(folder / f"{name}.yaml", header(name) + yaml.safe_dump(numbers, sort_keys=False, width=120))
     rows = [",".join(map(str, row)) for row in coefficients.convolution.published or ()]
     write_text(folder / "convolution_shapes.csv", "\n".join([",".join(PublishedShape._fields), *rows, ""]))
+
+
+def header(name: str) -> str:
+    """The comment on top of a file of coefficients."""
+    return (
+        "# Written by python -m estimator.fitting.ship; held_out.csv says how far off it is elsewhere.\n"
+        f"# Chosen, and not moved by the fit: {CHOSEN[name]}.\n"
+    )
 
 
 def step_factor() -> StepFactorCoefficients:

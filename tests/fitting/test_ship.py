@@ -27,6 +27,13 @@ def test_what_is_written_is_read(name: str, tmp_path: Path) -> None:
     assert written == getattr(shipped(), name)
 
 
+@pytest.mark.parametrize("name", ship.CHOSEN)
+def test_a_shipped_file_says_what_of_it_no_fit_moves(name: str) -> None:
+    """Else a number that was chosen passes for a fitted one."""
+    text = (ship.COEFFICIENTS_FOLDER / f"{name}.yaml").read_text(encoding="utf-8")
+    assert text.startswith(ship.header(name))
+
+
 def test_problems_that_could_not_be_judged_are_printed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
