@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import estimator
-from estimator.core.notes import LEFT_OPEN, MEANINGS, WARNINGS
+from estimator.core.notes import KIND_OF, MEANINGS
 from from_code.markdown import cell, code, table
 
 PACKAGE = Path(estimator.__file__).parent
@@ -17,7 +17,10 @@ MAKERS = ("Note", "with_code")  # whose first argument is a code
 def markdown() -> str:
     """Every code of ``core/notes.py``."""
     modules = places()
-    rows = ([code(n), _kind(n), cell(MEANINGS[n]), ", ".join(map(code, modules[n]))] for n in sorted(MEANINGS))
+    rows = (
+        [code(n), KIND_OF[n].replace("-", " "), cell(MEANINGS[n]), ", ".join(map(code, modules[n]))]
+        for n in sorted(MEANINGS)
+    )
     return table(["code", "kind", "meaning", "arises in"], rows)
 
 
@@ -29,10 +32,6 @@ def places() -> dict[str, list[str]]:
         for found in _codes(ast.parse(path.read_text(encoding="utf-8"))) if name != "core/notes.py" else ():
             modules[found][name] = None
     return {name: list(found) for name, found in modules.items()}
-
-
-def _kind(name: str) -> str:
-    return "warning" if name in WARNINGS else "left open" if name in LEFT_OPEN else "assumption"
 
 
 def _codes(tree: ast.AST) -> Iterator[str]:

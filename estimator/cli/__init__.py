@@ -58,7 +58,8 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except OSError as error:
-        sys.exit(f"{error.filename}: {error.strerror}; check the path and its permissions")
+        where = f"{error.filename}: {error.strerror}; check the path and its permissions"
+        sys.exit(where if error.filename else f"standard output: {error.strerror}")
     except Exception as error:
         if os.environ.get("ESTIMATOR_DEBUG"):
             raise

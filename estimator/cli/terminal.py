@@ -105,11 +105,20 @@ def console() -> Console:
     return Console(sys.stdout)
 
 
-def print_notes(sentences: Sequence[str], style: str = "yellow") -> None:
+def print_notes(sentences: Sequence[str]) -> None:
     """Print sentences on stderr, each as a note."""
+    _print_labelled(sentences, Text("note: ", "cyan"))
+
+
+def print_warnings(sentences: Sequence[str]) -> None:
+    """Print sentences on stderr, each as a warning: what may make a result wrong."""
+    _print_labelled(sentences, Text("warning: ", "yellow"))
+
+
+def _print_labelled(sentences: Sequence[str], label: Text) -> None:
     errors = Console(sys.stderr)
     for sentence in sentences:
-        errors.print(Text("note: ", style), sentence, sep="", soft_wrap=not errors.is_terminal)
+        errors.print(label, sentence, sep="", soft_wrap=not errors.is_terminal)
 
 
 def print_summary(summary: TextTable) -> None:

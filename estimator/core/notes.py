@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["assumption", "warning"]
+Kind = Literal["warning", "left-open", "assumption"]
 WARNINGS = {  # codes of notes that may make a prediction wrong
     "ambiguous-product": "no single reading fits the shapes of a matrix product",
     "announced": "a device or system is announced: its numbers are promised ones",
@@ -17,6 +17,7 @@ WARNINGS = {  # codes of notes that may make a prediction wrong
     "device-check": "the target's own file has faults, or the target is a module of several devices",
     "measurements-left-out": "measured rows of a device are not believed",
     "memory-tight": "the step may not fit the device's memory",
+    "one-unit": "one of several units makes nearly all of a figure of merit",
     "op-type-unknown": "an op type with the dimensions of a product is the name of no op",
     "precision-unstated": "neither profile nor workload file states the format of operands",
     "product-booked-elsewhere": "matrix products never ran: a fused kernel books their time on another op",
@@ -34,6 +35,7 @@ WARNINGS = {  # codes of notes that may make a prediction wrong
 LEFT_OPEN = {  # codes of assumptions that end where a user gives the number or the setting
     "batch-of-profile": "each of several devices trains the profile's batch",
     "cache-unknown": "the target states no last-level cache",
+    "compute-unit-unknown": "the target does not say whether it is a processor, a GPU or another accelerator",
     "delivered-assumed": "a study says nothing of what a machine really delivers: all of it, at all times",
     "devices-per-node-assumed": "a machine of devices does not say how many a node has: one is taken",
     "gradients-unknown": "no op is known to make gradients of weights: they are sent evenly",
@@ -43,6 +45,7 @@ LEFT_OPEN = {  # codes of assumptions that end where a user gives the number or 
     "memory-unknown": "the memory of the device is not known",
     "network-assumed": "nothing tells the network between nodes: a usual one is taken",
     "optimizer-unknown": "nothing tells the optimizer's states",
+    "precision-by-default": "the framework would take another format on the target by default",
     "power-limit-unknown": "the target states no power limit: power bounds no peak",
     "pue-assumed": "what the facility draws over its computers is not counted",
     "year-unknown": "the target states no year: its power for a FLOP is a typical one",
@@ -74,7 +77,6 @@ ASSUMPTIONS = {  # codes of all other notes
     "parameters-counted": "parameters are counted from the step's products",
     "power-listed": "the power limit is derived from what lists give for the system",
     "power-of-gpus": "the power of a processor goes by coefficients of GPUs",
-    "precision-by-default": "the framework would take another format on the target by default",
     "precision-converted": "products and activations are in another format than the profile's",
     "precision-default": "memory-bound ops state no precision: the default is taken",
     "precision-kept": "what stays in fp32",
@@ -89,12 +91,16 @@ ASSUMPTIONS = {  # codes of all other notes
     "specification-waived": "a number of a device is used that breaks a check of the catalogue, which is waived",
     "stragglers": "how far devices of one kind differ",
 }
+CODES: dict[Kind, dict[str, str]] = {"warning": WARNINGS, "left-open": LEFT_OPEN, "assumption": ASSUMPTIONS}
 MEANINGS = WARNINGS | LEFT_OPEN | ASSUMPTIONS
+KIND_OF = {code: kind for kind, codes in CODES.items() for code in codes}
 
 
 @dataclass(frozen=True)
 class Note:
     """One note of a stage. ``share``: the share of the profiled step's time that it concerns, 0 for none.
+
+    ``details``: how its text ends on this device or workload, where notes of others begin alike.
 
     Raises LookupError for a code without a meaning.
     """
@@ -103,20 +109,21 @@ class Note:
     text: str
     subject: str = ""
     share: float = 0.0
+    details: str = ""
 
     def __post_init__(self) -> None:
         if self.code not in MEANINGS:
             raise LookupError(f"no note has the code '{self.code}'; enter it with its meaning in core/notes.py")
 
     @property
-    def kind(self) -> Kind:
-        """Whether it is a warning, or an assumption of the prediction."""
-        return "warning" if self.code in WARNINGS else "assumption"
+    def headline(self) -> str:
+        """Its text without the details."""
+        return self.text.removesuffix(self.details)
 
     @property
-    def left_open(self) -> bool:
-        """Whether it is an assumption that ends where a user gives the number or the setting."""
-        return self.code in LEFT_OPEN
+    def kind(self) -> Kind:
+        """Whether it is a warning, an assumption that the user's input leaves open, or another one."""
+        return KIND_OF[self.code]
 
 
 def with_code(code: str, sentences: Iterable[str]) -> tuple[Note, ...]:
@@ -125,20 +132,19 @@ def with_code(code: str, sentences: Iterable[str]) -> tuple[Note, ...]:
 
 
 def ranked(notes: Iterable[Note]) -> tuple[Note, ...]:
-    """The notes without repeated sentences: first what the input leaves open, then by falling share of the time; equal
-    shares keep their order.
-    """
+    """The notes without repeated sentences: by kind, then by falling share of the time, then in their order."""
     by_text: dict[str, Note] = {}
     for note in notes:
         by_text.setdefault(note.text, note)
-    return tuple(sorted(by_text.values(), key=lambda note: (not note.left_open, -note.share)))
+    order = list(CODES)
+    return tuple(sorted(by_text.values(), key=lambda note: (order.index(note.kind), -note.share)))
 
 
-def sentences(notes: Iterable[Note], kind: Kind | None = None) -> tuple[str, ...]:
-    """The sentences of the notes of one kind, or of all notes."""
-    return tuple(note.text for note in notes if kind in (None, note.kind))
+def sentences(notes: Iterable[Note], *kinds: Kind) -> tuple[str, ...]:
+    """The sentences of the notes of some kinds; without any, of all notes."""
+    return tuple(note.text for note in notes if not kinds or note.kind in kinds)
 
 
 def left_open(notes: Iterable[Note]) -> tuple[str, ...]:
-    """The sentences on what the input leaves open."""
-    return tuple(note.text for note in notes if note.left_open)
+    """The headlines of what the input leaves open."""
+    return tuple(dict.fromkeys(note.headline for note in notes if note.kind == "left-open"))

@@ -42,9 +42,10 @@ Covers = Literal["inputs", "all"]  # declared uncertainties of the inputs; the m
 LARGEST_BATCH = 10**9  # samples in one step
 LARGEST_SEED = 2**63 - 1
 MOST_DRAWS = 100_000
+GPU_UNITS = ("sm", "smm", "smx", "cu", "wgp")  # compute units of the GPUs whose libraries have images channels first
 Format = Literal["fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "fp4", "int8", "int4"]
 Precision = Annotated[Format, BeforeValidator(read_word)]
-PlannedPrecision = Annotated[Format | Literal["auto"], BeforeValidator(read_word)]  # auto: the framework's default
+PlannedPrecision = Annotated[Literal[Format, "auto"], BeforeValidator(read_word)]  # auto: the framework's default
 
 ITEMSIZE: dict[str, float] = {  # bytes of one element; tf32 is stored as fp32
     "fp64": 8, "fp32": 4, "tf32": 4, "bf16": 2, "fp16": 2, "fp8": 1, "int8": 1, "fp4": 0.5, "int4": 0.5,
@@ -207,7 +208,8 @@ class DeviceSpec(File):
     memory_bandwidth: Rate | None = None  #: of its main memory
     memory_capacity: Size | None = None  #: of its main memory
     memory_type: str | None = None  #: such as HBM3 or GDDR6
-    compute_unit: str | None = None  #: what one is called: SM, CU, core
+    #: what one is called: 'core' tells a processor; SM, SMM, SMX, CU and WGP a GPU, whose library has channels first
+    compute_unit: str | None = None
     compute_units: Count | None = None  #: how many there are; tells how far small products fill it
     base_clock: Frequency | None = None  #: guaranteed clock
     boost_clock: Frequency | None = None  #: highest clock
@@ -241,7 +243,12 @@ class DeviceSpec(File):
     @property
     def is_processor(self) -> bool:
         """Whether its compute units are a processor's cores."""
-        return self.compute_unit == "core"
+        return (self.compute_unit or "").casefold() == "core"
+
+    @property
+    def is_gpu(self) -> bool:
+        """Whether its compute units are called as those of NVIDIA's or AMD's GPUs."""
+        return (self.compute_unit or "").casefold() in GPU_UNITS
 
     def peak_of(self, precision: str) -> Peak:
         """The peaks of one precision; empty where nothing is known of it."""
@@ -624,11 +631,11 @@ class Estimate:
     @property
     def assumptions(self) -> tuple[str, ...]:
         """Sentences on its unverified assumptions."""
-        return sentences(self.notes, "assumption")
+        return sentences(self.notes, "left-open", "assumption")
 
     @property
     def left_open(self) -> tuple[str, ...]:
-        """Sentences on those of them that end where a user gives a number or a setting."""
+        """What of them ends where a user gives a number or a setting, without details."""
         return left_open(self.notes)
 
     @property

@@ -164,11 +164,12 @@ def framework_default(profile: Profile, plan: RunPlan, target: DeviceSpec, work:
         return ()
     by_default = estimate(profile, dataclasses.replace(plan, precision=AUTO, draws=0))
     step_s, kernels_s = (units.show(float(of[0]), "s", 3) for of in (by_default.step.total, by_default.kernels_s))
-    text = (
+    headline = (
         f"{profile.workload.framework or 'the framework'} takes {products.precision} for {products.covered} there by "
-        f"default ('precision auto'): the step would take {step_s}, its kernels alone {kernels_s}"
+        "default ('precision auto'), the profile's own format is taken here"
     )
-    return (Note("precision-by-default", text, subject=target.name),)
+    details = f": otherwise the step would take {step_s}, its kernels alone {kernels_s}"
+    return (Note("precision-by-default", headline + details, subject=target.name, details=details),)
 
 
 def step_schedule(profile: Profile, plan: RunPlan) -> pd.DataFrame:

@@ -204,7 +204,7 @@ def figures_of_merit(result: StudyResult) -> Document:
     notes = ranked(note for note, _ in result.located_notes())
     return {
         "specifications": unverified(result.specifications),
-        "assumptions": list(sentences(notes, "assumption")),
+        "assumptions": list(sentences(notes, "left-open", "assumption")),
         "left_open": list(left_open(notes)),
         "warnings": list(sentences(notes, "warning")),
         "definition": result.definition,
@@ -355,7 +355,7 @@ def results(result: StudyResult) -> Document:
         "estimates": {pair_id(pair): estimate(estimated) for pair, estimated in result.estimates.items()},
         "published": [published(comparison) for comparison in result.comparisons],
         "audits": [appendix.document for appendix in result.appendices if appendix.kind == "audit"],
-        "assumptions": list(sentences(result.machine_notes, "assumption")),
+        "assumptions": list(sentences(result.machine_notes, "left-open", "assumption")),
         "notes": list(result.notes),
     }
 

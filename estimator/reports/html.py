@@ -20,7 +20,8 @@ from estimator.core.interval import summarise
 from estimator.core.schema import METHODS
 from estimator.core.types import Estimate, Floats, Number, StudyResult, pair_id
 from estimator.reports import documents, figures
-from estimator.reports.places import EVERYWHERE, sentence_places, shortened
+from estimator.reports.places import EVERYWHERE, headline_places, sentence_places, shortened
+from estimator.reports.text import is_known
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -67,6 +68,7 @@ def render(result: StudyResult) -> str:
         machines=result.machines,
         units=result.units,
         estimates={pair_id(pair): estimate for pair, estimate in result.estimates.items()},
+        sizes={name: _size(result, name) for name in result.machines},
         hosts=_scenarios(result, "host"),
         inputs=_scenarios(result, "input"),
         specifications=documents.unverified(result.specifications),
@@ -75,8 +77,8 @@ def render(result: StudyResult) -> str:
         op_rows=_op_rows,
         longest_ops=figures.LONGEST_OPS,
         methods=METHODS,
-        left_open=sentence_places(result, "left_open"),
-        assumptions=sentence_places(result, "assumption"),
+        left_open=headline_places(result),
+        assumptions=sentence_places(result, "left-open", "assumption"),
         warnings=sentence_places(result, "warning"),
         numbers=result.numbers(),
         level=result.level,
@@ -118,8 +120,8 @@ def show_samples(samples: Floats, unit: str = "s") -> Markup:
 
 
 def show_quantity(value: float | None, unit: str) -> str:
-    """One value with its unit; a dash for None."""
-    return "–" if value is None else units.show(value, unit, 4)
+    """One value with its unit; a dash where it is not known."""
+    return "–" if value is None or not is_known(value) else units.show(value, unit, 4)
 
 
 def show_size(value: float | None) -> str:
@@ -169,6 +171,17 @@ def _scenarios(result: StudyResult, kind: Literal["host", "input"]) -> dict[str,
     if len(scenarios) == 1:
         return {scenario: [EVERYWHERE] for scenario in scenarios}
     return {scenario: shortened(places, list(result.estimates)) for scenario, places in scenarios.items()}
+
+
+def _size(result: StudyResult, machine: str) -> str:
+    """``9,408 nodes of 8 mi250x-gcd``; without devices where the times were given; empty where nothing ran."""
+    pair = next((pair for pair in result.chains if pair[0] == machine), None)
+    if pair is None:
+        return ""
+    numbers, estimated = result.chains[pair], result.estimates.get(pair)
+    nodes = f"{numbers['nodes'].samples[0]:,.0f} nodes"
+    devices = numbers.get("devices_per_node") or numbers["workers_per_node"]
+    return f"{nodes} of {devices.samples[0]:g} {estimated.target.name}" if estimated else nodes
 
 
 def _counts(result: StudyResult) -> dict[str, Number]:

@@ -4,18 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from estimator.core.notes import Kind
 from estimator.core.types import StudyResult, pair_id
 
 EVERYWHERE = "every machine and unit"
 Pair = tuple[str, str]
 
 
-def sentence_places(result: StudyResult, kind: str) -> dict[str, list[str]]:
-    """Sentence → where it holds; ``kind``: ``assumption``, ``warning``, or ``left_open`` for those left open."""
+def headline_places(result: StudyResult) -> dict[str, list[str]]:
+    """What a study leaves open, without details, and where."""
+    return _places(
+        result, ((note.headline, place) for note, place in result.located_notes() if note.kind == "left-open")
+    )
+
+
+def sentence_places(result: StudyResult, *kinds: Kind) -> dict[str, list[str]]:
+    """Each sentence of a study's notes of some kinds, and where it holds."""
+    return _places(result, ((note.text, place) for note, place in result.located_notes() if note.kind in kinds))
+
+
+def _places(result: StudyResult, texts: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     places: dict[str, list[str]] = {}
-    for note, place in result.located_notes():
-        if note.left_open if kind == "left_open" else note.kind == kind:
-            places.setdefault(note.text, []).append(place)
+    for text, place in texts:
+        places.setdefault(text, []).append(place)
     return {text: shortened(found, list(result.estimates)) for text, found in places.items()}
 
 

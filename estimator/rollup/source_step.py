@@ -6,6 +6,7 @@ from collections.abc import Collection
 
 import pandas as pd
 
+from estimator.core import units
 from estimator.core.notes import Note
 from estimator.core.types import Profile
 
@@ -62,6 +63,11 @@ def coverage_notes(profile: Profile) -> tuple[Note, ...]:
     share, ops = coverage(profile), float(profile.ops["time_s"].sum()) * overlap_factor(profile)
     if share is None or share >= LOW_COVERAGE:
         return ()
-    times = f"wall {profile.wall_step_s:.3g} s, ops {ops:.3g} s"
-    text = f"{profile.workload.name}: ops account for {100 * share:.0f} % of the step ({times}), the rest is carried"
+    name, times = (
+        profile.workload.name,
+        f"{units.show(ops, 's', 3)} of {units.show(profile.wall_step_s or 0.0, 's', 3)}",
+    )
+    text = (
+        f"{name}: ops account for {100 * share:.0f} % of the profiled step ({times}); the host, or waits, for the rest"
+    )
     return (Note("step-coverage-low", text, subject=profile.workload.name, share=1.0 - share),)

@@ -14,6 +14,7 @@ from estimator.rollup.fom import Definition
 from estimator.studies.study import Study
 from estimator.studies.terms import Factor
 
+DOMINANT = 0.9  # share of a figure, above which one unit is said to make it
 RATE_OF = {"system": "units_per_day", "node": "runs_per_day_per_node", "worker": "runs_per_day"}
 
 
@@ -41,7 +42,10 @@ def figure_of_merit(study: Study, machine: str, chains: Chains) -> FigureOfMerit
         presets=dict(_presets(study, machine, chains)),
         with_algorithm=_with_algorithm(study, machine, rates, baseline),
         committed=_committed(study, machine, chains, rates, baseline),
-        notes=tuple(_notes(study, machine, chains)),
+        notes=(
+            *_one_unit(study, machine, fom.unit_shares(rates, baseline, weights, definition)),
+            *_below_one(study, machine, chains),
+        ),
     )
 
 
@@ -163,7 +167,19 @@ def _speedup(study: Study, machine: str, unit: str, chains: Chains, level: str) 
     return float(baseline["time_per_unit_s"].samples[0] / ours["time_per_unit_s"].samples[0])
 
 
-def _notes(study: Study, machine: str, chains: Chains) -> Iterator[Note]:
+def _one_unit(study: Study, machine: str, shares: Floats) -> Iterator[Note]:
+    """Where one of several units makes nearly all of the figure, other than by a definition that takes the least."""
+    unit = int(shares.argmax())
+    if len(shares) < 2 or study.figure_of_merit.mean == "minimum" or shares[unit] < DOMINANT:
+        return
+    text = (
+        f"{list(study.units_of_work)[unit]} makes {100 * shares[unit]:.3g} % of the figure of {machine}, so that the "
+        "other units hardly count; weights, or another definition, would tell another story"
+    )
+    yield Note("one-unit", text, machine)
+
+
+def _below_one(study: Study, machine: str, chains: Chains) -> Iterator[Note]:
     """Where a speed-up is below what the definition asks for."""
     published = study.figure_of_merit.published
     if published is None or published.speedup is None:

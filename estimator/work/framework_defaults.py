@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from estimator.core.notes import Note
 from estimator.core.number_formats import FP32_STAND_INS
 from estimator.core.types import DeviceSpec, Layout, Workload
 from estimator.work.precision import PRODUCTS, are_products
 
 AUTO = "auto"
-GPU_UNITS = ("SM", "SMM", "SMX", "CU")  # compute units of the devices whose libraries these layouts are of
 SINGLE = ("fp32", "tf32")  # formats of products of which a framework chooses; others a program asked for
 
 
@@ -79,12 +79,22 @@ def image_layout(asked: Layout, workload: Workload, target: DeviceSpec) -> Layou
     """The layout that is asked for, or at ``auto`` that of the framework's library on the target."""
     if asked != AUTO:
         return asked
-    return _defaults(workload).layout if target.compute_unit in GPU_UNITS else "none"
+    return _defaults(workload).layout if target.is_gpu else "none"
 
 
 def has_library_normalization(workload: Workload, target: DeviceSpec) -> bool:
-    """Whether the framework runs a batch normalization by the target's library."""
-    return _defaults(workload).library_normalization and target.compute_unit in GPU_UNITS
+    """Whether the framework runs a batch normalization by the target's library, or its compiler makes one kernel of it:
+    on any accelerator.
+    """
+    return _defaults(workload).library_normalization and not target.is_processor
+
+
+def unit_note(target: DeviceSpec) -> tuple[Note, ...]:
+    """A note where nothing tells whether the target is a processor, a GPU or another accelerator."""
+    if target.compute_unit is not None:
+        return ()
+    text = f"{target.name} gives no compute_unit: it is taken for an accelerator that keeps images as profiled"
+    return (Note("compute-unit-unknown", text, target.name),)
 
 
 def _defaults(workload: Workload) -> FrameworkDefaults:

@@ -10,7 +10,7 @@ from estimator.core.notes import Note
 from estimator.core.schema import MATRIX
 from estimator.core.types import DeviceSpec, Fusion, Profile, RunPlan, Workload
 from estimator.work.count import count_work
-from estimator.work.framework_defaults import has_library_normalization, image_layout, product_format
+from estimator.work.framework_defaults import has_library_normalization, image_layout, product_format, unit_note
 from estimator.work.fusion import fuse
 from estimator.work.layout import convert_layout
 from estimator.work.normalization import merge_normalizations
@@ -59,7 +59,10 @@ def work_on_target(profile: Profile, plan: RunPlan, target: DeviceSpec, *, from_
         other_batch=resized.changed,
         changed=any(transform.changed for transform in transforms),
         saved=fused.saved,
-        notes=tuple(note for transform in (counted, *transforms) for note in transform.notes),
+        notes=(
+            *(unit_note(target) if from_processor else ()),
+            *(note for transform in (counted, *transforms) for note in transform.notes),
+        ),
     )
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from estimator.core.notes import ASSUMPTIONS, LEFT_OPEN, WARNINGS, Note, left_open, ranked, sentences, with_code
+from estimator.core.notes import CODES, MEANINGS, Note, ranked, sentences, with_code
 
 
 def test_a_note_is_a_warning_or_an_assumption_by_its_code() -> None:
@@ -19,8 +19,9 @@ def test_ranked_removes_repetitions_and_sorts_by_share() -> None:
 def test_what_the_input_leaves_open_is_an_assumption_that_comes_first() -> None:
     much, gap = Note("casts", "a", share=0.9), Note("network-assumed", "b")
     assert ranked([much, gap]) == (gap, much)
-    assert (gap.kind, gap.left_open, much.left_open) == ("assumption", True, False)
-    assert left_open([much, gap]) == ("b",)
+    assert gap.kind == "left-open"
+    assert sentences([much, gap], "left-open") == ("b",)
+    assert sentences([much, gap], "left-open", "assumption") == ("a", "b")
 
 
 def test_sentences_of_one_code() -> None:
@@ -28,7 +29,6 @@ def test_sentences_of_one_code() -> None:
 
 
 def test_a_code_has_one_meaning_and_no_note_another_code() -> None:
-    kinds = (WARNINGS, LEFT_OPEN, ASSUMPTIONS)
-    assert len({code for codes in kinds for code in codes}) == sum(map(len, kinds))
+    assert len(MEANINGS) == sum(map(len, CODES.values()))
     with pytest.raises(LookupError, match="'new'; enter it"):
         Note("new", "a")

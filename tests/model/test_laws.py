@@ -331,4 +331,4 @@ def test_a_launch_latency_of_the_device_is_used() -> None:
 
 def test_low_coverage_of_the_wall_time_is_a_warning(p1b3: Profile) -> None:
     found = estimate(dataclasses.replace(p1b3, wall_step_s=1.0), RunPlan("v100"))
-    assert "p1b3: ops account for 29 % of the step" in str(found.warnings)
+    assert "p1b3: ops account for 29 % of the profiled step" in str(found.warnings)

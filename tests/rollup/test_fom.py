@@ -134,3 +134,14 @@ def test_a_unit_below_the_mean_may_be_dominant_as_well_as_one_above() -> None:
 def test_the_nominal_inputs_are_no_draw_above_a_threshold() -> None:
     assert fom.share_above(np.array([0.0, 50.0, 40.0]), 50) == 0.5
     assert fom.share_above(np.array([60.0, 40.0, 40.0]), 50) == 0
+
+
+def test_how_much_of_a_figure_each_unit_makes() -> None:
+    """Of a harmonic mean it is the unit's share of the machine's time, of a geometric one its weight."""
+    rates, baseline, weights = column([1, 3]), column([1, 1]), np.array([1.0, 3.0])
+    for mean, of, shares in (
+        ("harmonic", "rates", [1 / 2, 1 / 2]), ("geometric", "ratios", [1 / 4, 3 / 4]), ("minimum", "ratios", [1, 0]),
+        ("arithmetic", "ratios", [1 / 10, 9 / 10]),
+    ):  # fmt: skip
+        found = fom.unit_shares(rates, baseline, weights, Definition(mean=mean, of=of))
+        assert found == pytest.approx(shares, abs=1e-5)

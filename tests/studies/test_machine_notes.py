@@ -18,7 +18,7 @@ STUDY: dict[str, Any] = {
 def codes_of(machine: dict[str, object]) -> set[tuple[str, str]]:
     machines = {**STUDY["machines"], "mine": {**STUDY["machines"]["mine"], **machine}}
     result = run_study({**STUDY, "machines": machines})
-    return {(note.code, note.subject) for note in result.machine_notes if note.left_open}
+    return {(note.code, note.subject) for note in result.machine_notes if note.kind == "left-open"}
 
 
 def test_what_a_machine_leaves_open_is_noted() -> None:

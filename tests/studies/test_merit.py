@@ -159,3 +159,13 @@ def test_a_speedup_below_what_the_definition_asks_for_is_noted(preset: str, note
     notes = run_toy(tmp_path, units, f"{{preset: {preset}}}").foms["new"].notes
     assert [note.text.split()[0] for note in notes] == noted
     assert all(f"{preset} asks for at least 1" in note.text for note in notes)
+
+
+@pytest.mark.parametrize(
+    ("hours", "mean", "noted"), [(100, "harmonic", True), (2, "harmonic", False), (100, "minimum", False)]
+)
+def test_a_unit_that_makes_nearly_all_of_a_figure_is_noted(hours: int, mean: str, noted: bool, tmp_path: Path) -> None:
+    units = f"  A: {{time_per_unit: {{old: 1 h, new: 1 h}}}}\n  B: {{time_per_unit: {{old: 2 h, new: {hours} h}}}}"
+    notes = run_toy(tmp_path, units, f"{{mean: {mean}}}").foms["new"].notes
+    assert [note.code for note in notes] == ["one-unit"] * noted
+    assert all(note.text.startswith("B makes 99 % of the figure of new") for note in notes)

@@ -5,8 +5,15 @@ import pytest
 
 from estimator.core.types import Workload
 from estimator.devices import load_device
-from estimator.work.framework_defaults import FRAMEWORKS, has_library_normalization, image_layout, product_format
+from estimator.work.framework_defaults import (
+    FRAMEWORKS,
+    has_library_normalization,
+    image_layout,
+    product_format,
+    unit_note,
+)
 from estimator.work.precision import PRODUCTS
+from tests.conftest import make_device
 
 KERAS, TORCH = Workload(name="toy", framework="Keras on TensorFlow"), Workload(name="toy", framework="PyTorch 2.3")
 OWN = Workload(name="toy", framework="our own")
@@ -71,14 +78,28 @@ def test_images_at_auto(workload: Workload, device: str, layout: str) -> None:
     assert image_layout("none", workload, load_device(device)) == "none"
 
 
+@pytest.mark.parametrize("written", ["SM", "sm", "Cu"])
+def test_how_a_compute_unit_is_spelled_changes_nothing(written: str) -> None:
+    gpu, processor = make_device(compute_unit=written), make_device(compute_unit="Core")
+    assert image_layout("auto", KERAS, gpu) == "converted"
+    assert not has_library_normalization(KERAS, processor)
+    assert unit_note(gpu) == ()
+
+
+def test_a_device_without_a_compute_unit_is_noted() -> None:
+    unknown = make_device(compute_unit=None)
+    assert has_library_normalization(KERAS, unknown)
+    assert [note.kind for note in unit_note(unknown)] == ["left-open"]
+
+
 def test_every_framework_is_known_by_a_lower_case_name() -> None:
     assert all(name == name.lower() for name in FRAMEWORKS)
 
 
 @pytest.mark.parametrize(
     ("workload", "device", "has"),
-    [(KERAS, "v100", True), (KERAS, "mi100", True), (KERAS, "tpu-v4", False), (KERAS, "epyc-7763", False),
-     (TORCH, "v100", False)],
+    [(KERAS, "v100", True), (KERAS, "mi100", True), (KERAS, "tpu-v4", True), (KERAS, "max-1550", True),
+     (KERAS, "epyc-7763", False), (TORCH, "v100", False)],
 )  # fmt: skip
 def test_whether_the_framework_normalizes_by_the_targets_library(workload: Workload, device: str, has: bool) -> None:
     assert has_library_normalization(workload, load_device(device)) is has

@@ -140,7 +140,7 @@ def _catalogue(
         _show_entry(layout, next(iter(subjects.values())), names[0], as_json)
     else:
         _show_comparison(layout, subjects, chosen, as_json)
-    terminal.print_notes(rows.device_faults(list(subjects.values())))
+    terminal.print_warnings(rows.device_faults(list(subjects.values())))
 
 
 def _check_files(layout: "Layout", names: list[str], as_json: bool) -> None:

@@ -113,7 +113,7 @@ def _run(shapes: "pd.DataFrame", output: Path, plan: "Plan", as_json: bool) -> N
     from estimator.cli.render.measure import render_measure
     from estimator.collect.measure import measure as run
 
-    terminal.print_notes([f"measuring {len(shapes)} shapes with {plan.backend}"], "cyan")
+    terminal.print_notes([f"measuring {len(shapes)} shapes with {plan.backend}"])
     with terminal.progress("shapes", as_json) as progress:
         try:
             measured = run(shapes, output, plan, f"estimator {' '.join(sys.argv[1:])}", progress)

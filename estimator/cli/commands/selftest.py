@@ -52,7 +52,7 @@ def selftest(
     from estimator.validation.selftest import selftest as run
 
     plan = make_plan(workload or [], setting or [], repeats, quick=quick)
-    terminal.print_notes(warn_if_busy(keep))
+    terminal.print_warnings(warn_if_busy(keep))
     with tempfile.TemporaryDirectory() as scratch, terminal.progress("runs", as_json) as progress:
         result = run(plan, keep or Path(scratch), progress)
     emit(result.document(), render_selftest, as_json)

@@ -18,4 +18,4 @@ def render_capture(document: Mapping[str, Any]) -> None:
     profiled = f"{profiled_step} in {document['steps']} profiled ones ({document['overhead']:+.1%})"
     console.print(f"step {timed}, {profiled}; batch {document['batch_size']}")
     console.print(Text(str(document["folder"]), "bold"), ": see estimator ingest", sep="")
-    terminal.print_notes(document["warnings"])
+    terminal.print_warnings(document["warnings"])

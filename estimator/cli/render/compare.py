@@ -14,10 +14,10 @@ def render_compare(document: Mapping[str, Any]) -> None:
     """Estimates side by side, one row each."""
     estimates = document["estimates"]
     terminal.print_summary(summaries.comparison_table(estimates))
-    terminal.print_notes([f"{e['workload']} on {e['target']}: {e['refused']}" for e in estimates if e["refused"]])
+    terminal.print_warnings([f"{e['workload']} on {e['target']}: {e['refused']}" for e in estimates if e["refused"]])
     assumptions, left_open, warnings = (_of_all(estimates, key) for key in ("assumptions", "left_open", "warnings"))
-    terminal.print_notes(assumption_notes(assumptions, "estimate", left_open), "cyan")
-    terminal.print_notes(warnings)
+    terminal.print_warnings(warnings)
+    terminal.print_notes(assumption_notes(assumptions, "estimate", left_open))
 
 
 def _of_all(estimates: Sequence[Mapping[str, Any]], key: str) -> list[str]:

@@ -15,5 +15,5 @@ def render_estimate(document: Mapping[str, Any]) -> None:
     terminal.console().print(Text(document["workload"], "bold"), summaries.run_of(document))
     terminal.print_summary(summaries.step_table(document))
     terminal.print_summary(summaries.ops_table(document["ops"]))
-    terminal.print_notes(document["assumptions"], "cyan")
-    terminal.print_notes(document["warnings"])
+    terminal.print_warnings(document["warnings"])
+    terminal.print_notes(document["assumptions"])

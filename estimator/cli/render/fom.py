@@ -32,9 +32,9 @@ def render_fom(document: Mapping[str, Any], title: str) -> None:
         terminal.console().print(sentence)
     if document.get("campaigns"):
         terminal.print_summary(summaries.campaigns_table(document["campaigns"]))
-    terminal.print_notes(assumption_notes(document["assumptions"], "report", document["left_open"]), "cyan")
-    terminal.print_notes(summaries.refusals(document))
-    terminal.print_notes(document["warnings"])
+    terminal.print_warnings(summaries.refusals(document))
+    terminal.print_warnings(document["warnings"])
+    terminal.print_notes(assumption_notes(document["assumptions"], "report", document["left_open"]))
 
 
 def apart(targets: Mapping[str, Any]) -> Iterator[str]:

@@ -33,7 +33,7 @@ def render_ingest(document: Mapping[str, Any], top: float) -> None:
     if document["top"]:
         terminal.print_table(_op_types(document["top"]))
     terminal.print_table(_ops(document["ops"], "time_s" if document["op_time_s"] else "flop", top))
-    terminal.print_notes(document["warnings"])
+    terminal.print_warnings(document["warnings"])
 
 
 def _totals(document: Mapping[str, Any]) -> str:

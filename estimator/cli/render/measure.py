@@ -18,7 +18,7 @@ def render_measure(document: Mapping[str, Any]) -> None:
     console.print(f"{document['device']['name']}: {conditions}")
     terminal.print_table(_best_rates(document["best"]))
     console.print("rows:", ", ".join(f"{name} {count}" for name, count in document["rows"].items()))
-    terminal.print_notes(document["warnings"])
+    terminal.print_warnings(document["warnings"])
     for path in document["files"].values():
         console.print(f"wrote {path}", soft_wrap=True)
 

@@ -34,7 +34,7 @@ def render_memory(document: Mapping[str, Any]) -> None:
     if document["capacity"] is not None:
         verb = "fits" if document["fits"] else "does not fit"
         out.print(f"{verb}: {document['device']} has {_size(document['capacity'])}{_largest(document)}")
-    terminal.print_notes(document["notes"], "cyan")
+    terminal.print_notes(document["notes"])
 
 
 def _largest(document: Mapping[str, Any]) -> str:

@@ -19,7 +19,7 @@ def render_predict(document: Mapping[str, Any]) -> None:
         known = row["bound"] or "", row["method"] or "nothing known"
         table.add_row(row["op_class"], row["precision"], format_shape.format_shape(row), _time(row), *known)
     terminal.print_table(table)
-    terminal.print_notes(document["assumptions"], "cyan")
+    terminal.print_notes(document["assumptions"])
 
 
 def _time(row: Mapping[str, Any]) -> str:

@@ -21,8 +21,8 @@ def render_scale(document: Mapping[str, Any]) -> None:
     """A table with a row for each number of devices."""
     terminal.print_summary(summaries.scaling_table(document))
     terminal.console().print(LEGEND)
-    terminal.print_notes(document["notes"], "cyan")
-    terminal.print_notes(document["warnings"])
+    terminal.print_warnings(document["warnings"])
+    terminal.print_notes(document["notes"])
 
 
 def write_picture(path: Path, document: Mapping[str, Any]) -> None:
@@ -31,4 +31,4 @@ def write_picture(path: Path, document: Mapping[str, Any]) -> None:
     from estimator.reports.html import to_svg
 
     write_text(path, str(to_svg(scaling(document), "scaling")))
-    terminal.print_notes([f"{path} is written"], "cyan")
+    terminal.print_notes([f"{path} is written"])

@@ -23,8 +23,8 @@ def render_sweep(document: Mapping[str, Any]) -> None:
         _print_target(document, target)
     terminal.console().print(LEGEND)
     notes = assumption_notes(document["assumptions"], "estimate --batch", document["left_open"])
-    terminal.print_notes([*document["notes"], *notes], "cyan")
-    terminal.print_notes(document["warnings"])
+    terminal.print_warnings(document["warnings"])
+    terminal.print_notes([*document["notes"], *notes])
 
 
 def _print_target(document: Mapping[str, Any], target: Mapping[str, Any]) -> None:
