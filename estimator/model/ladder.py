@@ -55,8 +55,8 @@ class SourceRun:
     # the first rows of WORK as the source ran them, where the target's step differs
     profiled: pd.DataFrame | None = field(default=None, repr=False)
     step_spread: float = 0.0  # as in Profile
-    # low end, mid and high end of the step's target time / source time; None: that of the modelled ops
-    step_ratio: Floats | None = None
+    # low end, mid and high end of what ranks compute, target / source; None: by the modelled ops of WORK
+    wait_ratio: Floats | None = None
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,8 @@ def estimate_op_times(work: pd.DataFrame, source: SourceRun, target: TargetDevic
         ),
         stream=np.where(rung == "proportional", stream, "measurements"),
         run_std=_run_std(step, is_own_time, source.step_spread),
-        waits_s=_waits(work, source, target, of_step) * (rung == "modelled"),
+        waits_s=_waits(work, source, target, np.where(rung == "modelled", step.kernels.time_s, time_s))
+        * (rung == "modelled"),
         excess=excess,
         source_efficiency=padded(source_efficiency(_profiled_work(work, source), source.device), len(work), np.nan),
     )
@@ -148,8 +149,6 @@ def _ratio_of_step(work: pd.DataFrame, source: SourceRun, time_s: Floats) -> Flo
 
     ``time_s``: of the ops on the target.
     """
-    if source.step_ratio is not None:
-        return source.step_ratio
     profiled = _profiled_work(work, source)
     sent, source_s = are_messages(profiled), profiled["time_s"].to_numpy(dtype=float)
     return ratio_of_step(source_s[~sent], time_s[: len(profiled)][~sent])
@@ -183,12 +182,16 @@ def _ratio_of_messages(work: pd.DataFrame, profiled: pd.DataFrame, source: Devic
     return np.asarray(np.divide(times_s, source_s, out=ratio, where=source_s > 0))
 
 
-def _waits(work: pd.DataFrame, source: SourceRun, target: TargetDevice, of_step: Floats) -> Floats:
-    """What messages wait for other ranks on the target (3 × ops) [s]; none where the profile was taken there."""
+def _waits(work: pd.DataFrame, source: SourceRun, target: TargetDevice, busy_s: Floats) -> Floats:
+    """What messages wait for other ranks on the target (3 × ops) [s]; none where the profile was taken there.
+
+    ``busy_s``: time of the ops on the target without launches, which the host mostly makes ahead.
+    """
     if target.same_setting:
         return np.zeros((3, len(work)))
     profiled = _profiled_work(work, source)
-    found = waits(profiled, source.device or target.device, of_step)
+    ratio = _ratio_of_step(work, source, busy_s) if source.wait_ratio is None else source.wait_ratio
+    found = waits(profiled, source.device or target.device, ratio)
     return np.asarray(np.hstack([found, np.zeros((3, len(work) - len(profiled)))]))
 
 

@@ -101,16 +101,17 @@ def _times(recorded: RecordedMessages, group: Group, joined: int) -> Floats:
         groups_at_once=max(1, joined // of_node),
     )
     own = profiled.iloc[np.flatnonzero(rows)]  # ops that the target adds come behind all others
-    run = SourceRun(predicted.source_device, None, own, predicted.profile.step_spread, _ratio_of_step(predicted))
+    run = SourceRun(predicted.source_device, None, own, predicted.profile.step_spread, _wait_ratio(predicted))
     target = TargetDevice(predicted.target.device, predicted.target.measurements)
     return predict(sized, run, target, predicted.plan).samples
 
 
-def _ratio_of_step(predicted: PredictedStep) -> Floats:
-    """Low end, mid and high end of the step's target time / source time, by ops that are modelled or were measured."""
-    ops = predicted.prediction.ops
-    known = ops["method"].isin((*MODELLED, "measured")) & (ops["op_class"] != "collective")
-    return ratio_of_step(ops["time_s"].to_numpy(dtype=float)[known], ops["target_time_s"].to_numpy(dtype=float)[known])
+def _wait_ratio(predicted: PredictedStep) -> Floats:
+    """Low end, mid and high end of what ranks compute, target / source, by ops that are modelled or were measured."""
+    ops, prediction = predicted.work.work, predicted.prediction
+    busy_s, method = prediction.samples[0] - prediction.launch[0], prediction.ops["method"]
+    known = method.isin((*MODELLED, "measured")) & (ops["op_class"] != "collective")
+    return ratio_of_step(ops["time_s"].to_numpy(dtype=float)[known], busy_s[known])
 
 
 def _more_devices(recorded: RecordedMessages, group: Group, spread: Spread, plan: RunPlan) -> Floats:

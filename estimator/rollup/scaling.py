@@ -95,7 +95,7 @@ def group_of(
 
 
 def refuse_fewer(devices: int, parts: int) -> None:
-    """Raise EstimatorError for fewer devices than the ranks among which a profile's parts of one model pass messages."""
+    """Raise EstimatorError for fewer devices than the ranks of a profile that exchange parts of one model."""
     if devices < parts:
         raise EstimatorError(
             f"devices {devices}: {parts} ranks of the profile exchange parts of one model; expected at least as many"

@@ -36,10 +36,10 @@ def estimate_unit(study: Study, unit_name: str, machine: Machine, profile: Profi
     """
     unit = study.units_of_work[unit_name]
     plan, size = _plan(study, unit, machine, folder), machine_size(machine, folder)
-    if unit.devices is None:
+    if unit.devices is None and ranks_of(profile).world == 1:
         estimated = estimate(profile, plan)
     else:
-        group, split = group_of_unit(unit, unit.devices, profile, size), split_of(unit)
+        group, split = group_of_unit(unit, unit.devices or 1, profile, size), split_of(unit)
         in_network = replace(plan, network=machine_network(machine, size, folder))
         estimated = estimate_group(profile, in_network, group, split)
         estimated = replace(estimated, notes=(*estimated.notes, *_batch_note(unit_name, unit, group)))

@@ -79,6 +79,11 @@ def with_parameters(workload: Workload, work: pd.DataFrame) -> Workload:
     return workload.model_copy(update={"parameters": round(elements)})
 
 
+def states_ranks(ops: pd.DataFrame) -> bool:
+    """Whether any row of OPS states how many ranks exchange a message."""
+    return "ranks" in ops or bool(ops["attributes"].str.contains("ranks=", regex=False).fillna(False).any())
+
+
 def run_ranks(profile: Profile) -> int | None:
     """Ranks of the run: as the dump states, else those that it holds, where these are several."""
     return profile.world_size or (profile.ranks if profile.ranks > 1 else None)

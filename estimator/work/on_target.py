@@ -13,7 +13,7 @@ from estimator.work.count import count_work
 from estimator.work.framework_defaults import has_library_normalization, image_layout, product_format
 from estimator.work.fusion import fuse
 from estimator.work.layout import convert_layout
-from estimator.work.messages import RecordedRanks, among_all, recorded_ranks, run_ranks
+from estimator.work.messages import RecordedRanks, among_all, recorded_ranks, run_ranks, states_ranks
 from estimator.work.normalization import merge_normalizations
 from estimator.work.precision import convert_precision
 from estimator.work.rebatch import rebatch
@@ -67,6 +67,8 @@ def work_on_target(profile: Profile, plan: RunPlan, target: DeviceSpec, *, from_
 
 def ranks_of(profile: Profile) -> RecordedRanks:
     """The ranks that the profiled run had. Raises EstimatorError where the profile tells too little."""
+    if run_ranks(profile) in (None, 1) and not states_ranks(profile.ops):
+        return RecordedRanks()
     counted = count_work(profile.ops, profile.workload, profile.where)
     return recorded_ranks(among_all(counted.work, run_ranks(profile)).work, profile)
 
