@@ -1,14 +1,20 @@
 """Recorded messages on another device, or among another number of ranks."""
 
+from collections.abc import Callable
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from estimator.core.schema import WORK
 from estimator.core.types import DeviceSpec, RunPlan
+from estimator.devices import load_device
 from estimator.model import SourceRun, TargetDevice
 from estimator.model.ladder import estimate_op_times
 from estimator.model.recorded_messages import WIDENING, are_messages, message_times, unsized_times, waits
+from estimator.profiles import read_profile
+from estimator.work import count_work
 from tests.conftest import make_device, make_measurements
 from tests.model.toy import predict_on
 
@@ -92,3 +98,17 @@ def test_a_message_of_unknown_ranks_or_kind_goes_by_both_devices_links() -> None
 def test_ops_that_send_nothing_have_no_such_time() -> None:
     work = messages(1e6).assign(op_class="gemm", operator="gemm")
     assert np.isnan(unsized_times(work, work, SLOW, FAST)).all()
+
+
+def test_of_several_ranks_the_last_to_come_takes_what_the_links_need(public_data: Callable[[str], Path]) -> None:
+    """Eight ranks of one job on one node: the shortest time of a message is that of its links, the rest are waits."""
+    traces = sorted(public_data("dumps/dlrm-v100-8ranks").iterdir())
+    ranks = [count_work(profile.ops, profile.workload).work for profile in map(read_profile, traces)]
+    sent = pd.concat([work[are_messages(work)].assign(ranks=8) for work in ranks])
+    modelled = pd.Series(message_times(sent, load_device("v100-sxm2-32gb")), index=sent.index)
+    times = sent.assign(modelled_s=modelled.to_numpy()).groupby(["operator", "phase", "bytes"])
+    shortest_s, mean_s, modelled_s = times["time_s"].min(), times["time_s"].mean(), times["modelled_s"].first()
+    assert len(shortest_s) == 8
+    assert (shortest_s / modelled_s).between(0.5, 1.2).all()
+    assert (shortest_s / modelled_s)["all_reduce"].between(0.9, 1.2).all()
+    assert mean_s.sum() > 20 * shortest_s.sum()
