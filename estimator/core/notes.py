@@ -82,6 +82,7 @@ ASSUMPTIONS = {  # codes of all other notes
     "ranks-assumed": "nothing tells which ranks exchange messages: all of the run are taken",
     "ranks-kept": "the profile is that of one of several ranks, and so is the step on the target",
     "ranks-replaced": "the profile's messages among copies of the model are those of another number of copies",
+    "ranks-wait": "messages took longer on the source than its links need: their ranks waited for slower ones",
     "rebatch-ambiguous": "a size is both the batch's and a weight's: taken for the batch",
     "rebatch-unmodelled": "the time of ops without a model goes with the batch",
     "rebatched": "the step is that of another batch",

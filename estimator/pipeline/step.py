@@ -102,8 +102,9 @@ def _ranks_kept(predicted: PredictedStep) -> tuple[Note, ...]:
     ranks, device = recorded_ranks(predicted.work.work, predicted.profile), predicted.target.device
     if ranks.world == 1:
         return ()
-    joined = min((device.network.linked_devices if device.network else None) or ranks.world, ranks.world)
-    text = f"the step is that of one of {ranks.world} ranks, as profiled: links of {device.name} join {joined} of them"
+    known = device.network.linked_devices if device.network else None
+    joined = f"join {min(known, ranks.world)}" if known else f"are taken to join {ranks.world}"
+    text = f"the step is that of one of {ranks.world} ranks, as profiled: links of {device.name} {joined} of them"
     return (Note("ranks-kept", text, subject=device.name), *link_note(device))
 
 

@@ -50,6 +50,16 @@ def test_what_it_took_longer_is_a_wait_that_goes_as_what_others_compute() -> Non
     )
 
 
+def test_waits_are_said_with_their_interval() -> None:
+    prompt, late = (predict_on(work, FAST, make_measurements([]), source=SLOW) for work in (
+        with_time(messages(1e6), SLOW), messages(1e6, time_s=1.0),
+    ))  # fmt: skip
+    assert "ranks-wait" not in {note.code for note in prompt.warnings}
+    (note,) = (note for note in late.warnings if note.code == "ranks-wait")
+    assert "1,000 ms of a step (50.0 ms to 20.0 s) are waits" in note.text
+    assert note.share == 1.0
+
+
 def test_a_wait_widens_the_interval_of_its_message() -> None:
     prompt, late = (with_time(messages(1e8), SLOW, factor) for factor in (1.0, 3.0))
     ends = [predict_on(work, FAST, make_measurements([]), PLAN, source=SLOW).ops.iloc[0] for work in (prompt, late)]

@@ -70,8 +70,8 @@ ONE_ELEMENT = Tensor((1,), (1,))
 def read_text(text: bytes) -> str:
     """A JSON text; empty where it is none."""
     try:
-        value = json.loads(bytes(text))
-    except ValueError:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
         return ""
     return value if isinstance(value, str) else ""
 

@@ -73,15 +73,16 @@ class Message(NamedTuple):
 
 def stated_message(args: Any) -> Message | None:
     """The message that an event's arguments state; None where they state none."""
-    name = read_text(args.collective)
+    stated = bytes(args.collective)
+    name = read_text(stated) if stated else ""
     if not name:
         return None
-    group = read_text(args.group)
+    group = read_text(bytes(args.group))
     return Message(
         name,
         _number(args.given),
         _number(args.got),
-        read_text(args.dtype),
+        read_text(bytes(args.dtype)),
         _number(args.ranks, MOST_RANKS),
         group if GROUP.fullmatch(group) else "",
     )

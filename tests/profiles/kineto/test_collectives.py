@@ -105,6 +105,12 @@ def test_numbers_that_are_none_are_left_out(wrong: object, tmp_path: Path) -> No
     assert row["reported_bytes"] == 2000  # what a rank gets
 
 
+@pytest.mark.parametrize("wrong", ["", 7, None, ["allreduce"], {"a": 1}])
+def test_a_message_without_a_name_is_none(wrong: object, tmp_path: Path) -> None:
+    odd = {**STATED, "Collective name": wrong}
+    assert sent(tmp_path, event("record_param_comms", 10, 30, **odd), kernel_args=odd)["op_type"] == GENERIC
+
+
 def test_a_group_with_a_name_that_is_a_text_of_its_own_is_left_out(tmp_path: Path) -> None:
     odd = {**STATED, "Process Group Name": "a;ranks=3"}
     assert sent(tmp_path, event("record_param_comms", 10, 30), kernel_args=odd)["attributes"] == "ranks=8"
