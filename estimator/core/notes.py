@@ -48,6 +48,7 @@ LEFT_OPEN = {  # codes of assumptions that end where a user gives the number or 
     "precision-by-default": "the framework would take another format on the target by default",
     "power-limit-unknown": "the target states no power limit: power bounds no peak",
     "pue-assumed": "what the facility draws over its computers is not counted",
+    "ranks-kept": "the profile is that of one of several ranks, and so is the step on the target",
     "year-unknown": "the target states no year: its power for a FLOP is a typical one",
 }
 ASSUMPTIONS = {  # codes of all other notes
@@ -81,6 +82,9 @@ ASSUMPTIONS = {  # codes of all other notes
     "precision-default": "memory-bound ops state no precision: the default is taken",
     "precision-kept": "what stays in fp32",
     "proportional": "ops without usable shapes go by the devices' rates, or as the modelled ops do",
+    "ranks-assumed": "nothing tells which ranks exchange messages: all of the run are taken",
+    "ranks-replaced": "the profile's messages among copies of the model are those of another number of copies",
+    "ranks-wait": "messages took longer on the source than its links need: their ranks waited for slower ones",
     "rebatch-ambiguous": "a size is both the batch's and a weight's: taken for the batch",
     "rebatch-unmodelled": "the time of ops without a model goes with the batch",
     "rebatched": "the step is that of another batch",

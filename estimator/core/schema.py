@@ -298,6 +298,9 @@ WORK = OPS.extend(
     *CONV_COLUMNS,
     ROW_LENGTH,
     *RANKS,
+    Column(
+        "among", "text", "of a recorded collective: copies of the model, or parts of one", choices=("data", "model")
+    ),
     Column("from_precision", "text", "number format that a cast reads", choices=FORMATS, read=read_format),
     Column("to_precision", "text", "number format that a cast writes", choices=FORMATS, read=read_format),
     Column("flop", "number", "arithmetic of all calls, a multiply-add counted as 2", "FLOP/step", minimum=0),

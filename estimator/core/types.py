@@ -428,6 +428,7 @@ class Profile:
     steps: int = 1
     updates: int | None = None  # by the optimizer in the dump, where these bound its steps
     ranks: int = 1  # processes or devices that the ops are the mean of
+    world_size: int | None = None  # ranks of the run, of which the dump may hold a few; None where it does not tell
     recorded_s: tuple[float, float] | None = None  # start and end of the record, on a clock that its processes share
     wall_step_s: float | None = None  # without the profiler where that is known
     busy_step_s: float | None = None  # time in which any op ran
@@ -617,6 +618,7 @@ class Estimate:
     power_w: Floats | None = None  # mean over the step; None where that is unknown
     specifications: Mapping[str, Sourced] = field(default_factory=dict)  # the catalogue's numbers that it uses
     notes: tuple[Note, ...] = ()
+    copies: int = 1  # of the model that train together
     of_group: bool = False  # whether the step is that of devices that train together, with their messages
 
     def __repr__(self) -> str:

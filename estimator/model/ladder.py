@@ -40,6 +40,7 @@ from estimator.model.proportional import (
     ratio_by_rates,
     ratio_of_step,
 )
+from estimator.model.recorded_messages import are_messages, unsized_times, waits
 from estimator.model.step_factor import StepEstimate, estimate_in_step
 
 CACHES = ("warm", "cold")
@@ -54,6 +55,8 @@ class SourceRun:
     # the first rows of WORK as the source ran them, where the target's step differs
     profiled: pd.DataFrame | None = field(default=None, repr=False)
     step_spread: float = 0.0  # as in Profile
+    # low end, mid and high end of what ranks compute, target / source; None: by the modelled ops of WORK
+    wait_ratio: Floats | None = None
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,7 @@ class OpTimes:
     stream: Names  # the random stream of each interval
     run_std: Floats  # standard deviation of the log of the source run's variation
     source_efficiency: Floats
+    waits_s: Floats  # low end, median and high end (3 × ops) of what modelled messages wait for other ranks
     excess: Floats  # least time of the counted work on the source / its time there, where they can be compared
 
     @property
@@ -109,7 +113,8 @@ def estimate_op_times(work: pd.DataFrame, source: SourceRun, target: TargetDevic
     excess = np.zeros(len(work)) if target.same_setting else _excess(work, source)
     rung = _rungs(work, measured_interval[1], step.kernels, is_believed(excess))
     time_s = np.where(rung == "modelled", modelled_times(step.kernels, target.device), measured_interval[1])
-    ratio, stream = _ratio_of_times(work, source, target, time_s)
+    of_step = _ratio_of_step(work, source, time_s)
+    ratio, stream = _ratio_of_times(work, source, target, of_step)
     is_own_time = np.isin(rung, ["proportional", "unchanged"]) | target.same_setting
     return OpTimes(
         step.kernels,
@@ -119,6 +124,8 @@ def estimate_op_times(work: pd.DataFrame, source: SourceRun, target: TargetDevic
         ),
         stream=np.where(rung == "proportional", stream, "measurements"),
         run_std=_run_std(step, is_own_time, source.step_spread),
+        waits_s=_waits(work, source, target, np.where(rung == "modelled", step.kernels.time_s, time_s))
+        * (rung == "modelled"),
         excess=excess,
         source_efficiency=padded(source_efficiency(_profiled_work(work, source), source.device), len(work), np.nan),
     )
@@ -137,22 +144,55 @@ def _rungs(work: pd.DataFrame, measured_s: Floats, kernels: KernelEstimate, beli
     return first_met(conditions, ["measured", "modelled", "unchanged", "proportional"], "")
 
 
+def _ratio_of_step(work: pd.DataFrame, source: SourceRun, time_s: Floats) -> Floats:
+    """Low end, mid and high end of target time / source time of the step, as that of the modelled ops but messages.
+
+    ``time_s``: of the ops on the target.
+    """
+    profiled = _profiled_work(work, source)
+    sent, source_s = are_messages(profiled), profiled["time_s"].to_numpy(dtype=float)
+    return ratio_of_step(source_s[~sent], time_s[: len(profiled)][~sent])
+
+
 def _ratio_of_times(
-    work: pd.DataFrame, source: SourceRun, target: TargetDevice, time_s: Floats
+    work: pd.DataFrame, source: SourceRun, target: TargetDevice, of_step: Floats
 ) -> tuple[Floats, Names]:
     """Low end, mid and high end (3 × ops) of target time / source time of ops without shapes, and their streams.
 
-    Ops that one rate binds are wrong together, so they share a stream. ``time_s``: of the other ops on the target.
+    Ops that one rate binds are wrong together, so they share a stream. ``of_step``: the ratio of the step, of
+    :func:`_ratio_of_step`.
     """
     profiled, binding = _profiled_work(work, source), binding_rate(work["op_class"])
-    of_step = ratio_of_step(profiled["time_s"].to_numpy(dtype=float), time_s[: len(profiled)])[:, None]
     ratio = np.full((3, len(work)), np.nan)
     if source.device:
         first = slice(len(profiled))
         rates = rates_of(source.device, profiled), rates_of(target.device, work.iloc[first])
-        ratio[:, first] = ratio_by_rates(binding[first], *rates)
+        by_messages = _ratio_of_messages(work.iloc[first], profiled, source.device, target.device)
+        ratio[:, first] = np.where(np.isnan(by_messages), ratio_by_rates(binding[first], *rates), by_messages)
     by_rates = ~np.isnan(ratio[1])
-    return np.where(by_rates, ratio, of_step), np.where(by_rates, "proportional." + binding, "proportional.step")
+    streams = np.where(by_rates, "proportional." + binding, "proportional.step")
+    return np.where(by_rates, ratio, np.reshape(of_step, (3, 1))), streams
+
+
+def _ratio_of_messages(work: pd.DataFrame, profiled: pd.DataFrame, source: DeviceSpec, target: DeviceSpec) -> Floats:
+    """Low end, mid and high end (3 × ops) of target time / source time of messages of unknown bytes; NaN else."""
+    source_s = profiled["time_s"].to_numpy(dtype=float)
+    times_s = unsized_times(work, profiled, source, target)
+    ratio = np.full_like(times_s, np.nan)
+    return np.asarray(np.divide(times_s, source_s, out=ratio, where=source_s > 0))
+
+
+def _waits(work: pd.DataFrame, source: SourceRun, target: TargetDevice, busy_s: Floats) -> Floats:
+    """What messages wait for other ranks on the target (3 × ops) [s]; none where the profile was taken there.
+
+    ``busy_s``: time of the ops on the target without launches, which the host mostly makes ahead.
+    """
+    if target.same_setting:
+        return np.zeros((3, len(work)))
+    profiled = _profiled_work(work, source)
+    ratio = _ratio_of_step(work, source, busy_s) if source.wait_ratio is None else source.wait_ratio
+    found = waits(profiled, source.device or target.device, ratio)
+    return np.asarray(np.hstack([found, np.zeros((3, len(work) - len(profiled)))]))
 
 
 def _profiled_work(work: pd.DataFrame, source: SourceRun) -> pd.DataFrame:

@@ -9,6 +9,7 @@ from estimator.core.interval import bounds
 from estimator.core.notes import Note
 from estimator.core.schema import PREDICTION
 from estimator.core.types import DeviceSpec, Floats, Names, Prediction, RunPlan
+from estimator.core.units import show
 from estimator.model import plausibility, uncertainty
 from estimator.model.arrays import first_met
 from estimator.model.coefficients import shipped
@@ -41,7 +42,11 @@ def predict(work: pd.DataFrame, source: SourceRun, target: TargetDevice, plan: R
         run=np.exp(source.step_spread * uncertainty.source_run(plan)),
         covered_fraction=covered_fraction,
         coefficients=shipped().model_dump(),
-        warnings=(*_warnings(ops, target.device, covered_fraction), *plausibility.notes(work, times.excess)),
+        warnings=(
+            *_warnings(ops, target.device, covered_fraction),
+            *plausibility.notes(work, times.excess),
+            *_wait_notes(work, times),
+        ),
     )
 
 
@@ -103,6 +108,20 @@ def _covered_fraction(work: pd.DataFrame, method: Names) -> float:
     time = work["time_s"].to_numpy(dtype=float)
     total = np.nansum(time)
     return float(np.nansum(time[~np.isin(method, UNMODELLED)]) / total) if total > 0 else 1.0
+
+
+def _wait_notes(work: pd.DataFrame, times: OpTimes) -> tuple[Note, ...]:
+    """A note on what messages wait for other ranks."""
+    low, mid, high = (show(float(total_s), "s", 3) for total_s in times.waits_s.sum(axis=1))
+    waiting = times.waits_s[1] > 0
+    if not waiting.any():
+        return ()
+    text = (
+        f"messages among ranks took longer on the source than its links need: {mid} of a step ({low} to {high}) are "
+        "waits for slower ranks"
+    )
+    share = float(work.loc[waiting, "time_s"].sum() / work["time_s"].sum())
+    return (Note("ranks-wait", text, share=share),)
 
 
 def _warnings(ops: pd.DataFrame, target: DeviceSpec, covered_fraction: float) -> tuple[Note, ...]:

@@ -3,9 +3,9 @@
     target time = source time × r,   r = (source peak / target peak)^w × (source bandwidth / target bandwidth)^(1 − w)
 
 w is 1 for products, which arithmetic binds, 0 for ops that memory binds, and 1/2 where nothing tells the op's class.
-Collectives go by the links. Peaks are those that the devices sustain in the op's precision. The interval of r reaches
-from the op's own ratio to the mean of both, or over both where the class is unknown, and beyond both ends by a factor
-with which it holds nine of ten ops that public tables time on two devices (tests/model/test_proportional.py).
+Peaks are those that the devices sustain in the op's precision. The interval of r reaches from the op's own ratio to the
+mean of both, or over both where the class is unknown, and beyond both ends by a factor with which it holds nine of ten
+ops that public tables time on two devices (tests/model/test_proportional.py). Messages go by recorded_messages.py.
 
 Without both devices' rates, the ops go with the modelled ops of the step: r = Σ target times / Σ source times.
 """
@@ -21,7 +21,7 @@ from estimator.core.schema import HOST_CLASSES, MATRIX, STREAMING
 from estimator.core.types import DeviceSpec, Flags, Floats, Names
 from estimator.model.arrays import first_met
 from estimator.model.coefficients import shipped
-from estimator.model.hardware import hardware_of, number
+from estimator.model.hardware import hardware_of
 
 PRODUCTS = (*MATRIX, "recurrent")
 UNKNOWN = "unknown"
@@ -37,7 +37,7 @@ def is_host_work(work: pd.DataFrame) -> Flags:
 
 
 def binding_rate(op_class: pd.Series) -> Names:
-    """What binds each op, as far as its class tells: compute, memory, link or unknown."""
+    """What binds each op, as far as its class tells: compute, memory, link (of messages) or unknown."""
     conditions = [op_class.isin(PRODUCTS), op_class.isin(STREAMING), op_class == "collective"]
     return first_met([np.asarray(each, dtype=bool) for each in conditions], ["compute", "memory", "link"], UNKNOWN)
 
@@ -53,7 +53,6 @@ class Rates:
 
     compute: Floats  # [FLOP/s] in the op's precision
     memory: Floats  # [B/s]
-    link: Floats  # [B/s], per direction
     uncertainty: float  # the largest that is declared, relative
 
 
@@ -62,11 +61,9 @@ def rates_of(device: DeviceSpec, work: pd.DataFrame) -> Rates:
     hardware, coefficients = hardware_of(device, path_class(work["op_class"]), work["precision"]), shipped()
     with np.errstate(invalid="ignore"):
         peak = coefficients.gemm.sustained.peak(hardware)
-    link = number(device.link.per_direction if device.link else None)
     return Rates(
         compute=np.where(np.isfinite(peak), peak, np.nan),
         memory=hardware.attained_bandwidth(coefficients.memory_bound.streaming),
-        link=np.full(len(work), link),
         uncertainty=_declared_uncertainty(device),
     )
 
@@ -90,10 +87,9 @@ def ratio_by_rates(binding: Names, source: Rates, target: Rates) -> Floats:
         source: the rates of the source.
         target: the rates of the target.
     """
-    compute, memory, link = source.compute / target.compute, source.memory / target.memory, source.link / target.link
+    compute, memory = source.compute / target.compute, source.memory / target.memory
     compute, memory = _where_known(compute, memory), _where_known(memory, compute)
-    nearer = np.select([binding == "compute", binding == "link"], [compute, _where_known(link, memory)], memory)
-    other = np.select([binding == "compute", (binding == "link") & ~np.isnan(link)], [memory, memory], compute)
+    nearer, other = np.where(binding == "compute", [compute, memory], [memory, compute])
     mean = np.sqrt(nearer * other)
     is_unknown = binding == UNKNOWN
     mid, end = np.where(is_unknown, mean, nearer), np.where(is_unknown, nearer, mean)

@@ -26,6 +26,7 @@ def sampler(
     )
     low, mid, high = times.interval_s
     is_given = times.rung != "modelled"
+    waits_s, waiting = times.waits_s, times.waits_s[0] > 0
     is_uncertain, varies = is_given & (high > low), times.run_std > 0
     run_samples = uncertainty.source_run(plan)[:, None]
 
@@ -37,6 +38,9 @@ def sampler(
             drawn = is_uncertain[ops] & (times.stream[ops] == stream)
             ends = low[ops][drawn], mid[ops][drawn], high[ops][drawn]
             time[:, drawn] = draw(f"{target.name}.{stream}", *ends, plan.draws, plan.seed)
+        if waiting[ops].any():
+            least, usual, most = waits_s[:, ops][:, waiting[ops]]
+            time[:, waiting[ops]] += draw(f"{target.name}.waits", least, usual, most, plan.draws, plan.seed)
         varying = varies[ops]
         if varying.any():
             factor = np.exp(run_samples * times.run_std[ops][varying])

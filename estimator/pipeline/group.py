@@ -11,12 +11,13 @@ import pandas as pd
 
 from estimator.core.notes import Note, ranked
 from estimator.core.parallel import Split
-from estimator.core.types import Estimate, Floats, Prediction, Profile, RunPlan, StepTime
+from estimator.core.types import Estimate, Floats, Prediction, Profile, RunPlan, StepTime, Workload
 from estimator.devices.board import power_limit
 from estimator.model import SourceRun, TargetDevice, peak_times, predict
 from estimator.model.coefficients import shipped
 from estimator.model.links import link_note, network_note
 from estimator.pipeline.micro_steps import MicroBatches, own_step, update_time
+from estimator.pipeline.recorded import recorded_messages, recorded_step
 from estimator.pipeline.step import PredictedStep, estimate_predicted, predict_step
 from estimator.profiles.layers.shards import divided
 from estimator.rollup import power, step
@@ -30,6 +31,7 @@ from estimator.rollup.scaling import (
     lengthened,
     slowest_device,
 )
+from estimator.work.messages import with_parameters
 from estimator.work.parallel import Ranks, exchange, messages_as_work, passed_on
 
 
@@ -69,13 +71,19 @@ def estimate_group(profile: Profile, plan: RunPlan, group: Group, split: Split) 
     if alone.power_w is not None and alone.idle_w is not None:
         power_w = power.waiting_power(alone.power_w, alone.idle_w, own_s, together.step.total)
     notes = ranked((*estimated.notes, *together.notes, *_notes(predicted, group, split)))
-    return dataclasses.replace(estimated, step=together.step, power_w=power_w, notes=notes, of_group=True)
+    return dataclasses.replace(
+        estimated, step=together.step, power_w=power_w, notes=notes, copies=group.copies, of_group=True
+    )
 
 
 def _notes(predicted: PredictedStep, group: Group, split: Split) -> Iterator[Note]:
     """How the devices share the training, how far they differ, and links that nothing tells."""
+    recorded = recorded_messages(predicted, split)
+    if recorded is not None:
+        yield Note("ranks-replaced", recorded.describe())
     if group.devices > 1:
-        yield Note("parallel", f"{group.devices} devices, {split}: {split.meaning}")
+        how = f"{split}: {split.meaning}" if recorded is None else "with the profile's own messages"
+        yield Note("parallel", f"{group.devices} devices, {how}")
         yield Note("stragglers", describe_spread())
     yield from assumed_links(predicted, group)
 
@@ -134,7 +142,13 @@ def _of_several(
     predicted: PredictedStep, own: Mapping[Group, StepTime], update_s: Floats, split: Split, spread: Spread
 ) -> dict[Group, GroupStep]:
     """Groups of two devices and more: the timeline is laid out once, and replayed with the messages of each."""
-    plan, sent = predicted.plan, exchange(predicted.work.work, predicted.profile.workload, split)
+    recorded = recorded_messages(predicted, split)
+    if recorded is not None:
+        return {
+            group: recorded_step(recorded, step, group, _joined(predicted, group), spread)
+            for group, step in own.items()
+        }
+    plan, sent = predicted.plan, exchange(predicted.work.work, _workload(predicted), split)
     passed = passed_on(predicted.work.work, split)
     messages = pd.concat([sent.messages, passed], ignore_index=True)
     of_groups = [messages_as_work(messages, _ranks(predicted, group, split)) for group in own]
@@ -149,6 +163,11 @@ def _of_several(
         step_time = lengthened(own[group], total_s, slowest_device(group.devices, spread, plan))
         found[group] = GroupStep(step_time, micro.communication_s(group, sent_s, pass_on_s), sent.notes)
     return found
+
+
+def _workload(predicted: PredictedStep) -> Workload:
+    """The workload, with the parameters whose gradients the profile's messages hold where it tells none itself."""
+    return with_parameters(predicted.profile.workload, predicted.work.work)
 
 
 def _message_times(predicted: PredictedStep, messages: pd.DataFrame) -> Floats:

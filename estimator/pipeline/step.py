@@ -17,6 +17,7 @@ from estimator.devices.recorded import recorded_devices
 from estimator.devices.sides import Side, load_source, load_target, unknown_source
 from estimator.model import SourceRun, TargetDevice, assumptions, peak_times, predict, specifications
 from estimator.model.coefficients import shipped
+from estimator.model.links import link_note
 from estimator.pipeline.memory import check_memory
 from estimator.rollup import power, step
 from estimator.rollup.evidence import evidence_shares, host_notes, mostly_carried, mostly_proportional
@@ -28,6 +29,7 @@ from estimator.rollup.source_step import coverage, coverage_notes
 from estimator.rollup.target_timeline import StepTimeline
 from estimator.work import WorkOnTarget, select_pass, work_on_target
 from estimator.work.framework_defaults import AUTO, product_format
+from estimator.work.messages import recorded_ranks
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,20 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
     Raises EstimatorError as :func:`predict_step` does, where the target's memory cannot hold the step, and where
     nothing of it is left under the scenario.
     """
-    return estimate_predicted(profile, predict_step(profile, plan))
+    predicted = predict_step(profile, plan)
+    estimated = estimate_predicted(profile, predicted)
+    return dataclasses.replace(estimated, notes=ranked((*estimated.notes, *_ranks_kept(predicted))))
+
+
+def _ranks_kept(predicted: PredictedStep) -> tuple[Note, ...]:
+    """Notes on the ranks of a profile that exchange messages, and on the links that these are taken to pass."""
+    ranks, device = recorded_ranks(predicted.work.work, predicted.profile), predicted.target.device
+    if ranks.world == 1:
+        return ()
+    known = device.network.linked_devices if device.network else None
+    joined = f"join {min(known, ranks.world)}" if known else f"are taken to join {ranks.world}"
+    text = f"the step is that of one of {ranks.world} ranks, as profiled: links of {device.name} {joined} of them"
+    return (Note("ranks-kept", text, subject=device.name), *link_note(device))
 
 
 def estimate_predicted(

@@ -101,6 +101,7 @@ def ingest(
         "tool_version": profile.tool_version,
         "steps": profile.steps,
         "ranks": profile.ranks,
+        "world_size": profile.world_size,
         "batch_size": profile.workload.batch_size,
         "parameters": profile.workload.parameters,
         "mode": profile.workload.mode,

@@ -13,11 +13,11 @@ import numpy as np
 import pandas as pd
 
 from estimator.core.schema import HOST
-from estimator.core.types import Floats, Integers, Prediction
+from estimator.core.types import Flags, Floats, Integers, Prediction
 from estimator.rollup.host import HostScenario
 from estimator.rollup.step import times_in_step
 from estimator.rollup.target_timeline import DEVICE, StepTimeline, events_of
-from estimator.rollup.timeline import NEVER, Costs, block_costs, run, step_s
+from estimator.rollup.timeline import NEVER, Costs, block_costs, replay, run, step_s
 
 LINKS = "links"  # the lane of messages
 INSTANT_S = 1e-12  # nominal duration of a message
@@ -119,9 +119,21 @@ def _waits(events: pd.DataFrame, devices: pd.DataFrame, needed: Integers) -> dic
 
 
 def without_exchange(prediction: Prediction) -> Prediction:
-    """The prediction without the messages that the profile recorded, as those of the target replace them."""
-    recorded = (prediction.ops["op_class"] == "collective").to_numpy(dtype=bool)
-    if not recorded.any():
+    """The prediction without recorded messages among copies of the model, as those of the target replace them."""
+    recorded = np.asarray(prediction.ops["among"].eq("data").fillna(False), dtype=bool)
+    return with_times(prediction, recorded, np.zeros((len(prediction.samples), int(recorded.sum()))))
+
+
+def with_times(prediction: Prediction, rows: Flags, times_s: Floats) -> Prediction:
+    """The prediction with other samples of the times of some messages (draws × rows) [s], which hold no launches."""
+    if not rows.any():
         return prediction
-    kept = ~recorded
-    return replace(prediction, samples=prediction.samples * kept, launch=prediction.launch * kept)
+    samples, launch = prediction.samples.copy(), prediction.launch.copy()
+    samples[:, rows], launch[:, rows] = times_s, 0.0
+    return replace(prediction, samples=samples, launch=launch)
+
+
+def replayed_s(prediction: Prediction, timeline: StepTimeline, scenario: HostScenario) -> Floats:
+    """Samples of the step [s]: the timeline replayed with the prediction's times."""
+    factor = timeline.factor(times_in_step(prediction, timeline, scenario)[0])
+    return step_s(replay(timeline.events, factor, scenario.pace, timeline.host_step_s)) * timeline.scale

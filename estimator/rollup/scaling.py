@@ -68,16 +68,24 @@ class Group:
         return (self.local_batch // self.micro_batch) if self.local_batch and self.micro_batch else 1
 
 
-def group_of(devices: int, per_node: int, scaling: Scaling, batch: int | None, split: Split = WHOLE) -> Group:
+def group_of(
+    devices: int, per_node: int, scaling: Scaling, batch: int | None, split: Split = WHOLE, of_copy: int = 1
+) -> Group:
     """A training on so many devices.
 
-    ``batch``: of one copy of the model for weak scaling, of all for strong scaling. Raises EstimatorError where copies
+    ``batch``: of one copy of the model for weak scaling, of all for strong scaling. ``of_copy``: ranks of the profile
+    that hold one copy together, each with its own part of every split. Raises EstimatorError where copies
     do not divide the devices or, for strong scaling, the batch; or micro-batches the batch of a copy.
     """
-    nodes, copies, model_devices = -(-devices // per_node), split.copies(devices), split.model_devices
+    if devices % of_copy:
+        raise EstimatorError(
+            f"devices {devices}: {of_copy} ranks of the profile hold one copy of the model; expected a multiple"
+        )
+    copies = split.copies(devices // of_copy)
+    nodes, model_devices = -(-devices // per_node), split.model_devices * of_copy
     if batch is None:
         return Group(devices, nodes, None, None, model_devices, split.micro_batch)
-    local_batch = batch if scaling == "weak" else _divided(batch, devices, split)
+    local_batch = batch if scaling == "weak" else _divided(batch, devices, copies)
     if local_batch % (split.micro_batch or 1):
         raise EstimatorError(
             f"micro={split.micro_batch}: it does not divide the {local_batch} samples of a copy on {devices} devices; "
@@ -86,12 +94,19 @@ def group_of(devices: int, per_node: int, scaling: Scaling, batch: int | None, s
     return Group(devices, nodes, local_batch, local_batch * copies, model_devices, split.micro_batch)
 
 
-def _divided(batch: int, devices: int, split: Split) -> int:
+def refuse_fewer(devices: int, parts: int) -> None:
+    """Raise EstimatorError for fewer devices than the ranks of a profile that exchange parts of one model."""
+    if devices < parts:
+        raise EstimatorError(
+            f"devices {devices}: {parts} ranks of the profile exchange parts of one model; expected at least as many"
+        )
+
+
+def _divided(batch: int, devices: int, copies: int) -> int:
     """The part of the batch of each copy. Raises EstimatorError where it is no whole number."""
-    copies = split.copies(devices)
     if batch % copies:
         divisors = (count for count in range(1, min(batch, 4096) + 1) if batch % count == 0)
-        expected = ", ".join(str(count * split.model_devices) for count in divisors)
+        expected = ", ".join(str(count * (devices // copies)) for count in divisors)
         raise EstimatorError(
             f"devices {devices}: the batch of {batch} cannot be divided among them; expected one of {expected}"
         )
@@ -125,10 +140,11 @@ def lengthened(one: StepTime, total_s: Floats, slowest: Floats) -> StepTime:
         slowest: how many times as long the slowest device takes; all others wait for it.
     """
     total_s = np.maximum(total_s, one.total) + (slowest - 1.0) * one.total
-    return replace(one, communication_exposed=total_s - one.total, total=total_s)
+    exposed_s = one.communication_exposed + (total_s - one.total)
+    return replace(one, communication_exposed=exposed_s, total=total_s)
 
 
-def efficiency(alone_s: Floats, step_s: Floats, parts: int) -> Floats:
+def efficiency(alone_s: Floats, step_s: Floats, parts: float) -> Floats:
     """Parallel efficiency: the time of one device over that of all of its share.
 
     ``parts``: devices that share the batch of the one: all of them for strong scaling, those of a copy for weak.

@@ -19,11 +19,14 @@ from estimator.devices import announcements
 from estimator.devices.board import power_limit
 from estimator.pipeline import OneDevice, PredictedStep, assumed_links, one_device, predict_step, steps_of_groups
 from estimator.pipeline.memory import Held, held_by_step
+from estimator.pipeline.recorded import recorded_messages
 from estimator.profiles.layers.shards import divided
 from estimator.reports import documents
 from estimator.rollup import power
-from estimator.rollup.scaling import Group, GroupStep, Scaling, describe_spread, efficiency, group_of
+from estimator.rollup.scaling import Group, GroupStep, Scaling, describe_spread, efficiency, group_of, refuse_fewer
 from estimator.studies.timed_steps import TimedSteps, contradictions, given_timed, read_timed_steps, what_they_change
+from estimator.work.messages import RecordedRanks
+from estimator.work.on_target import ranks_of
 
 POWER = "power is that of the devices and of their nodes; a device that waits draws its idle power"
 
@@ -50,8 +53,9 @@ def scale(
     per_node = int(system.devices_per_node.value)
     on_system = replace(plan, target=system.device, network=system.network)
     part = divided(profile, split)
-    grouped = partial(group_of, per_node=per_node, split=split)
-    counts = _counts(devices, system, split, batch if scaling == "strong" else None)
+    ranks = ranks_of(profile)
+    grouped = partial(group_of, per_node=per_node, split=split, of_copy=ranks.of_copy)
+    counts = _counts(devices, system, split, ranks, batch if scaling == "strong" else None)
     groups = [grouped(count, scaling=scaling, batch=batch) for count in counts]
     timed = read_timed_steps(timed_steps, partial(_timed_group, system, grouped, scaling, batch), split)
     every = list(dict.fromkeys([*groups, *timed.groups]))
@@ -70,13 +74,13 @@ def scale(
         "host": first.scenario.name,
         "rows": [
             {
-                **_row(group, steps[group], alone[group.at_once], system, whole_s, scaling),
+                **_row(group, steps[group], alone[group.at_once], system, whole_s, scaling, ranks.of_copy),
                 "timed_s": timed.time_s(group),
             }
             for group in groups
         ],
         "notes": [
-            f"{split}: {split.meaning}",
+            _how(first, split),
             describe_spread(),
             POWER,
             *what_they_change(timed, [(predicted[group].step.total, steps[group].step.total) for group in groups]),
@@ -99,7 +103,7 @@ def _timed_group(
 
     Raises EstimatorError where the machine has no such group.
     """
-    (devices,) = _counts([int(row["devices"] or 0)], system, WHOLE, None)
+    (devices,) = _counts([int(row["devices"] or 0)], system, WHOLE, RecordedRanks(), None)
     if row["local_batch"]:
         return grouped(devices, scaling="weak", batch=row["local_batch"])
     if row["global_batch"]:
@@ -158,24 +162,29 @@ def _steps(groups: Sequence[Group], alone: dict[int | None, _Alone], split: Spli
     return steps
 
 
-def _counts(devices: Sequence[int], system: SystemSpec, split: Split, whole_batch: int | None) -> list[int]:
+def _counts(
+    devices: Sequence[int], system: SystemSpec, split: Split, ranks: RecordedRanks, whole_batch: int | None
+) -> list[int]:
     """The numbers of devices asked for, without repeats; where none is, one copy of the model, twice as many, and so
     on to the whole machine, as far as the copies divide the whole batch.
 
     Raises EstimatorError where the machine has not so many, or too few for one copy.
     """
-    most, of_copy = int(system.nodes.value * system.devices_per_node.value), split.model_devices
+    most = int(system.nodes.value * system.devices_per_node.value)
+    of_copy = split.model_devices * ranks.of_copy
     if of_copy > most:
         raise EstimatorError(
             f"tensor × pipeline = {of_copy}: {system.name} has {most} devices; expected at most as many"
         )
     if not devices:
         copies = {most // of_copy, *(2**power for power in range((most // of_copy).bit_length()))}
-        return sorted(of_copy * count for count in copies if (whole_batch or count) % count == 0)
+        counts = (of_copy * count for count in copies if (whole_batch or count) % count == 0)
+        return sorted(count for count in counts if count >= ranks.parts)
     for count in devices:
         if not 1 <= count <= most:
             size = f"{system.name} has {int(system.nodes.value)} nodes of {int(system.devices_per_node.value)}"
             raise EstimatorError(f"devices {count}: {size}; expected a number from 1 to {most}")
+        refuse_fewer(count, ranks.parts)
     return sorted(set(devices))
 
 
@@ -192,11 +201,26 @@ def _warnings(system: SystemSpec, first: PredictedStep, steps: Mapping[Group, Gr
     return list(dict.fromkeys(note.text for note in (*of_one, *of_groups)))
 
 
+def _how(first: PredictedStep, split: Split) -> str:
+    """How the devices share the training, in words."""
+    recorded = recorded_messages(first, split)
+    return f"{split}: {split.meaning}" if recorded is None else recorded.describe()
+
+
 def _row(
-    group: Group, step: GroupStep, alone: _Alone, system: SystemSpec, whole_s: Floats, scaling: Scaling
+    group: Group,
+    step: GroupStep,
+    alone: _Alone,
+    system: SystemSpec,
+    whole_s: Floats,
+    scaling: Scaling,
+    of_copy: int,
 ) -> dict[str, Any]:
-    """One number of devices; ``whole_s``: the step of one device with the whole model and its batch."""
-    total, parts = step.step.total, group.devices if scaling == "strong" else group.model_devices
+    """One number of devices; ``whole_s``: the step of one device with its batch and the whole model, or of the
+    ``of_copy`` ranks of the profile that hold it.
+    """
+    total = step.step.total
+    parts = (group.devices if scaling == "strong" else group.model_devices) / of_copy
     use = alone.memory(group)
     rate = None if group.global_batch is None else documents.interval(group.global_batch / total, "all")
     return {

@@ -8,14 +8,15 @@ from pathlib import Path
 from estimator.core.errors import UnfitError
 from estimator.core.notes import Note
 from estimator.core.parallel import Split, read_split
-from estimator.core.types import Estimate, Profile, RunPlan, Workload
+from estimator.core.types import Estimate, Profile, RunPlan
 from estimator.devices import load_system
 from estimator.pipeline import estimate, estimate_group, with_listed_power
 from estimator.rollup.evidence import MUCH_CARRIED, carried_share
-from estimator.rollup.scaling import Group, group_of
+from estimator.rollup.scaling import Group, group_of, refuse_fewer
 from estimator.studies.places import beside, read_profile_beside
 from estimator.studies.size import Size, machine_network, machine_size
 from estimator.studies.study import Machine, Study, UnitOfWork
+from estimator.work.on_target import ranks_of
 
 
 def read_unit(unit: UnitOfWork, folder: Path) -> Profile:
@@ -35,10 +36,10 @@ def estimate_unit(study: Study, unit_name: str, machine: Machine, profile: Profi
     """
     unit = study.units_of_work[unit_name]
     plan, size = _plan(study, unit, machine, folder), machine_size(machine, folder)
-    if unit.devices is None:
+    if unit.devices is None and ranks_of(profile).world == 1:
         estimated = estimate(profile, plan)
     else:
-        group, split = group_of_unit(unit, unit.devices, profile.workload, size), split_of(unit)
+        group, split = group_of_unit(unit, unit.devices or 1, profile, size), split_of(unit)
         in_network = replace(plan, network=machine_network(machine, size, folder))
         estimated = estimate_group(profile, in_network, group, split)
         estimated = replace(estimated, notes=(*estimated.notes, *_batch_note(unit_name, unit, group)))
@@ -46,15 +47,15 @@ def estimate_unit(study: Study, unit_name: str, machine: Machine, profile: Profi
     return with_listed_power(estimated, size.system)
 
 
-def group_of_unit(unit: UnitOfWork, devices: int, workload: Workload, size: Size) -> Group:
+def group_of_unit(unit: UnitOfWork, devices: int, profile: Profile, size: Size) -> Group:
     """The devices of one training of a unit on a machine of this size."""
     most = size.in_use * size.devices
     if devices > most:
         hint = ", or say how many a node has (devices_per_node)" if size.devices == 1 else ""
         raise UnfitError(f"devices {devices}: the machine has {size} devices; expected a number from 1 to {most}{hint}")
-    return group_of(
-        devices, size.devices, unit.scaling or "weak", unit.batch_size or workload.batch_size, split_of(unit)
-    )
+    ranks, batch = ranks_of(profile), unit.batch_size or profile.workload.batch_size
+    refuse_fewer(devices, ranks.parts)
+    return group_of(devices, size.devices, unit.scaling or "weak", batch, split_of(unit), ranks.of_copy)
 
 
 def _batch_note(unit_name: str, unit: UnitOfWork, group: Group) -> tuple[Note, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from estimator.core import units
 from estimator.core.errors import EstimatorError, UnfitError
 from estimator.core.interval import uniform
-from estimator.core.types import Estimate, Number, RunPlan, Workload, pair_id
+from estimator.core.types import Estimate, Number, Workload, pair_id
 from estimator.rollup import chain
 from estimator.studies.expenses import given_power, given_prices
 from estimator.studies.forward import estimate_forward, forward_origin
@@ -39,8 +39,8 @@ def derive_chain(study: Study, pair: tuple[str, str], estimated: Estimate | None
         return _ending(chain.derive(id_prefix, worker.level, numbers))
     of_failures = _failures(machine, _worker(unit), 1 if unit.devices is None else None)
     workload = estimated.profile.workload
-    of_step, of_run = _step(unit, estimated, id_prefix), _run(unit, unit_name, workload, estimated.plan)
-    numbers = numbers_of(id_prefix, (*of_machine, *of_failures, *_workers(unit, size), *of_step, *of_run))
+    of_step, of_run = _step(unit, estimated, id_prefix), _run(unit, unit_name, estimated)
+    numbers = numbers_of(id_prefix, (*of_machine, *of_failures, *_workers(unit, estimated, size), *of_step, *of_run))
     numbers |= given_power(study, unit, machine, estimated, size, id_prefix)
     numbers |= given_prices(machine, (unit.devices or 1) / (unit.trainings_per_device or 1), id_prefix)
     ceiled = (unit.steps_rounding or workload.steps_rounding) == "ceil"
@@ -99,7 +99,7 @@ def _failures(machine: Machine, worker: str, nodes: int | None) -> Iterator[Give
             yield Given("checkpoint_every_s", label, every_s, "s", worker, STUDY_FILE)
 
 
-def _workers(unit: UnitOfWork, size: Size) -> Iterator[Given]:
+def _workers(unit: UnitOfWork, estimated: Estimate, size: Size) -> Iterator[Given]:
     """How many devices a node has, and how many of them a training takes, or shares one, where the study says."""
     shared = unit.trainings_per_device
     name = "workers_per_node" if unit.devices is None and shared is None else "devices_per_node"
@@ -109,7 +109,7 @@ def _workers(unit: UnitOfWork, size: Size) -> Iterator[Given]:
         yield Given("trainings_per_device", "trainings per device", shared, "1", "device", STUDY_FILE)
     if unit.devices:
         yield Given("devices_per_training", "devices per training", unit.devices, "1", _worker(unit), STUDY_FILE)
-        yield Given("copies", "copies of the model", _copies(unit), "1", _worker(unit), f"parallel {split_of(unit)}")
+        yield Given("copies", "copies of the model", estimated.copies, "1", _worker(unit), f"parallel {split_of(unit)}")
 
 
 def _step(unit: UnitOfWork, estimated: Estimate, id_prefix: str) -> Iterator[Given]:
@@ -127,20 +127,21 @@ def _step(unit: UnitOfWork, estimated: Estimate, id_prefix: str) -> Iterator[Giv
         yield Given("gaps_left", "share of gaps that no other training fills", left, "1", "device", GAPS)
 
 
-def _run(unit: UnitOfWork, unit_name: str, workload: Workload, plan: RunPlan) -> Iterator[Given]:
+def _run(unit: UnitOfWork, unit_name: str, estimated: Estimate) -> Iterator[Given]:
     """The sizes of a run, each from the study, else from the workload's file."""
+    workload = estimated.profile.workload
     samples, batch = unit.samples or workload.samples, unit.batch_size or workload.batch_size
     unknown = [name for name, value in (("samples", samples), ("batch_size", batch)) if value is None]
     if samples is None or batch is None:
         raise EstimatorError(f"{' and '.join(unknown)} not known from the profile; add to the unit '{unit_name}'")
     of_each = unit.devices is not None and unit.scaling != "strong"
-    whole = batch * _copies(unit) if of_each else batch
+    whole = batch * estimated.copies if of_each else batch
     if samples < whole and (unit.steps_rounding or workload.steps_rounding) == "floor":
         raise EstimatorError(
             f"{unit_name}: {samples} samples do not fill one batch of {whole}; expected at least one step"
         )
     if unit.steps_to_quality is not None:
-        yield from given_steps(unit.steps_to_quality, whole, _worker(unit), plan)
+        yield from given_steps(unit.steps_to_quality, whole, _worker(unit), estimated.plan)
     else:
         yield _epochs(unit, workload)
     yield Given("samples", "samples", samples, "1", _worker(unit), _origin(unit, workload, "samples"))
@@ -150,11 +151,6 @@ def _run(unit: UnitOfWork, unit_name: str, workload: Workload, plan: RunPlan) ->
         yield Given("validation_samples", "validation samples", unit.validation_samples, "1", _worker(unit), STUDY_FILE)
     load_s, origin = unit.load_time or 0.0, STUDY_FILE if unit.load_time else "not counted"
     yield Given("load_s", "load time", load_s, "s", _worker(unit), origin)
-
-
-def _copies(unit: UnitOfWork) -> int:
-    """Copies of the model that train together."""
-    return split_of(unit).copies(unit.devices or 1)
 
 
 def _epochs(unit: UnitOfWork, workload: Workload) -> Given:

@@ -22,6 +22,7 @@ from estimator.work.casts import FORMATS, moved_sizes
 from estimator.work.dimensions import fill_channels, fill_convolutions, fill_pools, fill_products, uncounted_products
 from estimator.work.layer_passes import complete_layers
 from estimator.work.layers import read_layer
+from estimator.work.messages import count_messages
 from estimator.work.operators import operator_in_class, operators_of
 from estimator.work.operators.formats import precision_of
 from estimator.work.suspicious_input import slow_times, unknown_products
@@ -58,6 +59,7 @@ def count_work(ops: pd.DataFrame, workload: Workload, where: str = "profile") ->
     work = _count_layers(work, parsed_ops, layers)
     work = _count_streams(work, parsed_ops, where)
     work = _count_copies(work)
+    work = count_messages(work, parsed_ops, workload)
     work = _count_aggregates(work, workload)
     work["intensity"] = (work["flop"] / work["bytes"]).where(work["bytes"] > 0)
     suspicious = (*unknown_products(work), *slow_times(work))

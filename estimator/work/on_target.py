@@ -13,6 +13,7 @@ from estimator.work.count import count_work
 from estimator.work.framework_defaults import has_library_normalization, image_layout, product_format, unit_note
 from estimator.work.fusion import fuse
 from estimator.work.layout import convert_layout
+from estimator.work.messages import RecordedRanks, among_all, recorded_ranks, run_ranks, states_ranks
 from estimator.work.normalization import merge_normalizations
 from estimator.work.precision import convert_precision
 from estimator.work.rebatch import rebatch
@@ -42,7 +43,8 @@ def work_on_target(profile: Profile, plan: RunPlan, target: DeviceSpec, *, from_
     folded, layout = plan.fusion != "none", image_layout(plan.layout, workload, target)
 
     counted = count_work(profile.ops, workload, profile.where)
-    resized = rebatch(counted.work, workload, plan.batch)
+    addressed = among_all(counted.work, run_ranks(profile))
+    resized = rebatch(addressed.work, workload, plan.batch)
     merged = merge_normalizations(resized.work, workload, by_library=by_library)
     converted = convert_precision(
         merged.work, workload, products.precision, products.op_classes, only=products.only, folded=folded
@@ -52,7 +54,7 @@ def work_on_target(profile: Profile, plan: RunPlan, target: DeviceSpec, *, from_
 
     transforms = (resized, merged, converted, fused, laid_out)
     return WorkOnTarget(
-        profiled=counted.work,
+        profiled=addressed.work,
         work=laid_out.work,
         resized=resized.work,
         precision=(products.precision if products.only is None else None) or matrix_precision(laid_out.work, workload),
@@ -61,9 +63,17 @@ def work_on_target(profile: Profile, plan: RunPlan, target: DeviceSpec, *, from_
         saved=fused.saved,
         notes=(
             *(unit_note(target) if from_processor else ()),
-            *(note for transform in (counted, *transforms) for note in transform.notes),
+            *(note for transform in (counted, addressed, *transforms) for note in transform.notes),
         ),
     )
+
+
+def ranks_of(profile: Profile) -> RecordedRanks:
+    """The ranks that the profiled run had. Raises EstimatorError where the profile tells too little."""
+    if run_ranks(profile) in (None, 1) and not states_ranks(profile.ops):
+        return RecordedRanks()
+    counted = count_work(profile.ops, profile.workload, profile.where)
+    return recorded_ranks(among_all(counted.work, run_ranks(profile)).work, profile)
 
 
 def matrix_precision(work: pd.DataFrame, workload: Workload) -> str:

@@ -20,10 +20,11 @@ from estimator.core.schema import CONV_COLUMNS, MATRIX, complete
 from estimator.core.types import Names, Workload
 from estimator.work.batch_dimension import Batch, may_be_weight, resize_shapes, role
 from estimator.work.count import count_work
+from estimator.work.messages import with_batch
 from estimator.work.transformed import Transformed
 from estimator.work.weights import read, updates, weight_forms
 
-STAYS = ("host", "collective")  # classes whose ops do not depend on the batch
+STAYS = ("host", "collective")  # classes whose shapes do not depend on the batch
 TEXTS = ["shapes", "output_shapes"]
 DIMENSIONS = ("batch", "m", "n", "k")
 COUNTS = ("flop", "bytes", "intensity")
@@ -51,6 +52,7 @@ def rebatch(work: pd.DataFrame, workload: Workload, size: int | None) -> Transfo
     stays = updates(work) | work["op_class"].isin(STAYS)
     roles, ambiguous = _roles(work, batch)
     out = _recount(work, _reshape(work, roles, ~stays, batch), workload, batch)
+    out = with_batch(out, batch.after / batch.before)
     stated = work["work_source"] == "reported"
     changed = _changed(work, out) & ~stated
     rows = {

@@ -9,6 +9,8 @@ from estimator.core.notes import Note, with_code
 from estimator.core.operators import class_of
 from estimator.core.schema import MATRIX
 from estimator.core.types import Mode, Profile
+from estimator.work.count import count_work
+from estimator.work.messages import among_copies
 from estimator.work.operators import is_for_training, operators_of
 
 RUNS = ("forward", "input")  # phases of inference
@@ -24,9 +26,9 @@ def _trained(total_s: float, share: float) -> str:
 def select_pass(profile: Profile, mode: Mode | None) -> tuple[Profile, tuple[Note, ...]]:
     """The profile as it would run in a mode, and notes on it; the profile itself for None and for its own mode.
 
-    Inference keeps the forward pass of training without dropout, loss and batch statistics, and the same share of the
-    step's wall and busy time. Raises EstimatorError where no op is marked as backward, or none as forward, or where
-    training is wanted from a profile of inference.
+    Inference keeps the forward pass of training without dropout, loss, batch statistics and messages among copies of
+    the model, and the same share of the step's wall and busy time. Raises EstimatorError where no op is marked as
+    backward, or none as forward, or where training is wanted from a profile of inference.
     """
     if mode in (None, profile.workload.mode):
         return profile, ()
@@ -43,9 +45,11 @@ def select_pass(profile: Profile, mode: Mode | None) -> tuple[Profile, tuple[Not
             f"{profile.where}: no op is marked as of the backward pass, so that nothing tells the forward one; "
             "give a dump with phases, or capture the run with --mode inference"
         )
-    product = operators_of(ops).map(class_of).isin(MATRIX)
+    op_class = operators_of(ops).map(class_of)
     runs = ops["phase"].isin(RUNS)
-    training_only = runs & is_for_training(ops) & ~product
+    training_only = runs & is_for_training(ops) & ~op_class.isin(MATRIX)
+    if (op_class == "collective").any():
+        training_only |= runs & among_copies(count_work(ops, profile.workload, profile.where).work)
     if not (runs & ~training_only).any():
         raise EstimatorError(f"{profile.where}: no op is marked as of the forward pass; give a dump with phases")
     time = ops["shared_s"].fillna(ops["time_s"])

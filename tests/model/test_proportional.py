@@ -27,26 +27,22 @@ from estimator.work import count_work
 from tests.conftest import make_device, make_ops
 
 UNKNOWN = float("nan")
-BINDING = np.array(["compute", "memory", "unknown", "link"], dtype=object)
+BINDING = np.array(["compute", "memory", "unknown"], dtype=object)
 
 
-def rates(compute: float, memory: float, link: float = UNKNOWN, uncertainty: float = 0.0) -> Rates:
-    return Rates(np.full(4, compute), np.full(4, memory), np.full(4, link), uncertainty)
+def rates(compute: float, memory: float, uncertainty: float = 0.0) -> Rates:
+    return Rates(np.full(3, compute), np.full(3, memory), uncertainty)
 
 
 def ratios(target: Rates) -> Floats:
-    return ratio_by_rates(BINDING, rates(1.0, 1.0, 1.0), target)
+    return ratio_by_rates(BINDING, rates(1.0, 1.0), target)
 
 
 def test_products_go_by_the_peak_streams_by_bandwidth_others_by_the_mean() -> None:
-    low, mid, high = ratios(rates(16.0, 4.0, 2.0))
-    assert mid == pytest.approx([1 / 16, 1 / 4, 1 / 8, 1 / 2])
-    assert low * WIDENING == pytest.approx([1 / 16, 1 / 8, 1 / 16, np.sqrt(1 / 8)])
-    assert high / WIDENING == pytest.approx([1 / 8, 1 / 4, 1 / 4, 1 / 2])
-
-
-def test_a_collective_without_known_links_goes_by_bandwidth() -> None:
-    assert ratios(rates(16.0, 4.0))[1, 3] == pytest.approx(1 / 4)
+    low, mid, high = ratios(rates(16.0, 4.0))
+    assert mid == pytest.approx([1 / 16, 1 / 4, 1 / 8])
+    assert low * WIDENING == pytest.approx([1 / 16, 1 / 8, 1 / 16])
+    assert high / WIDENING == pytest.approx([1 / 8, 1 / 4, 1 / 4])
 
 
 def test_where_one_rate_is_unknown_the_other_tells() -> None:
@@ -56,7 +52,7 @@ def test_where_one_rate_is_unknown_the_other_tells() -> None:
 
 
 def test_the_interval_holds_its_mid_and_grows_with_the_spread_of_the_ratios() -> None:
-    near, far = ratios(rates(5.0, 4.0, 4.0)), ratios(rates(50.0, 4.0, 1.0))
+    near, far = ratios(rates(5.0, 4.0)), ratios(rates(50.0, 4.0))
     assert (near[0] < near[1]).all() and (near[1] < near[2]).all()  # noqa: PT018
     assert (far[2] / far[0] > near[2] / near[0]).all()
 
@@ -92,7 +88,7 @@ def test_declared_uncertainty_widens_the_interval() -> None:
 
 
 def test_between_equal_devices_every_ratio_is_1() -> None:
-    assert ratios(rates(1.0, 1.0, 1.0))[1].tolist() == [1.0] * 4
+    assert ratios(rates(1.0, 1.0))[1].tolist() == [1.0] * 3
 
 
 def test_the_ratio_of_a_step_is_that_of_its_modelled_ops() -> None:
@@ -125,13 +121,12 @@ def test_the_class_of_an_op_tells_what_binds_it() -> None:
 
 def test_rates_are_of_the_ops_precision_and_path() -> None:
     peak = {"fp32": "10 TFLOP/s", "bf16": "100 TFLOP/s"}
-    device = make_device(peak=peak, link={"per_direction": "50 GB/s"})
+    device = make_device(peak=peak)
     rows = [{"op_type": name, "precision": precision} for name in ("MatMul", "Relu") for precision in ("fp32", "bf16")]
     found = rates_of(device, count_work(make_ops(*rows), Workload(name="toy")).work)
     wide, narrow, *streams = found.compute
     assert narrow > 5 * wide
     assert streams[0] == streams[1]
-    assert found.link.tolist() == [50e9] * 4
 
 
 def test_a_device_without_peak_and_bandwidth_has_no_rates() -> None:

@@ -19,7 +19,7 @@ MANIFEST = "dumps/manifest.csv"
 STEP, TIME, FLOP = 0.05, 0.03, 0.02  # how far a reader may be off
 CLASSES = {"gemm_flop_step": "gemm", "conv_flop_step": "convolution", "attention_flop_step": "attention"}
 KNOWN_FAULTS: dict[str, str] = {}  # dumps that are still read wrongly, and why; whoever mends one takes it out
-UNSTATED_RANKS = {  # how many ranks a job had is not what is read: one file of it is
+ONE_OF_SEVERAL = {  # one rank of a job, whose trace states how many there were
     "cpu-training-gloo", "ddp-v100-2ranks", "dlrm-a100-compiled", "nccl-a100-2ranks", "resnet-act-ckpt-mi300x",
 }  # fmt: skip
 
@@ -69,8 +69,9 @@ def faults(profile: Profile, row: Mapping[str, str]) -> list[str]:
     ]
     if row["steps"] and profile.steps != int(row["steps"]):
         wrong.append(f"steps {profile.steps} of {row['steps']}")
-    if row["ranks"] and row["name"] not in UNSTATED_RANKS and profile.ranks != int(row["ranks"]):
-        wrong.append(f"ranks {profile.ranks} of {row['ranks']}")
+    ranks = profile.world_size if row["name"] in ONE_OF_SEVERAL else profile.ranks
+    if row["ranks"] and ranks != int(row["ranks"]):
+        wrong.append(f"ranks {ranks} of {row['ranks']}")
     return wrong
 
 

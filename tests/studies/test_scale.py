@@ -1,12 +1,14 @@
 """A profile on more and more devices of a machine."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from estimator.core.errors import EstimatorError
-from estimator.core.parallel import Split, read_split
+from estimator.core.parallel import WHOLE, Split, read_split
 from estimator.core.types import RunPlan
 from estimator.devices import load_system
 from estimator.profiles import read_profile
@@ -148,3 +150,40 @@ def test_micro_batches_keep_the_gradients_of_all_parameters() -> None:
     parameters = 124_439_808  # of GPT-2; Radford et al., 2019, and openai/gpt-2
     assert four["memory_bytes"]["gradients"] >= 4 * parameters
     assert four["memory_bytes"]["activations"] < one["memory_bytes"]["activations"]
+
+
+SENT = """op_type,op_class,phase,precision,placement,m,n,k,calls,time_s,bytes,ranks
+MatMul,gemm,forward,fp32,gpu:0,2048,2048,2048,4,0.5,,
+{sums}
+MatMul,gemm,backward,fp32,gpu:0,2048,2048,2048,4,0.5,,
+all_reduce,collective,backward,fp32,gpu:0,,,,1,0.2,80000000,8
+"""
+SUMS = "all_reduce,collective,forward,fp32,gpu:0,,,,2,0.1,4000000,4"
+
+
+def of_ranks(folder: Path, devices: Sequence[int] = (), sums: str = "") -> dict[str, Any]:
+    """A profile of one of 8 copies, of which sums make 4 ranks each, on summit."""
+    (folder / "dump.csv").write_text(SENT.format(sums=sums).replace("\n\n", "\n"))
+    plan = RunPlan("v100", source="v100", batch=16, draws=20)
+    profile = replace(read_profile(folder / "dump.csv", batch=16), world_size=32 if sums else None)
+    return scale(profile, load_system("summit"), devices, plan, WHOLE, "weak")
+
+
+def test_the_profile_of_a_rank_sends_its_own_messages_whatever_the_parameters(tmp_path: Path) -> None:
+    document = of_ranks(tmp_path, [1, 2, 8, 64])
+    one, two, *_ = document["rows"]
+    assert one["communication_s"]["mid"] == 0
+    assert two["communication_s"]["mid"] > 0
+    assert [row["global_batch"] for row in document["rows"]] == [16, 32, 128, 1024]
+    assert "the profile is that of one of 8 ranks" in document["notes"][0]
+
+
+def test_a_copy_of_the_model_takes_the_ranks_that_it_took(tmp_path: Path) -> None:
+    document = of_ranks(tmp_path, sums=SUMS)
+    assert [row["devices"] for row in document["rows"]][:4] == [4, 8, 16, 32]
+    first, second, *_ = document["rows"]
+    assert (first["global_batch"], second["global_batch"]) == (16, 32)
+    assert first["efficiency"]["mid"] == pytest.approx(1.0)
+    assert first["communication_s"]["mid"] > 0
+    with pytest.raises(EstimatorError, match="devices 2: 4 ranks of the profile exchange parts"):
+        of_ranks(tmp_path, [2], sums=SUMS)

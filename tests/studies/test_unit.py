@@ -135,12 +135,37 @@ def test_owners_of_the_optimizers_state_need_less_memory(tmp_path: Path) -> None
 
 
 def test_a_batch_is_that_of_each_device_or_of_all(tmp_path: Path) -> None:
-    made, workload = study(IN_A_NODE, {}), read_unit(UnitOfWork(profile="dump.csv"), write(tmp_path)).workload
+    made, profile = study(IN_A_NODE, {}), read_unit(UnitOfWork(profile="dump.csv"), write(tmp_path))
     size = machine_size(made.machines["new"], tmp_path)
     weak, strong = (UnitOfWork(profile="dump.csv", devices=4, scaling=scaling) for scaling in ("weak", "strong"))
-    assert [group_of_unit(unit, 4, workload, size).local_batch for unit in (weak, strong)] == [8, 2]
+    assert [group_of_unit(unit, 4, profile, size).local_batch for unit in (weak, strong)] == [8, 2]
     with pytest.raises(EstimatorError, match=r"devices 3: the batch of 8 cannot be divided .* 1, 2, 4, 8"):
-        group_of_unit(strong, 3, workload, size)
+        group_of_unit(strong, 3, profile, size)
+
+
+SENT = """op_type,op_class,phase,precision,placement,m,n,k,calls,time_s,bytes,ranks
+MatMul,gemm,forward,fp32,gpu:0,2048,2048,2048,4,0.5,,
+MatMul,gemm,backward,fp32,gpu:0,2048,2048,2048,4,0.5,,
+all_reduce,collective,backward,fp32,gpu:0,,,,1,0.2,800000000,4
+"""
+
+
+def test_a_rank_of_several_sends_nothing_on_one_device_and_more_on_more(tmp_path: Path) -> None:
+    write(tmp_path, SENT)
+    alone, several, many = (estimated(tmp_path, IN_A_NODE, unit) for unit in ({}, {"devices": 2}, {"devices": 16}))
+    steps = [float(found.step.total[0]) for found in (alone, several, many)]
+    assert steps == sorted(steps)
+    assert steps[0] < steps[1]
+    assert alone.step.communication_exposed[0] == 0
+    for found, copies in ((alone, 1), (several, 2), (many, 16)):
+        assert found.copies == copies
+        assert "one of 4 ranks" in next(note.text for note in found.notes if note.code == "ranks-replaced")
+
+
+def test_ranks_that_exchange_parts_of_a_model_are_not_fewer(tmp_path: Path) -> None:
+    write(tmp_path, SENT.replace("all_reduce,", "all_to_all,"))
+    with pytest.raises(EstimatorError, match="devices 1: 4 ranks of the profile exchange parts of one model"):
+        estimated(tmp_path, IN_A_NODE)
 
 
 def test_more_devices_than_the_machine_has_make_it_unfit(tmp_path: Path) -> None:

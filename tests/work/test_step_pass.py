@@ -6,10 +6,11 @@ import pandas as pd
 import pytest
 
 from estimator.core.errors import EstimatorError
-from estimator.core.schema import TIMELINE
+from estimator.core.schema import OPS, TIMELINE
 from estimator.core.types import Profile, Timeline, Workload
 from estimator.profiles import read_profile
 from estimator.work import count_work, select_pass
+from tests.conftest import make_ops
 from tests.profiles.layers.models import profile as layers_profile
 
 ROWS = [  # op, op type, phase, time, whether inference runs it
@@ -80,3 +81,15 @@ def test_inference_of_layers_is_their_forward_pass_without_dropout_and_loss() ->
     assert "head/logits" in set(forward.ops["op"])
     assert "inference is the forward pass of the training that is given as layers" in notes[0].text
     assert "%" not in notes[0].text
+
+
+def test_copies_of_a_model_spread_nothing_in_inference() -> None:
+    sent = {"placement": "gpu:0", "attributes": "ranks=8", "time_s": 1.0}
+    ops = make_ops(
+        {"op_type": "MatMul", "phase": "forward", "time_s": 4.0},
+        {**sent, "op_type": "nccl:broadcast", "phase": "forward", "reported_bytes": 4.0},
+        {**sent, "op_type": "nccl:all_to_all", "phase": "forward", "reported_bytes": 8.0},
+        {**sent, "op_type": "nccl:all_reduce", "phase": "backward", "reported_bytes": 16.0},
+    )
+    found, _ = select_pass(Profile(OPS.conform(ops, "toy"), Workload(name="toy"), None, "toy"), "inference")
+    assert found.ops["op_type"].tolist() == ["MatMul", "nccl:all_to_all"]

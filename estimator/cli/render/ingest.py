@@ -38,7 +38,9 @@ def render_ingest(document: Mapping[str, Any], top: float) -> None:
 
 def _totals(document: Mapping[str, Any]) -> str:
     steps = f"{document['steps']} step{'s' * (document['steps'] > 1)}"
-    ranks = f" of {document['ranks']} ranks" if document["ranks"] > 1 else ""
+    several, whole = document["ranks"] > 1, document["world_size"] or 1
+    ranks = f" of {document['ranks']} ranks" if several else ""
+    ranks = f"{ranks or ' of 1 rank'} of {whole}" if whole > document["ranks"] else ranks
     flop = units.show(document["matrix_flop"], "FLOP", 4)
     ran = f"{format_time(document['op_time_s'])} in ops per step over {steps}{ranks}"
     return f"{ran if document['op_time_s'] else 'nothing ran'}, {flop} in matrix products"

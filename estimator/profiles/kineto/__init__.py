@@ -29,6 +29,7 @@ from estimator.profiles.frameworks import PYTORCH, with_framework
 from estimator.profiles.kineto import torch_ops
 from estimator.profiles.kineto.arguments import Call, Work
 from estimator.profiles.kineto.attention_gradients import complete_attention
+from estimator.profiles.kineto.collectives import NOTHING, Message, messages_of_events, world_size
 from estimator.profiles.kineto.convolutions import complete_convolutions
 from estimator.profiles.kineto.devices import (
     by_device,
@@ -112,6 +113,7 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
         wall_step_s=steps.wall_s,
         busy_step_s=float(np.mean([busy_s(worker) for worker in workers])),
         ranks=len(workers),
+        world_size=world_size(trace),
         tool_version=_version(trace),
         warnings=(*steps.warnings, *_missing_data(trace, on_device, len(workers)), *_crossing(nest)),
     )
@@ -122,9 +124,9 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
 class _Rows:
     """The rows of OPS as numbers.
 
-    Each line of ``keys`` holds the kind of op (-1: unknown), kernel name and stream (-1: on the processor), phase, and
-    piece of the op's work. Each line of ``amounts`` holds calls, time [ps] and bytes. ``of_event`` is the line of each
-    event.
+    Each line of ``keys`` holds the kind of op (-1: unknown), kernel name and stream (-1: on the processor), phase,
+    piece of the op's work, and message (NOTHING: none). Each line of ``amounts`` holds calls, time [ps] and bytes.
+    ``of_event`` is the line of each event.
     """
 
     keys: Integers
@@ -136,7 +138,9 @@ def _on_host(trace: Trace, nest: Nesting, in_steps: Flags) -> _Rows:
     kind = trace.ops["kind"][in_steps]
     on_no_device, ones = np.full_like(kind, -1), np.ones_like(kind)
     piece = np.where(nest.dispatch[in_steps], NO, EVERY)
-    row_of_op, keys = _number_lines(kind, on_no_device, on_no_device, nest.phase[in_steps], piece)
+    row_of_op, keys = _number_lines(
+        kind, on_no_device, on_no_device, nest.phase[in_steps], piece, np.full_like(kind, NOTHING)
+    )
     rows = _Rows(keys, _sums_by_row(row_of_op, ones, nest.self_ps[in_steps], 0 * ones), row_of_op)
     return _in_program_order(rows, trace.ops["start"][in_steps])
 
@@ -147,8 +151,10 @@ def _on_device(trace: Trace, nest: Nesting, launches: Launches) -> _Rows:
     has_op = share.op >= 0
     kind, phase = np.full_like(share.op, -1), np.full_like(share.op, UNKNOWN)
     kind[has_op], phase[has_op] = trace.ops["kind"][share.op[has_op]], nest.phase[share.op[has_op]]
-    row_of_event, keys = _number_lines(kind, device["name"], device["lane"], phase, share.piece)
-    moved_bytes = np.clip(device["bytes"], 0, MOST_BYTES)
+    sent = messages_of_events(trace, launches)
+    row_of_event, keys = _number_lines(kind, device["name"], device["lane"], phase, share.piece, sent)
+    sizes = np.array([message.bytes for message in trace.messages] + [0], dtype=np.int64)  # NOTHING is the last one
+    moved_bytes = np.clip(np.where(sent == NOTHING, device["bytes"], sizes[sent]), 0, MOST_BYTES)
     amounts = _sums_by_row(row_of_event, share.calls, device["duration"], moved_bytes)
     return _in_program_order(_Rows(keys, amounts, row_of_event), device["start"])
 
@@ -194,18 +200,29 @@ def _table(trace: Trace, rows: _Rows) -> tuple[pd.DataFrame, Integers]:
 
 def _descriptions(trace: Trace, rows: _Rows) -> Iterator[tuple[int, tuple[object, ...]]]:
     """Yield the row number and (number of pieces, *DESCRIBED) for each piece of each row's work."""
-    calls, names, streams = list(trace.calls), list(trace.names), list(trace.streams)
-    for row, (kind, name, lane, phase, piece) in enumerate(rows.keys.tolist()):
+    calls, names, streams, messages = list(trace.calls), list(trace.names), list(trace.streams), list(trace.messages)
+    for row, (kind, name, lane, phase, piece, sent) in enumerate(rows.keys.tolist()):
         kernel = names[name] if name >= 0 else None
         call = calls[kind] if kind >= 0 else Call(str(kernel))
-        op_type = kernel if kernel and piece == NO else call.name
+        message = messages[sent] if sent != NOTHING else Message()
+        op_type = message.op_type or (kernel if kernel and piece == NO else call.name)
         place = ("cpu", None) if lane < 0 else (f"gpu:{streams[lane][0]}", str(streams[lane][1]))
         pieces = _work(call, kernel, piece)
         for work in pieces:
+            if sent != NOTHING:
+                work = _sent(message, work)
             if work.precision == "fp32" and TF32.search(kernel or ""):
                 work = work._replace(precision="tf32")
             names_of_op = (call.name or UNNAMED, op_type or UNNAMED, kernel)
             yield row, (len(pieces), *names_of_op, *place, PHASES[phase], *work)
+
+
+def _sent(message: Message, work: Work) -> Work:
+    """The work of a kernel that sends: its message where that is known, else what its op tells."""
+    if not message.given:
+        return work._replace(attributes=message.attributes)
+    given, got = message.sizes
+    return Work(given, message.attributes, message.precision, got)
 
 
 def _work(call: Call, kernel: str | None, piece: int) -> Sequence[Work]:

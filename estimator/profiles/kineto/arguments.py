@@ -67,6 +67,15 @@ class Tensor:
 ONE_ELEMENT = Tensor((1,), (1,))
 
 
+def read_text(text: bytes) -> str:
+    """A JSON text; empty where it is none."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return ""
+    return value if isinstance(value, str) else ""
+
+
 def base_name(name: str) -> str:
     """The op's name without its library and without the ``_`` of in-place ops."""
     library, _, base = name.rpartition("::")

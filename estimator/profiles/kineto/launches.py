@@ -9,7 +9,8 @@ import numpy as np
 
 from estimator.core.types import Flags, Integers
 from estimator.profiles.columns import slices
-from estimator.profiles.kineto import torch_ops
+from estimator.profiles.kineto import collectives, torch_ops
+from estimator.profiles.kineto.collectives import named
 from estimator.profiles.kineto.nesting import Nesting, is_matrix, product_above
 from estimator.profiles.kineto.trace import ABSENT, KERNEL, Trace
 
@@ -21,23 +22,23 @@ PRODUCT = re.compile(  # kernels whose name says that they do a product's work
     r"(?i)gemm|gemv|conv|[wd]grad|fprop|winograd|cijk_|nvjet|cutlass|xmma|matmul|_mm_|dot_kernel|fft|flash|fmha|attn|"
     r"attention"
 )
-COLLECTIVE = re.compile(r"(?i)^(nccl|rccl)")  # kernels whose name says more than the op that launched them
 EVERY, NO = -1, -2  # all pieces of an op's work, or none of them
 
 
 @dataclass(frozen=True)
 class Launches:
-    """For each device event: the row of the op that launched it (-1: none), when (ABSENT: unknown) [ps], and whether by
-    a graph, whose ops ran when it was captured.
+    """For each device event: the row of the op that launched it (-1: none), when (ABSENT: unknown) [ps], on which lane
+    of the host (-1: unknown), and whether by a graph, whose ops ran when it was captured.
     """
 
     op: Integers
     time: Integers
+    lane: Integers
     graph: Flags
 
     def take(self, rows: Flags) -> Launches:
         """The launches of these device events alone."""
-        return Launches(self.op[rows], self.time[rows], self.graph[rows])
+        return Launches(self.op[rows], self.time[rows], self.lane[rows], self.graph[rows])
 
 
 @dataclass(frozen=True)
@@ -60,14 +61,15 @@ def find_launches(trace: Trace, nest: Nesting) -> Launches:
     time = np.where(op >= 0, trace.ops["start"][op], ABSENT) if len(trace.ops) else np.full_like(op, ABSENT)
     known = np.flatnonzero(launch >= 0)
     time[known] = launches["start"][launch[known]]
-    lane = launches["lane"][launch[known]]
+    lane = np.full_like(op, -1)
+    lane[known] = launches["lane"][launch[known]]
     for rows in slices(trace.ops["lane"]):
-        in_lane = known[lane == trace.ops["lane"][rows.start]]
+        in_lane = known[lane[known] == trace.ops["lane"][rows.start]]
         op[in_lane] = _innermost(trace, nest, rows, time[in_lane])
     _adopt_products(trace, nest, op)
     graph = np.zeros(len(op), dtype=bool)
     graph[known] = launches["graph"][launch[known]] > 0
-    return Launches(op, time, graph)
+    return Launches(op, time, lane, graph)
 
 
 def assign_work(trace: Trace, nest: Nesting, launches: Launches) -> Share:
@@ -82,7 +84,7 @@ def assign_work(trace: Trace, nest: Nesting, launches: Launches) -> Share:
     rows = np.flatnonzero(_does_work(trace, nest, op) & ~launches.graph)
     if len(rows):
         start, duration = trace.device["start"][rows], trace.device["duration"][rows]
-        unlikely = np.where(_named(trace, HELPER), 2, np.where(_named(trace, PRODUCT), 0, 1))[rows]
+        unlikely = np.where(named(trace, HELPER), 2, np.where(named(trace, PRODUCT), 0, 1))[rows]
         unlikely *= is_matrix(trace)[trace.ops["kind"][op[rows]]]
         _assign_pieces(trace, share, rows[np.lexsort((start, -duration, unlikely, op[rows]))])
     return share
@@ -90,16 +92,10 @@ def assign_work(trace: Trace, nest: Nesting, launches: Launches) -> Share:
 
 def _does_work(trace: Trace, nest: Nesting, op: Integers) -> Flags:
     """Whether each device event is a kernel of a known op that does its own work."""
-    does_work: Flags = (op >= 0) & (trace.device["sort"] == KERNEL) & ~_named(trace, COLLECTIVE)
+    does_work: Flags = (op >= 0) & (trace.device["sort"] == KERNEL) & ~named(trace, collectives.KERNEL)
     is_dispatch = nest.dispatch & is_matrix(trace)[trace.ops["kind"]]
     does_work[does_work] &= ~is_dispatch[op[does_work]]
     return does_work
-
-
-def _named(trace: Trace, pattern: re.Pattern[str]) -> Flags:
-    """Whether the name of each device event holds the pattern."""
-    holds = np.array([bool(pattern.search(name)) for name in trace.names], dtype=bool)
-    return holds[trace.device["name"]]
 
 
 def _assign_pieces(trace: Trace, share: Share, rows: Integers) -> None:

@@ -16,6 +16,7 @@ from estimator.profiles.columns import UNKNOWN, Columns, Ids
 from estimator.profiles.dump import Dump
 from estimator.profiles.kineto import torch_ops
 from estimator.profiles.kineto.arguments import Call
+from estimator.profiles.kineto.collectives import NOTHING, Message, annotated_message, stated_message
 
 OPS = ("cpu_op", "operator")  # today's category, and the older one; all in small letters
 ANNOTATED = (*OPS, "user_annotation")
@@ -48,11 +49,15 @@ class Trace:
     names: Ids = field(default_factory=Ids)  # of annotations, and of what ran on a device
     threads: Ids = field(default_factory=Ids)  # (pid, tid) → lane
     streams: Ids = field(default_factory=Ids)  # (device, stream) → lane
+    messages: Ids = field(default_factory=Ids)  # collectives.Message → its number
     texts: Ids = field(default_factory=Ids)  # ids that are no whole numbers
     ops: Columns = field(default_factory=lambda: Columns("kind", "lane", "start", "duration", "id"))
     device: Columns = field(
-        default_factory=lambda: Columns("name", "sort", "lane", "start", "duration", "id", "correlation", "bytes")
+        default_factory=lambda: Columns(
+            "name", "sort", "lane", "start", "duration", "id", "correlation", "bytes", "message"
+        )
     )
+    sent: Columns = field(default_factory=lambda: Columns("message", "lane", "start", "duration"))  # by the host
     launches: Columns = field(default_factory=lambda: Columns("correlation", "lane", "start", "graph"))
     waits: Columns = field(default_factory=lambda: Columns("start", "duration"))  # of the host for a device
     marks: Columns = field(default_factory=lambda: Columns("name", "lane", "start", "duration"))
@@ -68,6 +73,7 @@ class Trace:
         if ops:
             kinds, ids = [self.calls[_call(e)] for e in ops], [self.number(e.args.id) for e in ops]
             self.ops.add(kinds, self._lanes(ops), *self._times(ops, origin), ids)
+        self._keep_messages([e for cat in ANNOTATED for e in by_category[cat]], origin)
         device = [e for cat in ON_DEVICE for e in by_category[cat]]
         if device:
             self._keep_device(device, origin)
@@ -118,7 +124,19 @@ class Trace:
             [self.number(_first_known(e.args.id, e.args.old_id)) for e in events],
             [self.number(e.args.correlation) for e in events],
             [self.number(e.args.bytes) for e in events],
+            [self._message(stated_message(e.args)) for e in events],
         )
+
+    def _keep_messages(self, events: list[Any], origin: int) -> None:
+        """Keep the events of the host around the launch of a message."""
+        found = [(e, message) for e in events if (message := stated_message(e.args) or annotated_message(e))]
+        if found:
+            sending = [e for e, _ in found]
+            numbers = [self._message(message) for _, message in found]
+            self.sent.add(numbers, self._lanes(sending), *self._times(sending, origin))
+
+    def _message(self, message: Message | None) -> int:
+        return NOTHING if message is None else self.messages[message]
 
     def _lanes(self, events: list[Any]) -> list[int]:
         return [self.threads[e.pid, e.tid] for e in events]
@@ -159,6 +177,12 @@ def _event_type() -> Any:
         device=("device", Identity, None),
         stream=("stream", Identity, None),
         bytes=("bytes", Identity, None),
+        collective=("Collective name", text, nothing),
+        given=("In msg nelems", text, nothing),
+        got=("Out msg nelems", text, nothing),
+        dtype=("dtype", text, nothing),
+        ranks=("Group size", text, nothing),
+        group=("Process Group Name", text, nothing),
     )
 
 

@@ -124,7 +124,11 @@ def _describe(instruction: Any, by_id: Mapping[int, Any]) -> Instruction:
         path=instruction.metadata.op_name,
         shapes=";".join(map(_shape_text, shapes)) or None,
         output_shapes=";".join(map(_shape_text, outputs)) or None,
-        attributes=_attributes(instruction) or _cast(instruction, operands) or across_link or None,
+        attributes=_attributes(instruction)
+        or _cast(instruction, operands)
+        or across_link
+        or _ranks(instruction)
+        or None,
         precision=precisions[0] if precisions else None,
     )
 
@@ -141,6 +145,14 @@ def _cast(instruction: Any, operands: Sequence[Any]) -> str:
         return ""
     source, to = (PRECISIONS.get(shape.element_type, "other") for shape in (operands[0], instruction.shape))
     return f"from={source};to={to}"
+
+
+def _ranks(instruction: Any) -> str:
+    """How many devices exchange the message of a collective; empty where it states no groups, or unlike ones."""
+    listed = instruction.collective_device_list
+    groups = {len(group.replica_ids) for group in (*instruction.replica_groups, *listed.replica_groups)}
+    sizes = (groups | {listed.iota_replica_group_list.num_devices_per_group}) - {0}
+    return f"ranks={sizes.pop()}" if len(sizes) == 1 else ""
 
 
 def _flat(shape: Any, depth: int = 0) -> Iterator[Any]:

@@ -211,6 +211,21 @@ def test_transfers_to_the_host() -> None:
     assert [part.attributes for (part,) in parts] == ["memory=host", None]
 
 
+@pytest.mark.parametrize(
+    ("groups", "attributes"),
+    [
+        ({"replica_groups": [{"replica_ids": [0, 1, 2]}, {"replica_ids": [3, 4, 5]}]}, "ranks=3"),
+        ({"collective_device_list": {"replica_groups": [{"replica_ids": [0, 1]}]}}, "ranks=2"),
+        ({"collective_device_list": {"iota_replica_group_list": {"num_devices_per_group": 4}}}, "ranks=4"),
+        ({"replica_groups": [{"replica_ids": [0]}, {"replica_ids": [1, 2]}]}, None),  # of unlike sizes
+        ({}, None),  # all
+    ],
+)
+def test_ranks_of_a_collective(groups: dict[str, object], attributes: str | None) -> None:
+    reduced = {"name": "r", "opcode": "all-reduce", "id": 2, "operand_ids": [1], "shape": array(5), **groups}
+    assert program([parameter(1, 5), reduced])["r"][0].attributes == attributes
+
+
 def test_an_unreadable_program_is_refused() -> None:
     with pytest.raises(EstimatorError, match="program 7: this is no whole HloProto"):
         hlo.read_program(b"\x0a\xff", "program 7")
