@@ -89,7 +89,7 @@ def test_what_moves_the_cursor_is_left_out() -> None:
 @pytest.mark.parametrize(
     ("term", "no_colour", "expected"),
     [
-        ("xterm", False, "\x1b[1mA\x1b[0m b\n\x1b[33mnote: \x1b[0mc\n"),
+        ("xterm", False, "\x1b[1mA\x1b[0m b\n\x1b[36mnote: \x1b[0mc\n"),
         ("xterm", True, "A b\nnote: c\n"),
         ("dumb", False, "A b\nnote: c\n"),
     ],

@@ -64,7 +64,7 @@ def test_a_system_of_an_unknown_device_stays_in_the_table(tmp_path: Path) -> Non
     library = {"ESTIMATOR_LIBRARY": str(tmp_path)}
     done = run_process("systems", "--columns", "device,fp64,rmax", environment=library)
     assert re.search(r"^mine +v1O0 +1\?? *$", done.stdout, re.MULTILINE)
-    assert "note: mine: Unknown device 'v1O0'" in done.stderr
+    assert "warning: mine: Unknown device 'v1O0'" in done.stderr
     document = json.loads(run_process("systems", "mine", "--json", environment=library).stdout)
     assert document["rmax"]["value"] == 1e15
 

@@ -27,7 +27,7 @@ def test_a_device_that_cannot_run_it_is_a_row_that_says_why() -> None:
     assert estimated["step_s"]["mid"] > 0
     shown = run(*words)
     assert "refused" in next(line for line in shown.stdout.splitlines() if "tpu-v4" in line)
-    assert "note: p1b3 on tpu-v4: tpu-v4 gives no peak for fp32; " in shown.stderr
+    assert "warning: p1b3 on tpu-v4: tpu-v4 gives no peak for fp32; " in shown.stderr
 
 
 def test_where_no_device_can_run_it_the_reasons_are_the_error() -> None:

@@ -15,4 +15,4 @@ def test_the_step_with_and_without_the_profiler() -> None:
     assert step.startswith("step 110.0 (100.0 – 120.0) ms over 30 steps after 5 warm-up, 220.0 ms in 3 profiled ones")
     assert step.endswith("(+100.0%); batch 4")
     assert folder == "runs/[mine]: see estimator ingest"
-    assert output.stderr == "note: a warning\n"
+    assert output.stderr == "warning: a warning\n"

@@ -40,10 +40,10 @@ def test_the_threshold_is_met_or_not(met: bool | None, share: float | None, show
     output = printed(partial(render_fom, document, "[Title]"))
     assert output.stdout.startswith("[Title]\nmean, over old, system level\n")
     assert f" {shown} " in output.stdout
-    left_open, count, warning = output.stderr.splitlines()
+    warning, left_open, count = output.stderr.splitlines()
     assert left_open == "note: a gap"
     assert count.startswith("note: 1 more assumption lies behind these figures; 'estimator report'")
-    assert warning == "note: a warning"
+    assert warning == "warning: a warning"
 
 
 def test_what_stands_apart_is_printed_apart() -> None:
@@ -93,5 +93,5 @@ def test_a_unit_that_cannot_run_says_so_and_why_in_a_note() -> None:
     assert "old C cannot run – – – –" in lines
     assert {"new B does not fit – – – –", "new C cannot run – – – –"} <= set(lines)
     assert output.stderr.splitlines() == [
-        "note: C on old: no bf16 here", "note: B on new: it needs 9 GiB", "note: C on new: no bf16",
+        "warning: C on old: no bf16 here", "warning: B on new: it needs 9 GiB", "warning: C on new: no bf16",
     ]  # fmt: skip

@@ -22,7 +22,7 @@ def test_the_best_rates_and_their_conditions() -> None:
     assert {"matrix products, fp32 1.234 TFLOP/s", "bandwidth, cold cache 30.00 GB/s"} <= rates
     assert "launch of one element" not in output.stdout
     assert lines[-2:] == ["rows: gemm 3, copy 1", "wrote mine.yaml"]
-    assert output.stderr == "note: busy\n"
+    assert output.stderr == "warning: busy\n"
 
 
 def test_what_is_unknown_is_called_so() -> None:
