@@ -63,11 +63,7 @@ def coverage_notes(profile: Profile) -> tuple[Note, ...]:
     share, ops = coverage(profile), float(profile.ops["time_s"].sum()) * overlap_factor(profile)
     if share is None or share >= LOW_COVERAGE:
         return ()
-    name, times = (
-        profile.workload.name,
-        f"{units.show(ops, 's', 3)} of {units.show(profile.wall_step_s or 0.0, 's', 3)}",
-    )
-    text = (
-        f"{name}: ops account for {100 * share:.0f} % of the profiled step ({times}); the host, or waits, for the rest"
-    )
+    times = " of ".join(units.show(seconds, "s", 3) for seconds in (ops, profile.wall_step_s or 0.0))
+    name, percent = profile.workload.name, f"{100 * share:.0f} %"
+    text = f"{name}: ops account for {percent} of the profiled step ({times}), the host or waits for the rest"
     return (Note("step-coverage-low", text, subject=profile.workload.name, share=1.0 - share),)
