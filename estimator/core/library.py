@@ -80,7 +80,9 @@ def _of_several(what: str, name: str, known: Iterable[str]) -> str:
 
 
 def _of_file(what: str, name: str) -> str:
-    """A sentence on a YAML file of the working folder that is named without its ending; empty where there is none."""
+    """A sentence on a folder, or on a YAML file of the working folder that is named without its ending; else empty."""
+    if looks_like_path(name) and Path(name).is_dir():
+        return f"{name}: this is a folder; expected a {what}: its name, or its file."
     file = f"{name}.yaml"
     if not Path(file).is_file():
         return ""

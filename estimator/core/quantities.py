@@ -13,6 +13,8 @@ from pydantic import BeforeValidator
 from estimator.core import units
 from estimator.core.number_formats import read_format
 
+LARGEST_PUE = 5.0  # old machine rooms have 2 to 3
+
 
 def sourced(unit: str) -> BeforeValidator:
     """Accept ``"900 GB/s"`` or ``{value: "900 GB/s", uncertainty: 3 %, source: …}``."""
@@ -80,6 +82,8 @@ def pue(written: object) -> float:
     value = _positive(written, "1")
     if value < 1:
         raise ValueError(f"is {written!r}, but a facility draws what its computers draw and more; write 1 or above")
+    if value > LARGEST_PUE:
+        raise ValueError(f"is {written!r}, but no facility draws that many times its computers' power; write it anew")
     return value
 
 

@@ -53,8 +53,8 @@ def _devices_per_node(study: Study) -> Iterator[Note]:
 
 def _delivered(study: Study) -> Iterator[Note]:
     for name, machine in study.machines.items():
-        if machine.fraction is None and machine.availability is None and machine.mtbf_node is None:
-            text = "neither fraction, availability nor mtbf_node is given: every node runs units, at all times"
+        if machine.availability is None and machine.mtbf_node is None:
+            text = "neither availability nor mtbf_node is given: every node that runs units is up at all times"
             yield Note("delivered-assumed", text, name)
 
 

@@ -28,7 +28,7 @@ def figure_of_merit(study: Study, machine: str, chains: Chains) -> FigureOfMerit
     weights = weights_of(study, definition)
     rates, baseline = _both(study, machine, chains, definition)
     samples = fom.figure_of_merit(rates, baseline, weights, definition)
-    means, means_unit = _own_means(study, {machine: rates, study.baseline: baseline}, definition)
+    means, means_unit = _own_means(study, {study.baseline: baseline, machine: rates}, definition)
     return FigureOfMerit(
         target=machine,
         samples=samples,

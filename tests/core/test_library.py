@@ -66,3 +66,10 @@ def test_a_file_that_is_named_without_its_ending_is_shown(tmp_path: Path, monkey
     sentence = "^Unknown device 'vendor-b'; to use the file vendor-b.yaml of this folder, write 'vendor-b.yaml'.$"
     with pytest.raises(EstimatorError, match=sentence):
         load_device("vendor-b")
+
+
+def test_a_folder_is_no_device(tmp_path: Path) -> None:
+    with pytest.raises(
+        EstimatorError, match=f"^{tmp_path}/: this is a folder; expected a device: its name, or its file.$"
+    ):
+        load_device(f"{tmp_path}/")

@@ -81,6 +81,7 @@ def test_a_price_needs_its_unit_and_one_basis(tmp_path: Path) -> None:
         "usd_per_node_hour: 3 EUR": "which is no unit known here; write an amount of money such as '3 USD'",
         "usd_per_node_hour: 3 USD, usd_per_device_hour: 1 USD": "names both 'usd_per_node_hour' and",
         "usd_per_device_hour: 1 USD": "new has a price of a device, but no 'devices_per_node'; add it",
+        "pue: 12": "pue is 12, but no facility draws that many times its computers' power; write it anew",
         "pue: 0.9": "pue is 0.9, but a facility draws what its computers draw and more; write 1 or above",
     }.items():
         with pytest.raises(EstimatorError) as refusal:
