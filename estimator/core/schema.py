@@ -425,6 +425,7 @@ MESSAGES = Table(
             "copies of the model, parts of its products, or stages of its blocks",
             choices=("data", "tensor", "stages"),
         ),
+        Column("bucket", "integer", "part of the gradients or weights, as they are made; missing: none", minimum=0),
     ),
 )
 DEFAULTS = {

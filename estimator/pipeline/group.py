@@ -22,6 +22,7 @@ from estimator.pipeline.step import PredictedStep, estimate_predicted, predict_s
 from estimator.profiles.layers.shards import divided
 from estimator.rollup import power, step
 from estimator.rollup.exchange import exchange_of, without_exchange
+from estimator.rollup.gradient_places import drawn_places
 from estimator.rollup.scaling import (
     DEVICE_SPREAD,
     Group,
@@ -32,7 +33,7 @@ from estimator.rollup.scaling import (
     slowest_device,
 )
 from estimator.work.messages import with_parameters
-from estimator.work.parallel import Ranks, exchange, messages_as_work, passed_on
+from estimator.work.parallel import Exchange, Ranks, exchange, messages_as_work, passed_on
 
 
 @dataclass(frozen=True)
@@ -158,7 +159,7 @@ def _of_several(
     micro = MicroBatches(predicted, update_s, together, sent.messages, split)
     found = {}
     for group, all_s in zip(own, np.split(times_s, len(own), axis=1), strict=True):
-        sent_s, pass_on_s = all_s[:, :count], all_s[:, count:].sum(axis=1)
+        sent_s, pass_on_s = _placed(all_s[:, :count], sent, plan), all_s[:, count:].sum(axis=1)
         total_s = micro.total_s(group, sent_s, pass_on_s)
         step_time = lengthened(own[group], total_s, slowest_device(group.devices, spread, plan))
         found[group] = GroupStep(step_time, micro.communication_s(group, sent_s, pass_on_s), sent.notes)
@@ -168,6 +169,15 @@ def _of_several(
 def _workload(predicted: PredictedStep) -> Workload:
     """The workload, with the parameters whose gradients the profile's messages hold where it tells none itself."""
     return with_parameters(predicted.profile.workload, predicted.work.work)
+
+
+def _placed(times_s: Floats, sent: Exchange, plan: RunPlan) -> Floats:
+    """Samples of the times of messages [s]; where nothing tells when gradients are made, that is drawn."""
+    if sent.assumed_places is None:
+        return times_s
+    buckets = sent.messages["bucket"].fillna(-1).to_numpy(dtype=np.int64)
+    operators = sent.messages["operator"].to_numpy(dtype=object)
+    return drawn_places(times_s, operators, buckets, sent.assumed_places, plan)
 
 
 def _message_times(predicted: PredictedStep, messages: pd.DataFrame) -> Floats:

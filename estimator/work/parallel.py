@@ -36,10 +36,15 @@ Updates = tuple[int | None, int | None]  # the first and the last op that update
 
 @dataclass(frozen=True)
 class Exchange:
-    """MESSAGES of one step, and notes on what is not known of them."""
+    """MESSAGES of one step, and notes on what is not known of them.
+
+    ``assumed_places``: the share of the gradients that each bucket ends with, where they are taken to be made evenly
+    during the backward pass as no op tells when; None where ops do.
+    """
 
     messages: pd.DataFrame
     notes: tuple[Note, ...] = ()
+    assumed_places: Floats | None = None
 
 
 @dataclass(frozen=True)
@@ -73,7 +78,8 @@ def exchange(work: pd.DataFrame, workload: Workload, split: Split) -> Exchange:
     buckets = _buckets(made * _width(work, split) / WIDEST, _weights_taken(work), order)
     table = MESSAGES_OF[split.data](buckets, _updates_after(work, int(buckets.made.max())))
     whole = pd.concat([_sums(work), table.assign(among="data")], ignore_index=True)
-    return Exchange(MESSAGES.conform(whole, "messages"), notes)
+    places = np.cumsum(buckets.bytes) / buckets.bytes.sum() if notes else None
+    return Exchange(MESSAGES.conform(whole, "messages"), notes, places)
 
 
 def _sums(work: pd.DataFrame) -> pd.DataFrame:
@@ -221,7 +227,8 @@ def _updates_after(work: pd.DataFrame, last_made: int) -> Updates:
 
 def _data(buckets: Buckets, updated: Updates) -> pd.DataFrame:
     """One all-reduce a bucket; all must have ended before weights are updated."""
-    return pd.DataFrame({"operator": "all_reduce", "bytes": buckets.bytes, "ready": buckets.made, "needed": updated[0]})
+    table = pd.DataFrame({"operator": "all_reduce", "bytes": buckets.bytes, "ready": buckets.made})
+    return table.assign(needed=updated[0], bucket=range(len(table)))
 
 
 def _servers(buckets: Buckets, updated: Updates) -> pd.DataFrame:
@@ -251,13 +258,14 @@ def _sharded(buckets: Buckets, updated: Updates) -> pd.DataFrame:
         if bucket + 1 < count:
             ready = int(buckets.made[bucket - 1]) if bucket else buckets.neighbour(int(buckets.made[0]), -1)
             rows.append(_gather(buckets, bucket + 1, ready, buckets.neighbour(int(buckets.made[bucket]), 1)))
-        reduced = {"operator": "reduce_scatter", "bytes": buckets.bytes[bucket]}
+        reduced = {"operator": "reduce_scatter", "bytes": buckets.bytes[bucket], "bucket": bucket}
         rows.append({**reduced, "ready": int(buckets.made[bucket]), "needed": updated[0]})
     return pd.DataFrame(rows)
 
 
 def _gather(buckets: Buckets, bucket: int, ready: int | None, needed: int | None) -> dict[str, object]:
-    return {"operator": "all_gather", "bytes": buckets.bytes[bucket], "ready": ready, "needed": needed}
+    size = buckets.bytes[bucket]
+    return {"operator": "all_gather", "bytes": size, "ready": ready, "needed": needed, "bucket": bucket}
 
 
 MESSAGES_OF: dict[DataWord, Callable[[Buckets, Updates], pd.DataFrame]] = {
@@ -270,5 +278,8 @@ MESSAGES_OF: dict[DataWord, Callable[[Buckets, Updates], pd.DataFrame]] = {
 
 
 def _unknown_gradients(workload: Workload) -> Note:
-    text = "no op is known to make the gradients of weights: they are sent evenly during the backward pass"
+    text = (
+        "no op is known to make the gradients of weights: they are sent evenly during the backward pass, and in draws "
+        "as early or late as those of shipped profiles"
+    )
     return Note("gradients-unknown", text, subject=workload.name)

@@ -5,8 +5,9 @@ from functools import cache
 import numpy as np
 import pytest
 
+from estimator.core.interval import bounds
 from estimator.core.parallel import read_split
-from estimator.core.types import RunPlan
+from estimator.core.types import Profile, RunPlan, Workload
 from estimator.pipeline import (
     PredictedStep,
     estimate,
@@ -17,7 +18,9 @@ from estimator.pipeline import (
     steps_of_groups,
 )
 from estimator.profiles import read_profile
+from estimator.rollup import gradient_places
 from estimator.rollup.scaling import Group
+from tests.conftest import make_ops
 
 PLAN = RunPlan("v100", batch=32, system="summit", draws=50)
 SPREAD = (1e-9, 1e-9, 1e-9)
@@ -59,6 +62,24 @@ def test_what_is_exposed_is_what_messages_add() -> None:
     assert np.allclose(found.step.total - found.step.communication_exposed, one.total)
     assert (found.step.communication_exposed <= found.communication_s + 1e-9).all()
     assert found.step.communication_exposed[0] > 0
+
+
+@pytest.mark.parametrize("split", ["data", "zero1", "zero3", "parameter-server"])
+def test_the_wider_the_places_of_gradients_the_wider_the_interval(split: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a step whose time alone is known."""
+    ops = make_ops({"op_type": "Mystery", "time_s": 0.1}, *[{"op_type": "Mystery", "time_s": 0.0125}] * 16)
+    ops = ops.assign(phase=["forward"] + ["backward"] * 16)
+    profile = Profile(ops=ops, workload=Workload(name="t", parameters=10**8), device="v100-sxm2-16gb", format="csv")
+    step = predict_step(profile, RunPlan("v100", system="summit", draws=400))
+    one, widths, mids = step_of_one(step), [], []
+    for exponent in ((1.0, 1.0, 1.0), (0.3, 1.0, 3.0), (0.026, 1.0, 4.9)):
+        monkeypatch.setattr(gradient_places, "EXPONENT", exponent)
+        low, mid, high = bounds(step_of_group(step, one, group(96), read_split(split), SPREAD).step.total)
+        widths.append(high / low)
+        mids.append(mid)
+    assert widths[0] <= widths[1] <= widths[2]
+    assert widths[0] < widths[2]
+    assert mids[0] == mids[1] == mids[2]
 
 
 def test_one_device_sends_nothing() -> None:

@@ -83,6 +83,9 @@ def test_without_known_gradients_they_are_spread_over_the_backward_pass() -> Non
     assert found.messages["ready"].min() >= 9  # the forward pass makes none
     assert found.messages["ready"].max() == 29
     assert [note.code for note in found.notes] == ["gradients-unknown"]
+    assert found.assumed_places is not None
+    assert found.messages["bucket"].tolist() == list(range(len(found.assumed_places)))
+    assert found.assumed_places[-1] == pytest.approx(1.0)
 
 
 def test_without_parameters_nothing_can_be_sent() -> None:
@@ -91,9 +94,14 @@ def test_without_parameters_nothing_can_be_sent() -> None:
         exchange(work, Workload(name="t"), read_split("data"))
 
 
+def test_where_ops_tell_when_gradients_are_made_nothing_is_assumed() -> None:
+    assert exchange(layers(64, 64, 64), Workload(name="t"), read_split("data")).assumed_places is None
+
+
 def test_owners_reduce_and_gather() -> None:
     work = layers(512, 4096, 4096, 1000)
     found = exchange(work, Workload(name="t"), read_split("zero1")).messages
+    assert found["bucket"].isna().tolist() == [False] * 3 + [True]  # all weights are gathered at once
     assert found["operator"].tolist() == ["reduce_scatter"] * 3 + ["all_gather"]
     assert found["bytes"].iloc[-1] == found["bytes"].iloc[:-1].sum()
     assert found["ready"].iloc[-1] == len(work) - 1  # the last update
