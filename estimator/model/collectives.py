@@ -79,7 +79,7 @@ def collective_times(messages: Messages, links: Links, coefficients: CollectiveC
 def least_times(messages: Messages, links: Links) -> Floats:
     """Time of the bytes alone at nominal rates [s], reduced in the network where its switches can."""
     volume = np.where(links.in_network & _reduces(messages), 1.0, _ring_volume(messages)) * messages.bytes
-    return volume / _narrowest(messages, links.inside.nominal, links.between.nominal)
+    return volume / np.minimum(*_of_hops(messages, links.inside.nominal, links.between.nominal))
 
 
 def _candidates(messages: Messages, links: Links, coefficients: CollectiveCoefficients) -> Iterator[LinkTime]:
@@ -154,8 +154,13 @@ def _latency(
 
 def _bus_bandwidth(messages: Messages, links: Links, coefficients: CollectiveCoefficients) -> Floats:
     """The sustained bandwidth of the slowest hop [B/s]."""
+    return np.minimum(*hop_bandwidths(messages, links, coefficients))
+
+
+def hop_bandwidths(messages: Messages, links: Links, coefficients: CollectiveCoefficients) -> tuple[Floats, Floats]:
+    """The sustained bandwidth of each message within a node and between nodes [B/s]; infinite where it crosses none."""
     inside = _inside_bandwidth(messages, links, coefficients)
-    return _narrowest(messages, inside, links.between.sustained(coefficients))
+    return _of_hops(messages, inside, links.between.sustained(coefficients))
 
 
 def _inside_bandwidth(messages: Messages, links: Links, coefficients: CollectiveCoefficients) -> Floats:
@@ -164,13 +169,13 @@ def _inside_bandwidth(messages: Messages, links: Links, coefficients: Collective
     return np.asarray(links.inside.sustained(coefficients) * sharing**-coefficients.contention)
 
 
-def _narrowest(messages: Messages, inside: Floats | float, between: float) -> Floats:
-    """The bandwidth of the slowest hop that a message crosses [B/s]."""
+def _of_hops(messages: Messages, inside: Floats | float, between: float) -> tuple[Floats, Floats]:
+    """What one message has of the bandwidth of both hops [B/s]."""
     scattered = np.isin(messages.operator, ["all_to_all", "send_recv"])
     leaving = np.where(messages.operator == "all_to_all", _share_leaving(messages), 1.0)
     flows = np.where(scattered, messages.per_node * leaving, 1.0) * messages.at_once  # that leave a node at once
     used_inside = np.where(messages.per_node > 1, inside, np.inf)
-    return np.minimum(used_inside, np.where(messages.nodes > 1, between / np.maximum(flows, 1.0), np.inf))
+    return used_inside, np.where(messages.nodes > 1, between / np.maximum(flows, 1.0), np.inf)
 
 
 def _share_leaving(messages: Messages) -> Floats:

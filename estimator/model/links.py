@@ -9,7 +9,8 @@ from typing import Literal
 import numpy as np
 
 from estimator.core.notes import Note
-from estimator.core.types import DeviceSpec, Network
+from estimator.core.types import DeviceSpec, Floats, Network
+from estimator.model.coefficients import Coefficient, shipped
 from estimator.model.collective_coefficients import CollectiveCoefficients
 from estimator.model.hardware import number
 
@@ -18,7 +19,6 @@ LANE_RATE = {  # of PCI Express by generation [B/s], per direction: transfers pe
     1: 0.25e9, 2: 0.5e9, 3: 8e9 * 128 / 130 / 8, 4: 16e9 * 128 / 130 / 8, 5: 32e9 * 128 / 130 / 8, 6: 64e9 / 8,
 }  # fmt: skip
 USUAL_GENERATION = 4  # where a device file gives none
-USUAL_NETWORK = 25e9  # per node [B/s], where nothing is known: 200 Gbit/s
 THROUGH_THE_KERNEL = re.compile(r"(?i)\btcp\b|ethernet|\b\d*\s?gbe\b|gige")  # by the operating system's sockets
 PAST_THE_KERNEL = re.compile(r"(?i)rdma|roce|infiniband|spectrum|slingshot|ultra ethernet|efa")
 
@@ -33,8 +33,12 @@ class Hop:
 
     def sustained(self, coefficients: CollectiveCoefficients) -> float:
         """The bandwidth that messages attain [B/s]."""
-        attained = coefficients.efficiency(self.kind) * self.nominal
-        return min(attained, coefficients.socket_rate) if self.kind == "tcp" else attained
+        return float(self.sustained_at(np.array(self.nominal), coefficients))
+
+    def sustained_at(self, nominal: Floats, coefficients: CollectiveCoefficients) -> Floats:
+        """The bandwidth that messages attain over such links of another nominal one [B/s]."""
+        attained = coefficients.efficiency(self.kind) * nominal
+        return np.asarray(np.minimum(attained, coefficients.socket_rate) if self.kind == "tcp" else attained)
 
     def step_s(self, coefficients: CollectiveCoefficients, protocol: str) -> float:
         """The latency of one step by a protocol [s]: the library's, or the network's own where that is longer."""
@@ -56,11 +60,24 @@ def links_of(device: DeviceSpec) -> Links:
     return Links(_inside(device), _between(network), network.in_network)
 
 
+def gives_network(device: DeviceSpec) -> bool:
+    """Whether anything tells the bandwidth of the network between nodes."""
+    return device.network is not None and device.network.injection_bandwidth is not None
+
+
+def gives_link(device: DeviceSpec) -> bool:
+    """Whether a device's file tells its own links, or the bus that messages within a node pass without them."""
+    return bool((device.link and device.link.per_direction) or device.pcie_generation)
+
+
 def network_note(device: DeviceSpec) -> tuple[Note, ...]:
     """A note where nothing tells the bandwidth of the network between nodes."""
-    if device.network is not None and device.network.injection_bandwidth is not None:
+    if gives_network(device):
         return ()
-    text = f"nothing tells the network between nodes: {USUAL_NETWORK / 1e9:g} GB/s of each node are assumed"
+    taken = _taken(shipped().links.network_bytes_per_s)
+    text = (
+        f"nothing tells the network between nodes: of each node {taken} are assumed, as systems of the catalogue have"
+    )
     return (Note("network-assumed", text, subject=device.name),)
 
 
@@ -68,9 +85,17 @@ def link_note(device: DeviceSpec) -> tuple[Note, ...]:
     """A note where a device gives no link, so that messages within a node are taken to pass its bus."""
     if device.link and device.link.per_direction:
         return ()
-    bus = f"PCI Express of generation {device.pcie_generation or f'{USUAL_GENERATION} (assumed)'}"
-    text = f"{device.name} gives no link: messages within a node are taken to pass {bus}"
+    bus, generation = "PCI Express of generation", device.pcie_generation
+    rate = _taken(shipped().links.link_bytes_per_s)
+    which = f"{generation}" if generation else f"{USUAL_GENERATION} (assumed; {rate} as devices of the catalogue have)"
+    text = f"{device.name} gives no link: messages within a node are taken to pass {bus} {which}"
     return (Note("link-assumed", text, subject=device.name),)
+
+
+def _taken(rate: Coefficient) -> str:
+    """A rate and its ends in words."""
+    low, mid, high = (f"{end / 1e9:.3g}" for end in (rate.low, rate.mid, rate.high))
+    return f"{mid} GB/s, {low} to {high},"
 
 
 def _inside(device: DeviceSpec) -> Hop:
@@ -85,5 +110,5 @@ def _between(network: Network) -> Hop:
     name = network.interconnect or ""
     sockets = THROUGH_THE_KERNEL.search(name) and not PAST_THE_KERNEL.search(name)
     nominal = number(network.injection_bandwidth)
-    nominal = USUAL_NETWORK if np.isnan(nominal) else nominal
+    nominal = shipped().links.network_bytes_per_s.mid if np.isnan(nominal) else nominal
     return Hop("tcp" if sockets else "rdma", nominal / network.taper, number(network.latency))

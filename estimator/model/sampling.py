@@ -13,6 +13,7 @@ from estimator.model import uncertainty
 from estimator.model.calibration import AXES, OWN
 from estimator.model.isolated import KernelEstimate
 from estimator.model.ladder import OpTimes
+from estimator.model.link_draws import link_draws
 
 
 def sampler(
@@ -68,12 +69,16 @@ def _busy_sampler(
     compute_share, loadings = kernels.compute_share, kernels.loadings
     deviations = (stream.weights(loadings[:, axis]) for axis, stream in enumerate(separate))
     weights = np.vstack([1.0 - compute_share, peak.weights(compute_share), *deviations])
+    links = link_draws(work, target, plan)
     lower_bound = uncertainty.RandomStreams(np.exp(np.minimum(peak.samples, bandwidth)), peak.stream_of_op)
 
     def samples(ops: slice) -> Floats:
         time = inputs @ np.vstack([weights[:, ops], loadings[ops, OWN:].T])
         np.exp(time, out=time)
         time *= kernels.time_s[ops]
-        return np.asarray(np.maximum(time, lower_bound.of_ops(ops) * kernels.lower_bound_s[ops], out=time))
+        np.maximum(time, lower_bound.of_ops(ops) * kernels.lower_bound_s[ops], out=time)
+        if links is not None:
+            time *= links.factor(compute_share, ops)
+        return np.asarray(time)
 
     return samples

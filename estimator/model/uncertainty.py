@@ -35,14 +35,19 @@ class RandomStreams:
 
 
 def peaks(device: DeviceSpec, work: pd.DataFrame, plan: RunPlan) -> RandomStreams:
-    """Samples of log(nominal / drawn peak) of each op."""
+    """Samples of log(nominal / drawn peak) of each op; 0 for messages, whose links are drawn by :mod:`link_draws`."""
     kind_of_row, kinds = pd.factorize(work["op_class"].str.cat(work["precision"], sep=" "))
-    paths = [peak_of_op(device, *kind.split(" ")) for kind in kinds]
+    paths = [_peak(device, *kind.split(" ")) for kind in kinds]
     rates = dict(paths)
     columns = [_log_lengthening(f"{device.name}.{name}", rate, plan) for name, rate in rates.items()]
     return RandomStreams(
         np.stack(columns, axis=1), np.array([list(rates).index(name) for name, _ in paths])[kind_of_row]
     )
+
+
+def _peak(device: DeviceSpec, op_class: str, precision: str) -> tuple[str, Sourced | None]:
+    name, rate = peak_of_op(device, op_class, precision)
+    return name, None if op_class == "collective" else rate
 
 
 def bandwidth(device: DeviceSpec, plan: RunPlan) -> Floats:

@@ -6,7 +6,7 @@ import pytest
 from estimator.core.types import Network
 from estimator.devices import load_device, load_system
 from estimator.model.coefficients import shipped
-from estimator.model.links import LANE_RATE, USUAL_NETWORK, Hop, link_note, links_of
+from estimator.model.links import LANE_RATE, Hop, link_note, links_of, network_note
 from tests.conftest import make_device
 
 C = shipped().collectives
@@ -26,7 +26,9 @@ def test_a_device_without_links_has_its_bus() -> None:
     assert LANE_RATE[5] == pytest.approx(3.938e9, rel=1e-3)
 
 
-@pytest.mark.parametrize(("generation", "bus"), [(None, "4 (assumed)"), (5, "5")])
+@pytest.mark.parametrize(
+    ("generation", "bus"), [(None, "4 (assumed; 31.5 GB/s, 8 to 900, as devices of the catalogue have)"), (5, "5")]
+)
 def test_a_link_that_is_not_given_has_a_note(generation: int | None, bus: str) -> None:
     (note,) = link_note(make_device(name="acme-x1", pcie_generation=generation))
     gives_none = "acme-x1 gives no link: messages within a node are taken to pass PCI Express of generation"
@@ -49,7 +51,10 @@ def test_a_taper_divides_what_goes_into_a_node() -> None:
 
 
 def test_an_unknown_network_is_a_usual_one() -> None:
-    assert links_of(make_device()).between.nominal == USUAL_NETWORK
+    assert links_of(make_device()).between.nominal == shipped().links.network_bytes_per_s.mid
+    (note,) = network_note(make_device())
+    assert "25 GB/s, 8.3 to 400, are assumed" in note.text
+    assert network_note(make_device(network={"injection_bandwidth": "25 GB/s"})) == ()
 
 
 def test_the_latency_of_a_network_is_the_least_of_a_step() -> None:

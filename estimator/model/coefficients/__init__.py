@@ -44,6 +44,14 @@ class LaunchCoefficients(File):
     latency_s: Coefficient
 
 
+class LinkCoefficients(File):
+    """What is taken of links that no file gives."""
+
+    network_bytes_per_s: Coefficient  #: into a node, per direction
+    network_step_factor: Coefficient  #: of the latency of a step between nodes
+    link_bytes_per_s: Coefficient  #: of a device in its node, per direction
+
+
 class StepFactorCoefficients(File):
     """How uncertain it is that other devices' steps make of ops what the source's made."""
 
@@ -59,6 +67,7 @@ class Coefficients(File):
     memory_bound: MemoryBoundCoefficients
     collectives: CollectiveCoefficients
     launches: LaunchCoefficients
+    links: LinkCoefficients
     step_factor: StepFactorCoefficients
     kernel_priors: KernelPriors
     power: PowerCoefficients
@@ -91,6 +100,7 @@ def _read() -> Coefficients:
             memory_bound=check(MemoryBoundCoefficients, read_yaml(folder / "memory_bound.yaml")),
             collectives=check(CollectiveCoefficients, read_yaml(folder / "collectives.yaml")),
             launches=check(LaunchCoefficients, read_yaml(folder / "launches.yaml")),
+            links=check(LinkCoefficients, read_yaml(folder / "links.yaml")),
             step_factor=check(StepFactorCoefficients, read_yaml(folder / "step_factor.yaml")),
             kernel_priors=check(KernelPriors, read_yaml(folder / "kernel_priors.yaml")),
             power=check(PowerCoefficients, read_yaml(folder / "power.yaml")),
