@@ -16,6 +16,11 @@ RATIOS = {"ratio_per_worker": "ratio, worker", "ratio_per_node": "ratio, node", 
 RATES = ("units_per_day", *RATIOS)
 COMPARED = ("workload", "batch", "target", "step time", "speedup", "matrix products alone", "evidence, of the step")
 SCALED = ("devices", "nodes", "batch", "efficiency", "messages", "exposed", "memory", "power", "energy")
+EXPOSED = "by how much they, and the wait for the slowest device, lengthen the step"
+CORRECTED = (
+    "what they, and the wait for the slowest device, add to the predicted step, as the same share of the step that "
+    "timed steps correct"
+)
 SCALED_HEADINGS = (*SCALED[:3], "step time", "samples/s", *SCALED[3:])
 
 
@@ -107,6 +112,15 @@ def scaling_table(document: Mapping[str, Any]) -> TextTable:
     """A row for each number of devices."""
     rows = [_scaled_cells(row) for row in document["rows"]]
     return TextTable(scaling_title(document), SCALED_HEADINGS, rows, SCALED)
+
+
+def scaling_legend(document: Mapping[str, Any]) -> str:
+    """What the columns of :func:`scaling_table` hold."""
+    messages, exposed = ("predicted time", CORRECTED) if document["timed_steps"] else ("time", EXPOSED)
+    return (
+        f"Messages: the {messages} of all of them. Exposed: {exposed}. Memory is that of one device (! where it "
+        "exceeds its capacity), energy that of one step of all devices and nodes. Intervals hold 90 %."
+    )
 
 
 def scaling_title(document: Mapping[str, Any]) -> str:

@@ -10,8 +10,12 @@ draw knows: one of the whole program, and one of each configuration.
 
 s is the standard deviation of the logarithms of a configuration's times, at least REPEATS.
 
+Timed steps that are further from the prediction or from each other than all these uncertainties explain show that one
+of them is too small. Which one, nothing tells; so all deviations from the nominal steps are multiplied by a Birge ratio.
+
 Sources: Rasmussen and Williams, Gaussian Processes for Machine Learning, 2006, eq. 2.22 to 2.24; draw by draw: Evensen,
-Data Assimilation, 2009, ch. 4 (Matheron's rule); the errors: Kennedy and O'Hagan, J. R. Statist. Soc. B 63, 2001.
+Data Assimilation, 2009, ch. 4 (Matheron's rule); the errors: Kennedy and O'Hagan, J. R. Statist. Soc. B 63, 2001; the
+ratio: Birge, Phys. Rev. 40, 207, 1932; Particle Data Group, Review of Particle Physics, introduction, section 5.2.2.
 """
 
 from __future__ import annotations
@@ -55,7 +59,24 @@ def conditioned(
     covariance = _covariance(log_steps)
     gain = np.linalg.solve(_of_times(covariance, rows, std), covariance[rows])
     observed = mean + std * _columns([f"timed.{names[row]}" for row in rows], draws, seed)
-    return np.asarray(np.exp(state + (observed - state[:, rows]) @ gain))
+    found = state + (observed - state[:, rows]) @ gain
+    return np.asarray(np.exp(found[0] + birge_ratio(steps_s, timed, measured_s) * (found - found[0])))
+
+
+def birge_ratio(steps_s: Floats, timed: Sequence[int], measured_s: Sequence[float]) -> float:
+    """By how much the uncertainties must grow to explain the timed steps: max(1, √(χ² / n), √(Σ z² / n)).
+
+    χ² = rᵀ C⁻¹ r of the n configurations that were timed, as far as they are from the prediction; z_i and C of
+    :func:`surprise`, as far as each is from what the prediction and the others foretell. The second tells more of steps
+    that contradict each other, as the prediction leaves much open of all of them together.
+
+    Source: Birge, 1932, and Particle Data Group (its scale factor) for χ²; for z, form of this program.
+    """
+    if not len(timed):
+        return 1.0
+    rows, off, inverse = _residuals(steps_s, timed, measured_s)
+    chi_squared, surprises = off @ inverse @ off, _surprises(off, inverse)
+    return float(np.sqrt(max(1.0, chi_squared / len(rows), np.mean(surprises**2))))
 
 
 def surprise(steps_s: Floats, timed: Sequence[int], measured_s: Sequence[float]) -> tuple[Integers, Floats]:
@@ -64,9 +85,20 @@ def surprise(steps_s: Floats, timed: Sequence[int], measured_s: Sequence[float])
     z_i = [C⁻¹ r]_i / √[C⁻¹]_ii, in standard deviations; r: mean logarithms of the times less those of the nominal
     steps, C: their covariance with the spread of repeats. Source: Rasmussen and Williams, 2006, eq. 5.10 to 5.12.
     """
+    rows, off, inverse = _residuals(steps_s, timed, measured_s)
+    return rows, _surprises(off, inverse)
+
+
+def _surprises(off: Floats, inverse: Floats) -> Floats:
+    """z of each timed configuration, from their residuals and the inverse of the covariance of these."""
+    return np.asarray(inverse @ off / np.sqrt(np.diag(inverse)))
+
+
+def _residuals(steps_s: Floats, timed: Sequence[int], measured_s: Sequence[float]) -> tuple[Integers, Floats, Floats]:
+    """The configurations that were timed, their mean logarithms less those of the nominal steps, and C⁻¹ of these."""
     rows, mean, std = _repeated(np.asarray(timed, dtype=int), np.log(np.asarray(measured_s, dtype=float)))
     inverse = np.linalg.inv(_of_times(_covariance(np.log(steps_s)), rows, std))
-    return rows, np.asarray(inverse @ (mean - np.log(steps_s[0, rows])) / np.sqrt(np.diag(inverse)))
+    return rows, mean - np.log(steps_s[0, rows]), inverse
 
 
 def _repeated(timed: Integers, logs: Floats) -> tuple[Integers, Floats, Floats]:

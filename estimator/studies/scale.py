@@ -72,6 +72,7 @@ def scale(
         "parallel": str(split),
         "scaling": scaling,
         "host": first.scenario.name,
+        "timed_steps": len(timed.groups),
         "rows": [
             {
                 **_row(group, steps[group], alone[group.at_once], system, whole_s, scaling, ranks.of_copy),

@@ -16,11 +16,12 @@ from estimator.core.parallel import Split, read_split
 from estimator.core.schema import TIMED_STEPS
 from estimator.core.types import Floats
 from estimator.rollup.scaling import Group
-from estimator.rollup.timed_steps import conditioned, surprise
+from estimator.rollup.timed_steps import birge_ratio, conditioned, surprise
 
 Row = Mapping[str, int | None]  # devices, local_batch, global_batch
 MOST = 300.0  # times the predicted step, or less by as much: then a time is in another unit; milliseconds are 1000
 SURPRISE = 3.0  # standard deviations from which a timed step is doubted
+SHOWN = 1.05  # Birge ratio from which a user is told of it
 SIZES = ("devices", "local_batch", "global_batch")
 
 
@@ -109,12 +110,21 @@ def what_they_change(timed: TimedSteps, steps_s: Sequence[tuple[Floats, Floats]]
 
 
 def contradictions(timed: TimedSteps, steps_s: Mapping[Group, Floats]) -> Iterator[str]:
-    """Each timed step that the others do not let expect; ``steps_s``: samples predicted without any of them [s]."""
+    """Each timed step that the others do not let expect, and by how much these widen all intervals.
+
+    ``steps_s``: samples predicted without any of them [s].
+    """
     if not timed.groups:
         return
-    groups = list(steps_s)
+    groups, samples_s = list(steps_s), np.stack(list(steps_s.values()), axis=1)
     places = [groups.index(group) for group in timed.groups]
-    rows, far = surprise(np.stack(list(steps_s.values()), axis=1), places, timed.measured_s)
+    ratio = birge_ratio(samples_s, places, timed.measured_s)
+    if ratio >= SHOWN:
+        yield (
+            f"the timed steps are {ratio:.1f} times as far from the prediction or from each other as all uncertainties "
+            "explain: every interval is widened as many times (Birge ratio)"
+        )
+    rows, far = surprise(samples_s, places, timed.measured_s)
     for row, deviations in zip(rows, far, strict=True):
         if abs(deviations) > SURPRISE:
             yield (

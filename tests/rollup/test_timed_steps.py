@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from estimator.core.interval import bounds, standard
 from estimator.core.types import Floats
-from estimator.rollup.timed_steps import CONFIGURATION, PROGRAM, REPEATS, conditioned, surprise
+from estimator.rollup.timed_steps import CONFIGURATION, PROGRAM, REPEATS, birge_ratio, conditioned, surprise
 
 DRAWS, CONFIGURATIONS, INPUTS = 2000, 8, 3
 NAMES = [f"on {2**power}" for power in range(CONFIGURATIONS)]
@@ -48,7 +48,7 @@ def test_a_timed_step_is_what_was_timed(row: int, measured_s: float) -> None:
     steps_s = predicted(draws=200)
     low, mid, high = bounds(conditioned(steps_s, NAMES, [row], [measured_s])[:, row])
     assert mid == pytest.approx(measured_s, rel=REPEATS)
-    assert high / low < np.exp(5 * REPEATS)
+    assert high / low < np.exp(5 * REPEATS * birge_ratio(steps_s, [row], [measured_s]))
 
 
 @given(st.permutations(range(4)), st.permutations(range(CONFIGURATIONS)))
@@ -103,6 +103,50 @@ def test_times_that_contradict_each_other_leave_a_wide_interval() -> None:
     low, mid, high = bounds(conditioned(predicted(), NAMES, [0, 0], [0.1, 10.0])[:, 0])
     assert 0.3 < mid < 3.0
     assert high / low > 5.0
+
+
+def test_steps_within_what_is_known_are_not_widened() -> None:
+    assert birge_ratio(predicted(), [0, 3, 7], [1.1, 1.0, 0.9]) == 1.0
+    assert birge_ratio(predicted(), [], []) == 1.0
+
+
+@given(st.floats(1.0, 20.0), st.floats(1.0, 20.0))
+def test_the_more_two_steps_contradict_each_other_the_wider_the_interval(one: float, other: float) -> None:
+    """Of a step that was not timed, wherever the two of them draw it."""
+    steps_s, (less, more) = predicted(draws=400), sorted((one, other))
+    widths = [width(conditioned(steps_s, NAMES, [0, 1], [1.0 / by, by]))[5] for by in (less, more)]
+    assert widths[0] <= widths[1] * (1 + 1e-9)
+
+
+def test_contradicting_steps_leave_more_open_than_agreeing_ones() -> None:
+    """Two agree that steps take three times as long as predicted. A third one was ten times as fast."""
+    agreeing, contradicting = (
+        width(conditioned(predicted(), NAMES, [0, 1, 2], [3.0, 3.0, last_s]))[5] for last_s in (3.0, 0.3)
+    )
+    assert contradicting > 3.0 * agreeing
+
+
+def test_a_step_far_from_the_prediction_leaves_more_open() -> None:
+    near, far = (width(conditioned(predicted(), NAMES, [0], [step_s]))[5] for step_s in (1.5, 60.0))
+    assert far > 2.0 * near
+
+
+def test_the_ratio_is_that_of_birge_for_one_step() -> None:
+    """χ² of one step is the square of its distance in standard deviations."""
+    steps_s = np.ones((1001, 1))
+    std = np.sqrt(PROGRAM**2 + CONFIGURATION**2 + REPEATS**2)
+    assert birge_ratio(steps_s, [0], [float(np.exp(3.0 * std))]) == pytest.approx(3.0)
+
+
+def test_intervals_hold_the_truth_more_often_where_errors_are_three_times_as_large_as_taken() -> None:
+    """Without the ratio, 44 in 100 would."""
+    steps_s, rng, held = predicted(), np.random.default_rng(7), []
+    for _ in range(200):
+        errors = PROGRAM * rng.standard_normal() + 3 * CONFIGURATION * rng.standard_normal(CONFIGURATIONS)
+        truth = np.exp(rng.standard_normal(INPUTS) @ sensitivities(1) + errors)
+        low, _, high = bounds(conditioned(steps_s, NAMES, range(5), truth[:5].tolist()))
+        held.append((low <= truth) & (truth <= high))
+    assert np.mean(np.array(held)[:, 5:]) > 0.72
 
 
 @pytest.mark.parametrize("again", [[3.0] * 4, [3.0, 3.01, 2.99, 3.0]])

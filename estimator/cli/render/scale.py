@@ -10,17 +10,11 @@ from estimator.cli import terminal
 from estimator.core.files import write_text
 from estimator.reports import summaries
 
-LEGEND = (
-    "Messages: the time of all of them. Exposed: by how much they, and the wait for the slowest device, lengthen the "
-    "step. Memory is that of one device (! where it exceeds its capacity), energy that of one step of all devices and "
-    "nodes. Intervals hold 90 %."
-)
-
 
 def render_scale(document: Mapping[str, Any]) -> None:
     """A table with a row for each number of devices."""
     terminal.print_summary(summaries.scaling_table(document))
-    terminal.console().print(LEGEND)
+    terminal.console().print(summaries.scaling_legend(document))
     terminal.print_warnings(document["warnings"])
     terminal.print_notes(document["notes"])
 

@@ -86,11 +86,27 @@ def test_timed_steps_correct_the_others(tmp_path: Path) -> None:
     assert six["step_s"]["mid"] == pytest.approx(measured_s, rel=0.02)
     assert many["step_s"]["mid"] == pytest.approx(2.0 * before[2]["step_s"]["mid"], rel=0.2)
     assert any(note.startswith("given 1 timed step(s), steps are") for note in document["notes"])
+    assert document["timed_steps"] == 1
+    shares = [
+        row["communication_exposed_s"]["mid"] / row["step_s"]["mid"] for row in (before[2], many)
+    ]  # as the legend says
+    assert shares[0] == pytest.approx(shares[1])
 
 
 def test_timed_steps_that_contradict_each_other_are_named(tmp_path: Path) -> None:
     document = read(*timed(tmp_path, "devices,step_s\n1,0.08\n6,1.0\n"), "--devices", "1")
     assert sum("foretell: check it, as it moves all of them" in warning for warning in document["warnings"]) == 2
+    assert any(
+        warning.endswith("every interval is widened as many times (Birge ratio)") for warning in document["warnings"]
+    )
+
+
+def test_timed_steps_that_contradict_each_other_leave_a_wide_interval(tmp_path: Path) -> None:
+    agreeing, contradicting = (
+        read(*timed(tmp_path, f"devices,step_s\n1,0.08\n6,{step_s}\n"), "--devices", "96")["rows"][0]["step_s"]
+        for step_s in (0.09, 1.0)
+    )
+    assert contradicting["high"] / contradicting["low"] > 4 * agreeing["high"] / agreeing["low"]
 
 
 @pytest.mark.parametrize(

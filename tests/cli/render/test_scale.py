@@ -17,6 +17,16 @@ def test_people_read_what_programs_get() -> None:
     assert "gradients are all-reduced in buckets" in shown.stderr
 
 
+def test_the_legend_says_what_timed_steps_make_of_the_parts() -> None:
+    document = read(*WORDS)
+    predicted, corrected = (
+        " ".join(printed(partial(render_scale, document | {"timed_steps": count})).stdout.split()) for count in (0, 2)
+    )
+    assert "Exposed: by how much they, and the wait for the slowest device, lengthen the step." in predicted
+    assert "Messages: the predicted time of all of them." in corrected
+    assert "as the same share of the step that timed steps correct." in corrected
+
+
 def test_what_is_not_known_is_a_dash() -> None:
     document = read(*WORDS)
     unknown = {"samples_per_s": None, "global_batch": None, "memory_bytes": None, "fits": None, "power_w": None}
