@@ -11,7 +11,7 @@ draw knows: one of the whole program, and one of each configuration.
 s is the standard deviation of the logarithms of a configuration's times, at least REPEATS.
 
 Timed steps that are further from the prediction or from each other than all these uncertainties explain show that one
-of them is too small. Which one, nothing tells; so all deviations from the nominal steps are multiplied by a Birge ratio.
+of them is too small. Nothing tells which; so all deviations from the nominal steps are multiplied by a Birge ratio.
 
 Sources: Rasmussen and Williams, Gaussian Processes for Machine Learning, 2006, eq. 2.22 to 2.24; draw by draw: Evensen,
 Data Assimilation, 2009, ch. 4 (Matheron's rule); the errors: Kennedy and O'Hagan, J. R. Statist. Soc. B 63, 2001; the
@@ -75,8 +75,8 @@ def birge_ratio(steps_s: Floats, timed: Sequence[int], measured_s: Sequence[floa
     if not len(timed):
         return 1.0
     rows, off, inverse = _residuals(steps_s, timed, measured_s)
-    chi_squared, surprises = off @ inverse @ off, _surprises(off, inverse)
-    return float(np.sqrt(max(1.0, chi_squared / len(rows), np.mean(surprises**2))))
+    chi_squared, surprises = float(off @ inverse @ off), _surprises(off, inverse)
+    return max(1.0, float(np.sqrt(chi_squared / len(rows))), float(np.sqrt(np.mean(surprises**2))))
 
 
 def surprise(steps_s: Floats, timed: Sequence[int], measured_s: Sequence[float]) -> tuple[Integers, Floats]:
@@ -98,7 +98,7 @@ def _residuals(steps_s: Floats, timed: Sequence[int], measured_s: Sequence[float
     """The configurations that were timed, their mean logarithms less those of the nominal steps, and C⁻¹ of these."""
     rows, mean, std = _repeated(np.asarray(timed, dtype=int), np.log(np.asarray(measured_s, dtype=float)))
     inverse = np.linalg.inv(_of_times(_covariance(np.log(steps_s)), rows, std))
-    return rows, mean - np.log(steps_s[0, rows]), inverse
+    return rows, np.asarray(mean - np.log(steps_s[0, rows])), np.asarray(inverse)
 
 
 def _repeated(timed: Integers, logs: Floats) -> tuple[Integers, Floats, Floats]:
