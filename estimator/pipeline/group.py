@@ -187,9 +187,9 @@ def _message_times(predicted: PredictedStep, messages: pd.DataFrame) -> Floats:
 
 
 def _joined(predicted: PredictedStep, group: Group) -> int:
-    """How many devices of a group their own links join."""
-    network = predicted.target.device.network
-    return min((network.linked_devices if network else None) or group.devices, group.devices)
+    """How many devices of a group their own links join; those of a node where nothing says more."""
+    network, of_node = predicted.target.device.network, -(-group.devices // group.nodes)
+    return min((network.linked_devices if network else None) or of_node, group.devices)
 
 
 def _ranks(predicted: PredictedStep, group: Group, split: Split) -> dict[str, Ranks]:

@@ -82,6 +82,19 @@ def test_the_wider_the_places_of_gradients_the_wider_the_interval(split: str, mo
     assert mids[0] == mids[1] == mids[2]
 
 
+@pytest.mark.parametrize("split", ["data", "parameter-server"])  # others divide the update
+def test_more_devices_in_an_unknown_network_make_no_step_shorter(split: str) -> None:
+    """Of one device a node, of which nothing else is known; the middle, and both ends as nearly as draws tell."""
+    step = predict_step(read_profile("resnet50"), RunPlan("a10", batch=32, draws=400))
+    groups = [Group(count, count, 32, 32 * count) for count in (1, 2, 4, 16, 256, 2048)]
+    found = steps_of_groups(step, step_of_one(step), groups, read_split(split))
+    assert found[-1].step.communication_exposed[0] > 0
+    low, mid, high = np.array([bounds(each.step.total) for each in found]).T
+    assert (np.diff(mid) >= 0).all()
+    assert (low[1:] >= 0.98 * low[:-1]).all()
+    assert (high[1:] >= 0.98 * high[:-1]).all()
+
+
 def test_one_device_sends_nothing() -> None:
     one = step_of_one(predicted())
     found = step_of_group(predicted(), one, group(1), read_split("data"))
