@@ -74,10 +74,8 @@ def network_note(device: DeviceSpec) -> tuple[Note, ...]:
     """A note where nothing tells the bandwidth of the network between nodes."""
     if gives_network(device):
         return ()
-    taken = _taken(shipped().links.network_bytes_per_s)
-    text = (
-        f"nothing tells the network between nodes: of each node {taken} are assumed, as systems of the catalogue have"
-    )
+    rate = shipped().links.network_bytes_per_s
+    text = f"nothing tells the network between nodes: {rate.mid / 1e9:g} GB/s of each node are assumed, {_ends(rate)}"
     return (Note("network-assumed", text, subject=device.name),)
 
 
@@ -85,17 +83,15 @@ def link_note(device: DeviceSpec) -> tuple[Note, ...]:
     """A note where a device gives no link, so that messages within a node are taken to pass its bus."""
     if device.link and device.link.per_direction:
         return ()
-    bus, generation = "PCI Express of generation", device.pcie_generation
-    rate = _taken(shipped().links.link_bytes_per_s)
-    which = f"{generation}" if generation else f"{USUAL_GENERATION} (assumed; {rate} as devices of the catalogue have)"
-    text = f"{device.name} gives no link: messages within a node are taken to pass {bus} {which}"
-    return (Note("link-assumed", text, subject=device.name),)
+    bus = f"PCI Express of generation {device.pcie_generation or f'{USUAL_GENERATION} (assumed)'}"
+    text = f"{device.name} gives no link: messages within a node are taken to pass {bus}"
+    drawn = "" if gives_link(device) else f", {_ends(shipped().links.link_bytes_per_s)}"
+    return (Note("link-assumed", text + drawn, subject=device.name),)
 
 
-def _taken(rate: Coefficient) -> str:
-    """A rate and its ends in words."""
-    low, mid, high = (f"{end / 1e9:.3g}" for end in (rate.low, rate.mid, rate.high))
-    return f"{mid} GB/s, {low} to {high},"
+def _ends(rate: Coefficient) -> str:
+    """How far an assumed rate is drawn, in words."""
+    return f"and drawn from {rate.low / 1e9:g} to {rate.high / 1e9:g} GB/s, as systems of the catalogue have"
 
 
 def _inside(device: DeviceSpec) -> Hop:

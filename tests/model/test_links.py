@@ -27,7 +27,8 @@ def test_a_device_without_links_has_its_bus() -> None:
 
 
 @pytest.mark.parametrize(
-    ("generation", "bus"), [(None, "4 (assumed; 31.5 GB/s, 8 to 900, as devices of the catalogue have)"), (5, "5")]
+    ("generation", "bus"),
+    [(None, "4 (assumed), and drawn from 8 to 900 GB/s, as systems of the catalogue have"), (5, "5")],
 )
 def test_a_link_that_is_not_given_has_a_note(generation: int | None, bus: str) -> None:
     (note,) = link_note(make_device(name="acme-x1", pcie_generation=generation))
@@ -53,7 +54,7 @@ def test_a_taper_divides_what_goes_into_a_node() -> None:
 def test_an_unknown_network_is_a_usual_one() -> None:
     assert links_of(make_device()).between.nominal == shipped().links.network_bytes_per_s.mid
     (note,) = network_note(make_device())
-    assert "25 GB/s, 8.3 to 400, are assumed" in note.text
+    assert "25 GB/s of each node are assumed, and drawn from 8.3 to 400 GB/s" in note.text
     assert network_note(make_device(network={"injection_bandwidth": "25 GB/s"})) == ()
 
 
