@@ -10,8 +10,9 @@ draw knows: one of the whole program, and one of each configuration.
 
 s is the standard deviation of the logarithms of a configuration's times, at least REPEATS.
 
-Timed steps that are further from the prediction or from each other than all these uncertainties explain show that one
-of them is too small. Nothing tells which; so all deviations from the nominal steps are multiplied by a Birge ratio.
+Timed steps that are further from the prediction or from each other than all these uncertainties and chance explain show
+that one of them is too small. Nothing tells which; so all deviations from the nominal steps are multiplied by a Birge
+ratio.
 
 Sources: Rasmussen and Williams, Gaussian Processes for Machine Learning, 2006, eq. 2.22 to 2.24; draw by draw: Evensen,
 Data Assimilation, 2009, ch. 4 (Matheron's rule); the errors: Kennedy and O'Hagan, J. R. Statist. Soc. B 63, 2001; the
@@ -24,7 +25,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from estimator.core.interval import standard
+from estimator.core.interval import Z, standard
 from estimator.core.types import Floats, Integers
 
 # Standard deviations of logarithms. The first two by published steps that are predicted from one timed step (MLPerf
@@ -64,19 +65,32 @@ def conditioned(
 
 
 def birge_ratio(steps_s: Floats, timed: Sequence[int], measured_s: Sequence[float]) -> float:
-    """By how much the uncertainties must grow to explain the timed steps: max(1, √(χ² / n), √(Σ z² / n)).
+    """By how much the uncertainties must grow to explain the timed steps, beyond what chance does: R of
 
-    χ² = rᵀ C⁻¹ r of the n configurations that were timed, as far as they are from the prediction; z_i and C of
+        R² = 1 + max(0, χ² / n − q(n), Σ z² / n − q(ν))
+
+    χ² = rᵀ C⁻¹ r of the n configurations that were timed, as far as they are from the prediction; z_i, r and C of
     :func:`surprise`, as far as each is from what the prediction and the others foretell. The second tells more of steps
-    that contradict each other, as the prediction leaves much open of all of them together.
+    that contradict each other, as the prediction leaves much open of all of them together. q(ν) is the 95 % point of
+    χ²/ν for ν degrees of freedom; those of Σ z² are n² / Σ ρ², with the correlations ρ of all z.
 
-    Source: Birge, 1932, and Particle Data Group (its scale factor) for χ²; for z, form of this program.
+    Sources: Birge, 1932, and Particle Data Group (its scale factor), who take R² = χ²/n; degrees of freedom of
+    correlated squares: Satterthwaite, Biometrics Bull. 2, 110, 1946.
     """
     if not len(timed):
         return 1.0
     rows, off, inverse = _residuals(steps_s, timed, measured_s)
-    chi_squared, surprises = float(off @ inverse @ off), _surprises(off, inverse)
-    return max(1.0, float(np.sqrt(chi_squared / len(rows))), float(np.sqrt(np.mean(surprises**2))))
+    count, scale = len(rows), np.sqrt(np.diag(inverse))
+    freedom = count**2 / float(((inverse / np.outer(scale, scale)) ** 2).sum())
+    beyond_all = float(off @ inverse @ off) / count - _by_chance(count)
+    beyond_each = float((_surprises(off, inverse) ** 2).mean()) - _by_chance(freedom)
+    return float(np.sqrt(1.0 + max(0.0, beyond_all, beyond_each)))
+
+
+def _by_chance(freedom: float) -> float:
+    """The 95 % point of χ²/ν. Source: Wilson and Hilferty, Proc. Natl. Acad. Sci. 17, 684, 1931."""
+    spread = 2.0 / (9.0 * freedom)
+    return float((1.0 - spread + Z * np.sqrt(spread)) ** 3)
 
 
 def surprise(steps_s: Floats, timed: Sequence[int], measured_s: Sequence[float]) -> tuple[Integers, Floats]:

@@ -121,8 +121,8 @@ def contradictions(timed: TimedSteps, steps_s: Mapping[Group, Floats]) -> Iterat
     ratio = birge_ratio(samples_s, places, timed.measured_s)
     if ratio >= SHOWN:
         yield (
-            f"the timed steps are {ratio:.1f} times as far from the prediction or from each other as all uncertainties "
-            "explain: every interval is widened as many times (Birge ratio)"
+            "the timed steps are further from the prediction or from each other than all uncertainties explain: every "
+            f"interval is widened {ratio:.1f} times (Birge ratio)"
         )
     rows, far = surprise(samples_s, places, timed.measured_s)
     for row, deviations in zip(rows, far, strict=True):
