@@ -49,6 +49,7 @@ LEFT_OPEN = {  # codes of assumptions that end where a user gives the number or 
     "power-limit-unknown": "the target states no power limit: power bounds no peak",
     "pue-assumed": "what the facility draws over its computers is not counted",
     "ranks-kept": "the profile is that of one of several ranks, and so is the step on the target",
+    "transport-assumed": "how messages between nodes are sent is told by the network's name alone, or by nothing",
     "year-unknown": "the target states no year: its power for a FLOP is a typical one",
 }
 ASSUMPTIONS = {  # codes of all other notes

@@ -171,12 +171,16 @@ class MeasuredLink(File):
     seconds_per_byte: float | None = Field(default=None, gt=0)  #: time of each further byte
 
 
+Transport = Literal["rdma", "sockets"]
+
+
 class Network(File):
     """How the devices of a machine reach each other: those that their own links join, and the network beyond."""
 
     #: devices that their own links join: of one node, or of more where the links reach further
     linked_devices: Whole | None = None
-    interconnect: str | None = None  #: its name, which tells how a message is sent
+    interconnect: str | None = None  #: its name, which tells how a message is sent where 'transport' does not
+    transport: Transport | None = None  #: sockets: messages pass the operating system, as TCP; rdma: they pass it by
     injection_bandwidth: Rate | None = None  #: of one node, in one direction
     latency: Time | None = None  #: of a short message between two nodes
     topology: str | None = None  #: such as dragonfly; for readers
@@ -269,7 +273,8 @@ class SystemSpec(File):
     devices_per_node: Count  #: of that device
     linked_devices: Count | None = None  #: devices that their own links join; those of a node where none is given
     host: str | None = None  #: the nodes' processor; for readers
-    interconnect: str | None = None  #: name of the network, which tells how a message is sent
+    interconnect: str | None = None  #: its network's name, which tells how a message is sent where 'transport' does not
+    transport: Transport | None = None  #: sockets: messages pass the operating system, as TCP; rdma: they pass it by
     topology: str | None = None  #: such as dragonfly; for readers
     injection_bandwidth: Rate | None = None  #: of one node, in one direction
     latency: Time | None = None  #: of a short message between two nodes

@@ -8,7 +8,7 @@ I and B on them, its bytes take L times as long, its steps Λ times, and all of 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -19,7 +19,7 @@ from estimator.core.types import DeviceSpec, Floats, RunPlan, Sourced
 from estimator.model.coefficients import Coefficient, shipped
 from estimator.model.collectives import hop_bandwidths
 from estimator.model.kernels.collectives import messages_of
-from estimator.model.links import Links, gives_link, gives_network, links_of
+from estimator.model.links import Links, gives_link, gives_network, links_of, tells_transport
 from estimator.model.uncertainty import RandomStreams
 
 
@@ -69,7 +69,16 @@ def _between(device: DeviceSpec, links: Links, plan: RunPlan) -> Floats:
     else:
         factor = _declared(stream, device.network.injection_bandwidth if device.network else None, plan)
     hop = links.between
-    return hop.sustained_at(hop.nominal * factor, coefficients) / hop.sustained(coefficients)
+    attained = hop.sustained_at(hop.nominal * factor, coefficients) / hop.sustained(coefficients)
+    return attained * _unknown_transport(device, links, plan)
+
+
+def _unknown_transport(device: DeviceSpec, links: Links, plan: RunPlan) -> Floats | float:
+    """Samples of the factor on what messages attain where nothing tells how they are sent: down to that of sockets."""
+    if device.network is None or tells_transport(device.network):
+        return 1.0
+    attained = [replace(links.between, kind=kind).sustained(shipped().collectives) for kind in ("tcp", "rdma")]
+    return draw(f"{device.name}.transport", attained[0] / attained[1], 1.0, 1.0, plan.draws, plan.seed)
 
 
 def _step(device: DeviceSpec, links: Links, plan: RunPlan) -> Floats:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from estimator.core.notes import Note
-from estimator.core.types import DeviceSpec, Floats, Network
+from estimator.core.types import DeviceSpec, Floats, Network, Transport
 from estimator.model.coefficients import Coefficient, shipped
 from estimator.model.collective_coefficients import CollectiveCoefficients
 from estimator.model.hardware import number
@@ -19,8 +20,14 @@ LANE_RATE = {  # of PCI Express by generation [B/s], per direction: transfers pe
     1: 0.25e9, 2: 0.5e9, 3: 8e9 * 128 / 130 / 8, 4: 16e9 * 128 / 130 / 8, 5: 32e9 * 128 / 130 / 8, 6: 64e9 / 8,
 }  # fmt: skip
 USUAL_GENERATION = 4  # where a device file gives none
-THROUGH_THE_KERNEL = re.compile(r"(?i)\btcp\b|ethernet|\b\d*\s?gbe\b|gige")  # by the operating system's sockets
-PAST_THE_KERNEL = re.compile(r"(?i)rdma|roce|infiniband|spectrum|slingshot|ultra ethernet|efa")
+TRANSPORTS: dict[Transport, re.Pattern[str]] = {  # by the network's name; the first that matches
+    "rdma": re.compile(
+        r"(?i)rdma|roce|infini-?band|\bib\b|\b[edhnqx]dr\d*\b|spectrum|slingshot|ultra ethernet|\befa\b|omni-?path|"
+        r"aries|gemini|tofu|\bbxi\b|\bici\b|nvlink|bg/q"
+    ),
+    "sockets": re.compile(r"(?i)\btcp\b|ethernet|\b\d*\s?gbe\b|gige"),
+}
+USUAL_TRANSPORT: Transport = "rdma"  # where neither the file nor the name tells
 
 
 @dataclass(frozen=True)
@@ -70,13 +77,46 @@ def gives_link(device: DeviceSpec) -> bool:
     return bool((device.link and device.link.per_direction) or device.pcie_generation)
 
 
-def network_note(device: DeviceSpec) -> tuple[Note, ...]:
-    """A note where nothing tells the bandwidth of the network between nodes."""
-    if gives_network(device):
-        return ()
+def network_notes(device: DeviceSpec) -> Iterator[Note]:
+    """Notes where nothing tells the bandwidth of the network between nodes, or how it sends messages."""
+    network = device.network or Network()
+    if not gives_network(device):
+        yield _network_note(device)
+    if network.transport is None and (text := _transport_text(network, gives_network(device))):
+        yield Note("transport-assumed", text, subject=device.name)
+
+
+def _transport_text(network: Network, gives_bandwidth: bool) -> str:
+    """How messages are taken to be sent, where the network's name tells nothing, or that the slow way."""
+    by_name, name = transport_by_name(network), network.interconnect
+    if by_name == "sockets":
+        return f"by its name, '{name}' sends messages through the operating system (TCP); else give 'transport: rdma'"
+    if by_name or not (name or gives_bandwidth):
+        return ""
+    unknown = f"the interconnect '{name}' is not known" if name else "the network has neither name nor 'transport'"
+    return f"{unknown}: messages are taken to pass the operating system by (RDMA), and drawn as slow as through it"
+
+
+def tells_transport(network: Network) -> bool:
+    """Whether a network's file, or its name, tells how messages are sent."""
+    return (network.transport or transport_by_name(network)) is not None
+
+
+def transport_by_name(network: Network) -> Transport | None:
+    """How messages are sent, by the network's name; None where that does not tell."""
+    name = network.interconnect or ""
+    return next((transport for transport, pattern in TRANSPORTS.items() if pattern.search(name)), None)
+
+
+def transport_of(network: Network) -> Transport:
+    """How messages are sent: as the file says, else as the network's name tells, else as is usual."""
+    return network.transport or transport_by_name(network) or USUAL_TRANSPORT
+
+
+def _network_note(device: DeviceSpec) -> Note:
     rate = shipped().links.network_bytes_per_s
     text = f"nothing tells the network between nodes: {rate.mid / 1e9:g} GB/s of each node are assumed, {_ends(rate)}"
-    return (Note("network-assumed", text, subject=device.name),)
+    return Note("network-assumed", text, subject=device.name)
 
 
 def link_note(device: DeviceSpec) -> tuple[Note, ...]:
@@ -103,8 +143,7 @@ def _inside(device: DeviceSpec) -> Hop:
 
 def _between(network: Network) -> Hop:
     """``taper`` divides the bandwidth, as a collective over a whole machine crosses the network's core."""
-    name = network.interconnect or ""
-    sockets = THROUGH_THE_KERNEL.search(name) and not PAST_THE_KERNEL.search(name)
     nominal = number(network.injection_bandwidth)
     nominal = shipped().links.network_bytes_per_s.mid if np.isnan(nominal) else nominal
-    return Hop("tcp" if sockets else "rdma", nominal / network.taper, number(network.latency))
+    kind: Kind = "tcp" if transport_of(network) == "sockets" else "rdma"
+    return Hop(kind, nominal / network.taper, number(network.latency))

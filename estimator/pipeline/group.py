@@ -15,7 +15,7 @@ from estimator.core.types import Estimate, Floats, Prediction, Profile, RunPlan,
 from estimator.devices.board import power_limit
 from estimator.model import SourceRun, TargetDevice, peak_times, predict
 from estimator.model.coefficients import shipped
-from estimator.model.links import link_note, network_note
+from estimator.model.links import link_note, network_notes
 from estimator.pipeline.micro_steps import MicroBatches, own_step, update_time
 from estimator.pipeline.recorded import recorded_messages, recorded_step
 from estimator.pipeline.step import PredictedStep, estimate_predicted, predict_step
@@ -95,7 +95,7 @@ def assumed_links(predicted: PredictedStep, group: Group) -> Iterator[Note]:
     if _joined(predicted, group) > 1:
         yield from link_note(device)
     if group.nodes > 1:
-        yield from network_note(device)
+        yield from network_notes(device)
 
 
 def step_of_one(predicted: PredictedStep) -> StepTime:

@@ -13,6 +13,7 @@ from typing import Any
 
 from estimator.core import units
 from estimator.core.errors import EstimatorError
+from estimator.core.notes import Note, ranked, sentences
 from estimator.core.parallel import WHOLE, Split
 from estimator.core.types import Floats, MemoryUse, Profile, RunPlan, SystemSpec
 from estimator.devices import announcements
@@ -64,6 +65,7 @@ def scale(
     predicted = _steps(every, alone, split)
     steps, whole_s = _given(predicted, whole.device.step.total, Group(1, 1, batch, batch), timed, plan.seed)
     first = alone[groups[0].at_once].predicted
+    notes = _notes(system, first, steps)
     return {
         "workload": profile.workload.name,
         "system": system.name,
@@ -81,13 +83,15 @@ def scale(
             for group in groups
         ],
         "notes": [
+            *sentences(notes, "left-open"),
             _how(first, split),
             describe_spread(),
             POWER,
             *what_they_change(timed, [(predicted[group].step.total, steps[group].step.total) for group in groups]),
+            *sentences(notes, "assumption"),
         ],
         "warnings": [
-            *_warnings(system, first, steps),
+            *sentences(notes, "warning"),
             *contradictions(timed, {group: step.step.total for group, step in predicted.items()}),
         ],
     }
@@ -189,7 +193,7 @@ def _counts(
     return sorted(set(devices))
 
 
-def _warnings(system: SystemSpec, first: PredictedStep, steps: Mapping[Group, GroupStep]) -> list[str]:
+def _notes(system: SystemSpec, first: PredictedStep, steps: Mapping[Group, GroupStep]) -> tuple[Note, ...]:
     """What is to be known of the device, of its step alone and of its messages, each once."""
     of_one = (
         *first.target.notes,
@@ -199,7 +203,7 @@ def _warnings(system: SystemSpec, first: PredictedStep, steps: Mapping[Group, Gr
         *first.prediction.warnings,
     )
     of_groups = (note for group, step in steps.items() for note in (*step.notes, *assumed_links(first, group)))
-    return list(dict.fromkeys(note.text for note in (*of_one, *of_groups)))
+    return ranked((*of_one, *of_groups))
 
 
 def _how(first: PredictedStep, split: Split) -> str:

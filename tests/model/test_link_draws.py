@@ -20,7 +20,7 @@ from tests.model.kernels.test_collectives import rows
 
 PLAN = RunPlan("toy", draws=400)
 SIZE = 1e8
-NETWORK = {"injection_bandwidth": "25 GB/s", "linked_devices": 4}
+NETWORK = {"injection_bandwidth": "25 GB/s", "linked_devices": 4, "interconnect": "InfiniBand"}
 FABRIC = {"per_direction": "300 GB/s"}
 FEW = settings(max_examples=15)
 
@@ -101,3 +101,11 @@ def test_what_is_known_or_timed_is_not_drawn() -> None:
     assert network is not None
     device = make_device().model_copy(update={"network": network.model_copy(update={"measured": (timed,)})})
     assert link_draws(rows(SIZE, ranks=16), device, PLAN) is None
+
+
+def test_a_network_of_unknown_transport_may_be_as_slow_as_sockets() -> None:
+    unnamed, named = (with_network(interconnect=name) for name in (None, "InfiniBand"))
+    slow = with_network(transport="sockets")
+    assert times(unnamed)[0] == times(named)[0]
+    assert width(unnamed) > width(named)
+    assert bounds(times(unnamed))[2] > times(slow)[0]

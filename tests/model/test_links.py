@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
+from estimator.core import library
 from estimator.core.types import Network
 from estimator.devices import load_device, load_system
 from estimator.model.coefficients import shipped
-from estimator.model.links import LANE_RATE, Hop, link_note, links_of, network_note
+from estimator.model.links import LANE_RATE, Hop, link_note, links_of, network_notes, tells_transport
 from tests.conftest import make_device
 
 C = shipped().collectives
@@ -47,15 +48,42 @@ def test_the_name_of_a_network_tells_whether_messages_pass_the_kernel(name: str,
     assert in_network(interconnect=name).kind == kind
 
 
+def test_a_transport_that_is_given_comes_before_the_name() -> None:
+    assert in_network(interconnect="100GbE", transport="rdma").kind == "rdma"
+    assert in_network(interconnect="InfiniBand", transport="sockets").kind == "tcp"
+
+
+def test_a_word_inside_another_tells_nothing() -> None:
+    assert in_network(interconnect="100G Ethernet default").kind == "tcp"
+
+
+@pytest.mark.parametrize(
+    ("network", "words"),
+    [({"interconnect": "400GbE"}, "by its name, '400GbE' sends messages through the operating system"),
+     ({"interconnect": "Banana"}, "the interconnect 'Banana' is not known"), ({}, "the network has neither name nor"),
+     ({"interconnect": "IB NDR"}, ""), ({"transport": "sockets"}, "")],
+)  # fmt: skip
+def test_a_transport_that_nothing_states_is_noted(network: dict[str, str], words: str) -> None:
+    notes = list(network_notes(make_device(network={"injection_bandwidth": "25 GB/s", **network})))
+    assert [note.kind for note in notes] == ["left-open"] * bool(words)
+    assert all(note.text.startswith(words) for note in notes)
+
+
+def test_every_shipped_network_tells_its_transport() -> None:
+    networks = {name: load_system(name).network for name in library.names("devices", "systems/*.yaml")}
+    assert [name for name, network in networks.items() if network.interconnect and not tells_transport(network)] == []
+
+
 def test_a_taper_divides_what_goes_into_a_node() -> None:
     assert in_network(injection_bandwidth="50 GB/s", taper=2.0).nominal == 25e9
 
 
 def test_an_unknown_network_is_a_usual_one() -> None:
     assert links_of(make_device()).between.nominal == shipped().links.network_bytes_per_s.mid
-    (note,) = network_note(make_device())
+    (note,) = network_notes(make_device())
     assert "25 GB/s of each node are assumed, and drawn from 8.3 to 400 GB/s" in note.text
-    assert network_note(make_device(network={"injection_bandwidth": "25 GB/s"})) == ()
+    known = {"injection_bandwidth": "25 GB/s", "transport": "rdma"}
+    assert list(network_notes(make_device(network=known))) == []
 
 
 def test_the_latency_of_a_network_is_the_least_of_a_step() -> None:

@@ -73,8 +73,8 @@ def test_a_link_that_is_not_given_is_said_to_be_assumed(cluster: Any, tmp_path: 
     path.write_text(path.read_text().replace("v100-sxm2-16gb", "x1.yaml"))
     words = "x1 gives no link: messages within a node are taken to pass PCI Express of generation 4 (assumed)"
     for devices, is_said in (((1,), False), ((1, 4), True)):
-        warnings = run(system=path, devices=devices)["warnings"]
-        assert any(text.startswith(words) for text in warnings) is is_said
+        notes = run(system=path, devices=devices)["notes"]
+        assert any(text.startswith(words) for text in notes) is is_said
 
 
 def test_a_network_that_nobody_gave_widens_the_interval(cluster: Any) -> None:
@@ -89,8 +89,8 @@ def test_a_network_that_nobody_gave_widens_the_interval(cluster: Any) -> None:
     assert one_known == one_assumed
     assert known_s["mid"] == pytest.approx(assumed_s["mid"])
     assert assumed_s["high"] / assumed_s["low"] > 1.1 * known_s["high"] / known_s["low"]
-    assert any("drawn from 8.3 to 400 GB/s" in text for text in assumed["warnings"])
-    assert not any("drawn from 8.3 to 400 GB/s" in text for text in known["warnings"])
+    assert any("drawn from 8.3 to 400 GB/s" in text for text in assumed["notes"])
+    assert not any("drawn from 8.3 to 400 GB/s" in text for text in known["notes"])
 
 
 def test_messages_through_sockets_are_slower(cluster: Any) -> None:
