@@ -63,7 +63,8 @@ class MicroBatches:
         if self.split.pipeline > 1:
             passes_s = self._passes_s(times_s * ~self.among_copies)
             parts = self._parts(passes_s, update_s)
-            return pipelined(parts, self.split.pipeline, count, pass_on_s) + self._exposed(passes_s, times_s)
+            stages, runs = self.split.pipeline, self.split.interleave
+            return pipelined(parts, stages, count, pass_on_s, runs) + self._exposed(passes_s, times_s)
         last_s = self._passes_s(times_s)
         if count == 1 or self.split.data == "zero3":  # weights are gathered for each micro-batch
             return accumulated(last_s, update_s, count)
@@ -76,7 +77,7 @@ class MicroBatches:
     def _exposed(self, passes_s: Floats, times_s: Floats) -> Floats:
         """What messages among the copies of a stage add [s]; gathered weights follow the update, and are not hidden."""
         stages, gathers = self.split.pipeline, np.asarray(self.messages["operator"] == "all_gather", dtype=bool)
-        reduces = self.among_copies & ~gathers
+        gathers, reduces = gathers & self.among_copies, ~gathers & self.among_copies
         reduced_s, gathered_s = (times_s[:, some].sum(axis=1) / stages for some in (reduces, gathers))
         return np.asarray(exposed_reduction(reduced_s, passes_s / stages, int(reduces.sum())) + gathered_s)
 
@@ -85,7 +86,7 @@ class MicroBatches:
         count, stages, data = group.micro_batches, self.split.pipeline, self.among_copies
         among_copies_s, inside_s = times_s[:, data].sum(axis=1), times_s[:, ~data].sum(axis=1)
         often = count if self.split.data == "zero3" else 1
-        sent = 2.0 * count if stages > 1 else 0.0
+        sent = 2.0 * count * self.split.interleave if stages > 1 else 0.0
         return np.asarray((often * among_copies_s + count * inside_s) / stages + sent * pass_on_s)
 
     def _parts(self, passes_s: Floats, update_s: Floats) -> MicroStep:

@@ -75,7 +75,8 @@ def group_of(
 
     ``batch``: of one copy of the model for weak scaling, of all for strong scaling. ``of_copy``: ranks of the profile
     that hold one copy together, each with its own part of every split. Raises EstimatorError where copies
-    do not divide the devices or, for strong scaling, the batch; or micro-batches the batch of a copy.
+    do not divide the devices or, for strong scaling, the batch; micro-batches the batch of a copy; or the stages of an
+    interleaved pipeline the micro-batches.
     """
     if devices % of_copy:
         raise EstimatorError(
@@ -91,6 +92,7 @@ def group_of(
             f"micro={split.micro_batch}: it does not divide the {local_batch} samples of a copy on {devices} devices; "
             "expected a divisor"
         )
+    _check_rounds(local_batch // (split.micro_batch or local_batch), devices, split)
     return Group(devices, nodes, local_batch, local_batch * copies, model_devices, split.micro_batch)
 
 
@@ -99,6 +101,18 @@ def refuse_fewer(devices: int, parts: int) -> None:
     if devices < parts:
         raise EstimatorError(
             f"devices {devices}: {parts} ranks of the profile exchange parts of one model; expected at least as many"
+        )
+
+
+def _check_rounds(micro_batches: int, devices: int, split: Split) -> None:
+    """Raises EstimatorError where interleaved stages have no whole rounds of micro-batches.
+
+    Source: Narayanan et al., 2021, section 2.2.2.
+    """
+    if split.interleave > 1 and micro_batches % split.pipeline:
+        raise EstimatorError(
+            f"interleave={split.interleave}: a copy on {devices} devices has {micro_batches} micro-batch(es); expected "
+            f"a multiple of pipeline={split.pipeline}, by --batch and micro=N"
         )
 
 

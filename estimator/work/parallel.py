@@ -19,7 +19,7 @@ import pandas as pd
 
 from estimator.core.errors import EstimatorError
 from estimator.core.notes import Note
-from estimator.core.parallel import SUMMED, DataWord, Split
+from estimator.core.parallel import GATHERED, GATHERED_BESIDE, SCATTERED, SUMMED, DataWord, Split
 from estimator.core.schema import HOST_CLASSES, MATRIX, MESSAGES, WORK, numbers
 from estimator.core.types import ITEMSIZE, Flags, Floats, Integers, Workload, itemsizes
 from estimator.work.weights import KERNEL, form, takes_weights, updates
@@ -77,34 +77,54 @@ def exchange(work: pd.DataFrame, workload: Workload, split: Split) -> Exchange:
     order = _order(work)
     buckets = _buckets(made * _width(work, split) / WIDEST, _weights_taken(work), order)
     table = MESSAGES_OF[split.data](buckets, _updates_after(work, int(buckets.made.max())))
-    whole = pd.concat([_sums(work), table.assign(among="data")], ignore_index=True)
+    whole = pd.concat([_among_parts(work), table.assign(among="data")], ignore_index=True)
     places = np.cumsum(buckets.bytes) / buckets.bytes.sum() if notes else None
     return Exchange(MESSAGES.conform(whole, "messages"), notes, places)
 
 
-def _sums(work: pd.DataFrame) -> pd.DataFrame:
-    """The all-reduces of results that several devices have parts of: the next op waits for each.
+AMONG_PARTS = {  # attribute of an op → its message, as large as which tensor, ready and needed so many ops later
+    GATHERED: ("all_gather", "operand", -1, 0),
+    GATHERED_BESIDE: ("all_gather", "result", -1, 1),
+    SCATTERED: ("reduce_scatter", "result", 0, 1),
+    SUMMED: ("all_reduce", "result", 0, 1),
+}
 
-    What is no product, the embedding of tokens, has a result as large as the products'.
+
+def _among_parts(work: pd.DataFrame) -> pd.DataFrame:
+    """The messages of devices that have parts of the same products: what an op waits for, and what waits for it.
+
+    Each holds all tokens. What is no product, such as the embedding of tokens, has a message as large as the products'.
     """
-    rows = np.flatnonzero(work["attributes"].fillna("").str.contains(SUMMED, regex=False))
-    size = pd.Series(_result_bytes(work.iloc[rows])).bfill()
-    needed = np.minimum(rows + 1, len(work) - 1)
-    return pd.DataFrame({"operator": "all_reduce", "bytes": size, "ready": rows, "needed": needed, "among": "tensor"})
+    attributes, last = work["attributes"].fillna(""), len(work) - 1
+    found = [
+        {"operator": operator, "like": like, "row": row, "ready": row + ready, "needed": min(row + needed, last)}
+        for row in np.flatnonzero(attributes.str.contains("=tensor", regex=False))
+        for mark, (operator, like, ready, needed) in AMONG_PARTS.items()
+        if mark in attributes.iloc[row].split(";")
+    ]
+    table = pd.DataFrame(found, columns=["operator", "like", "row", "ready", "needed"])
+    rows = work.iloc[table["row"]]
+    size = pd.Series(np.where(table["like"] == "operand", _bytes(rows, "m", "k"), _bytes(rows, "m", "n")))
+    ready = table["ready"].where(table["ready"] >= 0)
+    return table.assign(bytes=size.ffill().bfill(), ready=ready, among="tensor").drop(columns=["like", "row"])
 
 
 def passed_on(work: pd.DataFrame, split: Split) -> pd.DataFrame:
-    """MESSAGES from one stage of a pipeline to the next in one pass: what a block hands on; none without stages."""
+    """MESSAGES from one stage of a pipeline to the next in one pass: what a block hands on; none without stages.
+
+    Each device sends what it has: its share of the tokens, where these are divided.
+    """
     if split.pipeline == 1:
         return MESSAGES.empty()
     last = work[(work["block"] == 0) & (work["phase"] == "forward") & (work["op_class"] == "gemm")].iloc[-1:]
-    table = pd.DataFrame({"operator": "send_recv", "bytes": _result_bytes(last), "among": "stages"})
+    size = _bytes(last, "m", "n") / (split.tensor if split.sequence else 1)
+    table = pd.DataFrame({"operator": "send_recv", "bytes": size, "among": "stages"})
     return MESSAGES.conform(table, "messages")
 
 
-def _result_bytes(products: pd.DataFrame) -> Floats:
-    """Bytes of the results of matrix products; NaN for other ops."""
-    elements = numbers(products, "m") * numbers(products, "n") * np.nan_to_num(numbers(products, "batch"), nan=1.0)
+def _bytes(products: pd.DataFrame, rows: str, columns: str) -> Floats:
+    """Bytes of matrices of products; NaN for other ops."""
+    elements = numbers(products, rows) * numbers(products, columns) * np.nan_to_num(numbers(products, "batch"), nan=1.0)
     return np.asarray(elements * itemsizes(products["precision"]))
 
 

@@ -68,6 +68,31 @@ def test_results_of_divided_products_are_those_of_the_whole_batch(batch: int) ->
     assert set(passed_on(predicted.work.work, Split(pipeline=4))["bytes"]) == {batch * 512 * 1024 * 4}
 
 
+def test_a_scatter_and_a_gather_are_as_large_as_the_sum() -> None:
+    """Korthikanti et al., 2022, section 4.2.2: the volume of an all-reduce, and one more gather backward."""
+    summed, shared = (
+        exchange(predicted.work.work, predicted.profile.workload, split).messages.query("among == 'tensor'")
+        for split in (Split(tensor=4), Split(tensor=4, sequence=True))
+        for predicted in [on_machine(split, 8)[0]]
+    )
+    size = 8 * 512 * 1024 * 4
+    counts = {name: int((rows["bytes"] == size).sum()) for name, rows in shared.groupby("operator")}
+    sums = int((summed["bytes"] == size).sum())
+    assert counts["reduce_scatter"] == sums
+    assert counts["all_gather"] == sums + 2 * 24 + 1  # two a block once more, and the head's
+
+
+def test_shared_tokens_make_a_shorter_step_and_smaller_messages_to_the_next_stage() -> None:
+    plain, shared = (of_group(Split(tensor=8, sequence=sequence), 8, 32).step.total[0] for sequence in (False, True))
+    assert 0.7 * plain < shared < plain
+    stages = Split(tensor=4, pipeline=4, sequence=True)
+    whole, part = (
+        passed_on(on_machine(split, 8)[0].work.work, split)["bytes"].iloc[0]
+        for split in (Split(tensor=4, pipeline=4), stages)
+    )
+    assert whole == 4 * part
+
+
 def test_owners_update_their_share() -> None:
     """Rajbhandari et al., ZeRO, 2020: each copy updates 1 / N of the weights."""
     own_s = {
@@ -97,6 +122,14 @@ def test_the_bubble_shrinks_with_micro_batches() -> None:
     per_sample = [total_s(Split(pipeline=4, micro_batch=4), 4, 4 * count) / count for count in (1, 4, 16)]
     assert per_sample[0] > 2 * per_sample[1]
     assert per_sample[1] > 1.2 * per_sample[2]
+
+
+def test_interleaved_stages_shrink_the_bubble_and_send_more() -> None:
+    plain, interleaved = (
+        of_group(Split(pipeline=4, micro_batch=4, interleave=runs), 4, 32) for runs in (1, 3)
+    )  # fmt: skip
+    assert interleaved.step.total[0] < plain.step.total[0]
+    assert interleaved.communication_s[0] > 2 * plain.communication_s[0]
 
 
 def test_stages_compute_their_share() -> None:

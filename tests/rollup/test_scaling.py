@@ -37,6 +37,18 @@ def test_a_batch_that_cannot_be_divided_is_refused_with_what_can() -> None:
         group_of(5, 8, "strong", 12)
 
 
+def test_interleaved_stages_take_whole_rounds_of_micro_batches() -> None:
+    split = Split(pipeline=4, interleave=2, micro_batch=1)
+    assert group_of(8, 8, "weak", 8, split).micro_batches == 8
+    message = (
+        r"interleave=2: a copy on 8 devices has 6 micro-batch\(es\); expected a multiple of pipeline=4, by --batch"
+    )
+    with pytest.raises(EstimatorError, match=message):
+        group_of(8, 8, "weak", 6, split)
+    with pytest.raises(EstimatorError, match=r"has 1 micro-batch"):
+        group_of(8, 8, "weak", 8, Split(pipeline=4, interleave=2))
+
+
 def test_the_largest_of_some_normal_numbers() -> None:
     rng = np.random.default_rng(0)
     for count in (2, 8, 64):

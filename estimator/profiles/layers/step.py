@@ -64,7 +64,7 @@ class Rows:
 class Gradients:
     """The gradients of tensors so far: of each the sum, or the gradients of its parts, as ops have read them."""
 
-    shapes: Mapping[str, Shape]  # of whole tensors
+    shapes: Mapping[str, Shape]  # of whole tensors, as others read them
     sums: dict[str, Tensor] = field(default_factory=dict)
     parts: dict[str, list[Tensor]] = field(default_factory=dict)
 
@@ -86,17 +86,21 @@ class Gradients:
         """The gradient of an op's result, and the row that joins its parts; a single part is written in place."""
         parts, whole = self.parts.pop(node.name, []), self.sums.pop(node.name, None)
         if len(parts) < 2:
-            return (replace(parts[0], shape=node.shape) if parts else whole), []
+            given = parts[0] if parts else whole
+            return given and replace(given, shape=node.shape), []
         row = Row(f"{node.name}/grad_joined", "aten::cat", tuple(parts), (node.shape,))
         return row.result, [row]
 
 
-def ops_of(layers: Layers) -> pd.DataFrame:
-    """OPS of one step in the order of execution, without times, as nothing ran."""
-    rows, parts = Rows(layers), _parts(layers)
+def ops_of(layers: Layers, sequence_parts: int = 1) -> pd.DataFrame:
+    """OPS of one step in the order of execution, without times, as nothing ran.
+
+    ``sequence_parts``: devices that share the tokens of a sequence outside attention and feed-forward layers.
+    """
+    rows, parts = Rows(layers), _parts(layers, sequence_parts)
     for block, nodes in parts:
         rows.add((node.forward() for node in nodes), "forward", block)
-    gradients = Gradients({node.name: node.shape for _, nodes in parts for node in nodes})
+    gradients = Gradients({node.name: node.result.shape for _, nodes in parts for node in nodes})
     made: dict[int | None, list[str]] = {}
     for block, nodes in reversed(parts):
         again, kept = _again(layers, nodes) if block is not None else ([], {})
@@ -110,12 +114,12 @@ def ops_of(layers: Layers) -> pd.DataFrame:
     return OPS.conform(pd.DataFrame(rows.columns).assign(time_s=0.0), "layers")
 
 
-def _parts(layers: Layers) -> Parts:
+def _parts(layers: Layers, sequence_parts: int) -> Parts:
     """The ops of the forward pass in their order."""
-    nodes, given = blocks.embeddings(layers)
+    nodes, given = blocks.embeddings(layers, sequence_parts)
     parts: list[tuple[int | None, Sequence[Node]]] = [(None, nodes)]
     for number in range(layers.blocks):
-        nodes, given = blocks.block(layers, number, given)
+        nodes, given = blocks.block(layers, number, given, sequence_parts)
         parts.append((number, nodes))
     return [*parts, (None, blocks.head(layers, given))]
 
