@@ -82,15 +82,21 @@ def test_a_scatter_and_a_gather_are_as_large_as_the_sum() -> None:
     assert counts["all_gather"] == sums + 2 * 24 + 1  # two a block once more, and the head's
 
 
-def test_shared_tokens_make_a_shorter_step_and_smaller_messages_to_the_next_stage() -> None:
+def test_shared_tokens_make_a_shorter_step() -> None:
     plain, shared = (of_group(Split(tensor=8, sequence=sequence), 8, 32).step.total[0] for sequence in (False, True))
     assert 0.7 * plain < shared < plain
-    stages = Split(tensor=4, pipeline=4, sequence=True)
-    whole, part = (
-        passed_on(on_machine(split, 8)[0].work.work, split)["bytes"].iloc[0]
-        for split in (Split(tensor=4, pipeline=4), stages)
-    )
-    assert whole == 4 * part
+
+
+def test_parts_of_a_product_send_a_part_each_to_the_next_stage() -> None:
+    """Narayanan et al., 2021, section 4.1."""
+    size = 8 * 512 * 1024 * 4
+    for split, expected in {
+        Split(pipeline=4): [("send_recv", size)],
+        Split(tensor=4, pipeline=4): [("send_recv", size / 4), ("all_gather", size)],
+        Split(tensor=4, pipeline=4, sequence=True): [("send_recv", size / 4)],
+    }.items():
+        sent = passed_on(on_machine(split, 8)[0].work.work, split)
+        assert list(zip(sent["operator"], sent["bytes"], strict=True)) == expected
 
 
 def test_owners_update_their_share() -> None:
