@@ -27,6 +27,7 @@ DIVIDED = {  # parts of memory, of which each device keeps its share (Rajbhandar
     "zero1": ("optimizer",), "zero2": ("optimizer", "gradients"), "zero3": ("optimizer", "gradients", "parameters"),
 }  # fmt: skip
 OF_STAGES = ("optimizer", "gradients", "parameters")  # parts of memory that stages of a pipeline divide
+KEPT_GRADIENTS = "kept_gradients"  # what is not sent of them: a part of memory that is there where it is named
 WRITTEN = (
     f"one of {', '.join(WORDS)}, and {'=N, '.join(NUMBERS)}=N, {SEQUENCE}, {GRADIENTS}={' or '.join(NARROW)}, "
     f"{TOP}=SHARE, such as zero1,tensor=8,{SEQUENCE},pipeline=4"
@@ -104,9 +105,11 @@ class Split:
     def divisors(self, devices: int) -> dict[str, float]:
         """By how much each part of a device's memory is divided among so many devices."""
         parts = {**dict.fromkeys(OF_STAGES, float(self.pipeline)), "activations": 1.0 / self.kept_passes}
+        if self.top is not None:
+            parts[KEPT_GRADIENTS] = float(self.pipeline)
         for name in DIVIDED.get(self.data, ()):
             parts[name] *= self.copies(devices)
-        return {name: divisor for name, divisor in parts.items() if divisor != 1}
+        return {name: divisor for name, divisor in parts.items() if divisor != 1 or name == KEPT_GRADIENTS}
 
     @property
     def kept_passes(self) -> float:

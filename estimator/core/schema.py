@@ -426,6 +426,12 @@ MESSAGES = Table(
             choices=("data", "tensor", "stages"),
         ),
         Column("bucket", "integer", "part of the gradients or weights, as they are made; missing: none", minimum=0),
+        Column(
+            "holds",
+            "text",
+            "results of ops, weights, gradients, or those that each rank chose: then bytes are of one rank's",
+            choices=("results", "weights", "gradients", "chosen"),
+        ),
     ),
 )
 DEFAULTS = {

@@ -152,15 +152,18 @@ def _of_several(
     plan, sent = predicted.plan, exchange(predicted.work.work, _workload(predicted), split)
     passed = passed_on(predicted.work.work, split)
     messages = pd.concat([sent.messages, passed], ignore_index=True)
-    of_groups = [messages_as_work(messages, _ranks(predicted, group, split)) for group in own]
+    of_groups = [
+        pd.concat([messages_as_work(messages, _ranks(predicted, group, split)), sent.compression.work(group.copies)])
+        for group in own
+    ]
     times_s = _message_times(predicted, pd.concat(of_groups, ignore_index=True))
-    alone, count = without_exchange(predicted.prediction), len(sent.messages)
+    alone, count, all_sent = without_exchange(predicted.prediction), len(sent.messages), len(messages)
     together = exchange_of(alone, predicted.timeline, sent.messages, predicted.scenario)
     micro = MicroBatches(predicted, update_s, together, sent.messages, split)
     found = {}
     for group, all_s in zip(own, np.split(times_s, len(own), axis=1), strict=True):
-        sent_s, pass_on_s = _placed(all_s[:, :count], sent, plan), all_s[:, count:].sum(axis=1)
-        total_s = micro.total_s(group, sent_s, pass_on_s)
+        sent_s, pass_on_s = _placed(all_s[:, :count], sent, plan), all_s[:, count:all_sent].sum(axis=1)
+        total_s = micro.total_s(group, sent_s, pass_on_s) + micro.coded_s(group, all_s[:, all_sent:])
         step_time = lengthened(own[group], total_s, slowest_device(group.devices, spread, plan))
         found[group] = GroupStep(step_time, micro.communication_s(group, sent_s, pass_on_s), sent.notes)
     return found

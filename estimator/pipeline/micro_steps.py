@@ -76,10 +76,17 @@ class MicroBatches:
 
     def _exposed(self, passes_s: Floats, times_s: Floats) -> Floats:
         """What messages among the copies of a stage add [s]; gathered weights follow the update, and are not hidden."""
-        stages, gathers = self.split.pipeline, np.asarray(self.messages["operator"] == "all_gather", dtype=bool)
-        gathers, reduces = gathers & self.among_copies, ~gathers & self.among_copies
+        stages, gathers = self.split.pipeline, np.asarray(self.messages["holds"] == "weights", dtype=bool)
+        reduces = self.among_copies & ~gathers
         reduced_s, gathered_s = (times_s[:, some].sum(axis=1) / stages for some in (reduces, gathers))
         return np.asarray(exposed_reduction(reduced_s, passes_s / stages, int(reduces.sum())) + gathered_s)
+
+    def coded_s(self, group: Group, times_s: Floats) -> Floats:
+        """What compression of gradients takes of one device in a step [s], by the times of its ops in one exchange."""
+        if group.copies == 1:
+            return 0.0 * self.update_s
+        often = group.micro_batches if self.split.data == "zero3" else 1
+        return np.asarray(often * times_s.sum(axis=1) / self.split.pipeline)
 
     def communication_s(self, group: Group, times_s: Floats, pass_on_s: Floats) -> Floats:
         """The time of all messages that one device sends in a step [s]; as :meth:`total_s`."""

@@ -22,6 +22,7 @@ from estimator.core.notes import Note
 from estimator.core.parallel import GATHERED, GATHERED_BESIDE, SCATTERED, SUMMED, DataWord, Split
 from estimator.core.schema import HOST_CLASSES, MATRIX, MESSAGES, WORK, numbers
 from estimator.core.types import ITEMSIZE, Flags, Floats, Integers, Workload, itemsizes
+from estimator.work.compression import Compression, compression
 from estimator.work.weights import KERNEL, form, takes_weights, updates
 
 BUCKET_BYTES, FIRST_BUCKET_BYTES = 25 * 2**20, 2**20
@@ -36,13 +37,14 @@ Updates = tuple[int | None, int | None]  # the first and the last op that update
 
 @dataclass(frozen=True)
 class Exchange:
-    """MESSAGES of one step, and notes on what is not known of them.
+    """MESSAGES of one step, how its gradients travel, and notes on what is not known of them.
 
     ``assumed_places``: the share of the gradients that each bucket ends with, where they are taken to be made evenly
     during the backward pass as no op tells when; None where ops do.
     """
 
     messages: pd.DataFrame
+    compression: Compression
     notes: tuple[Note, ...] = ()
     assumed_places: Floats | None = None
 
@@ -75,11 +77,22 @@ def exchange(work: pd.DataFrame, workload: Workload, split: Split) -> Exchange:
             "'parameters: 25000000' in its workload.yaml, as their gradients are what devices exchange"
         )
     order = _order(work)
-    buckets = _buckets(made * _width(work, split) / WIDEST, _weights_taken(work), order)
-    table = MESSAGES_OF[split.data](buckets, _updates_after(work, int(buckets.made.max())))
-    whole = pd.concat([_among_parts(work), table.assign(among="data")], ignore_index=True)
+    width = _width(work, split)
+    buckets = _buckets(made * width / WIDEST, _weights_taken(work), order)
+    table = MESSAGES_OF[split.data](buckets, _updates_after(work, int(buckets.made.max()))).assign(among="data")
+    gradients = table["operator"] != "all_gather"
+    how = compression(table[gradients], width, split)
+    compressed = _compressed(table.assign(holds=np.where(gradients, "gradients", "weights")), how)
+    whole = pd.concat([_among_parts(work), compressed], ignore_index=True)
     places = np.cumsum(buckets.bytes) / buckets.bytes.sum() if notes else None
-    return Exchange(MESSAGES.conform(whole, "messages"), notes, places)
+    return Exchange(MESSAGES.conform(whole, "messages"), how, notes, places)
+
+
+def _compressed(messages: pd.DataFrame, how: Compression) -> pd.DataFrame:
+    """Messages whose gradients travel so: of the largest of them, each copy of the model gathers those of all."""
+    gradients = messages["holds"] == "gradients"
+    smaller = messages.assign(bytes=messages["bytes"].where(~gradients, how.share * messages["bytes"]))
+    return smaller if how.top is None else smaller.assign(operator="all_gather", holds="chosen")
 
 
 AMONG_PARTS = {  # attribute of an op → its message, as large as which tensor, ready and needed so many ops later
@@ -106,7 +119,9 @@ def _among_parts(work: pd.DataFrame) -> pd.DataFrame:
     rows = work.iloc[table["row"]]
     size = pd.Series(np.where(table["like"] == "operand", _bytes(rows, "m", "k"), _bytes(rows, "m", "n")))
     ready = table["ready"].where(table["ready"] >= 0)
-    return table.assign(bytes=size.ffill().bfill(), ready=ready, among="tensor").drop(columns=["like", "row"])
+    return table.assign(bytes=size.ffill().bfill(), ready=ready, among="tensor", holds="results").drop(
+        columns=["like", "row"]
+    )
 
 
 def passed_on(work: pd.DataFrame, split: Split) -> pd.DataFrame:
@@ -122,7 +137,7 @@ def passed_on(work: pd.DataFrame, split: Split) -> pd.DataFrame:
     rows = [{"operator": "send_recv", "bytes": size / split.tensor, "among": "stages"}]
     if split.tensor > 1 and not split.sequence:
         rows.append({"operator": "all_gather", "bytes": size, "among": "tensor"})
-    return MESSAGES.conform(pd.DataFrame(rows), "messages")
+    return MESSAGES.conform(pd.DataFrame(rows).assign(holds="results"), "messages")
 
 
 def _bytes(products: pd.DataFrame, rows: str, columns: str) -> Floats:
@@ -145,7 +160,8 @@ def messages_as_work(messages: pd.DataFrame, groups: Mapping[str, Ranks]) -> pd.
         "calls": 1.0,
         "time_s": 0.0,
     }
-    return WORK.conform(messages[["operator", "bytes"]].assign(**columns), "messages")
+    size = messages["bytes"] * np.where(messages["holds"] == "chosen", ranks, 1)
+    return WORK.conform(messages[["operator"]].assign(bytes=size, **columns), "messages")
 
 
 def gradient_bytes(work: pd.DataFrame, workload: Workload) -> tuple[Floats, tuple[Note, ...]]:

@@ -70,6 +70,11 @@ def test_every_part_is_shown_as_it_is_read(written: str) -> None:
     assert str(read_split(written)) == written
 
 
+def test_gradients_that_are_kept_are_divided_among_stages() -> None:
+    assert Split(pipeline=4, top=0.01).divisors(8)["kept_gradients"] == 4.0
+    assert Split(top=0.01).divisors(8) == {"kept_gradients": 1.0}
+
+
 def test_a_share_may_be_in_per_cent() -> None:
     assert read_split("top=0.1%").top == pytest.approx(1e-3)
 

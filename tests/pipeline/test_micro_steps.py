@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from estimator.core.parallel import Split
+from estimator.core.parallel import DataWord, Split
 from estimator.core.types import Network, RunPlan, StepTime
 from estimator.pipeline import PredictedStep, predict_step, step_of_one, steps_of_groups
 from estimator.profiles import read_profile
@@ -49,6 +49,15 @@ def test_gradients_are_exchanged_once_and_weights_gathered_each_time() -> None:
     }
     assert communication_s["data", 32] == pytest.approx(communication_s["data", 8])
     assert communication_s["zero3", 32] == pytest.approx(4 * communication_s["zero3", 8])
+
+
+def test_gradients_are_compressed_once_a_step_and_for_each_exchange_of_sharded_weights() -> None:
+    def coded_s(data: DataWord, batch: int) -> float:
+        plain, narrow = (of_group(Split(data, micro_batch=8, gradients=to), 8, batch) for to in (None, "bf16"))
+        return float((narrow.step.total - plain.step.total)[0])
+
+    assert coded_s("data", 32) == pytest.approx(coded_s("data", 8), rel=0.2)
+    assert coded_s("zero3", 32) > 2 * coded_s("zero3", 8)
 
 
 def test_divided_products_are_faster_by_less_than_their_devices() -> None:

@@ -93,6 +93,32 @@ def test_a_network_that_nobody_gave_widens_the_interval(cluster: Any) -> None:
     assert not any("drawn from 8.3 to 400 GB/s" in text for text in known["warnings"])
 
 
+@pytest.mark.parametrize("split", ["data,gradients=fp16", "data,top=0.01", "zero3,gradients=bf16"])
+def test_compressed_gradients_make_no_step_shorter_on_more_devices(split: str) -> None:
+    rows = run(devices=(1, 2, 6, 7, 48, 384, 3072), split=split)["rows"]
+    steps = [row["step_s"]["mid"] for row in rows]
+    assert steps == sorted(steps)
+
+
+def test_compressed_gradients_help_where_links_are_slow_alone(cluster: Any) -> None:
+    """Links that are fast hide what they send, but nothing hides the casts."""
+    slow, fast = (
+        [
+            run(system=cluster(rate), devices=(64,), split=split)["rows"][0]["step_s"]["mid"]
+            for split in ("data", "data,gradients=fp16", "data,top=0.001")
+        ]
+        for rate in ("1 GB/s", "100 GB/s")
+    )
+    assert slow[2] < slow[1] < 0.75 * slow[0]
+    assert fast[0] < fast[1] < 1.1 * fast[0]
+
+
+def test_gradients_that_are_not_sent_are_kept() -> None:
+    plain, kept = (run(devices=(6,), split=split)["rows"][0]["memory_bytes"] for split in ("data", "top=0.01"))
+    assert kept["optimizer"] - plain["optimizer"] == pytest.approx(plain["parameters"])  # of VGG-16, in fp32
+    assert kept["activations"] == plain["activations"]
+
+
 def test_messages_through_sockets_are_slower(cluster: Any) -> None:
     rdma, tcp = (
         run(system=cluster("25 GB/s", name), devices=(64,))["rows"][0]["communication_s"]["mid"]
