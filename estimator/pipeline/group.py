@@ -153,8 +153,9 @@ def _of_several(
     passed = passed_on(predicted.work.work, split)
     messages = pd.concat([sent.messages, passed], ignore_index=True)
     of_groups = [
-        pd.concat([messages_as_work(messages, _ranks(predicted, group, split)), sent.compression.work(group.copies)])
+        work
         for group in own
+        for work in (messages_as_work(messages, _ranks(predicted, group, split)), *sent.compression.work(group.copies))
     ]
     times_s = _message_times(predicted, pd.concat(of_groups, ignore_index=True))
     alone, count, all_sent = without_exchange(predicted.prediction), len(sent.messages), len(messages)

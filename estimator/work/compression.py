@@ -43,12 +43,14 @@ class Compression:
         each = self.value_bytes if self.top is None else self.top * (self.value_bytes + PLACE_BYTES)
         return each / self.itemsize
 
-    def work(self, copies: int) -> pd.DataFrame:
+    def work(self, copies: int) -> list[pd.DataFrame]:
         """WORK of what one of so many copies of the model does for it in a step; as many rows for any number."""
         rows = _casts(self) if self.top is None else _choice(self, self.top, copies)
+        if not rows:
+            return []
         table = pd.DataFrame(rows, columns=["op", "operator", "bytes", "from_precision", "to_precision"])
         same = {"op_class": "elementwise", "precision": WIDE, "calls": float(max(self.messages, 1)), "time_s": 0.0}
-        return WORK.conform(table.assign(**same), "compression of gradients")
+        return [WORK.conform(table.assign(**same), "compression of gradients")]
 
 
 Row = tuple[str, str, float, str | None, str | None]
