@@ -70,6 +70,11 @@ class Split:
         return self.tensor * self.pipeline
 
     @property
+    def least_batch(self) -> int:
+        """Samples that a copy computes a multiple of: a micro-batch, or a round of them in an interleaved pipeline."""
+        return (self.micro_batch or 1) * (self.pipeline if self.interleave > 1 else 1)
+
+    @property
     def divides_update(self) -> bool:
         """Whether each copy of the model updates its share of the weights."""
         return "optimizer" in DIVIDED.get(self.data, ())

@@ -70,6 +70,12 @@ def test_every_part_is_shown_as_it_is_read(written: str) -> None:
     assert str(read_split(written)) == written
 
 
+def test_a_copy_computes_whole_micro_batches_and_whole_rounds_of_them() -> None:
+    assert Split().least_batch == 1
+    assert Split(pipeline=4, micro_batch=2).least_batch == 2
+    assert Split(pipeline=4, micro_batch=2, interleave=3).least_batch == 8
+
+
 def test_gradients_that_are_kept_are_divided_among_stages() -> None:
     assert Split(pipeline=4, top=0.01).divisors(8)["kept_gradients"] == 4.0
     assert Split(top=0.01).divisors(8) == {"kept_gradients": 1.0}

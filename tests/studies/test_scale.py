@@ -166,6 +166,23 @@ def test_strong_scaling_goes_by_counts_that_divide_the_batch() -> None:
     assert [row["devices"] for row in document["rows"]] == [1, 2, 4, 8, 16]
 
 
+def test_strong_scaling_goes_by_counts_that_leave_whole_rounds_to_an_interleaved_pipeline() -> None:
+    split, plan = read_split("pipeline=4,interleave=3,micro=2"), RunPlan("", batch=32, draws=20)
+    document = scale(read_profile("gpt2"), load_system("selene"), [], plan, split, "strong")
+    assert [row["devices"] for row in document["rows"]] == [4, 8, 16]
+    assert [row["local_batch"] for row in document["rows"]] == [32, 16, 8]
+
+
+@pytest.mark.parametrize("split", ["tensor=4,sequence", "tensor=2,sequence,pipeline=4,interleave=3,micro=2,top=1%"])
+def test_more_copies_of_a_divided_model_make_no_step_shorter(split: str) -> None:
+    plan = RunPlan("", batch=16, draws=20)
+    rows = scale(read_profile("gpt2"), load_system("selene"), [8, 16, 64, 1024], plan, read_split(split), "weak")[
+        "rows"
+    ]
+    steps = [row["step_s"]["mid"] for row in rows]
+    assert steps == sorted(steps)
+
+
 def test_a_machine_that_is_smaller_than_one_copy_is_refused() -> None:
     with pytest.raises(
         EstimatorError, match="tensor × pipeline = 12: dgx-a100 has 8 devices; expected at most as many"
