@@ -12,6 +12,7 @@ DataWord = Literal["data", "zero1", "zero2", "zero3", "parameter-server"]
 WORDS: dict[str, DataWord] = {**{word: word for word in get_args(DataWord)}, "fsdp": "zero3", "ps": "parameter-server"}
 NUMBERS = {  # as written → field
     "tensor": "tensor", "pipeline": "pipeline", "micro": "micro_batch", "interleave": "interleave",
+    "experts": "experts",
 }  # fmt: skip
 SEQUENCE, GRADIENTS, TOP = "sequence", "gradients", "top"  # as written, and fields
 Narrow = Literal["fp16", "bf16"]
@@ -38,6 +39,11 @@ USUAL_COPIES = 8  # assumed, as many as a node has devices
 # of its tokens; gather the tokens that it takes; gather, while it runs, those that the next op takes
 SUMMED, SCATTERED, GATHERED, GATHERED_BESIDE = "sum=tensor", "scatter=tensor", "gather=tensor", "gather_beside=tensor"
 
+# attributes of ops of a mixture of experts: copies of the model exchange the tokens that it has made, or that it takes;
+# how long it takes goes by the tokens that a copy's experts get; it makes gradients of experts' weights
+EXCHANGED, EXCHANGED_BEFORE = "exchange=experts", "exchange_before=experts"
+EXPERTS_LOAD, EXPERTS_WEIGHTS = "load=experts", "weights=experts"
+
 
 @dataclass(frozen=True)
 class Split:
@@ -46,6 +52,7 @@ class Split:
 
     Each stage may have several runs of blocks (``interleave``), and each part of a product its part of the tokens
     elsewhere (``sequence``). Gradients may travel in another format (``gradients``), or but a share of them (``top``).
+    So many copies may share the ``experts`` of a mixture.
     """
 
     data: DataWord = "data"
@@ -56,6 +63,7 @@ class Split:
     sequence: bool = False
     gradients: Narrow | None = None
     top: float | None = None
+    experts: int = 1
 
     def __str__(self) -> str:
         usual = Split()
@@ -70,6 +78,16 @@ class Split:
         return self.tensor * self.pipeline
 
     @property
+    def least_devices(self) -> int:
+        """Devices of as many copies as share experts."""
+        return self.model_devices * self.experts
+
+    @property
+    def written_devices(self) -> str:
+        """What makes the least devices, as a product of words."""
+        return "tensor × pipeline × experts" if self.experts > 1 else "tensor × pipeline"
+
+    @property
     def least_batch(self) -> int:
         """Samples that a copy computes a multiple of: a micro-batch, or a round of them in an interleaved pipeline."""
         return (self.micro_batch or 1) * (self.pipeline if self.interleave > 1 else 1)
@@ -82,7 +100,7 @@ class Split:
     @property
     def usual_devices(self) -> int:
         """Devices, where nothing says how many: of one copy of the model, or of 8 where copies share its states."""
-        return self.model_devices * (USUAL_COPIES if self.divides_update else 1)
+        return self.model_devices * (USUAL_COPIES if self.divides_update else self.experts)
 
     @property
     def meaning(self) -> str:
@@ -94,18 +112,28 @@ class Split:
             > 1,
             f"each stage has {self.interleave} runs of blocks": self.interleave > 1,
             f"a copy of the model computes {self.micro_batch} sample(s) at once": self.micro_batch,
+            f"experts among {self.experts} copies, which send each other their tokens": self.experts > 1,
             f"gradients travel as {self.gradients}": self.gradients,
             f"the largest {100 * (self.top or 0):g} % of gradients travel, with their places": self.top,
         }
         return "; ".join([MEANINGS[self.data], *(text for text, there in numbers.items() if there)])
 
     def copies(self, devices: int) -> int:
-        """Copies of the model on so many devices. Raises EstimatorError where they make no whole number."""
+        """Copies of the model on so many devices.
+
+        Raises EstimatorError where they make no whole number, or cannot share experts.
+        """
         if devices % self.model_devices:
             raise EstimatorError(
                 f"devices {devices}: tensor × pipeline = {self.model_devices} does not divide them; expected a multiple"
             )
-        return devices // self.model_devices
+        copies = devices // self.model_devices
+        if copies % self.experts:
+            raise EstimatorError(
+                f"experts={self.experts}: it does not divide the {copies} copies of the model on {devices} devices; "
+                f"expected a multiple of {self.least_devices} devices"
+            )
+        return copies
 
     def divisors(self, devices: int) -> dict[str, float]:
         """By how much each part of a device's memory is divided among so many devices."""
@@ -191,4 +219,10 @@ def _faults(split: Split) -> dict[str, bool]:
         "zero1, zero2 or zero3": split.gradients is not None and sends_weights,
         f"{TOP}={split.top} with {split.data}: not supported, as each copy must add up what all others chose; expected "
         "data": split.top is not None and split.data != "data",
+        f"experts={split.experts} with {split.data}: not supported; expected data": (
+            split.experts > 1 and split.data != "data"
+        ),
+        f"experts={split.experts} with tensor={split.tensor}: not supported; expected one of them": (
+            split.experts > 1 and split.tensor > 1
+        ),
     }

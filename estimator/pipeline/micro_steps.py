@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
 
-from estimator.core.parallel import Split
+from estimator.core.parallel import EXPERTS_LOAD, Split
 from estimator.core.types import Flags, Floats, StepTime
 from estimator.pipeline.step import PredictedStep
 from estimator.rollup.exchange import StepWithMessages, without_exchange
 from estimator.rollup.pipeline_parallel import MicroStep, accumulated, exposed_reduction, pipelined
 from estimator.rollup.scaling import Group
+from estimator.work.parallel import has_attribute
 from estimator.work.weights import updates
 
 AHEAD = "embeddings/"  # how the names of ops that stand before the blocks begin
@@ -45,11 +47,24 @@ class MicroBatches:
     together: StepWithMessages
     messages: pd.DataFrame
     split: Split
+    load: Floats  # tokens of the busiest part of the experts over the mean
+
+    def with_load(self, times_s: Floats) -> Floats:
+        """The times of messages (draws × messages), those to experts with as many tokens as the busiest get [s]."""
+        to_experts = np.asarray(self.messages["among"] == "experts", dtype=bool)
+        return np.where(to_experts, self.load[:, None] * times_s, times_s)
+
+    @cached_property
+    def _waiting_s(self) -> Floats:
+        """How much longer the busiest part of the experts computes for one micro-batch than the mean [s]."""
+        ops = self.predicted.work.work
+        of_experts = has_attribute(ops, EXPERTS_LOAD)
+        return np.asarray((self.load - 1.0) * self.predicted.prediction.samples[:, of_experts].sum(axis=1))
 
     @property
     def among_copies(self) -> Flags:
         """Which messages pass among copies of the model."""
-        return np.asarray(self.messages["among"] == "data", dtype=bool)
+        return np.asarray(self.messages["among"].isin(["data", "like_experts"]), dtype=bool)
 
     def total_s(self, group: Group, times_s: Floats, pass_on_s: Floats) -> Floats:
         """The step with all messages [s].
@@ -72,7 +87,7 @@ class MicroBatches:
 
     def _passes_s(self, times_s: Floats) -> Floats:
         """Both passes of one micro-batch with messages that take these times [s]; each call replays the step."""
-        return self.together.total_s(times_s) - self.update_s
+        return self.together.total_s(times_s) - self.update_s + self._waiting_s
 
     def _exposed(self, passes_s: Floats, times_s: Floats) -> Floats:
         """What messages among the copies of a stage add [s]; gathered weights follow the update, and are not hidden."""

@@ -23,8 +23,9 @@ Spread = tuple[float, float, float]
 # standard deviation of the logarithm of one device's step, low, mid and high: so that published trainings on several
 # devices of one node and more lie in their intervals ('estimator validate --problem scaling')
 DEVICE_SPREAD = (0.005, 0.04, 0.25)
-
-
+# tokens of the busiest part of the experts over the mean of all parts. Trained with a loss that balances them, experts
+# get room for 1 to 1.5 times the mean (Fedus et al., Switch Transformers, 2021, sections 2.2 and 5); the mid is assumed
+EXPERTS_LOAD: Spread = (1.0, 1.1, 1.5)
 STRAGGLERS = (
     "a step of one device takes {1:.0f} % more or less than that of another ({0:g} to {2:g} %); the slowest counts"
 )
@@ -135,6 +136,11 @@ def describe_spread(spread: Spread = DEVICE_SPREAD) -> str:
 def slowest_device(devices: int, spread: Spread, plan: RunPlan) -> Floats:
     """How many times as long the slowest of so many devices takes, one number a draw: exp(σ · E[max of N normals])."""
     return np.exp(draw("scaling.devices", *spread, plan.draws, plan.seed) * expected_maximum(devices))
+
+
+def busiest_experts(plan: RunPlan) -> Floats:
+    """How many times the mean of all tokens the busiest part of the experts gets, one number a draw."""
+    return np.maximum(draw("scaling.experts", *EXPERTS_LOAD, plan.draws, plan.seed), 1.0)
 
 
 def expected_maximum(count: int) -> float:

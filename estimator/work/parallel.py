@@ -19,7 +19,17 @@ import pandas as pd
 
 from estimator.core.errors import EstimatorError
 from estimator.core.notes import Note
-from estimator.core.parallel import GATHERED, GATHERED_BESIDE, SCATTERED, SUMMED, DataWord, Split
+from estimator.core.parallel import (
+    EXCHANGED,
+    EXCHANGED_BEFORE,
+    EXPERTS_WEIGHTS,
+    GATHERED,
+    GATHERED_BESIDE,
+    SCATTERED,
+    SUMMED,
+    DataWord,
+    Split,
+)
 from estimator.core.schema import HOST_CLASSES, MATRIX, MESSAGES, WORK, numbers
 from estimator.core.types import ITEMSIZE, Flags, Floats, Integers, Workload, itemsizes
 from estimator.work.compression import Compression, compression
@@ -78,14 +88,31 @@ def exchange(work: pd.DataFrame, workload: Workload, split: Split) -> Exchange:
         )
     order = _order(work)
     width = _width(work, split)
-    buckets = _buckets(made * width / WIDEST, _weights_taken(work), order)
-    table = MESSAGES_OF[split.data](buckets, _updates_after(work, int(buckets.made.max()))).assign(among="data")
+    of_experts = has_attribute(work, EXPERTS_WEIGHTS)
+    tables = [
+        _exchange_among(name, made * some * width / WIDEST, work, order, split)
+        for name, some in (("data", ~of_experts), ("like_experts", of_experts))
+        if (made * some).any()
+    ]
+    table = pd.concat(tables, ignore_index=True)
     gradients = table["operator"] != "all_gather"
     how = compression(table[gradients], width, split)
     compressed = _compressed(table.assign(holds=np.where(gradients, "gradients", "weights")), how)
     whole = pd.concat([_among_parts(work), compressed], ignore_index=True)
-    places = np.cumsum(buckets.bytes) / buckets.bytes.sum() if notes else None
+    by_bucket = table.loc[gradients, "bytes"].to_numpy(dtype=float)
+    places = np.cumsum(by_bucket) / by_bucket.sum() if notes else None
     return Exchange(MESSAGES.conform(whole, "messages"), how, notes, places)
+
+
+def _exchange_among(name: str, made: Floats, work: pd.DataFrame, order: Integers, split: Split) -> pd.DataFrame:
+    """The messages of gradients and weights among these copies of the model; ``made``: bytes by op."""
+    buckets = _buckets(made, _weights_taken(work), order)
+    return MESSAGES_OF[split.data](buckets, _updates_after(work, int(buckets.made.max()))).assign(among=name)
+
+
+def has_attribute(work: pd.DataFrame, attribute: str) -> Flags:
+    """Which ops have this attribute."""
+    return np.asarray((";" + work["attributes"].fillna("") + ";").str.contains(f";{attribute};", regex=False))
 
 
 def _compressed(messages: pd.DataFrame, how: Compression) -> pd.DataFrame:
@@ -100,18 +127,20 @@ AMONG_PARTS = {  # attribute of an op → its message, as large as which tensor,
     GATHERED_BESIDE: ("all_gather", "result", -1, 1),
     SCATTERED: ("reduce_scatter", "result", 0, 1),
     SUMMED: ("all_reduce", "result", 0, 1),
+    EXCHANGED: ("all_to_all", "result", 0, 1),
+    EXCHANGED_BEFORE: ("all_to_all", "result", -1, 0),
 }
 
 
 def _among_parts(work: pd.DataFrame) -> pd.DataFrame:
-    """The messages of devices that have parts of the same products: what an op waits for, and what waits for it.
+    """The messages of devices that have parts of the same products, or of the same experts.
 
     Each holds all tokens. What is no product, such as the embedding of tokens, has a message as large as the products'.
     """
     attributes, last = work["attributes"].fillna(""), len(work) - 1
     found = [
         {"operator": operator, "like": like, "row": row, "ready": row + ready, "needed": min(row + needed, last)}
-        for row in np.flatnonzero(attributes.str.contains("=tensor", regex=False))
+        for row in np.flatnonzero(attributes.str.contains("=tensor|exchange", regex=True))
         for mark, (operator, like, ready, needed) in AMONG_PARTS.items()
         if mark in attributes.iloc[row].split(";")
     ]
@@ -119,7 +148,8 @@ def _among_parts(work: pd.DataFrame) -> pd.DataFrame:
     rows = work.iloc[table["row"]]
     size = pd.Series(np.where(table["like"] == "operand", _bytes(rows, "m", "k"), _bytes(rows, "m", "n")))
     ready = table["ready"].where(table["ready"] >= 0)
-    return table.assign(bytes=size.ffill().bfill(), ready=ready, among="tensor", holds="results").drop(
+    among = np.where(table["operator"] == "all_to_all", "experts", "tensor")
+    return table.assign(bytes=size.ffill().bfill(), ready=ready, among=among, holds="results").drop(
         columns=["like", "row"]
     )
 
@@ -171,6 +201,8 @@ def gradient_bytes(work: pd.DataFrame, workload: Workload) -> tuple[Floats, tupl
     as the gradients of embeddings are; where none is known to make any, ops of the backward pass do, as their times.
     """
     elements = np.where(_makes_gradients(work), _weights_of(work), 0.0)
+    of_experts = numbers(work, "batch") * numbers(work, "m") * numbers(work, "n")
+    elements = np.where(has_attribute(work, EXPERTS_WEIGHTS), of_experts, elements)
     total = float(workload.parameters or 0) or float(elements.sum())
     if elements.sum() <= 0:
         return total * WIDEST * _spread(work), (_unknown_gradients(workload),)

@@ -64,10 +64,20 @@ def test_interleaved_stages_keep_more_activations() -> None:
         "zero1,tensor=8,sequence",
         "data,gradients=fp16",
         "data,gradients=bf16,top=0.01",
+        "data,pipeline=4,micro=1,experts=8",
     ],
 )
 def test_every_part_is_shown_as_it_is_read(written: str) -> None:
     assert str(read_split(written)) == written
+
+
+def test_copies_that_share_experts_come_in_whole_groups() -> None:
+    assert Split(experts=4, pipeline=2).least_devices == 8
+    assert Split(experts=4, pipeline=2).copies(16) == 8
+    with pytest.raises(
+        EstimatorError, match="experts=4: it does not divide the 6 copies of the model on 12 devices; exp"
+    ):
+        Split(experts=4, pipeline=2).copies(12)
 
 
 def test_a_copy_computes_whole_micro_batches_and_whole_rounds_of_them() -> None:
@@ -94,6 +104,8 @@ def test_a_share_may_be_in_per_cent() -> None:
         ),
         ("zero1,sequence", "sequence divides what tensor=N leaves whole; expected tensor=N of 2 or more with it"),
         ("ps,gradients=fp16", "gradients=fp16 with parameter-server: not supported, as servers send weights back"),
+        ("zero1,experts=8", "experts=8 with zero1: not supported; expected data"),
+        ("tensor=2,experts=8", "experts=8 with tensor=2: not supported; expected one of them"),
         ("fsdp,top=0.01", "top=0.01 with zero3: not supported, as each copy must add up what all others chose"),
     ],
 )

@@ -9,6 +9,7 @@ from estimator.core.types import RunPlan, StepTime
 from estimator.rollup.parts import PARTS
 from estimator.rollup.scaling import (
     Group,
+    busiest_experts,
     efficiency,
     expected_maximum,
     group_of,
@@ -35,6 +36,13 @@ def test_a_batch_that_cannot_be_divided_is_refused_with_what_can() -> None:
         EstimatorError, match=r"devices 5: the batch of 12 cannot .*; expected one of 1, 2, 3, 4, 6, 12"
     ):
         group_of(5, 8, "strong", 12)
+
+
+def test_the_busiest_experts_get_no_less_than_the_mean() -> None:
+    load = busiest_experts(PLAN)
+    assert load.min() >= 1.0
+    assert load[0] == pytest.approx(1.1)
+    assert np.quantile(load, 0.95) == pytest.approx(1.5, abs=0.15)
 
 
 def test_interleaved_stages_take_whole_rounds_of_micro_batches() -> None:

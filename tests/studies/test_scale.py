@@ -183,6 +183,32 @@ def test_more_copies_of_a_divided_model_make_no_step_shorter(split: str) -> None
     assert steps == sorted(steps)
 
 
+MIXTURE = """
+kind: gpt
+blocks: 4
+hidden_size: 1024
+heads: 16
+vocabulary: 10000
+sequence_length: 512
+experts: 16
+experts_per_token: 2
+"""
+
+
+def test_shared_experts_on_more_and_more_devices(tmp_path: Path) -> None:
+    """Copies that share experts among nodes wait longer for each other's tokens, and hold less."""
+    (tmp_path / "layers.yaml").write_text(MIXTURE)
+    selene, plan = load_system("selene"), RunPlan("", batch=4, draws=50)
+    rows = scale(read_profile(tmp_path), selene, [8, 16, 64, 512], plan, Split(experts=8), "weak")["rows"]
+    steps = [row["step_s"]["mid"] for row in rows]
+    assert steps == sorted(steps)
+    (wide,) = scale(read_profile(tmp_path), selene, [64], plan, Split(experts=16), "weak")["rows"]
+    assert wide["memory_bytes"]["parameters"] < rows[2]["memory_bytes"]["parameters"]
+    assert [
+        row["devices"] for row in scale(read_profile(tmp_path), selene, [], plan, Split(experts=8), "weak")["rows"]
+    ][:2] == [8, 16]
+
+
 def test_a_machine_that_is_smaller_than_one_copy_is_refused() -> None:
     with pytest.raises(
         EstimatorError, match="tensor × pipeline = 12: dgx-a100 has 8 devices; expected at most as many"

@@ -57,6 +57,7 @@ class Tape:
     layers: Layers
     prefix: str
     sequence_parts: int = 1  # devices that share the tokens outside attention and feed-forward layers
+    expert_parts: int = 1  # copies of the model that share experts
     nodes: list[Node] = field(default_factory=list)
 
     def add(self, node: Node) -> Tensor:
@@ -85,7 +86,7 @@ class Tape:
 
     def of_experts(self, name: str, given: Tensor, columns: int) -> Tensor:
         """A product with the weight of each expert."""
-        weight = parameter(self.layers.experts, given.shape[-1], columns)
+        weight = parameter(given.shape[1], given.shape[-1], columns)
         shape = (*given.shape[:-1], columns)
         return self.add(
             Product(self.name(name), (given, weight), shape, EXPERTS, self.layers.precision, self.layers.bias)
@@ -136,9 +137,11 @@ def _lookup(tape: Tape, name: str, rows: int, length: int, scattered_among: int 
     return tape.add(Embedding(tape.name(name), inputs, (BATCH, length, hidden), parts=scattered_among))
 
 
-def block(layers: Layers, number: int, given: Tensor, sequence_parts: int = 1) -> tuple[list[Node], Tensor]:
+def block(
+    layers: Layers, number: int, given: Tensor, sequence_parts: int = 1, expert_parts: int = 1
+) -> tuple[list[Node], Tensor]:
     """One block: attention and feed-forward layers, each with its norm and a way around it."""
-    tape = Tape(layers, f"block_{number}", sequence_parts)
+    tape = Tape(layers, f"block_{number}", sequence_parts, expert_parts)
     for part, run in (("attention", _attention), ("feed_forward", _feed_forward)):
         inside = tape.norm(f"{part}/norm", given) if layers.norm_first else given
         made = tape.dropout(f"{part}/dropout", run(tape, tape.gathered(inside)))
@@ -210,18 +213,22 @@ def _dense(tape: Tape, given: Tensor) -> Tensor:
 
 
 def _of_experts(tape: Tape, given: Tensor) -> Tensor:
-    """Each token goes to some of the experts, all of which get as many; their results are added by their weights."""
-    layers, name = tape.layers, tape.name
+    """Each token goes to some of the experts, all of which get as many; their results are added by their weights.
+
+    Of copies that share experts, each has some of these, with the tokens of all copies.
+    """
+    layers, name, parts = tape.layers, tape.name, tape.expert_parts
     routed = tape.product("feed_forward/router", given, layers.experts, bias=False)
     weights = tape.add(Stream(name("feed_forward/router_softmax"), (routed,), routed.shape, SOFTMAX, "result"))
     shape = (BATCH, layers.experts, layers.tokens_per_expert, layers.hidden_size)
     sent = tape.add(Move(name("feed_forward/to_experts"), (given,), shape, TO_EXPERTS))
+    sent = Tensor(sent.name, (BATCH, layers.experts // parts, layers.tokens_per_expert * parts, layers.hidden_size))
     up = tape.of_experts("feed_forward/up", sent, layers.feed_forward)
     made = tape.activation("feed_forward/activation", up, layers.activation)
     if layers.gated:
         other = tape.of_experts("feed_forward/gated", sent, layers.feed_forward)
         made = tape.add(Multiply(name("feed_forward/gate"), (made, other), made.shape))
-    down = tape.of_experts("feed_forward/down", made, layers.hidden_size)
+    down = Tensor(tape.of_experts("feed_forward/down", made, layers.hidden_size).name, shape)
     return tape.add(Move(name("feed_forward/from_experts"), (down, weights), given.shape, FROM_EXPERTS))
 
 

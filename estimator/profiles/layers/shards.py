@@ -9,6 +9,10 @@ With sequence parallelism each device has its share of the tokens there (Korthik
 Recomputation in Large Transformer Models, 2022, section 4.2.2). Results are added up and scattered instead, and tokens
 gathered ahead of the first product. A device keeps its share of what the first product took, and gathers it once more
 for the gradient of the weights, while that of the tokens is computed.
+
+With expert parallelism each copy of the model has some of the experts, and all copies send these their tokens and get
+the results back, and their gradients the other way (Lepikhin et al., GShard, 2021; Fedus et al., Switch Transformers,
+2021, section 5).
 """
 
 from __future__ import annotations
@@ -20,7 +24,17 @@ import pandas as pd
 
 from estimator.core import yaml_files
 from estimator.core.errors import EstimatorError
-from estimator.core.parallel import GATHERED, GATHERED_BESIDE, SCATTERED, SUMMED, Split
+from estimator.core.parallel import (
+    EXCHANGED,
+    EXCHANGED_BEFORE,
+    EXPERTS_LOAD,
+    EXPERTS_WEIGHTS,
+    GATHERED,
+    GATHERED_BESIDE,
+    SCATTERED,
+    SUMMED,
+    Split,
+)
 from estimator.core.types import Profile
 from estimator.profiles.layers import parameters
 from estimator.profiles.layers.model import Layers
@@ -37,8 +51,8 @@ def layers_of(profile: Profile) -> Layers:
     """The layers that a profile was made from. Raises EstimatorError for any other profile."""
     if profile.format != "layers":
         raise EstimatorError(
-            f"{profile.where}: tensor=N and pipeline=N need to know the model's blocks; expected a workload given as "
-            "layers (layers.yaml); a profile of ops can be divided by data, zero1, zero2, zero3 and micro=N"
+            f"{profile.where}: tensor=N, pipeline=N and experts=N need to know the model's blocks; expected a workload "
+            "given as layers (layers.yaml); a profile of ops can be divided by data, zero1, zero2, zero3 and micro=N"
         )
     return yaml_files.check(Layers, yaml_files.read_yaml(profile.files[0]))
 
@@ -70,10 +84,12 @@ def divided(profile: Profile, split: Split) -> Profile:
 
     Raises EstimatorError where the model is not known as layers, or its blocks or widths cannot be divided so.
     """
-    if split.model_devices == 1:
+    if split.least_devices == 1:
         return profile
     layers = layers_of(profile)
     check_stages(split, layers)
+    if split.experts > 1:
+        return _with_shared_experts(profile, layers, split.experts)
     return divided_layers(profile, layers, split.tensor, sequence=split.sequence)
 
 
@@ -124,6 +140,30 @@ def divided_layers(profile: Profile, layers: Layers, devices: int, *, sequence: 
     return dataclasses.replace(profile, ops=ops.assign(attributes=_marked(ops, marks)), workload=workload)
 
 
+def _with_shared_experts(profile: Profile, layers: Layers, copies: int) -> Profile:
+    """The profile of one of so many copies of the model that share its experts.
+
+    Raises EstimatorError where they cannot.
+    """
+    if layers.experts == 1:
+        raise EstimatorError(
+            f"experts={copies}: the model has no mixture; expected 'experts' of 2 or more in its layers.yaml"
+        )
+    if layers.experts % copies:
+        raise EstimatorError(f"experts={copies}: it does not divide the {layers.experts} experts; expected a divisor")
+    size, ops = parameters.total(layers, copies), ops_of(layers, expert_parts=copies)
+    workload = profile.workload.model_copy(update={"parameters": size.count, "variables": size.tensors})
+    return dataclasses.replace(profile, ops=ops.assign(attributes=_marked(ops, _EXPERTS)), workload=workload)
+
+
+_PRODUCTS = ("feed_forward/up", "feed_forward/gated", "feed_forward/down")
+_INSIDE = (*_PRODUCTS, "feed_forward/activation", "feed_forward/gate")
+_EXPERTS: Marks = [
+    (EXCHANGED, ("feed_forward/to_experts", "feed_forward/down", "feed_forward/from_experts/grad")),
+    (EXCHANGED_BEFORE, ("feed_forward/to_experts/grad",)),
+    (EXPERTS_LOAD, tuple(f"{name}{end}" for name in _INSIDE for end in ("", "/grad", "/grad_a", "/grad_b"))),
+    (EXPERTS_WEIGHTS, tuple(f"{name}/grad_b" for name in _PRODUCTS)),
+]
 _MARKS: Marks = [(SUMMED, (*SECOND, *(f"{name}/grad_a" for name in FIRST), TOKENS, f"{LOGITS}/grad_a"))]
 
 
