@@ -120,6 +120,8 @@ OutputFolder = Annotated[Path | None, typer.Option("-o", metavar="DIR", help="Fo
 PARALLEL_HELP = (
     "How the training is divided: data (gradients are all-reduced), zero1, zero2, zero3 or fsdp (the optimizer's "
     "state, gradients, weights are divided too), or parameter-server; and micro=N (samples that a copy computes at "
-    "once). Models given as layers also take tensor=N (parts of each product) and pipeline=N (stages of blocks)."
+    "once). gradients=fp16 or bf16 sends gradients in that format, top=1% the largest alone. Models given as layers "
+    "also take tensor=N (parts of each product), with sequence (its parts share the tokens elsewhere), and pipeline=N "
+    "(stages of blocks), with interleave=N (runs of blocks of each stage), or experts=N (copies that share a mixture)."
 )
 Parallel = Annotated[str, typer.Option(metavar="SPLIT", help=PARALLEL_HELP)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -9,7 +10,13 @@ from estimator.core.errors import EstimatorError, suggestion
 
 DataWord = Literal["data", "zero1", "zero2", "zero3", "parameter-server"]
 WORDS: dict[str, DataWord] = {**{word: word for word in get_args(DataWord)}, "fsdp": "zero3", "ps": "parameter-server"}
-NUMBERS = {"tensor": "tensor", "pipeline": "pipeline", "micro": "micro_batch"}  # as written → field
+NUMBERS = {  # as written → field
+    "tensor": "tensor", "pipeline": "pipeline", "micro": "micro_batch", "interleave": "interleave",
+    "experts": "experts",
+}  # fmt: skip
+SEQUENCE, GRADIENTS, TOP = "sequence", "gradients", "top"  # as written, and fields
+Narrow = Literal["fp16", "bf16"]
+NARROW: tuple[Narrow, ...] = get_args(Narrow)
 MEANINGS: dict[DataWord, str] = {
     "data": "each copy is whole; gradients are all-reduced in buckets while others are computed",
     "zero1": "the optimizer's state is divided: gradients are reduced to their owners, new weights gathered from them",
@@ -21,37 +28,69 @@ DIVIDED = {  # parts of memory, of which each device keeps its share (Rajbhandar
     "zero1": ("optimizer",), "zero2": ("optimizer", "gradients"), "zero3": ("optimizer", "gradients", "parameters"),
 }  # fmt: skip
 OF_STAGES = ("optimizer", "gradients", "parameters")  # parts of memory that stages of a pipeline divide
-WRITTEN = f"one of {', '.join(WORDS)}, and {'=N, '.join(NUMBERS)}=N, such as zero1,tensor=8,pipeline=4"
+KEPT_GRADIENTS = "kept_gradients"  # what is not sent of them: a part of memory that is there where it is named
+WRITTEN = (
+    f"one of {', '.join(WORDS)}, and {'=N, '.join(NUMBERS)}=N, {SEQUENCE}, {GRADIENTS}={' or '.join(NARROW)}, "
+    f"{TOP}=SHARE, such as zero1,tensor=8,{SEQUENCE},pipeline=4"
+)
 LARGEST = 10**6
 USUAL_COPIES = 8  # assumed, as many as a node has devices
-SUMMED = "sum=tensor"  # attribute of ops whose results the devices of a divided product add up
+# attributes of ops of divided products, by what their devices do: add up its results; add them up, each keeping those
+# of its tokens; gather the tokens that it takes; gather, while it runs, those that the next op takes
+SUMMED, SCATTERED, GATHERED, GATHERED_BESIDE = "sum=tensor", "scatter=tensor", "gather=tensor", "gather_beside=tensor"
+
+# attributes of ops of a mixture of experts: copies of the model exchange the tokens that it has made, or that it takes;
+# how long it takes goes by the tokens that a copy's experts get; it makes gradients of experts' weights
+EXCHANGED, EXCHANGED_BEFORE = "exchange=experts", "exchange_before=experts"
+EXPERTS_LOAD, EXPERTS_WEIGHTS = "load=experts", "weights=experts"
 
 
 @dataclass(frozen=True)
 class Split:
     """How a training is divided: among copies of the model (``data``), the parts of each product (``tensor``), and the
     stages of its blocks (``pipeline``), which pass batches of ``micro_batch`` on.
+
+    Each stage may have several runs of blocks (``interleave``), and each part of a product its part of the tokens
+    elsewhere (``sequence``). Gradients may travel in another format (``gradients``), or but a share of them (``top``).
+    So many copies may share the ``experts`` of a mixture.
     """
 
     data: DataWord = "data"
     tensor: int = 1
     pipeline: int = 1
     micro_batch: int | None = None
+    interleave: int = 1
+    sequence: bool = False
+    gradients: Narrow | None = None
+    top: float | None = None
+    experts: int = 1
 
     def __str__(self) -> str:
         usual = Split()
-        chosen = {
-            name: getattr(self, field)
-            for name, field in NUMBERS.items()
-            if getattr(self, field) != getattr(usual, field)
-        }
-        numbers = [f"{name}={value}" for name, value in chosen.items()]
-        return ",".join([self.data, *numbers])
+        values = {name: getattr(self, field) for name, field in _FIELDS.items()}
+        chosen = {name: value for name, value in values.items() if value != getattr(usual, _FIELDS[name])}
+        written = [name if value is True else f"{name}={value}" for name, value in chosen.items()]
+        return ",".join([self.data, *written])
 
     @property
     def model_devices(self) -> int:
         """Devices that hold one copy of the model together."""
         return self.tensor * self.pipeline
+
+    @property
+    def least_devices(self) -> int:
+        """Devices of as many copies as share experts."""
+        return self.model_devices * self.experts
+
+    @property
+    def written_devices(self) -> str:
+        """What makes the least devices, as a product of words."""
+        return "tensor × pipeline × experts" if self.experts > 1 else "tensor × pipeline"
+
+    @property
+    def least_batch(self) -> int:
+        """Samples that a copy computes a multiple of: a micro-batch, or a round of them in an interleaved pipeline."""
+        return (self.micro_batch or 1) * (self.pipeline if self.interleave > 1 else 1)
 
     @property
     def divides_update(self) -> bool:
@@ -61,52 +100,129 @@ class Split:
     @property
     def usual_devices(self) -> int:
         """Devices, where nothing says how many: of one copy of the model, or of 8 where copies share its states."""
-        return self.model_devices * (USUAL_COPIES if self.divides_update else 1)
+        return self.model_devices * (USUAL_COPIES if self.divides_update else self.experts)
 
     @property
     def meaning(self) -> str:
         """What it does, in words."""
         numbers = {
             f"each product is divided among {self.tensor} devices": self.tensor > 1,
+            "norms, dropouts and sums by the tokens of a sequence": self.sequence,
             f"blocks among {self.pipeline} stages, which run one forward and one backward pass in turn": self.pipeline
             > 1,
+            f"each stage has {self.interleave} runs of blocks": self.interleave > 1,
             f"a copy of the model computes {self.micro_batch} sample(s) at once": self.micro_batch,
+            f"experts among {self.experts} copies, which send each other their tokens": self.experts > 1,
+            f"gradients travel as {self.gradients}": self.gradients,
+            f"the largest {100 * (self.top or 0):g} % of gradients travel, with their places": self.top,
         }
         return "; ".join([MEANINGS[self.data], *(text for text, there in numbers.items() if there)])
 
     def copies(self, devices: int) -> int:
-        """Copies of the model on so many devices. Raises EstimatorError where they make no whole number."""
+        """Copies of the model on so many devices.
+
+        Raises EstimatorError where they make no whole number, or cannot share experts.
+        """
         if devices % self.model_devices:
             raise EstimatorError(
                 f"devices {devices}: tensor × pipeline = {self.model_devices} does not divide them; expected a multiple"
             )
-        return devices // self.model_devices
+        copies = devices // self.model_devices
+        if copies % self.experts:
+            raise EstimatorError(
+                f"experts={self.experts}: it does not divide the {copies} copies of the model on {devices} devices; "
+                f"expected a multiple of {self.least_devices} devices"
+            )
+        return copies
 
     def divisors(self, devices: int) -> dict[str, float]:
         """By how much each part of a device's memory is divided among so many devices."""
-        parts = dict.fromkeys(OF_STAGES, float(self.pipeline))
+        parts = {**dict.fromkeys(OF_STAGES, float(self.pipeline)), "activations": 1.0 / self.kept_passes}
+        if self.top is not None:
+            parts[KEPT_GRADIENTS] = float(self.pipeline)
         for name in DIVIDED.get(self.data, ()):
             parts[name] *= self.copies(devices)
-        return {name: divisor for name, divisor in parts.items() if divisor > 1}
+        return {name: divisor for name, divisor in parts.items() if divisor != 1 or name == KEPT_GRADIENTS}
+
+    @property
+    def kept_passes(self) -> float:
+        """Activations that the first stage keeps at once, in those of one micro-batch of the whole model:
+        ``1 + (p − 1) / (p · v)`` where its p stages have v runs of blocks each, and 1 where they have one.
+
+        Source: Korthikanti et al., Reducing Activation Recomputation in Large Transformer Models, 2022, section 4.2.3.
+        """
+        return 1.0 + (self.pipeline - 1) / (self.pipeline * self.interleave) if self.interleave > 1 else 1.0
 
 
+_FIELDS = {**NUMBERS, **{name: name for name in (SEQUENCE, GRADIENTS, TOP)}}  # as written, in this order → field
 WHOLE = Split()  # every device has the whole model
 
 
 def read_split(written: str) -> Split:
-    """The split that a text such as ``zero1,tensor=8,pipeline=4`` names. Raises EstimatorError for another text."""
+    """The split that a text such as ``zero1,tensor=8,pipeline=4`` names.
+
+    Raises EstimatorError for another text, and for parts that do not go together.
+    """
     if not isinstance(written, str):
         raise EstimatorError(f"parallel is {written!r}; expected {WRITTEN}")
-    fields: dict[str, str | int] = {}
-    for part in written.split(","):
-        name, _, value = part.strip().partition("=")
-        if ("data" if name in WORDS else NUMBERS.get(name)) in fields:
-            raise EstimatorError(f"parallel '{written}': '{part.strip()}' is the second of its kind; keep one of them")
-        if name in WORDS and not value:
-            fields["data"] = WORDS[name]
-        elif name in NUMBERS and value.isascii() and value.isdigit() and 1 <= int(value) <= LARGEST:
-            fields[NUMBERS[name]] = int(value)
-        else:
-            hint = "" if name in NUMBERS else suggestion(name, [*WORDS, *NUMBERS])
-            raise EstimatorError(f"parallel '{part.strip()}' is not known; expected {WRITTEN}.{hint}")
-    return Split(**fields)  # type: ignore[arg-type]
+    fields: dict[str, str | int | float | bool] = {}
+    for part in (each.strip() for each in written.split(",")):
+        field, value = _read_part(part)
+        if field in fields:
+            raise EstimatorError(f"parallel '{written}': '{part}' is the second of its kind; keep one of them")
+        fields[field] = value
+    split = Split(**fields)  # type: ignore[arg-type]
+    for fault, is_there in _faults(split).items():
+        if is_there:
+            raise EstimatorError(f"parallel '{written}': {fault}")
+    return split
+
+
+def _read_part(part: str) -> tuple[str, str | int | float | bool]:
+    """The field that one part of a split names, and its value. Raises EstimatorError for another text."""
+    name, _, value = part.partition("=")
+    if name in WORDS and not value:
+        return "data", WORDS[name]
+    if part == SEQUENCE:
+        return SEQUENCE, True
+    if name in NUMBERS and value.isascii() and value.isdigit() and 1 <= int(value) <= LARGEST:
+        return NUMBERS[name], int(value)
+    if name == GRADIENTS and value in NARROW:
+        return GRADIENTS, value
+    share = _share(value) if name == TOP else None
+    if share is not None:
+        return TOP, share
+    hint = "" if name in _FIELDS else suggestion(name, [*WORDS, *_FIELDS])
+    raise EstimatorError(f"parallel '{part}' is not known; expected {WRITTEN}.{hint}")
+
+
+def _share(written: str) -> float | None:
+    """A share above 0 and below 1, such as 0.01 or 1%; None for another text."""
+    digits = written.removesuffix("%")
+    try:
+        share = float(digits) / (100 if digits != written else 1)
+    except ValueError:
+        return None
+    return share if math.isfinite(share) and 0 < share < 1 else None
+
+
+def _faults(split: Split) -> dict[str, bool]:
+    """What does not go together, in words, and whether it is there."""
+    sends_weights = split.data == "parameter-server"
+    return {
+        f"{SEQUENCE} divides what tensor=N leaves whole; expected tensor=N of 2 or more with it": (
+            split.sequence and split.tensor == 1
+        ),
+        f"interleave={split.interleave} gives each stage of a pipeline several runs of blocks; expected pipeline=N of "
+        "2 or more with it": split.interleave > 1 and split.pipeline == 1,
+        f"{GRADIENTS}={split.gradients} with {split.data}: not supported, as servers send weights back; expected data, "
+        "zero1, zero2 or zero3": split.gradients is not None and sends_weights,
+        f"{TOP}={split.top} with {split.data}: not supported, as each copy must add up what all others chose; expected "
+        "data": split.top is not None and split.data != "data",
+        f"experts={split.experts} with {split.data}: not supported; expected data": (
+            split.experts > 1 and split.data != "data"
+        ),
+        f"experts={split.experts} with tensor={split.tensor}: not supported; expected one of them": (
+            split.experts > 1 and split.tensor > 1
+        ),
+    }

@@ -422,10 +422,16 @@ MESSAGES = Table(
         Column(
             "among",
             "text",
-            "copies of the model, parts of its products, or stages of its blocks",
-            choices=("data", "tensor", "stages"),
+            "copies of the model, parts of products, stages of blocks, copies that share experts or have the same",
+            choices=("data", "tensor", "stages", "experts", "like_experts"),
         ),
         Column("bucket", "integer", "part of the gradients or weights, as they are made; missing: none", minimum=0),
+        Column(
+            "holds",
+            "text",
+            "results of ops, weights, gradients, or those that each rank chose: then bytes are of one rank's",
+            choices=("results", "weights", "gradients", "chosen"),
+        ),
     ),
 )
 DEFAULTS = {

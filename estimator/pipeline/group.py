@@ -28,6 +28,7 @@ from estimator.rollup.scaling import (
     Group,
     GroupStep,
     Spread,
+    busiest_experts,
     describe_spread,
     lengthened,
     slowest_device,
@@ -152,15 +153,21 @@ def _of_several(
     plan, sent = predicted.plan, exchange(predicted.work.work, _workload(predicted), split)
     passed = passed_on(predicted.work.work, split)
     messages = pd.concat([sent.messages, passed], ignore_index=True)
-    of_groups = [messages_as_work(messages, _ranks(predicted, group, split)) for group in own]
+    of_groups = [
+        work
+        for group in own
+        for work in (messages_as_work(messages, _ranks(predicted, group, split)), *sent.compression.work(group.copies))
+    ]
     times_s = _message_times(predicted, pd.concat(of_groups, ignore_index=True))
-    alone, count = without_exchange(predicted.prediction), len(sent.messages)
+    alone, count, all_sent = without_exchange(predicted.prediction), len(sent.messages), len(messages)
     together = exchange_of(alone, predicted.timeline, sent.messages, predicted.scenario)
-    micro = MicroBatches(predicted, update_s, together, sent.messages, split)
+    load = busiest_experts(plan) if split.experts > 1 else np.ones(1 + plan.draws)
+    micro = MicroBatches(predicted, update_s, together, sent.messages, split, load)
     found = {}
     for group, all_s in zip(own, np.split(times_s, len(own), axis=1), strict=True):
-        sent_s, pass_on_s = _placed(all_s[:, :count], sent, plan), all_s[:, count:].sum(axis=1)
-        total_s = micro.total_s(group, sent_s, pass_on_s)
+        sent_s = micro.with_load(_placed(all_s[:, :count], sent, plan))
+        pass_on_s = all_s[:, count:all_sent].sum(axis=1)
+        total_s = micro.total_s(group, sent_s, pass_on_s) + micro.coded_s(group, all_s[:, all_sent:])
         step_time = lengthened(own[group], total_s, slowest_device(group.devices, spread, plan))
         found[group] = GroupStep(step_time, micro.communication_s(group, sent_s, pass_on_s), sent.notes)
     return found
@@ -194,14 +201,16 @@ def _joined(predicted: PredictedStep, group: Group) -> int:
 
 def _ranks(predicted: PredictedStep, group: Group, split: Split) -> dict[str, Ranks]:
     """Who sends the messages of each kind, how many of them their own links join, and how many such groups share the
-    node's way to others: the parts of a product are neighbours, then the stages of a pipeline, then the copies.
+    node's way to others: the parts of a product are neighbours, then the stages of a pipeline, then the copies, first
+    those that share experts.
     """
     node, inner = _joined(predicted, group), 1
     found: dict[str, Ranks] = {}
-    for kind, ranks in {"tensor": split.tensor, "stages": split.pipeline, "data": group.copies}.items():
+    sharing = {"experts": split.experts, "like_experts": group.copies // split.experts}
+    for kind, ranks in {"tensor": split.tensor, "stages": split.pipeline, "data": group.copies, **sharing}.items():
         joined = max(1, min(ranks, node // inner))
         found[kind] = (ranks, joined, max(1, node // joined))
-        inner *= ranks
+        inner *= 1 if kind == "data" else ranks  # copies that share experts are some of all
     inside = found["stages"][1] == split.pipeline
     found["stages"] = (2, 2 if inside else 1, min(split.tensor, node))
     return found

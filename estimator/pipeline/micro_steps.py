@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
 
-from estimator.core.parallel import Split
+from estimator.core.parallel import EXPERTS_LOAD, Split
 from estimator.core.types import Flags, Floats, StepTime
 from estimator.pipeline.step import PredictedStep
 from estimator.rollup.exchange import StepWithMessages, without_exchange
 from estimator.rollup.pipeline_parallel import MicroStep, accumulated, exposed_reduction, pipelined
 from estimator.rollup.scaling import Group
+from estimator.work.parallel import has_attribute
 from estimator.work.weights import updates
 
 AHEAD = "embeddings/"  # how the names of ops that stand before the blocks begin
@@ -45,11 +47,24 @@ class MicroBatches:
     together: StepWithMessages
     messages: pd.DataFrame
     split: Split
+    load: Floats  # tokens of the busiest part of the experts over the mean
+
+    def with_load(self, times_s: Floats) -> Floats:
+        """The times of messages (draws × messages), those to experts with as many tokens as the busiest get [s]."""
+        to_experts = np.asarray(self.messages["among"] == "experts", dtype=bool)
+        return np.where(to_experts, self.load[:, None] * times_s, times_s)
+
+    @cached_property
+    def _waiting_s(self) -> Floats:
+        """How much longer the busiest part of the experts computes for one micro-batch than the mean [s]."""
+        ops = self.predicted.work.work
+        of_experts = has_attribute(ops, EXPERTS_LOAD)
+        return np.asarray((self.load - 1.0) * self.predicted.prediction.samples[:, of_experts].sum(axis=1))
 
     @property
     def among_copies(self) -> Flags:
         """Which messages pass among copies of the model."""
-        return np.asarray(self.messages["among"] == "data", dtype=bool)
+        return np.asarray(self.messages["among"].isin(["data", "like_experts"]), dtype=bool)
 
     def total_s(self, group: Group, times_s: Floats, pass_on_s: Floats) -> Floats:
         """The step with all messages [s].
@@ -63,7 +78,8 @@ class MicroBatches:
         if self.split.pipeline > 1:
             passes_s = self._passes_s(times_s * ~self.among_copies)
             parts = self._parts(passes_s, update_s)
-            return pipelined(parts, self.split.pipeline, count, pass_on_s) + self._exposed(passes_s, times_s)
+            stages, runs = self.split.pipeline, self.split.interleave
+            return pipelined(parts, stages, count, pass_on_s, runs) + self._exposed(passes_s, times_s)
         last_s = self._passes_s(times_s)
         if count == 1 or self.split.data == "zero3":  # weights are gathered for each micro-batch
             return accumulated(last_s, update_s, count)
@@ -71,21 +87,28 @@ class MicroBatches:
 
     def _passes_s(self, times_s: Floats) -> Floats:
         """Both passes of one micro-batch with messages that take these times [s]; each call replays the step."""
-        return self.together.total_s(times_s) - self.update_s
+        return self.together.total_s(times_s) - self.update_s + self._waiting_s
 
     def _exposed(self, passes_s: Floats, times_s: Floats) -> Floats:
         """What messages among the copies of a stage add [s]; gathered weights follow the update, and are not hidden."""
-        stages, gathers = self.split.pipeline, np.asarray(self.messages["operator"] == "all_gather", dtype=bool)
+        stages, gathers = self.split.pipeline, np.asarray(self.messages["holds"] == "weights", dtype=bool)
         reduces = self.among_copies & ~gathers
         reduced_s, gathered_s = (times_s[:, some].sum(axis=1) / stages for some in (reduces, gathers))
         return np.asarray(exposed_reduction(reduced_s, passes_s / stages, int(reduces.sum())) + gathered_s)
+
+    def coded_s(self, group: Group, times_s: Floats) -> Floats:
+        """What compression of gradients takes of one device in a step [s], by the times of its ops in one exchange."""
+        if group.copies == 1:
+            return 0.0 * self.update_s
+        often = group.micro_batches if self.split.data == "zero3" else 1
+        return np.asarray(often * times_s.sum(axis=1) / self.split.pipeline)
 
     def communication_s(self, group: Group, times_s: Floats, pass_on_s: Floats) -> Floats:
         """The time of all messages that one device sends in a step [s]; as :meth:`total_s`."""
         count, stages, data = group.micro_batches, self.split.pipeline, self.among_copies
         among_copies_s, inside_s = times_s[:, data].sum(axis=1), times_s[:, ~data].sum(axis=1)
         often = count if self.split.data == "zero3" else 1
-        sent = 2.0 * count if stages > 1 else 0.0
+        sent = 2.0 * count * self.split.interleave if stages > 1 else 0.0
         return np.asarray((often * among_copies_s + count * inside_s) / stages + sent * pass_on_s)
 
     def _parts(self, passes_s: Floats, update_s: Floats) -> MicroStep:

@@ -19,6 +19,7 @@ from estimator.core import units, yaml_files
 from estimator.core.errors import UnfitError
 from estimator.core.interval import bounds, draw
 from estimator.core.notes import Note
+from estimator.core.parallel import KEPT_GRADIENTS
 from estimator.core.types import (
     DeviceSpec,
     File,
@@ -138,8 +139,12 @@ ACTIVATIONS = {  # by evidence
 
 
 def divide(tensors: StepTensors, variables: Variables, split: Divisors) -> tuple[StepTensors, Variables]:
-    """One device's share of tensors and variables, where a parallel training divides each part by its number."""
+    """One device's share of tensors and variables, where a parallel training divides each part by its number.
+
+    Gradients that are kept, as they were not sent, are a state more (Lin et al., Deep Gradient Compression, 2018).
+    """
     part = {name: split.get(name, 1.0) for name in PARTS}
+    kept = one_state(variables) / split[KEPT_GRADIENTS] if KEPT_GRADIENTS in split else 0.0
     return (
         StepTensors(
             tensors.activations / part["activations"],
@@ -149,7 +154,7 @@ def divide(tensors: StepTensors, variables: Variables, split: Divisors) -> tuple
         ),
         Variables(
             variables.parameters / part["parameters"],
-            variables.optimizer / part["optimizer"],
+            variables.optimizer / part["optimizer"] + kept,
             variables.slots,
             variables.notes,
         ),
@@ -171,8 +176,12 @@ def with_rules(tensors: StepTensors, variables: Variables, workload: Workload) -
 
 def with_accumulated(tensors: StepTensors, variables: Variables) -> StepTensors:
     """The tensors of a micro-batch that is not the first: the gradients of all parameters are there at each moment."""
-    all_of = variables.optimizer / variables.slots if variables.slots else variables.parameters
-    return replace(tensors, gradients=np.maximum(tensors.gradients, all_of))
+    return replace(tensors, gradients=np.maximum(tensors.gradients, one_state(variables)))
+
+
+def one_state(variables: Variables) -> float:
+    """Bytes of one tensor of every parameter in the update's format."""
+    return variables.optimizer / variables.slots if variables.slots else variables.parameters
 
 
 def largest_moment(tensors: StepTensors) -> tuple[float, float, float]:

@@ -7,6 +7,10 @@ section 2.2): with m micro-batches and stages that take t_i for both passes of o
 
 so that the stages idle for Σ t_i − max t_i, the bubble. Stages of equal blocks take alike, so three of them, the first,
 one between and the last, stand for any number.
+
+Interleaved stages have v runs of blocks each, which a micro-batch passes in turn (section 2.2.2 there). One run of
+each stage fills and empties the pipeline, so that the bubble is 1/v of that above, and results are passed on v times as
+often. The closed form is that of Megatron's order of passes where all stages take alike.
 """
 
 from __future__ import annotations
@@ -35,15 +39,20 @@ def accumulated(passes_s: Floats, update_s: Floats, micro_batches: int) -> Float
     return micro_batches * passes_s + update_s
 
 
-def pipelined(micro: MicroStep, stages: int, micro_batches: int, pass_on_s: Floats) -> Floats:
+def pipelined(micro: MicroStep, stages: int, micro_batches: int, pass_on_s: Floats, interleave: int = 1) -> Floats:
     """Micro-batches through the stages of a pipeline, and the update of each stage's weights [s].
 
-    ``pass_on_s``: to send the results of one micro-batch to the next stage; their gradient comes back as long.
+    Args:
+        micro: one micro-batch through the whole model.
+        stages: of the pipeline.
+        micro_batches: of a step.
+        pass_on_s: to send the results of one micro-batch to the next run of blocks; their gradient comes back as long.
+        interleave: runs of blocks of each stage.
     """
-    of_stage = micro.blocks_s / stages + 2.0 * pass_on_s
-    first, last = of_stage + micro.before_s, of_stage + micro.behind_s
-    longest: Floats = np.maximum(first, last)
-    return first + last + (stages - 2) * of_stage + (micro_batches - 1) * longest + micro.update_s / stages
+    of_run = micro.blocks_s / (stages * interleave) + 2.0 * pass_on_s
+    longest, shortest = np.maximum(micro.before_s, micro.behind_s), np.minimum(micro.before_s, micro.behind_s)
+    whole: Floats = micro_batches * (interleave * of_run + longest)
+    return whole + (stages - 1) * of_run + shortest + micro.update_s / stages
 
 
 def exposed_reduction(reduced_s: Floats, passes_s: Floats, parts: int) -> Floats:

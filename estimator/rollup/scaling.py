@@ -23,8 +23,9 @@ Spread = tuple[float, float, float]
 # standard deviation of the logarithm of one device's step, low, mid and high: so that published trainings on several
 # devices of one node and more lie in their intervals ('estimator validate --problem scaling')
 DEVICE_SPREAD = (0.005, 0.04, 0.25)
-
-
+# tokens of the busiest part of the experts over the mean of all parts. Trained with a loss that balances them, experts
+# get room for 1 to 1.5 times the mean (Fedus et al., Switch Transformers, 2021, sections 2.2 and 5); the mid is assumed
+EXPERTS_LOAD: Spread = (1.0, 1.1, 1.5)
 STRAGGLERS = (
     "a step of one device takes {1:.0f} % more or less than that of another ({0:g} to {2:g} %); the slowest counts"
 )
@@ -75,7 +76,8 @@ def group_of(
 
     ``batch``: of one copy of the model for weak scaling, of all for strong scaling. ``of_copy``: ranks of the profile
     that hold one copy together, each with its own part of every split. Raises EstimatorError where copies
-    do not divide the devices or, for strong scaling, the batch; or micro-batches the batch of a copy.
+    do not divide the devices or, for strong scaling, the batch; micro-batches the batch of a copy; or the stages of an
+    interleaved pipeline the micro-batches.
     """
     if devices % of_copy:
         raise EstimatorError(
@@ -91,6 +93,7 @@ def group_of(
             f"micro={split.micro_batch}: it does not divide the {local_batch} samples of a copy on {devices} devices; "
             "expected a divisor"
         )
+    _check_rounds(local_batch // (split.micro_batch or local_batch), devices, split)
     return Group(devices, nodes, local_batch, local_batch * copies, model_devices, split.micro_batch)
 
 
@@ -99,6 +102,18 @@ def refuse_fewer(devices: int, parts: int) -> None:
     if devices < parts:
         raise EstimatorError(
             f"devices {devices}: {parts} ranks of the profile exchange parts of one model; expected at least as many"
+        )
+
+
+def _check_rounds(micro_batches: int, devices: int, split: Split) -> None:
+    """Raises EstimatorError where interleaved stages have no whole rounds of micro-batches.
+
+    Source: Narayanan et al., 2021, section 2.2.2.
+    """
+    if split.interleave > 1 and micro_batches % split.pipeline:
+        raise EstimatorError(
+            f"interleave={split.interleave}: a copy on {devices} devices has {micro_batches} micro-batch(es); expected "
+            f"a multiple of pipeline={split.pipeline}, by --batch and micro=N"
         )
 
 
@@ -121,6 +136,11 @@ def describe_spread(spread: Spread = DEVICE_SPREAD) -> str:
 def slowest_device(devices: int, spread: Spread, plan: RunPlan) -> Floats:
     """How many times as long the slowest of so many devices takes, one number a draw: exp(σ · E[max of N normals])."""
     return np.exp(draw("scaling.devices", *spread, plan.draws, plan.seed) * expected_maximum(devices))
+
+
+def busiest_experts(plan: RunPlan) -> Floats:
+    """How many times the mean of all tokens the busiest part of the experts gets, one number a draw."""
+    return np.maximum(draw("scaling.experts", *EXPERTS_LOAD, plan.draws, plan.seed), 1.0)
 
 
 def expected_maximum(count: int) -> float:

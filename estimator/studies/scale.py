@@ -171,19 +171,20 @@ def _counts(
     devices: Sequence[int], system: SystemSpec, split: Split, ranks: RecordedRanks, whole_batch: int | None
 ) -> list[int]:
     """The numbers of devices asked for, without repeats; where none is, one copy of the model, twice as many, and so
-    on to the whole machine, as far as the copies divide the whole batch.
+    on to the whole machine, as far as the copies and their micro-batches divide the whole batch.
 
     Raises EstimatorError where the machine has not so many, or too few for one copy.
     """
     most = int(system.nodes.value * system.devices_per_node.value)
-    of_copy = split.model_devices * ranks.of_copy
+    of_copy = split.least_devices * ranks.of_copy
     if of_copy > most:
         raise EstimatorError(
-            f"tensor × pipeline = {of_copy}: {system.name} has {most} devices; expected at most as many"
+            f"{split.written_devices} = {of_copy}: {system.name} has {most} devices; expected at most as many"
         )
     if not devices:
         copies = {most // of_copy, *(2**power for power in range((most // of_copy).bit_length()))}
-        counts = (of_copy * count for count in copies if (whole_batch or count) % count == 0)
+        least = split.least_batch * split.experts
+        counts = (of_copy * n for n in copies if whole_batch is None or whole_batch % (n * least) == 0)
         return sorted(count for count in counts if count >= ranks.parts)
     for count in devices:
         if not 1 <= count <= most:

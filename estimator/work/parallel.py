@@ -19,9 +19,20 @@ import pandas as pd
 
 from estimator.core.errors import EstimatorError
 from estimator.core.notes import Note
-from estimator.core.parallel import SUMMED, DataWord, Split
+from estimator.core.parallel import (
+    EXCHANGED,
+    EXCHANGED_BEFORE,
+    EXPERTS_WEIGHTS,
+    GATHERED,
+    GATHERED_BESIDE,
+    SCATTERED,
+    SUMMED,
+    DataWord,
+    Split,
+)
 from estimator.core.schema import HOST_CLASSES, MATRIX, MESSAGES, WORK, numbers
 from estimator.core.types import ITEMSIZE, Flags, Floats, Integers, Workload, itemsizes
+from estimator.work.compression import Compression, compression
 from estimator.work.weights import KERNEL, form, takes_weights, updates
 
 BUCKET_BYTES, FIRST_BUCKET_BYTES = 25 * 2**20, 2**20
@@ -36,13 +47,14 @@ Updates = tuple[int | None, int | None]  # the first and the last op that update
 
 @dataclass(frozen=True)
 class Exchange:
-    """MESSAGES of one step, and notes on what is not known of them.
+    """MESSAGES of one step, how its gradients travel, and notes on what is not known of them.
 
     ``assumed_places``: the share of the gradients that each bucket ends with, where they are taken to be made evenly
     during the backward pass as no op tells when; None where ops do.
     """
 
     messages: pd.DataFrame
+    compression: Compression
     notes: tuple[Note, ...] = ()
     assumed_places: Floats | None = None
 
@@ -75,36 +87,92 @@ def exchange(work: pd.DataFrame, workload: Workload, split: Split) -> Exchange:
             "'parameters: 25000000' in its workload.yaml, as their gradients are what devices exchange"
         )
     order = _order(work)
-    buckets = _buckets(made * _width(work, split) / WIDEST, _weights_taken(work), order)
-    table = MESSAGES_OF[split.data](buckets, _updates_after(work, int(buckets.made.max())))
-    whole = pd.concat([_sums(work), table.assign(among="data")], ignore_index=True)
-    places = np.cumsum(buckets.bytes) / buckets.bytes.sum() if notes else None
-    return Exchange(MESSAGES.conform(whole, "messages"), notes, places)
+    width = _width(work, split)
+    of_experts = has_attribute(work, EXPERTS_WEIGHTS)
+    tables = [
+        _exchange_among(name, made * some * width / WIDEST, work, order, split)
+        for name, some in (("data", ~of_experts), ("like_experts", of_experts))
+        if (made * some).any()
+    ]
+    table = pd.concat(tables, ignore_index=True)
+    gradients = table["operator"] != "all_gather"
+    how = compression(table[gradients], width, split)
+    compressed = _compressed(table.assign(holds=np.where(gradients, "gradients", "weights")), how)
+    whole = pd.concat([_among_parts(work), compressed], ignore_index=True)
+    by_bucket = table.loc[gradients, "bytes"].to_numpy(dtype=float)
+    places = np.cumsum(by_bucket) / by_bucket.sum() if notes else None
+    return Exchange(MESSAGES.conform(whole, "messages"), how, notes, places)
 
 
-def _sums(work: pd.DataFrame) -> pd.DataFrame:
-    """The all-reduces of results that several devices have parts of: the next op waits for each.
+def _exchange_among(name: str, made: Floats, work: pd.DataFrame, order: Integers, split: Split) -> pd.DataFrame:
+    """The messages of gradients and weights among these copies of the model; ``made``: bytes by op."""
+    buckets = _buckets(made, _weights_taken(work), order)
+    return MESSAGES_OF[split.data](buckets, _updates_after(work, int(buckets.made.max()))).assign(among=name)
 
-    What is no product, the embedding of tokens, has a result as large as the products'.
+
+def has_attribute(work: pd.DataFrame, attribute: str) -> Flags:
+    """Which ops have this attribute."""
+    return np.asarray((";" + work["attributes"].fillna("") + ";").str.contains(f";{attribute};", regex=False))
+
+
+def _compressed(messages: pd.DataFrame, how: Compression) -> pd.DataFrame:
+    """Messages whose gradients travel so: of the largest of them, each copy of the model gathers those of all."""
+    gradients = messages["holds"] == "gradients"
+    smaller = messages.assign(bytes=messages["bytes"].where(~gradients, how.share * messages["bytes"]))
+    return smaller if how.top is None else smaller.assign(operator="all_gather", holds="chosen")
+
+
+AMONG_PARTS = {  # attribute of an op → its message, as large as which tensor, ready and needed so many ops later
+    GATHERED: ("all_gather", "operand", -1, 0),
+    GATHERED_BESIDE: ("all_gather", "result", -1, 1),
+    SCATTERED: ("reduce_scatter", "result", 0, 1),
+    SUMMED: ("all_reduce", "result", 0, 1),
+    EXCHANGED: ("all_to_all", "result", 0, 1),
+    EXCHANGED_BEFORE: ("all_to_all", "result", -1, 0),
+}
+
+
+def _among_parts(work: pd.DataFrame) -> pd.DataFrame:
+    """The messages of devices that have parts of the same products, or of the same experts.
+
+    Each holds all tokens. What is no product, such as the embedding of tokens, has a message as large as the products'.
     """
-    rows = np.flatnonzero(work["attributes"].fillna("").str.contains(SUMMED, regex=False))
-    size = pd.Series(_result_bytes(work.iloc[rows])).bfill()
-    needed = np.minimum(rows + 1, len(work) - 1)
-    return pd.DataFrame({"operator": "all_reduce", "bytes": size, "ready": rows, "needed": needed, "among": "tensor"})
+    attributes, last = work["attributes"].fillna(""), len(work) - 1
+    found = [
+        {"operator": operator, "like": like, "row": row, "ready": row + ready, "needed": min(row + needed, last)}
+        for row in np.flatnonzero(attributes.str.contains("=tensor|exchange", regex=True))
+        for mark, (operator, like, ready, needed) in AMONG_PARTS.items()
+        if mark in attributes.iloc[row].split(";")
+    ]
+    table = pd.DataFrame(found, columns=["operator", "like", "row", "ready", "needed"])
+    rows = work.iloc[table["row"]]
+    size = pd.Series(np.where(table["like"] == "operand", _bytes(rows, "m", "k"), _bytes(rows, "m", "n")))
+    ready = table["ready"].where(table["ready"] >= 0)
+    among = np.where(table["operator"] == "all_to_all", "experts", "tensor")
+    return table.assign(bytes=size.ffill().bfill(), ready=ready, among=among, holds="results").drop(
+        columns=["like", "row"]
+    )
 
 
 def passed_on(work: pd.DataFrame, split: Split) -> pd.DataFrame:
-    """MESSAGES from one stage of a pipeline to the next in one pass: what a block hands on; none without stages."""
+    """MESSAGES from one stage of a pipeline to the next in one pass: what a block hands on; none without stages.
+
+    Devices that have parts of a product send a part of its result each, which those of the next stage gather, but where
+    they share the tokens anyway (Narayanan et al., 2021, section 4.1).
+    """
     if split.pipeline == 1:
         return MESSAGES.empty()
     last = work[(work["block"] == 0) & (work["phase"] == "forward") & (work["op_class"] == "gemm")].iloc[-1:]
-    table = pd.DataFrame({"operator": "send_recv", "bytes": _result_bytes(last), "among": "stages"})
-    return MESSAGES.conform(table, "messages")
+    size = float(_bytes(last, "m", "n")[0])
+    rows = [{"operator": "send_recv", "bytes": size / split.tensor, "among": "stages"}]
+    if split.tensor > 1 and not split.sequence:
+        rows.append({"operator": "all_gather", "bytes": size, "among": "tensor"})
+    return MESSAGES.conform(pd.DataFrame(rows).assign(holds="results"), "messages")
 
 
-def _result_bytes(products: pd.DataFrame) -> Floats:
-    """Bytes of the results of matrix products; NaN for other ops."""
-    elements = numbers(products, "m") * numbers(products, "n") * np.nan_to_num(numbers(products, "batch"), nan=1.0)
+def _bytes(products: pd.DataFrame, rows: str, columns: str) -> Floats:
+    """Bytes of matrices of products; NaN for other ops."""
+    elements = numbers(products, rows) * numbers(products, columns) * np.nan_to_num(numbers(products, "batch"), nan=1.0)
     return np.asarray(elements * itemsizes(products["precision"]))
 
 
@@ -122,7 +190,8 @@ def messages_as_work(messages: pd.DataFrame, groups: Mapping[str, Ranks]) -> pd.
         "calls": 1.0,
         "time_s": 0.0,
     }
-    return WORK.conform(messages[["operator", "bytes"]].assign(**columns), "messages")
+    size = messages["bytes"] * np.where(messages["holds"] == "chosen", ranks, 1)
+    return WORK.conform(messages[["operator"]].assign(bytes=size, **columns), "messages")
 
 
 def gradient_bytes(work: pd.DataFrame, workload: Workload) -> tuple[Floats, tuple[Note, ...]]:
@@ -132,6 +201,8 @@ def gradient_bytes(work: pd.DataFrame, workload: Workload) -> tuple[Floats, tupl
     as the gradients of embeddings are; where none is known to make any, ops of the backward pass do, as their times.
     """
     elements = np.where(_makes_gradients(work), _weights_of(work), 0.0)
+    of_experts = numbers(work, "batch") * numbers(work, "m") * numbers(work, "n")
+    elements = np.where(has_attribute(work, EXPERTS_WEIGHTS), of_experts, elements)
     total = float(workload.parameters or 0) or float(elements.sum())
     if elements.sum() <= 0:
         return total * WIDEST * _spread(work), (_unknown_gradients(workload),)

@@ -50,6 +50,78 @@ def test_parts_of_memory_are_divided_among_stages_and_copies() -> None:
     assert Split("data", tensor=2).divisors(32) == {}
 
 
+def test_interleaved_stages_keep_more_activations() -> None:
+    """1 + (p − 1) / (p · v): Korthikanti et al., 2022, section 4.2.3."""
+    assert Split(pipeline=4).kept_passes == 1.0
+    assert Split(pipeline=4, interleave=2).kept_passes == pytest.approx(1 + 3 / 8)
+    assert Split(pipeline=4, interleave=2).divisors(4)["activations"] == pytest.approx(8 / 11)
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "data,tensor=8,pipeline=4,micro=1,interleave=2",
+        "zero1,tensor=8,sequence",
+        "data,gradients=fp16",
+        "data,gradients=bf16,top=0.01",
+        "data,pipeline=4,micro=1,experts=8",
+    ],
+)
+def test_every_part_is_shown_as_it_is_read(written: str) -> None:
+    assert str(read_split(written)) == written
+
+
+def test_copies_that_share_experts_come_in_whole_groups() -> None:
+    assert Split(experts=4, pipeline=2).least_devices == 8
+    assert Split(experts=4, pipeline=2).copies(16) == 8
+    with pytest.raises(
+        EstimatorError, match="experts=4: it does not divide the 6 copies of the model on 12 devices; exp"
+    ):
+        Split(experts=4, pipeline=2).copies(12)
+
+
+def test_a_copy_computes_whole_micro_batches_and_whole_rounds_of_them() -> None:
+    assert Split().least_batch == 1
+    assert Split(pipeline=4, micro_batch=2).least_batch == 2
+    assert Split(pipeline=4, micro_batch=2, interleave=3).least_batch == 8
+
+
+def test_gradients_that_are_kept_are_divided_among_stages() -> None:
+    assert Split(pipeline=4, top=0.01).divisors(8)["kept_gradients"] == 4.0
+    assert Split(top=0.01).divisors(8) == {"kept_gradients": 1.0}
+
+
+def test_a_share_may_be_in_per_cent() -> None:
+    assert read_split("top=0.1%").top == pytest.approx(1e-3)
+
+
+@pytest.mark.parametrize(
+    ("written", "message"),
+    [
+        (
+            "interleave=2",
+            "'interleave=2': interleave=2 gives each stage of a pipeline several runs of blocks; expected ",
+        ),
+        ("zero1,sequence", "sequence divides what tensor=N leaves whole; expected tensor=N of 2 or more with it"),
+        ("ps,gradients=fp16", "gradients=fp16 with parameter-server: not supported, as servers send weights back"),
+        ("zero1,experts=8", "experts=8 with zero1: not supported; expected data"),
+        ("tensor=2,experts=8", "experts=8 with tensor=2: not supported; expected one of them"),
+        ("fsdp,top=0.01", "top=0.01 with zero3: not supported, as each copy must add up what all others chose"),
+    ],
+)
+def test_parts_that_do_not_go_together_are_refused(written: str, message: str) -> None:
+    with pytest.raises(EstimatorError, match=message):
+        read_split(written)
+
+
+@pytest.mark.parametrize(
+    "written", ["gradients=fp64", "top=0", "top=1", "top=nan", "top=x%", "sequence=2", "interleave=0"]
+)
+def test_values_out_of_range_are_refused(written: str) -> None:
+    with pytest.raises(EstimatorError, match=f"parallel '{written}' is not known; expected one of data"):
+        read_split(written)
+
+
 @pytest.mark.parametrize("written", ["data,zero1", "tensor=2,tensor=4", "fsdp,zero3"])
 def test_the_same_kind_twice_is_refused(written: str) -> None:
     with pytest.raises(EstimatorError, match="is the second of its kind; keep one of them"):

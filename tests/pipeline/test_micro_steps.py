@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from estimator.core.parallel import Split
+from estimator.core.parallel import DataWord, Split
 from estimator.core.types import Network, RunPlan, StepTime
 from estimator.pipeline import PredictedStep, predict_step, step_of_one, steps_of_groups
 from estimator.profiles import read_profile
@@ -51,6 +51,15 @@ def test_gradients_are_exchanged_once_and_weights_gathered_each_time() -> None:
     assert communication_s["zero3", 32] == pytest.approx(4 * communication_s["zero3", 8])
 
 
+def test_gradients_are_compressed_once_a_step_and_for_each_exchange_of_sharded_weights() -> None:
+    def coded_s(data: DataWord, batch: int) -> float:
+        plain, narrow = (of_group(Split(data, micro_batch=8, gradients=to), 8, batch) for to in (None, "bf16"))
+        return float((narrow.step.total - plain.step.total)[0])
+
+    assert coded_s("data", 32) == pytest.approx(coded_s("data", 8), rel=0.2)
+    assert coded_s("zero3", 32) > 2 * coded_s("zero3", 8)
+
+
 def test_divided_products_are_faster_by_less_than_their_devices() -> None:
     whole_s, four_s = total_s(Split(), 1, 32), total_s(Split(tensor=4), 4, 32)
     assert whole_s / 4 < four_s < whole_s
@@ -66,6 +75,37 @@ def test_results_of_divided_products_are_those_of_the_whole_batch(batch: int) ->
     assert summed["bytes"].tolist().count(of_tokens) == 4 * 24 + 1  # and the embedding
     assert summed["bytes"].tolist().count(of_predictions) == len(summed) - (4 * 24 + 1) == 1  # gradient of the logits
     assert set(passed_on(predicted.work.work, Split(pipeline=4))["bytes"]) == {batch * 512 * 1024 * 4}
+
+
+def test_a_scatter_and_a_gather_are_as_large_as_the_sum() -> None:
+    """Korthikanti et al., 2022, section 4.2.2: the volume of an all-reduce, and one more gather backward."""
+    summed, shared = (
+        exchange(predicted.work.work, predicted.profile.workload, split).messages.query("among == 'tensor'")
+        for split in (Split(tensor=4), Split(tensor=4, sequence=True))
+        for predicted in [on_machine(split, 8)[0]]
+    )
+    size = 8 * 512 * 1024 * 4
+    counts = {name: int((rows["bytes"] == size).sum()) for name, rows in shared.groupby("operator")}
+    sums = int((summed["bytes"] == size).sum())
+    assert counts["reduce_scatter"] == sums
+    assert counts["all_gather"] == sums + 2 * 24 + 1  # two a block once more, and the head's
+
+
+def test_shared_tokens_make_a_shorter_step() -> None:
+    plain, shared = (of_group(Split(tensor=8, sequence=sequence), 8, 32).step.total[0] for sequence in (False, True))
+    assert 0.7 * plain < shared < plain
+
+
+def test_parts_of_a_product_send_a_part_each_to_the_next_stage() -> None:
+    """Narayanan et al., 2021, section 4.1."""
+    size = 8 * 512 * 1024 * 4
+    for split, expected in {
+        Split(pipeline=4): [("send_recv", size)],
+        Split(tensor=4, pipeline=4): [("send_recv", size / 4), ("all_gather", size)],
+        Split(tensor=4, pipeline=4, sequence=True): [("send_recv", size / 4)],
+    }.items():
+        sent = passed_on(on_machine(split, 8)[0].work.work, split)
+        assert list(zip(sent["operator"], sent["bytes"], strict=True)) == expected
 
 
 def test_owners_update_their_share() -> None:
@@ -97,6 +137,14 @@ def test_the_bubble_shrinks_with_micro_batches() -> None:
     per_sample = [total_s(Split(pipeline=4, micro_batch=4), 4, 4 * count) / count for count in (1, 4, 16)]
     assert per_sample[0] > 2 * per_sample[1]
     assert per_sample[1] > 1.2 * per_sample[2]
+
+
+def test_interleaved_stages_shrink_the_bubble_and_send_more() -> None:
+    plain, interleaved = (
+        of_group(Split(pipeline=4, micro_batch=4, interleave=runs), 4, 32) for runs in (1, 3)
+    )  # fmt: skip
+    assert interleaved.step.total[0] < plain.step.total[0]
+    assert interleaved.communication_s[0] > 2 * plain.communication_s[0]
 
 
 def test_stages_compute_their_share() -> None:

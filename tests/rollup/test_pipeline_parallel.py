@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from estimator.rollup.pipeline_parallel import MicroStep, accumulated, exposed_reduction, pipelined
+from tests.rollup.megatron_order import replayed
 
 NOTHING = np.zeros(1)
 
@@ -22,6 +23,36 @@ def test_even_stages_idle_for_all_but_one_of_themselves(stages: int, count: int)
     ideal_s = count * 8.0 / stages
     found = pipelined(micro(0.0, 8.0, 0.0), stages, count, NOTHING)[0]
     assert found / ideal_s - 1 == pytest.approx((stages - 1) / count)
+
+
+@pytest.mark.parametrize("interleave", [1, 2, 4])
+@pytest.mark.parametrize(("stages", "count"), [(2, 2), (4, 8), (8, 64)])
+def test_interleaved_stages_idle_for_a_run_of_blocks(stages: int, count: int, interleave: int) -> None:
+    """The bubble is (p − 1) / (v · m) of the ideal time: Narayanan et al., 2021, section 2.2.2."""
+    found = pipelined(micro(0.0, 8.0, 0.0), stages, count, NOTHING, interleave)[0]
+    assert found / (count * 8.0 / stages) - 1 == pytest.approx((stages - 1) / (interleave * count))
+
+
+@pytest.mark.parametrize(
+    ("stages", "runs", "count"), [(2, 1, 4), (4, 1, 8), (2, 2, 2), (4, 2, 8), (4, 4, 16), (8, 3, 16)]
+)
+def test_the_closed_form_is_the_replay_of_megatrons_order(stages: int, runs: int, count: int) -> None:
+    of_run = (1.0, 2.0)
+    for (first, last), off in {
+        ((0.0, 0.0), (0.0, 0.0)): 1e-9,  # stages alike
+        ((0.0, 0.0), (0.5, 1.0)): 1e-9,
+        ((0.0, 0.0), (2.0, 4.0)): 1e-9,  # a head of two runs of blocks
+        ((0.1, 0.2), (0.4, 0.8)): 0.03,
+    }.items():
+        found = pipelined(micro(sum(first), stages * runs * sum(of_run), sum(last)), stages, count, NOTHING, runs)[0]
+        assert found == pytest.approx(replayed(stages, runs, count, of_run, first, last), rel=off)
+
+
+def test_interleaved_stages_pass_on_more_often() -> None:
+    """v times as often in the steady state: Narayanan et al., 2021, section 2.2.2."""
+    for runs in (1, 2, 4):
+        step_s = [pipelined(micro(0.0, 0.0, 0.0), 4, count, np.array([0.1]), runs)[0] for count in (4, 8)]
+        assert step_s[1] - step_s[0] == pytest.approx(4 * runs * 0.2)
 
 
 def test_the_longest_stage_sets_the_pace() -> None:

@@ -9,6 +9,7 @@ from estimator.core.types import RunPlan, StepTime
 from estimator.rollup.parts import PARTS
 from estimator.rollup.scaling import (
     Group,
+    busiest_experts,
     efficiency,
     expected_maximum,
     group_of,
@@ -35,6 +36,25 @@ def test_a_batch_that_cannot_be_divided_is_refused_with_what_can() -> None:
         EstimatorError, match=r"devices 5: the batch of 12 cannot .*; expected one of 1, 2, 3, 4, 6, 12"
     ):
         group_of(5, 8, "strong", 12)
+
+
+def test_the_busiest_experts_get_no_less_than_the_mean() -> None:
+    load = busiest_experts(PLAN)
+    assert load.min() >= 1.0
+    assert load[0] == pytest.approx(1.1)
+    assert np.quantile(load, 0.95) == pytest.approx(1.5, abs=0.15)
+
+
+def test_interleaved_stages_take_whole_rounds_of_micro_batches() -> None:
+    split = Split(pipeline=4, interleave=2, micro_batch=1)
+    assert group_of(8, 8, "weak", 8, split).micro_batches == 8
+    message = (
+        r"interleave=2: a copy on 8 devices has 6 micro-batch\(es\); expected a multiple of pipeline=4, by --batch"
+    )
+    with pytest.raises(EstimatorError, match=message):
+        group_of(8, 8, "weak", 6, split)
+    with pytest.raises(EstimatorError, match=r"has 1 micro-batch"):
+        group_of(8, 8, "weak", 8, Split(pipeline=4, interleave=2))
 
 
 def test_the_largest_of_some_normal_numbers() -> None:

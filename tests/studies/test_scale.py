@@ -93,6 +93,32 @@ def test_a_network_that_nobody_gave_widens_the_interval(cluster: Any) -> None:
     assert not any("drawn from 8.3 to 400 GB/s" in text for text in known["notes"])
 
 
+@pytest.mark.parametrize("split", ["data,gradients=fp16", "data,top=0.01", "zero3,gradients=bf16"])
+def test_compressed_gradients_make_no_step_shorter_on_more_devices(split: str) -> None:
+    rows = run(devices=(1, 2, 6, 7, 48, 384, 3072), split=split)["rows"]
+    steps = [row["step_s"]["mid"] for row in rows]
+    assert steps == sorted(steps)
+
+
+def test_compressed_gradients_help_where_links_are_slow_alone(cluster: Any) -> None:
+    """Links that are fast hide what they send, but nothing hides the casts."""
+    slow, fast = (
+        [
+            run(system=cluster(rate), devices=(64,), split=split)["rows"][0]["step_s"]["mid"]
+            for split in ("data", "data,gradients=fp16", "data,top=0.001")
+        ]
+        for rate in ("1 GB/s", "100 GB/s")
+    )
+    assert slow[2] < slow[1] < 0.75 * slow[0]
+    assert fast[0] < fast[1] < 1.1 * fast[0]
+
+
+def test_gradients_that_are_not_sent_are_kept() -> None:
+    plain, kept = (run(devices=(6,), split=split)["rows"][0]["memory_bytes"] for split in ("data", "top=0.01"))
+    assert kept["optimizer"] - plain["optimizer"] == pytest.approx(plain["parameters"])  # of VGG-16, in fp32
+    assert kept["activations"] == plain["activations"]
+
+
 def test_messages_through_sockets_are_slower(cluster: Any) -> None:
     rdma, tcp = (
         run(system=cluster("25 GB/s", name), devices=(64,))["rows"][0]["communication_s"]["mid"]
@@ -138,6 +164,49 @@ def test_a_profile_of_unknown_parameters_is_refused(tmp_path: Path) -> None:
 def test_strong_scaling_goes_by_counts_that_divide_the_batch() -> None:
     document = scale(read_profile("resnet50"), load_system("perlmutter"), [], RunPlan("", batch=48), Split(), "strong")
     assert [row["devices"] for row in document["rows"]] == [1, 2, 4, 8, 16]
+
+
+def test_strong_scaling_goes_by_counts_that_leave_whole_rounds_to_an_interleaved_pipeline() -> None:
+    split, plan = read_split("pipeline=4,interleave=3,micro=2"), RunPlan("", batch=32, draws=20)
+    document = scale(read_profile("gpt2"), load_system("selene"), [], plan, split, "strong")
+    assert [row["devices"] for row in document["rows"]] == [4, 8, 16]
+    assert [row["local_batch"] for row in document["rows"]] == [32, 16, 8]
+
+
+@pytest.mark.parametrize("split", ["tensor=4,sequence", "tensor=2,sequence,pipeline=4,interleave=3,micro=2,top=1%"])
+def test_more_copies_of_a_divided_model_make_no_step_shorter(split: str) -> None:
+    plan = RunPlan("", batch=16, draws=20)
+    rows = scale(read_profile("gpt2"), load_system("selene"), [8, 16, 64, 1024], plan, read_split(split), "weak")[
+        "rows"
+    ]
+    steps = [row["step_s"]["mid"] for row in rows]
+    assert steps == sorted(steps)
+
+
+MIXTURE = """
+kind: gpt
+blocks: 4
+hidden_size: 1024
+heads: 16
+vocabulary: 10000
+sequence_length: 512
+experts: 16
+experts_per_token: 2
+"""
+
+
+def test_shared_experts_on_more_and_more_devices(tmp_path: Path) -> None:
+    """Copies that share experts among nodes wait longer for each other's tokens, and hold less."""
+    (tmp_path / "layers.yaml").write_text(MIXTURE)
+    selene, plan = load_system("selene"), RunPlan("", batch=4, draws=50)
+    rows = scale(read_profile(tmp_path), selene, [8, 16, 64, 512], plan, Split(experts=8), "weak")["rows"]
+    steps = [row["step_s"]["mid"] for row in rows]
+    assert steps == sorted(steps)
+    (wide,) = scale(read_profile(tmp_path), selene, [64], plan, Split(experts=16), "weak")["rows"]
+    assert wide["memory_bytes"]["parameters"] < rows[2]["memory_bytes"]["parameters"]
+    assert [
+        row["devices"] for row in scale(read_profile(tmp_path), selene, [], plan, Split(experts=8), "weak")["rows"]
+    ][:2] == [8, 16]
 
 
 def test_a_machine_that_is_smaller_than_one_copy_is_refused() -> None:

@@ -56,6 +56,8 @@ class Tape:
 
     layers: Layers
     prefix: str
+    sequence_parts: int = 1  # devices that share the tokens outside attention and feed-forward layers
+    expert_parts: int = 1  # copies of the model that share experts
     nodes: list[Node] = field(default_factory=list)
 
     def add(self, node: Node) -> Tensor:
@@ -67,16 +69,24 @@ class Tape:
         """The whole name of an op."""
         return f"{self.prefix}/{name}"
 
-    def product(self, name: str, given: Tensor, columns: int, *, bias: bool | None = None) -> Tensor:
-        """A product with a weight, on the last dimension."""
+    def product(
+        self, name: str, given: Tensor, columns: int, *, bias: bool | None = None, scattered: bool = False
+    ) -> Tensor:
+        """A product with a weight, on the last dimension; its tokens may be scattered among the devices."""
         has_bias = self.layers.bias if bias is None else bias
         weight, shape = parameter(given.shape[-1], columns), (*given.shape[:-1], columns)
-        node = Product(self.name(name), (given, weight), shape, DENSE, self.layers.precision, has_bias)
+        parts = self.sequence_parts if scattered else 1
+        node = Product(self.name(name), (given, weight), shape, DENSE, self.layers.precision, has_bias, parts=parts)
         return self.add(node)
+
+    def gathered(self, given: Tensor) -> Tensor:
+        """A tensor with all tokens of its sequence."""
+        batch, _, *others = given.shape
+        return Tensor(given.name, (batch, self.layers.sequence_length, *others))
 
     def of_experts(self, name: str, given: Tensor, columns: int) -> Tensor:
         """A product with the weight of each expert."""
-        weight = parameter(self.layers.experts, given.shape[-1], columns)
+        weight = parameter(given.shape[1], given.shape[-1], columns)
         shape = (*given.shape[:-1], columns)
         return self.add(
             Product(self.name(name), (given, weight), shape, EXPERTS, self.layers.precision, self.layers.bias)
@@ -107,31 +117,34 @@ def stored(layers: Layers) -> str:
     return STORED.get(layers.precision, layers.precision)
 
 
-def embeddings(layers: Layers) -> tuple[list[Node], Tensor]:
+def embeddings(layers: Layers, sequence_parts: int = 1) -> tuple[list[Node], Tensor]:
     """The vectors of tokens, their positions and their types."""
-    tape, length, hidden = Tape(layers, "embeddings"), layers.sequence_length, layers.hidden_size
-    given = _lookup(tape, "tokens", layers.vocabulary)
+    tape = Tape(layers, "embeddings", sequence_parts)
+    given = _lookup(tape, "tokens", layers.vocabulary, layers.sequence_length, sequence_parts)
+    length = given.shape[1]
     if layers.positions == "learned":
-        given = tape.sum("positions", given, parameter(length, hidden), has_table=True)
+        given = tape.sum("positions", given, parameter(length, layers.hidden_size), has_table=True)
     if layers.token_types:
-        given = tape.sum("types_added", given, _lookup(tape, "types", layers.token_types))
+        given = tape.sum("types_added", given, _lookup(tape, "types", layers.token_types, length))
     if layers.embedding_norm:
         given = tape.norm("norm", given)
     return tape.nodes, tape.dropout("dropout", given)
 
 
-def _lookup(tape: Tape, name: str, rows: int) -> Tensor:
-    length, hidden = tape.layers.sequence_length, tape.layers.hidden_size
+def _lookup(tape: Tape, name: str, rows: int, length: int, scattered_among: int = 1) -> Tensor:
+    hidden = tape.layers.hidden_size
     inputs = (parameter(rows, hidden), parameter(BATCH, length))
-    return tape.add(Embedding(tape.name(name), inputs, (BATCH, length, hidden)))
+    return tape.add(Embedding(tape.name(name), inputs, (BATCH, length, hidden), parts=scattered_among))
 
 
-def block(layers: Layers, number: int, given: Tensor) -> tuple[list[Node], Tensor]:
+def block(
+    layers: Layers, number: int, given: Tensor, sequence_parts: int = 1, expert_parts: int = 1
+) -> tuple[list[Node], Tensor]:
     """One block: attention and feed-forward layers, each with its norm and a way around it."""
-    tape = Tape(layers, f"block_{number}")
+    tape = Tape(layers, f"block_{number}", sequence_parts, expert_parts)
     for part, run in (("attention", _attention), ("feed_forward", _feed_forward)):
         inside = tape.norm(f"{part}/norm", given) if layers.norm_first else given
-        made = tape.dropout(f"{part}/dropout", run(tape, inside))
+        made = tape.dropout(f"{part}/dropout", run(tape, tape.gathered(inside)))
         given = tape.sum(f"{part}/residual", made, given)
         given = given if layers.norm_first else tape.norm(f"{part}/norm", given)
     return tape.nodes, given
@@ -142,7 +155,7 @@ def _attention(tape: Tape, given: Tensor) -> Tensor:
     projected = tape.product("attention/query_key_value", given, layers.attention_width)
     turned = _rotary(tape, projected) if layers.positions == "rotary" else projected
     attended = (_fused if layers.attention == "fused" else _unfused)(tape, turned, projected)
-    return tape.product("attention/output", attended, layers.hidden_size)
+    return tape.product("attention/output", attended, layers.hidden_size, scattered=True)
 
 
 def _rotary(tape: Tape, given: Tensor) -> Tensor:
@@ -196,29 +209,33 @@ def _dense(tape: Tape, given: Tensor) -> Tensor:
     if layers.gated:
         other = tape.product("feed_forward/gated", given, layers.feed_forward)
         made = tape.add(Multiply(tape.name("feed_forward/gate"), (made, other), made.shape))
-    return tape.product("feed_forward/down", made, layers.hidden_size)
+    return tape.product("feed_forward/down", made, layers.hidden_size, scattered=True)
 
 
 def _of_experts(tape: Tape, given: Tensor) -> Tensor:
-    """Each token goes to some of the experts, all of which get as many; their results are added by their weights."""
-    layers, name = tape.layers, tape.name
+    """Each token goes to some of the experts, all of which get as many; their results are added by their weights.
+
+    Of copies that share experts, each has some of these, with the tokens of all copies.
+    """
+    layers, name, parts = tape.layers, tape.name, tape.expert_parts
     routed = tape.product("feed_forward/router", given, layers.experts, bias=False)
     weights = tape.add(Stream(name("feed_forward/router_softmax"), (routed,), routed.shape, SOFTMAX, "result"))
     shape = (BATCH, layers.experts, layers.tokens_per_expert, layers.hidden_size)
     sent = tape.add(Move(name("feed_forward/to_experts"), (given,), shape, TO_EXPERTS))
+    sent = Tensor(sent.name, (BATCH, layers.experts // parts, layers.tokens_per_expert * parts, layers.hidden_size))
     up = tape.of_experts("feed_forward/up", sent, layers.feed_forward)
     made = tape.activation("feed_forward/activation", up, layers.activation)
     if layers.gated:
         other = tape.of_experts("feed_forward/gated", sent, layers.feed_forward)
         made = tape.add(Multiply(name("feed_forward/gate"), (made, other), made.shape))
-    down = tape.of_experts("feed_forward/down", made, layers.hidden_size)
+    down = Tensor(tape.of_experts("feed_forward/down", made, layers.hidden_size).name, shape)
     return tape.add(Move(name("feed_forward/from_experts"), (down, weights), given.shape, FROM_EXPERTS))
 
 
 def head(layers: Layers, given: Tensor) -> list[Node]:
     """The last norm, the predictions of tokens, and their loss."""
     tape = Tape(layers, "head")
-    given = tape.norm("norm", given) if layers.norm_first else given
+    given = tape.gathered(tape.norm("norm", given) if layers.norm_first else given)
     if layers.pooler:
         _pooler(tape, given)
     if layers.head == "masked":

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from estimator.core.types import ITEMSIZE
 
@@ -53,11 +53,13 @@ class Node:
     name: str
     inputs: tuple[Tensor, ...]
     shape: Shape
+    parts: int = field(default=1, kw_only=True)  # devices that its result is added up and scattered among, by tokens
 
     @property
     def result(self) -> Tensor:
-        """The tensor that it writes."""
-        return Tensor(self.name, self.shape)
+        """The tensor that it writes, as others read it."""
+        batch, *others = self.shape
+        return Tensor(self.name, (batch, others[0] // self.parts, *others[1:]) if self.parts > 1 else self.shape)
 
     @property
     def is_attention_core(self) -> bool:

@@ -20,9 +20,9 @@ class Parameters:
     tensors: int
 
 
-def of_block(layers: Layers) -> Parameters:
-    """Of one block: attention, feed-forward layers and norms."""
-    return _sum(_block(layers))
+def of_block(layers: Layers, expert_parts: int = 1) -> Parameters:
+    """Of one block: attention, feed-forward layers and norms; of one of so many parts of its experts."""
+    return _sum(_block(layers, layers.experts // expert_parts))
 
 
 def outside_blocks(layers: Layers) -> Parameters:
@@ -30,9 +30,9 @@ def outside_blocks(layers: Layers) -> Parameters:
     return _sum(_outside(layers))
 
 
-def total(layers: Layers) -> Parameters:
-    """Of the whole model: ``blocks × of_block + outside_blocks``."""
-    block, outside = of_block(layers), outside_blocks(layers)
+def total(layers: Layers, expert_parts: int = 1) -> Parameters:
+    """Of the whole model: ``blocks × of_block + outside_blocks``; with one of so many parts of the experts."""
+    block, outside = of_block(layers, expert_parts), outside_blocks(layers)
     return Parameters(
         count=layers.blocks * block.count + outside.count, tensors=layers.blocks * block.tensors + outside.tensors
     )
@@ -43,7 +43,7 @@ def _sum(shapes: Iterator[tuple[int, ...]]) -> Parameters:
     return Parameters(count=sum(sizes), tensors=len(sizes))
 
 
-def _block(layers: Layers) -> Iterator[tuple[int, ...]]:
+def _block(layers: Layers, experts: int) -> Iterator[tuple[int, ...]]:
     hidden, wide = layers.hidden_size, layers.feed_forward
     yield from _norm(layers)
     yield from _product(layers, hidden, layers.attention_width)
@@ -51,7 +51,7 @@ def _block(layers: Layers) -> Iterator[tuple[int, ...]]:
     yield from _norm(layers)
     if layers.experts > 1:
         yield hidden, layers.experts
-    for _ in range(layers.experts):
+    for _ in range(experts):
         for _ in range(1 + layers.gated):
             yield from _product(layers, hidden, wide)
         yield from _product(layers, wide, hidden)

@@ -4,33 +4,55 @@ The first product of attention and of the feed-forward layer is divided by colum
 of all devices' results is needed behind the second, and in the backward pass behind the gradient of the first (Shoeybi
 et al., Megatron-LM, 2019, section 3). Embedding and logits are divided by the vocabulary. Norms, dropouts and sums of
 whole activations run on every device.
+
+With sequence parallelism each device has its share of the tokens there (Korthikanti et al., Reducing Activation
+Recomputation in Large Transformer Models, 2022, section 4.2.2). Results are added up and scattered instead, and tokens
+gathered ahead of the first product. A device keeps its share of what the first product took, and gathers it once more
+for the gradient of the weights, while that of the tokens is computed.
+
+With expert parallelism each copy of the model has some of the experts, and all copies send these their tokens and get
+the results back, and their gradients the other way (Lepikhin et al., GShard, 2021; Fedus et al., Switch Transformers,
+2021, section 5).
 """
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
+
+import pandas as pd
 
 from estimator.core import yaml_files
 from estimator.core.errors import EstimatorError
-from estimator.core.parallel import SUMMED, Split
+from estimator.core.parallel import (
+    EXCHANGED,
+    EXCHANGED_BEFORE,
+    EXPERTS_LOAD,
+    EXPERTS_WEIGHTS,
+    GATHERED,
+    GATHERED_BESIDE,
+    SCATTERED,
+    SUMMED,
+    Split,
+)
 from estimator.core.types import Profile
 from estimator.profiles.layers import parameters
 from estimator.profiles.layers.model import Layers
 from estimator.profiles.layers.step import AGAIN, ops_of
 
 OF_PIPELINES = ("data", "zero1", "zero2")
-ENDS = (
-    "attention/output", "feed_forward/down", "attention/query_key_value/grad_a", "feed_forward/up/grad_a",
-    "embeddings/tokens", "head/logits/grad_a",
-)  # fmt: skip
+FIRST, SECOND = ("attention/query_key_value", "feed_forward/up"), ("attention/output", "feed_forward/down")
+TOKENS, LOGITS = "embeddings/tokens", "head/logits"
+OF_HEADS = ("head/first", "head/masked", LOGITS)  # the first op of a head is the first of these that it has
+Marks = Sequence[tuple[str, tuple[str, ...]]]  # an attribute, and how the names of ops that get it end
 
 
 def layers_of(profile: Profile) -> Layers:
     """The layers that a profile was made from. Raises EstimatorError for any other profile."""
     if profile.format != "layers":
         raise EstimatorError(
-            f"{profile.where}: tensor=N and pipeline=N need to know the model's blocks; expected a workload given as "
-            "layers (layers.yaml); a profile of ops can be divided by data, zero1, zero2, zero3 and micro=N"
+            f"{profile.where}: tensor=N, pipeline=N and experts=N need to know the model's blocks; expected a workload "
+            "given as layers (layers.yaml); a profile of ops can be divided by data, zero1, zero2, zero3 and micro=N"
         )
     return yaml_files.check(Layers, yaml_files.read_yaml(profile.files[0]))
 
@@ -62,11 +84,13 @@ def divided(profile: Profile, split: Split) -> Profile:
 
     Raises EstimatorError where the model is not known as layers, or its blocks or widths cannot be divided so.
     """
-    if split.model_devices == 1:
+    if split.least_devices == 1:
         return profile
     layers = layers_of(profile)
     check_stages(split, layers)
-    return divided_layers(profile, layers, split.tensor)
+    if split.experts > 1:
+        return _with_shared_experts(profile, layers, split.experts)
+    return divided_layers(profile, layers, split.tensor, sequence=split.sequence)
 
 
 def check_stages(split: Split, layers: Layers) -> None:
@@ -75,19 +99,92 @@ def check_stages(split: Split, layers: Layers) -> None:
         raise EstimatorError(
             f"pipeline={split.pipeline}: it does not divide the {layers.blocks} blocks; expected a divisor"
         )
+    of_stage = layers.blocks // split.pipeline
+    if of_stage % split.interleave:
+        raise EstimatorError(
+            f"interleave={split.interleave}: it does not divide the {of_stage} blocks of each of {split.pipeline} "
+            "stages; expected a divisor"
+        )
     if split.pipeline > 1 and split.data not in OF_PIPELINES:
         raise EstimatorError(
             f"{split.data} with pipeline={split.pipeline}: not supported; expected {' or '.join(OF_PIPELINES)}"
         )
 
 
-def divided_layers(profile: Profile, layers: Layers, devices: int) -> Profile:
-    """The profile of one of so many devices that share the products of these layers."""
+def check_sequence(layers: Layers, devices: int) -> None:
+    """Raises EstimatorError where so many devices cannot share the tokens of a sequence."""
+    if layers.sequence_length % devices:
+        raise EstimatorError(
+            f"sequence with tensor={devices}: it does not divide sequence_length {layers.sequence_length}; expected a "
+            "divisor"
+        )
+    if layers.experts > 1:
+        raise EstimatorError(
+            f"sequence with {layers.experts} experts: not supported; expected tensor={devices} without sequence"
+        )
+
+
+def divided_layers(profile: Profile, layers: Layers, devices: int, *, sequence: bool = False) -> Profile:
+    """The profile of one of so many devices that share the products of these layers, and the tokens elsewhere.
+
+    Raises EstimatorError where they cannot.
+    """
     if devices == 1:
         return profile
     part = shard(layers, devices)
-    size, ops = parameters.total(part), ops_of(part)
-    ends = ops["op"].str.removesuffix(AGAIN).str.endswith(ENDS)
-    marked = ops["attributes"].fillna("").where(~ends, ops["attributes"].fillna("") + f";{SUMMED}").str.strip(";")
+    if sequence:
+        check_sequence(layers, devices)
+    size, ops = parameters.total(part), ops_of(part, devices if sequence else 1)
+    marks = _marks_of_sequence(layers, ops) if sequence else _MARKS
     workload = profile.workload.model_copy(update={"parameters": size.count, "variables": size.tensors})
-    return dataclasses.replace(profile, ops=ops.assign(attributes=marked.replace("", None)), workload=workload)
+    return dataclasses.replace(profile, ops=ops.assign(attributes=_marked(ops, marks)), workload=workload)
+
+
+def _with_shared_experts(profile: Profile, layers: Layers, copies: int) -> Profile:
+    """The profile of one of so many copies of the model that share its experts.
+
+    Raises EstimatorError where they cannot.
+    """
+    if layers.experts == 1:
+        raise EstimatorError(
+            f"experts={copies}: the model has no mixture; expected 'experts' of 2 or more in its layers.yaml"
+        )
+    if layers.experts % copies:
+        raise EstimatorError(f"experts={copies}: it does not divide the {layers.experts} experts; expected a divisor")
+    size, ops = parameters.total(layers, copies), ops_of(layers, expert_parts=copies)
+    workload = profile.workload.model_copy(update={"parameters": size.count, "variables": size.tensors})
+    return dataclasses.replace(profile, ops=ops.assign(attributes=_marked(ops, _EXPERTS)), workload=workload)
+
+
+_PRODUCTS = ("feed_forward/up", "feed_forward/gated", "feed_forward/down")
+_INSIDE = (*_PRODUCTS, "feed_forward/activation", "feed_forward/gate")
+_EXPERTS: Marks = [
+    (EXCHANGED, ("feed_forward/to_experts", "feed_forward/down", "feed_forward/from_experts/grad")),
+    (EXCHANGED_BEFORE, ("feed_forward/to_experts/grad",)),
+    (EXPERTS_LOAD, tuple(f"{name}{end}" for name in _INSIDE for end in ("", "/grad", "/grad_a", "/grad_b"))),
+    (EXPERTS_WEIGHTS, tuple(f"{name}/grad_b" for name in _PRODUCTS)),
+]
+_MARKS: Marks = [(SUMMED, (*SECOND, *(f"{name}/grad_a" for name in FIRST), TOKENS, f"{LOGITS}/grad_a"))]
+
+
+def _marks_of_sequence(layers: Layers, ops: pd.DataFrame) -> Marks:
+    """What devices that share the tokens do. Heads but that of every next token take all tokens on each device."""
+    first = (*FIRST, LOGITS) if layers.head == "next_token" else FIRST
+    head = next(name for name in OF_HEADS if ops["op"].eq(name).any())
+    first_grads = tuple(f"{name}/grad_a" for name in first)
+    gated = {"feed_forward/up": "feed_forward/gated"} if layers.gated else {}  # whose gradients come first
+    again = tuple(f"{gated.get(name, name)}/grad_a" for name in first)
+    return [
+        (SCATTERED, (*SECOND, TOKENS, *first_grads)),
+        (GATHERED, (*FIRST, head, *(f"{name}/grad_a" for name in SECOND), f"{TOKENS}/grad_table")),
+        (GATHERED_BESIDE, again),
+        (SUMMED, () if layers.head == "next_token" else (f"{LOGITS}/grad_a",)),
+    ]
+
+
+def _marked(ops: pd.DataFrame, marks: Marks) -> pd.Series:
+    """The attributes of ops with these marks."""
+    marked, names = ops["attributes"].fillna(""), ops["op"].str.removesuffix(AGAIN)
+    for mark, ends in marks:
+        marked = marked.where(~names.str.endswith(ends), marked + f";{mark}") if ends else marked
+    return marked.str.strip(";").replace("", None)

@@ -42,6 +42,7 @@ class Rows:
     """The rows of a step by column."""
 
     layers: Layers
+    expert_parts: int = 1
     columns: dict[str, list[object]] = field(default_factory=dict)
 
     def add(self, rows: Iterable[Row], phase: str, block: int | None) -> list[Row]:
@@ -64,7 +65,7 @@ class Rows:
 class Gradients:
     """The gradients of tensors so far: of each the sum, or the gradients of its parts, as ops have read them."""
 
-    shapes: Mapping[str, Shape]  # of whole tensors
+    shapes: Mapping[str, Shape]  # of whole tensors, as others read them
     sums: dict[str, Tensor] = field(default_factory=dict)
     parts: dict[str, list[Tensor]] = field(default_factory=dict)
 
@@ -86,17 +87,24 @@ class Gradients:
         """The gradient of an op's result, and the row that joins its parts; a single part is written in place."""
         parts, whole = self.parts.pop(node.name, []), self.sums.pop(node.name, None)
         if len(parts) < 2:
-            return (replace(parts[0], shape=node.shape) if parts else whole), []
+            given = parts[0] if parts else whole
+            return given and replace(given, shape=node.shape), []
         row = Row(f"{node.name}/grad_joined", "aten::cat", tuple(parts), (node.shape,))
         return row.result, [row]
 
 
-def ops_of(layers: Layers) -> pd.DataFrame:
-    """OPS of one step in the order of execution, without times, as nothing ran."""
-    rows, parts = Rows(layers), _parts(layers)
+def ops_of(layers: Layers, sequence_parts: int = 1, expert_parts: int = 1) -> pd.DataFrame:
+    """OPS of one step in the order of execution, without times, as nothing ran.
+
+    Args:
+        layers: of the model.
+        sequence_parts: devices that share the tokens of a sequence outside attention and feed-forward layers.
+        expert_parts: copies of the model that share the experts of each block.
+    """
+    rows, parts = Rows(layers, expert_parts), _parts(layers, sequence_parts, expert_parts)
     for block, nodes in parts:
         rows.add((node.forward() for node in nodes), "forward", block)
-    gradients = Gradients({node.name: node.shape for _, nodes in parts for node in nodes})
+    gradients = Gradients({node.name: node.result.shape for _, nodes in parts for node in nodes})
     made: dict[int | None, list[str]] = {}
     for block, nodes in reversed(parts):
         again, kept = _again(layers, nodes) if block is not None else ([], {})
@@ -110,12 +118,12 @@ def ops_of(layers: Layers) -> pd.DataFrame:
     return OPS.conform(pd.DataFrame(rows.columns).assign(time_s=0.0), "layers")
 
 
-def _parts(layers: Layers) -> Parts:
+def _parts(layers: Layers, sequence_parts: int, expert_parts: int) -> Parts:
     """The ops of the forward pass in their order."""
-    nodes, given = blocks.embeddings(layers)
+    nodes, given = blocks.embeddings(layers, sequence_parts)
     parts: list[tuple[int | None, Sequence[Node]]] = [(None, nodes)]
     for number in range(layers.blocks):
-        nodes, given = blocks.block(layers, number, given)
+        nodes, given = blocks.block(layers, number, given, sequence_parts, expert_parts)
         parts.append((number, nodes))
     return [*parts, (None, blocks.head(layers, given))]
 
@@ -148,7 +156,7 @@ def _is_of_parameters(row: Row) -> bool:
 
 def _cast_gradients(rows: Rows, block: int | None, gradients: Sequence[str]) -> list[str]:
     """Append the cast of the gradients of parameters to the format of these, where it differs; what holds them."""
-    narrow, all_of = blocks.stored(rows.layers), _parameters(rows.layers, block)
+    narrow, all_of = blocks.stored(rows.layers), _parameters(rows, block)
     if narrow == WIDE:
         return list(gradients)
     name, formats = f"{_place(block)}/gradients_cast", f"from={narrow};to={WIDE}"
@@ -159,7 +167,7 @@ def _cast_gradients(rows: Rows, block: int | None, gradients: Sequence[str]) -> 
 def _update(rows: Rows, block: int | None, gradients: Sequence[str]) -> None:
     """Append the update of one block's parameters, or of those outside blocks."""
     layers, place, reads = rows.layers, _place(block), tuple(gradients)
-    narrow, all_of = blocks.stored(layers), _parameters(layers, block)
+    narrow, all_of = blocks.stored(layers), _parameters(rows, block)
     updates = [
         Row(f"{place}/{layers.optimizer}_{number}", op_type, (all_of,) * lists, ((1,),), f"lists={lists}", WIDE, reads)
         for number, (op_type, lists) in enumerate(UPDATES[layers.optimizer])
@@ -176,9 +184,10 @@ def _place(block: int | None) -> str:
     return "outside" if block is None else f"block_{block}"
 
 
-def _parameters(layers: Layers, block: int | None) -> Tensor:
+def _parameters(rows: Rows, block: int | None) -> Tensor:
     """All parameters of a block, or of what is outside blocks."""
-    return parameter((outside_blocks(layers) if block is None else of_block(layers)).count)
+    size = outside_blocks(rows.layers) if block is None else of_block(rows.layers, rows.expert_parts)
+    return parameter(size.count)
 
 
 def _text(shapes: Iterable[Shape]) -> str:

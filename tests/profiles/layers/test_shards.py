@@ -1,9 +1,10 @@
 """One device's part of a transformer: heads, widths and vocabulary, FLOP, and where results are added up."""
 
+import pandas as pd
 import pytest
 
 from estimator.core.errors import EstimatorError
-from estimator.core.parallel import SUMMED, Split
+from estimator.core.parallel import GATHERED, GATHERED_BESIDE, SCATTERED, SUMMED, Split
 from estimator.core.types import Workload
 from estimator.profiles import read_profile
 from estimator.profiles.layers import Layers, profile_of
@@ -60,6 +61,58 @@ def test_recomputation_adds_results_up_once_more() -> None:
     assert marked.sum() == 6
 
 
+def in_sequence(layers: Layers = SMALL, devices: int = 4) -> pd.DataFrame:
+    """OPS of one of so many devices that share the tokens."""
+    return divided_layers(profile_of(layers, Workload(name="small")), layers, devices, sequence=True).ops
+
+
+def test_norms_dropouts_and_sums_have_their_share_of_the_tokens() -> None:
+    """Korthikanti et al., 2022, section 4.2.2."""
+    ops = in_sequence()
+    outside = ops["op"].str.contains("norm|dropout|residual|positions") & ~ops["op"].str.contains("table|core")
+    assert set(ops.loc[outside, "output_shapes"].str.split("x").str[1]) == {"32"}
+    inside = ops["op"].str.contains("query_key_value$|up$|down$|attention/output$|logits$")
+    assert set(ops.loc[inside, "output_shapes"].str.split("x").str[1]) == {"128"}
+
+
+def test_the_flop_of_products_stay() -> None:
+    plain = divided_layers(profile_of(SMALL, Workload(name="small")), SMALL, 4)
+    shared = divided_layers(profile_of(SMALL, Workload(name="small")), SMALL, 4, sequence=True)
+    plain_flop, shared_flop = (
+        count_work(of.ops, of.workload, "small").work.query("op_class == 'gemm'")["flop"].sum()
+        for of in (plain, shared)
+    )
+    assert plain_flop == shared_flop
+
+
+@pytest.mark.parametrize("kind", ["gpt", "llama", "bert"])
+def test_each_sum_becomes_a_scatter_and_a_gather(kind: str) -> None:
+    """Two of each a block and pass, and two more gathers for the gradients of weights; Korthikanti et al., 2022."""
+    whole = Layers.model_validate({**SMALL.model_dump(exclude_defaults=True), "kind": kind})
+    ops = in_sequence(whole)
+    of_block = ops[ops["block"] == 1]
+    for phase, beside in (("forward", 0), ("backward", 2)):
+        marks = of_block.loc[of_block["phase"] == phase, "attributes"].fillna("").str.split(";").explode()
+        assert [list(marks).count(mark) for mark in (SCATTERED, GATHERED, GATHERED_BESIDE)] == [2, 2, beside]
+        assert SUMMED not in set(marks)
+
+
+def test_heads_of_masked_tokens_take_all_tokens() -> None:
+    bert = Layers.model_validate({**SMALL.model_dump(exclude_defaults=True), "kind": "bert"})
+    marked = in_sequence(bert).set_index("op")["attributes"].fillna("")
+    assert marked["head/first"] == GATHERED
+    assert SUMMED in marked["head/logits/grad_a"]
+    assert "scatter" not in marked["head/logits/grad_a"]
+
+
+def test_a_sequence_that_cannot_be_divided_is_refused() -> None:
+    odd = SMALL.model_copy(update={"sequence_length": 130})
+    with pytest.raises(EstimatorError, match="sequence with tensor=4: it does not divide sequence_length 130"):
+        in_sequence(odd)
+    with pytest.raises(EstimatorError, match="sequence with 4 experts: not supported; expected tensor=4 without"):
+        in_sequence(SMALL.model_copy(update={"experts": 4}))
+
+
 def test_a_profile_that_ran_has_no_known_blocks() -> None:
     with pytest.raises(EstimatorError, match="expected a workload given as layers"):
         divided(read_profile("resnet50"), Split(tensor=2))
@@ -68,6 +121,7 @@ def test_a_profile_that_ran_has_no_known_blocks() -> None:
 @pytest.mark.parametrize(
     ("split", "message"),
     [(Split(pipeline=5), "pipeline=5: it does not divide the 12 blocks"),
+     (Split(pipeline=4, interleave=2), "interleave=2: it does not divide the 3 blocks of each of 4 stages; expected a"),
      (Split("zero3", pipeline=4), "zero3 with pipeline=4: not supported; expected data or zero1 or zero2")],
 )  # fmt: skip
 def test_stages_share_whole_blocks(split: Split, message: str) -> None:
