@@ -68,7 +68,7 @@ def test_the_definition_is_printed_with_its_source() -> None:
     shown = run("fom", STUDY).stdout
     assert "candle: CANDLE's figure of merit" in shown
     assert "read: Foster & Stevens" in shown
-    assert "own means: machine-a 1,424,842 1/day, titan 17,250.5 1/day" in shown
+    assert "own means: titan 17,250.5 1/day, machine-a 1,424,842 1/day" in shown
 
 
 def test_a_unit_that_cannot_run_says_so_and_why_in_a_note() -> None:
