@@ -121,7 +121,7 @@ def test_the_report_names_the_published_definition_with_its_source_and_what_stan
 
 def test_the_report_shows_the_machines_own_means_and_every_preset(tmp_path: Path) -> None:
     html, _ = report(library.names("reports", "*")["lecture-example"] / "study.yaml", tmp_path)
-    assert "machine-a 1,424,842; titan 17,250.5." in html
+    assert "titan 17,250.5; machine-a 1,424,842." in html
     assert "preset candle (this report)" in html
     assert "preset coral-2" in html
 
