@@ -18,7 +18,7 @@ from estimator.fitting import fitted_model, power
 from estimator.model.coefficients import Coefficients, StepFactorCoefficients
 from estimator.model.convolution_coefficients import PublishedShape
 from estimator.validation import power as power_rows
-from estimator.validation import scores
+from estimator.validation import scores, whole_models
 from estimator.validation.data import read_truth
 from estimator.validation.selftest import results
 from estimator.validation.validate import METHODS, validate
@@ -83,9 +83,10 @@ def main(
         fit_power=power.fit,
         progress=lambda done, total: typer.echo(f"{done} of {total} families judged", err=True),
     )
+    of_whole_models = {name: rows for name, rows in validation.judged.items() if name in whole_models.PROBLEMS}
     for name, table in (
         ("held_out", validation.held_out),
-        ("held_out_pairs", scores.of_pairs(validation.judged, METHODS[0])),
+        ("held_out_pairs", scores.of_pairs(of_whole_models, METHODS[0])),
     ):
         write_text(out / f"{name}.csv", table.to_csv(index=False, lineterminator="\n"))
     for note in validation.notes:  # those of read_truth, and which problems could not be judged
