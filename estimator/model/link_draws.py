@@ -46,7 +46,8 @@ def link_draws(work: pd.DataFrame, device: DeviceSpec, plan: RunPlan) -> LinkDra
     kinds, kind_of_message = np.unique(hops, axis=0, return_inverse=True)
     stream_of_op = np.zeros(len(work), dtype=np.int_)
     stream_of_op[sent] = 1 + kind_of_message.ravel()
-    drawn = kinds[None] * np.stack([_inside(device, plan), _between(device, links, plan)], axis=1)[:, None]
+    inside = _inside(device, plan) * _unknown_peers(device, links, plan)
+    drawn = kinds[None] * np.stack([inside, _between(device, links, plan)], axis=1)[:, None]
     transfer, crosses = kinds.min(axis=1) / drawn.min(axis=2), np.isfinite(kinds[:, 1])
     latency = np.where(crosses, _step(device, links, plan)[:, None], 1.0)
     if np.ptp(transfer) == np.ptp(latency) == 0:
@@ -59,6 +60,13 @@ def _inside(device: DeviceSpec, plan: RunPlan) -> Floats:
     if not gives_link(device):
         return _assumed(f"{device.name}.link.per_direction", shipped().links.link_bytes_per_s, plan)
     return _declared(f"{device.name}.link.per_direction", device.link.per_direction if device.link else None, plan)
+
+
+def _unknown_peers(device: DeviceSpec, links: Links, plan: RunPlan) -> Floats | float:
+    """Samples of the factor on what messages attain over a bus, which may be no way from device to device."""
+    if links.inside.kind != "pcie":
+        return 1.0
+    return _assumed(f"{device.name}.peers", shipped().links.bus_factor, plan)
 
 
 def _between(device: DeviceSpec, links: Links, plan: RunPlan) -> Floats:

@@ -109,3 +109,13 @@ def test_a_network_of_unknown_transport_may_be_as_slow_as_sockets() -> None:
     assert times(unnamed)[0] == times(named)[0]
     assert width(unnamed) > width(named)
     assert bounds(times(unnamed))[2] > times(slow)[0]
+
+
+def test_devices_on_a_bus_may_not_reach_each_other() -> None:
+    bus, fabric = make_device(pcie_generation=4), make_device(link=FABRIC)
+    factors = [link_draws(rows(SIZE, ranks=8), device, PLAN) for device in (bus, fabric)]
+    assert factors[1] is None
+    assert factors[0] is not None
+    low, mid, high = bounds(factors[0].transfer.of_ops(slice(None))[:, 0])
+    assert (low, mid) == (1.0, 1.0)
+    assert high == pytest.approx(1 / shipped().links.bus_factor.low, rel=0.3)

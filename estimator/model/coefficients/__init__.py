@@ -50,6 +50,7 @@ class LinkCoefficients(File):
     network_bytes_per_s: Coefficient  #: into a node, per direction
     network_step_factor: Coefficient  #: of the latency of a step between nodes
     link_bytes_per_s: Coefficient  #: of a device in its node, per direction
+    bus_factor: Coefficient  #: of what messages attain over a bus that devices share
 
 
 class StepFactorCoefficients(File):
