@@ -61,11 +61,11 @@ MESSAGES = {
         "convolution_dimension_numbers 16 ConvolutionDimensionNumbers, feature_group_count 50 int64,"
         "batch_group_count 58 int64, custom_call_target 28 string, dot_dimension_numbers 30 DotDimensionNumbers,"
         "id 35 int64, operand_ids 36 *int64, called_computation_ids 38 *int64, backend_config 43 bytes,"
-        "is_host_transfer 47 bool, replica_groups 49 *ReplicaGroup, collective_device_list 87 CollectiveDeviceList"
+        "is_host_transfer 47 bool, replica_groups 49 *ReplicaGroup, collective_device_list 87 CollectiveDeviceListProto"
     ),
     "ReplicaGroup": "replica_ids 1 *int64",
-    "CollectiveDeviceList": "replica_groups 1 *ReplicaGroup, iota_replica_group_list 2 IotaReplicaGroupList",
-    "IotaReplicaGroupList": "num_replica_groups 1 int64, num_devices_per_group 2 int64",
+    "CollectiveDeviceListProto": "replica_groups 1 *ReplicaGroup, iota_replica_group_list 2 IotaReplicaGroupListProto",
+    "IotaReplicaGroupListProto": "num_replica_groups 1 int64, num_devices_per_group 2 int64",
     "ShapeProto": "element_type 2 int32, dimensions 3 *int64, tuple_shapes 4 *ShapeProto, layout 5 LayoutProto",
     "LayoutProto": "memory_space 8 int64",
     "DotDimensionNumbers": (

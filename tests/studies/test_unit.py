@@ -117,7 +117,7 @@ def test_a_network_that_nothing_tells_is_said_to_be_assumed(tmp_path: Path) -> N
 
 def test_a_network_that_nothing_tells_widens_the_interval(tmp_path: Path) -> None:
     write(tmp_path, workload=WORKLOAD + "parameters: 40000000\n")
-    same = {"network": {"injection_bandwidth": "25 GB/s"}}
+    same = {"network": {"injection_bandwidth": "25 GB/s", "transport": "rdma"}}
     assumed, stated = (estimated(tmp_path, {"nodes": 8, **network}, GROUPED).step.total for network in ({}, same))
     assert assumed[0] == pytest.approx(stated[0])
     assert np.quantile(assumed, 0.95) > 1.02 * np.quantile(stated, 0.95)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 def assumption_notes(assumptions: Sequence[str], command: str, left_open: Sequence[str] = ()) -> list[str]:
     """What the input leaves open, a sentence each, then how many other assumptions there are and what lists them."""
     shown = list(dict.fromkeys(left_open))
-    others = len(set(assumptions) - set(shown))
+    others = sum(not text.startswith(tuple(shown)) for text in set(assumptions))
     if not others:
         return shown
     lie = "assumption lies" if others == 1 else "assumptions lie"
