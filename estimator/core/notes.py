@@ -24,6 +24,7 @@ WARNINGS = {  # codes of notes that may make a prediction wrong
     "product-unknown": "a matrix product states no shapes",
     "profile": "what the reader of the dump warns of",
     "rebatch-unknown": "nothing tells how ops go with the batch: they keep work and time",
+    "samples-left-out": "whole steps leave out much of an epoch's samples, as its last batch is not full",
     "source-contradicted": "the profile names another device than the source that was given",
     "source-unknown": "the profiled device, or its rates, are not known",
     "speedup-below-one": "a definition of the figure of merit asks for speed-ups of at least 1",

@@ -157,6 +157,13 @@ class Link(File):
     per_neighbour: Rate | None = None  #: in one direction, to one other device
     total: Rate | None = None  #: of all links together, both directions
 
+    @property
+    def one_way(self) -> Sourced | None:
+        """Of all links together, in one direction: as the file states, else half of their total."""
+        if self.per_direction or self.total is None:
+            return self.per_direction
+        return self.total.model_copy(update={"value": self.total.value / 2})
+
 
 class MeasuredLink(File):
     """What timed collectives of one kind and size of group show: α of a short one, β of each byte; None where unknown.

@@ -53,7 +53,7 @@ def specifications(ops: pd.DataFrame, target: DeviceSpec) -> dict[str, Sourced]:
     if modelled["op_class"].isin(MATRIX).any():
         values |= {"power_limit": target.power_limit, "compute_units": target.compute_units}
     if target.link and ops["op_class"].eq("collective").any():
-        values["link.per_direction"] = target.link.per_direction
+        values["link.per_direction"] = target.link.one_way
     return {f"{target.name}: {field}": value for field, value in values.items() if value}
 
 
@@ -130,7 +130,7 @@ def _power_notes(ops: pd.DataFrame, target: DeviceSpec) -> Iterator[Note]:
     if matrix.empty:
         return
     if target.power_limit is None:
-        text = f"{target.name} gives no power_limit: its peaks are taken to be sustained as if power bound none"
+        text = f"{target.name} gives no power_limit: its peaks are taken as if power bound none, and drawn as if it did"
         yield Note("power-limit-unknown", text, target.name)
     elif target.year is None:
         text = f"{target.name} gives no year: what power a FLOP needs is taken to be that of {TYPICAL_YEAR}"

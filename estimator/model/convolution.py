@@ -17,7 +17,7 @@ from estimator.model.hardware import Hardware, number
 
 LANES = 128  # fp32 lanes of one unit, as in an SM of Maxwell, whose tiles the kernels use
 TYPICAL_CLOCK = 1.4e9  # [Hz] where a device file gives none
-TYPICAL_UNITS = 32  # where a device file gives no fp32 peak
+TYPICAL_UNITS = 32  # where a device file gives neither an fp32 peak nor, of a GPU, how many units there are
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,8 @@ def library_of(device: DeviceSpec) -> Library:
     """The library of a device, guessed from its file. On processors made of cores it convolves directly."""
     peak, clock = number(device.peak_of("fp32").vector), number(device.boost_clock or device.base_clock)
     lanes = peak / (2.0 * (TYPICAL_CLOCK if np.isnan(clock) else clock))
-    known_lanes = float(TYPICAL_UNITS * LANES) if np.isnan(lanes) else lanes
+    units = device.compute_units.value if device.is_gpu and device.compute_units else TYPICAL_UNITS
+    known_lanes = float(units * LANES) if np.isnan(lanes) else lanes
     return Library(np.array([known_lanes]), np.array([not device.is_processor]))
 
 

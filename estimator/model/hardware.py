@@ -82,7 +82,7 @@ def peak_of_op(device: DeviceSpec, op_class: str, precision: str) -> tuple[str, 
     without a peak run at that of fp32. The peak of a collective is the rate of the device's link.
     """
     if op_class == "collective":
-        return "link.per_direction", device.link.per_direction if device.link else None
+        return "link.per_direction", device.link.one_way if device.link else None
     tensor = device.peak_of(precision).tensor if op_class in MATRIX else None
     if tensor:
         return f"peak.{precision}.tensor", tensor

@@ -19,7 +19,7 @@ from estimator.core.types import DeviceSpec, Floats, RunPlan, Sourced
 from estimator.model.coefficients import Coefficient, shipped
 from estimator.model.collectives import hop_bandwidths
 from estimator.model.kernels.collectives import messages_of
-from estimator.model.links import Links, gives_link, gives_network, links_of, tells_transport
+from estimator.model.links import Kind, Links, gives_link, gives_network, links_of, tells_transport
 from estimator.model.uncertainty import RandomStreams
 
 
@@ -59,7 +59,7 @@ def _inside(device: DeviceSpec, plan: RunPlan) -> Floats:
     """Samples of the factor on a device's links in its node."""
     if not gives_link(device):
         return _assumed(f"{device.name}.link.per_direction", shipped().links.link_bytes_per_s, plan)
-    return _declared(f"{device.name}.link.per_direction", device.link.per_direction if device.link else None, plan)
+    return _declared(f"{device.name}.link.per_direction", device.link.one_way if device.link else None, plan)
 
 
 def _unknown_peers(device: DeviceSpec, links: Links, plan: RunPlan) -> Floats | float:
@@ -82,11 +82,15 @@ def _between(device: DeviceSpec, links: Links, plan: RunPlan) -> Floats:
 
 
 def _unknown_transport(device: DeviceSpec, links: Links, plan: RunPlan) -> Floats | float:
-    """Samples of the factor on what messages attain where nothing tells how they are sent: down to that of sockets."""
+    """Samples of the factor on what messages attain where nothing tells how they are sent: to that of the other way."""
     if device.network is None or tells_transport(device.network):
         return 1.0
-    attained = [replace(links.between, kind=kind).sustained(shipped().collectives) for kind in ("tcp", "rdma")]
-    return draw(f"{device.name}.transport", attained[0] / attained[1], 1.0, 1.0, plan.draws, plan.seed)
+    other: Kind = "tcp" if links.between.kind == "rdma" else "rdma"
+    attained = [
+        replace(links.between, kind=kind).sustained(shipped().collectives) for kind in (other, links.between.kind)
+    ]
+    low, high = sorted((attained[0] / attained[1], 1.0))
+    return draw(f"{device.name}.transport", low, 1.0, high, plan.draws, plan.seed)
 
 
 def _step(device: DeviceSpec, links: Links, plan: RunPlan) -> Floats:

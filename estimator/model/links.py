@@ -27,6 +27,7 @@ TRANSPORTS: dict[Transport, re.Pattern[str]] = {  # by the network's name; the f
     ),
     "sockets": re.compile(r"(?i)\btcp\b|ethernet|\b\d*\s?gbe\b|gige"),
 }
+SOCKETS = re.compile(r"(?i)\btcp\b")  # names that leave no doubt
 USUAL_TRANSPORT: Transport = "rdma"  # where neither the file nor the name tells
 
 
@@ -74,7 +75,7 @@ def gives_network(device: DeviceSpec) -> bool:
 
 def gives_link(device: DeviceSpec) -> bool:
     """Whether a device's file tells its own links, or the bus that messages within a node pass without them."""
-    return bool((device.link and device.link.per_direction) or device.pcie_generation)
+    return bool((device.link and device.link.one_way) or device.pcie_generation)
 
 
 def network_notes(device: DeviceSpec) -> Iterator[Note]:
@@ -88,18 +89,20 @@ def network_notes(device: DeviceSpec) -> Iterator[Note]:
 
 def _transport_text(network: Network, gives_bandwidth: bool) -> str:
     """How messages are taken to be sent, where the network's name tells nothing, or that the slow way."""
-    by_name, name = transport_by_name(network), network.interconnect
-    if by_name == "sockets":
-        return f"by its name, '{name}' sends messages through the operating system (TCP); else give 'transport: rdma'"
-    if by_name or not (name or gives_bandwidth):
+    name = network.interconnect
+    if tells_transport(network) or not (name or gives_bandwidth):
         return ""
+    if transport_by_name(network) == "sockets":
+        way = "messages are taken to pass the operating system (TCP), and drawn as fast as past it (RDMA)"
+        return f"the interconnect '{name}' may be either: {way}; give 'transport'"
     unknown = f"the interconnect '{name}' is not known" if name else "the network has neither name nor 'transport'"
     return f"{unknown}: messages are taken to pass the operating system by (RDMA), and drawn as slow as through it"
 
 
 def tells_transport(network: Network) -> bool:
-    """Whether a network's file, or its name, tells how messages are sent."""
-    return (network.transport or transport_by_name(network)) is not None
+    """Whether a network's file, or its name, tells how messages are sent; that of Ethernet may be either."""
+    by_name = transport_by_name(network)
+    return network.transport is not None or by_name == "rdma" or bool(SOCKETS.search(network.interconnect or ""))
 
 
 def transport_by_name(network: Network) -> Transport | None:
@@ -121,7 +124,7 @@ def _network_note(device: DeviceSpec) -> Note:
 
 def link_note(device: DeviceSpec) -> tuple[Note, ...]:
     """A note where a device gives no link, so that messages within a node are taken to pass its bus."""
-    if device.link and device.link.per_direction:
+    if device.link and device.link.one_way:
         return ()
     bus = f"PCI Express of generation {device.pcie_generation or f'{USUAL_GENERATION} (assumed)'}"
     text = f"{device.name} gives no link: messages within a node are taken to pass {bus}"
@@ -135,8 +138,8 @@ def _ends(rate: Coefficient) -> str:
 
 
 def _inside(device: DeviceSpec) -> Hop:
-    if device.link and device.link.per_direction:
-        return Hop("fabric", device.link.per_direction.value)
+    if device.link and device.link.one_way:
+        return Hop("fabric", device.link.one_way.value)
     generation = min(device.pcie_generation or USUAL_GENERATION, max(LANE_RATE))
     return Hop("pcie", device.pcie_lanes * LANE_RATE[generation])
 

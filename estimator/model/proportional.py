@@ -70,7 +70,7 @@ def rates_of(device: DeviceSpec, work: pd.DataFrame) -> Rates:
 
 def _declared_uncertainty(device: DeviceSpec) -> float:
     peaks = (rate for peak in device.peak.values() for rate in (peak.vector, peak.tensor))
-    rates = (device.memory_bandwidth, device.link.per_direction if device.link else None, *peaks)
+    rates = (device.memory_bandwidth, device.link.one_way if device.link else None, *peaks)
     return max((rate.relative_uncertainty or 0.0 for rate in rates if rate), default=0.0)
 
 

@@ -17,6 +17,10 @@ from estimator.core.types import DeviceSpec, Floats, Names, RunPlan, Sourced
 from estimator.model import coefficients
 from estimator.model.hardware import peak_of_op
 
+# share of the rate of its best products that a power limit leaves a device, the least of 20: of the 66 accelerators of
+# the catalogue whose limit is known, by model/sustained.py
+UNKNOWN_POWER = 0.74
+
 
 @dataclass(frozen=True)
 class RandomStreams:
@@ -38,8 +42,8 @@ def peaks(device: DeviceSpec, work: pd.DataFrame, plan: RunPlan) -> RandomStream
     """Samples of log(nominal / drawn peak) of each op; 0 for messages, whose links are drawn by :mod:`link_draws`."""
     kind_of_row, kinds = pd.factorize(work["op_class"].str.cat(work["precision"], sep=" "))
     paths = [_peak(device, *kind.split(" ")) for kind in kinds]
-    rates = dict(paths)
-    columns = [_log_lengthening(f"{device.name}.{name}", rate, plan) for name, rate in rates.items()]
+    rates, power = dict(paths), _unknown_power(device, plan)
+    columns = [_log_lengthening(f"{device.name}.{name}", rate, plan) + power for name, rate in rates.items()]
     return RandomStreams(
         np.stack(columns, axis=1), np.array([list(rates).index(name) for name, _ in paths])[kind_of_row]
     )
@@ -48,6 +52,13 @@ def peaks(device: DeviceSpec, work: pd.DataFrame, plan: RunPlan) -> RandomStream
 def _peak(device: DeviceSpec, op_class: str, precision: str) -> tuple[str, Sourced | None]:
     name, rate = peak_of_op(device, op_class, precision)
     return name, None if op_class == "collective" else rate
+
+
+def _unknown_power(device: DeviceSpec, plan: RunPlan) -> Floats | float:
+    """Samples of the logarithm by which a power limit that no file gives lengthens arithmetic; 0 for processors."""
+    if device.is_processor or device.power_limit is not None:
+        return 0.0
+    return -np.log(draw(f"{device.name}.power_limit", UNKNOWN_POWER, 1.0, 1.0, plan.draws, plan.seed))
 
 
 def bandwidth(device: DeviceSpec, plan: RunPlan) -> Floats:

@@ -41,7 +41,8 @@ class RecordedMessages:
     def describe(self) -> str:
         """A sentence on what becomes of the profile's messages."""
         work, ranks = self.predicted.work.work, self.ranks
-        bytes_ = work.loc[self.among_copies, "bytes"].sum(min_count=self.count and 1)
+        sizes = work.loc[self.among_copies, "bytes"]
+        bytes_ = sizes.sum(min_count=self.count and 1)
         size = f" ({units.show(float(bytes_), 'B', 3)})" if bytes_ > 0 else ""
         texts = [f"the profile is that of one of {ranks.world} ranks"]
         if self.among_copies.any():
@@ -51,6 +52,8 @@ class RecordedMessages:
             )
         if ranks.parts > 1:
             texts.append(f"those among parts of a model stay as they are, among {ranks.parts} ranks")
+        if sizes.isna().any():
+            texts.append(f"{int(sizes.isna().sum())} of them have unknown bytes, and about the time that they took")
         return "; ".join(texts)
 
 

@@ -29,6 +29,7 @@ DISPATCH_S = {  # assumed: time between two launches of a framework's host, low,
     "torch": (8e-6, 45e-6, 110e-6),
     "jax": (1e-6, 3e-6, 10e-6),  # a compiled program; from memory
 }
+BUILT_ON = {"megatron": "torch", "deepspeed": "torch", "nemo": "torch", "lightning": "torch", "flax": "jax"}
 ANY_FRAMEWORK = (2e-6, 12e-6, 110e-6)
 # times a step's kernels, as an accelerator's stack splits layers otherwise: so that nine in ten published steps of
 # Keras networks lie in their intervals, four families with equal weight ('estimator validate --problem networks')
@@ -142,7 +143,8 @@ class FrameworkDispatch:
 def framework_dispatch(workload: Workload) -> FrameworkDispatch:
     """How a workload's framework launches ops on an accelerator."""
     framework = workload.framework or ""
-    name = next((name for name in DISPATCH_S if name in framework.lower()), "")
+    named = {name: name for name in DISPATCH_S} | BUILT_ON
+    name = next((base for name, base in named.items() if name in framework.lower()), "")
     return FrameworkDispatch(framework or "the framework", DISPATCH_S.get(name, ANY_FRAMEWORK))
 
 

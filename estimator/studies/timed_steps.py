@@ -54,6 +54,7 @@ def read_timed_steps(path: str | Path | None, group_of_row: Callable[[Row], Grou
     if path is None:
         return TimedSteps()
     table = TIMED_STEPS.conform(csv_files.read_csv(Path(path), may_be_empty=False), str(path))
+    _refuse_unknown(list(table), str(path))
     groups, measured_s = [], []
     for number, row in enumerate(table.to_dict("records"), start=1):
         with within(f"{path}: row {number}"):
@@ -67,6 +68,15 @@ def read_timed_steps(path: str | Path | None, group_of_row: Callable[[Row], Grou
             "leave out --timed-steps"
         )
     return TimedSteps(tuple(groups), tuple(measured_s), len(table) - len(groups), str(path))
+
+
+def _refuse_unknown(columns: Sequence[str], where: str) -> None:
+    """Raise EstimatorError for a column that may make the steps those of another training, which would not be seen."""
+    unknown = [name for name in columns if name not in TIMED_STEPS.names()]
+    if unknown:
+        known = ", ".join(TIMED_STEPS.names())
+        hint = "; the batch is local_batch or global_batch" if "batch" in unknown else ""
+        raise EstimatorError(f"{where}: column {unknown[0]} is not known; expected {known}{hint}, so mend or delete it")
 
 
 def _known(value: object) -> int | None:

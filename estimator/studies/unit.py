@@ -18,6 +18,8 @@ from estimator.studies.size import Size, machine_network, machine_size
 from estimator.studies.study import Machine, Study, UnitOfWork
 from estimator.work.on_target import ranks_of
 
+MUCH_LEFT_OUT = 0.05  # of an epoch's samples
+
 
 def read_unit(unit: UnitOfWork, folder: Path) -> Profile:
     """The profile of a unit of work; where it does not tell its batch size, the study's is taken for it."""
@@ -43,6 +45,7 @@ def estimate_unit(study: Study, unit_name: str, machine: Machine, profile: Profi
         in_network = replace(plan, network=machine_network(machine, size, folder))
         estimated = estimate_group(profile, in_network, group, split)
         estimated = replace(estimated, notes=(*estimated.notes, *_batch_note(unit_name, unit, group)))
+    estimated = replace(estimated, notes=(*_left_out_note(unit_name, unit, estimated), *estimated.notes))
     _refuse_carried(estimated)
     return with_listed_power(estimated, size.system)
 
@@ -65,6 +68,20 @@ def _batch_note(unit_name: str, unit: UnitOfWork, group: Group) -> tuple[Note, .
     who = f"{group.copies} {'devices' if group.model_devices == 1 else 'copies of the model'}"
     text = f"{unit_name}: each of {who} trains the profile's batch of {group.local_batch}, as 'batch_size' is not given"
     return (Note("batch-of-profile", text),)
+
+
+def _left_out_note(unit_name: str, unit: UnitOfWork, estimated: Estimate) -> tuple[Note, ...]:
+    """A note where whole steps leave out much of an epoch, as its last batch is not full."""
+    workload = estimated.profile.workload
+    samples, batch = unit.samples or workload.samples, unit.batch_size or workload.batch_size
+    if not samples or not batch or (unit.steps_rounding or workload.steps_rounding) == "ceil" or unit.steps_to_quality:
+        return ()
+    whole = batch * estimated.copies if unit.devices is not None and unit.scaling != "strong" else batch
+    rest = samples % whole
+    if samples < whole or rest <= MUCH_LEFT_OUT * samples:
+        return ()
+    text = f"{unit_name}: {rest} of {samples} samples of an epoch do not fill a batch of {whole}, and are left out"
+    return (Note("samples-left-out", f"{text}; 'steps_rounding: ceil' counts them as a step", subject=unit_name),)
 
 
 def split_of(unit: UnitOfWork) -> Split:

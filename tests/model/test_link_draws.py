@@ -111,6 +111,13 @@ def test_a_network_of_unknown_transport_may_be_as_slow_as_sockets() -> None:
     assert bounds(times(unnamed))[2] > times(slow)[0]
 
 
+def test_ethernet_may_be_as_fast_as_rdma() -> None:
+    ethernet, tcp, fast = (with_network(interconnect=name) for name in ("25GbE", "25GbE, TCP", "InfiniBand"))
+    assert times(ethernet)[0] == times(tcp)[0]
+    assert bounds(times(ethernet))[0] < 1.05 * times(fast)[0]
+    assert bounds(times(tcp))[0] > 1.05 * times(fast)[0]
+
+
 def test_devices_on_a_bus_may_not_reach_each_other() -> None:
     bus, fabric = make_device(pcie_generation=4), make_device(link=FABRIC)
     factors = [link_draws(rows(SIZE, ranks=8), device, PLAN) for device in (bus, fabric)]

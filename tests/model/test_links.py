@@ -21,6 +21,11 @@ def test_a_device_with_links_has_a_fabric() -> None:
     assert links_of(load_device("a100-sxm4-80gb")).inside == Hop("fabric", 300e9)
 
 
+def test_a_link_of_which_the_total_alone_is_stated_has_half_of_it_one_way() -> None:
+    assert links_of(make_device(link={"total": "600 GB/s"})).inside == Hop("fabric", 300e9)
+    assert link_note(make_device(link={"total": "600 GB/s"})) == ()
+
+
 def test_a_device_without_links_has_its_bus() -> None:
     assert links_of(load_device("l40s")).inside == Hop("pcie", 16 * LANE_RATE[4])
     assert links_of(load_device("arc-pro-b60")).inside == Hop("pcie", 8 * LANE_RATE[5])
@@ -59,7 +64,7 @@ def test_a_word_inside_another_tells_nothing() -> None:
 
 @pytest.mark.parametrize(
     ("network", "words"),
-    [({"interconnect": "400GbE"}, "by its name, '400GbE' sends messages through the operating system"),
+    [({"interconnect": "400GbE"}, "the interconnect '400GbE' may be either"), ({"interconnect": "10GbE, TCP"}, ""),
      ({"interconnect": "Banana"}, "the interconnect 'Banana' is not known"), ({}, "the network has neither name nor"),
      ({"interconnect": "IB NDR"}, ""), ({"transport": "sockets"}, "")],
 )  # fmt: skip

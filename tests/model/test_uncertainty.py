@@ -1,11 +1,12 @@
 """A measured rate is the best case itself; a data sheet's is never reached."""
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from estimator.core import schema
 from estimator.core.types import RunPlan
-from estimator.model import specifications
+from estimator.model import specifications, uncertainty
 from estimator.model.coefficients import shipped
 from tests.conftest import make_device, make_measurements
 from tests.model.toy import predict_on
@@ -23,6 +24,16 @@ def time(op: int, field: str, status: str) -> float:
     device = make_device(**(written | {field: {"fp32": value} if field == "peak" else value}), launch_latency="1 us")
     found = predict_on(schema.WORK.conform(WORK.iloc[[op]], "test"), device, NO_MEASUREMENTS, RunPlan("toy", draws=0))
     return float((found.samples - found.launch)[0, 0])
+
+
+def test_a_power_limit_that_no_file_gives_widens_the_interval_to_longer_times() -> None:
+    work = schema.WORK.conform(WORK.iloc[[0]], "test")
+    powers = {"given": "900 W", "none": None}
+    devices = (make_device(peak={"fp32": "10 TFLOP/s"}, power_limit=power) for power in powers.values())
+    given, none = (uncertainty.peaks(each, work, RunPlan("toy", draws=500)).samples[:, 0] for each in devices)
+    assert not given.any()
+    assert (none[0], none.min()) == (0, 0)
+    assert np.exp(np.quantile(none, 0.95)) == pytest.approx(1 / uncertainty.UNKNOWN_POWER, rel=0.05)
 
 
 @pytest.mark.parametrize(("field", "op"), [("peak", 0), ("memory_bandwidth", 1)])

@@ -15,6 +15,7 @@ from estimator.rollup.host import (
     OTHER_STACK,
     PACE,
     HostScenario,
+    framework_dispatch,
     host_scenario,
     in_scenario,
     ran_on_processor,
@@ -45,6 +46,18 @@ def test_a_processors_profile_gets_the_frameworks_launches_on_an_accelerator() -
     assert bounds(found.pace * mid) == pytest.approx([low, mid, high], rel=0.1)
     assert bounds(np.asarray(found.kernels)) == pytest.approx(OTHER_STACK, rel=0.05)
     assert "the processor's idle time is dropped" in found.notes[0].text
+
+
+@pytest.mark.parametrize(
+    ("framework", "base"), [("PyTorch 2.3", "torch"), ("Megatron-LM", "torch"), ("DeepSpeed", "torch"), ("Flax", "jax")]
+)
+def test_what_is_built_on_a_framework_launches_as_that(framework: str, base: str) -> None:
+    found = framework_dispatch(Workload(name="toy", framework=framework))
+    assert (found.framework, found.interval_s) == (framework, DISPATCH_S[base])
+
+
+def test_a_framework_that_is_not_known_launches_as_any() -> None:
+    assert framework_dispatch(Workload(name="toy", framework="our own")).interval_s == ANY_FRAMEWORK
 
 
 def test_an_accelerators_profile_keeps_its_host_more_or_less() -> None:
@@ -158,7 +171,7 @@ def test_where_the_source_does_not_say_what_its_units_are_its_ops_do() -> None:
 def test_layers_of_which_nothing_ran_get_the_frameworks_launches_on_an_accelerator() -> None:
     run, plan = np.ones(3), RunPlan("toy", draws=2)
     found = host_scenario(layers_profile(), None, GPU, plan, run, same_device=False)
-    assert (found.name, found.dispatch_s, found.other_stack) == ("dispatch", ANY_FRAMEWORK[1], True)
+    assert (found.name, found.dispatch_s, found.other_stack) == ("dispatch", DISPATCH_S["torch"][1], True)
     assert "nothing ran, so that no host was profiled" in found.notes[0].text
     own = host_scenario(layers_profile(), None, CPU, plan, run, same_device=False)
     assert (own.dispatch_s, own.other_stack) == (None, False)

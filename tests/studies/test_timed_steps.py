@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from estimator.core.errors import EstimatorError
 from estimator.core.interval import bounds, draw
 from estimator.core.parallel import Split
 from estimator.rollup.scaling import Group, group_of
@@ -28,6 +29,13 @@ def test_rows_become_groups_and_those_of_another_split_are_left_out(tmp_path: Pa
     timed = read(tmp_path, rows)
     assert timed.groups == (group_of(1, 4, "weak", 16), group_of(8, 4, "weak", 32))
     assert (timed.measured_s, timed.left_out) == ((0.5, 0.7), 1)
+
+
+def test_a_column_that_tells_of_another_training_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(EstimatorError, match="column precision is not known; expected devices, step_s, "):
+        read(tmp_path, "devices,step_s,precision\n8,0.5,bf16\n")
+    with pytest.raises(EstimatorError, match="the batch is local_batch or global_batch"):
+        read(tmp_path, "devices,step_s,batch\n8,0.5,256\n")
 
 
 def test_of_a_step_timed_several_times_the_median_is_shown(tmp_path: Path) -> None:

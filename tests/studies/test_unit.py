@@ -130,6 +130,24 @@ def test_devices_that_keep_the_profiles_batch_are_said_to(tmp_path: Path) -> Non
     assert [words in estimated(tmp_path, IN_A_NODE, unit).assumptions for unit in units] == [True, False, False]
 
 
+@pytest.mark.parametrize(
+    ("samples", "unit", "noted"),
+    [
+        (83, {}, False),
+        (86, {}, True),
+        (86, {"steps_rounding": "ceil"}, False),
+        (112, GROUPED, True),
+        (64, GROUPED, False),
+    ],
+)
+def test_samples_that_whole_steps_leave_out_are_noted(
+    samples: int, unit: dict[str, Any], noted: bool, tmp_path: Path
+) -> None:
+    write(tmp_path, workload=WORKLOAD.replace("83", str(samples)) + "parameters: 40000000\n")
+    warnings = estimated(tmp_path, IN_A_NODE, unit).warnings
+    assert any("samples of an epoch do not fill a batch of" in text for text in warnings) is noted
+
+
 SLOW = {"network": {"injection_bandwidth": "1 GB/s"}}
 
 

@@ -16,6 +16,7 @@ __all__ = ["Layers", "profile_of", "read", "recognises"]
 
 FORMAT = "layers.yaml (a transformer given as layers)"
 VIEWS = True  # so that several are refused: they are no ranks of one run
+FRAMEWORK = "PyTorch"  # whose names the ops have, unless the workload names another
 FILE = "layers.yaml"  # whatever it holds, it is read as such
 KEYS = re.compile(r"^(kind|blocks|hidden_size|heads|vocabulary|sequence_length)\s*:", re.MULTILINE)
 LEAST_KEYS = 3  # of those that every such file has
@@ -46,6 +47,7 @@ def profile_of(layers: Layers, workload: Workload) -> Profile:
     """The profile of one step of these layers; the workload's batch, where it states one, counts."""
     size = parameters.total(layers)
     facts = {
+        "framework": workload.framework or FRAMEWORK,
         "batch_size": workload.batch_size or layers.micro_batch,
         "precision": layers.precision,
         "parameters": size.count,
