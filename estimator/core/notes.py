@@ -39,6 +39,7 @@ LEFT_OPEN = {  # codes of assumptions that end where a user gives the number or 
     "compute-unit-unknown": "the target does not say whether it is a processor, a GPU or another accelerator",
     "delivered-assumed": "a study says nothing of what a machine really delivers: all of it, at all times",
     "devices-per-node-assumed": "a machine of devices does not say how many a node has: one is taken",
+    "dispatch-mostly": "most of the predicted step is the framework's launches, which are assumed",
     "gradients-unknown": "no op is known to make gradients of weights: when they are sent is drawn",
     "host-dispatch": "the framework's launches stand for the host",
     "link-assumed": "the target states no link: messages within a node pass its bus",

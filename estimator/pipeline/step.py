@@ -20,7 +20,7 @@ from estimator.model.coefficients import shipped
 from estimator.model.links import link_note
 from estimator.pipeline.memory import check_memory
 from estimator.rollup import power, step
-from estimator.rollup.evidence import evidence_shares, host_notes, mostly_carried, mostly_proportional
+from estimator.rollup.evidence import evidence_shares, host_notes, mostly_carried, mostly_dispatch, mostly_proportional
 from estimator.rollup.host import HostScenario, host_scenario, in_scenario, ran_on_processor
 from estimator.rollup.limits import step_limits
 from estimator.rollup.overlap import target_overlap
@@ -140,7 +140,8 @@ def estimate_predicted(
         *on_target.pass_notes, *memory_notes,
         *scenario.notes, *host_notes(ran, prediction, timeline, replayed, scenario, plan),
         *framework_default(ran, plan, device, work.work), *work.notes, *prediction.warnings,
-        *(() if on_target.same_device else mostly_carried(shares, device)), *power.notes(device, power_w),
+        *(() if on_target.same_device else mostly_carried(shares, device)), *mostly_dispatch(shares, device),
+        *power.notes(device, power_w),
     )  # fmt: skip
     return Estimate(
         profile=ran,
@@ -177,7 +178,10 @@ def framework_default(profile: Profile, plan: RunPlan, target: DeviceSpec, work:
     products = product_format(AUTO, profile.workload, target)
     if plan.precision is not None or not products.changes(work):
         return ()
-    by_default = estimate(profile, dataclasses.replace(plan, precision=AUTO, draws=0))
+    predicted = predict_step(
+        profile, dataclasses.replace(plan, precision=AUTO, draws=0)
+    )  # whether it fits memory or not
+    by_default = step.replay_step(predicted.prediction, predicted.timeline, predicted.scenario)
     step_s, kernels_s = (units.show(float(of[0]), "s", 3) for of in (by_default.step.total, by_default.kernels_s))
     headline = (
         f"{profile.workload.framework or 'the framework'} takes {products.precision} for {products.covered} there by "

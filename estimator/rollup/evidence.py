@@ -52,6 +52,16 @@ def mostly_carried(shares: Mapping[str, float], target: DeviceSpec) -> tuple[Not
     return (Note("carried-mostly", text, subject=target.name, share=share),)
 
 
+def mostly_dispatch(shares: Mapping[str, float], target: DeviceSpec) -> tuple[Note, ...]:
+    """A note where most of the predicted step is the assumed launches of the framework."""
+    share = shares.get("dispatch", 0.0)
+    if share <= MUCH_CARRIED:
+        return ()
+    headline = "most of the step is the framework's launches, alike on every device; 'host: none' compares the devices"
+    details = f" ({100 * share:.0f} % of it on {target.name})"
+    return (Note("dispatch-mostly", headline + details, subject=target.name, details=details),)
+
+
 def mostly_proportional(prediction: Prediction) -> bool:
     """Whether most of the source's time has no usable shapes."""
     time, is_proportional = prediction.ops["time_s"], prediction.ops["method"] == "proportional"

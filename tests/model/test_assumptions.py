@@ -97,7 +97,7 @@ def test_specifications_that_no_modelled_op_needs_have_no_note() -> None:
     [
         (
             {"power_limit": None},
-            "toy gives no power_limit: its peaks are taken as if power bound none, and drawn as if",
+            "toy gives no power_limit: the middle assumes that power binds no peak",
         ),
         ({"year": None}, "toy gives no year: what power a FLOP needs is taken to be that of"),
         ({"last_level_cache": None}, "toy gives no last_level_cache: matrix products are taken to find nothing in it"),

@@ -107,6 +107,14 @@ def test_plain_fp32_says_what_the_frameworks_format_gives() -> None:
     assert not any(note.code == "precision-by-default" for note in auto.notes)
 
 
+def test_what_the_frameworks_format_gives_is_said_where_its_middle_does_not_fit() -> None:
+    """The step itself may fit, by the low end of its interval: then it is predicted."""
+    found = estimate(read_profile("resnet50"), RunPlan("h100", draws=50, batch=950))
+    assert found.memory is not None
+    assert found.memory.fits is False
+    assert any(note.code == "precision-by-default" for note in found.notes)
+
+
 def test_products_that_a_program_runs_in_a_narrow_format_stay_in_it() -> None:
     rows = [{"op_type": "MatMul", "precision": name, "m": 512, "n": 512, "k": 512} for name in ("bf16", "fp32")]
     profile = Profile(canonical.to_ops(make_ops(*rows), "toy"), Workload(name="toy", framework="JAX"), None, "toy")

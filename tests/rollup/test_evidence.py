@@ -11,7 +11,7 @@ from estimator.core.scenarios import Host
 from estimator.core.types import Estimate, Profile, RunPlan, Workload
 from estimator.pipeline import estimate
 from estimator.profiles import canonical
-from estimator.rollup.evidence import carried_share, evidence_shares, mostly_carried
+from estimator.rollup.evidence import carried_share, evidence_shares, mostly_carried, mostly_dispatch
 from estimator.rollup.host import HostScenario
 from tests.conftest import make_device, make_ops
 from tests.rollup.toy_steps import predicted, profile, replayed
@@ -105,3 +105,11 @@ def test_a_step_that_would_be_less_than_1_percent_shorter_is_not_told(share: flo
     default, carried = by_launches_and_by_idle_time(1e-6 + share * launched - idle)
     assert carried.step.total[0] == pytest.approx(share * launched)
     assert any(note.code == "dispatch-slower" for note in default.notes) is said
+
+
+def test_a_step_that_is_mostly_launches_is_noted() -> None:
+    device = make_device(name="toy")
+    assert mostly_dispatch({"dispatch": 0.4, "roofline": 0.6}, device) == ()
+    (note,) = mostly_dispatch({"dispatch": 0.72, "carried": 0.28}, device)
+    assert (note.kind, note.details) == ("left-open", " (72 % of it on toy)")
+    assert "alike on every device" in note.headline

@@ -41,7 +41,11 @@ def _largest(document: Mapping[str, Any]) -> str:
     largest = document["largest_batch"]
     if largest is None:
         return ""
-    return f"; the largest batch that fits is {largest:,}" if largest else "; not even a batch of 1 fits"
+    return (
+        f"; by the middle of the interval the largest batch that fits is {largest:,}"
+        if largest
+        else "; not even a batch of 1 fits"
+    )
 
 
 def _interval(interval: Mapping[str, Any]) -> str:
