@@ -49,7 +49,7 @@ def test_the_report_says_scenario_memory_energy_and_what_is_assumed(result: Stud
     html, _ = write_report(result, tmp_path)
     text = html.read_text("utf-8")
     for words in (
-        "The host: dispatch (for every machine and unit)", "energy per unit [kWh]", "5.40 GiB of 5.59 GiB",
+        "The host: dispatch (every machine and unit)", "energy per unit [kWh]", "5.40 GiB of 5.59 GiB",
         "<h2>A campaign of 100,000 COMBO", "Assumed: 10,000 samples of P3B2 and P3B3", "not counted",
     ):  # fmt: skip
         assert words in text, words
