@@ -130,7 +130,7 @@ def _power_notes(ops: pd.DataFrame, target: DeviceSpec) -> Iterator[Note]:
     if matrix.empty:
         return
     if target.power_limit is None:
-        text = f"{target.name} gives no power_limit: the middle assumes that power binds no peak, the interval holds a limit too"
+        text = f"{target.name} gives no power_limit: the middle assumes that power binds no peak, the interval does not"
         yield Note("power-limit-unknown", text, target.name)
     elif target.year is None:
         text = f"{target.name} gives no year: what power a FLOP needs is taken to be that of {TYPICAL_YEAR}"
