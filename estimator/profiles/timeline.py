@@ -271,13 +271,19 @@ def _lane_free(events: DeviceEvents) -> Floats:
 def _awaited(events: DeviceEvents, ready_s: Floats, wake_s: float, gap_s: float) -> Integers:
     """Of each event that waited longer than a gap, the event of another lane that ended last before; −1 for none.
 
-    It stands before it in the table: a coarse clock lets two of no time wait for each other.
+    It stands before it in the table, as a coarse clock lets two of no time wait for each other: where the last one does
+    not, it is the last that took time.
     """
-    after = np.full(len(events.lane), -1, dtype=np.int64)
+    after, took_time = np.full(len(events.lane), -1, dtype=np.int64), events.end_s > events.start_s
     waiting = np.flatnonzero((events.start_s - ready_s > gap_s) & (events.op >= 0))
     latest_s = np.maximum(events.start_s[waiting] - wake_s, ready_s[waiting])
     for lane in np.unique(events.lane):
-        nearest = _last_ended(events, np.flatnonzero((events.lane == lane) & (events.op >= 0)), events.start_s[waiting])
+        of_lane = (events.lane == lane) & (events.op >= 0)
+        last, lasting = (
+            _last_ended(events, np.flatnonzero(rows), events.start_s[waiting])
+            for rows in (of_lane, of_lane & took_time)
+        )
+        nearest = np.where(last < waiting, last, lasting)
         is_other = (nearest >= 0) & (nearest < waiting) & (events.lane[waiting] != lane)
         later = is_other & (events.end_s[nearest] > latest_s)
         after[waiting[later]] = nearest[later]
