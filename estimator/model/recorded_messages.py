@@ -75,7 +75,7 @@ def message_times(work: pd.DataFrame, device: DeviceSpec) -> Floats:
 def _known(work: pd.DataFrame) -> pd.DataFrame:
     """Messages with a number of ranks, and of a kind that the model knows."""
     kind = work["operator"].where(work["operator"].isin(MODELLED), "all_reduce")
-    return work.assign(ranks=work["ranks"].fillna(TYPICAL_RANKS), operator=kind)
+    return work.assign(ranks=work["ranks"].astype("Float64").fillna(TYPICAL_RANKS), operator=kind)
 
 
 def _bytes_by_time(work: pd.DataFrame, device: DeviceSpec) -> Floats:

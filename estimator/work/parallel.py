@@ -98,7 +98,8 @@ def exchange(work: pd.DataFrame, workload: Workload, split: Split) -> Exchange:
     gradients = table["operator"] != "all_gather"
     how = compression(table[gradients], width, split)
     compressed = _compressed(table.assign(holds=np.where(gradients, "gradients", "weights")), how)
-    whole = pd.concat([_among_parts(work), compressed], ignore_index=True)
+    parts = [part for part in (_among_parts(work), compressed) if len(part)]  # else old pandas warns of unlike columns
+    whole = pd.concat(parts, ignore_index=True) if parts else compressed
     by_bucket = table.loc[gradients, "bytes"].to_numpy(dtype=float)
     places = np.cumsum(by_bucket) / by_bucket.sum() if notes else None
     return Exchange(MESSAGES.conform(whole, "messages"), how, notes, places)
