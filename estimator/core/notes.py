@@ -51,7 +51,7 @@ LEFT_OPEN = {  # codes of assumptions that end where a user gives the number or 
     "power-limit-unknown": "the target states no power limit: power bounds no peak",
     "pue-assumed": "what the facility draws over its computers is not counted",
     "ranks-kept": "the profile is that of one of several ranks, and so is the step on the target",
-    "transport-assumed": "how messages between nodes are sent is told by the network's name alone, or by nothing",
+    "transport-assumed": "how messages between nodes are sent follows from the network's name alone, or is not known",
     "year-unknown": "the target states no year: its power for a FLOP is a typical one",
 }
 ASSUMPTIONS = {  # codes of all other notes
@@ -107,7 +107,7 @@ KIND_OF = {code: kind for kind, codes in CODES.items() for code in codes}
 class Note:
     """One note of a stage. ``share``: the share of the profiled step's time that it concerns, 0 for none.
 
-    ``details``: how its text ends on this device or workload, where notes of others begin alike.
+    ``details``: how its text ends on this device or workload, where notes on others have the same beginning.
 
     Raises LookupError for a code without a meaning.
     """

@@ -27,7 +27,7 @@ TRANSPORTS: dict[Transport, re.Pattern[str]] = {  # by the network's name; the f
     ),
     "sockets": re.compile(r"(?i)\btcp\b|ethernet|\b\d*\s?gbe\b|gige"),
 }
-SOCKETS = re.compile(r"(?i)\btcp\b")  # names that leave no doubt
+SOCKETS = re.compile(r"(?i)\btcp\b")  # names that always mean sockets
 USUAL_TRANSPORT: Transport = "rdma"  # where neither the file nor the name tells
 
 

@@ -2,7 +2,7 @@
 
 A message of known bytes and ranks takes what the model says of the target's links. What it took longer on the source,
 its rank mostly *waited* there for slower ones (a collective ends when its last rank has come). These compute, so the
-wait goes as the step's other ops do: from hardly any of it, where ranks are alike, to all of it or more.
+wait goes as the step's other ops do: from hardly any of it, where ranks take the same time, to all of it or more.
 
 A message of unknown bytes is taken to be as large as its time on the source allows: S with t_source(S) = its time. It
 may as well have waited there, or be short: its interval reaches from a short message's time to twice that of S.

@@ -121,7 +121,7 @@ def show_samples(samples: Floats, unit: str = "s") -> Markup:
 
 def show_quantity(value: float | None, unit: str) -> str:
     """One value with its unit; a dash where it is not known."""
-    return "–" if value is None or not is_known(value) else units.show(value, unit, 4)
+    return units.show(value, unit, 4) if is_known(value) else "–"
 
 
 def show_size(value: float | None) -> str:

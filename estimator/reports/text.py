@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 from estimator.core import units
 
 LONGEST_NAME = 44  # of an op in a table
 
 
-def is_known(number: float | None) -> bool:
+def is_known(number: float | None) -> TypeGuard[float]:
     """Whether a number of a document is neither null nor NaN, which JSON writes as null."""
     return number is not None and not math.isnan(number)
 

@@ -57,7 +57,9 @@ def mostly_dispatch(shares: Mapping[str, float], target: DeviceSpec) -> tuple[No
     share = shares.get("dispatch", 0.0)
     if share <= MUCH_CARRIED:
         return ()
-    headline = "most of the step is the framework's launches, alike on every device; 'host: none' compares the devices"
+    headline = (
+        "most of the step is the framework's launches, the same on every device; 'host: none' compares the devices"
+    )
     details = f" ({100 * share:.0f} % of it on {target.name})"
     return (Note("dispatch-mostly", headline + details, subject=target.name, details=details),)
 

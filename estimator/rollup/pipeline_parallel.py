@@ -10,7 +10,7 @@ one between and the last, stand for any number.
 
 Interleaved stages have v runs of blocks each, which a micro-batch passes in turn (section 2.2.2 there). One run of
 each stage fills and empties the pipeline, so that the bubble is 1/v of that above, and results are passed on v times as
-often. The closed form is that of Megatron's order of passes where all stages take alike.
+often. The closed form is that of Megatron's order of passes where all stages take the same time.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from estimator.rollup.fom import Definition
 from estimator.studies.study import Study
 from estimator.studies.terms import Factor
 
-DOMINANT = 0.9  # share of a figure, above which one unit is said to make it
+DOMINANT = 0.9  # share of a figure, from which a warning names the unit that makes it
 RATE_OF = {"system": "units_per_day", "node": "runs_per_day_per_node", "worker": "runs_per_day"}
 
 

@@ -21,7 +21,7 @@ from estimator.rollup.timed_steps import birge_ratio, conditioned, surprise
 Row = Mapping[str, int | None]  # devices, local_batch, global_batch
 MOST = 300.0  # times the predicted step, or less by as much: then a time is in another unit; milliseconds are 1000
 SURPRISE = 3.0  # standard deviations from which a timed step is doubted
-SHOWN = 1.05  # Birge ratio from which a user is told of it
+SHOWN = 1.05  # Birge ratio from which a warning states it
 SIZES = ("devices", "local_batch", "global_batch")
 
 

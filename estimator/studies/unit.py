@@ -8,7 +8,7 @@ from pathlib import Path
 from estimator.core.errors import UnfitError
 from estimator.core.notes import Note
 from estimator.core.parallel import Split, read_split
-from estimator.core.types import Estimate, Profile, RunPlan
+from estimator.core.types import Estimate, Profile, RunPlan, Workload
 from estimator.devices import load_system
 from estimator.pipeline import estimate, estimate_group, with_listed_power
 from estimator.rollup.evidence import MUCH_CARRIED, carried_share
@@ -73,15 +73,35 @@ def _batch_note(unit_name: str, unit: UnitOfWork, group: Group) -> tuple[Note, .
 def _left_out_note(unit_name: str, unit: UnitOfWork, estimated: Estimate) -> tuple[Note, ...]:
     """A note where whole steps leave out much of an epoch, as its last batch is not full."""
     workload = estimated.profile.workload
-    samples, batch = unit.samples or workload.samples, unit.batch_size or workload.batch_size
-    if not samples or not batch or (unit.steps_rounding or workload.steps_rounding) == "ceil" or unit.steps_to_quality:
+    samples, batch = samples_and_batch(unit, workload)
+    if not samples or not batch or rounds_up(unit, workload) or unit.steps_to_quality:
         return ()
-    whole = batch * estimated.copies if unit.devices is not None and unit.scaling != "strong" else batch
+    whole = batch_of_step(unit, batch, estimated)
     rest = samples % whole
     if samples < whole or rest <= MUCH_LEFT_OUT * samples:
         return ()
     text = f"{unit_name}: {rest} of {samples} samples of an epoch do not fill a batch of {whole}, and are left out"
     return (Note("samples-left-out", f"{text}; 'steps_rounding: ceil' counts them as a step", subject=unit_name),)
+
+
+def samples_and_batch(unit: UnitOfWork, workload: Workload) -> tuple[int | None, int | None]:
+    """Samples of an epoch, and the batch that the unit states: each from the study, else from the workload's file."""
+    return unit.samples or workload.samples, unit.batch_size or workload.batch_size
+
+
+def rounds_up(unit: UnitOfWork, workload: Workload) -> bool:
+    """Whether a last batch that is not full counts as a step."""
+    return (unit.steps_rounding or workload.steps_rounding) == "ceil"
+
+
+def is_batch_of_each(unit: UnitOfWork) -> bool:
+    """Whether the batch that the unit states is that of each copy of the model."""
+    return unit.devices is not None and unit.scaling != "strong"
+
+
+def batch_of_step(unit: UnitOfWork, batch: int, estimated: Estimate) -> int:
+    """The batch of all copies of the model; ``batch``: as the unit states it."""
+    return batch * estimated.copies if is_batch_of_each(unit) else batch
 
 
 def split_of(unit: UnitOfWork) -> Split:

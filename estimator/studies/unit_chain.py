@@ -16,7 +16,7 @@ from estimator.studies.given_time import given_efficiency, given_time, worker_of
 from estimator.studies.quality import given_steps
 from estimator.studies.size import Size
 from estimator.studies.study import Machine, Study, UnitOfWork
-from estimator.studies.unit import split_of
+from estimator.studies.unit import batch_of_step, is_batch_of_each, rounds_up, samples_and_batch, split_of
 
 PART_FORMULA = "its share of the replayed step's critical path"
 MOST_LOST = 0.99  # of a run's time: more is no run
@@ -43,8 +43,7 @@ def derive_chain(study: Study, pair: tuple[str, str], estimated: Estimate | None
     numbers = numbers_of(id_prefix, (*of_machine, *of_failures, *_workers(unit, estimated, size), *of_step, *of_run))
     numbers |= given_power(study, unit, machine, estimated, size, id_prefix)
     numbers |= given_prices(machine, (unit.devices or 1) / (unit.trainings_per_device or 1), id_prefix)
-    ceiled = (unit.steps_rounding or workload.steps_rounding) == "ceil"
-    links = (chain.CEILED, *chain.CHAIN) if ceiled else chain.CHAIN
+    links = (chain.CEILED, *chain.CHAIN) if rounds_up(unit, workload) else chain.CHAIN
     return _ending(chain.derive(id_prefix, _worker(unit), numbers, links))
 
 
@@ -130,13 +129,12 @@ def _step(unit: UnitOfWork, estimated: Estimate, id_prefix: str) -> Iterator[Giv
 def _run(unit: UnitOfWork, unit_name: str, estimated: Estimate) -> Iterator[Given]:
     """The sizes of a run, each from the study, else from the workload's file."""
     workload = estimated.profile.workload
-    samples, batch = unit.samples or workload.samples, unit.batch_size or workload.batch_size
+    samples, batch = samples_and_batch(unit, workload)
     unknown = [name for name, value in (("samples", samples), ("batch_size", batch)) if value is None]
     if samples is None or batch is None:
         raise EstimatorError(f"{' and '.join(unknown)} not known from the profile; add to the unit '{unit_name}'")
-    of_each = unit.devices is not None and unit.scaling != "strong"
-    whole = batch * estimated.copies if of_each else batch
-    if samples < whole and (unit.steps_rounding or workload.steps_rounding) == "floor":
+    of_each, whole = is_batch_of_each(unit), batch_of_step(unit, batch, estimated)
+    if samples < whole and not rounds_up(unit, workload):
         raise EstimatorError(
             f"{unit_name}: {samples} samples do not fill one batch of {whole}; expected at least one step"
         )

@@ -98,7 +98,7 @@ def exchange(work: pd.DataFrame, workload: Workload, split: Split) -> Exchange:
     gradients = table["operator"] != "all_gather"
     how = compression(table[gradients], width, split)
     compressed = _compressed(table.assign(holds=np.where(gradients, "gradients", "weights")), how)
-    parts = [part for part in (_among_parts(work), compressed) if len(part)]  # else old pandas warns of unlike columns
+    parts = [part for part in (_among_parts(work), compressed) if len(part)]  # pandas 2 warns of empty tables
     whole = pd.concat(parts, ignore_index=True) if parts else compressed
     by_bucket = table.loc[gradients, "bytes"].to_numpy(dtype=float)
     places = np.cumsum(by_bucket) / by_bucket.sum() if notes else None

@@ -112,4 +112,4 @@ def test_a_step_that_is_mostly_launches_is_noted() -> None:
     assert mostly_dispatch({"dispatch": 0.4, "roofline": 0.6}, device) == ()
     (note,) = mostly_dispatch({"dispatch": 0.72, "carried": 0.28}, device)
     assert (note.kind, note.details) == ("left-open", " (72 % of it on toy)")
-    assert "alike on every device" in note.headline
+    assert "the same on every device" in note.headline
