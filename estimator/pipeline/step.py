@@ -178,9 +178,7 @@ def framework_default(profile: Profile, plan: RunPlan, target: DeviceSpec, work:
     products = product_format(AUTO, profile.workload, target)
     if plan.precision is not None or not products.changes(work):
         return ()
-    predicted = predict_step(
-        profile, dataclasses.replace(plan, precision=AUTO, draws=0)
-    )  # whether it fits memory or not
+    predicted = predict_step(profile, dataclasses.replace(plan, precision=AUTO, draws=0))  # need not fit
     by_default = step.replay_step(predicted.prediction, predicted.timeline, predicted.scenario)
     step_s, kernels_s = (units.show(float(of[0]), "s", 3) for of in (by_default.step.total, by_default.kernels_s))
     headline = (
