@@ -24,14 +24,13 @@ from estimator.rollup import power, step
 from estimator.rollup.exchange import exchange_of, without_exchange
 from estimator.rollup.gradient_places import drawn_places
 from estimator.rollup.scaling import (
-    DEVICE_SPREAD,
     Group,
     GroupStep,
-    Spread,
+    Spreads,
     busiest_experts,
-    describe_spread,
     lengthened,
     slowest_device,
+    spreads_of,
 )
 from estimator.work.messages import with_parameters
 from estimator.work.parallel import Exchange, Ranks, exchange, messages_as_work, passed_on
@@ -86,7 +85,7 @@ def _notes(predicted: PredictedStep, group: Group, split: Split) -> Iterator[Not
     if group.devices > 1:
         how = f"{split}: {split.meaning}" if recorded is None else "with the profile's own messages"
         yield Note("parallel", f"{group.devices} devices, {how}")
-        yield Note("stragglers", describe_spread())
+        yield Note("stragglers", str(spreads_of(predicted.profile)))
     yield from assumed_links(predicted, group)
 
 
@@ -111,14 +110,14 @@ def _replay_alone(predicted: PredictedStep) -> tuple[Prediction, step.ReplayedSt
 
 
 def step_of_group(
-    predicted: PredictedStep, one: StepTime, group: Group, split: Split, spread: Spread = DEVICE_SPREAD
+    predicted: PredictedStep, one: StepTime, group: Group, split: Split, spreads: Spreads | None = None
 ) -> GroupStep:
     """The step of each of several devices; as :func:`steps_of_groups`."""
-    return steps_of_groups(predicted, one, [group], split, spread)[0]
+    return steps_of_groups(predicted, one, [group], split, spreads)[0]
 
 
 def steps_of_groups(
-    predicted: PredictedStep, one: StepTime, groups: Sequence[Group], split: Split, spread: Spread = DEVICE_SPREAD
+    predicted: PredictedStep, one: StepTime, groups: Sequence[Group], split: Split, spreads: Spreads | None = None
 ) -> list[GroupStep]:
     """The step of each device of several groups that train together, in the network of the target.
 
@@ -127,7 +126,7 @@ def steps_of_groups(
         one: the same, of :func:`step_of_one`.
         groups: the devices of each training.
         split: how they share it.
-        spread: how far devices differ, as :func:`slowest_device` takes it.
+        spreads: how far devices differ; None: as the profile tells.
 
     Raises EstimatorError where the profile does not tell what the devices exchange.
     """
@@ -136,18 +135,18 @@ def steps_of_groups(
     found = {group: GroupStep(step, 0.0 * step.total) for group, step in own.items() if group.devices == 1}
     several = {group: step for group, step in own.items() if group.devices > 1}
     if several:
-        found |= _of_several(predicted, several, update_s, split, spread)
+        found |= _of_several(predicted, several, update_s, split, spreads or spreads_of(predicted.profile))
     return [found[group] for group in groups]
 
 
 def _of_several(
-    predicted: PredictedStep, own: Mapping[Group, StepTime], update_s: Floats, split: Split, spread: Spread
+    predicted: PredictedStep, own: Mapping[Group, StepTime], update_s: Floats, split: Split, spreads: Spreads
 ) -> dict[Group, GroupStep]:
     """Groups of two devices and more: the timeline is laid out once, and replayed with the messages of each."""
     recorded = recorded_messages(predicted, split)
     if recorded is not None:
         return {
-            group: recorded_step(recorded, step, group, _joined(predicted, group), spread)
+            group: recorded_step(recorded, step, group, _joined(predicted, group), spreads)
             for group, step in own.items()
         }
     plan, sent = predicted.plan, exchange(predicted.work.work, _workload(predicted), split)
@@ -168,7 +167,8 @@ def _of_several(
         sent_s = micro.with_load(_placed(all_s[:, :count], sent, plan))
         pass_on_s = all_s[:, count:all_sent].sum(axis=1)
         total_s = micro.total_s(group, sent_s, pass_on_s) + micro.coded_s(group, all_s[:, all_sent:])
-        step_time = lengthened(own[group], total_s, slowest_device(group.devices, spread, plan))
+        slowest = slowest_device(group.devices, group.of_node, spreads, plan)
+        step_time = lengthened(own[group], total_s, slowest)
         found[group] = GroupStep(step_time, micro.communication_s(group, sent_s, pass_on_s), sent.notes)
     return found
 
@@ -195,8 +195,8 @@ def _message_times(predicted: PredictedStep, messages: pd.DataFrame) -> Floats:
 
 def _joined(predicted: PredictedStep, group: Group) -> int:
     """How many devices of a group their own links join; those of a node where nothing says more."""
-    network, of_node = predicted.target.device.network, -(-group.devices // group.nodes)
-    return min((network.linked_devices if network else None) or of_node, group.devices)
+    network = predicted.target.device.network
+    return min((network.linked_devices if network else None) or group.of_node, group.devices)
 
 
 def _ranks(predicted: PredictedStep, group: Group, split: Split) -> dict[str, Ranks]:

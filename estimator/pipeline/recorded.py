@@ -19,7 +19,7 @@ from estimator.model import SourceRun, TargetDevice, predict
 from estimator.model.proportional import ratio_of_step
 from estimator.pipeline.step import PredictedStep
 from estimator.rollup.exchange import replayed_s, with_times, without_exchange
-from estimator.rollup.scaling import Group, GroupStep, Spread, lengthened, slowest_device
+from estimator.rollup.scaling import Group, GroupStep, Spreads, lengthened, slowest_device
 from estimator.work.messages import RecordedRanks, among_copies, recorded_ranks, sent_by_devices
 
 ROUNDING = 1e-12  # relative, of a replayed step
@@ -67,7 +67,7 @@ def recorded_messages(predicted: PredictedStep, split: Split) -> RecordedMessage
     return RecordedMessages(predicted, ranks, rows)
 
 
-def recorded_step(recorded: RecordedMessages, own: StepTime, group: Group, joined: int, spread: Spread) -> GroupStep:
+def recorded_step(recorded: RecordedMessages, own: StepTime, group: Group, joined: int, spreads: Spreads) -> GroupStep:
     """The step of each device of a group.
 
     Args:
@@ -75,14 +75,14 @@ def recorded_step(recorded: RecordedMessages, own: StepTime, group: Group, joine
         own: the step of one device without messages among copies.
         group: the devices.
         joined: how many of them their own links join.
-        spread: how far devices differ. The profile holds what its own ranks waited for each other.
+        spreads: how far devices differ. The profile holds what its own ranks waited for each other.
     """
     predicted, plan = recorded.predicted, recorded.predicted.plan
     times_s = _times(recorded, group, joined)
     together = with_times(without_exchange(predicted.prediction), recorded.among_copies, times_s)
     total_s = replayed_s(together, predicted.timeline, predicted.scenario)
     total_s = np.where(np.isclose(total_s, own.total, rtol=ROUNDING, atol=0.0), own.total, total_s)
-    more = _more_devices(recorded, group, spread, plan)
+    more = _more_devices(recorded, group, spreads, plan)
     sent = np.asarray(predicted.work.work["op_class"] == "collective", dtype=bool)
     return GroupStep(lengthened(own, total_s, more), together.samples[:, sent].sum(axis=1))
 
@@ -117,7 +117,8 @@ def _wait_ratio(predicted: PredictedStep) -> Floats:
     return ratio_of_step(ops["time_s"].to_numpy(dtype=float)[known], busy_s[known])
 
 
-def _more_devices(recorded: RecordedMessages, group: Group, spread: Spread, plan: RunPlan) -> Floats:
+def _more_devices(recorded: RecordedMessages, group: Group, spreads: Spreads, plan: RunPlan) -> Floats:
     """How many times as long the slowest of a group takes as that of the profile's ranks; 1 for fewer devices."""
-    there = slowest_device(recorded.ranks.world, spread, plan)
-    return np.maximum(slowest_device(group.devices, spread, plan) / there, 1.0)
+    world = recorded.ranks.world
+    there = slowest_device(world, min(world, group.of_node), spreads, plan)
+    return np.maximum(slowest_device(group.devices, group.of_node, spreads, plan) / there, 1.0)

@@ -16,19 +16,44 @@ from estimator.core.errors import EstimatorError
 from estimator.core.interval import draw
 from estimator.core.notes import Note
 from estimator.core.parallel import WHOLE, Split
-from estimator.core.types import Floats, RunPlan, StepTime
+from estimator.core.types import Floats, Profile, RunPlan, StepTime
 
 Scaling = Literal["weak", "strong"]
-Spread = tuple[float, float, float]
-# standard deviation of the logarithm of one device's step, low, mid and high: so that published trainings on several
-# devices of one node and more lie in their intervals ('estimator validate --problem scaling')
-DEVICE_SPREAD = (0.005, 0.04, 0.25)
+Spread = tuple[float, float, float]  # low, mid and high
 # tokens of the busiest part of the experts over the mean of all parts. Trained with a loss that balances them, experts
 # get room for 1 to 1.5 times the mean (Fedus et al., Switch Transformers, 2021, sections 2.2 and 5); the mid is assumed
 EXPERTS_LOAD: Spread = (1.0, 1.1, 1.5)
-STRAGGLERS = (
-    "a step of one device takes {1:.0f} % more or less than that of another ({0:g} to {2:g} %); the slowest counts"
-)
+
+
+@dataclass(frozen=True)
+class Spreads:
+    """How far the steps of devices differ: standard deviations of their logarithm.
+
+    ``devices``: of one device from another, in the whole machine. ``loads``: of what the devices of one node get to do,
+    as samples are uneven and a host is shared.
+    """
+
+    devices: Spread
+    loads: Spread
+
+    def __str__(self) -> str:
+        return (
+            f"a step of one device takes {_per_cent(self.devices)} more or less than that of another, and in one node "
+            f"{_per_cent(self.loads)} for uneven samples and a shared host; the slowest counts"
+        )
+
+
+def _per_cent(spread: Spread) -> str:
+    low, mid, high = (100 * each for each in spread)
+    return f"{mid:.2g} % ({low:g} to {high:g} %)"
+
+
+# Chosen so that published trainings lie in their intervals: on several devices of a node ('estimator validate
+# --problem scaling') for loads, on more nodes ('--problem clusters --problem megatron-nodes') for devices
+UNEVEN = Spreads(devices=(0.005, 0.025, 0.1), loads=(0.005, 0.015, 0.24))
+# layers are sequences of one length, so that only the host is shared ('--problem language-models --problem megatron')
+EVEN = Spreads(UNEVEN.devices, loads=(0.005, 0.015, 0.06))
+ALIKE = Spreads((1e-9,) * 3, loads=(1e-9,) * 3)  # no device is slower than another
 
 
 @dataclass(frozen=True)
@@ -57,6 +82,11 @@ class Group:
     def copies(self) -> int:
         """Copies of the model."""
         return self.devices // self.model_devices
+
+    @property
+    def of_node(self) -> int:
+        """Devices of a node."""
+        return -(-self.devices // self.nodes)
 
     @property
     def at_once(self) -> int | None:
@@ -128,14 +158,19 @@ def _divided(batch: int, devices: int, copies: int) -> int:
     return batch // copies
 
 
-def describe_spread(spread: Spread = DEVICE_SPREAD) -> str:
-    """A sentence on how far devices differ."""
-    return STRAGGLERS.format(*(100 * each for each in spread))
+def spreads_of(profile: Profile) -> Spreads:
+    """How far devices differ on the step of a profile."""
+    return UNEVEN if profile.ran else EVEN
 
 
-def slowest_device(devices: int, spread: Spread, plan: RunPlan) -> Floats:
-    """How many times as long the slowest of so many devices takes, one number a draw: exp(σ · E[max of N normals])."""
-    return np.exp(draw("scaling.devices", *spread, plan.draws, plan.seed) * expected_maximum(devices))
+def slowest_device(devices: int, of_node: int, spreads: Spreads, plan: RunPlan) -> Floats:
+    """How many times as long the slowest of so many devices takes, one number a draw.
+
+    exp(σ_d · M(devices) + σ_l · M(of_node)), M(N) = E[max of N normals]; of_node: those of them in one node.
+    """
+    of_devices = draw("scaling.devices", *spreads.devices, plan.draws, plan.seed)
+    of_loads = draw("scaling.loads", *spreads.loads, plan.draws, plan.seed)
+    return np.exp(of_devices * expected_maximum(devices) + of_loads * expected_maximum(of_node))
 
 
 def busiest_experts(plan: RunPlan) -> Floats:

@@ -24,7 +24,7 @@ from estimator.pipeline.recorded import recorded_messages
 from estimator.profiles.layers.shards import divided
 from estimator.reports import documents
 from estimator.rollup import power
-from estimator.rollup.scaling import Group, GroupStep, Scaling, describe_spread, efficiency, group_of, refuse_fewer
+from estimator.rollup.scaling import Group, GroupStep, Scaling, efficiency, group_of, refuse_fewer, spreads_of
 from estimator.studies.timed_steps import TimedSteps, contradictions, given_timed, read_timed_steps, what_they_change
 from estimator.work.messages import RecordedRanks
 from estimator.work.on_target import ranks_of
@@ -85,7 +85,7 @@ def scale(
         "notes": [
             *sentences(notes, "left-open"),
             _how(first, split),
-            describe_spread(),
+            str(spreads_of(first.profile)),
             POWER,
             *what_they_change(timed, [(predicted[group].step.total, steps[group].step.total) for group in groups]),
             *sentences(notes, "assumption"),

@@ -12,6 +12,7 @@ from estimator.profiles import canonical
 from estimator.rollup.host import (
     ANY_FRAMEWORK,
     DISPATCH_S,
+    LAYERS_STACK,
     OTHER_STACK,
     PACE,
     HostScenario,
@@ -46,6 +47,14 @@ def test_a_processors_profile_gets_the_frameworks_launches_on_an_accelerator() -
     assert bounds(found.pace * mid) == pytest.approx([low, mid, high], rel=0.1)
     assert bounds(np.asarray(found.kernels)) == pytest.approx(OTHER_STACK, rel=0.05)
     assert "the processor's idle time is dropped" in found.notes[0].text
+
+
+@pytest.mark.parametrize(("framework", "stack"), [("NeMo", LAYERS_STACK), ("Keras on TensorFlow", OTHER_STACK)])
+def test_kernels_of_layers_are_those_of_the_framework_that_names_their_ops(framework: str, stack: object) -> None:
+    layers, plan = layers_profile(), RunPlan("toy", draws=4000)
+    written = dataclasses.replace(layers, workload=layers.workload.model_copy(update={"framework": framework}))
+    found = host_scenario(written, None, GPU, plan, np.ones(4001), same_device=False)
+    assert bounds(np.asarray(found.kernels)) == pytest.approx(stack, rel=0.05)
 
 
 @pytest.mark.parametrize(

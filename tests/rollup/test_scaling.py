@@ -1,5 +1,7 @@
 """Groups of devices: their batches, the slowest of them, and what they make of a step."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,8 @@ from estimator.core.parallel import Split
 from estimator.core.types import RunPlan, StepTime
 from estimator.rollup.parts import PARTS
 from estimator.rollup.scaling import (
+    EVEN,
+    UNEVEN,
     Group,
     busiest_experts,
     efficiency,
@@ -15,7 +19,9 @@ from estimator.rollup.scaling import (
     group_of,
     lengthened,
     slowest_device,
+    spreads_of,
 )
+from tests.profiles.layers.models import profile as layers_profile
 
 PLAN = RunPlan("v100", draws=200)
 
@@ -66,11 +72,22 @@ def test_the_largest_of_some_normal_numbers() -> None:
 
 
 def test_more_devices_have_a_slower_one() -> None:
-    spread = (0.01, 0.04, 0.1)
-    two, many = (slowest_device(count, spread, PLAN) for count in (2, 1024))
+    two, many = (slowest_device(count, 2, UNEVEN, PLAN) for count in (2, 1024))
     assert (many > two).all()
-    assert (slowest_device(1, spread, PLAN) == 1.0).all()
-    assert two[0] == pytest.approx(np.exp(0.04 * expected_maximum(2)))
+    assert (slowest_device(1, 1, UNEVEN, PLAN) == 1.0).all()
+    (_, device, _), (_, load, _) = UNEVEN.devices, UNEVEN.loads
+    assert many[0] == pytest.approx(np.exp(device * expected_maximum(1024) + load * expected_maximum(2)))
+
+
+def test_loads_differ_among_the_devices_of_a_node_alone() -> None:
+    apart, together = (np.ptp(slowest_device(1024, of_node, UNEVEN, PLAN)) for of_node in (1, 16))
+    assert together > 1.5 * apart
+
+
+def test_layers_are_sequences_of_one_length_so_that_loads_differ_less() -> None:
+    assert spreads_of(layers_profile()) == EVEN
+    assert spreads_of(replace(layers_profile(), ops=layers_profile().ops.assign(time_s=1.0))) == UNEVEN
+    assert UNEVEN.loads[2] > 2 * EVEN.loads[2]
 
 
 def test_communication_is_exposed_as_far_as_it_lengthens_the_step() -> None:
