@@ -98,11 +98,11 @@ def _collective_time(inputs: KernelInputs) -> BusyTime:
 
 
 def _features(inputs: KernelInputs, busy: BusyTime) -> OpFeatures:
-    """Features are bytes and ranks in octaves, and whether nodes are crossed."""
+    """Features are bytes and ranks in octaves, whether nodes are crossed, and the operator: one flag for each."""
     messages = messages_of(inputs.rows, inputs.device)
     octaves = np.log2([np.maximum(messages.bytes, 1.0), messages.ranks])
     kind = np.select([np.isin(messages.operator, names) for names in KINDS], range(len(KINDS)), len(KINDS))
-    coordinates = np.column_stack([octaves.T, messages.nodes > 1])
+    coordinates = np.column_stack([octaves.T, messages.nodes > 1, messages.operator[:, None] == np.array(MODELLED)])
     return OpFeatures(coordinates, busy.compute_share, kind, cached=np.zeros(len(kind), dtype=bool))
 
 
