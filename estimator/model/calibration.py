@@ -22,6 +22,7 @@ AXES = OWN + 2 + WAVES
 BATCH_OPS = 256  # whose neighbours are held in memory
 OUTLIER_ROWS = 30  # measured ops of a kind; with more of them outliers are clipped less
 OUTLIER_STD = 2.0  # standard deviations beyond which residuals are clipped
+OfKinds = float | tuple[float, ...]  # one number for ops of all kinds, or one for each kind
 
 
 class KernelHyperparameters(File):
@@ -29,15 +30,18 @@ class KernelHyperparameters(File):
 
     compute: float  # between devices, of what is bound by compute
     memory: float  # of what is bound by memory
-    kind: float  # between kinds of op
-    shape: float  # between distant shapes
+    kind: OfKinds  # between kinds of op
+    shape: OfKinds  # between distant shapes
     noise: float  # of one measurement
     scales: tuple[float, ...]  # of the coordinates: that of distance 1
     shape_in_cache: float | None = None  # between distant shapes, with operands in caches of different speeds
 
     def isolated(self) -> KernelHyperparameters:
         """The hyperparameters of ops timed by themselves, with operands in the cache."""
-        return self.model_copy(update={"shape": max(self.shape, self.shape_in_cache or 0.0)})
+        if self.shape_in_cache is None:
+            return self
+        shape = np.maximum(np.broadcast_to(self.shape, KINDS), self.shape_in_cache)
+        return self.model_copy(update={"shape": tuple(shape.tolist())})
 
 
 @dataclass(frozen=True)
@@ -98,7 +102,7 @@ class _MeasuredOps:
 def estimate_correction(residuals: Residuals, wanted: OpFeatures, hyperparameters: KernelHyperparameters) -> Correction:
     """Estimate the correction of the wanted ops from the residuals of measured ones."""
     prior = _variance(wanted, hyperparameters)
-    common_share, zeros = 1.0 - hyperparameters.shape**2 / prior, np.zeros(len(prior))
+    common_share, zeros = 1.0 - _of(hyperparameters.shape, wanted) ** 2 / prior, np.zeros(len(prior))
     if not len(residuals.log_residual):
         return Correction(zeros, np.sqrt(prior), loadings(wanted, hyperparameters), common_share, zeros)
     measured = _measured_ops(residuals, hyperparameters)
@@ -126,7 +130,8 @@ def _winsorised(residuals: Residuals, hyperparameters: KernelHyperparameters) ->
     clipped = residual.copy()
     for kind_number in np.unique(kind):
         of_kind = residual[kind == kind_number]
-        limit = OUTLIER_STD * hyperparameters.shape * np.sqrt(max(1.0, len(of_kind) / OUTLIER_ROWS))
+        std = np.broadcast_to(hyperparameters.shape, KINDS)[kind_number]
+        limit = OUTLIER_STD * std * np.sqrt(max(1.0, len(of_kind) / OUTLIER_ROWS))
         clipped[kind == kind_number] = np.median(of_kind) + np.clip(of_kind - np.median(of_kind), -limit, limit)
     return clipped
 
@@ -162,8 +167,16 @@ def covariance(a: OpFeatures, b: OpFeatures, hyperparameters: KernelHyperparamet
     scales = hyperparameters.scales
     similarity = np.exp(-_distance(a.coordinates / scales, b.coordinates / scales))
     same_kind = a.kind[..., :, None] == b.kind[..., None, :]
+    kinds, shapes = (
+        _of(std, a)[..., :, None] * _of(std, b)[..., None, :] for std in (hyperparameters.kind, hyperparameters.shape)
+    )
     device = hyperparameters.compute**2 * compute + hyperparameters.memory**2 * memory * same_memory
-    return np.asarray(device + hyperparameters.kind**2 * same_kind + hyperparameters.shape**2 * similarity)
+    return np.asarray(device + kinds * same_kind + shapes * similarity)
+
+
+def _of(std: OfKinds, ops: OpFeatures) -> Floats:
+    """The standard deviation of each op, by its kind."""
+    return np.asarray(np.broadcast_to(std, KINDS)[ops.kind])
 
 
 def loadings(ops: OpFeatures, hyperparameters: KernelHyperparameters) -> Floats:
@@ -175,9 +188,9 @@ def loadings(ops: OpFeatures, hyperparameters: KernelHyperparameters) -> Floats:
     rng = np.random.default_rng(0)
     frequencies = rng.standard_normal((ops.coordinates.shape[1], WAVES)) / np.abs(rng.standard_normal(WAVES))
     shape = np.cos(ops.coordinates / hyperparameters.scales @ frequencies + rng.uniform(0.0, 2.0 * np.pi, WAVES))
-    shape *= hyperparameters.shape / np.linalg.norm(shape, axis=1, keepdims=True)
+    shape *= (_of(hyperparameters.shape, ops) / np.linalg.norm(shape, axis=1))[:, None]
     memory = hyperparameters.memory * (1.0 - ops.compute_share)
-    kinds = (hyperparameters.kind * (ops.kind == kind) for kind in range(KINDS))
+    kinds = (_of(hyperparameters.kind, ops) * (ops.kind == kind) for kind in range(KINDS))
     device = [hyperparameters.compute * ops.compute_share, *kinds]
     return np.column_stack([*device, memory * ~ops.cached, memory * ops.cached, shape])
 
@@ -186,7 +199,7 @@ def _variance(ops: OpFeatures, hyperparameters: KernelHyperparameters) -> Floats
     """The prior variance of each op: the diagonal of the covariance."""
     compute, memory = ops.compute_share**2, (1.0 - ops.compute_share) ** 2
     device = hyperparameters.compute**2 * compute + hyperparameters.memory**2 * memory
-    return np.asarray(device + hyperparameters.kind**2 + hyperparameters.shape**2)
+    return np.asarray(device + _of(hyperparameters.kind, ops) ** 2 + _of(hyperparameters.shape, ops) ** 2)
 
 
 def _nearest(measured: Floats, wanted: Floats) -> npt.NDArray[np.int_]:

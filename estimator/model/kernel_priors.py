@@ -5,9 +5,9 @@ from __future__ import annotations
 from pydantic import Field
 
 from estimator.core.types import File
-from estimator.model.calibration import KernelHyperparameters
+from estimator.model.calibration import KernelHyperparameters, OfKinds
 
-Std = Field(ge=0, description="standard deviation of a logarithm; see KernelHyperparameters")
+Std = Field(description="standard deviation of a logarithm; see KernelHyperparameters")
 
 
 class KernelPrior(File):
@@ -15,8 +15,8 @@ class KernelPrior(File):
 
     source: str
     compute: float = Std
-    kind: float = Std
-    shape: float = Std
+    kind: OfKinds = Std
+    shape: OfKinds = Std
     noise: float = Std
     scales: tuple[float, ...]
     shape_in_cache: float | None = None

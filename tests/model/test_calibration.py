@@ -20,7 +20,8 @@ from estimator.model.calibration import (
     loadings,
 )
 
-HYPERPARAMETERS = KernelHyperparameters(compute=0.2, memory=0.1, kind=0.1, shape=0.3, noise=0.02, scales=(2.0, 2.0))
+SHAPE = 0.3
+HYPERPARAMETERS = KernelHyperparameters(compute=0.2, memory=0.1, kind=0.1, shape=SHAPE, noise=0.02, scales=(2.0, 2.0))
 NONE = NO_RESIDUALS.features
 
 
@@ -75,7 +76,7 @@ def test_an_uncertain_measurement_corrects_less() -> None:
 def test_an_outlier_among_few_is_clipped() -> None:
     known = ops((0, 0), (0, 1), (1, 0), (1, 1), (2, 2))
     usual, outlier = (corrected(known, [0.1, 0.1, 0.1, 0.1, last], ops((2, 2))).mean[0] for last in (0.1, 9.0))
-    assert usual < outlier < 0.1 + 1.1 * calibration.OUTLIER_STD * HYPERPARAMETERS.shape
+    assert usual < outlier < 0.1 + 1.1 * calibration.OUTLIER_STD * SHAPE
 
 
 def test_only_the_nearest_ops_count_in_any_order(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,7 +120,7 @@ def test_loadings_reproduce_the_covariance() -> None:
         missed = found @ found.T - covariance(some, some, HYPERPARAMETERS)
         assert found.shape == (20, AXES)
         assert np.allclose(np.diag(missed), 0.0)
-        assert np.sqrt(np.mean(missed**2)) < 1.5 * HYPERPARAMETERS.shape**2 / np.sqrt(WAVES)
+        assert np.sqrt(np.mean(missed**2)) < 1.5 * SHAPE**2 / np.sqrt(WAVES)
 
 
 def test_after_measurements_ops_move_together_only_by_what_is_still_unknown() -> None:
@@ -134,7 +135,7 @@ def test_after_measurements_ops_move_together_only_by_what_is_still_unknown() ->
     across = covariance(wanted, far, HYPERPARAMETERS)
     expected = covariance(wanted, wanted, HYPERPARAMETERS) - across @ np.linalg.solve(among, across.T)
     assert np.allclose(np.diag(common), np.diag(expected))
-    assert np.allclose(common, expected, atol=2.5 * HYPERPARAMETERS.shape**2 / np.sqrt(WAVES))
+    assert np.allclose(common, expected, atol=2.5 * SHAPE**2 / np.sqrt(WAVES))
     assert common[0, 1] > 2 * abs(common[0, 2])
 
 
@@ -146,10 +147,20 @@ def test_what_is_not_known_of_an_op_is_its_covariance_with_itself(share: float) 
 
 
 def test_a_cache_of_its_own_speed_makes_shapes_differ_more_where_ops_are_alone() -> None:
-    def shape_of(in_cache: float | None) -> float:
+    def shape_of(in_cache: float | None) -> float | tuple[float, ...]:
         return HYPERPARAMETERS.model_copy(update={"shape_in_cache": in_cache}).isolated().shape
 
-    assert [shape_of(None), shape_of(0.1), shape_of(0.5)] == [0.3, 0.3, 0.5]
+    assert [shape_of(None), shape_of(0.1), shape_of(0.5)] == [0.3, (0.3, 0.3, 0.3), (0.5, 0.5, 0.5)]
+
+
+def test_kinds_may_differ_by_unlike_amounts() -> None:
+    unlike = HYPERPARAMETERS.model_copy(update={"kind": (0.1, 0.2, 0.4), "shape": (0.3, 0.3, 0.6)})
+    both = ops((0, 0)), ops((0, 0), kind=2)
+    std = [estimate_correction(NO_RESIDUALS, each, unlike).std[0] for each in both]
+    assert std == pytest.approx([np.hypot(0.2, np.hypot(0.1, 0.3)), np.hypot(0.2, np.hypot(0.4, 0.6))])
+    of_each = [loadings(each, unlike)[0] for each in both]
+    assert [np.linalg.norm(each) for each in of_each] == pytest.approx(std)
+    assert covariance(*both, unlike)[0, 0] == pytest.approx(0.2**2 + 0.3 * 0.6)
 
 
 def test_each_of_many_ops_is_corrected_as_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,7 +174,7 @@ def test_each_of_many_ops_is_corrected_as_by_itself(monkeypatch: pytest.MonkeyPa
 
 def test_many_that_are_far_off_show_that_there_are_such() -> None:
     """Of 30 of a kind, one is drawn to within OUTLIER_STD; of four times as many, half of them off, to twice that."""
-    reach = calibration.OUTLIER_STD * HYPERPARAMETERS.shape
+    reach = calibration.OUTLIER_STD * SHAPE
     few = Residuals(ops(*[(float(i), 0.0) for i in range(30)]), np.array([9.0] + [0.0] * 29), np.zeros(30))
     many = Residuals(ops(*[(float(i), 0.0) for i in range(120)]), np.array([9.0] * 59 + [0.0] * 61), np.zeros(120))
     assert calibration._winsorised(few, HYPERPARAMETERS)[0] == pytest.approx(reach)

@@ -22,6 +22,7 @@ from estimator.model.kernels.kernel_model import BusyTime, KernelInputs, KernelM
 from estimator.model.memory_bound import StreamCalls, stream_calls, stream_time
 
 ACTIVATION_KERNELS = ("sigmoid", "tanh", "sigmoid_grad", "tanh_grad")
+ROW_KERNELS = ("softmax", "normalization")  # streams of kind 1 and 2; the others are of kind 0
 CHANNEL_KERNELS = ("bias_add", "channel_sum", "bias_grad")
 
 
@@ -38,14 +39,14 @@ def _stream_time(inputs: KernelInputs) -> BusyTime:
 
 
 def _stream_features(inputs: KernelInputs, busy: BusyTime) -> OpFeatures:
-    """Features of streams: bytes, row length and element size in octaves; each kernel is a kind.
+    """Features of streams: bytes, row length and element size in octaves; each kernel is a kind, with its flag.
 
     The element size counts, as processors convert formats without own arithmetic.
     """
     calls = _calls(inputs)
     octaves = np.log2([_bytes(calls), np.nan_to_num(calls.row_length, nan=1.0), calls.itemsize])
-    kind = np.select([calls.kernel == "softmax", calls.kernel == "normalization"], [1, 2], 0)
-    return _features(octaves.T, busy, kind)
+    flags = calls.kernel[:, None] == np.array(ROW_KERNELS)
+    return _features(np.column_stack([octaves.T, flags]), busy, flags @ (1, 2))
 
 
 def _pool_features(inputs: KernelInputs, busy: BusyTime) -> OpFeatures:

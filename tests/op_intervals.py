@@ -1,0 +1,79 @@
+"""How often the 90 % intervals of kernels hold on devices never seen: python tests/op_intervals.py DATA
+
+DATA is a folder of public data sets, as 'estimator validate' takes it. Coefficients are fitted without the family of
+the judged device, and nothing of it is measured. The launch is that of the program that timed the kernels, which is
+known.
+"""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+
+from estimator.core.conv_shape import ConvShape
+from estimator.core.interval import bounds
+from estimator.core.schema import MEASUREMENTS, WORK
+from estimator.core.types import Floats, RunPlan, Sourced, itemsizes
+from estimator.devices import load_device
+from estimator.fitting import fitted_model
+from estimator.model import SourceRun, TargetDevice, coefficients, predict
+from estimator.validation import arguments
+from estimator.validation.data import read_truth
+from estimator.validation.protocol import worth_judging
+
+GROUP = ["data_set", "device", "op_class", "operator"]
+ROWS, DRAWS = 200, 200  # of each group, at most; of the uncertain inputs
+UNMEASURED = MEASUREMENTS.empty()
+
+
+def held(folder: Path) -> pd.DataFrame:
+    """Judged kernels by GROUP and family, and whether each lies ``below``, in or ``above`` its interval."""
+    truth, _ = read_truth(folder)
+    kernels = truth[(truth["op_class"] != "collective") & worth_judging(truth)]
+    return pd.concat(of_family(truth, rows, str(family)) for family, rows in kernels.groupby("family"))
+
+
+def of_family(truth: pd.DataFrame, rows: pd.DataFrame, family: str) -> pd.DataFrame:
+    fitted = fitted_model.fit(truth[truth["family"] != family])
+    with coefficients.replaced(fitted):
+        return pd.concat(list(judged(rows)))
+
+
+def judged(rows: pd.DataFrame) -> Iterator[pd.DataFrame]:
+    drawn = rows.sample(frac=1.0, random_state=0).groupby(GROUP).head(ROWS)
+    launch_s = pd.Series(arguments.latencies(drawn), index=drawn.index)
+    for _, alike in drawn.groupby([*GROUP, launch_s]):
+        low, _, high = bounds(samples(alike, float(launch_s[alike.index[0]])))
+        time_s = alike["time_s"].to_numpy(dtype=float)
+        yield alike[[*GROUP, "family"]].assign(below=time_s < low, above=time_s > high)
+
+
+def samples(rows: pd.DataFrame, launch_s: float) -> Floats:
+    """Samples of the times of kernels of one device [s]."""
+    launch = Sourced(value=launch_s, unit="s", status="assumed", source="the program that timed the kernels")
+    device = load_device(str(rows["device"].iloc[0])).model_copy(update={"launch_latency": launch})
+    ops = with_amounts(rows).assign(op=rows["operator"], calls=1.0, time_s=0.0)
+    work = WORK.conform(ops[[name for name in WORK.names() if name in ops]], "kernels")
+    return predict(work, SourceRun(), TargetDevice(device, UNMEASURED), RunPlan(device.name, draws=DRAWS)).samples
+
+
+def with_amounts(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows, with FLOP and bytes of convolutions."""
+    if (rows["op_class"] != "convolution").any():
+        return rows
+    shape = ConvShape.from_table(rows)
+    return rows.assign(flop=shape.flop(), bytes=shape.bytes(itemsizes(rows["precision"])))
+
+
+def table(found: pd.DataFrame) -> pd.DataFrame:
+    """By operator: kernels, and the per cent of them that intervals hold, with each device counted alike."""
+    outside = found.groupby([*GROUP[2:], "device"])[["below", "above"]].mean()
+    mean = 100 * outside.groupby(level=GROUP[2:]).mean()
+    mean.insert(0, "held", 100 - mean["below"] - mean["above"])
+    mean.insert(0, "kernels", found.groupby(GROUP[2:]).size())
+    return mean.round(1)
+
+
+if __name__ == "__main__":
+    print(table(held(Path(sys.argv[1]))).to_string())
