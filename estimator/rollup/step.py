@@ -40,7 +40,7 @@ def replay_step(prediction: Prediction, timeline: StepTimeline, scenario: HostSc
     clocks = replay(events, factor, pace, host_step_s)
     path, total = critical_path(events, clocks, factor, pace, host_step_s), step_s(clocks) * timeline.scale
     share = np.divide(path.of_op_s, samples[0], out=np.zeros(samples.shape[1]), where=samples[0] > 0)
-    parts = _parts_s(part, path, share * samples, share * launch_s, pace)
+    parts = _parts_s(part, path, share, samples, launch_s, pace)
     added = sum_of_parts(*parts.values())
     growth = np.divide(total, added, out=np.ones_like(total), where=added > 0)
     step = StepTime(**{name: value * growth for name, value in parts.items()}, total=total)
@@ -90,17 +90,26 @@ def times_in_step(prediction: Prediction, timeline: StepTimeline, scenario: Host
     ops, stack = prediction.ops, np.reshape(scenario.kernels, (-1, 1))
     ahead = timeline.launches or scenario.other_stack
     streams = (ops["op_class"].isin(STREAMING) & ops["method"].isin(MODELLED) & ahead).to_numpy(dtype=bool)
-    hidden_s = HIDDEN_LAUNCH * streams * prediction.launch
-    own_s = prediction.samples - hidden_s
-    time_s = np.maximum(stack * own_s, np.minimum(prediction.floor_s, own_s))
-    return time_s, stack * (prediction.launch - hidden_s)
+    hidden = HIDDEN_LAUNCH * streams
+    time_s = prediction.samples - hidden * prediction.launch
+    least_s = np.minimum(prediction.floor_s, time_s)
+    time_s *= stack  # in place: the tables of many draws are large
+    np.maximum(time_s, least_s, out=time_s)
+    launch_s = (1.0 - hidden) * prediction.launch
+    launch_s *= stack
+    return time_s, launch_s
 
 
-def _parts_s(part: Names, path: CriticalPath, critical_s: Floats, launch_s: Floats, pace: Floats) -> dict[str, Floats]:
-    """Samples of the parts of a step [s]: of each op what is critical (draws × ops), and the launch part of that."""
-    rest = critical_s - launch_s
-    parts = {name: rest[:, part == name].sum(axis=1) for name in PARTS}
-    parts["latency"] = launch_s.sum(axis=1) + path.start_s
+def _parts_s(
+    part: Names, path: CriticalPath, share: Floats, samples: Floats, launch_s: Floats, pace: Floats
+) -> dict[str, Floats]:
+    """Samples of the parts of a step [s], from the times of the ops, the launches in these, and their critical share.
+
+    ``part``, ``share``: of each op; ``samples``, ``launch_s``: draws × ops [s].
+    """
+    of_parts = share[:, None] * (part[:, None] == np.array(PARTS))
+    parts = dict(zip(PARTS, (samples @ of_parts - launch_s @ of_parts).T, strict=True))
+    parts["latency"] = launch_s @ share + path.start_s
     parts["host"] = parts["host"] + path.host_s * (pace / pace[0] if pace[0] > 0 else 1.0)
     return parts
 
