@@ -1,8 +1,8 @@
-"""How often the 90 % intervals of kernels hold on devices never seen: python tests/op_intervals.py DATA
+"""How often the 90 % intervals of kernels hold: python tests/op_intervals.py DIR
 
-DATA is a folder of public data sets, as 'estimator validate' takes it. Coefficients are fitted without the family of
-the judged device, and nothing of it is measured. The launch is that of the program that timed the kernels, which is
-known.
+DIR is a folder of public data sets, as 'estimator validate --data DIR' takes it. Coefficients are fitted without the
+family of the judged device, and nothing of it is measured. Only what no fit moves, kernel_priors.yaml, was set by eye
+on some of these rows. The launch is that of the program that timed the kernels, which is known.
 """
 
 import sys

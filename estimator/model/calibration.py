@@ -40,7 +40,7 @@ class KernelHyperparameters(File):
         """The hyperparameters of ops timed by themselves, with operands in the cache."""
         if self.shape_in_cache is None:
             return self
-        shape = np.maximum(np.broadcast_to(self.shape, KINDS), self.shape_in_cache)
+        shape = np.maximum(_of_kinds(self.shape), self.shape_in_cache)
         return self.model_copy(update={"shape": tuple(shape.tolist())})
 
 
@@ -102,7 +102,7 @@ class _MeasuredOps:
 def estimate_correction(residuals: Residuals, wanted: OpFeatures, hyperparameters: KernelHyperparameters) -> Correction:
     """Estimate the correction of the wanted ops from the residuals of measured ones."""
     prior = _variance(wanted, hyperparameters)
-    common_share, zeros = 1.0 - _of(hyperparameters.shape, wanted) ** 2 / prior, np.zeros(len(prior))
+    common_share, zeros = 1.0 - _by_kind(hyperparameters.shape, wanted) ** 2 / prior, np.zeros(len(prior))
     if not len(residuals.log_residual):
         return Correction(zeros, np.sqrt(prior), loadings(wanted, hyperparameters), common_share, zeros)
     measured = _measured_ops(residuals, hyperparameters)
@@ -126,12 +126,11 @@ def _measured_ops(residuals: Residuals, hyperparameters: KernelHyperparameters) 
 
 def _winsorised(residuals: Residuals, hyperparameters: KernelHyperparameters) -> Floats:
     """Clip residuals to OUTLIER_STD around the median of their kind; wider for kinds of many ops."""
-    kind, residual = residuals.features.kind, residuals.log_residual
+    kind, residual, stds = residuals.features.kind, residuals.log_residual, _of_kinds(hyperparameters.shape)
     clipped = residual.copy()
     for kind_number in np.unique(kind):
         of_kind = residual[kind == kind_number]
-        std = np.broadcast_to(hyperparameters.shape, KINDS)[kind_number]
-        limit = OUTLIER_STD * std * np.sqrt(max(1.0, len(of_kind) / OUTLIER_ROWS))
+        limit = OUTLIER_STD * stds[kind_number] * np.sqrt(max(1.0, len(of_kind) / OUTLIER_ROWS))
         clipped[kind == kind_number] = np.median(of_kind) + np.clip(of_kind - np.median(of_kind), -limit, limit)
     return clipped
 
@@ -167,16 +166,20 @@ def covariance(a: OpFeatures, b: OpFeatures, hyperparameters: KernelHyperparamet
     scales = hyperparameters.scales
     similarity = np.exp(-_distance(a.coordinates / scales, b.coordinates / scales))
     same_kind = a.kind[..., :, None] == b.kind[..., None, :]
-    kinds, shapes = (
-        _of(std, a)[..., :, None] * _of(std, b)[..., None, :] for std in (hyperparameters.kind, hyperparameters.shape)
-    )
+    both = hyperparameters.kind, hyperparameters.shape
+    kinds, shapes = (_by_kind(std, a)[..., :, None] * _by_kind(std, b)[..., None, :] for std in both)
     device = hyperparameters.compute**2 * compute + hyperparameters.memory**2 * memory * same_memory
     return np.asarray(device + kinds * same_kind + shapes * similarity)
 
 
-def _of(std: OfKinds, ops: OpFeatures) -> Floats:
+def _of_kinds(std: OfKinds) -> Floats:
+    """The standard deviation of each kind."""
+    return np.broadcast_to(np.asarray(std, float), KINDS)
+
+
+def _by_kind(std: OfKinds, ops: OpFeatures) -> Floats:
     """The standard deviation of each op, by its kind."""
-    return np.asarray(np.broadcast_to(std, KINDS)[ops.kind])
+    return np.asarray(_of_kinds(std)[ops.kind])
 
 
 def loadings(ops: OpFeatures, hyperparameters: KernelHyperparameters) -> Floats:
@@ -188,9 +191,10 @@ def loadings(ops: OpFeatures, hyperparameters: KernelHyperparameters) -> Floats:
     rng = np.random.default_rng(0)
     frequencies = rng.standard_normal((ops.coordinates.shape[1], WAVES)) / np.abs(rng.standard_normal(WAVES))
     shape = np.cos(ops.coordinates / hyperparameters.scales @ frequencies + rng.uniform(0.0, 2.0 * np.pi, WAVES))
-    shape *= (_of(hyperparameters.shape, ops) / np.linalg.norm(shape, axis=1))[:, None]
+    shape *= (_by_kind(hyperparameters.shape, ops) / np.linalg.norm(shape, axis=1))[:, None]
     memory = hyperparameters.memory * (1.0 - ops.compute_share)
-    kinds = (_of(hyperparameters.kind, ops) * (ops.kind == kind) for kind in range(KINDS))
+    of_kind = _by_kind(hyperparameters.kind, ops)
+    kinds = (of_kind * (ops.kind == kind) for kind in range(KINDS))
     device = [hyperparameters.compute * ops.compute_share, *kinds]
     return np.column_stack([*device, memory * ~ops.cached, memory * ops.cached, shape])
 
@@ -199,7 +203,7 @@ def _variance(ops: OpFeatures, hyperparameters: KernelHyperparameters) -> Floats
     """The prior variance of each op: the diagonal of the covariance."""
     compute, memory = ops.compute_share**2, (1.0 - ops.compute_share) ** 2
     device = hyperparameters.compute**2 * compute + hyperparameters.memory**2 * memory
-    return np.asarray(device + _of(hyperparameters.kind, ops) ** 2 + _of(hyperparameters.shape, ops) ** 2)
+    return np.asarray(device + _by_kind(hyperparameters.kind, ops) ** 2 + _by_kind(hyperparameters.shape, ops) ** 2)
 
 
 def _nearest(measured: Floats, wanted: Floats) -> npt.NDArray[np.int_]:

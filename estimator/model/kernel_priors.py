@@ -1,23 +1,26 @@
-"""Priors of kernels that no public table times on many devices: coefficients/kernel_priors.yaml."""
+"""Priors of kernels that no fit moves: coefficients/kernel_priors.yaml."""
 
 from __future__ import annotations
+
+from typing import Annotated
 
 from pydantic import Field
 
 from estimator.core.types import File
-from estimator.model.calibration import KernelHyperparameters, OfKinds
+from estimator.model.calibration import KernelHyperparameters
 
-Std = Field(description="standard deviation of a logarithm; see KernelHyperparameters")
+Std = Annotated[float, Field(ge=0, description="standard deviation of a logarithm; see KernelHyperparameters")]
+StdOfKinds = Std | tuple[Std, Std, Std]
 
 
 class KernelPrior(File):
     """Hyperparameters of one family of kernels, without the spread between devices' memories (memory_bound.yaml)."""
 
     source: str
-    compute: float = Std
-    kind: OfKinds = Std
-    shape: OfKinds = Std
-    noise: float = Std
+    compute: Std
+    kind: StdOfKinds
+    shape: StdOfKinds
+    noise: Std
     scales: tuple[float, ...]
     shape_in_cache: float | None = None
 
@@ -50,7 +53,7 @@ class StandIn(File):
     """Uncertainty of a memory-bound op timed by another one of the same traffic."""
 
     source: str
-    std: float = Std
+    std: Std
 
 
 class Amounts(File):

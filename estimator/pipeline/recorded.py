@@ -118,7 +118,10 @@ def _wait_ratio(predicted: PredictedStep) -> Floats:
 
 
 def _more_devices(recorded: RecordedMessages, group: Group, spreads: Spreads, plan: RunPlan) -> Floats:
-    """How many times as long the slowest of a group takes as that of the profile's ranks; 1 for fewer devices."""
+    """How many times as long the slowest of a group takes as that of the profile's ranks; 1 for fewer devices.
+
+    The ranks are taken to have filled nodes of as many devices as the group's.
+    """
     world = recorded.ranks.world
     there = slowest_device(world, min(world, group.of_node), spreads, plan)
     return np.maximum(slowest_device(group.devices, group.of_node, spreads, plan) / there, 1.0)

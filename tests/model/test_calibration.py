@@ -161,6 +161,10 @@ def test_kinds_may_differ_by_unlike_amounts() -> None:
     of_each = [loadings(each, unlike)[0] for each in both]
     assert [np.linalg.norm(each) for each in of_each] == pytest.approx(std)
     assert covariance(*both, unlike)[0, 0] == pytest.approx(0.2**2 + 0.3 * 0.6)
+    shares = [estimate_correction(NO_RESIDUALS, each, unlike).common_share[0] for each in both]
+    assert shares == pytest.approx([0.05 / 0.14, 0.2 / 0.56])
+    far = Residuals(ops((0, 0), (1, 0), (2, 0), kind=2), np.array([9.0, 0.0, 0.0]), np.zeros(3))
+    assert calibration._winsorised(far, unlike)[0] == pytest.approx(calibration.OUTLIER_STD * 0.6)
 
 
 def test_each_of_many_ops_is_corrected_as_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -80,7 +80,7 @@ def step_s(name: str, way: str, folder: Path) -> dict[str, float]:
     lines = (f"{key}: {value}" for key, value in written(name, way, blocks, micro_batch).items())
     (folder / "layers.yaml").write_text("\n".join(lines))
     split = Split("data", TENSOR, stages, micro_batch, runs, WAYS[way][1])
-    plan = RunPlan("", batch=batch, draws=50)
+    plan = RunPlan("", batch=batch, draws=400)
     rows = scale(read_profile(folder), load_system("selene"), [split.model_devices], plan, split, "weak")["rows"]
     return dict(rows[0]["step_s"])
 
@@ -90,5 +90,5 @@ def test_steps_are_as_published(tmp_path: Path) -> None:
     found = {(name, way): step_s(name, way, tmp_path) for name in STEPS_S for way in STEPS_S[name]}
     published_s = {(name, way): STEPS_S[name][way] for name, way in found}
     for run, step in found.items():
-        assert step["mid"] == pytest.approx(published_s[run], rel=0.21)
+        assert 1.06 < step["mid"] / published_s[run] < 1.19
         assert step["low"] < published_s[run] < step["high"]

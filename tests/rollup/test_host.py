@@ -49,6 +49,13 @@ def test_a_processors_profile_gets_the_frameworks_launches_on_an_accelerator() -
     assert "the processor's idle time is dropped" in found.notes[0].text
 
 
+def test_kernels_of_a_processor_are_not_those_of_pytorch_on_an_accelerator() -> None:
+    ran = profile("/host:CPU")
+    ran = dataclasses.replace(ran, workload=ran.workload.model_copy(update={"framework": "PyTorch"}))
+    found = host_scenario(ran, None, GPU, RunPlan("toy", draws=4000), np.ones(4001), same_device=False)
+    assert bounds(np.asarray(found.kernels)) == pytest.approx(OTHER_STACK, rel=0.05)
+
+
 @pytest.mark.parametrize(("framework", "stack"), [("NeMo", LAYERS_STACK), ("Keras on TensorFlow", OTHER_STACK)])
 def test_kernels_of_layers_are_those_of_the_framework_that_names_their_ops(framework: str, stack: object) -> None:
     layers, plan = layers_profile(), RunPlan("toy", draws=4000)

@@ -79,6 +79,20 @@ def test_more_devices_have_a_slower_one() -> None:
     assert many[0] == pytest.approx(np.exp(device * expected_maximum(1024) + load * expected_maximum(2)))
 
 
+def test_a_node_is_filled_before_the_next_so_that_one_more_device_never_helps() -> None:
+    groups = [group_of(count, 8, "weak", 4) for count in range(1, 18)]
+    assert [group.of_node for group in groups] == [*range(1, 9), *[8] * 9]
+    waits = np.array([slowest_device(group.devices, group.of_node, UNEVEN, PLAN) for group in groups])
+    assert (np.diff(waits, axis=0) >= 0).all()
+
+
+def test_spreads_say_why_loads_differ() -> None:
+    assert str(EVEN) == (
+        "a step of one device takes 2.5 % (0.5 to 10 %) more or less than that of another, and in one node 1.5 % (0.5 "
+        "to 6 %) for a shared host; the slowest counts"
+    )
+
+
 def test_loads_differ_among_the_devices_of_a_node_alone() -> None:
     apart, together = (np.ptp(slowest_device(1024, of_node, UNEVEN, PLAN)) for of_node in (1, 16))
     assert together > 1.5 * apart

@@ -8,7 +8,9 @@ from estimator.core.types import Profile, RunPlan, Timeline, Workload
 from estimator.pipeline import estimate
 from estimator.profiles import canonical
 from estimator.rollup import step
+from estimator.rollup.host import HostScenario
 from estimator.rollup.parts import PARTS
+from estimator.rollup.target_timeline import in_turn
 from tests.conftest import make_ops
 from tests.rollup.timelines import random_timeline
 from tests.rollup.toy_steps import OPS, predicted, profile, replayed
@@ -49,6 +51,20 @@ def test_each_part_of_a_step_by_hand() -> None:
     assert sum(found.step.parts().values()) == pytest.approx(found.step.total)
     assert found.kernels_s == pytest.approx(np.array([42.5, 85]) / 2)  # without the ops of the host and of input
     assert found.overlap == pytest.approx(np.full(len(OPS), 0.5))
+
+
+def test_another_stack_makes_no_op_shorter_than_its_floor_and_changes_no_prediction() -> None:
+    floor_s = np.array([7.0, *[0.0] * (len(OPS) - 1)])  # of the first op, which takes 8 s
+    prediction = dataclasses.replace(predicted(), floor_s=floor_s)
+    before = prediction.samples.copy(), prediction.launch.copy()
+    timeline = in_turn(prediction.samples[0], np.ones(len(OPS)), 0.0)
+    halved = HostScenario("none", prediction.run, kernels=np.array([0.5, 0.5]))
+    time_s, launch_s = step.times_in_step(prediction, timeline, halved)
+    assert time_s[:, 0].tolist() == [7.0, 8.0]
+    assert time_s[:, 1].tolist() == [3.5, 7.0]
+    assert launch_s[:, 1].tolist() == [0.5, 1.0]
+    for kept, now in zip(before, (prediction.samples, prediction.launch), strict=True):
+        assert (kept == now).all()
 
 
 def test_the_time_of_products_alone() -> None:

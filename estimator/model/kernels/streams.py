@@ -39,14 +39,14 @@ def _stream_time(inputs: KernelInputs) -> BusyTime:
 
 
 def _stream_features(inputs: KernelInputs, busy: BusyTime) -> OpFeatures:
-    """Features of streams: bytes, row length and element size in octaves; each kernel is a kind, with its flag.
+    """Features of streams: bytes, row length, element size in octaves; flags of softmax and normalization, two kinds.
 
     The element size counts, as processors convert formats without own arithmetic.
     """
     calls = _calls(inputs)
     octaves = np.log2([_bytes(calls), np.nan_to_num(calls.row_length, nan=1.0), calls.itemsize])
     flags = calls.kernel[:, None] == np.array(ROW_KERNELS)
-    return _features(np.column_stack([octaves.T, flags]), busy, flags @ (1, 2))
+    return _features(np.column_stack([octaves.T, flags]), busy, flags @ np.arange(1, 1 + len(ROW_KERNELS)))
 
 
 def _pool_features(inputs: KernelInputs, busy: BusyTime) -> OpFeatures:

@@ -84,10 +84,12 @@ def test_two_measured_sizes_correct_other_numbers_of_ranks() -> None:
     assert width < width_before
 
 
-def test_another_operator_of_the_same_bytes_narrows_no_interval() -> None:
+def test_another_operator_of_the_same_bytes_is_little_evidence() -> None:
     alone = measured({1e4: 1e-3, 1e8: 1e-1})
-    other = measured({1e6: 1e-1}).assign(operator="all_to_all")
+    other = measured({1e6: 4e-3}).assign(operator="all_to_all")
     by_both = predicted(rows(1e6), MEASUREMENTS.conform(pd.concat([alone, other]), "test"))
     by_own = predicted(rows(1e6), alone)
     width, width_alone = (found["high_s"][0] / found["low_s"][0] for found in (by_both, by_own))
     assert width == pytest.approx(width_alone, rel=0.2)
+    times = [found["target_time_s"][0] for found in (by_both, by_own)]
+    assert times[0] == pytest.approx(times[1], rel=0.2)

@@ -1,5 +1,6 @@
 """Memory-bound kernels: which measured ones correct which."""
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -139,3 +140,12 @@ def test_an_activation_stays_slow_in_a_format_that_was_not_measured() -> None:
     there, here = activation_tables(4e-3, 4e-3)
     sigmoid, relu = activated(there, here, "bf16")
     assert sigmoid > 2.5 * relu
+
+
+def test_a_softmax_is_the_least_known_of_streams_and_a_layer_norm_less_than_plain_ones() -> None:
+    shapes = {"shapes": "20000x500", "output_shapes": "20000x500"}
+    ops = make_ops(*({"op_type": name, **shapes} for name in ("Relu", "LayerNorm", "Softmax")))
+    found = predict_on(count_work(ops, Workload(name="t")).work, make_device(), make_measurements([])).ops
+    relu, layer_norm, softmax = np.log(found["high_s"] / found["low_s"])
+    assert 1.3 * relu < layer_norm
+    assert 1.3 * layer_norm < softmax

@@ -43,7 +43,7 @@ def write_study(folder: Path, times: Mapping[str, object], ratio: str = "2x", **
     table = {"title": "T", "source": "s", "baseline": "old", "columns": columns, "rows": rows,
              "alike": [{"rows": ["A", "B"], "reason": "the same run"}]}  # fmt: skip
     path = folder / "study.yaml"
-    path.write_text(json.dumps({"title": "t", "draws": 20, "tables": {"one": table}}))
+    path.write_text(json.dumps({"title": "t", "draws": 100, "tables": {"one": table}}))
     return path
 
 
