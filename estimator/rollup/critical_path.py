@@ -11,7 +11,16 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from estimator.core.types import Floats, Integers
-from estimator.rollup.timeline import HOST_LANE, NEVER, Clock, Events, host_event, spent_and_ready, step_s
+from estimator.rollup.timeline import (
+    HOST_LANE,
+    NEVER,
+    Clock,
+    Events,
+    fallen_back_s,
+    host_event,
+    spent_and_ready,
+    step_s,
+)
 
 ROUNDING = 1e-9  # share of a step
 
@@ -68,10 +77,10 @@ class _Walk:
         self.before, self.last = _before(self.events)
 
     def end(self) -> Place:
-        """The end of the last step of the host, or of a lane, that fell back most in it: of several, the latest end."""
-        clock, before = self.clocks[-1], self.clocks[-2]
+        """The end of the last step of the host, or of a lane, that fell back most: of several, the latest end."""
+        clock = self.clocks[-1]
         ended_s = {HOST_LANE: clock.resumed_s[-1], **clock.lanes_s}
-        slowest = [lane for lane, of in clock.since(before).items() if of[0] >= self.left * (1.0 - ROUNDING)]
+        slowest = [lane for lane, of in fallen_back_s(self.clocks).items() if of[0] >= self.left * (1.0 - ROUNDING)]
         lane = max(slowest, key=lambda lane: float(ended_s[lane][0]))
         steps = len(self.clocks)
         return Place(steps, segment=0) if lane == HOST_LANE else self._last_of(lane, steps - 1)

@@ -26,7 +26,8 @@ import pandas as pd
 from estimator.core.schema import HOST, numbers
 from estimator.core.types import Flags, Floats, Integers
 
-STEPS = 4  # replayed in a row; the last one is the step
+STEPS = 5  # replayed in a row
+LAST = 2  # of them, whose mean is the step, as lanes may take turns in being late
 ROWS = 256  # of one block, so that all draws of it fit a processor's cache
 NEVER = -np.inf
 HOST_LANE = -1
@@ -126,7 +127,7 @@ class Clock:
     lanes_s: dict[int, Floats] = field(default_factory=dict)  # the end of the last block of each lane
 
     def since(self, before: Clock) -> dict[int, Floats]:
-        """By how much the host and each lane ended later than in the step before [s]."""
+        """By how much the host and each lane ended later than in a step before [s]."""
         lanes = {lane: ended_s - before.lanes_s[lane] for lane, ended_s in self.lanes_s.items()}
         return {HOST_LANE: self.resumed_s[-1] - before.resumed_s[-1], **lanes}
 
@@ -160,12 +161,17 @@ def run(events: Events, costs: Costs, pace: Floats, host_step_s: float) -> list[
 
 
 def step_s(clocks: list[Clock]) -> Floats:
-    """What one more step takes [s], in every draw: that of the host or the lane that fell back most in the last one.
+    """What one more step takes [s], in every draw: that of the host or the lane that fell back most in the last ones.
 
     That is never less than what steps take in the long run, nor more than all of a step in turn, as the map from one
     step's ends to the next one's only adds and takes maxima.
     """
-    return np.asarray(np.maximum.reduce(list(clocks[-1].since(clocks[-2]).values())))
+    return np.asarray(np.maximum.reduce(list(fallen_back_s(clocks).values())))
+
+
+def fallen_back_s(clocks: list[Clock]) -> dict[int, Floats]:
+    """By how much the host and each lane fell back in the mean of the last steps [s]."""
+    return {lane: later_s / LAST for lane, later_s in clocks[-1].since(clocks[-1 - LAST]).items()}
 
 
 def _advance(clock: Clock, events: Events, block: Block, whole: Floats, launched: Floats, pace: Floats) -> None:
