@@ -313,8 +313,8 @@ def test_overlap_never_takes_a_step_below_the_roofline() -> None:
 def test_the_interval_lies_between_floor_and_ceiling() -> None:
     found = estimate(profile_of({"op_type": "Relu", "bytes": 8e8, "flop": 0.0}), RunPlan("lecture-a-nodelet"))
     low, _, high = bounds(found.step.total)
-    assert found.floor_s <= low
-    assert high <= found.ceiling_s
+    assert found.floor_s <= low * (1 + 1e-12)  # a step is a difference of replayed times
+    assert high <= found.ceiling_s * (1 + 1e-12)
 
 
 def test_memory_bound_work_needs_no_vector_peak() -> None:
