@@ -36,10 +36,6 @@ ANY_FRAMEWORK = (2e-6, 12e-6, 110e-6)
 # times a step's kernels, as an accelerator's stack splits layers otherwise: so that nine in ten published steps of
 # Keras networks lie in their intervals, four families with equal weight ('estimator validate --problem networks')
 OTHER_STACK = (0.63, 1.0, 1.6)
-# the same, where the ops are those that the framework launches for layers: so that published steps of layers lie in
-# their intervals ('estimator validate --problem layers --problem language-models --problem megatron-nodes')
-LAYERS_STACK = (0.8, 1.0, 1.3)
-LAYERS_FRAMEWORK = "torch"  # whose ops those of layers are
 
 
 @dataclass(frozen=True)
@@ -92,18 +88,12 @@ def host_scenario(
         pace=np.zeros_like(run) if plan.host == "none" else _pace(plan, framework, run, same_host),
         dispatch_s=framework.interval_s[1] if framework else None,
         other_stack=other_stack,
-        kernels=_stack(profile, plan) if other_stack or not profile.ran else 1.0,
+        kernels=draw("step.stack", *OTHER_STACK, plan.draws, plan.seed) if other_stack or not profile.ran else 1.0,
         host_ops=None if same_host else _factor(plan) * _of_another("host.pace", plan, other_stack),
         input_ops=None if same_device else _of_another("input.pace", plan, other_stack),
         input=plan.input or ("none" if plan.host == "none" else "carried"),
         notes=tuple(notes),
     )
-
-
-def _stack(profile: Profile, plan: RunPlan) -> Floats:
-    """How many times as long kernels take in the target's stack, one number a draw."""
-    as_written = not profile.ran and base_framework(profile.workload) == LAYERS_FRAMEWORK
-    return draw("step.stack", *(LAYERS_STACK if as_written else OTHER_STACK), plan.draws, plan.seed)
 
 
 def ran_on_processor(profile: Profile, source: DeviceSpec | None) -> bool:
@@ -154,14 +144,10 @@ class FrameworkDispatch:
 
 def framework_dispatch(workload: Workload) -> FrameworkDispatch:
     """How a workload's framework launches ops on an accelerator."""
-    interval_s = DISPATCH_S.get(base_framework(workload), ANY_FRAMEWORK)
-    return FrameworkDispatch(workload.framework or "the framework", interval_s)
-
-
-def base_framework(workload: Workload) -> str:
-    """The framework that launches a workload's ops, as DISPATCH_S names it; empty where it is none of these."""
-    framework, named = (workload.framework or "").lower(), {name: name for name in DISPATCH_S} | BUILT_ON
-    return next((base for name, base in named.items() if name in framework), "")
+    framework = workload.framework or ""
+    named = {name: name for name in DISPATCH_S} | BUILT_ON
+    name = next((base for name, base in named.items() if name in framework.lower()), "")
+    return FrameworkDispatch(framework or "the framework", DISPATCH_S.get(name, ANY_FRAMEWORK))
 
 
 def _pace(plan: RunPlan, framework: FrameworkDispatch | None, run: Floats, same_host: bool) -> Floats:

@@ -12,7 +12,6 @@ from estimator.profiles import canonical
 from estimator.rollup.host import (
     ANY_FRAMEWORK,
     DISPATCH_S,
-    LAYERS_STACK,
     OTHER_STACK,
     PACE,
     HostScenario,
@@ -54,14 +53,6 @@ def test_kernels_of_a_processor_are_not_those_of_pytorch_on_an_accelerator() -> 
     ran = dataclasses.replace(ran, workload=ran.workload.model_copy(update={"framework": "PyTorch"}))
     found = host_scenario(ran, None, GPU, RunPlan("toy", draws=4000), np.ones(4001), same_device=False)
     assert bounds(np.asarray(found.kernels)) == pytest.approx(OTHER_STACK, rel=0.05)
-
-
-@pytest.mark.parametrize(("framework", "stack"), [("NeMo", LAYERS_STACK), ("Keras on TensorFlow", OTHER_STACK)])
-def test_kernels_of_layers_are_those_of_the_framework_that_names_their_ops(framework: str, stack: object) -> None:
-    layers, plan = layers_profile(), RunPlan("toy", draws=4000)
-    written = dataclasses.replace(layers, workload=layers.workload.model_copy(update={"framework": framework}))
-    found = host_scenario(written, None, GPU, plan, np.ones(4001), same_device=False)
-    assert bounds(np.asarray(found.kernels)) == pytest.approx(stack, rel=0.05)
 
 
 @pytest.mark.parametrize(
