@@ -6,7 +6,7 @@ on some of these rows. The launch is that of the program that timed the kernels,
 """
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import pandas as pd
@@ -27,11 +27,12 @@ ROWS, DRAWS = 200, 200  # of each group, at most; of the uncertain inputs
 UNMEASURED = MEASUREMENTS.empty()
 
 
-def held(folder: Path) -> pd.DataFrame:
-    """Judged kernels by GROUP and family, and whether each lies ``below``, in or ``above`` its interval."""
+def held(folder: Path, families: Collection[str] = ()) -> pd.DataFrame:
+    """Judged kernels by GROUP and family, of some families or all; whether each lies below or above its interval."""
     truth, _ = read_truth(folder)
     kernels = truth[(truth["op_class"] != "collective") & worth_judging(truth)]
-    return pd.concat(of_family(truth, rows, str(family)) for family, rows in kernels.groupby("family"))
+    judged_families = families or sorted(set(kernels["family"]))
+    return pd.concat(of_family(truth, kernels[kernels["family"] == family], family) for family in judged_families)
 
 
 def of_family(truth: pd.DataFrame, rows: pd.DataFrame, family: str) -> pd.DataFrame:
