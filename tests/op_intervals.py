@@ -44,10 +44,10 @@ def of_family(truth: pd.DataFrame, rows: pd.DataFrame, family: str) -> pd.DataFr
 def judged(rows: pd.DataFrame) -> Iterator[pd.DataFrame]:
     drawn = rows.sample(frac=1.0, random_state=0).groupby(GROUP).head(ROWS)
     launch_s = pd.Series(arguments.latencies(drawn), index=drawn.index)
-    for _, alike in drawn.groupby([*GROUP, launch_s]):
-        low, _, high = bounds(samples(alike, float(launch_s[alike.index[0]])))
-        time_s = alike["time_s"].to_numpy(dtype=float)
-        yield alike[[*GROUP, "family"]].assign(below=time_s < low, above=time_s > high)
+    for _, group in drawn.groupby([*GROUP, launch_s]):
+        low, _, high = bounds(samples(group, float(launch_s[group.index[0]])))
+        time_s = group["time_s"].to_numpy(dtype=float)
+        yield group[[*GROUP, "family"]].assign(below=time_s < low, above=time_s > high)
 
 
 def samples(rows: pd.DataFrame, launch_s: float) -> Floats:
@@ -68,7 +68,7 @@ def with_amounts(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def table(found: pd.DataFrame) -> pd.DataFrame:
-    """By operator: kernels, and the per cent of them that intervals hold, with each device counted alike."""
+    """By operator: kernels, and the per cent of them that intervals hold, with equal weight for each device."""
     outside = found.groupby([*GROUP[2:], "device"])[["below", "above"]].mean()
     mean = 100 * outside.groupby(level=GROUP[2:]).mean()
     mean.insert(0, "held", 100 - mean["below"] - mean["above"])

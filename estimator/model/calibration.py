@@ -166,8 +166,8 @@ def covariance(a: OpFeatures, b: OpFeatures, hyperparameters: KernelHyperparamet
     scales = hyperparameters.scales
     similarity = np.exp(-_distance(a.coordinates / scales, b.coordinates / scales))
     same_kind = a.kind[..., :, None] == b.kind[..., None, :]
-    both = hyperparameters.kind, hyperparameters.shape
-    kinds, shapes = (_by_kind(std, a)[..., :, None] * _by_kind(std, b)[..., None, :] for std in both)
+    stds = hyperparameters.kind, hyperparameters.shape
+    kinds, shapes = (_by_kind(std, a)[..., :, None] * _by_kind(std, b)[..., None, :] for std in stds)
     device = hyperparameters.compute**2 * compute + hyperparameters.memory**2 * memory * same_memory
     return np.asarray(device + kinds * same_kind + shapes * similarity)
 

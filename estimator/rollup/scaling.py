@@ -55,7 +55,7 @@ def _per_cent(spread: Spread) -> str:
 UNEVEN = Spreads((0.005, 0.025, 0.1), loads=(0.005, 0.015, 0.24), why="uneven samples and a shared host")
 # the sequences of layers have one length ('--problem language-models --problem megatron')
 EVEN = Spreads(UNEVEN.devices, loads=(0.005, 0.015, 0.06), why="a shared host")
-ALIKE = Spreads((1e-9,) * 3, loads=(1e-9,) * 3)  # no device is slower than another; draws divide by the low end
+NO_SPREAD = Spreads((1e-9,) * 3, loads=(1e-9,) * 3)  # no device is slower than another; draws divide by the low end
 
 
 @dataclass(frozen=True)

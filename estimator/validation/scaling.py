@@ -27,7 +27,7 @@ from estimator.core.schema import OPS
 from estimator.core.types import Floats, MeasuredLink, Network, Profile, RunPlan, StepTime, Workload
 from estimator.devices.measurements.links import alpha_beta
 from estimator.pipeline import PredictedStep, predict_step, step_of_group, step_of_one
-from estimator.rollup.scaling import ALIKE, Group, Spread, Spreads, expected_maximum, lengthened, slowest_device
+from estimator.rollup.scaling import NO_SPREAD, Group, Spread, Spreads, expected_maximum, lengthened, slowest_device
 from estimator.rollup.timed_steps import REPEATS
 from estimator.validation.step_intervals import ENDS, OURS
 from estimator.validation.tables import read_columns
@@ -213,7 +213,7 @@ def _predicted(rows: pd.DataFrame) -> pd.DataFrame:
     ends = []
     for step, count, name in zip(steps, gpus, group, strict=True):
         spread = _spread(implied[telling & (group != name)])
-        slowest = slowest_device(count, count, Spreads(spread, loads=ALIKE.loads), RunPlan("", draws=DRAWS))
+        slowest = slowest_device(count, count, Spreads(spread, loads=NO_SPREAD.loads), RunPlan("", draws=DRAWS))
         ends.append(bounds(_waiting(step, slowest)))
     low, mid_s, high = np.array(ends).T
     return rows.assign(**{OURS: mid_s, ENDS[0]: low, ENDS[1]: high, LINEAR: rows["one_s"]})
@@ -246,7 +246,7 @@ def _alike(row: dict[str, object]) -> StepTime:
     gpus, nodes, split = int(float(str(row["gpus"]))), int(float(str(row["nodes"]))), read_split(str(row["split"]))
     predicted, one = _one_device(float(str(row["one_s"])), str(row["device"]), int(float(str(row["parameters"]))))
     there = _built_in(predicted, str(row["system"]), row["links"])
-    found = step_of_group(there, one, Group(gpus, nodes, None, None), split, ALIKE)
+    found = step_of_group(there, one, Group(gpus, nodes, None, None), split, NO_SPREAD)
     return found.step if row["overlaps"] else lengthened(one, one.total + found.communication_s, np.ones(1))
 
 

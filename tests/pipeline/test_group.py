@@ -19,7 +19,7 @@ from estimator.pipeline import (
 )
 from estimator.profiles import read_profile
 from estimator.rollup import gradient_places
-from estimator.rollup.scaling import ALIKE, Group
+from estimator.rollup.scaling import NO_SPREAD, Group
 from tests.conftest import make_ops
 
 PLAN = RunPlan("v100", batch=32, system="summit", draws=50)
@@ -57,7 +57,7 @@ def test_groups_together_are_those_one_by_one() -> None:
 
 def test_what_is_exposed_is_what_messages_add() -> None:
     one = step_of_one(predicted())
-    found = step_of_group(predicted(), one, group(96), read_split("data"), ALIKE)
+    found = step_of_group(predicted(), one, group(96), read_split("data"), NO_SPREAD)
     assert np.allclose(found.step.total - found.step.communication_exposed, one.total)
     assert (found.step.communication_exposed <= found.communication_s + 1e-9).all()
     assert found.step.communication_exposed[0] > 0
@@ -73,7 +73,7 @@ def test_the_wider_the_places_of_gradients_the_wider_the_interval(split: str, mo
     one, widths, mids = step_of_one(step), [], []
     for exponent in ((1.0, 1.0, 1.0), (0.3, 1.0, 3.0), (0.026, 1.0, 4.9)):
         monkeypatch.setattr(gradient_places, "EXPONENT", exponent)
-        low, mid, high = bounds(step_of_group(step, one, group(96), read_split(split), ALIKE).step.total)
+        low, mid, high = bounds(step_of_group(step, one, group(96), read_split(split), NO_SPREAD).step.total)
         widths.append(high / low)
         mids.append(mid)
     assert widths[0] <= widths[1] <= widths[2]

@@ -10,7 +10,7 @@ from estimator.core.types import Network, RunPlan, StepTime
 from estimator.pipeline import PredictedStep, predict_step, step_of_one, steps_of_groups
 from estimator.profiles import read_profile
 from estimator.profiles.layers.shards import divided
-from estimator.rollup.scaling import ALIKE, GroupStep, Scaling, group_of
+from estimator.rollup.scaling import NO_SPREAD, GroupStep, Scaling, group_of
 from estimator.work.parallel import exchange, passed_on
 
 NETWORK = Network.model_validate({"linked_devices": 8, "interconnect": "InfiniBand", "injection_bandwidth": "200 GB/s"})
@@ -29,7 +29,7 @@ def of_group(split: Split, devices: int, batch: int, scaling: Scaling = "weak") 
     """The mid of its step where no device is slower than others."""
     predicted, one = on_machine(split, split.micro_batch or batch)
     group = group_of(devices, 8, scaling, batch, split)
-    return steps_of_groups(predicted, one, [group], split, ALIKE)[0]
+    return steps_of_groups(predicted, one, [group], split, NO_SPREAD)[0]
 
 
 def total_s(split: Split, devices: int, batch: int) -> float:
