@@ -63,6 +63,7 @@ ASSUMPTIONS = {  # codes of all other notes
     "dispatch-slower": "the assumed launches of the framework make the step longer than the profile's idle time would",
     "fitted-model": "ops that were not measured go by a model fitted to other devices",
     "forward-pass": "inference is the forward pass of a profiled training step",
+    "fused-trainings": "several trainings run as one program",
     "fusion": "element-wise ops are fused as a compiler does",
     "host-absent": "the dump holds no time of its host",
     "host-none": "kernels alone are predicted, without a host",

@@ -34,6 +34,7 @@ Names = npt.NDArray[np.object_]  # words that many rows share
 Status = Literal["read", "recall", "derived", "assumed", "measured"]
 Confidence = Literal["high", "medium", "low"]
 Fusing = Literal["none", "elementwise"]
+Sharing = Literal["in-turn", "fused"]  # of a device by trainings: one at a time, or as one program
 Layout = Literal[
     "auto", "none", "converted", "channels-first"
 ]  # of images in the target's library, where it differs from the profile's
@@ -395,6 +396,7 @@ class MemoryUse:
     mode: Mode = "training"
     notes: tuple[Note, ...] = ()
     trainings: int = 1  # that the device holds, of which these are all parts
+    parts_once: tuple[str, ...] = ()  # parts that all of them share
 
     @property
     def fits(self) -> bool | None:
@@ -509,7 +511,13 @@ class RunPlan:
     system: str | None = None  # the machine in whose network the target is
     network: Network | None = None  # that network, where no file of a machine gives it
     trainings: int = 1  # that the target's memory must hold at once
+    sharing: Sharing = "in-turn"  # how these share the target
     given: Mapping[str, DeviceSpec] = field(default_factory=dict, repr=False)  # devices that no file gives, by name
+
+    @property
+    def fused_trainings(self) -> int:
+        """Trainings that one program runs."""
+        return self.trainings if self.sharing == "fused" else 1
 
     def __post_init__(self) -> None:
         for name, read in (("host", read_host), ("input", read_input)):

@@ -114,13 +114,13 @@ def estimate_op_times(work: pd.DataFrame, source: SourceRun, target: TargetDevic
     rung = _rungs(work, measured_interval[1], step.kernels, is_believed(excess))
     time_s = np.where(rung == "modelled", modelled_times(step.kernels, target.device), measured_interval[1])
     of_step = _ratio_of_step(work, source, time_s)
-    ratio, stream = _ratio_of_times(work, source, target, of_step)
+    proportional_s, stream = _proportional_times(work, source, target, of_step)
     is_own_time = np.isin(rung, ["proportional", "unchanged"]) | target.same_setting
     return OpTimes(
         step.kernels,
         rung,
         interval_s=np.select(
-            [rung == "proportional", rung == "unchanged"], [ratio * profiled_s, profiled_s], measured_interval
+            [rung == "proportional", rung == "unchanged"], [proportional_s, profiled_s], measured_interval
         ),
         stream=np.where(rung == "proportional", stream, "measurements"),
         run_std=_run_std(step, is_own_time, source.step_spread),
@@ -154,13 +154,13 @@ def _ratio_of_step(work: pd.DataFrame, source: SourceRun, time_s: Floats) -> Flo
     return ratio_of_step(source_s[~sent], time_s[: len(profiled)][~sent])
 
 
-def _ratio_of_times(
+def _proportional_times(
     work: pd.DataFrame, source: SourceRun, target: TargetDevice, of_step: Floats
 ) -> tuple[Floats, Names]:
-    """Low end, mid and high end (3 × ops) of target time / source time of ops without shapes, and their streams.
+    """Low end, mid and high end (3 × ops) of the times of ops without shapes on the target [s], and their streams.
 
     Ops that one rate binds are wrong together, so they share a stream. ``of_step``: the ratio of the step, of
-    :func:`_ratio_of_step`.
+    :func:`_ratio_of_step`, which holds what another batch adds.
     """
     profiled, binding = _profiled_work(work, source), binding_rate(work["op_class"])
     ratio = np.full((3, len(work)), np.nan)
@@ -171,7 +171,9 @@ def _ratio_of_times(
         ratio[:, first] = np.where(np.isnan(by_messages), ratio_by_rates(binding[first], *rates), by_messages)
     by_rates = ~np.isnan(ratio[1])
     streams = np.where(by_rates, "proportional." + binding, "proportional.step")
-    return np.where(by_rates, ratio, np.reshape(of_step, (3, 1))), streams
+    source_s = padded(profiled["time_s"].to_numpy(dtype=float), len(work), 0.0)
+    times_s = np.where(by_rates, ratio * work["time_s"].to_numpy(dtype=float), np.reshape(of_step, (3, 1)) * source_s)
+    return times_s, streams
 
 
 def _ratio_of_messages(work: pd.DataFrame, profiled: pd.DataFrame, source: DeviceSpec, target: DeviceSpec) -> Floats:

@@ -107,7 +107,7 @@ def check_memory(
         text = "nothing tells the parameters: whether the step fits memory is not checked"
         return None, (Note("memory-unchecked", text),)
     held = held.accumulated() if micro_batches > 1 else held
-    use = memory_of_parts.shared_by(held.use(split), plan.trainings)
+    use = memory_of_parts.shared_by(held.use(split), plan.trainings, plan.sharing)
     if memory_of_parts.exceeds(use) and plan.trainings == micro_batches == 1:
         use = memory(profile, plan, split)
     return use, memory_of_parts.check_fits(use, device, held.workload)

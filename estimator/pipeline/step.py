@@ -122,7 +122,7 @@ def estimate_predicted(
     prediction, scenario, timeline = on_target.prediction, on_target.scenario, on_target.timeline
     use, memory_notes = check_memory(profile, ran, plan, device, work, split or {}, micro_batches)
 
-    comparable = ran.ran and not work.other_batch
+    comparable = ran.ran and not work.other_batch and plan.fused_trainings == 1
     replayed = step.replay_step(prediction, timeline, scenario)
     step.refuse_empty(replayed, scenario, ran.where)
     floor_s, ceiling_s = step_limits(prediction, timeline, scenario, replayed.step.total)

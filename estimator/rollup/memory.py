@@ -26,6 +26,7 @@ from estimator.core.types import (
     Floats,
     MemoryUse,
     RunPlan,
+    Sharing,
     Status,
     StepTensors,
     Variables,
@@ -234,12 +235,16 @@ def largest_batch(at_batches: Sequence[tuple[int, StepTensors]], fixed: float, f
     return math.floor(float((room[grows] / per_sample[grows]).min(initial=LARGEST)))
 
 
-def shared_by(use: MemoryUse, trainings: int) -> MemoryUse:
-    """Memory of several like trainings on one device: each has its own process, with a reserve of its own."""
+def shared_by(use: MemoryUse, trainings: int, sharing: Sharing) -> MemoryUse:
+    """Memory of several like trainings on one device.
+
+    In turn, each has a process with a reserve of its own; fused, one program has one reserve.
+    """
     if trainings == 1:
         return use
-    parts = {name: trainings * samples for name, samples in use.parts.items()}
-    return replace(use, parts=parts, largest_batch=None, trainings=trainings)
+    once = ("reserve",) if sharing == "fused" else ()
+    parts = {name: samples if name in once else trainings * samples for name, samples in use.parts.items()}
+    return replace(use, parts=parts, largest_batch=None, trainings=trainings, parts_once=once)
 
 
 def exceeds(use: MemoryUse) -> bool:
@@ -295,7 +300,9 @@ def _subject(use: MemoryUse) -> str:
 
 def _advice(use: MemoryUse) -> str:
     if use.trainings > 1:
-        most = int(float(use.capacity or 0.0) * use.trainings // float(use.total[0]))
+        once = float(sum(use.parts[name][0] for name in use.parts_once))
+        each = (float(use.total[0]) - once) / use.trainings
+        most = max(int((float(use.capacity or 0.0) - once) // each), 0)
         return f"{most} would fit" if most else "not even one would fit"
     if use.largest_batch is None:
         return "take a device with more memory"

@@ -1,4 +1,7 @@
-"""Several trainings that share one device in turn: each uses the time in which the others leave it idle.
+"""Several trainings that share one device.
+
+Fused into one program, they make one step together (``work/training_array.py``). In turn, each uses the time in which
+the others leave the device idle.
 
 A training alone keeps the device busy for a part of its step; the rest is host, launches and input. N of them are a
 closed system of N customers with one server of demand D (busy) and think time Z (the rest), whose cycle is
@@ -52,6 +55,6 @@ def share_of_power(power_alone_w: Floats, idle_w: Floats, alone_s: Floats, step_
     return np.asarray((power_alone_w - idle_w) * alone_s / step_s + idle_w / trainings)
 
 
-def share_of_idle(idle_w: Floats, trainings: Floats) -> Floats:
-    """One training's share of the idle power of its device [W]."""
-    return idle_w / trainings
+def equal_share(power_w: Floats, trainings: Floats) -> Floats:
+    """One training's share of the power of its device [W], where it is idle, or runs all trainings as one program."""
+    return power_w / trainings

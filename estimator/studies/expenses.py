@@ -19,7 +19,7 @@ def given_power(
 ) -> dict[str, Number]:
     """Power of the device, of the node beside it, and the facility's PUE; nothing where the power is unknown.
 
-    Where trainings share a device, it is the power with one of them alone.
+    Where trainings share a device in turn, it is the power with one of them alone; where they are fused, with all.
     """
     limit = estimated.power_limit
     if estimated.power_w is None or limit is None:
@@ -31,7 +31,8 @@ def given_power(
     origin = f"{overhead_source(size.system)}; the devices' limits are {size.devices} × {limit}"
     model, coefficients = _model_source(estimated.target.name, limit), f"model/coefficients/power.yaml: {c.source}"
     given = partial(_given, id_prefix)
-    names = ("device_alone_w", "device_idle_w") if unit.trainings_per_device else ("device_power_w", "idle_power_w")
+    shared = "device_array_w" if unit.sharing == "fused" else "device_alone_w"
+    names = (shared, "device_idle_w") if unit.trainings_per_device else ("device_power_w", "idle_power_w")
     return dict((
         given(names[0], "mean power of a device", estimated.power_w, "W", "device", model),
         given(names[1], "idle power of a device", idle_w, "W", "device", coefficients),

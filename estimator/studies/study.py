@@ -23,6 +23,7 @@ from estimator.core.types import (
     Pue,
     Seconds,
     Share,
+    Sharing,
     Texts,
     Whole,
 )
@@ -121,7 +122,9 @@ class UnitOfWork(Terms):
     parallel: Parallel | None = None
     #: batch_size is that of each copy of the model (weak, the default) or of all (strong)
     scaling: Literal["weak", "strong"] | None = None
-    trainings_per_device: Whole | None = None  #: that share each device in turn
+    trainings_per_device: Whole | None = None  #: that share each device
+    #: how they do: one at a time (in-turn, the default), or as one program that runs them all (fused)
+    sharing: Sharing | None = None
     steps_to_quality: StepsByBatch | None = None  #: steps by global batch, in place of epochs
     count: Whole | None = None  #: units of a campaign, whose phases are the units with a count, in their order
     weight: float = Field(default=1.0, gt=0)  #: in the mean of the figure of merit
@@ -144,6 +147,8 @@ class UnitOfWork(Terms):
             raise ValueError("names both 'epochs' and 'steps_to_quality'; keep one")
         if self.devices is None and (self.parallel or self.scaling):
             raise ValueError("says how devices share a training, but not how many; add 'devices: 8'")
+        if self.trainings_per_device is None and self.sharing:
+            raise ValueError("says how trainings share a device, but not how many; add 'trainings_per_device: 4'")
         if self.devices is not None and self.trainings_per_device is not None:
             raise ValueError("names both 'devices' and 'trainings_per_device'; keep one")
         if self.devices is not None and self.mode == "inference":

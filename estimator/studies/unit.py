@@ -122,6 +122,7 @@ def _plan(study: Study, unit: UnitOfWork, machine: Machine, folder: Path) -> Run
         batch=unit.batch_size,
         mode=unit.mode,
         trainings=unit.trainings_per_device or 1,
+        sharing=unit.sharing or "in-turn",
         measurements=beside(folder, machine.measurements) if machine.measurements else None,
         draws=study.draws,
         seed=study.seed,

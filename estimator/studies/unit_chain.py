@@ -114,14 +114,15 @@ def _workers(unit: UnitOfWork, estimated: Estimate, size: Size) -> Iterator[Give
 def _step(unit: UnitOfWork, estimated: Estimate, id_prefix: str) -> Iterator[Given]:
     """The parts of a step, and the forward pass of a validation."""
     ops = f"ops of {id_prefix} on {estimated.target.name}"
+    in_turn = unit.trainings_per_device and unit.sharing != "fused"
     for part, samples in estimated.step.parts().items():
         label = f"step, {part.replace('_', ' ')}"
         yield Given(f"step_{part}_s", label, samples, "s", _worker(unit), ops, PART_FORMULA)
     if unit.validation_samples:
         forward, origin = estimate_forward(estimated).step.total, forward_origin(ops, estimated)
-        name = "forward_alone_s" if unit.trainings_per_device else "forward_s"
+        name = "forward_alone_s" if in_turn else "forward_s"
         yield Given(name, "forward pass", forward, "s", "device", origin, "sum of its parts")
-    if unit.trainings_per_device:
+    if in_turn:
         left = uniform("sharing.gaps", 0.0, estimated.plan.draws, estimated.plan.seed)
         yield Given("gaps_left", "share of gaps that no other training fills", left, "1", "device", GAPS)
 

@@ -17,6 +17,7 @@ from estimator.work.messages import RecordedRanks, among_all, recorded_ranks, ru
 from estimator.work.normalization import merge_normalizations
 from estimator.work.precision import convert_precision
 from estimator.work.rebatch import rebatch
+from estimator.work.training_array import fuse_trainings
 
 
 @dataclass(frozen=True)
@@ -51,11 +52,12 @@ def work_on_target(profile: Profile, plan: RunPlan, target: DeviceSpec, *, from_
     )
     fused = fuse(converted.work, workload, plan.fusion)
     laid_out = convert_layout(fused.work, workload, layout)
+    all_trainings = fuse_trainings(laid_out.work, plan.fused_trainings)
 
-    transforms = (resized, merged, converted, fused, laid_out)
+    transforms = (resized, merged, converted, fused, laid_out, all_trainings)
     return WorkOnTarget(
         profiled=addressed.work,
-        work=laid_out.work,
+        work=all_trainings.work,
         resized=resized.work,
         precision=(products.precision if products.only is None else None) or matrix_precision(laid_out.work, workload),
         other_batch=resized.changed,

@@ -8,6 +8,7 @@ from estimator.core.errors import EstimatorError
 from estimator.core.interval import Z
 from estimator.core.types import Peak, RunPlan, Workload
 from estimator.work import count_work
+from estimator.work.training_array import fuse_trainings
 from tests.conftest import make_device, make_measurements, make_ops
 from tests.model.toy import NEAR, ROW, activated, activation_tables, pool, predict_on, table
 
@@ -65,6 +66,16 @@ def test_from_an_unknown_source_ops_without_shapes_go_as_the_modelled_ones() -> 
     assert share[1:5].tolist() == pytest.approx([share[0]] * 4)
     assert (ops["low_s"] < 0.1 * ops["target_time_s"])[1:5].all()
     assert (ops["high_s"] > 0.8 * ops["time_s"])[1:5].all()
+
+
+def test_what_more_trainings_add_to_ops_without_shapes_counts_once() -> None:
+    """From an unknown source they go with the modelled ops, which hold it already."""
+    work = count_work(
+        make_ops({"op_type": "MatMul", "time_s": 1e-3, **NEAR}, {"op_type": "Mystery"}), Workload(name="toy")
+    ).work
+    found = predict_on(fuse_trainings(work, 4).work, make_device(), table(), profiled=work).ops
+    growth = found["target_time_s"] / work["time_s"]
+    assert growth[1] == pytest.approx(growth[0])
 
 
 def test_an_op_faster_than_its_source_could_be_is_not_modelled_by_its_shapes() -> None:

@@ -29,7 +29,7 @@ def test_all_trainings_together_take_the_same_energy_beyond_idle_power() -> None
     step_s, trainings = np.array([12.0]), np.array([3.0])
     each_w = sharing.share_of_power(np.array([100.0]), np.array([40.0]), ALONE_S, step_s, trainings)
     assert 3 * each_w * step_s == pytest.approx(3 * 60 * ALONE_S + 40 * step_s)
-    assert sharing.share_of_idle(np.array([40.0]), np.array([4.0])).tolist() == [10]
+    assert sharing.equal_share(np.array([40.0]), np.array([4.0])).tolist() == [10]
 
 
 def test_a_forward_pass_is_as_much_longer_as_a_step() -> None:

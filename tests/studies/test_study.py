@@ -182,6 +182,8 @@ def test_names_with_a_slash_do_not_collide(tmp_path: Path) -> None:
         (STUDY.replace("nodes: 20", "nodes: yes"), "is True, as YAML reads yes and no"),
         (STUDY.replace("2 h", "'2,5 h'"), "a number has no commas"),
         (STUDY + "  B: {profile: p1b3, devices: 2, trainings_per_device: 2}\n", "names both 'devices' and"),
+        (STUDY + "  B: {profile: p1b3, sharing: fused}\n", "not how many; add 'trainings_per_device: 4'"),
+        (STUDY + "  B: {profile: p1b3, trainings_per_device: 2, sharing: both}\n", "sharing is 'both'"),
         (
             STUDY.replace("nodes: 20", "nodes: 20, availability: 1.2"),
             "availability is 1.2; write a share above 0 and",

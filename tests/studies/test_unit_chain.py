@@ -170,6 +170,21 @@ def test_a_validation_beside_other_trainings_takes_longer_too(tmp_path: Path) ->
     assert n["forward_s"] / n["forward_alone_s"] == pytest.approx(n["step_s"] / n["step_alone_s"])
 
 
+def test_fused_trainings_make_one_step_together(tmp_path: Path) -> None:
+    write(tmp_path)
+    found = chain(tmp_path, usd_per_device_hour(), trainings_per_device=4, sharing="fused", validation_samples=9)
+    n, in_turn = nominal(found), nominal(chain(tmp_path, trainings_per_device=4, validation_samples=9))
+    assert n["step_s"] == pytest.approx(sum(n[f"step_{part}_s"] for part in PARTS))
+    assert n["step_s"] == pytest.approx(4 * in_turn["step_alone_s"], rel=0.1)  # large products gain nothing
+    assert n["forward_s"] > in_turn["forward_alone_s"]
+    assert n["units_per_day"] == pytest.approx(3 * 2 * 4 * 86400 / n["time_per_unit_s"])
+    assert n["device_power_w"] == pytest.approx(n["device_array_w"] / 4)
+    assert n["usd"] == pytest.approx(3 * n["time_per_unit_s"] / 3600 / 4)
+    assert not {"step_alone_s", "step_busy_s", "gaps_left", "device_alone_w"} & n.keys()
+    ids = {number.id for number in found.values()}
+    assert all(set(number.inputs) <= ids for number in found.values())
+
+
 FRAIL = {"mtbf_node": "2 h", "checkpoint": {"write": "30 s"}}
 
 
