@@ -99,6 +99,18 @@ def share(written: object) -> float:
     return value
 
 
+def spread(written: object) -> float:
+    """Accept a share from 0 to 1, such as ``0.05`` or ``"5 %"``."""
+    refusal = f"is {written!r}; write a share from 0 to 1, such as '5 %'"
+    try:
+        value = units.parse(written, "1")
+    except ValueError as error:
+        raise type(error)(refusal) from None
+    if not 0 <= value <= 1:
+        raise ValueError(refusal)
+    return value
+
+
 def read_peaks(written: object) -> dict[str, Any]:
     """Turn the short forms of ``peak`` into one :class:`Peak` per precision; fp64 and fp32 default to vector."""
     if not isinstance(written, dict):

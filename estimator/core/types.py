@@ -132,6 +132,7 @@ Seconds = Annotated[float, BeforeValidator(quantities.seconds)]
 Dollars = Annotated[float, BeforeValidator(quantities.dollars)]
 Pue = Annotated[float, BeforeValidator(quantities.pue)]
 Share = Annotated[float, BeforeValidator(quantities.share)]
+Spread = Annotated[float, BeforeValidator(quantities.spread)]  # relative standard deviation
 Rate = Annotated[Sourced, quantities.sourced("B/s")]
 Size = Annotated[Sourced, quantities.sourced("B")]
 Frequency = Annotated[Sourced, quantities.sourced("Hz")]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from estimator.core.types import Floats, Number
-from estimator.rollup import cost, epoch, failures, parts, quality, sharing, throughput
+from estimator.rollup import cost, epoch, failures, parts, quality, sharing, stragglers, throughput
 
 
 @dataclass(frozen=True)
@@ -138,16 +138,26 @@ CHAIN = (
          throughput.units_at_once, ("nodes", "workers_per_node"), when=("count",)),
     Link("waves", "waves of a campaign's units", "1", "system", "ceil(units per campaign / units at once)",
          throughput.waves, ("count", "runs_at_once")),
+    Link("slowest_unit", "slowest of the units at once, over a usual one", "1", "system",
+         "exp(spread × z(min(units per campaign, units at once))); z(N): expected maximum of N standard normal numbers",
+         stragglers.slowest_unit, ("spread", "count", "runs_at_once")),
+    Link("times_to_last_stop", "first start to last stop, in times per unit", "1", "system",
+         "min(waves × slowest, max(waves, units per campaign / units at once + slowest − ½))",
+         stragglers.times_to_last_stop, ("count", "runs_at_once", "waves", "slowest_unit")),
     Link("phase_s", "time of a campaign's units", "s", "system",
-         "waves × time per unit / availability / efficiency of the extrapolation", throughput.extrapolated_phase_time,
-         ("waves", "time_per_unit_s", "availability", "extrapolation_efficiency")),
+         "times to the last stop × time per unit / availability / efficiency of the extrapolation",
+         throughput.extrapolated_phase_time,
+         ("times_to_last_stop", "time_per_unit_s", "availability", "extrapolation_efficiency")),
     Link("phase_s", "time of a campaign's units", "s", "system",
-         "waves × time per unit / efficiency of the extrapolation",
-         throughput.available_phase_time, ("waves", "time_per_unit_s", "extrapolation_efficiency")),
-    Link("phase_s", "time of a campaign's units", "s", "system", "waves × time per unit / availability",
-         throughput.available_phase_time, ("waves", "time_per_unit_s", "availability")),
-    Link("phase_s", "time of a campaign's units", "s", "system", "waves × time per unit",
-         throughput.phase_time, ("waves", "time_per_unit_s")),
+         "times to the last stop × time per unit / efficiency of the extrapolation",
+         throughput.available_phase_time, ("times_to_last_stop", "time_per_unit_s", "extrapolation_efficiency")),
+    Link("phase_s", "time of a campaign's units", "s", "system",
+         "times to the last stop × time per unit / availability",
+         throughput.available_phase_time, ("times_to_last_stop", "time_per_unit_s", "availability")),
+    Link("phase_s", "time of a campaign's units", "s", "system", "times to the last stop × time per unit",
+         throughput.phase_time, ("times_to_last_stop", "time_per_unit_s")),
+    Link("counted_per_day", "units per day, from the first start to the last stop", "1/day", "system",
+         "units per campaign / time of a campaign's units × 1 day", stragglers.counted_per_day, ("count", "phase_s")),
     Link("phase_energy_kwh", "energy of a campaign's units", "kWh", "system", "units per campaign × energy per unit",
          throughput.of_all, ("count", "energy_kwh")),
     Link("phase_usd", "price of a campaign's units", "USD", "system", "units per campaign × price per unit",

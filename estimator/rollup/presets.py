@@ -36,6 +36,7 @@ class Preset(File):
     weighted: bool
     levels: tuple[Level, ...]
     shown_as: ShownAs = "per_day"
+    to_last_stop: bool = False
     speedup: Level | None = None
     equation: str
     counts: str

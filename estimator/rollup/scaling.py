@@ -167,12 +167,17 @@ def spreads_of(profile: Profile) -> Spreads:
     return UNEVEN if profile.ran else EVEN
 
 
+def drawn_spread(spread: Spread, draws: int, seed: int) -> Floats:
+    """How far the devices of a machine differ, one number a draw."""
+    return draw("scaling.devices", *spread, draws, seed)
+
+
 def slowest_device(devices: int, of_node: int, spreads: Spreads, plan: RunPlan) -> Floats:
     """How many times as long the slowest of so many devices takes, one number a draw.
 
     exp(σ_d · z(devices) + σ_l · z(of_node)), z(N) = E[max of N normals]; ``of_node``: those of them in one node.
     """
-    of_devices = draw("scaling.devices", *spreads.devices, plan.draws, plan.seed)
+    of_devices = drawn_spread(spreads.devices, plan.draws, plan.seed)
     of_loads = draw("scaling.loads", *spreads.loads, plan.draws, plan.seed)
     return np.exp(of_devices * expected_maximum(devices) + of_loads * expected_maximum(of_node))
 
@@ -182,7 +187,7 @@ def busiest_experts(plan: RunPlan) -> Floats:
     return np.maximum(draw("scaling.experts", *EXPERTS_LOAD, plan.draws, plan.seed), 1.0)
 
 
-def expected_maximum(count: int) -> float:
+def expected_maximum(count: float) -> float:
     """The largest of so many standard normal numbers, as expected: Φ⁻¹((N − 0.375) / (N + 0.25)).
 
     Source: Blom, Statistical Estimates and Transformed Beta-Variables, 1958.

@@ -44,19 +44,19 @@ def waves(count: Floats, runs_at_once: Floats) -> Floats:
     return np.asarray(np.ceil(count / runs_at_once))
 
 
-def phase_time(waves: Floats, time_per_unit_s: Floats) -> Floats:
-    """Time of so many like units [s]: waves × time per unit."""
-    return waves * time_per_unit_s
+def phase_time(times: Floats, time_per_unit_s: Floats) -> Floats:
+    """Time of many like units [s]: so many times that of one."""
+    return times * time_per_unit_s
 
 
-def available_phase_time(waves: Floats, time_per_unit_s: Floats, availability: Floats) -> Floats:
-    """Time of so many like units on a machine that is up for a share of the time [s]."""
-    return phase_time(waves, time_per_unit_s) / availability
+def available_phase_time(times: Floats, time_per_unit_s: Floats, availability: Floats) -> Floats:
+    """The same on a machine that is up for a share of the time [s]."""
+    return phase_time(times, time_per_unit_s) / availability
 
 
-def extrapolated_phase_time(waves: Floats, time_per_unit_s: Floats, availability: Floats, efficiency: Floats) -> Floats:
-    """Time of so many like units [s] that keep a share of their rate when the whole machine runs such units."""
-    return available_phase_time(waves, time_per_unit_s, availability) / efficiency
+def extrapolated_phase_time(times: Floats, time_per_unit_s: Floats, availability: Floats, efficiency: Floats) -> Floats:
+    """The same where units keep a share of their rate when the whole machine runs such units [s]."""
+    return available_phase_time(times, time_per_unit_s, availability) / efficiency
 
 
 def of_all(count: Floats, each: Floats) -> Floats:

@@ -8,7 +8,7 @@ import numpy as np
 
 from estimator.core.errors import EstimatorError
 from estimator.core.notes import Note
-from estimator.core.types import Chains, FigureOfMerit, Floats, Refusal
+from estimator.core.types import Chains, FigureOfMerit, Floats, Number, Refusal
 from estimator.rollup import fom, presets
 from estimator.rollup.fom import Definition
 from estimator.studies.study import Study
@@ -16,6 +16,7 @@ from estimator.studies.terms import Factor
 
 DOMINANT = 0.9  # share of a figure, from which a warning names the unit that makes it
 RATE_OF = {"system": "units_per_day", "node": "runs_per_day_per_node", "worker": "runs_per_day"}
+COUNTED_RATE = "counted_per_day"
 
 
 def figure_of_merit(study: Study, machine: str, chains: Chains) -> FigureOfMerit:
@@ -62,9 +63,16 @@ def machines_without_figure(study: Study, refusals: Mapping[tuple[str, str], Ref
 
 def _rates(study: Study, machine: str, chains: Chains, definition: Definition) -> Floats:
     """Units per day of one machine, or of one of its nodes or workers, times the units' capability factors."""
-    rates = [chains[machine, unit][RATE_OF[definition.level]].samples for unit in study.units_of_work]
+    rates = [rate_of(chains[machine, unit], definition).samples for unit in study.units_of_work]
     factors = [_factor(unit.capability, machine) for unit in study.units_of_work.values()]
     return np.asarray(np.stack(np.broadcast_arrays(*rates)) * np.array(factors)[:, None])
+
+
+def rate_of(numbers: Mapping[str, Number], definition: Definition) -> Number:
+    """The rate that a definition averages, from the chain of one unit on one machine."""
+    to_last_stop = definition.published is not None and definition.published.to_last_stop
+    counted = to_last_stop and definition.level == "system" and COUNTED_RATE in numbers
+    return numbers[COUNTED_RATE if counted else RATE_OF[definition.level]]
 
 
 def _both(study: Study, machine: str, chains: Chains, definition: Definition) -> tuple[Floats, Floats]:

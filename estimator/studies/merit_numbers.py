@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from estimator.core.types import Chains, FigureOfMerit, Floats, Number, pair_id
 from estimator.rollup import chain
 from estimator.studies.given import STUDY_FILE
-from estimator.studies.merit import RATE_OF, weights_of
+from estimator.studies.merit import rate_of, weights_of
 from estimator.studies.study import Study
 
 VARIANTS = (  # of a figure of merit: its name, what it is, what the units declare for it, the field that holds it
@@ -26,10 +26,11 @@ def _number(
 ) -> Number:
     name, label = names
     machines, units = (merit.target, study.baseline), study.units_of_work
-    rates = [chains[machine, unit][RATE_OF[merit.level]].id for machine in machines for unit in units]
+    definition = study.figure_of_merit
+    rates = [rate_of(chains[machine, unit], definition).id for machine in machines for unit in units]
     weights = [f"weights/{unit}" for unit in units]
     factors = [id for key in ("capability", declared) for id in _declared(study, merit.target, key)]
-    formula = " × ".join((str(study.figure_of_merit), *_also(study, merit.target, declared)))
+    formula = " × ".join((str(definition), *_also(study, merit.target, declared)))
     return Number(f"{merit.target}/{name}", label, samples, "1", merit.level, formula, (*rates, *weights, *factors))
 
 

@@ -24,6 +24,7 @@ from estimator.core.types import (
     Seconds,
     Share,
     Sharing,
+    Spread,
     Texts,
     Whole,
 )
@@ -127,6 +128,7 @@ class UnitOfWork(Terms):
     sharing: Sharing | None = None
     steps_to_quality: StepsByBatch | None = None  #: steps by global batch, in place of epochs
     count: Whole | None = None  #: units of a campaign, whose phases are the units with a count, in their order
+    spread: Spread | None = None  #: how far these units differ in time: standard deviation over the mean
     weight: float = Field(default=1.0, gt=0)  #: in the mean of the figure of merit
 
     @model_validator(mode="after")
@@ -134,7 +136,7 @@ class UnitOfWork(Terms):
         given = [name for name in ("time_per_unit", "amount_per_s", "profile") if getattr(self, name) is not None]
         if len(given) != 1:
             raise ValueError("needs either 'time_per_unit' or 'profile' (or 'amount_per_s'); give one of them")
-        of_profiles = self.model_fields_set - {"time_per_unit", "weight", "count"} - Terms.model_fields.keys()
+        of_profiles = self.model_fields_set - {"time_per_unit", "weight", "count", "spread"} - Terms.model_fields.keys()
         unused = self.model_fields_set.intersection(OF_GIVEN_TIMES) if self.profile else of_profiles
         if unused:
             reason = "is timed as a whole" if self.profile else "stands for the whole run"
@@ -145,6 +147,8 @@ class UnitOfWork(Terms):
     def _agrees(self) -> UnitOfWork:
         if self.epochs is not None and self.steps_to_quality is not None:
             raise ValueError("names both 'epochs' and 'steps_to_quality'; keep one")
+        if self.count is None and self.spread is not None:
+            raise ValueError("says how far units of a campaign differ, but not how many there are; add 'count: 1000'")
         if self.devices is None and (self.parallel or self.scaling):
             raise ValueError("says how devices share a training, but not how many; add 'devices: 8'")
         if self.trainings_per_device is None and self.sharing:

@@ -9,6 +9,7 @@ from estimator.core.errors import EstimatorError, UnfitError
 from estimator.core.interval import uniform
 from estimator.core.types import Estimate, Number, Workload, pair_id
 from estimator.rollup import chain
+from estimator.rollup.scaling import UNEVEN, drawn_spread
 from estimator.studies.expenses import given_power, given_prices
 from estimator.studies.forward import estimate_forward, forward_origin
 from estimator.studies.given import STUDY_FILE, Given, numbers_of
@@ -20,6 +21,7 @@ from estimator.studies.unit import batch_of_step, is_batch_of_each, rounds_up, s
 
 PART_FORMULA = "its share of the replayed step's critical path"
 MOST_LOST = 0.99  # of a run's time: more is no run
+DEVICES_DIFFER = "assumed, as devices of one kind differ (rollup/scaling.py)"
 GAPS = "none at nominal inputs; unknown, from 0 to 1 (rollup/sharing.py)"
 
 
@@ -31,7 +33,7 @@ def derive_chain(study: Study, pair: tuple[str, str], estimated: Estimate | None
     machine_name, unit_name = pair
     unit, id_prefix = study.units_of_work[unit_name], pair_id(pair)
     machine = study.machines.get(machine_name) or Machine(device=machine_name, nodes=size.nodes)
-    of_machine = (*_nodes(size), *_count(unit), *given_efficiency(unit, machine_name))
+    of_machine = (*_nodes(size), *_count(study, unit), *given_efficiency(unit, machine_name))
     if estimated is None:
         worker = worker_of_time(unit, machine_name, size)
         of_time = (*_failures(machine, worker.level, worker.nodes), *given_time(unit, machine_name, machine, worker))
@@ -72,9 +74,18 @@ def _nodes(size: Size) -> Iterator[Given]:
         yield Given("fraction", "fraction in use", size.fraction, "1", "system", STUDY_FILE)
 
 
-def _count(unit: UnitOfWork) -> Iterator[Given]:
-    if unit.count is not None:
-        yield Given("count", "units per campaign", unit.count, "1", "system", STUDY_FILE)
+def _count(study: Study, unit: UnitOfWork) -> Iterator[Given]:
+    """How many units a campaign has, and how far they differ; a given time is that of each of them."""
+    if unit.count is None:
+        return
+    yield Given("count", "units per campaign", unit.count, "1", "system", STUDY_FILE)
+    label = "how far units differ: standard deviation of ln(time)"
+    if unit.spread is None and unit.profile:
+        drawn = drawn_spread(UNEVEN.devices, study.draws, study.seed)
+        yield Given("spread", label, drawn, "1", "system", DEVICES_DIFFER, "assumed")
+    else:
+        origin = "every unit takes the given time" if unit.spread is None else STUDY_FILE
+        yield Given("spread", label, unit.spread or 0.0, "1", "system", origin)
 
 
 def _failures(machine: Machine, worker: str, nodes: int | None) -> Iterator[Given]:

@@ -4,12 +4,14 @@ import json
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from estimator.cli.render.fom import render_fom
 from estimator.core.types import StudyResult
 from estimator.reports import documents
 from estimator.reports.html import write_report
+from estimator.rollup.scaling import expected_maximum
 from estimator.studies.run import run_study
 from tests.cli.command_line import printed
 
@@ -51,6 +53,32 @@ def test_phases_run_in_waves_one_after_another(tmp_path: Path) -> None:
     assert list(found["new"]["phases"]) == ["search", "ensemble"]
     assert found["new"]["phases"]["search"] == {"count": 25, "time_s": found["new"]["phases"]["search"]["time_s"]}
     assert (found["old"]["usd"], found["new"]["usd"]["mid"]) == (None, pytest.approx(35 * 2))
+
+
+def test_a_phase_ends_with_its_slowest_unit(tmp_path: Path) -> None:
+    """100 units on 8 devices are 13 waves; devices differ unless the study says otherwise."""
+    chain = run(tmp_path, PROFILED).chains["new", "search"]
+    assumed, alike = (
+        run(tmp_path, text).chains["new", "search"]
+        for text in (PROFILED, PROFILED.replace("count: 100}", "count: 100, spread: 0}"))
+    )
+    assert alike["phase_s"].samples == pytest.approx(13 * alike["time_per_unit_s"].samples)
+    assert assumed["phase_s"].samples[0] > alike["phase_s"].samples[0]
+    assert chain["spread"].source == "assumed, as devices of one kind differ (rollup/scaling.py)"
+    assert alike["spread"].source == "study file"
+
+
+def test_models_per_minute_are_those_to_the_last_stop(tmp_path: Path) -> None:
+    """New: 25 units in 2 waves of 20, whose devices differ by 10 %; up half the time."""
+    text = GIVEN.replace("count: 25", "count: 25, spread: 10 %") + "figure_of_merit: {preset: mlperf-hpc}\n"
+    result = run(tmp_path, text.replace("  other: {time_per_unit: {old: 1 h, new: 1 h}}\n", ""))
+    found = {name: number.samples[0] for name, number in result.chains["new", "search"].items()}
+    slowest = np.exp(0.1 * expected_maximum(20))
+    assert found["phase_s"] == pytest.approx(min(2 * slowest, 2) * 3600 / 0.5)
+    assert found["counted_per_day"] == pytest.approx(25 * 86400 / found["phase_s"])
+    rates = [result.chains["new", unit]["counted_per_day"].samples[0] for unit in ("search", "ensemble")]
+    assert result.foms["new"].means["new"][0] == pytest.approx(np.sqrt(np.prod(rates)) / 1440)
+    assert "new/search/counted_per_day" in result.fom_numbers["new/fom"].inputs
 
 
 def test_without_counts_there_is_no_campaign(tmp_path: Path) -> None:
