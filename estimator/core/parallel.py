@@ -39,6 +39,8 @@ USUAL_COPIES = 8  # assumed, as many as a node has devices
 # of its tokens; gather the tokens that it takes; gather, while it runs, those that the next op takes
 SUMMED, SCATTERED, GATHERED, GATHERED_BESIDE = "sum=tensor", "scatter=tensor", "gather=tensor", "gather_beside=tensor"
 
+# attribute of ops that make gradients of parameters, where a workload tells which they are
+OF_PARAMETERS = "makes=gradients"
 # attributes of ops of a mixture of experts: copies of the model exchange the tokens that it has made, or that it takes;
 # how long it takes goes by the tokens that a copy's experts get; it makes gradients of experts' weights
 EXCHANGED, EXCHANGED_BEFORE = "exchange=experts", "exchange_before=experts"
@@ -135,14 +137,23 @@ class Split:
             )
         return copies
 
-    def divisors(self, devices: int) -> dict[str, float]:
-        """By how much each part of a device's memory is divided among so many devices."""
+    def divisors(self, devices: int, of_experts: float = 0.0) -> dict[str, float]:
+        """By how much each part of a device's memory is divided among so many devices.
+
+        ``of_experts``: share of a copy's parameters that are its experts'.
+        """
         parts = {**dict.fromkeys(OF_STAGES, float(self.pipeline)), "activations": 1.0 / self.kept_passes}
         if self.top is not None:
             parts[KEPT_GRADIENTS] = float(self.pipeline)
         for name in DIVIDED.get(self.data, ()):
-            parts[name] *= self.copies(devices)
+            parts[name] *= self.owners(self.copies(devices), of_experts)
         return {name: divisor for name, divisor in parts.items() if divisor != 1 or name == KEPT_GRADIENTS}
+
+    def owners(self, copies: int, of_experts: float = 0.0) -> float:
+        """Copies of the model that share the update of each one's parameters: all of so many where they are alike, and
+        of experts those that have the same: ``copies / (1 + s · (experts − 1))``, s being the experts' share of them.
+        """
+        return copies / (1.0 + of_experts * (self.experts - 1))
 
     @property
     def kept_passes(self) -> float:
@@ -219,10 +230,6 @@ def _faults(split: Split) -> dict[str, bool]:
         "zero1, zero2 or zero3": split.gradients is not None and sends_weights,
         f"{TOP}={split.top} with {split.data}: not supported, as each copy must add up what all others chose; expected "
         "data": split.top is not None and split.data != "data",
-        f"experts={split.experts} with {split.data}: not supported; expected data": (
-            split.experts > 1 and split.data != "data"
-        ),
-        f"experts={split.experts} with tensor={split.tensor}: not supported; expected one of them": (
-            split.experts > 1 and split.tensor > 1
-        ),
+        f"experts={split.experts} with {split.data}: not supported, as servers have all weights; expected data, zero1, "
+        "zero2 or zero3": split.experts > 1 and sends_weights,
     }

@@ -19,7 +19,7 @@ from estimator.model.links import link_note, network_notes
 from estimator.pipeline.micro_steps import MicroBatches, own_step, update_time
 from estimator.pipeline.recorded import recorded_messages, recorded_step
 from estimator.pipeline.step import PredictedStep, estimate_predicted, predict_step
-from estimator.profiles.layers.shards import divided
+from estimator.profiles.layers.shards import divided, experts_share
 from estimator.rollup import power, step
 from estimator.rollup.exchange import exchange_of, without_exchange
 from estimator.rollup.gradient_places import drawn_places
@@ -67,7 +67,8 @@ def estimate_group(profile: Profile, plan: RunPlan, group: Group, split: Split) 
     predicted = predict_step(part, dataclasses.replace(plan, batch=group.at_once))
     alone = one_device(predicted)
     together = step_of_group(predicted, alone.step, group, split)
-    estimated = estimate_predicted(part, predicted, split.divisors(group.devices), group.micro_batches)
+    of_memory = split.divisors(group.devices, experts_share(profile, split))
+    estimated = estimate_predicted(part, predicted, of_memory, group.micro_batches)
     power_w, own_s = estimated.power_w, together.step.total - together.step.communication_exposed
     if alone.power_w is not None and alone.idle_w is not None:
         power_w = power.waiting_power(alone.power_w, alone.idle_w, own_s, together.step.total)
@@ -131,7 +132,7 @@ def steps_of_groups(
     Raises EstimatorError where the profile does not tell what the devices exchange.
     """
     update_s = update_time(predicted, one)
-    own = {group: own_step(one, update_s, group, split) for group in groups}
+    own = {group: own_step(predicted, one, update_s, group, split) for group in groups}
     found = {group: GroupStep(step, 0.0 * step.total) for group, step in own.items() if group.devices == 1}
     several = {group: step for group, step in own.items() if group.devices > 1}
     if several:

@@ -11,7 +11,7 @@ from estimator.core.parallel import Split
 from estimator.core.types import DeviceSpec, MemoryUse, Profile, RunPlan, StepTensors, Variables, Workload
 from estimator.devices import announcements
 from estimator.devices.sides import planned_device
-from estimator.profiles.layers.shards import divided
+from estimator.profiles.layers.shards import divided, experts_share
 from estimator.rollup import memory as memory_of_parts
 from estimator.rollup.scaling import group_of
 from estimator.work import WorkOnTarget, count_work, select_pass, step_tensors, step_variables, tensors_at_two_batches
@@ -74,7 +74,9 @@ def memory_of_group(profile: Profile, plan: RunPlan, split: Split, devices: int)
     batch = plan.batch or profile.workload.batch_size
     group = group_of(devices, devices, "weak", batch, split)
     at_once = dataclasses.replace(plan, batch=split.micro_batch or plan.batch)
-    use = memory(divided(profile, split), at_once, split.divisors(devices), group.micro_batches)
+    use = memory(
+        divided(profile, split), at_once, split.divisors(devices, experts_share(profile, split)), group.micro_batches
+    )
     if devices == 1:
         return use
     note = Note("parallel", f"each of {devices} devices, {split}: {split.meaning}")

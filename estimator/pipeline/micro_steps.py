@@ -11,6 +11,7 @@ import pandas as pd
 from estimator.core.parallel import EXPERTS_LOAD, Split
 from estimator.core.types import Flags, Floats, StepTime
 from estimator.pipeline.step import PredictedStep
+from estimator.profiles.layers.shards import experts_share
 from estimator.rollup.exchange import StepWithMessages, without_exchange
 from estimator.rollup.pipeline_parallel import MicroStep, accumulated, exposed_reduction, pipelined
 from estimator.rollup.scaling import Group
@@ -26,14 +27,16 @@ def update_time(predicted: PredictedStep, one: StepTime) -> Floats:
     return np.asarray(np.minimum(predicted.prediction.samples[:, updating].sum(axis=1), one.total))
 
 
-def share_of_update(update_s: Floats, group: Group, split: Split) -> Floats:
+def share_of_update(update_s: Floats, predicted: PredictedStep, group: Group, split: Split) -> Floats:
     """The update of what one copy of the model updates [s]."""
-    return update_s / group.copies if split.divides_update else update_s
+    if not split.divides_update:
+        return update_s
+    return update_s / split.owners(group.copies, experts_share(predicted.profile, split))
 
 
-def own_step(one: StepTime, update_s: Floats, group: Group, split: Split) -> StepTime:
+def own_step(predicted: PredictedStep, one: StepTime, update_s: Floats, group: Group, split: Split) -> StepTime:
     """What one device of a group computes in a step, without messages and without waiting for others."""
-    own_update_s = share_of_update(update_s, group, split)
+    own_update_s = share_of_update(update_s, predicted, group, split)
     whole_s = accumulated(one.total - update_s, own_update_s, group.micro_batches) / split.pipeline
     return one.to(whole_s)
 
@@ -74,7 +77,7 @@ class MicroBatches:
             times_s: the time of each message (draws × messages) [s].
             pass_on_s: the time to send the results of a micro-batch to the next stage [s].
         """
-        count, update_s = group.micro_batches, share_of_update(self.update_s, group, self.split)
+        count, update_s = group.micro_batches, share_of_update(self.update_s, self.predicted, group, self.split)
         if self.split.pipeline > 1:
             passes_s = self._passes_s(times_s * ~self.among_copies)
             parts = self._parts(passes_s, update_s)

@@ -21,7 +21,7 @@ from estimator.devices.board import power_limit
 from estimator.pipeline import OneDevice, PredictedStep, assumed_links, one_device, predict_step, steps_of_groups
 from estimator.pipeline.memory import Held, held_by_step
 from estimator.pipeline.recorded import recorded_messages
-from estimator.profiles.layers.shards import divided
+from estimator.profiles.layers.shards import divided, experts_share
 from estimator.reports import documents
 from estimator.rollup import power
 from estimator.rollup.scaling import Group, GroupStep, Scaling, efficiency, group_of, refuse_fewer, spreads_of
@@ -155,7 +155,7 @@ class _Alone:
         if self.held is None:
             return None
         held = self.held.accumulated() if group.micro_batches > 1 else self.held
-        return held.use(self.split.divisors(group.devices))
+        return held.use(self.split.divisors(group.devices, experts_share(self.profile, self.split)))
 
 
 def _steps(groups: Sequence[Group], alone: dict[int | None, _Alone], split: Split) -> dict[Group, GroupStep]:

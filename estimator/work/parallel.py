@@ -22,9 +22,11 @@ from estimator.core.notes import Note
 from estimator.core.parallel import (
     EXCHANGED,
     EXCHANGED_BEFORE,
+    EXPERTS_LOAD,
     EXPERTS_WEIGHTS,
     GATHERED,
     GATHERED_BESIDE,
+    OF_PARAMETERS,
     SCATTERED,
     SUMMED,
     DataWord,
@@ -89,9 +91,10 @@ def exchange(work: pd.DataFrame, workload: Workload, split: Split) -> Exchange:
     order = _order(work)
     width = _width(work, split)
     of_experts = has_attribute(work, EXPERTS_WEIGHTS)
+    taken, by_experts = _weights_taken(work), has_attribute(work, EXPERTS_LOAD)
     tables = [
-        _exchange_among(name, made * some * width / WIDEST, work, order, split)
-        for name, some in (("data", ~of_experts), ("like_experts", of_experts))
+        _exchange_among(name, _buckets(made * some * width / WIDEST, taken * takes, order), work, split)
+        for name, some, takes in (("data", ~of_experts, ~by_experts), ("like_experts", of_experts, by_experts))
         if (made * some).any()
     ]
     table = pd.concat(tables, ignore_index=True)
@@ -105,9 +108,8 @@ def exchange(work: pd.DataFrame, workload: Workload, split: Split) -> Exchange:
     return Exchange(MESSAGES.conform(whole, "messages"), how, notes, places)
 
 
-def _exchange_among(name: str, made: Floats, work: pd.DataFrame, order: Integers, split: Split) -> pd.DataFrame:
-    """The messages of gradients and weights among these copies of the model; ``made``: bytes by op."""
-    buckets = _buckets(made, _weights_taken(work), order)
+def _exchange_among(name: str, buckets: Buckets, work: pd.DataFrame, split: Split) -> pd.DataFrame:
+    """The messages of gradients and weights among these copies of the model."""
     return MESSAGES_OF[split.data](buckets, _updates_after(work, int(buckets.made.max()))).assign(among=name)
 
 
@@ -136,7 +138,8 @@ AMONG_PARTS = {  # attribute of an op → its message, as large as which tensor,
 def _among_parts(work: pd.DataFrame) -> pd.DataFrame:
     """The messages of devices that have parts of the same products, or of the same experts.
 
-    Each holds all tokens. What is no product, such as the embedding of tokens, has a message as large as the products'.
+    Each holds all tokens. What is no product, such as the embedding of tokens, has a message as large as that of the
+    last product whose message goes the same way.
     """
     attributes, last = work["attributes"].fillna(""), len(work) - 1
     found = [
@@ -149,10 +152,9 @@ def _among_parts(work: pd.DataFrame) -> pd.DataFrame:
     rows = work.iloc[table["row"]]
     size = pd.Series(np.where(table["like"] == "operand", _bytes(rows, "m", "k"), _bytes(rows, "m", "n")))
     ready = table["ready"].where(table["ready"] >= 0)
-    among = np.where(table["operator"] == "all_to_all", "experts", "tensor")
-    return table.assign(bytes=size.ffill().bfill(), ready=ready, among=among, holds="results").drop(
-        columns=["like", "row"]
-    )
+    among = pd.Series(np.where(table["operator"] == "all_to_all", "experts", "tensor"))
+    size = size.groupby(among).ffill().groupby(among).bfill()
+    return table.assign(bytes=size, ready=ready, among=among, holds="results").drop(columns=["like", "row"])
 
 
 def passed_on(work: pd.DataFrame, split: Split) -> pd.DataFrame:
@@ -201,9 +203,7 @@ def gradient_bytes(work: pd.DataFrame, workload: Workload) -> tuple[Floats, tupl
     All together they are those of the workload's parameters. What products and convolutions do not make is made last,
     as the gradients of embeddings are; where none is known to make any, ops of the backward pass do, as their times.
     """
-    elements = np.where(_makes_gradients(work), _weights_of(work), 0.0)
-    of_experts = numbers(work, "batch") * numbers(work, "m") * numbers(work, "n")
-    elements = np.where(has_attribute(work, EXPERTS_WEIGHTS), of_experts, elements)
+    elements = _gradient_elements(work)
     total = float(workload.parameters or 0) or float(elements.sum())
     if elements.sum() <= 0:
         return total * WIDEST * _spread(work), (_unknown_gradients(workload),)
@@ -211,6 +211,14 @@ def gradient_bytes(work: pd.DataFrame, workload: Workload) -> tuple[Floats, tupl
         elements *= total / elements.sum()
     elements[np.flatnonzero(elements)[-1]] += max(total - elements.sum(), 0.0)
     return elements * WIDEST, ()
+
+
+def _gradient_elements(work: pd.DataFrame) -> Floats:
+    """Elements of the gradients of parameters that each product or convolution makes."""
+    stated = has_attribute(work, OF_PARAMETERS)
+    if not stated.any():
+        return np.where(_makes_gradients(work), _weights_of(work), 0.0)
+    return np.where(stated, np.nan_to_num(numbers(work, "batch") * numbers(work, "m") * numbers(work, "n")), 0.0)
 
 
 def _width(work: pd.DataFrame, split: Split) -> float:

@@ -65,6 +65,7 @@ def test_interleaved_stages_keep_more_activations() -> None:
         "data,gradients=fp16",
         "data,gradients=bf16,top=0.01",
         "data,pipeline=4,micro=1,experts=8",
+        "zero1,tensor=2,experts=8",
     ],
 )
 def test_every_part_is_shown_as_it_is_read(written: str) -> None:
@@ -78,6 +79,15 @@ def test_copies_that_share_experts_come_in_whole_groups() -> None:
         EstimatorError, match="experts=4: it does not divide the 6 copies of the model on 12 devices; exp"
     ):
         Split(experts=4, pipeline=2).copies(12)
+
+
+def test_states_of_experts_are_divided_among_the_copies_that_have_the_same() -> None:
+    """8 copies of 100 parameters, 60 of them of experts that 4 share: each keeps 40 / 8 and 60 / 2 of the states."""
+    split = Split("zero2", experts=4)
+    assert split.divisors(8, of_experts=0.6) == pytest.approx(dict.fromkeys(("optimizer", "gradients"), 100 / 35))
+    assert split.owners(8, of_experts=0.0) == 8
+    assert split.owners(8, of_experts=1.0) == 2
+    assert Split("zero1").owners(8, of_experts=0.6) == 8
 
 
 def test_a_copy_computes_whole_micro_batches_and_whole_rounds_of_them() -> None:
@@ -104,8 +114,10 @@ def test_a_share_may_be_in_per_cent() -> None:
         ),
         ("zero1,sequence", "sequence divides what tensor=N leaves whole; expected tensor=N of 2 or more with it"),
         ("ps,gradients=fp16", "gradients=fp16 with parameter-server: not supported, as servers send weights back"),
-        ("zero1,experts=8", "experts=8 with zero1: not supported; expected data"),
-        ("tensor=2,experts=8", "experts=8 with tensor=2: not supported; expected one of them"),
+        (
+            "ps,experts=8",
+            "experts=8 with parameter-server: not supported, as servers have all weights; expected data, z",
+        ),
         ("fsdp,top=0.01", "top=0.01 with zero3: not supported, as each copy must add up what all others chose"),
     ],
 )

@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from estimator.core.parallel import OF_PARAMETERS
 from estimator.core.types import ITEMSIZE
 
 BATCH = -1
@@ -108,13 +109,14 @@ class Product(Node):
         """A product for each operand's gradient, and the sum of the bias's."""
         (a, b), given = self.inputs, _known(gradient)
         if a.name:
-            yield a, self._gradient("grad_a", (given, last(b, kept)), a.shape, 1)
-        yield b if b.name else None, self._gradient("grad_b", (last(a, kept), given), b.shape, 2)
+            yield a, self._gradient("grad_a", (given, last(b, kept)), a.shape, self._by(1))
+        of_b = self._by(2) if b.name else f"{self._by(2)};{OF_PARAMETERS}"
+        yield b if b.name else None, self._gradient("grad_b", (last(a, kept), given), b.shape, of_b)
         if self.bias:
             yield None, Row(f"{self.name}/grad_bias", "aten::sum", (given,), (self.shape[-1:],))
 
-    def _gradient(self, name: str, operands: tuple[Tensor, ...], shape: Shape, which: int) -> Row:
-        return Row(f"{self.name}/{name}", "aten::einsum", operands, (shape,), self._by(which), self.precision)
+    def _gradient(self, name: str, operands: tuple[Tensor, ...], shape: Shape, attributes: str) -> Row:
+        return Row(f"{self.name}/{name}", "aten::einsum", operands, (shape,), attributes, self.precision)
 
     def _by(self, which: int) -> str:
         return f"equation={self.equations[which]}"

@@ -38,6 +38,12 @@ def total(layers: Layers, expert_parts: int = 1) -> Parameters:
     )
 
 
+def experts_share(layers: Layers, expert_parts: int) -> float:
+    """The share of the parameters that are those of one of so many parts of the experts."""
+    without = layers.blocks * _sum(_block(layers, 0)).count + outside_blocks(layers).count
+    return 1.0 - without / total(layers, expert_parts).count
+
+
 def _sum(shapes: Iterator[tuple[int, ...]]) -> Parameters:
     sizes = [math.prod(shape) for shape in shapes]
     return Parameters(count=sum(sizes), tensors=len(sizes))

@@ -44,7 +44,8 @@ OF_PIPELINES = ("data", "zero1", "zero2")
 FIRST, SECOND = ("attention/query_key_value", "feed_forward/up"), ("attention/output", "feed_forward/down")
 TOKENS, LOGITS = "embeddings/tokens", "head/logits"
 OF_HEADS = ("head/first", "head/masked", LOGITS)  # the first op of a head is the first of these that it has
-Marks = Sequence[tuple[str, tuple[str, ...]]]  # an attribute, and how the names of ops that get it end
+Mark = tuple[str, tuple[str, ...]]  # an attribute, and how the names of ops that get it end
+Marks = Sequence[Mark]
 
 
 def layers_of(profile: Profile) -> Layers:
@@ -82,15 +83,20 @@ def shard(layers: Layers, devices: int) -> Layers:
 def divided(profile: Profile, split: Split) -> Profile:
     """The profile of one device's part of a step. Ops behind which results are added up are marked.
 
-    Raises EstimatorError where the model is not known as layers, or its blocks or widths cannot be divided so.
+    Raises EstimatorError where the model is not known as layers, or its blocks, widths or experts cannot be divided so.
     """
     if split.least_devices == 1:
         return profile
     layers = layers_of(profile)
     check_stages(split, layers)
-    if split.experts > 1:
-        return _with_shared_experts(profile, layers, split.experts)
-    return divided_layers(profile, layers, split.tensor, sequence=split.sequence)
+    return divided_layers(profile, layers, split.tensor, sequence=split.sequence, expert_parts=split.experts)
+
+
+def experts_share(profile: Profile, split: Split) -> float:
+    """The share of a copy's parameters that are those of its experts; 0 where copies share none."""
+    if split.experts == 1:
+        return 0.0
+    return parameters.experts_share(shard(layers_of(profile), split.tensor), split.experts)
 
 
 def check_stages(split: Split, layers: Layers) -> None:
@@ -124,36 +130,37 @@ def check_sequence(layers: Layers, devices: int) -> None:
         )
 
 
-def divided_layers(profile: Profile, layers: Layers, devices: int, *, sequence: bool = False) -> Profile:
-    """The profile of one of so many devices that share the products of these layers, and the tokens elsewhere.
-
-    Raises EstimatorError where they cannot.
-    """
-    if devices == 1:
-        return profile
-    part = shard(layers, devices)
-    if sequence:
-        check_sequence(layers, devices)
-    size, ops = parameters.total(part), ops_of(part, devices if sequence else 1)
-    marks = _marks_of_sequence(layers, ops) if sequence else _MARKS
-    workload = profile.workload.model_copy(update={"parameters": size.count, "variables": size.tensors})
-    return dataclasses.replace(profile, ops=ops.assign(attributes=_marked(ops, marks)), workload=workload)
-
-
-def _with_shared_experts(profile: Profile, layers: Layers, copies: int) -> Profile:
-    """The profile of one of so many copies of the model that share its experts.
-
-    Raises EstimatorError where they cannot.
-    """
+def check_experts(layers: Layers, copies: int) -> None:
+    """Raises EstimatorError where so many copies of the model cannot share its experts."""
     if layers.experts == 1:
         raise EstimatorError(
             f"experts={copies}: the model has no mixture; expected 'experts' of 2 or more in its layers.yaml"
         )
     if layers.experts % copies:
         raise EstimatorError(f"experts={copies}: it does not divide the {layers.experts} experts; expected a divisor")
-    size, ops = parameters.total(layers, copies), ops_of(layers, expert_parts=copies)
+
+
+def divided_layers(
+    profile: Profile, layers: Layers, devices: int, *, sequence: bool = False, expert_parts: int = 1
+) -> Profile:
+    """The profile of one of so many devices that share the products of these layers, and the tokens elsewhere.
+
+    ``expert_parts``: copies of the model that share its experts. Raises EstimatorError where they cannot.
+    """
+    if devices == expert_parts == 1:
+        return profile
+    part, marks = shard(layers, devices), list[Mark]()
+    if sequence:
+        check_sequence(layers, devices)
+    if expert_parts > 1:
+        check_experts(layers, expert_parts)
+    size, ops = parameters.total(part, expert_parts), ops_of(part, devices if sequence else 1, expert_parts)
+    if devices > 1:
+        marks += _marks_of_sequence(layers, ops) if sequence else _MARKS
+    if expert_parts > 1:
+        marks += _EXPERTS
     workload = profile.workload.model_copy(update={"parameters": size.count, "variables": size.tensors})
-    return dataclasses.replace(profile, ops=ops.assign(attributes=_marked(ops, _EXPERTS)), workload=workload)
+    return dataclasses.replace(profile, ops=ops.assign(attributes=_marked(ops, marks)), workload=workload)
 
 
 _PRODUCTS = ("feed_forward/up", "feed_forward/gated", "feed_forward/down")

@@ -5,16 +5,19 @@ from typing import Any
 import pytest
 
 from estimator.core.errors import EstimatorError
-from estimator.core.parallel import EXCHANGED, EXCHANGED_BEFORE, Split
+from estimator.core.parallel import EXCHANGED, EXCHANGED_BEFORE, DataWord, Split
 from estimator.core.types import Profile, RunPlan
-from estimator.pipeline.memory import memory
+from estimator.pipeline import estimate_group
+from estimator.pipeline.memory import memory, memory_of_group
 from estimator.profiles import read_profile
 from estimator.profiles.layers import Layers
 from estimator.profiles.layers.parameters import of_block, outside_blocks
-from estimator.profiles.layers.shards import divided
+from estimator.profiles.layers.shards import divided, experts_share
+from estimator.rollup.scaling import group_of
 from estimator.work import count_work
 from estimator.work.parallel import exchange
 
+WORDS: tuple[DataWord, ...] = ("data", "zero1")
 MIXTURE: dict[str, Any] = {
     "kind": "gpt", "blocks": 4, "hidden_size": 64, "heads": 4, "vocabulary": 1000, "sequence_length": 24,
     "micro_batch": 2, "experts": 8, "experts_per_token": 2,
@@ -62,6 +65,40 @@ def test_messages_to_experts_and_among_copies_that_have_the_same(mixture: Profil
     by_group = messages[messages["among"] != "experts"].groupby("among")["bytes"].sum()
     assert by_group["like_experts"] == 4.0 * 4 * 2 * 2 * 64 * 256  # blocks × experts of a copy × weights
     assert by_group.sum() == 4.0 * (part.workload.parameters or 0)
+
+
+def test_products_of_shared_experts_are_divided_too(mixture: Profile) -> None:
+    """A copy of two devices: each has half of the widths of its experts, and sends all of its tokens."""
+    split = Split("zero1", tensor=2, experts=4)
+    part = divided(mixture, split)
+    weights = part.ops.loc[part.ops["op"] == "block_1/feed_forward/up", "shapes"].item().split(";")[1]
+    assert weights == "2x64x128"
+    work = count_work(part.ops, part.workload, "mixture").work
+    messages = exchange(work, part.workload, split).messages
+    assert messages.loc[messages["among"] == "experts", "bytes"].tolist() == [2.0 * 2 * 24 * 2 * 64] * 16
+    assert (messages["among"] == "tensor").sum() == 4 * 4 + 2  # sums of blocks, tokens and logits
+    gathered = messages[messages["holds"] == "weights"].set_index("among")["bytes"]
+    share, count = experts_share(mixture, split), part.workload.parameters or 0
+    assert gathered.sum() == 2.0 * count  # bf16
+    assert gathered["like_experts"] == 2.0 * 4 * 2 * 2 * 64 * 128
+    assert share == pytest.approx(4 * 2 * (2 * 64 * 128 + 128 + 64) / count)
+
+
+def test_each_copy_updates_its_share_of_what_it_has(mixture: Profile) -> None:
+    """16 copies, 4 of which share experts: 4 have the same experts, all 16 the rest."""
+    (whole, shared), share = (
+        [memory_of_group(mixture, RunPlan(""), Split(data, experts=4), 16).parts["optimizer"][0] for data in WORDS],
+        experts_share(mixture, Split(experts=4)),
+    )
+    assert shared / whole == pytest.approx(share / 4 + (1 - share) / 16)
+
+
+def test_a_step_with_divided_experts_and_states_is_predicted(mixture: Profile) -> None:
+    steps = [
+        estimate_group(mixture, RunPlan("a100-sxm4-80gb", draws=20), group_of(16, 8, "weak", 2, split), split).step
+        for split in (Split(experts=4), Split("zero1", experts=4), Split("zero3", tensor=2, experts=4))
+    ]
+    assert all(step.total[0] > step.communication_exposed[0] > 0 for step in steps)
 
 
 def test_a_copy_needs_less_memory(mixture: Profile) -> None:
