@@ -312,6 +312,7 @@ WORK = OPS.extend(
         "where flop and bytes come from",
         choices=("shapes", "workload", "reported", "none"),
     ),
+    Column("growth", "number", "the op's work over what it did in the profile", minimum=0, default=1.0),
 )
 CELLS = ("vanilla", "lstm", "gru")
 CACHES = ("cold", "warm")

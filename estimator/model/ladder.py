@@ -15,7 +15,7 @@ import pandas as pd
 
 from estimator.core.errors import UnfitError
 from estimator.core.number_formats import FP32_STAND_INS
-from estimator.core.schema import MATRIX
+from estimator.core.schema import MATRIX, numbers
 from estimator.core.types import DeviceSpec, Flags, Floats, Names
 from estimator.model import plausibility
 from estimator.model.arrays import first_met, padded
@@ -113,7 +113,7 @@ def estimate_op_times(work: pd.DataFrame, source: SourceRun, target: TargetDevic
     excess = np.zeros(len(work)) if target.same_setting else _excess(work, source)
     rung = _rungs(work, measured_interval[1], step.kernels, is_believed(excess))
     time_s = np.where(rung == "modelled", modelled_times(step.kernels, target.device), measured_interval[1])
-    of_step = _ratio_of_step(work, source, time_s)
+    of_step = _ratio_of_step(work, source, time_s / numbers(work, "growth"))
     proportional_s, stream = _proportional_times(work, source, target, of_step)
     is_own_time = np.isin(rung, ["proportional", "unchanged"]) | target.same_setting
     return OpTimes(
@@ -160,7 +160,7 @@ def _proportional_times(
     """Low end, mid and high end (3 × ops) of the times of ops without shapes on the target [s], and their streams.
 
     Ops that one rate binds are wrong together, so they share a stream. ``of_step``: the ratio of the step, of
-    :func:`_ratio_of_step`, which holds what another batch adds.
+    :func:`_ratio_of_step`, for the same work.
     """
     profiled, binding = _profiled_work(work, source), binding_rate(work["op_class"])
     ratio = np.full((3, len(work)), np.nan)
@@ -171,9 +171,8 @@ def _proportional_times(
         ratio[:, first] = np.where(np.isnan(by_messages), ratio_by_rates(binding[first], *rates), by_messages)
     by_rates = ~np.isnan(ratio[1])
     streams = np.where(by_rates, "proportional." + binding, "proportional.step")
-    source_s = padded(profiled["time_s"].to_numpy(dtype=float), len(work), 0.0)
-    times_s = np.where(by_rates, ratio * work["time_s"].to_numpy(dtype=float), np.reshape(of_step, (3, 1)) * source_s)
-    return times_s, streams
+    grown_s = numbers(work, "growth") * work["time_s"].to_numpy(dtype=float)
+    return np.where(by_rates, ratio, np.reshape(of_step, (3, 1))) * grown_s, streams
 
 
 def _ratio_of_messages(work: pd.DataFrame, profiled: pd.DataFrame, source: DeviceSpec, target: DeviceSpec) -> Floats:

@@ -139,8 +139,9 @@ CHAIN = (
     Link("waves", "waves of a campaign's units", "1", "system", "ceil(units per campaign / units at once)",
          throughput.waves, ("count", "runs_at_once")),
     Link("slowest_unit", "slowest of the units at once, over a usual one", "1", "system",
-         "exp(spread × z(min(units per campaign, units at once))); z(N): expected maximum of N standard normal numbers",
-         stragglers.slowest_unit, ("spread", "count", "runs_at_once")),
+         "exp(spread × (z(g × min(units per campaign, units at once)) − z(g))); g: devices that differ, of one unit; "
+         "z(N): expected maximum of N standard normal numbers",
+         stragglers.slowest_unit, ("spread", "count", "runs_at_once", "devices_that_differ")),
     Link("times_to_last_stop", "first start to last stop, in times per unit", "1", "system",
          "min(waves × slowest, max(waves, units per campaign / units at once + slowest − ½))",
          stragglers.times_to_last_stop, ("count", "runs_at_once", "waves", "slowest_unit")),

@@ -80,7 +80,8 @@ class _Walk:
         """The end of the last step of the host, or of a lane, that fell back most: of several, the latest end."""
         clock = self.clocks[-1]
         ended_s = {HOST_LANE: clock.resumed_s[-1], **clock.lanes_s}
-        slowest = [lane for lane, of in fallen_back_s(self.clocks).items() if of[0] >= self.left * (1.0 - ROUNDING)]
+        later_s = min(fallen_back_s(self.clocks), key=lambda lanes: max(float(of[0]) for of in lanes.values()))
+        slowest = [lane for lane, of in later_s.items() if of[0] >= self.left * (1.0 - ROUNDING)]
         lane = max(slowest, key=lambda lane: float(ended_s[lane][0]))
         steps = len(self.clocks)
         return Place(steps, segment=0) if lane == HOST_LANE else self._last_of(lane, steps - 1)

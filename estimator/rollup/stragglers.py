@@ -9,17 +9,21 @@ from estimator.rollup.scaling import expected_maximum
 from estimator.rollup.throughput import DAY_S
 
 
-def slowest_unit(spread: Floats, count: Floats, runs_at_once: Floats) -> Floats:
-    """How many times as long as usual the slowest of those that run at once takes: exp(σ · z(min(c, n))).
+def slowest_unit(spread: Floats, count: Floats, runs_at_once: Floats, devices: Floats) -> Floats:
+    """How many times as long as usual the slowest of those that run at once takes: exp(σ · (z(g · N) − z(g))).
+
+    N is the lesser of ``count`` and ``runs_at_once``, z the expected maximum of so many normal numbers. The time of a
+    unit on g devices is that of the slowest of these already.
 
     Args:
-        spread: standard deviation σ of the logarithm of a unit's time.
-        count: units c.
-        runs_at_once: units n that run at once.
+        spread: standard deviation σ of the logarithm of the time on one device.
+        count: units.
+        runs_at_once: units that run at once.
+        devices: g, of one unit; a share where several share one, which then are alike.
     """
-    together, place = np.unique(np.minimum(count, runs_at_once), return_inverse=True)
-    maxima = np.array([expected_maximum(number) for number in together.tolist()])
-    return np.asarray(np.exp(spread * maxima[place]))
+    own, together = np.maximum(devices, 1.0), np.maximum(devices * np.minimum(count, runs_at_once), 1.0)
+    maximum = np.vectorize(expected_maximum, otypes=[float])
+    return np.asarray(np.exp(spread * (maximum(together) - maximum(own))))
 
 
 def times_to_last_stop(count: Floats, runs_at_once: Floats, waves: Floats, slowest: Floats) -> Floats:

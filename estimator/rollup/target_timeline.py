@@ -110,7 +110,7 @@ def as_profiled(timeline: Timeline, time_s: Floats, op_s: Floats, source_step_s:
     ran = events[events["op"].notna()]
     lane, start_s = (ran["lane"].iloc[-1], ran["start_s"].iloc[-1]) if len(ran) else (DEVICE, 0.0)
     whole = events_of(events, {"op": lacking, "lane": lane, "start_s": start_s, "duration_s": op_s[lacking]})
-    own = np.where(np.isin(np.arange(len(op_s)), lacking), 0.0, 1.0)[None]
+    own = np.divide(time_s, base, out=np.ones_like(base), where=base > 0)[None]  # an op of the mean step alone counts
     own_s = float(step_s(replay(whole, own, np.ones(1), timeline.host_step_s))[0])
     scale, launches = source_step_s / own_s if own_s > 0 else 1.0, bool((whole.launch > 0).any())
     return StepTimeline(whole, timeline.host_step_s, base, launches, scale)

@@ -27,7 +27,6 @@ from estimator.core.schema import HOST, numbers
 from estimator.core.types import Flags, Floats, Integers
 
 STEPS = 5  # replayed in a row
-LAST = 2  # of them, whose mean is the step, as lanes may take turns in being late
 ROWS = 256  # of one block, so that all draws of it fit a processor's cache
 NEVER = -np.inf
 HOST_LANE = -1
@@ -161,17 +160,23 @@ def run(events: Events, costs: Costs, pace: Floats, host_step_s: float) -> list[
 
 
 def step_s(clocks: list[Clock]) -> Floats:
-    """What one more step takes [s], in every draw: that of the host or the lane that fell back most in the last ones.
+    """What one more step takes [s], in every draw: that of the host or the lane that fell back most in the last steps,
+    of however many of these it is least.
 
-    That is never less than what steps take in the long run, nor more than all of a step in turn, as the map from one
-    step's ends to the next one's only adds and takes maxima.
+    In the mean of any number of steps it is never less than what steps take in the long run, nor more than all of a
+    step in turn, as the map from one step's ends to the next one's only adds and takes maxima. Lanes may take turns in
+    being late: then the last step alone takes longer than one in the long run.
     """
-    return np.asarray(np.maximum.reduce(list(fallen_back_s(clocks).values())))
+    return np.minimum.reduce([np.maximum.reduce(list(lanes.values())) for lanes in fallen_back_s(clocks)])
 
 
-def fallen_back_s(clocks: list[Clock]) -> dict[int, Floats]:
-    """By how much the host and each lane fell back in the mean of the last steps [s]."""
-    return {lane: later_s / LAST for lane, later_s in clocks[-1].since(clocks[-1 - LAST]).items()}
+def fallen_back_s(clocks: list[Clock]) -> list[dict[int, Floats]]:
+    """By how much the host and each lane fell back in the last step, in the mean of the last two, and so on [s]."""
+    last = clocks[-1]
+    return [
+        {lane: later_s / steps for lane, later_s in last.since(clocks[-1 - steps]).items()}
+        for steps in range(1, len(clocks))
+    ]
 
 
 def _advance(clock: Clock, events: Events, block: Block, whole: Floats, launched: Floats, pace: Floats) -> None:

@@ -128,7 +128,7 @@ class UnitOfWork(Terms):
     sharing: Sharing | None = None
     steps_to_quality: StepsByBatch | None = None  #: steps by global batch, in place of epochs
     count: Whole | None = None  #: units of a campaign, whose phases are the units with a count, in their order
-    spread: Spread | None = None  #: how far these units differ in time: standard deviation over the mean
+    spread: Spread | None = None  #: how far units of a campaign differ: standard deviation of the logarithm of their times
     weight: float = Field(default=1.0, gt=0)  #: in the mean of the figure of merit
 
     @model_validator(mode="after")

@@ -44,7 +44,7 @@ def derive_chain(study: Study, pair: tuple[str, str], estimated: Estimate | None
     of_step, of_run = _step(unit, estimated, id_prefix), _run(unit, unit_name, estimated)
     numbers = numbers_of(id_prefix, (*of_machine, *of_failures, *_workers(unit, estimated, size), *of_step, *of_run))
     numbers |= given_power(study, unit, machine, estimated, size, id_prefix)
-    numbers |= given_prices(machine, (unit.devices or 1) / (unit.trainings_per_device or 1), id_prefix)
+    numbers |= given_prices(machine, _devices(unit), id_prefix)
     links = (chain.CEILED, *chain.CHAIN) if rounds_up(unit, workload) else chain.CHAIN
     return _ending(chain.derive(id_prefix, _worker(unit), numbers, links))
 
@@ -79,13 +79,20 @@ def _count(study: Study, unit: UnitOfWork) -> Iterator[Given]:
     if unit.count is None:
         return
     yield Given("count", "units per campaign", unit.count, "1", "system", STUDY_FILE)
-    label = "how far units differ: standard deviation of ln(time)"
+    label, devices = "how far units differ: standard deviation of ln(time)", 1.0
     if unit.spread is None and unit.profile:
-        drawn = drawn_spread(UNEVEN.devices, study.draws, study.seed)
+        drawn, devices = drawn_spread(UNEVEN.devices, study.draws, study.seed), _devices(unit)
         yield Given("spread", label, drawn, "1", "system", DEVICES_DIFFER, "assumed")
     else:
         origin = "every unit takes the given time" if unit.spread is None else STUDY_FILE
         yield Given("spread", label, unit.spread or 0.0, "1", "system", origin)
+    origin = "devices per training / trainings per device" if devices != 1 else "each unit is one"
+    yield Given("devices_that_differ", "devices that differ, of one unit", devices, "1", "system", origin)
+
+
+def _devices(unit: UnitOfWork) -> float:
+    """Devices that run one unit; a share where several share one."""
+    return (unit.devices or 1) / (unit.trainings_per_device or 1)
 
 
 def _failures(machine: Machine, worker: str, nodes: int | None) -> Iterator[Given]:

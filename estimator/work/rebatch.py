@@ -41,7 +41,7 @@ UNKNOWN = Note("rebatch-unknown", "keep their work and time, as nothing tells ho
 def rebatch(work: pd.DataFrame, workload: Workload, size: int | None) -> Transformed:
     """WORK of the same step at a batch of ``size`` samples; WORK itself for None and for the profiled batch.
 
-    ``time_s`` stays the source's at the profiled batch; only the times of ops without a model scale with the batch.
+    ``time_s`` stays the source's at the profiled batch; ``growth`` says how much more each op does.
     Raises EstimatorError where the profiled batch is unknown, or is 1, which divides every dimension.
     """
     if size is None or size == workload.batch_size:
@@ -60,8 +60,7 @@ def rebatch(work: pd.DataFrame, workload: Workload, size: int | None) -> Transfo
         UNMODELLED: changed & out["bytes"].isna(),
         UNKNOWN: ~changed & ~stays & (_lacks_dimensions(work) | (stated & (work["time_s"] > 0))),
     }
-    for name in ("time_s", "shared_s"):
-        out[name] = out[name].mask(rows[UNMODELLED], out[name] * batch.after / batch.before)
+    out["growth"] = _growth(work, out).mask(rows[UNMODELLED], batch.after / batch.before)
     notes = (note for problem, concerned in rows.items() for note in _notes(work, problem, concerned))
     return Transformed(out, changed=True, notes=(_step_note(batch, int(changed.sum())), *notes))
 
@@ -147,6 +146,12 @@ def _changed(work: pd.DataFrame, out: pd.DataFrame) -> pd.Series:
     """Whether the batch changed each row."""
     differs = {name: (out[name].ne(work[name]) & work[name].notna()).fillna(False) for name in CHANGES}
     return pd.DataFrame(differs).any(axis=1)
+
+
+def _growth(work: pd.DataFrame, out: pd.DataFrame) -> pd.Series:
+    """How many times what it did each op does, by its FLOP, else by its bytes; 1 where nothing tells."""
+    ratios = [(out[name] / work[name]).where(work[name] > 0) for name in ("flop", "bytes")]
+    return ratios[0].fillna(ratios[1]).fillna(1.0).astype(float)
 
 
 def _may_be_weights(work: pd.DataFrame, batch: Batch) -> pd.Series:

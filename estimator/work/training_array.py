@@ -11,11 +11,10 @@ from __future__ import annotations
 import pandas as pd
 
 from estimator.core.notes import Note
-from estimator.core.schema import HOST_CLASSES
+from estimator.core.schema import DEFAULTS, HOST_CLASSES
 from estimator.work.transformed import Transformed
 
-TIMES = ("time_s", "shared_s")
-AMOUNTS = ("flop", "bytes")
+GROWING = ("flop", "bytes", "growth")
 LARGER = {  # columns that hold the sizes of all trainings, by op class
     "gemm": ("batch",),
     "convolution": ("conv_c", "conv_k", "groups"),
@@ -25,29 +24,18 @@ LARGER = {  # columns that hold the sizes of all trainings, by op class
 
 
 def fuse_trainings(work: pd.DataFrame, trainings: int) -> Transformed:
-    """WORK of so many like trainings in one program; WORK itself for one.
-
-    ``time_s`` stays the source's for one training; only the times of ops without a model grow with the trainings.
-    """
+    """WORK of so many like trainings in one program; WORK itself for one. ``time_s`` stays the source's for one."""
     if trainings == 1:
         return Transformed(work, changed=False)
     out, on_device = work.copy(), ~work["op_class"].isin(HOST_CLASSES)
     for op_class, columns in LARGER.items():
         _multiply(out, columns, work["op_class"] == op_class, trainings)
-    _multiply(out, AMOUNTS, on_device, trainings)
-    unmodelled = on_device & work["bytes"].isna()
-    _multiply(out, TIMES, unmodelled, trainings)
-    return Transformed(out, changed=True, notes=(_note(work, unmodelled, trainings),))
+    _multiply(out, GROWING, on_device, trainings)
+    text = f"{trainings} trainings run as one program, which launches each op once for all and reads their input once"
+    return Transformed(out, changed=True, notes=(Note("fused-trainings", text),))
 
 
 def _multiply(work: pd.DataFrame, columns: tuple[str, ...], rows: pd.Series, factor: int) -> None:
     for name in columns:
-        work[name] = work[name].mask(rows, work[name] * factor)
-
-
-def _note(work: pd.DataFrame, unmodelled: pd.Series, trainings: int) -> Note:
-    """What is assumed of the array, and of its ops without a model."""
-    share = float(work.loc[unmodelled, "time_s"].sum() / max(float(work["time_s"].sum()), 1e-300))
-    text = f"{trainings} trainings run as one program, which launches each op once for all and reads their input once"
-    rest = f"; ops without a model ({100 * share:.1f} % of the source's time) take {trainings} times as long"
-    return Note("fused-trainings", text + (rest if unmodelled.any() else ""), share=share)
+        filled = work[name].fillna(DEFAULTS[name]) if name in DEFAULTS else work[name]
+        work[name] = work[name].mask(rows, filled * factor)

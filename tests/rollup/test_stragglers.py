@@ -11,9 +11,19 @@ from estimator.rollup.scaling import expected_maximum
 
 def test_the_slowest_of_those_that_run_at_once_counts() -> None:
     spread, count, at_once = np.array([0.1, 0.0]), np.array([40.0, 40.0]), np.array([10.0, 10.0])
-    found = stragglers.slowest_unit(spread, count, at_once)
+    found = stragglers.slowest_unit(spread, count, at_once, np.array([1.0]))
     assert found == pytest.approx([np.exp(0.1 * expected_maximum(10)), 1])
-    assert stragglers.slowest_unit(spread, np.array([1.0]), at_once).tolist() == [1, 1]
+    assert stragglers.slowest_unit(spread, np.array([1.0]), at_once, np.array([1.0])).tolist() == [1, 1]
+    shared = stragglers.slowest_unit(spread, count, at_once, np.array([0.2]))  # five on each device
+    assert shared == pytest.approx([np.exp(0.1 * expected_maximum(2)), 1])
+
+
+@pytest.mark.parametrize("spread", [0.025, 0.1])
+def test_units_of_several_devices_are_the_slowest_of_them(spread: float) -> None:
+    times = np.exp(spread * np.random.default_rng(0).standard_normal((300, 100, 8))).max(axis=2)
+    simulated = times.max(axis=1).mean() / times.mean()
+    given = (np.array([number]) for number in (spread, 100.0, 100.0, 8.0))
+    assert stragglers.slowest_unit(*given)[0] == pytest.approx(simulated, rel=0.01)
 
 
 @pytest.mark.parametrize(
@@ -33,7 +43,7 @@ def test_a_queue_of_units_ends_so(count: int) -> None:
     rng, at_once, spread = np.random.default_rng(0), 100, 0.05
     simulated = np.mean([_last_stop(np.exp(spread * rng.standard_normal(at_once)), count) for _ in range(50)])
     given = np.array([float(count)]), np.array([float(at_once)])
-    slowest = stragglers.slowest_unit(np.array([spread]), *given)
+    slowest = stragglers.slowest_unit(np.array([spread]), *given, np.array([1.0]))
     found = stragglers.times_to_last_stop(*given, np.ceil(given[0] / at_once), slowest)
     assert 0.9 * found[0] < simulated < 1.02 * found[0]
 
