@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -13,6 +14,7 @@ import pandas as pd
 
 from estimator.core.schema import numbers
 from estimator.core.types import DeviceSpec, Flags, MeasuredLink
+from estimator.model.arrays import ratio
 from estimator.model.calibration import OpFeatures
 from estimator.model.collectives import LinkTime, Messages, collective_times, least_times
 from estimator.model.kernels.kernel_model import BusyTime, KernelInputs, KernelModel, amounts_per_call, have_all
@@ -64,13 +66,14 @@ def as_measured(
     typical = np.exp([np.nanmean(column) if not np.isnan(column).all() else 0.0 for column in np.log(factors).T])
     time = modelled(messages)
     latency, transfer = time.latency_s * typical[0], time.transfer_s * typical[1]
+    alone_s = modelled(replace(messages, at_once=np.ones(len(messages.ranks)))).transfer_s
+    crowd = ratio(time.transfer_s, alone_s)  # of other groups on the node's way to others
     for link in measured:
         same = (messages.operator == link.operator) & (messages.ranks == link.ranks)
-        same &= messages.per_node == (link.ranks_per_node or messages.per_node)
+        same &= messages.per_node == min(link.ranks, link.ranks_per_node or joined)
         latency = np.where(same & (link.latency_s is not None), link.latency_s or 0.0, latency)
-        transfer = np.where(
-            same & (link.seconds_per_byte is not None), (link.seconds_per_byte or 0.0) * messages.bytes, transfer
-        )
+        timed_s = (link.seconds_per_byte or 0.0) * messages.bytes * crowd
+        transfer = np.where(same & (link.seconds_per_byte is not None), timed_s, transfer)
     return LinkTime(latency, transfer)
 
 

@@ -40,3 +40,9 @@ def test_what_the_sizes_do_not_show_stays_unknown() -> None:
     assert large[0].latency_s is None
     assert large[0].seconds_per_byte == pytest.approx(1e-9, rel=1e-3)
     assert measured_links(table({"op_class": "gemm", "bytes": 1.0, "time_s": 1.0})) == ()
+
+
+def test_neither_one_rank_nor_several_groups_at_once_tell_of_a_link() -> None:
+    series = [{"bytes": size, "time_s": 1e-5 + 1e-10 * size} for size in SIZES]
+    assert not measured_links(table(*({**row, "ranks": 1} for row in series)))
+    assert not measured_links(table(*({**row, "groups_at_once": 8} for row in series)))

@@ -16,6 +16,7 @@ from tests.conftest import make_device
 
 DEVICE = load_device("a100-sxm4-80gb")
 SIZES = np.array([1e3, 1e6, 1e9])
+ONE_A_NODE = {"ranks_per_node": 1}
 
 
 def rows(*sizes: float, ranks: int = 8, operator: str = "all_reduce", **columns: object) -> pd.DataFrame:
@@ -93,3 +94,19 @@ def test_another_operator_of_the_same_bytes_is_little_evidence() -> None:
     assert width == pytest.approx(width_alone, rel=0.2)
     times = [found["target_time_s"][0] for found in (by_both, by_own)]
     assert times[0] == pytest.approx(times[1], rel=0.2)
+
+
+def test_groups_that_share_a_nodes_way_take_longer_than_the_one_that_was_timed() -> None:
+    """Eight ranks on eight nodes, alone and as one of eight groups."""
+    times = {size: 1e-5 + 5e-10 * size for size in SIZES}
+    evidence = measured(times).assign(ranks_per_node=1)
+    both = [rows(3e8, groups_at_once=groups, **ONE_A_NODE) for groups in (1, 8)]
+    alone, crowded = (predicted(work, evidence)["target_time_s"][0] for work in both)
+    modelled = [predicted(work, measured({}))["target_time_s"][0] for work in both]
+    assert alone == pytest.approx(1e-5 + 0.15, rel=0.05)
+    assert crowded / alone == pytest.approx(modelled[1] / modelled[0], rel=0.1)
+
+
+def test_a_timed_collective_of_one_node_is_none_between_nodes() -> None:
+    within, between = (predicted(rows(3e8, **on), measured({1e6: 1e-4, 1e9: 1e-2})) for on in ({}, ONE_A_NODE))
+    assert between["target_time_s"][0] > 3 * within["target_time_s"][0]
