@@ -62,6 +62,7 @@ ASSUMPTIONS = {  # codes of all other notes
     "device-note": "what the file of a measured device notes",
     "dispatch-slower": "the assumed launches of the framework make the step longer than the profile's idle time would",
     "fitted-model": "ops that were not measured go by a model fitted to other devices",
+    "fewer-trainings": "a campaign has fewer units than trainings that may share its devices",
     "forward-pass": "inference is the forward pass of a profiled training step",
     "fused-trainings": "several trainings run as one program",
     "fusion": "element-wise ops are fused as a compiler does",

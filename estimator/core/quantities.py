@@ -14,6 +14,9 @@ from estimator.core import units
 from estimator.core.number_formats import read_format
 
 LARGEST_PUE = 5.0  # old machine rooms have 2 to 3
+LONGEST_S = 1e12  # some 30,000 years
+LEAST_SHARE = 1e-9
+MOST_SPREAD = 0.5  # beyond it a mean is no usual value any more
 
 
 def sourced(unit: str) -> BeforeValidator:
@@ -69,7 +72,10 @@ def no_flag(written: object) -> object:
 
 def seconds(written: object) -> float:
     """Accept a time above zero, such as ``"60 h"``, as seconds."""
-    return _positive(written, "s")
+    value = _positive(written, "s")
+    if value > LONGEST_S:
+        raise ValueError(f"is {written!r}, which is longer than anything runs; write at most {LONGEST_S:g} s")
+    return value
 
 
 def dollars(written: object) -> float:
@@ -94,19 +100,19 @@ def share(written: object) -> float:
         value = _positive(written, "1")
     except ValueError as error:
         raise type(error)(refusal) from None
-    if value > 1:
+    if not LEAST_SHARE <= value <= 1:
         raise ValueError(refusal)
     return value
 
 
 def spread(written: object) -> float:
-    """Accept a share from 0 to 1, such as ``0.05`` or ``"5 %"``."""
-    refusal = f"is {written!r}; write a share from 0 to 1, such as '5 %'"
+    """Accept a share from 0 to a half, such as ``0.05`` or ``"5 %"``."""
+    refusal = f"is {written!r}; write a share from 0 to {100 * MOST_SPREAD:g} %, such as '5 %'"
     try:
         value = units.parse(written, "1")
     except ValueError as error:
         raise type(error)(refusal) from None
-    if not 0 <= value <= 1:
+    if not 0 <= value <= MOST_SPREAD:
         raise ValueError(refusal)
     return value
 

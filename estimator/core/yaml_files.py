@@ -44,6 +44,7 @@ FILE_KINDS = {  # key that only files of one kind have at their top → the kind
     "framework": "a workload, which belongs beside a dump",
 }
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the C loader, if any, is ten times as fast
+MERGE = "tag:yaml.org,2002:merge"
 MOST_VALUES = 100_000  # limit for files with aliases of aliases
 
 
@@ -74,7 +75,8 @@ def read_yaml(path: Path) -> Document:
         problem = PROBLEMS.get(problem, problem)
         raise EstimatorError(f"{path}:{line}: this is not YAML ({problem}); mend the line") from None
     if not isinstance(root, yaml.MappingNode):
-        found = "a list" if isinstance(root, yaml.SequenceNode) else "nothing" if root is None else "a text"
+        kinds = {yaml.SequenceNode: "a list", yaml.ScalarNode: "a single value"}
+        found = kinds.get(type(root), "nothing")
         raise EstimatorError(f"{path}: expected 'key: value' lines, found {found}; see 'estimator init'")
     lines: dict[Location, int] = {}
     duplicates: list[Fault] = []
@@ -105,6 +107,8 @@ def _construct(node: yaml.Node, at: Location, lines: dict[Location, int], faults
     for key_node, value_node in node.value:
         key = str(key_node.value)
         line = key_node.start_mark.line + 1
+        if key_node.tag == MERGE:
+            raise EstimatorError(f"{path}:{line}: merge keys ('<<') are not read; write their keys out")
         if key in out:
             first = lines[(*at, key)]
             sentence = f"{path}:{line}: the key '{key}' stands twice (first on line {first}); delete one"

@@ -155,7 +155,7 @@ def estimate_predicted(
         kernels_s=replayed.kernels_s,
         host=scenario.name,
         input=scenario.input,
-        matrix_step_s=step.matrix_time(prediction, on_target.overlap),
+        matrix_step_s=step.matrix_time(prediction, on_target.overlap, scenario),
         source_step_s=step.source_time(ran, prediction, timeline, scenario) if comparable else math.nan,
         floor_s=floor_s,
         ceiling_s=ceiling_s,

@@ -78,9 +78,12 @@ class Dump:
             return self._first(HEAD)
         unzip = zlib.decompressobj(wbits=31)
         try:
-            return unzip.decompress(self._first(HEAD), HEAD)
+            head = unzip.decompress(self._first(HEAD), HEAD)
         except zlib.error as error:
-            raise EstimatorError(f"{self.path}: this gzip file is damaged ({error}); copy the dump again") from None
+            raise self._damaged(str(error)) from None
+        if not (unzip.eof or unzip.unconsumed_tail) and self.path.stat().st_size <= HEAD:
+            raise self._damaged("it ends early")
+        return head
 
     @cached_property
     def content(self) -> bytes | mmap.mmap:
@@ -133,9 +136,11 @@ class Dump:
                     if size > allowed:
                         raise EstimatorError(f"{self.path}: unzips to more than {allowed >> 20} MiB; unzip it yourself")
         except (OSError, EOFError, zlib.error) as error:
-            problem = str(error) or "it ends early"
-            raise EstimatorError(f"{self.path}: this gzip file is damaged ({problem}); copy the dump again") from None
+            raise self._damaged(str(error) or "it ends early") from None
         return b"".join(chunks)
+
+    def _damaged(self, problem: str) -> EstimatorError:
+        return EstimatorError(f"{self.path}: this gzip file is damaged ({problem}); copy the dump again")
 
     def _unreadable(self, error: OSError) -> EstimatorError:
         return EstimatorError(f"{self.path}: cannot be read ({error.strerror}); check the path")

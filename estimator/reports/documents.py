@@ -29,6 +29,7 @@ from estimator.core.types import (
     SystemSpec,
     pair_id,
 )
+from estimator.reports.places import headline_places
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -207,6 +208,7 @@ def figures_of_merit(result: StudyResult) -> Document:
         "specifications": unverified(result.specifications),
         "assumptions": list(sentences(notes, "left-open", "assumption")),
         "left_open": list(left_open(notes)),
+        "left_open_on": headline_places(result),
         "warnings": list(sentences(notes, "warning")),
         "definition": result.definition,
         "preset": None if result.preset is None else dict(result.preset),

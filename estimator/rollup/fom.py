@@ -8,12 +8,12 @@ machine's rates by that of the baseline's rates (Foster & Stevens, Learning Syst
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 from pydantic import Field, model_validator
 
-from estimator.core.types import File, Floats
+from estimator.core.types import File, Floats, Weight
 from estimator.rollup import presets
 from estimator.rollup.presets import Level, Mean, Of, Preset, ShownAs
 from estimator.rollup.throughput import DAY_S
@@ -57,8 +57,8 @@ class Definition(File):
     mean: Mean = "harmonic"  #: over the units of work
     of: Of = "rates"  #: rates: a ratio of means; ratios: a mean of ratios to the baseline
     level: Level = "system"  #: whose rates are compared: whole machines', those of one node, or those of one worker
-    weights: dict[str, Annotated[float, Field(gt=0)]] = Field(default={})  #: by unit, in place of the units' own
-    threshold: float | None = Field(default=None, gt=0)  #: the figure to reach; the report gives the probability of it
+    weights: dict[str, Weight] = Field(default={})  #: by unit, in place of the units' own
+    threshold: Weight | None = None  #: the figure to reach; the report gives the probability of it
 
     @model_validator(mode="before")
     @classmethod

@@ -274,9 +274,9 @@ def check_fits(use: MemoryUse, device: DeviceSpec, workload: Workload) -> tuple[
         raise DoesNotFitError(f"{workload.name}: {_sentence(use, device, low)}")
     if high <= use.capacity:
         return ()
-    needed = f"needs {_size(mid)} ({_size(low)} – {_size(high)}) of the {_size(use.capacity)} of {device.name}"
-    subject = "the step" if use.trainings == 1 else f"all {use.trainings} trainings together"
-    text = f"{subject} {'does not fit' if mid > use.capacity else 'may not fit'}: it {needed}"
+    needed = f"{_size(mid)} ({_size(low)} – {_size(high)}) of the {_size(use.capacity)} of {device.name}"
+    subject = "the step" if use.trainings == 1 else f"the memory of {use.trainings} trainings"
+    text = f"{subject} {'probably does not' if mid > use.capacity else 'may not'} fit: it needs {needed}"
     return (Note("memory-tight", f"{text}; 'estimator memory' lists the parts", subject=device.name),)
 
 

@@ -157,7 +157,7 @@ def _divided(batch: int, devices: int, copies: int) -> int:
         divisors = (count for count in range(1, min(batch, 4096) + 1) if batch % count == 0)
         expected = ", ".join(str(count * (devices // copies)) for count in divisors)
         raise EstimatorError(
-            f"devices {devices}: the batch of {batch} cannot be divided among them; expected one of {expected}"
+            f"devices {devices}: the batch of {batch} cannot be divided among them; expected devices {expected}"
         )
     return batch // copies
 

@@ -132,7 +132,7 @@ def _with_input(profile: Profile, prediction: Prediction, scenario: HostScenario
     return in_turn(op_s, overlap, idle_time(profile))
 
 
-def matrix_time(prediction: Prediction, overlap: Floats) -> Floats:
+def matrix_time(prediction: Prediction, overlap: Floats, scenario: HostScenario) -> Floats:
     """Samples of the time of the step's matrix products and convolutions alone [s], as the lecture rolls up a pass."""
     matrix = prediction.ops["op_class"].isin(MATRIX).to_numpy()
-    return np.asarray((overlap * prediction.samples)[:, matrix].sum(axis=1))
+    return np.asarray((overlap * prediction.samples)[:, matrix].sum(axis=1) * scenario.kernels)

@@ -167,7 +167,8 @@ def step_s(clocks: list[Clock]) -> Floats:
     step in turn, as the map from one step's ends to the next one's only adds and takes maxima. Lanes may take turns in
     being late: then the last step alone takes longer than one in the long run.
     """
-    return np.minimum.reduce([np.maximum.reduce(list(lanes.values())) for lanes in fallen_back_s(clocks)])
+    of_steps = [np.maximum.reduce(list(lanes.values())) for lanes in fallen_back_s(clocks)]
+    return np.asarray(np.minimum.reduce(of_steps))
 
 
 def fallen_back_s(clocks: list[Clock]) -> list[dict[int, Floats]]:

@@ -110,7 +110,13 @@ def _timed_group(
     """
     (devices,) = _counts([int(row["devices"] or 0)], system, WHOLE, RecordedRanks(), None)
     if row["local_batch"]:
-        return grouped(devices, scaling="weak", batch=row["local_batch"])
+        group = grouped(devices, scaling="weak", batch=row["local_batch"])
+        if row["global_batch"] not in (None, group.global_batch):
+            raise EstimatorError(
+                f"global_batch is {row['global_batch']}, but {group.copies} x local_batch {row['local_batch']} is "
+                f"{group.global_batch}; keep one of the two"
+            )
+        return group
     if row["global_batch"]:
         return grouped(devices, scaling="strong", batch=row["global_batch"])
     return grouped(devices, scaling=scaling, batch=batch)

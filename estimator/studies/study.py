@@ -13,6 +13,8 @@ from estimator.core.errors import EstimatorError, suggestion
 from estimator.core.parallel import WRITTEN, read_split
 from estimator.core.scenarios import Host, Input
 from estimator.core.types import (
+    LARGEST_SEED,
+    MOST_DRAWS,
     Dollars,
     File,
     Fusing,
@@ -26,6 +28,7 @@ from estimator.core.types import (
     Sharing,
     Spread,
     Texts,
+    Weight,
     Whole,
 )
 from estimator.core.yaml_files import Faults
@@ -46,6 +49,8 @@ def _parallel(written: object) -> object:
 
 
 GIVEN = "study"  # where the faults of a study lie that no file holds
+Draws = Annotated[int, BeforeValidator(quantities.no_flag), Field(ge=0, le=MOST_DRAWS)]
+Seed = Annotated[int, BeforeValidator(quantities.no_flag), Field(ge=0, le=LARGEST_SEED)]
 Steps = Annotated[float, BeforeValidator(quantities.no_flag), Field(gt=0, le=1e15)]
 StepsByBatch = Annotated[dict[Whole, Steps], Field(min_length=1)]  # global batch → steps
 Parallel = Annotated[str, BeforeValidator(_parallel)]
@@ -128,11 +133,15 @@ class UnitOfWork(Terms):
     sharing: Sharing | None = None
     steps_to_quality: StepsByBatch | None = None  #: steps by global batch, in place of epochs
     count: Whole | None = None  #: units of a campaign, whose phases are the units with a count, in their order
-    spread: Spread | None = None  #: how far units of a campaign differ: standard deviation of the logarithm of their times
-    weight: float = Field(default=1.0, gt=0)  #: in the mean of the figure of merit
+    spread: Spread | None = (
+        None  #: how far units of a campaign differ: standard deviation of the logarithm of their times
+    )
+    weight: Weight = 1.0  #: in the mean of the figure of merit
 
     @model_validator(mode="after")
     def _has_one_source(self) -> UnitOfWork:
+        if self.profile == "":
+            raise ValueError("has an empty 'profile'; name a dump, a folder or a shipped workload")
         given = [name for name in ("time_per_unit", "amount_per_s", "profile") if getattr(self, name) is not None]
         if len(given) != 1:
             raise ValueError("needs either 'time_per_unit' or 'profile' (or 'amount_per_s'); give one of them")
@@ -191,8 +200,8 @@ class Study(File):
     published: tuple[Published, ...] = ()  #: figures of others, set beside ours
     tables: dict[str, Table] = Field(default={})  #: published tables to audit
     notes: Texts = ()  #: for the report
-    draws: int = Field(default=1000, ge=0, le=100_000)  #: of the uncertain inputs, behind each interval
-    seed: int = Field(default=0, ge=0)  #: of these draws
+    draws: Draws = 1000  #: of the uncertain inputs, behind each interval
+    seed: Seed = 0  #: of these draws
 
 
 def find_study(name: str | Path) -> Path:

@@ -17,7 +17,7 @@ from estimator.studies.given_time import given_efficiency, given_time, worker_of
 from estimator.studies.quality import given_steps
 from estimator.studies.size import Size
 from estimator.studies.study import Machine, Study, UnitOfWork
-from estimator.studies.unit import batch_of_step, is_batch_of_each, rounds_up, samples_and_batch, split_of
+from estimator.studies.unit import batch_of_step, is_batch_of_each, rounds_up, samples_and_batch, split_of, unit_on
 
 PART_FORMULA = "its share of the replayed step's critical path"
 MOST_LOST = 0.99  # of a run's time: more is no run
@@ -31,7 +31,7 @@ def derive_chain(study: Study, pair: tuple[str, str], estimated: Estimate | None
     Raises EstimatorError where the run's samples or batch size are not known, or do not make a single step.
     """
     machine_name, unit_name = pair
-    unit, id_prefix = study.units_of_work[unit_name], pair_id(pair)
+    unit, id_prefix = unit_on(study.units_of_work[unit_name], size), pair_id(pair)
     machine = study.machines.get(machine_name) or Machine(device=machine_name, nodes=size.nodes)
     of_machine = (*_nodes(size), *_count(study, unit), *given_efficiency(unit, machine_name))
     if estimated is None:
@@ -62,7 +62,7 @@ def _ending(numbers: dict[str, Number]) -> dict[str, Number]:
 
 def _worker(unit: UnitOfWork) -> str:
     """What runs one unit, in words."""
-    if unit.trainings_per_device:
+    if (unit.trainings_per_device or 1) > 1:
         return f"1/{unit.trainings_per_device} of a device"
     return f"group of {unit.devices} devices" if unit.devices and unit.devices > 1 else "device"
 
@@ -154,9 +154,7 @@ def _run(unit: UnitOfWork, unit_name: str, estimated: Estimate) -> Iterator[Give
         raise EstimatorError(f"{' and '.join(unknown)} not known from the profile; add to the unit '{unit_name}'")
     of_each, whole = is_batch_of_each(unit), batch_of_step(unit, batch, estimated)
     if samples < whole and not rounds_up(unit, workload):
-        raise EstimatorError(
-            f"{unit_name}: {samples} samples do not fill one batch of {whole}; expected at least one step"
-        )
+        raise EstimatorError(f"{samples} samples do not fill one batch of {whole}; expected at least one step")
     if unit.steps_to_quality is not None:
         yield from given_steps(unit.steps_to_quality, whole, _worker(unit), estimated.plan)
     else:

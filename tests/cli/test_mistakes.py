@@ -25,7 +25,7 @@ SHAPES = "op_class,precision,m,n,k\ngemm,fp32,512,512,512\n"
     [
         ("", "expected 'key: value' lines, found nothing"),
         ("- a\n- b\n", "expected 'key: value' lines, found a list"),
-        ("hello", "expected 'key: value' lines, found a text"),
+        ("hello", "expected 'key: value' lines, found a single value"),
         (STUDY.replace("  a: {n", "\ta: {n"), ":4: this is not YAML (a tab or sign that cannot stand here: indent"),
         (STUDY.replace("title: x", "title: it is: x"), ":1: this is not YAML (a colon in a text: put the text in"),
         (STUDY.replace("baseline: a\n", ""), "'baseline' is missing, and a figure of merit divides by it; name one of"),

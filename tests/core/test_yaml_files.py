@@ -127,3 +127,10 @@ def test_a_comma_in_a_number_on_its_own_line_is_explained(tmp_path: Path) -> Non
 def test_keys_without_values_in_braces_are_no_numbers(tmp_path: Path) -> None:
     (tmp_path / "x.yaml").write_text("a: {b: 1, 256: 7, c: }")
     assert yaml_files.read_yaml(tmp_path / "x.yaml").data == {"a": {"b": 1, "256": 7, "c": None}}
+
+
+def test_merge_keys_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "f.yaml"
+    path.write_text("a: &x {b: 1}\nc:\n  <<: *x\n")
+    with pytest.raises(EstimatorError, match=r"f.yaml:3: merge keys \('<<'\) are not read; write their keys out"):
+        yaml_files.read_yaml(path)

@@ -42,6 +42,12 @@ def test_damaged_gzip_is_refused(damage: object, tmp_path: Path) -> None:
         write(tmp_path, damage(gzip.compress(TABLE * 50))).text()
 
 
+@pytest.mark.parametrize("kept", [8, 20, 40])
+def test_the_beginning_of_a_gzip_file_is_damaged_too(kept: int, tmp_path: Path) -> None:
+    with pytest.raises(EstimatorError, match="gzip file is damaged"):
+        read_profile(write(tmp_path, gzip.compress(TABLE * 50)[:kept]).path)
+
+
 def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
     with pytest.raises(EstimatorError, match="found other bytes at byte 3"):
         write(tmp_path, b"abc\xff").text()

@@ -39,7 +39,7 @@ def test_weak_scaling_keeps_the_batch_of_each_device_and_strong_that_of_all() ->
 
 def test_a_batch_that_cannot_be_divided_is_refused_with_what_can() -> None:
     with pytest.raises(
-        EstimatorError, match=r"devices 5: the batch of 12 cannot .*; expected one of 1, 2, 3, 4, 6, 12"
+        EstimatorError, match=r"devices 5: the batch of 12 cannot .*; expected devices 1, 2, 3, 4, 6, 12"
     ):
         group_of(5, 8, "strong", 12)
 

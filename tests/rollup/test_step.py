@@ -68,4 +68,5 @@ def test_another_stack_makes_no_op_shorter_than_its_floor_and_changes_no_predict
 
 
 def test_the_time_of_products_alone() -> None:
-    assert step.matrix_time(predicted(), np.full(len(OPS), 0.5)).tolist() == [15, 30]
+    slower = HostScenario("profile", np.ones(2), kernels=np.array([1.0, 2.0]))
+    assert step.matrix_time(predicted(), np.full(len(OPS), 0.5), slower).tolist() == [15, 60]

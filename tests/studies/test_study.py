@@ -182,8 +182,17 @@ def test_names_with_a_slash_do_not_collide(tmp_path: Path) -> None:
         (STUDY.replace("nodes: 20", "nodes: yes"), "is True, as YAML reads yes and no"),
         (STUDY.replace("2 h", "'2,5 h'"), "a number has no commas"),
         (STUDY + "  B: {profile: p1b3, devices: 2, trainings_per_device: 2}\n", "names both 'devices' and"),
-        (STUDY + "  B: {profile: p1b3, count: 9, spread: 110 %}\n", "spread is '110 %'; write a share from 0 to 1"),
+        (STUDY + "  B: {profile: p1b3, count: 9, spread: 110 %}\n", "spread is '110 %'; write a share from 0 to 50 %"),
         (STUDY + "  B: {profile: p1b3, spread: 5 %}\n", "not how many there are; add 'count: 1000'"),
+        (STUDY + "  B: {profile: '', epochs: 3}\n", "has an empty 'profile'; name a dump, a folder or a shipped"),
+        (STUDY.replace("new: 1 h}", "new: 1 h}, weight: .inf"), "weight is inf"),
+        (STUDY.replace("new: 1 h}", "new: 1 h}, weight: yes"), "weight is True, as YAML reads yes and no"),
+        ("draws: yes\n" + STUDY, "draws is True, as YAML reads yes and no"),
+        (STUDY.replace("nodes: 20", "nodes: 20, availability: 1e-320"), "availability is"),
+        (
+            STUDY + "  B: {profile: p1b3, load_time: 1e200 years}\n",
+            "load_time is '1e200 years', which is longer than any",
+        ),
         (STUDY + "  B: {profile: p1b3, sharing: fused}\n", "not how many; add 'trainings_per_device: 4'"),
         (STUDY + "  B: {profile: p1b3, trainings_per_device: 2, sharing: both}\n", "sharing is 'both'"),
         (

@@ -68,6 +68,17 @@ def test_a_phase_ends_with_its_slowest_unit(tmp_path: Path) -> None:
     assert alike["spread"].source == "study file"
 
 
+@pytest.mark.parametrize(("count", "each"), [(1, 1), (8, 1), (9, 2), (12, 2), (100, 4)])
+def test_no_more_trainings_share_a_device_than_the_campaign_has(tmp_path: Path, count: int, each: int) -> None:
+    """Eight devices, each of which may run four."""
+    text = PROFILED.replace("count: 100}", f"count: {count}, trainings_per_device: 4, sharing: fused}}")
+    result = run(tmp_path, text)
+    chain = result.chains["new", "search"]
+    assert chain["trainings_per_device"].samples[0] == each
+    codes = [note.code for note in result.estimates["new", "search"].notes]
+    assert ("fewer-trainings" in codes) == (each < 4)
+
+
 def test_models_per_minute_are_those_to_the_last_stop(tmp_path: Path) -> None:
     """New: 25 units in 2 waves of 20, whose devices differ by 10 %; up half the time."""
     text = GIVEN.replace("count: 25", "count: 25, spread: 10 %") + "figure_of_merit: {preset: mlperf-hpc}\n"

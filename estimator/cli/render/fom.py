@@ -34,7 +34,8 @@ def render_fom(document: Mapping[str, Any], title: str) -> None:
         terminal.print_summary(summaries.campaigns_table(document["campaigns"]))
     terminal.print_warnings(summaries.refusals(document))
     terminal.print_warnings(document["warnings"])
-    terminal.print_notes(assumption_notes(document["assumptions"], "report", document["left_open"]))
+    places, notes = document["left_open_on"], assumption_notes(document["assumptions"], "report", document["left_open"])
+    terminal.print_notes([f"{note} ({', '.join(places[note])})" if note in places else note for note in notes])
 
 
 def apart(targets: Mapping[str, Any]) -> Iterator[str]:

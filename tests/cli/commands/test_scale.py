@@ -120,6 +120,10 @@ def test_timed_steps_that_contradict_each_other_leave_a_wide_interval(tmp_path: 
         ("devices,step_s,parallel\n6,0.1,zero1\n", "none of 1 rows is a step with parallel 'data'"),
         ("devices,step_s,parallel\n6,0.1,zero9\n", "row 1: parallel 'zero9' is not known"),
         ("devices,step_s,global_batch\n6,0.1,16\n", "row 1: devices 6: the batch of 16 cannot be divided"),
+        (
+            "devices,step_s,local_batch,global_batch\n6,0.1,8,13\n",
+            "row 1: global_batch is 13, but 6 x local_batch 8 is 48",
+        ),
         ("devices,step_s\n", "the file has no rows"),
     ],
 )

@@ -35,13 +35,14 @@ def test_the_threshold_is_met_or_not(met: bool | None, share: float | None, show
     document = {
         "definition": "mean", "preset": None, "level": "system", "baseline": "old",
         "targets": {"new": {**target, **besides, "units": {}}}, "baseline_units": {}, "threshold": None,
-        "assumptions": ["a gap", "a guess"], "left_open": ["a gap"], "warnings": ["a warning"],
+        "assumptions": ["a gap", "a guess"], "left_open": ["a gap"],
+        "left_open_on": {"a gap": ["m"]}, "warnings": ["a warning"],
     }  # fmt: skip
     output = printed(partial(render_fom, document, "[Title]"))
     assert output.stdout.startswith("[Title]\nmean, over old, system level\n")
     assert f" {shown} " in output.stdout
     warning, left_open, count = output.stderr.splitlines()
-    assert left_open == "note: a gap"
+    assert left_open == "note: a gap (m)"
     assert count.startswith("note: 1 more assumption lies behind these figures; 'estimator report'")
     assert warning == "warning: a warning"
 
@@ -83,7 +84,7 @@ def test_a_unit_that_cannot_run_says_so_and_why_in_a_note() -> None:
     target |= {"fom_with_algorithm": None, "fom_committed": None}
     document: dict[str, Any] = {
         "definition": "mean", "preset": None, "level": "system", "baseline": "old", "targets": {"new": target},
-        "assumptions": [], "left_open": [], "warnings": [],
+        "assumptions": [], "left_open": [], "left_open_on": {}, "warnings": [],
         "baseline_units": {"A": ran, "B": ran, "C": {"refused": "no bf16 here", "fits": None, **unpaid}},
     }  # fmt: skip
     output = printed(partial(render_fom, document, "Title"))

@@ -16,7 +16,6 @@ from tests.conftest import make_device
 
 DEVICE = load_device("a100-sxm4-80gb")
 SIZES = np.array([1e3, 1e6, 1e9])
-ONE_A_NODE = {"ranks_per_node": 1}
 
 
 def rows(*sizes: float, ranks: int = 8, operator: str = "all_reduce", **columns: object) -> pd.DataFrame:
@@ -100,7 +99,7 @@ def test_groups_that_share_a_nodes_way_take_longer_than_the_one_that_was_timed()
     """Eight ranks on eight nodes, alone and as one of eight groups."""
     times = {size: 1e-5 + 5e-10 * size for size in SIZES}
     evidence = measured(times).assign(ranks_per_node=1)
-    both = [rows(3e8, groups_at_once=groups, **ONE_A_NODE) for groups in (1, 8)]
+    both = [rows(3e8, groups_at_once=groups, ranks_per_node=1) for groups in (1, 8)]
     alone, crowded = (predicted(work, evidence)["target_time_s"][0] for work in both)
     modelled = [predicted(work, measured({}))["target_time_s"][0] for work in both]
     assert alone == pytest.approx(1e-5 + 0.15, rel=0.05)
@@ -108,5 +107,7 @@ def test_groups_that_share_a_nodes_way_take_longer_than_the_one_that_was_timed()
 
 
 def test_a_timed_collective_of_one_node_is_none_between_nodes() -> None:
-    within, between = (predicted(rows(3e8, **on), measured({1e6: 1e-4, 1e9: 1e-2})) for on in ({}, ONE_A_NODE))
+    within, between = (
+        predicted(work, measured({1e6: 1e-4, 1e9: 1e-2})) for work in (rows(3e8), rows(3e8, ranks_per_node=1))
+    )
     assert between["target_time_s"][0] > 3 * within["target_time_s"][0]
