@@ -114,13 +114,14 @@ def estimate_op_times(work: pd.DataFrame, source: SourceRun, target: TargetDevic
     rung = _rungs(work, measured_interval[1], step.kernels, is_believed(excess))
     time_s = np.where(rung == "modelled", modelled_times(step.kernels, target.device), measured_interval[1])
     of_step = _ratio_of_step(work, source, time_s / numbers(work, "growth"))
-    proportional_s, stream = _proportional_times(work, source, target, of_step)
+    ratio, stream = _ratio_of_times(work, source, target, of_step)
+    grown_s = numbers(work, "growth") * profiled_s
     is_own_time = np.isin(rung, ["proportional", "unchanged"]) | target.same_setting
     return OpTimes(
         step.kernels,
         rung,
         interval_s=np.select(
-            [rung == "proportional", rung == "unchanged"], [proportional_s, profiled_s], measured_interval
+            [rung == "proportional", rung == "unchanged"], [ratio * grown_s, grown_s], measured_interval
         ),
         stream=np.where(rung == "proportional", stream, "measurements"),
         run_std=_run_std(step, is_own_time, source.step_spread),
@@ -154,13 +155,13 @@ def _ratio_of_step(work: pd.DataFrame, source: SourceRun, time_s: Floats) -> Flo
     return ratio_of_step(source_s[~sent], time_s[: len(profiled)][~sent])
 
 
-def _proportional_times(
+def _ratio_of_times(
     work: pd.DataFrame, source: SourceRun, target: TargetDevice, of_step: Floats
 ) -> tuple[Floats, Names]:
-    """Low end, mid and high end (3 × ops) of the times of ops without shapes on the target [s], and their streams.
+    """Low end, mid and high end (3 × ops) of target time / source time of ops without shapes, and their streams.
 
     Ops that one rate binds are wrong together, so they share a stream. ``of_step``: the ratio of the step, of
-    :func:`_ratio_of_step`, for the same work.
+    :func:`_ratio_of_step`. All are for the same work.
     """
     profiled, binding = _profiled_work(work, source), binding_rate(work["op_class"])
     ratio = np.full((3, len(work)), np.nan)
@@ -171,8 +172,7 @@ def _proportional_times(
         ratio[:, first] = np.where(np.isnan(by_messages), ratio_by_rates(binding[first], *rates), by_messages)
     by_rates = ~np.isnan(ratio[1])
     streams = np.where(by_rates, "proportional." + binding, "proportional.step")
-    grown_s = numbers(work, "growth") * work["time_s"].to_numpy(dtype=float)
-    return np.where(by_rates, ratio, np.reshape(of_step, (3, 1))) * grown_s, streams
+    return np.where(by_rates, ratio, np.reshape(of_step, (3, 1))), streams
 
 
 def _ratio_of_messages(work: pd.DataFrame, profiled: pd.DataFrame, source: DeviceSpec, target: DeviceSpec) -> Floats:

@@ -16,7 +16,7 @@ import pandas as pd
 
 from estimator.core.errors import EstimatorError
 from estimator.core.notes import Note
-from estimator.core.schema import CONV_COLUMNS, MATRIX, complete
+from estimator.core.schema import CONV_COLUMNS, MATRIX, complete, numbers
 from estimator.core.types import Names, Workload
 from estimator.work.batch_dimension import Batch, may_be_weight, resize_shapes, role
 from estimator.work.count import count_work
@@ -29,6 +29,7 @@ TEXTS = ["shapes", "output_shapes"]
 DIMENSIONS = ("batch", "m", "n", "k")
 COUNTS = ("flop", "bytes", "intensity")
 NAMED = r"(?<![^;x])-1(?![^;x])"  # a dimension of a shape
+ROUNDING = 1e-9  # of a ratio
 CHANGES = [*TEXTS, *DIMENSIONS, "conv_n", "bytes"]
 AMBIGUOUS = Note(  # and the rest of a sentence on the rows concerned
     "rebatch-ambiguous",
@@ -60,7 +61,8 @@ def rebatch(work: pd.DataFrame, workload: Workload, size: int | None) -> Transfo
         UNMODELLED: changed & out["bytes"].isna(),
         UNKNOWN: ~changed & ~stays & (_lacks_dimensions(work) | (stated & (work["time_s"] > 0))),
     }
-    out["growth"] = _growth(work, out).mask(rows[UNMODELLED], batch.after / batch.before)
+    growth = numbers(work, "growth") * _growth(work, out).mask(rows[UNMODELLED], batch.after / batch.before)
+    out["growth"] = growth.where((growth - 1.0).abs() > ROUNDING)
     notes = (note for problem, concerned in rows.items() for note in _notes(work, problem, concerned))
     return Transformed(out, changed=True, notes=(_step_note(batch, int(changed.sum())), *notes))
 

@@ -68,6 +68,13 @@ def test_from_an_unknown_source_ops_without_shapes_go_as_the_modelled_ones() -> 
     assert (ops["high_s"] > 0.8 * ops["time_s"])[1:5].all()
 
 
+def test_input_takes_as_much_longer_as_a_batch_is_larger() -> None:
+    work = count_work(make_ops({"op_type": "MatMul", **NEAR}, {"op_type": "Placeholder"}), Workload(name="toy")).work
+    found = predict_on(work.assign(growth=[1.0, 4.0]), make_device(), table(), profiled=work).ops
+    assert found["method"].tolist() == ["roofline", "unchanged"]
+    assert found["target_time_s"][1] == pytest.approx(4 * work["time_s"][1])
+
+
 def test_what_more_trainings_add_to_ops_without_shapes_counts_once() -> None:
     """From an unknown source they go with the modelled ops, which hold it already."""
     work = count_work(

@@ -114,6 +114,14 @@ def test_events_last_as_their_ops_do() -> None:
     assert timeline.durations_s(np.array([1.0, 8.0])).tolist() == [1.0, 4.0, 0.0]  # the wait is no op
 
 
+def test_an_op_of_the_mean_step_that_the_timeline_lacks_counts_once() -> None:
+    """1 s in the timeline, 0.25 s more in the mean step: together that step."""
+    events = pd.DataFrame([{"op": 0, "lane": "gpu", "start_s": 0.0, "duration_s": 1.0, "launch_s": 0.0}])
+    own_s = np.array([1.0, 0.25])
+    timeline = as_profiled(Timeline(TIMELINE.conform(events, "t"), 0.0, 1.0), own_s, own_s, source_step_s=1.25)
+    assert step(timeline, own_s) == pytest.approx(1.25)
+
+
 def test_what_the_profile_lacks_runs_behind_it() -> None:
     time_s, op_s = np.array([1.0, 1.0, 0.0]), np.array([2.0, 1.0, 0.25])
     assert step(as_profiled(profiled(), time_s, op_s, source_step_s=2.0), op_s) == pytest.approx(3.25)

@@ -7,8 +7,10 @@ import pandas as pd
 import pytest
 
 from estimator.core.conv_shape import ConvShape
-from estimator.core.types import Estimate, Profile, RunPlan, Workload
+from estimator.core.schema import TIMELINE
+from estimator.core.types import Estimate, Profile, RunPlan, Timeline, Workload
 from estimator.pipeline import estimate
+from estimator.profiles import canonical
 from estimator.work import count_work
 from estimator.work.training_array import fuse_trainings
 from tests.conftest import make_ops
@@ -20,7 +22,7 @@ CONVOLUTION = {
     "attributes": "strides=1x1;padding=SAME;layout=NHWC;kernel_layout=HWIO",
 }  # fmt: skip
 ELEMENTWISE = {"op_type": "Relu", "shapes": "8x30", "output_shapes": "8x30"}
-UNKNOWN = {"op_type": "NoSuchOp", "op_class": "unmodelled", "time_s": 3e-3}
+UNKNOWN = {"op_type": "NoSuchOp", "op_class": "unmodelled", "time_s": 3e-3, "shapes": "8x30"}
 ON_HOST = {"op_type": "IteratorGetNext", "op_class": "input", "time_s": 1e-3}
 
 
@@ -49,13 +51,19 @@ def test_products_become_a_batch_and_convolutions_groups() -> None:
     assert convolution["bytes"].to_numpy(dtype=float) == pytest.approx(shape.bytes(4))
 
 
-def test_only_the_time_of_what_has_no_model_grows() -> None:
+def test_what_runs_on_the_device_grows_and_the_input_is_read_once() -> None:
     one, all_of_them = array(PRODUCT, UNKNOWN, ON_HOST)
-    growth = all_of_them["time_s"].to_numpy(dtype=float) / np.maximum(one["time_s"].to_numpy(dtype=float), 1e-12)
-    assert growth[1:].tolist() == [4, 1]
+    assert all_of_them["growth"].fillna(1).tolist() == [4, 4, 1]
+    assert all_of_them["time_s"].tolist() == one["time_s"].tolist()
     (note,) = fuse_trainings(one, 4).notes
-    assert "take 4 times as long" in note.text
-    assert note.share == pytest.approx(one["time_s"][1] / one["time_s"].sum())
+    assert note.text == "4 trainings run as one program, which launches each op once for all and reads their input once"
+
+
+def test_a_convolution_by_its_dimensions_alone_becomes_groups_too() -> None:
+    sizes = {"conv_n": 8, "conv_c": 4, "conv_h": 20, "conv_w": 30, "conv_k": 6, "conv_r": 3, "conv_s": 3}
+    one, all_of_them = array({"op_type": "Conv2D", **sizes})
+    assert one["groups"].isna().all()
+    assert all_of_them["groups"].tolist() == [4]
 
 
 def test_an_array_of_one_is_the_training() -> None:
@@ -72,6 +80,27 @@ def test_an_array_takes_no_longer_than_its_trainings_in_turn(p1b3: Profile) -> N
     assert alone.step.total[0] < two.step.total[0] < 2 * alone.step.total[0]
     assert two.step.total[0] < four.step.total[0] < 2 * two.step.total[0]
     assert np.isnan(two.source_step_s)  # of one training
+
+
+@pytest.mark.parametrize("device", ["v100-sxm2-16gb", None])
+@pytest.mark.parametrize("more", [{"batch": 32}, {"trainings": 4, "sharing": "fused"}])
+@pytest.mark.parametrize("with_timeline", [True, False])
+def test_what_has_no_model_grows_in_the_replayed_step_too(
+    device: str | None, more: dict[str, object], with_timeline: bool
+) -> None:
+    """Little of the step is modelled; from a known device and from an unknown one, with a timeline and without."""
+    ops = canonical.to_ops(
+        make_ops({**PRODUCT, "time_s": 1e-4, "placement": "gpu"}, {**UNKNOWN, "placement": "gpu"}), "t"
+    )
+    ends = {"op": [0, 1], "lane": "gpu", "start_s": [0.0, 1e-4], "duration_s": [1e-4, 3e-3], "launch_s": 0.0}
+    timeline = Timeline(TIMELINE.conform(pd.DataFrame(ends), "t"), 0.0, 3.1e-3) if with_timeline else None
+    profile = Profile(ops, TOY, device, "toy", timeline=timeline, wall_step_s=3.1e-3)
+    alone, grown = (
+        estimate(profile, RunPlan("a100-sxm4-40gb", draws=0, host="none", **plan)).step  # type: ignore[arg-type]
+        for plan in ({}, more)
+    )
+    assert grown.unmodelled[0] == pytest.approx(4 * alone.unmodelled[0], rel=0.01)
+    assert grown.total[0] > 3.5 * alone.total[0]
 
 
 def memory_parts(profile: Profile, **plan: object) -> dict[str, float]:
