@@ -160,6 +160,12 @@ class Link(File):
     per_neighbour: Rate | None = None  #: in one direction, to one other device
     total: Rate | None = None  #: of all links together, both directions
 
+    @model_validator(mode="after")
+    def _says_something(self) -> Link:
+        if not self.model_fields_set:
+            raise ValueError("is empty; write its rate, such as {per_direction: 450 GB/s}, or leave it out")
+        return self
+
     @property
     def one_way(self) -> Sourced | None:
         """Of all links together, in one direction: as the file states, else half of their total."""

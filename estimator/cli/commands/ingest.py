@@ -10,8 +10,10 @@ from estimator.cli.emit import emit
 from estimator.cli.options import CsvFile, Json, OptionalProfile
 
 EXAMPLES = "Example: estimator ingest p1b3 --top 0.95"
-Batch = Annotated[int | None, typer.Option(min=1, help="Batch size that was run, where the dump does not say.")]
-Steps = Annotated[int | None, typer.Option(min=1, help="Training steps that the dump covers.")]
+Batch = Annotated[
+    int | None, typer.Option(min=1, max=10**9, help="Batch size that was run, where the dump does not say.")
+]
+Steps = Annotated[int | None, typer.Option(min=1, max=10**9, help="Training steps that the dump covers.")]
 Top = Annotated[float, typer.Option(min=0, max=1, help="List op types and ops up to this share of the time.")]
 
 

@@ -118,6 +118,12 @@ def test_the_check_finds_numbers_without_source(user_devices: Path) -> None:
     assert catalogue.check(DeviceSpec, "A") == (1, faults)
 
 
+def test_a_link_that_says_nothing_is_refused(user_devices: Path) -> None:
+    path = write(user_devices, "b", "link: {}\n")
+    with pytest.raises(EstimatorError, match=f"{path}:4: link is empty; write its rate, such as"):
+        catalogue.load_device("b")
+
+
 def test_all_faults_of_form_are_reported_together(user_devices: Path) -> None:
     path = write(
         user_devices,
