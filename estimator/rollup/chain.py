@@ -143,7 +143,7 @@ CHAIN = (
          "z(N): expected maximum of N standard normal numbers",
          stragglers.slowest_unit, ("spread", "count", "runs_at_once", "devices_that_differ")),
     Link("times_to_last_stop", "first start to last stop, in times per unit", "1", "system",
-         "min(waves × slowest, max(waves, units per campaign / units at once + slowest − ½))",
+         "min(waves × slowest, max(waves, units per campaign / min(units per campaign, units at once) + slowest − ½))",
          stragglers.times_to_last_stop, ("count", "runs_at_once", "waves", "slowest_unit")),
     Link("phase_s", "time of a campaign's units", "s", "system",
          "times to the last stop × time per unit / availability / efficiency of the extrapolation",

@@ -36,9 +36,8 @@ def estimate_unit(study: Study, unit_name: str, machine: Machine, profile: Profi
     Raises UnfitError where the machine cannot run it, and where most of it is carried from the source, unless the study
     says itself what the host does; EstimatorError where the batch cannot be divided among the devices.
     """
-    given, size = study.units_of_work[unit_name], machine_size(machine, folder)
-    unit = unit_on(given, size)
-    plan = _plan(study, unit, machine, folder)
+    unit = study.units_of_work[unit_name]
+    plan, size = _plan(study, unit, machine, folder), machine_size(machine, folder)
     if unit.devices is None and ranks_of(profile).world == 1:
         estimated = estimate(profile, plan)
     else:
@@ -46,8 +45,7 @@ def estimate_unit(study: Study, unit_name: str, machine: Machine, profile: Profi
         in_network = replace(plan, network=machine_network(machine, size, folder))
         estimated = estimate_group(profile, in_network, group, split)
         estimated = replace(estimated, notes=(*estimated.notes, *_batch_note(unit_name, unit, group)))
-    own_notes = (*_left_out_note(unit_name, unit, estimated), *_fewer_trainings_note(unit_name, given, unit))
-    estimated = replace(estimated, notes=(*own_notes, *estimated.notes))
+    estimated = replace(estimated, notes=(*_left_out_note(unit_name, unit, estimated), *estimated.notes))
     _refuse_carried(estimated)
     return with_listed_power(estimated, size.system)
 
@@ -70,15 +68,6 @@ def _batch_note(unit_name: str, unit: UnitOfWork, group: Group) -> tuple[Note, .
     who = f"{group.copies} {'devices' if group.model_devices == 1 else 'copies of the model'}"
     text = f"{unit_name}: each of {who} trains the profile's batch of {group.local_batch}, as 'batch_size' is not given"
     return (Note("batch-of-profile", text),)
-
-
-def _fewer_trainings_note(unit_name: str, given: UnitOfWork, unit: UnitOfWork) -> tuple[Note, ...]:
-    """A note where a campaign has fewer units than trainings that may share the machine's devices."""
-    if given == unit:
-        return ()
-    several = "run on each device" if unit.trainings_per_device != 1 else "runs on a device"
-    text = f"{unit_name}: {unit.trainings_per_device} training(s) {several}, as a campaign has but {unit.count} units"
-    return (Note("fewer-trainings", text, subject=unit_name),)
 
 
 def _left_out_note(unit_name: str, unit: UnitOfWork, estimated: Estimate) -> tuple[Note, ...]:
@@ -110,12 +99,12 @@ def is_batch_of_each(unit: UnitOfWork) -> bool:
     return unit.devices is not None and unit.scaling != "strong"
 
 
-def unit_on(unit: UnitOfWork, size: Size) -> UnitOfWork:
-    """The unit with no more trainings on a device than its campaign needs on a machine of this size."""
+def unit_of_campaign(unit: UnitOfWork, size: Size) -> UnitOfWork:
+    """The unit with no more trainings on a device than its campaign has for each device of a machine of this size."""
     if unit.trainings_per_device is None or unit.count is None:
         return unit
-    needed = -(-unit.count // (size.in_use * size.devices))
-    return unit.model_copy(update={"trainings_per_device": min(unit.trainings_per_device, needed)})
+    each = -(-unit.count // (size.in_use * size.devices))
+    return unit.model_copy(update={"trainings_per_device": min(unit.trainings_per_device, each)})
 
 
 def batch_of_step(unit: UnitOfWork, batch: int, estimated: Estimate) -> int:

@@ -17,7 +17,7 @@ from estimator.studies.given_time import given_efficiency, given_time, worker_of
 from estimator.studies.quality import given_steps
 from estimator.studies.size import Size
 from estimator.studies.study import Machine, Study, UnitOfWork
-from estimator.studies.unit import batch_of_step, is_batch_of_each, rounds_up, samples_and_batch, split_of, unit_on
+from estimator.studies.unit import batch_of_step, is_batch_of_each, rounds_up, samples_and_batch, split_of
 
 PART_FORMULA = "its share of the replayed step's critical path"
 MOST_LOST = 0.99  # of a run's time: more is no run
@@ -25,13 +25,15 @@ DEVICES_DIFFER = "assumed, as devices of one kind differ (rollup/scaling.py)"
 GAPS = "none at nominal inputs; unknown, from 0 to 1 (rollup/sharing.py)"
 
 
-def derive_chain(study: Study, pair: tuple[str, str], estimated: Estimate | None, size: Size) -> dict[str, Number]:
-    """The chain of one unit on one machine, from what is given to units per day.
+def derive_chain(
+    study: Study, pair: tuple[str, str], estimated: Estimate | None, size: Size, of: str = ""
+) -> dict[str, Number]:
+    """The chain of one unit on one machine, from what is given to units per day; ``of``: behind its name in ids.
 
     Raises EstimatorError where the run's samples or batch size are not known, or do not make a single step.
     """
     machine_name, unit_name = pair
-    unit, id_prefix = unit_on(study.units_of_work[unit_name], size), pair_id(pair)
+    unit, id_prefix = study.units_of_work[unit_name], pair_id(pair) + of
     machine = study.machines.get(machine_name) or Machine(device=machine_name, nodes=size.nodes)
     of_machine = (*_nodes(size), *_count(study, unit), *given_efficiency(unit, machine_name))
     if estimated is None:
@@ -63,7 +65,7 @@ def _ending(numbers: dict[str, Number]) -> dict[str, Number]:
 def _worker(unit: UnitOfWork) -> str:
     """What runs one unit, in words."""
     if (unit.trainings_per_device or 1) > 1:
-        return f"1/{unit.trainings_per_device} of a device"
+        return f"one of {unit.trainings_per_device} on a device"
     return f"group of {unit.devices} devices" if unit.devices and unit.devices > 1 else "device"
 
 

@@ -140,7 +140,7 @@ def test_workers_of_unlike_levels_are_not_mixed(tmp_path: Path) -> None:
     assert "candle" in merit.presets
 
 
-@pytest.mark.parametrize("level", ["group of 8 devices", "1/4 of a device"])
+@pytest.mark.parametrize("level", ["group of 8 devices", "one of 4 on a device"])
 def test_a_group_or_a_share_of_devices_is_a_worker_beside_a_device(level: str) -> None:
     of_devices = chains()
     for (_, unit), numbers in of_devices.items():

@@ -144,7 +144,7 @@ def test_trainings_that_share_a_device(tmp_path: Path) -> None:
     assert n["step_alone_s"] == pytest.approx(alone["step_s"])
     assert n["step_s"] == pytest.approx(max(4 * n["step_busy_s"], n["step_alone_s"]))
     assert n["units_per_day"] == pytest.approx(3 * 2 * 4 * 86400 / n["time_per_unit_s"])
-    assert found["time_per_unit_s"].level == "1/4 of a device"
+    assert found["time_per_unit_s"].level == "one of 4 on a device"
     assert found["gaps_left"].samples.min() == found["gaps_left"].samples[0] == 0
     assert n["usd"] == pytest.approx(3 * n["time_per_unit_s"] / 3600 / 4)
     above_idle_j = (n["device_alone_w"] - n["device_idle_w"]) * n["step_alone_s"]

@@ -74,9 +74,16 @@ def test_no_more_trainings_share_a_device_than_the_campaign_has(tmp_path: Path, 
     text = PROFILED.replace("count: 100}", f"count: {count}, trainings_per_device: 4, sharing: fused}}")
     result = run(tmp_path, text)
     chain = result.chains["new", "search"]
-    assert chain["trainings_per_device"].samples[0] == each
+    assert chain["trainings_per_device"].samples[0] == 4  # of a machine that goes on and on
     codes = [note.code for note in result.estimates["new", "search"].notes]
     assert ("fewer-trainings" in codes) == (each < 4)
+    own = {name.removeprefix("campaign."): number for name, number in chain.items() if name.startswith("campaign.")}
+    found = own or chain
+    assert found["trainings_per_device"].samples[0] == each
+    assert chain["phase_s"] is found["phase_s"]
+    assert found["phase_s"].samples[0] >= found["time_per_unit_s"].samples[0]
+    numbers = result.numbers()
+    assert all(set(number.inputs) <= numbers.keys() for number in numbers.values())
 
 
 def test_models_per_minute_are_those_to_the_last_stop(tmp_path: Path) -> None:
