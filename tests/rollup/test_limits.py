@@ -1,5 +1,6 @@
 """A step lies between its floor and its ceiling, whatever its host and its input do."""
 
+from dataclasses import replace
 from itertools import pairwise, product
 
 import numpy as np
@@ -12,8 +13,12 @@ from estimator.core.scenarios import Host, Input
 from estimator.core.types import Estimate, Floats, Profile, RunPlan, Timeline, Workload
 from estimator.pipeline import estimate
 from estimator.profiles import canonical
+from estimator.rollup.host import HostScenario
+from estimator.rollup.limits import step_limits
+from estimator.rollup.target_timeline import in_turn
 from tests.conftest import make_ops
 from tests.rollup.timelines import random_timeline
+from tests.rollup.toy_steps import OPS, predicted
 
 ROUNDING = 1e-9
 HOSTS: tuple[Host, ...] = (None, "profile", "none", 0.25, 4.0)
@@ -47,6 +52,14 @@ def scenarios(profile: Profile, target: str) -> dict[tuple[Host, Input], Estimat
         (host, reads): estimate(profile, RunPlan(target, draws=20, host=host, input=reads))
         for host, reads in product(HOSTS, INPUTS)
     }
+
+
+def test_the_ceiling_has_all_ops_in_turn_at_the_slowest_stack() -> None:
+    prediction = replace(predicted(), ceiling_s=np.arange(1.0, 1.0 + len(OPS)))
+    slower = HostScenario("profile", np.ones(2), kernels=np.array([1.0, 3.0]))
+    timeline = in_turn(prediction.samples[0], np.ones(len(OPS)), 0.0)
+    total_s = np.zeros(2)
+    assert step_limits(prediction, timeline, slower, total_s)[1] == pytest.approx(3.0 * sum(range(1, 1 + len(OPS))))
 
 
 PROFILES = st.tuples(st.integers(0, 10**6), st.sampled_from(["/host:CPU:0", "gpu:0"]), st.booleans())

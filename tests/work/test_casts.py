@@ -144,6 +144,12 @@ def test_a_layer_that_stays_is_cast_once_on_its_way_in_and_out_in_each_phase() -
     assert around["bytes"].tolist() == [2 * 48 * 6, 2 * 32 * 6]
 
 
+def test_a_layer_that_runs_several_times_is_cast_each_time() -> None:
+    op: Row = {"op_type": "Mul", "shapes": "8x4;4", "output_shapes": "8x4", "phase": "forward", "calls": 3}
+    casts, _ = cast(work_of(op, FORWARD), kept=[0], layers={0: "norm"})
+    assert casts.loc["casts around norm", "flop"] == 3 * 2 * 32
+
+
 def test_casts_of_narrow_formats_move_what_they_read_and_write() -> None:
     rows: list[Row] = [
         {**CAST, "attributes": told} for told in ("from=bf16;to=fp32", "from=fp32;to=fp8", "from=other;to=fp32")

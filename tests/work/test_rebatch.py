@@ -127,6 +127,15 @@ def test_time_steps_flattened_rows_and_temporaries() -> None:
     assert ratio == [1, 2, 2, 1, 2, 2]
 
 
+def test_a_product_grows_as_its_flop_and_a_stream_as_its_bytes() -> None:
+    """The weights of a product, which its bytes hold, stay."""
+    product: dict[str, object] = {"shapes": "8x20;20x30", "output_shapes": "8x30", "attributes": "trans_a=n;trans_b=n"}
+    work = work_of([{"op_type": "MatMul", "phase": "forward", **product}, {"op_type": "Cast", "shapes": "8x30"}])
+    sized = rebatch(work, Workload(name="own", batch_size=8), 32).work
+    assert sized["growth"].tolist() == [4, 4]
+    assert sized["bytes"][0] < 4 * work["bytes"][0]
+
+
 def test_ops_without_dimensions_are_kept_with_a_note() -> None:
     work = work_of(
         [

@@ -28,6 +28,8 @@ def test_activations_double_with_the_batch_and_halve_in_half_the_width() -> None
     assert two.activations.max() == pytest.approx(2 * one.activations.max(), rel=0.01)
     narrow = step_tensors(work, profile.workload, "bf16").activations.max()
     assert 0.5 < narrow / one.activations.max() < 0.75  # the ops of normalizations stay in fp32
+    _, (_, twice) = tensors_at_two_batches(work, profile.workload, 64, "bf16")
+    assert twice.activations.max() < 0.75 * two.activations.max()
 
 
 def test_an_unknown_batch_gives_one_moment_alone() -> None:
