@@ -133,9 +133,8 @@ class UnitOfWork(Terms):
     sharing: Sharing | None = None
     steps_to_quality: StepsByBatch | None = None  #: steps by global batch, in place of epochs
     count: Whole | None = None  #: units of a campaign, whose phases are the units with a count, in their order
-    spread: Spread | None = (
-        None  #: how far units of a campaign differ: standard deviation of the logarithm of their times
-    )
+    #: how far units of a campaign differ: standard deviation of the logarithm of their times
+    spread: Spread | None = None
     weight: Weight = 1.0  #: in the mean of the figure of merit
 
     @model_validator(mode="after")
