@@ -150,8 +150,8 @@ class Split:
         return {name: divisor for name, divisor in parts.items() if divisor != 1 or name == KEPT_GRADIENTS}
 
     def owners(self, copies: int, of_experts: float = 0.0) -> float:
-        """Copies of the model that share the update of each one's parameters: all of so many where they are alike, and
-        of experts those that have the same: ``copies / (1 + s · (experts − 1))``, s being the experts' share of them.
+        """Copies of the model that share the update of each one's parameters: all of so many, but of
+        experts those that have the same: ``copies / (1 + s · (experts − 1))``, s being the experts' share of them.
         """
         return copies / (1.0 + of_experts * (self.experts - 1))
 

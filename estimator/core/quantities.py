@@ -95,24 +95,22 @@ def pue(written: object) -> float:
 
 def share(written: object) -> float:
     """Accept a share above 0 and at most 1, such as ``0.95`` or ``"95 %"``."""
-    refusal = f"is {written!r}; write a share above 0 and at most 1, such as '95 %'"
-    try:
-        value = _positive(written, "1")
-    except ValueError as error:
-        raise type(error)(refusal) from None
-    if not LEAST_SHARE <= value <= 1:
-        raise ValueError(refusal)
-    return value
+    return _within(written, LEAST_SHARE, 1.0, "a share above 0 and at most 1, such as '95 %'")
 
 
 def spread(written: object) -> float:
     """Accept a share from 0 to a half, such as ``0.05`` or ``"5 %"``."""
-    refusal = f"is {written!r}; write a share from 0 to {100 * MOST_SPREAD:g} %, such as '5 %'"
+    return _within(written, 0.0, MOST_SPREAD, f"a share from 0 to {100 * MOST_SPREAD:g} %, such as '5 %'")
+
+
+def _within(written: object, least: float, most: float, expected: str) -> float:
+    """A share from the least to the most; ``expected``: these in words."""
+    refusal = f"is {written!r}; write {expected}"
     try:
         value = units.parse(written, "1")
     except ValueError as error:
         raise type(error)(refusal) from None
-    if not 0 <= value <= MOST_SPREAD:
+    if not least <= value <= most:
         raise ValueError(refusal)
     return value
 

@@ -140,7 +140,7 @@ Power = Annotated[Sourced, quantities.sourced("W")]
 Time = Annotated[Sourced, quantities.sourced("s")]
 Arithmetic = Annotated[Sourced, quantities.sourced("FLOP/s")]
 Count = Annotated[Sourced, quantities.sourced("1"), AfterValidator(_whole)]
-Weight = Annotated[float, BeforeValidator(quantities.no_flag), Field(gt=0, le=1e9)]
+Positive = Annotated[float, BeforeValidator(quantities.no_flag), Field(gt=0, le=1e9)]
 Whole = Annotated[int, BeforeValidator(quantities.no_flag), Field(gt=0, le=10**15)]
 Texts = Annotated[tuple[str, ...], BeforeValidator(lambda given: [given] if isinstance(given, str) else given)]
 

@@ -113,9 +113,10 @@ def estimate_op_times(work: pd.DataFrame, source: SourceRun, target: TargetDevic
     excess = np.zeros(len(work)) if target.same_setting else _excess(work, source)
     rung = _rungs(work, measured_interval[1], step.kernels, is_believed(excess))
     time_s = np.where(rung == "modelled", modelled_times(step.kernels, target.device), measured_interval[1])
-    of_step = _ratio_of_step(work, source, time_s / numbers(work, "growth"))
+    growth = numbers(work, "growth")
+    of_step = _ratio_of_step(work, source, time_s / growth)
     ratio, stream = _ratio_of_times(work, source, target, of_step)
-    grown_s = numbers(work, "growth") * profiled_s
+    grown_s = growth * profiled_s
     is_own_time = np.isin(rung, ["proportional", "unchanged"]) | target.same_setting
     return OpTimes(
         step.kernels,

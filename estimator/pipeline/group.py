@@ -131,8 +131,8 @@ def steps_of_groups(
 
     Raises EstimatorError where the profile does not tell what the devices exchange.
     """
-    update_s = update_time(predicted, one)
-    own = {group: own_step(predicted, one, update_s, group, split) for group in groups}
+    update_s, of_experts = update_time(predicted, one), experts_share(predicted.profile, split)
+    own = {group: own_step(one, update_s, group, split, of_experts) for group in groups}
     found = {group: GroupStep(step, 0.0 * step.total) for group, step in own.items() if group.devices == 1}
     several = {group: step for group, step in own.items() if group.devices > 1}
     if several:

@@ -27,16 +27,14 @@ def update_time(predicted: PredictedStep, one: StepTime) -> Floats:
     return np.asarray(np.minimum(predicted.prediction.samples[:, updating].sum(axis=1), one.total))
 
 
-def share_of_update(update_s: Floats, predicted: PredictedStep, group: Group, split: Split) -> Floats:
-    """The update of what one copy of the model updates [s]."""
-    if not split.divides_update:
-        return update_s
-    return update_s / split.owners(group.copies, experts_share(predicted.profile, split))
+def share_of_update(update_s: Floats, group: Group, split: Split, of_experts: float) -> Floats:
+    """The update of what one copy of the model updates [s]; ``of_experts``: share of its parameters."""
+    return update_s / split.owners(group.copies, of_experts) if split.divides_update else update_s
 
 
-def own_step(predicted: PredictedStep, one: StepTime, update_s: Floats, group: Group, split: Split) -> StepTime:
+def own_step(one: StepTime, update_s: Floats, group: Group, split: Split, of_experts: float) -> StepTime:
     """What one device of a group computes in a step, without messages and without waiting for others."""
-    own_update_s = share_of_update(update_s, predicted, group, split)
+    own_update_s = share_of_update(update_s, group, split, of_experts)
     whole_s = accumulated(one.total - update_s, own_update_s, group.micro_batches) / split.pipeline
     return one.to(whole_s)
 
@@ -64,6 +62,11 @@ class MicroBatches:
         of_experts = has_attribute(ops, EXPERTS_LOAD)
         return np.asarray((self.load - 1.0) * self.predicted.prediction.samples[:, of_experts].sum(axis=1))
 
+    @cached_property
+    def _of_experts(self) -> float:
+        """The share of a copy's parameters that are those of its experts."""
+        return experts_share(self.predicted.profile, self.split)
+
     @property
     def among_copies(self) -> Flags:
         """Which messages pass among copies of the model."""
@@ -77,7 +80,8 @@ class MicroBatches:
             times_s: the time of each message (draws × messages) [s].
             pass_on_s: the time to send the results of a micro-batch to the next stage [s].
         """
-        count, update_s = group.micro_batches, share_of_update(self.update_s, self.predicted, group, self.split)
+        count = group.micro_batches
+        update_s = share_of_update(self.update_s, group, self.split, self._of_experts)
         if self.split.pipeline > 1:
             passes_s = self._passes_s(times_s * ~self.among_copies)
             parts = self._parts(passes_s, update_s)

@@ -1,7 +1,7 @@
 """A workflow of several phases: many units of each kind, one kind after another, such as search, training, inference.
 
-A phase waits for the last stop of the one before it. Its units are alike but for how fast their devices are, and run in
-waves of as many as the machine runs at once; the last wave may leave a part of it idle.
+A phase waits for the last stop of the one before it. Its units have the same work; their devices differ in speed. They
+run in waves of as many as the machine runs at once; the last wave may leave a part of it idle.
 """
 
 from __future__ import annotations

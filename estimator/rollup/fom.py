@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from pydantic import Field, model_validator
 
-from estimator.core.types import File, Floats, Weight
+from estimator.core.types import File, Floats, Positive
 from estimator.rollup import presets
 from estimator.rollup.presets import Level, Mean, Of, Preset, ShownAs
 from estimator.rollup.throughput import DAY_S
@@ -57,8 +57,8 @@ class Definition(File):
     mean: Mean = "harmonic"  #: over the units of work
     of: Of = "rates"  #: rates: a ratio of means; ratios: a mean of ratios to the baseline
     level: Level = "system"  #: whose rates are compared: whole machines', those of one node, or those of one worker
-    weights: dict[str, Weight] = Field(default={})  #: by unit, in place of the units' own
-    threshold: Weight | None = None  #: the figure to reach; the report gives the probability of it
+    weights: dict[str, Positive] = Field(default={})  #: by unit, in place of the units' own
+    threshold: Positive | None = None  #: the figure to reach; the report gives the probability of it
 
     @model_validator(mode="before")
     @classmethod

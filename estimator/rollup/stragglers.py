@@ -19,7 +19,7 @@ def slowest_unit(spread: Floats, count: Floats, runs_at_once: Floats, devices: F
         spread: standard deviation σ of the logarithm of the time on one device.
         count: units.
         runs_at_once: units that run at once.
-        devices: g, of one unit; a share where several share one, which then are alike.
+        devices: g, of one unit; a share where several share one; these take the same time.
     """
     own, together = np.maximum(devices, 1.0), np.maximum(devices * np.minimum(count, runs_at_once), 1.0)
     maximum = np.vectorize(expected_maximum, otypes=[float])

@@ -11,7 +11,7 @@ from estimator.core.notes import Note
 from estimator.core.types import Estimate, Number, Profile, Refusal
 from estimator.rollup.campaign import PHASES
 from estimator.rollup.memory import DoesNotFitError
-from estimator.studies.size import machine_size
+from estimator.studies.size import Size, machine_size
 from estimator.studies.study import Study
 from estimator.studies.unit import estimate_unit, unit_of_campaign
 from estimator.studies.unit_chain import derive_chain
@@ -30,28 +30,28 @@ OF_CAMPAIGN = (*PHASES, "counted_per_day")
 
 
 def _of_campaign(
-    study: Study, pair: tuple[str, str], profile: Profile, folder: Path
+    study: Study, pair: tuple[str, str], profile: Profile, folder: Path, size: Size
 ) -> tuple[dict[str, Number], tuple[Note, ...]]:
     """The numbers of a campaign with fewer units than trainings that may share the machine's devices, and a note.
 
     No more share a device then than there are; a machine that goes on and on has them all. Nothing for other campaigns.
     """
     machine_name, unit_name = pair
-    machine, unit = study.machines[machine_name], study.units_of_work[unit_name]
-    size = machine_size(machine, folder)
+    unit = study.units_of_work[unit_name]
     fewer = unit_of_campaign(unit, size)
     if fewer == unit:
         return {}, ()
     alone = study.model_copy(update={"units_of_work": {**study.units_of_work, unit_name: fewer}})
-    numbers = derive_chain(alone, pair, estimate_unit(alone, unit_name, machine, profile, folder), size, " (campaign)")
-    found = {f"campaign.{name}": number for name, number in numbers.items()}
+    estimate = estimate_unit(alone, unit_name, study.machines[machine_name], profile, folder)
+    numbers = derive_chain(alone, pair, estimate, size, " (campaign)")
     each = fewer.trainings_per_device
     text = (
         f"{unit_name}: the campaign of {unit.count} units has {each} for each device of {machine_name}: its times are "
         f"those of {each} training(s) on a device, the units per day those of {unit.trainings_per_device}"
     )
-    shown = {name: numbers[name] for name in OF_CAMPAIGN if name in numbers}
-    return found | shown, (Note("fewer-trainings", text, subject=unit_name),)
+    prefixed = {f"campaign.{name}": number for name, number in numbers.items()}
+    replaced = {name: numbers[name] for name in OF_CAMPAIGN if name in numbers}
+    return prefixed | replaced, (Note("fewer-trainings", text, subject=unit_name),)
 
 
 def derive_cell(study: Study, pair: tuple[str, str], profile: Profile | None, folder: Path) -> Cell:
@@ -60,12 +60,11 @@ def derive_cell(study: Study, pair: tuple[str, str], profile: Profile | None, fo
     machine = study.machines[machine_name]
     size = machine_size(machine, folder)
     try:
-        estimate = estimate_unit(study, unit_name, machine, profile, folder) if profile else None
+        if profile is None:
+            return Cell(derive_chain(study, pair, None, size))
+        estimate = estimate_unit(study, unit_name, machine, profile, folder)
         numbers = derive_chain(study, pair, estimate, size)
-        if profile and estimate:
-            own, note = _of_campaign(study, pair, profile, folder)
-            numbers |= own
-            estimate = replace(estimate, notes=(*note, *estimate.notes))
-        return Cell(numbers, estimate)
+        of_campaign, notes = _of_campaign(study, pair, profile, folder, size)
+        return Cell(numbers | of_campaign, replace(estimate, notes=(*notes, *estimate.notes)))
     except UnfitError as error:
         return Cell(refusal=Refusal("; ".join(error.faults), False if isinstance(error, DoesNotFitError) else None))

@@ -156,12 +156,17 @@ class _Alone:
         except EstimatorError:
             return None
 
+    @cached_property
+    def of_experts(self) -> float:
+        """The share of a copy's parameters that are those of its experts."""
+        return experts_share(self.profile, self.split)
+
     def memory(self, group: Group) -> MemoryUse | None:
         """What one device of a group holds."""
         if self.held is None:
             return None
         held = self.held.accumulated() if group.micro_batches > 1 else self.held
-        return held.use(self.split.divisors(group.devices, experts_share(self.profile, self.split)))
+        return held.use(self.split.divisors(group.devices, self.of_experts))
 
 
 def _steps(groups: Sequence[Group], alone: dict[int | None, _Alone], split: Split) -> dict[Group, GroupStep]:

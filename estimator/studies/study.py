@@ -22,13 +22,13 @@ from estimator.core.types import (
     Mode,
     Network,
     PlannedPrecision,
+    Positive,
     Pue,
     Seconds,
     Share,
     Sharing,
     Spread,
     Texts,
-    Weight,
     Whole,
 )
 from estimator.core.yaml_files import Faults
@@ -135,7 +135,7 @@ class UnitOfWork(Terms):
     count: Whole | None = None  #: units of a campaign, whose phases are the units with a count, in their order
     #: how far units of a campaign differ: standard deviation of the logarithm of their times
     spread: Spread | None = None
-    weight: Weight = 1.0  #: in the mean of the figure of merit
+    weight: Positive = 1.0  #: in the mean of the figure of merit
 
     @model_validator(mode="after")
     def _has_one_source(self) -> UnitOfWork:

@@ -58,14 +58,14 @@ def test_phases_run_in_waves_one_after_another(tmp_path: Path) -> None:
 def test_a_phase_ends_with_its_slowest_unit(tmp_path: Path) -> None:
     """100 units on 8 devices are 13 waves; devices differ unless the study says otherwise."""
     chain = run(tmp_path, PROFILED).chains["new", "search"]
-    assumed, alike = (
+    assumed, without_spread = (
         run(tmp_path, text).chains["new", "search"]
         for text in (PROFILED, PROFILED.replace("count: 100}", "count: 100, spread: 0}"))
     )
-    assert alike["phase_s"].samples == pytest.approx(13 * alike["time_per_unit_s"].samples)
-    assert assumed["phase_s"].samples[0] > alike["phase_s"].samples[0]
+    assert without_spread["phase_s"].samples == pytest.approx(13 * without_spread["time_per_unit_s"].samples)
+    assert assumed["phase_s"].samples[0] > without_spread["phase_s"].samples[0]
     assert chain["spread"].source == "assumed, as devices of one kind differ (rollup/scaling.py)"
-    assert alike["spread"].source == "study file"
+    assert without_spread["spread"].source == "study file"
 
 
 @pytest.mark.parametrize(("count", "each"), [(1, 1), (8, 1), (9, 2), (12, 2), (100, 4)])
