@@ -9,8 +9,10 @@ import pytest
 from estimator.api.merit import FigureOfMeritResult, figure_of_merit, write_report
 from estimator.core.errors import EstimatorError
 from estimator.core.types import StudyResult
+from estimator.studies.run import run_study
 from tests.cli.command_line import read
 from tests.reports.test_html import Page
+from tests.studies.audit.tables import write_study
 
 LECTURE: dict[str, Any] = {  # must give 82.5973 for machine-a
     "title": "The lecture's figure-of-merit example",
@@ -92,8 +94,8 @@ def test_it_shows_itself(result: FigureOfMeritResult) -> None:
     assert isinstance(result.warnings, tuple)
 
 
-def test_a_study_of_tables_alone_has_no_figure(shipped_study: Callable[[str], StudyResult]) -> None:
-    audit = FigureOfMeritResult(shipped_study("lecture-table"))
+def test_a_study_of_tables_alone_has_no_figure(tmp_path: Path) -> None:
+    audit = FigureOfMeritResult(run_study(write_study(tmp_path, {"old": "9 s", "new": "3 s"})))
     assert repr(audit).endswith(": no figure of merit")
     assert "no figure of merit" in audit._repr_html_()
     with pytest.raises(EstimatorError, match="has no machines and so no figure of merit"):

@@ -19,6 +19,7 @@ def test_paths_are_texts() -> None:
     assert documents.written([Path("a") / "b.csv"]) == {"written": [str(Path("a/b.csv"))]}
 
 
+@pytest.mark.slow
 def test_a_report_lists_the_steps_of_published_tables(shipped_study: Callable[[str], StudyResult]) -> None:
     """NT3 and TC1 of the lecture's table on its two GPUs: each step lies in the interval of the predicted one."""
     document = documents.report([Path("r.html")], shipped_study("lecture-table"))

@@ -15,7 +15,7 @@ from estimator.core.errors import EstimatorError
 from estimator.core.interval import bounds
 from estimator.core.types import DeviceSpec, Prediction, Profile, RunPlan, Sourced, Workload
 from estimator.devices import load_device
-from estimator.pipeline import estimate
+from estimator.pipeline import estimate, predict_step
 from estimator.profiles import canonical, read_profile
 from estimator.work import count_work
 from tests.conftest import ROOT, make_device, make_measurements, make_ops
@@ -182,8 +182,8 @@ DUMPS = sorted(str(path.relative_to(PROFILES)) for path in PROFILES.glob("*/*.*"
 @pytest.mark.parametrize("dump", DUMPS)
 def test_no_shipped_profile_has_unchanged_device_time_on_an_accelerator(dump: str) -> None:
     profile = read_profile(dump)
-    for target in ("v100", "h100", "mi300x", "k20x"):
-        ops = estimate(profile, RunPlan(target, draws=0)).prediction.ops
+    for target in ("h100", "k20x"):  # a new one, and one that lacks most of what a profile asks
+        ops = predict_step(profile, RunPlan(target, draws=0)).prediction.ops
         assert set(ops.query("method in ['carried', 'unchanged']")["op_class"]) <= {"host", "input"}
 
 

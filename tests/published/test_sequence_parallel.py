@@ -85,6 +85,7 @@ def step_s(name: str, way: str, folder: Path) -> dict[str, float]:
     return dict(rows[0]["step_s"])
 
 
+@pytest.mark.slow
 def test_steps_are_as_published(tmp_path: Path) -> None:
     """The mid is 7 to 18 % above the published step, and the interval holds it."""
     found = {(name, way): step_s(name, way, tmp_path) for name in STEPS_S for way in STEPS_S[name]}

@@ -162,7 +162,8 @@ def test_a_profile_of_unknown_parameters_is_refused(tmp_path: Path) -> None:
 
 
 def test_strong_scaling_goes_by_counts_that_divide_the_batch() -> None:
-    document = scale(read_profile("resnet50"), load_system("perlmutter"), [], RunPlan("", batch=48), Split(), "strong")
+    plan = RunPlan("", batch=48, draws=20)
+    document = scale(read_profile("resnet50"), load_system("perlmutter"), [], plan, Split(), "strong")
     assert [row["devices"] for row in document["rows"]] == [1, 2, 4, 8, 16]
 
 

@@ -79,6 +79,10 @@ def peak_arithmetic(spec: DeviceSpec, catalogue: Catalogue) -> Findings:
 
 def _sibling_arithmetic(spec: DeviceSpec, catalogue: Catalogue) -> Findings:
     """A peak without FLOP per clock agrees with that of a device of the same architecture on the same path."""
+    count = spec.compute_units.value if spec.compute_units else 0
+    unclocked = [(field, rate) for _, field, rate in rates(spec) if count and not rate.flop_per_clock]
+    if not unclocked:
+        return
     sibling_rates = [
         (field, rate.flop_per_clock, other.name)
         for other in catalogue.siblings(spec)
@@ -86,8 +90,7 @@ def _sibling_arithmetic(spec: DeviceSpec, catalogue: Catalogue) -> Findings:
         for _, field, rate in rates(other)
         if rate.flop_per_clock
     ]
-    count = spec.compute_units.value if spec.compute_units else 0
-    for _, field, rate in rates(spec):
+    for field, rate in unclocked:
         clocks_hz = (
             [rate.clock] if rate.clock else [clock.value for clock in (spec.boost_clock, spec.base_clock) if clock]
         )
@@ -95,7 +98,7 @@ def _sibling_arithmetic(spec: DeviceSpec, catalogue: Catalogue) -> Findings:
             (rate.value / (count * clock_hz * per_clock), f"the {per_clock:g} FLOP/clock of {name}")
             for sibling_field, per_clock, name in sibling_rates
             for clock_hz in clocks_hz
-            if sibling_field == field and count and not rate.flop_per_clock
+            if sibling_field == field
         ]
         share, reference = min(shares, key=lambda candidate: abs(math.log(candidate[0])), default=(1.0, ""))
         if not SIBLING_RANGE[0] <= share <= SIBLING_RANGE[1]:

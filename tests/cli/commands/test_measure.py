@@ -29,7 +29,7 @@ def shapes(tmp_path: Path) -> Path:
 
 def test_the_written_device_is_a_target(tmp_path: Path, shapes: Path) -> None:
     name = tmp_path / "v1.5"
-    document = read("measure", "--shapes", str(shapes), *NUMPY, "--budget", "15 s", "-o", str(name))
+    document = read("measure", "--shapes", str(shapes), *NUMPY, "--budget", "5 s", "-o", str(name))
     assert {path.name for path in tmp_path.iterdir()} == {"shapes.csv", "v1.5.csv", "v1.5.yaml"}
     assert document["files"] == {"measurements": f"{name}.csv", "device": f"{name}.yaml"}
     assert (document["backend"], document["rows"]["gemm"] >= 2) == ("numpy", True)
@@ -62,7 +62,7 @@ def test_files_of_others_are_not_deleted(tmp_path: Path, shapes: Path) -> None:
 
 
 def test_ctrl_c_keeps_what_is_measured(tmp_path: Path, shapes: Path) -> None:
-    words = ("measure", "--shapes", str(shapes), *NUMPY, "--budget", "20 s", "-o", str(tmp_path / "mine"))
+    words = ("measure", "--shapes", str(shapes), *NUMPY, "--budget", "5 s", "-o", str(tmp_path / "mine"))
     started = subprocess.Popen(
         [sys.executable, "-m", "estimator", *words], stderr=subprocess.PIPE, text=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # jobs in the background are deaf to it
