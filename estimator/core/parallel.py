@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from estimator.core.errors import EstimatorError, suggestion
@@ -45,6 +46,15 @@ OF_PARAMETERS = "makes=gradients"
 # how long it takes goes by the tokens that a copy's experts get; it makes gradients of experts' weights
 EXCHANGED, EXCHANGED_BEFORE = "exchange=experts", "exchange_before=experts"
 EXPERTS_LOAD, EXPERTS_WEIGHTS = "load=experts", "weights=experts"
+
+
+@dataclass(frozen=True)
+class DeviceShare:
+    """What one of several devices holds of a training; as it stands, a device by itself."""
+
+    divisors: Mapping[str, float] = field(default_factory=dict)  # of each part of memory; 1 where one is missing
+    micro_batches: int = 1  # of a step, whose gradients are added up
+    exchanged: DataWord | None = None  # how copies of the model exchange gradients and weights; None where one trains
 
 
 @dataclass(frozen=True)
@@ -148,6 +158,11 @@ class Split:
         for name in DIVIDED.get(self.data, ()):
             parts[name] *= self.owners(self.copies(devices), of_experts)
         return {name: divisor for name, divisor in parts.items() if divisor != 1 or name == KEPT_GRADIENTS}
+
+    def share(self, devices: int, micro_batches: int = 1, of_experts: float = 0.0) -> DeviceShare:
+        """What each of so many devices holds; ``of_experts`` as for :meth:`divisors`."""
+        exchanged = self.data if self.copies(devices) > 1 else None
+        return DeviceShare(self.divisors(devices, of_experts), micro_batches, exchanged)
 
     def owners(self, copies: int, of_experts: float = 0.0) -> float:
         """Copies of the model that share the update of each one's parameters: all of so many, but of

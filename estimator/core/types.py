@@ -390,6 +390,7 @@ class Variables:
     parameters: float
     optimizer: float
     slots: float  # states of the parameters' size
+    unit: float = 0.0  # weights that travel at once, where copies of the model share them
     notes: tuple[Note, ...] = ()
 
 

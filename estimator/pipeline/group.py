@@ -67,8 +67,8 @@ def estimate_group(profile: Profile, plan: RunPlan, group: Group, split: Split) 
     predicted = predict_step(part, dataclasses.replace(plan, batch=group.at_once))
     alone = one_device(predicted)
     together = step_of_group(predicted, alone.step, group, split)
-    of_memory = split.divisors(group.devices, experts_share(profile, split))
-    estimated = estimate_predicted(part, predicted, of_memory, group.micro_batches)
+    share = split.share(group.devices, group.micro_batches, experts_share(profile, split))
+    estimated = estimate_predicted(part, predicted, share)
     power_w, own_s = estimated.power_w, together.step.total - together.step.communication_exposed
     if alone.power_w is not None and alone.idle_w is not None:
         power_w = power.waiting_power(alone.power_w, alone.idle_w, own_s, together.step.total)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from estimator.core.errors import EstimatorError
 from estimator.core.notes import Note
-from estimator.core.parallel import Split
+from estimator.core.parallel import DeviceShare, Split
 from estimator.core.types import DeviceSpec, MemoryUse, Profile, RunPlan, StepTensors, Variables, Workload
 from estimator.devices import announcements
 from estimator.devices.sides import planned_device
@@ -29,28 +29,23 @@ class Held:
     device: DeviceSpec | None
     plan: RunPlan
 
-    def accumulated(self) -> Held:
-        """The same where a step has several micro-batches."""
-        at_batches = tuple(
-            (batch, memory_of_parts.with_accumulated(tensors, self.variables)) for batch, tensors in self.at_batches
-        )
-        return dataclasses.replace(self, at_batches=at_batches)
-
-    def use(self, split: memory_of_parts.Divisors) -> MemoryUse:
-        """The memory of one device; ``split``: by which number a parallel training divides each part."""
-        return memory_of_parts.memory_use(self.at_batches, self.variables, self.workload, self.device, self.plan, split)
+    def use(self, share: DeviceShare) -> MemoryUse:
+        """The memory of one device, of its share of the training."""
+        at_batches = self.at_batches
+        if share.micro_batches > 1:
+            at_batches = tuple(
+                (batch, memory_of_parts.with_accumulated(tensors, self.variables)) for batch, tensors in at_batches
+            )
+        return memory_of_parts.memory_use(at_batches, self.variables, self.workload, self.device, self.plan, share)
 
 
-def memory(
-    profile: Profile, plan: RunPlan, split: memory_of_parts.Divisors | None = None, micro_batches: int = 1
-) -> MemoryUse:
+def memory(profile: Profile, plan: RunPlan, share: DeviceShare | None = None) -> MemoryUse:
     """What a device must hold to train a profiled run, and the largest batch that it has room for.
 
     Args:
         profile: the run.
         plan: batch, mode and precision, and the target; without a target's name, the tensors alone.
-        split: by which number a parallel training divides each part.
-        micro_batches: of a step, whose gradients are added up.
+        share: what one of several devices holds; None for a device by itself.
 
     Raises EstimatorError where nothing tells the parameters.
     """
@@ -60,8 +55,7 @@ def memory(
     work = count_work(ran.ops, ran.workload, ran.where).work
     variables = step_variables(work, ran.workload, asked or matrix_precision(work, ran.workload))
     at_batches = tuple(tensors_at_two_batches(work, ran.workload, plan.batch, asked))
-    held = Held(at_batches, variables, ran.workload, device, plan)
-    use = (held.accumulated() if micro_batches > 1 else held).use(split or {})
+    use = Held(at_batches, variables, ran.workload, device, plan).use(share or DeviceShare())
     return dataclasses.replace(use, notes=(*announcements(device), *use.notes))
 
 
@@ -74,9 +68,8 @@ def memory_of_group(profile: Profile, plan: RunPlan, split: Split, devices: int)
     batch = plan.batch or profile.workload.batch_size
     group = group_of(devices, devices, "weak", batch, split)
     at_once = dataclasses.replace(plan, batch=split.micro_batch or plan.batch)
-    use = memory(
-        divided(profile, split), at_once, split.divisors(devices, experts_share(profile, split)), group.micro_batches
-    )
+    share = split.share(devices, group.micro_batches, experts_share(profile, split))
+    use = memory(divided(profile, split), at_once, share)
     if devices == 1:
         return use
     note = Note("parallel", f"each of {devices} devices, {split}: {split.meaning}")
@@ -99,8 +92,7 @@ def check_memory(
     plan: RunPlan,
     device: DeviceSpec,
     work: WorkOnTarget,
-    split: memory_of_parts.Divisors,
-    micro_batches: int = 1,
+    share: DeviceShare,
 ) -> tuple[MemoryUse | None, tuple[Note, ...]]:
     """What the step holds on the device, and notes on whether that has room. Raises DoesNotFitError."""
     try:
@@ -108,8 +100,7 @@ def check_memory(
     except EstimatorError:
         text = "nothing tells the parameters: whether the step fits memory is not checked"
         return None, (Note("memory-unchecked", text),)
-    held = held.accumulated() if micro_batches > 1 else held
-    use = memory_of_parts.shared_by(held.use(split), plan.trainings, plan.sharing)
-    if memory_of_parts.exceeds(use) and plan.trainings == micro_batches == 1:
-        use = memory(profile, plan, split)
+    use = memory_of_parts.shared_by(held.use(share), plan.trainings, plan.sharing)
+    if memory_of_parts.exceeds(use) and plan.trainings == share.micro_batches == 1:
+        use = memory(profile, plan, share)
     return use, memory_of_parts.check_fits(use, device, held.workload)

@@ -19,7 +19,7 @@ from estimator.core import units, yaml_files
 from estimator.core.errors import UnfitError
 from estimator.core.interval import bounds, draw
 from estimator.core.notes import Note
-from estimator.core.parallel import KEPT_GRADIENTS
+from estimator.core.parallel import DIVIDED, KEPT_GRADIENTS, DeviceShare
 from estimator.core.types import (
     DeviceSpec,
     File,
@@ -36,8 +36,8 @@ from estimator.core.types import (
 Found = TypeVar("Found")
 GB, GIB = 1e9, 2.0**30
 LARGEST = 1e9  # batch, where memory does not grow with it
-PARTS = ("parameters", "gradients", "optimizer", "activations", "workspace", "allocator", "reserve")
-Divisors = Mapping[str, float]  # part → the number by which a parallel training divides it; 1 where it is missing
+PARTS = ("parameters", "gradients", "optimizer", "activations", "workspace", "buckets", "allocator", "reserve")
+UNITS_AT_ONCE = 2  # units of weights or gradients: one is in use, or fills, while the other travels
 
 
 class Range(File):
@@ -62,6 +62,8 @@ class Numbers(File):
     """The numbers of memory.yaml."""
 
     reserve: dict[str, Range]
+    buckets: dict[str, Range]
+    units: Range
     allocator: dict[str, Range]
     evidence: dict[str, Range]
     update: dict[str, Stated]
@@ -97,7 +99,7 @@ def by_framework(given: Mapping[str, Found], workload: Workload) -> Found:
 
 def memory_use(
     at_batches: Sequence[tuple[int, StepTensors]], variables: Variables, workload: Workload,
-    device: DeviceSpec | None, plan: RunPlan, split: Divisors,
+    device: DeviceSpec | None, plan: RunPlan, share: DeviceShare,
 ) -> MemoryUse:  # fmt: skip
     """The parts of memory at the first of two batches, and the largest batch.
 
@@ -107,18 +109,20 @@ def memory_use(
         workload: of the run.
         device: whose memory and reserve count; None for the tensors alone.
         plan: draws and seed.
-        split: by which number a parallel training divides each part.
+        share: what one of several devices holds.
     """
     whole = [(batch, with_rules(tensors, variables, workload)) for batch, tensors in at_batches]
-    shares = [(batch, divide(tensors, variables, split)) for batch, tensors in whole]
+    shares = [(batch, divide(tensors, variables, share.divisors)) for batch, tensors in whole]
     batch, (tensors, own) = shares[0]
-    parts = parts_of(tensors, own, workload, device, plan.draws, plan.seed)
+    exchanged = buckets(variables, workload, share, plan.draws, plan.seed)
+    parts = parts_of(tensors, own, exchanged, workload, device, plan.draws, plan.seed)
     capacity = device.memory_capacity.value if device and device.memory_capacity else None
     largest = None
     if capacity is not None and len(shares) == 2 and tensors.evidence != "none":
         factor = by_framework(numbers().allocator, workload).mid
         left = capacity - float(parts["reserve"][0])
-        largest = largest_batch([(b, t) for b, (t, _) in shares], own.parameters + own.optimizer, factor, left)
+        fixed = own.parameters + own.optimizer + float(exchanged[0])
+        largest = largest_batch([(b, t) for b, (t, _) in shares], fixed, factor, left)
     notes = (*variables.notes, *_notes(tensors, device))
     return MemoryUse(parts, capacity, batch or None, largest, workload.mode, notes)
 
@@ -139,13 +143,13 @@ ACTIVATIONS = {  # by evidence
 }
 
 
-def divide(tensors: StepTensors, variables: Variables, split: Divisors) -> tuple[StepTensors, Variables]:
+def divide(tensors: StepTensors, variables: Variables, divisors: Mapping[str, float]) -> tuple[StepTensors, Variables]:
     """One device's share of tensors and variables, where a parallel training divides each part by its number.
 
     Gradients that are kept, as they were not sent, are a state more (Lin et al., Deep Gradient Compression, 2018).
     """
-    part = {name: split.get(name, 1.0) for name in PARTS}
-    kept = one_state(variables) / split[KEPT_GRADIENTS] if KEPT_GRADIENTS in split else 0.0
+    part = {name: divisors.get(name, 1.0) for name in PARTS}
+    kept = one_state(variables) / divisors[KEPT_GRADIENTS] if KEPT_GRADIENTS in divisors else 0.0
     return (
         StepTensors(
             tensors.activations / part["activations"],
@@ -157,6 +161,7 @@ def divide(tensors: StepTensors, variables: Variables, split: Divisors) -> tuple
             variables.parameters / part["parameters"],
             variables.optimizer / part["optimizer"] + kept,
             variables.slots,
+            variables.unit,
             variables.notes,
         ),
     )
@@ -192,12 +197,30 @@ def largest_moment(tensors: StepTensors) -> tuple[float, float, float]:
     return float(tensors.activations[moment]), float(tensors.gradients[moment]), float(tensors.workspace[moment])
 
 
-def parts_of(
-    tensors: StepTensors, variables: Variables, workload: Workload, device: DeviceSpec | None, draws: int, seed: int
-) -> dict[str, Floats]:
-    """Samples (1 + draws) of each part [B].
+def buckets(variables: Variables, workload: Workload, share: DeviceShare, draws: int, seed: int) -> Floats:
+    """Samples (1 + draws) of what the messages among copies of a model hold beside its tensors [B].
 
-    allocator = (a - 1) · (parameters + gradients + states + activations + workspace), a: memory.yaml.
+    All-reduced gradients are copied into buckets: β · g, with g the gradients of all parameters. Where copies share
+    states, gradients travel in units of u [B]: 2 · υ · u; where they share the weights too, as much again is gathered
+    (Zhao et al., PyTorch FSDP, VLDB 2023, section 3). β and υ: memory.yaml.
+    """
+    trains = workload.mode == "training"
+    if share.exchanged in DIVIDED:
+        units = UNITS_AT_ONCE * (trains + (share.exchanged == "zero3"))
+        return units * variables.unit * sample("units", numbers().units, draws, seed)
+    if share.exchanged != "data" or not trains:
+        return np.zeros(1 + draws)
+    gradients = one_state(variables) / share.divisors.get("gradients", 1.0)
+    return gradients * sample("buckets", by_framework(numbers().buckets, workload), draws, seed)
+
+
+def parts_of(
+    tensors: StepTensors, variables: Variables, exchanged: Floats, workload: Workload, device: DeviceSpec | None,
+    draws: int, seed: int,
+) -> dict[str, Floats]:  # fmt: skip
+    """Samples (1 + draws) of each part [B]; ``exchanged``: those of :func:`buckets`.
+
+    allocator = (a - 1) · (parameters + gradients + states + activations + workspace + buckets), a: memory.yaml.
     """
     activations, gradients, workspace = largest_moment(tensors)
     share = sample("activations", numbers().evidence[tensors.evidence], draws, seed)
@@ -209,6 +232,7 @@ def parts_of(
         "optimizer": variables.optimizer * ones,
         "activations": activations * share,
         "workspace": workspace * ones,
+        "buckets": exchanged,
     }
     held = np.asarray(sum(parts.values()))
     return {

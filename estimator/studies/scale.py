@@ -165,8 +165,7 @@ class _Alone:
         """What one device of a group holds."""
         if self.held is None:
             return None
-        held = self.held.accumulated() if group.micro_batches > 1 else self.held
-        return held.use(self.split.divisors(group.devices, self.of_experts))
+        return self.held.use(self.split.share(group.devices, group.micro_batches, self.of_experts))
 
 
 def _steps(groups: Sequence[Group], alone: dict[int | None, _Alone], split: Split) -> dict[Group, GroupStep]:

@@ -35,7 +35,7 @@ from estimator.core.parallel import (
 from estimator.core.schema import HOST_CLASSES, MATRIX, MESSAGES, WORK, numbers
 from estimator.core.types import ITEMSIZE, Flags, Floats, Integers, Workload, itemsizes
 from estimator.work.compression import Compression, compression
-from estimator.work.weights import KERNEL, form, takes_weights, updates
+from estimator.work.weights import form, takes_weights, updates, weights_of, weights_taken
 
 BUCKET_BYTES, FIRST_BUCKET_BYTES = 25 * 2**20, 2**20
 MOST_BUCKETS = 256  # more of them are sent as fewer, larger ones
@@ -91,7 +91,7 @@ def exchange(work: pd.DataFrame, workload: Workload, split: Split) -> Exchange:
     order = _order(work)
     width = _width(work, split)
     of_experts = has_attribute(work, EXPERTS_WEIGHTS)
-    taken, by_experts = _weights_taken(work), has_attribute(work, EXPERTS_LOAD)
+    taken, by_experts = weights_taken(work), has_attribute(work, EXPERTS_LOAD)
     tables = [
         _exchange_among(name, _buckets(made * some * width / WIDEST, taken * takes, order), work, split)
         for name, some, takes in (("data", ~of_experts, ~by_experts), ("like_experts", of_experts, by_experts))
@@ -217,7 +217,7 @@ def _gradient_elements(work: pd.DataFrame) -> Floats:
     """Elements of the gradients of parameters that each product or convolution makes."""
     stated = has_attribute(work, OF_PARAMETERS)
     if not stated.any():
-        return np.where(_makes_gradients(work), _weights_of(work), 0.0)
+        return np.where(_makes_gradients(work), weights_of(work), 0.0)
     return np.where(stated, np.nan_to_num(numbers(work, "batch") * numbers(work, "m") * numbers(work, "n")), 0.0)
 
 
@@ -225,12 +225,6 @@ def _width(work: pd.DataFrame, split: Split) -> float:
     """Bytes of one gradient or weight as it travels."""
     products = work.loc[work["op_class"].isin(MATRIX), "precision"].mode()
     return min(WIDEST, ITEMSIZE[products.iloc[0]]) if split.divides_update and len(products) else WIDEST
-
-
-def _weights_taken(work: pd.DataFrame) -> Floats:
-    """Elements of the weights that each op of the forward pass takes."""
-    convolution = (work["op_class"] == "convolution") & work["phase"].eq("forward").fillna(False)
-    return np.where(takes_weights(work) | convolution, _weights_of(work), 0.0)
 
 
 def _makes_gradients(work: pd.DataFrame) -> Flags:
@@ -243,15 +237,6 @@ def _makes_gradients(work: pd.DataFrame) -> Flags:
     product[product] = [form(pair) in weights for pair in results]
     convolution = (work["op_class"] == "convolution") & work["pass"].isin(["grad_weights", "backward"])
     return np.asarray(product | convolution, dtype=bool)
-
-
-def _weights_of(work: pd.DataFrame) -> Floats:
-    """Elements of the weights, or of their gradients, of each product and convolution."""
-    kernel = np.prod([numbers(work, name) for name in KERNEL if name != "groups"], axis=0) / numbers(work, "groups")
-    forward = takes_weights(work).to_numpy(dtype=bool)
-    product = np.where(forward, numbers(work, "k"), numbers(work, "m")) * numbers(work, "n")
-    each = np.where(work["op_class"] == "convolution", kernel, product)
-    return np.nan_to_num(each) * numbers(work, "calls")
 
 
 def _spread(work: pd.DataFrame) -> Floats:
@@ -271,6 +256,11 @@ def _order(work: pd.DataFrame) -> Integers:
     return np.argsort(rank, kind="stable")
 
 
+def bucket_bytes(gradients: float) -> float:
+    """What all buckets but the first hold of so many bytes of gradients [B]."""
+    return max(BUCKET_BYTES, gradients / MOST_BUCKETS)
+
+
 def _buckets(made: Floats, taken: Floats, order: Integers) -> Buckets:
     """Group gradients in the order in which they are made; a bucket is sent once it is full.
 
@@ -278,12 +268,12 @@ def _buckets(made: Floats, taken: Floats, order: Integers) -> Buckets:
     from the last to the first.
     """
     rows = order[made[order] > 0]
-    size, full, filled = FIRST_BUCKET_BYTES, [], 0.0
+    size, full, filled = float(FIRST_BUCKET_BYTES), [], 0.0
     for place, bytes_ in enumerate(made[rows]):
         filled += bytes_
         if filled >= size or place == len(rows) - 1:
             full.append(place)
-            size, filled = max(BUCKET_BYTES, made.sum() / MOST_BUCKETS), 0.0
+            size, filled = bucket_bytes(float(made.sum())), 0.0
     last, ended = np.array(full, dtype=np.int64), np.cumsum(made[rows])
     return Buckets(np.diff(ended[last], prepend=0.0), rows[last], _first_takers(taken, order, ended[last]), order)
 

@@ -16,8 +16,9 @@ from estimator.core.schema import complete
 from estimator.core.types import ITEMSIZE, Variables, Workload
 from estimator.work import shapes
 from estimator.work.operators import is_update
+from estimator.work.parallel import bucket_bytes
 from estimator.work.tensors import in_phase
-from estimator.work.weights import KERNEL, takes_weights
+from estimator.work.weights import KERNEL, takes_weights, weights_taken
 
 WIDE = "fp32"  # the format of parameters and states under mixed precision (Micikevicius et al., ICLR 2018)
 UNKNOWN_SLOTS = 2  # of an optimizer that no table knows: as many as Adam's
@@ -47,11 +48,25 @@ def step_variables(work: pd.DataFrame, workload: Workload, precision: str) -> Va
     narrow = min(ITEMSIZE.get(name, ITEMSIZE[WIDE]) for name in precision.split("/"))
     trains = workload.mode == "training"
     itemsize = ITEMSIZE[workload.precision] if ITEMSIZE[workload.precision] > ITEMSIZE[WIDE] else ITEMSIZE[WIDE]
+    travelling = count * min(narrow, itemsize)
+    unit = travelling_unit(work, travelling)
     if not trains:
-        return Variables(count * min(narrow, itemsize), 0.0, 0.0, tuple(notes))
+        return Variables(travelling, 0.0, 0.0, unit, tuple(notes))
     slots, slot_notes = _slots(work, workload, count)
     copies = narrow if narrow < ITEMSIZE[WIDE] else 0.0
-    return Variables(count * (itemsize + copies), count * slots * itemsize, slots, (*notes, *slot_notes))
+    return Variables(count * (itemsize + copies), count * slots * itemsize, slots, unit, (*notes, *slot_notes))
+
+
+def travelling_unit(work: pd.DataFrame, weights: float) -> float:
+    """Of so many bytes of weights, those that travel at once where copies of the model share them [B].
+
+    They are those of the largest block; of a model without blocks those of a bucket.
+    """
+    taken = pd.Series(weights_taken(work), index=work.index)
+    by_block = taken.groupby(work["block"]).sum()
+    if not by_block.any():
+        return min(weights, bucket_bytes(weights))
+    return weights * float(by_block.max() / taken.sum())
 
 
 def _slots(work: pd.DataFrame, workload: Workload, count: float) -> tuple[float, tuple[Note, ...]]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+import numpy as np
 import pandas as pd
 
-from estimator.core.schema import MATRIX
+from estimator.core.schema import MATRIX, numbers
+from estimator.core.types import Floats
 from estimator.work.operators import is_temporary, is_update, is_variable
 from estimator.work.shapes import Shape
 
@@ -29,6 +31,21 @@ def is_forward(work: pd.DataFrame) -> pd.Series:
 def takes_weights(work: pd.DataFrame) -> pd.Series:
     """Forward products of activations with weights; such products have no batch dimension."""
     return is_forward(work) & ~(work["batch"] > 1).fillna(False)
+
+
+def weights_taken(work: pd.DataFrame) -> Floats:
+    """Elements of the weights that each op of the forward pass takes."""
+    convolution = (work["op_class"] == "convolution") & work["phase"].eq("forward").fillna(False)
+    return np.where(takes_weights(work) | convolution, weights_of(work), 0.0)
+
+
+def weights_of(work: pd.DataFrame) -> Floats:
+    """Elements of the weights, or of their gradients, of each product and convolution."""
+    kernel = np.prod([numbers(work, name) for name in KERNEL if name != "groups"], axis=0) / numbers(work, "groups")
+    forward = takes_weights(work).to_numpy(dtype=bool)
+    product = np.where(forward, numbers(work, "k"), numbers(work, "m")) * numbers(work, "n")
+    each = np.where(work["op_class"] == "convolution", kernel, product)
+    return np.nan_to_num(each) * numbers(work, "calls")
 
 
 def weight_forms(work: pd.DataFrame) -> frozenset[Shape]:

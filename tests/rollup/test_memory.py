@@ -1,11 +1,14 @@
 """The arithmetic of memory: parts, splits, the largest batch, and what is refused."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from estimator.core.types import DeviceSpec, MemoryUse, RunPlan, Sourced, StepTensors, Variables, Workload
+from estimator.core.parallel import DIVIDED, DataWord, DeviceShare
+from estimator.core.types import DeviceSpec, MemoryUse, Mode, RunPlan, Sourced, StepTensors, Variables, Workload
 from estimator.devices import load_device
 from estimator.rollup import memory
 from estimator.rollup.memory import GIB, DoesNotFitError
@@ -25,9 +28,9 @@ def card(capacity: float | None, **facts: object) -> DeviceSpec:
     return load_device("v100").model_copy(update={"name": "card", "memory_capacity": held, **facts})
 
 
-def use_of(device: DeviceSpec | None, split: memory.Divisors | None = None, size: float = 6e9) -> MemoryUse:
+def use_of(device: DeviceSpec | None, share: DeviceShare | None = None, size: float = 6e9) -> MemoryUse:
     at_batches = (8, tensors(size)), (16, tensors(2 * size))
-    return memory.memory_use(at_batches, VARIABLES, WORKLOAD, device, PLAN, split or {})
+    return memory.memory_use(at_batches, VARIABLES, WORKLOAD, device, PLAN, share or DeviceShare())
 
 
 def test_the_parts_add_up_at_the_fullest_moment() -> None:
@@ -49,11 +52,43 @@ def test_without_a_device_there_is_no_reserve_and_no_verdict() -> None:
 
 
 def test_a_split_divides_its_parts_alone() -> None:
-    whole, split = use_of(card(80e9)), use_of(card(80e9), {"optimizer": 8, "parameters": 4})
+    whole, split = use_of(card(80e9)), use_of(card(80e9), DeviceShare({"optimizer": 8, "parameters": 4}))
     assert split.parts["optimizer"][0] == 1e9
     assert split.parts["parameters"][0] == 1e9
     assert split.parts["activations"][0] == whole.parts["activations"][0]
     assert (split.largest_batch or 0) > (whole.largest_batch or 0)
+
+
+@pytest.mark.parametrize(
+    ("exchanged", "mode", "expected"),
+    [
+        (None, "training", 0.0),
+        ("data", "training", 4e9),  # PyTorch's buckets are copies of all gradients
+        ("data", "inference", 0.0),
+        ("parameter-server", "training", 0.0),
+        ("zero1", "training", 2 * 3e8),  # one unit of gradients fills, one travels
+        ("zero2", "training", 2 * 3e8),
+        ("zero3", "training", 4 * 3e8),  # and as many of weights
+        ("zero3", "inference", 2 * 3e8),
+    ],
+)
+def test_buckets_hold_what_travels(exchanged: DataWord | None, mode: Mode, expected: float) -> None:
+    workload = WORKLOAD.model_copy(update={"mode": mode})
+    variables = dataclasses.replace(VARIABLES, unit=3e8)
+    found = memory.buckets(variables, workload, DeviceShare(exchanged=exchanged), 200, 0)
+    assert found[0] == expected
+    assert (found[1:].min() < expected < found[1:].max()) == (exchanged in DIVIDED and expected > 0)
+
+
+def test_a_stage_of_a_pipeline_has_buckets_of_its_own_gradients() -> None:
+    found = memory.buckets(VARIABLES, WORKLOAD, DeviceShare({"gradients": 4.0}, exchanged="data"), 0, 0)
+    assert found[0] == 1e9
+
+
+def test_buckets_leave_less_for_the_batch() -> None:
+    alone, one_of_several = (use_of(card(80e9), DeviceShare(exchanged=how)) for how in (None, "data"))
+    assert one_of_several.total[0] == pytest.approx(alone.total[0] + 1.04 * 4e9)
+    assert (one_of_several.largest_batch or 0) < (alone.largest_batch or 0)
 
 
 @given(capacity=st.floats(20e9, 500e9), size=st.floats(1e9, 50e9))

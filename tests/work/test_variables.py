@@ -7,7 +7,7 @@ from estimator.core.errors import EstimatorError
 from estimator.core.types import Optimizer, Workload
 from estimator.profiles import read_profile
 from estimator.work import count_work
-from estimator.work.variables import slots_by_optimizer, step_variables
+from estimator.work.variables import slots_by_optimizer, step_variables, travelling_unit
 
 EMPTY = count_work(pd.DataFrame({"op": ["a"], "time_s": [1.0]}), Workload(name="own")).work
 
@@ -51,6 +51,20 @@ def test_parameters_are_counted_from_products_or_asked_for() -> None:
         EstimatorError, match=r"own: the parameters are not known; add parameters to its workload\.yaml"
     ):
         step_variables(EMPTY, workload(parameters=None), "fp32")
+
+
+def test_weights_of_a_block_travel_at_once_and_a_bucket_where_there_is_none() -> None:
+    """GPT-2 small: 12 blocks of 7.08 million weights, two bytes each."""
+    gpt2, resnet = read_profile("gpt2"), read_profile("resnet50")
+    units = [
+        step_variables(count_work(each.ops, each.workload).work, each.workload, "bf16").unit for each in (gpt2, resnet)
+    ]
+    assert units == [pytest.approx(2 * 12 * 768**2, rel=0.02), 25 * 2**20]
+
+
+def test_few_weights_travel_as_one_bucket() -> None:
+    work = count_work(read_profile("p1b2").ops, read_profile("p1b2").workload).work
+    assert travelling_unit(work, 1e6) == 1e6
 
 
 def test_the_table_of_optimizers() -> None:

@@ -14,6 +14,7 @@ MEANINGS = {
     "optimizer": "states of the optimizer, such as moments",
     "activations": "kept from the forward for the backward pass, with the batch of data",
     "workspace": "what else lives at the fullest moment: temporaries of ops and of the update",
+    "buckets": "gradients and weights that travel among copies of the model",
     "allocator": "rounding and caching by the framework's allocator",
     "reserve": "context of the driver, code of libraries",
 }

@@ -14,7 +14,7 @@ def test_the_document() -> None:
     document = read("memory", "p1b2", "--on", "v100")
     assert read("memory", "p1b2", "--to", "v100") == document
     assert document.keys() >= KEYS
-    parts = ("parameters", "gradients", "optimizer", "activations", "workspace", "allocator", "reserve")
+    parts = ("parameters", "gradients", "optimizer", "activations", "workspace", "buckets", "allocator", "reserve")
     assert sum(document[name] for name in parts) == pytest.approx(document["total"])
     assert document["total_interval"]["low"] < document["total"] < document["total_interval"]["high"]
     assert (document["fits"], document["capacity"]) == (True, 16e9)
