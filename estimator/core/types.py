@@ -373,14 +373,15 @@ class PowerCoefficients(File):
 class StepTensors:
     """What a step holds in memory apart from its variables, at each of its moments [B].
 
-    ``evidence`` tells how it is known: from the flow of tensors between ops; from what each operator keeps for its
-    gradient; from the sizes of the layers' outputs alone; or not at all, so that the activations are 0.
+    ``evidence`` tells how it is known: from the flow of tensors between ops; from that of a plan, of which nothing ran;
+    from what each operator keeps for its gradient; from the sizes of the layers' outputs alone; or not at all, so that
+    the activations are 0.
     """
 
     activations: Floats
     gradients: Floats
     workspace: Floats
-    evidence: Literal["flow", "rules", "layers", "none"]
+    evidence: Literal["flow", "plan", "rules", "layers", "none"]
 
 
 @dataclass(frozen=True)

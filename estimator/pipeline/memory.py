@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from estimator.core.errors import EstimatorError
@@ -54,8 +55,8 @@ def memory(profile: Profile, plan: RunPlan, share: DeviceShare | None = None) ->
     asked = plan.precision if device is None else product_format(plan.precision, ran.workload, device).precision
     work = count_work(ran.ops, ran.workload, ran.where).work
     variables = step_variables(work, ran.workload, asked or matrix_precision(work, ran.workload))
-    at_batches = tuple(tensors_at_two_batches(work, ran.workload, plan.batch, asked))
-    use = Held(at_batches, variables, ran.workload, device, plan).use(share or DeviceShare())
+    at_batches = tensors_at_two_batches(work, ran.workload, plan.batch, asked)
+    use = _held(at_batches, variables, ran, device, plan).use(share or DeviceShare())
     return dataclasses.replace(use, notes=(*announcements(device), *use.notes))
 
 
@@ -82,8 +83,22 @@ def held_by_step(ran: Profile, plan: RunPlan, device: DeviceSpec, work: WorkOnTa
     workload = ran.workload.model_copy(update={"batch_size": batch})
     variables = step_variables(work.resized, workload, work.precision)
     asked = product_format(plan.precision, workload, device).precision
-    at_batch = ((batch or 0, step_tensors(work.resized, workload, asked)),)
-    return Held(at_batch, variables, workload, device, plan)
+    at_batch = [(batch or 0, step_tensors(work.resized, workload, asked))]
+    return _held(at_batch, variables, dataclasses.replace(ran, workload=workload), device, plan)
+
+
+def _held(
+    at_batches: Iterable[tuple[int, StepTensors]], variables: Variables, ran: Profile, device: DeviceSpec | None,
+    plan: RunPlan,
+) -> Held:  # fmt: skip
+    """What a step holds; where nothing ran, the flow of its tensors is a plan."""
+
+    def as_known(tensors: StepTensors) -> StepTensors:
+        planned = tensors.evidence == "flow" and not ran.ran
+        return dataclasses.replace(tensors, evidence="plan") if planned else tensors
+
+    known = tuple((batch, as_known(tensors)) for batch, tensors in at_batches)
+    return Held(known, variables, ran.workload, device, plan)
 
 
 def check_memory(

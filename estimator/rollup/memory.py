@@ -137,6 +137,7 @@ def _notes(tensors: StepTensors, device: DeviceSpec | None) -> Iterator[Note]:
 
 
 ACTIVATIONS = {  # by evidence
+    "plan": "nothing ran: tensors are those of ops one by one, and a framework may fuse some, above all the loss",
     "rules": "the profile does not tell which op reads which tensor: activations are what each operator keeps by rule",
     "layers": "the profile has no shapes: activations are the outputs of the layers that its workload.yaml lists",
     "none": "the profile tells nothing of the activations: they are not counted, and the total is too small",
@@ -173,7 +174,7 @@ def with_rules(tensors: StepTensors, variables: Variables, workload: Workload) -
     An allocator that caches its blocks (PyTorch's) keeps the activations' beside those of gradients and update, so that
     they add up: m = kept + gradients + temporaries [B].
     """
-    if tensors.evidence == "flow" or workload.mode != "training":
+    if tensors.evidence in ("flow", "plan") or workload.mode != "training":
         return tensors
     gradients = np.full_like(tensors.activations, variables.parameters)
     update = by_framework(numbers().update, workload).value if variables.slots else 0.0
@@ -231,7 +232,7 @@ def parts_of(
         "gradients": gradients * ones,
         "optimizer": variables.optimizer * ones,
         "activations": activations * share,
-        "workspace": workspace * ones,
+        "workspace": workspace * (share if tensors.evidence == "plan" else ones),
         "buckets": exchanged,
     }
     held = np.asarray(sum(parts.values()))

@@ -16,6 +16,7 @@ from estimator.profiles.layers.nodes import (
     Dropout,
     Embedding,
     FusedAttention,
+    FusedLoss,
     Loss,
     Move,
     Multiply,
@@ -258,8 +259,11 @@ def _pooler(tape: Tape, given: Tensor) -> None:
 
 
 def _loss(tape: Tape, name: str, logits: Tensor) -> None:
-    """The cross-entropy of classes, in fp32."""
+    """The cross-entropy of classes: in one kernel, or op by op in fp32."""
     prefix, narrow = tape.name(f"{name}/cross_entropy"), stored(tape.layers)
+    if tape.layers.loss == "fused":
+        tape.add(FusedLoss(f"{prefix}/fused", (logits,), (1,)))
+        return
     if narrow != "fp32":
         casts = (f"from={narrow};to=fp32", f"from=fp32;to={narrow}")
         to_copy = ("aten::_to_copy", "aten::_to_copy")

@@ -73,6 +73,8 @@ class Layers(File):
     experts_per_token: Few = 1  #: that each token takes
     dropout: Share = 0.1  #: share that is dropped; 0 leaves the ops out
     attention: Literal["fused", "unfused"] = "fused"  #: fused, as FlashAttention, or op by op
+    #: fused: from the logits in their own format, in one kernel each way, as flash-attn and Liger do; else in fp32
+    loss: Literal["fused", "unfused"] = "unfused"
     #: full: each block again before its gradients; selective: the core of its attention
     recompute: Literal["none", "full", "selective"] = "none"
     precision: ProductFormat = "bf16"  #: number format of the products

@@ -289,6 +289,21 @@ class Loss(Node):
         return parameter(*self.inputs[0].shape[:-1])
 
 
+@dataclass(frozen=True)
+class FusedLoss(Loss):
+    """The same from the logits as they are, in one kernel: that of the gradient writes over the logits."""
+
+    def forward(self) -> Row:
+        """The mean over rows, each of which is read once."""
+        return Row(self.name, "flash_attn::cross_entropy_forward", (*self.inputs, self._targets), (self.shape,))
+
+    def backward(self, gradient: Tensor | None, kept: Renamed) -> Made:
+        """The gradient of all classes."""
+        given = self.inputs[0]
+        operands = (last(given, kept), self._targets)
+        yield given, Row(f"{self.name}/grad", "flash_attn::cross_entropy_backward", operands, (given.shape,))
+
+
 def _known(gradient: Tensor | None) -> Tensor:
     """The gradient of an op's result, which all but a loss have."""
     if gradient is None:

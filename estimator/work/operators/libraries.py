@@ -69,6 +69,8 @@ SIGNATURES = (  # kernels that only their whole signature identifies
     Rule("movement", r"(nchw|nhwc)To\w+|CatArray|Concat\w*Kernel|SwapDimension|ShuffleInTensor|\w*transpose"),
     Rule("movement", r"\w*elementwise_kernel\w*<.*(direct_copy_kernel|FillFunctor)"),
     Rule("loss", r"nll_loss_forward"),
+    Rule("fused_cross_entropy_grad", r"cross_entropy_(bwd|backward)|liger_cross_entropy"),  # Liger's loss writes it
+    Rule("fused_cross_entropy", r"cross_entropy_(fwd|forward)"),
     Rule("reduction", r"\w*reduce_?\w*kernel|Device\w*(Reduce|Scan)\w*Kernel|(Row|Column)Reduce"),
     Rule("max_pool_grad", r"\w*max_pool\w*backward|pooling_bw\w*max"),
     Rule("avg_pool_grad", r"\w*avg_pool\w*backward"),

@@ -53,6 +53,8 @@ RULES = (
     Rule("softmax_grad", r"(masked_|safe_)?(log_)?softmax_backward(_data)?"),
     Rule("softmax", r"(masked_|safe_)?(log_)?softmax(_data)?"),
     Rule("cross_entropy_loss", r"cross_entropy_loss"),
+    Rule("fused_cross_entropy_grad", r"cross_entropy_(bwd|backward)\w*"),
+    Rule("fused_cross_entropy", r"cross_entropy_(fwd|forward)\w*"),
     Rule("foreach_copy", r"foreach_(copy|zero)"),
     Rule("sum", r"sum|nansum"),
     Rule("mean", r"mean"),

@@ -10,6 +10,7 @@ from estimator.profiles.layers.nodes import (
     Dropout,
     Embedding,
     FusedAttention,
+    FusedLoss,
     Loss,
     Move,
     Multiply,
@@ -112,5 +113,7 @@ def test_tables_moves_and_losses() -> None:
     assert targets(moved) == ["x", "y"]
     loss = Loss("l", (X,), (1,))
     assert rows(loss, gradient=None)[0].results == (X.shape,)
+    fused = rows(FusedLoss("l", (X,), (1,)), gradient=None)[0]
+    assert (fused.results, fused.operands[0]) == ((X.shape,), X)  # it reads the logits, not the gradient of a result
     with pytest.raises(TypeError, match="only a loss"):
         rows(Embedding("e", (parameter(100, 8), parameter(BATCH, 4)), X.shape), gradient=None)

@@ -15,7 +15,7 @@ EVERY_KIND = [
     {}, {"kind": "bert"}, {"kind": "llama"}, {"kind": "bert", "head": "span"}, {"recompute": "full"},
     {"recompute": "selective", "attention": "unfused"}, {"experts": 4, "experts_per_token": 2},
     {"key_value_heads": 2, "attention": "unfused", "positions": "rotary"}, {"precision": "fp16", "optimizer": "lamb"},
-    {"precision": "fp32", "optimizer": "sgd"}, {"tied_embeddings": False, "positions": "alibi"},
+    {"precision": "fp32", "optimizer": "sgd"}, {"tied_embeddings": False, "positions": "alibi"}, {"loss": "fused"},
 ]  # fmt: skip
 
 
@@ -132,6 +132,19 @@ def test_activations_are_those_of_korthikanti_et_al(recompute: str, per_block: o
         return float(tensors.activations[forward][-1])
 
     assert (kept(5) - kept(2)) / 3 == 5 * 32 * 64 * per_block(4, 32, 64)  # type: ignore[operator]
+
+
+def test_a_fused_loss_reads_logits_as_they_are_and_writes_over_them() -> None:
+    """Op by op there are a cast, a softmax and a pick, each with its gradient, and copies in fp32."""
+    one_by_one, fused = (work_of(profile(loss=loss, vocabulary=10_000, blocks=1)) for loss in ("unfused", "fused"))
+    of_loss = [work[work["op"].str.contains("cross_entropy")] for work in (one_by_one, fused)]
+    logits = 2.0 * 10_000 * one_by_one.loc[one_by_one["op"] == "head/logits", "m"].iloc[0]  # bf16
+    assert [len(rows) for rows in of_loss] == [6, 2]
+    assert of_loss[1]["bytes"].to_numpy(dtype=float) == pytest.approx([logits, 2 * logits], rel=1e-3)
+    workload = profile(loss="fused").workload
+    moments = [step_tensors(work, workload) for work in (one_by_one, fused)]
+    most = [float((each.activations + each.gradients + each.workspace).max()) for each in moments]
+    assert most[1] < most[0] - 2 * logits
 
 
 def test_recomputation_runs_the_forward_ops_of_a_block_again() -> None:

@@ -1,0 +1,43 @@
+"""MPT's published trainings ran, so that none of them may be refused for its memory (mosaicml/llm-foundry)."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from estimator.core.types import MemoryUse, RunPlan, Workload
+from estimator.pipeline.memory import memory_of_group
+from estimator.profiles.layers import profile_of
+from estimator.rollup.memory import exceeds
+from estimator.validation import language_models
+from estimator.validation.language_models import Training
+
+PYTORCH = Workload(name="mpt", framework="pytorch")
+
+
+@pytest.fixture(scope="module")
+def trainings(public_data: Callable[[str], Path]) -> list[Training]:
+    """One of each model, device and number of tokens at once."""
+    rows = language_models.read_steps(public_data("data")).rows
+    mpt = rows[rows["table"] == language_models.MPT]
+    tokens = [each.layers.sequence_length * each.layers.micro_batch for each in mpt["training"]]
+    return list(mpt.assign(tokens=tokens).drop_duplicates(["model", "device", "tokens"])["training"])
+
+
+def use(training: Training, **changes: object) -> MemoryUse:
+    layers = training.layers.model_copy(update=changes)
+    plan = RunPlan(training.device, batch=training.batch // training.devices, draws=50)
+    return memory_of_group(profile_of(layers, PYTORCH), plan, training.split, training.devices)
+
+
+def test_none_is_refused(trainings: list[Training]) -> None:
+    assert len(trainings) > 25
+    assert not [each for each in trainings if exceeds(use(each))]
+
+
+def test_with_their_fused_loss_they_fit_within_a_tenth(trainings: list[Training]) -> None:
+    """Their micro-batches are the largest that fitted."""
+    found = [use(each, loss="fused") for each in trainings]
+    held = [float(each.total[0]) / float(each.capacity or 0) for each in found]
+    assert max(held) < 1.1
+    assert sum(share > 0.6 for share in held) > len(held) / 2
