@@ -25,4 +25,5 @@ def test_a_campaign_is_derived_from_its_phases() -> None:
     assert nominal["campaign_energy_kwh"] == 3
     assert "campaign_usd" not in found, "no phase has a price"
     assert found["campaign_s"].inputs == ("a.phase_s", "b.phase_s")
+    assert (found["campaign_s"].unit, found["campaign_ratio"].unit) == ("s", "1")
     assert found["campaign_s"].id == "m/campaign_s"

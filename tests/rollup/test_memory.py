@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from estimator.core.notes import Note
 from estimator.core.parallel import DIVIDED, DataWord, DeviceShare
 from estimator.core.types import DeviceSpec, MemoryUse, Mode, RunPlan, Sourced, StepTensors, Variables, Workload
 from estimator.devices import load_device
@@ -49,6 +50,13 @@ def test_without_a_device_there_is_no_reserve_and_no_verdict() -> None:
     use = use_of(None)
     assert use.parts["reserve"].max() == 0
     assert (use.capacity, use.fits, use.largest_batch) == (None, None, None)
+
+
+def test_notes_of_variables_and_of_the_evidence_go_along() -> None:
+    variables = dataclasses.replace(VARIABLES, notes=(Note("parameters-counted", "counted"),))
+    at = [(8, tensors(6e9, "rules"))]
+    use = memory.memory_use(at, variables, WORKLOAD, None, PLAN, DeviceShare())
+    assert [note.code for note in use.notes] == ["parameters-counted", "activations-by", "memory-without-device"]
 
 
 def test_a_split_divides_its_parts_alone() -> None:

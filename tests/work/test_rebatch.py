@@ -199,6 +199,15 @@ def test_a_pool_scales_with_its_images() -> None:
     assert not any("a weight are alike" in sentence for sentence in notes)
 
 
+def test_flop_of_a_convolution_with_stated_sizes_go_with_its_images() -> None:
+    """Without shapes, its sizes are not read again."""
+    sizes = {"conv_n": 8, "conv_c": 3, "conv_h": 32, "conv_w": 32, "conv_k": 16, "conv_r": 3, "conv_s": 3}
+    work = work_of([{"op_type": "Conv2D", "op_class": "convolution", **sizes, "pass": "forward"}])
+    sized = rebatch(work, Workload(name="own", batch_size=8), 32).work
+    assert sized["conv_n"].tolist() == [32]
+    assert sized["flop"].tolist() == pytest.approx((4 * work["flop"]).tolist())
+
+
 def test_each_note_has_its_code_and_its_share_of_the_time() -> None:
     work = work_of(
         [

@@ -17,7 +17,9 @@ def test_the_strongest_evidence_is_taken() -> None:
     assert step_tensors(work, profile.workload).evidence == "flow"
     assert step_tensors(without_flow, profile.workload).evidence == "rules"
     assert step_tensors(bare, layers).evidence == "layers"
-    assert step_tensors(bare, profile.workload).evidence == "none"
+    nothing = step_tensors(bare, profile.workload)
+    assert nothing.evidence == "none"
+    assert [float(part.sum()) for part in (nothing.activations, nothing.gradients, nothing.workspace)] == [0, 0, 0]
 
 
 def test_activations_double_with_the_batch_and_halve_in_half_the_width() -> None:

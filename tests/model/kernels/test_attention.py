@@ -44,6 +44,12 @@ def test_twice_the_length_takes_four_times_as_long() -> None:
     assert two / one == pytest.approx(4.0, rel=0.02)
 
 
+def test_the_backward_pass_is_a_kind_of_its_own() -> None:
+    rows = pd.concat([attention(512), attention(512).assign(operator="attention_grad")], ignore_index=True)
+    inputs = KernelInputs.on_device(rows, DEVICE, shipped())
+    assert ATTENTION.features(inputs, ATTENTION.busy_time(inputs)).kind.tolist() == [0, 1]
+
+
 def test_no_call_takes_less_than_at_the_quoted_rates() -> None:
     found = ATTENTION.busy_time(KernelInputs.on_device(attention(16, 512, 2**14), DEVICE, shipped()))
     assert (found.time_s >= found.lower_bound_s).all()
