@@ -76,10 +76,12 @@ def test_a_host_of_which_the_dump_holds_no_time_is_told(known: dict[str, float],
     assert texts == [f"the dump holds no time of its host, so 'host {shown}' has none to take"] * said
 
 
-def test_a_host_whose_op_the_source_ran_is_there() -> None:
-    ops = canonical.to_ops(make_ops({"op_type": "Mystery"}, {"op_type": "Wait", "op_class": "host"}), "toy")
+@pytest.mark.parametrize(("time_s", "is_absent"), [(1e-3, False), (0.0, True)])
+def test_a_host_whose_op_the_source_ran_is_there(time_s: float, is_absent: bool) -> None:
+    waited = {"op_type": "Wait", "op_class": "host", "time_s": time_s}
+    ops = canonical.to_ops(make_ops({"op_type": "Mystery"}, waited), "toy")
     found = estimate(dataclasses.replace(profile(), ops=ops), RunPlan("v100", draws=3, host=2.0))
-    assert not any(note.code == "host-absent" for note in found.notes)
+    assert any(note.code == "host-absent" for note in found.notes) == is_absent
 
 
 def by_launches_and_by_idle_time(idle_s: float) -> tuple[Estimate, Estimate]:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from estimator.core.errors import EstimatorError
-from estimator.work.products import Pair, Product, resolve_products, stated_product
+from estimator.work.products import Pair, Product, multiply, resolve_products, stated_product
 from estimator.work.shapes import Op, read_attributes, read_shapes
 
 DIM = st.integers(min_value=2, max_value=4000)
@@ -52,6 +52,12 @@ def test_leading_dimensions_are_the_batch() -> None:
 @pytest.mark.parametrize("pair", [((3, 4), (5, 6)), ((3,), (3, 4)), ((2, 3, 4), (3, 4, 5))])
 def test_shapes_that_do_not_multiply(pair: Pair) -> None:
     assert resolve_products([pair]) == {pair: None}
+
+
+@pytest.mark.parametrize("trans", ["n", "t"])
+def test_a_vector_is_a_row_or_a_column_however_it_is_stored(trans: str) -> None:
+    row, column = multiply(((8,), (8, 5)), trans, "n"), multiply(((5, 8), (8,)), "n", trans)
+    assert [product and product.dims for product in (row, column)] == [(1, 1, 5, 8), (1, 5, 1, 8)]
 
 
 def test_one_operand_is_no_product() -> None:
