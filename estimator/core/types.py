@@ -386,12 +386,16 @@ class StepTensors:
 
 @dataclass(frozen=True)
 class Variables:
-    """What training keeps from step to step: parameters, the optimizer's states, and copies for products [B]."""
+    """What training keeps from step to step: parameters, the optimizer's states, and copies for products [B].
+
+    Inference has neither states nor ``gradients``, which are those of all parameters.
+    """
 
     parameters: float
     optimizer: float
     slots: float  # states of the parameters' size
-    unit: float = 0.0  # weights that travel at once, where copies of the model share them
+    gradients: float
+    block: float = 0.0  # weights of the largest block, as products take them
     notes: tuple[Note, ...] = ()
 
 

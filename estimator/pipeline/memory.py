@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from estimator.core.errors import EstimatorError
@@ -56,7 +55,8 @@ def memory(profile: Profile, plan: RunPlan, share: DeviceShare | None = None) ->
     work = count_work(ran.ops, ran.workload, ran.where).work
     variables = step_variables(work, ran.workload, asked or matrix_precision(work, ran.workload))
     at_batches = tensors_at_two_batches(work, ran.workload, plan.batch, asked)
-    use = _held(at_batches, variables, ran, device, plan).use(share or DeviceShare())
+    known = tuple((batch, _as_known(tensors, ran)) for batch, tensors in at_batches)
+    use = Held(known, variables, ran.workload, device, plan).use(share or DeviceShare())
     return dataclasses.replace(use, notes=(*announcements(device), *use.notes))
 
 
@@ -83,22 +83,14 @@ def held_by_step(ran: Profile, plan: RunPlan, device: DeviceSpec, work: WorkOnTa
     workload = ran.workload.model_copy(update={"batch_size": batch})
     variables = step_variables(work.resized, workload, work.precision)
     asked = product_format(plan.precision, workload, device).precision
-    at_batch = [(batch or 0, step_tensors(work.resized, workload, asked))]
-    return _held(at_batch, variables, dataclasses.replace(ran, workload=workload), device, plan)
+    at_batch = ((batch or 0, _as_known(step_tensors(work.resized, workload, asked), ran)),)
+    return Held(at_batch, variables, workload, device, plan)
 
 
-def _held(
-    at_batches: Iterable[tuple[int, StepTensors]], variables: Variables, ran: Profile, device: DeviceSpec | None,
-    plan: RunPlan,
-) -> Held:  # fmt: skip
-    """What a step holds; where nothing ran, the flow of its tensors is a plan."""
-
-    def as_known(tensors: StepTensors) -> StepTensors:
-        planned = tensors.evidence == "flow" and not ran.ran
-        return dataclasses.replace(tensors, evidence="plan") if planned else tensors
-
-    known = tuple((batch, as_known(tensors)) for batch, tensors in at_batches)
-    return Held(known, variables, ran.workload, device, plan)
+def _as_known(tensors: StepTensors, ran: Profile) -> StepTensors:
+    """The tensors of a step; where nothing ran, their flow is a plan."""
+    is_planned = tensors.evidence == "flow" and not ran.ran
+    return dataclasses.replace(tensors, evidence="plan") if is_planned else tensors
 
 
 def check_memory(

@@ -1,4 +1,4 @@
-"""Memory of one training on one device: parameters, gradients, states, activations, workspace, allocator, reserve.
+"""Memory of one training on one device: the parts of :data:`PARTS`.
 
 All parts add up to what a device must hold at the step's fullest moment. Each is linear in the batch, so that the
 largest batch that fits has a closed form.
@@ -37,7 +37,7 @@ Found = TypeVar("Found")
 GB, GIB = 1e9, 2.0**30
 LARGEST = 1e9  # batch, where memory does not grow with it
 PARTS = ("parameters", "gradients", "optimizer", "activations", "workspace", "buckets", "allocator", "reserve")
-UNITS_AT_ONCE = 2  # units of weights or gradients: one is in use, or fills, while the other travels
+BLOCKS_AT_ONCE = 2  # of weights or gradients: one travels, the other is used or filled
 
 
 class Range(File):
@@ -63,7 +63,7 @@ class Numbers(File):
 
     reserve: dict[str, Range]
     buckets: dict[str, Range]
-    units: Range
+    block: Range
     allocator: dict[str, Range]
     evidence: dict[str, Range]
     update: dict[str, Stated]
@@ -137,7 +137,7 @@ def _notes(tensors: StepTensors, device: DeviceSpec | None) -> Iterator[Note]:
 
 
 ACTIVATIONS = {  # by evidence
-    "plan": "nothing ran: tensors are those of ops one by one, and a framework may fuse some, above all the loss",
+    "plan": "nothing ran: tensors are those of ops one by one, and a framework may fuse some of them",
     "rules": "the profile does not tell which op reads which tensor: activations are what each operator keeps by rule",
     "layers": "the profile has no shapes: activations are the outputs of the layers that its workload.yaml lists",
     "none": "the profile tells nothing of the activations: they are not counted, and the total is too small",
@@ -150,7 +150,7 @@ def divide(tensors: StepTensors, variables: Variables, divisors: Mapping[str, fl
     Gradients that are kept, as they were not sent, are a state more (Lin et al., Deep Gradient Compression, 2018).
     """
     part = {name: divisors.get(name, 1.0) for name in PARTS}
-    kept = one_state(variables) / divisors[KEPT_GRADIENTS] if KEPT_GRADIENTS in divisors else 0.0
+    kept = variables.gradients / divisors[KEPT_GRADIENTS] if KEPT_GRADIENTS in divisors else 0.0
     return (
         StepTensors(
             tensors.activations / part["activations"],
@@ -162,7 +162,8 @@ def divide(tensors: StepTensors, variables: Variables, divisors: Mapping[str, fl
             variables.parameters / part["parameters"],
             variables.optimizer / part["optimizer"] + kept,
             variables.slots,
-            variables.unit,
+            variables.gradients,
+            variables.block,
             variables.notes,
         ),
     )
@@ -176,19 +177,14 @@ def with_rules(tensors: StepTensors, variables: Variables, workload: Workload) -
     """
     if tensors.evidence in ("flow", "plan") or workload.mode != "training":
         return tensors
-    gradients = np.full_like(tensors.activations, variables.parameters)
+    gradients = np.full_like(tensors.activations, variables.gradients)
     update = by_framework(numbers().update, workload).value if variables.slots else 0.0
     return StepTensors(tensors.activations, gradients, tensors.workspace + update * gradients, tensors.evidence)
 
 
 def with_accumulated(tensors: StepTensors, variables: Variables) -> StepTensors:
     """The tensors of a micro-batch that is not the first: the gradients of all parameters are there at each moment."""
-    return replace(tensors, gradients=np.maximum(tensors.gradients, one_state(variables)))
-
-
-def one_state(variables: Variables) -> float:
-    """Bytes of one tensor of every parameter in the update's format."""
-    return variables.optimizer / variables.slots if variables.slots else variables.parameters
+    return replace(tensors, gradients=np.maximum(tensors.gradients, variables.gradients))
 
 
 def largest_moment(tensors: StepTensors) -> tuple[float, float, float]:
@@ -199,20 +195,17 @@ def largest_moment(tensors: StepTensors) -> tuple[float, float, float]:
 
 
 def buckets(variables: Variables, workload: Workload, share: DeviceShare, draws: int, seed: int) -> Floats:
-    """Samples (1 + draws) of what the messages among copies of a model hold beside its tensors [B].
+    """Samples (1 + draws) of what copies of a model hold to exchange gradients and weights [B].
 
     All-reduced gradients are copied into buckets: β · g, with g the gradients of all parameters. Where copies share
-    states, gradients travel in units of u [B]: 2 · υ · u; where they share the weights too, as much again is gathered
-    (Zhao et al., PyTorch FSDP, VLDB 2023, section 3). β and υ: memory.yaml.
+    states, two blocks of gradients are held: 2 · υ · b, with b the largest block's weights [B]; where they share the
+    weights too, as much of gathered weights (Zhao et al., PyTorch FSDP, VLDB 2023, section 3). β, υ: memory.yaml.
     """
-    trains = workload.mode == "training"
     if share.exchanged in DIVIDED:
-        units = UNITS_AT_ONCE * (trains + (share.exchanged == "zero3"))
-        return units * variables.unit * sample("units", numbers().units, draws, seed)
-    if share.exchanged != "data" or not trains:
-        return np.zeros(1 + draws)
-    gradients = one_state(variables) / share.divisors.get("gradients", 1.0)
-    return gradients * sample("buckets", by_framework(numbers().buckets, workload), draws, seed)
+        kinds = int(workload.mode == "training") + int(share.exchanged == "zero3")
+        return BLOCKS_AT_ONCE * kinds * variables.block * sample("block", numbers().block, draws, seed)
+    copies = sample("buckets", by_framework(numbers().buckets, workload), draws, seed)
+    return variables.gradients / share.divisors.get("gradients", 1.0) * copies * (share.exchanged == "data")
 
 
 def parts_of(

@@ -76,7 +76,7 @@ def count_tensors(network: Mapping[str, object]) -> float:
     """Bytes of parameters, states, gradients, activations and the update's temporaries of one network."""
     workload = Workload(name="perceptron", framework=FRAMEWORK, batch_size=int(float(str(network["batch"]))))
     parameters = float(str(network["parameters"])) * ITEMSIZE
-    variables = Variables(parameters, ADAM_SLOTS * parameters, ADAM_SLOTS)
+    variables = Variables(parameters, ADAM_SLOTS * parameters, ADAM_SLOTS, parameters)
     kept = kept_tensors(step_work(network), workload)
     whole = memory.with_rules(kept, variables, workload)
     return variables.parameters + variables.optimizer + sum(memory.largest_moment(whole))

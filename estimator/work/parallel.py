@@ -203,7 +203,7 @@ def gradient_bytes(work: pd.DataFrame, workload: Workload) -> tuple[Floats, tupl
     All together they are those of the workload's parameters. What products and convolutions do not make is made last,
     as the gradients of embeddings are; where none is known to make any, ops of the backward pass do, as their times.
     """
-    elements = _gradient_elements(work)
+    elements = gradient_elements(work)
     total = float(workload.parameters or 0) or float(elements.sum())
     if elements.sum() <= 0:
         return total * WIDEST * _spread(work), (_unknown_gradients(workload),)
@@ -213,7 +213,7 @@ def gradient_bytes(work: pd.DataFrame, workload: Workload) -> tuple[Floats, tupl
     return elements * WIDEST, ()
 
 
-def _gradient_elements(work: pd.DataFrame) -> Floats:
+def gradient_elements(work: pd.DataFrame) -> Floats:
     """Elements of the gradients of parameters that each product or convolution makes."""
     stated = has_attribute(work, OF_PARAMETERS)
     if not stated.any():

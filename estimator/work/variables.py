@@ -16,7 +16,7 @@ from estimator.core.schema import complete
 from estimator.core.types import ITEMSIZE, Variables, Workload
 from estimator.work import shapes
 from estimator.work.operators import is_update
-from estimator.work.parallel import bucket_bytes
+from estimator.work.parallel import bucket_bytes, gradient_elements
 from estimator.work.tensors import in_phase
 from estimator.work.weights import KERNEL, takes_weights, weights_taken
 
@@ -48,25 +48,28 @@ def step_variables(work: pd.DataFrame, workload: Workload, precision: str) -> Va
     narrow = min(ITEMSIZE.get(name, ITEMSIZE[WIDE]) for name in precision.split("/"))
     trains = workload.mode == "training"
     itemsize = ITEMSIZE[workload.precision] if ITEMSIZE[workload.precision] > ITEMSIZE[WIDE] else ITEMSIZE[WIDE]
-    travelling = count * min(narrow, itemsize)
-    unit = travelling_unit(work, travelling)
+    taken = min(narrow, itemsize)
+    block = taken * largest_block(work, count)
     if not trains:
-        return Variables(travelling, 0.0, 0.0, unit, tuple(notes))
+        return Variables(count * taken, 0.0, 0.0, 0.0, block, tuple(notes))
     slots, slot_notes = _slots(work, workload, count)
     copies = narrow if narrow < ITEMSIZE[WIDE] else 0.0
-    return Variables(count * (itemsize + copies), count * slots * itemsize, slots, unit, (*notes, *slot_notes))
+    gradients = count * itemsize
+    return Variables(gradients + count * copies, slots * gradients, slots, gradients, block, (*notes, *slot_notes))
 
 
-def travelling_unit(work: pd.DataFrame, weights: float) -> float:
-    """Of so many bytes of weights, those that travel at once where copies of the model share them [B].
+def largest_block(work: pd.DataFrame, parameters: float) -> float:
+    """Elements of the weights of the largest block, or of what is outside blocks; at most half of the parameters.
 
-    They are those of the largest block; of a model without blocks those of a bucket.
+    A model without blocks has buckets in their place.
     """
-    taken = pd.Series(weights_taken(work), index=work.index)
-    by_block = taken.groupby(work["block"]).sum()
-    if not by_block.any():
-        return min(weights, bucket_bytes(weights))
-    return weights * float(by_block.max() / taken.sum())
+    if work["block"].isna().all():
+        elements = bucket_bytes(parameters * ITEMSIZE[WIDE]) / ITEMSIZE[WIDE]
+    else:
+        made = gradient_elements(work)
+        held = pd.Series(made if made.any() else weights_taken(work), work.index)
+        elements = float(held.groupby(work["block"], dropna=False).sum().max())
+    return min(elements, parameters / 2.0)
 
 
 def _slots(work: pd.DataFrame, workload: Workload, count: float) -> tuple[float, tuple[Note, ...]]:

@@ -3,7 +3,7 @@
 import pytest
 
 from estimator.core.errors import EstimatorError
-from estimator.core.parallel import DeviceShare, Split
+from estimator.core.parallel import DeviceShare, Split, read_split
 from estimator.core.types import RunPlan
 from estimator.pipeline import estimate, memory
 from estimator.pipeline.memory import memory_of_group
@@ -32,6 +32,13 @@ def test_buckets_are_there_where_copies_exchange() -> None:
     assert memory_of_group(profile, plan, Split(tensor=2, pipeline=2), 4).parts["buckets"][0] == 0
     shared = memory_of_group(profile, plan, Split("zero3"), 8).parts["buckets"][0]
     assert 0 < shared < copies[8]
+
+
+@pytest.mark.parametrize("split", ["data", "zero1", "zero2", "zero3", "zero1,tensor=2,pipeline=2", "zero3,micro=2"])
+def test_from_two_copies_on_more_devices_never_hold_more_each(split: str) -> None:
+    profile, plan, parts = read_profile("gpt2"), RunPlan("a100-sxm4-80gb", batch=8, draws=0), read_split(split)
+    held = [memory_of_group(profile, plan, parts, copies * parts.model_devices).total[0] for copies in (2, 4, 8, 64)]
+    assert held == sorted(held, reverse=True)
 
 
 def test_the_largest_batch_fits_and_the_next_one_is_refused() -> None:

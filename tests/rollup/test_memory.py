@@ -15,7 +15,7 @@ from estimator.rollup import memory
 from estimator.rollup.memory import GIB, DoesNotFitError
 
 WORKLOAD = Workload(name="own", framework="PyTorch", batch_size=8)
-VARIABLES = Variables(4e9, 8e9, 2.0)
+VARIABLES = Variables(4e9, 8e9, 2.0, 4e9)
 PLAN = RunPlan("v100", draws=200)
 
 
@@ -74,7 +74,7 @@ def test_a_split_divides_its_parts_alone() -> None:
         ("data", "training", 4e9),  # PyTorch's buckets are copies of all gradients
         ("data", "inference", 0.0),
         ("parameter-server", "training", 0.0),
-        ("zero1", "training", 2 * 3e8),  # one unit of gradients fills, one travels
+        ("zero1", "training", 2 * 3e8),  # one block of gradients fills, one travels
         ("zero2", "training", 2 * 3e8),
         ("zero3", "training", 4 * 3e8),  # and as many of weights
         ("zero3", "inference", 2 * 3e8),
@@ -82,7 +82,7 @@ def test_a_split_divides_its_parts_alone() -> None:
 )
 def test_buckets_hold_what_travels(exchanged: DataWord | None, mode: Mode, expected: float) -> None:
     workload = WORKLOAD.model_copy(update={"mode": mode})
-    variables = dataclasses.replace(VARIABLES, unit=3e8)
+    variables = dataclasses.replace(VARIABLES, block=3e8, gradients=4e9 * (mode == "training"))
     found = memory.buckets(variables, workload, DeviceShare(exchanged=exchanged), 200, 0)
     assert found[0] == expected
     assert (found[1:].min() < expected < found[1:].max()) == (exchanged in DIVIDED and expected > 0)

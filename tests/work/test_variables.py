@@ -4,10 +4,11 @@ import pandas as pd
 import pytest
 
 from estimator.core.errors import EstimatorError
-from estimator.core.types import Optimizer, Workload
+from estimator.core.types import Optimizer, Profile, Workload
 from estimator.profiles import read_profile
 from estimator.work import count_work
-from estimator.work.variables import slots_by_optimizer, step_variables, travelling_unit
+from estimator.work.variables import largest_block, slots_by_optimizer, step_variables
+from tests.profiles.layers.models import profile as layers_profile
 
 EMPTY = count_work(pd.DataFrame({"op": ["a"], "time_s": [1.0]}), Workload(name="own")).work
 
@@ -53,18 +54,33 @@ def test_parameters_are_counted_from_products_or_asked_for() -> None:
         step_variables(EMPTY, workload(parameters=None), "fp32")
 
 
-def test_weights_of_a_block_travel_at_once_and_a_bucket_where_there_is_none() -> None:
-    """GPT-2 small: 12 blocks of 7.08 million weights, two bytes each."""
-    gpt2, resnet = read_profile("gpt2"), read_profile("resnet50")
-    units = [
-        step_variables(count_work(each.ops, each.workload).work, each.workload, "bf16").unit for each in (gpt2, resnet)
-    ]
-    assert units == [pytest.approx(2 * 12 * 768**2, rel=0.02), 25 * 2**20]
+def block_of(profile: Profile, precision: str = "bf16") -> float:
+    return step_variables(count_work(profile.ops, profile.workload).work, profile.workload, precision).block
 
 
-def test_few_weights_travel_as_one_bucket() -> None:
-    work = count_work(read_profile("p1b2").ops, read_profile("p1b2").workload).work
-    assert travelling_unit(work, 1e6) == 1e6
+@pytest.mark.parametrize(
+    ("given", "elements"),
+    [
+        ({"vocabulary": 100}, 12 * 64**2),  # attention 4 h², feed-forward 8 h²
+        ({}, 1000 * 64),  # the table of tokens is larger than a block
+        ({"experts": 8, "experts_per_token": 2}, (4 + 8 * 8) * 64**2 + 8 * 64),  # and the router
+    ],
+)
+def test_the_largest_block_is_one_of_the_model_or_what_is_outside(given: dict[str, object], elements: int) -> None:
+    assert block_of(layers_profile(blocks=6, **given)) == 2 * elements
+
+
+def test_without_blocks_a_bucket_is_taken_and_never_more_than_half_of_the_weights() -> None:
+    assert block_of(read_profile("resnet50"), "fp32") == 25 * 2**20
+    profile = read_profile("p1b2")
+    assert largest_block(count_work(profile.ops, profile.workload).work, 1e6) == 5e5
+
+
+def test_inference_has_no_gradients() -> None:
+    profile = read_profile("p1b2")
+    work = count_work(profile.ops, profile.workload).work
+    forward = profile.workload.model_copy(update={"mode": "inference"})
+    assert [step_variables(work, each, "fp32").gradients > 0 for each in (profile.workload, forward)] == [True, False]
 
 
 def test_the_table_of_optimizers() -> None:
