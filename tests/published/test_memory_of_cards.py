@@ -1,0 +1,64 @@
+"""The memory of cards that trained BERT and ResNet-50 in PyTorch, by nvidia-smi (lambdal/deeplearning-benchmark)."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from estimator.core.interval import bounds
+from estimator.core.parallel import Split
+from estimator.core.types import Profile, RunPlan, Workload
+from estimator.pipeline.memory import memory_of_group
+from estimator.profiles import read_profile
+from estimator.profiles.layers import Layers, profile_of
+
+pytestmark = pytest.mark.slow  # 59 rows
+MIB = 2**20
+NVIDIA = "a100-pcie-80gb"  # the reserve is one for all of a vendor
+SQUAD: dict[str, Any] = {
+    "kind": "bert", "head": "span", "pooler": False, "vocabulary": 30522, "sequence_length": 384, "max_positions": 512,
+}  # fmt: skip
+SIZES = {
+    "bert_base_squad": {"blocks": 12, "hidden_size": 768, "heads": 12},
+    "bert_large_squad": {"blocks": 24, "hidden_size": 1024, "heads": 16},
+}
+BERT, RESNET = "bert_.*", "resnet50"
+
+
+def profile(model: str, batch: int, precision: str) -> Profile:
+    """The shipped capture of ResNet-50, or BERT as its layers."""
+    if model == RESNET:
+        return read_profile(RESNET)
+    layers = Layers.model_validate({**SQUAD, **SIZES[model], "micro_batch": batch, "precision": precision})
+    return profile_of(layers, Workload(name=model, framework="pytorch"))
+
+
+@pytest.fixture(scope="module")
+def cards(public_data: Callable[[str], Path]) -> pd.DataFrame:
+    """One row of each model, precision, batch and number of cards: what a card held, and our interval [MiB]."""
+    table = pd.read_csv(public_data("data/scaling/lambda.csv"))
+    named = table["model"].str.fullmatch(f"{BERT}|{RESNET}") & table["precision"].isin(["fp32", "fp16"])
+    known = table[named & table["peak_mem_mib"].notna() & table["batch_per_gpu"].notna()]
+    rows = known.drop_duplicates(["model", "precision", "batch_per_gpu", "gpus"])
+    found = [_interval(*key) for key in rows[["model", "precision", "batch_per_gpu", "gpus"]].itertuples(index=False)]
+    return rows.assign(**dict(zip(("low", "mid", "high"), np.transpose(found), strict=True)))
+
+
+def _interval(model: str, precision: str, batch_of_card: float, cards: int) -> tuple[float, float, float]:
+    batch = int(batch_of_card)
+    plan = RunPlan(NVIDIA, batch=batch, precision=precision, draws=200)
+    use = memory_of_group(profile(model, batch, precision), plan, Split(), cards)
+    low, mid, high = (float(end) / MIB for end in bounds(use.total))
+    return low, mid, high
+
+
+@pytest.mark.parametrize(("model", "most_off"), [(BERT, 0.12), (RESNET, 0.12)])
+def test_cards_held_what_is_predicted(cards: pd.DataFrame, model: str, most_off: float) -> None:
+    rows = cards[cards["model"].str.fullmatch(model)]
+    off = (rows["mid"] / rows["peak_mem_mib"] - 1.0).abs()
+    assert len(rows) > 20
+    assert off.median() < most_off
+    assert rows["peak_mem_mib"].between(rows["low"], rows["high"]).mean() >= 0.85
