@@ -80,8 +80,8 @@ def peak_arithmetic(spec: DeviceSpec, catalogue: Catalogue) -> Findings:
 def _sibling_arithmetic(spec: DeviceSpec, catalogue: Catalogue) -> Findings:
     """A peak without FLOP per clock agrees with that of a device of the same architecture on the same path."""
     count = spec.compute_units.value if spec.compute_units else 0
-    unclocked = [(field, rate) for _, field, rate in rates(spec) if count and not rate.flop_per_clock]
-    if not unclocked:
+    incomplete = [(field, rate) for _, field, rate in rates(spec) if count and not rate.flop_per_clock]
+    if not incomplete:
         return
     sibling_rates = [
         (field, rate.flop_per_clock, other.name)
@@ -90,7 +90,7 @@ def _sibling_arithmetic(spec: DeviceSpec, catalogue: Catalogue) -> Findings:
         for _, field, rate in rates(other)
         if rate.flop_per_clock
     ]
-    for field, rate in unclocked:
+    for field, rate in incomplete:
         clocks_hz = (
             [rate.clock] if rate.clock else [clock.value for clock in (spec.boost_clock, spec.base_clock) if clock]
         )
