@@ -50,7 +50,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Modules and tests live to the end: garbage is not looked for among them (7 % of the time of many tests)."""
+    """Modules and tests live to the end: garbage is not looked for among them."""
     gc.collect()
     gc.freeze()
 

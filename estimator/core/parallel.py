@@ -182,6 +182,7 @@ class Split:
 
 _FIELDS = {**NUMBERS, **{name: name for name in (SEQUENCE, GRADIENTS, TOP)}}  # as written, in this order → field
 WHOLE = Split()  # every device has the whole model
+ALONE = DeviceShare()  # of a device by itself
 
 
 def read_split(written: str) -> Split:

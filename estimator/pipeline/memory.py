@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from estimator.core.errors import EstimatorError
 from estimator.core.notes import Note
-from estimator.core.parallel import DeviceShare, Split
+from estimator.core.parallel import ALONE, DeviceShare, Split
 from estimator.core.types import DeviceSpec, MemoryUse, Profile, RunPlan, StepTensors, Variables, Workload
 from estimator.devices import announcements
 from estimator.devices.sides import planned_device
@@ -39,13 +39,13 @@ class Held:
         return memory_of_parts.memory_use(at_batches, self.variables, self.workload, self.device, self.plan, share)
 
 
-def memory(profile: Profile, plan: RunPlan, share: DeviceShare | None = None) -> MemoryUse:
+def memory(profile: Profile, plan: RunPlan, share: DeviceShare = ALONE) -> MemoryUse:
     """What a device must hold to train a profiled run, and the largest batch that it has room for.
 
     Args:
         profile: the run.
         plan: batch, mode and precision, and the target; without a target's name, the tensors alone.
-        share: what one of several devices holds; None for a device by itself.
+        share: what one of several devices holds.
 
     Raises EstimatorError where nothing tells the parameters.
     """
@@ -56,7 +56,7 @@ def memory(profile: Profile, plan: RunPlan, share: DeviceShare | None = None) ->
     variables = step_variables(work, ran.workload, asked or matrix_precision(work, ran.workload))
     at_batches = tensors_at_two_batches(work, ran.workload, plan.batch, asked)
     known = tuple((batch, _as_known(tensors, ran)) for batch, tensors in at_batches)
-    use = Held(known, variables, ran.workload, device, plan).use(share or DeviceShare())
+    use = Held(known, variables, ran.workload, device, plan).use(share)
     return dataclasses.replace(use, notes=(*announcements(device), *use.notes))
 
 

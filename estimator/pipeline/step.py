@@ -10,7 +10,7 @@ import pandas as pd
 
 from estimator.core import units
 from estimator.core.notes import Note, ranked, with_code
-from estimator.core.parallel import DeviceShare
+from estimator.core.parallel import ALONE, DeviceShare
 from estimator.core.types import DeviceSpec, Estimate, Floats, Prediction, Profile, RunPlan
 from estimator.devices.board import power_limit
 from estimator.devices.recorded import recorded_devices
@@ -108,7 +108,7 @@ def _ranks_kept(predicted: PredictedStep) -> tuple[Note, ...]:
     return (Note("ranks-kept", text, subject=device.name), *link_note(device))
 
 
-def estimate_predicted(profile: Profile, on_target: PredictedStep, share: DeviceShare | None = None) -> Estimate:
+def estimate_predicted(profile: Profile, on_target: PredictedStep, share: DeviceShare = ALONE) -> Estimate:
     """The estimate of a predicted step, of one device; ``share``: what it holds as one of several.
 
     Raises EstimatorError as :func:`estimate` does.
@@ -116,7 +116,7 @@ def estimate_predicted(profile: Profile, on_target: PredictedStep, share: Device
     plan = on_target.plan
     ran, source, device, work = on_target.profile, on_target.source, on_target.target.device, on_target.work
     prediction, scenario, timeline = on_target.prediction, on_target.scenario, on_target.timeline
-    use, memory_notes = check_memory(profile, ran, plan, device, work, share or DeviceShare())
+    use, memory_notes = check_memory(profile, ran, plan, device, work, share)
 
     comparable = ran.ran and not work.other_batch and plan.fused_trainings == 1
     replayed = step.replay_step(prediction, timeline, scenario)

@@ -204,8 +204,10 @@ def buckets(variables: Variables, workload: Workload, share: DeviceShare, draws:
     if share.exchanged in DIVIDED:
         kinds = int(workload.mode == "training") + int(share.exchanged == "zero3")
         return BLOCKS_AT_ONCE * kinds * variables.block * sample("block", numbers().block, draws, seed)
-    copies = sample("buckets", by_framework(numbers().buckets, workload), draws, seed)
-    return variables.gradients / share.divisors.get("gradients", 1.0) * copies * (share.exchanged == "data")
+    if share.exchanged != "data":
+        return np.zeros(1 + draws)
+    gradients = variables.gradients / share.divisors.get("gradients", 1.0)
+    return gradients * sample("buckets", by_framework(numbers().buckets, workload), draws, seed)
 
 
 def parts_of(

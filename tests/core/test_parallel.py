@@ -3,7 +3,7 @@
 import pytest
 
 from estimator.core.errors import EstimatorError
-from estimator.core.parallel import MEANINGS, WORDS, DeviceShare, Split, read_split
+from estimator.core.parallel import ALONE, MEANINGS, WORDS, DeviceShare, Split, read_split
 
 
 def test_every_word_is_read_and_has_a_meaning() -> None:
@@ -49,7 +49,7 @@ def test_parts_of_memory_are_divided_among_stages_and_copies() -> None:
     assert Split("zero1", tensor=2, pipeline=4).divisors(32) == {"optimizer": 16.0, "gradients": 4.0, "parameters": 4.0}
     assert Split("data", tensor=2).divisors(32) == {}
     assert Split("zero1", tensor=2).share(4, 3) == DeviceShare({"optimizer": 2.0}, 3, "zero1")
-    assert Split("zero1", tensor=2).share(2) == DeviceShare()
+    assert Split("zero1", tensor=2).share(2) == ALONE
 
 
 def test_interleaved_stages_keep_more_activations() -> None:

@@ -35,6 +35,17 @@ def test_none_is_refused(trainings: list[Training]) -> None:
     assert not [each for each in trainings if exceeds(use(each))]
 
 
+@pytest.mark.slow
+def test_a_fused_loss_leaves_a_third_of_the_tensors_to_all(trainings: list[Training]) -> None:
+    def tensors(training: Training, loss: str) -> float:
+        parts = use(training, loss=loss).parts
+        return float(parts["activations"][0] + parts["workspace"][0])
+
+    left = [tensors(each, "fused") / tensors(each, "unfused") for each in trainings]
+    assert [min(left), max(left)] == pytest.approx([0.3, 1.0], abs=0.01)
+
+
+@pytest.mark.slow
 def test_with_their_fused_loss_they_fit_within_a_tenth(trainings: list[Training]) -> None:
     """Their micro-batches are the largest that fitted."""
     found = [use(each, loss="fused") for each in trainings]

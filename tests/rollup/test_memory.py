@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from estimator.core.notes import Note
-from estimator.core.parallel import DIVIDED, DataWord, DeviceShare
+from estimator.core.parallel import ALONE, DIVIDED, DataWord, DeviceShare
 from estimator.core.types import DeviceSpec, MemoryUse, Mode, RunPlan, Sourced, StepTensors, Variables, Workload
 from estimator.devices import load_device
 from estimator.rollup import memory
@@ -29,9 +29,9 @@ def card(capacity: float | None, **facts: object) -> DeviceSpec:
     return load_device("v100").model_copy(update={"name": "card", "memory_capacity": held, **facts})
 
 
-def use_of(device: DeviceSpec | None, share: DeviceShare | None = None, size: float = 6e9) -> MemoryUse:
+def use_of(device: DeviceSpec | None, share: DeviceShare = ALONE, size: float = 6e9) -> MemoryUse:
     at_batches = (8, tensors(size)), (16, tensors(2 * size))
-    return memory.memory_use(at_batches, VARIABLES, WORKLOAD, device, PLAN, share or DeviceShare())
+    return memory.memory_use(at_batches, VARIABLES, WORKLOAD, device, PLAN, share)
 
 
 def test_the_parts_add_up_at_the_fullest_moment() -> None:
@@ -55,7 +55,7 @@ def test_without_a_device_there_is_no_reserve_and_no_verdict() -> None:
 def test_notes_of_variables_and_of_the_evidence_go_along() -> None:
     variables = dataclasses.replace(VARIABLES, notes=(Note("parameters-counted", "counted"),))
     at = [(8, tensors(6e9, "rules"))]
-    use = memory.memory_use(at, variables, WORKLOAD, None, PLAN, DeviceShare())
+    use = memory.memory_use(at, variables, WORKLOAD, None, PLAN, ALONE)
     assert [note.code for note in use.notes] == ["parameters-counted", "activations-by", "memory-without-device"]
 
 
