@@ -10,7 +10,7 @@ from types import ModuleType
 from estimator.core import files, library
 from estimator.core.errors import EstimatorError
 from estimator.core.types import Profile, Workload
-from estimator.profiles import canonical, graph, layers, no_profiles, phases, ranks
+from estimator.profiles import canonical, graph, layers, phases, ranks
 from estimator.profiles.dump import Dump
 from estimator.profiles.workload import find_workload, read_provenance, side_files
 
@@ -165,6 +165,8 @@ def _select_reader(dumps: list[Dump]) -> tuple[list[Dump], ModuleType, list[str]
     if not any(names.values()):
         if not dumps[0].head:
             raise EstimatorError(f"{dumps[0]}: the file is empty; expected a profiler dump, so capture it again")
+        from estimator.profiles import no_profiles
+
         if reason := no_profiles.reason(dumps[0].head) or _load_reader("op_table").reason(dumps[0].head):
             raise EstimatorError(f"{dumps[0]}: {reason}")
         formats = ", ".join(_load_reader(name).FORMAT for name in READERS)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -24,10 +25,29 @@ LEAST = 0.01  # of both; caches and transforms make a row faster than the data s
 LAUNCH_S = 1e-5  # of a device that states none
 
 
-def refuse_wrong_unit(rows: pd.DataFrame, device: DeviceSpec, path: Path) -> None:
+class TimeRatios(NamedTuple):
+    """Time of each row over what the data sheet allows; NaN where that is not known."""
+
+    with_launch: Floats  # over the bound and one launch
+    without: Floats  # over the bound alone, which measured peaks and bandwidths do not set
+
+
+def time_ratios(rows: pd.DataFrame, device: DeviceSpec) -> TimeRatios:
+    """How far the times of MEASUREMENTS are from what the device's data sheet allows."""
+    launch_s = max(LAUNCH_S, device.launch_latency.value if device.launch_latency else 0.0)
+    stated_s, physical_s = (bounds.least_times(rows, limits) for limits in (device, bounds.physical(device)))
+    time_s = rows["time_s"].to_numpy(dtype=float)
+    return TimeRatios(_ratio(time_s, stated_s, launch_s), _ratio(time_s, physical_s, 0.0))
+
+
+def _ratio(time_s: Floats, least_s: Floats, launch_s: float) -> Floats:
+    return np.asarray(np.divide(time_s, least_s + launch_s, out=np.full(len(time_s), np.nan), where=least_s > 0))
+
+
+def refuse_wrong_unit(ratios: TimeRatios, device: DeviceSpec, path: Path) -> None:
     """Raise EstimatorError where the times of a whole table are far from what the data sheet allows."""
-    slow, fast = ratios(rows, device), _over_least_times(rows, device)
-    for ratio, is_off in ((_middle(slow), _middle(slow) > MOST_OF_TABLE), (_middle(fast), _middle(fast) < LEAST)):
+    slow, fast = _middle(ratios.with_launch), _middle(ratios.without)
+    for ratio, is_off in ((slow, slow > MOST_OF_TABLE), (fast, fast < LEAST)):
         if is_off:
             raise EstimatorError(
                 f"{path}: the median row takes {ratio:.3g} x the time that the data sheet of {device.name} allows; "
@@ -35,36 +55,21 @@ def refuse_wrong_unit(rows: pd.DataFrame, device: DeviceSpec, path: Path) -> Non
             )
 
 
-def are_implausible(rows: pd.DataFrame, device: DeviceSpec) -> Flags:
+def are_implausible(rows: pd.DataFrame, ratios: TimeRatios, device: DeviceSpec) -> Flags:
     """Which rows are far from what the data sheet allows."""
     unsupported = [bounds.without_hardware_path(rows, device, name) for name in rows["precision"].unique()]
     emulated = np.logical_or.reduce(unsupported) if unsupported else np.zeros(len(rows), dtype=bool)
-    is_off = (ratios(rows, device) > MOST_OF_ROW) | (_over_least_times(rows, device) < LEAST)
+    is_off = (ratios.with_launch > MOST_OF_ROW) | (ratios.without < LEAST)
     return np.asarray(is_off & ~emulated, dtype=bool)
 
 
-def left_out_note(rows: pd.DataFrame, device: DeviceSpec, where: str) -> Iterator[str]:
-    """A note on implausible rows, which are left out."""
+def left_out_note(rows: pd.DataFrame, with_launch: Floats, device: DeviceSpec, where: str) -> Iterator[str]:
+    """A note on implausible rows, which are left out, from their ratios with a launch."""
     if len(rows):
-        ratio = ratios(rows.head(1), device)[0]
         yield (
-            f"{where}: row {rows.index[0] + 1}{and_more(len(rows))}: {ratio:.3g} x the time that the data sheet of "
-            f"{device.name} allows, unlike the others, and left out; check the unit, time_s is in seconds"
+            f"{where}: row {rows.index[0] + 1}{and_more(len(rows))}: {with_launch[0]:.3g} x the time that the "
+            f"data sheet of {device.name} allows, unlike the others, and left out; check the unit, time_s is in seconds"
         )
-
-
-def ratios(rows: pd.DataFrame, device: DeviceSpec) -> Floats:
-    """Time of each row over what the data sheet allows with one launch; NaN where it is not known."""
-    launch_s = max(LAUNCH_S, device.launch_latency.value if device.launch_latency else 0.0)
-    least_s = bounds.least_times(rows, device)
-    return np.asarray(np.where(least_s > 0, rows["time_s"].to_numpy(dtype=float) / (least_s + launch_s), np.nan))
-
-
-def _over_least_times(rows: pd.DataFrame, device: DeviceSpec) -> Floats:
-    """Time of each row over what the data sheet allows without a launch; NaN where it is not known."""
-    least_s = bounds.least_times(rows, bounds.physical(device))
-    time_s = rows["time_s"].to_numpy(dtype=float)
-    return np.asarray(np.divide(time_s, least_s, out=np.full(len(rows), np.nan), where=least_s > 0))
 
 
 def _middle(values: Floats) -> float:

@@ -69,16 +69,18 @@ def _read_table(device: DeviceSpec, path: Path) -> tuple[pd.DataFrame, tuple[str
     """The rows of one table, with notes on rows left out and rows that look wrong."""
     rows = with_operators(MEASUREMENTS.conform(pd.concat(list(_limited_frames(path))), str(path)))
     _refuse_other_devices(rows, device, path)
-    implausible.refuse_wrong_unit(rows, device, path)
+    ratios = implausible.time_ratios(rows, device)
+    implausible.refuse_wrong_unit(ratios, device, path)
     rows = check_rows(rows, device, str(path))
     conditions, suspicious, where = Conditions(), SuspiciousRows(), f"{device.name}: {path.name}"
     conditions.add(rows, str(path))
     conditions.finish(str(path))
     is_impossible = (rows["flag"] == "above_peak").to_numpy(dtype=bool, na_value=False)
-    is_implausible = implausible.are_implausible(rows, device) & ~is_impossible
+    is_implausible = implausible.are_implausible(rows, ratios, device) & ~is_impossible
     suspicious.add(rows[~is_implausible], device, where)
     notes = (
-        *_left_out_note(rows[is_impossible], where), *implausible.left_out_note(rows[is_implausible], device, where),
+        *_left_out_note(rows[is_impossible], where),
+        *implausible.left_out_note(rows[is_implausible], ratios.with_launch[is_implausible], device, where),
         *suspicious.notes(), *conditions.spread_notes(where),
     )  # fmt: skip
     return rows[~(is_impossible | is_implausible)].reset_index(drop=True), notes

@@ -10,7 +10,6 @@ from estimator.core.types import Optimizer, Profile, Workload
 from estimator.profiles.dump import Dump, decode_head
 from estimator.profiles.layers import parameters
 from estimator.profiles.layers.model import Layers
-from estimator.profiles.layers.step import ops_of
 
 __all__ = ["Layers", "profile_of", "read", "recognises"]
 
@@ -45,6 +44,8 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
 
 def profile_of(layers: Layers, workload: Workload) -> Profile:
     """The profile of one step of these layers; the workload's batch, where it states one, counts."""
+    from estimator.profiles.layers.step import ops_of  # only where there are layers: start-up
+
     size = parameters.total(layers)
     facts = {
         "framework": workload.framework or FRAMEWORK,

@@ -16,6 +16,7 @@ Head = Literal["next_token", "masked", "span"]
 MASKED_SHARE = 0.15  # of the tokens of a sequence; Devlin et al., BERT, 2019, section 3.1
 FEED_FORWARD = 4  # times the hidden size; Vaswani et al., Attention Is All You Need, 2017, table 3
 SPAN_ENDS = 2  # what a span head finds: start and end
+AGAIN = "/again"  # behind the name of an op that recomputation runs once more
 DEFAULTS: dict[str, dict[str, Any]] = {  # by kind
     # Radford et al., Language Models are Unsupervised Multitask Learners, 2019, section 2.3, and openai/gpt-2
     "gpt": {},

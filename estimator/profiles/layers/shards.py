@@ -37,8 +37,7 @@ from estimator.core.parallel import (
 )
 from estimator.core.types import Profile
 from estimator.profiles.layers import parameters
-from estimator.profiles.layers.model import Layers
-from estimator.profiles.layers.step import AGAIN, ops_of
+from estimator.profiles.layers.model import AGAIN, Layers
 
 OF_PIPELINES = ("data", "zero1", "zero2")
 FIRST, SECOND = ("attention/query_key_value", "feed_forward/up"), ("attention/output", "feed_forward/down")
@@ -147,6 +146,8 @@ def divided_layers(
 
     ``expert_parts``: copies of the model that share its experts. Raises EstimatorError where they cannot.
     """
+    from estimator.profiles.layers.step import ops_of  # only where there are layers: start-up
+
     if devices == expert_parts == 1:
         return profile
     part, marks = shard(layers, devices), list[Mark]()

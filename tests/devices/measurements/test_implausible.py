@@ -8,7 +8,7 @@ from estimator.core import library
 from estimator.core.errors import EstimatorError
 from estimator.devices import load_device
 from estimator.devices.measurements import read_measurements
-from estimator.devices.measurements.implausible import are_implausible
+from estimator.devices.measurements.implausible import are_implausible, time_ratios
 from tests.conftest import make_device, make_measurements
 
 HEADER = "op_class,precision,m,n,k,bytes,time_s,library,source"
@@ -62,7 +62,7 @@ def test_what_runs_without_hardware_may_be_slow() -> None:
     device = make_device(peak={"fp32": "10 TFLOP/s", "fp16": "unsupported"})
     shape = {"op_class": "gemm", "m": 1024, "n": 1024, "k": 1024, "time_s": 1.0}
     rows = make_measurements([{**shape, "precision": "fp32"}, {**shape, "precision": "fp16"}])
-    assert are_implausible(rows, device).tolist() == [True, False]
+    assert are_implausible(rows, time_ratios(rows, device), device).tolist() == [True, False]
 
 
 @pytest.mark.parametrize("path", library.names("devices", "measurements/*.csv").values(), ids=lambda path: path.stem)
