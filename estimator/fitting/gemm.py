@@ -51,7 +51,8 @@ HYPERPARAMETERS = KernelHyperparameters(
     compute=0.2, memory=0.2, kind=0.1, shape=0.3, noise=0.03, scales=SCALES
 )  # prior
 FARTHEST = 1.2  # of a row's logarithm, in the fit of the hyperparameters
-ROWS_OF_A_GROUP, ROWS_OF_HYPERPARAMETERS = 150, 100  # at most
+ROWS_OF_A_GROUP, ROWS_OF_HYPERPARAMETERS = 300, 100  # at most
+SAMPLES = 4  # of rows, whose fits are averaged: one sample alone moves the errors of whole models by half a point
 EVALUATIONS = 50  # of the Jacobian of what tiles cost, at most
 LEAST_SUSTAINED = -2.5  # of the logarithm of the share of its peak that a group sustains
 MOST_SUSTAINED = float(np.log(ABOVE_PEAK))  # no product is faster: without this limit, tiles cost what they like
@@ -67,13 +68,13 @@ def fit(truth: pd.DataFrame) -> GemmCoefficients:
 
     Raises EstimatorError where there are none at all.
     """
-    rows = _sample(truth[(truth["op_class"] == "gemm") & worth_judging(truth)], ROWS_OF_A_GROUP)
+    rows = truth[(truth["op_class"] == "gemm") & worth_judging(truth)]
     if rows.empty:
         raise EstimatorError("no matrix product is there to fit; give a folder with such a table")
     tiling, peaks = dict[str, Tiling](), dict[str, float]()
     for path in ("vector", "tensor"):
         of_path = rows[rows["path"] == path]
-        tiling[path], shares = (_tiling_of(PRIOR), {}) if of_path.empty else _tiling(of_path)
+        tiling[path], shares = (_tiling_of(PRIOR), {}) if of_path.empty else _average_tiling(of_path)
         peaks |= shares
     sustained = _sustained(rows, peaks)
     draft = GemmCoefficients(
@@ -83,8 +84,16 @@ def fit(truth: pd.DataFrame) -> GemmCoefficients:
     return draft.model_copy(update={"hyperparameters": fitted})
 
 
-def _sample(rows: pd.DataFrame, most: int) -> pd.DataFrame:
-    return rows[shapes.lowest(shapes.lots(rows, seed=0), arguments.groups(rows), most)]
+def _sample(rows: pd.DataFrame, most: int, seed: int = 0) -> pd.DataFrame:
+    """So many rows of each (data set, device), drawn by their shapes."""
+    return rows[shapes.lowest(shapes.lots(rows, seed=seed), arguments.groups(rows), most)]
+
+
+def _average_tiling(rows: pd.DataFrame) -> tuple[Tiling, dict[str, float]]:
+    """What :func:`_tiling` finds, averaged over samples of the rows (Breiman, Bagging Predictors, 1996)."""
+    tilings, shares = zip(*(_tiling(_sample(rows, ROWS_OF_A_GROUP, seed)) for seed in range(SAMPLES)), strict=True)
+    average = Tiling(**{name: float(np.mean([getattr(each, name) for each in tilings])) for name in TILING})
+    return average, {group: float(np.exp(np.mean([np.log(each[group]) for each in shares]))) for group in shares[0]}
 
 
 def _tiling(rows: pd.DataFrame) -> tuple[Tiling, dict[str, float]]:

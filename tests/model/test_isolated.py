@@ -21,14 +21,14 @@ DEVICES = ("p100-pcie-16gb", "v100-sxm2-16gb", "xeon-phi-7250")
 
 
 def test_measurements_correct_near_shapes_more_than_far_ones() -> None:
-    """Twice as slow as modelled: a near shape is nearly so, a far one or a batch of products hardly."""
+    """Twice as slow as modelled: a near shape is nearly so, a batch of products less, a far shape hardly."""
     near: dict[str, object] = {**SHAPE, "k": 2112}
     far: dict[str, object] = {"m": 64, "n": 64, "k": 64}
     batched: dict[str, object] = {**SHAPE, "batch": 64}
     modelled, measured = (predict_products(rows, near, far, batched) for rows in (table(), table(SLOW)))
-    slower = np.log(measured["target_time_s"] / modelled["target_time_s"])
-    assert slower[0] > 0.5 * np.log(2)
-    assert slower[0] > 2 * slower[1:].max()
+    slower_near, slower_far, slower_batched = np.log(measured["target_time_s"] / modelled["target_time_s"])
+    assert slower_near > 0.5 * np.log(2)
+    assert 10 * slower_far < slower_batched < slower_near / 1.5
     assert list(measured["method"]) == ["interpolated", "scaled", "scaled"]
     assert list(modelled["method"]) == ["roofline"] * 3
 
