@@ -13,6 +13,7 @@ from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 from estimator.core import library
 from estimator.core.errors import EstimatorError, suggestion
+from estimator.core.parallel import Split, read_split
 from estimator.core.types import DeviceSpec, Profile, RunPlan, SystemSpec, whole_number
 from estimator.devices.specs.catalogue import DEVICE_FILES, load_device, load_system
 from estimator.profiles import read_profile
@@ -107,6 +108,12 @@ def counts_of(given: int | Iterable[int]) -> list[int]:
     if None in counts:
         raise EstimatorError(f"devices is {given!r}; expected whole numbers such as [1, 8, 64]")
     return [count for count in counts if count is not None]
+
+
+def splits_of(given: str | Iterable[str]) -> list[Split]:
+    """One way to divide a training or several. Raises EstimatorError for words that are not known."""
+    words: list[str] = _several("parallel", given)
+    return [read_split(word) for word in words]
 
 
 def _several(what: str, given: Given | Iterable[Given], *single: type) -> list[Given]:

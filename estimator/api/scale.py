@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from estimator.api.arguments import Place, counts_of, in_one_sentence, place, plan_of, profile_of, system_of
+from estimator.api.arguments import Place, counts_of, in_one_sentence, place, plan_of, profile_of, splits_of, system_of
 from estimator.api.frames import frame
 from estimator.api.html import to_html
 from estimator.core.errors import EstimatorError
-from estimator.core.parallel import read_split
 from estimator.core.scenarios import HostWord, InputWord
 from estimator.core.types import DeviceSpec, Fusing, Layout, Profile, SystemSpec
 from estimator.reports import documents, summaries
@@ -27,7 +26,17 @@ INTERVALS = (
     "step_s", "samples_per_s", "efficiency", "communication_s", "communication_exposed_s", "power_w",
     "energy_j_per_step",
 )  # fmt: skip
-COLUMNS = ("devices", "nodes", "local_batch", "global_batch", *INTERVALS[:5], "memory_bytes", "fits", *INTERVALS[5:])
+COLUMNS = (
+    "parallel",
+    "devices",
+    "nodes",
+    "local_batch",
+    "global_batch",
+    *INTERVALS[:5],
+    "memory_bytes",
+    "fits",
+    *INTERVALS[5:],
+)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -38,7 +47,7 @@ class ScaleResult:
 
     @property
     def table(self) -> pd.DataFrame:
-        """A row for each number of devices.
+        """A row for each split and number of devices.
 
         ``step_s`` and the messages' ``communication_s`` and ``communication_exposed_s`` [s], ``samples_per_s`` of all
         devices, ``efficiency`` as a share, ``memory_bytes`` of one device, ``power_w`` [W] and ``energy_j_per_step``
@@ -70,7 +79,10 @@ class ScaleResult:
         return figures.scaling(self.content)
 
     def __repr__(self) -> str:
-        rows = (f"devices {row['devices']}: {format_interval(row['step_s'])} a step" for row in self.content["rows"])
+        rows = (
+            f"{row['parallel']}, devices {row['devices']}: {format_interval(row['step_s'])} a step"
+            for row in self.content["rows"]
+        )
         return "\n  ".join((summaries.scaling_title(self.content), *rows))
 
     def _repr_html_(self) -> str:
@@ -84,7 +96,7 @@ def scale(
     system: SystemSpec | Place,
     devices: int | Iterable[int] = (),
     *,
-    parallel: str = "data",
+    parallel: str | Iterable[str] = "data",
     scaling: Scaling = "weak",
     batch: int | None = None,
     source: DeviceSpec | Place | None = None,
@@ -109,7 +121,8 @@ def scale(
         devices: numbers of devices; without any, powers of two and the whole machine.
         parallel: how the training is divided: ``"data"``, ``"zero1"``, ``"zero2"``, ``"zero3"`` or ``"fsdp"``,
             ``"parameter-server"``, with ``"gradients=fp16"`` or ``"top=1%"`` for compressed gradients; models given as
-            layers also take ``"tensor=8,sequence,pipeline=12,interleave=2,micro=1"``.
+            layers also take ``"tensor=8,sequence,pipeline=12,interleave=2,micro=1"``. Several are predicted one after
+            the other.
         scaling: what stays: each device's batch (``"weak"``), or the whole one (``"strong"``).
         batch: samples in a step, of each device for weak scaling, of all for strong; None is the profile's.
         source: and all other keywords are those of ``estimate``.
@@ -134,10 +147,10 @@ def scale(
     """
     if scaling not in ("weak", "strong"):
         raise EstimatorError(f"scaling '{scaling}' is not known; expected weak or strong")
-    machine, counts, split = system_of(system), counts_of(devices), read_split(parallel)
+    machine, counts, splits = system_of(system), counts_of(devices), splits_of(parallel)
     plan = plan_of(
         machine.device, source=source, precision=precision, batch=batch, host=host, input=input, fusion=fusion,
         layout=layout, measurements=measurements, seed=seed, draws=draws,
     )  # fmt: skip
     timed = None if timed_steps is None else place("timed_steps", timed_steps)
-    return ScaleResult(scale_step(profile_of(profile), machine, counts, plan, split, scaling, timed))
+    return ScaleResult(scale_step(profile_of(profile), machine, counts, plan, splits, scaling, timed))

@@ -125,3 +125,7 @@ PARALLEL_HELP = (
     "(stages of blocks), with interleave=N (runs of blocks of each stage), or experts=N (copies that share a mixture)."
 )
 Parallel = Annotated[str, typer.Option(metavar="SPLIT", help=PARALLEL_HELP)]
+Parallels = Annotated[
+    list[str] | None,
+    typer.Option("--parallel", metavar="SPLIT", help=f"{PARALLEL_HELP} Repeatable.  [default: data]"),
+]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -91,17 +92,19 @@ def roofline(estimate: Estimate) -> Figure:
 def scaling(document: Mapping[str, Any]) -> Figure:
     """Samples per second and efficiency over numbers of devices, of a document of ``studies.scale``, with intervals.
 
-    Without a known batch, steps per second stand in place of samples per second.
+    Each split has its colour. Without a known batch, steps per second stand in place of samples per second.
     """
     figure = Picture(figsize=(7.2, 3.6), layout="constrained")
     rates, shares = figure.subplots(1, 2)
     rows = document["rows"]
-    devices = np.array([row["devices"] for row in rows], dtype=float)
+    splits = {row["parallel"]: [each for each in rows if each["parallel"] == row["parallel"]] for row in rows}
+    devices = np.unique([float(row["devices"]) for row in rows])
     known = rows[0]["samples_per_s"] is not None
-    rate = [row["samples_per_s"] or {name: 1 / row["step_s"][end] for name, end in SWAPPED.items()} for row in rows]
-    _band(rates, devices, rate, 1.0)
-    _band(shares, devices, [row["efficiency"] for row in rows], 100.0)
-    ideal = rate[0]["mid"] / rows[0]["efficiency"]["mid"] * devices / devices[0]
+    for (split, of_split), colour in zip(splits.items(), cycle(PARTS.values())):
+        x = np.array([row["devices"] for row in of_split], dtype=float)
+        _band(rates, x, [_rate(row) for row in of_split], 1.0, colour, split if len(splits) > 1 else None)
+        _band(shares, x, [row["efficiency"] for row in of_split], 100.0, colour)
+    ideal = _rate(rows[0])["mid"] / rows[0]["efficiency"]["mid"] * devices / rows[0]["devices"]
     rates.plot(devices, ideal, color="#222222", linewidth=0.8, linestyle="--", label="at an efficiency of 100 %")
     rates.legend(frameon=False, fontsize="small")
     rates.set(
@@ -116,6 +119,13 @@ def scaling(document: Mapping[str, Any]) -> Figure:
     title = f"{document['workload']} on {document['system']}, {document['parallel']}, {document['scaling']} scaling"
     figure.suptitle(title, fontsize="medium", parse_math=False)
     return figure
+
+
+def _rate(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Samples per second of a row, or steps per second where the batch is not known."""
+    if row["samples_per_s"] is not None:
+        return dict(row["samples_per_s"])
+    return {name: 1 / row["step_s"][end] for name, end in SWAPPED.items()}
 
 
 def merit(document: Mapping[str, Any]) -> Figure:
@@ -162,11 +172,14 @@ def _count_ticks(axes: Axes, counts: Floats) -> None:
     axes.minorticks_off()
 
 
-def _band(axes: Axes, x: Floats, intervals: Sequence[Mapping[str, float | None]], factor: float) -> None:
+def _band(
+    axes: Axes, x: Floats, intervals: Sequence[Mapping[str, float | None]], factor: float, colour: str,
+    label: str | None = None,
+) -> None:  # fmt: skip
     """The middle of intervals as a line, and their ends as a band."""
     low, mid, high = (factor * of for of in _ends(intervals))
-    axes.fill_between(x, low, high, color=PARTS["compute"], alpha=0.2, linewidth=0)
-    axes.plot(x, mid, color=PARTS["compute"], marker="o", markersize=3)
+    axes.fill_between(x, low, high, color=colour, alpha=0.2, linewidth=0)
+    axes.plot(x, mid, color=colour, marker="o", markersize=3, label=label)
     axes.grid(which="major", alpha=0.25)
     axes.spines[["top", "right"]].set_visible(False)
 

@@ -109,9 +109,13 @@ def _compared_cells(estimate: Mapping[str, Any]) -> list[str]:
 
 
 def scaling_table(document: Mapping[str, Any]) -> TextTable:
-    """A row for each number of devices."""
+    """A row for each number of devices, and for each split, which has a column where there are several."""
     rows = [_scaled_cells(row) for row in document["rows"]]
-    return TextTable(scaling_title(document), SCALED_HEADINGS, rows, SCALED)
+    splits = [row["parallel"] for row in document["rows"]]
+    if len(set(splits)) == 1:
+        return TextTable(scaling_title(document), SCALED_HEADINGS, rows, SCALED)
+    rows = [[split, *cells] for split, cells in zip(splits, rows, strict=True)]
+    return TextTable(scaling_title(document), ("split", *SCALED_HEADINGS), rows, SCALED)
 
 
 def scaling_legend(document: Mapping[str, Any]) -> str:

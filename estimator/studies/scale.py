@@ -14,7 +14,7 @@ from typing import Any
 from estimator.core import units
 from estimator.core.errors import EstimatorError
 from estimator.core.notes import Note, ranked, sentences
-from estimator.core.parallel import WHOLE, Split
+from estimator.core.parallel import WHOLE, DeviceShare, Split
 from estimator.core.types import Floats, MemoryUse, Profile, RunPlan, SystemSpec
 from estimator.devices import announcements
 from estimator.devices.board import power_limit
@@ -33,39 +33,65 @@ POWER = "power is that of the devices and of their nodes; a device that waits dr
 
 
 def scale(
-    profile: Profile, system: SystemSpec, devices: Sequence[int], plan: RunPlan, split: Split, scaling: Scaling,
-    timed_steps: str | Path | None = None,
+    profile: Profile, system: SystemSpec, devices: Sequence[int], plan: RunPlan, splits: Sequence[Split],
+    scaling: Scaling, timed_steps: str | Path | None = None,
 ) -> dict[str, Any]:  # fmt: skip
     """Predict a profile on each number of devices of a system, as a document; by default on powers of two.
+
+    The rows of each split stand together.
 
     Args:
         profile: the profiled run.
         system: the machine.
         devices: how many of its devices.
         plan: all but target and network. Its batch is that of one device, for strong scaling that of all of them.
-        split: how they share the training.
+        splits: how they share the training; a repeated one counts once.
         scaling: what stays, each device's batch or the whole one.
         timed_steps: a CSV of TIMED_STEPS of the machine.
 
     Raises EstimatorError for numbers that the system does not have, for a batch that cannot be divided, and for timed
     steps as :func:`read_timed_steps` does.
     """
+    alone = _EachAlone(profile, replace(plan, target=system.device, network=system.network))
+    return _joined(
+        [_scale_split(alone, system, devices, split, scaling, timed_steps) for split in dict.fromkeys(splits)]
+    )
+
+
+def _joined(documents: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The document of several splits: the rows of each in turn, and each sentence once."""
+    lists = ("rows", "notes", "warnings")
+    joined = {name: [each for document in documents for each in document[name]] for name in lists}
+    return documents[0] | {
+        "parallel": " and ".join(document["parallel"] for document in documents),
+        "timed_steps": sum(document["timed_steps"] for document in documents),
+        "rows": joined["rows"],
+        **{name: list(dict.fromkeys(joined[name])) for name in lists[1:]},
+    }
+
+
+def _scale_split(
+    each_alone: _EachAlone, system: SystemSpec, devices: Sequence[int], split: Split, scaling: Scaling,
+    timed_steps: str | Path | None,
+) -> dict[str, Any]:  # fmt: skip
+    """The document of one split. Raises EstimatorError as :func:`scale` does."""
+    profile, plan = each_alone.profile, each_alone.plan
     batch = plan.batch or profile.workload.batch_size
     per_node = int(system.devices_per_node.value)
-    on_system = replace(plan, target=system.device, network=system.network)
-    part = divided(profile, split)
     ranks = ranks_of(profile)
     grouped = partial(group_of, per_node=per_node, split=split, of_copy=ranks.of_copy)
     counts = _counts(devices, system, split, ranks, batch if scaling == "strong" else None)
     groups = [grouped(count, scaling=scaling, batch=batch) for count in counts]
     timed = read_timed_steps(timed_steps, partial(_timed_group, system, grouped, scaling, batch), split)
     every = list(dict.fromkeys([*groups, *timed.groups]))
-    alone = {size: _Alone(part, replace(on_system, batch=size), split) for size in {each.at_once for each in every}}
-    whole = (part is profile and alone.get(batch)) or _Alone(profile, replace(on_system, batch=batch), split)
+    alone = {size: each_alone.of(split, size) for size in {each.at_once for each in every}}
     predicted = _steps(every, alone, split)
-    steps, whole_s = _given(predicted, whole.device.step.total, Group(1, 1, batch, batch), timed, plan.seed)
+    whole_s = each_alone.of(WHOLE, batch).device.step.total
+    steps, whole_s = _given(predicted, whole_s, Group(1, 1, batch, batch), timed, plan.seed)
     first = alone[groups[0].at_once].predicted
     notes = _notes(system, first, steps)
+    of_experts = experts_share(profile, split)
+    row = partial(_row, system, whole_s, scaling, ranks.of_copy, split, of_experts)
     return {
         "workload": profile.workload.name,
         "system": system.name,
@@ -76,11 +102,7 @@ def scale(
         "host": first.scenario.name,
         "timed_steps": len(timed.groups),
         "rows": [
-            {
-                **_row(group, steps[group], alone[group.at_once], system, whole_s, scaling, ranks.of_copy),
-                "timed_s": timed.time_s(group),
-            }
-            for group in groups
+            {**row(group, steps[group], alone[group.at_once]), "timed_s": timed.time_s(group)} for group in groups
         ],
         "notes": [
             *sentences(notes, "left-open"),
@@ -137,7 +159,6 @@ class _Alone:
 
     profile: Profile
     plan: RunPlan
-    split: Split
 
     @cached_property
     def predicted(self) -> PredictedStep:
@@ -156,16 +177,27 @@ class _Alone:
         except EstimatorError:
             return None
 
-    @cached_property
-    def of_experts(self) -> float:
-        """The share of a copy's parameters that are those of its experts."""
-        return experts_share(self.profile, self.split)
+    def memory(self, share: DeviceShare) -> MemoryUse | None:
+        """What the device holds with its share of the parts that devices divide."""
+        return None if self.held is None else self.held.use(share)
 
-    def memory(self, group: Group) -> MemoryUse | None:
-        """What one device of a group holds."""
-        if self.held is None:
-            return None
-        return self.held.use(self.split.share(group.devices, group.micro_batches, self.of_experts))
+
+class _EachAlone:
+    """A device by itself, predicted once for each local batch and part of the model."""
+
+    def __init__(self, profile: Profile, plan: RunPlan) -> None:
+        self.profile, self.plan = profile, plan
+        self._known: dict[tuple[Split, int | None], _Alone] = {}
+
+    def of(self, split: Split, batch: int | None) -> _Alone:
+        """A device of this split; splits that leave it the whole model share one.
+
+        Raises EstimatorError where the model cannot be divided so.
+        """
+        key = (split if split.least_devices > 1 else WHOLE, batch)
+        if key not in self._known:
+            self._known[key] = _Alone(divided(self.profile, split), replace(self.plan, batch=batch))
+        return self._known[key]
 
 
 def _steps(groups: Sequence[Group], alone: dict[int | None, _Alone], split: Split) -> dict[Group, GroupStep]:
@@ -224,22 +256,18 @@ def _how(first: PredictedStep, split: Split) -> str:
 
 
 def _row(
-    group: Group,
-    step: GroupStep,
-    alone: _Alone,
-    system: SystemSpec,
-    whole_s: Floats,
-    scaling: Scaling,
-    of_copy: int,
-) -> dict[str, Any]:
+    system: SystemSpec, whole_s: Floats, scaling: Scaling, of_copy: int, split: Split, of_experts: float,
+    group: Group, step: GroupStep, alone: _Alone,
+) -> dict[str, Any]:  # fmt: skip
     """One number of devices; ``whole_s``: the step of one device with its batch and the whole model, or of the
-    ``of_copy`` ranks of the profile that hold it.
+    ``of_copy`` ranks of the profile that hold it; ``of_experts``: the experts' share of a copy's parameters.
     """
     total = step.step.total
     parts = (group.devices if scaling == "strong" else group.model_devices) / of_copy
-    use = alone.memory(group)
+    use = alone.memory(split.share(group.devices, group.micro_batches, of_experts))
     rate = None if group.global_batch is None else documents.interval(group.global_batch / total, "all")
     return {
+        "parallel": str(split),
         "devices": group.devices,
         "nodes": group.nodes,
         "local_batch": group.local_batch,

@@ -35,8 +35,7 @@ def main(name: str = "resnet50") -> None:
     device = load_system(SYSTEM).device
 
     def scaled() -> None:
-        for split in SPLITS:
-            scale(read_profile(name), load_system(SYSTEM), DEVICES, RunPlan("", batch=BATCH), split, "weak")
+        scale(read_profile(name), load_system(SYSTEM), DEVICES, RunPlan("", batch=BATCH), SPLITS, "weak")
 
     def one() -> None:
         estimate(read_profile(name), RunPlan(device, batch=BATCH))

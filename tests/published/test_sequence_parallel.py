@@ -81,7 +81,7 @@ def step_s(name: str, way: str, folder: Path) -> dict[str, float]:
     (folder / "layers.yaml").write_text("\n".join(lines))
     split = Split("data", TENSOR, stages, micro_batch, runs, WAYS[way][1])
     plan = RunPlan("", batch=batch, draws=400)
-    rows = scale(read_profile(folder), load_system("selene"), [split.model_devices], plan, split, "weak")["rows"]
+    rows = scale(read_profile(folder), load_system("selene"), [split.model_devices], plan, [split], "weak")["rows"]
     return dict(rows[0]["step_s"])
 
 

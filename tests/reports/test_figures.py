@@ -22,12 +22,13 @@ def boxes(axes: Axes) -> list[Bbox]:
     return [bar.get_bbox() for bar in axes.patches if isinstance(bar, Rectangle)]
 
 
-def rows(counts: tuple[int, ...], rate: float = 100.0) -> dict[str, Any]:
+def rows(counts: tuple[int, ...], rate: float = 100.0, splits: tuple[str, ...] = ("data",)) -> dict[str, Any]:
     found = [
         {
-            "devices": count, "step_s": interval(0.1), "efficiency": interval(0.9, 0.5, 1.2),
+            "parallel": split, "devices": count, "step_s": interval(0.1), "efficiency": interval(0.9, 0.5, 1.2),
             "samples_per_s": interval(rate * count, rate * count / 2, rate * count * 2),
         }
+        for split in splits
         for count in counts
     ]  # fmt: skip
     return {"workload": "net", "system": "$sys", "parallel": "data", "scaling": "weak", "rows": found}
@@ -72,6 +73,14 @@ def test_an_efficiency_above_one_is_in_the_picture() -> None:
     """Where copies share the update, more devices may do more than their part."""
     _, shares = figures.scaling(rows((1, 2))).axes
     assert shares.get_ylim()[1] >= 120
+
+
+def test_each_split_has_a_line_of_its_own_colour() -> None:
+    rates, shares = figures.scaling(rows((1, 8), splits=("data", "zero3"))).axes
+    legend = rates.get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == ["data", "zero3", "at an efficiency of 100 %"]
+    assert len({line.get_color() for line in shares.lines}) == len(shares.lines) == 2
 
 
 def test_many_decades_of_rates_have_a_label_each() -> None:

@@ -68,7 +68,8 @@ def test_a_figure_that_there_is_not_names_the_machine_and_its_units() -> None:
 
 def test_a_row_for_each_number_of_devices() -> None:
     row: dict[str, Any] = {
-        "devices": 8, "nodes": 1, "global_batch": None, "step_s": NUMBER, "samples_per_s": None, "efficiency": NUMBER,
+        "parallel": "data", "devices": 8, "nodes": 1, "global_batch": None, "step_s": NUMBER, "samples_per_s": None,
+        "efficiency": NUMBER,
         "communication_s": NUMBER, "communication_exposed_s": NUMBER, "power_w": None, "energy_j_per_step": NUMBER,
     }  # fmt: skip
     run = {"workload": "net", "system": "sys", "device": "dev", "precision": "fp32", "parallel": "data"}
@@ -77,6 +78,12 @@ def test_a_row_for_each_number_of_devices() -> None:
     assert table.title == "net on sys (dev), fp32, data, weak scaling, host: none"
     assert [cells[8] for cells in table.rows] == ["–", "2.00 GB !"]
     assert all(len(cells) == len(table.headings) for cells in table.rows)
+    several = summaries.scaling_table(
+        {**run, "scaling": "weak", "host": "none", "rows": [rows[0], {**rows[1], "parallel": "zero1"}]}
+    )
+    assert several.headings == ("split", *table.headings)
+    assert [cells[0] for cells in several.rows] == ["data", "zero1"]
+    assert [cells[1:] for cells in several.rows] == table.rows
 
 
 def test_refusals_name_unit_and_machine() -> None:

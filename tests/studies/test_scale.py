@@ -9,10 +9,12 @@ import pytest
 
 from estimator.core.errors import EstimatorError
 from estimator.core.parallel import WHOLE, Split, read_split
-from estimator.core.types import RunPlan
+from estimator.core.types import Profile, RunPlan
 from estimator.devices import load_system
+from estimator.pipeline import PredictedStep, predict_step
 from estimator.profiles import read_profile
 from estimator.rollup.scaling import Scaling
+from estimator.studies import scale as scale_module
 from estimator.studies.scale import scale
 
 PLAN = RunPlan("", draws=50)
@@ -28,9 +30,10 @@ injection_bandwidth: {rate}
 
 def run(
     name: str = "vgg16", system: str | Path = "summit", devices: tuple[int, ...] = (1, 6, 96), split: str = "data",
-    scaling: Scaling = "weak", plan: RunPlan = PLAN,
+    scaling: Scaling = "weak", plan: RunPlan = PLAN, others: Sequence[str] = (),
 ) -> dict[str, Any]:  # fmt: skip
-    return scale(read_profile(name), load_system(system), devices, plan, read_split(split), scaling)
+    splits = [read_split(each) for each in (split, *others)]
+    return scale(read_profile(name), load_system(system), devices, plan, splits, scaling)
 
 
 @pytest.fixture
@@ -50,6 +53,25 @@ def test_more_devices_make_no_step_of_fixed_local_batch_shorter() -> None:
     assert rows[0]["efficiency"]["mid"] == 1.0
     assert all(0.1 < row["efficiency"]["mid"] <= 1.0 for row in rows)
     assert [row["nodes"] for row in rows] == [1, 1, 1, 2, 8, 64, 512]
+
+
+def test_several_splits_are_what_each_gives_and_share_the_step_of_one_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    splits, predicted = ("data", "zero3", "data,micro=8"), list[int | None]()
+    apart = [run(split=split, plan=replace(PLAN, batch=16)) for split in splits]
+
+    def count(profile: Profile, plan: RunPlan) -> PredictedStep:
+        predicted.append(plan.batch)
+        return predict_step(profile, plan)
+
+    monkeypatch.setattr(scale_module, "predict_step", count)
+    together = run(others=splits[1:], plan=replace(PLAN, batch=16))
+    assert together["rows"] == [row for document in apart for row in document["rows"]]
+    assert [row["parallel"] for row in together["rows"][::3]] == [*splits]
+    assert together["parallel"] == "data and zero3 and data,micro=8"
+    assert sorted(predicted, key=str) == [16, 8]
+    assert len(set(together["notes"])) == len(together["notes"])
+    assert set(together["notes"]) == {note for document in apart for note in document["notes"]}
+    assert run(others=("data",), plan=replace(PLAN, batch=16)) == apart[0]
 
 
 def test_samples_per_second_are_those_of_all_devices() -> None:
@@ -163,13 +185,13 @@ def test_a_profile_of_unknown_parameters_is_refused(tmp_path: Path) -> None:
 
 def test_strong_scaling_goes_by_counts_that_divide_the_batch() -> None:
     plan = RunPlan("", batch=48, draws=20)
-    document = scale(read_profile("resnet50"), load_system("perlmutter"), [], plan, Split(), "strong")
+    document = scale(read_profile("resnet50"), load_system("perlmutter"), [], plan, [Split()], "strong")
     assert [row["devices"] for row in document["rows"]] == [1, 2, 4, 8, 16]
 
 
 def test_strong_scaling_goes_by_counts_that_leave_whole_rounds_to_an_interleaved_pipeline() -> None:
     split, plan = read_split("pipeline=4,interleave=3,micro=2"), RunPlan("", batch=32, draws=20)
-    document = scale(read_profile("gpt2"), load_system("selene"), [], plan, split, "strong")
+    document = scale(read_profile("gpt2"), load_system("selene"), [], plan, [split], "strong")
     assert [row["devices"] for row in document["rows"]] == [4, 8, 16]
     assert [row["local_batch"] for row in document["rows"]] == [32, 16, 8]
 
@@ -177,7 +199,7 @@ def test_strong_scaling_goes_by_counts_that_leave_whole_rounds_to_an_interleaved
 @pytest.mark.parametrize("split", ["tensor=4,sequence", "tensor=2,sequence,pipeline=4,interleave=3,micro=2,top=1%"])
 def test_more_copies_of_a_divided_model_make_no_step_shorter(split: str) -> None:
     plan = RunPlan("", batch=16, draws=20)
-    rows = scale(read_profile("gpt2"), load_system("selene"), [8, 16, 64, 1024], plan, read_split(split), "weak")[
+    rows = scale(read_profile("gpt2"), load_system("selene"), [8, 16, 64, 1024], plan, [read_split(split)], "weak")[
         "rows"
     ]
     steps = [row["step_s"]["mid"] for row in rows]
@@ -200,13 +222,13 @@ def test_shared_experts_on_more_and_more_devices(tmp_path: Path) -> None:
     """Copies that share experts among nodes wait longer for each other's tokens, and hold less."""
     (tmp_path / "layers.yaml").write_text(MIXTURE)
     selene, plan = load_system("selene"), RunPlan("", batch=4, draws=50)
-    rows = scale(read_profile(tmp_path), selene, [8, 16, 64, 512], plan, Split(experts=8), "weak")["rows"]
+    rows = scale(read_profile(tmp_path), selene, [8, 16, 64, 512], plan, [Split(experts=8)], "weak")["rows"]
     steps = [row["step_s"]["mid"] for row in rows]
     assert steps == sorted(steps)
-    (wide,) = scale(read_profile(tmp_path), selene, [64], plan, Split(experts=16), "weak")["rows"]
+    (wide,) = scale(read_profile(tmp_path), selene, [64], plan, [Split(experts=16)], "weak")["rows"]
     assert wide["memory_bytes"]["parameters"] < rows[2]["memory_bytes"]["parameters"]
     assert [
-        row["devices"] for row in scale(read_profile(tmp_path), selene, [], plan, Split(experts=8), "weak")["rows"]
+        row["devices"] for row in scale(read_profile(tmp_path), selene, [], plan, [Split(experts=8)], "weak")["rows"]
     ][:2] == [8, 16]
 
 
@@ -214,13 +236,13 @@ def test_a_machine_that_is_smaller_than_one_copy_is_refused() -> None:
     with pytest.raises(
         EstimatorError, match="tensor × pipeline = 12: dgx-a100 has 8 devices; expected at most as many"
     ):
-        scale(read_profile("gpt2"), load_system("dgx-a100"), [], RunPlan("", batch=1), Split(tensor=12), "weak")
+        scale(read_profile("gpt2"), load_system("dgx-a100"), [], RunPlan("", batch=1), [Split(tensor=12)], "weak")
 
 
 def test_a_divided_model_needs_less_memory_of_each_device() -> None:
     gpt2, selene = read_profile("gpt2"), load_system("selene")
     whole, divided = (
-        scale(gpt2, selene, [8], RunPlan("", batch=8, draws=20), split, "weak")["rows"][0]
+        scale(gpt2, selene, [8], RunPlan("", batch=8, draws=20), [split], "weak")["rows"][0]
         for split in (Split(), Split(tensor=2, pipeline=4, micro_batch=2))
     )
     assert whole["memory_bytes"]["parameters"] > 6 * divided["memory_bytes"]["parameters"]
@@ -231,7 +253,7 @@ def test_a_divided_model_needs_less_memory_of_each_device() -> None:
 def test_micro_batches_keep_the_gradients_of_all_parameters() -> None:
     gpt2, selene = read_profile("gpt2"), load_system("selene")
     one, four = (
-        scale(gpt2, selene, [1], RunPlan("", batch=16, draws=20), Split(micro_batch=size), "weak")["rows"][0]
+        scale(gpt2, selene, [1], RunPlan("", batch=16, draws=20), [Split(micro_batch=size)], "weak")["rows"][0]
         for size in (16, 4)
     )
     parameters = 124_439_808  # of GPT-2; Radford et al., 2019, and openai/gpt-2
@@ -253,7 +275,7 @@ def of_ranks(folder: Path, devices: Sequence[int] = (), sums: str = "") -> dict[
     (folder / "dump.csv").write_text(SENT.format(sums=sums).replace("\n\n", "\n"))
     plan = RunPlan("v100", source="v100", batch=16, draws=20)
     profile = replace(read_profile(folder / "dump.csv", batch=16), world_size=32 if sums else None)
-    return scale(profile, load_system("summit"), devices, plan, WHOLE, "weak")
+    return scale(profile, load_system("summit"), devices, plan, [WHOLE], "weak")
 
 
 def test_the_profile_of_a_rank_sends_its_own_messages_whatever_the_parameters(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from estimator.cli.options import (
     Json,
     Layout,
     Measured,
-    Parallel,
+    Parallels,
     Precision,
     ProfileName,
     Seed,
@@ -25,6 +25,7 @@ EXAMPLES = """\b
 Example: estimator scale resnet50 --system dgx-a100 --batch 64
 Example: estimator scale vgg16 --system summit --devices 6 96 1536 --batch 32
 Example: estimator scale resnet50 --system perlmutter --batch 8192 --scaling strong --parallel zero1
+Example: estimator scale gpt2 --system selene --devices 8 64 --batch 8 --parallel data --parallel zero3
 Example: estimator scale resnet50 --system dgx-a100 --plot resnet50.svg
 Example: estimator scale resnet50 --system dgx-a100 --batch 64 --timed-steps steps.csv
 Example: estimator scale gpt3-175b --system selene --devices 1536 --batch 96 --parallel tensor=8,pipeline=12,micro=1
@@ -48,7 +49,7 @@ def scale(
     profile: ProfileName,
     system: Annotated[str, typer.Option(help=SYSTEM_HELP, **SYSTEMS)],
     devices: Annotated[list[int] | None, typer.Option(metavar="N", min=1, help=DEVICES_HELP)] = None,
-    parallel: Parallel = "data",
+    parallel: Parallels = None,
     scaling: Annotated[
         Literal["weak", "strong"], typer.Option(help="What stays: each device's batch, or the whole one.")
     ] = "weak",
@@ -80,7 +81,7 @@ def scale(
     if plot is not None and plot.suffix != ".svg":
         raise EstimatorError(f"--plot {plot}: pictures are written as SVG; expected a name that ends in .svg")
     result = api.scale(
-        profile, system, devices or (), parallel=parallel, scaling=scaling, batch=batch, source=source,
+        profile, system, devices or (), parallel=parallel or "data", scaling=scaling, batch=batch, source=source,
         precision=precision, host=host, input=reads, fusion=fusion, layout=layout, measurements=measurements,
         timed_steps=timed_steps, seed=seed,
     )  # fmt: skip

@@ -9,7 +9,7 @@ from tests.cli.command_line import read, run
 KEYS = {
     "devices", "nodes", "local_batch", "global_batch", "step_s", "samples_per_s", "efficiency", "communication_s",
     "communication_exposed_s", "memory_bytes", "fits", "power_w", "energy_j_per_step", "warnings",
-    "timed_s",
+    "timed_s", "parallel",
 }  # fmt: skip
 
 
@@ -31,6 +31,12 @@ def test_owners_of_states_hold_less() -> None:
     plain, owners, gradients = (read(*words, split)["rows"][0]["memory_bytes"] for split in ("data", "zero1", "zero2"))
     assert owners["optimizer"] == pytest.approx(plain["optimizer"] / 96)
     assert gradients["gradients"] < owners["gradients"]
+
+
+def test_several_splits_are_rows_of_one_document() -> None:
+    words = ("scale", "vgg16", "--system", "summit", "--devices", "96", "--batch", "8")
+    document = read(*words, "--parallel", "data", "--parallel", "zero1")
+    assert [row["parallel"] for row in document["rows"]] == ["data", "zero1"]
 
 
 @pytest.mark.parametrize(
