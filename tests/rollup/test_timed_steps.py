@@ -9,7 +9,16 @@ from hypothesis import strategies as st
 
 from estimator.core.interval import bounds, standard
 from estimator.core.types import Floats
-from estimator.rollup.timed_steps import CONFIGURATION, PROGRAM, REPEATS, birge_ratio, conditioned, surprise
+from estimator.rollup.timed_steps import (
+    CONFIGURATION,
+    FREEDOM,
+    PROGRAM,
+    REPEATS,
+    birge_ratio,
+    conditioned,
+    error_of_each,
+    surprise,
+)
 
 DRAWS, CONFIGURATIONS, INPUTS = 2000, 8, 3
 NAMES = [f"on {2**power}" for power in range(CONFIGURATIONS)]
@@ -73,6 +82,26 @@ def test_one_timed_step_moves_others_by_about_its_ratio() -> None:
     """A program that takes twice as long as predicted does so everywhere."""
     given_steps = conditioned(predicted(), NAMES, [2], [2.0])
     assert given_steps[0] == pytest.approx(2.0, rel=0.25)
+
+
+@pytest.mark.parametrize("odd", [0.3, 0.7, 1.5, 4.0])
+def test_one_odd_step_among_several_moves_the_others_little(odd: float) -> None:
+    """Six steps take what was predicted, but for one: the seventh moves by less than a sixth of what a mean would."""
+    measured_s, steps_s = [odd, 1.0, 1.0, 1.0, 1.0, 1.0], np.ones((1, 7))
+    moved = np.log(conditioned(steps_s, list("abcdefg"), range(6), measured_s)[0])
+    assert moved[0] == pytest.approx(np.log(odd), abs=0.05)  # it is what was timed
+    assert abs(moved[6]) < abs(np.log(odd)) / 6
+    if abs(np.log(odd)) > 1:
+        assert abs(moved[6]) < abs(np.log(odd)) / 60
+
+
+def test_an_error_is_usual_where_steps_agree_and_as_large_as_the_step_is_odd() -> None:
+    shared = np.full((5, 5), PROGRAM**2)
+    usual = error_of_each(shared, np.full(5, 0.4), np.full(5, REPEATS))
+    assert ((np.sqrt(FREEDOM / (FREEDOM + 1)) * CONFIGURATION <= usual) & (usual <= CONFIGURATION)).all()
+    odd, *others = error_of_each(shared, np.array([1.4, 0.4, 0.4, 0.4, 0.4]), np.full(5, REPEATS))
+    assert odd == pytest.approx(1.0 / np.sqrt(1.0 + FREEDOM), rel=0.1)
+    assert others == pytest.approx([CONFIGURATION] * 4, rel=0.1)
 
 
 def test_what_two_steps_share_is_learned_and_what_they_do_not_is_kept() -> None:

@@ -101,7 +101,7 @@ def test_timed_steps_correct_the_others(tmp_path: Path) -> None:
 
 def test_timed_steps_that_contradict_each_other_are_named(tmp_path: Path) -> None:
     document = read(*timed(tmp_path, "devices,step_s\n1,0.08\n6,1.0\n"), "--devices", "1")
-    assert sum("foretell: check it, as it moves all of them" in warning for warning in document["warnings"]) == 2
+    assert sum("foretell: check it, as it widens all intervals" in warning for warning in document["warnings"]) == 2
     assert any(
         "uncertainties explain: every interval is widened" in warning and warning.endswith("times (Birge ratio)")
         for warning in document["warnings"]
