@@ -100,9 +100,9 @@ def scaling(document: Mapping[str, Any]) -> Figure:
     splits = {row["parallel"]: [each for each in rows if each["parallel"] == row["parallel"]] for row in rows}
     devices = np.unique([float(row["devices"]) for row in rows])
     known = rows[0]["samples_per_s"] is not None
-    for (split, of_split), colour in zip(splits.items(), cycle(PARTS.values())):
+    for (name, of_split), colour in zip(splits.items(), cycle(PARTS.values())):
         x = np.array([row["devices"] for row in of_split], dtype=float)
-        _band(rates, x, [_rate(row) for row in of_split], 1.0, colour, split if len(splits) > 1 else None)
+        _band(rates, x, [_rate(row) for row in of_split], 1.0, colour, name if len(splits) > 1 else None)
         _band(shares, x, [row["efficiency"] for row in of_split], 100.0, colour)
     ideal = _rate(rows[0])["mid"] / rows[0]["efficiency"]["mid"] * devices / rows[0]["devices"]
     rates.plot(devices, ideal, color="#222222", linewidth=0.8, linestyle="--", label="at an efficiency of 100 %")
@@ -116,7 +116,8 @@ def scaling(document: Mapping[str, Any]) -> Figure:
     shares.set(xscale="log", ylim=(0, max(105, shares.get_ylim()[1])), xlabel="devices", ylabel="efficiency [%]")
     for axes in (rates, shares):
         _count_ticks(axes, devices)
-    title = f"{document['workload']} on {document['system']}, {document['parallel']}, {document['scaling']} scaling"
+    split = f"{document['parallel']}, " if len(splits) == 1 else ""
+    title = f"{document['workload']} on {document['system']}, {split}{document['scaling']} scaling"
     figure.suptitle(title, fontsize="medium", parse_math=False)
     return figure
 

@@ -39,7 +39,9 @@ from estimator.core.types import Floats, Integers
 PROGRAM = 1.0
 CONFIGURATION = 0.11
 FREEDOM = 4.0  # degrees of freedom of a timed configuration's error: assumed, as is usual where few rows could tell
-ROUNDS = 50  # of the fit of these errors
+ROUNDS = (
+    3  # of these errors: enough for one odd step, too few to take the side of one of two that contradict each other
+)
 REPEATS = 0.02  # of the same step timed again: MLPerf's runs differ by 0.5 % in the median, by 9 % one time in twenty
 
 
@@ -75,14 +77,16 @@ def conditioned(
 def error_of_each(shared: Floats, off: Floats, std: Floats) -> Floats:
     """Standard deviation σ_i of the error e_i of each timed configuration (logarithm), by Student's t.
 
-        σ_i² = (ν C² + E[e_i²]) / (ν + 1),   E[e_i²] = (σ_i² [A r]_i)² + σ_i² − σ_i⁴ A_ii,   A = (S + diag(σ² + s²))⁻¹
+        σ_i² = (ν σ_0² + E[e_i²]) / (ν + 1),   E[e_i²] = (σ_i² [A r]_i)² + σ_i² − σ_i⁴ A_ii
 
-    C = CONFIGURATION, ν = FREEDOM. Of steps that agree with each other σ lies between C √(ν / (ν + 1)) and C.
+    with A = (S + diag(σ² + std²))⁻¹.
+    σ_0 = CONFIGURATION, with which the first of ROUNDS begins; ν = FREEDOM. More rounds would sharpen it: where half of
+    the steps contradict the other half, one half would be taken to be odd by a hair.
 
     Args:
         shared: S, the covariance of what configurations share (n × n).
         off: r, their mean logarithms less those of the nominal steps.
-        std: s, the standard error of these means.
+        std: the standard error of these means.
 
     Source: expectation and maximisation in turn; Lange, Little and Taylor, J. Am. Stat. Assoc. 84, 881, 1989.
     """
@@ -127,7 +131,8 @@ def surprise(steps_s: Floats, timed: Sequence[int], measured_s: Sequence[float])
     """The configurations that were timed, and how far each is from what the prediction and the others foretell of it.
 
     z_i = [C⁻¹ r]_i / √[C⁻¹]_ii, in standard deviations; r: mean logarithms of the times less those of the nominal
-    steps, C: their covariance with the spread of repeats. Source: Rasmussen and Williams, 2006, eq. 5.10 to 5.12.
+    steps, C: their covariance with the spread of repeats, where the error of each is CONFIGURATION. Source: Rasmussen
+    and Williams, 2006, eq. 5.10 to 5.12.
     """
     rows, off, inverse = _residuals(steps_s, timed, measured_s)
     return rows, _surprises(off, inverse)

@@ -5,7 +5,7 @@ Where steps of the machine were timed, all others are predicted given these.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -50,12 +50,20 @@ def scale(
         timed_steps: a CSV of TIMED_STEPS of the machine.
 
     Raises EstimatorError for numbers that the system does not have, for a batch that cannot be divided, and for timed
-    steps as :func:`read_timed_steps` does.
+    steps as :func:`read_timed_steps` does, and with several splits.
     """
+    splits = list(dict.fromkeys(splits))
+    if timed_steps is not None and len(splits) > 1:
+        raise EstimatorError(
+            f"timed steps correct one way to divide a training, and {len(splits)} are asked for "
+            f"({_and(map(str, splits))}); give one of them"
+        )
     alone = _EachAlone(profile, replace(plan, target=system.device, network=system.network))
-    return _joined(
-        [_scale_split(alone, system, devices, split, scaling, timed_steps) for split in dict.fromkeys(splits)]
-    )
+    return _joined([_scale_split(alone, system, devices, split, scaling, timed_steps) for split in splits])
+
+
+def _and(words: Iterable[str]) -> str:
+    return " and ".join(words)
 
 
 def _joined(documents: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -63,8 +71,7 @@ def _joined(documents: Sequence[dict[str, Any]]) -> dict[str, Any]:
     lists = ("rows", "notes", "warnings")
     joined = {name: [each for document in documents for each in document[name]] for name in lists}
     return documents[0] | {
-        "parallel": " and ".join(document["parallel"] for document in documents),
-        "timed_steps": sum(document["timed_steps"] for document in documents),
+        "parallel": _and(document["parallel"] for document in documents),
         "rows": joined["rows"],
         **{name: list(dict.fromkeys(joined[name])) for name in lists[1:]},
     }
@@ -183,7 +190,7 @@ class _Alone:
 
 
 class _EachAlone:
-    """A device by itself, predicted once for each local batch and part of the model."""
+    """A device by itself, predicted once for each local batch and each split that divides the model."""
 
     def __init__(self, profile: Profile, plan: RunPlan) -> None:
         self.profile, self.plan = profile, plan

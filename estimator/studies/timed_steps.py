@@ -139,7 +139,7 @@ def contradictions(timed: TimedSteps, steps_s: Mapping[Group, Floats]) -> Iterat
         if abs(deviations) > SURPRISE:
             yield (
                 f"the timed step of {groups[row].devices} device(s) is {abs(deviations):.1f} standard deviations from "
-                "what the prediction and the other timed steps foretell: check it, as it widens all intervals"
+                "what the prediction and the other timed steps foretell: check it"
             )
 
 

@@ -41,7 +41,7 @@ BATCH_HELP = (
 )
 TIMED_HELP = (
     "CSV of timed steps of this machine, one a row, that all predictions then follow: devices,step_s and, where it is "
-    "another than predicted, local_batch or global_batch; rows of another 'parallel' are left out."
+    "another than predicted, local_batch or global_batch; rows of another 'parallel' are left out. With one --parallel."
 )
 
 
