@@ -7,7 +7,6 @@ strong scaling   the whole batch stays:                                   effici
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from statistics import NormalDist
 from typing import Literal
 
 import numpy as np
@@ -192,6 +191,8 @@ def expected_maximum(count: float) -> float:
 
     Source: Blom, Statistical Estimates and Transformed Beta-Variables, 1958.
     """
+    from statistics import NormalDist  # takes as long to load as all of this package's roll-up
+
     return NormalDist().inv_cdf((count - 0.375) / (count + 0.25))
 
 

@@ -39,9 +39,8 @@ from estimator.core.types import Floats, Integers
 PROGRAM = 1.0
 CONFIGURATION = 0.11
 FREEDOM = 4.0  # degrees of freedom of a timed configuration's error: assumed, as is usual where few rows could tell
-ROUNDS = (
-    3  # of these errors: enough for one odd step, too few to take the side of one of two that contradict each other
-)
+# Rounds of these errors: enough for one odd step, too few to take the side of one of two that contradict each other.
+ROUNDS = 3
 REPEATS = 0.02  # of the same step timed again: MLPerf's runs differ by 0.5 % in the median, by 9 % one time in twenty
 
 

@@ -87,8 +87,9 @@ def test_one_timed_step_moves_others_by_about_its_ratio() -> None:
 @pytest.mark.parametrize("odd", [0.3, 0.7, 1.5, 4.0])
 def test_one_odd_step_among_several_moves_the_others_little(odd: float) -> None:
     """Five of six steps take what was predicted; a seventh moves by less than half of what the mean does."""
-    measured_s, steps_s = [odd, 1.0, 1.0, 1.0, 1.0, 1.0], np.ones((1, 7))
-    moved = np.log(conditioned(steps_s, list("abcdefg"), range(6), measured_s)[0])
+    steps_s = 2.0 ** np.arange(7)[None, :]
+    measured_s = steps_s[0, :6] * [odd, 1.0, 1.0, 1.0, 1.0, 1.0]
+    moved = np.log(conditioned(steps_s, list("abcdefg"), range(6), measured_s.tolist()) / steps_s)[0]
     assert moved[0] == pytest.approx(np.log(odd), abs=0.05)  # it is what was timed
     assert abs(moved[6]) < abs(np.log(odd)) / 6 / 2
     if abs(np.log(odd)) > 1:
@@ -114,6 +115,10 @@ def test_an_error_is_usual_where_steps_agree_and_as_large_as_the_step_is_odd() -
     odd, *others = error_of_each(shared, np.array([1.4, 0.4, 0.4, 0.4, 0.4]), np.full(5, REPEATS))
     assert odd == pytest.approx(1.0 / np.sqrt(1.0 + FREEDOM), rel=0.1)
     assert others == pytest.approx([CONFIGURATION] * 4, rel=0.1)
+    apart = np.array([0.4, 0.4, 0.4, 0.4, 1.4])  # the more its own repeats differ, the less odd is the last
+    sure, less, unsure = (error_of_each(shared, apart, np.array([*[REPEATS] * 4, std]))[-1] for std in (0.02, 0.1, 1.0))
+    assert sure > 1.02 * less
+    assert less > unsure == pytest.approx(CONFIGURATION, rel=0.1)
 
 
 def test_what_two_steps_share_is_learned_and_what_they_do_not_is_kept() -> None:
