@@ -87,7 +87,7 @@ def test_one_timed_step_moves_others_by_about_its_ratio() -> None:
 @pytest.mark.parametrize("odd", [0.3, 0.7, 1.5, 4.0])
 def test_one_odd_step_among_several_moves_the_others_little(odd: float) -> None:
     """Five of six steps take what was predicted; a seventh moves by less than half of what the mean does."""
-    steps_s = 2.0 ** np.arange(7)[None, :]
+    steps_s = np.array([[2.0**power for power in range(7)]])
     measured_s = steps_s[0, :6] * [odd, 1.0, 1.0, 1.0, 1.0, 1.0]
     moved = np.log(conditioned(steps_s, list("abcdefg"), range(6), measured_s.tolist()) / steps_s)[0]
     assert moved[0] == pytest.approx(np.log(odd), abs=0.05)  # it is what was timed
