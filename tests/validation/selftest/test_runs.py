@@ -357,7 +357,7 @@ def test_selftest_on_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("def build():\n    raise ValueError('no data')\n", "no data"),
+        pytest.param("def build():\n    raise ValueError('no data')\n", "no data", marks=pytest.mark.slow),
         ("import os\nos._exit(3)\n", "terminated abruptly; if memory ran out"),
     ],
 )
