@@ -41,6 +41,7 @@ def test_intensities_and_exponent_are_found() -> None:
     assert fitted.clock_exponent == pytest.approx(SHIPPED.clock_exponent, rel=0.15)
 
 
+@pytest.mark.slow
 def test_cards_that_follow_one_model_hardly_differ_and_another_does() -> None:
     """They are about as fast, so that a step is made of the same shares on each."""
     alike = rows_of_cards("v100-pcie-32gb", "v100-pcie-16gb", "v100-sxm2-16gb")

@@ -154,6 +154,7 @@ def test_every_public_row_is_read(public_data: PublicData) -> None:
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_roofline_times_are_those_of_the_device_files(public_data: PublicData) -> None:
     rows = read_truth(public_data("data"))[0].query("data_set == 'aiconfigurator'")
     published = pd.read_parquet(public_data("data/aiconfigurator/gemm_bf16.parquet"))

@@ -99,7 +99,8 @@ def test_a_family_judged_anew_is_off_as_the_table_says(truth: pd.DataFrame) -> N
         )
 
 
-@pytest.mark.parametrize("own", ["gemm", "gemm-kit", pytest.param("gemm-own", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("own", ["gemm", "gemm-kit", "gemm-own"])
 def test_intervals_of_products_hold_about_nine_of_ten(truth: pd.DataFrame, own: str) -> None:
     """By the shipped coefficients, which have seen the devices: what is judged is their spread."""
     problem = next(problem for problem in protocol.PROBLEMS if problem.name == own)

@@ -27,6 +27,7 @@ def shapes(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_the_written_device_is_a_target(tmp_path: Path, shapes: Path) -> None:
     name = tmp_path / "v1.5"
     document = read("measure", "--shapes", str(shapes), *NUMPY, "--budget", "5 s", "-o", str(name))

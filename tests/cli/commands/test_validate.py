@@ -105,6 +105,7 @@ def test_the_table_as_csv(table: Path, judged: Any) -> None:
     assert written["median"].tolist() == pytest.approx([row["median"] for row in judged["held_out"]])
 
 
+@pytest.mark.slow
 def test_a_written_table_is_read_as_the_shipped_one_is(tmp_path: Path, data: str) -> None:
     path = tmp_path / "held_out.csv"
     run("validate", "--data", data, "--problem", "gemm-own", "--csv", str(path))

@@ -19,15 +19,9 @@ with script.load_script(script.locate(name)) as own:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.tensorflow
-@pytest.mark.parametrize(
-    ("name", "scale"),
-    [
-        ("mobilenet", 1.0),
-        *(pytest.param(name, 1.0, marks=pytest.mark.slow) for name in PARAMETERS if name != "mobilenet"),
-        pytest.param("xception", SCALE, marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.parametrize(("name", "scale"), [*((name, 1.0) for name in PARAMETERS), ("xception", SCALE)])
 def test_keras_counts_the_published_parameters(name: str, scale: float) -> None:
     environment = os.environ | {"PYTHONPATH": str(ROOT), "TF_CPP_MIN_LOG_LEVEL": "3"}
     command = [sys.executable, "-c", COUNT, name, str(scale)]

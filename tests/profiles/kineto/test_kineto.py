@@ -501,6 +501,7 @@ def test_refuses_a_trace_without_ops(tmp_path: Path) -> None:
         read(tmp_path, event("x", 0, 0))
 
 
+@pytest.mark.slow
 def test_reads_100000_distinct_op_names(tmp_path: Path) -> None:
     path = tmp_path / "kineto.json"
     lines = (f'{{"ph":"X","cat":"cpu_op","name":"op{i}","pid":1,"tid":1,"ts":{3 * i},"dur":2}}' for i in range(10**5))
