@@ -165,7 +165,7 @@ def _select_reader(dumps: list[Dump]) -> tuple[list[Dump], ModuleType, list[str]
     if not any(names.values()):
         if not dumps[0].head:
             raise EstimatorError(f"{dumps[0]}: the file is empty; expected a profiler dump, so capture it again")
-        from estimator.profiles import no_profiles
+        from estimator.profiles import no_profiles  # only for what no reader knows: start-up
 
         if reason := no_profiles.reason(dumps[0].head) or _load_reader("op_table").reason(dumps[0].head):
             raise EstimatorError(f"{dumps[0]}: {reason}")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping, Sequence
-from itertools import cycle
+from itertools import cycle, groupby
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -97,7 +98,7 @@ def scaling(document: Mapping[str, Any]) -> Figure:
     figure = Picture(figsize=(7.2, 3.6), layout="constrained")
     rates, shares = figure.subplots(1, 2)
     rows = document["rows"]
-    splits = {row["parallel"]: [each for each in rows if each["parallel"] == row["parallel"]] for row in rows}
+    splits = {name: list(of_split) for name, of_split in groupby(rows, itemgetter("parallel"))}
     devices = np.unique([float(row["devices"]) for row in rows])
     known = rows[0]["samples_per_s"] is not None
     for (name, of_split), colour in zip(splits.items(), cycle(PARTS.values())):

@@ -191,7 +191,7 @@ def expected_maximum(count: float) -> float:
 
     Source: Blom, Statistical Estimates and Transformed Beta-Variables, 1958.
     """
-    from statistics import NormalDist  # takes as long to load as all of this package's roll-up
+    from statistics import NormalDist  # only where there are many devices: start-up
 
     return NormalDist().inv_cdf((count - 0.375) / (count + 0.25))
 

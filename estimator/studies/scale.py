@@ -5,7 +5,7 @@ Where steps of the machine were timed, all others are predicted given these.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -56,24 +56,22 @@ def scale(
     if timed_steps is not None and len(splits) > 1:
         raise EstimatorError(
             f"timed steps correct one way to divide a training, and {len(splits)} are asked for "
-            f"({_and(map(str, splits))}); give one of them"
+            f"({' and '.join(map(str, splits))}); give one of them"
         )
     alone = _EachAlone(profile, replace(plan, target=system.device, network=system.network))
     return _joined([_scale_split(alone, system, devices, split, scaling, timed_steps) for split in splits])
 
 
-def _and(words: Iterable[str]) -> str:
-    return " and ".join(words)
-
-
 def _joined(documents: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """The document of several splits: the rows of each in turn, and each sentence once."""
-    lists = ("rows", "notes", "warnings")
-    joined = {name: [each for document in documents for each in document[name]] for name in lists}
+
+    def every(name: str) -> list[Any]:
+        return [each for document in documents for each in document[name]]
+
     return documents[0] | {
-        "parallel": _and(document["parallel"] for document in documents),
-        "rows": joined["rows"],
-        **{name: list(dict.fromkeys(joined[name])) for name in lists[1:]},
+        "parallel": " and ".join(document["parallel"] for document in documents),
+        "rows": every("rows"),
+        **{name: list(dict.fromkeys(every(name))) for name in ("notes", "warnings")},
     }
 
 
