@@ -17,7 +17,7 @@ import pandas as pd
 from estimator.core.errors import EstimatorError
 from estimator.core.schema import HOST_CLASSES, MATRIX, on_processor
 from estimator.core.types import DeviceSpec, Estimate, Floats, RunPlan
-from estimator.pipeline import estimate
+from estimator.pipeline.step import estimate
 from estimator.profiles import read_profile
 
 TARGET = "b200-sxm"  # on which no dump was recorded

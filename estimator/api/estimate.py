@@ -16,8 +16,8 @@ from estimator.core.errors import EstimatorError
 from estimator.core.interval import summarise
 from estimator.core.scenarios import HostWord, InputWord
 from estimator.core.types import DeviceSpec, Estimate, Fusing, Interval, Layout, Mode, Profile, StepTime
-from estimator.pipeline import estimate as estimate_step
-from estimator.pipeline import step_schedule
+from estimator.pipeline.step import estimate as estimate_step
+from estimator.pipeline.step import step_schedule
 from estimator.reports import documents, summaries
 from estimator.reports.text import format_evidence, format_interval
 

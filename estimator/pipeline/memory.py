@@ -7,13 +7,11 @@ from dataclasses import dataclass, field
 
 from estimator.core.errors import EstimatorError
 from estimator.core.notes import Note
-from estimator.core.parallel import ALONE, DeviceShare, Split
+from estimator.core.parallel import ALONE, DeviceShare
 from estimator.core.types import DeviceSpec, MemoryUse, Profile, RunPlan, StepTensors, Variables, Workload
 from estimator.devices import announcements
 from estimator.devices.sides import planned_device
-from estimator.profiles.layers.shards import divided, experts_share
 from estimator.rollup import memory as memory_of_parts
-from estimator.rollup.scaling import group_of
 from estimator.work import WorkOnTarget, count_work, select_pass, step_tensors, step_variables, tensors_at_two_batches
 from estimator.work.framework_defaults import product_format
 from estimator.work.on_target import matrix_precision
@@ -58,23 +56,6 @@ def memory(profile: Profile, plan: RunPlan, share: DeviceShare = ALONE) -> Memor
     known = tuple((batch, _as_known(tensors, ran)) for batch, tensors in at_batches)
     use = Held(known, variables, ran.workload, device, plan).use(share)
     return dataclasses.replace(use, notes=(*announcements(device), *use.notes))
-
-
-def memory_of_group(profile: Profile, plan: RunPlan, split: Split, devices: int) -> MemoryUse:
-    """What each of several devices must hold; the plan's batch is that of a copy of the model.
-
-    Raises EstimatorError where nothing tells the parameters, and where the split does not divide model, batch or
-    devices.
-    """
-    batch = plan.batch or profile.workload.batch_size
-    group = group_of(devices, devices, "weak", batch, split)
-    at_once = dataclasses.replace(plan, batch=split.micro_batch or plan.batch)
-    share = split.share(devices, group.micro_batches, experts_share(profile, split))
-    use = memory(divided(profile, split), at_once, share)
-    if devices == 1:
-        return use
-    note = Note("parallel", f"each of {devices} devices, {split}: {split.meaning}")
-    return dataclasses.replace(use, notes=(*use.notes, note))
 
 
 def held_by_step(ran: Profile, plan: RunPlan, device: DeviceSpec, work: WorkOnTarget) -> Held:

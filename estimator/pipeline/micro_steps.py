@@ -15,7 +15,7 @@ from estimator.profiles.layers.shards import experts_share
 from estimator.rollup.exchange import StepWithMessages, without_exchange
 from estimator.rollup.pipeline_parallel import MicroStep, accumulated, exposed_reduction, pipelined
 from estimator.rollup.scaling import Group
-from estimator.work.parallel import has_attribute
+from estimator.work.shapes import has_attribute
 from estimator.work.weights import updates
 
 AHEAD = "embeddings/"  # how the names of ops that stand before the blocks begin

@@ -10,20 +10,21 @@ from types import ModuleType
 from estimator.core import files, library
 from estimator.core.errors import EstimatorError
 from estimator.core.types import Profile, Workload
-from estimator.profiles import canonical, graph, layers, phases, ranks
+from estimator.profiles import canonical, graph, phases, ranks
 from estimator.profiles.dump import Dump
 from estimator.profiles.workload import find_workload, read_provenance, side_files
 
 # Modules that read one format each, in the order of trial; each is imported only when it is tried. A reader has FORMAT,
 # recognises(head of the content), read(dumps of one run, workload), and VIEWS: True where several files are views of
 # the same run and are read together, False where they are its ranks or hosts. COMPANIONS, where there is one, lists
-# patterns of files that the format's own tool writes next to its dumps; FILE is a name that only its own files have.
+# patterns of files that the format's own tool writes next to its dumps.
 READERS = (
     "op_table", "tfprof.text", "tfprof.scope", "tfprof.step_stats", "tfprof.proto", "xplane",
     "tfprof.timeline", "kineto", "jax_trace",
     "layers",
 )  # fmt: skip
 REPORTS = {"report.html", "results.json"}
+LAYERS_FILE = "layers.yaml"  # whatever it holds, it is read as such
 SIDE_FILE_SUFFIXES = {".yaml", ".yml", ".md", ".py"}
 
 
@@ -140,7 +141,7 @@ def _entries(folder: Path) -> list[Path]:
 
 
 def _is_side_file(path: Path) -> bool:
-    if path.name == layers.FILE:
+    if path.name == LAYERS_FILE:
         return False
     return path.suffix in SIDE_FILE_SUFFIXES or path.name in REPORTS.union(graph.FILES) or path.name.startswith(".")
 
@@ -151,7 +152,7 @@ def _load_reader(name: str) -> ModuleType:
 
 def _recognise(dump: Dump) -> str | None:
     """The name of the reader that knows a dump."""
-    if dump.path.name == layers.FILE:
+    if dump.path.name == LAYERS_FILE:
         return "layers"
     return next((name for name in READERS if _load_reader(name).recognises(dump.head)), None)
 

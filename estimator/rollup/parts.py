@@ -19,12 +19,13 @@ PART_OF_CLASS = {  # op classes that are a part of the step by themselves, whate
 
 def part_of_ops(ops: pd.DataFrame) -> Names:
     """The part of the step to which each op's time without launches belongs."""
-    by_class = ops["op_class"].isin(MATRIX).map({True: "compute", False: "memory"})
-    by_bound = ops["bound"].replace("latency", pd.NA).fillna(by_class).to_numpy(dtype=str)
-    is_proportional = ops["method"] == "proportional"
-    own = ops["op_class"].map(PART_OF_CLASS).mask(is_proportional & (ops["op_class"] == "host"), "unmodelled")
-    part = np.where(is_proportional | (ops["method"] == "unchanged"), "unmodelled", by_bound)
-    return np.asarray(np.where(own.isna(), part, own.fillna("").to_numpy(dtype=str)))
+    op_class, bound, method = (ops[c].to_numpy(dtype=object, na_value="") for c in ("op_class", "bound", "method"))
+    by_class = np.where(np.isin(op_class, MATRIX), "compute", "memory")
+    by_bound = np.where(np.isin(bound, ("", "latency")), by_class, bound)
+    is_proportional = method == "proportional"
+    own = np.array([PART_OF_CLASS.get(each, "") for each in op_class])
+    own = np.where(is_proportional & (op_class == "host"), "unmodelled", own)
+    return np.select([own != "", is_proportional | (method == "unchanged")], [own, "unmodelled"], by_bound)
 
 
 def sum_of_parts(*parts: Floats) -> Floats:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from estimator.core.errors import UnfitError
 from estimator.core.types import Estimate, Profile, RunPlan
 from estimator.devices.sides import planned_device
-from estimator.pipeline import estimate
+from estimator.pipeline.step import estimate
 from estimator.rollup.memory import DoesNotFitError
 
 

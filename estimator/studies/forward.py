@@ -7,7 +7,7 @@ from dataclasses import replace
 from estimator.core.errors import EstimatorError, within
 from estimator.core.notes import sentences
 from estimator.core.types import Estimate
-from estimator.pipeline import estimate
+from estimator.pipeline.step import estimate
 from estimator.work import select_pass
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from estimator.core.errors import EstimatorError
 from estimator.core.types import Estimate, Floats, Profile, RunPlan, Workload
-from estimator.pipeline import estimate
+from estimator.pipeline.step import estimate
 from estimator.profiles import read_profile
 from estimator.reports import documents
 from estimator.rollup import epoch

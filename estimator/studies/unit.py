@@ -10,7 +10,9 @@ from estimator.core.notes import Note
 from estimator.core.parallel import Split, read_split
 from estimator.core.types import Estimate, Profile, RunPlan, Workload
 from estimator.devices import load_system
-from estimator.pipeline import estimate, estimate_group, with_listed_power
+from estimator.pipeline.group import estimate_group
+from estimator.pipeline.listed_power import with_listed_power
+from estimator.pipeline.step import estimate
 from estimator.rollup.evidence import MUCH_CARRIED, carried_share
 from estimator.rollup.scaling import Group, group_of, refuse_fewer
 from estimator.studies.places import beside, read_profile_beside

@@ -23,7 +23,8 @@ import numpy as np
 from estimator.core.interval import bounds
 from estimator.core.parallel import Split
 from estimator.core.types import Floats, Network, RunPlan, StepTime, Workload
-from estimator.pipeline import PredictedStep, predict_step, step_of_one, steps_of_groups
+from estimator.pipeline.group import step_of_one, steps_of_groups
+from estimator.pipeline.step import PredictedStep, predict_step
 from estimator.profiles.layers import Layers, profile_of
 from estimator.profiles.layers.shards import divided_layers
 from estimator.rollup.scaling import group_of

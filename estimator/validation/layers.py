@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 from estimator.core.interval import bounds
 from estimator.core.schema import STREAMING
 from estimator.core.types import Profile, RunPlan, Workload
-from estimator.pipeline import estimate, memory
+from estimator.pipeline.memory import memory
+from estimator.pipeline.step import estimate
 from estimator.profiles.layers import Layers, profile_of
 from estimator.validation.left_out import by_family, unmeasured
 from estimator.validation.networks import DEVICES, bare_roofline

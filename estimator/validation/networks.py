@@ -23,7 +23,7 @@ from estimator.core.interval import bounds
 from estimator.core.schema import MATRIX, STREAMING
 from estimator.core.types import Estimate, Profile, RunPlan
 from estimator.devices import load_device
-from estimator.pipeline import estimate
+from estimator.pipeline.step import estimate
 from estimator.profiles import read_profile
 from estimator.validation.left_out import by_family, unmeasured
 from estimator.validation.protocol import Method

@@ -15,8 +15,8 @@ from estimator.core.notes import Note
 from estimator.core.schema import complete
 from estimator.core.types import ITEMSIZE, Variables, Workload
 from estimator.work import shapes
+from estimator.work.gradients import bucket_bytes, gradient_elements
 from estimator.work.operators import is_update
-from estimator.work.parallel import bucket_bytes, gradient_elements
 from estimator.work.tensors import in_phase
 from estimator.work.weights import KERNEL, takes_weights, weights_taken
 

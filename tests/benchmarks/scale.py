@@ -15,7 +15,7 @@ os.environ["OMP_NUM_THREADS"] = "1"  # processor time counts threads that wait, 
 from estimator.core.parallel import Split
 from estimator.core.types import RunPlan
 from estimator.devices import load_system
-from estimator.pipeline import estimate
+from estimator.pipeline.step import estimate
 from estimator.profiles import read_profile
 from estimator.studies.scale import scale
 

@@ -15,7 +15,7 @@ from estimator.core.errors import EstimatorError
 from estimator.core.interval import bounds
 from estimator.core.types import DeviceSpec, Prediction, Profile, RunPlan, Sourced, Workload
 from estimator.devices import load_device
-from estimator.pipeline import estimate, predict_step
+from estimator.pipeline.step import estimate, predict_step
 from estimator.profiles import canonical, read_profile
 from estimator.work import count_work
 from tests.conftest import ROOT, make_device, make_measurements, make_ops

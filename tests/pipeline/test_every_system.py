@@ -4,7 +4,7 @@ import pytest
 
 from estimator.core.types import Profile, RunPlan
 from estimator.devices.specs.catalogue import all_systems
-from estimator.pipeline import estimate
+from estimator.pipeline.step import estimate
 
 
 @pytest.mark.parametrize("device", sorted({system.device for system in all_systems()}))

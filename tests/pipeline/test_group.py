@@ -8,15 +8,8 @@ import pytest
 from estimator.core.interval import bounds
 from estimator.core.parallel import read_split
 from estimator.core.types import Profile, RunPlan, Workload
-from estimator.pipeline import (
-    PredictedStep,
-    estimate,
-    one_device,
-    predict_step,
-    step_of_group,
-    step_of_one,
-    steps_of_groups,
-)
+from estimator.pipeline.group import one_device, step_of_group, step_of_one, steps_of_groups
+from estimator.pipeline.step import PredictedStep, estimate, predict_step
 from estimator.profiles import read_profile
 from estimator.rollup import gradient_places
 from estimator.rollup.scaling import NO_SPREAD, Group

@@ -4,7 +4,8 @@ import pytest
 
 from estimator.core.types import Profile, RunPlan
 from estimator.devices import load_system
-from estimator.pipeline import estimate, with_listed_power
+from estimator.pipeline.listed_power import with_listed_power
+from estimator.pipeline.step import estimate
 from estimator.rollup import power
 
 

@@ -7,7 +7,8 @@ import pytest
 
 from estimator.core.parallel import DataWord, Split
 from estimator.core.types import Network, RunPlan, StepTime
-from estimator.pipeline import PredictedStep, predict_step, step_of_one, steps_of_groups
+from estimator.pipeline.group import step_of_one, steps_of_groups
+from estimator.pipeline.step import PredictedStep, predict_step
 from estimator.profiles import read_profile
 from estimator.profiles.layers.shards import divided
 from estimator.rollup.scaling import NO_SPREAD, GroupStep, Scaling, group_of

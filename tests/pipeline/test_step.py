@@ -9,7 +9,7 @@ from pandas.testing import assert_frame_equal
 from estimator.core import units
 from estimator.core.errors import EstimatorError
 from estimator.core.types import Profile, RunPlan, Workload
-from estimator.pipeline import estimate
+from estimator.pipeline.step import estimate
 from estimator.profiles import canonical, read_profile
 from tests.conftest import make_ops
 from tests.profiles.layers.models import profile as layers_profile

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from estimator.core.types import MemoryUse, RunPlan, Workload
-from estimator.pipeline.memory import memory_of_group
+from estimator.pipeline.group_memory import memory_of_group
 from estimator.profiles.layers import profile_of
 from estimator.rollup.memory import exceeds
 from estimator.validation import language_models

@@ -11,7 +11,7 @@ import pytest
 from estimator.core.interval import bounds
 from estimator.core.parallel import Split
 from estimator.core.types import Profile, RunPlan, Workload
-from estimator.pipeline.memory import memory_of_group
+from estimator.pipeline.group_memory import memory_of_group
 from estimator.profiles import read_profile
 from estimator.profiles.layers import Layers, profile_of
 

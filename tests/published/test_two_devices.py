@@ -8,7 +8,7 @@ import pytest
 
 from estimator.core.interval import bounds
 from estimator.core.types import RunPlan
-from estimator.pipeline import estimate
+from estimator.pipeline.step import estimate
 from estimator.profiles import read_profile
 
 DEVICES = {"h100": "h100-sxm5-80gb", "mi300x": "mi300x"}

@@ -6,7 +6,7 @@ import pytest
 
 from estimator.core.types import Profile, RunPlan, StudyResult
 from estimator.devices import load_device
-from estimator.pipeline import estimate
+from estimator.pipeline.step import estimate
 from estimator.reports import documents
 
 

@@ -9,7 +9,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.transforms import Bbox
 
 from estimator.core.types import Profile, RunPlan
-from estimator.pipeline import estimate
+from estimator.pipeline.step import estimate
 from estimator.reports import figures
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from estimator.core.types import Profile, RunPlan
-from estimator.pipeline import estimate
+from estimator.pipeline.step import estimate
 from estimator.reports import documents, summaries
 
 NUMBER = {"low": None, "mid": 2.0, "high": None}

@@ -8,8 +8,8 @@ import sys
 import numpy as np
 import pytest
 
-from estimator import pipeline
 from estimator.core.types import RunPlan
+from estimator.pipeline.memory import memory
 from estimator.profiles import read_profile
 from tests.conftest import ROOT
 
@@ -35,7 +35,7 @@ def differences(name: str, profile: str) -> tuple[float, float]:
     Of its ops TensorFlow takes another order in one process than in the next, so that more lives at once now and then:
     of up to three processes the one that is nearest counts.
     """
-    use = pipeline.memory(read_profile(profile), RunPlan(""))
+    use = memory(read_profile(profile), RunPlan(""))
     total = float(use.total[0])
     asked, best = total - float(use.parts["allocator"][0]), (np.inf, np.inf)
     for _ in range(PROCESSES):

@@ -9,7 +9,7 @@ from estimator.core import units
 from estimator.core.notes import Note
 from estimator.core.scenarios import Host
 from estimator.core.types import Estimate, Profile, RunPlan, Workload
-from estimator.pipeline import estimate
+from estimator.pipeline.step import estimate
 from estimator.profiles import canonical
 from estimator.rollup.evidence import carried_share, evidence_shares, mostly_carried, mostly_dispatch
 from estimator.rollup.host import HostScenario

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from estimator.core import library
 from estimator.core.errors import EstimatorError
 from estimator.core.types import Floats, RunPlan
-from estimator.pipeline import predict_step
+from estimator.pipeline.step import predict_step
 from estimator.profiles import read_profile
 from estimator.rollup.gradient_places import EXPONENT, drawn_places, exponent
-from estimator.work.parallel import gradient_bytes
+from estimator.work.gradients import gradient_bytes
 from estimator.work.weights import updates
 
 PLAN = RunPlan("", draws=400)

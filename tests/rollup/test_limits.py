@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from estimator.core.interval import bounds
 from estimator.core.scenarios import Host, Input
 from estimator.core.types import Estimate, Floats, Profile, RunPlan, Timeline, Workload
-from estimator.pipeline import estimate
+from estimator.pipeline.step import estimate
 from estimator.profiles import canonical
 from estimator.rollup.host import HostScenario
 from estimator.rollup.limits import step_limits

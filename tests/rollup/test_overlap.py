@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from estimator.core.types import RunPlan
-from estimator.pipeline import estimate
+from estimator.pipeline.step import estimate
 from estimator.profiles import canonical
 from estimator.rollup.overlap import source_overlap, target_overlap
 from tests.conftest import make_device, make_ops

@@ -9,7 +9,7 @@ from estimator.core.interval import bounds
 from estimator.core.types import Estimate, PowerCoefficients, Profile, RunPlan, Sourced, Workload
 from estimator.devices import load_device, load_system
 from estimator.model.coefficients import shipped
-from estimator.pipeline import estimate
+from estimator.pipeline.step import estimate
 from estimator.profiles import canonical, read_profile
 from estimator.rollup import power
 from tests.conftest import make_ops

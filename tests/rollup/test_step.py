@@ -5,7 +5,7 @@ import pytest
 
 from estimator.core.interval import Z, bounds
 from estimator.core.types import Profile, RunPlan, Timeline, Workload
-from estimator.pipeline import estimate
+from estimator.pipeline.step import estimate
 from estimator.profiles import canonical
 from estimator.rollup import step
 from estimator.rollup.host import HostScenario

@@ -4,7 +4,7 @@ import pytest
 
 from estimator.core.errors import EstimatorError
 from estimator.core.types import Estimate, RunPlan
-from estimator.pipeline import estimate
+from estimator.pipeline.step import estimate
 from estimator.profiles import read_profile
 from estimator.studies.forward import estimate_forward, forward_origin
 

@@ -11,7 +11,7 @@ from estimator.core.errors import EstimatorError
 from estimator.core.parallel import WHOLE, Split, read_split
 from estimator.core.types import Profile, RunPlan
 from estimator.devices import load_system
-from estimator.pipeline import PredictedStep, predict_step
+from estimator.pipeline.step import PredictedStep, predict_step
 from estimator.profiles import read_profile
 from estimator.rollup.scaling import Scaling
 from estimator.studies import scale as scale_module

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from estimator.core.errors import EstimatorError
 from estimator.core.types import RunPlan, Workload
-from estimator.pipeline import estimate
+from estimator.pipeline.step import estimate
 from estimator.profiles import read_profile
 from estimator.studies.sweep import batches_around, gains_per_doubling, levels_off, steps_per_epoch, sweep
 

@@ -8,7 +8,7 @@ import pytest
 from estimator.collect.measure.kit import csv_text
 from estimator.core.types import RunPlan
 from estimator.model.shape_keys import shape_keys
-from estimator.pipeline import estimate
+from estimator.pipeline.step import estimate
 from estimator.profiles import read_profile
 from estimator.studies.profile_shapes import profile_shapes
 from tests.conftest import ROOT

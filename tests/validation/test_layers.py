@@ -10,7 +10,7 @@ from estimator.core.errors import EstimatorError
 from estimator.core.types import RunPlan
 from estimator.model import coefficients
 from estimator.model.coefficients import Coefficients, shipped
-from estimator.pipeline import estimate
+from estimator.pipeline.step import estimate
 from estimator.validation import layers
 from estimator.validation.protocol import FittedPredictor
 from estimator.validation.tables import KEYS

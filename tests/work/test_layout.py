@@ -7,7 +7,7 @@ import pytest
 
 from estimator.core.errors import EstimatorError
 from estimator.core.types import Layout, RunPlan, Workload
-from estimator.pipeline import estimate
+from estimator.pipeline.step import estimate
 from estimator.profiles import read_profile
 from estimator.work import convert_layout, convert_precision, count_work
 from tests.conftest import make_ops, unpacked

@@ -11,7 +11,8 @@ from estimator.core.parallel import read_split
 from estimator.core.types import Profile, Workload
 from estimator.profiles import read_profile
 from estimator.work import count_work
-from estimator.work.parallel import BUCKET_BYTES, FIRST_BUCKET_BYTES, MOST_BUCKETS, Exchange, exchange, gradient_bytes
+from estimator.work.gradients import BUCKET_BYTES, FIRST_BUCKET_BYTES, MOST_BUCKETS
+from estimator.work.parallel import Exchange, exchange
 from tests.conftest import make_ops
 
 
@@ -62,18 +63,6 @@ def test_a_huge_model_is_sent_in_a_bounded_number_of_messages() -> None:
     found = exchange(layers(*[256] * 9), Workload(name="t", parameters=10**12), read_split("data")).messages
     assert len(found) <= MOST_BUCKETS + 1
     assert found["bytes"].sum() == 4e12
-
-
-def test_parameters_that_no_product_makes_come_last() -> None:
-    work = layers(64, 64, 64)
-    made, notes = gradient_bytes(work, Workload(name="t", parameters=2 * 64**2 + 1000))
-    assert made[made > 0].tolist() == [4.0 * 64**2, 4.0 * (64**2 + 1000)]
-    assert notes == ()
-
-
-def test_shared_weights_are_sent_once() -> None:
-    made, _ = gradient_bytes(layers(64, 64, 64), Workload(name="t", parameters=64**2))
-    assert made.sum() == 4.0 * 64**2
 
 
 def test_without_known_gradients_they_are_spread_over_the_backward_pass() -> None:

@@ -9,7 +9,7 @@ import pytest
 from estimator.core.conv_shape import ConvShape
 from estimator.core.schema import TIMELINE
 from estimator.core.types import Estimate, Profile, RunPlan, Timeline, Workload
-from estimator.pipeline import estimate
+from estimator.pipeline.step import estimate
 from estimator.profiles import canonical
 from estimator.work import count_work
 from estimator.work.training_array import fuse_trainings

@@ -38,14 +38,14 @@ def memory(
 
     With a device, also whether it has room.
     """
-    from estimator import pipeline
     from estimator.cli import documents
     from estimator.cli.render.memory import render_memory
     from estimator.core.parallel import read_split
     from estimator.core.types import RunPlan
+    from estimator.pipeline.group_memory import memory_of_group
     from estimator.profiles import read_profile
 
     split, plan = read_split(parallel), RunPlan(on or "", precision, seed=seed, batch=batch, mode=mode)
     read, count = read_profile(profile), devices or split.usual_devices
-    use = pipeline.memory_of_group(read, plan, split, count)
+    use = memory_of_group(read, plan, split, count)
     emit(documents.memory(read.workload.name, plan, use), render_memory, as_json)

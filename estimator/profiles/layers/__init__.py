@@ -16,7 +16,6 @@ __all__ = ["Layers", "profile_of", "read", "recognises"]
 FORMAT = "layers.yaml (a transformer given as layers)"
 VIEWS = True  # so that several are refused: they are no ranks of one run
 FRAMEWORK = "PyTorch"  # whose names the ops have, unless the workload names another
-FILE = "layers.yaml"  # whatever it holds, it is read as such
 KEYS = re.compile(r"^(kind|blocks|hidden_size|heads|vocabulary|sequence_length)\s*:", re.MULTILINE)
 LEAST_KEYS = 3  # of those that every such file has
 

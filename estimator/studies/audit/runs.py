@@ -9,7 +9,7 @@ from pathlib import Path
 from estimator.core.errors import EstimatorError, within
 from estimator.core.schema import MATRIX
 from estimator.core.types import Estimate, Floats, Number, Profile, RunPlan, pair_id
-from estimator.pipeline import estimate
+from estimator.pipeline.step import estimate
 from estimator.studies.audit.epochs import STEP_OF_EPOCH, count_steps, derive_epoch, kernel_time
 from estimator.studies.audit.table import Row, Table
 from estimator.studies.audit.types import Cell

@@ -11,7 +11,7 @@ import pandas as pd
 from estimator.core.interval import bounds
 from estimator.core.types import Profile, RunPlan
 from estimator.devices import load_device
-from estimator.pipeline import estimate
+from estimator.pipeline.step import estimate
 from estimator.profiles import read_profile
 from estimator.validation.selftest.folder import Folder
 from estimator.validation.selftest.runs import read_steps, seconds_of, step_time

@@ -11,7 +11,8 @@ from estimator.devices import announcements, load_device
 from estimator.devices.sides import load_target
 from estimator.devices.specs import announced, catalogue
 from estimator.devices.specs.values import sourced_values
-from estimator.pipeline import estimate, memory
+from estimator.pipeline.memory import memory
+from estimator.pipeline.step import estimate
 from tests.conftest import make_device
 
 DEVICE = """

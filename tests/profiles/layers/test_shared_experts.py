@@ -7,8 +7,9 @@ import pytest
 from estimator.core.errors import EstimatorError
 from estimator.core.parallel import EXCHANGED, EXCHANGED_BEFORE, DataWord, Split
 from estimator.core.types import Profile, RunPlan
-from estimator.pipeline import estimate_group
-from estimator.pipeline.memory import memory, memory_of_group
+from estimator.pipeline.group import estimate_group
+from estimator.pipeline.group_memory import memory_of_group
+from estimator.pipeline.memory import memory
 from estimator.profiles import read_profile
 from estimator.profiles.layers import Layers
 from estimator.profiles.layers.parameters import of_block, outside_blocks

@@ -1,0 +1,79 @@
+"""The gradients of a step: which op makes how many, and the buckets that they are sent in."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from estimator.core.notes import Note
+from estimator.core.parallel import OF_PARAMETERS
+from estimator.core.schema import HOST_CLASSES, numbers
+from estimator.core.types import ITEMSIZE, Flags, Floats, Workload
+from estimator.work.shapes import has_attribute
+from estimator.work.weights import form, takes_weights, updates, weights_of
+
+BUCKET_BYTES, FIRST_BUCKET_BYTES = 25 * 2**20, 2**20
+MOST_BUCKETS = 256  # more of them are sent as fewer, larger ones
+WIDEST = ITEMSIZE["fp32"]  # bytes of one gradient or weight
+BACKWARD_SHARE = 2 / 3  # of a step whose backward pass is not known: two products for each of the forward pass
+PARTS = 16  # that gradients are sent in, where no op is known to make them
+
+
+def gradient_bytes(work: pd.DataFrame, workload: Workload) -> tuple[Floats, tuple[Note, ...]]:
+    """Bytes of the gradients that each op makes, and a note where ops do not tell.
+
+    All together they are those of the workload's parameters. What products and convolutions do not make is made last,
+    as the gradients of embeddings are; where none is known to make any, ops of the backward pass do, as their times.
+    """
+    elements = gradient_elements(work)
+    total = float(workload.parameters or 0) or float(elements.sum())
+    if elements.sum() <= 0:
+        return total * WIDEST * _spread(work), (_unknown_gradients(workload),)
+    if elements.sum() > total:
+        elements *= total / elements.sum()
+    elements[np.flatnonzero(elements)[-1]] += max(total - elements.sum(), 0.0)
+    return elements * WIDEST, ()
+
+
+def gradient_elements(work: pd.DataFrame) -> Floats:
+    """Elements of the gradients of parameters that each product or convolution makes."""
+    stated = has_attribute(work, OF_PARAMETERS)
+    if not stated.any():
+        return np.where(_makes_gradients(work), weights_of(work), 0.0)
+    return np.where(stated, np.nan_to_num(numbers(work, "batch") * numbers(work, "m") * numbers(work, "n")), 0.0)
+
+
+def _makes_gradients(work: pd.DataFrame) -> Flags:
+    """Products and convolutions whose results are gradients of weights."""
+    forward = work[takes_weights(work)]
+    weights = {form(pair) for pair in forward[["k", "n"]].dropna().astype("int64").itertuples(index=False, name=None)}
+    backward, single = work["phase"].eq("backward").fillna(False), ~(work["batch"] > 1).fillna(False)
+    product = (work["op_class"] == "gemm") & backward & single & work[["m", "n"]].notna().all(axis=1)
+    results = work.loc[product, ["m", "n"]].astype("int64").itertuples(index=False, name=None)
+    product[product] = [form(pair) in weights for pair in results]
+    convolution = (work["op_class"] == "convolution") & work["pass"].isin(["grad_weights", "backward"])
+    return np.asarray(product | convolution, dtype=bool)
+
+
+def _spread(work: pd.DataFrame) -> Floats:
+    """Shares of gradients by the time of the backward pass, in PARTS; of a step without phases that of its end."""
+    time_s = np.where(work["op_class"].isin(HOST_CLASSES) | updates(work), 0.0, work["time_s"]).astype(float)
+    backward = work["phase"].eq("backward").fillna(False).to_numpy(dtype=bool)
+    backward_s = np.where(backward, time_s, 0.0) if backward.any() else time_s
+    ended = np.cumsum(backward_s) / max(float(backward_s.sum()), np.finfo(float).tiny)
+    begins = 0.0 if backward.any() else 1.0 - BACKWARD_SHARE
+    part = np.floor(PARTS * np.round(np.clip((ended - begins) / (1.0 - begins), 0.0, 1.0), 9))
+    return np.diff(np.maximum.accumulate(part), prepend=0.0) / PARTS
+
+
+def bucket_bytes(gradients: float) -> float:
+    """What all buckets but the first hold of so many bytes of gradients [B]."""
+    return max(BUCKET_BYTES, gradients / MOST_BUCKETS)
+
+
+def _unknown_gradients(workload: Workload) -> Note:
+    text = (
+        "no op is known to make the gradients of weights: they are sent evenly during the backward pass, and in draws "
+        "as early or late as those of shipped profiles"
+    )
+    return Note("gradients-unknown", text, subject=workload.name)
