@@ -50,7 +50,7 @@ EXPERTS_LOAD, EXPERTS_WEIGHTS = "load=experts", "weights=experts"
 
 @dataclass(frozen=True)
 class DeviceShare:
-    """What one of several devices holds of a training; as it stands, a device by itself."""
+    """What one of several devices holds of a training; the defaults are those of a single device."""
 
     divisors: Mapping[str, float] = field(default_factory=dict)  # of each part of memory; 1 where one is missing
     micro_batches: int = 1  # of a step, whose gradients are added up
@@ -110,6 +110,11 @@ class Split:
         return "optimizer" in DIVIDED.get(self.data, ())
 
     @property
+    def gathers_weights(self) -> bool:
+        """Whether each copy of the model gathers the weights of others for each pass."""
+        return "parameters" in DIVIDED.get(self.data, ())
+
+    @property
     def usual_devices(self) -> int:
         """Devices, where nothing says how many: of one copy of the model, or of 8 where copies share its states."""
         return self.model_devices * (USUAL_COPIES if self.divides_update else self.experts)
@@ -117,7 +122,7 @@ class Split:
     @property
     def meaning(self) -> str:
         """What it does, in words."""
-        numbers = {
+        sentences = {
             f"each product is divided among {self.tensor} devices": self.tensor > 1,
             "norms, dropouts and sums by the tokens of a sequence": self.sequence,
             f"blocks among {self.pipeline} stages, which run one forward and one backward pass in turn": self.pipeline
@@ -128,7 +133,7 @@ class Split:
             f"gradients travel as {self.gradients}": self.gradients,
             f"the largest {100 * (self.top or 0):g} % of gradients travel, with their places": self.top,
         }
-        return "; ".join([MEANINGS[self.data], *(text for text, there in numbers.items() if there)])
+        return "; ".join([MEANINGS[self.data], *(text for text, there in sentences.items() if there)])
 
     def copies(self, devices: int) -> int:
         """Copies of the model on so many devices.

@@ -196,7 +196,9 @@ class Network(File):
     #: devices that their own links join: of one node, or of more where the links reach further
     linked_devices: Whole | None = None
     interconnect: str | None = None  #: its name, which tells how a message is sent where 'transport' does not
-    transport: Transport | None = None  #: sockets: messages pass the operating system, as TCP; rdma: they pass it by
+    transport: Transport | None = (
+        None  #: sockets: messages go through the operating system, as TCP; rdma: they bypass it
+    )
     injection_bandwidth: Rate | None = None  #: of one node, in one direction
     latency: Time | None = None  #: of a short message between two nodes
     topology: str | None = None  #: such as dragonfly; for readers
@@ -290,7 +292,9 @@ class SystemSpec(File):
     linked_devices: Count | None = None  #: devices that their own links join; those of a node where none is given
     host: str | None = None  #: the nodes' processor; for readers
     interconnect: str | None = None  #: its network's name, which tells how a message is sent where 'transport' does not
-    transport: Transport | None = None  #: sockets: messages pass the operating system, as TCP; rdma: they pass it by
+    transport: Transport | None = (
+        None  #: sockets: messages go through the operating system, as TCP; rdma: they bypass it
+    )
     topology: str | None = None  #: such as dragonfly; for readers
     injection_bandwidth: Rate | None = None  #: of one node, in one direction
     latency: Time | None = None  #: of a short message between two nodes

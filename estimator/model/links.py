@@ -93,10 +93,12 @@ def _transport_text(network: Network, gives_bandwidth: bool) -> str:
     if tells_transport(network) or not (name or gives_bandwidth):
         return ""
     if transport_by_name(network) == "sockets":
-        way = "messages are taken to pass the operating system (TCP), and drawn as fast as past it (RDMA)"
+        way = "messages are taken to go through the operating system (TCP), at the interval's end to bypass it (RDMA)"
         return f"the interconnect '{name}' may be either: {way}; give 'transport'"
     unknown = f"the interconnect '{name}' is not known" if name else "the network has neither name nor 'transport'"
-    return f"{unknown}: messages are taken to pass the operating system by (RDMA), and drawn as slow as through it"
+    return (
+        f"{unknown}: messages are taken to bypass the operating system (RDMA), at the interval's end to go through it"
+    )
 
 
 def tells_transport(network: Network) -> bool:

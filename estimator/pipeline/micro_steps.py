@@ -18,8 +18,6 @@ from estimator.rollup.scaling import Group
 from estimator.work.shapes import has_attribute
 from estimator.work.weights import updates
 
-AHEAD = "embeddings/"  # how the names of ops that stand before the blocks begin
-
 
 def update_time(predicted: PredictedStep, one: StepTime) -> Floats:
     """The update of all weights [s], of which a step has one, however many micro-batches it has."""
@@ -88,7 +86,7 @@ class MicroBatches:
             stages, runs = self.split.pipeline, self.split.interleave
             return pipelined(parts, stages, count, pass_on_s, runs) + self._exposed(passes_s, times_s)
         last_s = self._passes_s(times_s)
-        if count == 1 or self.split.data == "zero3":  # weights are gathered for each micro-batch
+        if count == 1 or self.split.gathers_weights:  # for each micro-batch
             return accumulated(last_s, update_s, count)
         return (count - 1) * self._passes_s(times_s * ~self.among_copies) + last_s + update_s
 
@@ -107,24 +105,26 @@ class MicroBatches:
         """What compression of gradients takes of one device in a step [s], by the times of its ops in one exchange."""
         if group.copies == 1:
             return 0.0 * self.update_s
-        often = group.micro_batches if self.split.data == "zero3" else 1
+        often = group.micro_batches if self.split.gathers_weights else 1
         return np.asarray(often * times_s.sum(axis=1) / self.split.pipeline)
 
     def communication_s(self, group: Group, times_s: Floats, pass_on_s: Floats) -> Floats:
         """The time of all messages that one device sends in a step [s]; as :meth:`total_s`."""
         count, stages, data = group.micro_batches, self.split.pipeline, self.among_copies
         among_copies_s, inside_s = times_s[:, data].sum(axis=1), times_s[:, ~data].sum(axis=1)
-        often = count if self.split.data == "zero3" else 1
+        often = count if self.split.gathers_weights else 1
         sent = 2.0 * count * self.split.interleave if stages > 1 else 0.0
         return np.asarray((often * among_copies_s + count * inside_s) / stages + sent * pass_on_s)
 
     def _parts(self, passes_s: Floats, update_s: Floats) -> MicroStep:
         """Both passes by where they stand, as their ops' times."""
         ops, samples = self.predicted.work.work, without_exchange(self.predicted.prediction).samples
-        updating, inside = updates(ops).to_numpy(dtype=bool), ops["block"].notna().to_numpy(dtype=bool)
-        before = ~inside & ops["op"].str.startswith(AHEAD).to_numpy(dtype=bool)
-        before_s, inside_s, behind_s = (
-            samples[:, rows & ~updating].sum(axis=1) for rows in (before, inside, ~inside & ~before)
-        )
+        updating = updates(ops).to_numpy(dtype=bool)
+        inside = ops["block"].notna().to_numpy(dtype=bool) & ~updating
+        first, last = np.flatnonzero(inside)[[0, -1]]  # in the forward pass, and in the backward pass
+        place = np.arange(len(ops))
+        before = ~updating & ((place < first) | (place > last))
+        behind = ~updating & ~inside & ~before
+        before_s, inside_s, behind_s = (samples[:, rows].sum(axis=1) for rows in (before, inside, behind))
         share = passes_s / (before_s + inside_s + behind_s)
         return MicroStep(share * before_s, share * inside_s, share * behind_s, update_s)

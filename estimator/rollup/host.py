@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
+from estimator.core.frameworks import framework_of
 from estimator.core.interval import bounds, draw
 from estimator.core.notes import Note
 from estimator.core.scenarios import InputWord
@@ -30,9 +31,8 @@ DISPATCH_S = {  # assumed: time between two launches of a framework's host, low,
     # GPT of small products on A100 takes 47, without a profiler ('estimator validate --problem megatron')
     "torch": (8e-6, 45e-6, 110e-6),
     "jax": (1e-6, 3e-6, 10e-6),  # a compiled program; from memory
+    "other": (2e-6, 12e-6, 110e-6),
 }
-BUILT_ON = {"megatron": "torch", "deepspeed": "torch", "nemo": "torch", "lightning": "torch", "flax": "jax"}
-ANY_FRAMEWORK = (2e-6, 12e-6, 110e-6)
 # times a step's kernels, as an accelerator's stack splits layers otherwise: so that nine in ten published steps of
 # Keras networks lie in their intervals, four families with equal weight ('estimator validate --problem networks')
 OTHER_STACK = (0.63, 1.0, 1.6)
@@ -44,7 +44,7 @@ class HostScenario:
 
     ``dispatch_s`` is the nominal time between two launches [s], where it stands in place of the profile's host.
     ``other_stack``: an accelerator's stack launches what a processor ran, or nothing, ahead of the device; ``kernels``
-    is what all ops take longer there, as the profile shows another stack's ops, or none that ran. ``host_ops`` and
+    multiplies the times of all ops; 1 unless the profile shows another stack's ops, or none that ran. ``host_ops`` and
     ``input_ops`` are what the host's own ops and those that read input take beside that, as multiples of the profile's;
     None where they take its own.
     """
@@ -144,10 +144,7 @@ class FrameworkDispatch:
 
 def framework_dispatch(workload: Workload) -> FrameworkDispatch:
     """How a workload's framework launches ops on an accelerator."""
-    framework = workload.framework or ""
-    named = {name: name for name in DISPATCH_S} | BUILT_ON
-    name = next((base for name, base in named.items() if name in framework.lower()), "")
-    return FrameworkDispatch(framework or "the framework", DISPATCH_S.get(name, ANY_FRAMEWORK))
+    return FrameworkDispatch(workload.framework or "the framework", DISPATCH_S[framework_of(workload.framework)])
 
 
 def _pace(plan: RunPlan, framework: FrameworkDispatch | None, run: Floats, same_host: bool) -> Floats:

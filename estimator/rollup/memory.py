@@ -17,6 +17,7 @@ import numpy as np
 
 from estimator.core import units, yaml_files
 from estimator.core.errors import UnfitError
+from estimator.core.frameworks import framework_of
 from estimator.core.interval import bounds, draw
 from estimator.core.notes import Note
 from estimator.core.parallel import DIVIDED, KEPT_GRADIENTS, DeviceShare
@@ -93,8 +94,7 @@ def reserve(device: DeviceSpec | None) -> Range:
 
 def by_framework(given: Mapping[str, Found], workload: Workload) -> Found:
     """The number of a workload's framework."""
-    framework = (workload.framework or "").lower()
-    return next((found for name, found in given.items() if name in framework), given["other"])
+    return given.get(framework_of(workload.framework), given["other"])
 
 
 def memory_use(

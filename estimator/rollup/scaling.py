@@ -68,18 +68,15 @@ class GroupStep:
 
 @dataclass(frozen=True)
 class Group:
-    """The devices of one training: how many, on how many nodes, the batch of each copy of the model and of all copies,
-    the devices of one copy, and the samples that these compute at once. ``per_node``: devices of a full node; None
-    where all nodes have as many.
-    """
+    """The devices of one training."""
 
     devices: int
     nodes: int
-    local_batch: int | None
-    global_batch: int | None
-    model_devices: int = 1
-    micro_batch: int | None = None
-    per_node: int | None = field(default=None, compare=False)
+    local_batch: int | None  # of each copy of the model
+    global_batch: int | None  # of all copies
+    model_devices: int = 1  # of one copy
+    micro_batch: int | None = None  # samples that a copy computes at once; None: its whole batch
+    per_node: int | None = field(default=None, compare=False)  # devices of a full node; None: all nodes have as many
 
     @property
     def copies(self) -> int:

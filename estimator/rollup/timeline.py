@@ -160,12 +160,12 @@ def run(events: Events, costs: Costs, pace: Floats, host_step_s: float) -> list[
 
 
 def step_s(clocks: list[Clock]) -> Floats:
-    """What one more step takes [s], in every draw: that of the host or the lane that fell back most in the last steps,
-    of however many of these it is least.
+    """What one more step takes [s], in every draw: the smallest of the means of the last one, two, … steps, each of the
+    host or the lane that fell back most.
 
-    In the mean of any number of steps it is never less than what steps take in the long run, nor more than all of a
-    step in turn, as the map from one step's ends to the next one's only adds and takes maxima. Lanes may take turns in
-    being late: then the last step alone takes longer than one in the long run.
+    No mean is less than what steps take in the long run, nor more than all of a step in turn, as the map from one
+    step's ends to the next one's only adds and takes maxima. Lanes may take turns in being late: then the last step
+    alone takes longer than one in the long run.
     """
     of_steps = [np.maximum.reduce(list(lanes.values())) for lanes in fallen_back_s(clocks)]
     return np.asarray(np.minimum.reduce(of_steps))

@@ -1,8 +1,8 @@
 """Operand shapes and attributes → the dimensions of a convolution.
 
-Every pass is described by its forward convolution: an image of c channels, weights, and an output of k channels (of a
-transposed convolution, its input). Each pass takes 2·n·k·p·q·(c/groups)·r·s FLOP, products with padding included, as
-in TensorFlow and PyTorch; XLA's own convolutions are counted as XLA counts them.
+Every pass is described by its forward convolution: an image of c channels, weights, and an output of k channels. In a
+transposed convolution the two change places. Each pass takes 2·n·k·p·q·(c/groups)·r·s FLOP, products with padding
+included, as in TensorFlow and PyTorch; XLA's own convolutions are counted as XLA counts them.
 """
 
 from __future__ import annotations

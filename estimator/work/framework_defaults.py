@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from estimator.core.frameworks import framework_of
 from estimator.core.notes import Note
 from estimator.core.number_formats import FP32_STAND_INS
 from estimator.core.types import DeviceSpec, Layout, Workload
@@ -32,7 +33,7 @@ class FrameworkDefaults:
     library_normalization: bool = False
 
 
-FRAMEWORKS = {  # by what a workload's framework holds
+FRAMEWORKS = {
     "tensorflow": FrameworkDefaults(PRODUCTS, "converted", library_normalization=True),
     "torch": FrameworkDefaults(("convolution",)),
     "jax": FrameworkDefaults(PRODUCTS),
@@ -98,5 +99,4 @@ def unit_note(target: DeviceSpec) -> tuple[Note, ...]:
 
 
 def _defaults(workload: Workload) -> FrameworkDefaults:
-    framework = (workload.framework or "").lower()
-    return next((found for name, found in FRAMEWORKS.items() if name in framework), FrameworkDefaults())
+    return FRAMEWORKS.get(framework_of(workload.framework), FrameworkDefaults())

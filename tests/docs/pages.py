@@ -14,7 +14,7 @@ from markdown_it.token import Token
 from tests.conftest import ROOT
 
 MADE = {"_parts", "_build"}  # folders of what the build makes
-COMMENT = re.compile(r"<!--\s*(?P<word>not run|reads):\s*(?P<what>.*?)\s*-->", re.S)
+COMMENT = re.compile(r"<!--\s*(?P<word>not run|reads|output):\s*(?P<what>.*?)\s*-->", re.S)
 NO_PROSE = re.compile(  # front matter, equations, lines of directives, comments
     r"\A---\n.*?\n---\n|^\$\$.*?^\$\$[^\n]*$|^:::.*?$|^\([\w-]+\)=$|<!--.*?-->", re.S | re.M
 )
@@ -33,6 +33,7 @@ class Block:
     text: str
     not_run: str | None = None  # the reason
     reads: str | None = None  # what reads a block of YAML
+    output: str | None = None  # what prints the lines of the block; … stands for lines left out
 
     def __str__(self) -> str:
         return f"{self.page.relative_to(ROOT)}:{self.line}"

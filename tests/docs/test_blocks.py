@@ -1,7 +1,7 @@
 """Every block of code of README and docs runs, in the order of its page, in a copy of the checkout.
 
 ``<!-- not run: why -->`` in front of a block leaves it out. ``<!-- reads: WHAT -->`` says what reads a block of YAML,
-one of READERS; without it the keys tell.
+one of READERS; without it the keys tell. ``<!-- output: ... -->`` says that the block before it prints these lines.
 """
 
 import os
@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from tests.docs.pages import Block, blocks, pages
 BLOCKS = {page: list(blocks(page)) for page in pages()}
 RUN = {"bash": ["bash", "-euo", "pipefail", "-c"], "python": [sys.executable, "-c"]}
 SHOWN = ("", "text", "console", "json", "csv")  # languages of what is shown, and not run
+OMITTED = "…"  # a line in place of lines of an output
 BY_CI = ".venv/bin/pip install"  # in a block: it sets up an environment, as .ci/run does by itself
 COPIED = ("reports", "devices")  # in which commands write
 READ_ONLY = ("profiles", "tests", "docs", "estimator", "pyproject.toml")
@@ -90,12 +92,16 @@ def checkout(tmp_path: Path) -> Path:
 def test_commands_and_programs_run(page: Path, checkout: Path) -> None:
     path = f"{checkout.parent / 'bin'}{os.pathsep}{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "COLUMNS": "160"}
-    for block in filter(is_run, BLOCKS[page]):
+    for block, shown in pairwise([*BLOCKS[page], None]):
+        if block is None or not is_run(block):
+            continue
         command = [*RUN[block.language], block.text]
         done = subprocess.run(command, cwd=checkout, env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == 0, (
             f"{block}: exit {done.returncode}\n{block.text}\n{done.stdout[-2000:]}{done.stderr}"
         )
+        if shown is not None and shown.output is not None:
+            assert [line for line in shown.text.splitlines() if line not in [OMITTED, *done.stdout.splitlines()]] == []
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from pandas.testing import assert_frame_equal
 
 from estimator.core import units
 from estimator.core.errors import EstimatorError
+from estimator.core.schema import METHODS
 from estimator.core.types import Profile, RunPlan, Workload
 from estimator.pipeline.step import estimate
 from estimator.profiles import canonical, read_profile
@@ -145,6 +146,7 @@ def test_layers_have_no_source_to_be_compared_with() -> None:
     assert math.isnan(found.coverage)
     assert found.source is None
     assert {"roofline", "dispatch"} >= found.evidence.keys()
+    assert METHODS.keys() >= found.evidence.keys()
     assert found.step.total[0] > found.floor_s > 0
     said = " ".join((*found.assumptions, *found.warnings))
     assert "nothing ran, so that no host was profiled" in said

@@ -10,7 +10,6 @@ from estimator.core.scenarios import Host, Input
 from estimator.core.types import Prediction, Profile, RunPlan, Workload
 from estimator.profiles import canonical
 from estimator.rollup.host import (
-    ANY_FRAMEWORK,
     DISPATCH_S,
     OTHER_STACK,
     PACE,
@@ -64,7 +63,7 @@ def test_what_is_built_on_a_framework_launches_as_that(framework: str, base: str
 
 
 def test_a_framework_that_is_not_known_launches_as_any() -> None:
-    assert framework_dispatch(Workload(name="toy", framework="our own")).interval_s == ANY_FRAMEWORK
+    assert framework_dispatch(Workload(name="toy", framework="our own")).interval_s == DISPATCH_S["other"]
 
 
 def test_an_accelerators_profile_keeps_its_host_more_or_less() -> None:

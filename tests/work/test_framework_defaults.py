@@ -92,8 +92,9 @@ def test_a_device_without_a_compute_unit_is_noted() -> None:
     assert [note.kind for note in unit_note(unknown)] == ["left-open"]
 
 
-def test_every_framework_is_known_by_a_lower_case_name() -> None:
-    assert all(name == name.lower() for name in FRAMEWORKS)
+def test_what_is_built_on_a_framework_does_as_it_does() -> None:
+    found = has_library_normalization(Workload(name="toy", framework="Keras"), make_device())
+    assert found == FRAMEWORKS["tensorflow"].library_normalization
 
 
 @pytest.mark.parametrize(
