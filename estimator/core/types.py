@@ -640,6 +640,7 @@ class Estimate:
     precision: str
     prediction: Prediction
     overlap: Floats  # share of each op's time by which it lengthens the step
+    running: Floats  # share of each op's time that it runs in the step, beside others or not
     step: StepTime
     kernels_s: Floats  # the step with neither the host's time nor input
     host: str  # the scenario of the host

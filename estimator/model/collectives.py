@@ -33,7 +33,7 @@ from estimator.model.links import Links
 
 TREE_SHARE = 0.9  # of a ring's bandwidth (NCCL, src/graph/tuning.cc)
 REDUCED = ("all_reduce", "custom_all_reduce")
-WHOLE = ("collective_broadcast", "collective_reduce", "send_recv")  # every rank passes all bytes on
+PASS_ALL_ON = ("collective_broadcast", "collective_reduce", "send_recv")  # every rank passes all bytes on
 
 
 @dataclass(frozen=True)
@@ -195,4 +195,4 @@ def _passes(messages: Messages) -> Floats:
 def _ring_volume(messages: Messages) -> Floats:
     """Bytes that each rank sends, as a multiple of the message."""
     part = (messages.ranks - 1) / messages.ranks
-    return np.where(np.isin(messages.operator, WHOLE), 1.0, _passes(messages) * part)
+    return np.where(np.isin(messages.operator, PASS_ALL_ON), 1.0, _passes(messages) * part)

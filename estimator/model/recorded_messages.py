@@ -18,7 +18,7 @@ import pandas as pd
 from estimator.core.schema import numbers
 from estimator.core.types import DeviceSpec, Flags, Floats
 from estimator.model.coefficients import shipped
-from estimator.model.kernels.collectives import COLLECTIVE, MODELLED, SHORT
+from estimator.model.kernels.collectives import COLLECTIVE, OPERATORS, SHORT
 from estimator.model.kernels.kernel_model import KernelInputs, calls_of
 
 TYPICAL_RANKS = 8  # assumed where nothing tells how many take part
@@ -74,7 +74,7 @@ def message_times(work: pd.DataFrame, device: DeviceSpec) -> Floats:
 
 def _known(work: pd.DataFrame) -> pd.DataFrame:
     """Messages with a number of ranks, and of a kind that the model knows."""
-    kind = work["operator"].where(work["operator"].isin(MODELLED), "all_reduce")
+    kind = work["operator"].where(work["operator"].isin(OPERATORS), "all_reduce")
     return work.assign(ranks=work["ranks"].astype("Float64").fillna(TYPICAL_RANKS), operator=kind)
 
 

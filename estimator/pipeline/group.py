@@ -47,13 +47,15 @@ class OneDevice:
 
 def one_device(predicted: PredictedStep) -> OneDevice:
     """A device by itself, without the messages that its profile recorded."""
-    device, plan, c = predicted.target.device, predicted.plan, shipped().power
+    device, plan, coefficients = predicted.target.device, predicted.plan, shipped().power
     alone, replayed = _replay_alone(predicted)
     limit = power_limit(device)
     if limit is None:
         return OneDevice(replayed.step)
-    power_w = power.step_power(alone, replayed, peak_times(alone.ops, device), device, limit, c, plan)
-    return OneDevice(replayed.step, power_w, float(power.idle_power(limit.value, power.gddr_bytes(device), c)))
+    power_w = power.step_power(alone, replayed, peak_times(alone.ops, device), device, limit, coefficients, plan)
+    return OneDevice(
+        replayed.step, power_w, float(power.idle_power(limit.value, power.gddr_bytes(device), coefficients))
+    )
 
 
 def estimate_group(profile: Profile, plan: RunPlan, group: Group, split: Split) -> Estimate:

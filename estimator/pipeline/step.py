@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pandas as pd
 
 from estimator.core import units
 from estimator.core.notes import Note, ranked, with_code
 from estimator.core.parallel import ALONE, DeviceShare
-from estimator.core.types import DeviceSpec, Estimate, Floats, Prediction, Profile, RunPlan
+from estimator.core.types import DeviceSpec, Estimate, Floats, Network, Prediction, Profile, RunPlan
 from estimator.devices.board import power_limit
 from estimator.devices.recorded import recorded_devices
 from estimator.devices.sides import Side, load_source, load_target, unknown_source
@@ -49,6 +48,15 @@ class PredictedStep:
     scenario: HostScenario
     timeline: StepTimeline
     pass_notes: tuple[Note, ...]
+
+    def without_measurements(self) -> PredictedStep:
+        """The same, on a target of which no measurement may correct what is predicted from it, as messages are."""
+        return replace(self, target=replace(self.target, measurements=self.target.measurements.iloc[:0]))
+
+    def in_network(self, network: Network) -> PredictedStep:
+        """The same, with the target's devices in another network."""
+        device = self.target.device.model_copy(update={"network": network})
+        return replace(self, target=replace(self.target, device=device))
 
     @property
     def source_device(self) -> DeviceSpec | None:
@@ -94,7 +102,7 @@ def estimate(profile: Profile, plan: RunPlan) -> Estimate:
     """
     predicted = predict_step(profile, plan)
     estimated = estimate_predicted(profile, predicted)
-    return dataclasses.replace(estimated, notes=ranked((*estimated.notes, *_ranks_kept(predicted))))
+    return replace(estimated, notes=ranked((*estimated.notes, *_ranks_kept(predicted))))
 
 
 def _ranks_kept(predicted: PredictedStep) -> tuple[Note, ...]:
@@ -136,7 +144,7 @@ def estimate_predicted(profile: Profile, on_target: PredictedStep, share: Device
         *on_target.pass_notes, *memory_notes,
         *scenario.notes, *host_notes(ran, prediction, timeline, replayed, scenario, plan),
         *framework_default(ran, plan, device, work.work), *work.notes, *prediction.warnings,
-        *(() if on_target.same_device else mostly_carried(shares, device)), *mostly_dispatch(shares, device),
+        *(() if on_target.same_device else mostly_carried(shares, device)), *mostly_dispatch(shares, replayed, device),
         *power.notes(device, power_w),
     )  # fmt: skip
     return Estimate(
@@ -147,6 +155,7 @@ def estimate_predicted(profile: Profile, on_target: PredictedStep, share: Device
         precision=work.precision,
         prediction=prediction,
         overlap=replayed.overlap,
+        running=replayed.running,
         step=replayed.step,
         kernels_s=replayed.kernels_s,
         host=scenario.name,
@@ -174,7 +183,7 @@ def framework_default(profile: Profile, plan: RunPlan, target: DeviceSpec, work:
     products = product_format(AUTO, profile.workload, target)
     if plan.precision is not None or not products.changes(work):
         return ()
-    predicted = predict_step(profile, dataclasses.replace(plan, precision=AUTO, draws=0))  # need not fit
+    predicted = predict_step(profile, replace(plan, precision=AUTO, draws=0))  # need not fit
     by_default = step.replay_step(predicted.prediction, predicted.timeline, predicted.scenario)
     step_s, kernels_s = (units.show(float(of[0]), "s", 3) for of in (by_default.step.total, by_default.kernels_s))
     headline = (
@@ -190,5 +199,5 @@ def step_schedule(profile: Profile, plan: RunPlan) -> pd.DataFrame:
 
     Raises EstimatorError as :func:`predict_step` does.
     """
-    on_target = predict_step(profile, dataclasses.replace(plan, draws=0))
+    on_target = predict_step(profile, replace(plan, draws=0))
     return replayed_schedule(on_target.prediction, on_target.timeline, on_target.scenario)

@@ -17,7 +17,7 @@ from estimator.core import physics
 from estimator.core.interval import summarise
 from estimator.core.types import DeviceSpec, Estimate, Floats, Sourced
 
-PARTS = {  # part of a step -> colour (Okabe & Ito, safe for colour-blind readers)
+PART_COLOURS = {  # part of a step -> colour (Okabe & Ito, safe for colour-blind readers)
     "compute": "#0072B2",
     "memory": "#E69F00",
     "latency": "#CC79A7",
@@ -46,7 +46,7 @@ def breakdown(estimates: Mapping[str, Estimate]) -> Figure:
     figure = Picture(figsize=(7.2, 0.9 + 0.42 * len(estimates)), layout="constrained")
     axes = figure.add_subplot()
     left = np.zeros(len(estimates))
-    for part, colour in PARTS.items():
+    for part, colour in PART_COLOURS.items():
         width = np.array([1e3 * estimate.step.parts()[part][0] for estimate in estimates.values()])
         if width.any():
             axes.barh(list(estimates), width, left=left, color=colour, label=part.replace("_", " "), height=0.62)
@@ -57,7 +57,7 @@ def breakdown(estimates: Mapping[str, Estimate]) -> Figure:
     axes.invert_yaxis()
     axes.set_xlabel("one step per device [ms]")
     axes.spines[["top", "right"]].set_visible(False)
-    figure.legend(loc="outside upper left", ncols=len(PARTS), frameon=False, fontsize="small")
+    figure.legend(loc="outside upper left", ncols=len(PART_COLOURS), frameon=False, fontsize="small")
     return figure
 
 
@@ -76,7 +76,7 @@ def roofline(estimate: Estimate) -> Figure:
         time = group["target_time_s"].to_numpy(dtype=float)
         size = 12 + 220 * time / max(float(estimate.prediction.samples[0].sum()), 1e-30)
         rate = group["flop"].to_numpy(dtype=float) / np.where(time > 0, time, 1)
-        colour = PARTS["compute"] if matrix else PARTS["memory"]
+        colour = PART_COLOURS["compute"] if matrix else PART_COLOURS["memory"]
         axes.scatter(group["intensity"], rate, s=size, color=colour, alpha=0.75, label=label, linewidths=0)
     axes.set(xscale="log", yscale="log", xlabel="intensity [FLOP/B]", ylabel="rate [FLOP/s]")
     axes.set_title(
@@ -101,7 +101,7 @@ def scaling(document: Mapping[str, Any]) -> Figure:
     splits = {name: list(of_split) for name, of_split in groupby(rows, itemgetter("parallel"))}
     devices = np.unique([float(row["devices"]) for row in rows])
     known = rows[0]["samples_per_s"] is not None
-    for (name, of_split), colour in zip(splits.items(), cycle(PARTS.values())):
+    for (name, of_split), colour in zip(splits.items(), cycle(PART_COLOURS.values())):
         x = np.array([row["devices"] for row in of_split], dtype=float)
         _band(rates, x, [_rate(row) for row in of_split], 1.0, colour, name if len(splits) > 1 else None)
         _band(shares, x, [row["efficiency"] for row in of_split], 100.0, colour)
@@ -135,7 +135,7 @@ def merit(document: Mapping[str, Any]) -> Figure:
     found = {name: target["fom"] for name, target in document["targets"].items() if target["fom"] is not None}
     figure = Picture(figsize=(7.2, 0.9 + 0.42 * max(len(found), 1)), layout="constrained")
     axes = figure.add_subplot()
-    axes.barh(list(found), [fom["mid"] for fom in found.values()], color=PARTS["compute"], height=0.62)
+    axes.barh(list(found), [fom["mid"] for fom in found.values()], color=PART_COLOURS["compute"], height=0.62)
     _whiskers(axes, list(found), list(found.values()))
     for label in axes.get_yticklabels():
         label.set_parse_math(False)

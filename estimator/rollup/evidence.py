@@ -52,15 +52,13 @@ def mostly_carried(shares: Mapping[str, float], target: DeviceSpec) -> tuple[Not
     return (Note("carried-mostly", text, subject=target.name, share=share),)
 
 
-def mostly_dispatch(shares: Mapping[str, float], target: DeviceSpec) -> tuple[Note, ...]:
-    """A note where most of the predicted step is the assumed launches of the framework."""
-    share = shares.get("dispatch", 0.0)
+def mostly_dispatch(shares: Mapping[str, float], replayed: ReplayedStep, target: DeviceSpec) -> tuple[Note, ...]:
+    """A note where the assumed launches of the framework decide most of the predicted step."""
+    share, kernels = shares.get("dispatch", 0.0), float(replayed.kernels_s[0] / replayed.step.total[0])
     if share <= MUCH_CARRIED:
         return ()
-    headline = (
-        "most of the step is the framework's launches, the same on every device; 'host: none' compares the devices"
-    )
-    details = f" ({100 * share:.0f} % of it on {target.name})"
+    headline = "the step goes by the framework's launches, the same on every device; 'host: none' compares the devices"
+    details = f" ({100 * share:.0f} % of its critical path on {target.name}; kernels alone take {100 * kernels:.0f} %)"
     return (Note("dispatch-mostly", headline + details, subject=target.name, details=details),)
 
 

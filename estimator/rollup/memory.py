@@ -1,4 +1,4 @@
-"""Memory of one training on one device: the parts of :data:`PARTS`.
+"""Memory of one training on one device: the parts of :data:`MEMORY_PARTS`.
 
 All parts add up to what a device must hold at the step's fullest moment. Each is linear in the batch, so that the
 largest batch that fits has a closed form.
@@ -37,7 +37,7 @@ from estimator.core.types import (
 Found = TypeVar("Found")
 GB, GIB = 1e9, 2.0**30
 LARGEST = 1e9  # batch, where memory does not grow with it
-PARTS = ("parameters", "gradients", "optimizer", "activations", "workspace", "buckets", "allocator", "reserve")
+MEMORY_PARTS = ("parameters", "gradients", "optimizer", "activations", "workspace", "buckets", "allocator", "reserve")
 BLOCKS_AT_ONCE = 2  # of weights or gradients: one travels, the other is used or filled
 
 
@@ -149,7 +149,7 @@ def divide(tensors: StepTensors, variables: Variables, divisors: Mapping[str, fl
 
     Gradients that are kept, as they were not sent, are a state more (Lin et al., Deep Gradient Compression, 2018).
     """
-    part = {name: divisors.get(name, 1.0) for name in PARTS}
+    part = {name: divisors.get(name, 1.0) for name in MEMORY_PARTS}
     kept = variables.gradients / divisors[KEPT_GRADIENTS] if KEPT_GRADIENTS in divisors else 0.0
     return (
         StepTensors(

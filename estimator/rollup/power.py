@@ -34,14 +34,20 @@ OWN_OVERHEAD = 0.1  # assumed: half the interval where the system's own power is
 LEAST_OVERHEAD = 0.05
 
 
-def idle_power(limit_w: ArrayLike, gddr_bytes: ArrayLike, c: PowerCoefficients) -> Floats:
+def idle_power(limit_w: ArrayLike, gddr_bytes: ArrayLike, coefficients: PowerCoefficients) -> Floats:
     """Power at running clocks without work [W]: a share of the limit, and what each byte of GDDR takes."""
-    return np.asarray(c.idle_share * np.asarray(limit_w) + c.idle_gddr_w_per_byte * np.asarray(gddr_bytes))
+    return np.asarray(
+        coefficients.idle_share * np.asarray(limit_w) + coefficients.idle_gddr_w_per_byte * np.asarray(gddr_bytes)
+    )
 
 
-def intensity(busy: ArrayLike, compute: ArrayLike, memory: ArrayLike, c: PowerCoefficients) -> Floats:
+def intensity(busy: ArrayLike, compute: ArrayLike, memory: ArrayLike, coefficients: PowerCoefficients) -> Floats:
     """Share of the range from idle to the limit that is asked for: min(1, busy·B + compute·U_c + memory·U_m)."""
-    asked = c.busy * np.asarray(busy) + c.compute * np.asarray(compute) + c.memory * np.asarray(memory)
+    asked = (
+        coefficients.busy * np.asarray(busy)
+        + coefficients.compute * np.asarray(compute)
+        + coefficients.memory * np.asarray(memory)
+    )
     return np.asarray(np.minimum(asked, 1.0))
 
 
@@ -88,31 +94,33 @@ def gddr_bytes(device: DeviceSpec) -> float:
 
 def step_power(
     prediction: Prediction, replayed: ReplayedStep, peak_times_s: tuple[Floats, Floats], device: DeviceSpec,
-    limit: Sourced | None, c: PowerCoefficients, plan: RunPlan,
+    limit: Sourced | None, coefficients: PowerCoefficients, plan: RunPlan,
 ) -> Floats | None:  # fmt: skip
     """Samples of the mean power of a device during a step [W]; None where its power limit is unknown.
 
-    What an op asks for beyond a busy device is energy, which does not change with the op's time.
+    An op counts as long as it runs, whether or not it lengthens the step. What it asks for beyond a busy device is
+    energy, which does not change with its time.
 
     Args:
         prediction: the step's ops.
-        replayed: the step, and the share of each op that lengthens it.
+        replayed: the step, and how long each op runs.
         peak_times_s: time of each op at peak arithmetic, and at the full bandwidth [s].
         device: the target.
         limit: its power limit.
-        c: the coefficients.
+        coefficients: the coefficients.
         plan: draws and seed.
     """
     if limit is None:
         return None
     limit_w, step_s = limit.value, replayed.step.total
     on_device = ~prediction.ops["op_class"].isin(HOST_CLASSES).to_numpy(dtype=bool)
-    overlap, op_s = replayed.overlap * on_device, prediction.samples[0]
+    running, op_s = replayed.running * on_device, prediction.samples[0]
     of_peak, of_bandwidth = (np.divide(each, op_s, out=np.zeros_like(op_s), where=op_s > 0) for each in peak_times_s)
-    beyond_s = float(overlap @ (op_s * (intensity(1.0, of_peak, of_bandwidth, c) - c.busy)))
-    asked = (c.busy * (prediction.samples @ overlap) + beyond_s) / step_s
-    idle_w, factor, reading = uncertain_factors(device, c, plan.draws, plan.seed)
-    idle_w = np.minimum(idle_w * idle_power(limit_w, gddr_bytes(device), c), limit_w)
+    beyond_s = float(running @ (op_s * (intensity(1.0, of_peak, of_bandwidth, coefficients) - coefficients.busy)))
+    busy_s = np.minimum(prediction.samples @ running, step_s)  # lanes may run ops at once
+    asked = (coefficients.busy * busy_s + beyond_s) / step_s
+    idle_w, factor, reading = uncertain_factors(device, coefficients, plan.draws, plan.seed)
+    idle_w = np.minimum(idle_w * idle_power(limit_w, gddr_bytes(device), coefficients), limit_w)
     mean_w = (idle_w + (limit_w - idle_w) * np.minimum(asked * factor, 1.0)) * reading
     return np.asarray(np.minimum(mean_w, limit_w))
 
@@ -130,10 +138,16 @@ def notes(device: DeviceSpec, power_w: Floats | None) -> tuple[Note, ...]:
     return (Note("power-of-gpus", text, subject=device.name),)
 
 
-def uncertain_factors(device: DeviceSpec, c: PowerCoefficients, draws: int, seed: int) -> tuple[Floats, Floats, Floats]:
+def uncertain_factors(
+    device: DeviceSpec, coefficients: PowerCoefficients, draws: int, seed: int
+) -> tuple[Floats, Floats, Floats]:
     """Samples (1 + draws) of the factors on a device's idle power and its intensities, and of a reading's error."""
     widening = OTHER_KIND if device.is_processor else 1.0
-    stds = {"idle": c.idle_std * widening, "intensity": c.intensity_std * widening, "reading": c.reading_std}
+    stds = {
+        "idle": coefficients.idle_std * widening,
+        "intensity": coefficients.intensity_std * widening,
+        "reading": coefficients.reading_std,
+    }
     idle, factor, reading = (
         np.exp(std * standard(f"power/{device.name}/{name}", draws, seed)) for name, std in stds.items()
     )

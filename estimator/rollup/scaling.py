@@ -21,7 +21,7 @@ Scaling = Literal["weak", "strong"]
 Spread = tuple[float, float, float]  # low, mid and high
 # tokens of the busiest part of the experts over the mean of all parts. Trained with a loss that balances them, experts
 # get room for 1 to 1.5 times the mean (Fedus et al., Switch Transformers, 2021, sections 2.2 and 5); the mid is assumed
-EXPERTS_LOAD: Spread = (1.0, 1.1, 1.5)
+BUSIEST_EXPERTS: Spread = (1.0, 1.1, 1.5)
 
 
 @dataclass(frozen=True)
@@ -180,7 +180,7 @@ def slowest_device(devices: int, of_node: int, spreads: Spreads, plan: RunPlan) 
 
 def busiest_experts(plan: RunPlan) -> Floats:
     """How many times the mean of all tokens the busiest part of the experts gets, one number a draw."""
-    return np.maximum(draw("scaling.experts", *EXPERTS_LOAD, plan.draws, plan.seed), 1.0)
+    return np.maximum(draw("scaling.experts", *BUSIEST_EXPERTS, plan.draws, plan.seed), 1.0)
 
 
 def expected_maximum(count: float) -> float:

@@ -24,18 +24,18 @@ def given_power(
     limit = estimated.power_limit
     if estimated.power_w is None or limit is None:
         return {}
-    name, c = estimated.target.name, shipped().power
-    idle_w = float(power.idle_power(limit.value, power.gddr_bytes(estimated.target), c))
+    name, coefficients = estimated.target.name, shipped().power
+    idle_w = float(power.idle_power(limit.value, power.gddr_bytes(estimated.target), coefficients))
     ends_w = power.node_overhead(size.devices, limit.value, size.system)
     overhead_w = power.draw_overhead(ends_w, name, study.draws, study.seed)
     origin = f"{overhead_source(size.system)}; the devices' limits are {size.devices} × {limit}"
-    model, coefficients = _model_source(estimated.target.name, limit), f"model/coefficients/power.yaml: {c.source}"
+    model, idle = _model_source(estimated.target.name, limit), f"model/coefficients/power.yaml: {coefficients.source}"
     given = partial(_given, id_prefix)
     shared = "device_array_w" if unit.sharing == "fused" else "device_alone_w"
     names = (shared, "device_idle_w") if unit.trainings_per_device else ("device_power_w", "idle_power_w")
     return dict((
         given(names[0], "mean power of a device", estimated.power_w, "W", "device", model),
-        given(names[1], "idle power of a device", idle_w, "W", "device", coefficients),
+        given(names[1], "idle power of a device", idle_w, "W", "device", idle),
         given("node_overhead_w", "power of a node beside its devices", overhead_w, "W", "node", origin),
         given("pue", "PUE", machine.pue or 1.0, "1", "system", STUDY_FILE if machine.pue else NOT_COUNTED),
     ))  # fmt: skip

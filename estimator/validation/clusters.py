@@ -11,7 +11,7 @@ blocks close before the work is done.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -144,10 +144,8 @@ def _sample_time(row: dict[str, object]) -> Floats:
     network = Network.model_validate(
         {"linked_devices": joined, "interconnect": "InfiniBand", "injection_bandwidth": rate}
     )
-    built_in = step.target.device.model_copy(update={"network": network})
-    there = replace(step, target=replace(step.target, device=built_in))
     group = Group(devices, -(-devices // per_node), batch, batch * devices)
-    return step_of_group(there, one, group, Split()).step.total / batch
+    return step_of_group(step.in_network(network), one, group, Split()).step.total / batch
 
 
 @cache
@@ -156,8 +154,7 @@ def _alone(benchmark: str, device: str, batch: int, fit: int) -> tuple[Predicted
     precision = "bf16" if device.startswith("tpu") else "fp16"
     plan = RunPlan(device, precision=precision, fusion="elementwise", batch=batch, draws=DRAWS)
     step = predict_step(_profile(benchmark), plan)
-    unmeasured = replace(step, target=replace(step.target, measurements=step.target.measurements.iloc[:0]))
-    return unmeasured, step_of_one(unmeasured)
+    return step.without_measurements(), step_of_one(step)
 
 
 def _profile(benchmark: str) -> Profile:

@@ -29,7 +29,7 @@ from estimator.validation.tables import read_columns
 if TYPE_CHECKING:
     import pandas as pd
 
-GPUS, MPI = FILES = ("collectives/aiconfigurator.csv.gz", "collectives/pico.csv.gz")
+_, MPI = FILES = ("collectives/aiconfigurator.csv.gz", "collectives/pico.csv.gz")
 PROBLEMS = {
     "collectives": "collectives of a node, specs only",
     "collectives-own": "collectives of a node, half of the sizes",

@@ -13,7 +13,7 @@ again given ten timed steps of its own, drawn at random and not judged, by twent
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -213,9 +213,7 @@ def _one_device(layers: str, device: str, network: str, tensor: int) -> tuple[Pr
     profile = divided_layers(profile_of(whole, Workload(name="published", framework="pytorch")), whole, tensor)
     step = predict_step(profile, RunPlan(device, draws=DRAWS))
     written = {"linked_devices": PER_NODE, "interconnect": "InfiniBand", "injection_bandwidth": network}
-    there = step.target.device.model_copy(update={"network": Network.model_validate(written)})
-    unmeasured = replace(step.target, device=there, measurements=step.target.measurements.iloc[:0])
-    return replace(step, target=unmeasured), step_of_one(step)
+    return step.in_network(Network.model_validate(written)).without_measurements(), step_of_one(step)
 
 
 def _describe(rows: pd.DataFrame) -> pd.DataFrame:

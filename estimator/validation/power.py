@@ -96,13 +96,13 @@ class Card:
     bandwidth: float
 
 
-def card(device: DeviceSpec, c: PowerCoefficients, idle_w: float | None = None) -> Card:
+def card(device: DeviceSpec, coefficients: PowerCoefficients, idle_w: float | None = None) -> Card:
     """The numbers of a device file, with the idle power that was measured, else that of the coefficients."""
     peak = device.peak_of("fp32").matrix
     if device.power_limit is None or device.memory_bandwidth is None or peak is None:
         raise ValueError(f"{device.name} lacks its power limit, bandwidth or peak")
     limit_w = device.power_limit.value
-    modelled = float(power.idle_power(limit_w, power.gddr_bytes(device), c))
+    modelled = float(power.idle_power(limit_w, power.gddr_bytes(device), coefficients))
     return Card(limit_w, idle_w or modelled, peak.value, device.memory_bandwidth.value)
 
 
@@ -111,9 +111,9 @@ def least_power(rows: pd.DataFrame) -> float:
     return float(rows["power_w"].min())
 
 
-def phase_intensities(c: PowerCoefficients) -> Floats:
+def phase_intensities(coefficients: PowerCoefficients) -> Floats:
     """The intensities of phases of products, and of phases of streams."""
-    return power.intensity(1.0, np.array([PRODUCTS_ATTAIN, 0.0]), np.array([0.0, STREAMS_ATTAIN]), c)
+    return power.intensity(1.0, np.array([PRODUCTS_ATTAIN, 0.0]), np.array([0.0, STREAMS_ATTAIN]), coefficients)
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ class Mixtures:
     misfit: float  # mean over rows, summed over trainings and batches
 
 
-def read_mixtures(rows: pd.DataFrame, device: Card, c: PowerCoefficients) -> Mixtures:
+def read_mixtures(rows: pd.DataFrame, device: Card, coefficients: PowerCoefficients) -> Mixtures:
     """How long each training and batch of one card asks for much power, for little, and for none.
 
     All shares of a grid are weighted by how well they explain the rows' power and time.
@@ -136,15 +136,15 @@ def read_mixtures(rows: pd.DataFrame, device: Card, c: PowerCoefficients) -> Mix
     keys, found = [], []
     for key, group in rows.groupby([*TRAINING, "batch"]):
         keys.append(key)
-        found.append(_mixture(group, device, c))
+        found.append(_mixture(group, device, coefficients))
     shares, log_epoch, misfit = (np.array(each) for each in zip(*found, strict=True))
     return Mixtures(pd.DataFrame(keys, columns=[*TRAINING, "batch"]), shares, np.exp(log_epoch), float(np.sum(misfit)))
 
 
-def _mixture(rows: pd.DataFrame, device: Card, c: PowerCoefficients) -> tuple[Floats, float, float]:
+def _mixture(rows: pd.DataFrame, device: Card, coefficients: PowerCoefficients) -> tuple[Floats, float, float]:
     shares, caps_w = _grid(), rows["power_limit_w"].to_numpy(dtype=float)[:, None]
     power_w, factor = power.mean_power(
-        shares, phase_intensities(c), device.idle_w, device.limit_w, caps_w, c.clock_exponent
+        shares, phase_intensities(coefficients), device.idle_w, device.limit_w, caps_w, coefficients.clock_exponent
     )
     log_epoch = np.log(rows["epoch_s"].to_numpy(dtype=float)[:, None] / factor)
     mean_log = log_epoch.mean(axis=0)
@@ -174,24 +174,28 @@ class Predicted:
 Source = tuple[Card, Mixtures]
 
 
-def read_sources(rows: pd.DataFrame, c: PowerCoefficients) -> dict[str, Source]:
+def read_sources(rows: pd.DataFrame, coefficients: PowerCoefficients) -> dict[str, Source]:
     """Each device of some rows with its trainings, by name."""
     sources = {}
     for name, of_card in rows.groupby("device"):
-        numbers = card(load_device(str(name)), c, least_power(of_card))
-        sources[str(name)] = numbers, read_mixtures(of_card, numbers, c)
+        numbers = card(load_device(str(name)), coefficients, least_power(of_card))
+        sources[str(name)] = numbers, read_mixtures(of_card, numbers, coefficients)
     return sources
 
 
 def predict(
-    rows: pd.DataFrame, sources: Mapping[str, Source], c: PowerCoefficients, draws: int = DRAWS, factor: float = 1.0
+    rows: pd.DataFrame,
+    sources: Mapping[str, Source],
+    coefficients: PowerCoefficients,
+    draws: int = DRAWS,
+    factor: float = 1.0,
 ) -> tuple[pd.DataFrame, Predicted]:
     """The rows of one device that a source trained too, and what is predicted of them.
 
     Args:
         rows: of the target; neither power nor time is read.
         sources: of :func:`read_sources`.
-        c: coefficients that have not seen the target.
+        coefficients: coefficients that have not seen the target.
         draws: of the uncertain inputs.
         factor: on the target's intensities.
     """
@@ -203,7 +207,7 @@ def predict(
         at_batch = [(at, numbers) for numbers, mixtures in sources.values() if (at := _at_batch(mixtures, key))]
         if at_batch:
             kept.append(group)
-            taken = [_take(*at, numbers, target, group, c, draws, factor) for at, numbers in at_batch]
+            taken = [_take(*at, numbers, target, group, coefficients, draws, factor) for at, numbers in at_batch]
             found.append([_log_mean(each) for each in zip(*taken, strict=True)])
     if not kept:
         return rows.iloc[:0], Predicted(*(np.empty((1 + draws, 0)) for _ in range(3)))
@@ -226,19 +230,21 @@ def _at_batch(mixtures: Mixtures, key: tuple[object, ...]) -> tuple[Floats, floa
 
 
 def _take(
-    shares: Floats, epoch_s: float, source: Card, device: DeviceSpec, rows: pd.DataFrame, c: PowerCoefficients,
-    draws: int, intensity_factor: float,
+    shares: Floats, epoch_s: float, source: Card, device: DeviceSpec, rows: pd.DataFrame,
+    coefficients: PowerCoefficients, draws: int, intensity_factor: float,
 ) -> tuple[Floats, Floats, Floats]:  # fmt: skip
     """Take the shares of a source's step to a device: power, time per epoch, and its factor (1 + draws × rows)."""
-    target = card(device, c)
+    target = card(device, coefficients)
     times = shares * _time_ratios(source, target, draws)
     waits = (1.0 - shares.sum()) * draw("waits", *PACE, draws, SEED)
     step = times.sum(axis=1) + waits
-    idle, factor, reading = power.uncertain_factors(device, c, draws, SEED)
+    idle, factor, reading = power.uncertain_factors(device, coefficients, draws, SEED)
     idle_w = np.minimum(idle * target.idle_w, target.limit_w)[:, None]
-    intensities = np.minimum(phase_intensities(c) * intensity_factor * factor[:, None], 1.0)[:, None, :]
+    intensities = np.minimum(phase_intensities(coefficients) * intensity_factor * factor[:, None], 1.0)[:, None, :]
     caps_w = rows["power_limit_w"].to_numpy(dtype=float)
-    exponent = c.clock_exponent * np.exp(c.clock_exponent_std * standard("clock exponent", draws, SEED))
+    exponent = coefficients.clock_exponent * np.exp(
+        coefficients.clock_exponent_std * standard("clock exponent", draws, SEED)
+    )
     power_w, longer = power.mean_power(
         (times / step[:, None])[:, None, :], intensities, idle_w, target.limit_w, caps_w, exponent[:, None]
     )
@@ -272,9 +278,9 @@ def judge(rows: pd.DataFrame, fit: Fit) -> dict[str, pd.DataFrame]:
 
 
 def _judged(
-    rows: pd.DataFrame, sources: Mapping[str, Source], c: PowerCoefficients
+    rows: pd.DataFrame, sources: Mapping[str, Source], coefficients: PowerCoefficients
 ) -> Iterator[tuple[str, pd.DataFrame]]:
-    kept, found = predict(rows, sources, c)
+    kept, found = predict(rows, sources, coefficients)
     default = _rows_at_default(kept)
     default_s = kept["epoch_s"].to_numpy(dtype=float)[default]
     timed = found.factor / found.factor[:, default] * default_s

@@ -14,7 +14,7 @@ machine. Repeats of a published step are taken to differ as those of MLPerf do.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -257,8 +257,7 @@ def _one_device(one_s: float, device: str, parameters: int) -> tuple[PredictedSt
     workload = Workload(name="published", parameters=parameters)
     profile = Profile(ops=_ops(one_s), workload=workload, device=device, format="rate", step_spread=REPEATS)
     step = predict_step(profile, RunPlan(device, draws=DRAWS))
-    unmeasured = replace(step, target=replace(step.target, measurements=step.target.measurements.iloc[:0]))
-    return unmeasured, step_of_one(unmeasured)
+    return step.without_measurements(), step_of_one(step)
 
 
 def _built_in(step: PredictedStep, system: str, links: object) -> PredictedStep:
@@ -266,8 +265,7 @@ def _built_in(step: PredictedStep, system: str, links: object) -> PredictedStep:
     joined, name, rate = NODES.get(system, ONE_NODE)
     written = {"linked_devices": joined, "interconnect": name, "injection_bandwidth": rate}
     network = Network.model_validate(written).model_copy(update={"measured": links})
-    device = step.target.device.model_copy(update={"network": network})
-    return replace(step, target=replace(step.target, device=device))
+    return step.in_network(network)
 
 
 def _ops(step_s: float) -> pd.DataFrame:

@@ -16,7 +16,7 @@ BUCKET_BYTES, FIRST_BUCKET_BYTES = 25 * 2**20, 2**20
 MOST_BUCKETS = 256  # more of them are sent as fewer, larger ones
 WIDEST = ITEMSIZE["fp32"]  # bytes of one gradient or weight
 BACKWARD_SHARE = 2 / 3  # of a step whose backward pass is not known: two products for each of the forward pass
-PARTS = 16  # that gradients are sent in, where no op is known to make them
+GRADIENT_PARTS = 16  # that gradients are sent in, where no op is known to make them
 
 
 def gradient_bytes(work: pd.DataFrame, workload: Workload) -> tuple[Floats, tuple[Note, ...]]:
@@ -56,14 +56,14 @@ def _makes_gradients(work: pd.DataFrame) -> Flags:
 
 
 def _spread(work: pd.DataFrame) -> Floats:
-    """Shares of gradients by the time of the backward pass, in PARTS; of a step without phases that of its end."""
+    """Shares of gradients by the time of the backward pass, in GRADIENT_PARTS; without phases, of the step's end."""
     time_s = np.where(work["op_class"].isin(HOST_CLASSES) | updates(work), 0.0, work["time_s"]).astype(float)
     backward = work["phase"].eq("backward").fillna(False).to_numpy(dtype=bool)
     backward_s = np.where(backward, time_s, 0.0) if backward.any() else time_s
     ended = np.cumsum(backward_s) / max(float(backward_s.sum()), np.finfo(float).tiny)
     begins = 0.0 if backward.any() else 1.0 - BACKWARD_SHARE
-    part = np.floor(PARTS * np.round(np.clip((ended - begins) / (1.0 - begins), 0.0, 1.0), 9))
-    return np.diff(np.maximum.accumulate(part), prepend=0.0) / PARTS
+    part = np.floor(GRADIENT_PARTS * np.round(np.clip((ended - begins) / (1.0 - begins), 0.0, 1.0), 9))
+    return np.diff(np.maximum.accumulate(part), prepend=0.0) / GRADIENT_PARTS
 
 
 def bucket_bytes(gradients: float) -> float:

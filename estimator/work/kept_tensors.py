@@ -17,7 +17,7 @@ from importlib.resources import files
 import numpy as np
 import pandas as pd
 
-from estimator.core.types import Floats, StepTensors, Workload
+from estimator.core.types import ITEMSIZE, Floats, StepTensors, Workload
 from estimator.work import shapes
 from estimator.work.operators import is_variable
 from estimator.work.tensors import FLAG_BYTES, in_phase, result_elements, written_itemsizes
@@ -25,6 +25,7 @@ from estimator.work.weights import takes_weights, updates
 
 OPERAND, OPERANDS, RESULT, MASK = "operand", "operands", "result", "mask"
 NOT_TENSORS = ("host", "collective")  # classes of ops that keep nothing
+IMAGE = ("conv_n", "conv_k", "conv_z", "conv_p", "conv_q")
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,12 @@ class _Read:
     operands: tuple[int, ...]  # without weights
     result: int
     itemsize: float
+
+    @property
+    def kept_operands(self) -> tuple[int, ...]:
+        """The operands that are kept: all, the first, or none."""
+        words = self.keeps.split()
+        return self.operands if OPERANDS in words else self.operands[:1] if OPERAND in words else ()
 
 
 @cache
@@ -61,8 +68,6 @@ def kept_tensors(work: pd.DataFrame, workload: Workload) -> StepTensors:
 
 def layer_tensors(workload: Workload) -> StepTensors:
     """The outputs of the layers that a workload file lists, each kept once."""
-    from estimator.core.types import ITEMSIZE
-
     elements = (workload.batch_size or 0) * sum(workload.layer_outputs)
     return StepTensors(np.array([elements * ITEMSIZE[workload.precision]]), np.zeros(1), np.zeros(1), "layers")
 
@@ -87,9 +92,6 @@ def _of_products(work: pd.DataFrame, results: Floats) -> Floats:
     image = number["conv_n"] * number["conv_k"] * np.nan_to_num(number["conv_z"], nan=1.0)
     image = image * number["conv_p"] * number["conv_q"]
     return np.where(np.isnan(product), np.where(np.isnan(image), results, image), product)
-
-
-IMAGE = ("conv_n", "conv_k", "conv_z", "conv_p", "conv_q")
 
 
 def _operands(work: pd.DataFrame, parsed: shapes.ParsedOps) -> list[tuple[int, ...]]:
@@ -122,7 +124,7 @@ def _kept_sizes(reads: list[_Read]) -> Iterator[float]:
     last: dict[int, int] = {}  # elements → the tensor last written with as many; those of the data are negative
     kept: set[int] = set()
     for tensor, op in enumerate(reads):
-        for size in op.operands[: 1 if OPERANDS not in op.keeps else None] if OPERAND in op.keeps else ():
+        for size in op.kept_operands:
             source = last.setdefault(size, -1 - size)
             if source not in kept:
                 kept.add(source)

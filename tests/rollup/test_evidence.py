@@ -111,7 +111,11 @@ def test_a_step_that_would_be_less_than_1_percent_shorter_is_not_told(share: flo
 
 def test_a_step_that_is_mostly_launches_is_noted() -> None:
     device = make_device(name="toy")
-    assert mostly_dispatch({"dispatch": 0.4, "roofline": 0.6}, device) == ()
-    (note,) = mostly_dispatch({"dispatch": 0.72, "carried": 0.28}, device)
-    assert (note.kind, note.details) == ("left-open", " (72 % of it on toy)")
+    step = replayed(1.0, idle_s=0.25)
+    assert mostly_dispatch({"dispatch": 0.4, "roofline": 0.6}, step, device) == ()
+    (note,) = mostly_dispatch({"dispatch": 0.72, "carried": 0.28}, step, device)
+    kernels = f"{100 * 42.5 / 45.75:.0f} %"
+    assert (note.kind, note.details) == (
+        "left-open", f" (72 % of its critical path on toy; kernels alone take {kernels})"
+    )  # fmt: skip
     assert "the same on every device" in note.headline

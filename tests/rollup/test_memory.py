@@ -37,7 +37,7 @@ def use_of(device: DeviceSpec | None, share: DeviceShare = ALONE, size: float = 
 def test_the_parts_add_up_at_the_fullest_moment() -> None:
     use = use_of(card(80e9))
     nominal = {name: float(samples[0]) for name, samples in use.parts.items()}
-    assert list(nominal) == list(memory.PARTS)
+    assert list(nominal) == list(memory.MEMORY_PARTS)
     held = 4e9 + 8e9 + 6e9 + 1e8
     assert nominal["activations"] == 6e9
     assert nominal["gradients"] == 0  # of the moment at which the activations are all there

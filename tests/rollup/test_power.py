@@ -6,13 +6,15 @@ import numpy as np
 import pytest
 
 from estimator.core.interval import bounds
+from estimator.core.schema import HOST_CLASSES
 from estimator.core.types import Estimate, PowerCoefficients, Profile, RunPlan, Sourced, Workload
 from estimator.devices import load_device, load_system
 from estimator.model.coefficients import shipped
 from estimator.pipeline.step import estimate
 from estimator.profiles import canonical, read_profile
 from estimator.rollup import power
-from tests.conftest import make_ops
+from tests.conftest import make_device, make_ops
+from tests.rollup.toy_steps import predicted, replayed
 
 C = PowerCoefficients(
     source="test", idle_share=0.1, idle_gddr_w_per_byte=1e-9, idle_std=0.0, busy=0.1, compute=1.0, memory=0.4,
@@ -93,6 +95,32 @@ def test_energy_is_power_times_time_in_every_draw() -> None:
     assert found.energy_j == pytest.approx(found.power_w * found.step.total)
     low, mid, high = bounds(found.power_w)
     assert low < mid < high
+
+
+def test_kernels_that_launches_hide_take_their_energy() -> None:
+    """However slowly the host launches, the device runs the same kernels, and is idle for the rest of the step."""
+    profile, device = read_profile("gpt2"), load_device("h100")
+    limit = device.power_limit.value if device.power_limit else 0.0
+    idle_w = float(power.idle_power(limit, power.gddr_bytes(device), shipped().power))
+    steps = [estimate(profile, RunPlan("h100", draws=0, mode="inference", host=host)) for host in ("none", 1.0, 4.0)]
+    above_idle_j = [float(s.energy_j[0] - idle_w * s.step.total[0]) for s in steps if s.energy_j is not None]
+    assert above_idle_j == pytest.approx([above_idle_j[0]] * 3, rel=0.01)
+    assert steps[2].step.total[0] > 2 * steps[0].step.total[0]
+
+
+def test_a_device_is_busy_for_no_longer_than_its_step() -> None:
+    """Ops of several lanes may run at once: those of the toy step for twice as long as the step in all."""
+    prediction, nothing = predicted(), np.zeros(len(predicted().ops))
+    step, limit = replayed(1.0, idle_s=0.0), Sourced(value=110.0, unit="W")
+    on_device = ~prediction.ops["op_class"].isin(HOST_CLASSES).to_numpy(dtype=bool)
+    twice = 2.0 * step.step.total[0] / float(prediction.samples[0] @ on_device)
+    for running, busy in ((twice, 1.0), (0.25 * twice, 0.5)):
+        beside = dataclasses.replace(step, running=np.full(len(nothing), running))
+        found = power.step_power(
+            prediction, beside, (nothing, nothing), make_device(), limit, C, RunPlan("toy", draws=1)
+        )
+        assert found is not None
+        assert found[0] == pytest.approx(11.0 + 99.0 * C.busy * busy)
 
 
 def test_a_processors_power_is_less_certain() -> None:

@@ -12,7 +12,7 @@ from estimator.core import units
 from estimator.reports.text import format_time, shorten
 
 SPARE = ("class", "phase", "calls", "m", "n", "k", "FLOP", "bytes", "counted from")  # left out on a narrow terminal
-PARTS = {"wall": "wall_step_s", "busy": "busy_step_s", "idle": "idle_s", "input": "input_s"}  # of a step
+SHOWN_PARTS = {"wall": "wall_step_s", "busy": "busy_step_s", "idle": "idle_s", "input": "input_s"}  # of a step
 
 
 def render_shipped_profiles(document: Mapping[str, Any]) -> None:
@@ -28,7 +28,7 @@ def render_ingest(document: Mapping[str, Any], top: float) -> None:
     console = terminal.console()
     console.print(Text(document["format"], "bold"), f", {_totals(document)}{_facts(document)}", sep="")
     if document["wall_step_s"] is not None:
-        parts = (f"{name} {format_time(document[key] or 0)}" for name, key in PARTS.items())
+        parts = (f"{name} {format_time(document[key] or 0)}" for name, key in SHOWN_PARTS.items())
         console.print("step:", ", ".join(parts))
     if document["top"]:
         terminal.print_table(_op_types(document["top"]))

@@ -25,7 +25,7 @@ KINDS = (
     ("all_gather", "reduce_scatter", "collective_broadcast", "collective_gather"),
 )
 MANY = 2**20  # ranks of one node where nothing says how many it joins
-MODELLED = (*KINDS[0], *KINDS[1], "all_to_all", "send_recv", "parameter_server")
+OPERATORS = (*KINDS[0], *KINDS[1], "all_to_all", "send_recv", "parameter_server")
 SHORT, LONG = 1.0, 2.0**30  # bytes of messages that show a latency and a rate
 
 
@@ -44,7 +44,9 @@ def _joined(device: DeviceSpec) -> int:
 
 
 def _is_modelled(rows: pd.DataFrame) -> Flags:
-    return have_all(rows, ["collective"], ("ranks", "bytes"), lambda found: found["operator"].isin(MODELLED).to_numpy())
+    return have_all(
+        rows, ["collective"], ("ranks", "bytes"), lambda found: found["operator"].isin(OPERATORS).to_numpy()
+    )
 
 
 def _link_time(inputs: KernelInputs) -> LinkTime:
@@ -105,7 +107,7 @@ def _features(inputs: KernelInputs, busy: BusyTime) -> OpFeatures:
     messages = messages_of(inputs.rows, inputs.device)
     octaves = np.log2([np.maximum(messages.bytes, 1.0), messages.ranks])
     kind = np.select([np.isin(messages.operator, names) for names in KINDS], range(len(KINDS)), len(KINDS))
-    coordinates = np.column_stack([octaves.T, messages.nodes > 1, messages.operator[:, None] == np.array(MODELLED)])
+    coordinates = np.column_stack([octaves.T, messages.nodes > 1, messages.operator[:, None] == np.array(OPERATORS)])
     return OpFeatures(coordinates, busy.compute_share, kind, cached=np.zeros(len(kind), dtype=bool))
 
 
