@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from estimator.core.operators import class_of
-from estimator.core.schema import MATRIX, STREAMING
+from estimator.core.schema import HOST_CLASSES, MATRIX, STREAMING, on_processor
 from estimator.work.operators import libraries, profilers, tensorflow, torch, xla
 from estimator.work.operators.rule import Rule, compiled
 
@@ -63,6 +63,14 @@ def operator_of(kernel: str, op_type: str) -> str:
     return by_type if same_work else by_kernel
 
 
+@lru_cache(maxsize=2**16)
+def operator_on_device(kernel: str, op_type: str) -> str:
+    """The operator of a kernel that a device ran: no work of a host, unless it is a copy across the device's link."""
+    operator = operator_of(kernel, op_type)
+    by_host = class_of(operator) in HOST_CLASSES and _operator(kernel) != "input"
+    return "unmodelled" if by_host else operator
+
+
 def _operator(name: str) -> str | None:
     rule = rule_of(name)
     return rule.operator if rule else None
@@ -83,12 +91,19 @@ def operators_of(ops: pd.DataFrame) -> pd.Series:
     """The operator of each row of OPS."""
     import pandas as pd
 
-    pairs = list(zip(ops["kernel"].fillna(""), ops["op_type"].fillna(""), strict=True))
-    by_names = {pair: operator_of(*pair) for pair in set(pairs)}
-    names = pd.Series([by_names[pair] for pair in pairs], index=ops.index, dtype="string[python]")
+    kernels, types = ops["kernel"].fillna(""), ops["op_type"].fillna("")
+    by_device = ran_kernel(ops).map({True: operator_on_device, False: operator_of})
+    triples = list(zip(by_device, kernels, types, strict=True))
+    by_names = {triple: triple[0](*triple[1:]) for triple in set(triples)}
+    names = pd.Series([by_names[triple] for triple in triples], index=ops.index, dtype="string[python]")
     for pattern, operator in ((DISPATCH, "host"), (ACROSS_LINK, "input")):
         names = names.mask(ops["attributes"].str.contains(pattern).fillna(False).astype(bool), operator)
     return names
+
+
+def ran_kernel(ops: pd.DataFrame) -> pd.Series:
+    """Rows of kernels that an accelerator ran; merged ranks name no placement."""
+    return (ops["kernel"].notna() & ops["op_type"].ne(ops["kernel"]).fillna(True) & ~on_processor(ops)).astype(bool)
 
 
 @lru_cache(maxsize=2**16)

@@ -197,4 +197,4 @@ RULES = (
     Rule("host", r"Bitcast|(Host)?(Send|Recv)|Assert|Print(V2)?|\w*Summary(V2)?|Range|ConcatOffset|InvertPermutation"),
     Rule("host", r"TensorArray\w*|Stack\w*V2|TensorList\w*|\w*HashTable\w*|LookupTable\w*|Restore(V2)?|Save(V2)?"),
 )
-FAMILY = Family("tensorflow", r"_?(Quantized|Mkl|Native|Fused)*", r"", RULES)
+FAMILY = Family("tensorflow", r"(?!_Z)_?(Quantized|Mkl|Native|Fused)*", r"", RULES)  # _Z: mangled names of C++

@@ -215,7 +215,7 @@ def test_class_of_each_name(name: str, op_class: str) -> None:
 def test_copies_across_the_hosts_link_and_waits_for_them_are_input() -> None:
     names = ["copy-done", "copy", "copy-done", "copy"]
     attributes = ["memory=host", "memory=host", None, None]
-    columns = {"op_type": names, "kernel": names, "attributes": attributes}
+    columns = {"op_type": names, "kernel": names, "attributes": attributes, "placement": "/device:TPU:0"}
     ops = pd.DataFrame(columns, dtype="string[python]")
     assert operators_of(ops).tolist() == ["input", "input", "wait", "copy"]
 
@@ -285,8 +285,30 @@ def test_a_wrapper_is_host_work() -> None:
     op_types = pd.Series(["aten::linear", "aten::mm", None], dtype="string[python]")
     attributes = pd.Series(["dispatch=1", "dispatch=0;trans_b=t", None], dtype="string[python]")
     missing = pd.Series([None] * 3, dtype="string[python]")
-    ops = pd.DataFrame({"op_type": op_types, "kernel": missing, "attributes": attributes})
+    ops = pd.DataFrame({"op_type": op_types, "kernel": missing, "attributes": attributes, "placement": missing})
     assert list(operators_of(ops)) == ["host", "gemm", "unmodelled"]
+
+
+@pytest.mark.parametrize(
+    ("op_type", "kernel", "placement", "operator"),
+    [
+        ("LigerSiLUMulFunctionBackward", "_swiglu_backward_kernel", "gpu:0", "unmodelled"),
+        ("LigerSiLUMulFunctionBackward", "_swiglu_backward_kernel", None, "unmodelled"),  # of merged ranks
+        ("aten::permute", "my_kernel", "gpu:0", "unmodelled"),
+        ("enumerate(DataLoader)#_Iter.__next__", "normalize_u8_kernel", "gpu:0", "unmodelled"),
+        ("x", "hipMyKernel", "gpu:0", "unmodelled"),
+        ("aten::to", "Memcpy HtoD (Pinned -> Device)", "gpu:0", "input"),
+        ("aten::permute", None, "cpu", "host"),
+        ("aten::permute", "my_kernel", "cpu", "host"),
+        ("aten::mm", "_ZN7cutlass6KernelINS_4gemm28PredicatedTileAccessIteratorE", "gpu:0", "gemm"),
+        ("MyOp", "_ZN4cuco21HashTableInsertKernelE", "gpu:0", "unmodelled"),
+    ],
+)
+def test_what_an_accelerator_ran_is_no_work_of_a_host(
+    op_type: str, kernel: str | None, placement: str | None, operator: str
+) -> None:
+    columns = {"op_type": [op_type], "kernel": [kernel], "placement": [placement], "attributes": [None]}
+    assert operators_of(pd.DataFrame(columns, dtype="string[python]")).tolist() == [operator]
 
 
 def test_the_root_of_a_fusion_is_what_it_computes() -> None:
