@@ -13,6 +13,11 @@ from estimator.core.schema import OPS
 from estimator.core.types import Floats, Integers, Profile, Timeline
 from estimator.profiles.canonical import AMOUNTS
 
+LEAST_SHARE = 0.05  # of the time of the busiest device of a process that another one computes, to count as a rank
+NEXT_TO_NOTHING = (
+    f"only copied, or computed for less than {100 * LEAST_SHARE:g} % of the busiest device's time: left out of the "
+    "mean over devices"
+)
 RANK_COLUMNS = ("rank", "placement", "stream")  # differ between ranks that do the same work
 
 

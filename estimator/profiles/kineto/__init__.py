@@ -35,6 +35,7 @@ from estimator.profiles.kineto.devices import (
     by_device,
     device_numbers,
     device_recorded,
+    left_out,
     mean_over_devices,
     on_computing_devices,
     refuse_foreign,
@@ -86,7 +87,8 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
     launches = find_launches(trace, nest)
     steps = find_steps(trace, launches.time)
     on_device = bool(len(trace.device))
-    counted = (steps.step >= 0) & on_computing_devices(trace)
+    computing = on_computing_devices(trace)
+    counted, without_devices = (steps.step >= 0) & computing, tuple(left_out(trace, computing))
     whole, all_launches = dataclasses.replace(trace), launches
     trace.device, launches = trace.device.take(counted), launches.take(counted)
     timed = trace.device if on_device else trace.ops.take(steps.ops)
@@ -115,7 +117,12 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
         ranks=len(workers),
         world_size=world_size(trace),
         tool_version=_version(trace),
-        warnings=(*steps.warnings, *_missing_data(trace, on_device, len(workers)), *_crossing(nest)),
+        warnings=(
+            *steps.warnings,
+            *_missing_data(trace, on_device, len(workers)),
+            *without_devices,
+            *_crossing(nest),
+        ),
     )
     return dataclasses.replace(canonical.per_step(profile, steps.count), updates=steps.updates)
 

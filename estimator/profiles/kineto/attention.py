@@ -26,12 +26,12 @@ ATTENTION = re.compile(
 
 
 class Signature(NamedTuple):
-    """Places among an op's arguments: of ``is_causal`` or of a mask's kind, and of the queries, which keys and values
-    follow; of packed sequences, of where the queries' sequences begin and of the longest one's length, each followed by
-    that of the keys; and of tensors that say how much of a cache of pages is used.
+    """Places among an op's arguments: of ``is_causal`` or of a mask's kind, None in PyTorch's own ops; and of the
+    queries, which keys and values follow; of packed sequences, of where the queries' sequences begin and of the longest
+    one's length, each followed by that of the keys; and of tensors that say how much of a cache of pages is used.
     """
 
-    causal: int
+    causal: int | None = None
     queries: int = 0
     begins: int | None = None
     longest: int | None = None
@@ -39,23 +39,23 @@ class Signature(NamedTuple):
 
 
 SIGNATURES = {  # by name, without leading underscores
-    "scaled_dot_product_attention": Signature(5),
-    "scaled_dot_product_flash_attention": Signature(4),
-    "scaled_dot_product_flash_attention_for_cpu": Signature(4),
-    "scaled_dot_product_efficient_attention": Signature(6),
-    "scaled_dot_product_cudnn_attention": Signature(6),
-    "scaled_dot_product_fused_attention_overrideable": Signature(5),
-    "flash_attention_forward": Signature(8, 0, 3, 5),
-    "efficient_attention_forward": Signature(9, 0, 4, 6),
-    "cudnn_attention_forward": Signature(10, 0, 4, 6),
-    "scaled_dot_product_flash_attention_backward": Signature(11, 1),
-    "scaled_dot_product_flash_attention_for_cpu_backward": Signature(7, 1),
-    "scaled_dot_product_efficient_attention_backward": Signature(11, 1),
-    "scaled_dot_product_cudnn_attention_backward": Signature(14, 1),
-    "scaled_dot_product_fused_attention_overrideable_backward": Signature(13, 1),
-    "flash_attention_backward": Signature(11, 1, 6, 8),
-    "efficient_attention_backward": Signature(14, 1, 6, 8),
-    "cudnn_attention_backward": Signature(14, 1, 9, 11),
+    "scaled_dot_product_attention": Signature(),
+    "scaled_dot_product_flash_attention": Signature(),
+    "scaled_dot_product_flash_attention_for_cpu": Signature(),
+    "scaled_dot_product_efficient_attention": Signature(),
+    "scaled_dot_product_cudnn_attention": Signature(),
+    "scaled_dot_product_fused_attention_overrideable": Signature(),
+    "flash_attention_forward": Signature(begins=3, longest=5),
+    "efficient_attention_forward": Signature(begins=4, longest=6),
+    "cudnn_attention_forward": Signature(begins=4, longest=6),
+    "scaled_dot_product_flash_attention_backward": Signature(queries=1),
+    "scaled_dot_product_flash_attention_for_cpu_backward": Signature(queries=1),
+    "scaled_dot_product_efficient_attention_backward": Signature(queries=1),
+    "scaled_dot_product_cudnn_attention_backward": Signature(queries=1),
+    "scaled_dot_product_fused_attention_overrideable_backward": Signature(queries=1),
+    "flash_attention_backward": Signature(queries=1, begins=6, longest=8),
+    "efficient_attention_backward": Signature(queries=1, begins=6, longest=8),
+    "cudnn_attention_backward": Signature(queries=1, begins=9, longest=11),
     "FlashAttnFunc": Signature(5),
     "FlashAttnVarlenFunc": Signature(9, 0, 3, 5),
     "flash_attn_forward": Signature(5),
@@ -77,7 +77,8 @@ SIGNATURES = {  # by name, without leading underscores
 }
 WRAPPER = "wrapper_"  # of an op with one more argument before the others, in some versions
 HEADS_FIRST = "cudnn_attention"  # of ops whose heads come before the positions
-MASKED = ("true", "1", "2")  # 2: the mask begins at the last key
+BOOLS, MASKED = ("true", "false"), ("true", "1", "2")  # 2: the mask begins at the last key
+PROBABILITY = re.compile(r"\d+\.\d*|\d+(\.\d*)?e-\d+")
 
 
 @lru_cache(maxsize=1 << 16)
@@ -106,9 +107,26 @@ def describe_attention(call: Call) -> tuple[Work, ...]:
 
 def is_causal(base: str, values: Sequence[object]) -> bool:
     """Whether the values of an op's arguments say that each query sees only the keys up to its own place."""
-    signature = _signature(base)
-    known = signature is not None and signature.causal < len(values)
-    return known and signature is not None and str(values[signature.causal]).lower() in MASKED
+    signature, texts = _signature(base), [str(value).lower() for value in values]
+    if signature is None:
+        return False
+    if signature.causal is None:
+        return _mask(texts, is_gradient=signature.queries > 0) in MASKED
+    return signature.causal < len(texts) and texts[signature.causal] in MASKED
+
+
+def _mask(texts: Sequence[str], *, is_gradient: bool) -> str:
+    """The value of ``is_causal``, or of the mask's kind, among those of an op of PyTorch's own; empty where none is.
+
+    Its place differs between versions. It is the first flag behind the dropout's probability; in version 2.0, which has
+    none there, the gradient's first one, and the last one of attention itself.
+    """
+    dropout = next((place for place, text in enumerate(texts) if PROBABILITY.fullmatch(text)), len(texts))
+    flags = [text for text in texts[dropout + 1 :] if text in (*BOOLS, *MASKED, "0")]
+    if flags:
+        return flags[0]
+    flags = [text for text in texts if text in BOOLS]
+    return flags[0 if is_gradient else -1] if flags else ""
 
 
 def _operands(name: str, arguments: Sequence[Argument], signature: Signature) -> list[tuple[int, ...]]:

@@ -34,8 +34,14 @@ CONVOLUTIONS = {
         ("mkldnn_convolution", "_convolution_pointwise", "miopen_convolution", "miopen_depthwise_convolution"), ONEDNN
     ),
     "cudnn_convolution": "input weight padding stride dilation groups",
-    "cudnn_convolution_relu": f"{CONVOLUTION} groups",
-    "cudnn_convolution_add_relu": "input weight z alpha bias stride padding dilation groups",
+    **dict.fromkeys(("cudnn_convolution_relu", "miopen_convolution_relu"), f"{CONVOLUTION} groups"),
+    **dict.fromkeys(
+        ("cudnn_convolution_add_relu", "miopen_convolution_add_relu"),
+        "input weight z alpha bias stride padding dilation groups",
+    ),
+    **dict.fromkeys(("ConvBias_", "ConvBiasReLU_"), "input weight bias padding stride"),  # of apex
+    "ConvBiasMaskReLU_": "input weight bias mask padding stride",
+    "ConvFrozenScaleBiasReLU_": "input weight scale bias padding stride",
     "cudnn_convolution_transpose": "input weight padding output_padding stride dilation groups",
     "miopen_convolution_transpose": "input weight bias padding output_padding stride dilation groups",
     **dict.fromkeys(

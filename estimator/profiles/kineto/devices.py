@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import pandas as pd
@@ -57,10 +57,22 @@ def _properties(trace: Trace) -> Mapping[str, object]:
 
 
 def on_computing_devices(trace: Trace) -> Flags:
-    """Whether each device event is on a device that computes, not one that copies alone."""
+    """Whether each device event is on a device that computes, not on one that copies alone or runs next to nothing, as
+    where a process of one device touches another.
+    """
     device = _device_of(trace)
-    computes = np.unique(device[trace.device["sort"] == KERNEL])
-    return np.isin(device, computes) | (len(computes) == 0)
+    kernel_ps = np.bincount(device, np.where(trace.device["sort"] == KERNEL, trace.device["duration"], 0))
+    computes = kernel_ps >= ranks.LEAST_SHARE * kernel_ps.max(initial=0.0)
+    return np.asarray(computes[device], dtype=bool)
+
+
+def left_out(trace: Trace, computing: Flags) -> Iterator[str]:
+    """A warning about devices whose events are none of ``computing``."""
+    device = _device_of(trace)
+    idle = np.setdiff1d(device, device[computing])
+    if len(idle):
+        names = dict(enumerate(dict.fromkeys(str(name) for name, _ in trace.streams)))
+        yield f"{', '.join(f'gpu:{names[number]}' for number in idle.tolist())} {ranks.NEXT_TO_NOTHING}"
 
 
 def by_device(trace: Trace) -> list[Columns]:

@@ -22,6 +22,10 @@ PRODUCT = re.compile(  # kernels whose name says that they do a product's work
     r"(?i)gemm|gemv|conv|[wd]grad|fprop|winograd|cijk_|nvjet|cutlass|xmma|matmul|_mm_|dot_kernel|fft|flash|fmha|attn|"
     r"attention"
 )
+GRADIENTS = {  # a pass of a convolution → kernels whose name says that they compute it alone
+    "grad_weights": re.compile(r"(?i)wgrad|_wrw|bwd_?weight"),
+    "grad_input": re.compile(r"(?i)dgrad|bwd_?data"),
+}
 EVERY, NO = -1, -2  # all pieces of an op's work, or none of them
 
 
@@ -76,8 +80,9 @@ def assign_work(trace: Trace, nest: Nesting, launches: Launches) -> Share:
     """Assign the work of ops to device events.
 
     The longest kernel of a product gets its operands, of those whose name says that they do such work where there are
-    any; a backward convolution's longest kernels get one gradient each, in order of time. For any other op, all kernels
-    named like its longest one and on the same stream get the operands and count as one call.
+    any. A backward convolution's longest kernels get one gradient each, in order of time; a single kernel gets that of
+    its name. For any other op, all kernels named like its longest one and on the same stream get the operands and count
+    as one call.
     """
     op = launches.op
     share = Share(op, np.full_like(op, NO), np.ones_like(op))
@@ -116,6 +121,21 @@ def _assign_pieces(trace: Trace, share: Share, rows: Integers) -> None:
     call_of_kernel, kernels = call[one_each], rows[one_each]
     in_time = kernels[np.lexsort((device["start"][kernels], call_of_kernel))]
     share.piece[in_time] = np.arange(len(kernels)) - np.searchsorted(call_of_kernel, call_of_kernel)
+
+    _assign_lone_gradients(trace, share, rows[matrix & (pieces > 1) & (np.bincount(call)[call] == 1)])
+
+
+def _assign_lone_gradients(trace: Trace, share: Share, rows: Integers) -> None:
+    """Fill ``share`` where one kernel alone ran of a backward convolution of both gradients: the one that it names.
+
+    So it is where a network's first layer needs no gradient of its image, and the trace lacks the values that say so.
+    """
+    calls = [*trace.calls]
+    for gradient, names in GRADIENTS.items():
+        for row in rows[named(trace, names)[rows]].tolist():
+            pieces = torch_ops.describe(calls[trace.ops["kind"][share.op[row]]])
+            ends = [str(piece.attributes).endswith(f"pass={gradient}") for piece in pieces]
+            share.piece[row] = ends.index(True) if any(ends) else EVERY
 
 
 def _innermost(trace: Trace, nest: Nesting, lane: slice, times: Integers) -> Integers:

@@ -14,6 +14,7 @@ import numpy as np
 from estimator.core.types import Flags, Integers
 from estimator.profiles import events
 from estimator.profiles.columns import Columns
+from estimator.profiles.kineto.nesting import is_matrix
 from estimator.profiles.kineto.trace import ABSENT, OPTIMIZER_STEP, PROFILER_STEP, Trace
 from estimator.profiles.timeline import step_at
 
@@ -100,15 +101,28 @@ def _non_empty(windows: Integers, times: Integers) -> Integers:
 
 
 def _updates(trace: Trace) -> tuple[Integers, tuple[str, ...]]:
-    """The steps between the updates of the optimizer with the fewest: each makes at least one a step."""
+    """The steps between the updates of the optimizer with the fewest: each makes at least one a step.
+
+    Updates without a product between them are one: several optimizers of one class, each for a part of the weights.
+    """
     marks = trace.marks.take(trace.marked(OPTIMIZER_STEP))
     names, counts = np.unique(marks["name"], return_counts=True)
     if not len(names) or counts.min() < 2:
         return np.empty((0, 2), dtype=np.int64), ()
     updates = marks.take(marks["name"] == names[counts.argmin()])
-    ends = np.sort(updates["start"] + updates["duration"])
+    ends = _last_in_a_row(trace, _windows(updates["start"], updates["start"] + updates["duration"]))
+    if len(ends) < 2:
+        return np.empty((0, 2), dtype=np.int64), ()
     warning = FROM_UPDATES.format(mark=PROFILER_STEP, steps=len(ends) - 1)
     return _windows(ends[:-1], ends[1:]), (warning,)
+
+
+def _last_in_a_row(trace: Trace, updates: Integers) -> Integers:
+    """The ends of the updates behind which a product comes first, and of the last one [ps]; of all without products."""
+    products = np.sort(trace.ops["start"][is_matrix(trace)[trace.ops["kind"]]])
+    before = np.searchsorted(products, updates[:, 0])
+    is_last = np.append(np.diff(before) > 0, True)
+    return np.sort(updates[is_last, 1] if len(products) else updates[:, 1])
 
 
 def _device_wall_s(device: Columns, step: Integers, bounds: Integers, host_s: float) -> float:

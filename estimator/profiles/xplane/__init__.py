@@ -155,8 +155,10 @@ class _Reading:
         return ops.framework(kinds, self.programs, self.tool_version)
 
     def workers(self) -> list[_Part]:
-        """The parts that computed; those that copied where none computed."""
-        return [part for part in self.parts if part.computes] or [part for part in self.parts if part.kinds]
+        """The parts that computed more than next to nothing; those that copied where none computed."""
+        parts = [part for part in self.parts if part.computes] or [part for part in self.parts if part.kinds]
+        busiest_ps = max((part.total.busy_ps for part in parts), default=0)
+        return [part for part in parts if part.total.busy_ps >= ranks.LEAST_SHARE * busiest_ps]
 
 
 def _read(content: Content) -> _Reading:
@@ -358,7 +360,7 @@ def _warnings(reading: _Reading, workers: list[_Part]) -> Iterator[str]:
         yield f"{len(workers)} devices ran in this process: a step's ops are the mean over them"
     idle = [part.name for part in reading.parts if part.kinds and part not in workers]
     if idle:
-        yield f"{', '.join(idle)} only copied: left out of the mean over the devices that computed"
+        yield f"{', '.join(idle)} {ranks.NEXT_TO_NOTHING}"
     outside, total = sum(part.outside_ps for part in workers), sum(part.total.sum_ps for part in workers)
     if outside:
         yield f"{percent(outside / (outside + total))} of the devices' time lies outside of their steps: left out"

@@ -171,6 +171,7 @@ LIBRARIES = r"(aten|torch|mkldnn|quantized|prims|torchvision|xla|flash_attn\w*|a
 FAMILY = Family("torch", LIBRARIES, r"(_|_out)?(\.\w+)?", RULES)
 
 LIBRARY_RULES = (  # of libraries beside PyTorch, whose names mean something with the library's own
+    Rule("convolution", r"Conv(Bias|FrozenScaleBias)(Mask)?(ReLU)?_"),  # of apex
     Rule("gemm", r"aiter::_?(batched_gemm|gemm|flatmm|gfx\d+)_a\w*|(vllm|aiter)::_?rocm_aiter_\w*gemm\w*"),
     Rule("gemm", r"vllm::\w*w8a8\w*|sglang_profiler::\w*(gemm_a(fp)?\d+w|hgemm)\w*"),
     Rule("gemm", r"vllm::\w*unquantized_gemm\w*|_rocm_C::(wvSplitK\w*|LLMM1)|_C::cutlass_scaled_mm\w*"),

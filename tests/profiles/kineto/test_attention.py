@@ -61,6 +61,20 @@ def test_what_is_no_fused_attention_of_known_operands(name: str) -> None:
         ("_flash_attention_forward", ["", "", "", "", "", "77", "77", "0.", "True", "False"], True),
         ("_efficient_attention_forward", ["", "", "", "", "", "", "", "", "0.", "1", "True"], True),  # kind of mask
         ("_efficient_attention_forward", ["", "", "", "", "", "", "", "", "0.", "0", "True"], False),
+        # 2.1 and 2.2 have no longest length of the keys
+        ("_efficient_attention_forward", ["", "", "", "", "", "", "", "0.", "1", "False"], True),
+        ("_efficient_attention_forward", ["", "", "", "", "", "", "", "1e-05", "0", "True"], False),
+        ("_efficient_attention_forward", ["", "", "", "", "", "", "True", "False", ""], False),  # 2.0: sums, causal
+        ("_scaled_dot_product_efficient_attention", ["", "", "", "", "True", "0.", "True", ""], True),
+        ("_scaled_dot_product_efficient_attention", ["", "", "", "False", "True", ""], True),  # 2.0
+        ("_scaled_dot_product_cudnn_attention", ["", "", "", "0.", "True", "False", ""], True),  # 2.3 and 2.4
+        ("_scaled_dot_product_cudnn_attention", ["", "", "", "", "True", "0.", "False", "False", ""], False),
+        (
+            "_scaled_dot_product_efficient_attention_backward",
+            [*[""] * 9, "0.", "[True, True, True, False]", "True", ""],
+            True,
+        ),
+        ("_scaled_dot_product_efficient_attention_backward", [*[""] * 6, "True", "False", ""], True),  # 2.0
         ("flash_attn::_flash_attn_forward", ["", "", "", "0.", "0.1", "True"], True),
         ("aiter::wrapper_fmha_v3_fwd", ["", "", "", "0.", "0.1", "True"], True),
         (
@@ -89,7 +103,7 @@ BEGINS = [3]  # of two sequences
         ("aten::_scaled_dot_product_cudnn_attention", [*FIRST, *[NONE] * 6], [], 2),
         ("aten::_cudnn_attention_forward", [*FIRST, *[NONE] * 9], [*[""] * 10, "True"], 1),
         ("aten::_flash_attention_forward", [*LAST, *[NONE] * 9], [*[""] * 8, "False"], 2),
-        ("aten::_efficient_attention_forward", [*LAST, *[NONE] * 9], [*[""] * 9, "1"], 1),
+        ("aten::_efficient_attention_forward", [*LAST, *[NONE] * 9], [*[""] * 8, "0.", "1"], 1),
         ("FlashAttnFunc", [*LAST, *[NONE] * 5], ["", "", "", "0.", "0.1", "True"], 1),
         ("flash_attn::_flash_attn_forward", [*LAST, *[NONE] * 5], [*[""] * 5, "True"], 1),
         ("flash_attn_3::fwd", [*LAST, *[NONE] * 30], [*[""] * 24, "True"], 1),
@@ -125,7 +139,7 @@ def test_packed_sequences_of_one_length_are_a_batch(
     dims = [*tensors, *[NONE] * between, BEGINS, BEGINS, *[NONE] * 10]
     values = [""] * len(dims)
     place = len(tensors) + between + 2
-    values[place : place + 2], values[causal] = ["48", "32"], mask
+    values[place : place + 2], values[causal - 1 : causal + 1] = ["48", "32"], ["0.", mask]
     products = 5 if before else 2
     assert flop(call(name, dims, values)) == products * PRODUCT / (2 if mask == "1" else 1)
     values[place] = "50"  # the longest is longer than the mean

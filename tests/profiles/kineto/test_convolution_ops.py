@@ -106,7 +106,31 @@ NONE: list[int] = []
     ],
 )  # fmt: skip
 def test_flop_of_convolutions_and_their_gradients(name: str, dims: list[Any], values: list[str], flop: float) -> None:
-    pieces = describe(call(name, *dims, values=values))
-    row = {"op": name, "op_type": f"aten::{name}", "kernel": None, "time_s": 1.0, "calls": 1.0}
+    assert flop_of(call(name, *dims, values=values)) == flop
+
+
+def flop_of(convolution: Call) -> float:
+    pieces = describe(convolution)
+    row = {"op": convolution.name, "op_type": convolution.name, "kernel": None, "time_s": 1.0, "calls": 1.0}
     work = count_work(pd.DataFrame([{**row, **piece._asdict()} for piece in pieces]), Workload(name="toy")).work
-    assert work["flop"].sum() == flop
+    return float(work["flop"].sum())
+
+
+@pytest.mark.parametrize(
+    ("name", "between"),
+    [("ConvBias_", 1), ("ConvBiasReLU_", 1), ("ConvBiasMaskReLU_", 2), ("ConvFrozenScaleBiasReLU_", 2)],
+)
+def test_fused_convolutions_of_apex(name: str, between: int) -> None:
+    values = ["", "", *[""] * between, "1", "1"]  # one padding and stride for both axes
+    fused = call(name, IMAGE, DENSE, *[[1, K, 1, 1]] * between, NONE, NONE, values=values)
+    assert flop_of(fused._replace(name=name)) == DENSE_FLOP
+
+
+@pytest.mark.parametrize("library", ["cudnn", "miopen"])
+def test_convolutions_that_a_library_fuses_with_what_follows(library: str) -> None:
+    plain = call(f"{library}_convolution_relu", IMAGE, DENSE, *[NONE] * 5, values=["", "", "", SAME, SAME, SAME, "1"])
+    added = call(
+        f"{library}_convolution_add_relu", IMAGE, DENSE, OUTPUT, *[NONE] * 6,
+        values=["", "", "", "", "", SAME, SAME, SAME, "1"],
+    )  # fmt: skip
+    assert flop_of(plain) == flop_of(added) == DENSE_FLOP

@@ -63,6 +63,18 @@ def test_several_devices_of_a_process_are_a_mean_without_those_that_only_copy(tm
     assert replayed_s(profile) == pytest.approx(100e-6)
 
 
+@pytest.mark.parametrize(("duration", "ranks"), [(0.4, 1), (0.6, 2)])
+def test_a_device_that_ran_next_to_nothing_is_no_rank(duration: float, ranks: int, tmp_path: Path) -> None:
+    """As where each process of a training also touches the first device."""
+    profile = read(
+        tmp_path, step(1, 0, 100), launch(1, 1), launch(2, 2),
+        kernel("work", 10, 10, 1, device=3), kernel("fill", 10, duration, 2, device=0),
+    )  # fmt: skip
+    assert profile.ranks == ranks
+    assert any("gpu:0 only copied, or computed for less" in text for text in profile.warnings) == (ranks == 1)
+    assert profile.busy_step_s == pytest.approx((10e-6 + duration * 1e-6 * (ranks - 1)) / ranks)
+
+
 def test_unknown_keys_of_a_dump_are_never_shown(tmp_path: Path) -> None:
     profile = read(tmp_path, kernel("work", 0, 5, 0), environment={"TOKEN": "secret"}, hostname="secret")
     assert "secret" not in repr(profile) + profile.ops.to_csv()

@@ -276,6 +276,18 @@ def test_updates_bound_the_steps_without_step_marks(tmp_path: Path) -> None:
     assert any("64% of the ops' time lies outside the steps" in w for w in profile.warnings)
 
 
+def test_optimizers_of_one_class_that_update_in_a_row_are_one_update(tmp_path: Path) -> None:
+    """As where one optimizer has the matrices and another one the rest; a product between them begins a step."""
+    marks = [(10, 10), (25, 10), (110, 10), (125, 10), (210, 10), (225, 10)]
+    updates = [event("Optimizer.step#Adam.step", *mark, "user_annotation") for mark in marks]
+    shapes = {"args": {"Input Dims": [[4, 4], [4, 4]]}}
+    products = [event("aten::mm", 100 * i + 40, 50) | shapes for i in range(2)]
+    profile = read(tmp_path, *products, *updates)
+    assert profile.steps == 2
+    assert profile.wall_step_s == pytest.approx(100e-6)
+    assert read(tmp_path, event("aten::mul", 50, 50), *updates).steps == 5  # without products, nothing tells
+
+
 def test_a_trace_without_marks_counts_as_one_step(tmp_path: Path) -> None:
     for marks in ([], [event("Optimizer.step#Adam.step", 10, 10, "user_annotation")]):
         unmarked = read(tmp_path, event("aten::mul", 0, 50), *marks)

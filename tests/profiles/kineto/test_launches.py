@@ -76,6 +76,26 @@ def test_of_a_products_kernels_the_one_whose_name_says_so_does_its_work(tmp_path
     assert profile.ops.dropna(subset="shapes")["kernel"].tolist() == ["ampere_sgemm_128x64"]
 
 
+@pytest.mark.parametrize(
+    ("name", "passes"),
+    [
+        ("sm80_xmma_wgrad_implicit_gemm", ["grad_weights"]),
+        ("cutlass_tensorop_dgrad_optimized", ["grad_input"]),
+        ("miopenSp3AsmConv", ["grad_input", "grad_weights"]),  # does not say which: both
+    ],
+)
+def test_a_lone_kernel_of_both_gradients_computes_the_one_it_names(
+    name: str, passes: list[str], tmp_path: Path
+) -> None:
+    image, weight, output = [2, 3, 8, 8], [4, 3, 3, 3], [2, 4, 6, 6]
+    profile = read(
+        tmp_path, event("aten::convolution_backward", 0, 10, **dims(output, image, weight)), launch(1, 1),
+        kernel(name, 20, 10, 1),
+    )  # fmt: skip
+    attributes = profile.ops["attributes"].fillna("").tolist()
+    assert sorted(each for each in ("grad_input", "grad_weights") if f"pass={each}" in ";".join(attributes)) == passes
+
+
 def test_the_kernels_of_a_graph_keep_their_time_and_have_no_shapes(tmp_path: Path) -> None:
     profile = read(
         tmp_path,

@@ -19,6 +19,14 @@ def test_a_gpu_that_only_copied_is_no_rank(tmp_path: Path) -> None:
     assert "/device:GPU:0 only copied" in str(profile.warnings)
 
 
+@pytest.mark.parametrize(("duration", "ranks"), [(40, 1), (60, 2)])
+def test_a_gpu_that_ran_next_to_nothing_is_no_rank(duration: int, ranks: int, tmp_path: Path) -> None:
+    lines = [{"Stream #1": [event(2, 0, time, *OP_STATS)]} for time in (1000, duration)]
+    profile = read_bytes(accelerators(*lines), tmp_path)
+    assert profile.ranks == ranks
+    assert ("less than 5 % of the busiest" in str(profile.warnings)) == (ranks == 1)
+
+
 def test_gpus_that_all_only_copied_are_ranks(tmp_path: Path) -> None:
     lines = [{"Stream #1": [event(2, 0, 10, *COPY_STATS)]} for _ in range(2)]
     assert read_bytes(accelerators(*lines), tmp_path).ranks == 2
