@@ -18,6 +18,11 @@ NUMBERS = {  # as written → field
 SEQUENCE, GRADIENTS, TOP = "sequence", "gradients", "top"  # as written, and fields
 Narrow = Literal["fp16", "bf16"]
 NARROW: tuple[Narrow, ...] = get_args(Narrow)
+LARGEST = 10**6
+ASKED = {  # values of each word, as a message asks for them
+    **dict.fromkeys(NUMBERS, f"a whole number from 1 to {LARGEST}"),
+    GRADIENTS: " or ".join(NARROW), TOP: "a share above 0 and below 1, such as 1%",
+}  # fmt: skip
 MEANINGS: dict[DataWord, str] = {
     "data": "each copy is whole; gradients are all-reduced in buckets while others are computed",
     "zero1": "the optimizer's state is divided: gradients are reduced to their owners, new weights gathered from them",
@@ -34,7 +39,6 @@ WRITTEN = (
     f"one of {', '.join(WORDS)}, and {'=N, '.join(NUMBERS)}=N, {SEQUENCE}, {GRADIENTS}={' or '.join(NARROW)}, "
     f"{TOP}=SHARE, such as zero1,tensor=8,{SEQUENCE},pipeline=4"
 )
-LARGEST = 10**6
 USUAL_COPIES = 8  # assumed, as many as a node has devices
 # attributes of ops of divided products, by what their devices do: add up its results; add them up, each keeping those
 # of its tokens; gather the tokens that it takes; gather, while it runs, those that the next op takes
@@ -142,7 +146,8 @@ class Split:
         """
         if devices % self.model_devices:
             raise EstimatorError(
-                f"devices {devices}: tensor × pipeline = {self.model_devices} does not divide them; expected a multiple"
+                f"devices {devices}: a copy of the model takes {self.model_devices} (tensor × pipeline); expected a "
+                f"multiple of {self.model_devices}"
             )
         copies = devices // self.model_devices
         if copies % self.experts:
@@ -224,7 +229,9 @@ def _read_part(part: str) -> tuple[str, str | int | float | bool]:
     share = _share(value) if name == TOP else None
     if share is not None:
         return TOP, share
-    hint = "" if name in _FIELDS else suggestion(name, [*WORDS, *_FIELDS])
+    if name in ASKED:
+        raise EstimatorError(f"parallel '{part}': expected {name}= and {ASKED[name]}")
+    hint = suggestion(name, [*WORDS, *_FIELDS])
     raise EstimatorError(f"parallel '{part}' is not known; expected {WRITTEN}.{hint}")
 
 

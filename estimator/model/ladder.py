@@ -7,7 +7,7 @@ and input ops keep the source's time.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -266,7 +266,7 @@ def _matches_any(models: Sequence[KernelModel], rows: pd.DataFrame) -> Flags:
 def _refuse_insufficient(target: TargetDevice, work: pd.DataFrame) -> None:
     device = target.device
     if device.specifications == "known":
-        _refuse_unsupported(device, work)
+        refuse_unsupported(device, set(work.loc[work["op_class"].isin(MATRIX), "precision"]))
     elif target.measurements.empty:
         lacks = [
             *(["peak"] if not any(peak.matrix for peak in device.peak.values()) else []),
@@ -278,9 +278,9 @@ def _refuse_insufficient(target: TargetDevice, work: pd.DataFrame) -> None:
         )
 
 
-def _refuse_unsupported(device: DeviceSpec, work: pd.DataFrame) -> None:
-    """Raise UnfitError where the device lacks the precision of a matrix product or convolution."""
-    for precision in sorted(set(work.loc[work["op_class"].isin(MATRIX), "precision"])):
+def refuse_unsupported(device: DeviceSpec, precisions: Collection[str]) -> None:
+    """Raise UnfitError where the device lacks a precision of matrix products or convolutions."""
+    for precision in sorted(precisions):
         peak = device.peak_of(precision)
         if peak.matrix is None:
             known = [name for name, rates in device.peak.items() if rates.matrix]

@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 from estimator.core.errors import EstimatorError
 from estimator.core.notes import Note
 from estimator.core.parallel import ALONE, DeviceShare
+from estimator.core.schema import MATRIX
 from estimator.core.types import DeviceSpec, MemoryUse, Profile, RunPlan, StepTensors, Variables, Workload
 from estimator.devices import announcements
 from estimator.devices.sides import planned_device
+from estimator.model import refuse_unsupported
 from estimator.rollup import memory as memory_of_parts
 from estimator.work import WorkOnTarget, count_work, select_pass, step_tensors, step_variables, tensors_at_two_batches
 from estimator.work.framework_defaults import product_format
@@ -45,13 +47,16 @@ def memory(profile: Profile, plan: RunPlan, share: DeviceShare = ALONE) -> Memor
         plan: batch, mode and precision, and the target; without a target's name, the tensors alone.
         share: what one of several devices holds.
 
-    Raises EstimatorError where nothing tells the parameters.
+    Raises EstimatorError where nothing tells the parameters, and where the device lacks the precision.
     """
     device = planned_device(plan, plan.target) if plan.target else None
     ran, _ = select_pass(profile, plan.mode)
     asked = plan.precision if device is None else product_format(plan.precision, ran.workload, device).precision
     work = count_work(ran.ops, ran.workload, ran.where).work
     variables = step_variables(work, ran.workload, asked or matrix_precision(work, ran.workload))
+    if device is not None and device.specifications == "known":
+        products = work.loc[work["op_class"].isin(MATRIX), "precision"]
+        refuse_unsupported(device, {asked} if asked else set(products))
     at_batches = tensors_at_two_batches(work, ran.workload, plan.batch, asked)
     known = tuple((batch, _as_known(tensors, ran)) for batch, tensors in at_batches)
     use = Held(known, variables, ran.workload, device, plan).use(share)

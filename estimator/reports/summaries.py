@@ -83,9 +83,22 @@ def parts_text(document: Mapping[str, Any]) -> str:
 def ops_table(ops: Sequence[Mapping[str, Any]]) -> TextTable:
     """The longest ops of an estimate."""
     times = ("on source", "on target")
-    longest = sorted(ops, key=lambda op: -(op["target_time_s"] or 0))[:OPS_SHOWN]
+    longest = sorted(of_all_blocks(ops), key=lambda op: -(op["target_time_s"] or 0))[:OPS_SHOWN]
     headings = ("op", "class", *times, "bound", "method")
     return TextTable("Ops by time on the target", headings, [_op_cells(op) for op in longest], times, folds=True)
+
+
+def of_all_blocks(ops: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The ops of an estimate, where those of the repeated blocks of a model are one for all blocks."""
+    summed: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for place, op in enumerate(ops):
+        block = op["block"]
+        name = op["op"] if block is None else op["op"].replace(str(block), "*", 1)
+        key = (place,) if block is None else (name, *(op[column] for column in ("op_class", "bound", "method")))
+        of_all = summed.setdefault(key, {**op, "op": name, "time_s": 0.0, "target_time_s": 0.0})
+        for column in ("time_s", "target_time_s"):
+            of_all[column] += op[column] or 0.0
+    return list(summed.values())
 
 
 def _op_cells(op: Mapping[str, Any]) -> list[str]:
@@ -169,7 +182,7 @@ def _merit_cells(target: Mapping[str, Any], document: Mapping[str, Any]) -> list
         return [f"none: {who} cannot run {', '.join(units)}", "–", "–"]
     asked, share = document["threshold"], target["p_threshold"]
     value = f"{asked:g}: " if asked is not None else ""
-    draws = f", {100 * share:.0f} % of draws" if share is not None else ""
+    draws = f", reached in {100 * share:.0f} % of draws" if share is not None else ""
     threshold = f"{value}{THRESHOLD[target['meets_threshold']]}{draws}"
     return [format_interval(target["fom"], "1"), threshold, target["dominant_unit"]]
 

@@ -25,8 +25,16 @@ from estimator.pipeline.step import PredictedStep, predict_step
 from estimator.profiles.layers.shards import divided, experts_share
 from estimator.reports import documents
 from estimator.rollup import power
+from estimator.rollup.limits import step_limits
 from estimator.rollup.scaling import Group, GroupStep, Scaling, efficiency, group_of, refuse_fewer, spreads_of
-from estimator.studies.timed_steps import TimedSteps, contradictions, given_timed, read_timed_steps, what_they_change
+from estimator.studies.timed_steps import (
+    TimedSteps,
+    below_floors,
+    contradictions,
+    given_timed,
+    read_timed_steps,
+    what_they_change,
+)
 from estimator.work.messages import RecordedRanks
 from estimator.work.on_target import ranks_of
 
@@ -121,6 +129,7 @@ def _scale_split(
         "warnings": [
             *sentences(notes, "warning"),
             *contradictions(timed, {group: step.step.total for group, step in predicted.items()}),
+            *below_floors(timed, {group: _floor_s(alone[group.at_once], group, split) for group in timed.groups}),
         ],
     }
 
@@ -186,6 +195,13 @@ class _Alone:
     def memory(self, share: DeviceShare) -> MemoryUse | None:
         """What the device holds with its share of the parts that devices divide."""
         return None if self.held is None else self.held.use(share)
+
+
+def _floor_s(alone: _Alone, group: Group, split: Split) -> float:
+    """The shortest time that a device of a group can compute for in a step [s], by its rates."""
+    step = alone.predicted
+    floor_s, _ = step_limits(step.prediction, step.timeline, step.scenario, alone.device.step.total)
+    return floor_s * group.micro_batches / split.pipeline
 
 
 class _EachAlone:

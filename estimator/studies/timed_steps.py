@@ -9,7 +9,7 @@ from statistics import median
 
 import numpy as np
 
-from estimator.core import csv_files
+from estimator.core import csv_files, units
 from estimator.core.errors import EstimatorError, within
 from estimator.core.interval import bounds
 from estimator.core.parallel import Split, read_split
@@ -140,6 +140,17 @@ def contradictions(timed: TimedSteps, steps_s: Mapping[Group, Floats]) -> Iterat
             yield (
                 f"the timed step of {groups[row].devices} device(s) is {abs(deviations):.1f} standard deviations from "
                 "what the prediction and the other timed steps foretell: check it"
+            )
+
+
+def below_floors(timed: TimedSteps, floors_s: Mapping[Group, float]) -> Iterator[str]:
+    """Each timed step that is shorter than the device's rates allow for what it computes by itself [s]."""
+    for group, time_s in zip(timed.groups, timed.measured_s, strict=True):
+        if time_s < floors_s[group]:
+            timed_text, floor = (units.show(seconds, "s", 3) for seconds in (time_s, floors_s[group]))
+            yield (
+                f"the timed step on {group.devices} devices, {timed_text}, is shorter than the device's peak and "
+                f"bandwidth allow, {floor}: check whether it ran in another precision or batch"
             )
 
 

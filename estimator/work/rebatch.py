@@ -92,15 +92,23 @@ def _at_batch(work: pd.DataFrame, workload: Workload, size: int) -> Transformed:
     return Transformed(out, changed=True, notes=(Note("rebatched", text),))
 
 
-def _profiled(workload: Workload) -> int:
-    """The batch size of the profile. Raises EstimatorError."""
-    name, size = workload.name, workload.batch_size
-    if size is None:
+def known_batch(workload: Workload) -> int:
+    """The batch size of the profile. Raises EstimatorError where it is not known."""
+    if workload.batch_size is None:
         raise EstimatorError(
-            f"{name}: the batch size of the profile is not known; write batch_size: N to workload.yaml beside it"
+            f"{workload.name}: the batch size of the profile is not known; write batch_size: N to workload.yaml beside "
+            "it"
         )
+    return workload.batch_size
+
+
+def _profiled(workload: Workload) -> int:
+    """The batch size of the profile. Raises EstimatorError where it is not known, or 1."""
+    size = known_batch(workload)
     if size == 1:
-        raise EstimatorError(f"{name}: the profile is of batch 1, which every shape holds; capture another, such as 32")
+        raise EstimatorError(
+            f"{workload.name}: the profile is of batch 1, which every shape holds; capture another, such as 32"
+        )
     return size
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 from estimator.core.types import StepTensors, Workload
 from estimator.work.kept_tensors import has_forward_shapes, kept_tensors, layer_tensors
 from estimator.work.precision import convert_precision
-from estimator.work.rebatch import names_batch, rebatch
+from estimator.work.rebatch import known_batch, names_batch, rebatch
 from estimator.work.tensor_flow import flowing_tensors, has_flow
 
 
@@ -35,8 +35,10 @@ def tensors_at_two_batches(
     """Yield a batch and the step's tensors at it: the wanted batch, by default the profiled one, and twice as many.
 
     Products run in ``precision``, where it is not None. Only the profiled batch, as 0, where nothing tells its size.
+
+    Raises EstimatorError where another batch is wanted than one that is not known.
     """
-    profiled = workload.batch_size
+    profiled = known_batch(workload) if size else workload.batch_size
     if profiled is None or (profiled == 1 and size in (None, 1) and not names_batch(work)):
         yield profiled or 0, step_tensors(work, workload, precision)
         return

@@ -32,16 +32,23 @@ def test_products_blocks_and_micro_batches_are_written_as_numbers() -> None:
 
 
 @pytest.mark.parametrize(
-    "written", ["tensor", "tensor=0", "tensor=x", "tensor=²", "tensor=٣", "tensor=10000000", "data=2", "", "pipe=2"]
+    "written", ["tensor", "tensor=0", "tensor=x", "tensor=²", "tensor=٣", "tensor=10000000", "interleave=0"]
 )
 def test_a_part_that_is_no_number_is_refused(written: str) -> None:
+    name = written.partition("=")[0]
+    with pytest.raises(EstimatorError, match=f"^parallel '{written}': expected {name}= and a whole number from 1 to"):
+        read_split(written)
+
+
+@pytest.mark.parametrize("written", ["data=2", "", "pipe=2"])
+def test_a_part_that_is_not_known_is_refused(written: str) -> None:
     with pytest.raises(EstimatorError, match="is not known; expected"):
         read_split(written)
 
 
 def test_copies_make_a_whole_number() -> None:
     assert Split(tensor=4, pipeline=2).copies(64) == 8
-    with pytest.raises(EstimatorError, match="devices 12: tensor × pipeline = 8 does not divide them"):
+    with pytest.raises(EstimatorError, match="devices 12: a copy of the model takes 8"):
         Split(tensor=4, pipeline=2).copies(12)
 
 
@@ -129,10 +136,17 @@ def test_parts_that_do_not_go_together_are_refused(written: str, message: str) -
 
 
 @pytest.mark.parametrize(
-    "written", ["gradients=fp64", "top=0", "top=1", "top=nan", "top=x%", "sequence=2", "interleave=0"]
+    ("written", "expected"),
+    [
+        ("gradients=fp64", ": expected gradients= and fp16 or bf16"),
+        *((f"top={share}", ": expected top= and a share above 0 and below 1, such as 1%") for share in "01x"),
+        ("top=nan", ": expected top= and a share"),
+        ("top=150%", ": expected top= and a share"),
+        ("sequence=2", " is not known; expected one of data"),
+    ],
 )
-def test_values_out_of_range_are_refused(written: str) -> None:
-    with pytest.raises(EstimatorError, match=f"parallel '{written}' is not known; expected one of data"):
+def test_values_out_of_range_are_refused(written: str, expected: str) -> None:
+    with pytest.raises(EstimatorError, match=f"parallel '{written}'{expected}"):
         read_split(written)
 
 

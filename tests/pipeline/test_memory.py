@@ -1,5 +1,7 @@
 """What a device must hold: the recipe from a profile to bytes, and to a refusal."""
 
+import dataclasses
+
 import pytest
 
 from estimator.core.errors import EstimatorError
@@ -23,6 +25,20 @@ def test_a_split_divides_its_parts() -> None:
     profile, plan = read_profile("resnet50"), RunPlan("v100", batch=8, draws=20)
     whole, part = memory(profile, plan), memory(profile, plan, DeviceShare({"parameters": 4.0}))
     assert part.parts["parameters"][0] == pytest.approx(whole.parts["parameters"][0] / 4)
+
+
+def test_refuses_another_batch_than_one_that_is_not_known() -> None:
+    profile = read_profile("resnet50")
+    unknown = dataclasses.replace(profile, workload=profile.workload.model_copy(update={"batch_size": None}))
+    assert memory(unknown, RunPlan("v100", draws=0)).batch is None
+    with pytest.raises(EstimatorError, match="the batch size of the profile is not known"):
+        memory(unknown, RunPlan("v100", batch=64, draws=0))
+
+
+@pytest.mark.parametrize(("name", "precision"), [("gpt2", "bf16"), ("gpt2", "fp8"), ("llama2-7b", None)])
+def test_refuses_a_precision_that_the_device_lacks(name: str, precision: str | None) -> None:
+    with pytest.raises(EstimatorError, match="v100-sxm2-16gb has no hardware path for"):
+        memory(read_profile(name), RunPlan("v100", precision, draws=0))
 
 
 def test_the_largest_batch_fits_and_the_next_one_is_refused() -> None:

@@ -21,6 +21,16 @@ def test_an_estimate_has_its_figures_and_longest_ops(p1b3: Profile) -> None:
     assert table.rows[0][0] == longest["op"]
 
 
+def test_ops_of_repeated_blocks_are_one_row_of_all_blocks() -> None:
+    op: dict[str, Any] = {"op_class": "gemm", "bound": "compute", "method": "roofline", "time_s": None}
+    blocks = [op | {"op": f"block_{n}/up", "block": n, "target_time_s": 2.0} for n in (1, 12)]
+    others = [op | {"op": "up", "block": None, "target_time_s": 1.0}] * 2
+    found = summaries.of_all_blocks([*blocks, *others, blocks[0] | {"bound": "memory"}])
+    assert [(each["op"], each["target_time_s"]) for each in found] == [
+        ("block_*/up", 4.0), ("up", 1.0), ("up", 1.0), ("block_*/up", 2.0),
+    ]  # fmt: skip
+
+
 def test_every_row_has_a_cell_for_each_heading(p1b3: Profile) -> None:
     document = documents.estimate(estimate(p1b3, RunPlan("v100", draws=0)))
     refused = {"refused": "why", "fits": None}
@@ -54,7 +64,7 @@ def test_energy_and_price_are_shown_where_any_is_known() -> None:
 def test_a_threshold_is_shown_with_its_value() -> None:
     target = {"fom": NUMBER, "p_threshold": 0.25, "meets_threshold": True, "dominant_unit": "A"}
     rows = summaries.merit_table({"threshold": 1.5, "targets": {"new": target}}).rows
-    assert rows == [["new", "2", "1.5: met, 25 % of draws", "A"]]
+    assert rows == [["new", "2", "1.5: met, reached in 25 % of draws", "A"]]
 
 
 def test_a_figure_that_there_is_not_names_the_machine_and_its_units() -> None:

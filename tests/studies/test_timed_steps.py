@@ -9,7 +9,7 @@ from estimator.core.errors import EstimatorError
 from estimator.core.interval import bounds, draw
 from estimator.core.parallel import Split
 from estimator.rollup.scaling import Group, group_of
-from estimator.studies.timed_steps import Row, TimedSteps, given_timed, read_timed_steps, what_they_change
+from estimator.studies.timed_steps import Row, TimedSteps, below_floors, given_timed, read_timed_steps, what_they_change
 
 DRAWS = 200
 
@@ -49,6 +49,14 @@ def test_no_file_changes_nothing() -> None:
     timed = read_timed_steps(None, group_of_row, Split())
     np.testing.assert_array_equal(given_timed({one: step_s}, timed, 0)[one], step_s)
     assert not list(what_they_change(timed, [(step_s, step_s)]))
+
+
+def test_a_timed_step_below_what_the_device_can_compute_is_doubted(tmp_path: Path) -> None:
+    timed = read(tmp_path, "devices,step_s\n2,0.02\n4,0.08\n")
+    floors = {group_of(devices, 4, "weak", 16): 0.075 for devices in (2, 4)}
+    (sentence,) = below_floors(timed, floors)
+    assert sentence.startswith("the timed step on 2 devices, 20.0 ms, is shorter than the device's peak and bandwidth")
+    assert "75.0 ms" in sentence
 
 
 def test_what_timed_steps_change_is_said(tmp_path: Path) -> None:

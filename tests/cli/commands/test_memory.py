@@ -65,4 +65,4 @@ def test_devices_of_one_training_hold_their_part() -> None:
 
 def test_a_copy_that_the_devices_cannot_hold_is_refused() -> None:
     shown = run("memory", "gpt2", "--parallel", "tensor=4", "--devices", "6", code=1)
-    assert shown.stderr.startswith("devices 6: tensor × pipeline = 4 does not divide them")
+    assert shown.stderr.startswith("devices 6: a copy of the model takes 4 (tensor × pipeline)")

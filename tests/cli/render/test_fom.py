@@ -18,7 +18,11 @@ def test_people_read_what_programs_get() -> None:
 
 @pytest.mark.parametrize(
     ("met", "share", "shown"),
-    [(True, 0.93, "met, 93 % of draws"), (False, 0.0, "not met, 0 % of draws"), (None, None, "none")],
+    [
+        (True, 0.93, "met, reached in 93 % of draws"),
+        (False, 0.0, "not met, reached in 0 % of draws"),
+        (None, None, "none"),
+    ],
 )
 def test_the_threshold_is_met_or_not(met: bool | None, share: float | None, shown: str) -> None:
     interval = {"low": None, "mid": 40.0, "high": None}
