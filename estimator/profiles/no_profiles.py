@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from estimator.profiles.dump import decode_head
+
 EXECUTION_TRACE = (
     "this is an execution trace of PyTorch, a graph of ops without times; expected a profile, so record a Kineto trace "
     "with torch.profiler"
@@ -21,6 +23,8 @@ PAGE = (
     "that"
 )
 OWN = "this is {} for {}; expected a profiler dump or a shipped profile ('estimator ingest --list' lists them)"
+ENCODING = "expected a table of text in UTF-8, found other bytes; save it as UTF-8"
+UTF_16, OP_TABLE = (b"\xff\xfe", b"\xfe\xff"), re.compile(rb"\W{0,4}op(_type)?\W*,")
 PAGE_KEYS = (
     rb"byCategory|byProgram|byCategoryExcludeIdle|podStatsSequence|podStatsMap|memoryProfilePerAllocator|peakHeapMib|"
     rb"heapSizes|maxHeapBySize|logicalBufferSpans"
@@ -57,4 +61,6 @@ KINDS = (  # what the beginning of the file holds, and what it is
 
 def reason(head: bytes) -> str | None:
     """What a file is that is no profile, and what to give in its place; None where it is nothing known."""
+    if head.startswith(UTF_16) or (OP_TABLE.match(head) and decode_head(head) is None):
+        return ENCODING
     return next((text for pattern, text in KINDS if pattern.search(head)), None)

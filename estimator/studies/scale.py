@@ -252,7 +252,8 @@ def _counts(
         return sorted(count for count in counts if count >= ranks.parts)
     for count in devices:
         if not 1 <= count <= most:
-            size = f"{system.name} has {int(system.nodes.value)} nodes of {int(system.devices_per_node.value)}"
+            nodes = int(system.nodes.value)
+            size = f"{system.name} has {nodes} node{'s' * (nodes > 1)} of {int(system.devices_per_node.value)}"
             raise EstimatorError(f"devices {count}: {size}; expected a number from 1 to {most}")
         refuse_fewer(count, ranks.parts)
     return sorted(set(devices))
