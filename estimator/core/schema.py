@@ -49,6 +49,8 @@ METHODS = {  # the ladder of evidence, strongest first, and how each method give
 }
 TRANSPOSES = ("n", "t")
 MODELLED = ("interpolated", "scaled", "transferred", "roofline")  # those whose times are a model's, and hold launches
+COPIES = "data"  # value of ``among``: all copies of the model
+AMONG_COPIES = (COPIES, "like_experts")  # and copies that have the same experts
 HOST_CLASSES = ("host", "input")  # op classes that a host runs
 SHAPED_BY = {  # columns that the work of an op needs; all others have a default
     "gemm": ("m", "n", "k"),
@@ -205,6 +207,11 @@ def _expected(column: Column) -> str:
 def on_processor(rows: pd.DataFrame) -> Flags:
     """Rows that a processor ran, as far as their placement tells."""
     return np.asarray(rows["placement"].str.contains("cpu", case=False).fillna(False), dtype=bool)
+
+
+def among_copies(rows: pd.DataFrame) -> Flags:
+    """Messages among copies of the model: of WORK those that a profile recorded, of MESSAGES those that are made."""
+    return np.asarray(rows["among"].isin(AMONG_COPIES), dtype=bool)
 
 
 def complete(rows: pd.DataFrame, names: Iterable[str]) -> Flags:

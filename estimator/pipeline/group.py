@@ -17,7 +17,7 @@ from estimator.model import SourceRun, TargetDevice, peak_times, predict
 from estimator.model.coefficients import shipped
 from estimator.model.links import link_note, network_notes
 from estimator.pipeline.micro_steps import MicroBatches, own_step, update_time
-from estimator.pipeline.recorded import recorded_messages, recorded_step
+from estimator.pipeline.recorded_group import recorded_messages, recorded_step
 from estimator.pipeline.step import PredictedStep, estimate_predicted, predict_step
 from estimator.profiles.layers.shards import divided, experts_share
 from estimator.rollup import power, step
@@ -212,8 +212,8 @@ def _ranks(predicted: PredictedStep, group: Group, split: Split) -> dict[str, Ra
     sharing = {"experts": split.experts, "like_experts": group.copies // split.experts}
     for kind, ranks in {"tensor": split.tensor, "stages": split.pipeline, "data": group.copies, **sharing}.items():
         joined = max(1, min(ranks, node // inner))
-        found[kind] = (ranks, joined, max(1, node // joined))
+        found[kind] = Ranks(ranks, joined, max(1, node // joined))
         inner *= 1 if kind == "data" else ranks  # copies that share experts are some of all
-    inside = found["stages"][1] == split.pipeline
-    found["stages"] = (2, 2 if inside else 1, min(split.tensor, node))
+    inside = found["stages"].per_node == split.pipeline
+    found["stages"] = Ranks(2, 2 if inside else 1, min(split.tensor, node))  # neighbours
     return found

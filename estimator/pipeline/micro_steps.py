@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from estimator.core.parallel import EXPERTS_LOAD, Split
+from estimator.core.schema import among_copies
 from estimator.core.types import Flags, Floats, StepTime
 from estimator.pipeline.step import PredictedStep
 from estimator.profiles.layers.shards import experts_share
@@ -68,7 +69,7 @@ class MicroBatches:
     @property
     def among_copies(self) -> Flags:
         """Which messages pass among copies of the model."""
-        return np.asarray(self.messages["among"].isin(["data", "like_experts"]), dtype=bool)
+        return among_copies(self.messages)
 
     def total_s(self, group: Group, times_s: Floats, pass_on_s: Floats) -> Floats:
         """The step with all messages [s].

@@ -39,7 +39,7 @@ class PredictedStep:
     plan: RunPlan
     target: Side
     source: Side | None
-    recorded: tuple[DeviceSpec, ...]  # devices that the profile may have been taken on
+    source_candidates: tuple[DeviceSpec, ...]  # devices that the profile may have been taken on
     same_device: bool
     evidence: pd.DataFrame = field(repr=False)  # MEASUREMENTS of the target that may correct its models
     work: WorkOnTarget
@@ -70,8 +70,8 @@ def predict_step(profile: Profile, plan: RunPlan) -> PredictedStep:
     Raises EstimatorError where a device is unknown, or the target lacks the precision asked for.
     """
     target = load_target(plan)
-    recorded = recorded_devices(profile)
-    source = load_source(profile, plan, target, recorded) if profile.ran else None
+    candidates = recorded_devices(profile)
+    source = load_source(profile, plan, target, candidates) if profile.ran else None
     device, source_device = target.device, source.device if source else None
 
     ran, pass_notes = select_pass(profile, plan.mode)
@@ -82,16 +82,27 @@ def predict_step(profile: Profile, plan: RunPlan) -> PredictedStep:
     evidence = target.measurements.iloc[:0] if same_setting else target.measurements  # its own times need no other
     measured = source.measurements if source and len(target.measurements) else None
     run = SourceRun(source_device, measured, work.profiled, ran.step_spread)
-    predicted = predict(work.work, run, TargetDevice(device, evidence, same_setting), plan)
+    prediction = predict(work.work, run, TargetDevice(device, evidence, same_setting), plan)
 
-    scenario = host_scenario(ran, source_device, device, plan, predicted.run, same_device)
-    overlap = target_overlap(predicted, ran, device, same_setting)
-    prediction = in_scenario(predicted, scenario)
+    scenario = host_scenario(ran, source_device, device, plan, prediction.run, same_device)
+    overlap = target_overlap(prediction, ran, device, same_setting)
+    prediction = in_scenario(prediction, scenario)
     timeline = step.step_timeline(ran, prediction, scenario, overlap)
     return PredictedStep(
-        ran, plan, target, source, tuple(recorded), same_device, evidence, work, prediction, overlap, scenario,
-        timeline, pass_notes,
-    )  # fmt: skip
+        profile=ran,
+        plan=plan,
+        target=target,
+        source=source,
+        source_candidates=tuple(candidates),
+        same_device=same_device,
+        evidence=evidence,
+        work=work,
+        prediction=prediction,
+        overlap=overlap,
+        scenario=scenario,
+        timeline=timeline,
+        pass_notes=pass_notes,
+    )
 
 
 def estimate(profile: Profile, plan: RunPlan) -> Estimate:
@@ -116,14 +127,14 @@ def _ranks_kept(predicted: PredictedStep) -> tuple[Note, ...]:
     return (Note("ranks-kept", text, subject=device.name), *link_note(device))
 
 
-def estimate_predicted(profile: Profile, on_target: PredictedStep, share: DeviceShare = ALONE) -> Estimate:
+def estimate_predicted(profile: Profile, predicted: PredictedStep, share: DeviceShare = ALONE) -> Estimate:
     """The estimate of a predicted step, of one device; ``share``: what it holds as one of several.
 
     Raises EstimatorError as :func:`estimate` does.
     """
-    plan = on_target.plan
-    ran, source, device, work = on_target.profile, on_target.source, on_target.target.device, on_target.work
-    prediction, scenario, timeline = on_target.prediction, on_target.scenario, on_target.timeline
+    plan = predicted.plan
+    ran, source, device, work = predicted.profile, predicted.source, predicted.target.device, predicted.work
+    prediction, scenario, timeline = predicted.prediction, predicted.scenario, predicted.timeline
     use, memory_notes = check_memory(profile, ran, plan, device, work, share)
 
     comparable = ran.ran and not work.other_batch and plan.fused_trainings == 1
@@ -137,19 +148,19 @@ def estimate_predicted(profile: Profile, on_target: PredictedStep, share: Device
     shares = evidence_shares(prediction, replayed, scenario)
 
     notes = (
-        *on_target.target.notes, *(source.notes if source else ()),
-        *unknown_source(ran, plan, source, on_target.recorded, needed=mostly_proportional(prediction)),
+        *predicted.target.notes, *(source.notes if source else ()),
+        *unknown_source(ran, plan, source, predicted.source_candidates, needed=mostly_proportional(prediction)),
         *with_code("profile", profile.warnings), *coverage_notes(profile),
-        *assumptions(prediction.ops, device, on_target.evidence, on_target.source_device),
-        *on_target.pass_notes, *memory_notes,
+        *assumptions(prediction.ops, device, predicted.evidence, predicted.source_device),
+        *predicted.pass_notes, *memory_notes,
         *scenario.notes, *host_notes(ran, prediction, timeline, replayed, scenario, plan),
         *framework_default(ran, plan, device, work.work), *work.notes, *prediction.warnings,
-        *(() if on_target.same_device else mostly_carried(shares, device)), *mostly_dispatch(shares, replayed, device),
+        *(() if predicted.same_device else mostly_carried(shares, device)), *mostly_dispatch(shares, replayed, device),
         *power.notes(device, power_w),
     )  # fmt: skip
     return Estimate(
         profile=ran,
-        source=on_target.source_device,
+        source=predicted.source_device,
         target=device,
         plan=plan,
         precision=work.precision,
@@ -160,7 +171,7 @@ def estimate_predicted(profile: Profile, on_target: PredictedStep, share: Device
         kernels_s=replayed.kernels_s,
         host=scenario.name,
         input=scenario.input,
-        matrix_step_s=step.matrix_time(prediction, on_target.overlap, scenario),
+        matrix_step_s=step.matrix_time(prediction, predicted.overlap, scenario),
         source_step_s=step.source_time(ran, prediction, timeline, scenario) if comparable else math.nan,
         floor_s=floor_s,
         ceiling_s=ceiling_s,
@@ -199,5 +210,5 @@ def step_schedule(profile: Profile, plan: RunPlan) -> pd.DataFrame:
 
     Raises EstimatorError as :func:`predict_step` does.
     """
-    on_target = predict_step(profile, replace(plan, draws=0))
-    return replayed_schedule(on_target.prediction, on_target.timeline, on_target.scenario)
+    predicted = predict_step(profile, replace(plan, draws=0))
+    return replayed_schedule(predicted.prediction, predicted.timeline, predicted.scenario)

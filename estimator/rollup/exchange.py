@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from estimator.core.schema import HOST
+from estimator.core.schema import HOST, among_copies
 from estimator.core.types import Flags, Floats, Integers, Prediction
 from estimator.rollup.host import HostScenario
 from estimator.rollup.step import times_in_step
@@ -120,7 +120,7 @@ def _waits(events: pd.DataFrame, devices: pd.DataFrame, needed: Integers) -> dic
 
 def without_exchange(prediction: Prediction) -> Prediction:
     """The prediction without recorded messages among copies of the model, as those of the target replace them."""
-    recorded = np.asarray(prediction.ops["among"].eq("data").fillna(False), dtype=bool)
+    recorded = among_copies(prediction.ops)
     return with_times(prediction, recorded, np.zeros((len(prediction.samples), int(recorded.sum()))))
 
 

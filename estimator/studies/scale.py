@@ -20,7 +20,7 @@ from estimator.devices import announcements
 from estimator.devices.board import power_limit
 from estimator.pipeline.group import OneDevice, assumed_links, one_device, steps_of_groups
 from estimator.pipeline.memory import Held, held_by_step
-from estimator.pipeline.recorded import recorded_messages
+from estimator.pipeline.recorded_group import recorded_messages
 from estimator.pipeline.step import PredictedStep, predict_step
 from estimator.profiles.layers.shards import divided, experts_share
 from estimator.reports import documents

@@ -13,12 +13,12 @@ import numpy as np
 import pandas as pd
 
 from estimator.core.notes import Note
-from estimator.core.schema import numbers, on_processor
+from estimator.core.schema import COPIES, among_copies, numbers, on_processor
 from estimator.core.types import Flags, Profile, Workload, itemsizes
 from estimator.work import shapes
 from estimator.work.transformed import Transformed
 
-COPIES, MODEL = "data", "model"
+MODEL = "model"  # value of ``among``: parts of a model
 REDUCES = ("collective", "all_reduce", "custom_all_reduce", "reduce_scatter", "collective_reduce", "parameter_server")
 SPREADS = ("all_gather", "collective_broadcast")
 RANKS, GROUP = r"(?:^|;)ranks=(\d+)", r"(?:^|;)group=([^;]+)"  # in the attributes of messages
@@ -117,11 +117,6 @@ def with_batch(work: pd.DataFrame, factor: float) -> pd.DataFrame:
     """WORK at another batch: messages among parts of a model hold activations, which go with it."""
     parts = work["among"].eq(MODEL).fillna(False) & work["bytes"].notna()
     return work.assign(bytes=work["bytes"].mask(parts, work["bytes"] * factor)) if parts.any() else work
-
-
-def among_copies(work: pd.DataFrame) -> Flags:
-    """Recorded messages among copies of the model."""
-    return np.asarray(work["among"].eq(COPIES).fillna(False), dtype=bool)
 
 
 def _by_shapes(work: pd.DataFrame, parsed_ops: shapes.ParsedOps, rows: pd.Series) -> pd.Series:

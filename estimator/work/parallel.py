@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -38,8 +39,15 @@ from estimator.work.gradients import FIRST_BUCKET_BYTES, WIDEST, bucket_bytes, g
 from estimator.work.shapes import has_attribute
 from estimator.work.weights import updates, weights_taken
 
-Ranks = tuple[int, int, int]  # devices that send a message, those of one node, and the groups of it that do so at once
 Updates = tuple[int | None, int | None]  # the first and the last op that updates weights
+
+
+class Ranks(NamedTuple):
+    """Who sends messages of one kind."""
+
+    ranks: int  # devices that send a message to each other
+    per_node: int  # of these, devices of one node
+    groups_at_once: int  # such groups of one node that do so at once
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,9 @@ import dataclasses
 from estimator.core.errors import EstimatorError
 from estimator.core.notes import Note, with_code
 from estimator.core.operators import class_of
-from estimator.core.schema import MATRIX
+from estimator.core.schema import MATRIX, among_copies
 from estimator.core.types import Mode, Profile
 from estimator.work.count import count_work
-from estimator.work.messages import among_copies
 from estimator.work.operators import is_for_training, operators_of
 
 RUNS = ("forward", "input")  # phases of inference

@@ -6,7 +6,7 @@ import pytest
 from estimator.core.parallel import read_split
 from estimator.core.types import Workload
 from estimator.work.compression import Compression, compression
-from estimator.work.parallel import exchange, messages_as_work
+from estimator.work.parallel import Ranks, exchange, messages_as_work
 from tests.work.test_parallel import layers
 
 ELEMENTS = 512 * 4096 + 4096 * 4096 + 4096 * 1000
@@ -54,7 +54,7 @@ def test_copies_gather_what_each_has_chosen() -> None:
     assert messages["bytes"].sum() == pytest.approx(0.01 * ELEMENTS * (4 + 4))
     assert sent("top=0.01,gradients=fp16")["bytes"].sum() == pytest.approx(0.01 * ELEMENTS * (2 + 4))
     for copies in (2, 64):
-        work = messages_as_work(messages, {"data": (copies, copies, 1)})
+        work = messages_as_work(messages, {"data": Ranks(copies, copies, 1)})
         assert work["bytes"].sum() == pytest.approx(copies * 0.01 * ELEMENTS * 8)
 
 

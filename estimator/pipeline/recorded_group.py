@@ -13,14 +13,14 @@ import numpy as np
 
 from estimator.core import units
 from estimator.core.parallel import WHOLE, Split
-from estimator.core.schema import MODELLED
+from estimator.core.schema import MODELLED, among_copies
 from estimator.core.types import Flags, Floats, RunPlan, StepTime
 from estimator.model import SourceRun, TargetDevice, predict
 from estimator.model.proportional import ratio_of_step
 from estimator.pipeline.step import PredictedStep
 from estimator.rollup.exchange import replayed_s, with_times, without_exchange
 from estimator.rollup.scaling import Group, GroupStep, Spreads, lengthened, slowest_device
-from estimator.work.messages import RecordedRanks, among_copies, recorded_ranks, sent_by_devices
+from estimator.work.messages import RecordedRanks, recorded_ranks, sent_by_devices
 
 ROUNDING = 1e-12  # relative, of a replayed step
 

@@ -14,7 +14,7 @@ from estimator.core.parallel import WHOLE, Split, read_split
 from estimator.core.types import DeviceSpec, Estimate, Network, Profile, RunPlan, Workload
 from estimator.devices import load_device
 from estimator.pipeline.group import estimate_group
-from estimator.pipeline.recorded import recorded_messages
+from estimator.pipeline.recorded_group import recorded_messages
 from estimator.pipeline.step import estimate, predict_step
 from estimator.profiles import read_profile
 from estimator.rollup.scaling import Group, group_of
