@@ -14,6 +14,7 @@ from estimator.devices import announcements
 from estimator.devices.sides import planned_device
 from estimator.model import refuse_unsupported
 from estimator.rollup import memory as memory_of_parts
+from estimator.rollup.memory_fit import check_fits, exceeds
 from estimator.work import WorkOnTarget, count_work, select_pass, step_tensors, step_variables, tensors_at_two_batches
 from estimator.work.framework_defaults import product_format
 from estimator.work.on_target import matrix_precision
@@ -94,6 +95,6 @@ def check_memory(
         text = "nothing tells the parameters: whether the step fits memory is not checked"
         return None, (Note("memory-unchecked", text),)
     use = memory_of_parts.shared_by(held.use(share), plan.trainings, plan.sharing)
-    if memory_of_parts.exceeds(use) and plan.trainings == share.micro_batches == 1:
+    if exceeds(use) and plan.trainings == share.micro_batches == 1:
         use = memory(profile, plan, share)
-    return use, memory_of_parts.check_fits(use, device, held.workload)
+    return use, check_fits(use, device, held.workload)

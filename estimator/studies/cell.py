@@ -10,7 +10,7 @@ from estimator.core.errors import UnfitError
 from estimator.core.notes import Note
 from estimator.core.types import Estimate, Number, Profile, Refusal
 from estimator.rollup.campaign import PHASES
-from estimator.rollup.memory import DoesNotFitError
+from estimator.rollup.memory_fit import DoesNotFitError
 from estimator.studies.size import Size, machine_size
 from estimator.studies.study import Study
 from estimator.studies.unit import estimate_unit, unit_of_campaign

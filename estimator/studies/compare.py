@@ -9,7 +9,7 @@ from estimator.core.errors import UnfitError
 from estimator.core.types import Estimate, Profile, RunPlan
 from estimator.devices.sides import planned_device
 from estimator.pipeline.step import estimate
-from estimator.rollup.memory import DoesNotFitError
+from estimator.rollup.memory_fit import DoesNotFitError
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from estimator.pipeline.step import estimate
 from estimator.profiles import read_profile
 from estimator.reports import documents
 from estimator.rollup import epoch
-from estimator.rollup.memory import DoesNotFitError
+from estimator.rollup.memory_fit import DoesNotFitError
 
 DOUBLINGS = 3  # on each side of the profiled batch
 LITTLE_GAIN = 0.1  # gain in throughput per doubling of the batch below which it is marked

@@ -8,7 +8,7 @@ import pytest
 from estimator.core.types import MemoryUse, RunPlan, Workload
 from estimator.pipeline.group_memory import memory_of_group
 from estimator.profiles.layers import profile_of
-from estimator.rollup.memory import exceeds
+from estimator.rollup.memory_fit import exceeds
 from estimator.validation import language_models
 from estimator.validation.language_models import Training
 

@@ -1,4 +1,4 @@
-"""The arithmetic of memory: parts, splits, the largest batch, and what is refused."""
+"""The arithmetic of memory: parts, splits, and the largest batch."""
 
 import dataclasses
 
@@ -12,7 +12,7 @@ from estimator.core.parallel import ALONE, DIVIDED, DataWord, DeviceShare
 from estimator.core.types import DeviceSpec, MemoryUse, Mode, RunPlan, Sourced, StepTensors, Variables, Workload
 from estimator.devices import load_device
 from estimator.rollup import memory
-from estimator.rollup.memory import GIB, DoesNotFitError
+from estimator.rollup.memory import GIB
 
 WORKLOAD = Workload(name="own", framework="PyTorch", batch_size=8)
 VARIABLES = Variables(4e9, 8e9, 2.0, 4e9)
@@ -119,32 +119,6 @@ def test_rules_add_all_gradients_and_the_update() -> None:
     assert memory.with_rules(flow, VARIABLES, WORKLOAD) is flow
     inference = WORKLOAD.model_copy(update={"mode": "inference"})
     assert memory.with_rules(tensors(6e9, "rules"), VARIABLES, inference).gradients.max() == 1e9
-
-
-def test_what_cannot_fit_is_refused_with_the_amounts_and_what_would() -> None:
-    device = card(30.5e9)
-    with pytest.raises(DoesNotFitError) as refused:
-        memory.check_fits(use_of(device, size=60e9), device, WORKLOAD)
-    (sentence,) = refused.value.faults
-    assert sentence.startswith("own: the step needs at least ")
-    assert "at batch 8 (about" in sentence
-    assert sentence.endswith("and card has 28.41 GiB; a batch of 2 would fit")
-
-
-def test_what_may_not_fit_is_noted() -> None:
-    nominal = float(use_of(card(80e9)).total[0])
-    for capacity, words in ((nominal * 1.01, "may not fit"), (nominal * 0.99, "does not fit")):
-        device = card(capacity)
-        (note,) = memory.check_fits(use_of(device), device, WORKLOAD)
-        assert (note.code, note.kind, words in note.text) == ("memory-tight", "warning", True)
-    assert memory.check_fits(use_of(card(80e9)), card(80e9), WORKLOAD) == ()
-    (note,) = memory.check_fits(use_of(card(None)), card(None), WORKLOAD)
-    assert note.code == "memory-unknown"
-
-
-def test_a_capacity_in_whole_gigabytes_may_be_of_gibibytes() -> None:
-    assert memory.most_capacity(16e9) == 16 * GIB
-    assert memory.most_capacity(16.5e9) == 16.5e9
 
 
 def test_the_reserve_goes_by_vendor_and_by_kind() -> None:

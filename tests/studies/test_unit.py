@@ -8,7 +8,7 @@ import pytest
 
 from estimator.core.errors import EstimatorError, UnfitError
 from estimator.core.types import Estimate
-from estimator.rollup.memory import DoesNotFitError
+from estimator.rollup.memory_fit import DoesNotFitError
 from estimator.studies.size import machine_size
 from estimator.studies.study import Study, UnitOfWork
 from estimator.studies.unit import estimate_unit, group_of_unit, read_unit
