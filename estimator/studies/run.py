@@ -14,7 +14,7 @@ from estimator.devices.specs.catalogue import DEVICE_FILES, SYSTEM_FILES, find, 
 from estimator.rollup import chain, presets
 from estimator.studies.audit import audit_table
 from estimator.studies.audit.document import appendix
-from estimator.studies.cell import derive_cell
+from estimator.studies.cell import Cell, derive_cell
 from estimator.studies.machine_notes import machine_notes
 from estimator.studies.merit import figure_of_merit, machines_without_figure
 from estimator.studies.merit_numbers import merit_numbers
@@ -41,17 +41,8 @@ def run_study(given: str | Path | Mapping[str, Any]) -> StudyResult:
 
 def _run(study: Study, path: Path, hashes: dict[str, str]) -> StudyResult:
     """Run a study that is read; ``hashes``: its own SHA-256, by its name."""
-    folder = path.parent
-    profiles = {}
-    for name, unit in study.units_of_work.items():
-        if unit.profile:
-            with within(f"{path}: {name}"):
-                profiles[name] = read_unit(unit, folder)
-    pairs = [(machine, unit) for machine in study.machines for unit in study.units_of_work]
-    cells = {}
-    for machine, unit_name in pairs:
-        with within(f"{path}: {unit_name} on {machine}"):
-            cells[machine, unit_name] = derive_cell(study, (machine, unit_name), profiles.get(unit_name), folder)
+    folder, profiles = path.parent, _profiles(study, path)
+    cells = _cells(study, path, profiles)
     estimates = {pair: cell.estimate for pair, cell in cells.items() if cell.estimate}
     refusals = {pair: cell.refusal for pair, cell in cells.items() if cell.refusal}
     chains = {pair: dict(cell.chain) for pair, cell in cells.items() if cell.chain}
@@ -82,7 +73,7 @@ def _run(study: Study, path: Path, hashes: dict[str, str]) -> StudyResult:
         threshold=study.figure_of_merit.threshold,
         draws=study.draws,
         seed=study.seed,
-        pairs=tuple(pairs),
+        pairs=tuple(cells),
         chains=chains,
         foms=foms,
         fom_numbers=merit_numbers(study, foms, chains),
@@ -99,6 +90,26 @@ def _run(study: Study, path: Path, hashes: dict[str, str]) -> StudyResult:
         level=study.figure_of_merit.level,
         preset=presets.describe(study.figure_of_merit.preset) if study.figure_of_merit.preset else None,
     )
+
+
+def _profiles(study: Study, path: Path) -> dict[str, Profile]:
+    """The profiles of the units of a study, by the unit's name."""
+    profiles = {}
+    for name, unit in study.units_of_work.items():
+        if unit.profile:
+            with within(f"{path}: {name}"):
+                profiles[name] = read_unit(unit, path.parent)
+    return profiles
+
+
+def _cells(study: Study, path: Path, profiles: Mapping[str, Profile]) -> dict[tuple[str, str], Cell]:
+    """Each unit on each machine, by (machine, unit)."""
+    cells = {}
+    for machine in study.machines:
+        for unit in study.units_of_work:
+            with within(f"{path}: {unit} on {machine}"):
+                cells[machine, unit] = derive_cell(study, (machine, unit), profiles.get(unit), path.parent)
+    return cells
 
 
 def _with_ratios(study: Study, pair: tuple[str, str], chains: Chains) -> dict[str, Number]:
