@@ -20,8 +20,8 @@ Narrow = Literal["fp16", "bf16"]
 NARROW: tuple[Narrow, ...] = get_args(Narrow)
 LARGEST = 10**6
 ASKED = {  # values of each word, as a message asks for them
-    **dict.fromkeys(NUMBERS, f"a whole number from 1 to {LARGEST}"),
-    GRADIENTS: " or ".join(NARROW), TOP: "a share above 0 and below 1, such as 1%",
+    **dict.fromkeys(NUMBERS, f"N, a whole number from 1 to {LARGEST}"),
+    GRADIENTS: " or ".join(NARROW), TOP: "SHARE, above 0 and below 1, such as 1%",
 }  # fmt: skip
 MEANINGS: dict[DataWord, str] = {
     "data": "each copy is whole; gradients are all-reduced in buckets while others are computed",
@@ -230,7 +230,7 @@ def _read_part(part: str) -> tuple[str, str | int | float | bool]:
     if share is not None:
         return TOP, share
     if name in ASKED:
-        raise EstimatorError(f"parallel '{part}': expected {name}= and {ASKED[name]}")
+        raise EstimatorError(f"parallel '{part}': expected {name}={ASKED[name]}")
     hint = suggestion(name, [*WORDS, *_FIELDS])
     raise EstimatorError(f"parallel '{part}' is not known; expected {WRITTEN}.{hint}")
 

@@ -196,9 +196,8 @@ class Network(File):
     #: devices that their own links join: of one node, or of more where the links reach further
     linked_devices: Whole | None = None
     interconnect: str | None = None  #: its name, which tells how a message is sent where 'transport' does not
-    transport: Transport | None = (
-        None  #: sockets: messages go through the operating system, as TCP; rdma: they bypass it
-    )
+    #: sockets: messages go through the operating system, as TCP; rdma: they bypass it
+    transport: Transport | None = None
     injection_bandwidth: Rate | None = None  #: of one node, in one direction
     latency: Time | None = None  #: of a short message between two nodes
     topology: str | None = None  #: such as dragonfly; for readers
@@ -292,9 +291,8 @@ class SystemSpec(File):
     linked_devices: Count | None = None  #: devices that their own links join; those of a node where none is given
     host: str | None = None  #: the nodes' processor; for readers
     interconnect: str | None = None  #: its network's name, which tells how a message is sent where 'transport' does not
-    transport: Transport | None = (
-        None  #: sockets: messages go through the operating system, as TCP; rdma: they bypass it
-    )
+    #: sockets: messages go through the operating system, as TCP; rdma: they bypass it
+    transport: Transport | None = None
     topology: str | None = None  #: such as dragonfly; for readers
     injection_bandwidth: Rate | None = None  #: of one node, in one direction
     latency: Time | None = None  #: of a short message between two nodes
@@ -640,7 +638,7 @@ class Estimate:
     precision: str
     prediction: Prediction
     overlap: Floats  # share of each op's time by which it lengthens the step
-    running: Floats  # share of each op's time that it runs in the step, beside others or not
+    running_s: Floats  # what all ops of the device take in a step, beside each other or not
     step: StepTime
     kernels_s: Floats  # the step with neither the host's time nor input
     host: str  # the scenario of the host
@@ -657,6 +655,7 @@ class Estimate:
     power_w: Floats | None = None  # mean over the step; None where that is unknown
     specifications: Mapping[str, Sourced] = field(default_factory=dict)  # the catalogue's numbers that it uses
     notes: tuple[Note, ...] = ()
+    repeats: Floats | float = 1.0  # how often a step holds what the device computes in the predicted one
     copies: int = 1  # of the model that train together
     of_group: bool = False  # whether the step is that of devices that train together, with their messages
 

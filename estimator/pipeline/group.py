@@ -76,7 +76,13 @@ def estimate_group(profile: Profile, plan: RunPlan, group: Group, split: Split) 
         power_w = power.waiting_power(alone.power_w, alone.idle_w, own_s, together.step.total)
     notes = ranked((*estimated.notes, *together.notes, *_notes(predicted, group, split)))
     return dataclasses.replace(
-        estimated, step=together.step, power_w=power_w, notes=notes, copies=group.copies, of_group=True
+        estimated,
+        step=together.step,
+        power_w=power_w,
+        repeats=own_s / alone.step.total,
+        notes=notes,
+        copies=group.copies,
+        of_group=True,
     )
 
 

@@ -19,9 +19,11 @@ def with_listed_power(estimated: Estimate, system: SystemSpec | None) -> Estimat
     if estimated.power_limit is not None or system is None or limit is None:
         return estimated
     device, plan, ops = estimated.target, estimated.plan, estimated.prediction.ops
-    replayed = ReplayedStep(estimated.step, estimated.kernels_s, estimated.overlap, estimated.running)
+    replayed = ReplayedStep(estimated.step, estimated.kernels_s, estimated.overlap, estimated.running_s)
     times_s, coefficients = peak_times(ops, device), shipped().power
-    power_w = power.step_power(estimated.prediction, replayed, times_s, device, limit, coefficients, plan)
+    power_w = power.step_power(
+        estimated.prediction, replayed, times_s, device, limit, coefficients, plan, estimated.repeats
+    )
     if power_w is None:
         return estimated
     factor = draw(f"power/listed/{system.name}", *power.listed_range(), plan.draws, plan.seed)

@@ -12,6 +12,7 @@ from estimator.core.parallel import EXPERTS_LOAD, Split
 from estimator.core.schema import among_copies
 from estimator.core.types import Flags, Floats, StepTime
 from estimator.pipeline.step import PredictedStep
+from estimator.profiles.layers.blocks import EMBEDDINGS
 from estimator.profiles.layers.shards import experts_share
 from estimator.rollup.exchange import StepWithMessages, without_exchange
 from estimator.rollup.pipeline_parallel import MicroStep, accumulated, exposed_reduction, pipelined
@@ -122,9 +123,7 @@ class MicroBatches:
         ops, samples = self.predicted.work.work, without_exchange(self.predicted.prediction).samples
         updating = updates(ops).to_numpy(dtype=bool)
         inside = ops["block"].notna().to_numpy(dtype=bool) & ~updating
-        first, last = np.flatnonzero(inside)[[0, -1]]  # in the forward pass, and in the backward pass
-        place = np.arange(len(ops))
-        before = ~updating & ((place < first) | (place > last))
+        before = ops["op"].str.contains(f"{EMBEDDINGS}/", regex=False).to_numpy(dtype=bool) & ~inside & ~updating
         behind = ~updating & ~inside & ~before
         before_s, inside_s, behind_s = (samples[:, rows].sum(axis=1) for rows in (before, inside, behind))
         share = passes_s / (before_s + inside_s + behind_s)

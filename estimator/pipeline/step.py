@@ -166,7 +166,7 @@ def estimate_predicted(profile: Profile, predicted: PredictedStep, share: Device
         precision=work.precision,
         prediction=prediction,
         overlap=replayed.overlap,
-        running=replayed.running,
+        running_s=replayed.running_s,
         step=replayed.step,
         kernels_s=replayed.kernels_s,
         host=scenario.name,

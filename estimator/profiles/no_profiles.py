@@ -23,7 +23,7 @@ PAGE = (
     "that"
 )
 OWN = "this is {} for {}; expected a profiler dump or a shipped profile ('estimator ingest --list' lists them)"
-ENCODING = "expected a table of text in UTF-8, found other bytes; save it as UTF-8"
+ENCODING = "expected text in UTF-8, found other bytes; save it as UTF-8"
 UTF_16, OP_TABLE = (b"\xff\xfe", b"\xfe\xff"), re.compile(rb"\W{0,4}op(_type)?\W*,")
 PAGE_KEYS = (
     rb"byCategory|byProgram|byCategoryExcludeIdle|podStatsSequence|podStatsMap|memoryProfilePerAllocator|peakHeapMib|"

@@ -57,7 +57,7 @@ def mostly_dispatch(shares: Mapping[str, float], replayed: ReplayedStep, target:
     share, kernels = shares.get("dispatch", 0.0), float(replayed.kernels_s[0] / replayed.step.total[0])
     if share <= MUCH_CARRIED:
         return ()
-    headline = "the step goes by the framework's launches, the same on every device; 'host: none' compares the devices"
+    headline = "the framework's launches, the same on every device, set the step's time; 'host: none' compares devices"
     details = f" ({100 * share:.0f} % of its critical path on {target.name}; kernels alone take {100 * kernels:.0f} %)"
     return (Note("dispatch-mostly", headline + details, subject=target.name, details=details),)
 

@@ -94,7 +94,7 @@ def gddr_bytes(device: DeviceSpec) -> float:
 
 def step_power(
     prediction: Prediction, replayed: ReplayedStep, peak_times_s: tuple[Floats, Floats], device: DeviceSpec,
-    limit: Sourced | None, coefficients: PowerCoefficients, plan: RunPlan,
+    limit: Sourced | None, coefficients: PowerCoefficients, plan: RunPlan, repeats: Floats | float = 1.0,
 ) -> Floats | None:  # fmt: skip
     """Samples of the mean power of a device during a step [W]; None where its power limit is unknown.
 
@@ -103,22 +103,23 @@ def step_power(
 
     Args:
         prediction: the step's ops.
-        replayed: the step, and how long each op runs.
+        replayed: the step, and how long all ops of the device run.
         peak_times_s: time of each op at peak arithmetic, and at the full bandwidth [s].
         device: the target.
         limit: its power limit.
         coefficients: the coefficients.
         plan: draws and seed.
+        repeats: how often the step holds the ops.
     """
     if limit is None:
         return None
     limit_w, step_s = limit.value, replayed.step.total
     on_device = ~prediction.ops["op_class"].isin(HOST_CLASSES).to_numpy(dtype=bool)
-    running, op_s = replayed.running * on_device, prediction.samples[0]
+    op_s = prediction.samples[0]
     of_peak, of_bandwidth = (np.divide(each, op_s, out=np.zeros_like(op_s), where=op_s > 0) for each in peak_times_s)
-    beyond_s = float(running @ (op_s * (intensity(1.0, of_peak, of_bandwidth, coefficients) - coefficients.busy)))
-    busy_s = np.minimum(prediction.samples @ running, step_s)  # lanes may run ops at once
-    asked = (coefficients.busy * busy_s + beyond_s) / step_s
+    beyond_s = float(on_device @ (op_s * (intensity(1.0, of_peak, of_bandwidth, coefficients) - coefficients.busy)))
+    busy_s = np.minimum(repeats * replayed.running_s, step_s)  # lanes may run ops at once
+    asked = (coefficients.busy * busy_s + repeats * beyond_s) / step_s
     idle_w, factor, reading = uncertain_factors(device, coefficients, plan.draws, plan.seed)
     idle_w = np.minimum(idle_w * idle_power(limit_w, gddr_bytes(device), coefficients), limit_w)
     mean_w = (idle_w + (limit_w - idle_w) * np.minimum(asked * factor, 1.0)) * reading

@@ -21,14 +21,12 @@ HIDDEN_LAUNCH = 0.5  # share of a stream's launch latency; in public traces shor
 
 @dataclass(frozen=True)
 class ReplayedStep:
-    """A replayed step; its kernels alone, without the host's time and input; and of each op, in multiples of its time,
-    by how much it lengthens the step, and how long it runs.
-    """
+    """A replayed step."""
 
     step: StepTime
-    kernels_s: Floats
-    overlap: Floats
-    running: Floats
+    kernels_s: Floats  # the step without the host's time and input
+    overlap: Floats  # share of each op's time that lengthens the step
+    running_s: Floats  # what all ops of the device take, beside each other or not
 
 
 def replay_step(prediction: Prediction, timeline: StepTimeline, scenario: HostScenario) -> ReplayedStep:
@@ -49,8 +47,8 @@ def replay_step(prediction: Prediction, timeline: StepTimeline, scenario: HostSc
     step = StepTime(**{name: value * growth for name, value in parts.items()}, total=total)
     own_s = prediction.samples[0]  # with the launches that the replay hides
     overlap = np.divide(share * samples[0] * growth[0], own_s, out=np.ones_like(own_s), where=own_s > 0)
-    running = timeline.running_s(samples[0]) / np.where(own_s > 0, own_s, np.inf)
-    return ReplayedStep(step, kernels_time(prediction, timeline, samples), overlap, running)
+    on_device = ~prediction.ops["op_class"].isin(HOST_CLASSES).to_numpy(dtype=bool)
+    return ReplayedStep(step, kernels_time(prediction, timeline, samples), overlap, samples[:, on_device].sum(axis=1))
 
 
 def kernels_time(prediction: Prediction, timeline: StepTimeline, op_s: Floats) -> Floats:

@@ -46,12 +46,6 @@ class StepTimeline:
         factor = np.append(self.factor(op_s[None])[0], 0.0)  # the last one is of events that are no op
         return np.asarray(factor[self.events.op] * self.events.duration)
 
-    def running_s(self, op_s: Floats) -> Floats:
-        """How long each op runs in a step [s], where the ops take these times."""
-        is_op = self.events.op >= 0
-        durations_s = self.scale * self.durations_s(op_s)[is_op]
-        return np.bincount(self.events.op[is_op], weights=durations_s, minlength=len(op_s)).astype(float)
-
 
 def host_time(events: Events, host_step_s: float) -> float:
     """The host's own time in a step [s]: between its waits and ops, and what it launches beside the next of these."""

@@ -11,6 +11,8 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from estimator.core import units
 from estimator.core.errors import EstimatorError
 from estimator.core.notes import Note, ranked, sentences
@@ -25,6 +27,7 @@ from estimator.pipeline.step import PredictedStep, predict_step
 from estimator.profiles.layers.shards import divided, experts_share
 from estimator.reports import documents
 from estimator.rollup import power
+from estimator.rollup.exchange import without_exchange
 from estimator.rollup.limits import step_limits
 from estimator.rollup.scaling import Group, GroupStep, Scaling, efficiency, group_of, refuse_fewer, spreads_of
 from estimator.studies.timed_steps import (
@@ -37,6 +40,7 @@ from estimator.studies.timed_steps import (
 )
 from estimator.work.messages import RecordedRanks
 from estimator.work.on_target import ranks_of
+from estimator.work.weights import updates
 
 POWER = "power is that of the devices and of their nodes; a device that waits draws its idle power"
 
@@ -198,9 +202,11 @@ class _Alone:
 
 
 def _floor_s(alone: _Alone, group: Group, split: Split) -> float:
-    """The shortest time that a device of a group can compute for in a step [s], by its rates."""
+    """The least time that a device of a group takes for both passes of a step, by its rates [s]."""
     step = alone.predicted
-    floor_s, _ = step_limits(step.prediction, step.timeline, step.scenario, alone.device.step.total)
+    passes = without_exchange(step.prediction)
+    passes = replace(passes, floor_s=np.where(updates(step.work.work), 0.0, passes.floor_s))
+    floor_s, _ = step_limits(passes, step.timeline, step.scenario, alone.device.step.total)
     return floor_s * group.micro_batches / split.pipeline
 
 

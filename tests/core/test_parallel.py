@@ -36,7 +36,7 @@ def test_products_blocks_and_micro_batches_are_written_as_numbers() -> None:
 )
 def test_a_part_that_is_no_number_is_refused(written: str) -> None:
     name = written.partition("=")[0]
-    with pytest.raises(EstimatorError, match=f"^parallel '{written}': expected {name}= and a whole number from 1 to"):
+    with pytest.raises(EstimatorError, match=f"^parallel '{written}': expected {name}=N, a whole number from 1 to"):
         read_split(written)
 
 
@@ -138,10 +138,10 @@ def test_parts_that_do_not_go_together_are_refused(written: str, message: str) -
 @pytest.mark.parametrize(
     ("written", "expected"),
     [
-        ("gradients=fp64", ": expected gradients= and fp16 or bf16"),
-        *((f"top={share}", ": expected top= and a share above 0 and below 1, such as 1%") for share in "01x"),
-        ("top=nan", ": expected top= and a share"),
-        ("top=150%", ": expected top= and a share"),
+        ("gradients=fp64", ": expected gradients=fp16 or bf16"),
+        *((f"top={share}", ": expected top=SHARE, above 0 and below 1, such as 1%") for share in "01x"),
+        ("top=nan", ": expected top=SHARE"),
+        ("top=150%", ": expected top=SHARE"),
         ("sequence=2", " is not known; expected one of data"),
     ],
 )

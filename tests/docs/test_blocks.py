@@ -94,6 +94,7 @@ def test_commands_and_programs_run(page: Path, checkout: Path) -> None:
     environment = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "COLUMNS": "160"}
     for block, shown in pairwise([*BLOCKS[page], None]):
         if block is None or not is_run(block):
+            assert shown is None or shown.output is None, f"{shown}: nothing that runs stands before this output"
             continue
         command = [*RUN[block.language], block.text]
         done = subprocess.run(command, cwd=checkout, env=environment, capture_output=True, text=True, check=False)

@@ -1,12 +1,18 @@
 """Power of a device without a limit of its own, from the listed power of its machine."""
 
+import dataclasses
+
 import pytest
 
+from estimator.core.parallel import read_split
 from estimator.core.types import Profile, RunPlan
 from estimator.devices import load_system
+from estimator.pipeline.group import estimate_group
 from estimator.pipeline.listed_power import with_listed_power
 from estimator.pipeline.step import estimate
+from estimator.profiles import read_profile
 from estimator.rollup import power
+from estimator.rollup.scaling import group_of
 
 
 def test_a_device_without_a_limit_has_its_machines(p1b3: Profile) -> None:
@@ -45,3 +51,15 @@ def test_the_limit_and_the_nodes_together_make_the_listed_power() -> None:
     low, mid, high = power.node_overhead(4, limit.value, system)
     assert low < mid < high
     assert 2688 * (4 * power.RUN_OF_LIST * limit.value + mid) == pytest.approx(system.power.value)
+
+
+@pytest.mark.parametrize("written", ["data", "data,micro=4", "data,micro=1"])
+def test_a_group_draws_about_what_its_device_does_at_the_batch_that_it_computes_at_once(written: str) -> None:
+    split, plan = read_split(written), RunPlan("gh200-96gb", draws=0, batch=32)
+    profile, system = read_profile("gpt2"), load_system("alps")
+    group = estimate_group(profile, plan, group_of(2, 4, "weak", 32, split), split)
+    alone = estimate(profile, dataclasses.replace(plan, batch=split.micro_batch or 32))
+    in_group, by_itself = (with_listed_power(each, system).power_w for each in (group, alone))
+    assert in_group is not None
+    assert by_itself is not None
+    assert 0.8 * by_itself[0] < in_group[0] <= by_itself[0]

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from estimator.core.interval import bounds
-from estimator.core.schema import HOST_CLASSES
 from estimator.core.types import Estimate, PowerCoefficients, Profile, RunPlan, Sourced, Workload
 from estimator.devices import load_device, load_system
 from estimator.model.coefficients import shipped
@@ -108,19 +107,16 @@ def test_kernels_that_launches_hide_take_their_energy() -> None:
     assert steps[2].step.total[0] > 2 * steps[0].step.total[0]
 
 
-def test_a_device_is_busy_for_no_longer_than_its_step() -> None:
-    """Ops of several lanes may run at once: those of the toy step for twice as long as the step in all."""
+@pytest.mark.parametrize(("share", "repeats", "busy"), [(2.0, 1.0, 1.0), (0.5, 1.0, 0.5), (0.5, 2.0, 1.0)])
+def test_a_device_is_busy_for_no_longer_than_its_step(share: float, repeats: float, busy: float) -> None:
+    """Ops of several lanes may run at once, and a step may hold them several times."""
     prediction, nothing = predicted(), np.zeros(len(predicted().ops))
     step, limit = replayed(1.0, idle_s=0.0), Sourced(value=110.0, unit="W")
-    on_device = ~prediction.ops["op_class"].isin(HOST_CLASSES).to_numpy(dtype=bool)
-    twice = 2.0 * step.step.total[0] / float(prediction.samples[0] @ on_device)
-    for running, busy in ((twice, 1.0), (0.25 * twice, 0.5)):
-        beside = dataclasses.replace(step, running=np.full(len(nothing), running))
-        found = power.step_power(
-            prediction, beside, (nothing, nothing), make_device(), limit, C, RunPlan("toy", draws=1)
-        )
-        assert found is not None
-        assert found[0] == pytest.approx(11.0 + 99.0 * C.busy * busy)
+    beside = dataclasses.replace(step, running_s=share * step.step.total)
+    found = power.step_power(
+        prediction, beside, (nothing, nothing), make_device(), limit, C, RunPlan("toy", draws=1), repeats
+    )
+    assert found == pytest.approx(11.0 + 99.0 * C.busy * busy)
 
 
 def test_a_processors_power_is_less_certain() -> None:

@@ -55,6 +55,19 @@ def test_more_devices_make_no_step_of_fixed_local_batch_shorter() -> None:
     assert [row["nodes"] for row in rows] == [1, 1, 1, 2, 8, 64, 512]
 
 
+@pytest.mark.parametrize(
+    "split", ["data", "zero1", "data,micro=1", "data,micro=4", "zero3,micro=2", "data,pipeline=2,micro=2"]
+)
+def test_no_step_is_predicted_below_its_floor(split: str, tmp_path: Path) -> None:
+    """So that a timed step which is the program's own prediction is never doubted."""
+    profile, plan, machine = read_profile("gpt2"), RunPlan("", batch=8, draws=50), load_system("dgx-a100")
+    (row,) = scale(profile, machine, [8], plan, [read_split(split)], "weak")["rows"]
+    path = tmp_path / "steps.csv"
+    path.write_text(f"devices,step_s\n8,{row['step_s']['low']}\n")
+    found = scale(profile, machine, [8], plan, [read_split(split)], "weak", path)
+    assert not any("shorter than the device's peak" in text for text in found["warnings"])
+
+
 def test_several_splits_are_what_each_gives_and_share_the_step_of_one_device(monkeypatch: pytest.MonkeyPatch) -> None:
     splits, predicted = ("data", "zero3", "data,micro=8"), list[int | None]()
     apart = [run(split=split, plan=replace(PLAN, batch=16)) for split in splits]

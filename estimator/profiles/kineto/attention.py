@@ -78,7 +78,7 @@ SIGNATURES = {  # by name, without leading underscores
 WRAPPER = "wrapper_"  # of an op with one more argument before the others, in some versions
 HEADS_FIRST = "cudnn_attention"  # of ops whose heads come before the positions
 BOOLS, MASKED = ("true", "false"), ("true", "1", "2")  # 2: the mask begins at the last key
-PROBABILITY = re.compile(r"\d+\.\d*|\d+(\.\d*)?e-\d+")
+PROBABILITY = re.compile(r"\d+\.\d*|\d+(\.\d*)?e-\d+")  # as PyTorch prints numbers: 0. and not 0
 
 
 @lru_cache(maxsize=1 << 16)

@@ -122,7 +122,10 @@ def _assign_pieces(trace: Trace, share: Share, rows: Integers) -> None:
     in_time = kernels[np.lexsort((device["start"][kernels], call_of_kernel))]
     share.piece[in_time] = np.arange(len(kernels)) - np.searchsorted(call_of_kernel, call_of_kernel)
 
-    _assign_lone_gradients(trace, share, rows[matrix & (pieces > 1) & (np.bincount(call)[call] == 1)])
+    is_helper = named(trace, HELPER)[rows]
+    alone = np.bincount(call, weights=~is_helper)[call] == 1
+    _assign_lone_gradients(trace, share, rows[matrix & (pieces > 1) & alone & ~is_helper])
+    share.piece[rows[matrix & (pieces > 1) & alone & is_helper]] = NO
 
 
 def _assign_lone_gradients(trace: Trace, share: Share, rows: Integers) -> None:

@@ -29,6 +29,7 @@ from estimator.profiles.layers.nodes import (
 )
 from estimator.profiles.layers.parameters import NEXT_OR_NOT
 
+EMBEDDINGS = "embeddings"  # scope of what stands before the blocks
 DENSE = ("bsk,kn->bsn", "bsn,kn->bsk", "bsk,bsn->kn")
 EXPERTS = ("beck,ekn->becn", "becn,ekn->beck", "beck,becn->ekn")
 SCORES = ("bkgsd,bktd->bkgst", "bkgst,bktd->bkgsd", "bkgsd,bkgst->bktd")
@@ -120,7 +121,7 @@ def stored(layers: Layers) -> str:
 
 def embeddings(layers: Layers, sequence_parts: int = 1) -> tuple[list[Node], Tensor]:
     """The vectors of tokens, their positions and their types."""
-    tape = Tape(layers, "embeddings", sequence_parts)
+    tape = Tape(layers, EMBEDDINGS, sequence_parts)
     given = _lookup(tape, "tokens", layers.vocabulary, layers.sequence_length, sequence_parts)
     length = given.shape[1]
     if layers.positions == "learned":
