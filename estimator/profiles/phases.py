@@ -11,6 +11,8 @@ TYPE_RULES = (
     ("optimizer", UPDATE),
     ("input", re.compile(r"Iterator|Queue|^Placeholder|^_Arg$|Dataset|^MEMCPYHtoD|InfeedEnqueue")),
 )
+GRADIENT = re.compile(r"(?:Backprop(?:Input|Filter)?|Grad)(?:V\d)?$")  # types of gradients
+VIEW_BY_TYPE = 0.8  # share of rows whose name is their type, beyond which all such rows are whole types
 GRAPPLER = r"(Arithmetic|Layout|Dependency|Loop|Memory)Optimizer"  # TensorFlow's rewriters of graphs
 NAME_RULES = (
     (
@@ -46,12 +48,19 @@ def classify(names: pd.Series, types: pd.Series) -> pd.Series:
     """The phase of ops by their names and types.
 
     Ops that match no rule are forward where the dump marks backward ops only, unknown where it marks forward ops too,
-    and NA where it marks no backward ops.
+    and NA where it marks no backward ops. In a view by type, rows may hold ops of both passes: they are unknown, but
+    for gradients.
     """
     phases = _first_match(types, TYPE_RULES)
     phases = phases.fillna(_first_match(names, NAME_RULES))
+    if not (phases == "backward").any():
+        return phases
+    is_type = (names.str.split(" ", n=1).str[0] == types).fillna(False)  # shapes may follow
+    is_type &= is_type.mean() > VIEW_BY_TYPE
+    is_gradient = is_type & types.str.contains(GRADIENT).fillna(False)
     unmarked = "unknown" if (phases == "forward").any() else "forward"
-    return phases.fillna(unmarked) if (phases == "backward").any() else phases
+    phases = phases.mask(phases.isna() & is_gradient, "backward")
+    return phases.mask(phases.isna() & is_type, "unknown").fillna(unmarked)
 
 
 def _first_match(texts: pd.Series, rules: tuple[tuple[str, re.Pattern[str]], ...]) -> pd.Series:

@@ -53,6 +53,14 @@ def test_ops_that_jax_leaves_unmarked_are_unknown() -> None:
     assert classify(*marked, ("jit(step)/sub", "subtract")) == ["forward", "backward", "unknown"]
 
 
+def test_rows_of_a_whole_type_are_gradients_or_unknown_beside_backward_ops() -> None:
+    """A view by type names each row by its type; one op that is folded to a constant has a name of its own."""
+    types = ["Conv2D", "Conv2DBackpropFilter", "ReluGrad", "FusedBatchNormGradV3", "MatMul"]
+    marked = classify(*((f"{name} 4x4;4x4", name) for name in types), ("gradients/Mean/folded", "Const"))
+    assert marked == ["unknown", "backward", "backward", "backward", "unknown", "backward"]
+    assert classify(*((name, name) for name in types)) == [None] * 5  # where nothing is marked, nothing is guessed
+
+
 def test_phases_of_the_dump_outrank_names() -> None:
     ops = pd.DataFrame({"op": ["a", BACKWARD[0]], "op_type": ["Mul", "MatMul"], "phase": ["input", None]}, dtype=TEXT)
     assert list(phases.fill(ops)["phase"]) == ["input", "backward"]

@@ -26,6 +26,7 @@ LINE_HEADER = (LINE_NAME, LINE_TIMESTAMP_NS, LINE_DISPLAY_NAME)
 STAT_METADATA, STAT_TEXT, STAT_BYTES, STAT_REF = 1, 5, 6, 7
 
 PROGRAMS, DEVICE = "/host:metadata", "/device:"
+PROGRAM_ID = "program_id"  # stat of an op, and of a program
 BESIDE = re.compile(
     r"SparseCore|:CUSTOM:Megascale"
 )  # planes of a core's helpers and of the network, which are no ranks
@@ -193,15 +194,21 @@ def _stat(content: Content, plane: Plane, span: Span) -> tuple[str, str]:
 
 
 def programs(content: Content, planes: Sequence[Plane]) -> dict[str, hlo.Program]:
-    """XLA's programs, each by its number and by its name. Raises EstimatorError."""
+    """XLA's programs, each by its number and by its name, which is empty where several have it. Raises EstimatorError.
+
+    The number is that which the plane states, else the place in it. A function that is compiled for several shapes
+    makes programs of one name.
+    """
+    by_number: dict[str, hlo.Program] = {}
     by_name: dict[str, hlo.Program] = {}
     for plane in (p for p in planes if p.name == PROGRAMS):
-        for number, entry in plane.events.items():
+        for place, entry in plane.events.items():
+            number = read_metadata(content, plane, place).stats.get(PROGRAM_ID) or str(place)
             for body in _stat_bodies(content, entry):
                 name, program = hlo.read_program(body, f"program {number}")
-                by_name |= {str(number): program}
-                by_name.setdefault(name, program)
-    return by_name
+                by_number[number] = program
+                by_name[name] = program if name not in by_name else {}
+    return by_name | by_number
 
 
 def _stat_bodies(content: Content, entry: Span) -> Iterator[bytes]:
@@ -250,9 +257,9 @@ def kinds(
         "precision": precision,
         "launched": launched,
     }
-    instruction = stats.get("hlo_op") or (metadata.display_name if plane.device and "program_id" in stats else "")
+    instruction = stats.get("hlo_op") or (metadata.display_name if plane.device and PROGRAM_ID in stats else "")
     if instruction:
-        program = programs.get(stats.get("program_id", "")) or programs.get(stats.get("hlo_module", "")) or {}
+        program = programs.get(stats.get(PROGRAM_ID, "")) or programs.get(stats.get("hlo_module", "")) or {}
         return _instructions(event, instruction, program.get(instruction, ()), base)
     if metadata.name == WAITS_FOR_INPUT:
         return [Kind(event, {**base, "op": INPUT, "op_type": INPUT, "kernel": INPUT}, INPUT)]

@@ -189,3 +189,9 @@ def test_tfprofs_timeline_is_a_step_without_its_updates(public_data: Callable[[s
 def test_rows_are_in_the_order_of_the_program(tmp_path: Path) -> None:
     ops = [op(name, "Mul", EPOCH + ts, 2) for name, ts in {"c": 9, "a": 1, "b": 5}.items()]
     assert read(tmp_path, [process(1, f"{CPU} Compute"), *ops]).ops["op"].tolist() == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("category", ["Op", "Tensor", "DataFlow"])
+def test_a_timeline_is_recognised_whatever_its_first_events_are(category: str) -> None:
+    """Tensors stand first, for megabytes, where a timeline shows their memory."""
+    assert timeline.recognises(f'{{"traceEvents": [{{"name": "x", "ph": "N", "cat": "{category}"}}'.encode())
