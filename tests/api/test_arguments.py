@@ -64,7 +64,7 @@ def test_an_unknown_keyword_has_a_hint(verb: Any) -> None:
         (read_profile, ("",), {}, "profile is ''; expected a name or a path"),
         (figure_of_merit, ("",), {}, "study is ''; expected a name or a path"),
         (scale, ("p1b3", "dgx-a100", [1, 2.5]), {}, "devices is [1, 2.5]; expected whole numbers"),
-        (scale, ("p1b3", "dgx-a100", 9), {}, "devices 9: dgx-a100 has 1 nodes of 8; expected a number from 1 to 8"),
+        (scale, ("p1b3", "dgx-a100", 9), {}, "devices 9: dgx-a100 has 1 node of 8; expected a number from 1 to 8"),
         (scale, ("p1b3", "dgx-a100"), {"scaling": "medium"}, "scaling 'medium' is not known; expected weak or strong"),
         (figure_of_merit, (5,), {}, "study is 5; expected a name or a path, or a mapping such as its file holds"),
         (write_report, ("lecture-example", "out"), {}, "result is 'lecture-example'; expected what figure_of_merit"),
