@@ -1,4 +1,4 @@
-"""Frameworks: which of those that are known a workload runs in, whatever the name it gives."""
+"""The framework that a workload runs in, by the name that it gives. Three stages need it, so that it stands here."""
 
 from __future__ import annotations
 

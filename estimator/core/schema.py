@@ -42,7 +42,7 @@ METHODS = {  # the ladder of evidence, strongest first, and how each method give
     "transferred": "the model's time × what the source's step made of the op's isolated time (one library timed both)",
     "roofline": "calls × launch latency + a kernel model's time from specifications: tiles, waves, traffic",
     "proportional": "no usable shapes: the source's time × a ratio of the devices' rates, or that of the modelled ops",
-    "dispatch": "of no op: the time between launches that is assumed of the target's framework, where nothing ran",
+    "dispatch": "no op's time: waits for launches, at a pace that is assumed for the target's framework",
     "carried": "the source's own host or input time, scaled or as uncertain as the scenario of another host takes it",
     "unchanged": "the source's own time: host and input time",
     "none": "no time: the scenario of the host or of input leaves it out",

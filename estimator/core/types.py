@@ -638,7 +638,7 @@ class Estimate:
     precision: str
     prediction: Prediction
     overlap: Floats  # share of each op's time by which it lengthens the step
-    running_s: Floats  # what all ops of the device take in a step, beside each other or not
+    running_s: Floats  # sum of the times of the device's ops, concurrent or not
     step: StepTime
     kernels_s: Floats  # the step with neither the host's time nor input
     host: str  # the scenario of the host
@@ -655,7 +655,7 @@ class Estimate:
     power_w: Floats | None = None  # mean over the step; None where that is unknown
     specifications: Mapping[str, Sourced] = field(default_factory=dict)  # the catalogue's numbers that it uses
     notes: tuple[Note, ...] = ()
-    repeats: Floats | float = 1.0  # how often a step holds what the device computes in the predicted one
+    repeats: Floats | float = 1.0  # what a device of a group computes in a step / in the predicted one
     copies: int = 1  # of the model that train together
     of_group: bool = False  # whether the step is that of devices that train together, with their messages
 

@@ -93,12 +93,10 @@ def _transport_text(network: Network, gives_bandwidth: bool) -> str:
     if tells_transport(network) or not (name or gives_bandwidth):
         return ""
     if transport_by_name(network) == "sockets":
-        way = "messages are taken to go through the operating system (TCP), at the interval's end to bypass it (RDMA)"
+        way = "messages are taken to go through the operating system (TCP); the interval includes RDMA"
         return f"the interconnect '{name}' may be either: {way}; give 'transport'"
     unknown = f"the interconnect '{name}' is not known" if name else "the network has neither name nor 'transport'"
-    return (
-        f"{unknown}: messages are taken to bypass the operating system (RDMA), at the interval's end to go through it"
-    )
+    return f"{unknown}: messages are taken to bypass the operating system (RDMA); the interval includes TCP"
 
 
 def tells_transport(network: Network) -> bool:

@@ -50,7 +50,7 @@ class PredictedStep:
     pass_notes: tuple[Note, ...]
 
     def without_measurements(self) -> PredictedStep:
-        """The same, on a target of which no measurement may correct what is predicted from it, as messages are."""
+        """The same without the target's measurements: none corrects messages that are predicted later."""
         return replace(self, target=replace(self.target, measurements=self.target.measurements.iloc[:0]))
 
     def in_network(self, network: Network) -> PredictedStep:

@@ -103,13 +103,13 @@ def step_power(
 
     Args:
         prediction: the step's ops.
-        replayed: the step, and how long all ops of the device run.
+        replayed: the step, and the sum of the times of the device's ops.
         peak_times_s: time of each op at peak arithmetic, and at the full bandwidth [s].
         device: the target.
         limit: its power limit.
-        coefficients: the coefficients.
+        coefficients: of power.
         plan: draws and seed.
-        repeats: how often the step holds the ops.
+        repeats: what the device computes in the step / the ops once.
     """
     if limit is None:
         return None

@@ -26,7 +26,7 @@ class ReplayedStep:
     step: StepTime
     kernels_s: Floats  # the step without the host's time and input
     overlap: Floats  # share of each op's time that lengthens the step
-    running_s: Floats  # what all ops of the device take, beside each other or not
+    running_s: Floats  # sum of the times of the device's ops, concurrent or not
 
 
 def replay_step(prediction: Prediction, timeline: StepTimeline, scenario: HostScenario) -> ReplayedStep:

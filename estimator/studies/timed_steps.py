@@ -144,7 +144,7 @@ def contradictions(timed: TimedSteps, steps_s: Mapping[Group, Floats]) -> Iterat
 
 
 def below_floors(timed: TimedSteps, floors_s: Mapping[Group, float]) -> Iterator[str]:
-    """Each timed step that is shorter than the device's rates allow for what it computes by itself [s]."""
+    """A warning for each timed step that is shorter than its floor [s], which the device's rates set."""
     for group, time_s in zip(timed.groups, timed.measured_s, strict=True):
         if time_s < floors_s[group]:
             timed_text, floor = (units.show(seconds, "s", 3) for seconds in (time_s, floors_s[group]))

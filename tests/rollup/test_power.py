@@ -112,9 +112,9 @@ def test_a_device_is_busy_for_no_longer_than_its_step(share: float, repeats: flo
     """Ops of several lanes may run at once, and a step may hold them several times."""
     prediction, nothing = predicted(), np.zeros(len(predicted().ops))
     step, limit = replayed(1.0, idle_s=0.0), Sourced(value=110.0, unit="W")
-    beside = dataclasses.replace(step, running_s=share * step.step.total)
+    concurrent = dataclasses.replace(step, running_s=share * step.step.total)
     found = power.step_power(
-        prediction, beside, (nothing, nothing), make_device(), limit, C, RunPlan("toy", draws=1), repeats
+        prediction, concurrent, (nothing, nothing), make_device(), limit, C, RunPlan("toy", draws=1), repeats
     )
     assert found == pytest.approx(11.0 + 99.0 * C.busy * busy)
 

@@ -51,7 +51,7 @@ def test_each_part_of_a_step_by_hand() -> None:
     assert sum(found.step.parts().values()) == pytest.approx(found.step.total)
     assert found.kernels_s == pytest.approx(np.array([42.5, 85]) / 2)  # without the ops of the host and of input
     assert found.overlap == pytest.approx(np.full(len(OPS), 0.5))
-    assert found.running_s == pytest.approx([42.5, 85.0])  # without host and input, beside each other or not
+    assert found.running_s == pytest.approx([42.5, 85.0])  # without host and input, concurrent or not
 
 
 def test_another_stack_makes_no_op_shorter_than_its_floor_and_changes_no_prediction() -> None:

@@ -26,16 +26,13 @@ ATTENTION = re.compile(
 
 
 class Signature(NamedTuple):
-    """Places among an op's arguments: of ``is_causal`` or of a mask's kind, None in PyTorch's own ops; and of the
-    queries, which keys and values follow; of packed sequences, of where the queries' sequences begin and of the longest
-    one's length, each followed by that of the keys; and of tensors that say how much of a cache of pages is used.
-    """
+    """Places among an op's arguments."""
 
-    causal: int | None = None
-    queries: int = 0
-    begins: int | None = None
-    longest: int | None = None
-    paged: tuple[int, ...] = ()
+    causal: int | None = None  # of ``is_causal``, or of a mask's kind; None in PyTorch's own ops: see :func:`_mask`
+    queries: int = 0  # keys and values follow
+    begins: int | None = None  # of packed sequences: where those of the queries begin; those of the keys follow
+    longest: int | None = None  # of packed sequences: length of the longest of the queries; that of the keys follows
+    paged: tuple[int, ...] = ()  # of tensors that say how much of a cache of pages is used
 
 
 SIGNATURES = {  # by name, without leading underscores

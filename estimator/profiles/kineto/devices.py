@@ -67,7 +67,7 @@ def on_computing_devices(trace: Trace) -> Flags:
 
 
 def left_out(trace: Trace, computing: Flags) -> Iterator[str]:
-    """A warning about devices whose events are none of ``computing``."""
+    """A warning about devices that do not compute; ``computing``: events of those that do."""
     device = _device_of(trace)
     idle = np.setdiff1d(device, device[computing])
     if len(idle):

@@ -123,22 +123,23 @@ def _assign_pieces(trace: Trace, share: Share, rows: Integers) -> None:
     share.piece[in_time] = np.arange(len(kernels)) - np.searchsorted(call_of_kernel, call_of_kernel)
 
     is_helper = named(trace, HELPER)[rows]
-    alone = np.bincount(call, weights=~is_helper)[call] == 1
-    _assign_lone_gradients(trace, share, rows[matrix & (pieces > 1) & alone & ~is_helper])
-    share.piece[rows[matrix & (pieces > 1) & alone & is_helper]] = NO
+    alone = matrix & (pieces > 1) & (np.bincount(call, weights=~is_helper)[call] == 1)
+    share.piece[rows[alone & is_helper]] = NO
+    _assign_lone_gradients(trace, share, rows[alone & ~is_helper])
 
 
 def _assign_lone_gradients(trace: Trace, share: Share, rows: Integers) -> None:
     """Fill ``share`` where one kernel alone ran of a backward convolution of both gradients: the one that it names.
 
-    So it is where a network's first layer needs no gradient of its image, and the trace lacks the values that say so.
+    The first layer of a network needs no gradient of its image, and a trace without values does not say so.
     """
-    calls = [*trace.calls]
-    for gradient, names in GRADIENTS.items():
-        for row in rows[named(trace, names)[rows]].tolist():
-            pieces = torch_ops.describe(calls[trace.ops["kind"][share.op[row]]])
-            ends = [str(piece.attributes).endswith(f"pass={gradient}") for piece in pieces]
-            share.piece[row] = ends.index(True) if any(ends) else EVERY
+    kind = trace.ops["kind"][share.op[rows]]
+    calls = [*trace.calls] if len(rows) else []
+    for number in np.unique(kind).tolist():
+        for piece, work in enumerate(torch_ops.describe(calls[number])):
+            names = GRADIENTS.get(str(work.attributes).rpartition("pass=")[2])
+            if names is not None:
+                share.piece[rows[(kind == number) & named(trace, names)[rows]]] = piece
 
 
 def _innermost(trace: Trace, nest: Nesting, lane: slice, times: Integers) -> Integers:

@@ -107,7 +107,7 @@ def _updates(trace: Trace) -> tuple[Integers, tuple[str, ...]]:
     """
     marks = trace.marks.take(trace.marked(OPTIMIZER_STEP))
     names, counts = np.unique(marks["name"], return_counts=True)
-    if not len(names) or counts.min() < 2:
+    if not len(names):
         return np.empty((0, 2), dtype=np.int64), ()
     updates = marks.take(marks["name"] == names[counts.argmin()])
     ends = _last_in_a_row(trace, _windows(updates["start"], updates["start"] + updates["duration"]))

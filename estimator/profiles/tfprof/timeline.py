@@ -26,7 +26,7 @@ from estimator.profiles.tfprof import names
 
 FORMAT = "TensorFlow timeline (Chrome trace)"
 VIEWS = False
-IS_OP = re.compile(r'"cat"\s*:\s*"(Op|Tensor|DataFlow)"')  # tensors come first where their memory is shown
+CATEGORY = re.compile(r'"cat"\s*:\s*"(Op|Tensor|DataFlow)"')  # tensors come first where their memory is shown
 TRACE = re.compile(r'\s*(\[\s*)?\{\s*("traceEvents"\s*:|"[^"]*"\s*:)')
 SCOPE, CODE = re.compile(r"Scope:\d{1,9}"), re.compile(r"\.py:\d+:")
 OP_TYPE = re.compile(r"_?[A-Z][A-Za-z0-9]*|unknown")  # TensorFlow's rule for op types; kernels' names differ
@@ -50,9 +50,9 @@ class Event:
 
 
 def recognises(head: bytes) -> bool:
-    """Whether the content is a Chrome trace whose events are of the categories of TensorFlow's timeline."""
+    """Whether the content is a Chrome trace with events of the categories of TensorFlow's timelines."""
     text = decode_head(head) or ""
-    return TRACE.match(text) is not None and IS_OP.search(text) is not None
+    return TRACE.match(text) is not None and CATEGORY.search(text) is not None
 
 
 def read(dumps: list[Dump], workload: Workload) -> Profile:

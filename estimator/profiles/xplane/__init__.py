@@ -42,7 +42,7 @@ COMPANIONS = ("*trace.json.gz", "*trace.json", "*.hlo_proto.pb", "*stats.pb", "*
 
 SPACE_PLANE = 1  # the field of XSpace
 IDENTITY = (  # stats that identify an op
-    "hlo_op", "hlo_module", "program_id", "tf_op", "annotation", "shape", "tensor_shapes",
+    "hlo_op", "hlo_module", ops.PROGRAM_ID, "tf_op", "annotation", "shape", "tensor_shapes",
 )  # fmt: skip
 STEP, RUN = "step_num", "run_id"
 LONGEST = 2**60  # [ps], 13 days
@@ -311,8 +311,8 @@ class _PlaneEvents:
             for row in np.flatnonzero(events.tokens[self.stats.index(STEP)] != ABSENT):
                 name = self.described[int(events.metadata[row])].name
                 self.reading.steps.mark(name, int(events.start[row]), int(end[row]))
-        if RUN in self.stats and "program_id" in self.stats:
-            run, program = (events.tokens[self.stats.index(name)] for name in (RUN, "program_id"))
+        if RUN in self.stats and ops.PROGRAM_ID in self.stats:
+            run, program = (events.tokens[self.stats.index(name)] for name in (RUN, ops.PROGRAM_ID))
             rows_of_runs = np.flatnonzero((run != ABSENT) & (run != UNNUMBERED) & (program != ABSENT))
             run, program = run[rows_of_runs], program[rows_of_runs]
             boundaries = np.flatnonzero((np.diff(run) != 0) | (np.diff(program) != 0)) + 1

@@ -92,10 +92,11 @@ def operators_of(ops: pd.DataFrame) -> pd.Series:
     import pandas as pd
 
     kernels, types = ops["kernel"].fillna(""), ops["op_type"].fillna("")
-    by_device = ran_kernel(ops).map({True: operator_on_device, False: operator_of})
-    triples = list(zip(by_device, kernels, types, strict=True))
-    by_names = {triple: triple[0](*triple[1:]) for triple in set(triples)}
-    names = pd.Series([by_names[triple] for triple in triples], index=ops.index, dtype="string[python]")
+    found = [
+        operator_on_device(kernel, op_type) if on_device else operator_of(kernel, op_type)  # both are cached
+        for kernel, op_type, on_device in zip(kernels, types, ran_kernel(ops), strict=True)
+    ]
+    names = pd.Series(found, index=ops.index, dtype="string[python]")
     for pattern, operator in ((DISPATCH, "host"), (ACROSS_LINK, "input")):
         names = names.mask(ops["attributes"].str.contains(pattern).fillna(False).astype(bool), operator)
     return names

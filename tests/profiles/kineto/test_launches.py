@@ -96,6 +96,16 @@ def test_a_lone_kernel_of_both_gradients_computes_the_one_it_names(
     assert sorted(each for each in ("grad_input", "grad_weights") if f"pass={each}" in ";".join(attributes)) == passes
 
 
+def test_a_helper_beside_a_lone_gradient_computes_none(tmp_path: Path) -> None:
+    profile = read(
+        tmp_path, event("aten::convolution_backward", 0, 10, **dims([2, 4, 6, 6], [2, 3, 8, 8], [4, 3, 3, 3])),
+        launch(1, 1), launch(2, 2), kernel("nchwToNhwcKernel", 20, 30, 1), kernel("sm80_xmma_wgrad", 60, 10, 2),
+    )  # fmt: skip
+    attributes = profile.ops.set_index("kernel")["attributes"]
+    assert "pass=grad_weights" in attributes["sm80_xmma_wgrad"]
+    assert attributes.isna()["nchwToNhwcKernel"]
+
+
 def test_the_kernels_of_a_graph_keep_their_time_and_have_no_shapes(tmp_path: Path) -> None:
     profile = read(
         tmp_path,
