@@ -131,18 +131,16 @@ def with_operators(rows: pd.DataFrame) -> pd.DataFrame:
     """MEASUREMENTS or SHAPES with an ``operator`` in each row: as stated, else its kernel where that is an operator of
     the row's class, else its class, with the suffix of its pass.
     """
-    kernel, op_class = (rows[name].fillna("") for name in ("kernel", "op_class"))
-    is_operator = kernel.isin(operators().keys()) & (kernel.map(_class) == op_class)
-    operator = kernel.where(is_operator, op_class)
-    has_pass = rows["pass"].notna()
-    for name in ("convolution", "max_pool", "avg_pool"):
-        passes = {direction: f"{name}{suffix}" for direction, suffix in SUFFIXES[name].items()}
-        operator = operator.mask((operator == name) & has_pass, rows["pass"].map(passes))
-    return rows.assign(operator=rows["operator"].fillna(operator.astype("string[python]")))
+    import pandas as pd
+
+    columns = (rows[name].to_numpy(dtype=object, na_value="") for name in ("operator", "op_class", "kernel", "pass"))
+    names = [stated or _operator_of(*others) for stated, *others in zip(*columns, strict=True)]
+    return rows.assign(operator=pd.array(names, dtype=rows["operator"].dtype))
 
 
-def _class(name: str) -> str:
-    return operators()[name].op_class if name in operators() else ""
+def _operator_of(op_class: str, kernel: str, direction: str) -> str:
+    name = kernel if kernel in operators() and class_of(kernel) == op_class else op_class
+    return name + SUFFIXES.get(name, {}).get(direction, "")
 
 
 def cast_formats(rows: pd.DataFrame) -> pd.Series:
