@@ -123,7 +123,7 @@ def _print_labelled(sentences: Sequence[str], label: Text) -> None:
 
 def print_summary(summary: TextTable) -> None:
     """Print a table of a result."""
-    table = new_table(summary.title, *summary.headings, right=summary.right, folds=summary.folds)
+    table = new_table(summary.title, *summary.headings, right=summary.right, folds=summary.folds, spare=summary.spare)
     for row in summary.rows:
         table.add_row(*row)
     print_table(table)

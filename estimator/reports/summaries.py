@@ -22,17 +22,23 @@ CORRECTED = (
     "timed steps correct"
 )
 SCALED_HEADINGS = (*SCALED[:3], "step time", "samples/s", *SCALED[3:])
+SPARE = ("batch", "power", "nodes", "messages")
 
 
 @dataclass(frozen=True)
 class TextTable:
-    """A table of texts; ``right``: headings of columns that align right; ``folds``: whether the first one may wrap."""
+    """A table of texts.
+
+    ``right``: headings of columns that align right; ``spare``: of columns that a narrow terminal leaves out, the last
+    one first; ``folds``: whether the first column may wrap.
+    """
 
     title: str
     headings: Sequence[str]
     rows: Sequence[Sequence[str]]
     right: Sequence[str] = ()
     folds: bool = False
+    spare: Sequence[str] = ()
 
 
 def run_of(document: Mapping[str, Any]) -> str:
@@ -126,9 +132,9 @@ def scaling_table(document: Mapping[str, Any]) -> TextTable:
     rows = [_scaled_cells(row) for row in document["rows"]]
     splits = [row["parallel"] for row in document["rows"]]
     if len(set(splits)) == 1:
-        return TextTable(scaling_title(document), SCALED_HEADINGS, rows, SCALED)
+        return TextTable(scaling_title(document), SCALED_HEADINGS, rows, SCALED, spare=SPARE)
     rows = [[split, *cells] for split, cells in zip(splits, rows, strict=True)]
-    return TextTable(scaling_title(document), ("split", *SCALED_HEADINGS), rows, SCALED)
+    return TextTable(scaling_title(document), ("split", *SCALED_HEADINGS), rows, SCALED, spare=SPARE)
 
 
 def scaling_legend(document: Mapping[str, Any]) -> str:

@@ -39,6 +39,13 @@ def test_several_splits_are_rows_of_one_document() -> None:
     assert [row["parallel"] for row in document["rows"]] == ["data", "zero1"]
 
 
+def test_the_table_fits_a_usual_terminal() -> None:
+    words = ("scale", "vgg16", "--system", "summit", "--devices", "96", "--batch", "8")
+    lines = run(*words, "--parallel", "data", "--parallel", "zero1", columns=80).stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert any({"split", "devices", "exposed", "memory"} <= {*line.split()} for line in lines)
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
