@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from estimator.work.operators.rule import ATTENDED, Rule
 from estimator.work.shapes import Op, Shape
 
 FORWARD, BACKWARD = 2, 5  # products of attention's size; backward: scores again, and gradients of values, weights, q, k
 OPERATORS = ("attention", "attention_grad")
-ROLES = ("queries", "keys", "values")
 CAUSAL = "causal"  # attribute: 1 where no query sees later keys, which halves the work
+WINDOW = "window"  # attribute: N where no query sees keys that are N or more positions earlier
 
 
 @dataclass(frozen=True)
@@ -27,12 +28,19 @@ def read_attention(op: Op) -> Layer | None:
     FLOP = 2 · products · scores · (size of a key + size of a value) / 2; queries, keys, values and results move once,
     with their gradients backward.
     """
-    if op.type_rule.operator not in OPERATORS or _is_lesser_kernel(op):
+    rule = _call(op)
+    if rule.operator not in OPERATORS or _is_lesser_kernel(op):
         return None
-    found = [shape for role in ROLES if (shape := op.operand(role))]
-    if len(found) < len(ROLES) or any(len(shape) != 4 for shape in found):
+    by_role = dict(zip(rule.operands, op.operands, strict=False))
+    shapes = [shape for role in ATTENDED if (shape := by_role.get(role))]
+    if len(shapes) < len(ATTENDED) or any(len(shape) != 4 for shape in shapes):
         return None
-    return _work(op, *found)
+    return _work(op, rule, *shapes)
+
+
+def _call(op: Op) -> Rule:
+    """The rule of the call that lists the operands: that of a library which XLA calls, else the op type's."""
+    return op.kernel_rule if op.kernel_rule.operands else op.type_rule
 
 
 def _is_lesser_kernel(op: Op) -> bool:
@@ -40,9 +48,17 @@ def _is_lesser_kernel(op: Op) -> bool:
     return op.kernel_differs and bool(op.kernel_rule.names) and op.kernel_rule.operator not in (*OPERATORS, "gemm")
 
 
-def _work(op: Op, queries: Shape, keys: Shape, values: Shape) -> Layer:
-    forward = op.type_rule.operator == "attention"
-    scores = math.prod(queries[:-1]) * keys[op.type_rule.positions]
+def _work(op: Op, rule: Rule, queries: Shape, keys: Shape, values: Shape) -> Layer:
+    forward = rule.operator == "attention"
+    positions = keys[rule.positions]
+    scores = math.prod(queries[:-1]) * positions * _computed_share(op, positions)
     flop = (FORWARD if forward else BACKWARD) * scores * (queries[-1] + values[-1])
     size = sum(map(math.prod, (queries, keys, values))) + math.prod(queries[:-1]) * values[-1]
-    return Layer(flop / (2.0 if op.attributes.get(CAUSAL) == "1" else 1.0), float(size * (1 if forward else 2)))
+    return Layer(flop, float(size * (1 if forward else 2)))
+
+
+def _computed_share(op: Op, positions: int) -> float:
+    """The part of the scores that masks leave: each cuts off a triangle, later keys or those before the window."""
+    later = 0.5 if op.attributes.get(CAUSAL) == "1" else 0.0
+    window = min((*(op.whole_numbers(WINDOW) or ()), positions))
+    return 1.0 - later - 0.5 * (1.0 - window / max(positions, 1)) ** 2

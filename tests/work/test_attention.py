@@ -56,3 +56,18 @@ def test_a_wrapper_around_attention_does_nothing_itself() -> None:
     row = counted("aten::scaled_dot_product_attention", QKV, attributes="dispatch=1")
     assert row["op_class"] == "host"
     assert pd.isna(row["flop"])
+
+
+@pytest.mark.parametrize(
+    ("attributes", "share"),
+    [("window=100", 1), ("window=200", 1), ("window=50", 7 / 8), ("causal=1;window=25", 1 / 2 - 9 / 32)],
+)
+def test_a_window_leaves_out_the_keys_before_it(attributes: str, share: float) -> None:
+    row = counted("aten::_scaled_dot_product_flash_attention", QKV, attributes=attributes)
+    assert row["flop"] == pytest.approx(share * 2 * PRODUCT)
+
+
+@pytest.mark.parametrize(("kernel", "products"), [("__cudnn$fmhaSoftmax", 2), ("__cudnn$fmhaSoftmaxBackward", 5)])
+def test_a_librarys_call_lists_the_operands_of_its_kernel(kernel: str, products: int) -> None:
+    row = counted("custom-call", QKV, kernel=kernel)
+    assert (row["op_class"], row["flop"]) == ("attention", products * PRODUCT)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from estimator.profiles import messages
+from estimator.profiles.xplane import attention
 
 PRECISIONS = {
     10: "fp16", 11: "fp32", 12: "fp64", 16: "bf16", 2: "int8", 6: "int8", 21: "int4", 22: "int4",
@@ -115,6 +116,7 @@ def _root(instruction: Any, computations: Mapping[int, Any]) -> Any | None:
 def _describe(instruction: Any, by_id: Mapping[int, Any]) -> Instruction:
     operands = [by_id[i].shape for i in instruction.operand_ids if i in by_id]
     shapes = [shape for operand in operands for shape in _flat(operand)]
+    sizes, attributes = _listed(instruction, [shape.dimensions for shape in shapes])
     outputs = list(_flat(instruction.shape))
     across_link = ACROSS_LINK if _crosses_link(instruction, [*shapes, *outputs]) else ""
     precisions = [PRECISIONS[s.element_type] for s in (*shapes, *outputs) if s.element_type in PRECISIONS]
@@ -122,15 +124,18 @@ def _describe(instruction: Any, by_id: Mapping[int, Any]) -> Instruction:
         op_type=_opcode(instruction),
         kernel=_opcode(instruction),
         path=instruction.metadata.op_name,
-        shapes=";".join(map(_shape_text, shapes)) or None,
-        output_shapes=";".join(map(_shape_text, outputs)) or None,
-        attributes=_attributes(instruction)
-        or _cast(instruction, operands)
-        or across_link
-        or _ranks(instruction)
-        or None,
+        shapes=";".join(map(_shape_text, sizes)) or None,
+        output_shapes=";".join(_shape_text(shape.dimensions) for shape in outputs) or None,
+        attributes=attributes or _cast(instruction, operands) or across_link or _ranks(instruction) or None,
         precision=precisions[0] if precisions else None,
     )
+
+
+def _listed(instruction: Any, sizes: Sequence[Sequence[int]]) -> tuple[Sequence[Sequence[int]], str]:
+    """The sizes of the operands, and the attributes; of attention those that its configuration tells."""
+    if instruction.custom_call_target.startswith(attention.CALL):
+        return attention.read_operands(instruction.backend_config, sizes)
+    return sizes, _attributes(instruction)
 
 
 def _crosses_link(instruction: Any, shapes: Sequence[Any]) -> bool:
@@ -163,8 +168,8 @@ def _flat(shape: Any, depth: int = 0) -> Iterator[Any]:
         yield from _flat(part, depth + 1)
 
 
-def _shape_text(shape: Any) -> str:
-    return joined(shape.dimensions) or "1"
+def _shape_text(dimensions: Sequence[int]) -> str:
+    return joined(dimensions) or "1"
 
 
 def joined(values: Sequence[int]) -> str:

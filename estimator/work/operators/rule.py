@@ -9,6 +9,7 @@ from functools import cache
 
 from estimator.core.operators import Operator, operators
 
+ATTENDED = ("queries", "keys", "values")  # operands of attention
 QUANTIFIER = r"(?:[?*+]|\{[^}]*\})"
 CLASS = re.compile(rf"(?:\\.|\[[^\]]*\]){QUANTIFIER}?")  # a class of characters, or an escaped character
 GROUP = re.compile(rf"\([^()]*\){QUANTIFIER}?")

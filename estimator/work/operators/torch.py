@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from estimator.work.operators.rule import Family, Rule
+from estimator.work.operators.rule import ATTENDED, Family, Rule
 
 CONVOLUTION = r"((mkldnn|cudnn|miopen|slow|thnn)_)?conv(olution\w*|_?(transpose|depthwise|dilated|tbc|[123]d)\w*)"
 ADDED = ("summand", "a", "b")
 BACKWARD, OF_LIBRARY = ("output", "image", "weights"), ("image", "output", "weights")
-ATTENDED, ATTENDED_GRAD = ("queries", "keys", "values"), ("", "queries", "keys", "values")
+ATTENDED_GRAD = ("", *ATTENDED)
 LAYER = ("input", "weights", "weights")
 IN_PLACE = r"aten::\w+_"  # writes its first operand
 

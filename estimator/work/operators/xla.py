@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from estimator.work.operators.rule import Family, Rule
+from estimator.work.operators.rule import ATTENDED, Family, Rule
 
 RULES = (
     Rule("gemm", r"dot|__cublas\$(lt\$)?(gemm|matmul)(\$\w+)?|__onednn\$matmul\w*|__triton\w*gemm"),
-    Rule("attention_grad", r"__cudnn\$fmha\w*Backward\w*"),
-    Rule("attention", r"__cudnn\$fmha\w*"),
+    Rule("attention_grad", r"__cudnn\$fmha\w*Backward\w*", operands=ATTENDED),
+    Rule("attention", r"__cudnn\$fmha\w*", operands=ATTENDED),
     Rule("convolution", r"convolution"),
     Rule("convolution_grad_input", r"__cudnn\$convBackwardInput", operands=("output", "weights"), counts_padding=True),
     Rule("convolution_grad_weights", r"__cudnn\$convBackwardFilter", operands=("image", "output"), counts_padding=True),
