@@ -2,13 +2,16 @@
 
 A forward convolution and its two gradients share image, weights and output. Each op lists only what it reads, and
 profilers of TensorFlow list neither results nor strides; together the passes tell all three tensors, and so the stride.
+The passes of a layer have the layer's name. In a view by type ops have no names. There a forward pass and a gradient of
+weights are of one layer where they read the same image and the three tensors fit. A pass of several layers stays as it
+is.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import pandas as pd
 
@@ -19,6 +22,7 @@ from estimator.work.shapes import Shape, read_attributes
 from estimator.work.windows import SPATIAL
 
 RESULT = {"forward": "output", "grad_input": "image", "grad_weights": "weights"}
+TENSORS = ("image", "weights", "output")
 UNKNOWN = "unknown"
 KNOWN = re.compile(r"-?\d+(x-?\d+){2,}")  # the shape of an image or of weights
 HELPER = "helper"
@@ -29,7 +33,7 @@ PADDING = ("padding", "pads")  # either attribute tells the size of a result
 class _Pass:
     """One convolution's op: its layer, its operands by role, and its result's role; a shape is empty where unknown."""
 
-    layer: str
+    layer: str  # empty in a view by type
     rule: Rule
     operands: Mapping[str, str]
     output: str
@@ -39,12 +43,21 @@ class _Pass:
     def result(self) -> str:
         return RESULT[self.rule.properties.direction]
 
+    @property
+    def listed(self) -> dict[str, str]:
+        """The operands of known shape."""
+        return {role: shape for role, shape in self.operands.items() if shape}
+
 
 def complete_layers(work: pd.DataFrame) -> tuple[pd.DataFrame, tuple[Note, ...]]:
     """WORK whose convolutions have the shapes and the strides that the passes of their layer state together."""
     passes = dict(_passes(work))
-    tensors = _tensors_by_layer(passes)
-    columns = {row: _missing_columns(each, tensors[each.layer]) for row, each in passes.items()}
+    tensors = _tensors_by_layer(each for each in passes.values() if each.layer)
+    layers = _layers_of_view([each for each in passes.values() if not each.layer])
+    columns = {
+        row: _missing_columns(each, tensors[each.layer] if each.layer else _layer_of(each, layers))
+        for row, each in passes.items()
+    }
     table = pd.DataFrame.from_dict({row: values for row, values in columns.items() if values}, orient="index")
     if table.empty:
         return work, ()
@@ -64,7 +77,7 @@ def _passes(work: pd.DataFrame) -> Iterator[tuple[int, _Pass]]:
         rule, attributes = rule_of(op_type), read_attributes(text)
         if rule and rule.properties.direction in RESULT and HELPER not in attributes:
             shapes_by_role = {role: _known(shapes, place) for place, role in enumerate(rule.operands)}
-            layer = forward_name(op)
+            layer = "" if op.startswith(f"{op_type} ") else forward_name(op)  # "Conv2D 8x32x32x3;3x3x3x16"
             yield row, _Pass(merged.get(layer, layer), rule, shapes_by_role, _known(outputs, 0), attributes)
 
 
@@ -93,10 +106,10 @@ def _by_scope(names: set[str]) -> dict[str, list[str]]:
     return scopes
 
 
-def _tensors_by_layer(passes: Mapping[int, _Pass]) -> dict[str, dict[str, str]]:
+def _tensors_by_layer(passes: Iterable[_Pass]) -> dict[str, dict[str, str]]:
     """The shapes of image, weights and output by layer; without those in which its ops differ."""
     stated: dict[str, dict[str, set[str]]] = {}
-    for each in passes.values():
+    for each in passes:
         roles = stated.setdefault(each.layer, {})
         for role, shape in ((each.result, each.output), *each.operands.items()):
             roles.setdefault(role, set()).update([shape] if shape else [])
@@ -106,9 +119,42 @@ def _tensors_by_layer(passes: Mapping[int, _Pass]) -> dict[str, dict[str, str]]:
     }
 
 
+def _layers_of_view(passes: Sequence[_Pass]) -> list[_Pass]:
+    """Forward passes with the three tensors of their layers, as gradients of weights that read the same image tell."""
+    forward, gradients = ([each for each in passes if each.result == role] for role in ("output", "weights"))
+    pairs = [(each, gradient) for each in forward for gradient in gradients if _same_image(each, gradient)]
+    layers = [replace(each, operands=each.listed | gradient.listed) for each, gradient in pairs]
+    return [layer for layer in layers if _fits(layer)]
+
+
+def _same_image(one: _Pass, other: _Pass) -> bool:
+    images = {each.listed.get("image") for each in (one, other)}
+    return one.rule.depthwise == other.rule.depthwise and len(images) == 1 and None not in images
+
+
+def _fits(layer: _Pass) -> bool:
+    """Whether a layer can have its three tensors, with the same batch of images before and behind it."""
+    image, weights, output = (_shape(layer.listed.get(role, "")) for role in TENSORS)
+    if not image or len(image) != len(weights) or len(image) != len(output) or image[0] != output[0]:
+        return False
+    layout = _layout(image, weights, output, layer.rule.depthwise)
+    return layout is not None and bool(_strides(layout, image, weights, output))
+
+
+def _layer_of(each: _Pass, layers: Sequence[_Pass]) -> Mapping[str, str]:
+    """The tensors of the one layer that has both operands of a pass; nothing where several have, or none."""
+    fitting = [
+        layer.listed
+        for layer in layers
+        if layer.rule.depthwise == each.rule.depthwise and each.listed.items() <= layer.listed.items()
+    ]
+    is_one = len(each.listed) > 1 and fitting and all(tensors == fitting[0] for tensors in fitting)
+    return fitting[0] if is_one else {}
+
+
 def _missing_columns(each: _Pass, tensors: Mapping[str, str]) -> dict[str, str]:
     """What a row lacks and its layer tells, of ``shapes``, ``output_shapes`` and ``attributes``."""
-    image, weights, output = (_shape(tensors.get(role, "")) for role in ("image", "weights", "output"))
+    image, weights, output = (_shape(tensors.get(role, "")) for role in TENSORS)
     complete = all(each.operands[role] for role in each.rule.operands if role in tensors)
     states_result = bool(each.output) or any(name in each.attributes for name in PADDING)
     if (complete and states_result) or not image or len(image) != len(weights) or len(image) != len(output):

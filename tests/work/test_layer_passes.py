@@ -1,5 +1,6 @@
 """Convolutions of which each pass lists a part of the layer's tensors, as TensorFlow's profilers do."""
 
+import math
 from collections.abc import Mapping
 
 import pandas as pd
@@ -91,6 +92,75 @@ def test_depthwise_convolutions() -> None:
     names = ("d/depthwise", *(f"gradient_tape/d/depthwise/{name}" for name in types[1:]))
     work, _ = counted(*({**row, "op_type": each} for row, each in zip(rows(names, shapes), types, strict=True)))
     assert work["flop"].tolist() == [2 * 8 * 64 * 12 * 9] * 3
+
+
+VIEW = (  # of a network: its convolutions by type, calls and shapes, as tfprof lists them
+    ("Conv2D", 1, "-1x32x32x3;3x3x3x16"),
+    ("Conv2D", 2, "-1x16x16x16;3x3x16x16"),
+    ("Conv2D", 1, "-1x16x16x16;1x1x16x32"),
+    ("Conv2D", 1, "-1x16x16x16;3x3x16x32"),
+    ("Conv2D", 1, "-1x8x8x32;3x3x32x8"),
+    ("Conv2DBackpropFilter", 1, "-1x32x32x3;4;-1x16x16x16"),
+    ("Conv2DBackpropFilter", 2, "-1x16x16x16;4;-1x16x16x16"),
+    ("Conv2DBackpropFilter", 2, "-1x16x16x16;4;-1x8x8x32"),  # of two layers with different weights
+    ("Conv2DBackpropFilter", 1, "-1x8x8x32;4;-1x6x6x8"),
+    ("Conv2DBackpropInput", 2, "4;3x3x16x16;-1x16x16x16"),
+    ("Conv2DBackpropInput", 1, "4;3x3x16x32;-1x8x8x32"),
+)
+LAYERS = (  # of their layers: the output's points, window, input and output channels; None where several fit
+    (256, 9, 3, 16), (256, 9, 16, 16), (64, 1, 16, 32), (64, 9, 16, 32), (36, 9, 32, 8), (256, 9, 3, 16),
+    (256, 9, 16, 16), None, (36, 9, 32, 8), (256, 9, 16, 16), (64, 9, 16, 32),
+)  # fmt: skip
+
+
+def viewed(*lines: tuple[str, int, str]) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    return counted(*({"op": f"{t} {s}", "op_type": t, "calls": c, "shapes": s, "time_s": 1.0} for t, c, s in lines))
+
+
+def test_in_a_view_by_type_passes_are_of_one_layer_where_only_one_fits() -> None:
+    work, notes = viewed(*VIEW)
+    expected = [layer and 2 * 8 * math.prod(layer) * calls for layer, (_, calls, _) in zip(LAYERS, VIEW, strict=True)]
+    assert [None if pd.isna(flop) else flop for flop in work["flop"]] == expected
+    assert "1 convolutions state no dimensions (Conv2DBackpropFilter -1x16x16x16;4;-1x8x8x32)" in str(notes)
+    assert work["conv_h"].tolist()[-1] == 16  # the image before a stride of 2
+
+
+def test_a_view_by_type_without_gradients_tells_no_outputs() -> None:
+    work, _ = viewed(*VIEW[:5])
+    assert work["flop"].isna().all()
+
+
+@pytest.mark.parametrize(
+    "gradient",
+    [
+        "-1x32x32x3;4;-1x16x16x17",  # of other channels
+        "-1x30x30x3;4;-1x15x15x16",  # of another image
+        "-1x32x32x3;4;-1x20x20x16",  # that no stride makes
+        "-1x32x32x3;4;5x16x16x16",  # of another batch
+        "-1x32x32x3;4;unknown",
+    ],
+)
+def test_a_gradient_in_a_view_by_type_that_does_not_fit_tells_nothing(gradient: str) -> None:
+    work, _ = viewed(VIEW[0], ("Conv2DBackpropFilter", 1, gradient))
+    assert work["flop"].isna().all()
+
+
+def test_an_image_with_two_outputs_of_equal_channels_tells_neither() -> None:
+    outputs = ("-1x16x16x16", "-1x32x32x16")
+    work, _ = viewed(VIEW[0], *(("Conv2DBackpropFilter", 1, f"-1x32x32x3;4;{output}") for output in outputs))
+    assert work["flop"].isna().tolist() == [True, False, False]
+
+
+def test_one_operand_tells_no_layer() -> None:
+    lines = (VIEW[0], VIEW[5], ("Conv2DBackpropInput", 1, "4;3x3x3x16;unknown"))
+    assert viewed(*lines)[0]["flop"].isna().tolist() == [False, False, True]
+
+
+def test_depthwise_gradients_are_of_depthwise_layers() -> None:
+    lines = (("Conv2D", 1, "-1x8x8x32;3x3x32x32"), ("DepthwiseConv2dNativeBackpropFilter", 1, "-1x8x8x32;4;-1x8x8x32"))
+    assert viewed(*lines)[0]["flop"].isna().all()
+    work, _ = viewed(("DepthwiseConv2dNative", 1, "-1x8x8x32;3x3x32x1"), lines[1])
+    assert work["flop"].tolist() == [2 * 8 * 64 * 32 * 9] * 2
 
 
 @pytest.mark.parametrize(
