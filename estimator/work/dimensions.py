@@ -42,12 +42,12 @@ def fill_products(
 
 def _resolve(ops: ParsedOps, unstated: list[int], stated: Mapping[int, Product], where: str) -> dict[int, Product]:
     """The products that state no form, where exactly one reading is consistent."""
-    pairs = {i: pair for i in unstated if (pair := factors(ops.ops[i])) is not None}
-    products = resolve_products(pairs.values(), stated.values())
-    for i, pair in pairs.items():
-        if products[pair] is None:
+    each = {i: (pair, next(iter(ops.ops[i].outputs), None)) for i in unstated if (pair := factors(ops.ops[i]))}
+    products = resolve_products(each.values(), stated.values())
+    for i, one in each.items():
+        if products[one] is None:
             _refuse_mismatch(ops.ops[i], f"{where}: '{ops.names[i]}'")
-    return {i: product for i, pair in pairs.items() if (product := products[pair]) is not None}
+    return {i: product for i, one in each.items() if (product := products[one]) is not None}
 
 
 def _refuse_mismatch(op: Op, where: str) -> None:

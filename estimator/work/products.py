@@ -2,8 +2,8 @@
 
 Some dumps do not mark transposes. Three readings of operands [p, q] and [r, s] occur in training: the forward product
 (q = r), the weights' gradient (first operand transposed, p = r) and the input's gradient (second transposed, q = s).
-Where several fit, only those that use a weight matrix of the same run are kept. Ambiguous products stay NA; nothing is
-guessed.
+The shape of the result tells which one it is, where the dump has it. Where several fit, only those that use a weight
+matrix of the same run are kept. Ambiguous products stay NA; nothing is guessed.
 """
 
 from __future__ import annotations
@@ -12,11 +12,14 @@ import math
 from collections.abc import Collection, Hashable, Iterable
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from estimator.core.errors import EstimatorError
 from estimator.work.shapes import Op, Shape
 
 Labels = tuple[Hashable, ...]  # one per dimension, as in einsum; equal labels of both operands are one dimension
 Pair = tuple[Shape, Shape]
+Unstated = tuple[Pair, Shape | None]  # factors, and the result where its shape is known
 AXES = ("contract_a", "contract_b", "batch_a", "batch_b")
 FORMS = {"equation", "trans_a", "trans_b", *AXES}
 PHASES = {("n", "n"): "forward", ("t", "n"): "backward", ("n", "t"): "backward", ("t", "t"): "unknown"}
@@ -159,21 +162,32 @@ def _contract(pair: Pair, left: Labels, right: Labels, kept: Collection[Hashable
     )
 
 
-def resolve_products(pairs: Iterable[Pair], stated: Iterable[Product] = ()) -> dict[Pair, Product | None]:
-    """The one consistent reading of each pair of operands of a run; None where none or several are consistent."""
-    possible = {pair: readings(pair) for pair in set(pairs)}
-    all_readings = (*stated, *(reading for of_pair in possible.values() for reading in of_pair))
+def resolve_products(unstated: Iterable[Unstated], stated: Iterable[Product] = ()) -> dict[Unstated, Product | None]:
+    """The one consistent reading of each product of a run; None where none or several are consistent."""
+    possible = {each: readings(*each) for each in set(unstated)}
+    all_readings = (*stated, *(reading for of_one in possible.values() for reading in of_one))
     weights = {reading.weight for reading in all_readings if reading.phase == "forward"}
-    return {pair: _consistent(of_pair, weights) for pair, of_pair in possible.items()}
+    return {each: _consistent(of_one, weights) for each, of_one in possible.items()}
 
 
-def readings(pair: Pair) -> list[Product]:
-    """Every reading of two operands as a product, leading dimensions being the batch."""
+def readings(pair: Pair, result: Shape | None = None) -> list[Product]:
+    """Every reading of two operands as a product, leading dimensions being the batch.
+
+    A result that no reading has is that of a kernel which does more, so that it tells nothing.
+    """
     if min(map(len, pair)) < 2:
         return []
-    products = {flags: multiply(pair, *flags) for flags in PHASES}
-    likely = [replace(p, phase=PHASES[flags]) for flags, p in products.items() if p and flags != ("t", "t")]
-    return likely or [replace(p, phase="unknown") for p in products.values() if p]
+    products = {flags: product for flags in PHASES if (product := multiply(pair, *flags))}
+    with_result = {flags: product for flags, product in products.items() if _result(pair, *flags) == result}
+    likely = {flags: product for flags, product in products.items() if flags != ("t", "t")}
+    return [replace(product, phase=PHASES[flags]) for flags, product in (with_result or likely or products).items()]
+
+
+def _result(pair: Pair, trans_a: str, trans_b: str) -> Shape:
+    """The shape of the result of operands that multiply over their last two dimensions."""
+    a, b = pair
+    batch = np.broadcast_shapes(a[:-2], b[:-2])
+    return (*batch, a[-1 if trans_a == "t" else -2], b[-2 if trans_b == "t" else -1])
 
 
 def _consistent(possible: list[Product], weights: Collection[Shape]) -> Product | None:

@@ -61,6 +61,12 @@ def test_sizes_of_products_are_of_products_alone() -> None:
     assert work["trans_a"].isna().tolist() == [False, True]
 
 
+@pytest.mark.parametrize(("result", "sizes"), [("8x16x16", [8, 16, 16, 4]), ("8x4x4", [8, 4, 4, 16])])
+def test_a_result_settles_which_reading_is_meant(result: str, sizes: list[int]) -> None:
+    row: Row = {"op_type": "BatchMatMulV2", "shapes": "8x16x4;8x16x4", "output_shapes": result}
+    assert product(row)[:4] == sizes
+
+
 def test_a_forward_product_of_the_run_settles_which_reading_is_meant() -> None:
     """[100, 50] and [100, 50] are a gradient of weights or of an input: only the latter takes weights [100, 50]."""
     unsure: Row = {"op_type": "MatMul", "shapes": "100x50;100x50"}

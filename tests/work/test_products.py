@@ -1,4 +1,5 @@
 import itertools
+from collections.abc import Iterable
 
 import pytest
 from hypothesis import given
@@ -6,7 +7,15 @@ from hypothesis import strategies as st
 
 from estimator.core.errors import EstimatorError
 from estimator.work.products import Pair, Product, multiply, resolve_products, stated_product
-from estimator.work.shapes import Op, read_attributes, read_shapes
+from estimator.work.shapes import Op, Shape, read_attributes, read_shapes
+
+Resolved = dict[Pair, Product | None]
+
+
+def resolved(pairs: Iterable[Pair], stated: Iterable[Product] = ()) -> Resolved:
+    """The readings of products whose results are not known, by their factors."""
+    return {pair: product for (pair, _), product in resolve_products(((p, None) for p in pairs), stated).items()}
+
 
 DIM = st.integers(min_value=2, max_value=4000)
 
@@ -21,37 +30,68 @@ def test_the_three_products_of_every_layer_of_any_network(batch: int, layers: li
         expected[(batch, a), (a, b)] = (1, batch, b, a)
         expected[(batch, a), (batch, b)] = (1, a, b, batch)
         expected[(batch, b), (a, b)] = (1, batch, a, b)
-    resolved = resolve_products(expected)
-    assert {pair: product.dims if product else None for pair, product in resolved.items()} == expected
+    dims = {pair: product.dims if product else None for pair, product in resolved(expected).items()}
+    assert dims == expected
 
 
 def test_a_width_equal_to_the_batch_is_settled_by_the_weights_of_the_run() -> None:
     pairs = [((100, 100), (100, 50)), ((100, 50), (50, 1)), ((100, 50), (100, 50)), ((100, 1), (50, 1))]
-    resolved = resolve_products(pairs)
-    input_gradient = resolved[(100, 50), (100, 50)]
+    input_gradient = resolved(pairs)[(100, 50), (100, 50)]
     assert input_gradient is not None
     assert input_gradient.dims == (1, 100, 100, 50)
 
 
 def test_square_operands_keep_their_transposes_unknown() -> None:
-    product = resolve_products([((64, 64), (64, 64))])[(64, 64), (64, 64)]
+    product = resolved([((64, 64), (64, 64))])[(64, 64), (64, 64)]
     assert product is not None
     assert (product.dims, product.trans_a, product.phase) == ((1, 64, 64, 64), None, "unknown")
 
 
 def test_ambiguous_products_are_not_guessed() -> None:
-    assert resolve_products([((100, 50), (100, 50))]) == {((100, 50), (100, 50)): None}
+    assert resolved([((100, 50), (100, 50))]) == {((100, 50), (100, 50)): None}
+
+
+@pytest.mark.parametrize(
+    ("pair", "result", "dims", "trans"),
+    [
+        (((100, 50), (100, 50)), (50, 50), (1, 50, 50, 100), ("t", "n")),
+        (((100, 50), (100, 50)), (100, 100), (1, 100, 100, 50), ("n", "t")),
+        (((4, 6, 16, 8), (4, 6, 16, 8)), (4, 6, 16, 16), (24, 16, 16, 8), ("n", "t")),  # scores of attention
+        (((4, 6, 16, 8), (4, 6, 16, 8)), (4, 6, 8, 8), (24, 8, 8, 16), ("t", "n")),
+        (((4, 1, 16, 8), (6, 16, 8)), (4, 6, 16, 16), (1, 64, 96, 8), ("n", "t")),  # broadcast
+        (((8, 4), (4, 8)), (4, 4), (1, 4, 4, 8), ("t", "t")),
+    ],
+)
+def test_the_result_tells_the_transposes(pair: Pair, result: Shape, dims: Shape, trans: tuple[str, str]) -> None:
+    product = resolve_products([(pair, result)])[pair, result]
+    assert product is not None
+    assert (product.dims, (product.trans_a, product.trans_b)) == (dims, trans)
+
+
+def test_equal_operands_with_different_results_are_different_products() -> None:
+    pair = ((100, 50), (100, 50))
+    products = resolve_products([(pair, (50, 50)), (pair, (100, 100)), (pair, None)])
+    assert [product and product.m for product in products.values()].count(None) == 1
+    assert {product.m for product in products.values() if product} == {50, 100}
+
+
+def test_a_result_of_no_reading_tells_nothing() -> None:
+    """A kernel may do more after the product, such as a sum."""
+    pair = ((100, 50), (50, 7))
+    product = resolve_products([(pair, (7,))])[pair, (7,)]
+    assert product is not None
+    assert product.dims == (1, 100, 7, 50)
 
 
 def test_leading_dimensions_are_the_batch() -> None:
-    product = resolve_products([((8, 12, 64, 32), (8, 12, 32, 16))])[(8, 12, 64, 32), (8, 12, 32, 16)]
+    product = resolved([((8, 12, 64, 32), (8, 12, 32, 16))])[(8, 12, 64, 32), (8, 12, 32, 16)]
     assert product is not None
     assert product.dims == (96, 64, 16, 32)
 
 
 @pytest.mark.parametrize("pair", [((3, 4), (5, 6)), ((3,), (3, 4)), ((2, 3, 4), (3, 4, 5))])
 def test_shapes_that_do_not_multiply(pair: Pair) -> None:
-    assert resolve_products([pair]) == {pair: None}
+    assert resolved([pair]) == {pair: None}
 
 
 @pytest.mark.parametrize("trans", ["n", "t"])
@@ -174,6 +214,6 @@ def test_a_phase_is_read_from_transposes_where_layers_multiply_alike() -> None:
 def test_weights_of_stated_products_settle_others() -> None:
     forward = stated_product(make_op("MatMul", "100x100;100x50", "trans_a=n;trans_b=n"))
     assert forward is not None
-    gradient = resolve_products([((100, 50), (100, 50))], [forward])[(100, 50), (100, 50)]
+    gradient = resolved([((100, 50), (100, 50))], [forward])[(100, 50), (100, 50)]
     assert gradient is not None
     assert gradient.dims == (1, 100, 100, 50)
