@@ -2,8 +2,8 @@
 
 They have a package and a descriptor pool of their own, because capturing loads TensorFlow's in the same process.
 Undeclared fields are skipped; enumerations are read as numbers. Sources: TensorFlow 2.21's
-``step_stats.proto``, ``config.proto``, ``node_def.proto``, ``tfprof_log.proto``, and XLA's ``hlo.proto``
-and ``xla_data.proto``.
+``step_stats.proto``, ``config.proto``, ``node_def.proto``, ``function.proto``, ``tfprof_log.proto``, and XLA's
+``hlo.proto`` and ``xla_data.proto``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ PACKAGE = "fom_estimator"
 MESSAGES = {
     # one traced step of a TensorFlow session
     "RunMetadata": "step_stats 1 StepStats, partition_graphs 3 *GraphDef, function_graphs 4 *FunctionGraphs",
-    "FunctionGraphs": "partition_graphs 1 *GraphDef",
+    "FunctionGraphs": (
+        "partition_graphs 1 *GraphDef, pre_optimization_graph 2 GraphDef, post_optimization_graph 3 GraphDef"
+    ),
     "StepStats": "dev_stats 1 *DeviceStepStats",
     "DeviceStepStats": "device 1 string, node_stats 2 *NodeExecStats",
     "NodeExecStats": (
@@ -34,7 +36,9 @@ MESSAGES = {
     "TensorShape": "dim 2 *TensorDim, unknown_rank 3 bool",
     "TensorDim": "size 1 int64, name 2 string",
     # graphs
-    "GraphDef": "node 1 *NodeDef",
+    "GraphDef": "node 1 *NodeDef, library 2 FunctionDefLibrary",
+    "FunctionDefLibrary": "function 1 *FunctionDef",
+    "FunctionDef": "node_def 3 *NodeDef",
     "NodeDef": "name 1 string, op 2 string, input 3 *string, device 4 string, attr 5 string>AttrValue",
     "AttrValue": "list 1 AttrList, s 2 bytes, i 3 int64, f 4 float, b 5 bool, type 6 int32, shape 7 TensorShape",
     "AttrList": "s 2 *bytes, i 3 *int64, f 4 *float, b 5 *bool, type 6 *int32, shape 7 *TensorShape",

@@ -1,14 +1,15 @@
 """Reader of RunMetadata, TensorFlow's binary trace of one session step, or of several steps in one file.
 
 Each op's ``timeline_label``, "[memory] name = kernel(inputs)", names the kernel that ran and the nodes of its operands;
-the operands' shapes are those nodes' output shapes.
+the operands' shapes are those of their last outputs before it ran, as nodes of several functions may have one name.
 """
 
 from __future__ import annotations
 
+import bisect
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +21,7 @@ from estimator.core.types import Profile, Workload
 from estimator.profiles import canonical, events, messages, phases, steps, wire
 from estimator.profiles.dump import HEAD, Dump
 from estimator.profiles.frameworks import TENSORFLOW, with_framework
-from estimator.profiles.tfprof import names, node_text
+from estimator.profiles.tfprof import graph_nodes, names, node_text
 
 FORMAT = "RunMetadata (TensorFlow step stats)"
 VIEWS = False
@@ -28,6 +29,8 @@ FIXED = 8  # bytes of a fixed length before each message
 STEP_STATS_DEVICE = (0x0A, 0x0A, 0x0A)  # RunMetadata.step_stats.dev_stats.device
 LONGEST = 10**15  # of a step [ns]; int64 holds its picoseconds
 CALLS = re.compile(r"^(Stateful|Stateless)?(PartitionedCall|While|If|Case)$|^(RemoteCall|SymbolicGradient)$")
+BY_NAME = re.compile(r"[a-z]|__(inference|forward|backward)_|[A-Z]\w*_[A-Za-z0-9]{11}$")  # a function's, as an op type
+CALL = "PartitionedCall"
 NOT_A_KERNEL = re.compile(r"^(regs:|MEMCPY|Memcpy)|^\s*$")
 DEVICE = re.compile(rb"/[\w:/.\-]*(?i:device:|cpu:|gpu:)[\w:/.\-]*")
 
@@ -77,14 +80,24 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
     )
 
 
+@dataclass(frozen=True)
+class Output:
+    """One result of one run of a node, and when it was made [ns]."""
+
+    made: int
+    shape: Shape
+    precision: str | None
+
+
 class _Step:
-    """One traced step: its events, and the precisions and shapes of its nodes' outputs."""
+    """One traced step: its events, the nodes that may have run, and the outputs of every run of a node."""
 
     def __init__(self, metadata: Any, where: str) -> None:
-        self.graph = _graph(metadata)
-        self.precisions: dict[Key, str | None] = {}
-        self.shapes: dict[Key, Shape] = {}
+        self.nodes = graph_nodes.read_nodes(metadata)
+        self.outputs: dict[Key, list[Output]] = defaultdict(list)
         self.events = [self._event(d, stats, where) for d in metadata.step_stats.dev_stats for stats in d.node_stats]
+        for outputs in self.outputs.values():
+            outputs.sort(key=lambda output: output.made)
         devices = {event.device for event in self.events}
         counted = names.select_counted(devices)
         in_order = sorted(self.events, key=lambda event: event.start)
@@ -122,19 +135,19 @@ class _Step:
     def _row(self, op: str, ran: Sequence[Event], runs: Sequence[Event]) -> dict[str, object]:
         longest = max(ran, key=lambda event: event.duration)
         labelled = runs[0] if runs else longest
-        node = self.graph.get(op)
-        shapes = [self._look_up(self.shapes, name) for name in labelled.inputs]
-        attrs = node.attr if node else {}
-        op_type = node.op if node else labelled.op_type
+        operands = [self._operand(name, labelled) for name in labelled.inputs]
+        nodes = graph_nodes.find_nodes(self.nodes, op, labelled.inputs)
+        op_type = labelled.op_type or graph_nodes.only(node.op for node in nodes)
+        stated = graph_nodes.only(node_text.attributes(node.op, node.attr) for node in nodes)
         return {
             "op": op,
             "op_type": op_type,
             "kernel": longest.kernel or labelled.kernel,
             "placement": longest.device,
-            "precision": self._precision(labelled),
-            "shapes": node_text.shapes_text(shapes),
+            "precision": self._precision(labelled, operands),
+            "shapes": node_text.shapes_text([operand.shape if operand else None for operand in operands]),
             "output_shapes": node_text.shapes_text(labelled.outputs),
-            "attributes": node_text.attributes(op_type or "", attrs),
+            "attributes": stated or node_text.attributes(op_type or "", {}),
             "calls": len(runs) or len(ran),
             "time_s": sum(self._own_time(event) for event in ran) / 1e9,
         }
@@ -147,16 +160,16 @@ class _Step:
         inside = [e for e in self.counted if event.start <= e.start < last and e.duration < event.duration]
         return event.duration - min(_busy_ns(inside), event.duration)
 
-    def _precision(self, event: Event) -> str | None:
+    def _precision(self, event: Event, operands: Sequence[Output | None]) -> str | None:
         """The precision of the first operand that has one, or of the result."""
-        precisions = [self._look_up(self.precisions, name) for name in event.inputs]
-        return next(filter(None, precisions), self.precisions.get((event.op, 0)))
+        results = [_last_made(self.outputs.get((event.op, 0), ()), event.start + event.duration)]
+        return next((each.precision for each in (*operands, *results) if each and each.precision), None)
 
-    def _look_up(self, by_output: Mapping[Key, Any], name: str) -> Any:
-        """The value of an input, which labels write ``node`` or ``node:slot``."""
+    def _operand(self, name: str, event: Event) -> Output | None:
+        """The operand of an event that its label writes ``node`` or ``node:slot``."""
         node, _, slot = name.rpartition(":")
         has_slot = node and slot.isdecimal() and len(slot) < 9
-        return by_output.get((node, int(slot)) if has_slot else (name, 0))
+        return _last_made(self.outputs.get((node, int(slot)) if has_slot else (name, 0), ()), event.start)
 
     def _event(self, device: Any, stats: Any, where: str) -> Event:
         start, op_start, op_end, end = _times(stats)
@@ -165,15 +178,15 @@ class _Step:
             raise EstimatorError(
                 f"{where}: '{op}' runs from {op_start} to {op_end} ns of its start; expected an end after its beginning"
             )
-        outputs: dict[int, Shape] = {}
+        ended = start + op_end
         for output in stats.output:
             tensor = output.tensor_description
-            outputs[output.slot] = node_text.shape_of(tensor.shape)
-            self.precisions[op, output.slot] = node_text.PRECISION.get(tensor.dtype)
-            self.shapes[op, output.slot] = outputs[output.slot]
-        shapes = tuple(outputs[slot] for slot in sorted(outputs))
+            made = Output(ended, node_text.shape_of(tensor.shape), node_text.PRECISION.get(tensor.dtype))
+            self.outputs[op, output.slot].append(made)
+        shapes = {output.slot: node_text.shape_of(output.tensor_description.shape) for output in stats.output}
+        results = tuple(shapes[slot] for slot in sorted(shapes))
         last = start + max(op_end, end)
-        return Event(op, device.device, start + op_start, op_end - op_start, last, op_type, kernel, inputs, shapes)
+        return Event(op, device.device, start + op_start, op_end - op_start, last, op_type, kernel, inputs, results)
 
 
 def _times(stats: Any) -> tuple[int, int, int, int]:
@@ -194,16 +207,20 @@ def _label(stats: Any) -> tuple[str, str | None, str | None, tuple[str, ...]]:
         if names and not inputs.endswith(")"):
             names[-1] = ""
         kernel = kernel.strip()
-        return stats.node_name, kernel, kernel, tuple(name for name in names if not name.startswith("^"))
+        op_type = CALL if BY_NAME.match(kernel) else kernel
+        return stats.node_name, op_type, kernel, tuple(name for name in names if not name.startswith("^"))
     detail, _, annotation = label.partition("@@")
     name, _, op_type = (annotation.partition("#")[0] or stats.node_name).partition(":")
     kernel = re.split(r" regs:", detail)[0].strip()
     return name, op_type or None, (op_type if NOT_A_KERNEL.match(kernel) else kernel) or None, ()
 
 
-def _graph(metadata: Any) -> dict[str, Any]:
-    graphs = [*metadata.partition_graphs, *(g for f in metadata.function_graphs for g in f.partition_graphs)]
-    return {node.name: node for graph in graphs for node in graph.node}
+def _last_made(outputs: Sequence[Output], until: int) -> Output | None:
+    """The last output up to a time; where all are later, as clocks differ, the first if they are alike."""
+    place = bisect.bisect_right(outputs, until, key=lambda output: output.made)
+    if place:
+        return outputs[place - 1]
+    return outputs[0] if len({(output.shape, output.precision) for output in outputs}) == 1 else None
 
 
 def _grouped(ran: Sequence[Event]) -> Iterator[tuple[tuple[str, str], list[Event]]]:

@@ -119,14 +119,70 @@ def test_a_gpu_without_streams_gives_a_warning(tmp_path: Path) -> None:
 
 
 def test_attributes_come_from_the_partition_graphs(tmp_path: Path) -> None:
-    metadata = fused_step()
-    node = metadata.partition_graphs.add().node.add(name="d/Relu", op="_FusedConv2D")
+    metadata = fused_step(label="d/Relu = _FusedConv2D(x, w, b, ^x)")
+    node = metadata.partition_graphs.add().node.add(name="d/Relu", op="_FusedConv2D", input=["x", "w", "b", "^x"])
     node.attr["strides"].list.i.extend([1, 2, 3, 1])
     node.attr["padding"].s = b"SAME"
     node.attr["transpose_b"].b = True
     row = read(tmp_path, metadata.SerializeToString()).ops.set_index("op").loc["d/Relu"]
     assert row["attributes"].startswith("trans_b=t;strides=2x3;padding=SAME;layout=NHWC;")
     assert row["op_type"] == "_FusedConv2D"
+
+
+def functions(metadata: Any) -> Any:
+    """A step of a graph's product "m", and of two functions with a product of that name and an argument "x" each.
+
+    As TensorFlow 2.21 traces functions that it does not inline.
+    """
+    ops = [("a", "_Arg()", (4, 3)), ("w", "Const()", (3, 2)), ("m", "MatMul(a, w)", (4, 2))]
+    for call, argument, result in (("Other_dYs7aETWK70", (7, 5), (7, 7)), ("inner", (8, 6), (6, 6))):
+        ops += [("x", "_Arg()", argument), ("m", "BatchMatMulV2(x, x)", result), (call, f"{call}(a)", result)]
+    lines = [{"name": name, "label": f"{name} = {label}", "shape": shape} for name, label, shape in ops]
+    return traced(*lines, metadata=metadata)
+
+
+def test_functions_may_have_nodes_of_one_name(tmp_path: Path) -> None:
+    metadata = messages.get("RunMetadata")()
+    node = metadata.partition_graphs.add().node.add(name="m", op="MatMul", input=["a", "w"])
+    node.attr["transpose_b"].b = False
+    profile = read(tmp_path, functions(metadata).SerializeToString())
+    ops = profile.ops[profile.ops["op"] == "m"]
+    assert ops["shapes"].tolist() == ["4x3;3x2", "7x5;7x5", "8x6;8x6"]
+    assert ops["attributes"].fillna("").tolist() == ["trans_b=n", "", ""]
+    assert matrix_flop(profile) == 2 * (4 * 3 * 2 + 7 * 7 * 5 + 6 * 6 * 8)
+
+
+def test_a_call_by_a_functions_name_is_no_work_of_its_own(tmp_path: Path) -> None:
+    call = {"name": "c", "start": 10_000, "duration": 5000}
+    inner = {"name": "i", "label": "i = _FusedMatMul()", "start": 11_000, "duration": 3000}
+    for name in ("inner_7Aj6eKevH40", "Other_dYs7aETWK70", "__inference_step_12", "core"):
+        ops = read_step(tmp_path, call | {"label": f"c = {name}(x)"}, inner).ops.set_index("op")
+        assert (ops.loc["c", "op_type"], ops.loc["c", "kernel"]) == ("PartitionedCall", name)
+        assert (ops.loc["i", "op_type"], ops.loc["c", "time_s"]) == ("_FusedMatMul", pytest.approx(2e-6))
+
+
+def test_types_and_attributes_of_a_functions_nodes_come_from_the_library(tmp_path: Path) -> None:
+    metadata = traced({"name": "m", "shape": (7, 7)})
+    library = metadata.partition_graphs.add().library
+    node = library.function.add().node_def.add(name="m", op="BatchMatMulV2", input=["x", "x"])
+    node.attr["adj_y"].b = True
+    (row,) = read(tmp_path, metadata.SerializeToString()).ops[["op_type", "attributes"]].to_numpy().tolist()
+    assert row == ["BatchMatMulV2", "trans_b=t"]
+
+
+def test_the_precision_is_that_of_the_same_run(tmp_path: Path) -> None:
+    half, single = ({"name": "x", "label": "x = _Arg()", "shape": (4, 3), "dtype": dtype} for dtype in (19, 1))
+    cast = {"name": "y", "label": "y = Neg(x)", "shape": (4, 3)}
+    ops = read_step(tmp_path, half, cast, single).ops
+    assert ops.loc[ops["op"] == "y", "precision"].tolist() == ["fp16"]
+
+
+def test_an_operand_that_ends_later_by_another_clock_is_still_the_operand(tmp_path: Path) -> None:
+    later = {"name": "x", "label": "x = _Arg()", "shape": (4, 3), "start": 90_000}
+    ops = read_step(tmp_path, {"name": "y", "label": "y = Neg(x)"}, later).ops.set_index("op")
+    assert ops.loc["y", "shapes"] == "4x3"
+    ops = read_step(tmp_path, {"name": "y", "label": "y = Neg(x)"}, later, later | {"shape": (5, 3)}).ops
+    assert ops.loc[ops["op"] == "y", "shapes"].isna().all()
 
 
 def test_an_op_that_calls_others_keeps_its_own_time(tmp_path: Path) -> None:
