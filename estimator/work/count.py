@@ -25,7 +25,7 @@ from estimator.work.layers import read_layer
 from estimator.work.messages import count_messages
 from estimator.work.operators import operator_in_class, operators_of
 from estimator.work.operators.formats import precision_of
-from estimator.work.suspicious_input import slow_times, unknown_products
+from estimator.work.suspicious_input import times_in_another_unit, unknown_products
 from estimator.work.traffic import Traffic, read_traffic
 from estimator.work.transformed import Transformed
 
@@ -62,7 +62,7 @@ def count_work(ops: pd.DataFrame, workload: Workload, where: str = "profile") ->
     work = count_messages(work, parsed_ops, workload)
     work = _count_aggregates(work, workload)
     work["intensity"] = (work["flop"] / work["bytes"]).where(work["bytes"] > 0)
-    suspicious = (*unknown_products(work), *slow_times(work))
+    suspicious = (*unknown_products(work), *times_in_another_unit(work))
     notes = (*unstated, *completed, *notes, *suspicious, *uncounted_products(work), *_uncounted_notes(work))
     return Transformed(WORK.conform(work, where), changed=True, notes=notes)
 

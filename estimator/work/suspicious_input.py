@@ -15,7 +15,10 @@ from estimator.work.operators.rule import plain_texts
 
 LONGEST_STEP_S = 1000.0  # of all ops; no training step takes so long
 SLOWEST = 1e6  # FLOP/s of products that any processor exceeds
+FASTEST = 1e17  # FLOP/s that no device reaches
 MUCH_WORK = 1e6  # FLOP of products that are more than their launches
+TOO_LONG = "time_s is in seconds; is it in milliseconds, or of several steps?"
+TOO_SHORT = "time_s is in seconds; check it, and the shapes"
 
 
 def unknown_products(work: pd.DataFrame) -> tuple[Note, ...]:
@@ -30,17 +33,20 @@ def unknown_products(work: pd.DataFrame) -> tuple[Note, ...]:
     )
 
 
-def slow_times(work: pd.DataFrame) -> tuple[Note, ...]:
-    """A note where a step, or all its products, take so long that their times are likely in another unit."""
+def times_in_another_unit(work: pd.DataFrame) -> tuple[Note, ...]:
+    """A note where the times of a step, or of all its products, are such that they are likely in another unit."""
     total_s, products = float(work["time_s"].sum()), work["op_class"].isin(MATRIX) & work["flop"].notna()
     flop, product_s = float(work.loc[products, "flop"].sum()), float(work.loc[products, "time_s"].sum())
+    rate = show(flop / product_s, "FLOP/s", 3) if product_s else ""
     if total_s > LONGEST_STEP_S:
-        found = f"the ops take {total_s:.0f} s a step"
-    elif flop > MUCH_WORK and flop < SLOWEST * product_s:
-        found = f"products run at {show(flop / product_s, 'FLOP/s', 3)}, slower than on any processor"
+        found = f"the ops take {total_s:.0f} s a step: {TOO_LONG}"
+    elif MUCH_WORK < flop < SLOWEST * product_s:
+        found = f"products run at {rate}, slower than on any processor: {TOO_LONG}"
+    elif product_s and flop > FASTEST * product_s:
+        found = f"products run at {rate}, faster than on any device: {TOO_SHORT}"
     else:
         return ()
-    return (Note("time-unit", f"{found}: time_s is in seconds; is it in milliseconds, or of several steps?"),)
+    return (Note("time-unit", found),)
 
 
 def _meant(name: str) -> str:

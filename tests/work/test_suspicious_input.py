@@ -31,7 +31,13 @@ def test_an_op_type_with_the_dimensions_of_a_product_that_is_no_ops_name() -> No
         ([PRODUCT | {"time_s": 0.2}, {"op_type": "Relu", "time_s": 1200.0}], "the ops take 1200 s a step"),
         ([PRODUCT | {"m": 10, "n": 100, "time_s": 20.0}], "products run at 102 kFLOP/s, slower than on any processor"),
         ([PRODUCT | {"m": 1, "n": 1, "time_s": 20.0}], None),
+        ([PRODUCT | {"time_s": 1e-7}], None),
     ],
 )
 def test_times_that_are_likely_in_another_unit(rows: list[dict[str, object]], found: str | None) -> None:
     assert doubts(*rows) == ([f"{found}: {WORDS}"] if found else [])
+
+
+def test_products_that_no_device_is_fast_enough_for() -> None:
+    (sentence,) = doubts(PRODUCT | {"time_s": 1e-9})
+    assert sentence.startswith("products run at 2.15 EFLOP/s, faster than on any device: ")
