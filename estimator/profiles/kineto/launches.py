@@ -57,11 +57,13 @@ class Share:
 def find_launches(trace: Trace, nest: Nesting) -> Launches:
     """Where and when the host launched each device event: the op around its launch, by correlation.
 
-    An event without a recorded launch belongs to the one op that has its id, if there is one.
+    An event without a recorded launch, or with one on a thread of which no op is recorded, belongs to the one op that
+    has its id, if there is one.
     """
     launches = trace.launches
     launch = _launch_of(trace.device["correlation"], trace.device["start"], launches["correlation"], launches["start"])
-    op = np.where(launch >= 0, -1, _look_up(trace.device["id"], _unique(trace.ops["id"])))
+    by_id = _look_up(trace.device["id"], _unique(trace.ops["id"]))
+    op = np.where(launch >= 0, -1, by_id)
     time = np.where(op >= 0, trace.ops["start"][op], ABSENT) if len(trace.ops) else np.full_like(op, ABSENT)
     known = np.flatnonzero(launch >= 0)
     time[known] = launches["start"][launch[known]]
@@ -70,6 +72,8 @@ def find_launches(trace: Trace, nest: Nesting) -> Launches:
     for rows in slices(trace.ops["lane"]):
         in_lane = known[lane[known] == trace.ops["lane"][rows.start]]
         op[in_lane] = _innermost(trace, nest, rows, time[in_lane])
+    without_ops = known[~np.isin(lane[known], trace.ops["lane"])]
+    op[without_ops] = by_id[without_ops]
     _adopt_products(trace, nest, op)
     graph = np.zeros(len(op), dtype=bool)
     graph[known] = launches["graph"][launch[known]] > 0

@@ -25,6 +25,17 @@ def test_the_op_around_the_launch_outranks_the_id_that_a_kernel_states(tmp_path:
     assert profile.ops["op"].tolist() == ["aten::around"]
 
 
+def test_a_launch_on_a_thread_without_ops_is_that_of_the_op_whose_id_the_kernel_states(tmp_path: Path) -> None:
+    stated = kernel("work", 50, 5, 1)
+    stated["args"]["External id"] = 2
+    elsewhere = {**launch(25, 1), "tid": 99}
+    op = event("aten::relu", 0, 10, **{"External id": 2}, **dims([9]))
+    profile = read(tmp_path, op, elsewhere, stated)
+    assert profile.ops[["op", "shapes"]].to_numpy().tolist() == [["aten::relu", "9"]]
+    profile = read(tmp_path, op, event("aten::own", 40, 1, tid=99), elsewhere, stated)
+    assert profile.ops["op"].tolist() == ["work"]
+
+
 def test_an_op_rounded_to_no_duration_does_not_hide_the_op_around_it(tmp_path: Path) -> None:
     around, inside = event("aten::sum", 0, 24, **dims([9])), event("aten::as_strided", 7, 0)
     profile = read(
