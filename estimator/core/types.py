@@ -157,7 +157,7 @@ class Link(File):
 
     name: str | None = None  #: such as NVLink 4
     per_direction: Rate | None = None  #: of all links together, in one direction
-    per_neighbour: Rate | None = None  #: in one direction, to one other device
+    per_neighbour: Rate | None = None  #: in one direction, to one other device; the most where pairs differ
     total: Rate | None = None  #: of all links together, both directions
 
     @model_validator(mode="after")
@@ -195,6 +195,7 @@ class Network(File):
 
     #: devices that their own links join: of one node, or of more where the links reach further
     linked_devices: Whole | None = None
+    linked_nodes: float = Field(default=1.0, gt=0)  #: nodes whose devices these links join
     interconnect: str | None = None  #: its name, which tells how a message is sent where 'transport' does not
     #: sockets: messages go through the operating system, as TCP; rdma: they bypass it
     transport: Transport | None = None
@@ -311,8 +312,9 @@ class SystemSpec(File):
     def network(self) -> Network:
         """The nodes and the network between them."""
         shared = {name: getattr(self, name) for name in Network.model_fields if name in type(self).model_fields}
-        joined = self.linked_devices or self.devices_per_node
-        return Network().model_copy(update={**shared, "linked_devices": int(joined.value)})
+        joined = (self.linked_devices or self.devices_per_node).value
+        linked = {"linked_devices": int(joined), "linked_nodes": joined / self.devices_per_node.value}
+        return Network().model_copy(update={**shared, **linked})
 
 
 class UpdateOp(File):

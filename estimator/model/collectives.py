@@ -7,14 +7,16 @@ operations in MPICH", 2005; bus bandwidth as nccl-tests define it):
 
     all-reduce         ring   2(N − 1) steps, volume 2(N − 1)/N · S
                        tree   2(p − 1) steps inside a node of p ranks, 2⌈log₂ nodes⌉ between nodes, volume 2S / 0.9
-                       in the network's switches: 2(p − 1) steps inside, 2 between, volume S
+                       in the network's switches: 2(p − 1) steps and volume 2(p − 1)/p · S inside, 2 and S between
                        one shot, of inference engines in a node: a start and (N − 1) · S; or two, 2(N − 1)/N · S
     all-gather, reduce-scatter, all-to-all, gather   N − 1 steps, volume (N − 1)/N · S
     broadcast, reduce; point to point                N − 1 steps; 1; volume S
     parameter servers, on nodes of their own         2 steps inside, 2 between, volume 2S, by the slower of both
 
 A ring crosses each node's network once, so its bandwidth is that of the slowest hop: a device's link in the node, or
-all that goes into the node. In an all-to-all each device sends most of its bytes through its share of that.
+all that goes into the node. In an all-to-all each device sends most of its bytes through its share of that. To other
+nodes no device sends more than its bus carries, and in its node no more than its links to the others of its group.
+Links that join many nodes in a torus of d dimensions make a ring of each of them: d (p^(1/d) − 1) steps for p − 1.
 
 Protocols of libraries (NCCL, src/graph/tuning.cc): *LL* sends a flag with every word, *LL128* with every 120 bytes
 over links of devices, *simple* fills the bandwidth but synchronises more slowly.
@@ -78,8 +80,12 @@ def collective_times(messages: Messages, links: Links, coefficients: CollectiveC
 
 def least_times(messages: Messages, links: Links) -> Floats:
     """Time of the bytes alone at nominal rates [s], reduced in the network where its switches can."""
-    volume = np.where(links.in_network & _reduces(messages), 1.0, _ring_volume(messages)) * messages.bytes
-    return volume / np.minimum(*_of_hops(messages, links.inside.nominal, links.between.nominal))
+    nominal = links.inside.nominal_among(messages.per_node), links.between.nominal, links.bus
+    hops = _of_hops(messages, *nominal)
+    by_ring, in_network = (
+        _transfer(messages, volumes, hops) for volumes in (_ring_volumes(messages), _switched(messages))
+    )
+    return np.where(_reduced_in_network(messages, links), np.minimum(by_ring, in_network), by_ring)
 
 
 def _candidates(messages: Messages, links: Links, coefficients: CollectiveCoefficients) -> Iterator[LinkTime]:
@@ -90,7 +96,7 @@ def _candidates(messages: Messages, links: Links, coefficients: CollectiveCoeffi
         for times, possible in (
             (_ring(messages, links, coefficients, protocol), messages.operator != "parameter_server"),
             (_tree(messages, links, coefficients, protocol), _reduces(messages)),
-            (_in_network(messages, links, coefficients, protocol), _reduces(messages) & links.in_network),
+            (_in_network(messages, links, coefficients, protocol), _reduced_in_network(messages, links)),
         ):
             yield LinkTime(np.where(allowed & possible, times.latency_s, np.inf), times.transfer_s / share)
     yield _one_shot(messages, links, coefficients)
@@ -102,6 +108,8 @@ def _ring(messages: Messages, links: Links, coefficients: CollectiveCoefficients
     between = np.where(messages.nodes > 1, passes * np.maximum(messages.nodes - 1, 1), 0.0)
     steps = np.where(messages.operator == "send_recv", 1.0, passes * (messages.ranks - 1))
     inside = np.maximum(steps - between, 0.0)
+    if links.torus_dimensions > 1:
+        inside = np.where(messages.nodes > 1, inside, np.minimum(inside, passes * _torus_steps(messages, links)))
     latency = _latency(links, coefficients, protocol, inside, np.minimum(between, steps))
     return LinkTime(latency, _ring_volume(messages) * messages.bytes / _bus_bandwidth(messages, links, coefficients))
 
@@ -116,7 +124,13 @@ def _tree(messages: Messages, links: Links, coefficients: CollectiveCoefficients
 def _in_network(messages: Messages, links: Links, coefficients: CollectiveCoefficients, protocol: str) -> LinkTime:
     inside, between = 2 * (messages.per_node - 1), np.full(len(messages.ranks), 2.0)
     latency = _latency(links, coefficients, protocol, inside, between)
-    return LinkTime(latency, messages.bytes / _bus_bandwidth(messages, links, coefficients))
+    return LinkTime(latency, _transfer(messages, _switched(messages), hop_bandwidths(messages, links, coefficients)))
+
+
+def _torus_steps(messages: Messages, links: Links) -> Floats:
+    """Steps of one pass by a ring of each dimension."""
+    dimensions = links.torus_dimensions
+    return np.maximum(dimensions * (messages.per_node ** (1.0 / dimensions) - 1.0), 1.0)
 
 
 def _one_shot(messages: Messages, links: Links, coefficients: CollectiveCoefficients) -> LinkTime:
@@ -124,7 +138,8 @@ def _one_shot(messages: Messages, links: Links, coefficients: CollectiveCoeffici
 
     Kernels of inference engines do so in a node whose devices all reach each other.
     """
-    bandwidth, start = links.inside.sustained(coefficients), coefficients.one_shot_s
+    nominal, start = links.inside.nominal_among(messages.per_node), coefficients.one_shot_s
+    bandwidth = links.inside.sustained_at(nominal, coefficients)
     direct = (links.inside.kind == "fabric") | (messages.ranks == 2)
     possible = (messages.operator == "custom_all_reduce") & (messages.nodes == 1) & direct
     at_once, twice = (messages.ranks - 1) * messages.bytes / bandwidth, _ring_volume(messages) * messages.bytes
@@ -159,23 +174,28 @@ def _bus_bandwidth(messages: Messages, links: Links, coefficients: CollectiveCoe
 
 def hop_bandwidths(messages: Messages, links: Links, coefficients: CollectiveCoefficients) -> tuple[Floats, Floats]:
     """The sustained bandwidth of each message within a node and between nodes [B/s]; infinite where it crosses none."""
-    inside = _inside_bandwidth(messages, links, coefficients)
-    return _of_hops(messages, inside, links.between.sustained(coefficients))
+    inside, bus = _inside_bandwidth(messages, links, coefficients), np.array(links.bus)
+    between = links.between.sustained(coefficients), float(links.between.sustained_at(bus, coefficients))
+    return _of_hops(messages, inside, *between)
 
 
 def _inside_bandwidth(messages: Messages, links: Links, coefficients: CollectiveCoefficients) -> Floats:
     """The sustained bandwidth of a device's link in its node [B/s]. Devices that share a bus slow each other down."""
     sharing = np.where(links.inside.kind == "pcie", np.maximum(messages.per_node / 2, 1.0), 1.0)
-    return np.asarray(links.inside.sustained(coefficients) * sharing**-coefficients.contention)
+    sustained = links.inside.sustained_at(links.inside.nominal_among(messages.per_node), coefficients)
+    return np.asarray(sustained * sharing**-coefficients.contention)
 
 
-def _of_hops(messages: Messages, inside: Floats | float, between: float) -> tuple[Floats, Floats]:
-    """What one message has of the bandwidth of both hops [B/s]."""
+def _of_hops(messages: Messages, inside: Floats, between: float, bus: float) -> tuple[Floats, Floats]:
+    """What one message has of the bandwidth of both hops [B/s]: of what leaves a node, as its devices share it, and no
+    more than their buses carry.
+    """
     scattered = np.isin(messages.operator, ["all_to_all", "send_recv"])
     leaving = np.where(messages.operator == "all_to_all", _share_leaving(messages), 1.0)
     flows = np.where(scattered, messages.per_node * leaving, 1.0) * messages.at_once  # that leave a node at once
-    used_inside = np.where(messages.per_node > 1, inside, np.inf)
-    return used_inside, np.where(messages.nodes > 1, between / np.maximum(flows, 1.0), np.inf)
+    senders = np.where(scattered, 1.0, messages.per_node)
+    outside = np.minimum(between / np.maximum(flows, 1.0), senders * bus)
+    return np.where(messages.per_node > 1, inside, np.inf), np.where(messages.nodes > 1, outside, np.inf)
 
 
 def _share_leaving(messages: Messages) -> Floats:
@@ -185,6 +205,28 @@ def _share_leaving(messages: Messages) -> Floats:
 
 def _reduces(messages: Messages) -> Flags:
     return np.isin(messages.operator, REDUCED)
+
+
+def _reduced_in_network(messages: Messages, links: Links) -> Flags:
+    """Which messages the network's switches can reduce: those that leave a node."""
+    return _reduces(messages) & (messages.nodes > 1) & links.in_network
+
+
+def _transfer(messages: Messages, volumes: tuple[Floats, Floats], hops: tuple[Floats, Floats]) -> Floats:
+    """Time of the bytes [s] by the slower hop; ``volumes``: of each device inside, and of each node between."""
+    inside, between = (volume * messages.bytes / bandwidth for volume, bandwidth in zip(volumes, hops, strict=True))
+    return np.maximum(inside, between)
+
+
+def _switched(messages: Messages) -> tuple[Floats, Floats]:
+    """What both hops carry where switches reduce, as a multiple of the message: each device of a node owns a part."""
+    return 2.0 * (messages.per_node - 1) / messages.per_node, np.ones(len(messages.ranks))
+
+
+def _ring_volumes(messages: Messages) -> tuple[Floats, Floats]:
+    """What both hops carry by a ring, as a multiple of the message."""
+    volume = _ring_volume(messages)
+    return volume, volume
 
 
 def _passes(messages: Messages) -> Floats:

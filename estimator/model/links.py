@@ -33,11 +33,18 @@ USUAL_TRANSPORT: Transport = "rdma"  # where neither the file nor the name tells
 
 @dataclass(frozen=True)
 class Hop:
-    """A class of links: its nominal bandwidth per direction [B/s], and the latency of a message [s] where known."""
+    """A class of links: a device's or a node's nominal bandwidth per direction [B/s], to one neighbour and in all, and
+    the latency of a message [s] where known.
+    """
 
     kind: Kind
     nominal: float
     latency_s: float = np.nan
+    per_neighbour: float = np.inf
+
+    def nominal_among(self, ranks: Floats) -> Floats:
+        """The nominal bandwidth of each of so many ranks that reach each other [B/s]."""
+        return np.minimum(self.nominal, np.maximum(ranks - 1, 1) * self.per_neighbour)
 
     def sustained(self, coefficients: CollectiveCoefficients) -> float:
         """The bandwidth that messages attain [B/s]."""
@@ -55,17 +62,21 @@ class Hop:
 
 @dataclass(frozen=True)
 class Links:
-    """The hop between devices of one node, and that between nodes."""
+    """The hop between devices that their own links join, those of a node by default, and that between nodes."""
 
     inside: Hop
     between: Hop
     in_network: bool = False  # whether switches reduce what passes through them
+    bus: float = np.inf  # what a device sends to other nodes at most, in one direction [B/s]
+    torus_dimensions: int = 1  # of the links within; 1 where they are no torus
 
 
 def links_of(device: DeviceSpec) -> Links:
     """The links of a device; where its files give none, those that are usual."""
     network = device.network or Network()
-    return Links(_inside(device), _between(network), network.in_network)
+    inside = _inside(device)
+    bus = _bus(device) if device.pcie_generation else np.inf
+    return Links(inside, _between(network), network.in_network, bus, _torus_dimensions(inside, network))
 
 
 def gives_network(device: DeviceSpec) -> bool:
@@ -139,14 +150,29 @@ def _ends(rate: Coefficient) -> str:
 
 def _inside(device: DeviceSpec) -> Hop:
     if device.link and device.link.one_way:
-        return Hop("fabric", device.link.one_way.value)
+        neighbour = device.link.per_neighbour
+        return Hop("fabric", device.link.one_way.value, per_neighbour=neighbour.value if neighbour else np.inf)
+    return Hop("pcie", _bus(device))
+
+
+def _bus(device: DeviceSpec) -> float:
+    """The bandwidth of a device's bus, per direction [B/s]."""
     generation = min(device.pcie_generation or USUAL_GENERATION, max(LANE_RATE))
-    return Hop("pcie", device.pcie_lanes * LANE_RATE[generation])
+    return device.pcie_lanes * LANE_RATE[generation]
+
+
+def _torus_dimensions(inside: Hop, network: Network) -> int:
+    """The dimensions of links that join devices of several nodes: each has a neighbour on either side."""
+    if network.linked_nodes <= 1 or np.isinf(inside.per_neighbour):
+        return 1
+    return max(1, round(inside.nominal / inside.per_neighbour) // 2)
 
 
 def _between(network: Network) -> Hop:
-    """``taper`` divides the bandwidth, as a collective over a whole machine crosses the network's core."""
+    """What leaves all nodes whose devices the links join. ``taper`` divides it, as a collective over a whole machine
+    crosses the network's core.
+    """
     nominal = number(network.injection_bandwidth)
     nominal = shipped().links.network_bytes_per_s.mid if np.isnan(nominal) else nominal
     kind: Kind = "tcp" if transport_of(network) == "sockets" else "rdma"
-    return Hop(kind, nominal / network.taper, number(network.latency))
+    return Hop(kind, network.linked_nodes * nominal / network.taper, number(network.latency))

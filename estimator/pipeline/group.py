@@ -219,6 +219,8 @@ def _ranks(predicted: PredictedStep, group: Group, split: Split) -> dict[str, Ra
     for kind, ranks in {"tensor": split.tensor, "stages": split.pipeline, "data": group.copies, **sharing}.items():
         joined = max(1, min(ranks, node // inner))
         found[kind] = Ranks(ranks, joined, max(1, node // joined))
+        if inner * ranks < node < group.devices and node % (inner * ranks):
+            found[kind] = Ranks(ranks, -(-ranks // 2), inner)  # some lie across two nodes, and all wait for these
         inner *= 1 if kind == "data" else ranks  # copies that share experts are some of all
     inside = found["stages"].per_node == split.pipeline
     found["stages"] = Ranks(2, 2 if inside else 1, min(split.tensor, node))  # neighbours

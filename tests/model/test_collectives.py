@@ -69,6 +69,42 @@ def test_switches_that_reduce_halve_the_volume() -> None:
     assert reduced / plain == pytest.approx(0.5, rel=0.02)
 
 
+def test_switches_of_the_network_help_no_message_that_stays_in_a_node() -> None:
+    plain, reduced = (total(messages("all_reduce", LARGE), links(in_network=on))[0] for on in (False, True))
+    assert reduced == plain
+
+
+def test_what_switches_reduce_still_goes_round_each_node() -> None:
+    wide = Links(Hop("fabric", 300e9), Hop("rdma", 1e13), in_network=True)
+    expected = 2 * 7 / 8 * LARGE / (C.efficiency("fabric") * 300e9)
+    assert total(messages("all_reduce", LARGE, ranks=64), wide)[0] == pytest.approx(expected, rel=0.01)
+
+
+@pytest.mark.parametrize(("ranks", "rate"), [(2, 50e9), (3, 100e9), (4, 150e9), (8, 150e9)])
+def test_few_ranks_have_only_the_links_to_each_other(ranks: int, rate: float) -> None:
+    wired = Links(Hop("fabric", 150e9, per_neighbour=50e9), Hop("rdma", 25e9))
+    expected = (ranks - 1) / ranks * LARGE / (C.efficiency("fabric") * rate)
+    assert total(messages("all_gather", LARGE, ranks=ranks, per_node=ranks), wired)[0] == pytest.approx(
+        expected, rel=0.01
+    )
+
+
+def test_no_device_sends_more_than_its_bus_carries() -> None:
+    over = Links(Hop("fabric", 300e9), Hop("rdma", 400e9), bus=63e9)
+    alone, whole_node = messages("send_recv", LARGE, ranks=2, per_node=1), messages("all_reduce", LARGE, ranks=16)
+    assert total(alone, over)[0] == pytest.approx(LARGE / (C.efficiency("rdma") * 63e9), rel=0.01)
+    assert total(whole_node, over)[0] == total(whole_node, links(between=400e9))[0]
+
+
+def test_a_torus_makes_a_ring_of_each_dimension() -> None:
+    torus = Links(Hop("fabric", 300e9, per_neighbour=50e9), Hop("rdma", 25e9), torus_dimensions=3)
+    short = messages("all_gather", 1.0, ranks=4096, per_node=4096)
+    latency = collective_times(short, torus, C).latency_s[0]
+    assert latency == pytest.approx(C.start("ll") + 3 * 15 * C.step("fabric", "ll"))
+    pair = messages("send_recv", 1.0, ranks=2, per_node=2)
+    assert collective_times(pair, torus, C).latency_s == collective_times(pair, links(), C).latency_s
+
+
 def test_a_kernel_that_reads_all_others_needs_a_fabric_or_one_partner() -> None:
     one, ring = messages("custom_all_reduce", 1024.0), messages("all_reduce", 1024.0)
     assert total(one)[0] == pytest.approx(C.one_shot_s, rel=0.01)

@@ -101,6 +101,25 @@ def test_the_latency_of_a_network_is_the_least_of_a_step() -> None:
 def test_the_links_of_a_system_may_join_more_than_a_node() -> None:
     assert load_system("gb200-nvl72").network.linked_devices == 72
     assert load_system("summit").network.linked_devices == 6
+    assert load_system("summit").network.linked_nodes == 1
     injection = load_system("summit").network.injection_bandwidth
     assert injection is not None
     assert injection.value == 23e9
+
+
+def test_what_leaves_joined_devices_is_what_leaves_all_their_nodes() -> None:
+    rack = make_device(network=load_system("gb200-nvl72").network)
+    assert links_of(rack).between.nominal == 18 * 200e9
+
+
+@pytest.mark.parametrize(("device", "dimensions"), [("tpu-v4", 3), ("tpu-v3", 2), ("h100-sxm5-80gb", 1)])
+def test_links_that_join_nodes_are_a_torus_where_each_neighbour_has_its_own(device: str, dimensions: int) -> None:
+    pod = Network.model_validate({"linked_devices": 1024, "linked_nodes": 256})
+    joined, of_node = (load_device(device).model_copy(update={"network": network}) for network in (pod, Network()))
+    assert links_of(joined).torus_dimensions == dimensions
+    assert links_of(of_node).torus_dimensions == 1
+
+
+def test_a_bus_that_nothing_states_bounds_nothing() -> None:
+    assert links_of(load_device("a100-sxm4-80gb")).bus == 16 * LANE_RATE[4]
+    assert links_of(make_device()).bus == np.inf

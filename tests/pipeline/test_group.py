@@ -7,10 +7,11 @@ import pytest
 
 from estimator.core.interval import bounds
 from estimator.core.parallel import read_split
-from estimator.core.types import Profile, RunPlan, Workload
+from estimator.core.types import Network, Profile, RunPlan, Workload
 from estimator.pipeline.group import one_device, step_of_group, step_of_one, steps_of_groups
 from estimator.pipeline.step import PredictedStep, estimate, predict_step
 from estimator.profiles import read_profile
+from estimator.profiles.layers.shards import divided
 from estimator.rollup import gradient_places
 from estimator.rollup.scaling import NO_SPREAD, Group
 from tests.conftest import make_ops
@@ -85,6 +86,18 @@ def test_more_devices_in_an_unknown_network_make_no_step_shorter(split: str) -> 
     assert (np.diff(mid) >= 0).all()
     assert (low[1:] >= 0.98 * low[:-1]).all()
     assert (high[1:] >= 0.98 * high[:-1]).all()
+
+
+def test_parts_of_a_product_that_lie_across_two_nodes_wait_for_the_network() -> None:
+    """Nodes of six devices hold one copy of four and half of the next one."""
+    split, whole = read_split("tensor=4"), read_profile("gpt2")
+    step = predict_step(divided(whole, split), RunPlan("v100", batch=4, precision="fp16", draws=10))
+    one, eight = step_of_one(step), Group(8, 2, 4, 8, model_devices=4)
+    aligned, across = (
+        step_of_group(step.in_network(Network(linked_devices=joined)), one, eight, split).communication_s[0]
+        for joined in (4, 6)
+    )
+    assert across > 1.5 * aligned
 
 
 def test_one_device_sends_nothing() -> None:
