@@ -15,21 +15,24 @@ import numpy as np
 import pandas as pd
 
 from estimator.core.errors import EstimatorError
-from estimator.core.types import Flags, Profile, Workload
+from estimator.core.types import Flags, Integers, Profile, Workload
 from estimator.profiles import canonical, chrome_trace, events
 from estimator.profiles.chrome_trace import Identity
-from estimator.profiles.columns import Columns, Ids, slices
+from estimator.profiles.columns import UNKNOWN, Columns, Ids, slices
+from estimator.profiles.device_steps import last_ends, launched, non_empty, outside_warnings, pitch_ps, wall_ps
 from estimator.profiles.dump import Dump
 from estimator.profiles.events import Batch, Tally
 from estimator.profiles.frameworks import of_programs, with_framework
-from estimator.profiles.steps import NO_STEPS, Windows
+from estimator.profiles.steps import NOTHING_IN_STEPS, Windows
+from estimator.profiles.timeline import step_at
 from estimator.profiles.xplane import hlo
+from estimator.profiles.xplane.devices import STEPS_LINE
+from estimator.profiles.xplane.ops import DEVICE, XLA_LINE
 
 FORMAT = "JAX trace (trace.json.gz beside an XPlane)"
 VIEWS = False
 
 KNOWN_HEAD = re.compile(rb'"highres-ticks"|"hlo_(op|module)"\s*:')
-XLA_OPS = "XLA Ops"  # the line of an accelerator's ops, which its streams and other lines repeat
 MOST_EVENTS = 1_000_000  # at this number the tool cuts off a trace
 NO_SHAPES = "this trace has no operand shapes: read the XPlane that was written with it"
 CUT_OFF = f"the trace has {MOST_EVENTS} events, at which its tool cuts off: later steps may be missing"
@@ -48,21 +51,21 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
     if not len(ops):
         raise EstimatorError(f"{trace.where}: no event in it is an op of XLA (hlo_op); expected some, so trace again")
     chrome_trace.refuse_overflow(ops["duration"], trace.where)
-    tally = events.tally(
-        [Batch(ops["kind"][rows], ops["start"][rows], ops["duration"][rows])] for rows in slices(ops["lane"])
-    )
-    steps = trace.steps.find()
-    start, end = (steps[0][0], steps[-1][1]) if steps else (ops["start"].min(), (ops["start"] + ops["duration"]).max())
+    steps = _steps(trace, ops)
+    inside = ops.take(steps.inside)
+    if not len(inside):
+        raise EstimatorError(f"{trace.where}: {NOTHING_IN_STEPS}")
+    tally = _tally(inside)
     profile = Profile(
         ops=canonical.to_ops(_table(trace, tally), trace.where),
         workload=with_framework(workload, of_programs(module for _, _, module, _ in trace.kinds)),
         device=None,
         format="JAX trace JSON",
-        wall_step_s=float(end - start) / 1e12,
+        wall_step_s=steps.wall_s(tally.busy_ps),
         busy_step_s=tally.busy_ps / 1e12,
-        warnings=(NO_SHAPES, *_warnings(trace, tally)),
+        warnings=(NO_SHAPES, *_warnings(trace, tally), *outside_warnings(*_outside(ops, steps.inside))),
     )
-    return canonical.per_step(profile, len(steps))
+    return canonical.per_step(profile, len(steps.windows))
 
 
 @dataclass
@@ -70,13 +73,30 @@ class _Trace:
     """The events as columns, times in ps since the first event."""
 
     where: str
-    timed: Columns = field(default_factory=lambda: Columns("kind", "lane", "run", "start", "duration"))
+    timed: Columns = field(default_factory=lambda: Columns("kind", "lane", "run", "launch", "start", "duration"))
     kinds: Ids = field(default_factory=Ids)  # (lane, op, module, whether the event names its op) → kind
     lanes: Ids = field(default_factory=Ids)  # (pid, tid) → lane
     runs: Ids = field(default_factory=Ids)  # run_id → run
+    launches: Ids = field(default_factory=Ids)  # correlation_id → launch
     steps: Windows = field(default_factory=Windows)
     names: dict[tuple[Identity, Identity], str] = field(default_factory=dict)  # of processes (tid None) and threads
     count: int = 0
+
+    def named_lanes(self, name: str) -> list[int]:
+        """The threads of this name."""
+        return [lane for place, lane in self.lanes.items() if self.names.get(place) == name]
+
+    def device_lanes(self) -> list[int]:
+        """The lines of accelerators."""
+        devices = {pid for (pid, tid), name in self.names.items() if tid is None and name.startswith(DEVICE)}
+        return [lane for (pid, _), lane in self.lanes.items() if pid in devices]
+
+    def device_steps(self) -> Integers:
+        """Start and end of each step, in the order of time, of the first accelerator that marks some."""
+        lanes = [lane for lane in self.named_lanes(STEPS_LINE) if lane in self.device_lanes()]
+        marks = self.timed.take(self.timed["lane"] == min(lanes, default=-1))
+        windows = np.stack([marks["start"], marks["start"] + marks["duration"]], axis=1)
+        return windows[np.argsort(windows[:, 0], kind="stable")]
 
     def keep(self, batch: list[Any], origin: int) -> None:
         """Put the X events of one batch into the columns; times count from the origin [µs]."""
@@ -87,7 +107,8 @@ class _Trace:
             self.kinds[lane, e.name if e.args.op is None else str(e.args.op), e.args.module, e.args.op is not None]
             for lane, e in zip(lanes, batch, strict=True)
         ]
-        self.timed.add(kinds, lanes, [self.runs[e.args.run] for e in batch], start, duration)
+        runs, launches = [self.runs[e.args.run] for e in batch], [self.launches[e.args.launch] for e in batch]
+        self.timed.add(kinds, lanes, runs, launches, start, duration)
         for event, *window in zip(batch, start.tolist(), (start + duration).tolist(), strict=True):
             if event.args.step is not None:
                 self.steps.mark(event.name, *window)
@@ -124,21 +145,88 @@ def _record_runs(trace: _Trace) -> None:
 
 
 def _event_type() -> Any:
-    names = {"op": "hlo_op", "module": "hlo_module", "run": "run_id", "step": "step_num", "name": "name"}
+    names = {
+        "op": "hlo_op", "module": "hlo_module", "run": "run_id", "step": "step_num", "name": "name",
+        "launch": "correlation_id",
+    }  # fmt: skip
     return chrome_trace.event_type(**{field: (name, Identity, None) for field, name in names.items()})
 
 
 def _are_ops(trace: _Trace) -> Flags:
-    """Whether each event is an op: on an accelerator's line of ops, or with an ``hlo_op`` where no such line exists."""
-    lines = {place for place, name in trace.names.items() if name == XLA_OPS}
-    op_lanes = {lane for place, lane in trace.lanes.items() if place in lines}
-    is_op = [lane in op_lanes if op_lanes else has_op for lane, _, _, has_op in trace.kinds]
-    return np.array(is_op, dtype=bool)[trace.timed["kind"]]
+    """Whether each event is an op: on an accelerator's line of ops, or with an ``hlo_op`` where no such line exists.
+
+    Where accelerators have such events, those of the host launched them.
+    """
+    lane = np.array([lane for lane, _, _, _ in trace.kinds], dtype=np.int64)
+    on_line, on_device = np.isin(lane, trace.named_lanes(XLA_LINE)), np.isin(lane, trace.device_lanes())
+    has_op = np.array([has_op for _, _, _, has_op in trace.kinds], dtype=bool)
+    is_op = next((flags for flags in (on_line, has_op & on_device) if flags.any()), has_op)
+    return np.asarray(is_op[trace.timed["kind"]])
+
+
+@dataclass(frozen=True)
+class _Steps:
+    """The steps of a trace: start and end of each, whether each op is inside, and when the work of each was done; or
+    how long a step lasts, where accelerators mark it.
+    """
+
+    windows: Integers
+    inside: Flags
+    completed: Integers | None = None
+    pitch_ps: float | None = None
+
+    def wall_s(self, busy_ps: int) -> float:
+        """The time of all steps together [s]; ``busy_ps`` is the time in which any op of them ran."""
+        if self.pitch_ps is not None:
+            return self.pitch_ps * len(self.windows) / 1e12
+        return wall_ps(self.windows, self.completed, busy_ps) / 1e12
+
+
+def _steps(trace: _Trace, ops: Columns) -> _Steps:
+    """The steps that an accelerator marks on a line of its own, else those that the host marks, else runs of a program,
+    else the whole trace.
+    """
+    start, end = ops["start"], ops["start"] + ops["duration"]
+    own, windows = trace.device_steps(), trace.steps.find()
+    if len(own):
+        return _Steps(own, (start >= own[0, 0]) & (start < own[-1, 1]), pitch_ps=pitch_ps(own))
+    if not trace.steps.windows:
+        whole = windows if len(windows) else np.array([[start.min(), end.max()]])
+        return _Steps(whole, np.ones(len(ops), dtype=bool))
+    given, completed = _given(trace, ops), trace.steps.completed()
+    if given is not None:
+        ends = last_ends(step_at(windows, given), end, len(windows))
+        seen = non_empty(windows, ends != UNKNOWN)
+        return _Steps(seen, step_at(seen, given) >= 0, ends[np.isin(windows[:, 0], seen[:, 0])])
+    if completed is None and np.isin(ops["lane"], trace.device_lanes()).any():
+        return _Steps(windows, np.ones(len(ops), dtype=bool))  # nobody knows what the host launched in which
+    return _Steps(windows, step_at(trace.steps.counted(), start) >= 0, completed)
+
+
+def _given(trace: _Trace, ops: Columns) -> Integers | None:
+    """When the host launched each op of accelerators, by correlation; None where that is not known of any."""
+    timed = trace.timed
+    by_host = ~np.isin(timed["lane"], trace.device_lanes()) & (timed["launch"] != trace.launches[None])
+    number = np.where(ops["launch"] == trace.launches[None], UNKNOWN, ops["launch"])
+    given = launched(number, timed["launch"][by_host], timed["start"][by_host])
+    return given if (given != UNKNOWN).any() else None
+
+
+def _tally(ops: Columns) -> Tally:
+    return events.tally(
+        [Batch(ops["kind"][rows], ops["start"][rows], ops["duration"][rows])] for rows in slices(ops["lane"])
+    )
+
+
+def _outside(ops: Columns, inside: Flags) -> tuple[float, float]:
+    """The time of the ops outside of the steps, and of all [ps]."""
+    total = _tally(ops).sum_ps if not inside.all() else 0.0
+    return total - _tally(ops.take(inside)).sum_ps if total else 0.0, total
 
 
 def _warnings(trace: _Trace, tally: Tally) -> Iterator[str]:
-    if not trace.steps.find():
-        yield NO_STEPS
+    if not len(trace.device_steps()):
+        yield from trace.steps.warnings()
     if trace.count >= MOST_EVENTS:
         yield CUT_OFF
     yield from events.crossing_warnings(tally)

@@ -1,16 +1,29 @@
-"""The steps of a trace; and the mean over several traced steps, with its spread."""
+"""The steps that a trace marks, or the runs of programs that stand for them; and the mean over several steps."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
 
+from estimator.core.types import Integers
+from estimator.profiles.events import LAST
+
 Window = tuple[int, int]  # start and end, in one unit of time
+NO_WINDOWS: Integers = np.empty((0, 2), dtype=np.int64)
 
 NO_STEPS = "no step is marked, so the trace counts as one step: state the number of steps with --steps"
+FROM_RUNS = (
+    "no step is marked, so each run of the program that ran longest counts as a step, {count} in all: state the number "
+    "of steps with --steps"
+)
+SEVERAL_MARKS = (
+    "marks have several names: the {count} of '{name}', which last longest in all, count as steps, those of {others} "
+    "do not: state the number of steps with --steps"
+)
+NOTHING_IN_STEPS = "no op ran inside its steps; expected ops in them, so profile whole steps"
 AMOUNTS = ("calls", "time_s", "reported_flop", "reported_bytes")
 
 
@@ -31,10 +44,79 @@ class Windows:
         first, last = runs.get(run, (start, end))
         runs[run] = min(first, start), max(last, end)
 
-    def find(self) -> list[Window]:
-        """The steps: the marks with the name that lasts longest in all; without marks, the runs of such a program."""
-        candidates = [*self.windows.values()] or [[*runs.values()] for runs in self.runs.values()]
-        return sorted(max(candidates, key=lambda windows: sum(end - start for start, end in windows), default=[]))
+    def find(self) -> Integers:
+        """Start and end of each step, in the order of time: those of the marks, or without marks of a program's runs.
+
+        The marks are those with the name that lasts longest in all. Of marks inside others these are the outer ones,
+        which are the steps in XProf too. Of a training and its evaluation they are those of the longer one. The program
+        is the one whose runs last longest. A step lasts up to the next one, or up to a mark of another name behind it.
+        """
+        if not self.windows:
+            return _up_to_the_next(self._longest_runs(), np.empty(0, dtype=np.int64))
+        begins = np.array([begin for marks in self.windows.values() for begin, _ in marks], dtype=np.int64)
+        return _up_to_the_next(_in_time(self.windows[self._name()]), begins)
+
+    def completed(self) -> Integers | None:
+        """When the program that ran longest had done what each marked step called; None where that is not known, or the
+        host waited for it in each.
+
+        Runs are in the order of their calls: of as many runs as marks, or a multiple, as many in a row are of each
+        step. Runs that began before the first mark were called before it.
+        """
+        marks, runs = self.find(), self._longest_runs()
+        runs = runs[runs[:, 0] >= marks[:1, 0].min(initial=LAST)]
+        if not self.windows or not len(runs) or len(runs) % len(marks):
+            return None
+        of_step = runs.reshape(len(marks), -1, 2)
+        ends = of_step[:, :, 1].max(axis=1)
+        begun_in_time, behind = (of_step[:, 0, 0] >= marks[:, 0]).all(), (ends > marks[:, 1]).any()
+        return ends if begun_in_time and behind else None
+
+    def counted(self) -> Integers:
+        """Start and end of the times whose ops belong to the marked steps, where nobody knows what launched them.
+
+        Ops of a program that runs behind its calls belong to them up to the end of its last run.
+        """
+        steps, completed = self.find(), self.completed()
+        if completed is None or completed.max() <= steps[-1, 1]:
+            return steps
+        return np.array([[steps[0, 0], completed.max()]])
+
+    def warnings(self) -> Iterator[str]:
+        """Yield what is not known of the steps."""
+        if len(self.windows) > 1:
+            name = self._name()
+            others = ", ".join(f"'{other}'" for other in sorted(self.windows) if other != name)
+            yield SEVERAL_MARKS.format(count=len(self.windows[name]), name=name, others=others)
+        if not self.windows:
+            count = len(self.find())
+            yield FROM_RUNS.format(count=count) if count else NO_STEPS
+
+    def _name(self) -> str:
+        """The name of the marks that last longest in all."""
+        return max(self.windows, key=lambda name: _total(self.windows[name]))
+
+    def _longest_runs(self) -> Integers:
+        """Start and end of the runs of the program that ran longest."""
+        return _in_time(max(([*runs.values()] for runs in self.runs.values()), key=_total, default=[]))
+
+
+def _up_to_the_next(windows: Integers, others: Integers) -> Integers:
+    """The windows up to the next one, or up to the first of other begins behind it; the last one up to its end."""
+    if not len(windows):
+        return windows
+    start, end = windows.T
+    following = np.append(np.sort(others), LAST)[np.searchsorted(np.sort(others), end)]
+    return np.stack([start, np.minimum(np.append(start[1:], end.max()), following)], axis=1)
+
+
+def _total(windows: list[Window]) -> int:
+    return sum(end - start for start, end in windows)
+
+
+def _in_time(windows: list[Window]) -> Integers:
+    """Start and end of each window, in the order of time."""
+    return np.array(sorted(windows), dtype=np.int64).reshape(-1, 2)
 
 
 def mean(rows: pd.DataFrame, steps: int) -> pd.DataFrame:

@@ -86,10 +86,82 @@ def test_steps_are_those_of_the_name_that_lasts_longest(tmp_path: Path, train: f
     def marked(name: str, first: int, count: int, lasts: float) -> list[Event]:
         return [{**op(name, first + 100 * i, lasts), "args": {"step_num": str(i)}} for i in range(count)]
 
-    profile = read(tmp_path, *marked("train", 0, 3, train), *marked("eval", 300, 2, evaluation), op("dot", 10, 30))
+    marks = [*marked("train", 0, 3, train), *marked("eval", 300, 2, evaluation)]
+    profile = read(tmp_path, *marks, op("dot", 10, 30), op("dot", 310, 30))
     count, wall = (3, 200 + train) if 3 * train > 2 * evaluation else (2, 100 + evaluation)
     assert profile.steps == count
     assert profile.wall_step_s == pytest.approx(wall * 1e-6 / count)
+    assert profile.ops["calls"].tolist() == pytest.approx([1 / count])  # what ran in the other marks is left out
+    assert "marks have several names" in str(profile.warnings)
+
+
+def marks(count: int, lasts: float, every: float) -> list[Event]:
+    return [{**op("train", every * i, lasts), "args": {"step_num": str(i)}} for i in range(count)]
+
+
+def named(pid: int, name: str, tid: int | None = None) -> Event:
+    kind = "process_name" if tid is None else "thread_name"
+    return {"ph": "M", "pid": pid, "tid": tid, "name": kind, "args": {"name": name}}
+
+
+def test_the_step_of_a_gpu_that_lags_behind_the_marks_is_its_own(tmp_path: Path) -> None:
+    """The host launches each step within 10 µs, the GPU takes 100 µs; one kernel is older, one was launched later."""
+    launches = [op("dot", 10 * i + 2, 1, correlation_id=str(i + 1)) for i in range(5)]
+    kernels = [op("dot", 100 * i + 20, 98, pid=2, correlation_id=str(i + 1)) for i in range(5)]
+    early = op("early", 0, 15, pid=2, correlation_id="99")
+    profile = read(tmp_path, *marks(4, 10, 10), *launches, *kernels, early, named(2, "/device:GPU:0"))
+    assert profile.steps == 4
+    assert profile.wall_step_s == pytest.approx(100e-6)
+    assert profile.busy_step_s == pytest.approx(98e-6)
+    assert profile.ops[["op", "calls"]].to_numpy().tolist() == [["dot", 1.0]]
+    assert "22% of the ops' time lies outside the steps" in str(profile.warnings)
+
+
+def test_marks_in_which_nothing_was_launched_are_no_steps(tmp_path: Path) -> None:
+    launch, kernel = op("dot", 2, 1, correlation_id="1"), op("dot", 5, 30, pid=2, correlation_id="1")
+    profile = read(tmp_path, *marks(3, 100, 100), launch, kernel, named(2, "/device:GPU:0"))
+    assert (profile.steps, profile.ops["calls"].tolist()) == (1, [1.0])
+    assert profile.wall_step_s == pytest.approx(100e-6)
+
+
+def test_the_step_of_a_program_that_runs_behind_its_calls_is_its_own(tmp_path: Path) -> None:
+    runs = [op("dot", 100 * i + 1, 98, run_id=str(i)) for i in range(3)]
+    profile = read(tmp_path, *marks(3, 10, 10), *runs, op("later", 1000, 50))
+    assert (profile.steps, profile.ops["op"].tolist()) == (3, ["dot"])
+    assert profile.wall_step_s == pytest.approx(100e-6)
+
+
+@pytest.mark.parametrize("count", [2, 4])
+def test_runs_that_no_mark_explains_are_of_the_step_in_which_they_begin(count: int, tmp_path: Path) -> None:
+    runs = [op("dot", 100 * i + 1, 98, run_id=str(i)) for i in range(count)]
+    profile = read(tmp_path, *marks(3, 100, 100), *runs)
+    assert profile.wall_step_s == pytest.approx(100e-6)
+    assert profile.ops["calls"].tolist() == pytest.approx([min(count, 3) / 3])
+
+
+def test_the_steps_of_an_accelerators_own_line_come_first(tmp_path: Path) -> None:
+    own = [{**op(str(i), 50 + 100 * i, 90, pid=2, tid=3), "args": {}} for i in range(3)]
+    kernels = [op("dot", start, 40, pid=2) for start in (0, 60, 160, 260, 400)]
+    lines = [named(2, "/device:TPU:0"), named(2, "XLA Ops", 1), named(2, "Steps", 3)]
+    profile = read(tmp_path, *marks(3, 10, 10), *own, *kernels, *lines)
+    assert (profile.steps, profile.ops["calls"].tolist()) == (3, [1.0])
+    assert profile.wall_step_s == pytest.approx(100e-6)
+
+
+def test_all_ops_of_an_accelerator_count_where_nobody_knows_what_launched_them(tmp_path: Path) -> None:
+    kernels = [op("dot", start, 40, pid=2) for start in (5, 60)]
+    profile = read(tmp_path, *marks(2, 10, 10), *kernels, named(2, "/device:GPU:0"))
+    assert profile.ops["calls"].tolist() == [1.0]
+
+
+def test_refuses_marks_around_nothing(tmp_path: Path) -> None:
+    with pytest.raises(EstimatorError, match="no op ran inside its steps"):
+        read(tmp_path, *marks(2, 10, 10), op("dot", 50, 5))
+
+
+def test_runs_that_stand_for_steps_are_named(tmp_path: Path) -> None:
+    profile = read(tmp_path, op("dot", 10, 30, run_id="1"), op("dot", 50, 30, run_id="2"))
+    assert "each run of the program that ran longest counts as a step, 2 in all" in str(profile.warnings)
 
 
 def test_crossing_ops_give_a_warning(tmp_path: Path) -> None:

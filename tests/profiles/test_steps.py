@@ -23,12 +23,67 @@ def test_means_and_spreads_over_steps() -> None:
 
 def test_marked_steps_come_before_runs_and_the_longest_first() -> None:
     windows = steps.Windows()
-    assert windows.find() == []
+    assert windows.find().tolist() == []
     windows.mark_run("step", 1, 50, 60)
     windows.mark_run("step", 0, 10, 20)
     windows.mark_run("step", 0, 5, 12)
     windows.mark_run("copy", 0, 0, 1)
-    assert windows.find() == [(5, 20), (50, 60)]
+    assert windows.find().tolist() == [[5, 50], [50, 60]]  # up to the next one
     windows.mark("train", 4, 30)
     windows.mark("eval", 40, 45)
-    assert windows.find() == [(4, 30)]
+    assert windows.find().tolist() == [[4, 30]]
+
+
+def test_a_step_lasts_up_to_the_next_mark_of_any_name() -> None:
+    windows = steps.Windows()
+    for start in (0, 10, 40):
+        windows.mark("train", start, start + 8)
+    windows.mark("eval", 20, 25)
+    windows.mark("inner", 2, 5)
+    assert windows.find().tolist() == [[0, 10], [10, 20], [40, 48]]
+    assert windows.counted().tolist() == windows.find().tolist()
+
+
+def test_of_marks_inside_others_the_outer_ones_are_the_steps() -> None:
+    windows = steps.Windows()
+    for start in range(0, 40, 10):
+        windows.mark("micro", start, start + 9)
+    for start in (0, 20):
+        windows.mark("train", start, start + 20)
+    assert windows.find().tolist() == [[0, 20], [20, 40]]
+    assert list(windows.warnings()) == [
+        "marks have several names: the 2 of 'train', which last longest in all, count as steps, those of 'micro' do "
+        "not: state the number of steps with --steps"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("runs", "completed"),
+    [
+        ([(1, 50), (50, 90)], [50, 90]),
+        ([(1, 20), (20, 50), (50, 70), (70, 90)], [50, 90]),  # two a step
+        ([(-5, 1), (1, 50), (50, 90)], [50, 90]),  # the first was called before
+        ([(1, 50), (50, 70), (70, 90)], None),
+        ([(1, 5), (6, 19)], None),  # the second one began before its step
+        ([(1, 9), (11, 19)], None),  # the host waited
+        ([], None),
+    ],
+)
+def test_runs_are_of_the_marks_that_called_them(runs: list[tuple[int, int]], completed: list[int] | None) -> None:
+    windows = steps.Windows()
+    for number, run in enumerate(runs):
+        windows.mark_run("step", number, *run)
+    for start in (0, 10):
+        windows.mark("train", start, start + 10)
+    ends = windows.completed()
+    assert (None if ends is None else ends.tolist()) == completed
+    assert windows.counted().tolist() == ([[0, 90]] if completed else [[0, 10], [10, 20]])
+
+
+def test_what_is_not_known_of_the_steps_is_noted() -> None:
+    windows = steps.Windows()
+    assert list(windows.warnings()) == [steps.NO_STEPS]
+    windows.mark_run("step", 0, 0, 10)
+    assert "counts as a step, 1 in all" in str([*windows.warnings()])
+    windows.mark("train", 0, 10)
+    assert list(windows.warnings()) == []

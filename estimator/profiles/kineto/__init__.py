@@ -46,6 +46,7 @@ from estimator.profiles.kineto.nesting import BACK, UNKNOWN, UPDATE, Nesting, ne
 from estimator.profiles.kineto.step_timeline import step_timeline
 from estimator.profiles.kineto.steps import busy_s, find_steps, span_ps
 from estimator.profiles.kineto.trace import Trace, scan
+from estimator.profiles.steps import NOTHING_IN_STEPS
 
 FORMAT = "PyTorch trace (Kineto JSON)"
 VIEWS = False
@@ -93,7 +94,7 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
     trace.device, launches = trace.device.take(counted), launches.take(counted)
     timed = trace.device if on_device else trace.ops.take(steps.ops)
     if not len(timed):
-        raise EstimatorError(f"{trace.where}: no op ran inside its steps; expected ops in them, so profile whole steps")
+        raise EstimatorError(f"{trace.where}: {NOTHING_IN_STEPS}")
     rows = _on_device(trace, nest, launches) if on_device else _on_host(trace, nest, steps.ops)
     workers = by_device(trace) if on_device else [timed]
     table, row_of_line = _table(trace, rows)

@@ -14,13 +14,11 @@ import numpy as np
 from estimator.core.types import Flags, Integers
 from estimator.profiles import events
 from estimator.profiles.columns import Columns
+from estimator.profiles.device_steps import last_ends, non_empty, outside_warnings, wall_ps
 from estimator.profiles.kineto.nesting import is_matrix
 from estimator.profiles.kineto.trace import ABSENT, OPTIMIZER_STEP, PROFILER_STEP, Trace
 from estimator.profiles.timeline import step_at
 
-BUSY_DEVICE = 0.8  # busy share of the device's own step from which on the device sets the step
-FALLS_BEHIND = 0.05  # so does a device that falls behind the host by this share of the steps
-WARNING_SHARE = 0.01  # of all time
 FROM_UPDATES = (
     "no {mark} marks a step, so the optimizer's updates bound {steps} steps; two optimizers of one class double that "
     "number: state the number of steps with --steps"
@@ -62,8 +60,8 @@ def find_steps(trace: Trace, launched: Integers) -> Steps:
         all_ops, first_step = np.ones(len(trace.ops), dtype=bool), np.zeros(len(trace.device), dtype=np.int64)
         return Steps(1, wall, all_ops, first_step, bounds, (NO_STEPS.format(wall=NO_WALL if is_device else ""),))
     step, of_op = step_at(bounds, launched), step_at(bounds, trace.ops["start"])
-    host_s = float((bounds[:, 1] - bounds[:, 0]).sum()) / 1e12
-    wall_s = _device_wall_s(trace.device, step, bounds, host_s) if is_device else host_s
+    completed = last_ends(step, trace.device["start"] + trace.device["duration"], len(bounds)) if is_device else None
+    wall_s = wall_ps(bounds, completed, _busy_ps(trace.device.take(step >= 0))) / 1e12
     outside = _outside(trace.device if is_device else trace.ops, (step if is_device else of_op) < 0)
     updates = len(bounds) + 1 if warnings else None
     return Steps(len(bounds), wall_s, of_op >= 0, step, bounds, (*warnings, *outside), updates)
@@ -78,7 +76,11 @@ def span_ps(trace: Trace) -> tuple[int, int]:
 
 def busy_s(timed: Columns) -> float:
     """Time during which any of the events ran [s]."""
-    return events.covered(np.column_stack([timed["start"], timed["duration"]])) / 1e12
+    return _busy_ps(timed) / 1e12
+
+
+def _busy_ps(timed: Columns) -> int:
+    return events.covered(np.column_stack([timed["start"], timed["duration"]]))
 
 
 def _marked(trace: Trace) -> Integers:
@@ -96,8 +98,7 @@ def _windows(start: Integers, end: Integers) -> Integers:
 def _non_empty(windows: Integers, times: Integers) -> Integers:
     """The windows in which anything began; all of them where nothing did."""
     step = step_at(windows, times)
-    begun = np.bincount(step[step >= 0], minlength=len(windows)) > 0
-    return windows[begun] if begun.any() else windows
+    return non_empty(windows, np.bincount(step[step >= 0], minlength=len(windows)) > 0)
 
 
 def _updates(trace: Trace) -> tuple[Integers, tuple[str, ...]]:
@@ -125,32 +126,6 @@ def _last_in_a_row(trace: Trace, updates: Integers) -> Integers:
     return np.sort(updates[is_last, 1] if len(products) else updates[:, 1])
 
 
-def _device_wall_s(device: Columns, step: Integers, bounds: Integers, host_s: float) -> float:
-    """The steps' wall time together [s]: the device's where it is nearly always busy or falls behind the host, else the
-    host's.
-
-    The device's step lasts from the end of one step's last event to the end of the next one's.
-    """
-    busy, count = busy_s(device.take(step >= 0)), len(bounds)
-    if count > 1:
-        completed = np.full(count, ABSENT)
-        np.maximum.at(completed, step[step >= 0], (device["start"] + device["duration"])[step >= 0])
-        seen = completed != ABSENT
-        if not seen.any():
-            return host_s
-        first, last = completed[seen][[0, -1]]
-        device_s = float(last - first) / 1e12 / max(int(seen.sum()) - 1, 1) * count
-        behind = np.maximum(completed - bounds[:, 1], 0)[seen] / 1e12
-        sets_step = busy >= BUSY_DEVICE * device_s or behind[-1] - behind[0] > FALLS_BEHIND * host_s
-        return device_s if sets_step and device_s > 0 else host_s
-    return max(host_s, busy)
-
-
 def _outside(timed: Columns, outside: Flags) -> Iterator[str]:
     """A warning about the share of time that belongs to no step."""
-    share = busy_s(timed.take(outside)) / (busy_s(timed) or 1.0)
-    if share > WARNING_SHARE:
-        yield (
-            f"{share:.0%} of the ops' time lies outside the steps, or was launched before the trace began: "
-            "it is left out"
-        )
+    yield from outside_warnings(_busy_ps(timed.take(outside)), _busy_ps(timed))

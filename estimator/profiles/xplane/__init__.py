@@ -16,12 +16,14 @@ import pandas as pd
 
 from estimator.core.errors import EstimatorError, within
 from estimator.core.types import DeviceNumbers, Integers, Profile, Timeline, Workload
-from estimator.core.units import percent
 from estimator.profiles import canonical, ranks, wire
+from estimator.profiles.columns import UNKNOWN
+from estimator.profiles.device_steps import last_ends, non_empty, outside_warnings, wall_ps
 from estimator.profiles.dump import Dump, decode_head
-from estimator.profiles.events import NO_EVENTS, Batch, Tally, crossing_warnings, tally
+from estimator.profiles.events import FIRST, LAST, NO_EVENTS, Batch, Tally, crossing_warnings, tally
 from estimator.profiles.frameworks import with_framework
-from estimator.profiles.steps import Window, Windows
+from estimator.profiles.steps import NO_WINDOWS, NOTHING_IN_STEPS, Window, Windows
+from estimator.profiles.timeline import step_at
 from estimator.profiles.wire import Content, Span
 from estimator.profiles.xplane import devices, hlo, ops
 from estimator.profiles.xplane.lines import ABSENT, Events, LineReader, OutOfOrderError, Texts, join, mix
@@ -50,6 +52,7 @@ LANES_MEMORY = 16 << 20  # chunks of all lanes together [B]; decoded they take a
 CHUNK_BYTES = (1 << 17, 1 << 20)  # the least and the most of one lane
 CACHE_BITS = 16
 REPLACED = "\ufffd"  # stands for bytes that are no text
+NO_OP_RECORDED = "no op was recorded; expected ops of TensorFlow or XLA, so profile some training steps"
 NO_OP = -1
 UNNUMBERED = -1  # the run of a program that TensorFlow called
 
@@ -76,16 +79,15 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
         reading = _read(content)
         workers = reading.workers()
         if not workers:
-            raise EstimatorError(
-                "no op was recorded; expected ops of TensorFlow or XLA, so profile some training steps"
-            )
-    steps = reading.steps.find()
+            raise EstimatorError(NOTHING_IN_STEPS if any(part.outside_ps for part in reading.parts) else NO_OP_RECORDED)
+    steps = _steps(reading, workers)
     counts = devices.step_counts([part.steps for part in workers], len(steps))
     tables, rows = zip(*(part.ops(n, str(dump)) for part, n in zip(workers, counts, strict=True)), strict=True)
     busy_s = [part.total.busy_ps * ops.PICO / count for part, count in zip(workers, counts, strict=True)]
+    row = ranks.merged_rows(tables[0])[rows[0]] if len(tables) > 1 else rows[0]
     return Profile(
         ops=ranks.mean_ops(tables) if len(tables) > 1 else tables[0],
-        timeline=_timeline(reading, workers[0], ranks.merged_rows(tables[0])[rows[0]] if len(tables) > 1 else rows[0]),
+        timeline=_timeline(reading, workers[0], steps, row),
         ranks=len(workers),
         steps=max(counts),
         workload=with_framework(workload, reading.framework()),
@@ -93,17 +95,40 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
         device_recorded=workers[0].device_recorded,
         device_numbers=workers[0].device_numbers,
         format="XPlane",
-        wall_step_s=devices.mean_step_s([part.steps for part in workers], steps),
+        wall_step_s=devices.mean_step_s([part.steps for part in workers]) or _wall_step_s(reading, workers, steps),
         busy_step_s=float(np.mean(busy_s)),
         tool_version=reading.tool_version,
         warnings=tuple(_warnings(reading, workers)),
     )
 
 
-def _timeline(reading: _Reading, part: _Part, row: Integers) -> Timeline | None:
+def _steps(reading: _Reading, workers: list[_Part]) -> Integers:
+    """Start and end of each step that events mark, in which any accelerator was given work."""
+    steps = reading.steps.find()
+    given = [part.completed != UNKNOWN for part in workers if part.completed is not None]
+    return non_empty(steps, np.any(given, axis=0)) if given else steps
+
+
+def _wall_step_s(reading: _Reading, workers: list[_Part], steps: Integers) -> float | None:
+    """The time of a step that events mark [s], the mean over the workers; None where none is marked."""
+    if not len(steps):
+        return None
+    completed = [_completed(reading, part, steps) for part in workers]
+    walls = [wall_ps(steps, ends, part.total.busy_ps) for part, ends in zip(workers, completed, strict=True)]
+    return float(np.mean(walls)) * ops.PICO / len(steps)
+
+
+def _completed(reading: _Reading, part: _Part, steps: Integers) -> Integers | None:
+    """When a part had done the work of each step; None where that is not known."""
+    if part.completed is None:
+        return reading.steps.completed()
+    return part.completed[np.isin(reading.steps.find()[:, 0], steps[:, 0])]
+
+
+def _timeline(reading: _Reading, part: _Part, steps: Integers, row: Integers) -> Timeline | None:
     """The timeline of a typical step of one part; ``row`` is the row of OPS of each of its kinds."""
-    steps, by_host = part.steps or reading.steps.find(), not part.steps and bool(reading.steps.windows)
-    return device_timeline(part.record, reading.host, steps, by_host, part.kinds, row)
+    own = part.steps if len(part.steps) else steps
+    return device_timeline(part.record, reading.host, own, part.completed is not None, part.kinds, row)
 
 
 def _refuse_saved_as_text(dump: Dump) -> None:
@@ -123,7 +148,10 @@ class _Part:
     name: str = "host"
     device_recorded: str | None = None
     device_numbers: DeviceNumbers | None = None
-    steps: list[Window] = field(default_factory=list)
+    steps: Integers = field(default_factory=lambda: NO_WINDOWS)
+    counted: Integers = field(default_factory=lambda: NO_WINDOWS)  # times whose ops count; none where all do
+    completed: Integers | None = None  # the last end of what the host launched in each marked step, where it is known
+    begun: Window = (LAST, FIRST)  # the first and the last start of an op
     kinds: list[Kind] = field(default_factory=list)
     op_count: int = 0  # kinds of events that are ops
     computes: bool = False  # whether it did more than copy
@@ -160,17 +188,40 @@ class _Reading:
         busiest_ps = max((part.total.busy_ps for part in parts), default=0)
         return [part for part in parts if part.total.busy_ps >= ranks.LEAST_SHARE * busiest_ps]
 
+    def host_counted(self) -> Integers:
+        """Start and end of the times in which the ops of a host belong to its marked steps; none where all do."""
+        host = self.parts[0]
+        if not host.kinds or not self.steps.windows:
+            return NO_WINDOWS
+        steps, (first, last) = self.steps.counted(), host.begun
+        all_inside = first >= steps[0, 0] and last < steps[-1, 1] and (steps[1:, 0] == steps[:-1, 1]).all()
+        return NO_WINDOWS if all_inside else steps
+
 
 def _read(content: Content) -> _Reading:
-    """Read a dump. Events out of order, which profilers do not write, are read again the slow way."""
+    """Read a dump. Events out of order, which profilers do not write, are read again the slow way.
+
+    A host whose ops ran outside of its steps is read again as well: its marks are known only when all of it was read.
+    """
     spans = [wire.span(value) for number, value in wire.fields(content, 0, len(content)) if number == SPACE_PLANE]
+    ordered = True
     try:
-        return _read_in_order(content, spans)
+        reading = _read_in_order(content, spans, ordered)
     except OutOfOrderError:
-        return _read_in_order(content, spans, ordered=False)
+        ordered = False
+        reading = _read_in_order(content, spans, ordered)
+    counted = reading.host_counted()
+    return _read_again(content, spans, ordered, reading, counted) if len(counted) else reading
 
 
-def _read_in_order(content: Content, spans: list[Span], ordered: bool = True) -> _Reading:
+def _read_again(content: Content, spans: list[Span], ordered: bool, before: _Reading, counted: Integers) -> _Reading:
+    """The reading of the host's ops of these times alone."""
+    reading = _read_in_order(content, spans, ordered, counted)
+    reading.parts[0].outside_ps = round(before.parts[0].total.sum_ps - reading.parts[0].total.sum_ps)
+    return reading
+
+
+def _read_in_order(content: Content, spans: list[Span], ordered: bool, host_counted: Integers = NO_WINDOWS) -> _Reading:
     planes = [ops.read_plane(content, span, whole=not ordered) for span in spans]
     ops.set_aside(planes)
     reading = _Reading(programs=ops.programs(content, planes), tool_version=ops.tool_version(content, planes))
@@ -183,7 +234,8 @@ def _read_in_order(content: Content, spans: list[Span], ordered: bool = True) ->
     chunk = int(np.clip(LANES_MEMORY // max(sum(len(plane.lines) for plane in planes), 1), *CHUNK_BYTES))
     host = [plane for plane in planes if not plane.device]
     for group in [host, *([plane] for plane in planes if plane.device)]:
-        part = _part(content, group, base_ns, chunk, ordered)
+        own = _accelerator(content, group[0], reading, base_ns, chunk, ordered) if group is not host else None
+        part = own or _Part(counted=host_counted)
         reading.parts.append(part)
         nested: list[Iterator[Batch]] = []
         flat: list[Iterator[Batch]] = []
@@ -201,13 +253,18 @@ def _is_flat(plane: Plane, line: Line) -> bool:
     return plane.device and line.name != ops.XLA_LINE
 
 
-def _part(content: Content, planes: list[Plane], base_ns: int, chunk_bytes: int, ordered: bool) -> _Part:
-    """The part of these planes, which are one accelerator's or the host's, before its ops are read."""
-    if not planes or not planes[0].device:
-        return _Part()
-    steps = devices.read_steps(content, planes[0], base_ns, chunk_bytes, ordered)
-    name, numbers = devices.recorded_name(content, planes[0]), devices.recorded_numbers(content, planes[0])
-    return _Part(planes[0].name, name, numbers, steps)
+def _accelerator(
+    content: Content, plane: Plane, reading: _Reading, base_ns: int, chunk_bytes: int, ordered: bool
+) -> _Part:
+    """The part of an accelerator before its ops are read; what the host marked and launched is known by then."""
+    part = _Part(plane.name, devices.recorded_name(content, plane), devices.recorded_numbers(content, plane))
+    part.steps = devices.read_steps(content, plane, base_ns, chunk_bytes, ordered)
+    if len(part.steps):
+        part.counted = np.array([[part.steps[0, 0], part.steps[-1, 1]]])
+    elif reading.steps.windows and len(reading.host.launches):
+        part.counted = reading.steps.find()
+        part.completed = np.full(len(part.counted), UNKNOWN)
+    return part
 
 
 class _PlaneEvents:
@@ -230,6 +287,7 @@ class _PlaneEvents:
         self.cached_key = np.zeros(1 << CACHE_BITS, dtype=np.int64)
         self.cached_key[0] = -1  # an empty slot must hold no key that belongs there
         self.cached_number = np.zeros(1 << CACHE_BITS, dtype=np.int64)
+        self.may_mark = not (plane.device and reading.steps.windows)  # the host's marks come first
 
     def _is_relevant(self, metadata: EventMetadata) -> bool:
         of_host = self.reading.launched and may_launch_or_wait(metadata.name, self.reading.launched)
@@ -260,6 +318,8 @@ class _PlaneEvents:
         number = self._kind_numbers(events)
         self._record_device(events, number, line)
         batch = Batch(number, events.start, events.duration).take(number != NO_OP)
+        first, last = self.part.begun
+        self.part.begun = min(first, int(batch.start.min(initial=LAST))), max(last, int(batch.start.max(initial=FIRST)))
         return batch if batch.in_order() else batch.sorted()
 
     def _record_host(self, events: Events) -> None:
@@ -283,12 +343,17 @@ class _PlaneEvents:
         return np.full(len(events), ABSENT) if row is None else events.tokens[row]
 
     def _in_steps(self, events: Events) -> Events:
-        """The events that start between the first and the last moment of the accelerator's steps; all without steps."""
-        if not self.part.steps:
+        """The events that belong to the steps; all where no step is known."""
+        if not len(self.part.counted):
             return events
-        inside = (events.start >= self.part.steps[0][0]) & (events.start < self.part.steps[-1][1])
-        self.part.outside_ps += int(events.duration[~inside].sum())
-        return Events(*(column[..., inside] for column in vars(events).values()))
+        by_host = self.part.completed is not None
+        times = self.reading.host.given(self._correlation(events), events.start) if by_host else events.start
+        step = step_at(self.part.counted, times)
+        if self.part.completed is not None:
+            ends = last_ends(step, events.start + events.duration, len(self.part.completed))
+            self.part.completed = np.maximum(self.part.completed, ends)
+        self.part.outside_ps += int(events.duration[step < 0].sum())
+        return Events(*(column[..., step >= 0] for column in vars(events).values()))
 
     def _refuse_impossible(self, events: Events, line: Line, shift: int) -> None:
         if abs(shift) > LONGEST:
@@ -307,7 +372,7 @@ class _PlaneEvents:
 
     def _record_steps(self, events: Events) -> None:
         end = events.start + events.duration
-        if STEP in self.stats:
+        if STEP in self.stats and self.may_mark:
             for row in np.flatnonzero(events.tokens[self.stats.index(STEP)] != ABSENT):
                 name = self.described[int(events.metadata[row])].name
                 self.reading.steps.mark(name, int(events.start[row]), int(end[row]))
@@ -354,14 +419,13 @@ class _PlaneEvents:
 
 
 def _warnings(reading: _Reading, workers: list[_Part]) -> Iterator[str]:
-    if not reading.steps.find() and not any(part.steps for part in workers):
-        yield "the dump marks no step, so it counts as one step: state the number of steps with --steps"
+    if not any(len(part.steps) for part in workers):
+        yield from reading.steps.warnings()
     if len(workers) > 1:
         yield f"{len(workers)} devices ran in this process: a step's ops are the mean over them"
     idle = [part.name for part in reading.parts if part.kinds and part not in workers]
     if idle:
         yield f"{', '.join(idle)} {ranks.NEXT_TO_NOTHING}"
     outside, total = sum(part.outside_ps for part in workers), sum(part.total.sum_ps for part in workers)
-    if outside:
-        yield f"{percent(outside / (outside + total))} of the devices' time lies outside of their steps: left out"
+    yield from outside_warnings(outside, outside + total)
     yield from crossing_warnings(Tally(crossing=sum(part.total.crossing for part in workers)))

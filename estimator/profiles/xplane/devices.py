@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from estimator.core.types import DeviceNumbers
+from estimator.core.types import DeviceNumbers, Integers
 from estimator.profiles.columns import NONE
-from estimator.profiles.steps import Window
+from estimator.profiles.device_steps import pitch_ps
 from estimator.profiles.wire import Content
 from estimator.profiles.xplane.lines import LineReader, Texts
 from estimator.profiles.xplane.ops import PICO, Plane, plane_stats
@@ -24,8 +24,8 @@ MAJOR, MINOR = "compute_cap_major", "compute_cap_minor"
 FIRST_VENDOR = "NVIDIA"  # of dumps that are older than the stat
 
 
-def read_steps(content: Content, plane: Plane, base_ns: int, chunk_bytes: int, ordered: bool) -> list[Window]:
-    """The steps [ps] of an accelerator's line ``Steps`` in the order of time; none without that line.
+def read_steps(content: Content, plane: Plane, base_ns: int, chunk_bytes: int, ordered: bool) -> Integers:
+    """Start and end of the steps of an accelerator's line ``Steps`` [ps], in the order of time; none without that line.
 
     Raises OutOfOrderError, and EstimatorError.
     """
@@ -36,27 +36,20 @@ def read_steps(content: Content, plane: Plane, base_ns: int, chunk_bytes: int, o
         for events in reader.read(*line.span, ordered):
             start = events.start + shift
             steps += [*zip(start.tolist(), (start + events.duration).tolist(), strict=True)]
-    return sorted(step for step in steps if step[1] > step[0])
+    lasting = sorted(step for step in steps if step[1] > step[0])
+    return np.array(lasting, dtype=np.int64).reshape(-1, 2)
 
 
-def step_counts(steps: Sequence[Sequence[Window]], marked: int) -> list[int]:
+def step_counts(steps: Sequence[Integers], marked: int) -> list[int]:
     """The number of steps of each accelerator: of its own line, else of the others', else as events mark them."""
     common = max(map(len, steps), default=0) or marked or 1
     return [len(own) or common for own in steps]
 
 
-def mean_step_s(steps: Sequence[Sequence[Window]], marked: Sequence[Window]) -> float | None:
-    """The time of a step [s]: the mean over accelerators with steps of their own, else as events mark them."""
-    own = [_step_ps(windows) for windows in steps if windows]
-    if own:
-        return float(np.mean(own)) * PICO
-    return (marked[-1][1] - marked[0][0]) * PICO / len(marked) if marked else None
-
-
-def _step_ps(steps: Sequence[Window]) -> float:
-    """The time from the end of one step to the end of the next [ps]; of a single step, its own."""
-    first, last = steps[0], steps[-1]
-    return (last[1] - first[1]) / (len(steps) - 1) if len(steps) > 1 else float(first[1] - first[0])
+def mean_step_s(steps: Sequence[Integers]) -> float | None:
+    """The time of a step [s], the mean over accelerators with steps of their own; None where none has any."""
+    own = [pitch_ps(windows) for windows in steps if len(windows)]
+    return float(np.mean(own)) * PICO if own else None
 
 
 def is_copy(name: str, stats: Iterable[str]) -> bool:

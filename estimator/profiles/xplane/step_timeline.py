@@ -18,8 +18,8 @@ import numpy as np
 
 from estimator.core.types import Integers, Timeline
 from estimator.profiles.columns import UNKNOWN, Columns, Ids
+from estimator.profiles.device_steps import launched
 from estimator.profiles.events import LAST
-from estimator.profiles.steps import Window
 from estimator.profiles.timeline import MOST_EVENTS, Record, step_at, typical_timeline
 from estimator.profiles.wire import Content
 from estimator.profiles.xplane.ops import Kind, Plane, read_metadata
@@ -67,6 +67,18 @@ class HostRecord:
             self.launches.add(correlation, start)
             self.count += len(start)
 
+    def launched(self, correlation: Integers) -> Integers:
+        """When the host launched each event; UNKNOWN where no launch has its number."""
+        return launched(correlation, self.launches["correlation"], self.launches["start"])
+
+    def given(self, correlation: Integers, start: Integers) -> Integers:
+        """When the host launched each event; its start where it has no number, or not all launches were kept; UNKNOWN
+        where that was before the trace began.
+        """
+        launch = self.launched(correlation)
+        is_early = (launch == UNKNOWN) & (correlation != UNKNOWN) & (self.count < MOST_LAUNCHES)
+        return np.where((launch == UNKNOWN) & ~is_early, start, launch)
+
 
 def may_launch_or_wait(name: str, launched: frozenset[str]) -> bool:
     """Whether a host's event of that name may launch or wait; ``launched`` are the names of devices' events."""
@@ -84,7 +96,7 @@ def kernel_names(content: Content, planes: Sequence[Plane]) -> frozenset[str]:
 
 
 def device_timeline(
-    device: DeviceRecord, host: HostRecord, steps: Sequence[Window], by_host: bool, kinds: Sequence[Kind], row: Integers
+    device: DeviceRecord, host: HostRecord, steps: Integers, by_host: bool, kinds: Sequence[Kind], row: Integers
 ) -> Timeline | None:
     """The timeline of a typical step of one device; None where not all events of any were kept.
 
@@ -96,11 +108,11 @@ def device_timeline(
         kinds: the kinds of ops, by event; an event may be the parts of several.
         row: the row of OPS of each kind.
     """
-    windows = np.array(steps, dtype=np.int64).reshape(-1, 2)
-    windows = windows if by_host or not len(windows) else _pitches(windows)
+    windows = steps if by_host or not len(steps) else _pitches(steps)
     events = device.events
-    launch = _launched(events["correlation"], host.launches)
-    step = step_at(windows, np.where((launch == UNKNOWN) | (not by_host), events["start"], launch))
+    launch = host.launched(events["correlation"])
+    times = host.given(events["correlation"], events["start"]) if by_host else events["start"]
+    step = step_at(windows, times)
     if device.upto < LAST:
         windows = windows[: _whole_steps(device, windows, step)]
         step = np.where(step < len(windows), step, -1)
@@ -152,18 +164,6 @@ def _whole_steps(device: DeviceRecord, windows: Integers, step: Integers) -> int
     """The number of steps whose events were all kept; the last one with events may have had more."""
     last = step[device.events["start"] < device.upto].max(initial=0)
     return min(int(last), int((windows[:, 1] <= device.upto).sum()))
-
-
-def _launched(correlation: Integers, launches: Columns) -> Integers:
-    """When the host launched each event; UNKNOWN where no launch has its number."""
-    of_host = launches["correlation"]
-    near = (of_host >= correlation.min(initial=LAST)) & (of_host <= correlation.max(initial=UNKNOWN))
-    numbers, first = np.unique(of_host[near], return_index=True)
-    if not len(numbers):
-        return np.full_like(correlation, UNKNOWN)
-    place = np.minimum(np.searchsorted(numbers, correlation), len(numbers) - 1)
-    known = (numbers[place] == correlation) & (correlation != UNKNOWN)
-    return np.where(known, launches["start"][near][first[place]], UNKNOWN)
 
 
 def _parts(events: Columns, kinds: Sequence[Kind], row: Integers) -> tuple[Integers, Integers, Integers, Integers]:

@@ -2,8 +2,10 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from estimator.profiles.steps import NO_WINDOWS
 from estimator.profiles.xplane import devices
 from estimator.profiles.xplane.ops import Line, Plane, set_aside
 from tests.profiles.xplane.plain_reader import field
@@ -47,7 +49,7 @@ def test_the_line_of_steps_bounds_a_devices_steps(tmp_path: Path) -> None:
     assert profile.wall_step_s == pytest.approx(100e-12)
     assert profile.ops["calls"].tolist() == [1.5]
     assert profile.busy_step_s == pytest.approx(30e-12)
-    assert "40 % of the devices' time lies outside of their steps" in str(profile.warnings)
+    assert "40% of the ops' time lies outside the steps" in str(profile.warnings)
 
 
 def test_the_device_is_recorded_as_the_dump_describes_it(tmp_path: Path) -> None:
@@ -83,16 +85,15 @@ def test_events_that_only_copy(name: str, stats: list[str], copies: bool) -> Non
 
 
 def test_devices_without_steps_of_their_own_have_those_of_the_others() -> None:
-    assert devices.step_counts([[(0, 9), (10, 19)], []], 5) == [2, 2]
-    assert devices.step_counts([[], []], 5) == [5, 5]
-    assert devices.step_counts([[]], 0) == [1]
+    assert devices.step_counts([np.array([(0, 9), (10, 19)]), NO_WINDOWS], 5) == [2, 2]
+    assert devices.step_counts([NO_WINDOWS, NO_WINDOWS], 5) == [5, 5]
+    assert devices.step_counts([NO_WINDOWS], 0) == [1]
 
 
 def test_the_time_of_a_step() -> None:
-    own = [[(0, 10), (10, 21), (20, 30)], [(0, 20)], []]
-    assert devices.mean_step_s(own, []) == pytest.approx((10e-12 + 20e-12) / 2)
-    assert devices.mean_step_s([[]], [(0, 10), (12, 30)]) == pytest.approx(15e-12)
-    assert devices.mean_step_s([[]], []) is None
+    own = [np.array([(0, 10), (10, 21), (20, 30)]), np.array([(0, 20)]), NO_WINDOWS]
+    assert devices.mean_step_s(own) == pytest.approx((10e-12 + 20e-12) / 2)
+    assert devices.mean_step_s([NO_WINDOWS]) is None
 
 
 def test_a_plugins_plane_is_an_accelerator_only_where_there_is_no_other() -> None:

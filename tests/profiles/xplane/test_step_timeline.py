@@ -97,6 +97,66 @@ def test_a_step_of_the_device_lasts_from_the_end_of_one_to_the_end_of_the_next(t
     assert us(timeline, "start_s") == pytest.approx([50])
 
 
+def lagging(marks: int, launches: int) -> tuple[list[bytes], list[bytes]]:
+    """A host that launches a step within 10 µs, and a GPU that takes 100 µs for each."""
+    host = [event("train", 10 * at, 10, step=at) for at in range(marks)]
+    host += [event("cuLaunchKernel", 10 * at + 2, 1, at + 1) for at in range(launches)]
+    return host, [event("gemm", 100 * at + 5, 98, at + 1) for at in range(launches)]
+
+
+def test_the_step_of_a_gpu_that_lags_behind_the_hosts_marks_is_its_own(tmp_path: Path) -> None:
+    host, stream = lagging(4, 4)
+    profile = profile_of(tmp_path, {"python": host}, {"Stream #1": stream})
+    assert profile.steps == 4
+    assert 1e6 * (profile.wall_step_s or 0) == pytest.approx(100)
+    assert 1e6 * (profile.busy_step_s or 0) == pytest.approx(98)
+    assert 1e6 * timeline_of(profile).step_s == pytest.approx(100)
+    assert profile.warnings == ()
+
+
+def test_what_the_host_launched_outside_of_its_marks_is_left_out(tmp_path: Path) -> None:
+    host, stream = lagging(4, 5)
+    early = event("other", 0, 4, 99)  # launched before the trace began
+    profile = profile_of(tmp_path, {"python": host}, {"Stream #1": [early, *stream]})
+    assert (profile.steps, profile.ops["op"].tolist(), profile.ops["calls"].tolist()) == (4, ["gemm"], [1.0])
+    assert 1e6 * (profile.wall_step_s or 0) == pytest.approx(100)
+    assert "21% of the ops' time lies outside the steps" in str(profile.warnings)
+
+
+def test_marks_in_which_nothing_was_launched_are_no_steps(tmp_path: Path) -> None:
+    host, stream = lagging(6, 4)
+    profile = profile_of(tmp_path, {"python": host}, {"Stream #1": stream})
+    assert (profile.steps, profile.ops["calls"].tolist()) == (4, [1.0])
+    assert 1e6 * (profile.wall_step_s or 0) == pytest.approx(100)
+
+
+def test_the_step_of_several_gpus_is_their_mean(tmp_path: Path) -> None:
+    host, stream = lagging(4, 4)
+    other = [event("gemm", 120 * at + 5, 118, at + 1) for at in range(4)]
+    profile = profile_of(tmp_path, {"python": host}, {"Stream #1": stream}, {"Stream #1": other})
+    assert 1e6 * (profile.wall_step_s or 0) == pytest.approx(110)
+
+
+def test_an_idle_gpu_leaves_the_step_to_the_host(tmp_path: Path) -> None:
+    host = [event("train", 100 * at, 90, step=at) for at in range(3)]
+    host += [event("cuLaunchKernel", 100 * at + 2, 1, at + 1) for at in range(3)]
+    stream = [event("gemm", 100 * at + 5, 20, at + 1) for at in range(3)]
+    profile = profile_of(tmp_path, {"python": host}, {"Stream #1": stream})
+    assert 1e6 * (profile.wall_step_s or 0) == pytest.approx(290 / 3)  # the time between two marks is of the first
+
+
+def test_where_not_all_launches_were_kept_the_start_tells_the_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(step_timeline, "MOST_LAUNCHES", 1)
+    monkeypatch.setattr(xplane, "CHUNK_BYTES", (8, 8))
+    host = [event("train", 100 * at, 100, step=at) for at in range(3)]
+    launches = [event("cuLaunchKernel", 100 * at + 2, 1, at + 1) for at in range(3)]
+    stream = [event("gemm", 100 * at + 5, 20, at + 1) for at in range(3)]
+    profile = profile_of(tmp_path, {"python": host, "launches": launches}, {"Stream #1": stream})
+    assert profile.ops["calls"].tolist() == [1.0]
+
+
 def test_a_host_that_ran_ahead_holds_up_a_faster_device_by_its_launches_alone(tmp_path: Path) -> None:
     host = [event("cuLaunchKernel", 10 + 10 * at, 2, at + 1) for at in range(6)]
     stream = [event("gemm", 100 + 100 * at, 100, at + 1) for at in range(6)]

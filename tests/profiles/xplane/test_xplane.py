@@ -30,7 +30,10 @@ PRODUCTS = 3 * 2 * 100 * sum(a * b for a, b in itertools.pairwise(LAYERS))
 NAMES = ("train", *OPS, "MemoryAllocation", "ExecutorState::Process")
 
 
-def space(lines: list[list[bytes]], names: tuple[str, ...] = NAMES) -> bytes:
+STATS = ("step_num", "shape", "other", *SHAPES)
+
+
+def space(lines: list[list[bytes]], names: tuple[str, ...] = NAMES, stats: tuple[str, ...] = STATS) -> bytes:
     """A dump of a host with these lines, each a list of events."""
     out = field(2, "/host:CPU")
     for number, events in enumerate(lines):
@@ -38,7 +41,7 @@ def space(lines: list[list[bytes]], names: tuple[str, ...] = NAMES) -> bytes:
         out += field(3, head + b"".join(field(4, event) for event in events))
     for key, name in enumerate(names, start=1):
         out += field(4, field(1, key) + field(2, field(1, key) + field(2, name)))
-    for key, name in enumerate(("step_num", "shape", "other", *SHAPES), start=1):
+    for key, name in enumerate(stats, start=1):
         out += field(5, field(1, key) + field(2, field(1, key) + field(2, name)))
     return field(1, out)
 
@@ -62,7 +65,7 @@ def random_events(rng: random.Random, count: int) -> list[bytes]:
         if rng.random() < 0.3:
             out.append(event(6, now, 0, field(1, 3) + field(5, "x" * rng.randrange(300))))
         now += length + rng.randrange(3)
-    return [event(1, 0, now, field(1, 1) + field(4, 0)), *out]
+    return [event(1, 0, now + 1, field(1, 1) + field(4, 0)), *out]
 
 
 def read_fast_and_plain(content: bytes, tmp_path: Path, chunk: int = lines.CHUNK) -> tuple[object, object]:
@@ -291,10 +294,66 @@ def test_ops_of_other_accelerators_nest(tmp_path: Path) -> None:
     assert sorted(times) == pytest.approx([30e-12, 70e-12])
 
 
-def test_ops_outside_the_steps_give_a_warning(tmp_path: Path) -> None:
-    step = event(1, 1000, 100, field(1, 1) + field(4, 0))
-    profile = read_bytes(space([[event(2, 0, 1000), step, event(3, 1000, 50)]]), tmp_path)
-    assert "some ran outside of these" in str(profile.warnings)
+@pytest.mark.parametrize(("before", "behind"), [(True, False), (False, True), (True, True)])
+def test_ops_of_the_host_outside_of_its_steps_are_left_out(before: bool, behind: bool, tmp_path: Path) -> None:
+    steps = [event(1, 1000 + 100 * number, 90, field(1, 1) + field(4, number)) for number in range(2)]
+    ops = [event(3, 1000, 50), event(3, 1095, 30)]  # the time between two marks is of the first
+    profile = read_bytes(
+        space([[event(2, 0, 1000)] * before + [*steps, *ops] + [event(2, 1190, 9)] * behind]), tmp_path
+    )
+    assert profile.ops[["op", "calls", "time_s"]].to_numpy().tolist() == [
+        [OPS[1].split(":")[0], 1.0, pytest.approx(40e-12)]
+    ]
+    assert profile.wall_step_s == pytest.approx(95e-12)
+    share = round(100 * (1000 * before + 9 * behind) / (1000 * before + 9 * behind + 80))
+    assert f"{share}% of the ops' time lies outside the steps" in str(profile.warnings)
+
+
+def runs_and_marks(*runs: tuple[int, int], marks: int, later: int) -> bytes:
+    """A host that calls a program in marks of 10 ns each; its runs, and another program's later one."""
+    stats = ("step_num", "run_id", "program_id", "hlo_op")
+    names = ("train", "dot.1", "copy.2")
+    called = [event(1, 10**4 * at, 10**4, field(1, 1) + field(4, at)) for at in range(marks)]
+    ran = [
+        event(2, start, end - start, *(field(1, 2 + place) + value for place, value in enumerate(
+            (field(4, number), field(4, 40), field(5, "dot.1"))
+        ))) for number, (start, end) in enumerate(runs)
+    ]  # fmt: skip
+    ran.append(event(3, later, 10, field(1, 4) + field(5, "copy.2")))
+    return space([called, ran], names, stats).replace(field(3, 10**18 + 7), field(3, 10**18))
+
+
+def test_a_program_that_runs_behind_its_calls_sets_the_step(tmp_path: Path) -> None:
+    runs = [(10**5 * at + 10, 10**5 * at + 99_010) for at in range(3)]
+    profile = read_bytes(runs_and_marks(*runs, marks=3, later=10**6), tmp_path)
+    assert (profile.steps, profile.ops["op"].tolist(), profile.ops["calls"].tolist()) == (3, ["dot.1"], [1.0])
+    assert profile.wall_step_s == pytest.approx(100e-9)
+    assert profile.busy_step_s == pytest.approx(99e-9)
+
+
+def test_runs_without_marks_count_as_steps_and_are_noted(tmp_path: Path) -> None:
+    profile = read_bytes(runs_and_marks((0, 80), (100, 180), marks=0, later=190), tmp_path)
+    assert profile.steps == 2
+    assert profile.wall_step_s == pytest.approx(90e-12)
+    assert "each run of the program that ran longest counts as a step, 2 in all" in str(profile.warnings)
+
+
+def test_refuses_marks_around_nothing(tmp_path: Path) -> None:
+    with pytest.raises(EstimatorError, match="no op ran inside its steps"):
+        read_bytes(runs_and_marks(marks=2, later=10**6), tmp_path)
+
+
+def test_ops_between_marks_of_another_name_are_of_no_step(tmp_path: Path) -> None:
+    names = ("train", "eval", "a:Mul", "b:Sum")
+    marks = [event(1, start, 100, field(1, 1) + field(4, start)) for start in (0, 100, 300)]
+    marks.append(event(2, 200, 90, field(1, 1) + field(4, 0)))
+    ops = [*(event(3, start, 30) for start in (0, 100, 300)), event(4, 210, 50)]
+    profile = read_bytes(space([marks, ops], names).replace(field(3, 10**18 + 7), field(3, 10**18)), tmp_path)
+    assert (profile.steps, profile.ops["op"].tolist()) == (3, ["a"])
+    assert profile.wall_step_s == pytest.approx(100e-12)
+    assert "the 3 of 'train', which last longest in all, count as steps, those of 'eval' do not" in str(
+        profile.warnings
+    )
 
 
 def test_sums_of_times_that_overflow_are_refused(tmp_path: Path) -> None:
@@ -304,7 +363,7 @@ def test_sums_of_times_that_overflow_are_refused(tmp_path: Path) -> None:
 
 def test_input_is_the_steps_wait_and_not_the_threads_that_prepare_it(tmp_path: Path) -> None:
     names = ("train", "IteratorGetNextOp::DoCompute", "map/Mul:Mul", "dense/MatMul:MatMul")
-    python = [event(1, 0, 100, field(1, 1) + field(4, 0)), event(2, 10, 60)]
+    python = [event(1, 0, 10**6, field(1, 1) + field(4, 0)), event(2, 10, 60)]
     content = space([python, [event(3, 0, 90)], [event(4, 70, 30)]], names)
     content = content.replace(b"tf_Compute/1", b"tf_data_pool")
     times = read_bytes(content, tmp_path).ops.set_index("op")["time_s"].to_dict()
