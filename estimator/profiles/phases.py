@@ -55,12 +55,17 @@ def classify(names: pd.Series, types: pd.Series) -> pd.Series:
     phases = phases.fillna(_first_match(names, NAME_RULES))
     if not (phases == "backward").any():
         return phases
-    is_type = (names.str.split(" ", n=1).str[0] == types).fillna(False)  # shapes may follow
-    is_type &= is_type.mean() > VIEW_BY_TYPE
+    is_type = are_whole_types(names, types)
     is_gradient = is_type & types.str.contains(GRADIENT).fillna(False)
     unmarked = "unknown" if (phases == "forward").any() else "forward"
     phases = phases.mask(phases.isna() & is_gradient, "backward")
     return phases.mask(phases.isna() & is_type, "unknown").fillna(unmarked)
+
+
+def are_whole_types(names: pd.Series, types: pd.Series) -> pd.Series:
+    """Whether each row is all ops of a type; none where the dump is no view by type."""
+    is_type = (names.str.split(" ", n=1).str[0] == types).fillna(False)  # shapes may follow
+    return is_type & (is_type.mean() > VIEW_BY_TYPE)
 
 
 def _first_match(texts: pd.Series, rules: tuple[tuple[str, re.Pattern[str]], ...]) -> pd.Series:

@@ -28,6 +28,10 @@ def test_a_workload_that_names_its_framework_keeps_it(stated: str | None, by_dum
         (["jit_step"], "JAX"),
         (["main", "pmap_step"], "JAX"),
         (["pjit(step)/dot"], "JAX"),
+        (["a_inference_step_265__XlaMustCompile_true_config_proto_86.8"], "TensorFlow"),
+        (["cluster_0__XlaCompiledKernel_true__XlaNumConstantArgs_1.12"], "TensorFlow"),
+        (["a_inference_one_step_on_data_351__.6"], "TensorFlow"),
+        (["a_inference_step_265__XlaMustCompile_true", "jit_step"], "JAX"),  # whose input TensorFlow prepares
         (["cluster_0", "SyncTensorsGraph.12", "jitter/MatMul", "model/jit_layer/Mul", None, ""], None),
         ([], None),
     ],

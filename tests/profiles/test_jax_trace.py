@@ -65,7 +65,10 @@ def test_steps_are_the_runs_of_the_longest_module(tmp_path: Path) -> None:
     assert times.to_dict() == pytest.approx({"while": 15e-6, "dot": 35e-6, "copy.1": 1.25e-6})
 
 
-@pytest.mark.parametrize(("module", "framework"), [("jit_step", "JAX"), ("cluster_0__XlaCompiledKernel_true", None)])
+@pytest.mark.parametrize(
+    ("module", "framework"),
+    [("jit_step", "JAX"), ("cluster_0__XlaCompiledKernel_true", "TensorFlow"), ("SyncTensorsGraph.12", None)],
+)
 def test_the_framework_is_told_by_the_names_of_programs(tmp_path: Path, module: str, framework: str | None) -> None:
     assert read(tmp_path, op("dot.1", 0, 5, hlo_module=module)).workload.framework == framework
 

@@ -114,7 +114,7 @@ def test_the_framework_is_told_by_the_dump(row: Mapping[str, str]) -> None:
     assert read(row["file"]).workload.framework == row["framework"]
 
 
-@pytest.mark.parametrize("row", judged([row for row in KINETO if row["mode"] != "unknown"]))
+@pytest.mark.parametrize("row", judged([row for row in READ if row["mode"] != "unknown"]))
 def test_inference_is_told_from_training(row: Mapping[str, str]) -> None:
     assert read(row["file"]).workload.mode == row["mode"]
 

@@ -46,6 +46,7 @@ from estimator.profiles.kineto.nesting import BACK, UNKNOWN, UPDATE, Nesting, ne
 from estimator.profiles.kineto.step_timeline import step_timeline
 from estimator.profiles.kineto.steps import busy_s, find_steps, span_ps
 from estimator.profiles.kineto.trace import Trace, scan
+from estimator.profiles.modes import with_mode
 from estimator.profiles.steps import NOTHING_IN_STEPS
 
 FORMAT = "PyTorch trace (Kineto JSON)"
@@ -246,10 +247,7 @@ def _as_traced(workload: Workload, trace: Trace, nest: Nesting) -> Workload:
     It is inference where it states no mode and the trace's ops have no backward pass and no update.
     """
     trains = np.isin(nest.phase, (BACK, UPDATE)).any() or any(GRADIENT.search(call.name) for call in trace.calls)
-    workload = with_framework(workload, PYTORCH)
-    if "mode" in workload.model_fields_set or trains or not len(nest.phase):
-        return workload
-    return workload.model_copy(update={"mode": "inference"})
+    return with_mode(with_framework(workload, PYTORCH), not trains and len(nest.phase) > 0)
 
 
 def _recorded_s(trace: Trace) -> tuple[float, float]:

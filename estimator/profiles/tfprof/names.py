@@ -11,7 +11,9 @@ from collections.abc import Collection, Iterable, Iterator
 
 import pandas as pd
 
-from estimator.profiles import phases
+from estimator.core.types import Workload
+from estimator.profiles import modes, phases
+from estimator.profiles.frameworks import TENSORFLOW, with_framework
 
 GPU = re.compile(r"(?i)gpu:(\d+)(?:/(stream:\w+|memcpy))?")
 NUMBERED = r"_\d+$"
@@ -21,6 +23,12 @@ TYPES_FROM_NAMES = "op types are the last parts of the names, because this view 
 def op_types(names: pd.Series) -> pd.Series:
     """The op type that each name's last part suggests: ``gradients/dense_1/MatMul_grad/MatMul_1`` → ``MatMul``."""
     return names.str.rsplit("/", n=1).str[-1].str.replace(NUMBERED, "", regex=True)
+
+
+def as_profiled(workload: Workload, ops: pd.DataFrame) -> Workload:
+    """The workload as TensorFlow's, and as inference where its ops tell so."""
+    is_inference = modes.is_inference(ops["op"], ops["op_type"], ops["time_s"])
+    return modes.with_mode(with_framework(workload, TENSORFLOW), is_inference)
 
 
 def warn_missing_updates(ops: pd.DataFrame) -> Iterator[str]:

@@ -19,7 +19,6 @@ from estimator.core.errors import EstimatorError
 from estimator.core.types import Profile, Workload
 from estimator.profiles import canonical, events, messages, phases, steps
 from estimator.profiles.dump import Dump
-from estimator.profiles.frameworks import TENSORFLOW, with_framework
 from estimator.profiles.fusion import EPILOGUE, PRODUCT
 from estimator.profiles.graph import LONGEST_FUSION, Node
 from estimator.profiles.tfprof import names, node_text
@@ -58,9 +57,10 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
             runs[step] += times
             row = _row(node.name, nodes, products.get(node.name)) | _amounts(exec_, ran_on, times)
             rows.append(row | {"step": number[step]})
+    ops = phases.fill(canonical.to_ops(steps.mean(pd.DataFrame(rows), len(number)), where))
     return Profile(
-        ops=phases.fill(canonical.to_ops(steps.mean(pd.DataFrame(rows), len(number)), where)),
-        workload=with_framework(workload, TENSORFLOW),
+        ops=ops,
+        workload=names.as_profiled(workload, ops),
         device=None,
         format="tfprof ProfileProto",
         steps=len(number),

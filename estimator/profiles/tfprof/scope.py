@@ -14,7 +14,7 @@ from estimator.core.errors import EstimatorError
 from estimator.core.types import Profile, Workload
 from estimator.profiles import canonical, phases
 from estimator.profiles.dump import Dump, decode_head
-from estimator.profiles.frameworks import TENSORFLOW, with_framework
+from estimator.profiles.modes import UNLISTED
 from estimator.profiles.tfprof import names
 
 FORMAT = "tfprof text (scope view, graph view)"
@@ -49,13 +49,13 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
     total, rows = _nodes(lines, where)
     listed = sum(float(str(row["time_s"])) for row in rows)
     if listed < LISTED * total:
-        rows.append({"op": "unlisted", "time_s": total - listed})
+        rows.append({"op": UNLISTED, "time_s": total - listed})
     table = pd.DataFrame(rows, columns=["op", *dict(COLUMNS.values())]).astype({"op": "string[python]"})
     table["op_type"] = names.op_types(table["op"])
     ops = phases.fill(canonical.to_ops(table, where))
     warnings = (NO_SHAPES, names.TYPES_FROM_NAMES, *names.warn_missing_updates(ops))
     return Profile(
-        ops=ops, workload=with_framework(workload, TENSORFLOW), device=None, format="tfprof tree", warnings=warnings
+        ops=ops, workload=names.as_profiled(workload, ops), device=None, format="tfprof tree", warnings=warnings
     )
 
 

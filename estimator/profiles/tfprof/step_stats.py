@@ -20,7 +20,6 @@ from estimator.core.errors import EstimatorError
 from estimator.core.types import Profile, Workload
 from estimator.profiles import canonical, events, messages, phases, steps, wire
 from estimator.profiles.dump import HEAD, Dump
-from estimator.profiles.frameworks import TENSORFLOW, with_framework
 from estimator.profiles.tfprof import graph_nodes, names, node_text
 
 FORMAT = "RunMetadata (TensorFlow step stats)"
@@ -70,7 +69,7 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
     warnings = dict.fromkeys(warning for step in traced for warning in step.warnings())
     return Profile(
         ops=ops,
-        workload=with_framework(workload, TENSORFLOW),
+        workload=names.as_profiled(workload, ops),
         device=None,
         format="RunMetadata",
         steps=len(traced),

@@ -16,8 +16,8 @@ from estimator.core.errors import EstimatorError
 from estimator.core.types import Profile, Workload
 from estimator.profiles import canonical, phases
 from estimator.profiles.dump import Dump, decode_head
-from estimator.profiles.frameworks import TENSORFLOW, with_framework
-from estimator.profiles.tfprof import fused
+from estimator.profiles.modes import UNLISTED
+from estimator.profiles.tfprof import fused, names
 
 FORMAT = "tfprof text (op view, input shapes)"
 VIEWS = True
@@ -67,7 +67,7 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
     warnings = (*_mismatch_warnings(aggregates), *fusion_warnings)
     return Profile(
         ops=phases.fill(ops),
-        workload=with_framework(workload, TENSORFLOW),
+        workload=names.as_profiled(workload, ops),
         device=None,
         format="tfprof text",
         warnings=warnings,
@@ -199,4 +199,4 @@ def _unlisted(aggregates: list[Aggregate]) -> list[dict[str, object]]:
     total = time_s / share
     rounding = total * 0.5e-4 / share
     missing = total - sum(a.time_s for a in aggregates)
-    return [{"op": "unlisted", "op_type": "unlisted", "time_s": missing}] if missing > 2 * rounding else []
+    return [{"op": UNLISTED, "op_type": UNLISTED, "time_s": missing}] if missing > 2 * rounding else []

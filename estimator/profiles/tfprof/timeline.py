@@ -21,7 +21,7 @@ from estimator.core.errors import EstimatorError, kind_of_value
 from estimator.core.types import Profile, Workload
 from estimator.profiles import canonical, chrome_trace, events, graph, phases
 from estimator.profiles.dump import Dump, decode_head
-from estimator.profiles.frameworks import TENSORFLOW, with_framework
+from estimator.profiles.modes import UNLISTED
 from estimator.profiles.tfprof import names
 
 FORMAT = "TensorFlow timeline (Chrome trace)"
@@ -87,7 +87,7 @@ def _step(op_events: list[Event], workload: Workload, where: str) -> Profile:
     launch_warnings = ("the host's time of launching kernels is left out: it runs beside them",)
     return Profile(
         ops=ops,
-        workload=with_framework(workload, TENSORFLOW),
+        workload=names.as_profiled(workload, ops),
         device=None,
         format="TensorFlow timeline",
         wall_step_s=(end - start) / 1e6,
@@ -115,11 +115,11 @@ def _tree(op_events: list[Event], workload: Workload, where: str) -> Profile:
     scopes = {event.op.rsplit("/", 1)[0] for event in op_events if "/" in event.op} | {ROOT}
     ops = table[(table["time_s"] > 0) | ~table["op"].isin(scopes)].copy()
     ops["op_type"] = names.op_types(ops["op"])
-    ops = ops.replace({"op": {ROOT: "unlisted"}, "op_type": {ROOT: "unlisted"}})
+    ops = ops.replace({"op": {ROOT: UNLISTED}, "op_type": {ROOT: UNLISTED}})
     ops = phases.fill(canonical.to_ops(ops, where))
     warnings = (NO_SHAPES, names.TYPES_FROM_NAMES, *names.warn_missing_updates(ops), *events.crossing_warnings(tally))
     return Profile(
-        ops=ops, workload=with_framework(workload, TENSORFLOW), device=None, format="tfprof timeline", warnings=warnings
+        ops=ops, workload=names.as_profiled(workload, ops), device=None, format="tfprof timeline", warnings=warnings
     )
 
 

@@ -16,7 +16,7 @@ import pandas as pd
 
 from estimator.core.errors import EstimatorError, within
 from estimator.core.types import DeviceNumbers, Integers, Profile, Timeline, Workload
-from estimator.profiles import canonical, ranks, wire
+from estimator.profiles import canonical, modes, ranks, wire
 from estimator.profiles.columns import UNKNOWN
 from estimator.profiles.device_steps import last_ends, non_empty, outside_warnings, wall_ps
 from estimator.profiles.dump import Dump, decode_head
@@ -90,7 +90,7 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
         timeline=_timeline(reading, workers[0], steps, row),
         ranks=len(workers),
         steps=max(counts),
-        workload=with_framework(workload, reading.framework()),
+        workload=_as_profiled(workload, reading, workers),
         device=None,
         device_recorded=workers[0].device_recorded,
         device_numbers=workers[0].device_numbers,
@@ -100,6 +100,13 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
         tool_version=reading.tool_version,
         warnings=tuple(_warnings(reading, workers)),
     )
+
+
+def _as_profiled(workload: Workload, reading: _Reading, workers: list[_Part]) -> Workload:
+    """The workload with its framework, and as inference where the names that this one gave to ops tell so."""
+    framework = reading.framework()
+    is_inference = modes.is_inference(*ops.names_types_times([(part.kinds, part.total) for part in workers]))
+    return modes.with_mode(with_framework(workload, framework), framework is not None and is_inference)
 
 
 def _steps(reading: _Reading, workers: list[_Part]) -> Integers:

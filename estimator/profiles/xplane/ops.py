@@ -310,6 +310,16 @@ def framework(op_kinds: Sequence[Kind], programs: Collection[str], version: str 
     return of_programs or (frameworks.TENSORFLOW if executed else None)
 
 
+def names_types_times(parts: Sequence[tuple[Sequence[Kind], Tally]]) -> tuple[pd.Series, pd.Series, pd.Series]:
+    """Path in the framework's program (NA where it has none), type and time of each kind of op, of several devices."""
+    kinds_of_parts = [(kind, total) for op_kinds, total in parts for kind in op_kinds]
+    return (
+        pd.Series([kind.path or None for kind, _ in kinds_of_parts], dtype="string[python]"),
+        pd.Series([kind.columns["op_type"] for kind, _ in kinds_of_parts], dtype="string[python]"),
+        pd.Series([total.self_ps[kind.event] * kind.share * PICO for kind, total in kinds_of_parts], dtype=float),
+    )
+
+
 def rows(op_kinds: Sequence[Kind], total: Tally) -> tuple[pd.DataFrame, Integers]:
     """Rows of OPS in the order in which they first ran, and the row of each kind; kinds with equal columns are summed.
 

@@ -142,3 +142,12 @@ def test_real_dumps_agree_with_the_same_steps_metadata(public_data: Callable[[st
     ours, theirs = (p.ops[p.ops["shapes"].notna()].set_index("op")["time_s"] for p in (proto, metadata))
     both = pd.DataFrame({"proto": ours, "metadata": theirs}).dropna()
     assert (both.loc[both["metadata"] > 1e-4].diff(axis=1)["metadata"].abs() < 1e-5).all()
+
+
+@pytest.mark.parametrize(("last", "mode"), [("Relu", "inference"), ("ReluGrad", "training")])
+def test_inference_is_told_from_training(last: str, mode: str, tmp_path: Path) -> None:
+    """The gradient is a node of either graph: it must have run."""
+    profile = profile_proto({"d/MatMul": [9], "d/Relu": [5]})
+    profile.nodes[len(NODES)].name, profile.nodes[len(NODES)].op = "gradients/d/ReluGrad", "ReluGrad"
+    next(node for node in profile.nodes.values() if node.name == "d/Relu").op = last
+    assert read(tmp_path, profile.SerializeToString()).workload.mode == mode

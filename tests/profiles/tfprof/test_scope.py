@@ -93,3 +93,10 @@ def test_real_dumps_agree_with_the_same_steps_metadata(public_data: Callable[[st
     assert scope.ops["time_s"].sum() == pytest.approx(metadata.ops.loc[~updates, "time_s"].sum(), rel=0.02)
     assert any("no optimizer" in warning for warning in scope.warnings)
     assert not any("no optimizer" in warning for warning in graph.warnings)
+
+
+def test_inference_is_told_from_training(tmp_path: Path) -> None:
+    assert read(tmp_path, SCOPE).workload.mode == "training"
+    forward = SCOPE.replace("gradients/Relu_grad/ReluGrad", "dense/Relu")
+    assert read(tmp_path, forward).workload.mode == "inference"
+    assert read(tmp_path, forward.replace("--/9.00ms", "--/10.00ms")).workload.mode == "training"  # 1 ms is not listed

@@ -189,3 +189,7 @@ def test_a_view_of_products_alone_warns_of_missing_forward_products(
 def test_recognises_op_views_by_content() -> None:
     assert text.recognises(TENSORFLOW_LAYOUT.encode())
     assert not text.recognises(b"op_type,time_s\nMatMul,1\n")
+
+
+def test_a_view_by_type_may_leave_ops_out_and_does_not_tell_inference(tmp_path: Path) -> None:
+    assert read(tmp_path, TENSORFLOW_LAYOUT).workload.mode == "training"

@@ -195,3 +195,15 @@ def test_rows_are_in_the_order_of_the_program(tmp_path: Path) -> None:
 def test_a_timeline_is_recognised_whatever_its_first_events_are(category: str) -> None:
     """Tensors stand first, for megabytes, where a timeline shows their memory."""
     assert timeline.recognises(f'{{"traceEvents": [{{"name": "x", "ph": "N", "cat": "{category}"}}'.encode())
+
+
+@pytest.mark.parametrize(("node", "mode"), [("d/MatMul", "inference"), ("gradients/d/MatMul", "training")])
+def test_inference_is_told_from_training(node: str, mode: str, tmp_path: Path) -> None:
+    assert read(tmp_path, [*STEP, op(node, "MatMul", EPOCH + 9, 5)]).workload.mode == mode
+    tree = [*TREE[:4], scope("dense", 1, 0, 20), scope("dense/MatMul", 2, 0, 12), scope(node, 2, 12, 8)]
+    assert read(tmp_path, tree).workload.mode == mode
+
+
+def test_a_tree_that_leaves_ops_out_does_not_tell(tmp_path: Path) -> None:
+    tree = [*TREE[:4], scope("dense", 1, 0, 15), scope("dense/MatMul", 2, 0, 15)]
+    assert read(tmp_path, tree).workload.mode == "training"

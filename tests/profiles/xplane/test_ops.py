@@ -28,6 +28,13 @@ def test_the_products_of_a_fusion_share_its_time() -> None:
         ("dense/MatMul", True, (), None, "TensorFlow"),
         ("dense/MatMul", True, ("jit_step",), None, "JAX"),  # whose input TensorFlow's executor prepares
         ("dense/MatMul", False, ("cluster_0",), None, None),
+        (
+            "dense/MatMul",
+            False,
+            ("a_inference_step_265__XlaMustCompile_true_config_proto_8.8", "0"),
+            None,
+            "TensorFlow",
+        ),
         ("", False, (), None, None),
     ],
 )
@@ -48,6 +55,15 @@ def test_programs_are_told_by_the_number_that_the_plane_states(monkeypatch: pyte
     monkeypatch.setattr(hlo, "read_program", lambda place, _: (names[place], programs[place]))
     found = ops.programs(b"", [plane])
     assert found == {"18": programs[1], "1": programs[2], "3": programs[3], "jit_step": {}, "jit_other": programs[3]}
+
+
+def test_names_types_and_times_of_the_ops_of_several_devices() -> None:
+    named = ops.Kind(1, {**dict.fromkeys(ops.COLUMNS), "op_type": "dot"}, "jit(f)/dot_general", 0.25)
+    total = Tally(np.ones(2, int), np.array([2000, 4000]), np.zeros(2, int), np.ones(2))
+    names, types, times = ops.names_types_times([([kind(0, 1.0, op_type="copy")], total), ([named], total)])
+    assert names.isna().tolist() == [True, False]
+    assert (names[1], types.tolist()) == ("jit(f)/dot_general", ["copy", "dot"])
+    assert times.tolist() == pytest.approx([2e-9, 1e-9])
 
 
 def test_rows_are_sorted_by_first_run() -> None:

@@ -234,6 +234,26 @@ def test_flop_of_real_dumps_with_shapes(folder: str, less: int, public_data: Cal
     assert gemm["flop"].sum() == PRODUCTS - 2 * 100 * LAYERS[0] * LAYERS[1] - less  # no gradient of the input
 
 
+@pytest.mark.parametrize(
+    ("more", "mode"), [(None, "inference"), ("gradient_tape/dense/MatMul:MatMul", "training"), ("x:Sum", "inference")]
+)
+def test_inference_is_told_from_training(more: str | None, mode: str, tmp_path: Path) -> None:
+    names = ("train", "dense/MatMul:MatMul", "dense/Relu:Relu", more or "other/Mul:Mul")
+    events = [event(number, 10 * number, 9) for number in range(2, 5)]
+    assert read_bytes(space([events], names), tmp_path).workload.mode == mode
+
+
+def test_kernels_that_no_framework_names_are_of_a_training(tmp_path: Path) -> None:
+    profile = read_bytes(accelerators({"Stream #1": [event(6, 0, 9)]}), tmp_path)
+    assert (profile.workload.framework, profile.workload.mode) == (None, "training")
+
+
+@pytest.mark.parametrize("folder", ["p1b3_tf2_xla_h3_t1", "p1b3_tf2_xla_h2_t2"])
+def test_tensorflow_is_known_by_its_programs_of_xla(folder: str, public_data: Callable[[str], Path]) -> None:
+    workload = read_profile(public_data(f"profiles/{folder}") / "vm.xplane.pb", batch=100).workload
+    assert (workload.framework, workload.mode) == ("TensorFlow", "training")
+
+
 def accelerators(*devices: dict[str, list[bytes]], host: bytes = b"", own: bytes = b"") -> bytes:
     """A dump of devices, each with its lines' events, which name kernels of NAMES."""
     own_stats = ("memcpy_details", "annotation", "clock_rate", "core_count", "compute_cap_major")
