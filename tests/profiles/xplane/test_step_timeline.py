@@ -130,6 +130,14 @@ def test_marks_in_which_nothing_was_launched_are_no_steps(tmp_path: Path) -> Non
     assert 1e6 * (profile.wall_step_s or 0) == pytest.approx(100)
 
 
+def test_marks_of_the_host_come_before_those_of_a_gpus_events(tmp_path: Path) -> None:
+    host, stream = lagging(4, 4)
+    marked = [kernel + field(4, field(1, 2) + field(4, number)) for number, kernel in enumerate(stream)]
+    profile = profile_of(tmp_path, {"python": host}, {"Stream #1": marked}, {"Stream #1": marked})
+    assert (profile.steps, profile.ops["calls"].tolist()) == (4, [1.0])
+    assert not any("marks have several names" in warning for warning in profile.warnings)
+
+
 def test_the_step_of_several_gpus_is_their_mean(tmp_path: Path) -> None:
     host, stream = lagging(4, 4)
     other = [event("gemm", 120 * at + 5, 118, at + 1) for at in range(4)]

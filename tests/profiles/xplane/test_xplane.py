@@ -314,13 +314,15 @@ def test_ops_of_other_accelerators_nest(tmp_path: Path) -> None:
     assert sorted(times) == pytest.approx([30e-12, 70e-12])
 
 
+@pytest.mark.parametrize("in_order", [True, False])
 @pytest.mark.parametrize(("before", "behind"), [(True, False), (False, True), (True, True)])
-def test_ops_of_the_host_outside_of_its_steps_are_left_out(before: bool, behind: bool, tmp_path: Path) -> None:
+def test_ops_of_the_host_outside_of_its_steps_are_left_out(
+    before: bool, behind: bool, in_order: bool, tmp_path: Path
+) -> None:
     steps = [event(1, 1000 + 100 * number, 90, field(1, 1) + field(4, number)) for number in range(2)]
     ops = [event(3, 1000, 50), event(3, 1095, 30)]  # the time between two marks is of the first
-    profile = read_bytes(
-        space([[event(2, 0, 1000)] * before + [*steps, *ops] + [event(2, 1190, 9)] * behind]), tmp_path
-    )
+    events = [event(2, 0, 1000)] * before + [*steps, *ops] + [event(2, 1190, 9)] * behind
+    profile = read_bytes(space([events if in_order else events[::-1]]), tmp_path)
     assert profile.ops[["op", "calls", "time_s"]].to_numpy().tolist() == [
         [OPS[1].split(":")[0], 1.0, pytest.approx(40e-12)]
     ]
