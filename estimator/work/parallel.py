@@ -156,15 +156,16 @@ def _among_parts(work: pd.DataFrame) -> pd.DataFrame:
 
 
 def passed_on(work: pd.DataFrame, split: Split) -> pd.DataFrame:
-    """MESSAGES from one stage of a pipeline to the next in one pass: what a block hands on; none without stages.
+    """MESSAGES from one stage of a pipeline to the next in one pass; none without stages.
 
-    Devices that have parts of a product send a part of its result each, which those of the next stage gather, but where
-    they share the tokens anyway (Narayanan et al., 2021, section 4.1).
+    A block hands on as much as its first product takes: all tokens once, however many experts each of them goes to.
+    Devices that have parts of a product send a part of it each, which those of the next stage gather, but where they
+    share the tokens anyway (Narayanan et al., 2021, section 4.1).
     """
     if split.pipeline == 1:
         return MESSAGES.empty()
-    last = work[(work["block"] == 0) & (work["phase"] == "forward") & (work["op_class"] == "gemm")].iloc[-1:]
-    size = float(_bytes(last, "m", "n")[0])
+    first = work[(work["block"] == 0) & (work["phase"] == "forward") & (work["op_class"] == "gemm")].iloc[:1]
+    size = float(_bytes(first, "m", "k")[0])
     rows = [{"operator": "send_recv", "bytes": size / split.tensor, "among": "stages"}]
     if split.tensor > 1 and not split.sequence:
         rows.append({"operator": "all_gather", "bytes": size, "among": "tensor"})

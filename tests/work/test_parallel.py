@@ -1,6 +1,7 @@
 """Messages of a data-parallel step: which gradients, in which order, in which buckets."""
 
 import itertools
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,7 @@ from estimator.core.types import Profile, Workload
 from estimator.profiles import read_profile
 from estimator.work import count_work
 from estimator.work.gradients import BUCKET_BYTES, FIRST_BUCKET_BYTES, MOST_BUCKETS
-from estimator.work.parallel import Exchange, exchange
+from estimator.work.parallel import Exchange, exchange, passed_on
 from tests.conftest import make_ops
 
 
@@ -129,3 +130,32 @@ def test_a_dump_without_order_has_its_gradients_after_its_forward_pass() -> None
     found = exchange(work, profile.workload, read_split("data")).messages
     assert set(work["phase"].iloc[found["ready"].to_numpy(dtype=int)]) == {"backward"}
     assert np.isfinite(found["bytes"]).all()
+
+
+MIXTURE = """
+kind: llama
+blocks: 4
+hidden_size: 64
+heads: 4
+vocabulary: 1000
+sequence_length: 32
+precision: bf16
+micro_batch: 2
+"""
+EXPERTS = """
+experts: 8
+experts_per_token: 4
+"""
+
+
+def of_layers(folder: Path, text: str) -> tuple[pd.DataFrame, Workload]:
+    (folder / "layers.yaml").write_text(text)
+    profile = read_profile(folder)
+    return count_work(profile.ops, profile.workload, profile.where).work, profile.workload
+
+
+@pytest.mark.parametrize("experts", ["", EXPERTS], ids=["dense", "mixture"])
+def test_a_stage_passes_each_token_on_once(tmp_path: Path, experts: str) -> None:
+    """Batch × sequence × hidden size, in bf16, however many experts each token goes to."""
+    work, _ = of_layers(tmp_path, MIXTURE + experts)
+    assert passed_on(work, read_split("pipeline=2"))["bytes"].tolist() == [2 * 32 * 64 * 2]
