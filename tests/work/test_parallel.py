@@ -159,3 +159,24 @@ def test_a_stage_passes_each_token_on_once(tmp_path: Path, experts: str) -> None
     """Batch × sequence × hidden size, in bf16, however many experts each token goes to."""
     work, _ = of_layers(tmp_path, MIXTURE + experts)
     assert passed_on(work, read_split("pipeline=2"))["bytes"].tolist() == [2 * 32 * 64 * 2]
+
+
+def test_sharded_weights_travel_by_the_blocks_of_a_model(tmp_path: Path) -> None:
+    """Zhao et al., PyTorch FSDP, VLDB 2023, section 3; what is all-reduced keeps its buckets."""
+    work, workload = of_layers(tmp_path, MIXTURE)
+    found = exchange(work, workload, read_split("zero3")).messages
+    assert found["operator"].value_counts().to_dict() == {"all_gather": 2 * 6 - 1, "reduce_scatter": 6}
+    gathered = found[found["operator"] == "all_gather"]
+    assert len(set(gathered["bytes"])) == 3  # a block, the head, and the embedding with all norms
+    forward, backward = gathered.iloc[:6], gathered.iloc[6:]
+    assert set(work["phase"].iloc[forward["needed"].to_numpy(dtype=int)]) == {"forward"}
+    assert set(work["phase"].iloc[backward["needed"].to_numpy(dtype=int)]) == {"backward"}
+    first = int(backward["ready"].iloc[0])  # the block behind is gathered while the head's gradients are made
+    assert work["phase"].iloc[[first, first + 1]].tolist() == ["forward", "backward"]
+    assert len(exchange(work, workload, read_split("data")).messages) == 2
+
+
+def test_what_no_product_makes_is_made_behind_the_blocks(tmp_path: Path) -> None:
+    work, workload = of_layers(tmp_path, MIXTURE)
+    last = int(exchange(work, workload, read_split("data")).messages["ready"].iloc[-1])
+    assert work["phase"].iloc[[last, last + 1]].tolist() == ["backward", "optimizer"]
