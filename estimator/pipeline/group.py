@@ -16,12 +16,12 @@ from estimator.devices.board import power_limit
 from estimator.model import SourceRun, TargetDevice, peak_times, predict
 from estimator.model.coefficients import shipped
 from estimator.model.links import link_note, network_notes
-from estimator.pipeline.micro_steps import MicroBatches, own_step, update_time
+from estimator.pipeline.micro_steps import MicroBatch, MicroBatches
 from estimator.pipeline.recorded_group import recorded_messages, recorded_step
 from estimator.pipeline.step import PredictedStep, estimate_predicted, predict_step
 from estimator.profiles.layers.shards import divided, experts_share
 from estimator.rollup import power, step
-from estimator.rollup.exchange import exchange_of, without_exchange
+from estimator.rollup.exchange import without_exchange
 from estimator.rollup.gradient_places import drawn_places
 from estimator.rollup.scaling import (
     Group,
@@ -139,19 +139,18 @@ def steps_of_groups(
 
     Raises EstimatorError where the profile does not tell what the devices exchange.
     """
-    update_s, of_experts = update_time(predicted, one), experts_share(predicted.profile, split)
-    own = {group: own_step(one, update_s, group, split, of_experts) for group in groups}
+    alone = MicroBatch(predicted, one, split)
+    own = {group: alone.own_step(group) for group in groups}
     found = {group: GroupStep(step, 0.0 * step.total) for group, step in own.items() if group.devices == 1}
     several = {group: step for group, step in own.items() if group.devices > 1}
     if several:
-        found |= _of_several(predicted, several, update_s, split, spreads or spreads_of(predicted.profile))
+        found |= _of_several(alone, several, spreads or spreads_of(predicted.profile))
     return [found[group] for group in groups]
 
 
-def _of_several(
-    predicted: PredictedStep, own: Mapping[Group, StepTime], update_s: Floats, split: Split, spreads: Spreads
-) -> dict[Group, GroupStep]:
-    """Groups of two devices and more: the timeline is laid out once, and replayed with the messages of each."""
+def _of_several(alone: MicroBatch, own: Mapping[Group, StepTime], spreads: Spreads) -> dict[Group, GroupStep]:
+    """Groups of two devices and more: the timeline is replayed with the messages of each."""
+    predicted, split = alone.predicted, alone.split
     recorded = recorded_messages(predicted, split)
     if recorded is not None:
         return {
@@ -167,10 +166,9 @@ def _of_several(
         for work in (messages_as_work(messages, _ranks(predicted, group, split)), *sent.compression.work(group.copies))
     ]
     times_s = _message_times(predicted, pd.concat(of_groups, ignore_index=True))
-    alone, count, all_sent = without_exchange(predicted.prediction), len(sent.messages), len(messages)
-    together = exchange_of(alone, predicted.timeline, sent.messages, predicted.scenario)
+    count, all_sent = len(sent.messages), len(messages)
     load = busiest_experts(plan) if split.experts > 1 else np.ones(1 + plan.draws)
-    micro = MicroBatches(predicted, update_s, together, sent.messages, split, load)
+    micro = MicroBatches(alone, sent.messages, load)
     found = {}
     for group, all_s in zip(own, np.split(times_s, len(own), axis=1), strict=True):
         sent_s = micro.with_load(_placed(all_s[:, :count], sent, plan))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -10,45 +10,82 @@ import pandas as pd
 
 from estimator.core.parallel import EXPERTS_LOAD, Split
 from estimator.core.schema import among_copies
-from estimator.core.types import Flags, Floats, StepTime
+from estimator.core.types import Flags, Floats, Prediction, StepTime
 from estimator.pipeline.step import PredictedStep
 from estimator.profiles.layers.blocks import EMBEDDINGS
 from estimator.profiles.layers.shards import experts_share
-from estimator.rollup.exchange import StepWithMessages, without_exchange
+from estimator.rollup import step
+from estimator.rollup.exchange import StepWithMessages, exchange_of, replayed_s, with_times, without_exchange
 from estimator.rollup.pipeline_parallel import MicroStep, accumulated, exposed_reduction, pipelined
 from estimator.rollup.scaling import Group
+from estimator.rollup.target_timeline import StepTimeline
 from estimator.work.shapes import has_attribute
 from estimator.work.weights import updates
 
 
-def update_time(predicted: PredictedStep, one: StepTime) -> Floats:
-    """The update of all weights [s], of which a step has one, however many micro-batches it has."""
-    updating = updates(predicted.work.work).to_numpy(dtype=bool)
-    return np.asarray(np.minimum(predicted.prediction.samples[:, updating].sum(axis=1), one.total))
+@dataclass(frozen=True)
+class MicroBatch:
+    """One micro-batch on one device, without recorded messages: with the update of weights, or both passes alone."""
 
+    predicted: PredictedStep
+    one: StepTime
+    split: Split
 
-def share_of_update(update_s: Floats, group: Group, split: Split, of_experts: float) -> Floats:
-    """The update of what one copy of the model updates [s]; ``of_experts``: share of its parameters."""
-    return update_s / split.owners(group.copies, of_experts) if split.divides_update else update_s
+    @cached_property
+    def of_experts(self) -> float:
+        """The share of a copy's parameters that are those of its experts."""
+        return experts_share(self.predicted.profile, self.split)
 
+    def owners(self, group: Group) -> float:
+        """Copies of the model that share the update of weights."""
+        return self.split.owners(group.copies, self.of_experts) if self.split.divides_update else 1.0
 
-def own_step(one: StepTime, update_s: Floats, group: Group, split: Split, of_experts: float) -> StepTime:
-    """What one device of a group computes in a step, without messages and without waiting for others."""
-    own_update_s = share_of_update(update_s, group, split, of_experts)
-    whole_s = accumulated(one.total - update_s, own_update_s, group.micro_batches) / split.pipeline
-    return one.to(whole_s)
+    def with_update(self, owners: float) -> Prediction:
+        """Its ops, where so many owners share the update: the host launches all of it, for its share of the weights."""
+        prediction = without_exchange(self.predicted.prediction)
+        launch_s, shared = prediction.launch, np.where(self._updating, owners, 1.0)
+        return replace(prediction, samples=launch_s + (prediction.samples - launch_s) / shared)
+
+    @cached_property
+    def passes(self) -> tuple[Prediction, StepTimeline]:
+        """Its ops and their timeline without the update. A profile's own timeline keeps the launches of it."""
+        whole = without_exchange(self.predicted.prediction)
+        left = with_times(whole, self._updating, np.zeros((len(whole.samples), int(self._updating.sum()))))
+        left = replace(left, ops=left.ops.assign(calls=left.ops["calls"].mask(self._updating, 0.0)))
+        predicted = self.predicted
+        return left, step.step_timeline(predicted.profile, left, predicted.scenario, predicted.overlap)
+
+    @cached_property
+    def passes_s(self) -> Floats:
+        """Both passes [s]."""
+        return np.minimum(replayed_s(*self.passes, self.predicted.scenario), self.one.total)
+
+    def whole_s(self, owners: float) -> Floats:
+        """Both passes, and the update that so many owners share [s]."""
+        if owners == 1:
+            return self.one.total
+        whole_s = replayed_s(self.with_update(owners), self.predicted.timeline, self.predicted.scenario)
+        return np.clip(whole_s, self.passes_s, self.one.total)
+
+    def own_step(self, group: Group) -> StepTime:
+        """What one device of a group computes in a step, without messages and without waiting for others."""
+        count, whole_s = group.micro_batches, self.whole_s(self.owners(group))
+        all_s = accumulated(self.passes_s, whole_s, count) if count > 1 else whole_s
+        return self.one.to(all_s / self.split.pipeline)
+
+    @cached_property
+    def _updating(self) -> Flags:
+        return np.asarray(updates(self.predicted.work.work), dtype=bool)
 
 
 @dataclass(frozen=True)
 class MicroBatches:
     """One micro-batch on one device of a group, with MESSAGES among copies and parts, and how the group repeats it."""
 
-    predicted: PredictedStep
-    update_s: Floats
-    together: StepWithMessages
+    alone: MicroBatch
     messages: pd.DataFrame
-    split: Split
     load: Floats  # tokens of the busiest part of the experts over the mean
+    laid_out: dict[float, StepWithMessages] = field(default_factory=dict)  # by owners of the update
 
     def with_load(self, times_s: Floats) -> Floats:
         """The times of messages (draws × messages), those to experts with as many tokens as the busiest get [s]."""
@@ -58,14 +95,14 @@ class MicroBatches:
     @cached_property
     def _waiting_s(self) -> Floats:
         """How much longer the busiest part of the experts computes for one micro-batch than the mean [s]."""
-        ops = self.predicted.work.work
-        of_experts = has_attribute(ops, EXPERTS_LOAD)
-        return np.asarray((self.load - 1.0) * self.predicted.prediction.samples[:, of_experts].sum(axis=1))
+        predicted = self.alone.predicted
+        of_experts = has_attribute(predicted.work.work, EXPERTS_LOAD)
+        return np.asarray((self.load - 1.0) * predicted.prediction.samples[:, of_experts].sum(axis=1))
 
-    @cached_property
-    def _of_experts(self) -> float:
-        """The share of a copy's parameters that are those of its experts."""
-        return experts_share(self.predicted.profile, self.split)
+    @property
+    def split(self) -> Split:
+        """How the training is divided."""
+        return self.alone.split
 
     @property
     def among_copies(self) -> Flags:
@@ -80,21 +117,32 @@ class MicroBatches:
             times_s: the time of each message (draws × messages) [s].
             pass_on_s: the time to send the results of a micro-batch to the next stage [s].
         """
-        count = group.micro_batches
-        update_s = share_of_update(self.update_s, group, self.split, self._of_experts)
+        count, owners = group.micro_batches, self.alone.owners(group)
+        inside_s = times_s * ~self.among_copies
         if self.split.pipeline > 1:
-            passes_s = self._passes_s(times_s * ~self.among_copies)
-            parts = self._parts(passes_s, update_s)
+            passes_s = self._passes_s(inside_s)
+            parts = self._parts(passes_s, self.alone.whole_s(owners) - self.alone.passes_s)
             stages, runs = self.split.pipeline, self.split.interleave
             return pipelined(parts, stages, count, pass_on_s, runs) + self._exposed(passes_s, times_s)
-        last_s = self._passes_s(times_s)
-        if count == 1 or self.split.gathers_weights:  # for each micro-batch
-            return accumulated(last_s, update_s, count)
-        return (count - 1) * self._passes_s(times_s * ~self.among_copies) + last_s + update_s
+        last_s = self._with_update(owners).total_s(times_s) + self._waiting_s
+        if count == 1:
+            return last_s
+        return accumulated(self._passes_s(times_s if self.split.gathers_weights else inside_s), last_s, count)
 
     def _passes_s(self, times_s: Floats) -> Floats:
         """Both passes of one micro-batch with messages that take these times [s]; each call replays the step."""
-        return self.together.total_s(times_s) - self.update_s + self._waiting_s
+        return self._passes.total_s(times_s) + self._waiting_s
+
+    @cached_property
+    def _passes(self) -> StepWithMessages:
+        return exchange_of(*self.alone.passes, self.messages, self.alone.predicted.scenario)
+
+    def _with_update(self, owners: float) -> StepWithMessages:
+        """Both passes, and the update that so many owners share, with messages."""
+        if owners not in self.laid_out:
+            predicted, ops = self.alone.predicted, self.alone.with_update(owners)
+            self.laid_out[owners] = exchange_of(ops, predicted.timeline, self.messages, predicted.scenario)
+        return self.laid_out[owners]
 
     def _exposed(self, passes_s: Floats, times_s: Floats) -> Floats:
         """What messages among the copies of a stage add [s]; gathered weights follow the update, and are not hidden."""
@@ -106,7 +154,7 @@ class MicroBatches:
     def coded_s(self, group: Group, times_s: Floats) -> Floats:
         """What compression of gradients takes of one device in a step [s], by the times of its ops in one exchange."""
         if group.copies == 1:
-            return 0.0 * self.update_s
+            return np.zeros(len(times_s))
         often = group.micro_batches if self.split.gathers_weights else 1
         return np.asarray(often * times_s.sum(axis=1) / self.split.pipeline)
 
@@ -120,7 +168,7 @@ class MicroBatches:
 
     def _parts(self, passes_s: Floats, update_s: Floats) -> MicroStep:
         """Both passes by where they stand, as their ops' times."""
-        ops, samples = self.predicted.work.work, without_exchange(self.predicted.prediction).samples
+        ops, samples = self.alone.predicted.work.work, self.alone.passes[0].samples
         updating = updates(ops).to_numpy(dtype=bool)
         inside = ops["block"].notna().to_numpy(dtype=bool) & ~updating
         before = ops["op"].str.contains(f"{EMBEDDINGS}/", regex=False).to_numpy(dtype=bool) & ~inside & ~updating

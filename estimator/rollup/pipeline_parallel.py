@@ -34,9 +34,9 @@ class MicroStep:
     update_s: Floats
 
 
-def accumulated(passes_s: Floats, update_s: Floats, micro_batches: int) -> Floats:
-    """Micro-batches one after another on one device, and the update [s]."""
-    return micro_batches * passes_s + update_s
+def accumulated(passes_s: Floats, last_s: Floats, micro_batches: int) -> Floats:
+    """Micro-batches one after another on one device, the last of them with the update of weights [s]."""
+    return (micro_batches - 1) * passes_s + last_s
 
 
 def pipelined(micro: MicroStep, stages: int, micro_batches: int, pass_on_s: Floats, interleave: int = 1) -> Floats:

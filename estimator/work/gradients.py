@@ -10,6 +10,7 @@ from estimator.core.parallel import OF_PARAMETERS
 from estimator.core.schema import HOST_CLASSES, numbers
 from estimator.core.types import ITEMSIZE, Flags, Floats, Workload
 from estimator.work.shapes import has_attribute
+from estimator.work.tensors import in_phase
 from estimator.work.weights import form, takes_weights, updates, weights_of
 
 BUCKET_BYTES, FIRST_BUCKET_BYTES = 25 * 2**20, 2**20
@@ -24,6 +25,7 @@ def gradient_bytes(work: pd.DataFrame, workload: Workload) -> tuple[Floats, tupl
 
     All together they are those of the workload's parameters. What products and convolutions do not make is made last,
     as the gradients of embeddings are; where none is known to make any, ops of the backward pass do, as their times.
+    Blocks that are known have their own gradients alone: the last ones are made behind them.
     """
     elements = gradient_elements(work)
     total = float(workload.parameters or 0) or float(elements.sum())
@@ -31,8 +33,14 @@ def gradient_bytes(work: pd.DataFrame, workload: Workload) -> tuple[Floats, tupl
         return total * WIDEST * _spread(work), (_unknown_gradients(workload),)
     if elements.sum() > total:
         elements *= total / elements.sum()
-    elements[np.flatnonzero(elements)[-1]] += max(total - elements.sum(), 0.0)
+    elements[_last_making(work, elements)] += max(total - elements.sum(), 0.0)
     return elements * WIDEST, ()
+
+
+def _last_making(work: pd.DataFrame, elements: Floats) -> int:
+    """The op that makes the last gradients: a product, or of a model of blocks the last op of what precedes them."""
+    outside = in_phase(work, "backward") & work["block"].isna() & work["block"].notna().any()
+    return int(np.flatnonzero((elements > 0) | outside)[-1])
 
 
 def gradient_elements(work: pd.DataFrame) -> Floats:

@@ -2,7 +2,8 @@
 
 A message can be sent once the op that makes its gradient has ended, and some op waits for it. Gradients share a message
 up to a *bucket*, in the order in which the backward pass makes them, as PyTorch's DistributedDataParallel sends them
-(torch.nn.parallel, ``bucket_cap_mb``: 25 MiB, the first 1 MiB).
+(torch.nn.parallel, ``bucket_cap_mb``: 25 MiB, the first 1 MiB). Weights that are gathered for each pass travel by the
+blocks of the model, as PyTorch's FSDP wraps them; a model of unknown blocks has buckets in their place.
 
 Where each device has the whole model, gradients travel in fp32, in which frameworks keep them beside narrower formats
 of products. Where states or weights are divided, they travel in the format of the products (Rajbhandari et al., ZeRO,
@@ -33,9 +34,10 @@ from estimator.core.parallel import (
     Split,
 )
 from estimator.core.schema import MATRIX, MESSAGES, WORK, numbers
-from estimator.core.types import ITEMSIZE, Floats, Integers, Workload, itemsizes
+from estimator.core.types import ITEMSIZE, Floats, Workload, itemsizes
+from estimator.work.buckets import Buckets, buckets_of, knows_blocks, units_of
 from estimator.work.compression import Compression, compression
-from estimator.work.gradients import FIRST_BUCKET_BYTES, WIDEST, bucket_bytes, gradient_bytes
+from estimator.work.gradients import WIDEST, gradient_bytes
 from estimator.work.shapes import has_attribute
 from estimator.work.weights import updates, weights_taken
 
@@ -64,25 +66,6 @@ class Exchange:
     assumed_places: Floats | None = None
 
 
-@dataclass(frozen=True)
-class Buckets:
-    """Parts of the weights in the order of the backward pass: their bytes.
-
-    ``made``: the op that makes the last of their gradients; ``used``: the first op of the forward pass that takes them;
-    ``order``: all ops as the step runs them.
-    """
-
-    bytes: Floats
-    made: Integers
-    used: Integers
-    order: Integers
-
-    def neighbour(self, op: int, distance: int) -> int | None:
-        """The op that runs so many places later (or earlier, below 0); None before the first one."""
-        place = int(np.flatnonzero(self.order == op)[0]) + distance
-        return int(self.order[min(place, len(self.order) - 1)]) if place >= 0 else None
-
-
 def exchange(work: pd.DataFrame, workload: Workload, split: Split) -> Exchange:
     """The messages of one step, whatever the number of devices. Raises EstimatorError where no parameter is known."""
     made, notes = gradient_bytes(work, workload)
@@ -91,12 +74,11 @@ def exchange(work: pd.DataFrame, workload: Workload, split: Split) -> Exchange:
             f"{workload.name}: neither the profile nor a workload file tells how many parameters it has; expected "
             "'parameters: 25000000' in its workload.yaml, as their gradients are what devices exchange"
         )
-    order = _order(work)
     width = _width(work, split)
     of_experts = has_attribute(work, EXPERTS_WEIGHTS)
     taken, by_experts = weights_taken(work), has_attribute(work, EXPERTS_LOAD)
     tables = [
-        _exchange_among(name, _buckets(made * some * width / WIDEST, taken * takes, order), work, split)
+        _exchange_among(name, _parts(work, made * some * width / WIDEST, taken * takes, split), work, split)
         for name, some, takes in (("data", ~of_experts, ~by_experts), ("like_experts", of_experts, by_experts))
         if (made * some).any()
     ]
@@ -109,6 +91,11 @@ def exchange(work: pd.DataFrame, workload: Workload, split: Split) -> Exchange:
     by_bucket = table.loc[gradients, "bytes"].to_numpy(dtype=float)
     places = np.cumsum(by_bucket) / by_bucket.sum() if notes else None
     return Exchange(MESSAGES.conform(whole, "messages"), how, notes, places)
+
+
+def _parts(work: pd.DataFrame, made: Floats, taken: Floats, split: Split) -> Buckets:
+    """The parts of the weights that travel at once: where they are gathered for each pass, the blocks of the model."""
+    return units_of(work, made) if split.gathers_weights and knows_blocks(work) else buckets_of(work, made, taken)
 
 
 def _exchange_among(name: str, buckets: Buckets, work: pd.DataFrame, split: Split) -> pd.DataFrame:
@@ -156,15 +143,16 @@ def _among_parts(work: pd.DataFrame) -> pd.DataFrame:
 
 
 def passed_on(work: pd.DataFrame, split: Split) -> pd.DataFrame:
-    """MESSAGES from one stage of a pipeline to the next in one pass: what a block hands on; none without stages.
+    """MESSAGES from one stage of a pipeline to the next in one pass; none without stages.
 
-    Devices that have parts of a product send a part of its result each, which those of the next stage gather, but where
-    they share the tokens anyway (Narayanan et al., 2021, section 4.1).
+    A block hands on as much as its first product takes: all tokens once, however many experts each of them goes to.
+    Devices that have parts of a product send a part of it each, which those of the next stage gather, but where they
+    share the tokens anyway (Narayanan et al., 2021, section 4.1).
     """
     if split.pipeline == 1:
         return MESSAGES.empty()
-    last = work[(work["block"] == 0) & (work["phase"] == "forward") & (work["op_class"] == "gemm")].iloc[-1:]
-    size = float(_bytes(last, "m", "n")[0])
+    first = work[(work["block"] == 0) & (work["phase"] == "forward") & (work["op_class"] == "gemm")].iloc[:1]
+    size = float(_bytes(first, "m", "k")[0])
     rows = [{"operator": "send_recv", "bytes": size / split.tensor, "among": "stages"}]
     if split.tensor > 1 and not split.sequence:
         rows.append({"operator": "all_gather", "bytes": size, "among": "tensor"})
@@ -201,39 +189,6 @@ def _width(work: pd.DataFrame, split: Split) -> float:
     return min(WIDEST, ITEMSIZE[products.iloc[0]]) if split.divides_update and len(products) else WIDEST
 
 
-def _order(work: pd.DataFrame) -> Integers:
-    """The rows in the order in which the step runs them; where a dump has no order, forward before backward."""
-    rank = work["phase"].map({"forward": 0.0, "backward": 1.0}).ffill().fillna(0.0).to_numpy(dtype=float)
-    return np.argsort(rank, kind="stable")
-
-
-def _buckets(made: Floats, taken: Floats, order: Integers) -> Buckets:
-    """Group gradients in the order in which they are made; a bucket is sent once it is full.
-
-    ``taken``: elements of weights that each op of the forward pass takes: the forward pass goes through the buckets
-    from the last to the first.
-    """
-    rows = order[made[order] > 0]
-    size, full, filled = float(FIRST_BUCKET_BYTES), [], 0.0
-    for place, bytes_ in enumerate(made[rows]):
-        filled += bytes_
-        if filled >= size or place == len(rows) - 1:
-            full.append(place)
-            size, filled = bucket_bytes(float(made.sum())), 0.0
-    last, ended = np.array(full, dtype=np.int64), np.cumsum(made[rows])
-    return Buckets(np.diff(ended[last], prepend=0.0), rows[last], _first_takers(taken, order, ended[last]), order)
-
-
-def _first_takers(taken: Floats, order: Integers, ended: Floats) -> Integers:
-    """The first op of the forward pass that takes the weights of each bucket, by its share of all weights."""
-    rows = order[taken[order] > 0]
-    if not len(rows):
-        return np.full(len(ended), order[0])
-    before = np.cumsum(taken[rows]) - taken[rows]
-    begins = (1.0 - ended / ended[-1]) * taken[rows].sum()
-    return np.asarray(rows[np.clip(np.searchsorted(before, begins * (1.0 - 1e-9), side="left"), 0, len(rows) - 1)])
-
-
 def _updates_after(work: pd.DataFrame, last_made: int) -> Updates:
     """The first and the last update of weights after the last gradient; None where there is none."""
     rows = np.flatnonzero(updates(work).to_numpy(dtype=bool))
@@ -261,7 +216,7 @@ def _owners(buckets: Buckets, updated: Updates) -> pd.DataFrame:
 
 
 def _sharded(buckets: Buckets, updated: Updates) -> pd.DataFrame:
-    """Weights are gathered for each pass, one bucket ahead of the computation, and gradients reduced to their owners.
+    """Weights are gathered for each pass, one part ahead of the computation, and gradients reduced to their owners.
 
     The backward pass begins with the weights that the forward pass ended with.
     """
@@ -272,7 +227,7 @@ def _sharded(buckets: Buckets, updated: Updates) -> pd.DataFrame:
         rows.append(_gather(buckets, bucket, ready, int(buckets.used[bucket])))
     for bucket in range(count):
         if bucket + 1 < count:
-            ready = int(buckets.made[bucket - 1]) if bucket else buckets.neighbour(int(buckets.made[0]), -1)
+            ready = int(buckets.made[bucket - 1]) if bucket else buckets.turn
             rows.append(_gather(buckets, bucket + 1, ready, buckets.neighbour(int(buckets.made[bucket]), 1)))
         reduced = {"operator": "reduce_scatter", "bytes": buckets.bytes[bucket], "bucket": bucket}
         rows.append({**reduced, "ready": int(buckets.made[bucket]), "needed": updated[0]})

@@ -1,11 +1,13 @@
 """A group's step from one micro-batch: on one device, through stages, and with divided products."""
 
 import dataclasses
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from estimator.core.parallel import DataWord, Split
+from estimator.core.scenarios import Host
 from estimator.core.types import Network, RunPlan, StepTime
 from estimator.pipeline.group import step_of_one, steps_of_groups
 from estimator.pipeline.step import PredictedStep, predict_step
@@ -17,10 +19,23 @@ from estimator.work.parallel import exchange, passed_on
 NETWORK = Network.model_validate({"linked_devices": 8, "interconnect": "InfiniBand", "injection_bandwidth": "200 GB/s"})
 
 
-def on_machine(split: Split, batch: int) -> tuple[PredictedStep, StepTime]:
-    """BERT's step of one micro-batch on one device of a machine, without a host."""
-    profile = divided(read_profile("bert-large"), split)
-    step = predict_step(profile, RunPlan("a100-sxm4-80gb", batch=batch, draws=10, host="none"))
+SMALL = """
+kind: llama
+blocks: 4
+hidden_size: 256
+heads: 4
+vocabulary: 1000
+sequence_length: 128
+precision: bf16
+"""  # so small that the host's launches take longer than its ops
+
+
+def on_machine(
+    split: Split, batch: int, workload: str = "bert-large", host: Host = "none"
+) -> tuple[PredictedStep, StepTime]:
+    """The step of one micro-batch on one device of a machine; BERT's, without a host."""
+    profile = divided(read_profile(workload), split)
+    step = predict_step(profile, RunPlan("a100-sxm4-80gb", batch=batch, draws=10, host=host))
     device = step.target.device.model_copy(update={"network": NETWORK})
     step = dataclasses.replace(step, target=dataclasses.replace(step.target, device=device))
     return step, step_of_one(step)
@@ -31,6 +46,18 @@ def of_group(split: Split, devices: int, batch: int, scaling: Scaling = "weak") 
     predicted, one = on_machine(split, split.micro_batch or batch)
     group = group_of(devices, 8, scaling, batch, split)
     return steps_of_groups(predicted, one, [group], split, NO_SPREAD)[0]
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> str:
+    (tmp_path / "layers.yaml").write_text(SMALL)
+    return str(tmp_path)
+
+
+def of_host(workload: str, split: Split, devices: int, batch: int) -> GroupStep:
+    """The step of a group whose host launches."""
+    predicted, one = on_machine(split, split.micro_batch or batch, workload, None)
+    return steps_of_groups(predicted, one, [group_of(devices, 8, "weak", batch, split)], split, NO_SPREAD)[0]
 
 
 def total_s(split: Split, devices: int, batch: int) -> float:
@@ -121,6 +148,25 @@ def test_owners_update_their_share() -> None:
     update_s = own_s["data", 2] - own_s["zero1", 2]  # half of it
     assert update_s > 0
     assert own_s["data", 8] - own_s["zero1", 8] == pytest.approx(2 * update_s * 7 / 8)
+
+
+@pytest.mark.parametrize("data", ["data", "zero1", "zero2", "zero3"])
+def test_no_owners_shorten_a_step_that_the_host_launches(small: str, data: DataWord) -> None:
+    """Each copy updates its share of the weights, with as many launches."""
+    steps_s = [float(of_host(small, Split(data), devices, 1).step.total[0]) for devices in (1, 2, 8, 64)]
+    assert steps_s == sorted(steps_s)
+
+
+def test_micro_batches_that_the_host_launches_have_one_update(small: str) -> None:
+    """Of each further micro-batch the host launches both passes."""
+    split = Split("zero1", micro_batch=1)
+    one_s, four_s = (float(of_host(small, split, 1, batch).step.total[0]) for batch in (1, 4))
+    predicted, _ = on_machine(split, 1, small, None)
+    of_update = float((predicted.work.work["phase"] == "optimizer").mean())
+    assert 0 < of_update < 1
+    assert four_s == pytest.approx((4 - 3 * of_update) * one_s)
+    many_s = float(of_host(small, split, 8, 4).step.total[0])
+    assert four_s <= many_s < four_s + one_s
 
 
 def test_copies_of_one_node_share_its_way_to_others() -> None:

@@ -14,7 +14,7 @@ def micro(before_s: float, blocks_s: float, behind_s: float, update_s: float = 0
 
 
 def test_micro_batches_share_one_update() -> None:
-    assert accumulated(np.array([2.0]), np.array([0.5]), 4)[0] == pytest.approx(8.5)
+    assert accumulated(np.array([2.0]), np.array([2.5]), 4)[0] == pytest.approx(8.5)
 
 
 @pytest.mark.parametrize(("stages", "count"), [(2, 1), (4, 1), (4, 8), (8, 64)])

@@ -1,6 +1,7 @@
 """Messages of a data-parallel step: which gradients, in which order, in which buckets."""
 
 import itertools
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,7 @@ from estimator.core.types import Profile, Workload
 from estimator.profiles import read_profile
 from estimator.work import count_work
 from estimator.work.gradients import BUCKET_BYTES, FIRST_BUCKET_BYTES, MOST_BUCKETS
-from estimator.work.parallel import Exchange, exchange
+from estimator.work.parallel import Exchange, exchange, passed_on
 from tests.conftest import make_ops
 
 
@@ -129,3 +130,53 @@ def test_a_dump_without_order_has_its_gradients_after_its_forward_pass() -> None
     found = exchange(work, profile.workload, read_split("data")).messages
     assert set(work["phase"].iloc[found["ready"].to_numpy(dtype=int)]) == {"backward"}
     assert np.isfinite(found["bytes"]).all()
+
+
+MIXTURE = """
+kind: llama
+blocks: 4
+hidden_size: 64
+heads: 4
+vocabulary: 1000
+sequence_length: 32
+precision: bf16
+micro_batch: 2
+"""
+EXPERTS = """
+experts: 8
+experts_per_token: 4
+"""
+
+
+def of_layers(folder: Path, text: str) -> tuple[pd.DataFrame, Workload]:
+    (folder / "layers.yaml").write_text(text)
+    profile = read_profile(folder)
+    return count_work(profile.ops, profile.workload, profile.where).work, profile.workload
+
+
+@pytest.mark.parametrize("experts", ["", EXPERTS], ids=["dense", "mixture"])
+def test_a_stage_passes_each_token_on_once(tmp_path: Path, experts: str) -> None:
+    """Batch × sequence × hidden size, in bf16, however many experts each token goes to."""
+    work, _ = of_layers(tmp_path, MIXTURE + experts)
+    assert passed_on(work, read_split("pipeline=2"))["bytes"].tolist() == [2 * 32 * 64 * 2]
+
+
+def test_sharded_weights_travel_by_the_blocks_of_a_model(tmp_path: Path) -> None:
+    """Zhao et al., PyTorch FSDP, VLDB 2023, section 3; what is all-reduced keeps its buckets."""
+    work, workload = of_layers(tmp_path, MIXTURE)
+    found = exchange(work, workload, read_split("zero3")).messages
+    assert found["operator"].value_counts().to_dict() == {"all_gather": 2 * 6 - 1, "reduce_scatter": 6}
+    gathered = found[found["operator"] == "all_gather"]
+    assert len(set(gathered["bytes"])) == 3  # a block, the head, and the embedding with all norms
+    forward, backward = gathered.iloc[:6], gathered.iloc[6:]
+    assert set(work["phase"].iloc[forward["needed"].to_numpy(dtype=int)]) == {"forward"}
+    assert set(work["phase"].iloc[backward["needed"].to_numpy(dtype=int)]) == {"backward"}
+    first = int(backward["ready"].iloc[0])  # the block behind is gathered while the head's gradients are made
+    assert work["phase"].iloc[[first, first + 1]].tolist() == ["forward", "backward"]
+    assert len(exchange(work, workload, read_split("data")).messages) == 2
+
+
+def test_what_no_product_makes_is_made_behind_the_blocks(tmp_path: Path) -> None:
+    work, workload = of_layers(tmp_path, MIXTURE)
+    last = int(exchange(work, workload, read_split("data")).messages["ready"].iloc[-1])
+    assert work["phase"].iloc[[last, last + 1]].tolist() == ["backward", "optimizer"]

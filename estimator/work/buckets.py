@@ -1,0 +1,113 @@
+"""Which gradients and weights share a message: buckets in the order of the backward pass, or the blocks of a model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from estimator.core.types import Floats, Integers
+from estimator.work.gradients import FIRST_BUCKET_BYTES, bucket_bytes
+from estimator.work.tensors import in_phase
+
+BEFORE, BEHIND = -1, np.iinfo(np.int64).max  # units of what stands before all blocks, and behind them
+
+
+@dataclass(frozen=True)
+class Buckets:
+    """Parts of the weights in the order of the backward pass: their bytes.
+
+    ``made``: the op that makes the last of their gradients; ``used``: the first op of the forward pass that takes them;
+    ``order``: all ops as the step runs them; ``turn``: the last op ahead of the backward pass; None where none is.
+    """
+
+    bytes: Floats
+    made: Integers
+    used: Integers
+    order: Integers
+    turn: int | None
+
+    def neighbour(self, op: int, distance: int) -> int | None:
+        """The op that runs so many places later (or earlier, below 0); None before the first one."""
+        place = int(np.flatnonzero(self.order == op)[0]) + distance
+        return int(self.order[min(place, len(self.order) - 1)]) if place >= 0 else None
+
+
+def buckets_of(work: pd.DataFrame, made: Floats, taken: Floats) -> Buckets:
+    """Group gradients in the order in which they are made; a bucket is sent once it is full.
+
+    ``made``: bytes of gradients that each op makes; ``taken``: elements of weights that each op of the forward pass
+    takes: the forward pass goes through the buckets from the last to the first.
+    """
+    order = order_of(work)
+    rows = order[made[order] > 0]
+    size, full, filled = float(FIRST_BUCKET_BYTES), [], 0.0
+    for place, bytes_ in enumerate(made[rows]):
+        filled += bytes_
+        if filled >= size or place == len(rows) - 1:
+            full.append(place)
+            size, filled = bucket_bytes(float(made.sum())), 0.0
+    ended = np.cumsum(made[rows])[full]
+    used, last = _first_takers(taken, order, ended), rows[full]
+    return Buckets(np.diff(ended, prepend=0.0), last, used, order, _turn(work, order, last[0]))
+
+
+def units_of(work: pd.DataFrame, made: Floats) -> Buckets:
+    """Group gradients by the blocks of the model; what stands before these, and what behind, has a unit of its own.
+
+    ``made``: bytes of gradients that each op makes. The weights of a unit are there during all of its passes.
+    Source: Zhao et al., PyTorch FSDP, VLDB 2023, section 3: a unit for each wrapped block, and one for all others.
+    """
+    order = order_of(work)
+    rows, size = work.iloc[order], made[order]
+    ops = pd.DataFrame({"unit": _units(rows), "row": order, "bytes": size})
+    makes, takes = in_phase(rows, "backward").to_numpy() | (size > 0), in_phase(rows, "forward").to_numpy()
+    units = pd.DataFrame({
+        "bytes": ops.groupby("unit")["bytes"].sum(),
+        "made": ops[makes].groupby("unit")["row"].last(),
+        "used": ops[takes].groupby("unit")["row"].first(),
+    })  # fmt: skip
+    units = units[units["bytes"] > 0].fillna({"used": order[0]}).astype({"made": np.int64, "used": np.int64})
+    units = units.iloc[np.argsort(np.argsort(order)[units["made"]])]
+    turn = _turn(work, order, int(units["made"].iloc[0]))
+    return Buckets(units["bytes"].to_numpy(), units["made"].to_numpy(), units["used"].to_numpy(), order, turn)
+
+
+def knows_blocks(work: pd.DataFrame) -> bool:
+    """Whether ops of both passes tell which block of the model they belong to."""
+    return bool(work["block"].notna().groupby(work["phase"]).any().reindex(["forward", "backward"]).eq(True).all())
+
+
+def order_of(work: pd.DataFrame) -> Integers:
+    """The rows in the order in which the step runs them; where a dump has no order, forward before backward."""
+    rank = work["phase"].map({"forward": 0.0, "backward": 1.0}).ffill().fillna(0.0).to_numpy(dtype=float)
+    return np.argsort(rank, kind="stable")
+
+
+def _units(rows: pd.DataFrame) -> Integers:
+    """The unit of each op, in the order of the step: its block, or the end of the model that it stands at.
+
+    The forward pass comes to the blocks from before them, and the backward pass from behind.
+    """
+    backward = in_phase(rows, "backward")
+    met = rows["block"].notna().groupby(backward).cummax()
+    outside = np.where(met != backward, BEHIND, BEFORE)
+    return np.where(rows["block"].notna(), rows["block"].fillna(0), outside).astype(np.int64)
+
+
+def _turn(work: pd.DataFrame, order: Integers, first_made: int) -> int | None:
+    """The last op ahead of the backward pass, which ends before the first gradient is made."""
+    ahead = order[: int(np.flatnonzero(order == first_made)[0])]
+    forward = ahead[~in_phase(work, "backward").to_numpy(dtype=bool)[ahead]]
+    return int(forward[-1]) if len(forward) else None
+
+
+def _first_takers(taken: Floats, order: Integers, ended: Floats) -> Integers:
+    """The first op of the forward pass that takes the weights of each bucket, by its share of all weights."""
+    rows = order[taken[order] > 0]
+    if not len(rows):
+        return np.full(len(ended), order[0])
+    before = np.cumsum(taken[rows]) - taken[rows]
+    begins = (1.0 - ended / ended[-1]) * taken[rows].sum()
+    return np.asarray(rows[np.clip(np.searchsorted(before, begins * (1.0 - 1e-9), side="left"), 0, len(rows) - 1)])
