@@ -16,6 +16,7 @@ NUMBERS = {  # as written → field
     "experts": "experts",
 }  # fmt: skip
 SEQUENCE, GRADIENTS, TOP = "sequence", "gradients", "top"  # as written, and fields
+End = Literal["first", "last"]  # stage of a pipeline
 Narrow = Literal["fp16", "bf16"]
 NARROW: tuple[Narrow, ...] = get_args(Narrow)
 LARGEST = 10**6
