@@ -76,6 +76,7 @@ ASSUMPTIONS = {  # codes of all other notes
     "measurements-unused": "measured rows of these classes are not used",
     "measurements-used": "where the measured rows of the target are from",
     "measurements-without-spread": "measured rows state no spread: a usual one is taken",
+    "memory-of-stage": "the memory of a pipeline is that of its fuller end",
     "memory-without-device": "no device is named: its driver's reserve is left out",
     "narrow-format": "formats below 16 bits are taken to be like the wider ones",
     "normalization-merged": "ops of batch normalizations are one kernel of the target's library",

@@ -16,6 +16,7 @@ NUMBERS = {  # as written → field
     "experts": "experts",
 }  # fmt: skip
 SEQUENCE, GRADIENTS, TOP = "sequence", "gradients", "top"  # as written, and fields
+End = Literal["first", "last"]  # stage of a pipeline
 Narrow = Literal["fp16", "bf16"]
 NARROW: tuple[Narrow, ...] = get_args(Narrow)
 LARGEST = 10**6
@@ -33,7 +34,6 @@ MEANINGS: dict[DataWord, str] = {
 DIVIDED = {  # parts of memory, of which each device keeps its share (Rajbhandari et al., ZeRO, 2020, figure 1)
     "zero1": ("optimizer",), "zero2": ("optimizer", "gradients"), "zero3": ("optimizer", "gradients", "parameters"),
 }  # fmt: skip
-OF_STAGES = ("optimizer", "gradients", "parameters")  # parts of memory that stages of a pipeline divide
 KEPT_GRADIENTS = "kept_gradients"  # what is not sent of them: a part of memory that is there where it is named
 WRITTEN = (
     f"one of {', '.join(WORDS)}, and {'=N, '.join(NUMBERS)}=N, {SEQUENCE}, {GRADIENTS}={' or '.join(NARROW)}, "
@@ -59,6 +59,8 @@ class DeviceShare:
     divisors: Mapping[str, float] = field(default_factory=dict)  # of each part of memory; 1 where one is missing
     micro_batches: int = 1  # of a step, whose gradients are added up
     exchanged: DataWord | None = None  # how copies of the model exchange gradients and weights; None where one trains
+    end: End | None = None  # stage of a pipeline; None where there is none
+    kept_passes: float = 1.0  # micro-batches whose activations it keeps at once
 
 
 @dataclass(frozen=True)
@@ -139,6 +141,11 @@ class Split:
         }
         return "; ".join([MEANINGS[self.data], *(text for text, there in sentences.items() if there)])
 
+    @property
+    def ends(self) -> tuple[End | None, ...]:
+        """The stages of which one needs the most memory: both ends of a pipeline; None where there is none."""
+        return ("first", "last") if self.pipeline > 1 else (None,)
+
     def copies(self, devices: int) -> int:
         """Copies of the model on so many devices.
 
@@ -162,17 +169,17 @@ class Split:
 
         ``of_experts``: share of a copy's parameters that are its experts'.
         """
-        parts = {**dict.fromkeys(OF_STAGES, float(self.pipeline)), "activations": 1.0 / self.kept_passes}
-        if self.top is not None:
-            parts[KEPT_GRADIENTS] = float(self.pipeline)
-        for name in DIVIDED.get(self.data, ()):
-            parts[name] *= self.owners(self.copies(devices), of_experts)
-        return {name: divisor for name, divisor in parts.items() if divisor != 1 or name == KEPT_GRADIENTS}
+        owners = self.owners(self.copies(devices), of_experts)
+        parts = {name: owners for name in DIVIDED.get(self.data, ()) if owners != 1}
+        return parts if self.top is None else {**parts, KEPT_GRADIENTS: 1.0}
 
-    def share(self, devices: int, micro_batches: int = 1, of_experts: float = 0.0) -> DeviceShare:
-        """What each of so many devices holds; ``of_experts`` as for :meth:`divisors`."""
+    def share(
+        self, devices: int, micro_batches: int = 1, of_experts: float = 0.0, end: End | None = None
+    ) -> DeviceShare:
+        """What each of so many devices holds, of a stage at this end; ``of_experts`` as for :meth:`divisors`."""
         exchanged = self.data if self.copies(devices) > 1 else None
-        return DeviceShare(self.divisors(devices, of_experts), micro_batches, exchanged)
+        kept_passes = self.kept_passes(end, micro_batches)
+        return DeviceShare(self.divisors(devices, of_experts), micro_batches, exchanged, end, kept_passes)
 
     def owners(self, copies: int, of_experts: float = 0.0) -> float:
         """Copies of the model that share the update of each one's parameters: all of so many, but of
@@ -180,14 +187,20 @@ class Split:
         """
         return copies / (1.0 + of_experts * (self.experts - 1))
 
-    @property
-    def kept_passes(self) -> float:
-        """Activations that the first stage keeps at once, in those of one micro-batch of the whole model:
-        ``1 + (p − 1) / (p · v)`` where its p stages have v runs of blocks each, and 1 where they have one.
+    def kept_passes(self, end: End | None, micro_batches: int) -> float:
+        """Activations that a stage keeps at once, in those of one micro-batch through all its runs of blocks.
 
-        Source: Korthikanti et al., Reducing Activation Recomputation in Large Transformer Models, 2022, section 4.2.3.
+        Of p stages with v runs each, the first has ``p · v + p − 1`` runs under way, or p where it has one run, and the
+        last ``1 + (v − 1) · p``. They are at most all runs of a step's m micro-batches, ``m · v``.
+
+        Source: Narayanan et al., Efficient Large-Scale Language Model Training on GPU Clusters, 2021, section 2.2;
+        for v > 1, Korthikanti et al., Reducing Activation Recomputation in Large Transformer Models, 2022, section
+        4.2.3, and Megatron-LM, schedules.py, from memory.
         """
-        return 1.0 + (self.pipeline - 1) / (self.pipeline * self.interleave) if self.interleave > 1 else 1.0
+        stages, runs = self.pipeline, self.interleave
+        beyond = stages - 1 if runs > 1 else 0
+        at_once = stages * runs + beyond if end == "first" else 1 + (runs - 1) * stages
+        return min(at_once / runs, float(micro_batches))
 
 
 _FIELDS = {**NUMBERS, **{name: name for name in (SEQUENCE, GRADIENTS, TOP)}}  # as written, in this order → field

@@ -379,13 +379,14 @@ class StepTensors:
 
     ``evidence`` tells how it is known: from the flow of tensors between ops; from that of a plan, of which nothing ran;
     from what each operator keeps for its gradient; from the sizes of the layers' outputs alone; or not at all, so that
-    the activations are 0.
+    the activations are 0. ``kept``: the activations of the forward pass up to the last block's result.
     """
 
     activations: Floats
     gradients: Floats
     workspace: Floats
     evidence: Literal["flow", "plan", "rules", "layers", "none"]
+    kept: float = 0.0
 
 
 @dataclass(frozen=True)

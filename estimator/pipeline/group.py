@@ -16,10 +16,11 @@ from estimator.devices.board import power_limit
 from estimator.model import SourceRun, TargetDevice, peak_times, predict
 from estimator.model.coefficients import shipped
 from estimator.model.links import link_note, network_notes
+from estimator.pipeline.group_memory import parts_of
 from estimator.pipeline.micro_steps import MicroBatch, MicroBatches
 from estimator.pipeline.recorded_group import recorded_messages, recorded_step
 from estimator.pipeline.step import PredictedStep, estimate_predicted, predict_step
-from estimator.profiles.layers.shards import divided, experts_share
+from estimator.profiles.layers.shards import divided
 from estimator.rollup import power, step
 from estimator.rollup.exchange import without_exchange
 from estimator.rollup.gradient_places import drawn_places
@@ -69,8 +70,7 @@ def estimate_group(profile: Profile, plan: RunPlan, group: Group, split: Split) 
     predicted = predict_step(part, dataclasses.replace(plan, batch=group.at_once))
     alone = one_device(predicted)
     together = step_of_group(predicted, alone.step, group, split)
-    share = split.share(group.devices, group.micro_batches, experts_share(profile, split))
-    estimated = estimate_predicted(part, predicted, share)
+    estimated = estimate_predicted(part, predicted, parts_of(part, split, group))
     power_w, own_s = estimated.power_w, together.step.total - together.step.communication_exposed
     if alone.power_w is not None and alone.idle_w is not None:
         power_w = power.waiting_power(alone.power_w, alone.idle_w, own_s, together.step.total)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 
 from estimator.core.notes import Note
-from estimator.core.parallel import Split
+from estimator.core.parallel import DeviceShare, Split
 from estimator.core.types import MemoryUse, Profile, RunPlan
-from estimator.pipeline.memory import memory
+from estimator.pipeline.memory import Part, memory_of_parts
 from estimator.profiles.layers.shards import divided, experts_share
-from estimator.rollup.scaling import group_of
+from estimator.rollup.scaling import Group, group_of
 
 
 def memory_of_group(profile: Profile, plan: RunPlan, split: Split, devices: int) -> MemoryUse:
@@ -21,9 +21,23 @@ def memory_of_group(profile: Profile, plan: RunPlan, split: Split, devices: int)
     batch = plan.batch or profile.workload.batch_size
     group = group_of(devices, devices, "weak", batch, split)
     at_once = dataclasses.replace(plan, batch=split.micro_batch or plan.batch)
-    share = split.share(devices, group.micro_batches, experts_share(profile, split))
-    use = memory(divided(profile, split), at_once, share)
+    use = memory_of_parts(parts_of(divided(profile, split), split, group), at_once)
     if devices == 1:
         return use
     note = Note("parallel", f"each of {devices} devices, {split}: {split.meaning}")
     return dataclasses.replace(use, notes=(*use.notes, note))
+
+
+def parts_of(part: Profile, split: Split, group: Group) -> list[Part]:
+    """The parts of a step of which each device runs one, and its share; ``part``: as of :func:`divided`."""
+    return list(zip(stages_of(part, split), shares_of(part, split, group), strict=True))
+
+
+def stages_of(part: Profile, split: Split) -> list[Profile]:
+    """The ends of a pipeline; the part itself where there is none."""
+    return [part if end is None else divided(part, split, end) for end in split.ends]
+
+
+def shares_of(part: Profile, split: Split, group: Group) -> list[DeviceShare]:
+    """What a device of each of :func:`stages_of` holds."""
+    return [split.share(group.devices, group.micro_batches, experts_share(part, split, end), end) for end in split.ends]

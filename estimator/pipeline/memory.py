@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from estimator.core.errors import EstimatorError
@@ -13,16 +14,18 @@ from estimator.core.types import DeviceSpec, MemoryUse, Profile, RunPlan, StepTe
 from estimator.devices import announcements
 from estimator.devices.sides import planned_device
 from estimator.model import refuse_unsupported
-from estimator.rollup import memory as memory_of_parts
+from estimator.rollup import memory as memory_rollup
 from estimator.rollup.memory_fit import check_fits, exceeds
 from estimator.work import WorkOnTarget, count_work, select_pass, step_tensors, step_variables, tensors_at_two_batches
 from estimator.work.framework_defaults import product_format
 from estimator.work.on_target import matrix_precision
 
+Part = tuple[Profile, DeviceShare]  # what one device runs, and what it holds of it
+
 
 @dataclass(frozen=True)
 class Held:
-    """What a step holds, before it is divided among devices: its tensors at a batch or two, and its variables."""
+    """What a step, or a stage of it, holds, before devices divide it: its tensors at a batch or two, and variables."""
 
     at_batches: tuple[tuple[int, StepTensors], ...] = field(repr=False)
     variables: Variables
@@ -35,9 +38,9 @@ class Held:
         at_batches = self.at_batches
         if share.micro_batches > 1:
             at_batches = tuple(
-                (batch, memory_of_parts.with_accumulated(tensors, self.variables)) for batch, tensors in at_batches
+                (batch, memory_rollup.with_accumulated(tensors, self.variables)) for batch, tensors in at_batches
             )
-        return memory_of_parts.memory_use(at_batches, self.variables, self.workload, self.device, self.plan, share)
+        return memory_rollup.memory_use(at_batches, self.variables, self.workload, self.device, self.plan, share)
 
 
 def memory(profile: Profile, plan: RunPlan, share: DeviceShare = ALONE) -> MemoryUse:
@@ -50,6 +53,34 @@ def memory(profile: Profile, plan: RunPlan, share: DeviceShare = ALONE) -> Memor
 
     Raises EstimatorError where nothing tells the parameters, and where the device lacks the precision.
     """
+    return memory_of_parts([(profile, share)], plan)
+
+
+def memory_of_parts(parts: Sequence[Part], plan: RunPlan) -> MemoryUse:
+    """What a device must hold that runs the part that needs most; as :func:`memory`."""
+    held = held_by_parts(parts, plan)
+    use = largest_use(held, [share for _, share in parts])
+    return dataclasses.replace(use, notes=(*announcements(held[0].device), *use.notes))
+
+
+def largest_use(held: Sequence[Held], shares: Sequence[DeviceShare]) -> MemoryUse:
+    """The memory of that stage of a pipeline which needs most, with the largest batch that all have room for."""
+    uses = [each.use(share) for each, share in zip(held, shares, strict=True)]
+    if len(uses) == 1:
+        return uses[0]
+    most, end = max(zip(uses, (share.end for share in shares), strict=True), key=lambda each: float(each[0].total[0]))
+    batches = [use.largest_batch for use in uses if use.largest_batch is not None]
+    note = Note("memory-of-stage", f"the parts of memory are those of the pipeline's {end} stage, which needs most")
+    return dataclasses.replace(most, largest_batch=min(batches, default=None), notes=(*most.notes, note))
+
+
+def held_by_parts(parts: Sequence[Part], plan: RunPlan) -> list[Held]:
+    """What each part holds; as :func:`held_by_profile`."""
+    return [held_by_profile(profile, plan) for profile, _ in parts]
+
+
+def held_by_profile(profile: Profile, plan: RunPlan) -> Held:
+    """What a profiled run holds, at two batches. Raises EstimatorError as :func:`memory` does."""
     device = planned_device(plan, plan.target) if plan.target else None
     ran, _ = select_pass(profile, plan.mode)
     asked = plan.precision if device is None else product_format(plan.precision, ran.workload, device).precision
@@ -60,8 +91,7 @@ def memory(profile: Profile, plan: RunPlan, share: DeviceShare = ALONE) -> Memor
         refuse_unsupported(device, {asked} if asked else set(products))
     at_batches = tensors_at_two_batches(work, ran.workload, plan.batch, asked)
     known = tuple((batch, _as_known(tensors, ran)) for batch, tensors in at_batches)
-    use = Held(known, variables, ran.workload, device, plan).use(share)
-    return dataclasses.replace(use, notes=(*announcements(device), *use.notes))
+    return Held(known, variables, ran.workload, device, plan)
 
 
 def held_by_step(ran: Profile, plan: RunPlan, device: DeviceSpec, work: WorkOnTarget) -> Held:
@@ -81,20 +111,25 @@ def _as_known(tensors: StepTensors, ran: Profile) -> StepTensors:
 
 
 def check_memory(
-    profile: Profile,
-    ran: Profile,
-    plan: RunPlan,
-    device: DeviceSpec,
-    work: WorkOnTarget,
-    share: DeviceShare,
+    parts: Sequence[Part], ran: Profile, plan: RunPlan, device: DeviceSpec, work: WorkOnTarget
 ) -> tuple[MemoryUse | None, tuple[Note, ...]]:
-    """What the step holds on the device, and notes on whether that has room. Raises DoesNotFitError."""
+    """What the step holds on the device, and notes on whether that has room. Raises DoesNotFitError.
+
+    Args:
+        parts: what the device may run: the whole step, or one of several stages of it.
+        ran: the pass of the profile that runs.
+        plan: of the run.
+        device: of the plan's target.
+        work: of the whole step.
+    """
+    shares = [share for _, share in parts]
     try:
-        held = held_by_step(ran, plan, device, work)
+        held = [held_by_step(ran, plan, device, work)] if len(parts) == 1 else held_by_parts(parts, plan)
     except EstimatorError:
         text = "nothing tells the parameters: whether the step fits memory is not checked"
         return None, (Note("memory-unchecked", text),)
-    use = memory_of_parts.shared_by(held.use(share), plan.trainings, plan.sharing)
-    if exceeds(use) and plan.trainings == share.micro_batches == 1:
-        use = memory(profile, plan, share)
-    return use, check_fits(use, device, held.workload)
+    use = memory_rollup.shared_by(largest_use(held, shares), plan.trainings, plan.sharing)
+    if exceeds(use) and plan.trainings == shares[0].micro_batches == 1:
+        use = memory_of_parts(parts, plan)
+    of_stage = tuple(note for note in use.notes if note.code == "memory-of-stage")
+    return use, (*of_stage, *check_fits(use, device, ran.workload))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import pandas as pd
 
 from estimator.core import units
 from estimator.core.notes import Note, ranked, with_code
-from estimator.core.parallel import ALONE, DeviceShare
+from estimator.core.parallel import ALONE
 from estimator.core.types import DeviceSpec, Estimate, Floats, Network, Prediction, Profile, RunPlan
 from estimator.devices.board import power_limit
 from estimator.devices.recorded import recorded_devices
@@ -17,7 +18,7 @@ from estimator.devices.sides import Side, load_source, load_target, unknown_sour
 from estimator.model import SourceRun, TargetDevice, assumptions, peak_times, predict, specifications
 from estimator.model.coefficients import shipped
 from estimator.model.links import link_note
-from estimator.pipeline.memory import check_memory
+from estimator.pipeline.memory import Part, check_memory
 from estimator.rollup import power, step
 from estimator.rollup.evidence import evidence_shares, host_notes, mostly_carried, mostly_dispatch, mostly_proportional
 from estimator.rollup.host import HostScenario, host_scenario, in_scenario, ran_on_processor
@@ -127,15 +128,15 @@ def _ranks_kept(predicted: PredictedStep) -> tuple[Note, ...]:
     return (Note("ranks-kept", text, subject=device.name), *link_note(device))
 
 
-def estimate_predicted(profile: Profile, predicted: PredictedStep, share: DeviceShare = ALONE) -> Estimate:
-    """The estimate of a predicted step, of one device; ``share``: what it holds as one of several.
+def estimate_predicted(profile: Profile, predicted: PredictedStep, parts: Sequence[Part] = ()) -> Estimate:
+    """The estimate of a predicted step, of one device; ``parts``: of which it holds one, where it is one of several.
 
     Raises EstimatorError as :func:`estimate` does.
     """
     plan = predicted.plan
     ran, source, device, work = predicted.profile, predicted.source, predicted.target.device, predicted.work
     prediction, scenario, timeline = predicted.prediction, predicted.scenario, predicted.timeline
-    use, memory_notes = check_memory(profile, ran, plan, device, work, share)
+    use, memory_notes = check_memory(parts or [(profile, ALONE)], ran, plan, device, work)
 
     comparable = ran.ran and not work.other_batch and plan.fused_trainings == 1
     replayed = step.replay_step(prediction, timeline, scenario)

@@ -104,13 +104,14 @@ def memory_use(
 
     Args:
         at_batches: the step's tensors at two batches; at one, the largest batch stays unknown.
-        variables: parameters and states of the whole model.
+        variables: parameters and states of the whole model, or of a stage of it.
         workload: of the run.
         device: whose memory and reserve count; None for the tensors alone.
         plan: draws and seed.
         share: what one of several devices holds.
     """
-    whole = [(batch, with_rules(tensors, variables, workload)) for batch, tensors in at_batches]
+    kept = [(batch, with_passes(tensors, share.kept_passes)) for batch, tensors in at_batches]
+    whole = [(batch, with_rules(tensors, variables, workload)) for batch, tensors in kept]
     shares = [(batch, divide(tensors, variables, share.divisors)) for batch, tensors in whole]
     batch, (tensors, own) = shares[0]
     exchanged = buckets(variables, workload, share, plan.draws, plan.seed)
@@ -151,12 +152,7 @@ def divide(tensors: StepTensors, variables: Variables, divisors: Mapping[str, fl
     part = {name: divisors.get(name, 1.0) for name in MEMORY_PARTS}
     kept = variables.gradients / divisors[KEPT_GRADIENTS] if KEPT_GRADIENTS in divisors else 0.0
     return (
-        StepTensors(
-            tensors.activations / part["activations"],
-            tensors.gradients / part["gradients"],
-            tensors.workspace / part["workspace"],
-            tensors.evidence,
-        ),
+        replace(tensors, gradients=tensors.gradients / part["gradients"]),
         Variables(
             variables.parameters / part["parameters"],
             variables.optimizer / part["optimizer"] + kept,
@@ -179,6 +175,14 @@ def with_rules(tensors: StepTensors, variables: Variables, workload: Workload) -
     gradients = np.full_like(tensors.activations, variables.gradients)
     update = by_framework(numbers().update, workload).value if variables.slots else 0.0
     return StepTensors(tensors.activations, gradients, tensors.workspace + update * gradients, tensors.evidence)
+
+
+def with_passes(tensors: StepTensors, at_once: float) -> StepTensors:
+    """The tensors of a micro-batch on a stage of a pipeline that keeps those of so many at once.
+
+    Of each other one there is what its forward pass keeps without the head, which a gradient's pass follows at once.
+    """
+    return replace(tensors, activations=tensors.activations + (at_once - 1.0) * tensors.kept)
 
 
 def with_accumulated(tensors: StepTensors, variables: Variables) -> StepTensors:
@@ -205,8 +209,7 @@ def buckets(variables: Variables, workload: Workload, share: DeviceShare, draws:
         return BLOCKS_AT_ONCE * kinds * variables.block * sample("block", numbers().block, draws, seed)
     if share.exchanged != "data":
         return np.zeros(1 + draws)
-    gradients = variables.gradients / share.divisors.get("gradients", 1.0)
-    return gradients * sample("buckets", by_framework(numbers().buckets, workload), draws, seed)
+    return variables.gradients * sample("buckets", by_framework(numbers().buckets, workload), draws, seed)
 
 
 def parts_of(

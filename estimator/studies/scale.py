@@ -16,15 +16,16 @@ import numpy as np
 from estimator.core import units
 from estimator.core.errors import EstimatorError
 from estimator.core.notes import Note, ranked, sentences
-from estimator.core.parallel import WHOLE, DeviceShare, Split
+from estimator.core.parallel import WHOLE, Split
 from estimator.core.types import Floats, MemoryUse, Profile, RunPlan, SystemSpec
 from estimator.devices import announcements
 from estimator.devices.board import power_limit
 from estimator.pipeline.group import OneDevice, assumed_links, one_device, steps_of_groups
-from estimator.pipeline.memory import Held, held_by_step
+from estimator.pipeline.group_memory import shares_of, stages_of
+from estimator.pipeline.memory import Held, held_by_profile, held_by_step, largest_use
 from estimator.pipeline.recorded_group import recorded_messages
 from estimator.pipeline.step import PredictedStep, predict_step
-from estimator.profiles.layers.shards import divided, experts_share
+from estimator.profiles.layers.shards import divided
 from estimator.reports import documents
 from estimator.rollup import power
 from estimator.rollup.exchange import without_exchange
@@ -43,6 +44,7 @@ from estimator.work.on_target import ranks_of
 from estimator.work.weights import updates
 
 POWER = "power is that of the devices and of their nodes; a device that waits draws its idle power"
+STAGES = "memory is that of the first or the last stage, whichever needs more"
 
 
 def scale(
@@ -108,8 +110,7 @@ def _scale_split(
     steps, whole_s = _given(predicted, whole_s, Group(1, 1, batch, batch), timed, plan.seed)
     first = alone[groups[0].at_once].predicted
     notes = _notes(system, first, steps)
-    of_experts = experts_share(profile, split)
-    row = partial(_row, system, whole_s, scaling, ranks.of_copy, split, of_experts)
+    row = partial(_row, system, whole_s, scaling, ranks.of_copy, split)
     return {
         "workload": profile.workload.name,
         "system": system.name,
@@ -127,6 +128,7 @@ def _scale_split(
             _how(first, split),
             str(spreads_of(first.profile)),
             POWER,
+            *([STAGES] if split.pipeline > 1 else []),
             *what_they_change(timed, [(predicted[group].step.total, steps[group].step.total) for group in groups]),
             *sentences(notes, "assumption"),
         ],
@@ -178,6 +180,7 @@ class _Alone:
 
     profile: Profile
     plan: RunPlan
+    split: Split  # of the model; the whole one where copies alone share the training
 
     @cached_property
     def predicted(self) -> PredictedStep:
@@ -188,17 +191,19 @@ class _Alone:
         return one_device(self.predicted)
 
     @cached_property
-    def held(self) -> Held | None:
-        """What the step holds; None where nothing tells the parameters."""
+    def held(self) -> list[Held] | None:
+        """What the step holds, or each end of its pipeline; None where nothing tells the parameters."""
         step = self.predicted
+        if self.split.pipeline > 1:
+            return [held_by_profile(stage, self.plan) for stage in stages_of(self.profile, self.split)]
         try:
-            return held_by_step(step.profile, step.plan, step.target.device, step.work)
+            return [held_by_step(step.profile, step.plan, step.target.device, step.work)]
         except EstimatorError:
             return None
 
-    def memory(self, share: DeviceShare) -> MemoryUse | None:
-        """What the device holds with its share of the parts that devices divide."""
-        return None if self.held is None else self.held.use(share)
+    def memory(self, split: Split, group: Group) -> MemoryUse | None:
+        """What the fullest device of a group holds with its share of the parts that devices divide."""
+        return None if self.held is None else largest_use(self.held, shares_of(self.profile, split, group))
 
 
 def _floor_s(alone: _Alone, group: Group, split: Split) -> float:
@@ -222,9 +227,10 @@ class _EachAlone:
 
         Raises EstimatorError where the model cannot be divided so.
         """
-        key = (split if split.least_devices > 1 else WHOLE, batch)
+        of_model = split if split.least_devices > 1 else WHOLE
+        key = (of_model, batch)
         if key not in self._known:
-            self._known[key] = _Alone(divided(self.profile, split), replace(self.plan, batch=batch))
+            self._known[key] = _Alone(divided(self.profile, split), replace(self.plan, batch=batch), of_model)
         return self._known[key]
 
 
@@ -285,15 +291,15 @@ def _how(first: PredictedStep, split: Split) -> str:
 
 
 def _row(
-    system: SystemSpec, whole_s: Floats, scaling: Scaling, of_copy: int, split: Split, of_experts: float,
+    system: SystemSpec, whole_s: Floats, scaling: Scaling, of_copy: int, split: Split,
     group: Group, step: GroupStep, alone: _Alone,
 ) -> dict[str, Any]:  # fmt: skip
     """One number of devices; ``whole_s``: the step of one device with its batch and the whole model, or of the
-    ``of_copy`` ranks of the profile that hold it; ``of_experts``: the experts' share of a copy's parameters.
+    ``of_copy`` ranks of the profile that hold it.
     """
     total = step.step.total
     parts = (group.devices if scaling == "strong" else group.model_devices) / of_copy
-    use = alone.memory(split.share(group.devices, group.micro_batches, of_experts))
+    use = alone.memory(split, group)
     rate = None if group.global_batch is None else documents.interval(group.global_batch / total, "all")
     return {
         "parallel": str(split),

@@ -53,12 +53,13 @@ def flowing_tensors(work: pd.DataFrame, workload: Workload) -> StepTensors:
     trains = bool(in_phase(work, "backward").any())
     outlives = forward & (~forward[flow.last] | (not trains))
     gradient = ~forward & ~updates & updates[flow.last]
-    data = _input_bytes(work, parsed, workload)
+    activations = _living(flow, ends, outlives) + _input_bytes(work, parsed, workload)
     return StepTensors(
-        activations=_living(flow, ends, outlives) + data,
+        activations=activations,
         gradients=_living(flow, ends, gradient),
         workspace=_living(flow, ends, ~outlives & ~gradient),
         evidence="flow",
+        kept=_before_result(activations, forward & work["block"].notna().to_numpy(dtype=bool)) if trains else 0.0,
     )
 
 
@@ -97,6 +98,12 @@ def _reusable(row: int, inputs: list[int], flow: _Flow) -> Iterator[int]:
     for buffer in (int(flow.buffer[each]) for each in inputs):
         if flow.last[buffer] == row and flow.size[buffer] == flow.size[row]:
             yield buffer
+
+
+def _before_result(activations: Floats, of_blocks: npt.NDArray[np.bool_]) -> float:
+    """The activations before the last op of the blocks' forward pass writes its result; 0 where no op is a block's."""
+    rows = np.flatnonzero(of_blocks)
+    return float(activations[max(rows[-1] - 1, 0)]) if len(rows) else 0.0
 
 
 def _living(flow: _Flow, ends: Rows, chosen: npt.NDArray[np.bool_]) -> Floats:

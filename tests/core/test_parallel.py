@@ -52,18 +52,35 @@ def test_copies_make_a_whole_number() -> None:
         Split(tensor=4, pipeline=2).copies(12)
 
 
-def test_parts_of_memory_are_divided_among_stages_and_copies() -> None:
-    assert Split("zero1", tensor=2, pipeline=4).divisors(32) == {"optimizer": 16.0, "gradients": 4.0, "parameters": 4.0}
+def test_parts_of_memory_are_divided_among_copies() -> None:
+    assert Split("zero1", tensor=2, pipeline=4).divisors(32) == {"optimizer": 4.0}
     assert Split("data", tensor=2).divisors(32) == {}
     assert Split("zero1", tensor=2).share(4, 3) == DeviceShare({"optimizer": 2.0}, 3, "zero1")
     assert Split("zero1", tensor=2).share(2) == ALONE
 
 
+@pytest.mark.parametrize(("micro_batches", "first"), [(1, 1), (3, 3), (4, 4), (64, 4)])
+def test_a_first_stage_keeps_a_micro_batch_for_each_stage_as_far_as_there_are_any(
+    micro_batches: int, first: float
+) -> None:
+    assert Split(pipeline=4).kept_passes("first", micro_batches) == first
+    assert Split(pipeline=4).kept_passes("last", micro_batches) == 1
+    assert Split().kept_passes(None, micro_batches) == 1
+
+
 def test_interleaved_stages_keep_more_activations() -> None:
-    """1 + (p − 1) / (p · v): Korthikanti et al., 2022, section 4.2.3."""
-    assert Split(pipeline=4).kept_passes == 1.0
-    assert Split(pipeline=4, interleave=2).kept_passes == pytest.approx(1 + 3 / 8)
-    assert Split(pipeline=4, interleave=2).divisors(4)["activations"] == pytest.approx(8 / 11)
+    """1 + (p − 1) / (p · v) of the model: Korthikanti et al., 2022, section 4.2.3; a stage is 1 / p of it."""
+    split = Split(pipeline=4, interleave=2)
+    assert split.kept_passes("first", 8) / 4 == pytest.approx(1 + 3 / 8)
+    assert split.kept_passes("first", 4) == 4
+    assert split.kept_passes("last", 8) == 1 + 3 / 2
+
+
+def test_a_share_is_that_of_a_stage() -> None:
+    assert Split().ends == (None,)
+    first, last = (Split(pipeline=4).share(8, 16, end=end) for end in Split(pipeline=4).ends)
+    assert first == DeviceShare({}, 16, "data", "first", 4.0)
+    assert last == DeviceShare({}, 16, "data", "last", 1.0)
 
 
 @pytest.mark.parametrize(
@@ -105,8 +122,8 @@ def test_a_copy_computes_whole_micro_batches_and_whole_rounds_of_them() -> None:
     assert Split(pipeline=4, micro_batch=2, interleave=3).least_batch == 8
 
 
-def test_gradients_that_are_kept_are_divided_among_stages() -> None:
-    assert Split(pipeline=4, top=0.01).divisors(8)["kept_gradients"] == 4.0
+def test_gradients_that_are_kept_are_those_of_a_device() -> None:
+    assert Split(pipeline=4, top=0.01).divisors(8) == {"kept_gradients": 1.0}
     assert Split(top=0.01).divisors(8) == {"kept_gradients": 1.0}
 
 

@@ -1,11 +1,49 @@
 """What each of several devices must hold."""
 
+import dataclasses
+from pathlib import Path
+
 import pytest
 
 from estimator.core.parallel import Split, read_split
-from estimator.core.types import RunPlan
-from estimator.pipeline.group_memory import memory_of_group
+from estimator.core.types import MemoryUse, Profile, RunPlan
+from estimator.pipeline.group import estimate_group
+from estimator.pipeline.group_memory import memory_of_group, stages_of
+from estimator.pipeline.memory import held_by_profile
 from estimator.profiles import read_profile
+from estimator.rollup.scaling import group_of
+
+PLAN = RunPlan("b200", batch=1, draws=0)
+# Grattafiori et al., The Llama 3 Herd of Models, 2024, table 3, with recomputation of each block
+LLAMA3 = """
+kind: llama
+blocks: 32
+hidden_size: 4096
+heads: 32
+key_value_heads: 8
+feed_forward_size: 14336
+vocabulary: 128256
+sequence_length: 8192
+recompute: full
+"""
+TABLE, BLOCK = 128256 * 4096, 218.1e6  # parameters of the embedding, as of the head, and of a block
+TOKENS = 8192 * 4096 * 2  # bytes of what a block takes, in bf16
+GB = 1e9
+
+
+@pytest.fixture
+def llama3(tmp_path: Path) -> Profile:
+    (tmp_path / "layers.yaml").write_text(LLAMA3)
+    return read_profile(tmp_path)
+
+
+def held(profile: Profile, split: str, devices: int, batch: int = 1) -> MemoryUse:
+    return memory_of_group(profile, dataclasses.replace(PLAN, batch=batch), read_split(split), devices)
+
+
+def end_of(use: MemoryUse) -> str:
+    (note,) = (note.text for note in use.notes if note.code == "memory-of-stage")
+    return note.removesuffix(" stage, which needs most").rpartition("'s ")[2]
 
 
 def test_buckets_are_there_where_copies_exchange() -> None:
@@ -22,3 +60,64 @@ def test_from_two_copies_on_more_devices_never_hold_more_each(split: str) -> Non
     profile, plan, parts = read_profile("gpt2"), RunPlan("a100-sxm4-80gb", batch=8, draws=0), read_split(split)
     held = [memory_of_group(profile, plan, parts, copies * parts.model_devices).total[0] for copies in (2, 4, 8, 64)]
     assert held == sorted(held, reverse=True)
+
+
+def test_an_end_of_a_pipeline_has_its_blocks_and_a_whole_table(llama3: Profile) -> None:
+    """0.962 billion parameters of 18 B each, with their gradients; the 16th part of the model would be 9 GB."""
+    use = held(llama3, "pipeline=16,micro=1", 32, batch=16)
+    expected = 2 * BLOCK + TABLE
+    parts = {name: float(use.parts[name][0]) for name in ("parameters", "gradients", "optimizer", "buckets")}
+    assert parts == pytest.approx(
+        {"parameters": 6 * expected, "gradients": 4 * expected, "optimizer": 8 * expected, "buckets": 4 * expected},
+        rel=1e-3,
+    )
+    assert sum(parts.values()) - parts["buckets"] == pytest.approx(17.3 * GB, rel=0.01)
+
+
+def test_the_logits_are_those_of_one_micro_batch_on_the_last_stage(llama3: Profile) -> None:
+    """In fp32 and bf16 they are most of what a last stage holds beside its variables."""
+    logits = 8192 * 128256 * (4 + 2)
+    few, many, interleaved = (
+        held(llama3, f"pipeline=16,micro=1{words}", 16, batch)
+        for words, batch in (("", 1), ("", 64), (",interleave=2", 64))
+    )
+    assert end_of(few) == end_of(many) == end_of(interleaved) == "last"
+    assert few.parts["activations"][0] == many.parts["activations"][0]
+    assert few.parts["activations"][0] + few.parts["workspace"][0] > logits
+    others = interleaved.parts["activations"][0] - many.parts["activations"][0]  # a run of each stage but its own
+    assert others == pytest.approx(15 / 2 * 2 * TOKENS, rel=0.01)
+
+
+def test_a_first_stage_keeps_what_its_own_blocks_do(llama3: Profile) -> None:
+    """With recomputation, what each of its two blocks takes."""
+    first, last = stages_of(llama3, Split(pipeline=16))
+    tensors = {end: dict(held_by_profile(stage, PLAN).at_batches)[1] for end, stage in (("f", first), ("l", last))}
+    assert tensors["f"].kept == pytest.approx(2 * TOKENS, rel=0.01)
+    assert tensors["l"].kept == pytest.approx(2 * TOKENS, rel=0.01)
+
+
+def test_activations_grow_with_micro_batches_until_each_stage_has_one(tmp_path: Path) -> None:
+    (tmp_path / "layers.yaml").write_text(LLAMA3.replace("recompute: full", "loss: fused"))
+    uses = [held(read_profile(tmp_path), "pipeline=16,micro=1", 16, batch) for batch in (4, 8, 12, 16, 64)]
+    assert {end_of(use) for use in uses} == {"first"}
+    kept = [float(use.parts["activations"][0]) for use in uses]
+    assert kept[1] - kept[0] == pytest.approx(kept[2] - kept[1]) == pytest.approx(kept[3] - kept[2])
+    assert kept[4] == kept[3]
+    assert kept[0] == pytest.approx(kept[3] / 4, rel=0.02)
+
+
+def test_the_parts_of_one_training_are_the_same_wherever_they_are_asked_for(llama3: Profile) -> None:
+    split = read_split("zero1,tensor=2,pipeline=4,micro=1")
+    use = held(llama3, str(split), 16, 8)
+    estimated = estimate_group(llama3, PLAN, group_of(16, 8, "weak", 8, split), split)
+    assert estimated.memory is not None
+    assert {name: part[0] for name, part in estimated.memory.parts.items()} == {
+        name: part[0] for name, part in use.parts.items()
+    }
+    assert any(note.code == "memory-of-stage" for note in estimated.notes)
+
+
+def test_the_largest_batch_fits_both_ends(llama3: Profile) -> None:
+    largest = held(llama3, "pipeline=4", 4).largest_batch or 0
+    assert held(llama3, "pipeline=4", 4, largest).fits
+    assert not held(llama3, "pipeline=4", 4, largest + 1).fits

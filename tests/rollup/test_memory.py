@@ -88,9 +88,15 @@ def test_buckets_hold_what_travels(exchanged: DataWord | None, mode: Mode, expec
     assert (found[1:].min() < expected < found[1:].max()) == (exchanged in DIVIDED and expected > 0)
 
 
-def test_a_stage_of_a_pipeline_has_buckets_of_its_own_gradients() -> None:
-    found = memory.buckets(VARIABLES, WORKLOAD, DeviceShare({"gradients": 4.0}, exchanged="data"), 0, 0)
-    assert found[0] == 1e9
+def test_each_other_micro_batch_keeps_what_its_blocks_do() -> None:
+    at_batches = [(8, dataclasses.replace(tensors(6e9), kept=5e9)), (16, dataclasses.replace(tensors(12e9), kept=1e10))]
+    one, four = (
+        memory.memory_use(at_batches, VARIABLES, WORKLOAD, card(80e9), PLAN, DeviceShare(kept_passes=passes))
+        for passes in (1.0, 4.0)
+    )
+    assert one.parts["activations"][0] == 6e9
+    assert four.parts["activations"][0] == 6e9 + 3 * 5e9
+    assert (four.largest_batch or 0) < (one.largest_batch or 0) / 2
 
 
 def test_buckets_leave_less_for_the_batch() -> None:

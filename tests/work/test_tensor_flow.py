@@ -46,8 +46,17 @@ def test_variables_take_no_place_among_tensors_and_renaming_makes_none() -> None
     assert plain.activations[0] == KB  # reading the variable adds nothing
 
 
+def test_blocks_keep_what_is_there_before_their_result() -> None:
+    work = work_of(ROWS)
+    assert flowing_tensors(work, WORKLOAD).kept == 0
+    blocks = pd.Series([0, 0, 0, *[pd.NA] * 5], dtype="Int64")
+    assert flowing_tensors(work.assign(block=blocks), WORKLOAD).kept == KB  # the data; the result is the next stage's
+
+
 def test_inference_keeps_nothing_for_later() -> None:
-    tensors = flowing_tensors(work_of(ROWS[:4]), WORKLOAD)
+    forward = work_of(ROWS[:4])
+    tensors = flowing_tensors(forward.assign(block=pd.Series([0] * 4, dtype="Int64")), WORKLOAD)
+    assert tensors.kept == 0
     assert tensors.activations.max() == 2 * KB
     assert tensors.workspace.max() == 0
 

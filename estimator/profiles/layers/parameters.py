@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from estimator.core.parallel import End
 from estimator.profiles.layers.model import SPAN_ENDS, Layers
 
 Shapes = tuple[tuple[int, ...], ...]
@@ -25,23 +26,30 @@ def of_block(layers: Layers, expert_parts: int = 1) -> Parameters:
     return _sum(_block(layers, layers.experts // expert_parts))
 
 
-def outside_blocks(layers: Layers) -> Parameters:
-    """Of embeddings, last norm and head."""
-    return _sum(_outside(layers))
+def outside_blocks(layers: Layers, end: End | None = None) -> Parameters:
+    """Of embeddings, last norm and head; of embeddings alone in the first stage of a pipeline, of the others in the
+    last, which has a copy of a table of tokens that its product uses too.
+    """
+    return _sum({None: _outside, "first": _before, "last": _behind}[end](layers))
 
 
-def total(layers: Layers, expert_parts: int = 1) -> Parameters:
-    """Of the whole model: ``blocks × of_block + outside_blocks``; with one of so many parts of the experts."""
-    block, outside = of_block(layers, expert_parts), outside_blocks(layers)
+def total(layers: Layers, expert_parts: int = 1, end: End | None = None) -> Parameters:
+    """Of the whole model: ``blocks × of_block + outside_blocks``; with one of so many parts of the experts.
+
+    ``end``: of a stage of a pipeline, whose blocks these are.
+    """
+    block, outside = of_block(layers, expert_parts), outside_blocks(layers, end)
     return Parameters(
         count=layers.blocks * block.count + outside.count, tensors=layers.blocks * block.tensors + outside.tensors
     )
 
 
-def experts_share(layers: Layers, expert_parts: int) -> float:
-    """The share of the parameters that are those of one of so many parts of the experts."""
-    without = layers.blocks * _sum(_block(layers, 0)).count + outside_blocks(layers).count
-    return 1.0 - without / total(layers, expert_parts).count
+def experts_share(layers: Layers, expert_parts: int, end: End | None = None) -> float:
+    """The share of the parameters that are those of one of so many parts of the experts; ``end``: as for
+    :func:`total`.
+    """
+    without = layers.blocks * _sum(_block(layers, 0)).count + outside_blocks(layers, end).count
+    return 1.0 - without / total(layers, expert_parts, end).count
 
 
 def _sum(shapes: Iterator[tuple[int, ...]]) -> Parameters:
@@ -64,14 +72,23 @@ def _block(layers: Layers, experts: int) -> Iterator[tuple[int, ...]]:
 
 
 def _outside(layers: Layers) -> Iterator[tuple[int, ...]]:
-    hidden = layers.hidden_size
+    yield from _before(layers)
+    yield from _behind(layers, has_table=True)
+
+
+def _before(layers: Layers) -> Iterator[tuple[int, ...]]:
     tables = (layers.vocabulary, layers.table_rows, layers.token_types)
-    yield from ((rows, hidden) for rows in tables if rows)
+    yield from ((rows, layers.hidden_size) for rows in tables if rows)
     yield from _norm(layers) if layers.embedding_norm else ()
+
+
+def _behind(layers: Layers, *, has_table: bool = False) -> Iterator[tuple[int, ...]]:
+    """``has_table``: whether a table of tokens lies on the same device."""
+    hidden = layers.hidden_size
     yield from _norm(layers) if layers.norm_first else ()
     if layers.head == "span":
         yield from _product(layers, hidden, SPAN_ENDS)
-    elif not layers.tied_embeddings:
+    elif not (layers.tied_embeddings and has_table):
         yield layers.vocabulary, hidden
     if layers.head == "masked":
         yield from (*_product(layers, hidden, hidden), *_norm(layers), (layers.vocabulary,))

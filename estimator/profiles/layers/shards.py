@@ -33,6 +33,7 @@ from estimator.core.parallel import (
     GATHERED_BESIDE,
     SCATTERED,
     SUMMED,
+    End,
     Split,
 )
 from estimator.core.types import Profile
@@ -79,23 +80,33 @@ def shard(layers: Layers, devices: int) -> Layers:
     return layers.model_copy(update=part)
 
 
-def divided(profile: Profile, split: Split) -> Profile:
+def divided(profile: Profile, split: Split, end: End | None = None) -> Profile:
     """The profile of one device's part of a step. Ops behind which results are added up are marked.
 
+    ``end``: the profile of one stage of the pipeline; else that of all of its stages.
     Raises EstimatorError where the model is not known as layers, or its blocks, widths or experts cannot be divided so.
     """
     if split.least_devices == 1:
         return profile
     layers = layers_of(profile)
     check_stages(split, layers)
-    return divided_layers(profile, layers, split.tensor, sequence=split.sequence, expert_parts=split.experts)
+    of_stage = _stage(layers, split, end)
+    return divided_layers(profile, of_stage, split.tensor, sequence=split.sequence, expert_parts=split.experts, end=end)
 
 
-def experts_share(profile: Profile, split: Split) -> float:
-    """The share of a copy's parameters that are those of its experts; 0 where copies share none."""
+def experts_share(profile: Profile, split: Split, end: End | None = None) -> float:
+    """The share of a copy's parameters that are those of its experts; 0 where copies share none.
+
+    ``end``: of the parameters of one stage.
+    """
     if split.experts == 1:
         return 0.0
-    return parameters.experts_share(shard(layers_of(profile), split.tensor), split.experts)
+    return parameters.experts_share(shard(_stage(layers_of(profile), split, end), split.tensor), split.experts, end)
+
+
+def _stage(layers: Layers, split: Split, end: End | None) -> Layers:
+    """The layers with the blocks of one stage; with those of all stages where no end is asked for."""
+    return layers if end is None else layers.model_copy(update={"blocks": layers.blocks // split.pipeline})
 
 
 def check_stages(split: Split, layers: Layers) -> None:
@@ -140,22 +151,24 @@ def check_experts(layers: Layers, copies: int) -> None:
 
 
 def divided_layers(
-    profile: Profile, layers: Layers, devices: int, *, sequence: bool = False, expert_parts: int = 1
-) -> Profile:
+    profile: Profile, layers: Layers, devices: int, *, sequence: bool = False, expert_parts: int = 1,
+    end: End | None = None,
+) -> Profile:  # fmt: skip
     """The profile of one of so many devices that share the products of these layers, and the tokens elsewhere.
 
-    ``expert_parts``: copies of the model that share its experts. Raises EstimatorError where they cannot.
+    ``expert_parts``: copies of the model that share its experts. ``end``: stage of a pipeline, whose blocks these are.
+    Raises EstimatorError where they cannot.
     """
     from estimator.profiles.layers.step import ops_of  # only where there are layers: start-up
 
-    if devices == expert_parts == 1:
+    if devices == expert_parts == 1 and end is None:
         return profile
     part, marks = shard(layers, devices), list[Mark]()
     if sequence:
         check_sequence(layers, devices)
     if expert_parts > 1:
         check_experts(layers, expert_parts)
-    size, ops = parameters.total(part, expert_parts), ops_of(part, devices if sequence else 1, expert_parts)
+    size, ops = parameters.total(part, expert_parts, end), ops_of(part, devices if sequence else 1, expert_parts, end)
     if devices > 1:
         marks += _marks_of_sequence(layers, ops) if sequence else _MARKS
     if expert_parts > 1:
@@ -178,13 +191,13 @@ _MARKS: Marks = [(SUMMED, (*SECOND, *(f"{name}/grad_a" for name in FIRST), TOKEN
 def _marks_of_sequence(layers: Layers, ops: pd.DataFrame) -> Marks:
     """What devices that share the tokens do. Heads but that of every next token take all tokens on each device."""
     first = (*FIRST, LOGITS) if layers.head == "next_token" else FIRST
-    head = next(name for name in OF_HEADS if ops["op"].eq(name).any())
+    head = [name for name in OF_HEADS if ops["op"].eq(name).any()][:1]  # the first stage of a pipeline has none
     first_grads = tuple(f"{name}/grad_a" for name in first)
     gated = {"feed_forward/up": "feed_forward/gated"} if layers.gated else {}  # whose gradients come first
     again = tuple(f"{gated.get(name, name)}/grad_a" for name in first)
     return [
         (SCATTERED, (*SECOND, TOKENS, *first_grads)),
-        (GATHERED, (*FIRST, head, *(f"{name}/grad_a" for name in SECOND), f"{TOKENS}/grad_table")),
+        (GATHERED, (*FIRST, *head, *(f"{name}/grad_a" for name in SECOND), f"{TOKENS}/grad_table")),
         (GATHERED_BESIDE, again),
         (SUMMED, () if layers.head == "next_token" else (f"{LOGITS}/grad_a",)),
     ]

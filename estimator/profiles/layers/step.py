@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 
 import pandas as pd
 
+from estimator.core.parallel import End
 from estimator.core.schema import OPS
 from estimator.profiles.layers import blocks
 from estimator.profiles.layers.model import AGAIN, Layers
@@ -42,6 +43,7 @@ class Rows:
 
     layers: Layers
     expert_parts: int = 1
+    end: End | None = None
     columns: dict[str, list[object]] = field(default_factory=dict)
 
     def add(self, rows: Iterable[Row], phase: str, block: int | None) -> list[Row]:
@@ -82,6 +84,10 @@ class Gradients:
         self.sums[name] = row.result
         return [row]
 
+    def receive(self, node: Node) -> None:
+        """Take the gradient of an op's result from the next stage of a pipeline; no op of this one writes it."""
+        self.sums[node.name] = replace(node.result, name=f"{node.name}/received_grad")
+
     def take(self, node: Node) -> tuple[Tensor | None, list[Row]]:
         """The gradient of an op's result, and the row that joins its parts; a single part is written in place."""
         parts, whole = self.parts.pop(node.name, []), self.sums.pop(node.name, None)
@@ -92,25 +98,30 @@ class Gradients:
         return row.result, [row]
 
 
-def ops_of(layers: Layers, sequence_parts: int = 1, expert_parts: int = 1) -> pd.DataFrame:
+def ops_of(layers: Layers, sequence_parts: int = 1, expert_parts: int = 1, end: End | None = None) -> pd.DataFrame:
     """OPS of one step in the order of execution, without times, as nothing ran.
 
     Args:
         layers: of the model.
         sequence_parts: devices that share the tokens of a sequence outside attention and feed-forward layers.
         expert_parts: copies of the model that share the experts of each block.
+        end: stage of a pipeline, whose blocks these are: the first has no head, and the last no embeddings.
     """
-    rows, parts = Rows(layers, expert_parts), _parts(layers, sequence_parts, expert_parts)
+    rows, whole = Rows(layers, expert_parts, end), _parts(layers, sequence_parts, expert_parts)
+    parts = {None: whole, "first": whole[:-1], "last": whole[1:]}[end]
     for block, nodes in parts:
         rows.add((node.forward() for node in nodes), "forward", block)
-    gradients = Gradients({node.name: node.result.shape for _, nodes in parts for node in nodes})
+    gradients = Gradients({node.name: node.result.shape for _, nodes in whole for node in nodes})
+    if end == "first":
+        gradients.receive(parts[-1][1][-1])
+    earliest = dict(reversed(parts))  # whose gradients come last
     made: dict[int | None, list[str]] = {}
     for block, nodes in reversed(parts):
         again, kept = _again(layers, nodes) if block is not None else ([], {})
         rows.add((node.forward() for node in again), "backward", block)
         added = rows.add(_backward(nodes, gradients, kept), "backward", block)
         made.setdefault(block, []).extend(row.op for row in added if _is_of_parameters(row))
-        if block is not None or nodes is parts[0][1]:
+        if nodes is earliest[block]:
             made[block] = _cast_gradients(rows, block, made[block])
     for block in sorted(made, key=lambda number: -1 if number is None else number):
         _update(rows, block, made[block])
@@ -185,7 +196,7 @@ def _place(block: int | None) -> str:
 
 def _parameters(rows: Rows, block: int | None) -> Tensor:
     """All parameters of a block, or of what is outside blocks."""
-    size = outside_blocks(rows.layers) if block is None else of_block(rows.layers, rows.expert_parts)
+    size = outside_blocks(rows.layers, rows.end) if block is None else of_block(rows.layers, rows.expert_parts)
     return parameter(size.count)
 
 

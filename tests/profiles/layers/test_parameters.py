@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
+from estimator.core.parallel import End
 from estimator.profiles.layers.model import Layers
-from estimator.profiles.layers.parameters import of_block, outside_blocks, total
+from estimator.profiles.layers.parameters import experts_share, of_block, outside_blocks, total
 from tests.profiles.layers.models import small
 
 BERT = {"kind": "bert", "vocabulary": 30522, "sequence_length": 512}
@@ -13,6 +14,7 @@ WITHOUT_HEADS = {"head": "next_token"}  # of pre-training: the tables, the block
 GPT2 = {"kind": "gpt", "vocabulary": 50257, "sequence_length": 1024}
 GPT3 = {"kind": "gpt", "vocabulary": 50257, "sequence_length": 2048}
 LLAMA = {"kind": "llama", "vocabulary": 32000, "sequence_length": 4096}
+ENDS: tuple[End | None, ...] = ("first", "last", None)
 PUBLISHED = [
     # openai-community/gpt2 on Hugging Face; Radford et al., 2019, table 2, prints 117M, which its authors corrected
     ({**GPT2, "blocks": 12, "hidden_size": 768, "heads": 12}, 124_439_808),
@@ -55,6 +57,22 @@ def test_blocks_and_the_rest_add_up() -> None:
 
 def test_untied_embeddings_have_a_table_of_their_own() -> None:
     assert outside_blocks(small(tied_embeddings=False)).count - outside_blocks(small()).count == 1000 * 64
+
+
+@pytest.mark.parametrize("kind", ["gpt", "bert", "llama"])
+def test_the_ends_of_a_pipeline_have_all_that_is_outside_blocks_and_both_a_tied_table(kind: str) -> None:
+    layers = small(kind=kind)
+    first, last, whole = (outside_blocks(layers, end) for end in ENDS)
+    assert first.count + last.count - whole.count == layers.tied_embeddings * 1000 * 64
+    assert first.tensors + last.tensors - whole.tensors == layers.tied_embeddings
+    assert total(layers, end="last").count == layers.blocks * of_block(layers).count + last.count
+
+
+def test_experts_are_more_of_a_stage_than_of_the_whole_model() -> None:
+    layers = small(experts=4)
+    first, last, whole = (experts_share(layers, 2, end) for end in ENDS)
+    assert last == pytest.approx(2 / 3, abs=0.1)
+    assert whole < min(first, last)
 
 
 def test_a_span_head_has_no_vocabulary() -> None:

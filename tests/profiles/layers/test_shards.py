@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from estimator.core.errors import EstimatorError
-from estimator.core.parallel import GATHERED, GATHERED_BESIDE, SCATTERED, SUMMED, Split
+from estimator.core.parallel import GATHERED, GATHERED_BESIDE, SCATTERED, SUMMED, End, Split
 from estimator.core.types import Workload
 from estimator.profiles import read_profile
 from estimator.profiles.layers import Layers, profile_of
@@ -103,6 +103,18 @@ def test_heads_of_masked_tokens_take_all_tokens() -> None:
     assert marked["head/first"] == GATHERED
     assert SUMMED in marked["head/logits/grad_a"]
     assert "scatter" not in marked["head/logits/grad_a"]
+
+
+@pytest.mark.parametrize("end", ["first", "last"])
+def test_a_stage_is_marked_as_the_whole_model_is(end: End) -> None:
+    whole, stage = (
+        divided(read_profile("gpt2"), Split(tensor=4, pipeline=4, sequence=True), each).ops.set_index("op")
+        for each in (None, end)
+    )
+    same = stage.index.intersection(whole.index)
+    assert stage["block"].nunique() == 3
+    assert len(same) == len(stage)
+    assert stage.loc[same, "attributes"].equals(whole.loc[same, "attributes"])
 
 
 def test_a_sequence_that_cannot_be_divided_is_refused() -> None:

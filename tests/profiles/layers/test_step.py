@@ -4,13 +4,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from estimator.core.parallel import End
 from estimator.core.schema import MATRIX
-from estimator.core.types import Profile
-from estimator.profiles.layers import Layers, parameters
+from estimator.core.types import Profile, Workload
+from estimator.profiles.layers import Layers, parameters, profile_of
+from estimator.profiles.layers.step import ops_of
 from estimator.work import count_work, step_tensors
 from estimator.work.weights import takes_weights
 from tests.profiles.layers.models import profile, small
 
+ENDS: tuple[End, ...] = ("first", "last")
 EVERY_KIND = [
     {}, {"kind": "bert"}, {"kind": "llama"}, {"kind": "bert", "head": "span"}, {"recompute": "full"},
     {"recompute": "selective", "attention": "unfused"}, {"experts": 4, "experts_per_token": 2},
@@ -49,6 +52,34 @@ def test_phases_follow_each_other_and_blocks_come_back_in_reverse(given: dict[st
         assert list(runs) == wanted
     outside = ops[ops["block"].isna()]["op"].str.split("/").str[0]
     assert set(outside) == {"embeddings", "head", "outside"}
+
+
+@pytest.mark.parametrize("given", EVERY_KIND)
+def test_ends_of_a_pipeline_hold_what_the_whole_model_does(given: dict[str, object]) -> None:
+    """Activations at their most, which end with the forward pass: those of two stages of three blocks, and of six."""
+    whole = activations(small(blocks=6, **given), None)
+    first, last = (activations(small(blocks=3, **given), end) for end in ENDS)
+    assert first + last == pytest.approx(whole, rel=0.005)
+
+
+def activations(layers: Layers, end: End | None) -> float:
+    count = parameters.total(layers, end=end).count
+    whole = profile_of(layers, Workload(name="small"))
+    stage = whole.workload.model_copy(update={"parameters": count})
+    work = count_work(ops_of(layers, end=end), stage).work
+    assert work.loc[work["phase"] == "optimizer", "shapes"].notna().all()
+    return float(step_tensors(work, stage).activations.max())
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_a_stage_has_the_ops_of_its_own(end: End) -> None:
+    whole, stage = (ops_of(small(precision="bf16"), end=each).set_index("op") for each in (None, end))
+    other = "head" if end == "first" else "embeddings"
+    assert set(whole.index) - set(stage.index) == {op for op in whole.index if op.startswith(other)}
+    assert set(stage.index) <= set(whole.index)
+    cast = stage.loc["outside/gradients_cast"]
+    assert cast["output_shapes"] == str(parameters.outside_blocks(small(), end).count)
+    assert any(f"{op}" in cast["inputs"] for op in stage.index if op.endswith("grad_table") or "logits/grad_b" in op)
 
 
 def test_blocks_are_alike() -> None:
