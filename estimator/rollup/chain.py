@@ -176,6 +176,11 @@ RATIOS = (
 )  # fmt: skip
 
 
+def chain_rounded(up: bool) -> tuple[Link, ...]:
+    """The chain, in which a last batch that is not full counts as a step, or does not."""
+    return tuple(CEILED if up and link.name == CEILED.name else link for link in CHAIN)
+
+
 def derive(prefix: str, worker: str, given: Mapping[str, Number], links: tuple[Link, ...] = CHAIN) -> dict[str, Number]:
     """The given quantities and all that follow from them. A given quantity is not derived again; of several links with
     one name, the first whose inputs are known is used.

@@ -47,7 +47,7 @@ def derive_chain(
     numbers = numbers_of(id_prefix, (*of_machine, *of_failures, *_workers(unit, estimated, size), *of_step, *of_run))
     numbers |= given_power(study, unit, machine, estimated, size, id_prefix)
     numbers |= given_prices(machine, _devices(unit), id_prefix)
-    links = (chain.CEILED, *chain.CHAIN) if rounds_up(unit, workload) else chain.CHAIN
+    links = chain.chain_rounded(rounds_up(unit, workload))
     return _ending(chain.derive(id_prefix, _worker(unit), numbers, links))
 
 

@@ -103,6 +103,22 @@ def test_several_devices_per_training(tmp_path: Path) -> None:
     assert all(set(number.inputs) <= ids for number in found.values())
 
 
+@pytest.mark.parametrize(("samples", "steps"), [(300, 2), (256, 1), (200, 1)])
+@pytest.mark.parametrize("batch", [{"batch_size": 64}, {"batch_size": 256, "scaling": "strong"}])
+def test_a_last_batch_of_several_devices_counts_as_a_step(
+    samples: int, steps: int, batch: dict[str, Any], tmp_path: Path
+) -> None:
+    write(tmp_path, workload=GROUPED)
+    n = nominal(chain(tmp_path, devices=4, samples=samples, steps_rounding="ceil", **batch))
+    assert (n["batch_size"], n["steps_per_epoch"]) == (256, steps)
+
+
+def test_samples_that_fill_no_batch_of_several_devices_are_refused(tmp_path: Path) -> None:
+    write(tmp_path, workload=GROUPED)
+    with pytest.raises(EstimatorError, match=r"^200 samples do not fill one batch of 256; expected at least one step"):
+        chain(tmp_path, devices=4, samples=200, batch_size=64)
+
+
 def test_the_whole_batch_may_be_given(tmp_path: Path) -> None:
     write(tmp_path, workload=GROUPED)
     n = nominal(chain(tmp_path, {"nodes": 7}, devices=4, samples=800, scaling="strong", batch_size=64))
