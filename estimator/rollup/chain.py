@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from estimator.core.types import Floats, Number
-from estimator.rollup import cost, epoch, failures, parts, quality, sharing, stragglers, throughput
+from estimator.rollup import cost, epoch, failures, parts, pipeline_parallel, quality, sharing, stragglers, throughput
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,9 @@ CHAIN = (
          sharing.shared_step, ("step_alone_s", "step_busy_s", "trainings_per_device", "gaps_left")),
     Link("forward_s", "forward pass", "s", "worker", "forward pass alone × step time / step time alone",
          sharing.shared_forward, ("forward_alone_s", "step_s", "step_alone_s")),
+    Link("forward_s", "forward pass of a batch", "s", "worker",
+         "(micro-batches × runs + stages − 1) × (forward pass of a micro-batch / (stages × runs) + to the next stage)",
+         pipeline_parallel.forward_pass, ("forward_micro_s", "micro_batches", "stages", "stage_runs", "pass_on_s")),
     Link("device_power_w", "share of the power of a device", "W", "worker",
          "(power alone − idle power) × step time alone / step time + idle power / trainings",
          sharing.share_of_power,

@@ -56,6 +56,32 @@ def test_a_validation_ends_each_epoch(tmp_path: Path) -> None:
     assert added_s == pytest.approx(2 * forward_s)
 
 
+VALIDATED = {"profile": "gpt2", "samples": 160, "validation_samples": 33, "batch_size": 8, "devices": 4}
+
+
+@pytest.mark.parametrize(
+    ("parallel", "times", "batch"), [("data,micro=2", 4, 32), ("pipeline=4,micro=2", (4 + 3) / 4, 8), ("data", 1, 32)]
+)
+def test_a_validation_of_several_devices_runs_all_micro_batches(parallel: str, times: float, batch: int) -> None:
+    machine = {"device": "a100-sxm4-80gb", "nodes": 4, "devices_per_node": 4}
+    found = chain(Path(), machine, **VALIDATED, parallel=parallel)
+    n = nominal(found)
+    handed_on_s = (4 + 3) * n["pass_on_s"]
+    assert n["forward_s"] == pytest.approx(times * n["forward_micro_s"] + handed_on_s)
+    assert (n["forward_micro_s"] > 0, n["pass_on_s"] > 0) == (True, "pipeline" in parallel)
+    assert n["validation_steps"] == -(-33 // batch)
+    assert n["epoch_s"] == pytest.approx(n["step_s"] * n["steps_per_epoch"] + n["forward_s"] * n["validation_steps"])
+    ids = {number.id for number in found.values()}
+    assert all(set(number.inputs) <= ids for number in found.values())
+
+
+def test_a_validation_says_that_gathered_weights_are_not_counted() -> None:
+    machine = {"device": "a100-sxm4-80gb", "nodes": 4, "devices_per_node": 4}
+    for parallel, left_out in (("zero1", False), ("fsdp", True)):
+        found = chain(Path(), machine, **VALIDATED, parallel=parallel)["forward_micro_s"]
+        assert ("weights that copies of the model gather are not counted" in str(found.source)) == left_out
+
+
 @pytest.mark.parametrize(
     ("workload", "words"),
     [
