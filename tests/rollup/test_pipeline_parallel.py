@@ -29,8 +29,8 @@ def test_even_stages_idle_for_all_but_one_of_themselves(stages: int, count: int)
 def test_a_forward_pass_has_the_bubble_of_a_step(stages: int, runs: int, count: int) -> None:
     """Stages of equal blocks wait as long for the forward passes as for the whole step."""
     pass_on_s = np.array([0.0 if stages == 1 else 0.25])  # in a step there and back
-    numbers = [np.array([float(number)]) for number in (8.0, count, stages, runs)]
-    found = forward_pass(*numbers, 2.0 * pass_on_s)
+    m, p, v = (np.array([float(number)]) for number in (count, stages, runs))
+    found = forward_pass(np.array([8.0]), m, p, v, 2.0 * pass_on_s)
     assert found == pytest.approx(pipelined(micro(0.0, 8.0, 0.0), stages, count, pass_on_s, runs))
 
 

@@ -72,6 +72,24 @@ def test_a_price_per_device_counts_those_that_run_the_unit(unit: str, devices: i
     assert numbers["new", "A"]["usd"].samples[0] == pytest.approx(3 * devices)
 
 
+EFFICIENT = "time_per_unit: {old: 1 h, new: 1 h}, count: 6, ran_on: {new: {efficiency: 50 %}}"
+
+
+@pytest.mark.parametrize(("price", "node_hour"), [("usd_per_node_hour: 8 USD", 8), ("usd_per_device_hour: 3 USD", 12)])
+@pytest.mark.parametrize(
+    "unit", [EFFICIENT, EFFICIENT + ", time_of: device", EFFICIENT.replace("50 %", "50 %, nodes: 6")]
+)
+def test_a_day_of_the_machine_pays_for_the_units_of_a_day(
+    unit: str, price: str, node_hour: int, tmp_path: Path
+) -> None:
+    """Whatever share of its rate a unit keeps, and however many of it fill a node."""
+    machines = DEVICES.replace("devices_per_node: 4", f"devices_per_node: 4, {price}")
+    numbers = run_toy(tmp_path, f"  A: {{{unit}}}", machines=machines).chains["new", "A"]
+    n = {name: float(number.samples[0]) for name, number in numbers.items()}
+    assert n["usd"] * n["units_per_day"] == pytest.approx(300 * 24 * node_hour)
+    assert n["phase_usd"] == pytest.approx(6 * n["usd"])
+
+
 FAILING = "machines: {old: {nodes: 100}, new: {nodes: 300, mtbf_node: 1000 h}}"
 
 

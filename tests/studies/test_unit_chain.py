@@ -161,7 +161,7 @@ def test_copies_of_a_divided_model_make_the_batch() -> None:
 def test_a_group_pays_for_all_of_its_devices_and_its_share_of_nodes(tmp_path: Path) -> None:
     write(tmp_path, workload=GROUPED)
     by_node, by_device = (
-        nominal(chain(tmp_path, {"nodes": 7, **price}, devices=4, samples=800))
+        nominal(chain(tmp_path, {"nodes": 6, **price}, devices=4, samples=800))
         for price in ({"usd_per_node_hour": "6 USD"}, {"usd_per_device_hour": "3 USD"})
     )
     hours = by_node["time_per_unit_s"] / 3600
