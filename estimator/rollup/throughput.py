@@ -14,14 +14,14 @@ def runs_per_day(time_per_unit_s: Floats) -> Floats:
     return DAY_S / time_per_unit_s
 
 
-def extrapolated_runs_per_day(time_per_unit_s: Floats, efficiency: Floats) -> Floats:
-    """Units per day of one worker where the whole machine works [1/day]: the day ÷ its time alone × the efficiency."""
-    return DAY_S / time_per_unit_s * efficiency
-
-
 def runs_per_day_per_node(runs_per_day: Floats, workers_per_node: Floats) -> Floats:
     """Units per day of a node whose workers run separate units [1/day]: units per day of one worker × workers."""
     return runs_per_day * workers_per_node
+
+
+def extrapolated_runs_per_day_per_node(runs_per_day: Floats, workers_per_node: Floats, efficiency: Floats) -> Floats:
+    """The same where the whole machine works, and workers keep a share of the rate that each has alone [1/day]."""
+    return runs_per_day_per_node(runs_per_day, workers_per_node) * efficiency
 
 
 def workers_of_groups(devices_per_node: Floats, devices_per_training: Floats) -> Floats:
@@ -67,6 +67,11 @@ def of_all(count: Floats, each: Floats) -> Floats:
 def share_of_node(runs_per_day: Floats, runs_at_once: Floats, nodes: Floats) -> Floats:
     """A node's share of the units per day of trainings that may take several nodes [1/day]."""
     return runs_per_day * runs_at_once / nodes
+
+
+def extrapolated_share_of_node(runs_per_day: Floats, runs_at_once: Floats, nodes: Floats, efficiency: Floats) -> Floats:
+    """The same where the whole machine works [1/day]."""
+    return share_of_node(runs_per_day, runs_at_once, nodes) * efficiency
 
 
 def units_per_day(runs_per_day_per_node: Floats, nodes: Floats) -> Floats:

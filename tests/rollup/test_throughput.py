@@ -21,7 +21,9 @@ def test_a_ratio_is_over_the_baseline() -> None:
 
 
 def test_a_machine_that_works_as_a_whole_keeps_a_share_of_its_rate() -> None:
-    assert throughput.extrapolated_runs_per_day(np.array([3600.0]), np.array(0.75)).tolist() == [18]
+    alone, workers, efficiency = np.array([24.0]), np.array([4.0]), np.array(0.75)
+    assert throughput.extrapolated_runs_per_day_per_node(alone, workers, efficiency).tolist() == [72]
+    assert throughput.extrapolated_share_of_node(alone, np.array([2.0]), np.array([4.0]), efficiency).tolist() == [9]
 
 
 def test_a_machine_runs_as_many_trainings_as_have_all_their_devices() -> None:

@@ -40,7 +40,8 @@ def test_the_extrapolation_has_its_efficiency(tmp_path: Path) -> None:
     unit = "  A: {time_per_unit: {old: 4 h, new: 1 h}, ran_on: {new: {nodes: 60, efficiency: 90 %, source: a run}}}"
     numbers = run_toy(tmp_path, unit).chains["new", "A"]
     assert numbers["units_per_day"].samples[0] == pytest.approx(24 * 5 * 0.9)
-    assert "efficiency of the extrapolation" in numbers["runs_per_day"].formula
+    assert numbers["runs_per_day"].samples[0] == pytest.approx(24)  # of one worker by itself
+    assert "efficiency of the extrapolation" in numbers["runs_per_day_per_node"].formula
     assert numbers["extrapolation_efficiency"].source == "a run"
 
 
