@@ -31,6 +31,19 @@ def overhead_energy(node_overhead_w: Floats, runs_per_day_per_node: Floats) -> F
     return node_overhead_w * DAY_S / runs_per_day_per_node
 
 
+def overhead_energy_of_groups(
+    node_overhead_w: Floats,
+    idle_power_w: Floats,
+    devices_per_node: Floats,
+    devices_per_training: Floats,
+    workers_per_node: Floats,
+    runs_per_day_per_node: Floats,
+) -> Floats:
+    """The same with the node's devices that have no training, which idle [J]."""
+    without = devices_per_node - devices_per_training * workers_per_node
+    return overhead_energy(node_overhead_w + idle_power_w * without, runs_per_day_per_node)
+
+
 def unit_energy(device_energy_j: Floats, overhead_energy_j: Floats, pue: Floats) -> Floats:
     """Energy that a unit takes from the grid [J]: (device + its share of the node) × PUE."""
     return (device_energy_j + overhead_energy_j) * pue

@@ -24,14 +24,14 @@ def extrapolated_runs_per_day_per_node(runs_per_day: Floats, workers_per_node: F
     return runs_per_day_per_node(runs_per_day, workers_per_node) * efficiency
 
 
-def workers_of_groups(devices_per_node: Floats, devices_per_training: Floats) -> Floats:
-    """Trainings per node that take several devices each; less than 1 where one takes several nodes."""
-    return devices_per_node / devices_per_training
-
-
 def trainings_at_once(nodes: Floats, devices_per_node: Floats, devices_per_training: Floats) -> Floats:
     """Trainings that a machine runs at once: floor(its devices / devices per training); the rest is idle."""
     return np.asarray(np.floor(nodes * devices_per_node / devices_per_training))
+
+
+def units_per_node(runs_at_once: Floats, nodes: Floats) -> Floats:
+    """Units that a node runs at once, of those of a whole machine; less than 1 where one takes several nodes."""
+    return runs_at_once / nodes
 
 
 def units_at_once(nodes: Floats, workers_per_node: Floats) -> Floats:
@@ -62,16 +62,6 @@ def extrapolated_phase_time(times: Floats, time_per_unit_s: Floats, availability
 def of_all(count: Floats, each: Floats) -> Floats:
     """What so many units take together, of energy or money."""
     return count * each
-
-
-def share_of_node(runs_per_day: Floats, runs_at_once: Floats, nodes: Floats) -> Floats:
-    """A node's share of the units per day of trainings that may take several nodes [1/day]."""
-    return runs_per_day * runs_at_once / nodes
-
-
-def extrapolated_share_of_node(runs_per_day: Floats, runs_at_once: Floats, nodes: Floats, efficiency: Floats) -> Floats:
-    """The same where the whole machine works [1/day]."""
-    return share_of_node(runs_per_day, runs_at_once, nodes) * efficiency
 
 
 def units_per_day(runs_per_day_per_node: Floats, nodes: Floats) -> Floats:

@@ -20,6 +20,13 @@ def test_workers_share_what_their_node_draws() -> None:
     assert cost.overhead_energy(np.array(600.0), np.array(4 * 8640.0)) == 1500
 
 
+def test_devices_without_a_training_are_idle() -> None:
+    """A node of 8 runs one training of 5: three devices draw 100 W each, beside the 600 W of the node."""
+    eight, five, one, units_in_a_day = (np.array(number) for number in (8.0, 5.0, 1.0, 8640.0))
+    found = cost.overhead_energy_of_groups(np.array(600.0), np.array(100.0), eight, five, one, units_in_a_day)
+    assert found == pytest.approx(9000)
+
+
 def test_the_facility_takes_a_multiple() -> None:
     assert cost.unit_energy(np.array(1000.0), np.array(500.0), np.array(1.2)) == pytest.approx(1800)
     assert cost.kilowatt_hours(np.array(7.2e6)) == 2

@@ -23,14 +23,12 @@ def test_a_ratio_is_over_the_baseline() -> None:
 def test_a_machine_that_works_as_a_whole_keeps_a_share_of_its_rate() -> None:
     alone, workers, efficiency = np.array([24.0]), np.array([4.0]), np.array(0.75)
     assert throughput.extrapolated_runs_per_day_per_node(alone, workers, efficiency).tolist() == [72]
-    assert throughput.extrapolated_share_of_node(alone, np.array([2.0]), np.array([4.0]), efficiency).tolist() == [9]
 
 
 def test_a_machine_runs_as_many_trainings_as_have_all_their_devices() -> None:
     nodes, per_node, together = (np.array([value]) for value in (7.0, 2.0, 4.0))
     assert throughput.trainings_at_once(nodes, per_node, together).tolist() == [3]
-    assert throughput.workers_of_groups(per_node, together).tolist() == [0.5]
-    assert throughput.share_of_node(np.array([14.0]), np.array([3.0]), nodes).tolist() == [6]
+    assert throughput.units_per_node(np.array([3.0]), nodes) == pytest.approx([3 / 7])
 
 
 def test_a_machine_that_is_down_completes_nothing() -> None:

@@ -172,6 +172,21 @@ def test_a_group_pays_for_all_of_its_devices_and_its_share_of_nodes(tmp_path: Pa
     assert by_node["step_energy_j"] == pytest.approx(4 * by_node["device_power_w"] * by_node["step_s"])
 
 
+@pytest.mark.parametrize(("devices", "at_once"), [(5, 1), (8, 1), (3, 2)])
+def test_a_day_of_nodes_that_trainings_do_not_fill_pays_for_their_units(
+    devices: int, at_once: int, tmp_path: Path
+) -> None:
+    write(tmp_path, workload=GROUPED)
+    machine = {"nodes": 1, "devices_per_node": 8, "usd_per_node_hour": "8 USD"}
+    n = nominal(chain(tmp_path, machine, devices=devices, samples=800, count=3))
+    assert (n["runs_at_once"], n["workers_per_node"]) == (at_once, at_once)
+    assert n["usd"] * n["units_per_day"] == pytest.approx(24 * 8)
+    assert n["phase_usd"] == pytest.approx(3 * n["usd"])
+    idle_w = (8 - devices * at_once) * n["idle_power_w"]
+    node_w = devices * at_once * n["device_power_w"] + idle_w + n["node_overhead_w"]
+    assert n["energy_j"] * n["units_per_day"] == pytest.approx(86400 * node_w)
+
+
 def test_the_samples_must_fill_the_batch_of_all_devices(tmp_path: Path) -> None:
     with pytest.raises(EstimatorError, match=r"^31 samples do not fill one batch of 32"):
         chain(write(tmp_path, workload=GROUPED), {"nodes": 7}, devices=4, samples=31)
