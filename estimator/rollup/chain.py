@@ -100,7 +100,9 @@ CHAIN = (
          epoch.run_time, ("epoch_s", "epochs", "load_s")),
     Link("runs_per_day", "units per day of one worker", "1/day", "worker", "1 day / time per unit",
          throughput.runs_per_day, ("time_per_unit_s",)),
-    Link("runs_at_once", "trainings at once", "1", "system", "floor(nodes × devices per node / devices per training)",
+    Link("runs_at_once", "trainings at once", "1", "system",
+         "nodes × floor(devices per node / devices per training); where one takes several nodes "
+         "floor(nodes / ceil(devices per training / devices per node))",
          throughput.trainings_at_once, ("nodes", "devices_per_node", "devices_per_training")),
     Link("workers_per_node", "trainings per node", "1", "node", "trainings at once / nodes",
          throughput.units_per_node, ("runs_at_once", "nodes")),

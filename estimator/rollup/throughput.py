@@ -25,8 +25,14 @@ def extrapolated_runs_per_day_per_node(runs_per_day: Floats, workers_per_node: F
 
 
 def trainings_at_once(nodes: Floats, devices_per_node: Floats, devices_per_training: Floats) -> Floats:
-    """Trainings that a machine runs at once: floor(its devices / devices per training); the rest is idle."""
-    return np.asarray(np.floor(nodes * devices_per_node / devices_per_training))
+    """Trainings that a machine runs at once, as their steps are timed; the rest is idle.
+
+    Trainings that fit in a node do not straddle nodes: nodes · floor(devices per node / devices per training). A larger
+    one has its nodes for itself: floor(nodes / ceil(devices per training / devices per node)).
+    """
+    in_nodes = nodes * np.floor(devices_per_node / devices_per_training)
+    of_nodes = np.floor(nodes / np.ceil(devices_per_training / devices_per_node))
+    return np.where(devices_per_training <= devices_per_node, in_nodes, of_nodes)
 
 
 def units_per_node(runs_at_once: Floats, nodes: Floats) -> Floats:

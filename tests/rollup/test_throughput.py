@@ -31,6 +31,13 @@ def test_a_machine_runs_as_many_trainings_as_have_all_their_devices() -> None:
     assert throughput.units_per_node(np.array([3.0]), nodes) == pytest.approx([3 / 7])
 
 
+def test_trainings_do_not_straddle_nodes() -> None:
+    """8 nodes of 8 devices; the last needs more than there are."""
+    together = np.array([1.0, 4.0, 5.0, 8.0, 9.0, 12.0, 16.0, 64.0, 65.0])
+    found = throughput.trainings_at_once(np.array([8.0]), np.array([8.0]), together)
+    assert found.tolist() == [64, 16, 8, 8, 4, 4, 4, 1, 0]
+
+
 def test_a_machine_that_is_down_completes_nothing() -> None:
     found = throughput.available_units_per_day(np.array([24.0]), np.array([10.0]), np.array([0.9]))
     assert found.tolist() == [216]

@@ -187,6 +187,15 @@ def test_a_day_of_nodes_that_trainings_do_not_fill_pays_for_their_units(
     assert n["energy_j"] * n["units_per_day"] == pytest.approx(86400 * node_w)
 
 
+def test_as_many_trainings_run_at_once_as_have_the_nodes_that_their_steps_are_timed_on(tmp_path: Path) -> None:
+    """5 devices of a node of 8 are timed inside it: no training of 5 has some of them in another."""
+    write(tmp_path, workload=GROUPED)
+    machine = {"nodes": 8, "devices_per_node": 8}
+    within, larger = (nominal(chain(tmp_path, machine, devices=devices, samples=800)) for devices in (5, 12))
+    assert (within["runs_at_once"], larger["runs_at_once"]) == (8, 4)
+    assert within["units_per_day"] == pytest.approx(8 * within["runs_per_day"])
+
+
 def test_the_samples_must_fill_the_batch_of_all_devices(tmp_path: Path) -> None:
     with pytest.raises(EstimatorError, match=r"^31 samples do not fill one batch of 32"):
         chain(write(tmp_path, workload=GROUPED), {"nodes": 7}, devices=4, samples=31)
