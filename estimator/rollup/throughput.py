@@ -40,6 +40,11 @@ def units_per_node(runs_at_once: Floats, nodes: Floats) -> Floats:
     return runs_at_once / nodes
 
 
+def units_on_nodes(nodes: Floats, nodes_per_unit: Floats) -> Floats:
+    """Units of several nodes each that a machine runs at once: floor(nodes / nodes of one unit)."""
+    return np.asarray(np.floor(nodes / nodes_per_unit))
+
+
 def units_at_once(nodes: Floats, workers_per_node: Floats) -> Floats:
     """Units that a machine runs at once: floor(nodes × workers per node), as none begins without all of its nodes."""
     return np.asarray(np.floor(np.round(nodes * workers_per_node, 9)))  # a node's share of 1/60 is not exact
@@ -78,6 +83,11 @@ def units_per_day(runs_per_day_per_node: Floats, nodes: Floats) -> Floats:
 def available_units_per_day(runs_per_day_per_node: Floats, nodes: Floats, availability: Floats) -> Floats:
     """Units per day of a machine that is up for a share of the time [1/day]."""
     return units_per_day(runs_per_day_per_node, nodes) * availability
+
+
+def linear_units_per_day(units_per_day: Floats, nodes: Floats, nodes_per_unit: Floats, runs_at_once: Floats) -> Floats:
+    """Units per day were no node idle, as a part of a unit counted too [1/day]."""
+    return units_per_day * nodes / nodes_per_unit / runs_at_once
 
 
 def ratio(rate: Floats, baseline_rate: Floats) -> Floats:

@@ -53,7 +53,11 @@ def test_units_run_in_waves_that_count_in_full() -> None:
 
 
 def test_units_that_lack_nodes_do_not_begin() -> None:
-    assert throughput.units_at_once(np.array([300.0, 310.0]), np.array([1 / 60])).tolist() == [5, 5]
+    nodes, sixty = np.array([300.0, 310.0, 360.0]), np.array([60.0])
+    at_once = throughput.units_on_nodes(nodes, sixty)
+    assert at_once.tolist() == [5, 5, 6]
+    linear = throughput.linear_units_per_day(24 * at_once, nodes, sixty, at_once)
+    assert linear == pytest.approx(24 * nodes / 60)
 
 
 def test_a_campaign_keeps_a_share_of_its_rate_on_the_whole_machine() -> None:

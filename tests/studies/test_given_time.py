@@ -73,6 +73,21 @@ def test_a_price_per_device_counts_those_that_run_the_unit(unit: str, devices: i
     assert numbers["new", "A"]["usd"].samples[0] == pytest.approx(3 * devices)
 
 
+@pytest.mark.parametrize(("preset", "figure"), [
+    ("candle", 1.0), ("mlperf-hpc", 1.0), ("coral-2", 1.0), ("ssi", 1.9), ("ssni", 1.9), ("ssp", 1.9),
+])  # fmt: skip
+def test_nodes_that_make_no_whole_unit_run_nothing(preset: str, figure: float, tmp_path: Path) -> None:
+    """Nine of 19 nodes are idle where a unit takes 10; the presets whose equation counts nodes count them all."""
+    machines = "machines: {old: {nodes: 10}, new: {nodes: 19, usd_per_node_hour: 3 USD}}"
+    unit = "  A: {time_per_unit: {old: 1 h, new: 1 h}, ran_on: {old: {nodes: 10}, new: {nodes: 10}}}"
+    result = run_toy(tmp_path, unit, f"{{preset: {preset}}}", machines)
+    n = {name: float(number.samples[0]) for name, number in result.chains["new", "A"].items()}
+    assert (n["runs_at_once"], n["units_per_day"], n["workers_per_node"]) == pytest.approx((1, 24, 1 / 19))
+    assert n["usd"] == pytest.approx(19 * 3)
+    assert result.foms["new"].samples[0] == pytest.approx(figure)
+    assert result.foms["new"].presets[preset][0] == pytest.approx(figure)
+
+
 EFFICIENT = "time_per_unit: {old: 1 h, new: 1 h}, count: 6, ran_on: {new: {efficiency: 50 %}}"
 
 
