@@ -40,7 +40,8 @@ def given_forward(unit: UnitOfWork, step: Estimate, size: Size, ops: str) -> Ite
 
     ``ops``: what the step consists of, in words. Raises EstimatorError where the profile has no forward pass.
     """
-    origin = forward_origin(ops, step)
+    with _validation(step):
+        origin = forward_origin(ops, step)
     if unit.devices is None:
         name = "forward_alone_s" if shares_in_turn(unit) else "forward_s"
         yield Given(name, "forward pass", estimate_forward(step).step.total, "s", "device", origin, "sum of its parts")
