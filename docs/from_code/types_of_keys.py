@@ -19,6 +19,7 @@ WRITTEN = {  # what a validator accepts in words, and the unit
     quantities.seconds: ("time, as `60 h`", "s"),
     quantities.dollars: ("amount, as `3 USD`", "USD"),
     quantities.pue: ("number from 1 on", ""),
+    quantities.amount: ("number above zero", ""),
     quantities.share: ("share, as `95 %`", ""),
     study._interval: ("`auto`, or a time", "s"),
     terms._flop: ("amount of arithmetic, as `1065 TFLOP`", "FLOP"),

@@ -16,6 +16,7 @@ from estimator.core.number_formats import read_format
 LARGEST_PUE = 5.0  # old machine rooms have 2 to 3
 LONGEST_S = 1e12  # some 30,000 years
 LEAST_SHARE = 1e-9
+LARGEST_AMOUNT = 1e30  # of whatever a rate counts
 MOST_SPREAD = 0.5  # beyond it a mean is no usual value any more
 
 
@@ -103,8 +104,14 @@ def spread(written: object) -> float:
     return _within(written, 0.0, MOST_SPREAD, f"a share from 0 to {100 * MOST_SPREAD:g} %, such as '5 %'")
 
 
+def amount(written: object) -> float:
+    """Accept a plain number above zero; of any such amount at any such rate the time is a number too."""
+    expected = f"a number above zero, from {1 / LARGEST_AMOUNT:g} to {LARGEST_AMOUNT:g}"
+    return _within(written, 1 / LARGEST_AMOUNT, LARGEST_AMOUNT, expected)
+
+
 def _within(written: object, least: float, most: float, expected: str) -> float:
-    """A share from the least to the most; ``expected``: these in words."""
+    """A plain number from the least to the most; ``expected``: these in words."""
     refusal = f"is {written!r}; write {expected}"
     try:
         value = units.parse(written, "1")

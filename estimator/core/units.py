@@ -99,13 +99,15 @@ def show(value: float, unit: str, digits: int | None = None, *, binary: bool = F
 
 
 def show_interval(low: float | None, mid: float, high: float | None, unit: str) -> str:
-    """``mid (low – high)`` in the unit of the mid; without ends, the mid alone."""
+    """``mid (low – high)`` in the unit of the mid; without ends, or where they read as the mid, the mid alone."""
     if low is None or high is None:
         return show(mid, unit, 4) if unit != "1" else _trimmed(significant(mid, 6))
     number, _, name = show(float(f"{mid:.4g}"), unit, 4).partition(" ")
     scale = parse(f"1 {name}".strip(), unit)
-    ends = " – ".join(significant(float(f"{end / scale:.4g}"), 4) for end in (low, high))
-    return f"{number} ({ends}) {name}".strip()
+    ends = [significant(float(f"{end / scale:.4g}"), 4) for end in (low, high)]
+    if set(ends) == {number}:
+        return f"{number} {name}" if name else _trimmed(number)
+    return f"{number} ({' – '.join(ends)}) {name}".strip()
 
 
 def write(value: float, unit: str, digits: int, *, binary: bool = False) -> str:

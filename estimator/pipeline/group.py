@@ -160,12 +160,13 @@ def _of_several(alone: MicroBatch, own: Mapping[Group, StepTime], spreads: Sprea
     plan, sent = predicted.plan, exchange(predicted.work.work, _workload(predicted), split)
     passed = passed_on(predicted.work.work, split)
     messages = pd.concat([sent.messages, passed], ignore_index=True)
+    ranks = {group: ranks_of_kinds(predicted, group, split) for group in own}
     of_groups = [
         work
         for group in own
-        for work in (messages_as_work(messages, _ranks(predicted, group, split)), *sent.compression.work(group.copies))
+        for work in (messages_as_work(messages, ranks[group]), *sent.compression.work(group.copies))
     ]
-    times_s = _message_times(predicted, pd.concat(of_groups, ignore_index=True))
+    times_s = message_times(predicted, pd.concat(of_groups, ignore_index=True))
     count, all_sent = len(sent.messages), len(messages)
     load = busiest_experts(plan) if split.experts > 1 else np.ones(1 + plan.draws)
     micro = MicroBatches(alone, sent.messages, load)
@@ -194,7 +195,7 @@ def _placed(times_s: Floats, sent: Exchange, plan: RunPlan) -> Floats:
     return drawn_places(times_s, operators, buckets, sent.assumed_places, plan)
 
 
-def _message_times(predicted: PredictedStep, messages: pd.DataFrame) -> Floats:
+def message_times(predicted: PredictedStep, messages: pd.DataFrame) -> Floats:
     """Samples of the times of messages in the target's network [s]."""
     target = TargetDevice(predicted.target.device, predicted.target.measurements)
     return predict(messages, SourceRun(), target, predicted.plan).samples
@@ -206,7 +207,7 @@ def _joined(predicted: PredictedStep, group: Group) -> int:
     return min((network.linked_devices if network else None) or group.of_node, group.devices)
 
 
-def _ranks(predicted: PredictedStep, group: Group, split: Split) -> dict[str, Ranks]:
+def ranks_of_kinds(predicted: PredictedStep, group: Group, split: Split) -> dict[str, Ranks]:
     """Who sends the messages of each kind, how many of them their own links join, and how many such groups share the
     node's way to others: the parts of a product are neighbours, then the stages of a pipeline, then the copies, first
     those that share experts.

@@ -113,7 +113,7 @@ def show_samples(samples: Floats, unit: str = "s") -> Markup:
     """Samples as ``7.588 ms`` and, if uncertain, ``7.11 – 8.26`` in the same unit."""
     interval = summarise(samples)
     shown = units.show_interval(interval.low, interval.mid, interval.high, "s" if unit == "s" else "1")
-    if interval.low is None:
+    if " (" not in shown:
         return Markup("{}").format(shown)
     mid, ends, name = re.split(r" \(|\)", shown)
     return Markup('{}{} <span class="ends">{}</span>').format(mid, name, ends)

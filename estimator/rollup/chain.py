@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from estimator.core.types import Floats, Number
-from estimator.rollup import cost, epoch, failures, parts, quality, sharing, stragglers, throughput
+from estimator.rollup import cost, epoch, failures, parts, pipeline_parallel, quality, sharing, stragglers, throughput
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,6 @@ CHAIN = (
          epoch.global_batch, ("local_batch", "copies")),
     Link("local_batch", "batch of one copy of the model", "1", "worker", "batch of all copies / copies",
          epoch.local_batch, ("batch_size", "copies")),
-    Link("workers_per_node", "trainings per node", "1", "node", "devices per node / devices per training",
-         throughput.workers_of_groups, ("devices_per_node", "devices_per_training")),
     Link("workers_per_node", "trainings per node", "1", "node", "devices per node × trainings per device",
          sharing.workers, ("devices_per_node", "trainings_per_device")),
     Link("step_alone_s", "step time of a training alone", "s", "worker", "sum of its parts",
@@ -48,6 +46,9 @@ CHAIN = (
          sharing.shared_step, ("step_alone_s", "step_busy_s", "trainings_per_device", "gaps_left")),
     Link("forward_s", "forward pass", "s", "worker", "forward pass alone × step time / step time alone",
          sharing.shared_forward, ("forward_alone_s", "step_s", "step_alone_s")),
+    Link("forward_s", "forward pass of a batch", "s", "worker",
+         "(micro-batches × runs + stages − 1) × (forward pass of a micro-batch / (stages × runs) + to the next stage)",
+         pipeline_parallel.forward_pass, ("forward_micro_s", "micro_batches", "stages", "stage_runs", "pass_on_s")),
     Link("device_power_w", "share of the power of a device", "W", "worker",
          "(power alone − idle power) × step time alone / step time + idle power / trainings",
          sharing.share_of_power,
@@ -97,32 +98,48 @@ CHAIN = (
          epoch.time_of_amount, ("amount", "amount_per_s")),
     Link("time_per_unit_s", "time per unit", "s", "worker", "load time + epoch time × epochs",
          epoch.run_time, ("epoch_s", "epochs", "load_s")),
-    Link("runs_per_day", "units per day of one worker", "1/day", "worker",
-         "1 day / time per unit × efficiency of the extrapolation",
-         throughput.extrapolated_runs_per_day, ("time_per_unit_s", "extrapolation_efficiency")),
     Link("runs_per_day", "units per day of one worker", "1/day", "worker", "1 day / time per unit",
          throughput.runs_per_day, ("time_per_unit_s",)),
-    Link("runs_at_once", "trainings at once", "1", "system", "floor(nodes × devices per node / devices per training)",
+    Link("runs_at_once", "trainings at once", "1", "system",
+         "nodes × floor(devices per node / devices per training); where one takes several nodes "
+         "floor(nodes / ceil(devices per training / devices per node))",
          throughput.trainings_at_once, ("nodes", "devices_per_node", "devices_per_training")),
+    Link("runs_at_once", "units at once", "1", "system", "floor(nodes / nodes of one unit)",
+         throughput.units_on_nodes, ("nodes", "nodes_per_unit")),
+    Link("workers_per_node", "units at a time, per node", "1", "node", "units at once / nodes",
+         throughput.units_per_node, ("runs_at_once", "nodes")),
     Link("runs_per_day_per_node", "units per day of one node", "1/day", "node",
-         "units per day of one worker × trainings at once / nodes",
-         throughput.share_of_node, ("runs_per_day", "runs_at_once", "nodes"), when=("devices_per_training",)),
+         "units per day of one worker × workers × efficiency of the extrapolation",
+         throughput.extrapolated_runs_per_day_per_node,
+         ("runs_per_day", "workers_per_node", "extrapolation_efficiency")),
     Link("runs_per_day_per_node", "units per day of one node", "1/day", "node", "units per day of one worker × workers",
          throughput.runs_per_day_per_node, ("runs_per_day", "workers_per_node")),
     Link("units_per_day", "units per day", "1/day", "system", "units per day of one node × nodes × availability",
          throughput.available_units_per_day, ("runs_per_day_per_node", "nodes", "availability")),
     Link("units_per_day", "units per day", "1/day", "system", "units per day of one node × nodes",
          throughput.units_per_day, ("runs_per_day_per_node", "nodes")),
+    Link("linear_per_day", "units per day, were no node idle", "1/day", "system",
+         "units per day × (nodes / nodes of one unit) / units at once",
+         throughput.linear_units_per_day, ("units_per_day", "nodes", "nodes_per_unit", "runs_at_once")),
     Link("step_energy_j", "energy per step", "J", "worker", "mean power of a device × step time × devices per training",
          cost.group_step_energy, ("device_power_w", "step_s", "devices_per_training")),
     Link("step_energy_j", "energy per step", "J", "worker", "mean power of a device × step time",
          cost.step_energy, ("device_power_w", "step_s")),
     Link("device_energy_j", "energy of the device per unit", "J", "worker",
+         "(mean power × (time per unit − load time) + idle power × load time) / efficiency of the extrapolation",
+         cost.extrapolated_device_energy,
+         ("device_power_w", "idle_power_w", "time_per_unit_s", "load_s", "extrapolation_efficiency")),
+    Link("device_energy_j", "energy of the device per unit", "J", "worker",
          "mean power × (time per unit − load time) + idle power × load time",
          cost.device_energy, ("device_power_w", "idle_power_w", "time_per_unit_s", "load_s")),
     Link("overhead_energy_j", "energy of the node beside it, per unit", "J", "worker",
-         "power of a node beside its devices × time per unit / workers",
-         cost.overhead_energy, ("node_overhead_w", "time_per_unit_s", "workers_per_node")),
+         "(power of a node beside its devices + idle power × devices of a node without a training) × 1 day / "
+         "units per day of one node", cost.overhead_energy_of_groups,
+         ("node_overhead_w", "idle_power_w", "devices_per_node", "devices_per_training", "workers_per_node",
+          "runs_per_day_per_node")),
+    Link("overhead_energy_j", "energy of the node beside it, per unit", "J", "worker",
+         "power of a node beside its devices × 1 day / units per day of one node",
+         cost.overhead_energy, ("node_overhead_w", "runs_per_day_per_node")),
     Link("energy_j", "energy per unit", "J", "worker",
          "(energy of the device × devices per training + of the nodes beside them) × PUE",
          cost.group_energy, ("device_energy_j", "devices_per_training", "overhead_energy_j", "pue")),
@@ -130,8 +147,12 @@ CHAIN = (
          cost.unit_energy, ("device_energy_j", "overhead_energy_j", "pue")),
     Link("energy_kwh", "energy per unit", "kWh", "worker", "energy per unit / 3.6 MJ",
          cost.kilowatt_hours, ("energy_j",)),
-    Link("usd", "price per unit", "USD", "worker", "price of a node × time per unit / 1 h / workers",
-         cost.price_by_node, ("usd_per_node_hour", "time_per_unit_s", "workers_per_node")),
+    Link("usd", "price per unit", "USD", "worker", "price of a node × 24 h / units per day of one node",
+         cost.price_by_node, ("usd_per_node_hour", "runs_per_day_per_node")),
+    Link("usd", "price per unit", "USD", "worker",
+         "price of a device × time per unit / 1 h × devices / efficiency of the extrapolation",
+         cost.extrapolated_price_by_device,
+         ("usd_per_device_hour", "time_per_unit_s", "devices_per_worker", "extrapolation_efficiency")),
     Link("usd", "price per unit", "USD", "worker", "price of a device × time per unit / 1 h × devices",
          cost.price_by_device, ("usd_per_device_hour", "time_per_unit_s", "devices_per_worker")),
     Link("runs_at_once", "units at once", "1", "system", "floor(nodes × workers per node)",
@@ -174,6 +195,11 @@ RATIOS = (
     Link("ratio", "ratio", "1", "system", "units per day / the baseline's",
          throughput.ratio, ("units_per_day", "baseline.units_per_day")),
 )  # fmt: skip
+
+
+def chain_rounded(up: bool) -> tuple[Link, ...]:
+    """The chain, in which a last batch that is not full counts as a step, or does not."""
+    return tuple(CEILED if up and link.name == CEILED.name else link for link in CHAIN)
 
 
 def derive(prefix: str, worker: str, given: Mapping[str, Number], links: tuple[Link, ...] = CHAIN) -> dict[str, Number]:

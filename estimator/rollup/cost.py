@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from estimator.core.types import Floats
+from estimator.rollup.throughput import DAY_S
 
 HOUR_S = 3600.0
 KWH_J = 3.6e6
@@ -18,9 +19,29 @@ def device_energy(device_power_w: Floats, idle_power_w: Floats, time_per_unit_s:
     return device_power_w * (time_per_unit_s - load_s) + idle_power_w * load_s
 
 
-def overhead_energy(node_overhead_w: Floats, time_per_unit_s: Floats, workers_per_node: Floats) -> Floats:
-    """A worker's share of what its node draws beside the devices [J]."""
-    return node_overhead_w * time_per_unit_s / workers_per_node
+def extrapolated_device_energy(
+    device_power_w: Floats, idle_power_w: Floats, time_per_unit_s: Floats, load_s: Floats, efficiency: Floats
+) -> Floats:
+    """The same where the whole machine works, and a unit takes so much longer [J]."""
+    return device_energy(device_power_w, idle_power_w, time_per_unit_s, load_s) / efficiency
+
+
+def overhead_energy(node_overhead_w: Floats, runs_per_day_per_node: Floats) -> Floats:
+    """A unit's share of what a node draws beside the devices [J]: that of a day ÷ the units of a node in a day."""
+    return node_overhead_w * DAY_S / runs_per_day_per_node
+
+
+def overhead_energy_of_groups(
+    node_overhead_w: Floats,
+    idle_power_w: Floats,
+    devices_per_node: Floats,
+    devices_per_training: Floats,
+    workers_per_node: Floats,
+    runs_per_day_per_node: Floats,
+) -> Floats:
+    """The same with the node's devices that have no training, which idle [J]."""
+    without = devices_per_node - devices_per_training * workers_per_node
+    return overhead_energy(node_overhead_w + idle_power_w * without, runs_per_day_per_node)
 
 
 def unit_energy(device_energy_j: Floats, overhead_energy_j: Floats, pue: Floats) -> Floats:
@@ -45,11 +66,18 @@ def kilowatt_hours(energy_j: Floats) -> Floats:
     return energy_j / KWH_J
 
 
-def price_by_node(usd_per_node_hour: Floats, time_per_unit_s: Floats, workers_per_node: Floats) -> Floats:
-    """What a unit costs [USD] on one of a node's workers, at a price of the node."""
-    return usd_per_node_hour * time_per_unit_s / HOUR_S / workers_per_node
+def price_by_node(usd_per_node_hour: Floats, runs_per_day_per_node: Floats) -> Floats:
+    """What a unit costs [USD] at a price of a node: that of a day ÷ the units of a node in a day."""
+    return usd_per_node_hour * DAY_S / HOUR_S / runs_per_day_per_node
 
 
 def price_by_device(usd_per_device_hour: Floats, time_per_unit_s: Floats, devices_per_worker: Floats) -> Floats:
     """What a unit costs [USD] on a worker of so many devices, at a price of a device."""
     return usd_per_device_hour * time_per_unit_s / HOUR_S * devices_per_worker
+
+
+def extrapolated_price_by_device(
+    usd_per_device_hour: Floats, time_per_unit_s: Floats, devices_per_worker: Floats, efficiency: Floats
+) -> Floats:
+    """The same where the whole machine works, and a unit takes so much longer [USD]."""
+    return price_by_device(usd_per_device_hour, time_per_unit_s, devices_per_worker) / efficiency

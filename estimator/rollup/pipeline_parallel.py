@@ -55,6 +55,21 @@ def pipelined(micro: MicroStep, stages: int, micro_batches: int, pass_on_s: Floa
     return whole + (stages - 1) * of_run + shortest + micro.update_s / stages
 
 
+def forward_pass(micro_s: Floats, micro_batches: Floats, stages: Floats, runs: Floats, pass_on_s: Floats) -> Floats:
+    """Micro-batches forward through the stages of a pipeline, as a validation runs them [s].
+
+    (m·v + p − 1) · (f/(p·v) + s): stages take the same time; without stages, micro-batches follow each other.
+
+    Args:
+        micro_s: one micro-batch through the whole model [s], f.
+        micro_batches: of a batch, m.
+        stages: of the pipeline, p.
+        runs: of blocks of each stage, v.
+        pass_on_s: to send the results of one micro-batch to the next run of blocks [s], s.
+    """
+    return (micro_batches * runs + stages - 1.0) * (micro_s / (stages * runs) + pass_on_s)
+
+
 def exposed_reduction(reduced_s: Floats, passes_s: Floats, parts: int) -> Floats:
     """What the reduction of a stage's gradients adds [s]: what the last backward pass does not hide, or its last part.
 

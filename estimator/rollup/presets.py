@@ -37,6 +37,7 @@ class Preset(File):
     levels: tuple[Level, ...]
     shown_as: ShownAs = "per_day"
     to_last_stop: bool = False
+    linear: bool = False
     speedup: Level | None = None
     equation: str
     counts: str

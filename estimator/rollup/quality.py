@@ -1,7 +1,7 @@
 """Steps that a training needs to reach a quality, by its global batch, from the user's own table.
 
-Between two batches of the table, steps follow a power of the batch. Beyond its ends they follow the critical-batch
-model
+Between two batches of the table, steps follow a power of the batch. Beyond an end they follow the critical-batch model
+from that end on, by the critical batch that fits the whole table:
 
     (S / S_min − 1) · (E / E_min − 1) = 1,  E = B · S,  B_crit = E_min / S_min,  so that  S = S_min · (1 + B_crit / B)
 
@@ -56,6 +56,12 @@ def fit(table: Mapping[int, float]) -> CriticalBatch:
     return CriticalBatch(float(least), float(examples / least))
 
 
+def through_end(table: Mapping[int, float], batch: int) -> CriticalBatch:
+    """The model for a batch beyond the table: by the critical batch of :func:`fit`, through the table's nearer end."""
+    critical, end = fit(table).batch, nearer_end(table, batch)
+    return CriticalBatch(table[end] / (1.0 + critical / end), critical)
+
+
 def interpolate(table: Mapping[int, float], batch: int) -> float:
     """Steps at a batch between two of the table, in proportion on logarithmic scales."""
     batches = sorted(table)
@@ -68,8 +74,13 @@ def is_within(table: Mapping[int, float], batch: int) -> bool:
     return min(table) <= batch <= max(table)
 
 
+def nearer_end(table: Mapping[int, float], batch: int) -> int:
+    """The end of the table that is nearer to a batch beyond it."""
+    return min(table) if batch < min(table) else max(table)
+
+
 def ends_beyond(table: Mapping[int, float], batch: int) -> tuple[float, float]:
     """The fewest and the most steps beyond a table's end: were it far below, and far above, the critical."""
-    end = min(table) if batch < min(table) else max(table)
+    end = nearer_end(table, batch)
     low, high = sorted((table[end], table[end] * end / batch))
     return low, high

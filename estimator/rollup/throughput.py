@@ -14,24 +14,35 @@ def runs_per_day(time_per_unit_s: Floats) -> Floats:
     return DAY_S / time_per_unit_s
 
 
-def extrapolated_runs_per_day(time_per_unit_s: Floats, efficiency: Floats) -> Floats:
-    """Units per day of one worker where the whole machine works [1/day]: the day ÷ its time alone × the efficiency."""
-    return DAY_S / time_per_unit_s * efficiency
-
-
 def runs_per_day_per_node(runs_per_day: Floats, workers_per_node: Floats) -> Floats:
     """Units per day of a node whose workers run separate units [1/day]: units per day of one worker × workers."""
     return runs_per_day * workers_per_node
 
 
-def workers_of_groups(devices_per_node: Floats, devices_per_training: Floats) -> Floats:
-    """Trainings per node that take several devices each; less than 1 where one takes several nodes."""
-    return devices_per_node / devices_per_training
+def extrapolated_runs_per_day_per_node(runs_per_day: Floats, workers_per_node: Floats, efficiency: Floats) -> Floats:
+    """The same where the whole machine works, and workers keep a share of the rate that each has alone [1/day]."""
+    return runs_per_day_per_node(runs_per_day, workers_per_node) * efficiency
 
 
 def trainings_at_once(nodes: Floats, devices_per_node: Floats, devices_per_training: Floats) -> Floats:
-    """Trainings that a machine runs at once: floor(its devices / devices per training); the rest is idle."""
-    return np.asarray(np.floor(nodes * devices_per_node / devices_per_training))
+    """Trainings that a machine runs at once, as their steps are timed; the rest is idle.
+
+    Trainings that fit in a node do not straddle nodes: nodes · floor(devices per node / devices per training). A larger
+    one has its nodes for itself: floor(nodes / ceil(devices per training / devices per node)).
+    """
+    in_nodes = nodes * np.floor(devices_per_node / devices_per_training)
+    of_nodes = np.floor(nodes / np.ceil(devices_per_training / devices_per_node))
+    return np.where(devices_per_training <= devices_per_node, in_nodes, of_nodes)
+
+
+def units_per_node(runs_at_once: Floats, nodes: Floats) -> Floats:
+    """Units that a node runs at once, of those of a whole machine; less than 1 where one takes several nodes."""
+    return runs_at_once / nodes
+
+
+def units_on_nodes(nodes: Floats, nodes_per_unit: Floats) -> Floats:
+    """Units of several nodes each that a machine runs at once: floor(nodes / nodes of one unit)."""
+    return np.asarray(np.floor(nodes / nodes_per_unit))
 
 
 def units_at_once(nodes: Floats, workers_per_node: Floats) -> Floats:
@@ -64,11 +75,6 @@ def of_all(count: Floats, each: Floats) -> Floats:
     return count * each
 
 
-def share_of_node(runs_per_day: Floats, runs_at_once: Floats, nodes: Floats) -> Floats:
-    """A node's share of the units per day of trainings that may take several nodes [1/day]."""
-    return runs_per_day * runs_at_once / nodes
-
-
 def units_per_day(runs_per_day_per_node: Floats, nodes: Floats) -> Floats:
     """Units per day of the whole machine [1/day]: runs per day per node × nodes."""
     return runs_per_day_per_node * nodes
@@ -77,6 +83,11 @@ def units_per_day(runs_per_day_per_node: Floats, nodes: Floats) -> Floats:
 def available_units_per_day(runs_per_day_per_node: Floats, nodes: Floats, availability: Floats) -> Floats:
     """Units per day of a machine that is up for a share of the time [1/day]."""
     return units_per_day(runs_per_day_per_node, nodes) * availability
+
+
+def linear_units_per_day(units_per_day: Floats, nodes: Floats, nodes_per_unit: Floats, runs_at_once: Floats) -> Floats:
+    """Units per day were no node idle, as a part of a unit counted too [1/day]."""
+    return units_per_day * nodes / nodes_per_unit / runs_at_once
 
 
 def ratio(rate: Floats, baseline_rate: Floats) -> Floats:

@@ -13,12 +13,14 @@ from estimator.studies.terms import RanOn
 
 
 class Worker(NamedTuple):
-    """What takes a given time: its level in words, its nodes and devices, and how many of it a node has."""
+    """What takes a given time: its level in words, its nodes and devices, and its share: workers of a node, or nodes
+    of a worker.
+    """
 
     level: str
     nodes: int
     devices: int
-    per_node: Given
+    share: Given
 
 
 def worker_of_time(unit: UnitOfWork, machine: str, size: Size) -> Worker:
@@ -34,8 +36,8 @@ def worker_of_time(unit: UnitOfWork, machine: str, size: Size) -> Worker:
         return Worker("device", 1, 1, _per_node("devices per node", size.devices, size.devices_source))
     if nodes > 1:
         source = f"one unit runs on {nodes} nodes ({ran.source or STUDY_FILE})"
-        per_node = _per_node("units at a time, per node", 1 / nodes, source)
-        return Worker(f"{nodes} nodes", nodes, size.devices * nodes, per_node)
+        per_unit = Given("nodes_per_unit", "nodes of one unit", nodes, "1", f"{nodes} nodes", source)
+        return Worker(f"{nodes} nodes", nodes, size.devices * nodes, per_unit)
     return Worker("node", 1, size.devices, _per_node("workers per node", 1, "the time given is that of a whole node"))
 
 
@@ -44,9 +46,9 @@ def _per_node(label: str, workers: float, source: str) -> Given:
 
 
 def given_time(unit: UnitOfWork, name: str, machine: Machine, worker: Worker) -> Iterator[Given]:
-    """How many workers a node has, and the time or rate of one of them; without failures where these are counted."""
+    """How many workers a node has, or nodes a worker; the time or rate of one, without failures where these count."""
     fails = machine.mtbf_node is not None
-    yield worker.per_node
+    yield worker.share
     if unit.amount_per_s is not None:
         yield Given("amount", "amount of one unit", unit.amount, "1", worker.level, STUDY_FILE)
         yield Given("amount_per_s", "amount per second", unit.amount_per_s[name], "1/s", worker.level, STUDY_FILE)

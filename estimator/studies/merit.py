@@ -16,7 +16,7 @@ from estimator.studies.terms import Factor
 
 DOMINANT = 0.9  # share of a figure, from which a warning names the unit that makes it
 RATE_OF = {"system": "units_per_day", "node": "runs_per_day_per_node", "worker": "runs_per_day"}
-COUNTED_RATE = "counted_per_day"
+COUNTED_RATE, LINEAR_RATE = "counted_per_day", "linear_per_day"
 
 
 def figure_of_merit(study: Study, machine: str, chains: Chains) -> FigureOfMerit:
@@ -70,9 +70,17 @@ def _rates(study: Study, machine: str, chains: Chains, definition: Definition) -
 
 def rate_of(numbers: Mapping[str, Number], definition: Definition) -> Number:
     """The rate that a definition averages, from the chain of one unit on one machine."""
-    to_last_stop = definition.published is not None and definition.published.to_last_stop
-    counted = to_last_stop and definition.level == "system" and COUNTED_RATE in numbers
-    return numbers[COUNTED_RATE if counted else RATE_OF[definition.level]]
+    return numbers[rate_name(numbers, definition)]
+
+
+def rate_name(numbers: Mapping[str, Number], definition: Definition) -> str:
+    """The name of that rate: a preset may have its own of whole machines, where a unit's chain holds it."""
+    preset = definition.published
+    if preset and definition.level == "system":
+        own = COUNTED_RATE if preset.to_last_stop else LINEAR_RATE if preset.linear else ""
+        if own in numbers:
+            return own
+    return RATE_OF[definition.level]
 
 
 def _both(study: Study, machine: str, chains: Chains, definition: Definition) -> tuple[Floats, Floats]:

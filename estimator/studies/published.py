@@ -11,7 +11,7 @@ import numpy as np
 from estimator.core import units
 from estimator.core.errors import EstimatorError, suggestion
 from estimator.core.types import Chains, Comparison, Estimate, FigureOfMerit, Number
-from estimator.studies.merit import figure_of_merit
+from estimator.studies.merit import figure_of_merit, rate_name
 from estimator.studies.merit_numbers import fom_number
 from estimator.studies.size import machine_size
 from estimator.studies.study import Machine, Published, Study
@@ -54,15 +54,15 @@ def _compare_fom(study: Study, figure: Published, chains: Chains, foms: Mapping[
 
 
 def _fom_with_their_rates(study: Study, figure: Published, exact_chains: Chains) -> float:
-    """The figure of merit by the source's own rates in place of the exact ones."""
+    """The figure of merit by the source's own rates, of the level of the figure, in place of the exact ones."""
     chains = dict(exact_chains)
     for machine, rates in figure.units_per_day.items():
         for unit, rate in rates.items():
             if (machine, unit) not in chains:
                 raise EstimatorError(f"published fom: there is no unit '{unit}' on a machine '{machine}' in this study")
             numbers = chains[machine, unit]
-            rated = replace(numbers["units_per_day"], samples=np.array([float(rate)]))
-            chains[machine, unit] = {**numbers, "units_per_day": rated}
+            name = rate_name(numbers, study.figure_of_merit)
+            chains[machine, unit] = {**numbers, name: replace(numbers[name], samples=np.array([float(rate)]))}
     return float(figure_of_merit(study, str(figure.machine), chains).samples[0])
 
 

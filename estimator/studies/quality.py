@@ -33,12 +33,13 @@ def given_steps(table: Mapping[int, float], batch: int, level: str, plan: RunPla
 
 
 def _beyond(table: Mapping[int, float], batch: int, level: str, plan: RunPlan) -> Iterator[Given]:
-    """The model through the table, and a factor for what is not known beyond it."""
-    model, formula, label = quality.fit(table), "least squares of relative errors", "steps with batches without end"
+    """The model through the table's end, and a factor for what is not known beyond it."""
+    model, end = quality.through_end(table, batch), quality.nearer_end(table, batch)
     mid = model.least_steps * (1.0 + model.batch / batch)
     low, high = quality.ends_beyond(table, batch)
     beyond = draw("quality.beyond", min(low / mid, 1.0), 1.0, max(high / mid, 1.0), plan.draws, plan.seed)
     origin = "between steps that fall as the batch grows, and steps that stay"
-    yield Given("least_steps", label, model.least_steps, "1", level, STUDY_FILE, formula)
-    yield Given("critical_batch", "critical batch", model.batch, "1", level, STUDY_FILE, formula)
+    through, fitted = f"steps at batch {end} / (1 + critical batch / {end})", "least squares of relative errors"
+    yield Given("least_steps", "steps with batches without end", model.least_steps, "1", level, STUDY_FILE, through)
+    yield Given("critical_batch", "critical batch", model.batch, "1", level, STUDY_FILE, fitted)
     yield Given("beyond_table", "what is unknown beyond the table", beyond, "1", level, origin)

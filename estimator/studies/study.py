@@ -36,7 +36,7 @@ from estimator.devices.specs.catalogue import DEVICE_FILES, SYSTEM_FILES, find
 from estimator.rollup import fom
 from estimator.studies.audit.table import Table, table_faults
 from estimator.studies.places import beside
-from estimator.studies.terms import OF_GIVEN_TIMES, Terms, term_faults
+from estimator.studies.terms import OF_GIVEN_TIMES, Amount, Terms, term_faults
 
 
 def _parallel(written: object) -> object:
@@ -181,8 +181,8 @@ class Published(File):
     unit: str | None = None  #: the unit of work that it is of
     machine: str | None = None  #: the machine that it is of
     device: str | None = None  #: or the device
-    #: the rates that the source used, by machine and unit
-    units_per_day: dict[str, dict[str, float]] = Field(default={})
+    #: the rates that the source used, by machine and unit: of machines, nodes or workers, as the figure of merit
+    units_per_day: dict[str, dict[str, Amount]] = Field(default={})
     source: str  #: document and place
     reason: str | None = None  #: why it differs from ours
 

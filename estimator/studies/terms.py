@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from estimator.core import units
+from estimator.core import quantities, units
 from estimator.core.errors import suggestion
-from estimator.core.types import File, Seconds, Share, Whole
+from estimator.core.types import File, Positive, Seconds, Share, Whole
 from estimator.core.yaml_files import Faults
 
 
@@ -25,12 +25,12 @@ def _mapped(written: object) -> object:
 
 
 class _Factor(File):
-    value: float = Field(gt=0)  #: the number
+    value: Positive  #: the number
     source: str | None = None  #: where it is from
 
 
 Factor = Annotated[_Factor, BeforeValidator(_mapped)]  # a number, or {value: 8, source: …}
-Amount = Annotated[float, Field(gt=0)]
+Amount = Annotated[float, BeforeValidator(quantities.amount)]
 
 
 class RanOn(File):

@@ -101,6 +101,11 @@ def is_batch_of_each(unit: UnitOfWork) -> bool:
     return unit.devices is not None and unit.scaling != "strong"
 
 
+def shares_in_turn(unit: UnitOfWork) -> bool:
+    """Whether the trainings that share a device run one at a time."""
+    return bool(unit.trainings_per_device) and unit.sharing != "fused"
+
+
 def unit_of_campaign(unit: UnitOfWork, size: Size) -> UnitOfWork:
     """The unit with no more trainings on a device than its campaign has for each device of a machine of this size."""
     if unit.trainings_per_device is None or unit.count is None:

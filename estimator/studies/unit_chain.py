@@ -11,13 +11,20 @@ from estimator.core.types import Estimate, Number, Workload, pair_id
 from estimator.rollup import chain
 from estimator.rollup.scaling import UNEVEN, drawn_spread
 from estimator.studies.expenses import given_power, given_prices
-from estimator.studies.forward import estimate_forward, forward_origin
+from estimator.studies.forward import given_forward
 from estimator.studies.given import STUDY_FILE, Given, numbers_of
 from estimator.studies.given_time import given_efficiency, given_time, worker_of_time
 from estimator.studies.quality import given_steps
 from estimator.studies.size import Size
 from estimator.studies.study import Machine, Study, UnitOfWork
-from estimator.studies.unit import batch_of_step, is_batch_of_each, rounds_up, samples_and_batch, split_of
+from estimator.studies.unit import (
+    batch_of_step,
+    is_batch_of_each,
+    rounds_up,
+    samples_and_batch,
+    shares_in_turn,
+    split_of,
+)
 
 PART_FORMULA = "its share of the replayed step's critical path"
 MOST_LOST = 0.99  # of a run's time: more is no run
@@ -43,11 +50,11 @@ def derive_chain(
         return _ending(chain.derive(id_prefix, worker.level, numbers))
     of_failures = _failures(machine, _worker(unit), 1 if unit.devices is None else None)
     workload = estimated.profile.workload
-    of_step, of_run = _step(unit, estimated, id_prefix), _run(unit, unit_name, estimated)
+    of_step, of_run = _step(unit, estimated, size, id_prefix), _run(unit, unit_name, estimated)
     numbers = numbers_of(id_prefix, (*of_machine, *of_failures, *_workers(unit, estimated, size), *of_step, *of_run))
     numbers |= given_power(study, unit, machine, estimated, size, id_prefix)
     numbers |= given_prices(machine, _devices(unit), id_prefix)
-    links = (chain.CEILED, *chain.CHAIN) if rounds_up(unit, workload) else chain.CHAIN
+    links = chain.chain_rounded(rounds_up(unit, workload))
     return _ending(chain.derive(id_prefix, _worker(unit), numbers, links))
 
 
@@ -131,18 +138,15 @@ def _workers(unit: UnitOfWork, estimated: Estimate, size: Size) -> Iterator[Give
         yield Given("copies", "copies of the model", estimated.copies, "1", _worker(unit), f"parallel {split_of(unit)}")
 
 
-def _step(unit: UnitOfWork, estimated: Estimate, id_prefix: str) -> Iterator[Given]:
+def _step(unit: UnitOfWork, estimated: Estimate, size: Size, id_prefix: str) -> Iterator[Given]:
     """The parts of a step, and the forward pass of a validation."""
     ops = f"ops of {id_prefix} on {estimated.target.name}"
-    in_turn = unit.trainings_per_device and unit.sharing != "fused"
     for part, samples in estimated.step.parts().items():
         label = f"step, {part.replace('_', ' ')}"
         yield Given(f"step_{part}_s", label, samples, "s", _worker(unit), ops, PART_FORMULA)
     if unit.validation_samples:
-        forward, origin = estimate_forward(estimated).step.total, forward_origin(ops, estimated)
-        name = "forward_alone_s" if in_turn else "forward_s"
-        yield Given(name, "forward pass", forward, "s", "device", origin, "sum of its parts")
-    if in_turn:
+        yield from given_forward(unit, estimated, size, ops)
+    if shares_in_turn(unit):
         left = uniform("sharing.gaps", 0.0, estimated.plan.draws, estimated.plan.seed)
         yield Given("gaps_left", "share of gaps that no other training fills", left, "1", "device", GAPS)
 

@@ -86,7 +86,7 @@ def exchange(work: pd.DataFrame, workload: Workload, split: Split) -> Exchange:
     gradients = table["operator"] != "all_gather"
     how = compression(table[gradients], width, split)
     compressed = _compressed(table.assign(holds=np.where(gradients, "gradients", "weights")), how)
-    parts = [part for part in (_among_parts(work), compressed) if len(part)]  # pandas 2 warns of empty tables
+    parts = [part for part in (messages_among_parts(work), compressed) if len(part)]  # pandas 2 warns of empty tables
     whole = pd.concat(parts, ignore_index=True) if parts else compressed
     by_bucket = table.loc[gradients, "bytes"].to_numpy(dtype=float)
     places = np.cumsum(by_bucket) / by_bucket.sum() if notes else None
@@ -120,8 +120,8 @@ AMONG_PARTS = {  # attribute of an op → its message, as large as which tensor,
 }
 
 
-def _among_parts(work: pd.DataFrame) -> pd.DataFrame:
-    """The messages of devices that have parts of the same products, or of the same experts.
+def messages_among_parts(work: pd.DataFrame) -> pd.DataFrame:
+    """The MESSAGES of devices that have parts of the same products, or of the same experts.
 
     Each holds all tokens. What is no product, such as the embedding of tokens, has a message as large as that of the
     last product whose message goes the same way.
@@ -139,7 +139,8 @@ def _among_parts(work: pd.DataFrame) -> pd.DataFrame:
     ready = table["ready"].where(table["ready"] >= 0)
     among = pd.Series(np.where(table["operator"] == "all_to_all", "experts", "tensor"))
     size = size.groupby(among).ffill().groupby(among).bfill()
-    return table.assign(bytes=size, ready=ready, among=among, holds="results").drop(columns=["like", "row"])
+    table = table.assign(bytes=size, ready=ready, among=among, holds="results").drop(columns=["like", "row"])
+    return MESSAGES.conform(table, "messages")
 
 
 def passed_on(work: pd.DataFrame, split: Split) -> pd.DataFrame:

@@ -98,6 +98,9 @@ def test_significant_digits_and_intervals() -> None:
     assert units.show(82.59733, "1", 4) == "82.60"
     assert units.show_interval(7.1e-3, 7.6e-3, 1.2e-2, "s") == "7.600 (7.100 – 12.00) ms"
     assert units.show_interval(None, 229125 / 2774, None, "1") == "82.5973"
+    assert units.show_interval(11.999999999999996, 12.0, 12.000000000000004, "1") == "12"
+    assert units.show_interval(0.99999999, 1.0, 1.00000001, "s") == "1.000 s"
+    assert units.show_interval(0.999, 1.0, 1.0, "1") == "1.000 (0.9990 – 1.000)"
     assert units.show_interval(110324994, 128950108, 137735651, "1") == "129,000,000 (110,300,000 – 137,700,000)"
 
 

@@ -5,11 +5,12 @@ from html.parser import HTMLParser
 from importlib.resources import files
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from estimator.core import library
 from estimator.core.types import StudyResult
-from estimator.reports.html import anchor, write_report
+from estimator.reports.html import anchor, show_samples, write_report
 from estimator.studies.run import run_study
 from tests.conftest import STUDIES
 from tests.studies.toy_merit import study_file
@@ -37,6 +38,11 @@ class Page(HTMLParser):
 def report(study: Path, folder: Path) -> tuple[str, str]:
     html, results = write_report(run_study(study), folder)
     return html.read_text("utf-8"), results.read_text("utf-8")
+
+
+def test_an_interval_that_reads_as_its_middle_is_one_number() -> None:
+    assert str(show_samples(np.array([12.0, 11.999999999999996, 12.000000000000004]), "1")) == "12"
+    assert str(show_samples(np.array([12.0, 11.0, 13.0]), "1")) == '12.00 <span class="ends">11.10 – 12.90</span>'
 
 
 @pytest.mark.parametrize("name", STUDIES)

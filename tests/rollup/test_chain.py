@@ -31,9 +31,18 @@ def test_rolls_up_as_in_the_lecture() -> None:
 
 
 def test_steps_per_epoch_rounded_up() -> None:
-    derived = chain.derive("m/u", "device", numbers(), (chain.CEILED, *chain.CHAIN))
+    derived = chain.derive("m/u", "device", numbers(), chain.chain_rounded(True))
     assert derived["steps_per_epoch"].samples[0] == 11
     assert derived["steps_per_epoch"].formula.startswith("ceil")
+
+
+def test_steps_are_rounded_up_behind_a_batch_that_follows_from_copies() -> None:
+    """3 copies of 7 samples: 1050 samples fill 50 batches of 21; 1051 need one more."""
+    given = {name: number for name, number in numbers().items() if name != "batch_size"}
+    for name, value in {"local_batch": 7, "copies": 3, "samples": 1051}.items():
+        given[name] = chain.given(f"m/u/{name}", name, value, "1", "device", "test")
+    steps = [chain.derive("m/u", "device", given, chain.chain_rounded(up))["steps_per_epoch"] for up in (False, True)]
+    assert [step.samples[0] for step in steps] == [50, 51]
 
 
 def test_an_epoch_that_ends_with_a_validation() -> None:

@@ -16,7 +16,15 @@ def test_a_device_is_idle_while_it_loads() -> None:
 
 
 def test_workers_share_what_their_node_draws() -> None:
-    assert cost.overhead_energy(np.array(600.0), np.array(10.0), np.array(4.0)) == 1500
+    """4 workers of 10 s each complete 34,560 units in a day."""
+    assert cost.overhead_energy(np.array(600.0), np.array(4 * 8640.0)) == 1500
+
+
+def test_devices_without_a_training_are_idle() -> None:
+    """A node of 8 runs one training of 5: three devices draw 100 W each, beside the 600 W of the node."""
+    eight, five, one, units_in_a_day = (np.array(number) for number in (8.0, 5.0, 1.0, 8640.0))
+    found = cost.overhead_energy_of_groups(np.array(600.0), np.array(100.0), eight, five, one, units_in_a_day)
+    assert found == pytest.approx(9000)
 
 
 def test_the_facility_takes_a_multiple() -> None:
@@ -25,10 +33,17 @@ def test_the_facility_takes_a_multiple() -> None:
 
 
 def test_an_hour_of_a_node_is_shared_and_one_of_a_device_is_not() -> None:
-    half_an_hour = np.array(1800.0)
-    assert cost.price_by_node(np.array(8.0), half_an_hour, np.array(4.0)) == 1
+    half_an_hour, units_in_a_day = np.array(1800.0), np.array(4 * 48.0)
+    assert cost.price_by_node(np.array(8.0), units_in_a_day) == 1
     assert cost.price_by_device(np.array(2.0), half_an_hour, np.array(1.0)) == 1
     assert cost.price_by_device(np.array(2.0), half_an_hour, np.array(4.0)) == 4
+
+
+def test_a_unit_that_keeps_half_of_its_rate_takes_twice_as_much() -> None:
+    half, power, idle, time, load = (np.array(value) for value in (0.5, 200.0, 50.0, 100.0, 20.0))
+    assert cost.extrapolated_device_energy(power, idle, time, load, half) == 2 * (80 * 200 + 20 * 50)
+    price, devices = np.array(36.0), np.array(4.0)
+    assert cost.extrapolated_price_by_device(price, time, devices, half) == pytest.approx(2 * 4)
 
 
 def test_a_group_takes_the_energy_of_all_its_devices() -> None:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from estimator.rollup.pipeline_parallel import MicroStep, accumulated, exposed_reduction, pipelined
+from estimator.rollup.pipeline_parallel import MicroStep, accumulated, exposed_reduction, forward_pass, pipelined
 from tests.rollup.megatron_order import replayed
 
 NOTHING = np.zeros(1)
@@ -23,6 +23,15 @@ def test_even_stages_idle_for_all_but_one_of_themselves(stages: int, count: int)
     ideal_s = count * 8.0 / stages
     found = pipelined(micro(0.0, 8.0, 0.0), stages, count, NOTHING)[0]
     assert found / ideal_s - 1 == pytest.approx((stages - 1) / count)
+
+
+@pytest.mark.parametrize(("stages", "runs", "count"), [(1, 1, 4), (4, 1, 1), (4, 1, 8), (4, 2, 8)])
+def test_a_forward_pass_has_the_bubble_of_a_step(stages: int, runs: int, count: int) -> None:
+    """Stages of equal blocks wait as long for the forward passes as for the whole step."""
+    pass_on_s = np.array([0.0 if stages == 1 else 0.25])  # in a step there and back
+    m, p, v = (np.array([float(number)]) for number in (count, stages, runs))
+    found = forward_pass(np.array([8.0]), m, p, v, 2.0 * pass_on_s)
+    assert found == pytest.approx(pipelined(micro(0.0, 8.0, 0.0), stages, count, pass_on_s, runs))
 
 
 @pytest.mark.parametrize("interleave", [1, 2, 4])

@@ -58,3 +58,23 @@ def test_beyond_the_table_steps_lie_between_those_of_no_gain_and_of_full_gain() 
 
 def test_epochs_are_steps_over_those_of_an_epoch() -> None:
     assert quality.epochs_to_quality(np.array([1000.0]), np.array([40.0])).tolist() == [25]
+
+
+FLAT = {32: 100000.0, 64: 50500.0, 128: 26000.0, 256: 14500.0, 512: 9500.0, 1024: 8200.0, 2048: 8000.0}
+
+
+@pytest.mark.parametrize("table", [TABLE, FLAT, {64: 10000.0, 128: 5200.0, 256: 5100.0}, {64: 1000.0, 256: 1100.0}])
+@pytest.mark.parametrize("factor", [1e-3, 0.5, 1 - 1e-9, 1 + 1e-9, 2.0, 1e3])
+def test_beyond_the_table_steps_go_on_from_its_end(table: dict[int, float], factor: float) -> None:
+    """They lie between no gain and full gain of a larger batch, however ill the model fits the table."""
+    end = min(table) if factor < 1 else max(table)
+    model = quality.through_end(table, end + 1 if factor > 1 else end - 1)
+    found = model.least_steps * (1 + model.batch / (end * factor))
+    low, high = sorted((table[end], table[end] / factor))
+    assert low * (1 - 1e-12) <= found <= high * (1 + 1e-12)
+    assert model.batch == quality.fit(table).batch
+
+
+def test_a_table_of_the_model_goes_on_as_the_model() -> None:
+    model = quality.through_end(TABLE, 4096)
+    assert [model.least_steps, model.batch] == pytest.approx([LEAST, CRITICAL])

@@ -21,14 +21,21 @@ def test_a_ratio_is_over_the_baseline() -> None:
 
 
 def test_a_machine_that_works_as_a_whole_keeps_a_share_of_its_rate() -> None:
-    assert throughput.extrapolated_runs_per_day(np.array([3600.0]), np.array(0.75)).tolist() == [18]
+    alone, workers, efficiency = np.array([24.0]), np.array([4.0]), np.array(0.75)
+    assert throughput.extrapolated_runs_per_day_per_node(alone, workers, efficiency).tolist() == [72]
 
 
 def test_a_machine_runs_as_many_trainings_as_have_all_their_devices() -> None:
     nodes, per_node, together = (np.array([value]) for value in (7.0, 2.0, 4.0))
     assert throughput.trainings_at_once(nodes, per_node, together).tolist() == [3]
-    assert throughput.workers_of_groups(per_node, together).tolist() == [0.5]
-    assert throughput.share_of_node(np.array([14.0]), np.array([3.0]), nodes).tolist() == [6]
+    assert throughput.units_per_node(np.array([3.0]), nodes) == pytest.approx([3 / 7])
+
+
+def test_trainings_do_not_straddle_nodes() -> None:
+    """8 nodes of 8 devices; the last needs more than there are."""
+    together = np.array([1.0, 4.0, 5.0, 8.0, 9.0, 12.0, 16.0, 64.0, 65.0])
+    found = throughput.trainings_at_once(np.array([8.0]), np.array([8.0]), together)
+    assert found.tolist() == [64, 16, 8, 8, 4, 4, 4, 1, 0]
 
 
 def test_a_machine_that_is_down_completes_nothing() -> None:
@@ -46,7 +53,11 @@ def test_units_run_in_waves_that_count_in_full() -> None:
 
 
 def test_units_that_lack_nodes_do_not_begin() -> None:
-    assert throughput.units_at_once(np.array([300.0, 310.0]), np.array([1 / 60])).tolist() == [5, 5]
+    nodes, sixty = np.array([300.0, 310.0, 360.0]), np.array([60.0])
+    at_once = throughput.units_on_nodes(nodes, sixty)
+    assert at_once.tolist() == [5, 5, 6]
+    linear = throughput.linear_units_per_day(24 * at_once, nodes, sixty, at_once)
+    assert linear == pytest.approx(24 * nodes / 60)
 
 
 def test_a_campaign_keeps_a_share_of_its_rate_on_the_whole_machine() -> None:

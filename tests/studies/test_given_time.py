@@ -40,7 +40,8 @@ def test_the_extrapolation_has_its_efficiency(tmp_path: Path) -> None:
     unit = "  A: {time_per_unit: {old: 4 h, new: 1 h}, ran_on: {new: {nodes: 60, efficiency: 90 %, source: a run}}}"
     numbers = run_toy(tmp_path, unit).chains["new", "A"]
     assert numbers["units_per_day"].samples[0] == pytest.approx(24 * 5 * 0.9)
-    assert "efficiency of the extrapolation" in numbers["runs_per_day"].formula
+    assert numbers["runs_per_day"].samples[0] == pytest.approx(24)  # of one worker by itself
+    assert "efficiency of the extrapolation" in numbers["runs_per_day_per_node"].formula
     assert numbers["extrapolation_efficiency"].source == "a run"
 
 
@@ -70,6 +71,39 @@ def test_a_price_per_device_counts_those_that_run_the_unit(unit: str, devices: i
     machines = DEVICES.replace("devices_per_node: 4", "devices_per_node: 4, usd_per_device_hour: 3 USD")
     numbers = run_toy(tmp_path, f"  A: {{time_per_unit: {{old: 4 h, new: 1 h}}, {unit}}}", machines=machines).chains
     assert numbers["new", "A"]["usd"].samples[0] == pytest.approx(3 * devices)
+
+
+@pytest.mark.parametrize(("preset", "figure"), [
+    ("candle", 1.0), ("mlperf-hpc", 1.0), ("coral-2", 1.0), ("ssi", 1.9), ("ssni", 1.9), ("ssp", 1.9),
+])  # fmt: skip
+def test_nodes_that_make_no_whole_unit_run_nothing(preset: str, figure: float, tmp_path: Path) -> None:
+    """Nine of 19 nodes are idle where a unit takes 10; the presets whose equation counts nodes count them all."""
+    machines = "machines: {old: {nodes: 10}, new: {nodes: 19, usd_per_node_hour: 3 USD}}"
+    unit = "  A: {time_per_unit: {old: 1 h, new: 1 h}, ran_on: {old: {nodes: 10}, new: {nodes: 10}}}"
+    result = run_toy(tmp_path, unit, f"{{preset: {preset}}}", machines)
+    n = {name: float(number.samples[0]) for name, number in result.chains["new", "A"].items()}
+    assert (n["runs_at_once"], n["units_per_day"], n["workers_per_node"]) == pytest.approx((1, 24, 1 / 19))
+    assert n["usd"] == pytest.approx(19 * 3)
+    assert result.foms["new"].samples[0] == pytest.approx(figure)
+    assert result.foms["new"].presets[preset][0] == pytest.approx(figure)
+
+
+EFFICIENT = "time_per_unit: {old: 1 h, new: 1 h}, count: 6, ran_on: {new: {efficiency: 50 %}}"
+
+
+@pytest.mark.parametrize(("price", "node_hour"), [("usd_per_node_hour: 8 USD", 8), ("usd_per_device_hour: 3 USD", 12)])
+@pytest.mark.parametrize(
+    "unit", [EFFICIENT, EFFICIENT + ", time_of: device", EFFICIENT.replace("50 %", "50 %, nodes: 6")]
+)
+def test_a_day_of_the_machine_pays_for_the_units_of_a_day(
+    unit: str, price: str, node_hour: int, tmp_path: Path
+) -> None:
+    """Whatever share of its rate a unit keeps, and however many of it fill a node."""
+    machines = DEVICES.replace("devices_per_node: 4", f"devices_per_node: 4, {price}")
+    numbers = run_toy(tmp_path, f"  A: {{{unit}}}", machines=machines).chains["new", "A"]
+    n = {name: float(number.samples[0]) for name, number in numbers.items()}
+    assert n["usd"] * n["units_per_day"] == pytest.approx(300 * 24 * node_hour)
+    assert n["phase_usd"] == pytest.approx(6 * n["usd"])
 
 
 FAILING = "machines: {old: {nodes: 100}, new: {nodes: 300, mtbf_node: 1000 h}}"

@@ -169,3 +169,14 @@ def test_a_unit_that_makes_nearly_all_of_a_figure_is_noted(hours: int, mean: str
     notes = run_toy(tmp_path, units, f"{{mean: {mean}}}").foms["new"].notes
     assert [note.code for note in notes] == ["one-unit"] * noted
     assert all(note.text.startswith("B makes 99 % of the figure of new") for note in notes)
+
+
+@pytest.mark.parametrize("definition", ["{preset: jupiter}", "{preset: spec, level: worker}", "{level: worker}"])
+def test_a_figure_of_workers_is_of_their_times_alone(definition: str, tmp_path: Path) -> None:
+    """What the whole machine makes of a unit counts in the rates of nodes and machines."""
+    ran_on = "{old: {nodes: 10}, new: {nodes: 10, efficiency: 50 %}}"
+    unit = f"  A: {{time_per_unit: {{old: 1000 s, new: 500 s}}, ran_on: {ran_on}}}"
+    result = run_toy(tmp_path, unit, definition)
+    assert result.foms["new"].samples[0] == pytest.approx(2)
+    found = [float(result.chains["new", "A"][name].samples[0]) for name in ("ratio_worker", "ratio_node", "ratio")]
+    assert found == pytest.approx([2, 1, 3])

@@ -2,10 +2,12 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from estimator.core.errors import EstimatorError
 from estimator.core.types import RunPlan
+from estimator.rollup import quality
 from estimator.studies.quality import given_steps
 from tests.studies.test_unit import write
 from tests.studies.test_unit_chain import GROUPED, chain, nominal
@@ -51,3 +53,13 @@ def test_beyond_the_table_the_model_holds_in_a_wide_interval(tmp_path: Path) -> 
     assert 100 < n["steps_to_quality"] < 200
     assert found["steps_to_quality"].inputs[-1] == "new/A/beyond_table"
     assert found["beyond_table"].samples.std() > 0
+
+
+def test_one_sample_more_than_the_table_has_makes_hardly_a_difference() -> None:
+    table = {32: 100000.0, 64: 50500.0, 128: 26000.0, 256: 14500.0, 512: 9500.0, 1024: 8200.0, 2048: 8000.0}
+    for batch, low, high in ((2049, 7996, 8000), (31, 100000, 103226)):
+        plan = RunPlan("v100", draws=200)
+        least, critical, beyond = (np.atleast_1d(each.value) for each in given_steps(table, batch, "device", plan))
+        steps = quality.steps_by_model(least, critical, np.array(float(batch)), beyond)
+        assert low < steps[0] < high
+        assert (np.quantile(steps, [0.05, 0.95]) > low * 0.99).all()

@@ -21,6 +21,8 @@ TIMES = "time_per_unit: {old: 4 h, new: 1 h}"
         ("committed: {newer: 1 h}", "A: committed names 'newer', which is none of the machines"),
         ("capability: {old: 8}", "A: capability counts from the baseline, old, which has none; delete it"),
         ("capability: {new: 0}", "greater than 0"),
+        ("capability: {new: .inf}", "capability.new.value is inf; input should be less than or equal to 1000000000"),
+        ("algorithmic_factor: {new: {value: .inf, source: x}}", "value is inf; input should be less than or equal to"),
         ("algorithmic_factor: {new: 7}", "A: the algorithmic factor has no source; write 'new: {value: 7, source: …}'"),
         ("ran_on: {new: {efficiency: 120 %}}", "write a share above 0 and at most 1, such as '95 %'"),
         ("ran_on: {new: {nodes: 0}}", "greater than 0"),
@@ -49,6 +51,30 @@ def test_a_profile_runs_on_no_nodes_of_its_own(tmp_path: Path) -> None:
 def test_a_rate_is_needed_of_every_machine(tmp_path: Path) -> None:
     with pytest.raises(EstimatorError, match="A has no rate on new; add 'new: 1000'"):
         read_study(study_file(tmp_path, "  A: {amount_per_s: {old: 20}}"))
+
+
+@pytest.mark.parametrize(
+    ("unit", "words"),
+    [
+        ("amount_per_s: {old: 20, new: .inf}", "u.amount_per_s.new is inf; write a number above zero, from 1e-30 to"),
+        ("amount_per_s: {old: 20, new: 1e-300}", "u.amount_per_s.new is '1e-300'; write a number above zero"),
+        ("amount_per_s: {old: 20, new: .nan}", "u.amount_per_s.new is nan; write a number above zero"),
+        ("amount: 1e300, amount_per_s: {old: 20, new: 30}", "u.amount is '1e300'; write a number above zero"),
+        ("amount: -1, amount_per_s: {old: 20, new: 30}", "u.amount is -1; write a number above zero"),
+    ],
+)
+def test_amounts_and_rates_are_numbers_of_which_the_time_is_one(unit: str, words: str, tmp_path: Path) -> None:
+    with pytest.raises(EstimatorError) as raised:
+        read_study(study_file(tmp_path, f"  u: {{{unit}}}"))
+    assert words in str(raised.value)
+    assert "study.yaml:6: " in str(raised.value)
+
+
+def test_amounts_may_be_large(tmp_path: Path) -> None:
+    unit = read_study(
+        study_file(tmp_path, "  u: {amount: 2e24, amount_per_s: {old: 1e18, new: 1.0e+21}}")
+    ).units_of_work
+    assert (unit["u"].amount, unit["u"].amount_per_s) == (2e24, {"old": 1e18, "new": 1e21})
 
 
 def test_weights_name_units(tmp_path: Path) -> None:

@@ -56,6 +56,32 @@ def test_a_validation_ends_each_epoch(tmp_path: Path) -> None:
     assert added_s == pytest.approx(2 * forward_s)
 
 
+VALIDATED = {"profile": "gpt2", "samples": 160, "validation_samples": 33, "batch_size": 8, "devices": 4}
+
+
+@pytest.mark.parametrize(
+    ("parallel", "times", "batch"), [("data,micro=2", 4, 32), ("pipeline=4,micro=2", (4 + 3) / 4, 8), ("data", 1, 32)]
+)
+def test_a_validation_of_several_devices_runs_all_micro_batches(parallel: str, times: float, batch: int) -> None:
+    machine = {"device": "a100-sxm4-80gb", "nodes": 4, "devices_per_node": 4}
+    found = chain(Path(), machine, **VALIDATED, parallel=parallel)
+    n = nominal(found)
+    handed_on_s = (4 + 3) * n["pass_on_s"]
+    assert n["forward_s"] == pytest.approx(times * n["forward_micro_s"] + handed_on_s)
+    assert (n["forward_micro_s"] > 0, n["pass_on_s"] > 0) == (True, "pipeline" in parallel)
+    assert n["validation_steps"] == -(-33 // batch)
+    assert n["epoch_s"] == pytest.approx(n["step_s"] * n["steps_per_epoch"] + n["forward_s"] * n["validation_steps"])
+    ids = {number.id for number in found.values()}
+    assert all(set(number.inputs) <= ids for number in found.values())
+
+
+def test_a_validation_says_that_gathered_weights_are_not_counted() -> None:
+    machine = {"device": "a100-sxm4-80gb", "nodes": 4, "devices_per_node": 4}
+    for parallel, left_out in (("zero1", False), ("fsdp", True)):
+        found = chain(Path(), machine, **VALIDATED, parallel=parallel)["forward_micro_s"]
+        assert ("weights that copies of the model gather are not counted" in str(found.source)) == left_out
+
+
 @pytest.mark.parametrize(
     ("workload", "words"),
     [
@@ -103,6 +129,22 @@ def test_several_devices_per_training(tmp_path: Path) -> None:
     assert all(set(number.inputs) <= ids for number in found.values())
 
 
+@pytest.mark.parametrize(("samples", "steps"), [(300, 2), (256, 1), (200, 1)])
+@pytest.mark.parametrize("batch", [{"batch_size": 64}, {"batch_size": 256, "scaling": "strong"}])
+def test_a_last_batch_of_several_devices_counts_as_a_step(
+    samples: int, steps: int, batch: dict[str, Any], tmp_path: Path
+) -> None:
+    write(tmp_path, workload=GROUPED)
+    n = nominal(chain(tmp_path, devices=4, samples=samples, steps_rounding="ceil", **batch))
+    assert (n["batch_size"], n["steps_per_epoch"]) == (256, steps)
+
+
+def test_samples_that_fill_no_batch_of_several_devices_are_refused(tmp_path: Path) -> None:
+    write(tmp_path, workload=GROUPED)
+    with pytest.raises(EstimatorError, match=r"^200 samples do not fill one batch of 256; expected at least one step"):
+        chain(tmp_path, devices=4, samples=200, batch_size=64)
+
+
 def test_the_whole_batch_may_be_given(tmp_path: Path) -> None:
     write(tmp_path, workload=GROUPED)
     n = nominal(chain(tmp_path, {"nodes": 7}, devices=4, samples=800, scaling="strong", batch_size=64))
@@ -119,7 +161,7 @@ def test_copies_of_a_divided_model_make_the_batch() -> None:
 def test_a_group_pays_for_all_of_its_devices_and_its_share_of_nodes(tmp_path: Path) -> None:
     write(tmp_path, workload=GROUPED)
     by_node, by_device = (
-        nominal(chain(tmp_path, {"nodes": 7, **price}, devices=4, samples=800))
+        nominal(chain(tmp_path, {"nodes": 6, **price}, devices=4, samples=800))
         for price in ({"usd_per_node_hour": "6 USD"}, {"usd_per_device_hour": "3 USD"})
     )
     hours = by_node["time_per_unit_s"] / 3600
@@ -128,6 +170,30 @@ def test_a_group_pays_for_all_of_its_devices_and_its_share_of_nodes(tmp_path: Pa
     nodes_j = 2 * by_node["node_overhead_w"] * by_node["time_per_unit_s"]
     assert by_node["energy_j"] == pytest.approx(devices_j + nodes_j)
     assert by_node["step_energy_j"] == pytest.approx(4 * by_node["device_power_w"] * by_node["step_s"])
+
+
+@pytest.mark.parametrize(("devices", "at_once"), [(5, 1), (8, 1), (3, 2)])
+def test_a_day_of_nodes_that_trainings_do_not_fill_pays_for_their_units(
+    devices: int, at_once: int, tmp_path: Path
+) -> None:
+    write(tmp_path, workload=GROUPED)
+    machine = {"nodes": 1, "devices_per_node": 8, "usd_per_node_hour": "8 USD"}
+    n = nominal(chain(tmp_path, machine, devices=devices, samples=800, count=3))
+    assert (n["runs_at_once"], n["workers_per_node"]) == (at_once, at_once)
+    assert n["usd"] * n["units_per_day"] == pytest.approx(24 * 8)
+    assert n["phase_usd"] == pytest.approx(3 * n["usd"])
+    idle_w = (8 - devices * at_once) * n["idle_power_w"]
+    node_w = devices * at_once * n["device_power_w"] + idle_w + n["node_overhead_w"]
+    assert n["energy_j"] * n["units_per_day"] == pytest.approx(86400 * node_w)
+
+
+def test_as_many_trainings_run_at_once_as_have_the_nodes_that_their_steps_are_timed_on(tmp_path: Path) -> None:
+    """5 devices of a node of 8 are timed inside it: no training of 5 has some of them in another."""
+    write(tmp_path, workload=GROUPED)
+    machine = {"nodes": 8, "devices_per_node": 8}
+    within, larger = (nominal(chain(tmp_path, machine, devices=devices, samples=800)) for devices in (5, 12))
+    assert (within["runs_at_once"], larger["runs_at_once"]) == (8, 4)
+    assert within["units_per_day"] == pytest.approx(8 * within["runs_per_day"])
 
 
 def test_the_samples_must_fill_the_batch_of_all_devices(tmp_path: Path) -> None:

@@ -49,8 +49,7 @@ def count_steps(id_prefix: str, row: Row, profile: Profile) -> dict[str, Number]
         for name, (value, origin) in known.items()
         if value is not None
     }
-    links = (chain.CEILED, *chain.CHAIN) if workload.steps_rounding == "ceil" else chain.CHAIN
-    numbers = chain.derive(id_prefix, "device", given, links)
+    numbers = chain.derive(id_prefix, "device", given, chain.chain_rounded(workload.steps_rounding == "ceil"))
     if "steps_per_epoch" in numbers and not numbers["steps_per_epoch"].samples[0]:
         raise EstimatorError(f"{id_prefix}: the samples fill no step of the batch size; mend samples, or the profile")
     return numbers
