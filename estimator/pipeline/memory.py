@@ -129,7 +129,9 @@ def check_memory(
         text = "nothing tells the parameters: whether the step fits memory is not checked"
         return None, (Note("memory-unchecked", text),)
     use = memory_rollup.shared_by(largest_use(held, shares), plan.trainings, plan.sharing)
-    if exceeds(use) and plan.trainings == shares[0].micro_batches == 1:
+    if shares[0].micro_batches > 1:
+        use = dataclasses.replace(use, largest_batch=None)  # it would be that of a micro-batch
+    elif exceeds(use) and plan.trainings == 1:
         use = memory_of_parts(parts, plan)
     of_stage = tuple(note for note in use.notes if note.code == "memory-of-stage")
     return use, (*of_stage, *check_fits(use, device, ran.workload))

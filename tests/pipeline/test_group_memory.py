@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from estimator.core.errors import EstimatorError
 from estimator.core.parallel import Split, read_split
 from estimator.core.types import MemoryUse, Profile, RunPlan
 from estimator.pipeline.group import estimate_group
@@ -121,3 +122,9 @@ def test_the_largest_batch_fits_both_ends(llama3: Profile) -> None:
     largest = held(llama3, "pipeline=4", 4).largest_batch or 0
     assert held(llama3, "pipeline=4", 4, largest).fits
     assert not held(llama3, "pipeline=4", 4, largest + 1).fits
+
+
+def test_a_refusal_names_no_batch_of_micro_batches(llama3: Profile) -> None:
+    split, plan = read_split("pipeline=4,micro=4"), dataclasses.replace(PLAN, target="v100-sxm2-16gb", precision="fp32")
+    with pytest.raises(EstimatorError, match=r"take a device with more memory$"):
+        estimate_group(llama3, plan, group_of(4, 4, "weak", 8, split), split)
