@@ -15,8 +15,9 @@ operations in MPICH", 2005; bus bandwidth as nccl-tests define it):
 
 A ring crosses each node's network once, so its bandwidth is that of the slowest hop: a device's link in the node, or
 all that goes into the node. In an all-to-all each device sends most of its bytes through its share of that. To other
-nodes no device sends more than its bus carries, and in its node no more than its links to the others of its group.
-Links that join many nodes in a torus of d dimensions make a ring of each of them: d (p^(1/d) − 1) steps for p − 1.
+nodes no device sends more than its bus carries. In a node that other groups share, it sends no more than its links to
+the others of its group carry. Links that join many nodes in a torus of d dimensions make a ring of each of them:
+d (p^(1/d) − 1) steps for p − 1.
 
 Protocols of libraries (NCCL, src/graph/tuning.cc): *LL* sends a flag with every word, *LL128* with every 120 bytes
 over links of devices, *simple* fills the bandwidth but synchronises more slowly.
@@ -80,8 +81,7 @@ def collective_times(messages: Messages, links: Links, coefficients: CollectiveC
 
 def least_times(messages: Messages, links: Links) -> Floats:
     """Time of the bytes alone at nominal rates [s], reduced in the network where its switches can."""
-    nominal = links.inside.nominal_among(messages.per_node), links.between.nominal, links.bus
-    hops = _of_hops(messages, *nominal)
+    hops = _of_hops(messages, _inside_nominal(messages, links), links.between.nominal, links.bus)
     by_ring, in_network = (
         _transfer(messages, volumes, hops) for volumes in (_ring_volumes(messages), _switched(messages))
     )
@@ -138,8 +138,8 @@ def _one_shot(messages: Messages, links: Links, coefficients: CollectiveCoeffici
 
     Kernels of inference engines do so in a node whose devices all reach each other.
     """
-    nominal, start = links.inside.nominal_among(messages.per_node), coefficients.one_shot_s
-    bandwidth = links.inside.sustained_at(nominal, coefficients)
+    start = coefficients.one_shot_s
+    bandwidth = links.inside.sustained_at(_inside_nominal(messages, links), coefficients)
     direct = (links.inside.kind == "fabric") | (messages.ranks == 2)
     possible = (messages.operator == "custom_all_reduce") & (messages.nodes == 1) & direct
     at_once, twice = (messages.ranks - 1) * messages.bytes / bandwidth, _ring_volume(messages) * messages.bytes
@@ -182,8 +182,18 @@ def hop_bandwidths(messages: Messages, links: Links, coefficients: CollectiveCoe
 def _inside_bandwidth(messages: Messages, links: Links, coefficients: CollectiveCoefficients) -> Floats:
     """The sustained bandwidth of a device's link in its node [B/s]. Devices that share a bus slow each other down."""
     sharing = np.where(links.inside.kind == "pcie", np.maximum(messages.per_node / 2, 1.0), 1.0)
-    sustained = links.inside.sustained_at(links.inside.nominal_among(messages.per_node), coefficients)
+    sustained = links.inside.sustained_at(_inside_nominal(messages, links), coefficients)
     return np.asarray(sustained * sharing**-coefficients.contention)
+
+
+def _inside_nominal(messages: Messages, links: Links) -> Floats:
+    """The nominal bandwidth of a device's links to the others of its group [B/s].
+
+    A group that has its node for itself is taken to have all links of its devices, so that no step gets shorter with
+    more of them.
+    """
+    few = (messages.at_once > np.ones(len(messages.ranks))) | (messages.operator == "send_recv")
+    return np.where(few, links.inside.nominal_among(messages.per_node), links.inside.nominal)
 
 
 def _of_hops(messages: Messages, inside: Floats, between: float, bus: float) -> tuple[Floats, Floats]:

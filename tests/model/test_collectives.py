@@ -1,5 +1,7 @@
 """Times of collectives by their links, against the equations of the literature."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -84,9 +86,17 @@ def test_what_switches_reduce_still_goes_round_each_node() -> None:
 def test_few_ranks_have_only_the_links_to_each_other(ranks: int, rate: float) -> None:
     wired = Links(Hop("fabric", 150e9, per_neighbour=50e9), Hop("rdma", 25e9))
     expected = (ranks - 1) / ranks * LARGE / (C.efficiency("fabric") * rate)
-    assert total(messages("all_gather", LARGE, ranks=ranks, per_node=ranks), wired)[0] == pytest.approx(
-        expected, rel=0.01
-    )
+    asked = messages("all_gather", LARGE, ranks=ranks, per_node=ranks)
+    assert total(replace(asked, at_once=2.0), wired)[0] == pytest.approx(expected, rel=0.01)
+
+
+def test_a_group_with_a_node_for_itself_has_all_links() -> None:
+    """So that more devices never make a step shorter."""
+    wired = Links(Hop("fabric", 150e9, per_neighbour=50e9), Hop("rdma", 25e9))
+    times = [total(messages("all_reduce", LARGE, ranks=n, per_node=n), wired)[0] for n in (2, 3, 4, 8)]
+    assert times == sorted(times)
+    pair = messages("send_recv", LARGE, ranks=2, per_node=2)
+    assert total(pair, wired)[0] == pytest.approx(LARGE / (C.efficiency("fabric") * 50e9), rel=0.01)
 
 
 def test_no_device_sends_more_than_its_bus_carries() -> None:

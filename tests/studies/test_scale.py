@@ -138,10 +138,11 @@ def test_compressed_gradients_make_no_step_shorter_on_more_devices(split: str) -
 
 
 def test_compressed_gradients_help_where_links_are_slow_alone(cluster: Any) -> None:
-    """Links that are fast hide what they send, but nothing hides the casts."""
+    """Steps that are long, over links that are fast, hide what these send, but nothing hides the casts."""
+    large = RunPlan("", draws=50, batch=128)
     slow, fast = (
         [
-            run(system=cluster(rate), devices=(64,), split=split)["rows"][0]["step_s"]["mid"]
+            run(system=cluster(rate), devices=(64,), split=split, plan=large)["rows"][0]["step_s"]["mid"]
             for split in ("data", "data,gradients=fp16", "data,top=0.001")
         ]
         for rate in ("1 GB/s", "100 GB/s")
