@@ -7,6 +7,8 @@ Tests mirror the tree: estimator/A/B.py has tests/A/test_B.py, and a package est
 
 import ast
 import re
+from collections.abc import Mapping
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -51,6 +53,34 @@ def imported_rooms(path: Path) -> set[str]:
 @pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
 def test_imports_point_one_way(path: Path) -> None:
     assert imported_rooms(path) - {room(path)} <= ALLOWED[room(path)]
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    """So that any of them can be imported first."""
+    modules = {_module(path): path for path in MODULES}
+    TopologicalSorter({name: _imported_modules(path, modules) for name, path in modules.items()}).prepare()
+
+
+def _module(path: Path) -> str:
+    return ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
+
+
+def _imported_modules(path: Path, modules: Mapping[str, Path]) -> set[str]:
+    """The modules that a module imports while it loads, with the packages that they are in and it is not."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    named = {
+        f"{node.module}.{alias.name}"
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom) and node.module
+        for alias in node.names
+    }
+    loaded = {part for name in named for part in _with_packages(name)} - _with_packages(_module(path))
+    return loaded & modules.keys()
+
+
+def _with_packages(name: str) -> set[str]:
+    parts = name.split(".")
+    return {".".join(parts[:count]) for count in range(1, len(parts) + 1)}
 
 
 def test_every_room_is_in_the_picture() -> None:

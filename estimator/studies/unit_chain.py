@@ -8,10 +8,11 @@ from estimator.core import units
 from estimator.core.errors import EstimatorError, UnfitError
 from estimator.core.interval import uniform
 from estimator.core.types import Estimate, Number, Workload, pair_id
+from estimator.pipeline.group_forward import forward_of_group
 from estimator.rollup import chain
 from estimator.rollup.scaling import UNEVEN, drawn_spread
 from estimator.studies.expenses import given_power, given_prices
-from estimator.studies.forward import given_forward
+from estimator.studies.forward import estimate_forward, forward_origin, validating
 from estimator.studies.given import STUDY_FILE, Given, numbers_of
 from estimator.studies.given_time import given_efficiency, given_time, worker_of_time
 from estimator.studies.quality import given_steps
@@ -19,6 +20,7 @@ from estimator.studies.size import Size
 from estimator.studies.study import Machine, Study, UnitOfWork
 from estimator.studies.unit import (
     batch_of_step,
+    group_of_unit,
     is_batch_of_each,
     rounds_up,
     samples_and_batch,
@@ -26,6 +28,7 @@ from estimator.studies.unit import (
     split_of,
 )
 
+NOT_GATHERED = "; weights that copies of the model gather are not counted"
 PART_FORMULA = "its share of the replayed step's critical path"
 MOST_LOST = 0.99  # of a run's time: more is no run
 DEVICES_DIFFER = "assumed, as devices of one kind differ (rollup/scaling.py)"
@@ -145,7 +148,7 @@ def _step(unit: UnitOfWork, estimated: Estimate, size: Size, id_prefix: str) -> 
         label = f"step, {part.replace('_', ' ')}"
         yield Given(f"step_{part}_s", label, samples, "s", _worker(unit), ops, PART_FORMULA)
     if unit.validation_samples:
-        yield from given_forward(unit, estimated, size, ops)
+        yield from _forward(unit, estimated, size, ops)
     if shares_in_turn(unit):
         left = uniform("sharing.gaps", 0.0, estimated.plan.draws, estimated.plan.seed)
         yield Given("gaps_left", "share of gaps that no other training fills", left, "1", "device", GAPS)
@@ -186,3 +189,31 @@ def _origin(unit: UnitOfWork, workload: Workload, name: str) -> str:
         return "one pass of inference"
     known = getattr(workload, name) is not None
     return "workload file of the profile" if known else "neither the study nor the workload file says"
+
+
+def _forward(unit: UnitOfWork, step: Estimate, size: Size, ops: str) -> Iterator[Given]:
+    """The forward pass of a unit's validation: on one device, or of a micro-batch of those that train together.
+
+    ``ops``: what the step consists of, in words. Raises EstimatorError where the profile has no forward pass.
+    """
+    with validating(step):
+        origin = forward_origin(ops, step)
+    if unit.devices is None:
+        name = "forward_alone_s" if shares_in_turn(unit) else "forward_s"
+        yield Given(name, "forward pass", estimate_forward(step).step.total, "s", "device", origin, "sum of its parts")
+    else:
+        yield from _forward_of_group(unit, unit.devices, step, size, origin)
+
+
+def _forward_of_group(unit: UnitOfWork, devices: int, step: Estimate, size: Size, origin: str) -> Iterator[Given]:
+    """The forward pass of a micro-batch on several devices, and how these repeat it."""
+    group, split = group_of_unit(unit, devices, step.profile, size), split_of(unit)
+    with validating(step):
+        forward = forward_of_group(step, group, split)
+    parallel, left_out = f"parallel {split}", NOT_GATHERED if split.gathers_weights else ""
+    label, formula = "forward pass of a micro-batch", "sum of its parts, and of the messages among parts of the model"
+    yield Given("forward_micro_s", label, forward.micro_s, "s", "device", origin + left_out, formula)
+    yield Given("pass_on_s", "results of a micro-batch to the next stage", forward.pass_on_s, "s", "device", parallel)
+    yield Given("micro_batches", "micro-batches of a copy's batch", group.micro_batches, "1", "device", parallel)
+    yield Given("stages", "stages of the pipeline", split.pipeline, "1", "device", parallel)
+    yield Given("stage_runs", "runs of blocks of a stage", split.interleave, "1", "device", parallel)
