@@ -86,11 +86,11 @@ def exchange(work: pd.DataFrame, workload: Workload, split: Split) -> Exchange:
     gradients = table["operator"] != "all_gather"
     how = compression(table[gradients], width, split)
     compressed = _compressed(table.assign(holds=np.where(gradients, "gradients", "weights")), how)
-    parts = [part for part in (messages_among_parts(work), compressed) if len(part)]  # pandas 2 warns of empty tables
-    whole = pd.concat(parts, ignore_index=True) if parts else compressed
+    parts = [MESSAGES.conform(part, "messages") for part in (messages_among_parts(work), compressed)]
+    whole = pd.concat(parts, ignore_index=True)  # of equal types, as pandas 2 warns of empty columns of unlike ones
     by_bucket = table.loc[gradients, "bytes"].to_numpy(dtype=float)
     places = np.cumsum(by_bucket) / by_bucket.sum() if notes else None
-    return Exchange(MESSAGES.conform(whole, "messages"), how, notes, places)
+    return Exchange(whole, how, notes, places)
 
 
 def _parts(work: pd.DataFrame, made: Floats, taken: Floats, split: Split) -> Buckets:
