@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -140,19 +140,23 @@ def steps_of_groups(
     Raises EstimatorError where the profile does not tell what the devices exchange.
     """
     alone = MicroBatch(predicted, one, split)
-    own = {group: alone.own_step(group) for group in groups}
-    found = {group: GroupStep(step, 0.0 * step.total) for group, step in own.items() if group.devices == 1}
-    several = {group: step for group, step in own.items() if group.devices > 1}
-    if several:
-        found |= _of_several(alone, several, spreads or spreads_of(predicted.profile))
-    return [found[group] for group in groups]
+    several = [group for group in dict.fromkeys(groups) if group.devices > 1]
+    found = _of_several(alone, several, spreads or spreads_of(predicted.profile)) if several else {}
+    return [found[group] if group in found else _of_one(alone, group) for group in groups]
 
 
-def _of_several(alone: MicroBatch, own: Mapping[Group, StepTime], spreads: Spreads) -> dict[Group, GroupStep]:
-    """Groups of two devices and more: the timeline is replayed with the messages of each."""
+def _of_one(alone: MicroBatch, group: Group) -> GroupStep:
+    """A group of one device, which sends nothing."""
+    own = alone.own_step(group, alone.own_update(group))
+    return GroupStep(own, 0.0 * own.total)
+
+
+def _of_several(alone: MicroBatch, groups: Sequence[Group], spreads: Spreads) -> dict[Group, GroupStep]:
+    """Groups of two devices and more: the timeline is laid out once, and replayed with the messages of each."""
     predicted, split = alone.predicted, alone.split
     recorded = recorded_messages(predicted, split)
     if recorded is not None:
+        own = {group: alone.own_step(group, alone.own_update(group)) for group in groups}
         return {
             group: recorded_step(recorded, step, group, _joined(predicted, group), spreads)
             for group, step in own.items()
@@ -160,23 +164,26 @@ def _of_several(alone: MicroBatch, own: Mapping[Group, StepTime], spreads: Sprea
     plan, sent = predicted.plan, exchange(predicted.work.work, _workload(predicted), split)
     passed = passed_on(predicted.work.work, split)
     messages = pd.concat([sent.messages, passed], ignore_index=True)
-    ranks = {group: ranks_of_kinds(predicted, group, split) for group in own}
     of_groups = [
         work
-        for group in own
-        for work in (messages_as_work(messages, ranks[group]), *sent.compression.work(group.copies))
+        for group in groups
+        for work in (
+            messages_as_work(messages, ranks_of_kinds(predicted, group, split)),
+            *sent.compression.work(group.copies),
+        )
     ]
     times_s = message_times(predicted, pd.concat(of_groups, ignore_index=True))
     count, all_sent = len(sent.messages), len(messages)
     load = busiest_experts(plan) if split.experts > 1 else np.ones(1 + plan.draws)
     micro = MicroBatches(alone, sent.messages, load)
     found = {}
-    for group, all_s in zip(own, np.split(times_s, len(own), axis=1), strict=True):
+    for group, all_s in zip(groups, np.split(times_s, len(groups), axis=1), strict=True):
+        update = alone.own_update(group)
         sent_s = micro.with_load(_placed(all_s[:, :count], sent, plan))
         pass_on_s = all_s[:, count:all_sent].sum(axis=1)
-        total_s = micro.total_s(group, sent_s, pass_on_s) + micro.coded_s(group, all_s[:, all_sent:])
+        total_s = micro.total_s(group, update, sent_s, pass_on_s) + micro.coded_s(group, all_s[:, all_sent:])
         slowest = slowest_device(group.devices, group.of_node, spreads, plan)
-        step_time = lengthened(own[group], total_s, slowest)
+        step_time = lengthened(alone.own_step(group, update), total_s, slowest)
         found[group] = GroupStep(step_time, micro.communication_s(group, sent_s, pass_on_s), sent.notes)
     return found
 

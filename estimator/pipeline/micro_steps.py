@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 import pandas as pd
 
 from estimator.core.parallel import EXPERTS_LOAD, Split
-from estimator.core.schema import among_copies
+from estimator.core.schema import MESSAGES, among_copies
 from estimator.core.types import Flags, Floats, Prediction, StepTime
 from estimator.pipeline.step import PredictedStep
 from estimator.profiles.layers.blocks import EMBEDDINGS
@@ -18,9 +18,20 @@ from estimator.rollup import step
 from estimator.rollup.exchange import StepWithMessages, exchange_of, replayed_s, with_times, without_exchange
 from estimator.rollup.pipeline_parallel import MicroStep, accumulated, exposed_reduction, pipelined
 from estimator.rollup.scaling import Group
+from estimator.rollup.step import times_in_step
 from estimator.rollup.target_timeline import StepTimeline
 from estimator.work.shapes import has_attribute
 from estimator.work.weights import updates
+
+
+@dataclass(frozen=True)
+class OwnUpdate:
+    """A device's share of the update of weights: the times of its ops on their lanes (draws × ops) [s], None where it
+    has all of it; and both passes with it, without messages [s].
+    """
+
+    op_s: Floats | None
+    whole_s: Floats
 
 
 @dataclass(frozen=True)
@@ -36,15 +47,25 @@ class MicroBatch:
         """The share of a copy's parameters that are those of its experts."""
         return experts_share(self.predicted.profile, self.split)
 
-    def owners(self, group: Group) -> float:
-        """Copies of the model that share the update of weights."""
-        return self.split.owners(group.copies, self.of_experts) if self.split.divides_update else 1.0
+    def own_update(self, group: Group) -> OwnUpdate:
+        """The share of the update of one device of a group: the host launches all ops, for its share of the weights."""
+        owners = self.split.owners(group.copies, self.of_experts) if self.split.divides_update else 1.0
+        if owners == 1:
+            return OwnUpdate(None, self.one.total)
+        update, predicted = self._update, self.predicted
+        update = replace(update, samples=update.launch + (update.samples - update.launch) / owners)
+        op_s, _ = times_in_step(update, predicted.timeline, predicted.scenario)
+        whole_s = self.with_update(self._alone, op_s).total_s(np.empty((len(op_s), 0)))
+        return OwnUpdate(op_s, np.clip(whole_s, self.passes_s, self.one.total))
 
-    def with_update(self, owners: float) -> Prediction:
-        """Its ops, where so many owners share the update: the host launches all of it, for its share of the weights."""
-        prediction = without_exchange(self.predicted.prediction)
-        launch_s, shared = prediction.launch, np.where(self._updating, owners, 1.0)
-        return replace(prediction, samples=launch_s + (prediction.samples - launch_s) / shared)
+    def laid_out(self, messages: pd.DataFrame) -> StepWithMessages:
+        """Both passes and the whole update, with MESSAGES."""
+        predicted = self.predicted
+        return exchange_of(without_exchange(predicted.prediction), predicted.timeline, messages, predicted.scenario)
+
+    def with_update(self, whole: StepWithMessages, op_s: Floats | None) -> StepWithMessages:
+        """A step of :meth:`laid_out` in which the ops of the update take these times (draws × ops) [s]."""
+        return whole if op_s is None else whole.with_ops(np.flatnonzero(self._updating), op_s)
 
     @cached_property
     def passes(self) -> tuple[Prediction, StepTimeline]:
@@ -60,22 +81,28 @@ class MicroBatch:
         """Both passes [s]."""
         return np.minimum(replayed_s(*self.passes, self.predicted.scenario), self.one.total)
 
-    def whole_s(self, owners: float) -> Floats:
-        """Both passes, and the update that so many owners share [s]."""
-        if owners == 1:
-            return self.one.total
-        whole_s = replayed_s(self.with_update(owners), self.predicted.timeline, self.predicted.scenario)
-        return np.clip(whole_s, self.passes_s, self.one.total)
-
-    def own_step(self, group: Group) -> StepTime:
+    def own_step(self, group: Group, update: OwnUpdate) -> StepTime:
         """What one device of a group computes in a step, without messages and without waiting for others."""
-        count, whole_s = group.micro_batches, self.whole_s(self.owners(group))
+        count, whole_s = group.micro_batches, update.whole_s
         all_s = accumulated(self.passes_s, whole_s, count) if count > 1 else whole_s
         return self.one.to(all_s / self.split.pipeline)
 
     @cached_property
+    def _alone(self) -> StepWithMessages:
+        return self.laid_out(MESSAGES.empty())
+
+    @cached_property
     def _updating(self) -> Flags:
         return np.asarray(updates(self.predicted.work.work), dtype=bool)
+
+    @cached_property
+    def _update(self) -> Prediction:
+        """The ops of the update alone."""
+        whole, rows = self.predicted.prediction, self._updating
+        return replace(
+            whole, ops=whole.ops[rows], samples=whole.samples[:, rows], launch=whole.launch[:, rows],
+            floor_s=whole.floor_s[rows],
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -85,7 +112,6 @@ class MicroBatches:
     alone: MicroBatch
     messages: pd.DataFrame
     load: Floats  # tokens of the busiest part of the experts over the mean
-    laid_out: dict[float, StepWithMessages] = field(default_factory=dict)  # by owners of the update
 
     def with_load(self, times_s: Floats) -> Floats:
         """The times of messages (draws × messages), those to experts with as many tokens as the busiest get [s]."""
@@ -109,22 +135,23 @@ class MicroBatches:
         """Which messages pass among copies of the model."""
         return among_copies(self.messages)
 
-    def total_s(self, group: Group, times_s: Floats, pass_on_s: Floats) -> Floats:
+    def total_s(self, group: Group, update: OwnUpdate, times_s: Floats, pass_on_s: Floats) -> Floats:
         """The step with all messages [s].
 
         Args:
             group: the devices.
+            update: the share of each of them.
             times_s: the time of each message (draws × messages) [s].
             pass_on_s: the time to send the results of a micro-batch to the next stage [s].
         """
-        count, owners = group.micro_batches, self.alone.owners(group)
+        count = group.micro_batches
         inside_s = times_s * ~self.among_copies
         if self.split.pipeline > 1:
             passes_s = self._passes_s(inside_s)
-            parts = self._parts(passes_s, self.alone.whole_s(owners) - self.alone.passes_s)
+            parts = self._parts(passes_s, update.whole_s - self.alone.passes_s)
             stages, runs = self.split.pipeline, self.split.interleave
             return pipelined(parts, stages, count, pass_on_s, runs) + self._exposed(passes_s, times_s)
-        last_s = self._with_update(owners).total_s(times_s) + self._waiting_s
+        last_s = self.alone.with_update(self._whole, update.op_s).total_s(times_s) + self._waiting_s
         if count == 1:
             return last_s
         return accumulated(self._passes_s(times_s if self.split.gathers_weights else inside_s), last_s, count)
@@ -137,12 +164,9 @@ class MicroBatches:
     def _passes(self) -> StepWithMessages:
         return exchange_of(*self.alone.passes, self.messages, self.alone.predicted.scenario)
 
-    def _with_update(self, owners: float) -> StepWithMessages:
-        """Both passes, and the update that so many owners share, with messages."""
-        if owners not in self.laid_out:
-            predicted, ops = self.alone.predicted, self.alone.with_update(owners)
-            self.laid_out[owners] = exchange_of(ops, predicted.timeline, self.messages, predicted.scenario)
-        return self.laid_out[owners]
+    @cached_property
+    def _whole(self) -> StepWithMessages:
+        return self.alone.laid_out(self.messages)
 
     def _exposed(self, passes_s: Floats, times_s: Floats) -> Floats:
         """What messages among the copies of a stage add [s]; gathered weights follow the update, and are not hidden."""

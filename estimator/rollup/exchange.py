@@ -17,7 +17,7 @@ from estimator.core.types import Flags, Floats, Integers, Prediction
 from estimator.rollup.host import HostScenario
 from estimator.rollup.step import times_in_step
 from estimator.rollup.target_timeline import DEVICE, StepTimeline, events_of
-from estimator.rollup.timeline import NEVER, Costs, block_costs, replay, run, step_s
+from estimator.rollup.timeline import NEVER, Costs, block_cost, block_costs, replay, run, step_s
 
 LINKS = "links"  # the lane of messages
 INSTANT_S = 1e-12  # nominal duration of a message
@@ -28,9 +28,20 @@ class StepWithMessages:
     """A step with its messages, which can be replayed for any times of them at little cost."""
 
     timeline: StepTimeline
+    factor: Floats  # how many times as long each op takes (ops × draws); 0 for messages
     costs: Costs  # of all blocks but those of messages
     messages: tuple[tuple[int, Integers], ...]  # each block of messages, and which these are
     pace: Floats
+
+    def with_ops(self, ops: Integers, op_s: Floats) -> StepWithMessages:
+        """The same where these ops take other times on their lanes (draws × these) [s]: their blocks cost others."""
+        events, factor = self.timeline.events, self.factor.copy()
+        factor[ops] = self.timeline.factor(op_s, ops).T
+        costs = Costs([*self.costs.whole_s], [*self.costs.launched_s])
+        for number, block in enumerate(events.blocks):
+            if np.isin(events.op[block.rows], ops).any():
+                costs.whole_s[number], costs.launched_s[number] = block_cost(events, block, factor, self.pace)
+        return replace(self, factor=factor, costs=costs)
 
     def total_s(self, times_s: Floats) -> Floats:
         """Samples of the step [s] with messages that take these times (draws × messages) [s]."""
@@ -48,11 +59,11 @@ def exchange_of(
     """The step of a prediction with MESSAGES on its timeline."""
     whole, ops = with_messages(timeline, messages), len(timeline.op_s)
     samples, _ = times_in_step(prediction, timeline, scenario)
-    factor = np.hstack([timeline.factor(samples), np.zeros((len(samples), len(messages)))])
+    factor = np.vstack([timeline.factor(samples).T, np.zeros((len(messages), len(samples)))])
     events, sent = whole.events, whole.events.op - ops
     blocks = ((number, sent[block.rows]) for number, block in enumerate(events.blocks))
     of_messages = tuple((number, which) for number, which in blocks if which.min() >= 0)
-    return StepWithMessages(whole, block_costs(events, factor, scenario.pace), of_messages, scenario.pace)
+    return StepWithMessages(whole, factor, block_costs(events, factor, scenario.pace), of_messages, scenario.pace)
 
 
 def with_messages(timeline: StepTimeline, messages: pd.DataFrame) -> StepTimeline:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from estimator.core.schema import HOST, HOST_CLASSES, TIMELINE
-from estimator.core.types import Flags, Floats, Timeline
+from estimator.core.types import Flags, Floats, Integers, Timeline
 from estimator.rollup.timeline import Events, replay, step_s
 
 DEVICE = "device"
@@ -37,9 +37,10 @@ class StepTimeline:
         busy = [events.launch, events.lag, (events.duration * (events.op >= 0))[events.on_host]]
         return host_time(events, self.host_step_s) > 0 or any(bool((of > 0).any()) for of in busy)
 
-    def factor(self, samples: Floats) -> Floats:
-        """How many times as long each op takes (draws × ops)."""
-        return np.divide(samples, self.op_s, out=np.ones_like(samples), where=self.op_s > 0)
+    def factor(self, samples: Floats, ops: Integers | slice = slice(None)) -> Floats:
+        """How many times as long each of these ops takes (draws × ops); by default of all."""
+        op_s = self.op_s[ops]
+        return np.divide(samples, op_s, out=np.ones_like(samples), where=op_s > 0)
 
     def durations_s(self, op_s: Floats) -> Floats:
         """The durations of the events [s], where the ops take these times."""

@@ -140,7 +140,7 @@ def replay(events: Events, factor: Floats, pace: Floats, host_step_s: float) -> 
         pace: one number a draw; how many times as long the host takes.
         host_step_s: when the host goes on to its next step [s].
     """
-    return run(events, block_costs(events, factor, pace), pace, host_step_s)
+    return run(events, block_costs(events, np.ascontiguousarray(factor.T), pace), pace, host_step_s)
 
 
 def run(events: Events, costs: Costs, pace: Floats, host_step_s: float) -> list[Clock]:
@@ -195,21 +195,21 @@ def _advance(clock: Clock, events: Events, block: Block, whole: Floats, launched
     clock.ended_s.append(ended)
 
 
-def block_costs(events: Events, factor_of_op: Floats, pace: Floats) -> Costs:
-    """What every block costs, by the factor of each op (draws × ops)."""
-    costs, factor = Costs([], []), np.ascontiguousarray(factor_of_op.T)
-    for block in events.blocks:
-        if block.lane == HOST_LANE:
-            whole, launched = np.zeros_like(pace), np.sum(host_event(events, block, factor, pace), axis=0)
-        else:
-            spent, ready = spent_and_ready(events, block, factor, pace)
-            running = np.cumsum(spent, axis=0)
-            ready += spent  # in place: a block's draws stay in the cache
-            ready -= running
-            whole, launched = running[-1], running[-1] + ready.max(axis=0)
-        costs.whole_s.append(whole)
-        costs.launched_s.append(launched)
-    return costs
+def block_costs(events: Events, factor: Floats, pace: Floats) -> Costs:
+    """What every block costs, by the factor of each op (ops × draws)."""
+    costs = [block_cost(events, block, factor, pace) for block in events.blocks]
+    return Costs([whole for whole, _ in costs], [launched for _, launched in costs])
+
+
+def block_cost(events: Events, block: Block, factor: Floats, pace: Floats) -> tuple[Floats, Floats]:
+    """T and X of one block [s], by the factor of each op (ops × draws)."""
+    if block.lane == HOST_LANE:
+        return np.zeros_like(pace), np.sum(host_event(events, block, factor, pace), axis=0)
+    spent, ready = spent_and_ready(events, block, factor, pace)
+    running = np.cumsum(spent, axis=0)
+    ready += spent  # in place: a block's draws stay in the cache
+    ready -= running
+    return running[-1], running[-1] + ready.max(axis=0)
 
 
 def host_event(events: Events, block: Block, factor: Floats, pace: Floats) -> tuple[Floats, Floats]:
