@@ -82,10 +82,9 @@ def collective_times(messages: Messages, links: Links, coefficients: CollectiveC
 def least_times(messages: Messages, links: Links) -> Floats:
     """Time of the bytes alone at nominal rates [s], reduced in the network where its switches can."""
     hops = _of_hops(messages, _inside_nominal(messages, links), links.between.nominal, links.bus)
-    by_ring, in_network = (
-        _transfer(messages, volumes, hops) for volumes in (_ring_volumes(messages), _switched(messages))
-    )
-    return np.where(_reduced_in_network(messages, links), np.minimum(by_ring, in_network), by_ring)
+    by_ring = _ring_volume(messages) * messages.bytes / np.minimum(*hops)
+    in_network = np.where(_reduced_in_network(messages, links), _switched_transfer(messages, hops), np.inf)
+    return np.minimum(by_ring, in_network)
 
 
 def _candidates(messages: Messages, links: Links, coefficients: CollectiveCoefficients) -> Iterator[LinkTime]:
@@ -108,8 +107,7 @@ def _ring(messages: Messages, links: Links, coefficients: CollectiveCoefficients
     between = np.where(messages.nodes > 1, passes * np.maximum(messages.nodes - 1, 1), 0.0)
     steps = np.where(messages.operator == "send_recv", 1.0, passes * (messages.ranks - 1))
     inside = np.maximum(steps - between, 0.0)
-    if links.torus_dimensions > 1:
-        inside = np.where(messages.nodes > 1, inside, np.minimum(inside, passes * _torus_steps(messages, links)))
+    inside = np.where(messages.nodes > 1, inside, np.minimum(inside, passes * _torus_steps(messages, links)))
     latency = _latency(links, coefficients, protocol, inside, np.minimum(between, steps))
     return LinkTime(latency, _ring_volume(messages) * messages.bytes / _bus_bandwidth(messages, links, coefficients))
 
@@ -124,11 +122,11 @@ def _tree(messages: Messages, links: Links, coefficients: CollectiveCoefficients
 def _in_network(messages: Messages, links: Links, coefficients: CollectiveCoefficients, protocol: str) -> LinkTime:
     inside, between = 2 * (messages.per_node - 1), np.full(len(messages.ranks), 2.0)
     latency = _latency(links, coefficients, protocol, inside, between)
-    return LinkTime(latency, _transfer(messages, _switched(messages), hop_bandwidths(messages, links, coefficients)))
+    return LinkTime(latency, _switched_transfer(messages, hop_bandwidths(messages, links, coefficients)))
 
 
 def _torus_steps(messages: Messages, links: Links) -> Floats:
-    """Steps of one pass by a ring of each dimension."""
+    """Steps of one pass by a ring of each dimension; of one dimension p − 1, but at least one."""
     dimensions = links.torus_dimensions
     return np.maximum(dimensions * (messages.per_node ** (1.0 / dimensions) - 1.0), 1.0)
 
@@ -192,7 +190,7 @@ def _inside_nominal(messages: Messages, links: Links) -> Floats:
     A group that has its node for itself is taken to have all links of its devices, so that no step gets shorter with
     more of them.
     """
-    few = (messages.at_once > np.ones(len(messages.ranks))) | (messages.operator == "send_recv")
+    few = np.greater(messages.at_once, 1.0) | (messages.operator == "send_recv")
     return np.where(few, links.inside.nominal_among(messages.per_node), links.inside.nominal)
 
 
@@ -222,21 +220,11 @@ def _reduced_in_network(messages: Messages, links: Links) -> Flags:
     return _reduces(messages) & (messages.nodes > 1) & links.in_network
 
 
-def _transfer(messages: Messages, volumes: tuple[Floats, Floats], hops: tuple[Floats, Floats]) -> Floats:
-    """Time of the bytes [s] by the slower hop; ``volumes``: of each device inside, and of each node between."""
-    inside, between = (volume * messages.bytes / bandwidth for volume, bandwidth in zip(volumes, hops, strict=True))
-    return np.maximum(inside, between)
-
-
-def _switched(messages: Messages) -> tuple[Floats, Floats]:
-    """What both hops carry where switches reduce, as a multiple of the message: each device of a node owns a part."""
-    return 2.0 * (messages.per_node - 1) / messages.per_node, np.ones(len(messages.ranks))
-
-
-def _ring_volumes(messages: Messages) -> tuple[Floats, Floats]:
-    """What both hops carry by a ring, as a multiple of the message."""
-    volume = _ring_volume(messages)
-    return volume, volume
+def _switched_transfer(messages: Messages, hops: tuple[Floats, Floats]) -> Floats:
+    """Time of the bytes where switches reduce [s], by the slower hop: each device of a node owns a part of them."""
+    inside, between = hops
+    volume = 2.0 * (messages.per_node - 1) / messages.per_node
+    return messages.bytes * np.maximum(volume / inside, 1.0 / between)
 
 
 def _passes(messages: Messages) -> Floats:
