@@ -223,11 +223,17 @@ def ranks_of_kinds(predicted: PredictedStep, group: Group, split: Split) -> dict
     found: dict[str, Ranks] = {}
     sharing = {"experts": split.experts, "like_experts": group.copies // split.experts}
     for kind, ranks in {"tensor": split.tensor, "stages": split.pipeline, "data": group.copies, **sharing}.items():
-        joined = max(1, min(ranks, node // inner))
-        found[kind] = Ranks(ranks, joined, max(1, node // joined))
-        if inner * ranks < node < group.devices and node % (inner * ranks):
-            found[kind] = Ranks(ranks, -(-ranks // 2), inner)  # some lie across two nodes, and all wait for these
+        found[kind] = _in_nodes(ranks, inner, node, group.devices)
         inner *= 1 if kind == "data" else ranks  # copies that share experts are some of all
     inside = found["stages"].per_node == split.pipeline
     found["stages"] = Ranks(2, 2 if inside else 1, min(split.tensor, node))  # neighbours
     return found
+
+
+def _in_nodes(ranks: int, apart: int, node: int, devices: int) -> Ranks:
+    """The ranks of a message, so many devices apart, in nodes of so many devices."""
+    together = apart * ranks
+    if together < node < devices and node % together:  # some lie across two nodes, and all wait for these
+        return Ranks(ranks, -(-ranks // 2), apart)
+    joined = max(1, min(ranks, node // apart))
+    return Ranks(ranks, joined, max(1, node // joined))
