@@ -195,7 +195,6 @@ class Network(File):
 
     #: devices that their own links join: of one node, or of more where the links reach further
     linked_devices: Whole | None = None
-    linked_nodes: float = Field(default=1.0, gt=0)  #: nodes whose devices these links join
     interconnect: str | None = None  #: its name, which tells how a message is sent where 'transport' does not
     #: sockets: messages go through the operating system, as TCP; rdma: they bypass it
     transport: Transport | None = None
@@ -205,6 +204,13 @@ class Network(File):
     taper: float = Field(default=1.0, ge=1.0)  #: bandwidth into a node over its share of the network's core
     in_network: bool = False  #: whether its switches reduce what passes through them
     measured: tuple[MeasuredLink, ...] = ()  #: what timed collectives show; the program fills it in
+    devices_per_node: Whole | None = None  #: of its machine; the program fills it in
+
+    @property
+    def linked_nodes(self) -> float:
+        """Nodes whose devices the links join; 1 where they reach no further than a node."""
+        per_node = self.devices_per_node or 0
+        return max(1.0, (self.linked_devices or per_node) / per_node) if per_node else 1.0
 
 
 class Part(File):
@@ -312,9 +318,9 @@ class SystemSpec(File):
     def network(self) -> Network:
         """The nodes and the network between them."""
         shared = {name: getattr(self, name) for name in Network.model_fields if name in type(self).model_fields}
-        joined = (self.linked_devices or self.devices_per_node).value
-        linked = {"linked_devices": int(joined), "linked_nodes": joined / self.devices_per_node.value}
-        return Network().model_copy(update={**shared, **linked})
+        joined, per_node = self.linked_devices or self.devices_per_node, int(self.devices_per_node.value)
+        known = {"linked_devices": int(joined.value), "devices_per_node": per_node}
+        return Network().model_copy(update={**shared, **known})
 
 
 class UpdateOp(File):

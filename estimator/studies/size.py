@@ -78,7 +78,9 @@ def machine_network(machine: Machine, size: Size, folder: Path) -> Network:
     stated = (
         {name: getattr(machine.network, name) for name in machine.network.model_fields_set} if machine.network else {}
     )
-    return known.model_copy(update={"linked_devices": known.linked_devices or size.devices, **stated})
+    of_node = size.system is not None and size.system.linked_devices is None
+    linked = size.devices if of_node else known.linked_devices or size.devices
+    return known.model_copy(update={"linked_devices": linked, **stated, "devices_per_node": size.devices})
 
 
 def _cite_system(name: str, sourced: Sourced) -> str:

@@ -141,7 +141,7 @@ def _sample_time(row: dict[str, object]) -> Floats:
     per_node = 8 if np.isnan(float(str(row["acc_per_node"]))) else int(float(str(row["acc_per_node"])))
     joined = 10**6 if device.startswith("tpu") else per_node  # a pod's links join all chips
     rate = f"{injection_gbps(row['inter_node']) / 8:g} GB/s"
-    links = {"linked_devices": joined, "linked_nodes": joined / per_node}
+    links = {"linked_devices": joined, "devices_per_node": per_node}
     network = Network.model_validate({**links, "interconnect": "InfiniBand", "injection_bandwidth": rate})
     group = Group(devices, -(-devices // per_node), batch, batch * devices)
     return step_of_group(step.in_network(network), one, group, Split()).step.total / batch

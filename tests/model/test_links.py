@@ -114,7 +114,7 @@ def test_what_leaves_joined_devices_is_what_leaves_all_their_nodes() -> None:
 
 @pytest.mark.parametrize(("device", "dimensions"), [("tpu-v4", 3), ("tpu-v3", 2), ("h100-sxm5-80gb", 1)])
 def test_links_that_join_nodes_are_a_torus_where_each_neighbour_has_its_own(device: str, dimensions: int) -> None:
-    pod = Network.model_validate({"linked_devices": 1024, "linked_nodes": 256})
+    pod = Network.model_validate({"linked_devices": 1024, "devices_per_node": 4})
     joined, of_node = (load_device(device).model_copy(update={"network": network}) for network in (pod, Network()))
     assert links_of(joined).torus_dimensions == dimensions
     assert links_of(of_node).torus_dimensions == 1

@@ -53,7 +53,15 @@ def test_a_machine_of_a_device_has_the_network_of_the_study_and_joins_its_nodes_
     given = network(**nodes, network={"latency": "2 us", "interconnect": "InfiniBand"})
     assert given.latency is not None
     assert (given.latency.value, given.interconnect, given.linked_devices) == (2e-6, "InfiniBand", 4)
-    assert network(**nodes) == Network(linked_devices=4)
+    assert network(**nodes) == Network(linked_devices=4, devices_per_node=4)
+
+
+def test_links_that_reach_beyond_a_node_join_as_many_nodes_however_the_machine_is_written() -> None:
+    rack = {"device": "gb200", "nodes": 36, "devices_per_node": 4}
+    by_system, by_hand = network(system="gb200-nvl72"), network(**rack, network={"linked_devices": 72})
+    assert by_system.linked_nodes == by_hand.linked_nodes == 18
+    assert network(system="gb200-nvl72", network={"linked_devices": 4}).linked_nodes == 1
+    assert network(system="summit", devices_per_node=4).linked_devices == 4
 
 
 def test_a_fraction_of_the_nodes_is_in_use() -> None:
