@@ -15,8 +15,8 @@ operations in MPICH", 2005; bus bandwidth as nccl-tests define it):
 
 A ring crosses each node's network once, so its bandwidth is that of the slowest hop: a device's link in the node, or
 all that goes into the node. In an all-to-all each device sends most of its bytes through its share of that. To other
-nodes no device sends more than its bus carries. In a node that other groups share, it sends no more than its links to
-the others of its group carry. Links that join many nodes in a torus of d dimensions make a ring of each of them:
+nodes no device sends more than its bus carries. In a group of fixed size, it sends no more than its links to the
+others of the group carry. Links that join many nodes in a torus of d dimensions make a ring of each of them:
 d (p^(1/d) − 1) steps for p − 1.
 
 Protocols of libraries (NCCL, src/graph/tuning.cc): *LL* sends a flag with every word, *LL128* with every 120 bytes
@@ -41,8 +41,8 @@ PASS_ALL_ON = ("collective_broadcast", "collective_reduce", "send_recv")  # ever
 
 @dataclass(frozen=True)
 class Messages:
-    """Collectives, one entry each: operator, bytes of the message, ranks, those of one node, and how many such
-    collectives of other groups share the node's way to other nodes.
+    """Collectives, one entry each: operator, bytes of the message, ranks, those of one node, how many such collectives
+    of other groups share the node's way to other nodes, and whether more devices do not add to the ranks.
     """
 
     operator: Names
@@ -50,6 +50,7 @@ class Messages:
     ranks: Floats
     per_node: Floats
     at_once: Floats | float = 1.0
+    fixed: Flags | bool = False
 
     @property
     def nodes(self) -> Floats:
@@ -187,11 +188,10 @@ def _inside_bandwidth(messages: Messages, links: Links, coefficients: Collective
 def _inside_nominal(messages: Messages, links: Links) -> Floats:
     """The nominal bandwidth of a device's links to the others of its group [B/s].
 
-    A group that has its node for itself is taken to have all links of its devices, so that no step gets shorter with
+    A group that grows with the machine is taken to have all links of its devices, so that no step gets shorter with
     more of them.
     """
-    few = np.greater(messages.at_once, 1.0) | (messages.operator == "send_recv")
-    return np.where(few, links.inside.nominal_among(messages.per_node), links.inside.nominal)
+    return np.where(messages.fixed, links.inside.nominal_among(messages.per_node), links.inside.nominal)
 
 
 def _of_hops(messages: Messages, inside: Floats, between: float, bus: float) -> tuple[Floats, Floats]:

@@ -33,7 +33,7 @@ from estimator.core.parallel import (
     DataWord,
     Split,
 )
-from estimator.core.schema import MATRIX, MESSAGES, WORK, numbers
+from estimator.core.schema import MATRIX, MESSAGES, WORK, among_copies, numbers
 from estimator.core.types import ITEMSIZE, Floats, Workload, itemsizes
 from estimator.work.buckets import Buckets, buckets_of, knows_blocks, units_of
 from estimator.work.compression import Compression, compression
@@ -176,6 +176,7 @@ def messages_as_work(messages: pd.DataFrame, groups: Mapping[str, Ranks]) -> pd.
         "ranks": ranks,
         "ranks_per_node": per_node,
         "groups_at_once": at_once,
+        "among": np.where(among_copies(messages), "data", "model"),
         "precision": "fp32",
         "calls": 1.0,
         "time_s": 0.0,

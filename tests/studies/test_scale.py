@@ -137,6 +137,14 @@ def test_compressed_gradients_make_no_step_shorter_on_more_devices(split: str) -
     assert steps == sorted(steps)
 
 
+def test_more_copies_of_a_divided_model_make_no_step_shorter() -> None:
+    """Whose parts have the links of their pair alone, whoever else is in their node."""
+    plan = RunPlan("", draws=50, batch=8, precision="fp16")
+    rows = run("gpt2", devices=(2, 4, 6, 12), split="tensor=2", plan=plan)["rows"]
+    steps = [row["step_s"]["mid"] for row in rows]
+    assert steps == sorted(steps)
+
+
 def test_compressed_gradients_help_where_links_are_slow_alone(cluster: Any) -> None:
     """Steps that are long, over links that are fast, hide what these send, but nothing hides the casts."""
     large = RunPlan("", draws=50, batch=128)

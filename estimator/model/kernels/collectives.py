@@ -35,7 +35,8 @@ def messages_of(rows: pd.DataFrame, device: DeviceSpec) -> Messages:
     per_node = np.nan_to_num(numbers(rows, "ranks_per_node"), nan=_joined(device))
     operator = rows["operator"].to_numpy(dtype=object, na_value="")
     at_once = np.nan_to_num(numbers(rows, "groups_at_once"), nan=1.0)
-    return Messages(operator, amounts_per_call(rows)[1], ranks, np.minimum(per_node, ranks), at_once)
+    fixed = rows["among"].eq("model").fillna(False).to_numpy(dtype=bool) if "among" in rows else False
+    return Messages(operator, amounts_per_call(rows)[1], ranks, np.minimum(per_node, ranks), at_once, fixed)
 
 
 def _joined(device: DeviceSpec) -> int:
