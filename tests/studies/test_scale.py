@@ -137,14 +137,6 @@ def test_compressed_gradients_make_no_step_shorter_on_more_devices(split: str) -
     assert steps == sorted(steps)
 
 
-def test_more_copies_of_a_divided_model_make_no_step_shorter() -> None:
-    """Whose parts have the links of their pair alone, whoever else is in their node."""
-    plan = RunPlan("", draws=50, batch=8, precision="fp16")
-    rows = run("gpt2", devices=(2, 4, 6, 12), split="tensor=2", plan=plan)["rows"]
-    steps = [row["step_s"]["mid"] for row in rows]
-    assert steps == sorted(steps)
-
-
 def test_compressed_gradients_help_where_links_are_slow_alone(cluster: Any) -> None:
     """Steps that are long, over links that are fast, hide what these send, but nothing hides the casts."""
     large = RunPlan("", draws=50, batch=128)
@@ -226,6 +218,20 @@ def test_more_copies_of_a_divided_model_make_no_step_shorter(split: str) -> None
     rows = scale(read_profile("gpt2"), load_system("selene"), [8, 16, 64, 1024], plan, [read_split(split)], "weak")[
         "rows"
     ]
+    steps = [row["step_s"]["mid"] for row in rows]
+    assert steps == sorted(steps)
+
+
+@pytest.mark.parametrize(
+    ("system", "devices", "tensor", "batch", "precision"),
+    [("tpu-v4-pod", (4, 8, 16, 64), 4, 8, "bf16"), ("summit", (2, 4, 6, 12), 2, 2, "fp16")],
+)
+def test_more_copies_of_a_divided_model_make_no_step_shorter_over_links_of_pairs(
+    system: str, devices: tuple[int, ...], tensor: int, batch: int, precision: str
+) -> None:
+    """Whose parts have the links to each other alone, whoever else is in their node."""
+    plan = RunPlan("", draws=50, batch=batch, precision=precision)
+    rows = run("gpt2", system, devices, f"tensor={tensor}", plan=plan)["rows"]
     steps = [row["step_s"]["mid"] for row in rows]
     assert steps == sorted(steps)
 
