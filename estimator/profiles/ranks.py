@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
@@ -14,11 +14,16 @@ from estimator.core.types import Floats, Integers, Profile, Timeline
 from estimator.profiles.canonical import AMOUNTS
 
 LEAST_SHARE = 0.05  # of the time of the busiest device of a process that another one computes, to count as a rank
-NEXT_TO_NOTHING = (
-    f"only copied, or computed for less than {100 * LEAST_SHARE:g} % of the busiest device's time: left out of the "
-    "mean over devices"
-)
+LITTLE = f"only copied, or computed for less than {100 * LEAST_SHARE:g} % of the busiest device's time"
 RANK_COLUMNS = ("rank", "placement", "stream")  # differ between ranks that do the same work
+
+
+def device_warnings(computing: int, left_out: Sequence[str]) -> Iterator[str]:
+    """A warning where a process ran several devices: of how many the step is the mean, and which it leaves out."""
+    if computing > 1 or left_out:
+        mean = f"the mean over {computing} devices" if computing > 1 else "that of one device"
+        rest = f"; left out: {', '.join(left_out)}, which {LITTLE}" if left_out else ""
+        yield f"the step is {mean} of this process{rest}"
 
 
 def merge(profiles: Sequence[Profile]) -> Profile:

@@ -21,7 +21,7 @@ import pandas as pd
 from estimator.core.errors import EstimatorError
 from estimator.core.schema import PHASES
 from estimator.core.types import Flags, Integers, Profile, Workload
-from estimator.profiles import canonical, chrome_trace
+from estimator.profiles import canonical, chrome_trace, ranks
 from estimator.profiles.columns import Ids
 from estimator.profiles.dump import Dump
 from estimator.profiles.events import LAST
@@ -90,7 +90,7 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
     steps = find_steps(trace, launches.time)
     on_device = bool(len(trace.device))
     computing = on_computing_devices(trace)
-    counted, without_devices = (steps.step >= 0) & computing, tuple(left_out(trace, computing))
+    counted, idle = (steps.step >= 0) & computing, left_out(trace, computing)
     whole, all_launches = dataclasses.replace(trace), launches
     trace.device, launches = trace.device.take(counted), launches.take(counted)
     timed = trace.device if on_device else trace.ops.take(steps.ops)
@@ -121,8 +121,8 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
         tool_version=_version(trace),
         warnings=(
             *steps.warnings,
-            *_missing_data(trace, on_device, len(workers)),
-            *without_devices,
+            *_missing_data(trace, on_device),
+            *ranks.device_warnings(len(workers), idle),
             *_crossing(nest),
         ),
     )
@@ -258,7 +258,7 @@ def _recorded_s(trace: Trace) -> tuple[float, float]:
     return origin_s + first / 1e12, origin_s + last / 1e12
 
 
-def _missing_data(trace: Trace, on_device: bool, devices: int) -> Iterator[str]:
+def _missing_data(trace: Trace, on_device: bool) -> Iterator[str]:
     """Warnings about data that the trace does not hold."""
     if trace.unfinished:
         yield f"{trace.unfinished} events have no end, as they still ran when the trace stopped: left out"
@@ -266,8 +266,6 @@ def _missing_data(trace: Trace, on_device: bool, devices: int) -> Iterator[str]:
         yield "the trace has no operand shapes: profile with record_shapes=True"
     if len(trace.launches) and not on_device:
         yield "the trace has launches but no GPU event: the ops' times are the processor's"
-    if devices > 1:
-        yield f"{devices} devices ran in this process: a step's ops are the mean over them"
 
 
 def _crossing(nest: Nesting) -> Iterator[str]:

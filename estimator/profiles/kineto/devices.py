@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
@@ -66,13 +66,11 @@ def on_computing_devices(trace: Trace) -> Flags:
     return np.asarray(computes[device], dtype=bool)
 
 
-def left_out(trace: Trace, computing: Flags) -> Iterator[str]:
-    """A warning about devices that do not compute; ``computing``: events of those that do."""
+def left_out(trace: Trace, computing: Flags) -> list[str]:
+    """The names of devices that do not compute; ``computing``: events of those that do."""
     device = _device_of(trace)
-    idle = np.setdiff1d(device, device[computing])
-    if len(idle):
-        names = dict(enumerate(dict.fromkeys(str(name) for name, _ in trace.streams)))
-        yield f"{', '.join(f'gpu:{names[number]}' for number in idle.tolist())} {ranks.NEXT_TO_NOTHING}"
+    names = list(dict.fromkeys(str(name) for name, _ in trace.streams))
+    return [f"gpu:{names[number]}" for number in np.setdiff1d(device, device[computing]).tolist()]
 
 
 def by_device(trace: Trace) -> list[Columns]:

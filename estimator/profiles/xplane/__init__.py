@@ -428,11 +428,8 @@ class _PlaneEvents:
 def _warnings(reading: _Reading, workers: list[_Part]) -> Iterator[str]:
     if not any(len(part.steps) for part in workers):
         yield from reading.steps.warnings()
-    if len(workers) > 1:
-        yield f"{len(workers)} devices ran in this process: a step's ops are the mean over them"
     idle = [part.name for part in reading.parts if part.kinds and part not in workers]
-    if idle:
-        yield f"{', '.join(idle)} {ranks.NEXT_TO_NOTHING}"
+    yield from ranks.device_warnings(len(workers), idle)
     outside, total = sum(part.outside_ps for part in workers), sum(part.total.sum_ps for part in workers)
     yield from outside_warnings(outside, outside + total)
     yield from crossing_warnings(Tally(crossing=sum(part.total.crossing for part in workers)))

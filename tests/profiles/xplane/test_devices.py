@@ -18,7 +18,7 @@ def test_a_gpu_that_only_copied_is_no_rank(tmp_path: Path) -> None:
     lines = [{"Stream #1": [event(2, 0, 10, *stats)]} for stats in (COPY_STATS, OP_STATS)]
     profile = read_bytes(accelerators(*lines), tmp_path)
     assert (profile.ranks, profile.ops["calls"].tolist()) == (1, [1])
-    assert "/device:GPU:0 only copied" in str(profile.warnings)
+    assert "left out: /device:GPU:0, which only copied" in str(profile.warnings)
 
 
 @pytest.mark.parametrize(("duration", "ranks"), [(40, 1), (60, 2)])

@@ -289,7 +289,7 @@ def test_devices_of_one_process_are_its_ranks(tmp_path: Path) -> None:
     assert profile.ops["time_s"].tolist() == pytest.approx([20e-12])
     assert profile.ops["time_spread_s"].tolist() == pytest.approx([200**0.5 * 1e-12])
     assert profile.ops["calls"].tolist() == [1]
-    assert "2 devices ran in this process" in str(profile.warnings)
+    assert "the step is the mean over 2 devices of this process" in str(profile.warnings)
 
 
 def test_the_op_of_a_kernel_is_in_its_annotation(tmp_path: Path) -> None:
