@@ -22,9 +22,9 @@ def estimate_forward(step: Estimate) -> Estimate:
 @contextmanager
 def validating(step: Estimate) -> Iterator[None]:
     """Faults of a validation say so. Raises EstimatorError for a profile of inference."""
-    with within("validation (without validation_samples there is none)"):
+    with within("validation (asked for by validation_samples)"):
         if step.profile.workload.mode == "inference":
-            raise EstimatorError(f"{step.profile.where}: is of inference, which has nothing to validate")
+            raise EstimatorError(f"{step.profile.where}: holds inference; expected a profile of training")
         yield
 
 

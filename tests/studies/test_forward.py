@@ -29,5 +29,5 @@ def test_a_validation_runs_the_forward_ops_alone(tmp_path: Path) -> None:
 
 
 def test_a_profile_of_inference_has_nothing_to_validate(tmp_path: Path) -> None:
-    with pytest.raises(EstimatorError, match=r"validation_samples there is none\): .*: is of inference"):
+    with pytest.raises(EstimatorError, match=r"\(asked for by validation_samples\): .*: holds inference"):
         estimate_forward(step(tmp_path, "inference"))
