@@ -124,6 +124,11 @@ def percent(share: float, digits: int = 2) -> str:
     return f"{float(f'{100 * share:.{digits}g}'):g} %"
 
 
+def plural(noun: str, count: float) -> str:
+    """The noun as it stands behind a count: ``1 node``, ``2 nodes``."""
+    return noun if count == 1 else f"{noun}s"
+
+
 def significant(value: float, digits: int) -> str:
     """Significant digits without an exponent: ``564,000``, ``82.60``, ``0.00123``."""
     if value == 0 or not math.isfinite(value):

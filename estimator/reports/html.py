@@ -179,7 +179,8 @@ def _size(result: StudyResult, machine: str) -> str:
     if pair is None:
         return ""
     numbers, estimated = result.chains[pair], result.estimates.get(pair)
-    nodes = f"{numbers['nodes'].samples[0]:,.0f} nodes"
+    count = numbers["nodes"].samples[0]
+    nodes = f"{count:,.0f} {units.plural('node', count)}"
     devices = numbers.get("devices_per_node") or numbers["workers_per_node"]
     return f"{nodes} of {devices.samples[0]:g} {estimated.target.name}" if estimated else nodes
 

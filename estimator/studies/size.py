@@ -9,6 +9,7 @@ import numpy as np
 
 from estimator.core.errors import EstimatorError
 from estimator.core.types import Network, Sourced, SystemSpec
+from estimator.core.units import plural
 from estimator.devices import load_device, load_system
 from estimator.rollup.failures import nodes_in_use
 from estimator.studies.places import beside
@@ -33,7 +34,8 @@ class Size:
         return int(nodes_in_use(np.asarray(float(self.nodes)), np.asarray(self.fraction or 1.0)))
 
     def __str__(self) -> str:
-        return f"{self.in_use} {self.node_name}s of {self.devices}"
+        nodes, devices = plural(self.node_name, self.in_use), plural("device", self.devices)
+        return f"{self.in_use} {nodes} of {self.devices} {devices}"
 
 
 def machine_size(machine: Machine, folder: Path) -> Size:

@@ -57,7 +57,7 @@ def group_of_unit(unit: UnitOfWork, devices: int, profile: Profile, size: Size) 
     most = size.in_use * size.devices
     if devices > most:
         hint = ", or say how many a node has (devices_per_node)" if size.devices == 1 else ""
-        raise UnfitError(f"devices {devices}: the machine has {size} devices; expected a number from 1 to {most}{hint}")
+        raise UnfitError(f"devices {devices}: the machine has {size}; expected a number from 1 to {most}{hint}")
     ranks, batch = ranks_of(profile), unit.batch_size or profile.workload.batch_size
     refuse_fewer(devices, ranks.parts)
     return group_of(devices, size.devices, unit.scaling or "weak", batch, split_of(unit), ranks.of_copy)

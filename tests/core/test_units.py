@@ -104,6 +104,10 @@ def test_significant_digits_and_intervals() -> None:
     assert units.show_interval(110324994, 128950108, 137735651, "1") == "129,000,000 (110,300,000 – 137,700,000)"
 
 
+def test_a_noun_stands_in_the_number_of_its_count() -> None:
+    assert [f"{count} {units.plural('node', count)}" for count in (0, 1, 2)] == ["0 nodes", "1 node", "2 nodes"]
+
+
 def test_usual_units_agree_with_the_unit_library() -> None:
     assert units.usual_units() == {text: units.any_unit(text) for text in units.usual_units()}
 

@@ -66,7 +66,7 @@ def test_links_that_reach_beyond_a_node_join_as_many_nodes_however_the_machine_i
 
 def test_a_fraction_of_the_nodes_is_in_use() -> None:
     size = machine_size(Machine(device="v100", nodes=7, devices_per_node=4, fraction=0.5), FOLDER)
-    assert (size.nodes, size.in_use, str(size)) == (7, 3, "3 nodes of 4")
+    assert (size.nodes, size.in_use, str(size)) == (7, 3, "3 nodes of 4 devices")
     assert machine_size(Machine(system="summit", fraction=0.5), FOLDER).in_use == 2304
     with pytest.raises(EstimatorError, match=r"fraction 0.1 of 7 nodes leaves none; expected at least one"):
         machine_size(Machine(device="v100", nodes=7, fraction=0.1), FOLDER)

@@ -199,6 +199,8 @@ def test_more_devices_than_the_machine_has_make_it_unfit(tmp_path: Path) -> None
     write(tmp_path)
     with pytest.raises(UnfitError, match=r"devices 8: the machine has 3 nodes of 2 devices; .* 1 to 6"):
         estimated(tmp_path, {"devices_per_node": 2}, GROUPED)
+    with pytest.raises(UnfitError, match=r"the machine has 1 node of 1 device; expected a number from 1 to 1, or say"):
+        estimated(tmp_path, {"nodes": 1}, GROUPED)
 
 
 def test_memory_must_hold_all_trainings_of_a_device(tmp_path: Path) -> None:

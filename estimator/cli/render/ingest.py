@@ -37,7 +37,7 @@ def render_ingest(document: Mapping[str, Any], top: float) -> None:
 
 
 def _totals(document: Mapping[str, Any]) -> str:
-    steps = f"{document['steps']} step{'s' * (document['steps'] > 1)}"
+    steps = f"{document['steps']} {units.plural('step', document['steps'])}"
     several, whole = document["ranks"] > 1, document["world_size"] or 1
     ranks = f" of {document['ranks']} ranks" if several else ""
     ranks = f"{ranks or ' of 1 rank'} of {whole}" if whole > document["ranks"] else ranks

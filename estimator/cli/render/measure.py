@@ -13,7 +13,7 @@ from estimator.core import units
 def render_measure(document: Mapping[str, Any]) -> None:
     """The best rates, their conditions, and where the files lie."""
     console = terminal.console()
-    threads = f"{document['threads']} thread{'s' * (document['threads'] > 1)}"
+    threads = f"{document['threads']} {units.plural('thread', document['threads'])}"
     conditions = f"{document['library']}, {threads}, {document['clock'] or 'clock unknown'}"
     console.print(f"{document['device']['name']}: {conditions}")
     terminal.print_table(_best_rates(document["best"]))

@@ -27,6 +27,7 @@ from estimator.core import csv_files, files
 from estimator.core.errors import EstimatorError
 from estimator.core.operators import with_operators
 from estimator.core.schema import MEASUREMENTS
+from estimator.core.units import plural
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -171,7 +172,7 @@ def _begin_folder(output: Path, shapes: pd.DataFrame) -> Path:
 def _warnings(rows: pd.DataFrame, provenance: Mapping[str, Any]) -> Iterator[str]:
     reasons = Counter(provenance["left_out"].values())
     for reason, count in reasons.items():
-        yield f"{count} shape{'s' * (count > 1)} left out: {reason}"
+        yield f"{count} {plural('shape', count)} left out: {reason}"
     wide_count = int(((rows["time_high_s"] - rows["time_low_s"]) / rows["time_s"] > WIDE_SPREAD).sum())
     if wide_count:
         rows_text = f"{wide_count} of {len(rows)} rows vary by more than {WIDE_SPREAD:.0%} of their time"

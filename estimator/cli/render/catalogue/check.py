@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from estimator.cli import terminal
+from estimator.core import units
 
 
 def render_check(document: Mapping[str, Any], what: str) -> None:
@@ -15,4 +16,4 @@ def render_check(document: Mapping[str, Any], what: str) -> None:
         sys.stderr.write(f"{fault} [{finding['rule']}]\n" if finding["rule"] else f"{fault}\n")
     checked, faults = document["checked"], len(document["faults"])
     files = what.removesuffix("s") if checked == 1 else what
-    terminal.console().print(f"{checked} {files} checked, {faults} fault{'s' * (faults != 1)}")
+    terminal.console().print(f"{checked} {files} checked, {faults} {units.plural('fault', faults)}")

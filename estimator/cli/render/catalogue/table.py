@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from estimator.cli import terminal
 from estimator.cli.render.catalogue.cells import cell_text, mark, print_legend, title
 from estimator.cli.terminal import Table
+from estimator.core import units
 from estimator.devices.specs.table.cells import Subject
 from estimator.devices.specs.table.layout import Column, Layout
 from estimator.devices.specs.table.rows import tally
@@ -64,5 +65,5 @@ def _fitting(texts: Mapping[Column, Sequence[str]], width: int) -> list[Column]:
 
 def _print_hint(layout: Layout, hidden: int) -> None:
     command = f"'estimator {layout.what}"
-    wider = f"{hidden} more column{'s' * (hidden > 1)} in a wider terminal; " if hidden else ""
+    wider = f"{hidden} more {units.plural('column', hidden)} in a wider terminal; " if hidden else ""
     terminal.console().print(f"{wider}{command} --columns help' names all columns, {command} NAME' shows one in full")
