@@ -1,4 +1,4 @@
-"""The framework that a workload runs in, by the name that it gives. Three stages need it, so that it stands here."""
+"""The framework that a workload runs in, by the name that its file gives. Several packages need it."""
 
 from __future__ import annotations
 

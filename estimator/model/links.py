@@ -62,7 +62,10 @@ class Hop:
 
 @dataclass(frozen=True)
 class Links:
-    """The hop between devices that their own links join, those of a node by default, and that between nodes."""
+    """The links inside a group of devices, and those between groups.
+
+    A group is what the devices' own links join: a node, or several nodes, as in a rack. The network joins the groups.
+    """
 
     inside: Hop
     between: Hop

@@ -1,4 +1,4 @@
-"""Doubts about op types and times that a table states."""
+"""Warnings about op types and times of a table that are likely mistakes."""
 
 import pytest
 
@@ -10,17 +10,17 @@ PRODUCT = {"op_type": "MatMul", "m": 256, "n": 4096, "k": 1024}
 WORDS = "time_s is in seconds; is it in milliseconds, or of several steps?"
 
 
-def doubts(*rows: dict[str, object]) -> list[str]:
+def warnings_of(*rows: dict[str, object]) -> list[str]:
     notes = count_work(make_ops(*rows), Workload(name="toy", precision="fp32")).notes
     return [note.text for note in notes if note.code in ("op-type-unknown", "time-unit")]
 
 
 def test_an_op_type_with_the_dimensions_of_a_product_that_is_no_ops_name() -> None:
     misspelt = PRODUCT | {"op_type": "Matmull"}
-    assert doubts(misspelt, misspelt, PRODUCT) == ["op_type 'Matmull' is not known. Did you mean MatMul?"]
-    assert doubts(misspelt | {"op_class": "gemm"}) == []
-    assert doubts({"op_type": "Mystery", "shapes": "3x4"}) == []
-    (other,) = doubts(PRODUCT | {"op_type": "qqq"})
+    assert warnings_of(misspelt, misspelt, PRODUCT) == ["op_type 'Matmull' is not known. Did you mean MatMul?"]
+    assert warnings_of(misspelt | {"op_class": "gemm"}) == []
+    assert warnings_of({"op_type": "Mystery", "shapes": "3x4"}) == []
+    (other,) = warnings_of(PRODUCT | {"op_type": "qqq"})
     assert other == "op_type 'qqq' is not known. Write op_class, such as gemm, beside it."
 
 
@@ -35,9 +35,9 @@ def test_an_op_type_with_the_dimensions_of_a_product_that_is_no_ops_name() -> No
     ],
 )
 def test_times_that_are_likely_in_another_unit(rows: list[dict[str, object]], found: str | None) -> None:
-    assert doubts(*rows) == ([f"{found}: {WORDS}"] if found else [])
+    assert warnings_of(*rows) == ([f"{found}: {WORDS}"] if found else [])
 
 
 def test_products_that_no_device_is_fast_enough_for() -> None:
-    (sentence,) = doubts(PRODUCT | {"time_s": 1e-9})
+    (sentence,) = warnings_of(PRODUCT | {"time_s": 1e-9})
     assert sentence.startswith("products run at 2.15 EFLOP/s, faster than on any device: ")
