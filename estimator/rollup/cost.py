@@ -1,4 +1,4 @@
-"""Run → energy and money, from the power of its device, what its node draws beside it, and the price of an hour."""
+"""Run → energy and money, from the power of its devices and of the rest of their nodes, and the price of an hour."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def device_energy(device_power_w: Floats, idle_power_w: Floats, time_per_unit_s:
 def extrapolated_device_energy(
     device_power_w: Floats, idle_power_w: Floats, time_per_unit_s: Floats, load_s: Floats, efficiency: Floats
 ) -> Floats:
-    """The same where the whole machine works, and a unit takes so much longer [J]."""
+    """The same with the efficiency of the extrapolation: on the whole machine a unit takes longer [J]."""
     return device_energy(device_power_w, idle_power_w, time_per_unit_s, load_s) / efficiency
 
 
 def overhead_energy(node_overhead_w: Floats, runs_per_day_per_node: Floats) -> Floats:
-    """A unit's share of what a node draws beside the devices [J]: that of a day ÷ the units of a node in a day."""
+    """A unit's share of the energy of the rest of its node, all but the devices [J]: that of a day ÷ units in a day."""
     return node_overhead_w * DAY_S / runs_per_day_per_node
 
 
@@ -39,13 +39,13 @@ def overhead_energy_of_groups(
     workers_per_node: Floats,
     runs_per_day_per_node: Floats,
 ) -> Floats:
-    """The same with the node's devices that have no training, which idle [J]."""
+    """The same, and the energy of the node's devices that idle, as they have no training [J]."""
     without = devices_per_node - devices_per_training * workers_per_node
     return overhead_energy(node_overhead_w + idle_power_w * without, runs_per_day_per_node)
 
 
 def unit_energy(device_energy_j: Floats, overhead_energy_j: Floats, pue: Floats) -> Floats:
-    """Energy that a unit takes from the grid [J]: (device + its share of the node) × PUE."""
+    """Energy that a unit takes from the grid [J]: (device + its share of the rest of the node) × PUE."""
     return (device_energy_j + overhead_energy_j) * pue
 
 
@@ -57,7 +57,7 @@ def group_step_energy(device_power_w: Floats, step_s: Floats, devices_per_traini
 def group_energy(
     device_energy_j: Floats, devices_per_training: Floats, overhead_energy_j: Floats, pue: Floats
 ) -> Floats:
-    """Energy that a unit on several devices takes from the grid [J]: (devices + their share of nodes) × PUE."""
+    """The same of a unit on several devices [J]: (devices + their share of the rest of the nodes) × PUE."""
     return unit_energy(device_energy_j * devices_per_training, overhead_energy_j, pue)
 
 
@@ -79,5 +79,5 @@ def price_by_device(usd_per_device_hour: Floats, time_per_unit_s: Floats, device
 def extrapolated_price_by_device(
     usd_per_device_hour: Floats, time_per_unit_s: Floats, devices_per_worker: Floats, efficiency: Floats
 ) -> Floats:
-    """The same where the whole machine works, and a unit takes so much longer [USD]."""
+    """The same with the efficiency of the extrapolation: on the whole machine a unit takes longer [USD]."""
     return price_by_device(usd_per_device_hour, time_per_unit_s, devices_per_worker) / efficiency

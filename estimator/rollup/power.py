@@ -24,7 +24,7 @@ from estimator.rollup.step import ReplayedStep
 
 LEAST_RANGE = 0.03  # of the range above idle that a cap leaves: no board stops its clock
 OTHER_KIND = 2.0  # times the standard deviations of a processor's power, as the coefficients are those of GPUs
-# What a node draws beside its devices, as a multiple of their power limits: hosts, memory, fans, network, losses. From
+# What the rest of a node draws, as a multiple of its devices' power limits: hosts, memory, fans, network, losses. From
 # the powers that the TOP500 lists of eight GPU systems of the catalogue (Titan 1.87, Selene 1.48, Sierra 1.43,
 # Leonardo 1.23, Summit 1.22, El Capitan 1.21, Perlmutter 1.03, Aurora 1.01 of their devices' limits), where the devices
 # are assumed to draw RUN_OF_LIST of their limits.
@@ -156,7 +156,7 @@ def uncertain_factors(
 
 
 def node_overhead(devices: float, limit_w: float, system: SystemSpec | None) -> tuple[float, float, float]:
-    """What a node draws beside its devices [W]: low, mid, high. By the system's listed power where it is known."""
+    """What all of a node but its devices draws [W]: low, mid, high. By the system's listed power where it is known."""
     shares = NODE_OVERHEAD
     if system is not None and system.power is not None:
         of_limits = system.power.value / (system.nodes.value * system.devices_per_node.value * limit_w)
@@ -189,5 +189,5 @@ def listed_range() -> tuple[float, float, float]:
 
 
 def draw_overhead(ends_w: tuple[float, float, float], name: str, draws: int, seed: int) -> Floats:
-    """Samples of what a node draws beside its devices [W]."""
+    """Samples of what the rest of a node draws [W]."""
     return draw(f"node overhead/{name}", *ends_w, draws, seed)

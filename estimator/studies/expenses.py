@@ -17,7 +17,7 @@ NOT_COUNTED = "not counted: the study gives no 'pue'"
 def given_power(
     study: Study, unit: UnitOfWork, machine: Machine, estimated: Estimate, size: Size, id_prefix: str
 ) -> dict[str, Number]:
-    """Power of the device, of the node beside it, and the facility's PUE; nothing where the power is unknown.
+    """Power of the device and of the rest of its node, and the facility's PUE; nothing where the power is unknown.
 
     Where trainings share a device in turn, it is the power with one of them alone; where they are fused, with all.
     """
@@ -36,7 +36,7 @@ def given_power(
     return dict((
         given(names[0], "mean power of a device", estimated.power_w, "W", "device", model),
         given(names[1], "idle power of a device", idle_w, "W", "device", idle),
-        given("node_overhead_w", "power of a node beside its devices", overhead_w, "W", "node", origin),
+        given("node_overhead_w", "power of the rest of a node", overhead_w, "W", "node", origin),
         given("pue", "PUE", machine.pue or 1.0, "1", "system", STUDY_FILE if machine.pue else NOT_COUNTED),
     ))  # fmt: skip
 
@@ -48,7 +48,7 @@ def _given(
 
 
 def overhead_source(system: SystemSpec | None) -> str:
-    """Where a node's power beside its devices comes from, in words."""
+    """Where the power of the rest of a node comes from, in words."""
     if system is None or system.power is None:
         return "assumed, as GPU systems of the TOP500 draw (rollup/power.py)"
     return f"system {system.name}: power less {power.RUN_OF_LIST:g} of its devices' limits ({_cite(system.power)})"

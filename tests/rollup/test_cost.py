@@ -21,7 +21,7 @@ def test_workers_share_what_their_node_draws() -> None:
 
 
 def test_devices_without_a_training_are_idle() -> None:
-    """A node of 8 runs one training of 5: three devices draw 100 W each, beside the 600 W of the node."""
+    """A node of 8 runs one training of 5: three devices idle at 100 W each, and the rest of the node draws 600 W."""
     eight, five, one, units_in_a_day = (np.array(number) for number in (8.0, 5.0, 1.0, 8640.0))
     found = cost.overhead_energy_of_groups(np.array(600.0), np.array(100.0), eight, five, one, units_in_a_day)
     assert found == pytest.approx(9000)

@@ -95,7 +95,7 @@ def test_the_report_shows_energy_and_price_where_they_are_known(tmp_path: Path) 
     assert "energy per unit [kWh]" in text
     assert "price per unit [USD]" in text
     by_id = {number["id"]: number for number in json.loads(results.read_text("utf-8"))["numbers"]}
-    assert by_id["new/A/energy_j"]["formula"] == "(energy of the device + of the node beside it) × PUE"
+    assert by_id["new/A/energy_j"]["formula"] == "(energy of the device + energy of the rest of the node) × PUE"
     (tmp_path / "given").mkdir()
     plain = GIVEN.replace(", usd_per_device_hour: 3 USD", "").replace(", usd_per_node_hour: 5 USD", "")
     html, _ = write_report(run(tmp_path / "given", plain), tmp_path / "given")
